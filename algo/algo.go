@@ -1,0 +1,196 @@
+// Package algo is the contract between an election algorithm and its host.
+//
+// An [Algorithm] is a pure, deterministic state machine: it holds no goroutine,
+// clock, random number, lock or I/O. It is told what happened through its
+// methods and says what it wants through the [Env] that each call receives. A
+// [Machine] joins the two: it turns one [Event] into [Effects] and is the only
+// place where the contract is enforced. So the same algorithm runs over TCP, in
+// virtual time, in an exhaustive search and in a lesson.
+//
+// The source of each algorithm, what it promises and what it does not stand in
+// the package of that algorithm.
+package algo
+
+import (
+	"cmp"
+	"time"
+)
+
+// Epoch numbers leaderships. Other names for it are term, ballot and view
+// number. It grows with every new round of election and never goes back, also
+// over crashes.
+type Epoch uint64
+
+// MaxEpochLead is how far ahead of its own saved epoch a node believes a
+// message. What is further ahead, and the largest Epoch there is, is refused:
+// one poisoned message must not use up the numbers of a whole fleet.
+const MaxEpochLead = 1 << 32
+
+// Leader is one leadership: who leads, and in which epoch. A zero ID says that
+// nobody is known to lead in that epoch: a vacancy.
+type Leader struct {
+	Epoch Epoch
+	ID    NodeID
+}
+
+// Vacant reports whether l names nobody.
+func (l Leader) Vacant() bool { return l.ID.IsZero() }
+
+// Compare orders leaderships by epoch, then by ID: negative when l is older
+// than o, zero when they are the same, positive when l is newer.
+func (l Leader) Compare(o Leader) int {
+	if c := cmp.Compare(l.Epoch, o.Epoch); c != 0 {
+		return c
+	}
+	return l.ID.Compare(o.ID)
+}
+
+// OlderThan reports whether l comes before o.
+func (l Leader) OlderThan(o Leader) bool { return l.Compare(o) < 0 }
+
+// Stable is what an algorithm keeps across a crash. It is comparable: the
+// [Machine] compares it after each event and has it saved when it changed, so
+// an algorithm can neither forget nor misorder a save.
+type Stable struct {
+	Epoch Epoch
+	Vote  NodeID
+	Extra string // what else an algorithm must keep, in a form of its own
+}
+
+// Message is what algorithms send to each other: a struct from [Spec].Messages,
+// by value, never changed after it was sent.
+type Message interface {
+	// Kind is the name of the message on the wire and in traces, the same for
+	// every value of the type: lower case letters, digits, "-", "_" and "/".
+	Kind() string
+}
+
+// Numbered is a [Message] that carries an epoch. The [Machine] refuses one whose
+// epoch is poisoned (see [MaxEpochLead]) before the algorithm sees it.
+type Numbered interface {
+	Message
+	Number() Epoch
+}
+
+// Repeater is a [Message] that may say again what was said before, as a
+// heartbeat does. Hosts count repeats with the heartbeats, not with the messages
+// of an election.
+type Repeater interface {
+	Message
+	Repeats() bool
+}
+
+// Timer names one of an algorithm's timers. It has a name and not a number so
+// that traces read well and an algorithm can be wrapped by another.
+type Timer string
+
+// Env is how an algorithm acts. It is valid only during the call that received
+// it. What is asked for is performed after that call, in this order: the save of
+// a changed [Stable], timers, monitoring, sends, announcements. If the save
+// fails the host performs none of the others.
+type Env interface {
+	// Send sends m to another member. It may be lost. Sending to oneself, or a
+	// message that is not among Spec.Messages, panics.
+	Send(to NodeID, m Message)
+
+	// SetTimer arms t to expire once, at a moment within [min, max] from now that
+	// the host picks. An armed timer is armed anew; a stale expiry never arrives.
+	SetTimer(t Timer, min, max time.Duration)
+
+	// StopTimer disarms t. Stopping a timer that is not armed is allowed.
+	StopTimer(t Timer)
+
+	// Monitor replaces the set of peers that the failure detector watches for this
+	// algorithm. What heartbeats cost is decided here. A peer that was suspected
+	// and is monitored no more is forgotten; monitored again, it is reported by
+	// Suspect at once if the detector still knows it to be dead.
+	Monitor(peers ...NodeID)
+
+	// Announce says whom this node takes for leader, or a vacancy. Its epoch must
+	// be covered by Stable when the call returns, and never go back.
+	Announce(l Leader)
+
+	// Note says why, for traces. It is formatted only when it is read; what is
+	// passed must not change afterwards.
+	Note(format string, args ...any)
+}
+
+// Algorithm is an election algorithm. Its duties:
+//
+//   - It is deterministic: the same calls give the same effects. No clock,
+//     randomness, map order, goroutine or I/O.
+//   - It keeps no Env. Everything it must not forget is in Stable.
+//   - It never sends itself a message and never names a leader in an epoch that
+//     Stable does not cover.
+//   - It tolerates messages that are late, doubled, out of order or from another
+//     epoch; the host drops those of strangers and of poisoned epochs.
+//
+// Calls come one at a time. Start is the first.
+type Algorithm interface {
+	// Start begins, at first or after a crash. saved is the last Stable that was
+	// saved, the zero value at first.
+	Start(env Env, view View, saved Stable)
+	// Receive takes a message from another member of the view.
+	Receive(env Env, from NodeID, m Message)
+	// Expire is the end of a timer.
+	Expire(env Env, t Timer)
+	// Suspect says that the detector takes a monitored peer for dead. It may be
+	// wrong.
+	Suspect(env Env, peer NodeID)
+	// Trust takes a Suspect back: the peer lives, or lives again.
+	Trust(env Env, peer NodeID)
+	// Campaign calls for an election. Any process can.
+	Campaign(env Env)
+	// Reconfigure replaces the view. The node itself is in it.
+	Reconfigure(env Env, view View)
+	// Stable is what must survive a crash, as of now.
+	Stable() Stable
+	// Clone returns a copy that shares nothing that changes.
+	Clone() Algorithm
+}
+
+// Claims are what an algorithm promises beyond the contract. The conformance
+// suite checks each one that is made.
+type Claims struct {
+	// OneLeaderPerEpoch: no two nodes ever announce themselves for one epoch,
+	// whatever the network does.
+	OneLeaderPerEpoch bool
+	// NeedsQuorum: nobody leads without a majority of the members, alive or not;
+	// a leader that loses it stops.
+	NeedsQuorum bool
+	// HighestLeads: once it is quiet, the highest live member leads, in the order
+	// of View.
+	HighestLeads bool
+}
+
+// Setting is one option in effect, as text, for logs and for comparison between
+// nodes.
+type Setting struct{ Name, Value string }
+
+// Spec describes an algorithm to a host.
+type Spec struct {
+	Name     string
+	Claims   Claims
+	Messages []Message // a zero value of each type that is ever sent
+	Settings []Setting // the options in effect, sorted by name
+	New      func(self NodeID) Algorithm
+}
+
+// Timing is what the host knows of its network, for the defaults of options.
+type Timing struct {
+	// RoundTrip is a generous bound on the time there and back, processing
+	// included: twice the T of the literature.
+	RoundTrip time.Duration
+	// Heartbeat is the interval of the failure detector's heartbeats.
+	Heartbeat time.Duration
+}
+
+// Factory makes a [Spec] from options. It fills a struct of its own with
+// defaults for the timing, has decode overwrite what the user configured, checks
+// the result and says every mistake at once. decode takes a pointer to a struct
+// with yaml field tags and refuses what the struct does not have.
+type Factory func(t Timing, decode func(options any) error) (Spec, error)
+
+// Registry is the set of algorithms a host knows, by the word that selects them.
+// It is an ordinary map; importing a package registers nothing.
+type Registry map[string]Factory

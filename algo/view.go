@@ -1,0 +1,162 @@
+package algo
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// Member is one process of the cluster.
+type Member struct {
+	ID       NodeID
+	Name     string // unique in the cluster
+	Addr     string // where it listens: host:port, as others dial it
+	Priority int    // a higher one is elected first; 0 unless configured
+	// Eligible is false for a witness: a member that votes and is told, but is never
+	// elected. A leader that resigned is one for a while.
+	Eligible bool
+}
+
+// Compare is the order of candidates: eligible members are above the others, then
+// a higher priority is above, then a higher ID. It is positive when m is above o.
+func (m Member) Compare(o Member) int {
+	if m.Eligible != o.Eligible {
+		if m.Eligible {
+			return 1
+		}
+		return -1
+	}
+	if c := cmp.Compare(m.Priority, o.Priority); c != 0 {
+		return c
+	}
+	return m.ID.Compare(o.ID)
+}
+
+// View is the membership as one node knows it: immutable, cheap to copy, shared.
+// The zero value is a view without members.
+type View struct{ v *view }
+
+type view struct {
+	number  uint64
+	size    int
+	members []Member // sorted by ID
+}
+
+// NewView returns a view of the members, which it copies. Its number tells it
+// from other views of the cluster and grows with every change. Its size, when
+// larger than the count of members, is how many are configured: a member that was
+// never met still counts for a quorum. Of members with the same ID the last counts.
+func NewView(number uint64, size int, members ...Member) View {
+	sorted := slices.Clone(members)
+	slices.SortStableFunc(sorted, func(a, b Member) int { return a.ID.Compare(b.ID) })
+	unique := sorted[:0]
+	for _, m := range sorted {
+		if last := len(unique) - 1; last >= 0 && unique[last].ID == m.ID {
+			unique[last] = m
+		} else {
+			unique = append(unique, m)
+		}
+	}
+	return View{&view{number: number, size: max(size, len(unique)), members: unique}}
+}
+
+var noView view
+
+func (w View) get() *view {
+	if w.v == nil {
+		return &noView
+	}
+	return w.v
+}
+
+// Number tells the view from the cluster's other views.
+func (w View) Number() uint64 { return w.get().number }
+
+// Size is N: how many members the cluster is configured to have, alive or not.
+func (w View) Size() int { return w.get().size }
+
+// Quorum is the smallest majority of Size.
+func (w View) Quorum() int { return w.Size()/2 + 1 }
+
+// Len is how many members are known. It is below Size only before all of a fixed
+// set have been met.
+func (w View) Len() int { return len(w.get().members) }
+
+// At returns the member at position i of the order of IDs, which is the order of
+// the ring.
+func (w View) At(i int) Member { return w.get().members[i] }
+
+// All iterates over the members in the order of IDs.
+func (w View) All() iter.Seq[Member] { return slices.Values(w.get().members) }
+
+// Index returns the position of id in the order of IDs, or -1.
+func (w View) Index(id NodeID) int {
+	i, found := slices.BinarySearchFunc(w.get().members, id, func(m Member, id NodeID) int { return m.ID.Compare(id) })
+	if !found {
+		return -1
+	}
+	return i
+}
+
+// Member returns the member of that ID.
+func (w View) Member(id NodeID) (Member, bool) {
+	if i := w.Index(id); i >= 0 {
+		return w.At(i), true
+	}
+	return Member{}, false
+}
+
+// Contains reports whether id is a member.
+func (w View) Contains(id NodeID) bool { return w.Index(id) >= 0 }
+
+// Above iterates over the eligible members above id in the order of candidates,
+// in the order of IDs: those who lead rather than id. It is empty for a stranger.
+func (w View) Above(id NodeID) iter.Seq[NodeID] {
+	return w.pick(id, func(self, other Member) bool { return other.Eligible && other.Compare(self) > 0 })
+}
+
+// Below iterates over the members that Above leaves out, except id itself.
+func (w View) Below(id NodeID) iter.Seq[NodeID] {
+	return w.pick(id, func(self, other Member) bool { return !other.Eligible || other.Compare(self) < 0 })
+}
+
+// Others iterates over all members but id.
+func (w View) Others(id NodeID) iter.Seq[NodeID] {
+	return w.pick(id, func(Member, Member) bool { return true })
+}
+
+func (w View) pick(id NodeID, wanted func(self, other Member) bool) iter.Seq[NodeID] {
+	return func(yield func(NodeID) bool) {
+		self, ok := w.Member(id)
+		if !ok {
+			return
+		}
+		for _, m := range w.get().members {
+			if m.ID != id && wanted(self, m) && !yield(m.ID) {
+				return
+			}
+		}
+	}
+}
+
+// IsAbove reports whether a is eligible and above b in the order of candidates.
+// Both must be members.
+func (w View) IsAbove(a, b NodeID) bool {
+	ma, ok := w.Member(a)
+	mb, known := w.Member(b)
+	return ok && known && ma.Eligible && ma.Compare(mb) > 0
+}
+
+// Successor returns the next member clockwise of id, in the order of IDs; of a
+// stranger, the member that would follow it. Alone, a member is its own successor.
+func (w View) Successor(id NodeID) NodeID {
+	members := w.get().members
+	if len(members) == 0 {
+		return NodeID{}
+	}
+	i, found := slices.BinarySearchFunc(members, id, func(m Member, id NodeID) int { return m.ID.Compare(id) })
+	if found {
+		i++
+	}
+	return members[i%len(members)].ID
+}
