@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Codec turns messages into bytes and back. It knows the types it was made for
+// and refuses every other. It is safe for concurrent use.
+type Codec struct {
+	byKind map[string]*message
+	byType map[reflect.Type]*message
+}
+
+// message is one registered type.
+type message struct {
+	kind   string
+	typ    reflect.Type
+	head   []byte // what every encoding begins with: the array's length and the kind
+	body   *structShape
+	blanks sync.Pool // of *blank
+}
+
+// blank is a zero message to decode into. What Decode returns is a copy of it, so
+// it serves again.
+type blank struct{ value reflect.Value }
+
+// NewCodec compiles a codec for the types of the messages, whose values do not
+// matter. It reports all mistakes at once: kinds that are malformed or taken, and
+// fields whose types the package comment does not list.
+func NewCodec(messages ...algo.Message) (*Codec, error) {
+	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}}
+	var mistakes []error
+	for i, m := range messages {
+		typ := reflect.TypeOf(m)
+		if typ == nil {
+			mistakes = append(mistakes, fmt.Errorf("wire: message %d of %d is nil", i+1, len(messages)))
+			continue
+		}
+		if typ.Kind() != reflect.Struct {
+			mistakes = append(mistakes, fmt.Errorf("wire: %s is a message, but no struct: pass messages by value", typ))
+			continue
+		}
+		kind := m.Kind()
+		if why := malformedKind(kind); why != "" {
+			mistakes = append(mistakes, fmt.Errorf("wire: %s has kind %s, which %s", typ, quote(kind), why))
+			continue
+		}
+		if other := c.byKind[kind]; other != nil {
+			mistakes = append(mistakes, fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ))
+			continue
+		}
+		body, err := compile(typ, kind)
+		if err != nil {
+			mistakes = append(mistakes, err)
+		}
+		msg := &message{kind: kind, typ: typ, head: head(kind, len(body.fields)), body: body}
+		msg.blanks.New = func() any { return &blank{reflect.New(typ).Elem()} }
+		c.byKind[kind], c.byType[typ] = msg, msg
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Kinds returns the kinds that c knows, sorted.
+func (c *Codec) Kinds() []string { return slices.Sorted(maps.Keys(c.byKind)) }
+
+// Append appends the encoding of m to dst and returns the extended slice. It
+// refuses what Decode would refuse: an error is an [*EncodeError], or
+// [ErrUnknownKind] if the type of m is not registered, and dst is then returned as
+// it was. It allocates nothing but what dst needs to grow.
+func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
+	msg := c.byType[reflect.TypeOf(m)]
+	if msg == nil {
+		return dst, fmt.Errorf("%w: %T is not registered", ErrUnknownKind, m)
+	}
+	e := encoders.Get().(*encoder)
+	e.out = append(dst, msg.head...)
+	f := msg.body.appendFields(e, reflect.ValueOf(m))
+	out := e.out
+	e.out = nil
+	encoders.Put(e)
+	if f != nil {
+		f.Kind = msg.kind
+		return dst, (*EncodeError)(f)
+	}
+	return out, nil
+}
+
+func head(kind string, fields int) []byte {
+	e := encoders.New().(*encoder)
+	if err := errors.Join(e.msgpack.EncodeArrayLen(1+fields), e.msgpack.EncodeString(kind)); err != nil {
+		panic(err) // writing to memory does not fail
+	}
+	return e.out
+}
+
+// Decode reads one message, which must be all of b, and returns the struct by
+// value. It keeps nothing of b. An error is a [*DecodeError], or
+// [ErrUnknownKind]. Decode never panics, and allocates at most 4 times the length
+// of b plus 1 KiB, whatever b holds (memory that is pooled between calls aside).
+func (c *Codec) Decode(b []byte) (algo.Message, error) {
+	d := decoders.Get().(*decoder)
+	d.reset(b)
+	m, err := c.decode(d)
+	d.reset(nil)
+	decoders.Put(d)
+	return m, err
+}
+
+func (c *Codec) decode(d *decoder) (algo.Message, error) {
+	n, why := d.arrayLen()
+	if why == "" && n < 1 {
+		why = "is empty, want a kind"
+	}
+	if why != "" {
+		return nil, &DecodeError{Why: why}
+	}
+	kind, why := d.text()
+	if why != "" {
+		return nil, &DecodeError{Why: "its kind " + why}
+	}
+	msg := c.byKind[string(kind)]
+	if msg == nil {
+		return nil, fmt.Errorf("%w: %s", ErrUnknownKind, quote(kind))
+	}
+	blank := msg.blanks.Get().(*blank)
+	var m algo.Message
+	f := msg.body.decodeFields(d, blank.value, n-1)
+	if f == nil && d.left() > 0 {
+		f = &fault{Why: count(d.left(), "byte") + " too many"}
+	}
+	if f == nil {
+		m = blank.value.Interface().(algo.Message)
+	}
+	blank.value.SetZero()
+	msg.blanks.Put(blank)
+	if f != nil {
+		f.Kind = msg.kind
+		return nil, (*DecodeError)(f)
+	}
+	return m, nil
+}
+
+// maxKind bounds the kinds of messages, in bytes.
+const maxKind = 64
+
+// malformedKind says what is wrong with a kind, or nothing.
+func malformedKind(kind string) string {
+	if kind == "" {
+		return "is empty"
+	}
+	if len(kind) > maxKind {
+		return "is longer than 64 bytes"
+	}
+	for _, c := range []byte(kind) {
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '/':
+		default:
+			return `has other than lower case letters, digits, "-", "_" and "/"`
+		}
+	}
+	return ""
+}

@@ -1,0 +1,234 @@
+package wire
+
+import (
+	"io"
+	"reflect"
+	"strconv"
+	"sync"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+)
+
+// decoder reads one message. Of msgpack it uses what reads a number or a head; those
+// are lenient (nil is 0, -1 is a large uint64), so each is called only after a
+// look at the code that it will meet. Bytes are taken from the input directly:
+// the library would allocate what a length claims.
+type decoder struct {
+	input
+	msgpack *msgpack.Decoder // reads from the input
+	// owed is how many bytes the values after the one being read need at least.
+	owed    int
+	id      algo.NodeID
+	idValue reflect.Value // id, to set a field from without an allocation
+}
+
+var decoders = sync.Pool{New: func() any {
+	d := &decoder{}
+	d.msgpack = msgpack.NewDecoder(&d.input)
+	d.idValue = reflect.ValueOf(&d.id).Elem()
+	return d
+}}
+
+func (d *decoder) reset(b []byte) {
+	d.input = input{b: b}
+	d.owed = 0
+}
+
+// room is how many bytes the value being read can have.
+func (d *decoder) room() int { return d.left() - d.owed }
+
+// The methods below return a reason when they fail; it follows the name of what
+// was to be read.
+
+const cutShort = "is cut short"
+
+func unwanted(code byte, want string) string { return "is " + describe(code) + ", want " + want }
+
+func (d *decoder) bool() (bool, string) {
+	code, ok := d.peek()
+	if !ok {
+		return false, cutShort
+	}
+	if code != msgpcode.True && code != msgpcode.False {
+		return false, unwanted(code, "a boolean")
+	}
+	b, err := d.msgpack.DecodeBool()
+	return b, ended(err)
+}
+
+func (d *decoder) int() (int64, string) {
+	code, ok := d.peek()
+	if !ok {
+		return 0, cutShort
+	}
+	if !isInteger(code) {
+		return 0, unwanted(code, "an integer")
+	}
+	n, err := d.msgpack.DecodeInt64()
+	if err == nil && n < 0 && code == msgpcode.Uint64 {
+		return 0, "is " + strconv.FormatUint(uint64(n), 10) + ", which does not fit int64"
+	}
+	return n, ended(err)
+}
+
+func (d *decoder) uint() (uint64, string) {
+	code, ok := d.peek()
+	if !ok {
+		return 0, cutShort
+	}
+	if !isInteger(code) {
+		return 0, unwanted(code, "an integer")
+	}
+	if !isSigned(code) {
+		n, err := d.msgpack.DecodeUint64()
+		return n, ended(err)
+	}
+	n, err := d.msgpack.DecodeInt64()
+	if err == nil && n < 0 {
+		return 0, "is " + strconv.FormatInt(n, 10) + ", want none below 0"
+	}
+	return uint64(n), ended(err)
+}
+
+// text returns the bytes of a string, which are part of the input.
+func (d *decoder) text() ([]byte, string) { return d.bytes(msgpcode.IsString, "a string") }
+
+// binary returns the bytes of binary data, which are part of the input.
+func (d *decoder) binary() ([]byte, string) { return d.bytes(msgpcode.IsBin, "binary data") }
+
+func (d *decoder) bytes(wanted func(code byte) bool, want string) ([]byte, string) {
+	code, ok := d.peek()
+	if !ok {
+		return nil, cutShort
+	}
+	if !wanted(code) {
+		return nil, unwanted(code, want)
+	}
+	n, err := d.msgpack.DecodeBytesLen()
+	if err != nil {
+		return nil, cutShort
+	}
+	return d.take(n)
+}
+
+// take returns the next n bytes of the input.
+func (d *decoder) take(n int) ([]byte, string) {
+	if room := d.room(); n < 0 || n > room {
+		return nil, "claims " + count(n, "byte") + " where " + strconv.Itoa(max(room, 0)) + " can be"
+	}
+	b := d.b[d.at : d.at+n]
+	d.at += n
+	return b, ""
+}
+
+// arrayLen reads the head of an array. Whether its elements can be in the input is
+// for the caller to check.
+func (d *decoder) arrayLen() (int, string) {
+	code, ok := d.peek()
+	if !ok {
+		return 0, cutShort
+	}
+	if !isArray(code) {
+		return 0, unwanted(code, "an array")
+	}
+	n, err := d.msgpack.DecodeArrayLen()
+	if err != nil || n < 0 { // below 0: above 2^31, in the int of a 32-bit machine
+		return 0, cutShort
+	}
+	return n, ""
+}
+
+func ended(err error) string {
+	if err != nil {
+		return cutShort
+	}
+	return ""
+}
+
+func isArray(code byte) bool {
+	return msgpcode.IsFixedArray(code) || code == msgpcode.Array16 || code == msgpcode.Array32
+}
+
+func isMap(code byte) bool {
+	return msgpcode.IsFixedMap(code) || code == msgpcode.Map16 || code == msgpcode.Map32
+}
+
+func isInteger(code byte) bool {
+	return msgpcode.IsFixedNum(code) || code >= msgpcode.Uint8 && code <= msgpcode.Int64
+}
+
+// isSigned is for codes of integers.
+func isSigned(code byte) bool { return code >= msgpcode.Int8 }
+
+func isFloat(code byte) bool { return code == msgpcode.Float || code == msgpcode.Double }
+
+func isBool(code byte) bool { return code == msgpcode.False || code == msgpcode.True }
+
+// describe says of what type a value is that begins with code.
+func describe(code byte) string {
+	switch {
+	case isInteger(code):
+		return "an integer"
+	case msgpcode.IsString(code):
+		return "a string"
+	case msgpcode.IsBin(code):
+		return "binary data"
+	case isArray(code):
+		return "an array"
+	case isMap(code):
+		return "a map"
+	case isBool(code):
+		return "a boolean"
+	case isFloat(code):
+		return "a float"
+	case msgpcode.IsExt(code):
+		return "an extension"
+	case code == msgpcode.Nil:
+		return "nil"
+	}
+	return "no msgpack value"
+}
+
+// input is what a decoder reads from: the bytes b, read up to at. It implements
+// io.ByteScanner, so msgpack does not buffer it.
+type input struct {
+	b  []byte
+	at int
+}
+
+func (in *input) left() int { return len(in.b) - in.at }
+
+// peek returns the code that the next value begins with.
+func (in *input) peek() (code byte, ok bool) {
+	if in.left() == 0 {
+		return 0, false
+	}
+	return in.b[in.at], true
+}
+
+// Read implements io.Reader.
+func (in *input) Read(p []byte) (int, error) {
+	if in.left() == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, in.b[in.at:])
+	in.at += n
+	return n, nil
+}
+
+// ReadByte implements io.ByteReader.
+func (in *input) ReadByte() (byte, error) {
+	if in.left() == 0 {
+		return 0, io.EOF
+	}
+	in.at++
+	return in.b[in.at-1], nil
+}
+
+// UnreadByte implements io.ByteScanner. msgpack calls it only after ReadByte.
+func (in *input) UnreadByte() error {
+	in.at--
+	return nil
+}

@@ -1,0 +1,74 @@
+// Package wire turns messages into bytes and back. A message is a Go struct with a
+// kind; its codec is compiled from its fields when it is registered, so an
+// algorithm of a stranger gets a safe one for nothing. The same codec serves
+// everything that nodes say to each other, and the records they keep. How messages
+// are framed, and how long they may be, is not its subject.
+//
+// # The encoding
+//
+// A message is one msgpack array and nothing after it:
+//
+//	[kind, field, field, …]
+//
+// The kind is a string of 1 to 64 bytes out of a-z, 0-9, "-", "_" and "/". The
+// fields follow in the order of the Go struct, without names:
+//
+//	bool                       boolean
+//	int, int8 … int64          integer (a time.Duration counts nanoseconds)
+//	uint, uint8 … uint64       integer, not negative (so is an algo.Epoch)
+//	string                     string of valid UTF-8
+//	algo.NodeID                binary of exactly 16 bytes
+//	[]byte                     binary
+//	struct                     array of its fields, in their order
+//	slice of any of the above  array of its elements
+//
+// A nil slice and an empty one are both written as an empty one, and arrive as nil.
+// Nothing else is supported; the type is refused when it is registered. So are
+// unexported fields and types that contain themselves.
+//
+// Integers are written in the shortest form, and read in any; a value that does not
+// fit the type of the field is refused, and so are floats, and nil in any place.
+// Strings must have a string's head and binaries a binary's, of any width.
+//
+// Strings are at most 255 bytes long and slices at most 1024 elements, unless a
+// struct tag says otherwise: `wire:"max=N"` for either, and `wire:"max=N,each=N"` for
+// the number of strings in a slice and the bytes of each.
+//
+// A receiver skips what follows the fields that it knows, in a message as in a
+// struct within: a newer version adds fields at the end. What is skipped may be any
+// msgpack value in which arrays and maps are nested at most 8 deep. A missing field is an
+// error.
+//
+// For example,
+//
+//	type Beat struct {
+//		From  algo.NodeID // 00010203-0405-0607-0809-0a0b0c0d0e0f
+//		Epoch algo.Epoch  // 300
+//		Alive bool        // true
+//		Load  []int8      // 5, -2
+//		Name  string      // "n1"
+//	}
+//
+// with the kind "beat" is
+//
+//	96                                     array of 6
+//	a4 62 65 61 74                         "beat"
+//	c4 10 00 01 02 03 04 05 06 07          16 bytes
+//	      08 09 0a 0b 0c 0d 0e 0f
+//	cd 01 2c                               300
+//	c3                                     true
+//	92 05 fe                               array of 2: 5, -2
+//	a2 6e 31                               "n1"
+//
+// # Hostile input
+//
+// Decode never panics. It allocates at most 4 times the length of its input plus
+// 1 KiB, whatever the input claims, and takes time linear in that length. It is
+// built from those primitives of github.com/vmihailenco/msgpack/v5 that read one
+// number or one head: what the library decodes by reflection, or skips, can be made
+// to exhaust memory or the stack by a few bytes. A type that could break the bound
+// on memory by honest means, such as a long slice of empty strings, is refused
+// when it is registered.
+//
+// The text of every error is short and safe to log.
+package wire

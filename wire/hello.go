@@ -1,0 +1,192 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Version is the version of the protocol that this package speaks. A newer one
+// may add kinds of messages, and fields at the end of messages, without a new
+// number.
+const Version = 1
+
+// MaxHello bounds the encoding of a Hello, in bytes: what a node accepts from a
+// stranger before it knows whom it talks to.
+const MaxHello = 1024
+
+// Hello is the first message in both directions of a connection.
+type Hello struct {
+	// MinVersion and MaxVersion are the range of protocol versions spoken.
+	MinVersion, MaxVersion uint16
+	// Cluster is the configured name of the cluster; empty from a client: any.
+	Cluster string `wire:"max=64"`
+	// ClusterID was drawn by the founder of the cluster; zero: not yet known.
+	ClusterID algo.NodeID
+	// Algorithm is the name of the algorithm in use.
+	Algorithm string `wire:"max=32"`
+	// Digest is that of the algorithm's settings. See the function Digest.
+	Digest uint64
+	// Settings say what the digest was made of, as far as they fit. See the function
+	// Settings.
+	Settings []string `wire:"max=16,each=31"`
+	// Name is the configured name of the node.
+	Name string `wire:"max=64"`
+	// ID is who the node is, and Incarnation which of its lives this is.
+	ID          algo.NodeID
+	Incarnation uint64
+	// Client says that this is no member: it asks for the status.
+	Client bool
+	// Addr is where the node listens: host:port, as others dial it.
+	Addr string `wire:"max=255"`
+	// View is a digest of the members it knows.
+	View uint64
+}
+
+// Kind implements [algo.Message].
+func (Hello) Kind() string { return "hello" }
+
+// Check reports whether the sender of h can work with the sender of peer: nil, or
+// a [*MismatchError] with the first difference found. Versions must overlap. The
+// cluster must have the same name, and the same id when both know it. The
+// algorithm must be the same. If either is a client only version and name count.
+func (h Hello) Check(peer Hello) error {
+	mismatch := func(what, ours, theirs string) error {
+		return &MismatchError{Peer: peer.called(), What: what, Ours: ours, Theirs: theirs}
+	}
+	if max(h.MinVersion, peer.MinVersion) > min(h.MaxVersion, peer.MaxVersion) {
+		return mismatch("protocol version", h.versions(), peer.versions())
+	}
+	if h.Cluster != peer.Cluster && !h.anyCluster() && !peer.anyCluster() {
+		return mismatch("cluster name", strconv.Quote(h.Cluster), strconv.Quote(peer.Cluster))
+	}
+	if h.Client || peer.Client {
+		return nil
+	}
+	if h.ClusterID != peer.ClusterID && !h.ClusterID.IsZero() && !peer.ClusterID.IsZero() {
+		return mismatch("cluster id", h.ClusterID.String(), peer.ClusterID.String())
+	}
+	if h.Algorithm != peer.Algorithm {
+		return mismatch("algorithm", strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm))
+	}
+	return nil
+}
+
+func (h Hello) anyCluster() bool { return h.Client && h.Cluster == "" }
+
+func (h Hello) versions() string {
+	lowest, highest := strconv.Itoa(int(h.MinVersion)), strconv.Itoa(int(h.MaxVersion))
+	if lowest == highest {
+		return lowest
+	}
+	return lowest + " to " + highest
+}
+
+// called is how errors and logs call the sender of h.
+func (h Hello) called() string {
+	switch {
+	case h.Client && h.Name == "":
+		return "client"
+	case h.Client:
+		return "client " + plain(h.Name)
+	case h.Name == "":
+		return "peer " + h.ID.String()
+	}
+	return "peer " + plain(h.Name)
+}
+
+// MismatchError says that two nodes cannot work together, and what differs. Its
+// text is safe to log.
+type MismatchError struct {
+	Peer   string // "peer n2", "client c1", "client"
+	What   string // "protocol version", "cluster name", "cluster id" or "algorithm"
+	Ours   string // names are quoted
+	Theirs string
+}
+
+func (e *MismatchError) Error() string {
+	verb := map[string]string{"protocol version": "speaks", "algorithm": "runs"}[e.What]
+	verb = cmp.Or(verb, "has")
+	return "wire: " + e.Peer + " " + verb + " " + e.What + " " + e.Theirs + ", this node " + verb + " " + e.Ours
+}
+
+// Differing returns the names of the settings that h and peer do not share, sorted:
+// those with different values and those that only one of them has. The names are
+// safe to log. It knows only what a Hello has room for, so it may be empty although
+// the digests differ.
+func (h Hello) Differing(peer Hello) []string {
+	var names []string
+	one := func(from, other []string) {
+		for _, setting := range from {
+			if !slices.Contains(other, setting) {
+				name, _, _ := strings.Cut(setting, "=")
+				names = append(names, plain(name))
+			}
+		}
+	}
+	one(h.Settings, peer.Settings)
+	one(peer.Settings, h.Settings)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// plain returns a name as it is if it is of letters, digits, dots, underscores and
+// dashes, and quoted and shortened if not.
+func plain(name string) string {
+	odd := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
+	}
+	if name == "" || strings.ContainsFunc(name, odd) {
+		return quote(name)
+	}
+	return name
+}
+
+// Digest returns a number that two nodes share if they have the same settings, in
+// any order: the 64-bit FNV-1a hash of each name and value, by name, each preceded
+// by its length as four bytes, the highest first.
+func Digest(settings []algo.Setting) uint64 {
+	hash := fnv.New64a()
+	for _, s := range byName(settings) {
+		for _, text := range []string{s.Name, s.Value} {
+			hash.Write(binary.BigEndian.AppendUint32(nil, uint32(len(text))))
+			hash.Write([]byte(text))
+		}
+	}
+	return hash.Sum64()
+}
+
+// Settings returns the settings as a Hello carries them: "name=value", by name. Of
+// more than a Hello has room for it returns the first. A pair that is too long has
+// a hash for its value, so that values can still be compared, and a name that is
+// itself too long is cut.
+func Settings(settings []algo.Setting) []string {
+	const most, longest = 16, 31 // as in the tag of Hello.Settings
+	var pairs []string
+	for _, s := range byName(settings) {
+		if len(pairs) == most {
+			break
+		}
+		pair := strings.ToValidUTF8(s.Name, "?") + "=" + strings.ToValidUTF8(s.Value, "?")
+		if len(pair) > longest {
+			hash := fnv.New32a()
+			hash.Write([]byte(s.Name + "=" + s.Value))
+			value := "=#" + strconv.FormatUint(uint64(hash.Sum32()), 36)
+			name, _, _ := strings.Cut(pair, "=")
+			pair = strings.ToValidUTF8(name[:min(len(name), longest-len(value))], "") + value
+		}
+		pairs = append(pairs, pair)
+	}
+	return pairs
+}
+
+func byName(settings []algo.Setting) []algo.Setting {
+	return slices.SortedStableFunc(slices.Values(settings), func(a, b algo.Setting) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
+}

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// largestHello fills every field to its bound.
+func largestHello() Hello {
+	h := Hello{
+		MinVersion: math.MaxUint16, MaxVersion: math.MaxUint16,
+		Cluster: strings.Repeat("c", 64), ClusterID: nodeA,
+		Algorithm: strings.Repeat("a", 32), Digest: math.MaxUint64,
+		Name: strings.Repeat("n", 64), ID: nodeA, Incarnation: math.MaxUint64,
+		Client: true, Addr: strings.Repeat("h", 255), View: math.MaxUint64,
+	}
+	for i := range 16 {
+		h.Settings = append(h.Settings, fmt.Sprintf("%02d=%s", i, strings.Repeat("v", 28)))
+	}
+	return h
+}
+
+func TestTheLargestHelloFits(t *testing.T) {
+	b, err := newCodec(t, Hello{}).Append(nil, largestHello())
+	if err != nil || len(b) > MaxHello {
+		t.Errorf("Append = %d bytes, %v, want at most %d", len(b), err, MaxHello)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	nodeB := algo.NodeID{0xff}
+	ours := Hello{MinVersion: 1, MaxVersion: 2, Cluster: "prod", ClusterID: nodeA, Algorithm: "bully", Name: "n1", ID: nodeA}
+	for _, test := range []struct {
+		name string
+		peer func(h *Hello)
+		want string
+	}{
+		{"the same", func(h *Hello) {}, ""},
+		{"a newer version that still speaks ours", func(h *Hello) { h.MinVersion, h.MaxVersion = 2, 9 }, ""},
+		{"versions too new", func(h *Hello) { h.MinVersion, h.MaxVersion = 3, 4 },
+			"wire: peer n2 speaks protocol version 3 to 4, this node speaks 1 to 2"},
+		{"versions too old", func(h *Hello) { h.MinVersion, h.MaxVersion = 0, 0 },
+			"wire: peer n2 speaks protocol version 0, this node speaks 1 to 2"},
+		{"a range that is empty", func(h *Hello) { h.MinVersion, h.MaxVersion = 2, 1 },
+			"wire: peer n2 speaks protocol version 2 to 1, this node speaks 1 to 2"},
+		{"another cluster", func(h *Hello) { h.Cluster = "te\nst" },
+			`wire: peer n2 has cluster name "te\nst", this node has "prod"`},
+		{"no cluster", func(h *Hello) { h.Cluster = "" }, `wire: peer n2 has cluster name "", this node has "prod"`},
+		{"another cluster of the same name", func(h *Hello) { h.ClusterID = nodeB },
+			"wire: peer n2 has cluster id ff000000-0000-0000-0000-000000000000, this node has 00010203-0405-0607-0809-0a0b0c0d0e0f"},
+		{"a cluster id not yet known", func(h *Hello) { h.ClusterID = algo.NodeID{} }, ""},
+		{"another algorithm", func(h *Hello) { h.Algorithm = "ring" },
+			`wire: peer n2 runs algorithm "ring", this node runs "bully"`},
+		{"an odd name", func(h *Hello) { h.Name, h.Algorithm = "n\x1b2", "ring" },
+			`wire: peer "n\x1b2" runs algorithm "ring", this node runs "bully"`},
+		{"no name", func(h *Hello) { h.Name, h.ID, h.Algorithm = "", nodeB, "ring" },
+			`wire: peer ff000000-0000-0000-0000-000000000000 runs algorithm "ring", this node runs "bully"`},
+		{"other settings", func(h *Hello) { h.Digest, h.Settings = 1, []string{"a=1"} }, ""},
+		{"a client", func(h *Hello) { h.Client, h.ClusterID, h.Algorithm = true, nodeB, "" }, ""},
+		{"a client of any cluster", func(h *Hello) { h.Client, h.Cluster = true, "" }, ""},
+		{"a client of another cluster", func(h *Hello) { h.Client, h.Cluster = true, "test" },
+			`wire: client n2 has cluster name "test", this node has "prod"`},
+		{"a client too new", func(h *Hello) { h.Client, h.Name, h.MinVersion, h.MaxVersion = true, "", 7, 7 },
+			`wire: client speaks protocol version 7, this node speaks 1 to 2`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			peer := ours
+			peer.Name = "n2"
+			test.peer(&peer)
+			err := ours.Check(peer)
+			if (test.want == "") != (err == nil) || err != nil && err.Error() != test.want {
+				t.Errorf("Check = %v, want %q", err, test.want)
+			}
+			var mismatch *MismatchError
+			if err != nil && !errors.As(err, &mismatch) {
+				t.Errorf("Check = %T, want a MismatchError", err)
+			}
+			if back := peer.Check(ours); (back == nil) != (err == nil) {
+				t.Errorf("one side says %v, the other %v", err, back)
+			}
+		})
+	}
+}
+
+func TestDiffering(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		ours, theirs []string
+		want         []string
+	}{
+		{"none", nil, nil, nil},
+		{"the same", []string{"a=1", "b=2"}, []string{"a=1", "b=2"}, nil},
+		{"a value", []string{"a=1", "b=2", "c=3"}, []string{"a=1", "b=3", "c=4"}, []string{"b", "c"}},
+		{"one that only they have", []string{"b=2"}, []string{"a=1", "b=2"}, []string{"a"}},
+		{"one that only we have", []string{"a=1", "b=2"}, []string{"b=2"}, []string{"a"}},
+		{"nonsense", nil, []string{"", "x\ny=1", "=", "a"}, []string{`""`, `"x\ny"`, "a"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := Hello{Settings: test.ours}.Differing(Hello{Settings: test.theirs})
+			if !slices.Equal(got, test.want) {
+				t.Errorf("Differing = %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDigest(t *testing.T) {
+	a := []algo.Setting{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}
+	if got, want := Digest(nil), uint64(0xcbf29ce484222325); got != want {
+		t.Errorf("Digest(nil) = %#x, want %#x, the offset of FNV-1a", got, want)
+	}
+	// FNV-1a of 00000001 61 00000001 31 00000001 62 00000001 32, by hand.
+	want := uint64(0xcbf29ce484222325)
+	for _, b := range unhex(t, "00000001 61 00000001 31 00000001 62 00000001 32") {
+		want = (want ^ uint64(b)) * 0x100000001b3
+	}
+	if got := Digest(a); got != want {
+		t.Errorf("Digest = %#x, want %#x", got, want)
+	}
+	if got := Digest([]algo.Setting{a[1], a[0]}); got != want {
+		t.Errorf("Digest in another order = %#x, want %#x", got, want)
+	}
+	for _, other := range [][]algo.Setting{
+		a[:1],
+		{{Name: "a", Value: "1"}, {Name: "b", Value: "3"}},
+		{{Name: "a", Value: "1b"}, {Name: "", Value: "2"}},
+	} {
+		if got := Digest(other); got == want {
+			t.Errorf("Digest(%v) = %#x, the same as of %v", other, got, a)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	long := strings.Repeat("x", 40)
+	got := Settings([]algo.Setting{
+		{Name: "timeout", Value: "150ms"},
+		{Name: "answer", Value: "1s"},
+		{Name: "value", Value: long},
+		{Name: long, Value: "1"},
+		{Name: "ünï", Value: "\xff"},
+	})
+	want := []string{"answer=1s", "timeout=150ms", "value=#15jntdh", "xxxxxxxxxxxxxxxxxxxxxxx=#p45e7v", "ünï=?"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Settings = %q, want %q", got, want)
+	}
+	if Settings(nil) != nil {
+		t.Error("Settings of nothing are something")
+	}
+}
+
+func TestSettingsFitAHello(t *testing.T) {
+	c := newCodec(t, Hello{})
+	var many []algo.Setting
+	for i := range 40 {
+		many = append(many, algo.Setting{Name: strings.Repeat("ü", i), Value: strings.Repeat("€", 40-i)})
+	}
+	h := Hello{Settings: Settings(many)}
+	if len(h.Settings) != 16 {
+		t.Errorf("Settings of 40 = %d, want 16", len(h.Settings))
+	}
+	if _, err := c.Append(nil, h); err != nil {
+		t.Error(err)
+	}
+	// A value that does not fit still differs from another.
+	other := slices.Clone(many)
+	other[5].Value += "x"
+	if got := h.Differing(Hello{Settings: Settings(other)}); len(got) != 1 {
+		t.Errorf("Differing = %q, want the one that differs", got)
+	}
+}
