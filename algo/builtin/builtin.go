@@ -1,0 +1,16 @@
+// Package builtin is the list of the algorithms of this module. Nothing else
+// imports them all.
+package builtin
+
+import (
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+)
+
+// Registry returns the algorithms by name. The map is the caller's, who may add
+// to it.
+func Registry() algo.Registry {
+	return algo.Registry{
+		"bully": bully.Factory,
+	}
+}

@@ -1,0 +1,478 @@
+package bully
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// The rules of the algorithm as the readme has them, by number.
+
+// Rule 1: "If P has the highest process id, it sends a Victory message to all other
+// processes and becomes the new Coordinator. Otherwise, P broadcasts an Election
+// message to all other processes with higher process IDs than itself."
+func TestRule1WhoIsTheHighestLeads(t *testing.T) {
+	s := alone(t, 3, viewOf(3), Defaults(timing))
+	does(t, "the highest starts", s.start(0),
+		"save 1; announce in 100ms; monitor; n1 <- Coordinator(1, n3); n2 <- Coordinator(1, n3); announce n3 in 1")
+}
+
+func TestRule1OthersAskThoseAbove(t *testing.T) {
+	const asks = "answer in 20ms; monitor n3 n4; n3 <- Election(6); n4 <- Election(6)"
+	s := alone(t, 2, viewOf(4), Defaults(timing))
+	does(t, "n2 recovers", s.start(6), asks)
+
+	s = follower(t, 2, 4, viewOf(4))
+	does(t, "n2 finds its leader dead", s.suspects(4),
+		"answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
+}
+
+// Rule 2: "If P receives no Answer after sending an Election message, then it
+// broadcasts a Victory message to all other processes and becomes the Coordinator."
+func TestRule2WithoutAnAnswerItLeads(t *testing.T) {
+	s := alone(t, 2, viewOf(3), Defaults(timing))
+	s.start(6)
+	does(t, "no answer", s.expires("answer"),
+		"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n2); announce n2 in 7")
+}
+
+// Rule 3: "If P receives an Answer from a process with a higher ID, it sends no
+// further messages for this election and waits for a Victory message. (If there is
+// no Victory message after a period of time, it restarts the process at the
+// beginning.)"
+func TestRule3AnAnswerAndItWaits(t *testing.T) {
+	s := alone(t, 1, viewOf(3), Defaults(timing))
+	s.start(6)
+	does(t, "an answer", s.hears(2, Answer{6}), "stop answer; coordinator in 40ms")
+	does(t, "another answer", s.hears(3, Answer{6}), "")
+	does(t, "no victory", s.expires("coordinator"),
+		"stop coordinator; answer in 20ms; monitor n2 n3; n2 <- Election(6); n3 <- Election(6)")
+}
+
+func TestRule3OnlyAnAnswerFromAboveCounts(t *testing.T) {
+	s := alone(t, 2, viewOf(3), Defaults(timing))
+	s.start(6)
+	does(t, "an answer from below", s.hears(1, Answer{6}), "")
+	does(t, "no answer from above", s.expires("answer"),
+		"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n2); announce n2 in 7")
+}
+
+// Rule 4: "If P receives an Election message from another process with a lower ID it
+// sends an Answer message back and starts the election process at the beginning, by
+// sending an Election message to higher-numbered processes."
+func TestRule4AnElectionFromBelowIsAnsweredAndStartsAnother(t *testing.T) {
+	s := follower(t, 2, 4, viewOf(4))
+	does(t, "an election from below", s.hears(1, Election{7}),
+		"answer in 20ms; monitor n3 n4; n1 <- Answer(7); n3 <- Election(7); n4 <- Election(7)")
+	does(t, "the leader stays announced until there is another", s.hears(4, Coordinator{Epoch: 8, Leader: n(4)}),
+		"save 8; stop answer; monitor n4; announce n4 in 8")
+}
+
+func TestRule4AnElectionFromAboveIsNotAnswered(t *testing.T) {
+	s := follower(t, 2, 4, viewOf(4))
+	does(t, "an election from above", s.hears(3, Election{9}), "save 9")
+}
+
+// Rule 5: "If P receives a Coordinator message, it treats the sender as the
+// coordinator."
+func TestRule5ACoordinatorIsFollowed(t *testing.T) {
+	follows := func(stop string) string { return "save 7; " + stop + "monitor n3; announce n3 in 7" }
+	news := Coordinator{Epoch: 7, Leader: n(3)}
+
+	s := alone(t, 1, viewOf(3), Defaults(timing))
+	s.start(6)
+	does(t, "while it awaits answers", s.hears(3, news), follows("stop answer; "))
+
+	s = alone(t, 1, viewOf(3), Defaults(timing))
+	s.start(6)
+	s.hears(2, Answer{6})
+	does(t, "while it waits for it", s.hears(3, news), follows("stop coordinator; "))
+	does(t, "when it follows it already", s.hears(3, news), "")
+	does(t, "when it is repeated", s.hears(3, Coordinator{Epoch: 7, Leader: n(3), Repeat: true}), "")
+	does(t, "of a newer epoch", s.hears(3, Coordinator{Epoch: 8, Leader: n(3)}), "save 8; monitor n3; announce n3 in 8")
+
+	s = leading(t, 2, viewOf(3))
+	does(t, "when it leads itself, it steps down", s.hears(3, Coordinator{Epoch: 8, Leader: n(3)}),
+		"save 8; stop announce; monitor n3; announce n3 in 8")
+	does(t, "and repeats its own no more", s.expires("announce"), "")
+}
+
+// The implementation notes of the readme, by number. (6 and 10 are the transport's.)
+
+// Notes 1 and 2: processes are told apart, and ordered, by an ID that does not change.
+func TestNote2TheIDDoesNotChangeOverARestart(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 3)
+	c.crash(3)
+	c.start(3)
+	c.run(4 * T)
+	c.wantLeader(t, 1, leadership(2, 3))
+}
+
+// Notes 3 and 4: "From leader election to leader death, the cluster's epoch does not
+// change. A new round bumps the cluster's epoch."
+func TestNote4TheEpochLastsAsLongAsTheLeader(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 5)
+	c.detect = T
+	c.run(1000 * T)
+	for i := range 5 {
+		c.wantLeader(t, i+1, leadership(1, 5))
+	}
+	if sum := total(c.sent); sum != 0 || c.repeats == 0 {
+		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.repeats)
+	}
+	c.crash(5)
+	c.run(4 * T)
+	for i := range 4 {
+		c.wantLeader(t, i+1, leadership(2, 4))
+	}
+}
+
+// Note 5: epochs "are/can be saved in persistent storage". Before anything that
+// promises them is sent: whoever crashes after the save has told nobody, whoever
+// crashes after a message has saved.
+func TestNote5TheEpochIsSavedBeforeItIsTold(t *testing.T) {
+	for moment, want := range map[string]struct {
+		dieIn int
+		saved algo.Epoch
+		told  algo.Leader // by n1, after the crash
+		after algo.Leader // once n3 is back
+	}{
+		"before the save":         {1, 1, leadership(1, 3), leadership(2, 3)},
+		"after the save":          {2, 2, leadership(1, 3), leadership(3, 3)},
+		"after the first message": {3, 2, leadership(2, 3), leadership(3, 3)},
+	} {
+		t.Run(moment, func(t *testing.T) {
+			c := settledCluster(t, Defaults(timing), 3)
+			c.node(n(3)).dieIn = want.dieIn
+			c.campaign(3)
+			if c.node(n(3)).machine != nil {
+				t.Fatal("n3 did not crash")
+			}
+			if got := c.node(n(3)).saved.Epoch; got != want.saved {
+				t.Errorf("n3 saved epoch %d, want %d", got, want.saved)
+			}
+			c.run(2 * T)
+			c.wantLeader(t, 1, want.told)
+			c.start(3)
+			c.run(2 * T)
+			c.wantLeader(t, 1, want.after)
+			c.wantAgreed(t)
+		})
+	}
+}
+
+// Note 7: "addition/removal of cluster members will be broadcasted to all processes
+// participating in leader election."
+func TestNote7MembersComeAndGo(t *testing.T) {
+	three := members(3)
+	witness := func(i int) algo.View {
+		all := members(4)
+		all[i-1].Eligible = false
+		return algo.NewView(2, 4, all...)
+	}
+	t.Run("the leader leaves", func(t *testing.T) {
+		s := follower(t, 1, 4, viewOf(4))
+		does(t, "n1", s.gets(algo.NewView(2, 3, three...)),
+			"answer in 20ms; monitor n2 n3; n2 <- Election(7); n3 <- Election(7); announce nobody in 7")
+	})
+	t.Run("the leader resigns", func(t *testing.T) {
+		s := follower(t, 3, 4, viewOf(4))
+		does(t, "n3", s.gets(witness(4)),
+			"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n3); n2 <- Coordinator(8, n3); n4 <- Coordinator(8, n3); "+
+				"announce nobody in 7; announce n3 in 8")
+		s = leading(t, 4, viewOf(4))
+		does(t, "n4", s.gets(witness(4)),
+			"stop announce; answer in 20ms; monitor n1 n2 n3; n1 <- Election(7); n2 <- Election(7); n3 <- Election(7); announce nobody in 7")
+	})
+	t.Run("the resigned comes back", func(t *testing.T) {
+		s := alone(t, 4, witness(4), Defaults(timing))
+		s.start(6)
+		s.hears(3, Coordinator{Epoch: 7, Leader: n(3)})
+		does(t, "n4", s.gets(algo.NewView(3, 4, members(4)...)),
+			"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n4); n2 <- Coordinator(8, n4); n3 <- Coordinator(8, n4); announce n4 in 8")
+	})
+	t.Run("the last one awaited leaves", func(t *testing.T) {
+		s := alone(t, 3, viewOf(4), Defaults(timing))
+		s.start(6)
+		does(t, "n3", s.gets(algo.NewView(2, 3, three...)),
+			"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n3); n2 <- Coordinator(7, n3); announce n3 in 7")
+	})
+	t.Run("the last one who answered leaves", func(t *testing.T) {
+		s := alone(t, 2, viewOf(4), Defaults(timing))
+		s.start(6)
+		s.hears(4, Answer{6})
+		does(t, "n2", s.gets(algo.NewView(2, 3, three...)),
+			"stop coordinator; answer in 20ms; monitor n3; n3 <- Election(6)")
+	})
+	t.Run("somebody below comes", func(t *testing.T) {
+		s := leading(t, 3, algo.NewView(1, 2, three[1:]...))
+		does(t, "n3", s.gets(algo.NewView(2, 3, three...)), "monitor")
+		does(t, "n3 is asked", s.hears(1, Election{0}), "n1 <- Coordinator(7, n3)")
+	})
+	t.Run("nothing that matters", func(t *testing.T) {
+		s := follower(t, 1, 4, viewOf(4))
+		does(t, "n1", s.gets(witness(2)), "monitor n4")
+	})
+	t.Run("the whole cluster grows", func(t *testing.T) {
+		c := newCluster(Defaults(timing), viewOf(4))
+		old := algo.NewView(0, 3, three...)
+		for _, i := range []int{1, 2, 3} {
+			c.node(n(i)).view = old
+			c.start(i)
+		}
+		c.run(5 * T)
+		c.reconfigure(c.view, 2, 3, 1)
+		c.start(4)
+		c.run(2 * T)
+		c.wantAgreed(t)
+	})
+}
+
+// Note 8: "a heartbeat-based failure detector is provided". What it watches is asked
+// for here: a follower needs its leader, a leader nobody.
+func TestNote8WhoIsMonitored(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 5)
+	for i := 1; i <= 4; i++ {
+		if got := c.node(n(i)).monitored; len(got) != 1 || got[n(5)] {
+			t.Errorf("n%d monitors %d peers, want its leader alone", i, len(got))
+		}
+	}
+	if got := c.node(n(5)).monitored; len(got) != 0 {
+		t.Errorf("the leader monitors %d peers, want none", len(got))
+	}
+}
+
+// Note 9: "processes obey fail-stop maxim": what is not saved is gone.
+func TestNote9ARestartKeepsTheEpochAlone(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 3)
+	c.crash(1)
+	c.start(1)
+	c.wantLeader(t, 1, algo.Leader{})
+	if got := c.process(1).epoch; got != 1 {
+		t.Errorf("n1 starts with epoch %d, want 1", got)
+	}
+}
+
+// The election problem, as the notes state it.
+
+// "Any process can call for an election"; "multiple processes are allowed to call an
+// election simultaneously. All of them together must yield only a single leader";
+// "the result of an election should not depend on which process calls for it".
+func TestWhoeverCallsTheHighestLeads(t *testing.T) {
+	const size = 5
+	for callers := 1; callers < 1<<size; callers++ {
+		c := settledCluster(t, Defaults(timing), size)
+		for i := range size {
+			if callers>>i&1 != 0 {
+				c.campaign(i + 1)
+			}
+		}
+		c.run(10 * T)
+		c.wantAgreed(t)
+		c.reset()
+		c.run(50 * T)
+		if sum := total(c.sent); sum != 0 {
+			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.story())
+		}
+	}
+}
+
+// "A process can call for at most one election at a time."
+func TestAtMostOneElectionAtATime(t *testing.T) {
+	s := alone(t, 2, viewOf(3), Defaults(timing))
+	s.start(6)
+	does(t, "it campaigns while it awaits answers", s.campaigns(), "")
+	does(t, "it is asked while it awaits answers", s.hears(1, Election{6}), "n1 <- Answer(6)")
+	s.hears(3, Answer{6})
+	does(t, "it campaigns while it waits for the coordinator", s.campaigns(), "")
+	does(t, "it is asked while it waits for the coordinator", s.hears(1, Election{6}), "n1 <- Answer(6)")
+}
+
+// The rules that close what the sources leave open.
+
+func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
+	all := members(3)
+	all[0].Priority = 1
+	c := newCluster(Defaults(timing), algo.NewView(1, 3, all...))
+	c.startAll()
+	c.run(5 * T)
+	for i := range 3 {
+		c.wantLeader(t, i+1, leadership(1, 1))
+	}
+	c.detect = 0
+	c.crash(1)
+	c.run(5 * T)
+	c.wantLeader(t, 2, leadership(2, 3))
+}
+
+func TestWithEverybodyAboveSuspectedItLeads(t *testing.T) {
+	s := follower(t, 3, 4, viewOf(4))
+	does(t, "n3 suspects the only one above", s.suspects(4),
+		"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n3); n2 <- Coordinator(8, n3); announce nobody in 7; announce n3 in 8")
+}
+
+func TestTheTextbookAsksAndAwaitsTheSuspected(t *testing.T) {
+	s := alone(t, 2, viewOf(3), textbook())
+	s.start(6)
+	does(t, "n2 suspects the last it awaits", s.suspects(3), "")
+	s.expires("answer")
+	s.hears(3, Coordinator{Epoch: 8, Leader: n(3)})
+	does(t, "n2 suspects its leader", s.suspects(3),
+		"answer in 20ms; monitor n3; n3 <- Election(8); announce nobody in 8")
+}
+
+func TestWhoIsTrustedAgainIsAskedAgain(t *testing.T) {
+	s := alone(t, 2, viewOf(4), Defaults(timing))
+	s.start(6)
+	s.suspects(4)
+	s.hears(3, Answer{6})
+	does(t, "n4 is suspected", s.expires("coordinator"),
+		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- Election(6)")
+	s.trusts(4)
+	s.hears(3, Answer{6})
+	does(t, "n4 is trusted", s.expires("coordinator"),
+		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- Election(6); n4 <- Election(6)")
+}
+
+func TestASettledLeaderTellsTheAskerAlone(t *testing.T) {
+	s := leading(t, 3, viewOf(3))
+	does(t, "n1 asks", s.hears(1, Election{7}), "n1 <- Answer(7); n1 <- Coordinator(7, n3)")
+}
+
+func TestAnElectionOfAnOlderEpochChangesNothing(t *testing.T) {
+	s := follower(t, 2, 3, viewOf(3))
+	does(t, "it is told of the newer leader", s.hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
+	s.suspects(3)
+	s = alone(t, 2, viewOf(3), Defaults(timing))
+	s.start(7)
+	does(t, "or of the newer epoch", s.hears(1, Election{6}), "n1 <- Answer(7)")
+	s = leading(t, 3, viewOf(3))
+	does(t, "also by the leader", s.hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
+}
+
+func TestAnOlderCoordinatorIsAnsweredWithWhomItFollows(t *testing.T) {
+	s := follower(t, 1, 4, viewOf(4))
+	does(t, "of an older epoch", s.hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
+	does(t, "of the same epoch and a lower ID", s.hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
+	s = leading(t, 4, viewOf(4))
+	does(t, "to a leader", s.hears(3, Coordinator{Epoch: 6, Leader: n(3), Repeat: true}), "n3 <- Coordinator(7, n4)")
+	does(t, "its own leadership, come back", s.hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
+}
+
+// A Coordinator that is refused is no Answer, but its sender lives: if that were
+// forgotten, somebody below it would lead.
+func TestARefusedCoordinatorShowsThatItsSenderLives(t *testing.T) {
+	s := alone(t, 2, viewOf(4), Defaults(timing))
+	s.start(6)
+	s.suspects(4)
+	does(t, "n3, awaited, still follows the dead n4", s.hears(3, Coordinator{Epoch: 7, Leader: n(4)}),
+		"save 7; stop answer; coordinator in 40ms")
+}
+
+func TestWhoMayNotLeadIsNotFollowed(t *testing.T) {
+	all := members(4)
+	all[3].Eligible = false
+	s := follower(t, 1, 3, algo.NewView(1, 4, all...))
+	does(t, "a witness", s.hears(4, Coordinator{Epoch: 8, Leader: n(4)}), "save 8")
+	does(t, "a stranger", s.hears(3, Coordinator{Epoch: 9, Leader: n(9)}), "save 9")
+	does(t, "nobody", s.hears(3, Coordinator{Epoch: 10}), "save 10")
+}
+
+func TestWhoMayNotLeadHoldsOut(t *testing.T) {
+	all := members(2)
+	all[0].Eligible = false
+	s := alone(t, 1, algo.NewView(1, 2, all...), Defaults(timing))
+	s.start(6)
+	does(t, "nobody answers", s.expires("answer"), "stop answer; coordinator in 40ms; monitor n2")
+	does(t, "it asks again", s.expires("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- Election(6)")
+
+	all[1].Eligible = false
+	s = alone(t, 1, algo.NewView(1, 2, all...), Defaults(timing))
+	does(t, "there is nobody to ask", s.start(6), "coordinator in 40ms; monitor")
+}
+
+func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 3)
+	c.detect = T
+	c.crash(3)
+	c.run(10 * T)
+	c.wantLeader(t, 1, leadership(2, 2))
+	c.start(3)
+	c.run(2 * T)
+	c.wantLeader(t, 1, leadership(2, 3))
+	c.run(100 * T)
+	c.wantAgreed(t)
+}
+
+// Two leaders for a while, the known ways. A slow leader that is wrongly suspected is
+// Example_twoLeaders.
+
+func TestTwoLeadersWhenTheHighestRecoversWhileAnotherAnnounces(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 3)
+	c.crash(3)
+	c.suspect(3, 2) // n2 leads in epoch 2, and its messages are on their way
+	c.start(3)      // n3 has epoch 1 on its disk, and leads in epoch 2 as well
+	if got := c.leaders(); got != 2 || c.leader(2).Epoch != c.leader(3).Epoch {
+		t.Errorf("%d leaders, want two in one epoch\n%s", got, c.story())
+	}
+	c.run(T)
+	c.wantAgreed(t)
+}
+
+func TestTwoLeadersWhenCoordinatorsOvertakeEachOther(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 3)
+	c.crash(3)
+	c.delay = func(from, to *node, _ algo.Message) (delay time.Duration, arrives bool) {
+		if from.id == n(2) && to.id == n(1) {
+			return 5 * T, true
+		}
+		return T, true
+	}
+	c.suspect(3, 1, 2) // n2 leads in epoch 2; n1 asks n2
+	c.run(T)
+	c.start(3)    // n3 leads in epoch 2; n2 follows it at once
+	c.trust(3, 1) // n1 awaits n2 still
+	c.run(2 * T)
+	c.wantAgreed(t) // the Coordinator of n3 overtook the one of n2
+	c.run(4 * T)
+	c.wantLeader(t, 1, leadership(2, 3)) // which came late, and was refused
+	c.run(100 * T)
+	c.wantAgreed(t)
+}
+
+// A clone shares nothing that changes: what happens to one does not show in the
+// other.
+func TestACloneSharesNothing(t *testing.T) {
+	s := alone(t, 1, viewOf(5), Defaults(timing))
+	s.start(6)
+	s.suspects(4)
+	clone := &solo{t, s.machine.Clone(), s.view}
+	for _, i := range []int{2, 3, 5} {
+		s.suspects(i)
+	}
+	does(t, "the clone still awaits three", clone.suspects(2)+clone.suspects(3), "")
+	got := clone.suspects(5)
+	if !strings.HasPrefix(got, "save 7") || s.machine.Leader() != clone.machine.Leader() {
+		t.Errorf("the clone does %q, want what the first did", got)
+	}
+}
+
+func TestPeersIsASortedSet(t *testing.T) {
+	var s peers
+	for _, i := range []int{3, 1, 2, 3, 1} {
+		s.add(n(i))
+	}
+	if want := (peers{n(1), n(2), n(3)}); !slices.Equal(s, want) {
+		t.Errorf("added: %v, want %v", s, want)
+	}
+	if !s.remove(n(2)) || s.remove(n(2)) || s.has(n(2)) || !s.has(n(3)) {
+		t.Errorf("n2 was not removed once: %v", s)
+	}
+	s.keep(peers{n(3), n(4)})
+	if want := (peers{n(3)}); !slices.Equal(s, want) {
+		t.Errorf("kept: %v, want %v", s, want)
+	}
+}

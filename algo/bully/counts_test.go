@@ -1,0 +1,140 @@
+package bully
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// TestCounts checks the messages and the turnaround that are known for bully. N
+// counts the crashed one too; detection takes no time; the turnaround ends when every
+// live process knows. Repeats are not counted.
+func TestCounts(t *testing.T) {
+	type counts = map[string]int
+	cases := []struct {
+		name       string
+		options    Options
+		crashed    bool // the highest has crashed
+		begin      func(c *cluster, N int)
+		sent       func(N int) counts
+		delivered  func(N int) counts
+		turnaround time.Duration
+	}{
+		{
+			name:    "one crashed, the highest live starts and knows it",
+			options: Defaults(timing), crashed: true,
+			begin:      func(c *cluster, N int) { c.suspect(N, N-1) },
+			sent:       func(N int) counts { return counts{"coordinator": N - 2} },
+			delivered:  func(N int) counts { return counts{"coordinator": N - 2} },
+			turnaround: T,
+		},
+		{
+			name:    "one crashed, the lowest starts, textbook",
+			options: textbook(), crashed: true,
+			begin: func(c *cluster, N int) { c.suspect(N, 1) },
+			sent: func(N int) counts {
+				return counts{"election": N * (N - 1) / 2, "answer": (N - 1) * (N - 2) / 2, "coordinator": N - 2}
+			},
+			delivered: func(N int) counts {
+				return counts{"election": N*(N-1)/2 - (N - 1), "answer": (N - 1) * (N - 2) / 2, "coordinator": N - 2}
+			},
+			turnaround: 4 * T,
+		},
+		{
+			name:    "one crashed, everyone starts, textbook",
+			options: textbook(), crashed: true,
+			begin: func(c *cluster, N int) {
+				for i := 1; i < N; i++ {
+					c.suspect(N, i)
+				}
+			},
+			sent: func(N int) counts {
+				return counts{"election": N * (N - 1) / 2, "answer": (N - 1) * (N - 2) / 2, "coordinator": N - 2}
+			},
+			delivered: func(N int) counts {
+				return counts{"election": N*(N-1)/2 - (N - 1), "answer": (N - 1) * (N - 2) / 2, "coordinator": N - 2}
+			},
+			turnaround: 3 * T,
+		},
+		{
+			name:    "nobody crashed, the highest restarts",
+			options: textbook(),
+			begin: func(c *cluster, N int) {
+				c.crash(N)
+				c.start(N)
+			},
+			sent:       func(N int) counts { return counts{"coordinator": N - 1} },
+			delivered:  func(N int) counts { return counts{"coordinator": N - 1} },
+			turnaround: T,
+		},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			for N := 3; N <= 20; N++ {
+				c := settledCluster(t, tc.options, N)
+				if tc.crashed {
+					c.crash(N)
+				}
+				began := c.now
+				tc.begin(c, N)
+				c.run(50 * T)
+				c.wantAgreed(t)
+				if want := tc.sent(N); !maps.Equal(c.sent, want) {
+					t.Errorf("N=%d: sent %v, want %v", N, c.sent, want)
+				}
+				if want := tc.delivered(N); !maps.Equal(c.delivered, want) {
+					t.Errorf("N=%d: delivered %v, want %v", N, c.delivered, want)
+				}
+				if got := c.last - began; got != tc.turnaround {
+					t.Errorf("N=%d: turnaround %v, want %v", N, got, tc.turnaround)
+				}
+				if sum := total(c.sent); tc.turnaround > T && sum != N*N-N-1 {
+					t.Errorf("N=%d: %d messages, want N²-N-1 = %d", N, sum, N*N-N-1)
+				}
+			}
+		})
+	}
+}
+
+// TestColdStartBudget: N nodes that start at once cost at most 3·N² messages, however
+// long each message takes up to T, and in whatever order they start.
+func TestColdStartBudget(t *testing.T) {
+	for _, N := range []int{1, 2, 3, 4, 5, 7, 10, 20, 50, 100} {
+		worst := coldStart(t, N, 0, nil)
+		for seed := range uint64(max(3, 100/N)) {
+			worst = max(worst, coldStart(t, N, seed+1, nil))
+		}
+		t.Logf("N=%d: at most %d messages, %.2f N²", N, worst, float64(worst)/float64(N*N))
+		if worst > 3*N*N {
+			t.Errorf("N=%d: a cold start costs %d messages, want at most 3·N² = %d", N, worst, 3*N*N)
+		}
+	}
+}
+
+// coldStart returns how many messages it costs that N nodes start at once, until all
+// is quiet. Seed 0 is a fixed T.
+func coldStart(t testing.TB, N int, seed uint64, alter func(algo.NodeID) algo.Algorithm) int {
+	t.Helper()
+	c := newCluster(Defaults(timing), viewOf(N))
+	if alter != nil {
+		c.spec.New = alter
+	}
+	var order []int
+	for i := range N {
+		order = append(order, i+1)
+	}
+	if seed != 0 {
+		random := rand.New(rand.NewPCG(seed, 0))
+		random.Shuffle(N, func(i, j int) { order[i], order[j] = order[j], order[i] })
+		c.delay = func(_, _ *node, _ algo.Message) (time.Duration, bool) {
+			return time.Duration(1 + random.Int64N(int64(T))), true
+		}
+	}
+	c.start(order...)
+	c.run(50 * T)
+	c.wantAgreed(t)
+	return total(c.sent)
+}

@@ -1,0 +1,51 @@
+package bully
+
+import "github.com/elect-go/elect/algo"
+
+// Election calls for an election. It goes to everybody above the caller.
+type Election struct{ Epoch algo.Epoch }
+
+// Answer says that its sender lives and that Epoch is known to it: to an
+// [Election] from below, and to a [Coordinator] that its sender cannot follow.
+// Other names for it are OK, alive and disagree.
+type Answer struct{ Epoch algo.Epoch }
+
+// Coordinator says that Leader leads in Epoch. Another name for it is victory.
+// Mostly Leader itself sends it; others pass on whom they follow to those who know
+// an older leadership.
+type Coordinator struct {
+	Epoch  algo.Epoch
+	Leader algo.NodeID
+	// Repeat is true for what a leader says again every announce_interval, to
+	// everybody. It is followed or refused like any other; only counts of messages
+	// tell the two apart.
+	Repeat bool
+}
+
+// Kind is "election".
+func (Election) Kind() string { return "election" }
+
+// Kind is "answer".
+func (Answer) Kind() string { return "answer" }
+
+// Kind is "coordinator".
+func (Coordinator) Kind() string { return "coordinator" }
+
+// Number is the epoch that the caller knows.
+func (m Election) Number() algo.Epoch { return m.Epoch }
+
+// Number is the epoch that the sender knows.
+func (m Answer) Number() algo.Epoch { return m.Epoch }
+
+// Number is the epoch of the leadership.
+func (m Coordinator) Number() algo.Epoch { return m.Epoch }
+
+// Repeats reports whether m counts as a heartbeat.
+func (m Coordinator) Repeats() bool { return m.Repeat }
+
+var (
+	_ algo.Numbered = Election{}
+	_ algo.Numbered = Answer{}
+	_ algo.Numbered = Coordinator{}
+	_ algo.Repeater = Coordinator{}
+)

@@ -1,0 +1,114 @@
+package bully
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Options configure the algorithm. T is the one-way message time, processing
+// included; a round trip is 2T.
+type Options struct {
+	// AnswerTimeout is how long a process waits for the first Answer to its
+	// Election before it leads: 2T.
+	AnswerTimeout time.Duration `yaml:"answer_timeout"`
+
+	// CoordinatorTimeout is how long a process that was answered waits for a
+	// Coordinator before it starts anew: 4T. It is at least AnswerTimeout, because
+	// the one who answered may itself be waiting for answers.
+	CoordinatorTimeout time.Duration `yaml:"coordinator_timeout"`
+
+	// AnnounceInterval is the time between two repeats of a leader's Coordinator.
+	// It bounds how long two leaders go on beside each other once they can hear
+	// each other. It is at least AnswerTimeout.
+	AnnounceInterval time.Duration `yaml:"announce_interval"`
+
+	// SkipSuspected: neither ask, nor wait for, those whom the failure detector
+	// suspects. False is the textbook, where only the timers end a wait.
+	SkipSuspected bool `yaml:"skip_suspected"`
+}
+
+// Defaults returns the options for a network of that timing.
+//
+// A leader repeats itself every tenth heartbeat: one frame in ten more at worst,
+// none where the repeat stands in for a heartbeat. It is never faster than 4T, so
+// that an Answer to one repeat, and the Coordinator that the Answer brings about,
+// arrive before the next.
+func Defaults(t algo.Timing) Options {
+	return Options{
+		AnswerTimeout:      t.RoundTrip,
+		CoordinatorTimeout: 2 * t.RoundTrip,
+		AnnounceInterval:   max(10*t.Heartbeat, 2*t.RoundTrip),
+		SkipSuspected:      true,
+	}
+}
+
+// Validate says every mistake in o at once, or nothing. Each is an [OptionError].
+// Timing may be zero where the network is unknown.
+func (o Options) Validate(t algo.Timing) error {
+	return errors.Join(
+		atLeast("answer_timeout", o.AnswerTimeout, "the round trip", max(t.RoundTrip, 0)),
+		atLeast("coordinator_timeout", o.CoordinatorTimeout, "answer_timeout", o.AnswerTimeout),
+		atLeast("announce_interval", o.AnnounceInterval, "answer_timeout", o.AnswerTimeout),
+	)
+}
+
+// OptionError is a mistake in one option.
+type OptionError struct {
+	Option string // as it is written in a configuration
+	Got    time.Duration
+	Want   string // what Got must be
+}
+
+func (e *OptionError) Error() string {
+	return "bully: " + e.Option + " (" + e.Got.String() + ") " + e.Want
+}
+
+func atLeast(option string, got time.Duration, bound string, least time.Duration) error {
+	switch {
+	case got <= 0:
+		return &OptionError{option, got, "must be above zero"}
+	case got < least:
+		return &OptionError{option, got, "is below " + bound + " (" + least.String() + ")"}
+	}
+	return nil
+}
+
+// Factory is the [algo.Factory] of this package: it takes [Defaults] for the
+// timing, has decode overwrite what the user configured, and checks the result.
+func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
+	o := Defaults(t)
+	if err := decode(&o); err != nil {
+		return algo.Spec{}, err
+	}
+	if err := o.Validate(t); err != nil {
+		return algo.Spec{}, err
+	}
+	return newSpec(o), nil
+}
+
+// New returns the algorithm with these options. Its error is that of
+// [Options.Validate].
+func New(o Options) (algo.Spec, error) {
+	if err := o.Validate(algo.Timing{}); err != nil {
+		return algo.Spec{}, err
+	}
+	return newSpec(o), nil
+}
+
+func newSpec(o Options) algo.Spec {
+	return algo.Spec{
+		Name:     "bully",
+		Claims:   algo.Claims{HighestLeads: true},
+		Messages: []algo.Message{Election{}, Answer{}, Coordinator{}},
+		Settings: []algo.Setting{
+			{Name: "announce_interval", Value: o.AnnounceInterval.String()},
+			{Name: "answer_timeout", Value: o.AnswerTimeout.String()},
+			{Name: "coordinator_timeout", Value: o.CoordinatorTimeout.String()},
+			{Name: "skip_suspected", Value: strconv.FormatBool(o.SkipSuspected)},
+		},
+		New: func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
+	}
+}

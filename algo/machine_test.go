@@ -1,0 +1,250 @@
+package algo_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+type ping struct{ Epoch algo.Epoch }
+
+func (ping) Kind() string         { return "ping" }
+func (p ping) Number() algo.Epoch { return p.Epoch }
+
+type bare struct{}
+
+func (bare) Kind() string { return "bare" }
+
+// scripted is an algorithm that does in each call what the test says.
+type scripted struct {
+	do     func(env algo.Env)
+	calls  []string
+	stable algo.Stable
+}
+
+func (s *scripted) call(env algo.Env, format string, args ...any) {
+	s.calls = append(s.calls, fmt.Sprintf(format, args...))
+	if s.do != nil {
+		s.do(env)
+	}
+}
+
+func (s *scripted) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	s.stable = saved
+	s.call(env, "start %d %d", view.Number(), saved.Epoch)
+}
+
+func (s *scripted) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
+	s.call(env, "receive %d %s", from[15], m.Kind())
+}
+
+func (s *scripted) Expire(env algo.Env, t algo.Timer)      { s.call(env, "expire %s", t) }
+func (s *scripted) Suspect(env algo.Env, peer algo.NodeID) { s.call(env, "suspect %d", peer[15]) }
+func (s *scripted) Trust(env algo.Env, peer algo.NodeID)   { s.call(env, "trust %d", peer[15]) }
+func (s *scripted) Campaign(env algo.Env)                  { s.call(env, "campaign") }
+func (s *scripted) Reconfigure(env algo.Env, view algo.View) {
+	s.call(env, "reconfigure %d", view.Number())
+}
+func (s *scripted) Stable() algo.Stable { return s.stable }
+func (s *scripted) Clone() algo.Algorithm {
+	clone := *s
+	clone.calls = slices.Clone(s.calls)
+	return &clone
+}
+
+// newMachine returns a started machine at epoch 5 of an algorithm that does do.
+func newMachine(do func(s *scripted, env algo.Env)) (*algo.Machine, *scripted) {
+	s := &scripted{}
+	spec := &algo.Spec{
+		Name:     "scripted",
+		Messages: []algo.Message{ping{}, bare{}},
+		New:      func(algo.NodeID) algo.Algorithm { return s },
+	}
+	m := algo.NewMachine(spec, id(1))
+	m.Step(algo.Event{Kind: algo.EventStart, Saved: algo.Stable{Epoch: 5}})
+	if do != nil {
+		s.do = func(env algo.Env) { do(s, env) }
+	}
+	return m, s
+}
+
+func TestEachEventIsACall(t *testing.T) {
+	m, s := newMachine(nil)
+	view := algo.NewView(7, 1, member(1, 0, true))
+	for _, e := range []algo.Event{
+		{Kind: algo.EventReceive, Peer: id(2), Message: bare{}},
+		{Kind: algo.EventExpire, Timer: "tea"},
+		{Kind: algo.EventSuspect, Peer: id(3)},
+		{Kind: algo.EventTrust, Peer: id(3)},
+		{Kind: algo.EventCampaign},
+		{Kind: algo.EventReconfigure, View: view},
+	} {
+		m.Step(e)
+		if called := s.calls[len(s.calls)-1]; !strings.HasPrefix(called, e.Kind.String()) {
+			t.Errorf("%v calls %q", e.Kind, called)
+		}
+	}
+	want := []string{"start 0 5", "receive 2 bare", "expire tea", "suspect 3", "trust 3", "campaign", "reconfigure 7"}
+	if !slices.Equal(s.calls, want) {
+		t.Errorf("calls %q, want %q", s.calls, want)
+	}
+}
+
+func TestEventKindsHaveNames(t *testing.T) {
+	if got := algo.EventKind(0).String() + ", " + algo.EventKind(99).String(); got != "none, event 99" {
+		t.Errorf("unknown kinds are called %s", got)
+	}
+}
+
+func TestEffectsAreWhatWasAskedFor(t *testing.T) {
+	m, _ := newMachine(func(s *scripted, env algo.Env) {
+		env.Announce(algo.Leader{Epoch: 6})
+		env.Announce(algo.Leader{Epoch: 6, ID: id(2)})
+		env.Send(id(2), ping{6})
+		env.Monitor(id(2), id(3))
+		env.Monitor(id(3))
+		env.SetTimer("tea", time.Second, time.Minute)
+		env.StopTimer("coffee")
+		env.Note("because of %d", 7)
+		s.stable.Epoch = 6
+	})
+	e := m.Step(algo.Event{Kind: algo.EventCampaign})
+	if !e.Save || e.Stable != (algo.Stable{Epoch: 6}) || m.Stable() != e.Stable {
+		t.Errorf("save %v %v", e.Save, e.Stable)
+	}
+	if want := []algo.TimerChange{{Timer: "tea", Min: time.Second, Max: time.Minute}, {Timer: "coffee", Stop: true}}; !slices.Equal(e.Timers, want) {
+		t.Errorf("timers %v, want %v", e.Timers, want)
+	}
+	if want := []algo.NodeID{id(3)}; !e.Watch || !slices.Equal(e.Monitor, want) {
+		t.Errorf("monitors %v, want the last that was asked for: %v", e.Monitor, want)
+	}
+	if want := []algo.Envelope{{To: id(2), Message: ping{6}}}; !slices.Equal(e.Sends, want) {
+		t.Errorf("sends %v, want %v", e.Sends, want)
+	}
+	if want := []algo.Leader{{Epoch: 6}, {Epoch: 6, ID: id(2)}}; !slices.Equal(e.Announce, want) || m.Leader() != want[1] {
+		t.Errorf("announces %v, want %v", e.Announce, want)
+	}
+	if len(e.Notes) != 1 || fmt.Sprintf(e.Notes[0].Format, e.Notes[0].Args...) != "because of 7" {
+		t.Errorf("notes %v", e.Notes)
+	}
+
+	m, _ = newMachine(nil)
+	e = m.Step(algo.Event{Kind: algo.EventCampaign})
+	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 || e.Refused != "" {
+		t.Errorf("nothing was asked for, the effects are %+v", e)
+	}
+}
+
+func TestMonitoringNobodyIsSaid(t *testing.T) {
+	m, _ := newMachine(func(_ *scripted, env algo.Env) { env.Monitor() })
+	if e := m.Step(algo.Event{Kind: algo.EventCampaign}); !e.Watch || len(e.Monitor) != 0 {
+		t.Errorf("watch %v, monitor %v", e.Watch, e.Monitor)
+	}
+}
+
+func TestABrokenContractPanics(t *testing.T) {
+	campaign := algo.Event{Kind: algo.EventCampaign}
+	for _, tc := range []struct {
+		name  string
+		do    func(s *scripted, env algo.Env)
+		event algo.Event
+		want  string
+	}{
+		{"a send to oneself", func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
+		{"a send to nobody", func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to nobody"},
+		{"an unknown message", func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
+		{"a negative range", func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
+		{"an empty range", func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
+		{"monitoring oneself", func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},
+		{"an epoch that goes back", func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
+		{"an announcement that is not durable", func(_ *scripted, env algo.Env) { env.Announce(algo.Leader{Epoch: 6}) }, campaign,
+			"announced a leader in epoch 6, but keeps epoch 5"},
+		{"an announcement that goes back", func(_ *scripted, env algo.Env) {
+			env.Announce(algo.Leader{Epoch: 4})
+			env.Announce(algo.Leader{Epoch: 3})
+		}, campaign, "announced a leader in epoch 3 after one in epoch 4"},
+		{"no event", nil, algo.Event{}, "was stepped with none"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m, _ := newMachine(tc.do)
+			defer func() {
+				want := "algo: scripted at 00000000-0000-0000-0000-000000000001 " + tc.want
+				if got := recover(); got != want {
+					t.Errorf("panics with %v, want %q", got, want)
+				}
+			}()
+			m.Step(tc.event)
+		})
+	}
+}
+
+type pong struct{}
+
+func (pong) Kind() string { return "pong" }
+
+func TestAPoisonedEpochIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		message algo.Message
+		refused string
+	}{
+		{"an older one", ping{0}, ""},
+		{"the same", ping{5}, ""},
+		{"the furthest that is believed", ping{5 + algo.MaxEpochLead}, ""},
+		{"one further", ping{6 + algo.MaxEpochLead}, "epoch 4294967302 is too far ahead of 5"},
+		{"the last there is", ping{^algo.Epoch(0)}, "epoch 18446744073709551615 is too far ahead of 5"},
+		{"none", bare{}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m, s := newMachine(func(s *scripted, env algo.Env) { s.stable.Epoch = 6 })
+			before := len(s.calls)
+			e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: tc.message})
+			if e.Refused != tc.refused {
+				t.Errorf("refused: %q, want %q", e.Refused, tc.refused)
+			}
+			refused := tc.refused != ""
+			if reached := len(s.calls) > before; reached == refused {
+				t.Errorf("the algorithm was called: %v", reached)
+			}
+			if e.Save == refused || (m.Stable().Epoch == 5) != refused {
+				t.Errorf("save %v, epoch %d: a poisoned epoch must never be saved", e.Save, m.Stable().Epoch)
+			}
+		})
+	}
+}
+
+// The last epoch there is is refused also by who is one before it.
+func TestTheLastEpochIsNeverBelieved(t *testing.T) {
+	m, _ := newMachine(nil)
+	m.Step(algo.Event{Kind: algo.EventStart, Saved: algo.Stable{Epoch: ^algo.Epoch(0) - 1}})
+	e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: ping{^algo.Epoch(0)}})
+	if e.Refused == "" {
+		t.Error("it was taken")
+	}
+}
+
+func TestACloneOfAMachineGoesItsOwnWay(t *testing.T) {
+	m, s := newMachine(func(s *scripted, env algo.Env) {
+		s.stable.Epoch++
+		env.Announce(algo.Leader{Epoch: s.stable.Epoch, ID: id(1)})
+	})
+	m.Step(algo.Event{Kind: algo.EventCampaign})
+	clone := m.Clone()
+	calls := len(s.calls)
+	if clone.Self() != m.Self() || clone.Spec() != m.Spec() || clone.Stable() != m.Stable() || clone.Leader() != m.Leader() {
+		t.Error("the clone is in another state")
+	}
+	clone.Algorithm().(*scripted).do = nil
+	clone.Step(algo.Event{Kind: algo.EventCampaign})
+	if len(s.calls) != calls {
+		t.Error("the step of the clone is a call of the first")
+	}
+	m.Step(algo.Event{Kind: algo.EventCampaign})
+	if clone.Stable().Epoch != 6 || m.Stable().Epoch != 7 || clone.Leader().Epoch != 6 || m.Leader().Epoch != 7 {
+		t.Errorf("epochs %d and %d, want 6 and 7", clone.Stable().Epoch, m.Stable().Epoch)
+	}
+}

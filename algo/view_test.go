@@ -1,0 +1,148 @@
+package algo_test
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// id is the ID of node i of these tests.
+func id(i int) algo.NodeID { return algo.NodeID{15: byte(i)} }
+
+func member(i, priority int, eligible bool) algo.Member {
+	return algo.Member{ID: id(i), Name: fmt.Sprint(i), Priority: priority, Eligible: eligible}
+}
+
+func numbers(ids iter.Seq[algo.NodeID]) string {
+	var all []byte
+	for id := range ids {
+		all = append(all, id[15])
+	}
+	return fmt.Sprint(all)
+}
+
+func TestMembersAreOrderedByEligibilityPriorityID(t *testing.T) {
+	inOrder := []algo.Member{
+		member(1, 9, false), member(8, 9, false), member(2, 0, true), member(7, 0, true), member(3, 1, true), member(6, 1, true),
+	}
+	for i, a := range inOrder {
+		for j, b := range inOrder {
+			got := a.Compare(b)
+			if (got > 0) != (i > j) || (got == 0) != (i == j) {
+				t.Errorf("%d compared with %d is %d", i, j, got)
+			}
+		}
+	}
+}
+
+func TestAboveAndBelow(t *testing.T) {
+	// From the lowest to the highest: 1 may not lead, then 2, 4, 5, and 3 by priority.
+	view := algo.NewView(1, 5, member(5, 0, true), member(4, 0, true), member(3, 1, true), member(2, 0, true), member(1, 7, false))
+	for _, tc := range []struct {
+		of                   int
+		above, below, others string
+	}{
+		{1, "[2 3 4 5]", "[]", "[2 3 4 5]"},
+		{2, "[3 4 5]", "[1]", "[1 3 4 5]"},
+		{3, "[]", "[1 2 4 5]", "[1 2 4 5]"},
+		{4, "[3 5]", "[1 2]", "[1 2 3 5]"},
+		{5, "[3]", "[1 2 4]", "[1 2 3 4]"},
+		{6, "[]", "[]", "[]"}, // a stranger
+	} {
+		above, below, others := numbers(view.Above(id(tc.of))), numbers(view.Below(id(tc.of))), numbers(view.Others(id(tc.of)))
+		if above != tc.above || below != tc.below || others != tc.others {
+			t.Errorf("of %d: above %s, below %s, others %s, want %s, %s, %s", tc.of, above, below, others, tc.above, tc.below, tc.others)
+		}
+		for other := range 7 {
+			want := slices.Contains(slices.Collect(view.Above(id(tc.of))), id(other))
+			if got := view.IsAbove(id(other), id(tc.of)); got != want {
+				t.Errorf("IsAbove(%d, %d) = %v, want %v", other, tc.of, got, want)
+			}
+		}
+	}
+}
+
+func TestAWalkOverTheMembersMayEndEarly(t *testing.T) {
+	view := algo.NewView(1, 3, member(1, 0, true), member(2, 0, true), member(3, 0, true))
+	for other := range view.Others(id(1)) {
+		if other != id(2) {
+			t.Errorf("the first other member is %d, want 2", other[15])
+		}
+		break
+	}
+}
+
+func TestWitnessesAreAboveNobody(t *testing.T) {
+	view := algo.NewView(1, 2, member(1, 0, false), member(2, 0, false))
+	if got := numbers(view.Above(id(1))); got != "[]" {
+		t.Errorf("above a witness are the witnesses %s", got)
+	}
+	if got := numbers(view.Below(id(1))); got != "[2]" {
+		t.Errorf("below a witness are %s, want everybody who is not above", got)
+	}
+}
+
+func TestSuccessorGoesRound(t *testing.T) {
+	view := algo.NewView(1, 3, member(2, 0, true), member(4, 0, true), member(6, 0, true))
+	for of, want := range map[int]int{2: 4, 4: 6, 6: 2, 1: 2, 3: 4, 5: 6, 7: 2} {
+		if got := view.Successor(id(of)); got != id(want) {
+			t.Errorf("Successor(%d) = %d, want %d", of, got[15], want)
+		}
+	}
+	if got := algo.NewView(1, 1, member(1, 0, true)).Successor(id(1)); got != id(1) {
+		t.Errorf("alone, the successor is %v", got)
+	}
+	if got := (algo.View{}).Successor(id(1)); !got.IsZero() {
+		t.Errorf("of nobody, the successor is %v", got)
+	}
+}
+
+func TestQuorum(t *testing.T) {
+	for size, want := range []int{1, 1, 2, 2, 3, 3, 4, 4} {
+		if got := algo.NewView(1, size).Quorum(); got != want {
+			t.Errorf("Quorum of %d = %d, want %d", size, got, want)
+		}
+	}
+}
+
+func TestTheSizeOfAView(t *testing.T) {
+	view := algo.NewView(3, 5, member(1, 0, true), member(2, 0, true))
+	if view.Number() != 3 || view.Size() != 5 || view.Len() != 2 || view.Quorum() != 3 {
+		t.Errorf("view %d: size %d, %d members, quorum %d", view.Number(), view.Size(), view.Len(), view.Quorum())
+	}
+	if got := algo.NewView(3, 1, member(1, 0, true), member(2, 0, true)).Size(); got != 2 {
+		t.Errorf("of two members the size is %d", got)
+	}
+	var none algo.View
+	if none.Size() != 0 || none.Len() != 0 || none.Contains(id(1)) || none.Index(id(1)) != -1 {
+		t.Error("the zero view has members")
+	}
+}
+
+func TestAViewIsImmutable(t *testing.T) {
+	given := []algo.Member{member(2, 0, true), member(1, 0, true)}
+	view := algo.NewView(1, 2, given...)
+	given[0].Name = "changed"
+	for m := range view.All() {
+		if m.Name == "changed" {
+			t.Error("the view shares what it was given")
+		}
+	}
+	if given[1].ID != id(1) {
+		t.Error("NewView sorts what it was given")
+	}
+}
+
+func TestOfMembersWithTheSameIDTheLastCounts(t *testing.T) {
+	view := algo.NewView(1, 0, member(1, 1, true), member(2, 0, true), member(1, 2, true), member(1, 3, false))
+	m, ok := view.Member(id(1))
+	if !ok || view.Len() != 2 || view.Size() != 2 || m != member(1, 3, false) {
+		t.Errorf("%d members of size %d, with %+v", view.Len(), view.Size(), m)
+	}
+	if _, ok := view.Member(id(3)); ok || view.Index(id(2)) != 1 || view.At(1).ID != id(2) {
+		t.Error("members are not at their position in the order of IDs")
+	}
+}
