@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+)
+
+// Counters count what a node sent and received since it started.
+type Counters struct {
+	// Kinds counts messages by kind: those of elections, and beside them those of
+	// the membership.
+	Kinds map[string]*Count
+	// Beats counts heartbeats: beats, watches, and messages that only repeat what was
+	// said (see algo.Repeater).
+	Beats Count
+	// Refused counts messages that were refused: strangers', poisoned epochs.
+	Refused uint64
+}
+
+// Count is how many went out and came in.
+type Count struct{ Sent, Received uint64 }
+
+func newCounters() Counters { return Counters{Kinds: make(map[string]*Count)} }
+
+func (c *Counters) of(m algo.Message) *Count {
+	switch m := m.(type) {
+	case fd.Beat, fd.Watch:
+		return &c.Beats
+	case algo.Repeater:
+		if m.Repeats() {
+			return &c.Beats
+		}
+	}
+	kind := m.Kind()
+	count, ok := c.Kinds[kind]
+	if !ok {
+		count = new(Count)
+		c.Kinds[kind] = count
+	}
+	return count
+}
+
+func (c *Counters) sent(m algo.Message)     { c.of(m).Sent++ }
+func (c *Counters) received(m algo.Message) { c.of(m).Received++ }
+
+// Counters returns a copy.
+func (e *Engine) Counters() Counters {
+	c := Counters{Kinds: make(map[string]*Count, len(e.counters.Kinds)), Beats: e.counters.Beats, Refused: e.counters.Refused}
+	for _, kind := range slices.SortedFunc(maps.Keys(e.counters.Kinds), strings.Compare) {
+		count := *e.counters.Kinds[kind]
+		c.Kinds[kind] = &count
+	}
+	return c
+}

@@ -1,0 +1,444 @@
+// Package engine is one whole node without I/O: an algorithm, a failure detector,
+// timers and the membership.
+//
+// An [Engine] is a pure state machine. Its host tells it what happened and when
+// (a frame came, a connection ended, a deadline passed), and performs the [Output]
+// that comes back, in order: save, then everything else. The live cluster hosts it
+// on sockets and the real clock, the simulator in virtual time. The same inputs
+// give the same outputs.
+//
+// Frames and records are handed over as values; how they look as bytes is the
+// host's affair. So a simulation need not encode what nobody reads.
+package engine
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/trace"
+)
+
+const never = time.Duration(math.MaxInt64)
+
+// Detector is what an engine needs of a failure detector. [fd.Detector] is one; a
+// simulation may script another.
+type Detector interface {
+	Monitor(now time.Duration, peers []algo.NodeID)
+	Heard(now time.Duration, peer algo.NodeID)
+	Sent(now time.Duration, peer algo.NodeID)
+	Watched(now time.Duration, peer algo.NodeID, w fd.Watch) (refused string)
+	Up(now time.Duration, peer algo.NodeID, incarnation uint64)
+	Down(now time.Duration, peer algo.NodeID, polite bool)
+	DialFailed(now time.Duration, peer algo.NodeID, fact fd.Fact)
+	Goodbye(now time.Duration, peer algo.NodeID)
+	Forget(peer algo.NodeID)
+	Digest(view uint64)
+	Wake(now time.Duration)
+	Deadline() time.Duration
+	Take() fd.Output
+	State(peer algo.NodeID) (fd.State, time.Duration)
+}
+
+// Config is what an engine is made of.
+type Config struct {
+	// Self is this node's own entry, as configured.
+	Self algo.Member
+	// Cluster is the ID of the cluster if this node founds one, or if Fixed is set.
+	Cluster algo.NodeID
+	// Seeds are addresses of members that may let this node in.
+	Seeds []string
+	// Fixed are the addresses of all members, this node's own included.
+	Fixed []string
+	// FirstContact is for how long bully and ring wait at the first start of a fixed
+	// set for members that neither answer nor refuse.
+	FirstContact time.Duration
+
+	Spec     algo.Spec
+	Detector Detector
+	// Pick chooses a time within [least, most]: randomness is the host's.
+	Pick func(least, most time.Duration) time.Duration
+	// Trace, when set, sees everything. It must not call the engine.
+	Trace func(trace.Event)
+}
+
+// Target is whom to dial. A zero ID means whoever is at the address.
+type Target struct {
+	ID   algo.NodeID
+	Addr string
+}
+
+// Refusal asks the host to close a peer's connection, with a reason.
+type Refusal struct {
+	Peer   algo.NodeID
+	Reason string
+}
+
+// Output is what the host must do, in the order of the fields. It is valid until
+// the next call of the engine.
+type Output struct {
+	// Save holds all records that changed, each kept under its Kind, in one
+	// transaction that is durable before anything below is done. If it fails the node
+	// must stop and do nothing else: a message never promises what a restart forgets.
+	Save []algo.Message
+	// Dial is one attempt each.
+	Dial []Target
+	// Send is in order for each peer.
+	Send []algo.Envelope
+	// Refuse is after Send.
+	Refuse []Refusal
+	// Leaders is what the algorithm announced, in order. The last counts.
+	Leaders []algo.Leader
+	// ViewChanged says that View returns something new: members and addresses.
+	ViewChanged bool
+	// Rejected says why a member did not let this node in: it must stop.
+	Rejected string
+	// Removed says that this node is no member any more: it must stop.
+	Removed bool
+}
+
+// Engine is one node. It is not safe for concurrent use.
+type Engine struct {
+	config   Config
+	machine  *algo.Machine
+	detector Detector
+
+	running bool // the algorithm was started
+	kept    algo.Stable
+	timers  []timer
+	made    uint64 // timers made so far
+
+	monitored []algo.NodeID
+	links     map[algo.NodeID]uint64 // incarnation of those connected
+
+	members      roster
+	stepped      algo.View // what the algorithm knows
+	contacts     []contact
+	firstContact time.Duration // when a first start waits no more
+	waiting      bool          // firstContact is still to come
+	resigned     time.Duration // until when; never when it did not resign
+
+	counters Counters
+	out      Output
+	control  []algo.Envelope // sent after what the algorithm sends
+}
+
+// New returns an engine that goes on from the records that were saved, if any.
+func New(config Config, saved ...algo.Message) *Engine {
+	e := &Engine{
+		config:   config,
+		machine:  algo.NewMachine(&config.Spec, config.Self.ID),
+		detector: config.Detector,
+		links:    make(map[algo.NodeID]uint64),
+		resigned: never,
+		counters: newCounters(),
+	}
+	for _, record := range saved {
+		switch record := record.(type) {
+		case Kept:
+			e.kept = algo.Stable{Epoch: record.Epoch, Vote: record.Vote, Extra: record.Extra}
+		case Roster:
+			e.members.load(record)
+		}
+	}
+	return e
+}
+
+// Start is the first call.
+func (e *Engine) Start(now time.Duration) *Output {
+	e.begin()
+	e.bootstrap(now)
+	return e.finish(now)
+}
+
+// Receive takes a message from the peer at the other end of a connection.
+func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *Output {
+	e.begin()
+	e.receive(now, from, m)
+	return e.finish(now)
+}
+
+func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
+	e.counters.received(m)
+	switch m := m.(type) {
+	case Join:
+		e.admit(now, from, m.Entry)
+		return
+	case Roster:
+		e.meet(now, from, m)
+		return
+	case Reject:
+		if e.joining() {
+			e.out.Rejected = m.Reason
+		}
+		return
+	}
+	if !e.view().Contains(from) {
+		if e.joining() {
+			return // a member that knows of us before we know of it
+		}
+		e.refuse(now, from, m, "it is not a member")
+		return
+	}
+	e.detector.Heard(now, from)
+	e.settle(now) // trust first: an algorithm does not believe whom it suspects
+	switch m := m.(type) {
+	case fd.Beat:
+		e.compare(now, from, m.View)
+	case fd.Watch:
+		if why := e.detector.Watched(now, from, m); why != "" {
+			e.refuse(now, from, m, why)
+			return
+		}
+		e.compare(now, from, m.View)
+	case Goodbye:
+		e.detector.Goodbye(now, from)
+	default:
+		if !e.running {
+			return // it will be told again; we have nothing to answer from
+		}
+		e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: m})
+		e.step(now, algo.Event{Kind: algo.EventReceive, Peer: from, Message: m})
+	}
+}
+
+// Wake does what is due. The host calls it when Deadline has come, after it has
+// delivered what was waiting: at equal times deliveries come before timers.
+func (e *Engine) Wake(now time.Duration) *Output {
+	e.begin()
+	if e.resigned <= now {
+		e.resigned = never
+		e.reenter(now)
+	}
+	e.contact(now)
+	e.detector.Wake(now)
+	e.settle(now) // suspicions first: they may stop a timer that is due as well
+	for {
+		t, due := e.expired(now)
+		if !due {
+			break
+		}
+		e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: t})
+		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
+		e.settle(now)
+	}
+	return e.finish(now)
+}
+
+// Deadline is when Wake is due; false when nothing is.
+func (e *Engine) Deadline() (time.Duration, bool) {
+	next := min(e.detector.Deadline(), e.resigned, e.nextContact())
+	for _, t := range e.timers {
+		next = min(next, t.at)
+	}
+	return next, next != never
+}
+
+// Up says that a connection to a peer stands: who it is, as which incarnation, and
+// the digest of its view.
+func (e *Engine) Up(now time.Duration, peer algo.NodeID, incarnation, view uint64) *Output {
+	e.begin()
+	e.links[peer] = incarnation
+	if e.view().Contains(peer) {
+		e.detector.Up(now, peer, incarnation)
+	}
+	if e.joining() {
+		e.ask(now, peer)
+	} else {
+		e.compare(now, peer, view)
+	}
+	return e.finish(now)
+}
+
+// Down says that the connection to a peer ended; politely means that the other
+// side, or this one, had said so.
+func (e *Engine) Down(now time.Duration, peer algo.NodeID, politely bool) *Output {
+	e.begin()
+	delete(e.links, peer)
+	if e.view().Contains(peer) {
+		e.detector.Down(now, peer, politely)
+	}
+	return e.finish(now)
+}
+
+// DialFailed says how a dial ended that brought no connection.
+func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Output {
+	e.begin()
+	if e.view().Contains(target.ID) {
+		e.detector.DialFailed(now, target.ID, fact)
+	}
+	e.missed(now, target.Addr)
+	return e.finish(now)
+}
+
+// Itself says that an address turned out to be this node's own.
+func (e *Engine) Itself(now time.Duration, addr string) *Output {
+	e.begin()
+	e.disregard(now, addr)
+	return e.finish(now)
+}
+
+// Campaign calls for an election. Any process can. A node that has not been let in
+// yet has nobody to elect; it does nothing.
+func (e *Engine) Campaign(now time.Duration) *Output {
+	e.begin()
+	if e.running {
+		e.step(now, algo.Event{Kind: algo.EventCampaign})
+	}
+	return e.finish(now)
+}
+
+// Stop says goodbye to whoever is connected.
+func (e *Engine) Stop(now time.Duration) *Output {
+	e.begin()
+	for _, m := range e.members.live() {
+		if _, connected := e.links[m.ID]; connected {
+			e.send(now, m.ID, Goodbye{})
+		}
+	}
+	return e.finish(now)
+}
+
+// Member is one member as this node sees it.
+type Member struct {
+	algo.Member
+	State fd.State      // Alive for this node itself
+	Since time.Duration // when the state began
+}
+
+// Members returns the membership in the order of IDs.
+func (e *Engine) Members() []Member {
+	var members []Member
+	for m := range e.view().All() {
+		state, since := e.detector.State(m.ID)
+		if m.ID == e.config.Self.ID {
+			state, since = fd.Alive, 0
+		}
+		members = append(members, Member{Member: m, State: state, Since: since})
+	}
+	return members
+}
+
+// Leader is what was announced last; false before the algorithm was started.
+func (e *Engine) Leader() (algo.Leader, bool) { return e.machine.Leader(), e.running }
+
+// View is the membership as this node knows it.
+func (e *Engine) View() algo.View { return e.view() }
+
+// Cluster is the ID of the cluster, zero until this node is in it.
+func (e *Engine) Cluster() algo.NodeID { return e.members.cluster }
+
+// Digest stands for the view in hellos and heartbeats.
+func (e *Engine) Digest() uint64 { return e.members.digest }
+
+func (e *Engine) begin() {
+	o := &e.out
+	*o = Output{
+		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0],
+	}
+	e.control = e.control[:0]
+}
+
+func (e *Engine) finish(now time.Duration) *Output {
+	e.settle(now)
+	e.save(now)
+	e.out.Send = append(e.out.Send, e.control...)
+	return &e.out
+}
+
+// settle hands to the algorithm what the detector found out, until it has nothing
+// more to say: what an algorithm monitors may be known to be dead at once.
+func (e *Engine) settle(now time.Duration) {
+	for {
+		found := e.detector.Take()
+		for _, id := range found.Dials {
+			if m, ok := e.view().Member(id); ok {
+				e.out.Dial = append(e.out.Dial, Target{ID: id, Addr: m.Addr})
+			}
+		}
+		for _, s := range found.Sends {
+			e.counters.sent(s.Message)
+			e.control = append(e.control, s)
+		}
+		if len(found.Changes) == 0 {
+			return
+		}
+		for _, c := range slices.Clone(found.Changes) {
+			if !slices.Contains(e.monitored, c.Peer) {
+				continue
+			}
+			event := algo.Event{Kind: algo.EventTrust, Peer: c.Peer}
+			seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Why}
+			if c.Suspected {
+				event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
+			}
+			e.trace(seen)
+			e.step(now, event)
+		}
+	}
+}
+
+// step runs the algorithm and takes over what it asks for.
+func (e *Engine) step(now time.Duration, event algo.Event) {
+	effects := e.machine.Step(event)
+	if effects.Refused != "" {
+		e.refuse(now, event.Peer, event.Message, effects.Refused)
+		return
+	}
+	for _, n := range effects.Notes {
+		e.trace(trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args})
+	}
+	for _, t := range effects.Timers {
+		e.setTimer(now, t)
+	}
+	if effects.Watch {
+		e.monitored = append(e.monitored[:0], effects.Monitor...)
+		e.detector.Monitor(now, e.monitored)
+	}
+	for _, s := range effects.Sends {
+		e.send(now, s.To, s.Message)
+	}
+	for _, l := range effects.Announce {
+		e.trace(trace.Event{At: now, Kind: trace.Announce, Leader: l})
+		e.out.Leaders = append(e.out.Leaders, l)
+	}
+}
+
+func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
+	e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
+	e.counters.sent(m)
+	e.detector.Sent(now, to)
+	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
+}
+
+// refuse drops a message and has the connection of its sender closed.
+func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why string) {
+	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: why})
+	e.counters.Refused++
+	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: "engine: refused " + m.Kind() + ": " + why})
+}
+
+// save puts all records that changed into one transaction.
+func (e *Engine) save(now time.Duration) {
+	if stable := e.machine.Stable(); e.running && stable != e.kept {
+		e.kept = stable
+		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra})
+	}
+	if e.members.changed {
+		e.members.changed = false
+		e.out.ViewChanged = true
+		e.out.Save = append(e.out.Save, e.members.record())
+	}
+	if len(e.out.Save) > 0 {
+		e.trace(trace.Event{At: now, Kind: trace.Save, Epoch: e.kept.Epoch})
+	}
+}
+
+func (e *Engine) trace(event trace.Event) {
+	if e.config.Trace != nil {
+		event.Node = e.config.Self.ID
+		e.config.Trace(event)
+	}
+}

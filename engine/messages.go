@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+)
+
+// Entry is one member in the membership that nodes exchange. Of two entries for
+// one ID the one with the higher version counts, wherever it came from.
+type Entry struct {
+	ID       algo.NodeID
+	Name     string `wire:"max=64"`
+	Addr     string `wire:"max=255"`
+	Priority int
+	Eligible bool
+	Version  uint64 // grows with every change of the entry
+	Gone     bool   // it left or was removed; kept so that no late message brings it back
+}
+
+func (e Entry) member() algo.Member {
+	return algo.Member{ID: e.ID, Name: e.Name, Addr: e.Addr, Priority: e.Priority, Eligible: e.Eligible}
+}
+
+// supersedes is the order in which entries of one ID are merged: by version, and
+// where two changes were made at once by content, so that all choose alike.
+func (e Entry) supersedes(o Entry) bool {
+	return cmp.Or(
+		cmp.Compare(e.Version, o.Version),
+		compareBool(e.Gone, o.Gone),
+		compareBool(o.Eligible, e.Eligible),
+		cmp.Compare(e.Priority, o.Priority),
+		strings.Compare(e.Addr, o.Addr),
+		strings.Compare(e.Name, o.Name),
+	) > 0
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// Roster is the membership: as a message, it is sent to all when it changes and to
+// whoever shows another digest; as a record, it is what a node remembers of it.
+type Roster struct {
+	Cluster algo.NodeID // drawn by the founder; two clusters of one name differ in it
+	Size    int         // members of a fixed set, met or not; 0 otherwise
+	Entries []Entry     `wire:"max=1024"` // by ID
+}
+
+// Kind is "view".
+func (Roster) Kind() string { return "view" }
+
+// Join asks a member to let the sender in.
+type Join struct{ Entry Entry }
+
+// Kind is "join".
+func (Join) Kind() string { return "join" }
+
+// Reject answers a Join that cannot be granted.
+type Reject struct {
+	Reason string `wire:"max=255"`
+}
+
+// Kind is "reject".
+func (Reject) Kind() string { return "reject" }
+
+// Goodbye says that the sender stops of its own will. It stays a member.
+type Goodbye struct{}
+
+// Kind is "goodbye".
+func (Goodbye) Kind() string { return "goodbye" }
+
+// Kept is the record of what an algorithm must not forget.
+type Kept struct {
+	Epoch algo.Epoch
+	Vote  algo.NodeID
+	Extra string `wire:"max=4096"`
+}
+
+// Kind is "stable".
+func (Kept) Kind() string { return "stable" }
+
+// Messages returns a zero value of each message that the engine and its detector
+// send, for the codec of frames.
+func Messages() []algo.Message {
+	return append(fd.Messages(), Roster{}, Join{}, Reject{}, Goodbye{})
+}
+
+// Records returns a zero value of each record that the engine has saved, for the
+// codec of the store.
+func Records() []algo.Message { return []algo.Message{Kept{}, Roster{}} }

@@ -1,0 +1,427 @@
+// Package fd is a heartbeat failure detector: a pure state machine that takes
+// for dead those who are silent, and at once those of whom there is better
+// evidence than silence. It follows Chandra and Toueg (1996): what it says may be
+// wrong, but because a timeout grows after each mistake it is eventually right
+// about the living (◇P), as long as delays are bounded at all.
+//
+// Heartbeats come on demand. Monitor states whom this node watches; each of those
+// gets a [Watch] with a lease, and pushes a [Beat] every interval while the lease
+// lasts. Any frame to a watcher replaces a beat. So the cost of a cluster is the
+// number of watched edges, not the number of pairs.
+//
+// Evidence beats waiting. The kernel of a killed process closes its connections
+// at once, so a connection that ends without a word is followed by a dial. If that
+// is refused nobody listens there: suspected now, after about a millisecond. If it
+// is reset, or ends before a hello, the process may just be dying: dial again. If
+// it is answered by the same incarnation nothing happened; by another, the process
+// died and came back. If it is not answered at all, silence decides. A peer that
+// says goodbye is suspected at once.
+//
+// A node that itself did not run suspects nobody for it: a [Detector.Wake] that
+// comes late moves the deadlines of all peers.
+//
+// The detector promises nothing under a partition: each side takes the other for
+// dead.
+package fd
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// never is later than every deadline.
+const never = time.Duration(math.MaxInt64)
+
+// Fact is how a dial failed.
+type Fact uint8
+
+// The ways in which a dial fails.
+const (
+	Refused    Fact = iota + 1 // nobody listens at the address
+	Broken                     // accepted, then reset or closed before the hello: dying, or just starting
+	Unanswered                 // no answer in time, no route, or refused for another reason
+)
+
+// State is what a detector knows of a peer.
+type State uint8
+
+// The states of a peer.
+const (
+	Unknown   State = iota // neither watched nor connected
+	Connected              // not watched, but a connection stands
+	Alive                  // watched, and heard of in time
+	Suspected              // silent, or there is evidence that it is dead
+)
+
+var stateNames = [...]string{"unknown", "connected", "alive", "suspected"}
+
+func (s State) String() string { return stateNames[s] }
+
+// Change says that a monitored peer is suspected from now on, or trusted again.
+type Change struct {
+	Peer      algo.NodeID
+	Suspected bool
+	Why       string
+}
+
+// Output is what a detector asks its host for: to send, to dial, and to know.
+type Output struct {
+	Sends   []algo.Envelope
+	Dials   []algo.NodeID
+	Changes []Change
+}
+
+// Detector watches peers for one node. All times are the host's, since a zero of
+// its own. It is not safe for concurrent use.
+type Detector struct {
+	config Config
+	peers  map[algo.NodeID]*peer
+	order  []*peer // by ID: what happens at one time happens in one order
+	view   uint64
+	next   time.Duration // not after the earliest deadline; may be too early, never too late
+	out    Output
+}
+
+// peer is what a detector knows of one other node.
+type peer struct {
+	id        algo.NodeID
+	monitored bool
+	suspected bool   // only while monitored
+	silent    bool   // suspected for its silence, not by evidence
+	dead      string // the evidence that nobody is there; empty without
+	since     time.Duration
+
+	timeout  time.Duration // of silence; grows with mistakes
+	calm     time.Duration // when the timeout last changed
+	deadline time.Duration // when silence becomes suspicion
+
+	connected   bool
+	incarnation uint64 // of the process that was last connected; 0 for none yet
+	tries       int    // dials since the connection ended or since the last answer
+	redialAt    time.Duration
+	renewAt     time.Duration // the Watch we sent
+
+	leaseEnd time.Duration // the Watch it sent
+	every    time.Duration
+	sentAt   time.Duration
+}
+
+// New returns a detector that watches nobody. The config must pass Check.
+func New(config Config) *Detector {
+	return &Detector{config: config, peers: make(map[algo.NodeID]*peer), next: never}
+}
+
+// Digest sets what beats and watches say of the node's view.
+func (d *Detector) Digest(view uint64) { d.view = view }
+
+// Deadline is when Wake is due at the latest. It is never later than what is due.
+func (d *Detector) Deadline() time.Duration { return d.next }
+
+// Take returns what has been asked for since the last Take. It is valid until the
+// next call of any method.
+func (d *Detector) Take() Output {
+	out := d.out
+	d.out.Sends, d.out.Dials, d.out.Changes = d.out.Sends[:0], d.out.Dials[:0], d.out.Changes[:0]
+	return out
+}
+
+// State returns what is known of a peer, and since when.
+func (d *Detector) State(id algo.NodeID) (State, time.Duration) {
+	p, ok := d.peers[id]
+	switch {
+	case !ok:
+		return Unknown, 0
+	case p.suspected || p.dead != "":
+		return Suspected, p.since
+	case p.monitored:
+		return Alive, p.since
+	case p.connected:
+		return Connected, p.since
+	}
+	return Unknown, p.since
+}
+
+// peer returns the entry of id, and makes it when there is none.
+func (d *Detector) peer(id algo.NodeID) *peer {
+	if p, ok := d.peers[id]; ok {
+		return p
+	}
+	p := &peer{id: id, timeout: d.config.Timeout, deadline: never, redialAt: never, renewAt: never, leaseEnd: never}
+	d.peers[id] = p
+	at, _ := slices.BinarySearchFunc(d.order, id, func(p *peer, id algo.NodeID) int { return p.id.Compare(id) })
+	d.order = slices.Insert(d.order, at, p)
+	return p
+}
+
+// Forget drops all that is known of a peer: it is no member any more.
+func (d *Detector) Forget(id algo.NodeID) {
+	if p, ok := d.peers[id]; ok {
+		delete(d.peers, id)
+		d.order = slices.DeleteFunc(d.order, func(o *peer) bool { return o == p })
+	}
+}
+
+// Monitor replaces the set of peers that are watched. One that is new and already
+// known to be dead is suspected at once.
+func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
+	for _, p := range d.order {
+		if p.monitored && !slices.Contains(peers, p.id) {
+			p.monitored, p.suspected, p.silent = false, false, false
+			p.deadline, p.renewAt, p.redialAt = never, never, never
+			p.since = now
+		}
+	}
+	for _, id := range peers {
+		p := d.peer(id)
+		if p.monitored {
+			continue
+		}
+		p.monitored = true
+		p.since = now
+		p.deadline = now + p.timeout
+		d.due(d.dueFor(now, p))
+		switch {
+		case p.dead != "":
+			d.suspect(now, p, p.dead)
+			d.redial(now, p)
+		case p.connected:
+			d.watch(now, p)
+		default:
+			d.dial(p)
+		}
+	}
+}
+
+// Up says that a connection to a peer stands: it said hello, as incarnation.
+func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
+	p := d.peer(id)
+	restarted := p.incarnation != 0 && p.incarnation != incarnation
+	p.connected, p.incarnation, p.tries, p.redialAt, p.dead = true, incarnation, 0, never, ""
+	if restarted {
+		p.leaseEnd = never // the watcher of before is no more
+	}
+	if !p.monitored {
+		p.since = now
+		return
+	}
+	if restarted && !p.suspected {
+		d.suspect(now, p, "it was restarted")
+	}
+	if p.suspected {
+		d.trust(now, p, "it said hello")
+	}
+	p.deadline = now + p.timeout
+	d.due(p.deadline)
+	d.watch(now, p)
+}
+
+// Down says that the connection to a peer ended. After a polite end there is
+// nothing to find out.
+func (d *Detector) Down(now time.Duration, id algo.NodeID, polite bool) {
+	p := d.peer(id)
+	p.connected, p.tries, p.renewAt = false, 0, never
+	switch {
+	case p.dead != "" && p.monitored, polite && p.monitored, d.config.NoEvidence && p.monitored:
+		d.redial(now, p)
+	case polite, p.dead != "", d.config.NoEvidence:
+		p.since = now
+	default:
+		d.dial(p)
+	}
+}
+
+// DialFailed says how a dial to a peer ended, whoever asked for it.
+func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
+	p := d.peer(id)
+	if p.connected {
+		return // the peer dialled us meanwhile
+	}
+	switch {
+	case fact == Refused && !d.config.NoEvidence:
+		d.isDead(now, p, "its address refuses connections")
+	case fact == Broken && !d.config.NoEvidence && p.tries < instantRedials:
+		d.dial(p)
+		return
+	}
+	if p.monitored {
+		d.redial(now, p)
+	}
+}
+
+// Goodbye says that a peer stops of its own will.
+func (d *Detector) Goodbye(now time.Duration, id algo.NodeID) {
+	d.isDead(now, d.peer(id), "it said goodbye")
+}
+
+// Heard says that a frame of any kind came from a peer.
+func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
+	p, ok := d.peers[id]
+	if !ok || !p.monitored {
+		return
+	}
+	if p.suspected {
+		if p.dead != "" {
+			return // what was under way when it died
+		}
+		d.trust(now, p, "it was heard of")
+	} else if p.timeout > d.config.Timeout && now-p.calm > d.config.Forgive {
+		p.timeout -= max((p.timeout-d.config.Timeout)/4, min(time.Millisecond, p.timeout-d.config.Timeout))
+		p.calm = now
+	}
+	p.deadline = now + p.timeout
+}
+
+// Sent says that a frame of any kind went to a peer: it replaces a beat.
+func (d *Detector) Sent(now time.Duration, id algo.NodeID) {
+	if p, ok := d.peers[id]; ok {
+		p.sentAt = now
+	}
+}
+
+// Watched takes a Watch of a peer: beats are due from now on. One that asks for
+// nonsense is refused with a reason.
+func (d *Detector) Watched(now time.Duration, id algo.NodeID, w Watch) (refused string) {
+	if w.Interval < minInterval || w.Lease < w.Interval || w.Lease > maxLease {
+		return "it asks for a beat every " + w.Interval.String() + " for " + w.Lease.String() +
+			", want at least " + minInterval.String() + " and at most " + maxLease.String()
+	}
+	p := d.peer(id)
+	if p.leaseEnd == never || p.every != w.Interval {
+		p.sentAt = now
+	}
+	p.every, p.leaseEnd = w.Interval, now+w.Lease
+	d.due(p.beatDue())
+	return ""
+}
+
+// A peer cannot make us busy, nor keep us so after it is gone.
+const (
+	minInterval = time.Millisecond
+	maxLease    = time.Hour
+)
+
+// beatDue is when the next beat to p is due. Beats to all watchers of one
+// interval fall on the same ticks, so that the loop wakes once for all of them;
+// what was sent less than half an interval before a tick replaces its beat.
+func (p *peer) beatDue() time.Duration {
+	earliest := p.sentAt + p.every/2
+	return (earliest/p.every + 1) * p.every
+}
+
+// Wake does what is due.
+func (d *Detector) Wake(now time.Duration) {
+	if late := now - d.next; late > d.config.Interval/2 && d.next != never {
+		d.excuse(now, late)
+	}
+	for _, p := range d.order {
+		if p.monitored && !p.suspected && p.deadline <= now {
+			p.silent = true
+			d.suspect(now, p, "it was silent for "+p.timeout.String())
+		}
+		if p.redialAt <= now {
+			d.dial(p)
+		}
+		if p.renewAt <= now {
+			d.watch(now, p)
+		}
+		if p.leaseEnd <= now {
+			p.leaseEnd = never
+		}
+		if p.leaseEnd != never && p.beatDue() <= now {
+			p.sentAt = now
+			if p.connected {
+				d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Beat{View: d.view}})
+			}
+		}
+	}
+	d.next = never
+	for _, p := range d.order {
+		d.due(d.dueFor(now, p))
+	}
+}
+
+// dueFor is the earliest of what is due for p. While p is watched it is at most an
+// interval away: how late that wake comes tells whether this node itself ran.
+func (d *Detector) dueFor(now time.Duration, p *peer) time.Duration {
+	next := min(p.redialAt, p.renewAt)
+	if p.monitored && !p.suspected {
+		next = min(next, p.deadline, now+d.config.Interval)
+	}
+	if p.leaseEnd != never {
+		next = min(next, p.leaseEnd, p.beatDue())
+	}
+	return next
+}
+
+// excuse moves the deadlines of all peers by the time that this node did not run.
+// That time began before the deadline that it missed, nobody knows when, so a
+// peer also gets two intervals to be heard of.
+func (d *Detector) excuse(now, late time.Duration) {
+	for _, p := range d.order {
+		if p.monitored && !p.suspected {
+			p.deadline = min(max(p.deadline+late, now+2*d.config.Interval), max(p.deadline, now+p.timeout))
+		}
+	}
+}
+
+func (d *Detector) due(at time.Duration) { d.next = min(d.next, at) }
+
+// isDead records evidence that nobody is there, whether or not p is watched now.
+func (d *Detector) isDead(now time.Duration, p *peer, why string) {
+	if p.dead == "" && !p.suspected {
+		p.since = now
+	}
+	p.dead = why
+	if p.monitored && !p.suspected {
+		d.suspect(now, p, why)
+	}
+}
+
+func (d *Detector) suspect(now time.Duration, p *peer, why string) {
+	p.suspected, p.since, p.deadline = true, now, never
+	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Suspected: true, Why: why})
+}
+
+// trust takes a suspicion back. Only silence can have been a mistake of timing.
+func (d *Detector) trust(now time.Duration, p *peer, why string) {
+	if p.silent {
+		p.timeout = min(p.timeout+p.timeout/2, d.config.MaxTimeout)
+		p.calm = now
+	}
+	p.suspected, p.silent, p.since = false, false, now
+	p.deadline = now + p.timeout
+	d.due(p.deadline)
+	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Why: why})
+}
+
+// watch asks p for beats, and again at half the lease.
+func (d *Detector) watch(now time.Duration, p *peer) {
+	p.renewAt = never
+	if !p.connected {
+		return
+	}
+	term := lease * d.config.Interval
+	p.renewAt = now + term/2
+	d.due(p.renewAt)
+	p.sentAt = now
+	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Watch{Interval: d.config.Interval, Lease: term, View: d.view}})
+}
+
+func (d *Detector) dial(p *peer) {
+	p.tries++
+	p.redialAt = never
+	d.out.Dials = append(d.out.Dials, p.id)
+}
+
+// redial dials p later: the more often it failed, the later.
+func (d *Detector) redial(now time.Duration, p *peer) {
+	wait := d.config.MinRedial
+	for i := 1; i < p.tries && wait < d.config.MaxRedial; i++ {
+		wait *= 2
+	}
+	p.redialAt = now + min(wait, d.config.MaxRedial)
+	d.due(p.redialAt)
+}

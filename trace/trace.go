@@ -1,0 +1,59 @@
+// Package trace is what happened in a run, as data.
+//
+// Hosts emit an [Event] for everything that an observer could want to see: a
+// live node, a simulation and a search emit the same ones. What draws or stores
+// them reads them from here.
+package trace
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Kind says what happened.
+type Kind string
+
+// The kinds of events.
+const (
+	Start    Kind = "start"    // the algorithm started, with Epoch as saved
+	Send     Kind = "send"     // Message left for Peer
+	Deliver  Kind = "deliver"  // Message from Peer was taken
+	Drop     Kind = "drop"     // Message from Peer was refused; Text says why
+	SetTimer Kind = "set"      // Timer was armed to expire at Until
+	Expire   Kind = "expire"   // Timer ended
+	Suspect  Kind = "suspect"  // the detector takes Peer for dead; Text is its evidence
+	Trust    Kind = "trust"    // the detector takes that back
+	Save     Kind = "save"     // Stable state of Epoch was handed to the store
+	Announce Kind = "announce" // Leader is whom this node follows
+	View     Kind = "view"     // the membership changed; Number is the view's
+	Note     Kind = "note"     // the algorithm says why, in Text
+	Crash    Kind = "crash"    // the node died
+	Restart  Kind = "restart"  // the node came back with what it had saved
+)
+
+// Event is one thing that happened at one node. Which fields count follows from
+// Kind; the others are zero.
+type Event struct {
+	At      time.Duration // since the host's own zero
+	Node    algo.NodeID   // where it happened
+	Kind    Kind
+	Peer    algo.NodeID
+	Message algo.Message
+	Timer   algo.Timer
+	Until   time.Duration
+	Epoch   algo.Epoch
+	Leader  algo.Leader
+	Number  uint64
+	Format  string // with Args, the text, formatted only when it is read
+	Args    []any
+}
+
+// Text is what Format and Args say.
+func (e Event) Text() string {
+	if len(e.Args) == 0 {
+		return e.Format
+	}
+	return fmt.Sprintf(e.Format, e.Args...)
+}
