@@ -1,0 +1,117 @@
+package archtest_test
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/internal/archtest"
+)
+
+// module lists the module that this test is a part of.
+func module(t *testing.T) (all []archtest.Package, ours []archtest.Listed) {
+	t.Helper()
+	root, err := archtest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch(t, root)
+	listed, err := archtest.List(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range listed {
+		all = append(all, p.Package)
+		if p.Module == archtest.Module {
+			ours = append(ours, p)
+		}
+	}
+	if !slices.ContainsFunc(ours, func(p archtest.Listed) bool {
+		return p.ImportPath == archtest.Module+"/algo" && len(p.Files) > 0
+	}) {
+		t.Fatalf("package algo is not among the %d packages listed", len(ours))
+	}
+	return all, ours
+}
+
+// watch reads every folder of the module. The go command reuses the result of a
+// test as long as what the test itself opened is unchanged, and it does not see
+// what go list opens.
+func watch(t *testing.T, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func report(t *testing.T, wrong []string) {
+	t.Helper()
+	for _, w := range wrong {
+		t.Error(w)
+	}
+}
+
+func TestTheArrowsOfTheDesign(t *testing.T) {
+	all, _ := module(t)
+	report(t, archtest.CheckArrows(all, archtest.Rules))
+}
+
+func TestPurePackagesReachNoWorld(t *testing.T) {
+	all, _ := module(t)
+	report(t, archtest.CheckReach(all, archtest.Purities))
+}
+
+func TestPurePackagesHoldNoGoroutineChannelOrClock(t *testing.T) {
+	_, ours := module(t)
+	for _, purity := range archtest.Purities {
+		for _, name := range purity.Packages {
+			for _, p := range ours {
+				if p.ImportPath != archtest.Module+"/"+name {
+					continue
+				}
+				for _, file := range p.Files {
+					wrong, err := archtest.CheckSource(file, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					report(t, wrong)
+				}
+			}
+		}
+	}
+}
+
+// TestRulesNameEachOther: a package misspelt in a rule would allow nothing, or
+// forbid nothing, unnoticed.
+func TestRulesNameEachOther(t *testing.T) {
+	var known []string
+	for _, rule := range archtest.Rules {
+		if slices.Contains(known, rule.Package) {
+			t.Errorf("two rules for %s", rule.Package)
+		}
+		known = append(known, rule.Package)
+	}
+	known = append(known, "...", "cmd/...")
+	check := func(where string, names []string) {
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				t.Errorf("%s names %s, which has no rule", where, name)
+			}
+		}
+	}
+	for _, rule := range archtest.Rules {
+		check("the rule of "+rule.Package, rule.Imports)
+		check("the rule of "+rule.Package, rule.Except)
+	}
+	for _, purity := range archtest.Purities {
+		check("a purity", purity.Packages)
+	}
+}
