@@ -1,0 +1,132 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// admit finds the place of a connection that has said hello, and calls Up if it
+// begins a session. Its error says why there is no place.
+func (t *Transport) admit(c *conn, a *attempt) error {
+	if c.peer.Client {
+		return t.admitClient(c, a)
+	}
+	var asked *conn
+	var shown proof
+	for {
+		t.mu.Lock()
+		if t.closing {
+			t.mu.Unlock()
+			return ErrClosed
+		}
+		if err := c.ended(); err != nil {
+			t.mu.Unlock()
+			return err
+		}
+		var s *session
+		if p := t.peers[c.peer.ID]; p != nil {
+			s = p.session
+		}
+		verdict := replace
+		switch {
+		case s == nil:
+			if t.sessions >= t.o.MaxPeers {
+				t.mu.Unlock()
+				return &RejectedError{Err: fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers), label: "too many peers"}
+			}
+		case s.conn != nil:
+			if s.conn != asked {
+				asked, shown = s.conn, unproven
+			}
+			verdict = judge(t.o.Self, c.peer.ID, s.conn.claim(), c.claim(), time.Since(s.conn.since), t.o.HandshakeTimeout, shown)
+		case s.incarnation == c.peer.Incarnation:
+			verdict = takeOver
+		}
+		switch verdict {
+		case replace:
+			next := t.begin(c, s)
+			t.settle(a)
+			t.mu.Unlock()
+			t.up(next, c)
+			return nil
+		case takeOver:
+			t.carryOn(s, c)
+			t.settle(a)
+			t.mu.Unlock()
+			return nil
+		case yield:
+			c.session = s
+			c.supersede()
+			t.park(c)
+			t.settle(a)
+			t.mu.Unlock()
+			return nil
+		case refuse:
+			err := fmt.Errorf("node id %s is in use by incarnation %d, alive at %s; this is incarnation %d",
+				idText(c.peer.ID), asked.peer.Incarnation, asked.addr, c.peer.Incarnation)
+			t.mu.Unlock()
+			return &RejectedError{Err: err, label: "duplicate id"}
+		}
+		if t.waiting >= t.o.MaxPending {
+			t.mu.Unlock()
+			return &RejectedError{Err: errors.New("too many connections wait for a probe"), label: "too many pending"}
+		}
+		t.waiting++
+		t.unpark(c)
+		answer := asked.ask()
+		t.mu.Unlock()
+		shown = t.await(asked, answer, c)
+	}
+}
+
+// ask sends a probe, unless one is out, and returns what its answer closes.
+func (c *conn) ask() <-chan struct{} {
+	if c.answered == nil {
+		c.answered = make(chan struct{})
+		c.say(&c.probe)
+	}
+	return c.answered
+}
+
+// await waits for what a probe shows. A connection that ends is no longer in the
+// way, so nothing needs to be shown about it: right after a kill and a quick restart
+// the end of the old connection may come just after the hello of the new one.
+func (t *Transport) await(asked *conn, answer <-chan struct{}, newcomer *conn) proof {
+	timer := time.NewTimer(t.o.ProbeTimeout)
+	defer timer.Stop()
+	shown := unproven
+	select {
+	case <-answer:
+		shown = alive
+	case <-asked.dead:
+	case <-timer.C:
+		shown = silent
+	case <-newcomer.stopped:
+	case <-t.ctx.Done():
+	}
+	t.mu.Lock()
+	t.waiting--
+	t.mu.Unlock()
+	return shown
+}
+
+func (t *Transport) admitClient(c *conn, a *attempt) error {
+	t.mu.Lock()
+	if t.closing {
+		t.mu.Unlock()
+		return ErrClosed
+	}
+	if t.clients >= t.o.MaxClients {
+		t.mu.Unlock()
+		return &RejectedError{Err: fmt.Errorf("too many clients, at most %d", t.o.MaxClients), label: "too many clients"}
+	}
+	t.clients++
+	s := &session{queue: &queue{maxFrames: t.o.QueueFrames, maxBytes: t.o.QueueBytes}, done: make(chan struct{})}
+	s.calls.Lock()
+	t.attach(s, c)
+	t.settle(a)
+	t.mu.Unlock()
+	t.up(s, c)
+	return nil
+}

@@ -1,0 +1,91 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkRoundTrip is a small frame there and back over loopback TCP, between two
+// transports in one process.
+func BenchmarkRoundTrip(b *testing.B) {
+	x, y := startTCP(b, 1, 1), startTCP(b, 2, 1)
+	back := make(chan struct{}, 1)
+	answer := append(body(""), make([]byte, 40)...)
+	y.onFrame = func(p Peer, _ []byte) { y.Reply(p, answer) }
+	x.onFrame = func(Peer, []byte) { back <- struct{}{} }
+	x.Dial(Target{ID: y.id, Addr: y.addr})
+	x.untilLine(b, "up 2/1")
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Send(y.id, answer)
+		<-back
+	}
+}
+
+// BenchmarkSend is the cost to the sender, of a frame that is written and taken.
+func BenchmarkSend(b *testing.B) {
+	x, y := startTCP(b, 1, 1), startTCP(b, 2, 1)
+	y.onFrame = func(Peer, []byte) {}
+	x.Dial(Target{ID: y.id, Addr: y.addr})
+	x.untilLine(b, "up 2/1")
+	frame := append(body(""), make([]byte, 40)...)
+	b.ReportAllocs()
+	for b.Loop() {
+		for !x.Send(y.id, frame) {
+			runtime.Gosched() // the queue is full
+		}
+	}
+}
+
+// evidence is a Handler that does what an engine does when a connection ends.
+type evidence struct {
+	*recorder
+	t      *Transport
+	up     chan struct{}
+	failed chan time.Time
+}
+
+func (e *evidence) Up(Peer)                  { e.up <- struct{}{} }
+func (e *evidence) Down(p Peer, _ error)     { e.t.Dial(Target{ID: p.ID}) }
+func (e *evidence) DialFailed(Target, error) { e.failed <- time.Now() }
+
+// BenchmarkKillToRefused is the time from the moment a peer's sockets are closed, over
+// the end of stream, Down, Dial and the refused connection, to DialFailed; loopback
+// TCP, in one process.
+func BenchmarkKillToRefused(b *testing.B) {
+	e := &evidence{recorder: newRecorder(), up: make(chan struct{}), failed: make(chan time.Time, 1)}
+	x := startTCP(b, 1, 1, func(o *Options) { o.Handler = e })
+	e.t = x.Transport
+	var total time.Duration
+	for b.Loop() {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(b, err)
+		x.SetAddr(id(2), l.Addr().String())
+		x.Dial(Target{ID: id(2)})
+		c, err := l.Accept()
+		require.NoError(b, err)
+		raw{b, c}.greet(id(2), 1, false)
+		<-e.up
+		l.Close()
+		began := time.Now()
+		c.Close()
+		total += (<-e.failed).Sub(began)
+	}
+	b.ReportMetric(float64(total.Microseconds())/float64(b.N), "µs/kill")
+}
+
+// BenchmarkStartStop is a whole life of a transport.
+func BenchmarkStartStop(b *testing.B) {
+	for b.Loop() {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(b, err)
+		t, err := New(Options{Self: id(1), Listener: l, Handler: newRecorder(), Handshake: hello(id(1), 1, false)})
+		require.NoError(b, err)
+		t.Close(context.Background())
+	}
+}

@@ -1,0 +1,421 @@
+package transport
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// conn is one connection. Its read loop is also where it is dialled or accepted,
+// says hello, gets its place and ends; its write loop is the only writer.
+type conn struct {
+	t      *Transport
+	nc     net.Conn
+	addr   string
+	dialed bool
+	target Target
+	reader frameReader
+	timed  bool // a deadline runs for the frame that has begun
+	armed  bool // a read deadline is set
+
+	used    atomic.Bool   // frames came or went since the last look
+	wake    chan struct{} // something is there to be written
+	written chan struct{} // closed when the write loop has ended
+	stopped chan struct{} // closed by kill
+	dead    chan struct{} // closed when the read loop has ended and given up its place
+
+	// Guarded by Transport.mu; peer and since do not change once it has a session.
+	peer     Peer
+	since    time.Time
+	session  *session
+	answered chan struct{} // a probe is out; closed by its answer
+	place    *list.Element // in Transport.parked
+	idle     int           // looks at which it was not used
+
+	mu        sync.Mutex
+	cause     error // why this side ends it; the first one stays
+	writeErr  error // why nothing more can be written
+	lingering bool  // the read deadline is the end: nobody moves it
+	killed    bool
+	queue     *queue
+	hello     []byte // frames of the handshake
+	probe     bool   // to be written
+	answer    bool   // to be written
+	finishing bool   // the write loop ends with a close frame
+	reason    string // the text of it
+}
+
+// newConn takes a connection in. It returns nil when the transport closes.
+func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
+	if tcp, ok := nc.(interface{ SetNoDelay(bool) error }); ok {
+		tcp.SetNoDelay(true) // a heartbeat must not wait for the next one
+	}
+	c := &conn{
+		t: t, nc: nc, dialed: a.dialed, target: a.target,
+		wake: make(chan struct{}, 1), written: make(chan struct{}), stopped: make(chan struct{}), dead: make(chan struct{}),
+	}
+	c.reader = frameReader{src: c, limit: t.o.MaxHello}
+	if a.dialed {
+		c.addr = a.target.Addr
+	} else if remote := nc.RemoteAddr(); remote != nil {
+		c.addr = remote.String()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		nc.Close()
+		return nil
+	}
+	t.conns[c] = struct{}{}
+	if !a.dialed {
+		t.attempts[a] = struct{}{}
+		t.park(c)
+	}
+	t.wg.Go(c.write)
+	return c
+}
+
+// park enters c among the connections without a place, of which there are so many.
+func (t *Transport) park(c *conn) {
+	if c.place != nil || t.closing || c.isKilled() {
+		return // when the transport closes, each connection has its goodbye
+	}
+	c.place = t.parked.PushBack(c)
+	if t.parked.Len() > t.o.MaxPending {
+		oldest := t.parked.Front().Value.(*conn)
+		t.unpark(oldest)
+		oldest.kill(&RejectedError{Err: errors.New("too many connections without a hello"), label: "too many pending"})
+	}
+}
+
+func (t *Transport) unpark(c *conn) {
+	if c.place != nil {
+		t.parked.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// discard is the end of a connection.
+func (t *Transport) discard(c *conn) {
+	c.kill(nil)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unpark(c)
+	delete(t.conns, c)
+}
+
+// Read counts what comes. It is for the frame reader.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.nc.Read(b)
+	c.t.count.bytesIn.Add(uint64(n))
+	return n, err
+}
+
+// read takes frames until the connection ends, and returns why.
+func (c *conn) read() error {
+	for {
+		frame, ok, err := c.reader.next()
+		switch {
+		case err != nil:
+		case ok:
+			c.timed = false
+			err = c.handle(frame)
+		default:
+			err = c.fill()
+		}
+		if err != nil {
+			return c.explain(err)
+		}
+	}
+}
+
+// fill reads once. A frame that has begun must be whole in time; between frames
+// there is no limit.
+func (c *conn) fill() error {
+	switch partial := c.reader.partial(); {
+	case partial && !c.timed:
+		c.deadline(time.Now().Add(c.t.o.FrameTimeout))
+		c.timed, c.armed = true, true
+	case !partial && c.armed:
+		c.deadline(time.Time{})
+		c.timed, c.armed = false, false
+	}
+	return c.reader.fill()
+}
+
+func (c *conn) handle(frame []byte) error {
+	switch first := frame[0]; {
+	case isArray(first):
+		c.used.Store(true)
+		c.t.count.framesIn.Add(1)
+		if err := c.session.deliver(c.t.o.Handler, c.peer, frame); err != nil {
+			return &RejectedError{Err: err, label: "handler"}
+		}
+		return nil
+	case first == controlClose:
+		return parseClose(frame)
+	case first == controlProbe && len(frame) == 1:
+		c.say(&c.answer) // one flag: a flood of probes costs one answer at a time
+		return nil
+	case first == controlAnswer && len(frame) == 1:
+		c.t.mu.Lock()
+		if c.answered != nil {
+			close(c.answered)
+			c.answered = nil
+		}
+		c.t.mu.Unlock()
+		return nil
+	}
+	return unknownFrame(frame)
+}
+
+func unknownFrame(frame []byte) error {
+	return &ProtocolError{fmt.Sprintf("frame of %d bytes begins with %02x", len(frame), frame[0])}
+}
+
+// explain tells why the connection ends, given what the read loop ran into.
+func (c *conn) explain(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		return c.cause
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		if c.writeErr != nil {
+			return c.writeErr
+		}
+		return &TimeoutError{What: "frame", After: c.t.o.FrameTimeout}
+	case errors.Is(err, io.EOF) && c.reader.partial():
+		return fmt.Errorf("transport: connection ended within a frame: %w", io.ErrUnexpectedEOF)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("transport: connection ended without a goodbye: %w", io.EOF)
+	case Cause(err) == Reset:
+		return fmt.Errorf("transport: connection lost: %w", err)
+	}
+	return err
+}
+
+// deadline moves the read deadline, unless the connection is about to end.
+func (c *conn) deadline(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.lingering {
+		c.nc.SetReadDeadline(at)
+	}
+}
+
+// linger has the connection read for d at most, then end because of cause.
+func (c *conn) linger(cause error, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil {
+		c.cause = cause
+	}
+	if !c.lingering {
+		c.lingering = true
+		c.nc.SetReadDeadline(time.Now().Add(d))
+	}
+}
+
+// cancel ends reading now.
+func (c *conn) cancel(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil {
+		c.cause = cause
+	}
+	c.lingering = true
+	c.nc.SetReadDeadline(time.Unix(1, 0))
+}
+
+// kill closes the connection.
+func (c *conn) kill(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil {
+		c.cause = cause
+	}
+	if !c.killed {
+		c.killed = true
+		close(c.stopped)
+		c.nc.Close()
+	}
+}
+
+func (c *conn) isKilled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.killed
+}
+
+// ended returns why this side ended the connection, if it did.
+func (c *conn) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause
+}
+
+// say asks the write loop for a control frame.
+func (c *conn) say(flag *bool) {
+	c.mu.Lock()
+	*flag = true
+	c.mu.Unlock()
+	c.signal()
+}
+
+// finish asks the write loop to write what is left, say that this side closes, and
+// end. The first reason stays.
+func (c *conn) finish(reason string) {
+	c.mu.Lock()
+	if !c.finishing {
+		c.finishing, c.reason = true, reason
+	}
+	c.mu.Unlock()
+	c.signal()
+}
+
+func (c *conn) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // it is awake, and looks again before it sleeps
+	}
+}
+
+// write is the write loop.
+func (c *conn) write() {
+	defer close(c.written)
+	var batch, control []byte
+	for {
+		select {
+		case <-c.wake:
+		case <-c.stopped:
+			return
+		}
+		for {
+			var q *queue
+			var last bool
+			var frames int
+			control, q, last = c.controls(control[:0])
+			if q != nil {
+				batch, frames = q.take(c, batch)
+			} else {
+				batch = batch[:0]
+			}
+			if frames == 0 && len(control) == 0 && !last {
+				break
+			}
+			err := c.flush(control, batch, last)
+			if frames > 0 {
+				q.written()
+				c.used.Store(true)
+				if err == nil {
+					c.t.count.framesOut.Add(uint64(frames))
+				} else {
+					c.t.count.lost.Add(uint64(frames))
+				}
+			}
+			if err != nil {
+				c.cannotWrite(err)
+				return
+			}
+			if last {
+				return
+			}
+		}
+	}
+}
+
+// controls collects what the connection itself has to say, and tells from which
+// queue to go on and whether that is the last.
+func (c *conn) controls(to []byte) (control []byte, q *queue, last bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to = append(to, c.hello...)
+	c.hello = c.hello[:0]
+	if c.probe {
+		to = appendControl(to, controlProbe, "")
+	}
+	if c.answer && !c.finishing {
+		// One that closes must not claim to live: the other side would keep it and
+		// give up the one that stays here.
+		to = appendControl(to, controlAnswer, "")
+	}
+	c.probe, c.answer = false, false
+	return to, c.queue, c.finishing
+}
+
+// flush writes one batch, in one piece where it can.
+func (c *conn) flush(control, batch []byte, last bool) error {
+	out := batch
+	if len(control) > 0 {
+		out = append(control, batch...)
+	}
+	if last {
+		c.mu.Lock()
+		out = appendControl(out, controlClose, c.reason)
+		c.mu.Unlock()
+	}
+	c.nc.SetWriteDeadline(time.Now().Add(c.t.o.WriteTimeout))
+	n, err := c.nc.Write(out)
+	c.t.count.bytesOut.Add(uint64(n))
+	if err == nil && last {
+		if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
+			half.CloseWrite() // where there is none the close frame says it alone
+		}
+	}
+	return err
+}
+
+// cannotWrite ends a connection that takes nothing more. What the peer has said
+// before is still read: it may say why.
+func (c *conn) cannotWrite(err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.kill(&TimeoutError{What: "write", After: c.t.o.WriteTimeout})
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeErr = fmt.Errorf("transport: connection lost: %w", err)
+	if !c.lingering {
+		c.lingering = true
+		c.nc.SetReadDeadline(time.Now().Add(refuseTime))
+	}
+}
+
+// farewell ends a connection after its read loop, in the way that the reason asks for.
+func (c *conn) farewell(why error) {
+	reason := reasonFor(why)
+	patience := refuseTime
+	if reason == "" {
+		switch Cause(why) {
+		case Polite, Superseded:
+			patience = drainTime // what is being written on it must arrive
+		default:
+			return
+		}
+	}
+	c.t.mu.Lock()
+	c.t.park(c)
+	c.t.mu.Unlock()
+	c.finish(reason)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-c.written:
+	case <-c.stopped:
+		return
+	case <-timer.C:
+		return
+	}
+	if reason != "" {
+		c.nc.SetReadDeadline(time.Now().Add(refuseTime))
+		io.CopyN(io.Discard, c.nc, refuseBytes)
+	}
+}

@@ -1,0 +1,292 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+)
+
+// Dial makes one attempt to connect, in the background. It ends in Up or DialFailed.
+// Nothing happens when the target's ID is connected or being dialled, or, for a
+// target without an ID, while the address is being dialled.
+func (t *Transport) Dial(target Target) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.startDial(target)
+}
+
+func (t *Transport) startDial(target Target) {
+	if t.closing {
+		return
+	}
+	a := &attempt{target: target, dialed: true, done: make(chan struct{})}
+	if target.ID == (ID{}) {
+		if t.seeds[target.Addr] != nil {
+			return
+		}
+		t.seeds[target.Addr] = a
+	} else {
+		p := t.peerOf(target.ID)
+		if p.session != nil || p.dial != nil {
+			return
+		}
+		if target.Addr == "" {
+			a.target.Addr = p.addr
+		}
+		p.dial = a
+	}
+	t.attempts[a] = struct{}{}
+	t.count.dials.Add(1)
+	t.wg.Go(func() { t.dial(a) })
+}
+
+func (t *Transport) dial(a *attempt) {
+	nc, err := t.connect(a.target)
+	if err != nil {
+		t.dialFailed(a, err)
+		return
+	}
+	c := t.newConn(nc, a)
+	if c == nil {
+		t.dialFailed(a, ErrClosed)
+		return
+	}
+	t.serve(c, a)
+}
+
+func (t *Transport) connect(target Target) (net.Conn, error) {
+	switch {
+	case target.ID == t.o.Self:
+		return nil, ErrSelf
+	case target.Addr == "":
+		return nil, ErrNoAddress
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.o.DialTimeout)
+	defer cancel()
+	nc, err := t.o.Dial(ctx, target.Addr)
+	if err != nil && ctx.Err() == context.DeadlineExceeded {
+		return nil, &TimeoutError{What: "dial", After: t.o.DialTimeout}
+	}
+	return nc, err
+}
+
+// settle ends an attempt: its place is decided, or there is none.
+func (t *Transport) settle(a *attempt) {
+	if _, open := t.attempts[a]; !open {
+		return
+	}
+	delete(t.attempts, a)
+	close(a.done)
+	if !a.dialed {
+		return
+	}
+	if a.target.ID == (ID{}) {
+		delete(t.seeds, a.target.Addr)
+		return
+	}
+	if p := t.peers[a.target.ID]; p != nil && p.dial == a {
+		p.dial = nil
+	}
+}
+
+// dialFailed tells the Handler, unless the target is connected meanwhile.
+func (t *Transport) dialFailed(a *attempt, err error) {
+	t.count.dialsFailed.Add(1)
+	why := dialError(a.target, err)
+	t.mu.Lock()
+	t.settle(a)
+	var p *peer
+	var before <-chan struct{}
+	done := make(chan struct{})
+	if a.target.ID != (ID{}) {
+		p = t.peerOf(a.target.ID)
+		for p.session != nil && p.session.conn == nil {
+			// The last connection ended politely and another may carry its session on.
+			wake, over := p.session.wake, p.session.done
+			t.mu.Unlock()
+			select {
+			case <-wake:
+			case <-over:
+			}
+			t.mu.Lock()
+			p = t.peerOf(a.target.ID)
+		}
+		if t.closing || p.session != nil {
+			t.mu.Unlock()
+			return
+		}
+		if p.dial == nil {
+			t.count.dialLost.Add(uint64(p.queue.drop()))
+		}
+		before, p.last = p.last, done
+	}
+	closing := t.closing
+	t.mu.Unlock()
+	if closing {
+		return
+	}
+	if before != nil {
+		<-before
+	}
+	t.o.Handler.DialFailed(a.target, why)
+	close(done)
+	if p != nil {
+		t.mu.Lock()
+		t.forget(p)
+		t.mu.Unlock()
+	}
+	t.o.Log.Debug("dial failed", "target", a.target.String(), "kind", why.Kind.String(), "error", why.Err)
+}
+
+// accept takes connections from the listener. When it fails, for want of file
+// descriptors for example, it waits and goes on.
+func (t *Transport) accept() {
+	const shortest, longest = 5 * time.Millisecond, time.Second
+	wait := shortest
+	for {
+		nc, err := t.o.Listener.Accept()
+		if err == nil {
+			wait = shortest
+			t.count.accepted.Add(1)
+			a := &attempt{done: make(chan struct{})}
+			if c := t.newConn(nc, a); c != nil {
+				t.wg.Go(func() { t.serve(c, a) })
+			}
+			continue
+		}
+		if t.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			return
+		}
+		t.count.acceptErrors.Add(1)
+		if ok, suppressed := t.hostile.allow(time.Now()); ok {
+			t.o.Log.Warn("cannot accept connections", "error", err, "again", wait, "suppressed", suppressed)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-t.ctx.Done():
+			timer.Stop()
+			return
+		}
+		wait = min(2*wait, longest)
+	}
+}
+
+// serve is the life of a connection.
+func (t *Transport) serve(c *conn, a *attempt) {
+	defer t.discard(c)
+	err := t.greet(c)
+	if err == nil {
+		err = t.admit(c, a)
+	}
+	if err != nil {
+		t.turnAway(c, a, err)
+		c.farewell(err)
+		return
+	}
+	why := c.read()
+	t.end(c, why)
+	c.farewell(why)
+}
+
+// greet runs the handshake and checks who is there.
+func (t *Transport) greet(c *conn) error {
+	c.deadline(time.Now().Add(t.o.HandshakeTimeout))
+	var broken error
+	peer, err := t.o.Handshake(c.sendHello, func() ([]byte, error) {
+		frame, err := c.recvHello()
+		if err != nil && broken == nil {
+			broken = err
+		}
+		return frame, err
+	}, c.dialed, c.target)
+	switch {
+	case err != nil && broken != nil:
+		return broken // what the handshake makes of it matters less
+	case err != nil:
+		return &RejectedError{Err: err, label: "handshake"}
+	case peer.ID == t.o.Self && !peer.Client:
+		return &RejectedError{Err: ErrSelf, label: "self"}
+	case c.target.ID != ID{} && c.target.ID != peer.ID:
+		return &RejectedError{Err: fmt.Errorf("dialled %s, found %s", idText(c.target.ID), idText(peer.ID)), label: "wrong id"}
+	case peer.ID == ID{} && !peer.Client:
+		return &RejectedError{Err: errors.New("node id is zero"), label: "handshake"}
+	}
+	peer.Dialed, peer.Addr, peer.conn = c.dialed, c.addr, c
+	t.mu.Lock()
+	c.peer = peer
+	t.mu.Unlock()
+	c.reader.limit = t.o.MaxFrame
+	c.deadline(time.Time{})
+	return nil
+}
+
+// sendHello queues a frame of the handshake: two nodes that both speak first do not
+// block each other, also where a write waits for its reader.
+func (c *conn) sendHello(frame []byte) error {
+	if len(frame) == 0 || !isArray(frame[0]) {
+		return errors.New("transport: a hello does not begin like a msgpack array")
+	}
+	if len(frame) > c.t.o.MaxHello {
+		return fmt.Errorf("transport: hello of %d bytes, at most %d", len(frame), c.t.o.MaxHello)
+	}
+	c.mu.Lock()
+	c.hello = appendFrame(c.hello, frame)
+	c.mu.Unlock()
+	c.signal()
+	return nil
+}
+
+func (c *conn) recvHello() ([]byte, error) {
+	for {
+		frame, ok, err := c.reader.next()
+		switch {
+		case err != nil:
+		case !ok:
+			if err = c.reader.fill(); err == nil {
+				continue
+			}
+		case isArray(frame[0]):
+			return frame, nil
+		case frame[0] == controlClose:
+			err = parseClose(frame)
+		default:
+			err = unknownFrame(frame)
+		}
+		err = c.explain(err)
+		var timeout *TimeoutError
+		if errors.As(err, &timeout) || errors.Is(err, os.ErrDeadlineExceeded) {
+			err = &TimeoutError{What: "hello", After: c.t.o.HandshakeTimeout}
+		}
+		return nil, err
+	}
+}
+
+// turnAway ends the attempt of a connection that has no place.
+func (t *Transport) turnAway(c *conn, a *attempt, err error) {
+	if c.dialed {
+		t.dialFailed(a, err)
+	}
+	t.mu.Lock()
+	t.settle(a)
+	t.mu.Unlock()
+	var refused *RefusedError
+	label := labelOf(err)
+	switch {
+	case errors.Is(err, ErrClosed):
+	case label != "":
+		t.blame(c, label, err)
+	case errors.As(err, &refused):
+		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "reason", refused.Reason)
+	default:
+		if errors.Is(err, io.EOF) {
+			t.count.refuse("closed before hello") // a health check, or a scan
+		}
+		t.log(slog.LevelDebug, nil, "connection closed before hello", c, "error", err)
+	}
+}

@@ -1,0 +1,46 @@
+// Package transport carries frames between nodes over TCP, with one connection
+// for each pair of nodes. It knows node ids and bytes, and no message types.
+//
+// It offers mechanism and precise facts, and leaves policy to its caller: when to
+// dial again and what a refused dial means is not decided here. The facts come
+// fast. When a process is killed its kernel closes its sockets, and the path from
+// that end of stream through [Handler].Down, [Transport.Dial] and a refused
+// connection to [Handler].DialFailed has no timer and no wait in it.
+//
+// # Wire
+//
+// A frame is its length, 4 bytes big-endian, and then that many bytes. A length of
+// zero, or above the cap, is an error that is found before anything is allocated.
+// The first byte of a frame says whose it is:
+//
+//	90–9f dc dd  the caller's: the first byte of a msgpack array
+//	00           the sender closes. UTF-8 text of at most 512 bytes may follow: why
+//	             it refuses the peer. Without text the close is polite: the
+//	             connection is idle or superseded, or the node stops.
+//	01           a probe: is this connection alive?
+//	02           the answer to a probe
+//
+// Any other first byte is an error. A node that closes sends nothing after its 00
+// and reads on until the other side has said 00 too, so that a polite close loses
+// no frame on its way.
+//
+// # One connection
+//
+// Two nodes may dial each other at once, and a node may come back while its old
+// connection still looks alive. When a second connection of one id has said hello:
+//
+//   - Same incarnation, dialled from the other side, the first one fresh: the two
+//     dialled at once. The one dialled by the lower id stays, on both sides.
+//   - Same incarnation, dialled from the same side, the first one no longer fresh:
+//     the newest stays, for its dialler knows that its old one is dead.
+//   - Same incarnation otherwise: the first is probed, and stays if it answers. But a
+//     dialler whose first connection is fresh keeps it unasked: it is the one who
+//     answers the other side's probe.
+//   - Another incarnation: the first is probed. If it answers, two processes claim
+//     one id: the newcomer is refused, and both sides log it. If it does not answer
+//     in time, or ends meanwhile, the newcomer replaces it.
+//
+// Within one incarnation this is invisible: the queue moves to the connection that
+// stays, the other one is closed politely, Up was called once and Down is not.
+// Frames are not lost then, but may change their order.
+package transport

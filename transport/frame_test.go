@@ -1,0 +1,153 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func readAll(src io.Reader, limit int) (frames [][]byte, reader *frameReader, err error) {
+	f := &frameReader{src: src, limit: limit}
+	for {
+		frame, ok, err := f.next()
+		if err != nil {
+			return frames, f, err
+		}
+		if ok {
+			frames = append(frames, slices.Clone(frame))
+			continue
+		}
+		if err := f.fill(); err != nil {
+			return frames, f, err
+		}
+	}
+}
+
+func TestFrameReader(t *testing.T) {
+	long := bytes.Repeat([]byte{0x91}, 3000)
+	for _, test := range []struct {
+		name  string
+		in    []byte
+		want  [][]byte
+		fails bool // with a protocol error
+	}{
+		{name: "nothing"},
+		{name: "one", in: appendFrame(nil, []byte{0x90}), want: [][]byte{{0x90}}},
+		{name: "two together", in: appendFrame(appendFrame(nil, []byte{0x90}), long), want: [][]byte{{0x90}, long}},
+		{name: "as large as can be", in: appendFrame(nil, make([]byte, 4096)), want: [][]byte{make([]byte, 4096)}},
+		{name: "one byte too large", in: appendFrame(nil, make([]byte, 4097)), fails: true},
+		{name: "length 0", in: []byte{0, 0, 0, 0}, fails: true},
+		{name: "length ffffffff", in: []byte{255, 255, 255, 255}, fails: true},
+		{name: "truncated length", in: []byte{0, 0}},
+		{name: "truncated frame", in: []byte{0, 0, 0, 9, 0x91}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, chunk := range []func(io.Reader) io.Reader{
+				func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.DataErrReader,
+			} {
+				frames, f, err := readAll(chunk(bytes.NewReader(test.in)), 4096)
+				require.Equal(t, test.want, frames)
+				var protocol *ProtocolError
+				if test.fails {
+					require.ErrorAs(t, err, &protocol)
+					require.LessOrEqual(t, len(f.buf), max(firstBuffer, 2*len(test.in)), "buffer")
+				} else {
+					require.ErrorIs(t, err, io.EOF)
+				}
+			}
+		})
+	}
+}
+
+func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
+	_, f, err := readAll(bytes.NewReader([]byte{0, 0, 255, 255, 0x91}), 64<<10)
+	require.ErrorIs(t, err, io.EOF)
+	require.Len(t, f.buf, firstBuffer)
+}
+
+func TestCloseFrame(t *testing.T) {
+	for _, test := range []struct {
+		name, text, want string
+	}{
+		{"polite", "", ErrClosedByPeer.Error()},
+		{"reason", "wrong cluster", "transport: refused by the peer: wrong cluster"},
+		{"cut at a rune", strings.Repeat("é", 300), "transport: refused by the peer: " + strings.Repeat("é", 255)},
+		{"not text", "\xff", "transport: refused by the peer: (reason is not text)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			frame := appendControl(nil, controlClose, test.text)
+			require.Equal(t, len(frame)-headerLen, int(binary.BigEndian.Uint32(frame)))
+			require.LessOrEqual(t, len(frame), headerLen+1+maxReason)
+			require.EqualError(t, parseClose(frame[headerLen:]), test.want)
+		})
+	}
+	var protocol *ProtocolError
+	require.ErrorAs(t, parseClose(append([]byte{0}, strings.Repeat("x", 513)...)), &protocol)
+	require.ErrorAs(t, parseClose([]byte{0, 0xff}), &protocol)
+}
+
+// FuzzReadFrame compares the reader, fed in pieces, with a plain cut of the whole.
+func FuzzReadFrame(f *testing.F) {
+	f.Add([]byte{}, uint8(1))
+	f.Add(appendFrame(appendFrame(nil, []byte{0x91, 1}), []byte{0xdc, 0, 1, 2}), uint8(3))
+	f.Add(appendControl(nil, controlClose, "why"), uint8(200))
+	f.Add([]byte{255, 255, 255, 255, 1}, uint8(2))
+	f.Add([]byte{0, 0, 0, 0}, uint8(4))
+	f.Add([]byte{0, 0, 3, 0, 1, 2, 3}, uint8(5))
+	f.Add([]byte{0xdd, 255, 255, 255, 255}, uint8(5))
+	f.Add(appendFrame(nil, make([]byte, 1000)), uint8(255))
+	f.Fuzz(func(t *testing.T, in []byte, chunk uint8) {
+		const limit = 1000
+		var want [][]byte
+		bad := false
+		for rest := in; len(rest) >= headerLen; {
+			n := binary.BigEndian.Uint32(rest)
+			if bad = n == 0 || n > limit; bad || len(rest) < headerLen+int(n) {
+				break
+			}
+			want = append(want, slices.Clone(rest[headerLen:headerLen+n]))
+			rest = rest[headerLen+n:]
+		}
+		frames, reader, err := readAll(&pieces{in, max(int(chunk), 1)}, limit)
+		require.Equal(t, want, frames)
+		var protocol *ProtocolError
+		if bad {
+			require.ErrorAs(t, err, &protocol)
+		} else {
+			require.ErrorIs(t, err, io.EOF)
+		}
+		require.LessOrEqual(t, len(reader.buf), max(firstBuffer, min(2*len(in), headerLen+limit)))
+		for _, frame := range frames {
+			if frame[0] == controlClose {
+				var refused *RefusedError
+				if err := parseClose(frame); !isAs(err, &refused) && !isAs(err, &protocol) {
+					require.ErrorIs(t, err, ErrClosedByPeer)
+				} else if refused != nil {
+					require.True(t, utf8.ValidString(refused.Reason))
+				}
+			}
+		}
+	})
+}
+
+// pieces reads a few bytes at a time.
+type pieces struct {
+	rest []byte
+	size int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.rest[:min(p.size, len(p.rest))])
+	p.rest = p.rest[n:]
+	return n, nil
+}

@@ -1,0 +1,394 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func id(b byte) ID { return ID{15: b} }
+
+// body is a frame of the layer above that carries text.
+func body(text string) []byte { return append([]byte{0x91}, text...) }
+
+// hello is a symmetric handshake: each side says its id, incarnation and whether it
+// is a client, and both speak first.
+func hello(self ID, incarnation uint64, client bool) Handshake {
+	return func(send func([]byte) error, recv func() ([]byte, error), _ bool, _ Target) (Peer, error) {
+		if err := send(helloFrame(self, incarnation, client)); err != nil {
+			return Peer{}, err
+		}
+		frame, err := recv()
+		if err != nil {
+			return Peer{}, err
+		}
+		return parseHello(frame)
+	}
+}
+
+func helloFrame(self ID, incarnation uint64, client bool) []byte {
+	frame := append([]byte{0x93}, self[:]...)
+	frame = binary.BigEndian.AppendUint64(frame, incarnation)
+	if client {
+		return append(frame, 1)
+	}
+	return append(frame, 0)
+}
+
+func parseHello(frame []byte) (Peer, error) {
+	if len(frame) != 26 || frame[0] != 0x93 {
+		return Peer{}, fmt.Errorf("hello of %d bytes", len(frame))
+	}
+	return Peer{ID: ID(frame[1:17]), Incarnation: binary.BigEndian.Uint64(frame[17:]), Client: frame[25] == 1}, nil
+}
+
+// recorder is a Handler that writes down what it is told.
+type recorder struct {
+	mu      sync.Mutex
+	lines   []string
+	whys    []error
+	seen    []Peer
+	news    chan struct{}
+	block   chan struct{} // when set, Frame waits for it
+	refuse  error         // when set, Frame returns it
+	onFrame func(Peer, []byte)
+}
+
+func newRecorder() *recorder { return &recorder{news: make(chan struct{}, 1)} }
+
+func (r *recorder) add(line string) {
+	r.mu.Lock()
+	r.lines = append(r.lines, line)
+	r.mu.Unlock()
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
+}
+
+func (r *recorder) Up(p Peer) {
+	r.mu.Lock()
+	r.seen = append(r.seen, p)
+	r.mu.Unlock()
+	r.add(fmt.Sprintf("up %d/%d", p.ID[15], p.Incarnation))
+}
+
+func (r *recorder) Frame(p Peer, b []byte) error {
+	if r.block != nil {
+		<-r.block
+	}
+	if r.onFrame != nil {
+		r.onFrame(p, b)
+		return nil
+	}
+	r.add(fmt.Sprintf("frame %d %s", p.ID[15], b[1:]))
+	return r.refuse
+}
+
+func (r *recorder) Down(p Peer, why error) {
+	r.mu.Lock()
+	r.whys = append(r.whys, why)
+	r.mu.Unlock()
+	r.add(fmt.Sprintf("down %d/%d %v", p.ID[15], p.Incarnation, Cause(why)))
+}
+
+func (r *recorder) DialFailed(target Target, why error) {
+	r.mu.Lock()
+	r.whys = append(r.whys, why)
+	r.mu.Unlock()
+	r.add(fmt.Sprintf("failed %d %v", target.ID[15], Cause(why)))
+}
+
+// all returns the lines so far.
+func (r *recorder) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+// with returns the lines that begin so.
+func (r *recorder) with(prefix string) []string {
+	return slices.DeleteFunc(r.all(), func(line string) bool { return !strings.HasPrefix(line, prefix) })
+}
+
+func (r *recorder) lastWhy() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.whys) == 0 {
+		return nil
+	}
+	return r.whys[len(r.whys)-1]
+}
+
+func (r *recorder) lastPeer() Peer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen[len(r.seen)-1]
+}
+
+// until waits for the lines to satisfy ok, on a real network.
+func (r *recorder) until(t testing.TB, ok func(lines []string) bool) {
+	t.Helper()
+	limit := time.After(10 * time.Second)
+	for {
+		lines := r.all()
+		if ok(lines) {
+			return
+		}
+		select {
+		case <-r.news:
+		case <-limit:
+			t.Fatalf("not seen in 10 s; lines are %q", lines)
+		}
+	}
+}
+
+func (r *recorder) untilLine(t testing.TB, line string) {
+	t.Helper()
+	r.until(t, func(lines []string) bool { return slices.Contains(lines, line) })
+}
+
+// logLines collects the log.
+type logLines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+// above returns the lines at warning level or higher.
+func (l *logLines) above() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var lines []string
+	for line := range strings.Lines(l.buf.String()) {
+		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// node is a transport with what it was told.
+type node struct {
+	*Transport
+	*recorder
+	id   ID
+	addr string
+	log  *logLines
+}
+
+// memory is a network of pipes, with addresses that are names. Its connections have
+// no CloseWrite.
+type memory struct {
+	mu        sync.Mutex
+	listeners map[string]*memoryListener
+	conns     map[string][]net.Conn // both ends, by the name of each end
+}
+
+func newMemory() *memory {
+	return &memory{listeners: make(map[string]*memoryListener), conns: make(map[string][]net.Conn)}
+}
+
+type memoryAddr string
+
+func (memoryAddr) Network() string  { return "memory" }
+func (a memoryAddr) String() string { return string(a) }
+
+type memoryConn struct {
+	net.Conn
+	remote string
+}
+
+func (c memoryConn) RemoteAddr() net.Addr { return memoryAddr(c.remote) }
+
+type memoryListener struct {
+	addr   string
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *memoryListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (l *memoryListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
+func (l *memoryListener) Addr() net.Addr { return memoryAddr(l.addr) }
+
+func (m *memory) listen(addr string) *memoryListener {
+	l := &memoryListener{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.listeners[addr] = l
+	return l
+}
+
+func (m *memory) dial(from string) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, to string) (net.Conn, error) {
+		refused := &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		m.mu.Lock()
+		l := m.listeners[to]
+		m.mu.Unlock()
+		if l == nil {
+			return nil, refused
+		}
+		near, far := net.Pipe()
+		select {
+		case l.conns <- memoryConn{far, from}:
+		case <-l.closed:
+			return nil, refused
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.conns[from] = append(m.conns[from], near)
+		m.conns[to] = append(m.conns[to], far)
+		return memoryConn{near, to}, nil
+	}
+}
+
+// kill closes all that the process at addr has open, as its kernel does.
+func (m *memory) kill(addr string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.listeners[addr]; l != nil {
+		l.Close()
+		delete(m.listeners, addr)
+	}
+	for _, c := range m.conns[addr] {
+		c.Close()
+	}
+	delete(m.conns, addr)
+}
+
+// start makes node number b, at the address "n<b>". Its transport is closed at the
+// end of the test.
+func (m *memory) start(t testing.TB, b byte, incarnation uint64, change ...func(*Options)) *node {
+	addr := fmt.Sprintf("n%d", b)
+	return startNode(t, b, incarnation, m.listen(addr), addr, append([]func(*Options){func(o *Options) { o.Dial = m.dial(addr) }}, change...)...)
+}
+
+func startNode(t testing.TB, b byte, incarnation uint64, l net.Listener, addr string, change ...func(*Options)) *node {
+	n := &node{recorder: newRecorder(), id: id(b), addr: addr, log: &logLines{}}
+	o := Options{
+		Self: n.id, Listener: l, Handler: n.recorder, Handshake: hello(n.id, incarnation, false),
+		Log: slog.New(slog.NewTextHandler(n.log, nil)),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	var err error
+	n.Transport, err = New(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { n.Close(context.Background()) })
+	return n
+}
+
+// raw is a peer played by hand.
+type raw struct {
+	t testing.TB
+	net.Conn
+}
+
+func (m *memory) raw(t testing.TB, from, to string) raw {
+	c, err := m.dial(from)(t.Context(), to)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return raw{t, c}
+}
+
+// greet says hello, and takes the other one.
+func (r raw) greet(self ID, incarnation uint64, client bool) {
+	r.t.Helper()
+	sent := make(chan error, 1) // a pipe has no buffer, and both sides speak first
+	go func() {
+		_, err := r.Write(appendFrame(nil, helloFrame(self, incarnation, client)))
+		sent <- err
+	}()
+	_, err := parseHello(r.next())
+	require.NoError(r.t, err)
+	require.NoError(r.t, <-sent)
+}
+
+// next reads one frame.
+func (r raw) next() []byte {
+	r.t.Helper()
+	frame, err := r.tryNext()
+	require.NoError(r.t, err)
+	return frame
+}
+
+func (r raw) tryNext() ([]byte, error) {
+	var header [headerLen]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return nil, err
+	}
+	frame := make([]byte, binary.BigEndian.Uint32(header[:]))
+	_, err := io.ReadFull(r, frame)
+	return frame, err
+}
+
+// ends reads until the stream does, and returns the last frame before it.
+func (r raw) ends() []byte {
+	r.t.Helper()
+	var last []byte
+	for {
+		frame, err := r.tryNext()
+		if err != nil {
+			require.True(r.t, errors.Is(err, io.EOF) || Cause(err) == Reset, "%v", err)
+			return last
+		}
+		last = frame
+	}
+}
+
+func (r raw) say(payload ...byte) {
+	r.t.Helper()
+	_, err := r.Write(appendFrame(nil, payload))
+	require.NoError(r.t, err)
+}
+
+// answer plays a live connection in the background: it answers probes.
+func (r raw) answer() {
+	go func() {
+		for {
+			frame, err := r.tryNext()
+			if err != nil {
+				return
+			}
+			if frame[0] == controlProbe {
+				r.Write(appendFrame(nil, []byte{controlAnswer}))
+			}
+		}
+	}()
+}
+
+// drain reads in the background and never says a word.
+func (r raw) drain() { go io.Copy(io.Discard, r) }

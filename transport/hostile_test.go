@@ -1,0 +1,229 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestHostileInput plays each kind of bad peer against a node that serves a good one.
+func TestHostileInput(t *testing.T) {
+	greeted := func(r raw) { r.greet(id(6), 1, false); r.drain() }
+	for _, test := range []struct {
+		name   string
+		play   func(r raw)
+		reason string        // in the counters and in the log
+		within time.Duration // until it is closed
+		up     bool          // it had said hello
+	}{
+		{name: "silence", play: func(r raw) { r.drain() }, reason: "slow hello", within: time.Second},
+		{name: "a byte a second", play: func(r raw) {
+			r.drain()
+			for _, b := range appendFrame(nil, helloFrame(id(6), 1, false)) {
+				if _, err := r.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}, reason: "slow hello", within: time.Second},
+		{name: "a byte a second after the hello", play: func(r raw) {
+			greeted(r)
+			for _, b := range appendFrame(nil, make([]byte, 100)) {
+				if _, err := r.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}, reason: "slow frame", within: 2 * time.Second, up: true},
+		{name: "dripping frame after frame", play: func(r raw) {
+			// Each piece ends one frame and begins the next, which is never whole.
+			greeted(r)
+			r.Write([]byte{0, 0, 0, 2, 0x91})
+			for range 3 {
+				time.Sleep(time.Second)
+				r.Write([]byte{1, 0, 0, 0, 2, 0x91})
+			}
+		}, reason: "slow frame", within: 5 * time.Second, up: true},
+		{name: "length ffffffff", play: func(r raw) { r.drain(); r.Write([]byte{255, 255, 255, 255}) }, reason: "protocol"},
+		{name: "length ffffffff after the hello", play: func(r raw) { greeted(r); r.Write([]byte{255, 255, 255, 255}) }, reason: "protocol", up: true},
+		{name: "length 0", play: func(r raw) { r.drain(); r.Write([]byte{0, 0, 0, 0}) }, reason: "protocol"},
+		{name: "a frame above 1 KiB before the hello", play: func(r raw) { r.drain(); r.Write([]byte{0, 0, 4, 1}) }, reason: "protocol"},
+		{name: "five bytes of a huge array", play: func(r raw) { r.drain(); r.Write([]byte{0xdd, 255, 255, 255, 255}) }, reason: "protocol"},
+		{name: "no hello but a probe", play: func(r raw) { r.drain(); r.say(controlProbe) }, reason: "protocol"},
+		{name: "a hello that is none", play: func(r raw) { r.drain(); r.say(0x91) }, reason: "handshake"},
+		{name: "unknown control frame", play: func(r raw) { greeted(r); r.say(0x03) }, reason: "protocol", up: true},
+		{name: "probe with a payload", play: func(r raw) { greeted(r); r.say(controlProbe, 1) }, reason: "protocol", up: true},
+		{name: "close reason too long", play: func(r raw) { greeted(r); r.say(make([]byte, 514)...) }, reason: "protocol", up: true},
+		{name: "close reason that is no text", play: func(r raw) { greeted(r); r.say(0, 0xff) }, reason: "protocol", up: true},
+		{name: "truncated frame", play: func(r raw) { greeted(r); r.Write([]byte{0, 0, 0, 9, 0x91}); r.Close() }, reason: "truncated frame", up: true},
+		{name: "truncated hello", play: func(r raw) { r.drain(); r.Write([]byte{0, 0, 0, 9, 0x91}); r.Close() }, reason: "truncated frame"},
+		{name: "this node's id", play: func(r raw) { r.greet(id(1), 9, false); r.drain() }, reason: "self"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a, good := m.start(t, 1, 1), m.start(t, 2, 1)
+				good.SetAddr(a.id, a.addr)
+				good.Send(a.id, body("before"))
+				synctest.Wait()
+
+				r := m.raw(t, "bad", a.addr)
+				go test.play(r)
+				time.Sleep(test.within + refuseTime)
+				synctest.Wait()
+				require.Equal(t, map[string]uint64{test.reason: 1}, a.Stats().Refused)
+				require.Len(t, a.conns, 1, "the good one")
+				require.Zero(t, a.Stats().Pending)
+				if test.reason != "self" {
+					require.Len(t, a.log.above(), 1)
+					require.Contains(t, a.log.above()[0], "addr=bad")
+					require.Contains(t, a.log.above()[0], test.reason)
+				}
+
+				good.Send(a.id, body("after"))
+				synctest.Wait()
+				require.Equal(t, []string{"frame 2 before", "frame 2 after"}, a.with("frame 2"))
+				if test.up {
+					require.Len(t, a.with("up 6"), 1)
+					require.Len(t, a.with("down 6"), 1)
+				} else {
+					require.Empty(t, a.with("up 6"))
+				}
+				r.Close()
+				time.Sleep(10 * time.Second) // until the bad one has seen its end
+			})
+		})
+	}
+}
+
+func TestRandomBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, good := m.start(t, 1, 1), m.start(t, 2, 1)
+		good.SetAddr(a.id, a.addr)
+		for i := range 500 {
+			r := m.raw(t, "bad", a.addr)
+			r.drain()
+			if i%2 == 0 {
+				go func() { r.Write(appendFrame(nil, helloFrame(id(6), uint64(i), false))) }()
+			}
+			noise := make([]byte, 1+random.IntN(2000))
+			for j := range noise {
+				noise[j] = byte(random.Uint32())
+			}
+			r.Write(noise)
+			r.Close()
+			synctest.Wait()
+		}
+		good.Send(a.id, body("x"))
+		synctest.Wait()
+		require.Equal(t, []string{"frame 2 x"}, a.with("frame 2"))
+		require.Len(t, a.conns, 1)
+		require.Len(t, a.peers, 1, "nothing is kept of strangers")
+	})
+}
+
+// TestFloodOfConnections: the oldest that has not said hello makes room, so that a
+// good peer gets in.
+func TestFloodOfConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		for range 5000 {
+			m.raw(t, "bad", a.addr)
+		}
+		synctest.Wait()
+		require.Equal(t, a.o.MaxPending, a.Stats().Pending)
+		require.Len(t, a.conns, a.o.MaxPending)
+		require.EqualValues(t, 5000-a.o.MaxPending, a.Stats().Refused["too many pending"])
+		require.Len(t, a.log.above(), logBurst, "rate limited")
+
+		good := m.start(t, 2, 1)
+		good.Dial(Target{ID: a.id, Addr: a.addr})
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1"}, a.all())
+		time.Sleep(a.o.HandshakeTimeout + refuseTime)
+		synctest.Wait()
+		require.Zero(t, a.Stats().Pending)
+		a.Close(t.Context())
+		lines := a.log.above()
+		require.Contains(t, lines[len(lines)-1], "suppressed=")
+	})
+}
+
+// TestFloodInTheHandshake: what comes before the hello is done is not taken in.
+func TestFloodInTheHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1, func(o *Options) {
+			o.Handshake = func(_ func([]byte) error, recv func() ([]byte, error), _ bool, _ Target) (Peer, error) {
+				for range 100 { // a handshake that would go on
+					if _, err := recv(); err != nil {
+						return Peer{}, err
+					}
+				}
+				return Peer{}, errors.New("too many frames")
+			}
+		})
+		r := m.raw(t, "bad", a.addr)
+		r.drain()
+		taken := 0
+		for {
+			n, err := r.Write(appendFrame(nil, append(body(""), make([]byte, 1000)...)))
+			taken += n
+			if err != nil {
+				break
+			}
+		}
+		require.LessOrEqual(t, taken, 101*1005+refuseBytes)
+		synctest.Wait()
+		require.Equal(t, map[string]uint64{"handshake": 1}, a.Stats().Refused)
+	})
+}
+
+// TestFloodOfProbes: each answer takes the place of those that wait.
+func TestFloodOfProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		r := m.raw(t, "bad", a.addr)
+		r.greet(id(6), 1, false)
+		for range 10000 {
+			r.say(controlProbe) // and no answer is read
+		}
+		require.Equal(t, []byte{controlAnswer}, r.next())
+		require.Equal(t, []byte{controlAnswer}, r.next())
+		r.say(0x91)
+		synctest.Wait()
+		require.Equal(t, []string{"up 6/1", "frame 6 "}, a.all())
+		for c := range a.conns {
+			require.LessOrEqual(t, len(c.reader.buf), readBuffer)
+		}
+	})
+}
+
+// TestHandshakeMistakes: a handshake of this side that sends what it must not.
+func TestHandshakeMistakes(t *testing.T) {
+	for _, frame := range [][]byte{nil, {controlClose}, append(body(""), make([]byte, 1024)...)} {
+		t.Run(fmt.Sprintf("%d bytes", len(frame)), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a := m.start(t, 1, 1, func(o *Options) {
+					o.Handshake = func(send func([]byte) error, _ func() ([]byte, error), _ bool, _ Target) (Peer, error) {
+						return Peer{ID: id(2)}, send(frame)
+					}
+				})
+				m.start(t, 2, 1)
+				a.Dial(Target{Addr: "n2"})
+				time.Sleep(time.Second)
+				require.Equal(t, []string{"failed 0 rejected"}, a.all())
+			})
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package transport
+
+import (
+	"bytes"
+	"time"
+)
+
+// rule is what becomes of a second connection of one id.
+type rule uint8
+
+const (
+	probeFirst rule = iota // ask the first connection whether it is alive
+	takeOver               // the newcomer carries the session on, the first is closed politely
+	yield                  // the newcomer is closed politely
+	replace                // the session ends, the newcomer begins one
+	refuse                 // two processes claim one id
+)
+
+// proof is what a probe has shown about the first connection.
+type proof uint8
+
+const (
+	unproven proof = iota
+	alive
+	silent
+)
+
+// claim is what a connection says for itself.
+type claim struct {
+	incarnation uint64
+	dialed      bool // by this side
+}
+
+func (c *conn) claim() claim { return claim{c.peer.Incarnation, c.dialed} }
+
+// judge decides between the first connection of peer and a newcomer. Both nodes come
+// to the same end, whatever the order in which they see the two: of simultaneous
+// dials both keep that of the lower id; of two dials by one side its dialler keeps
+// the one that it has and the other side asks which.
+func judge(self, peer ID, first, newcomer claim, age, window time.Duration, shown proof) rule {
+	same := first.incarnation == newcomer.incarnation
+	switch {
+	case shown == silent && same:
+		return takeOver
+	case shown == silent:
+		return replace
+	case shown == alive && same:
+		return yield
+	case shown == alive:
+		return refuse
+	case !same:
+		return probeFirst
+	case first.dialed != newcomer.dialed:
+		if age >= window {
+			return probeFirst
+		}
+		if newcomer.dialed == (bytes.Compare(self[:], peer[:]) < 0) {
+			return takeOver
+		}
+		return yield
+	case newcomer.dialed:
+		if age < window {
+			return yield
+		}
+	case age < 2*window:
+		// Twice: while the dialler still keeps its first one, this side must not
+		// already prefer the newest.
+		return probeFirst
+	}
+	return takeOver
+}

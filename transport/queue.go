@@ -1,0 +1,121 @@
+package transport
+
+import (
+	"encoding/binary"
+	"sync"
+)
+
+// keepBuffer is the largest buffer that a writer keeps for the next batch, so that
+// a burst does not hold its memory for ever.
+const keepBuffer = 64 << 10
+
+// queue holds the frames for one peer, ready to be written, in one buffer: those
+// that wait together leave together, and a push costs no allocation. It outlives a
+// connection that is superseded; only its owner takes from it.
+type queue struct {
+	maxFrames, maxBytes int
+
+	mu     sync.Mutex
+	owner  *conn
+	buf    []byte
+	frames int
+	busy   int             // batches that are taken and not yet written
+	empty  []chan struct{} // closed when nothing waits and nothing is being written
+}
+
+// push appends a copy of frame, or reports that there is no room.
+func (q *queue) push(frame []byte) bool {
+	q.mu.Lock()
+	if q.frames >= q.maxFrames || len(q.buf)+headerLen+len(frame) > q.maxBytes {
+		q.mu.Unlock()
+		return false
+	}
+	q.buf = binary.BigEndian.AppendUint32(q.buf, uint32(len(frame)))
+	q.buf = append(q.buf, frame...)
+	q.frames++
+	owner := q.owner
+	q.mu.Unlock()
+	if owner != nil {
+		owner.signal()
+	}
+	return true
+}
+
+// give makes c the owner.
+func (q *queue) give(c *conn) {
+	q.mu.Lock()
+	q.owner = c
+	q.mu.Unlock()
+	c.signal()
+}
+
+// release ends the ownership of c, if it still has it.
+func (q *queue) release(c *conn) {
+	q.mu.Lock()
+	if q.owner == c {
+		q.owner = nil
+	}
+	q.mu.Unlock()
+}
+
+// take hands all frames to their owner, in exchange for a buffer to collect the
+// next ones in. Each take that returned frames is ended by written.
+func (q *queue) take(c *conn, spare []byte) (batch []byte, frames int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.owner != c || q.frames == 0 {
+		return spare[:0], 0
+	}
+	if cap(spare) > keepBuffer {
+		spare = nil
+	}
+	batch, frames = q.buf, q.frames
+	q.buf, q.frames = spare[:0], 0
+	q.busy++
+	return batch, frames
+}
+
+// written ends a take.
+func (q *queue) written() {
+	q.mu.Lock()
+	q.busy--
+	q.announceEmpty()
+	q.mu.Unlock()
+}
+
+// drop empties the queue and returns how many frames it held.
+func (q *queue) drop() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.frames
+	q.buf, q.frames = nil, 0
+	q.announceEmpty()
+	return n
+}
+
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.frames
+}
+
+// drained returns a channel that is closed once nothing waits; nil when so now.
+func (q *queue) drained() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.frames == 0 && q.busy == 0 {
+		return nil
+	}
+	done := make(chan struct{})
+	q.empty = append(q.empty, done)
+	return done
+}
+
+func (q *queue) announceEmpty() {
+	if q.frames == 0 && q.busy == 0 {
+		for _, done := range q.empty {
+			close(done)
+		}
+		q.empty = nil
+	}
+}

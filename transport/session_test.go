@@ -1,0 +1,309 @@
+package transport
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSimultaneousDialsKeepOneConnection(t *testing.T) {
+	for _, byID := range []bool{true, false} {
+		t.Run(fmt.Sprintf("by id %v", byID), func(t *testing.T) {
+			for range 200 {
+				synctest.Test(t, func(t *testing.T) { dialAtOnce(t, byID) })
+			}
+		})
+	}
+}
+
+func dialAtOnce(t *testing.T, byID bool) {
+	m := newMemory()
+	a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+	target := func(n *node) Target {
+		if byID {
+			return Target{ID: n.id, Addr: n.addr}
+		}
+		return Target{Addr: n.addr}
+	}
+	a.SetAddr(b.id, b.addr)
+	b.SetAddr(a.id, a.addr)
+	go a.Dial(target(b))
+	go b.Dial(target(a))
+	for i := range 20 {
+		go a.Send(b.id, body(fmt.Sprint(i)))
+		go b.Send(a.id, body(fmt.Sprint(i)))
+	}
+	synctest.Wait()
+	for _, n := range []*node{a, b} {
+		require.Len(t, n.with("up"), 1)
+		require.Empty(t, n.with("down"))
+		require.Empty(t, n.with("failed"))
+		require.Len(t, n.with("frame"), 20)
+		require.Len(t, n.conns, 1)
+		require.Empty(t, n.attempts)
+	}
+	require.NotEqual(t, dialed(a), dialed(b), "the two ends keep different connections")
+}
+
+// dialed tells whether a node dialled its only connection.
+func dialed(n *node) bool {
+	for c := range n.conns {
+		return c.dialed
+	}
+	return false
+}
+
+// TestPoliteEndWaitsForAConnectionInTheMaking: of two simultaneous dials the one that this side has is closed
+// before the other has said hello.
+func TestPoliteEndWaitsForAConnectionInTheMaking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false)
+		second := m.raw(t, "x", a.addr)
+		synctest.Wait()
+		first.say(controlClose)
+		require.Equal(t, []byte{controlClose}, first.next())
+		synctest.Wait()
+		require.True(t, a.Send(id(2), body("x")), "what is sent meanwhile waits")
+		second.greet(id(2), 1, false)
+		require.Equal(t, body("x"), second.next())
+		require.Equal(t, []string{"up 2/1"}, a.all())
+	})
+}
+
+func TestPoliteEndWaitsNoLongerThanAProbe(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		incarnation uint64 // of the second connection; 0: it says nothing
+		want        []string
+	}{
+		{"silence", 0, []string{"up 2/1", "down 2/1 polite"}},
+		{"another incarnation", 2, []string{"up 2/1", "down 2/1 polite", "up 2/2"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a := m.start(t, 1, 1)
+				first := m.raw(t, "x", a.addr)
+				first.greet(id(2), 1, false)
+				second := m.raw(t, "x", a.addr)
+				synctest.Wait()
+				first.say(controlClose)
+				first.drain()
+				synctest.Wait()
+				require.Equal(t, []string{"up 2/1"}, a.all())
+				if test.incarnation != 0 {
+					second.greet(id(2), test.incarnation, false)
+				} else {
+					time.Sleep(a.o.ProbeTimeout)
+				}
+				synctest.Wait()
+				require.Equal(t, test.want, a.all())
+			})
+		})
+	}
+}
+
+// TestPoliteEndThenRefusedDial: the dial that a polite end waits for fails. Down comes
+// first, then the failure.
+func TestPoliteEndThenRefusedDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		l := m.listen("n2")
+		a := m.start(t, 1, 1)
+		a.Dial(Target{ID: id(2), Addr: "n2"})
+		synctest.Wait() // the dial waits: nobody accepts
+		r := m.raw(t, "x", a.addr)
+		r.greet(id(2), 1, false)
+		synctest.Wait()
+		r.say(controlClose)
+		r.drain()
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1"}, a.all())
+		l.Close()
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "failed 2 connection refused"}, a.all())
+	})
+}
+
+func TestRedialByTheSameSideTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false)
+		time.Sleep(2 * a.o.HandshakeTimeout)
+		second := m.raw(t, "x", a.addr)
+		second.greet(id(2), 1, false)
+		require.Equal(t, []byte{controlClose}, first.next(), "politely")
+		first.say(0x91, 'l', 'a', 't', 'e')
+		first.say(controlClose)
+		first.ends()
+		a.Send(id(2), body("x"))
+		require.Equal(t, body("x"), second.next())
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "frame 2 late"}, a.all(), "one Up, and nothing on its way is lost")
+	})
+}
+
+func TestSecondConnectionIsDecidedByAProbe(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		opposite bool // the first was dialled by this side, and is not fresh
+		alive    bool // the first answers
+	}{
+		{"two fresh dials by the peer, first alive", false, true},
+		{"two fresh dials by the peer, first silent", false, false},
+		{"opposite sides, first alive", true, true},
+		{"opposite sides, first silent", true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a := m.start(t, 1, 1)
+				var first raw
+				if test.opposite {
+					l := m.listen("n2")
+					a.Dial(Target{ID: id(2), Addr: "n2"})
+					c, err := l.Accept()
+					require.NoError(t, err)
+					first = raw{t, c}
+				} else {
+					first = m.raw(t, "x", a.addr)
+				}
+				first.greet(id(2), 1, false)
+				synctest.Wait()
+				if test.opposite {
+					time.Sleep(a.o.HandshakeTimeout)
+				}
+				if test.alive {
+					first.answer()
+				} else {
+					first.drain()
+				}
+				second := m.raw(t, "x", a.addr)
+				began := time.Now()
+				second.greet(id(2), 1, false)
+				if test.alive {
+					require.Equal(t, []byte{controlClose}, second.next(), "politely")
+					require.Zero(t, time.Since(began))
+					second.say(0x91, 'l', 'a', 't', 'e')
+					second.say(controlClose)
+					second.ends()
+					synctest.Wait()
+					require.Equal(t, []string{"up 2/1", "frame 2 late"}, a.all())
+					return
+				}
+				a.Send(id(2), body("x")) // still goes to the first, as far as anyone knows
+				time.Sleep(a.o.ProbeTimeout)
+				synctest.Wait()
+				a.Send(id(2), body("y"))
+				require.Equal(t, body("y"), second.next())
+				require.Equal(t, []string{"up 2/1"}, a.all())
+			})
+		})
+	}
+}
+
+func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false)
+		synctest.Wait()
+		first.drain()
+		m.raw(t, "x", a.addr).greet(id(2), 2, false)
+		time.Sleep(a.o.ProbeTimeout - 1)
+		require.Equal(t, []string{"up 2/1"}, a.all())
+		time.Sleep(1)
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 superseded", "up 2/2"}, a.all())
+		require.Equal(t, 1, a.Stats().Peers)
+	})
+}
+
+// TestEndOfTheOldConnectionMayComeLate: right after a kill and a quick restart the
+// hello of the new incarnation can overtake the end of the old connection.
+func TestEndOfTheOldConnectionMayComeLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false)
+		synctest.Wait()
+		began := time.Now()
+		m.raw(t, "x", a.addr).greet(id(2), 2, false)
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1"}, a.all())
+		first.Close()
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 EOF", "up 2/2"}, a.all())
+		require.Zero(t, time.Since(began))
+	})
+}
+
+func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		synctest.Wait()
+		double := startNode(t, 2, 2, nil, "", func(o *Options) { o.Dial = m.dial("double") })
+		double.Dial(Target{ID: a.id, Addr: a.addr})
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"up 2/1"}, a.all())
+		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, double.all())
+		require.ErrorContains(t, double.lastWhy(),
+			"node id 00000000-0000-0000-0000-000000000002 is in use by incarnation 1, alive at n2; this is incarnation 2")
+		require.Len(t, a.log.above(), 1)
+		require.Contains(t, a.log.above()[0], "level=ERROR")
+		require.Len(t, double.log.above(), 1, "both sides say it")
+		require.EqualValues(t, 1, a.Stats().Refused["duplicate id"])
+		b.Send(a.id, body("x"))
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "frame 2 x"}, a.all(), "the first is not disturbed")
+	})
+}
+
+// TestDialThatFindsADoubleFails: this side dialled an address and met the id of a node
+// that is connected and alive.
+func TestDialThatFindsADoubleFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		synctest.Wait()
+		double := startNode(t, 2, 2, m.listen("double"), "double")
+		a.Dial(Target{Addr: "double"})
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"up 2/1", "failed 0 rejected"}, a.all())
+		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, double.all())
+	})
+}
+
+func TestOwnSecondDialIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		a.Dial(Target{Addr: b.addr}) // whoever is there: as it turns out, the same
+		synctest.Wait()
+		for _, n := range []*node{a, b} {
+			require.Len(t, n.all(), 1)
+			require.Len(t, n.conns, 1)
+		}
+		time.Sleep(10 * time.Second)
+		a.Dial(Target{Addr: b.addr})
+		synctest.Wait()
+		for _, n := range []*node{a, b} {
+			require.Len(t, n.all(), 1, "also when the first is old")
+			require.Len(t, n.conns, 1)
+		}
+	})
+}

@@ -1,0 +1,360 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// startTCP makes node number b on a free port of the loopback.
+func startTCP(t testing.TB, b byte, incarnation uint64, change ...func(*Options)) *node {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return startNode(t, b, incarnation, l, l.Addr().String(), change...)
+}
+
+func rawTCP(t testing.TB, addr string) raw {
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return raw{t, c}
+}
+
+func count(lines []string, prefix string) int {
+	n := 0
+	for _, line := range lines {
+		if strings.HasPrefix(line, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTCPSimultaneousDials(t *testing.T) {
+	const frames = 10
+	for range 200 {
+		a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
+		start := make(chan struct{})
+		for _, pair := range [][2]*node{{a, b}, {b, a}} {
+			from, to := pair[0], pair[1]
+			from.SetAddr(to.id, to.addr)
+			go func() {
+				<-start
+				from.Dial(Target{ID: to.id, Addr: to.addr})
+				for i := range frames {
+					from.Send(to.id, body(fmt.Sprint(i)))
+				}
+			}()
+		}
+		close(start)
+		for _, n := range []*node{a, b} {
+			n.until(t, func(lines []string) bool { return count(lines, "frame") == frames })
+		}
+		settled(a, b)
+		for _, n := range []*node{a, b} {
+			require.Equal(t, 1, count(n.all(), "up"))
+			require.Len(t, n.all(), 1+frames, "neither Down nor DialFailed")
+			require.Empty(t, n.Stats().Dropped)
+			require.Empty(t, n.Stats().Refused)
+		}
+		require.NoError(t, a.Close(t.Context()))
+		b.untilLine(t, "down 1/1 polite")
+		require.NoError(t, b.Close(t.Context()))
+	}
+}
+
+// settled waits until no connection of the nodes is in the making or leaves.
+func settled(nodes ...*node) {
+	for again := true; again; {
+		again = false
+		for _, n := range nodes {
+			var wait <-chan struct{}
+			n.Transport.mu.Lock()
+			for a := range n.attempts {
+				wait = a.done
+			}
+			for c := range n.conns {
+				if c.session != nil && c.session.conn != c {
+					wait = c.stopped
+				}
+			}
+			n.Transport.mu.Unlock()
+			if wait != nil {
+				<-wait
+				again = true
+				runtime.Gosched()
+			}
+		}
+	}
+}
+
+func TestTCPDialsByAddressAtOnce(t *testing.T) {
+	// As at a cold start: nobody knows ids, and each dials every address.
+	const nodes = 5
+	var all []*node
+	for i := range nodes {
+		all = append(all, startTCP(t, byte(i+1), 1))
+	}
+	for _, from := range all {
+		go func() {
+			for _, to := range all {
+				from.Dial(Target{Addr: to.addr})
+			}
+		}()
+	}
+	for _, n := range all {
+		n.until(t, func(lines []string) bool {
+			return count(lines, "up") == nodes-1 && slices.Contains(lines, "failed 0 self")
+		})
+	}
+	for i, from := range all {
+		for j, to := range all {
+			if i != j {
+				require.True(t, from.Send(to.id, body("x")))
+			}
+		}
+	}
+	for _, n := range all {
+		n.until(t, func(lines []string) bool { return count(lines, "frame") == nodes-1 })
+	}
+	settled(all...)
+	for _, n := range all {
+		require.Empty(t, n.with("down"))
+		require.Len(t, n.with("failed"), 1)
+		require.Equal(t, nodes-1, count(n.all(), "up"))
+		require.Empty(t, n.Stats().Dropped)
+	}
+}
+
+func TestTCPKill(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		linger bool // SetLinger(0): the kernel resets
+		want   string
+	}{
+		{"end of stream", false, "down 2/1 EOF"},
+		{"reset", true, "down 2/1 reset"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := startTCP(t, 1, 1)
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			addr := l.Addr().String()
+			a.Dial(Target{ID: id(2), Addr: addr})
+			c, err := l.Accept()
+			require.NoError(t, err)
+			raw{t, c}.greet(id(2), 1, false)
+			a.untilLine(t, "up 2/1")
+			l.Close()
+			if test.linger {
+				c.(*net.TCPConn).SetLinger(0)
+			}
+			c.Close()
+			a.untilLine(t, test.want)
+			a.Dial(Target{ID: id(2), Addr: addr})
+			a.untilLine(t, "failed 2 connection refused")
+		})
+	}
+}
+
+// TestTCPListenerThatDies: a connection in the backlog of a process that ends is
+// reset, or closed before its hello.
+func TestTCPListenerThatDies(t *testing.T) {
+	a := startTCP(t, 1, 1)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	connected := make(chan struct{})
+	a.o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		close(connected)
+		return c, err
+	}
+	a.Dial(Target{ID: id(2), Addr: l.Addr().String()})
+	<-connected
+	l.Close() // it never accepted
+	a.until(t, func(lines []string) bool { return count(lines, "failed") == 1 })
+	require.Contains(t, []Kind{Reset, ClosedBeforeHello}, Cause(a.lastWhy()), "%v", a.lastWhy())
+}
+
+func TestTCPUnreachableName(t *testing.T) {
+	a := startTCP(t, 1, 1)
+	a.Dial(Target{ID: id(2), Addr: "127.0.0.1:no-such-port"})
+	a.until(t, func(lines []string) bool { return count(lines, "failed") == 1 })
+	require.Equal(t, Unreachable, Cause(a.lastWhy()), "%v", a.lastWhy())
+}
+
+// TestTCPRestart: another incarnation comes from a process that is gone, whose kernel
+// says so.
+func TestTCPRestart(t *testing.T) {
+	a := startTCP(t, 1, 1)
+	for incarnation := range uint64(50) {
+		r := rawTCP(t, a.addr)
+		r.greet(id(2), incarnation, false)
+		a.untilLine(t, fmt.Sprintf("up 2/%d", incarnation))
+		next := rawTCP(t, a.addr)
+		r.Close()
+		next.greet(id(2), incarnation+1000, false)
+		a.untilLine(t, fmt.Sprintf("up 2/%d", incarnation+1000))
+		next.Close()
+	}
+	a.until(t, func(lines []string) bool { return count(lines, "down") == 100 })
+	for i, line := range a.all() {
+		require.True(t, strings.HasPrefix(line, []string{"up", "down"}[i%2]), "Up and Down alternate: %q", a.all())
+	}
+	require.Empty(t, a.Stats().Refused)
+}
+
+func TestTCPDuplicateIsRefused(t *testing.T) {
+	a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
+	b.Dial(Target{ID: a.id, Addr: a.addr})
+	a.untilLine(t, "up 2/1")
+	double := startTCP(t, 2, 2)
+	double.Dial(Target{ID: a.id, Addr: a.addr})
+	double.untilLine(t, "down 1/1 refused")
+	require.ErrorContains(t, double.lastWhy(), "is in use by incarnation 1")
+	require.Empty(t, a.with("down"))
+}
+
+func TestTCPSlowReader(t *testing.T) {
+	a := startTCP(t, 1, 1, func(o *Options) { o.WriteTimeout = 50 * time.Millisecond })
+	r := rawTCP(t, a.addr)
+	r.greet(id(2), 1, false)
+	a.untilLine(t, "up 2/1")
+	frame := append(body(""), make([]byte, 32<<10)...)
+	for len(a.with("down")) == 0 { // what the kernel takes, and then the queue
+		a.Send(id(2), frame)
+		runtime.Gosched()
+	}
+	a.untilLine(t, "down 2/1 timeout")
+	a.Close(t.Context())
+	require.NotZero(t, a.Stats().Dropped["queue full"])
+	require.EqualValues(t, 1, a.Stats().Refused["slow write"])
+}
+
+func TestTCPPoliteCloseLosesNoFrame(t *testing.T) {
+	for range 20 {
+		a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		a.untilLine(t, "up 2/1")
+		b.untilLine(t, "up 1/1")
+		for range 500 {
+			require.True(t, a.Send(b.id, body("x")))
+			require.True(t, b.Send(a.id, body("y")))
+		}
+		require.NoError(t, a.Close(t.Context()))
+		b.untilLine(t, "down 1/1 polite")
+		require.Equal(t, 500, count(a.all(), "frame"))
+		require.Equal(t, 500, count(b.all(), "frame"))
+	}
+}
+
+// TestTCPReasonArrives: a refusal is read although the refused one has much in flight.
+func TestTCPReasonArrives(t *testing.T) {
+	for range 20 {
+		a := startTCP(t, 1, 1)
+		r := rawTCP(t, a.addr)
+		_, err := r.Write(append(appendFrame(nil, body("no hello")), bytes.Repeat([]byte{1}, 10000)...))
+		require.NoError(t, err)
+		r.CloseWrite()
+		rest, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Contains(t, string(rest), "hello of 9 bytes")
+	}
+}
+
+func (r raw) CloseWrite() { r.Conn.(*net.TCPConn).CloseWrite() }
+
+func TestTCPFloodLeavesMemoryFlat(t *testing.T) {
+	a, good := startTCP(t, 1, 1), startTCP(t, 2, 1)
+	good.Dial(Target{ID: a.id, Addr: a.addr})
+	good.untilLine(t, "up 1/1")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const floods = 2000
+	open := make([]net.Conn, 0, 200)
+	for i := range floods {
+		c, err := net.Dial("tcp", a.addr)
+		require.NoError(t, err)
+		c.Write([]byte{0, 0, 4, 0}) // 1 KiB is to come
+		if len(open) == cap(open) {
+			open[0].Close()
+			open = open[:copy(open, open[1:])]
+		}
+		open = append(open, c)
+		if i%500 == 0 {
+			good.Send(a.id, body("x"))
+		}
+	}
+	a.until(t, func(lines []string) bool { return count(lines, "frame") == 4 })
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc+after.StackInuse)-int64(before.HeapAlloc+before.StackInuse), int64(4<<20))
+	for _, c := range open {
+		c.Close()
+	}
+	require.Empty(t, good.with("down"))
+}
+
+func TestNothingIsLeftAfterThousandCycles(t *testing.T) {
+	m := newMemory()
+	for i := range 1000 {
+		a, b := newBare(t, m, 1, uint64(i)), newBare(t, m, 2, uint64(i))
+		a.Dial(Target{Addr: "n2"}) // is under way when Close comes
+		b.Dial(Target{Addr: "n1"})
+		if i%2 == 0 {
+			a.untilLine(t, fmt.Sprintf("up 2/%d", i))
+		}
+		require.NoError(t, a.Close(t.Context()))
+		require.NoError(t, b.Close(t.Context()))
+	}
+	goleak.VerifyNone(t)
+}
+
+// newBare starts a node without leaving its end to the test.
+func newBare(t *testing.T, m *memory, b byte, incarnation uint64) *node {
+	n := &node{recorder: newRecorder(), id: id(b)}
+	addr := fmt.Sprintf("n%d", b)
+	var err error
+	n.Transport, err = New(Options{Self: n.id, Listener: m.listen(addr), Dial: m.dial(addr), Handler: n.recorder, Handshake: hello(n.id, incarnation, false)})
+	require.NoError(t, err)
+	return n
+}
+
+// TestNoCallAfterClose watches for calls that come late.
+func TestNoCallAfterClose(t *testing.T) {
+	for range 100 {
+		a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
+		var closed, late atomic.Bool
+		a.onFrame = func(Peer, []byte) {
+			if closed.Load() {
+				late.Store(true)
+			}
+		}
+		a.SetAddr(b.id, b.addr)
+		b.SetAddr(a.id, a.addr)
+		a.Send(b.id, body("x"))
+		for range 100 {
+			b.Send(a.id, body("y"))
+		}
+		a.untilLine(t, "up 2/1")
+		a.Close(t.Context())
+		closed.Store(true)
+		lines := len(a.all())
+		b.Close(t.Context())
+		require.False(t, late.Load())
+		require.Len(t, a.all(), lines)
+		require.Equal(t, count(a.all(), "up"), count(a.all(), "down"), "each Up has its Down")
+	}
+}

@@ -1,0 +1,321 @@
+package transport
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Transport is the connections of one node.
+type Transport struct {
+	o     Options
+	ctx   context.Context // ends when Close begins
+	stop  context.CancelFunc
+	wg    sync.WaitGroup // every goroutine of the transport
+	count counters
+
+	hostile limiter // lines about strangers
+	alarms  limiter // lines that must not drown among those
+
+	mu       sync.Mutex // never held while the Handler is called or the network is waited for
+	closing  bool
+	peers    map[ID]*peer
+	conns    map[*conn]struct{}    // all that are open
+	parked   *list.List            // of *conn: those without a place, not yet or no more; oldest first
+	attempts map[*attempt]struct{} // connections in the making
+	seeds    map[string]*attempt   // dials to whoever is there, by address
+	sessions int                   // nodes that are up
+	clients  int                   // clients that are up
+	waiting  int                   // connections that wait for the answer to a probe
+}
+
+// peer is what is known of a node. It is kept while there is an address, a
+// connection or something to send.
+type peer struct {
+	id      ID
+	addr    string
+	queue   *queue
+	session *session        // nil: not connected
+	dial    *attempt        // nil: not being dialled
+	last    <-chan struct{} // closed when the last call about it that ends something has returned
+}
+
+// attempt is a connection in the making: until its place is decided.
+type attempt struct {
+	target Target
+	dialed bool
+	done   chan struct{}
+}
+
+// New starts a transport. It owns o.Listener from now on, also when it fails.
+func New(o Options) (*Transport, error) {
+	if err := o.complete(); err != nil {
+		if o.Listener != nil {
+			err = errors.Join(err, o.Listener.Close())
+		}
+		return nil, err
+	}
+	t := &Transport{
+		o: o, parked: list.New(),
+		peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
+		attempts: make(map[*attempt]struct{}), seeds: make(map[string]*attempt),
+	}
+	t.ctx, t.stop = context.WithCancel(context.Background())
+	if o.Listener != nil {
+		t.wg.Go(t.accept)
+	}
+	if o.IdleTimeout > 0 {
+		t.wg.Go(t.sweep)
+	}
+	return t, nil
+}
+
+// Done is closed when Close begins. A Handler that blocks must return then.
+func (t *Transport) Done() <-chan struct{} { return t.ctx.Done() }
+
+// Send queues a copy of frame for a node and never blocks. A node that is not
+// connected is dialled once, if its address is known; the queue is dropped when that
+// fails. It returns false when the frame was dropped: see Stats.Dropped. A true is no
+// promise that it arrives. It panics when frame does not begin like a msgpack array.
+func (t *Transport) Send(to ID, frame []byte) bool {
+	if !t.mayLeave(frame) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		t.count.afterClose.Add(1)
+		return false
+	}
+	p := t.peers[to]
+	if p == nil || p.session == nil && p.dial == nil && p.addr == "" {
+		t.count.noAddress.Add(1)
+		return false
+	}
+	if !t.push(p.queue, frame) {
+		return false
+	}
+	if p.session == nil && p.dial == nil {
+		t.startDial(Target{ID: to, Addr: p.addr})
+	}
+	return true
+}
+
+// Reply queues a copy of frame for exactly that process: the connection of a client,
+// or of a node while the incarnation that p was is connected. Else it is like Send.
+func (t *Transport) Reply(p Peer, frame []byte) bool {
+	if !t.mayLeave(frame) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		t.count.afterClose.Add(1)
+		return false
+	}
+	if p.conn == nil || p.conn.session == nil || p.conn.session.over {
+		t.count.lost.Add(1)
+		return false
+	}
+	return t.push(p.conn.session.queue, frame)
+}
+
+func (t *Transport) push(q *queue, frame []byte) bool {
+	if !q.push(frame) {
+		t.count.fullQueue.Add(1)
+		return false
+	}
+	return true
+}
+
+// mayLeave checks a frame of the caller. A wrong first byte is a mistake in the
+// program; a large frame may come of large data.
+func (t *Transport) mayLeave(frame []byte) bool {
+	if len(frame) == 0 || !isArray(frame[0]) {
+		panic("transport: a frame to send does not begin like a msgpack array")
+	}
+	if len(frame) > t.o.MaxFrame {
+		t.count.large.Add(1)
+		return false
+	}
+	return true
+}
+
+// SetAddr writes one address into the address book; an empty one removes it.
+func (t *Transport) SetAddr(id ID, addr string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.setAddr(id, addr)
+}
+
+// SetAddrs replaces the whole address book. Connections are not touched.
+func (t *Transport) SetAddrs(book map[ID]string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range maps.Clone(t.peers) {
+		t.setAddr(id, book[id])
+	}
+	for id, addr := range book {
+		t.setAddr(id, addr)
+	}
+}
+
+func (t *Transport) setAddr(id ID, addr string) {
+	if addr == "" {
+		if p := t.peers[id]; p != nil {
+			p.addr = ""
+			t.forget(p)
+		}
+		return
+	}
+	t.peerOf(id).addr = addr
+}
+
+// Disconnect refuses a connected node: it is told the reason, and Down comes with a
+// *RejectedError. Nothing happens when it is not connected.
+func (t *Transport) Disconnect(id ID, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.peers[id]; p != nil && p.session != nil && p.session.conn != nil {
+		p.session.conn.cancel(&RejectedError{Err: errors.New(reason), label: "disconnected"})
+	}
+}
+
+// peerOf returns the entry of a node, made if there is none.
+func (t *Transport) peerOf(id ID) *peer {
+	p := t.peers[id]
+	if p == nil {
+		p = &peer{id: id, queue: &queue{maxFrames: t.o.QueueFrames, maxBytes: t.o.QueueBytes}}
+		t.peers[id] = p
+	}
+	return p
+}
+
+// forget removes the entry of a node of which nothing is left to know.
+func (t *Transport) forget(p *peer) {
+	if p.addr != "" || p.session != nil || p.dial != nil || p.queue.len() > 0 {
+		return
+	}
+	if p.last != nil {
+		select {
+		case <-p.last:
+		default:
+			return // a call about it has not returned; it forgets then
+		}
+	}
+	delete(t.peers, p.id)
+}
+
+// Flush waits until what was queued before is handed to the kernel, or dropped.
+func (t *Transport) Flush(ctx context.Context) error {
+	t.mu.Lock()
+	var waits []<-chan struct{}
+	for _, p := range t.peers {
+		waits = append(waits, p.queue.drained())
+	}
+	for c := range t.conns {
+		if c.peer.Client && c.session != nil {
+			waits = append(waits, c.session.queue.drained())
+		}
+	}
+	t.mu.Unlock()
+	for _, wait := range waits {
+		if wait == nil {
+			continue
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Close writes what is queued, says goodbye to every peer, and closes everything. It
+// takes at most CloseTimeout, and less when ctx ends, which is the error then; and
+// it waits for a Handler that has not returned. After it no call comes and no
+// goroutine is left.
+func (t *Transport) Close(ctx context.Context) error {
+	t.mu.Lock()
+	if !t.closing {
+		t.closing = true
+		t.stop()
+		if t.o.Listener != nil {
+			t.o.Listener.Close()
+		}
+		for c := range t.conns {
+			if c.session == nil {
+				c.kill(ErrClosed)
+				continue
+			}
+			c.linger(ErrClosed, t.o.CloseTimeout)
+			c.finish("")
+		}
+	}
+	t.mu.Unlock()
+
+	finished := make(chan struct{})
+	go func() {
+		t.wg.Wait()
+		close(finished)
+	}()
+	timer := time.NewTimer(t.o.CloseTimeout)
+	defer timer.Stop()
+	var err error
+	select {
+	case <-finished:
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	t.mu.Lock()
+	for c := range t.conns {
+		c.kill(ErrClosed)
+	}
+	t.mu.Unlock()
+	<-finished
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.peers {
+		t.count.afterClose.Add(uint64(p.queue.drop()))
+	}
+	if n := t.hostile.take() + t.alarms.take(); n > 0 {
+		t.o.Log.Warn("connections closed", "suppressed", n)
+	}
+	return err
+}
+
+// sweep closes connections that carry no frames.
+func (t *Transport) sweep() {
+	// A flag for each connection, looked at now and then, costs less than the time of
+	// each frame.
+	const looks = 4
+	ticker := time.NewTicker(max(t.o.IdleTimeout/looks, 1))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-t.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		t.mu.Lock()
+		for c := range t.conns {
+			switch {
+			case c.session == nil || c.session.conn != c:
+			case c.used.Swap(false):
+				c.idle = 0
+			default:
+				if c.idle++; c.idle >= looks {
+					c.linger(ErrIdle, drainTime)
+					c.finish("")
+				}
+			}
+		}
+		t.mu.Unlock()
+	}
+}

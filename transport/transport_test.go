@@ -1,0 +1,546 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFramesGoBothWays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 7), m.start(t, 2, 8)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/8"}, a.all())
+		require.True(t, a.lastPeer().Dialed)
+		require.Equal(t, "n2", a.lastPeer().Addr)
+		require.False(t, b.lastPeer().Dialed)
+
+		require.True(t, a.Send(b.id, body("x")))
+		require.True(t, b.Send(a.id, body("y")), "a connection carries frames both ways, whoever dialled it")
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/8", "frame 2 y"}, a.all())
+		require.Equal(t, []string{"up 1/7", "frame 1 x"}, b.all())
+
+		s := a.Stats()
+		require.Equal(t, []uint64{1, 1}, []uint64{s.FramesIn, s.FramesOut})
+		require.Equal(t, 1, s.Peers)
+		require.Equal(t, b.Stats().BytesOut, s.BytesIn)
+	})
+}
+
+func TestSendDialsOnceAndQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.SetAddrs(map[ID]string{b.id: b.addr, id(9): "n9"})
+		for i := range 3 {
+			require.True(t, a.Send(b.id, body(fmt.Sprint(i))))
+		}
+		synctest.Wait()
+		require.Equal(t, []string{"up 1/1", "frame 1 0", "frame 1 1", "frame 1 2"}, b.all())
+		require.EqualValues(t, 1, a.Stats().Dials)
+
+		require.True(t, a.Send(id(9), body("x")), "nobody is there, but that is not known yet")
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "failed 9 connection refused"}, a.all())
+		require.False(t, a.Send(id(8), body("x")))
+		require.Equal(t, map[string]uint64{"dial failed": 1, "no address": 1}, a.Stats().Dropped)
+	})
+}
+
+func TestSetAddrsReplacesTheBook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newMemory().start(t, 1, 1)
+		a.SetAddr(id(2), "n2")
+		a.SetAddrs(map[ID]string{id(3): "n3"})
+		require.False(t, a.Send(id(2), body("x")))
+		require.True(t, a.Send(id(3), body("x")))
+		synctest.Wait()
+		a.SetAddr(id(3), "")
+		require.Empty(t, a.peers, "of a node without address and connection nothing is kept")
+	})
+}
+
+func TestSendPanicsOnWhatIsNoArray(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newMemory().start(t, 1, 1)
+		for _, frame := range [][]byte{nil, {}, {controlClose}, {0xc0}} {
+			require.Panics(t, func() { a.Send(id(2), frame) })
+		}
+		require.False(t, a.Send(id(2), append(body(""), make([]byte, 64<<10)...)))
+		require.EqualValues(t, 1, a.Stats().Dropped["too large"])
+	})
+}
+
+func TestDialFailures(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		target Target
+		peer   func(raw) // what listens at n5, if anything
+		want   Kind
+		text   string
+	}{
+		{name: "nobody listens", target: Target{ID: id(9), Addr: "n9"}, want: ConnRefused, text: "n9"},
+		{name: "no address", target: Target{ID: id(9)}, want: Other, text: "no address"},
+		{name: "itself, by id", target: Target{ID: id(1), Addr: "n2"}, want: Self},
+		{name: "itself, by address", target: Target{Addr: "n1"}, want: Self},
+		{name: "another id", target: Target{ID: id(9), Addr: "n2"}, want: Rejected,
+			text: "dialled 00000000-0000-0000-0000-000000000009, found 00000000-0000-0000-0000-000000000002"},
+		{name: "closed before hello", target: Target{Addr: "n5"}, peer: func(r raw) { r.Close() }, want: ClosedBeforeHello},
+		{name: "polite before hello", target: Target{Addr: "n5"}, peer: func(r raw) { r.say(controlClose) }, want: ClosedBeforeHello},
+		{name: "refused by the peer", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(controlClose, 'n', 'o') }, want: Rejected, text: "refused by the peer: no"},
+		{name: "refused here", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(0x91); r.ends() }, want: Rejected, text: "hello of 1 bytes"},
+		{name: "silence", target: Target{Addr: "n5"}, peer: func(r raw) { r.ends() }, want: Timeout, text: "hello not done within 1s"},
+		{name: "nonsense", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(0xc0); r.ends() }, want: Protocol},
+		{name: "zero id", target: Target{Addr: "n5"}, peer: func(r raw) { r.greet(ID{}, 1, false); r.ends() }, want: Rejected, text: "zero"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a := m.start(t, 1, 1)
+				m.start(t, 2, 1)
+				if test.peer != nil {
+					l := m.listen("n5")
+					go func() {
+						c, _ := l.Accept()
+						test.peer(raw{t, c})
+						c.Close()
+					}()
+				}
+				a.Dial(test.target)
+				time.Sleep(a.o.HandshakeTimeout + time.Second)
+				require.Equal(t, []string{fmt.Sprintf("failed %d %v", test.target.ID[15], test.want)}, a.all())
+				require.ErrorContains(t, a.lastWhy(), test.text)
+				require.Zero(t, a.Stats().Pending+a.Stats().Peers)
+				require.Empty(t, a.attempts)
+				require.Empty(t, a.peers)
+			})
+		})
+	}
+}
+
+func TestDialTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.listen("n5") // nobody accepts
+		a := m.start(t, 1, 1)
+		a.Dial(Target{Addr: "n5"})
+		a.Dial(Target{Addr: "n5"})
+		time.Sleep(a.o.DialTimeout)
+		synctest.Wait()
+		require.Equal(t, []string{"failed 0 timeout"}, a.all(), "the second was a no-op: the first was under way")
+	})
+}
+
+// TestDialFailedIsNotToldWhileConnected holds back a refused dial until its target has dialled
+// in: the refusal says nothing any more.
+func TestDialFailedIsNotToldWhileConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		release := make(chan struct{})
+		a := m.start(t, 1, 1, func(o *Options) {
+			o.Dial = func(context.Context, string) (net.Conn, error) { <-release; return nil, syscall.ECONNREFUSED }
+		})
+		b := m.start(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		b.Dial(Target{ID: a.id, Addr: a.addr})
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1"}, a.all())
+		a.Send(b.id, body("x"))
+		synctest.Wait()
+		require.Equal(t, []string{"up 1/1", "frame 1 x"}, b.all())
+	})
+}
+
+func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		b := m.start(t, 2, 1, func(o *Options) {
+			o.Handshake = func(_ func([]byte) error, recv func() ([]byte, error), _ bool, _ Target) (Peer, error) {
+				recv()
+				return Peer{}, errors.New(`cluster is "blue", want "green"`)
+			}
+		})
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"failed 2 rejected"}, a.all())
+		var refused *RefusedError
+		require.ErrorAs(t, a.lastWhy(), &refused)
+		require.Equal(t, `cluster is "blue", want "green"`, refused.Reason)
+		require.Empty(t, b.all())
+		require.Len(t, a.log.above(), 1)
+		require.Len(t, b.log.above(), 1, "both sides say it")
+		require.Equal(t, map[string]uint64{"handshake": 1}, b.Stats().Refused)
+	})
+}
+
+func TestKillIsEOFThenRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		synctest.Wait()
+		began := time.Now()
+		m.kill(b.addr)
+		synctest.Wait()
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 EOF", "failed 2 connection refused"}, a.all())
+		require.Zero(t, time.Since(began), "no timer is on this path")
+	})
+}
+
+func TestDisconnectRefusesWithTheReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		synctest.Wait()
+		a.Disconnect(b.id, "removed from the cluster")
+		a.Disconnect(id(9), "nobody")
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 rejected"}, a.all())
+		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, b.all())
+		require.EqualError(t, b.lastWhy(), "transport: refused by the peer: removed from the cluster")
+	})
+}
+
+func TestHandlerErrorClosesWithTheReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		b.refuse = errors.New("no such message")
+		a.SetAddr(b.id, b.addr)
+		a.Send(b.id, body("x"))
+		synctest.Wait()
+		require.Equal(t, []string{"up 1/1", "frame 1 x", "down 1/1 rejected"}, b.all())
+		require.EqualError(t, a.lastWhy(), "transport: refused by the peer: no such message")
+		require.EqualValues(t, 1, b.Stats().Refused["handler"])
+	})
+}
+
+func TestCloseIsPoliteAndLosesNoFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		synctest.Wait()
+		for range 1000 {
+			require.True(t, a.Send(b.id, body("x")))
+			require.True(t, b.Send(a.id, body("y")))
+		}
+		require.NoError(t, a.Close(t.Context()))
+		synctest.Wait()
+		require.Equal(t, 1000, len(b.with("frame")))
+		require.Equal(t, 1000, len(a.with("frame")), "what the other side had queued still comes")
+		require.Equal(t, []string{"down 1/1 polite"}, b.with("down"))
+		require.ErrorIs(t, b.lastWhy(), ErrClosedByPeer)
+		require.ErrorIs(t, a.lastWhy(), ErrClosed)
+		require.False(t, a.Send(b.id, body("late")))
+		a.Dial(Target{Addr: b.addr})
+		require.NoError(t, a.Close(t.Context()), "closing twice is allowed")
+		require.Len(t, a.with("up"), 1)
+	})
+}
+
+func TestCloseEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		r := m.raw(t, "x", a.addr)
+		r.greet(id(2), 1, false) // and never answers the goodbye
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, a.Close(ctx), context.DeadlineExceeded)
+		require.Equal(t, 10*time.Millisecond, time.Since(began))
+		require.Equal(t, []string{"up 2/1", "down 2/1 polite"}, a.all())
+	})
+}
+
+func TestFlushWaitsForTheKernel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		require.NoError(t, a.Flush(t.Context()))
+		r := m.raw(t, "x", a.addr)
+		r.greet(id(2), 1, false)
+		synctest.Wait()
+		a.Send(id(2), body("x"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, a.Flush(ctx), context.DeadlineExceeded, "nobody has read")
+		go r.next()
+		require.NoError(t, a.Flush(t.Context()))
+	})
+}
+
+func TestIdleConnectionIsClosedPolitely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		b := m.start(t, 2, 1, func(o *Options) { o.IdleTimeout = -1 })
+		a.Dial(Target{ID: b.id, Addr: b.addr})
+		time.Sleep(50 * time.Second)
+		b.Send(a.id, body("x"))
+		synctest.Wait()
+		time.Sleep(59 * time.Second)
+		require.Empty(t, a.with("down"), "a frame either way counts")
+		time.Sleep(17 * time.Second)
+		require.ErrorIs(t, a.lastWhy(), ErrIdle)
+		require.ErrorIs(t, b.lastWhy(), ErrClosedByPeer)
+
+		a.SetAddr(b.id, b.addr)
+		a.Send(b.id, body("again"))
+		synctest.Wait()
+		require.Equal(t, []string{"up 1/1", "down 1/1 polite", "up 1/1", "frame 1 again"}, b.all())
+	})
+}
+
+func TestFramesLeftByAPoliteCloseGoOverTheNextConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		a.SetAddr(id(2), "n2")
+		r := m.raw(t, "x", a.addr)
+		r.greet(id(2), 1, false)
+		synctest.Wait()
+		a.Send(id(2), body("taken")) // fills the pipe: nobody reads
+		synctest.Wait()
+		a.Send(id(2), body("left"))
+		b := m.start(t, 2, 1)
+		r.say(controlClose) // and still does not read, as it should
+		time.Sleep(a.o.ProbeTimeout)
+		synctest.Wait()
+		require.Equal(t, []string{"up 1/1", "frame 1 left"}, b.all())
+		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "up 2/1"}, a.all())
+	})
+}
+
+func TestQueueIsWrittenToAPeerThatCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		r := m.raw(t, "x", a.addr)
+		r.greet(id(2), 1, false)
+		synctest.Wait()
+		a.Send(id(2), body("x"))
+		synctest.Wait()
+		a.Send(id(2), body("y"))
+		r.say(controlClose)
+		synctest.Wait()
+		require.Equal(t, body("x"), r.next())
+		require.Equal(t, body("y"), r.next())
+		require.Equal(t, []byte{controlClose}, r.next())
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 polite"}, a.all())
+		require.Empty(t, a.Stats().Dropped)
+	})
+}
+
+func TestQueueIsBoundedAndCounts(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		frames, bytes int
+		want          int
+	}{
+		{"by frames", 10, 1 << 20, 10},
+		{"by bytes", 1000, 16 * 6, 16},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a := m.start(t, 1, 1, func(o *Options) { o.QueueFrames, o.QueueBytes, o.MaxFrame = test.frames, test.bytes, 32 })
+				r := m.raw(t, "x", a.addr)
+				r.greet(id(2), 1, false)
+				synctest.Wait()
+				a.Send(id(2), body("y")) // is taken, and waits for the pipe
+				synctest.Wait()
+				sent := 0
+				for range 100 {
+					if a.Send(id(2), body("z")) {
+						sent++
+					}
+				}
+				require.Equal(t, test.want, sent)
+				require.EqualValues(t, 100-test.want, a.Stats().Dropped["queue full"])
+				time.Sleep(a.o.WriteTimeout)
+				synctest.Wait()
+				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "who never reads is closed")
+				require.EqualValues(t, 1, a.Stats().Refused["slow write"])
+				require.EqualValues(t, test.want+1, a.Stats().Dropped["connection lost"])
+			})
+		})
+	}
+}
+
+func TestSlowHandlerHoldsUpItsPeerOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		c := m.start(t, 3, 1)
+		held := make(chan struct{})
+		c.onFrame = func(p Peer, _ []byte) {
+			if p.ID == a.id {
+				<-held
+			}
+			c.add(fmt.Sprintf("frame %d", p.ID[15]))
+		}
+		for _, n := range []*node{a, b} {
+			n.SetAddr(c.id, c.addr)
+			n.Send(c.id, body("x"))
+			synctest.Wait()
+		}
+		require.Equal(t, []string{"frame 2"}, c.with("frame"))
+		close(held)
+		synctest.Wait()
+		require.Equal(t, []string{"frame 2", "frame 1"}, c.with("frame"))
+	})
+}
+
+func TestReplyReachesExactlyThatConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		a.onFrame = func(p Peer, b []byte) { a.Reply(p, body(p.Hello.(string))) }
+		a.o.Handshake = func(send func([]byte) error, recv func() ([]byte, error), dialed bool, target Target) (Peer, error) {
+			p, err := hello(id(1), 1, false)(send, recv, dialed, target)
+			p.Hello = fmt.Sprint("client ", p.Incarnation)
+			return p, err
+		}
+		first, second := m.raw(t, "x", a.addr), m.raw(t, "y", a.addr)
+		first.greet(ID{}, 1, true)
+		second.greet(ID{}, 2, true) // clients have no id, and do not replace each other
+		first.say(0x90)
+		require.Equal(t, body("client 1"), first.next())
+		second.say(0x90)
+		require.Equal(t, body("client 2"), second.next())
+		require.Equal(t, 2, a.Stats().Clients)
+		gone := a.lastPeer()
+		second.Close()
+		synctest.Wait()
+		require.False(t, a.Reply(gone, body("x")))
+		require.False(t, a.Reply(Peer{}, body("x")))
+		require.Equal(t, []string{"down 0/2 EOF"}, a.with("down"))
+		require.Equal(t, 1, a.Stats().Clients)
+	})
+}
+
+func TestReplyToANodeEndsWithItsIncarnation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		r := m.raw(t, "x", a.addr)
+		r.greet(id(2), 1, false)
+		synctest.Wait()
+		was := a.lastPeer()
+		r.Close()
+		r = m.raw(t, "x", a.addr)
+		r.greet(id(2), 2, false)
+		synctest.Wait()
+		require.False(t, a.Reply(was, body("x")))
+		require.True(t, a.Reply(a.lastPeer(), body("y")))
+		require.Equal(t, body("y"), r.next())
+	})
+}
+
+func TestLimitsOfConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers, o.MaxClients = 1, 1 })
+		m.raw(t, "x", a.addr).greet(id(2), 1, false)
+		m.raw(t, "x", a.addr).greet(ID{}, 1, true)
+		synctest.Wait()
+		for text, client := range map[string]bool{"too many nodes, at most 1": false, "too many clients, at most 1": true} {
+			r := m.raw(t, "x", a.addr)
+			r.greet(id(3), 1, client)
+			require.Equal(t, string(rune(controlClose))+text, string(r.ends()))
+		}
+		require.Equal(t, map[string]uint64{"too many peers": 1, "too many clients": 1}, a.Stats().Refused)
+		require.Len(t, a.with("up"), 2)
+	})
+}
+
+// failingListener fails a few times, as when the process has no file descriptor left.
+type failingListener struct {
+	net.Listener
+	failures atomic.Int32
+}
+
+func (l *failingListener) Accept() (net.Conn, error) {
+	if l.failures.Add(-1) >= 0 {
+		return nil, syscall.EMFILE
+	}
+	return l.Listener.Accept()
+}
+
+func TestAcceptBacksOffAndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1, func(o *Options) {
+			l := &failingListener{Listener: o.Listener}
+			l.failures.Store(10)
+			o.Listener = l
+		})
+		b := m.start(t, 2, 1)
+		synctest.Wait()
+		require.EqualValues(t, 1, a.Stats().AcceptErrors, "it waits before it tries again")
+		time.Sleep(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
+		require.EqualValues(t, 10, a.Stats().AcceptErrors)
+		b.Dial(Target{ID: a.id, Addr: a.addr})
+		synctest.Wait()
+		require.Equal(t, []string{"up 1/1"}, b.all())
+	})
+}
+
+// TestCallsMayCallBack: a Handler calls the Transport from within its calls.
+func TestCallsMayCallBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		h := &caller{recorder: newRecorder()}
+		a := m.start(t, 1, 1, func(o *Options) { o.Handler = h })
+		h.t = a.Transport
+		b := m.start(t, 2, 1)
+		a.SetAddr(b.id, b.addr)
+		a.Dial(Target{ID: b.id})
+		synctest.Wait()
+		b.Send(a.id, body("x"))
+		synctest.Wait()
+		require.Equal(t, []string{"up 1/1", "frame 1 up", "frame 1 frame"}, b.all())
+		m.kill(b.addr)
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "frame 2 x", "down 2/1 EOF", "failed 2 connection refused", "failed 2 connection refused"}, h.all())
+	})
+}
+
+type caller struct {
+	*recorder
+	t    *Transport
+	once sync.Once
+}
+
+func (c *caller) Up(p Peer) { c.recorder.Up(p); c.t.Send(p.ID, body("up")) }
+func (c *caller) Frame(p Peer, b []byte) error {
+	c.t.Reply(p, body("frame"))
+	return c.recorder.Frame(p, b)
+}
+func (c *caller) Down(p Peer, why error) { c.recorder.Down(p, why); c.t.Dial(Target{ID: p.ID}) }
+func (c *caller) DialFailed(target Target, why error) {
+	c.recorder.DialFailed(target, why)
+	c.once.Do(func() { c.t.Dial(target) })
+}
