@@ -76,6 +76,9 @@ type process struct {
 	// epoch is the highest heard of. It is all that survives a crash. It may be
 	// above leader.Epoch: somebody has led since, or tried to.
 	epoch algo.Epoch
+	// reserved is an epoch that is saved already and not used yet: that of the next
+	// leadership, since this process knows that the last one is over.
+	reserved algo.Epoch
 	// leader is who is announced: whom this process follows, itself, or nobody.
 	leader algo.Leader
 
@@ -129,6 +132,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	p.suspected.add(peer)
 	if peer == p.leader.ID {
+		p.reserve()
 		p.vacate(env)
 	}
 	switch {
@@ -162,7 +166,9 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	}
 }
 
-func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.epoch} }
+func (p *process) Stable() algo.Stable {
+	return algo.Stable{Epoch: max(p.epoch, p.reserved)}
+}
 
 func (p *process) Clone() algo.Algorithm {
 	clone := *p
@@ -177,6 +183,12 @@ func (p *process) Clone() algo.Algorithm {
 // process that comes back would number its leadership below what the others have
 // seen, and they would refuse it round after round.
 func (p *process) adopt(e algo.Epoch) { p.epoch = max(p.epoch, e) }
+
+// reserve has the epoch of the next leadership saved as soon as the last one is over.
+// Else each follower would save it only when the new leader's Coordinator is there, and
+// a failover would wait for two saves in a row. It is no more than a save: messages go
+// on carrying the epoch, so that a leader who was suspected wrongly keeps its own.
+func (p *process) reserve() { p.reserved = p.epoch + 1 }
 
 // elect starts an election, or starts it anew.
 func (p *process) elect(env algo.Env) {

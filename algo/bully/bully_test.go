@@ -27,7 +27,7 @@ func TestRule1OthersAskThoseAbove(t *testing.T) {
 
 	s = follower(t, 2, 4, viewOf(4))
 	does(t, "n2 finds its leader dead", s.suspects(4),
-		"answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
+		"save 8; answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
 }
 
 // Rule 2: "If P receives no Answer after sending an Election message, then it
@@ -321,7 +321,7 @@ func TestTheTextbookAsksAndAwaitsTheSuspected(t *testing.T) {
 	s.expires("answer")
 	s.hears(3, Coordinator{Epoch: 8, Leader: n(3)})
 	does(t, "n2 suspects its leader", s.suspects(3),
-		"answer in 20ms; monitor n3; n3 <- Election(8); announce nobody in 8")
+		"save 9; answer in 20ms; monitor n3; n3 <- Election(8); announce nobody in 8")
 }
 
 func TestWhoIsTrustedAgainIsAskedAgain(t *testing.T) {
@@ -475,4 +475,19 @@ func TestPeersIsASortedSet(t *testing.T) {
 	if want := (peers{n(3)}); !slices.Equal(s, want) {
 		t.Errorf("kept: %v, want %v", s, want)
 	}
+}
+
+// A failover waits for one save and not for two in a row: that of the new leader.
+func TestAFollowerSavesTheNextEpochBeforeItHearsOfIt(t *testing.T) {
+	s := follower(t, 2, 4, viewOf(4))
+	does(t, "n2 finds its leader dead", s.suspects(4),
+		"save 8; answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
+	does(t, "n3 leads", s.hears(3, Coordinator{Epoch: 8, Leader: n(3)}),
+		"stop answer; monitor n3; announce n3 in 8")
+
+	s = follower(t, 2, 4, viewOf(4))
+	s.suspects(4)
+	does(t, "the leader was suspected wrongly", s.hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "")
+	s.trusts(4)
+	does(t, "it keeps its epoch", s.hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "stop answer; monitor n4; announce n4 in 7")
 }
