@@ -38,6 +38,16 @@ type conn struct {
 	place    *list.Element // in Transport.parked
 	idle     int           // looks at which it was not used
 
+	// turn is held by who writes: the write loop, or who has a frame to send while the
+	// write loop sleeps. It is taken before mu.
+	turn   sync.Mutex
+	direct *direct // nil where a write cannot be tried
+	spare  []byte  // for the next batch
+	rest   []byte  // what the kernel did not take of a batch
+	owed   int     // the frames of that batch
+	failed error   // of a write that was tried
+	last   bool    // the close frame is out
+
 	mu        sync.Mutex
 	cause     error // why this side ends it; the first one stays
 	writeErr  error // why nothing more can be written
@@ -61,6 +71,7 @@ func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
 		wake: make(chan struct{}, 1), written: make(chan struct{}), stopped: make(chan struct{}), dead: make(chan struct{}),
 	}
 	c.reader = frameReader{src: c, limit: t.o.MaxHello}
+	c.direct = newDirect(nc)
 	if a.dialed {
 		c.addr = a.target.Addr
 	} else if remote := nc.RemoteAddr(); remote != nil {
@@ -288,48 +299,137 @@ func (c *conn) signal() {
 	}
 }
 
+// poke has what is queued written: at once if that does not make the caller wait,
+// else by the write loop. To wake another goroutine for each frame costs more than to
+// write it.
+func (c *conn) poke() {
+	if !c.writeNow() {
+		c.signal()
+	}
+}
+
+// writeNow writes what is queued and reports whether nothing is left to do.
+func (c *conn) writeNow() bool {
+	if c.direct == nil || !c.turn.TryLock() {
+		return false
+	}
+	defer c.turn.Unlock()
+	c.mu.Lock()
+	q := c.queue
+	ready := q != nil && len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing && !c.killed && c.writeErr == nil
+	c.mu.Unlock()
+	if !ready || c.owed > 0 {
+		return false
+	}
+	batch, frames := q.take(c, c.spare)
+	c.spare = batch
+	if frames == 0 {
+		return true
+	}
+	n, err := c.direct.write(batch)
+	c.t.count.bytesOut.Add(uint64(n))
+	if err == nil && n == len(batch) {
+		c.left(q, frames, nil)
+		return true
+	}
+	c.rest, c.owed, c.failed = append(c.rest[:0], batch[n:]...), frames, err
+	return false
+}
+
+// left accounts for frames of q that were handed to the kernel, or were not.
+func (c *conn) left(q *queue, frames int, err error) {
+	q.written()
+	c.used.Store(true)
+	if err == nil {
+		c.t.count.framesOut.Add(uint64(frames))
+	} else {
+		c.t.count.lost.Add(uint64(frames))
+	}
+}
+
 // write is the write loop.
 func (c *conn) write() {
 	defer close(c.written)
-	var batch, control []byte
+	defer c.giveUp()
+	var control []byte
 	for {
 		select {
 		case <-c.wake:
 		case <-c.stopped:
 			return
 		}
-		for {
-			var q *queue
-			var last bool
-			var frames int
-			control, q, last = c.controls(control[:0])
-			if q != nil {
-				batch, frames = q.take(c, batch)
-			} else {
-				batch = batch[:0]
-			}
-			if frames == 0 && len(control) == 0 && !last {
-				break
-			}
-			err := c.flush(control, batch, last)
-			if frames > 0 {
-				q.written()
-				c.used.Store(true)
-				if err == nil {
-					c.t.count.framesOut.Add(uint64(frames))
-				} else {
-					c.t.count.lost.Add(uint64(frames))
-				}
-			}
-			if err != nil {
+		for more := true; more; {
+			var err error
+			if control, more, err = c.writeBatch(control[:0]); err != nil {
 				c.cannotWrite(err)
 				return
 			}
-			if last {
+			if c.last {
 				return
 			}
 		}
 	}
+}
+
+// giveUp accounts for what was still to be written when the write loop ends.
+func (c *conn) giveUp() {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.owed > 0 {
+		c.mu.Lock()
+		q := c.queue
+		c.mu.Unlock()
+		c.left(q, c.owed, ErrClosed)
+		c.owed = 0
+	}
+}
+
+// writeBatch writes what there is, waiting for the socket, and reports whether there
+// was anything.
+func (c *conn) writeBatch(control []byte) (_ []byte, more bool, err error) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	control, q, last := c.controls(control)
+	if c.owed > 0 {
+		err := c.failed
+		if err == nil {
+			err = c.flush(c.rest)
+		}
+		c.left(q, c.owed, err)
+		c.rest, c.owed = c.rest[:0], 0
+		if err != nil {
+			return control, false, err
+		}
+	}
+	frames := 0
+	if q != nil {
+		c.spare, frames = q.take(c, c.spare)
+	} else {
+		c.spare = c.spare[:0]
+	}
+	if frames == 0 && len(control) == 0 && !last {
+		return control, false, nil
+	}
+	out := c.spare
+	if len(control) > 0 {
+		out = append(control, c.spare...)
+	}
+	if last {
+		c.last = true
+		c.mu.Lock()
+		out = appendControl(out, controlClose, c.reason)
+		c.mu.Unlock()
+	}
+	err = c.flush(out)
+	if frames > 0 {
+		c.left(q, frames, err)
+	}
+	if err == nil && last {
+		if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
+			half.CloseWrite() // where there is none the close frame says it alone
+		}
+	}
+	return control, true, err
 }
 
 // controls collects what the connection itself has to say, and tells from which
@@ -351,24 +451,22 @@ func (c *conn) controls(to []byte) (control []byte, q *queue, last bool) {
 	return to, c.queue, c.finishing
 }
 
-// flush writes one batch, in one piece where it can.
-func (c *conn) flush(control, batch []byte, last bool) error {
-	out := batch
-	if len(control) > 0 {
-		out = append(control, batch...)
-	}
-	if last {
-		c.mu.Lock()
-		out = appendControl(out, controlClose, c.reason)
-		c.mu.Unlock()
+// flush writes out, in one piece where it can. Only what the socket does not take at
+// once needs a deadline.
+func (c *conn) flush(out []byte) error {
+	if c.direct != nil {
+		n, err := c.direct.write(out)
+		c.t.count.bytesOut.Add(uint64(n))
+		if err != nil || n == len(out) {
+			return err
+		}
+		out = out[n:]
 	}
 	c.nc.SetWriteDeadline(time.Now().Add(c.t.o.WriteTimeout))
 	n, err := c.nc.Write(out)
 	c.t.count.bytesOut.Add(uint64(n))
-	if err == nil && last {
-		if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
-			half.CloseWrite() // where there is none the close frame says it alone
-		}
+	if c.direct != nil {
+		c.nc.SetWriteDeadline(time.Time{}) // a later try must not find it passed
 	}
 	return err
 }

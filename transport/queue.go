@@ -23,22 +23,18 @@ type queue struct {
 	empty  []chan struct{} // closed when nothing waits and nothing is being written
 }
 
-// push appends a copy of frame, or reports that there is no room.
-func (q *queue) push(frame []byte) bool {
+// push appends a copy of frame, or reports that there is no room. The owner, if there
+// is one, must be poked then.
+func (q *queue) push(frame []byte) (owner *conn, ok bool) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.frames >= q.maxFrames || len(q.buf)+headerLen+len(frame) > q.maxBytes {
-		q.mu.Unlock()
-		return false
+		return nil, false
 	}
 	q.buf = binary.BigEndian.AppendUint32(q.buf, uint32(len(frame)))
 	q.buf = append(q.buf, frame...)
 	q.frames++
-	owner := q.owner
-	q.mu.Unlock()
-	if owner != nil {
-		owner.signal()
-	}
-	return true
+	return q.owner, true
 }
 
 // give makes c the owner.

@@ -84,24 +84,30 @@ func (t *Transport) Send(to ID, frame []byte) bool {
 	if !t.mayLeave(frame) {
 		return false
 	}
+	owner, ok := t.enqueue(to, frame)
+	if owner != nil {
+		owner.poke()
+	}
+	return ok
+}
+
+func (t *Transport) enqueue(to ID, frame []byte) (owner *conn, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closing {
 		t.count.afterClose.Add(1)
-		return false
+		return nil, false
 	}
 	p := t.peers[to]
 	if p == nil || p.session == nil && p.dial == nil && p.addr == "" {
 		t.count.noAddress.Add(1)
-		return false
+		return nil, false
 	}
-	if !t.push(p.queue, frame) {
-		return false
-	}
-	if p.session == nil && p.dial == nil {
+	owner, ok = t.push(p.queue, frame)
+	if ok && p.session == nil && p.dial == nil {
 		t.startDial(Target{ID: to, Addr: p.addr})
 	}
-	return true
+	return owner, ok
 }
 
 // Reply queues a copy of frame for exactly that process: the connection of a client,
@@ -110,25 +116,33 @@ func (t *Transport) Reply(p Peer, frame []byte) bool {
 	if !t.mayLeave(frame) {
 		return false
 	}
+	owner, ok := t.enqueueReply(p, frame)
+	if owner != nil {
+		owner.poke()
+	}
+	return ok
+}
+
+func (t *Transport) enqueueReply(p Peer, frame []byte) (owner *conn, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closing {
 		t.count.afterClose.Add(1)
-		return false
+		return nil, false
 	}
 	if p.conn == nil || p.conn.session == nil || p.conn.session.over {
 		t.count.lost.Add(1)
-		return false
+		return nil, false
 	}
 	return t.push(p.conn.session.queue, frame)
 }
 
-func (t *Transport) push(q *queue, frame []byte) bool {
-	if !q.push(frame) {
+func (t *Transport) push(q *queue, frame []byte) (owner *conn, ok bool) {
+	owner, ok = q.push(frame)
+	if !ok {
 		t.count.fullQueue.Add(1)
-		return false
 	}
-	return true
+	return owner, ok
 }
 
 // mayLeave checks a frame of the caller. A wrong first byte is a mistake in the
