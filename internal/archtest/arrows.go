@@ -43,7 +43,7 @@ var Rules = []Rule{
 
 	{Package: "transport", Imports: none},
 	{Package: "store", Imports: none, Modules: []string{"go.etcd.io/bbolt", "golang.org/x/sys"}},
-	{Package: "cluster", Imports: []string{"algo", "engine", "fd", "store", "trace", "transport", "wire"}},
+	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "engine", "fd", "store", "trace", "transport", "wire"}},
 	{Package: "cluster/clustertest", Imports: []string{"algo", "algo/builtin", "cluster", "engine", "fd", "store", "trace", "transport", "wire"}},
 
 	{Package: "sim", Imports: []string{"algo", "engine", "fd", "trace"}},
