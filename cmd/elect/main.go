@@ -1,0 +1,122 @@
+// Command elect runs a member of a cluster that elects a leader, asks one for its
+// status, and shows an election with real processes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The exit statuses.
+const (
+	statusFailed      = 1   // it could not be done
+	statusUsage       = 2   // the command line or the configuration is wrong
+	statusInterrupted = 130 // by Ctrl-C, as shells have it
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is the whole command, and returns its exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	began := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	err := root.ExecuteContext(context.Background())
+	if err == nil {
+		return 0
+	}
+	var usage *usageError
+	switch {
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		return statusInterrupted
+	case errors.As(err, &usage) || !began: // what comes before the command begins is about its words
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		if len(usage.mistakes()) < 2 {
+			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
+		}
+		return statusUsage
+	}
+	fmt.Fprintf(stderr, "elect: %v\n", err)
+	return statusFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "elect",
+		Short: "Leader election for a small fleet",
+		Long: `Leader election for a small fleet of processes, with nothing else to run first.
+
+Exit status: 0 done, 1 it could not be done, 2 a mistake in the command line or in
+the configuration.`,
+		Example: `  elect demo                            watch five processes replace a killed leader
+  elect node --config /etc/elect.yaml   run a member
+  elect status 10.0.0.1:7400            ask any member who leads`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
+	root.AddCommand(newDemo(), newNode(), newStatus())
+	return root
+}
+
+// explainFlag says what a flag wants, where it got something else.
+func explainFlag(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return usagef("%v", err)
+	}
+	wants := map[string]string{
+		"int": "a whole number", "uint64": "a whole number, not negative", "bool": "true or false",
+		"duration": "a duration with its unit, as 300ms or 1.5s",
+	}
+	want, ok := wants[invalid.GetFlag().Value.Type()]
+	if !ok {
+		want = "another value"
+	}
+	return usagef("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+}
+
+func commandOf(root *cobra.Command, args []string) string {
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == root {
+		return ""
+	}
+	return cmd.Name() + " "
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// usageError holds mistakes of whoever wrote the command line or the configuration.
+type usageError struct{ all []string }
+
+func usagef(format string, args ...any) error {
+	return &usageError{[]string{fmt.Sprintf(format, args...)}}
+}
+
+func (e *usageError) mistakes() []string {
+	if e == nil {
+		return nil
+	}
+	return e.all
+}
+
+func (e *usageError) Error() string {
+	if len(e.all) == 1 {
+		return e.all[0]
+	}
+	return fmt.Sprintf("%d mistakes in the configuration:\n  %s", len(e.all), strings.Join(e.all, "\n  "))
+}

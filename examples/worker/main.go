@@ -1,0 +1,37 @@
+// Command worker does its work on one machine at a time: the one that leads.
+//
+//	worker a 10.0.0.1:7400                the first
+//	worker b 10.0.0.2:7400 10.0.0.1:7400  the others name one that runs
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+)
+
+func main() {
+	name, listen, peers := os.Args[1], os.Args[2], os.Args[3:]
+	node, err := cluster.New(cluster.Config{Name: name, Listen: listen, Join: peers, Data: name + ".data"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go func() { log.Fatal(node.Run(context.Background())) }()
+	log.Fatal(node.Lead(context.Background(), work))
+}
+
+// work goes on while this node leads: then ctx ends.
+func work(ctx context.Context, l cluster.Leadership) error {
+	for ctx.Err() == nil {
+		fmt.Printf("%s works in epoch %d\n", l.Name, l.Epoch)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+	return context.Cause(ctx)
+}

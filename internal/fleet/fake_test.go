@@ -1,0 +1,100 @@
+package fleet_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// The tests run themselves again: as a node that only pretends, or as a program that
+// holds a fleet until it is killed.
+const roleEnv = "FLEET_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleEnv) {
+	case "node":
+		pretend(os.Args[1:])
+	case "holder":
+		hold()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// flagOf returns the value of a flag, or nothing.
+func flagOf(args []string, name string) string {
+	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return ""
+}
+
+// pretend is a node without an election: it says that it is ready, and takes whoever
+// connects. "--fault" has it fail in one way, on the node "--at".
+func pretend(args []string) {
+	name, fault := flagOf(args, "--name"), flagOf(args, "--fault")
+	if at := flagOf(args, "--at"); at != "" && at != name {
+		fault = ""
+	}
+	switch fault {
+	case "start":
+		fmt.Fprintln(os.Stderr, "first line\nno such luck")
+		os.Exit(3)
+	case "mute":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	l, err := net.Listen("tcp", flagOf(args, "--listen"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err := os.MkdirAll(flagOf(args, "--data"), 0o700); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	stream := fleet.NewStream(os.Stdout)
+	stream.Emit(fleet.Event{
+		At: fleet.Now(), What: fleet.Ready, ID: "id-" + name, Name: name, Addr: l.Addr().String(),
+		Pid: os.Getpid(), Clock: fleet.Clock,
+	})
+	priority, _ := strconv.Atoi(flagOf(args, "--priority"))
+	stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.Save, Took: int64(priority)})
+	switch fault {
+	case "garbage":
+		stream.Close()
+		fmt.Println("no event")
+	case "end":
+		stream.Close()
+		fmt.Fprintln(os.Stderr, "had enough")
+		os.Exit(4)
+	}
+	go func() {
+		for {
+			if _, err := l.Accept(); err != nil { // and never closed: it ends with the process
+				return
+			}
+		}
+	}()
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// hold keeps a fleet, and says where its nodes are.
+func hold() {
+	f, err := fleet.New(background, config(2))
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for _, s := range f.States() {
+		fmt.Println(s.Addr)
+	}
+	fmt.Println(f.Dir())
+	select {}
+}

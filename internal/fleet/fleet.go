@@ -1,0 +1,222 @@
+// Package fleet runs a cluster of real processes on one machine, hits one of them
+// and measures how the others go on: for the demonstration, the benchmarks and the
+// tests.
+//
+// Each node is a process of its own with its own data folder, on a free port of the
+// loopback. It writes what happens to it as lines of JSON (see [Event]), each with
+// the time at which it happened. The clock of these times is one that all processes
+// of the machine share, so neither the pipe nor the reader counts.
+//
+// Nothing outlives a [Fleet]: neither a process nor a folder, also when a node
+// fails to start. Should the program that holds the fleet die without a word, its
+// nodes die with it: on Linux the kernel kills them, elsewhere they stop when their
+// standard input ends.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Config is what a fleet is made of.
+type Config struct {
+	// Command is the elect command, to which the fleet adds "node" and its flags.
+	Command []string
+	// Env is added to the environment of this process.
+	Env []string
+	// Nodes is how many there are.
+	Nodes int
+	// Args are flags that every node gets beside those that the fleet sets, as
+	// "--preset", "wan".
+	Args []string
+	// Fixed has every node know all addresses from the start (--members). Else the
+	// first founds the cluster and lets the others in (--peer).
+	Fixed bool
+	// Dir is where the temporary folder of the fleet is made: os.TempDir().
+	Dir string
+	// StartTimeout bounds the time until a process says that it is ready: 10 s.
+	StartTimeout time.Duration
+	// OnEvent is called for every event, one at a time. It must not call the fleet.
+	OnEvent func(node string, e Event)
+}
+
+const (
+	startTimeout = 10 * time.Second
+	endTimeout   = 5 * time.Second // what a node has for its goodbyes, on a loaded machine
+)
+
+// Fleet is a number of running nodes. Its methods may be called from any goroutine.
+type Fleet struct {
+	config Config
+	dir    string
+	nodes  []*node
+
+	starts   chan func() // to the thread that starts processes
+	starting sync.WaitGroup
+	close    sync.Once
+
+	mu      sync.Mutex
+	closing bool
+	failed  error         // a node did what nobody asked for
+	changed chan struct{} // closed when anything below, or in a node, changes
+	log     []logged      // since the last Strike or Recover
+	last    time.Time     // when the last event about an election came
+}
+
+// logged is an event and who wrote it.
+type logged struct {
+	node string
+	Event
+}
+
+// New starts the nodes n1, n2, … in the order in which they are elected: the last
+// has the highest priority. It returns when all are ready, which is before they have
+// agreed on a leader. If one fails to start, or ctx ends, nothing is left behind.
+func New(ctx context.Context, config Config) (*Fleet, error) {
+	if len(config.Command) == 0 || config.Nodes < 1 {
+		return nil, fmt.Errorf("fleet: %d nodes of the command %q, want at least one of some command", config.Nodes, config.Command)
+	}
+	if config.StartTimeout == 0 {
+		config.StartTimeout = startTimeout
+	}
+	dir, err := os.MkdirTemp(config.Dir, "elect-fleet-")
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	f := &Fleet{config: config, dir: dir, changed: make(chan struct{}), starts: make(chan func())}
+	f.starting.Go(f.startProcesses)
+	for i := range config.Nodes {
+		name := "n" + strconv.Itoa(i+1)
+		f.nodes = append(f.nodes, &node{
+			fleet: f, name: name, priority: i + 1, dir: filepath.Join(dir, name), addr: "127.0.0.1:0", life: Down,
+		})
+	}
+	if err := f.startAll(ctx); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (f *Fleet) startAll(ctx context.Context) error {
+	first, others := f.nodes[0], f.nodes[1:]
+	if f.config.Fixed {
+		if err := f.reserve(); err != nil {
+			return err
+		}
+		others = f.nodes
+	} else if err := first.start(ctx); err != nil {
+		return err
+	}
+	errs := make([]error, len(others))
+	var all sync.WaitGroup
+	for i, n := range others {
+		all.Go(func() { errs[i] = n.start(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// reserve picks a free port for each node. Another process may take one before the
+// node listens; it then fails to start and says why.
+func (f *Fleet) reserve() error {
+	for _, n := range f.nodes {
+		l, err := net.Listen("tcp", n.addr)
+		if err != nil {
+			return fmt.Errorf("fleet: %w", err)
+		}
+		defer l.Close() // not before all are chosen: they must differ
+		n.addr = l.Addr().String()
+	}
+	return nil
+}
+
+// startProcesses starts the processes, all from one thread: the kernel kills a child
+// with Pdeathsig when the thread that started it ends, not when the process does.
+func (f *Fleet) startProcesses() {
+	runtime.LockOSThread()
+	for start := range f.starts {
+		start()
+	}
+}
+
+// Dir is the temporary folder of the fleet. The data folder of n1 is "n1" in it.
+func (f *Fleet) Dir() string { return f.dir }
+
+// Close stops every node, politely at first, and removes the folder. When it returns
+// no process of the fleet is left.
+func (f *Fleet) Close() error {
+	var err error
+	f.close.Do(func() {
+		f.mu.Lock()
+		f.closing = true
+		f.mu.Unlock()
+		var all sync.WaitGroup
+		for _, n := range f.nodes {
+			all.Go(n.end)
+		}
+		all.Wait()
+		close(f.starts)
+		f.starting.Wait()
+		err = os.RemoveAll(f.dir)
+	})
+	return err
+}
+
+// Restart starts a process again that is down: on the same address, with the same
+// data folder. It returns when the process is ready.
+func (f *Fleet) Restart(ctx context.Context, name string) error {
+	n, err := f.node(name)
+	if err != nil {
+		return err
+	}
+	return n.start(ctx)
+}
+
+// Signal sends s to a node. at is the time right before the system call, in the clock
+// of events (see [Now]). After Kill and Term it waits until the process has ended.
+func (f *Fleet) Signal(name string, s Signal) (at int64, err error) {
+	n, err := f.node(name)
+	if err != nil {
+		return 0, err
+	}
+	at, err = n.signal(s)
+	if err == nil && (s == Kill || s == Term) {
+		err = n.awaitEnd()
+	}
+	return at, err
+}
+
+func (f *Fleet) node(name string) (*node, error) {
+	i := slices.IndexFunc(f.nodes, func(n *node) bool { return n.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("fleet: there is no node %q", name)
+	}
+	return f.nodes[i], nil
+}
+
+// change runs c and wakes everybody who waits for a change.
+func (f *Fleet) change(c func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c()
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// fail records that the fleet is not what it should be; the first time counts.
+func (f *Fleet) fail(err error) {
+	f.change(func() {
+		if f.failed == nil && !f.closing {
+			f.failed = err
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package fleet_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+var background = context.Background()
+
+// config is a fleet of nodes that pretend.
+func config(nodes int, args ...string) fleet.Config {
+	return fleet.Config{Command: []string{os.Args[0]}, Env: []string{roleEnv + "=node"}, Nodes: nodes, Args: args}
+}
+
+// within bounds what must happen soon, on the slowest machine.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func start(t *testing.T, c fleet.Config) *fleet.Fleet {
+	t.Helper()
+	f, err := fleet.New(within(t), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// watch returns a function that waits until the process that listens at addr is gone.
+func watch(t *testing.T, addr string) (gone func()) {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return func() {
+		t.Helper()
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(30*time.Second)))
+		_, err := c.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.False(t, errors.Is(err, os.ErrDeadlineExceeded), "the process at %s still runs", addr)
+	}
+}
+
+func requireEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries, "left behind")
+}
+
+func TestNodesAreNamedInTheOrderOfTheirPriorities(t *testing.T) {
+	f := start(t, config(3))
+	seen := make(map[string]bool)
+	for i, s := range f.States() {
+		require.Equal(t, []string{"n1", "n2", "n3"}[i], s.Name)
+		require.Equal(t, "id-"+s.Name, s.ID)
+		require.Equal(t, fleet.Up, s.Life)
+		require.Positive(t, s.Pid)
+		require.Positive(t, s.Ready)
+		require.DirExists(t, filepath.Join(f.Dir(), s.Name))
+		require.False(t, seen[s.Addr], "%s has the address of another", s.Name)
+		seen[s.Addr] = true
+	}
+}
+
+func TestAFixedSetHasItsAddressesFromTheStart(t *testing.T) {
+	c := config(2)
+	c.Fixed = true
+	f := start(t, c)
+	require.NotEqual(t, f.States()[0].Addr, f.States()[1].Addr)
+}
+
+func TestANodeComesBackAtItsAddressWithItsFolder(t *testing.T) {
+	f := start(t, config(2))
+	before := f.States()[1]
+	kept := filepath.Join(f.Dir(), "n2", "kept")
+	require.NoError(t, os.WriteFile(kept, nil, 0o600))
+	require.Error(t, f.Restart(within(t), "n2"), "it still runs")
+
+	_, err := f.Signal("n2", fleet.Kill)
+	require.NoError(t, err)
+	require.Equal(t, fleet.Down, f.States()[1].Life)
+	_, err = f.Signal("n2", fleet.Kill)
+	require.ErrorContains(t, err, "n2: it is down")
+	require.NoError(t, f.Restart(within(t), "n2"))
+
+	after := f.States()[1]
+	require.Equal(t, before.Addr, after.Addr)
+	require.NotEqual(t, before.Pid, after.Pid)
+	require.FileExists(t, kept)
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	c := config(3)
+	c.Dir = t.TempDir()
+	f, err := fleet.New(within(t), c)
+	require.NoError(t, err)
+	var gone []func()
+	for _, s := range f.States() {
+		gone = append(gone, watch(t, s.Addr))
+	}
+	_, err = f.Signal("n2", fleet.Stop) // who is paused hears no goodbye
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	for _, wait := range gone {
+		wait()
+	}
+	requireEmpty(t, c.Dir)
+	require.NoError(t, f.Close(), "a second time")
+	require.ErrorContains(t, f.Restart(within(t), "n1"), "closed")
+}
+
+func TestWhatFailsToStartLeavesNothingAndSaysWhy(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*fleet.Config)
+		want   []string
+	}{
+		{"no such program", func(c *fleet.Config) { c.Command = []string{"/no/such/program"} }, []string{"start n1", "/no/such/program"}},
+		{"the first", func(c *fleet.Config) { c.Args = []string{"--fault", "start", "--at", "n1"} }, []string{"start n1", "exit status 3", "no such luck"}},
+		{"another", func(c *fleet.Config) { c.Args = []string{"--fault", "start", "--at", "n3"} }, []string{"start n3", "exit status 3", "first line\nno such luck"}},
+		{"never ready", func(c *fleet.Config) {
+			c.Args = []string{"--fault", "mute", "--at", "n1"}
+			c.StartTimeout = 50 * time.Millisecond
+		}, []string{"start n1", "not ready after 50ms"}},
+		{"no nodes", func(c *fleet.Config) { c.Nodes = 0 }, []string{"0 nodes"}},
+		{"no command", func(c *fleet.Config) { c.Command = nil }, []string{"command"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := config(3)
+			c.Dir = t.TempDir()
+			tc.change(&c)
+			_, err := fleet.New(within(t), c)
+			for _, want := range tc.want {
+				require.ErrorContains(t, err, want)
+			}
+			requireEmpty(t, c.Dir)
+		})
+	}
+}
+
+func TestNewEndsWithItsContext(t *testing.T) {
+	c := config(2, "--fault", "mute")
+	c.Dir = t.TempDir()
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	_, err := fleet.New(ctx, c)
+	require.ErrorIs(t, err, cause)
+	requireEmpty(t, c.Dir)
+}
+
+func TestAwaitReportsWhatNobodyAskedFor(t *testing.T) {
+	for fault, want := range map[string]string{
+		"end":     "n2 ended: exit status 4; it said:\nhad enough",
+		"garbage": `n2 wrote "no event"`,
+	} {
+		t.Run(fault, func(t *testing.T) {
+			f := start(t, config(2, "--fault", fault, "--at", "n2"))
+			err := f.Await(within(t), func([]fleet.State) bool { return false })
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
+func TestAwaitEndsWithItsContextAndSaysWhatItSaw(t *testing.T) {
+	f := start(t, config(2))
+	_, err := f.Signal("n2", fleet.Kill)
+	require.NoError(t, err)
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	_, err = f.AwaitLeader(ctx)
+	require.ErrorIs(t, err, cause)
+	require.ErrorContains(t, err, "n1 is up and follows nobody in epoch 0; n2 is down")
+	_, err = f.Strike(fleet.Kill)
+	require.ErrorIs(t, err, fleet.ErrNoLeader)
+}
+
+// The kernel kills the nodes where it can; elsewhere they read the end of their
+// standard input.
+func TestNodesDieWithWhoHoldsThem(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleEnv+"=holder")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	read := bufio.NewScanner(out)
+	line := func() string { require.True(t, read.Scan()); return strings.TrimSpace(read.Text()) }
+	gone := []func(){watch(t, line()), watch(t, line())}
+	dir := line()
+	t.Cleanup(func() { os.RemoveAll(dir) }) // which nobody is left to remove
+	require.NoError(t, cmd.Process.Kill())
+	for _, wait := range gone {
+		wait()
+	}
+	_ = cmd.Wait()
+}
+
+func TestUnknownNamesAreRefused(t *testing.T) {
+	f := start(t, config(1))
+	_, err := f.Signal("n9", fleet.Kill)
+	require.ErrorContains(t, err, `"n9"`)
+	require.ErrorContains(t, f.Restart(within(t), "n9"), `"n9"`)
+	_, err = f.Recover(within(t), "n9")
+	require.ErrorContains(t, err, `"n9"`)
+	for _, s := range []string{"", "cont", "KILL"} {
+		_, err := fleet.ParseSignal(s)
+		require.ErrorContains(t, err, "want kill, stop or term")
+	}
+}

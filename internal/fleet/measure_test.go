@@ -1,0 +1,109 @@
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func up(name string, epoch uint64, leader string, since int64) State {
+	return State{Name: name, Life: Up, ID: "id-" + name, Leader: leader, LeaderID: "id-" + leader, Epoch: epoch, Leads: name == leader, Since: since}
+}
+
+func TestAgreement(t *testing.T) {
+	down := up("n3", 1, "n3", 5)
+	down.Life = Down
+	paused := down
+	paused.Life = Paused
+	vacant := State{Name: "n1", Life: Up, ID: "id-n1"}
+	for _, tc := range []struct {
+		name   string
+		states []State
+		want   string // the leader; empty for no agreement
+	}{
+		{"nobody", nil, ""},
+		{"all", []State{up("n1", 4, "n2", 1), up("n2", 4, "n2", 2)}, "n2"},
+		{"one knows of none", []State{vacant, up("n2", 4, "n2", 2)}, ""},
+		{"another epoch", []State{up("n1", 3, "n2", 1), up("n2", 4, "n2", 2)}, ""},
+		{"two leaders", []State{up("n1", 4, "n1", 1), up("n2", 4, "n2", 2)}, ""},
+		{"the leader is down", []State{up("n1", 1, "n3", 1), up("n2", 1, "n3", 1), down}, ""},
+		{"the leader is paused", []State{up("n1", 1, "n3", 1), up("n2", 1, "n3", 1), paused}, ""},
+		{"the dead are not asked", []State{up("n1", 2, "n2", 1), up("n2", 2, "n2", 1), down}, "n2"},
+		{"the leader does not know", []State{up("n1", 2, "n2", 1), up("n2", 2, "n1", 1)}, ""},
+	} {
+		leader, ok := Agreement(tc.states)
+		if ok != (tc.want != "") || leader.Name != tc.want {
+			t.Errorf("%s: Agreement is %q, %v, want %q", tc.name, leader.Name, ok, tc.want)
+		}
+	}
+}
+
+const µs = int64(time.Microsecond)
+
+// aFailover is four nodes: n4 leads and is killed at 1000 µs, n1 was dead before.
+func aFailover() (*Strike, []State, State, []logged) {
+	leader := up("n3", 8, "n3", 3000*µs)
+	states := []State{
+		{Name: "n1", Life: Down, ID: "id-n1", Since: 9000 * µs},
+		up("n2", 8, "n3", 4500*µs),
+		leader,
+		{Name: "n4", Life: Down, ID: "id-n4", Since: 9000 * µs},
+	}
+	strike := &Strike{At: 1000 * µs, Leader: up("n4", 7, "n4", 0), Signal: Kill}
+	log := []logged{
+		{"n2", Event{At: 900 * µs, What: Send, Kind: "answer"}},             // before
+		{"n4", Event{At: 1001 * µs, What: Send, Kind: "coordinator"}},       // not a survivor
+		{"n2", Event{At: 1500 * µs, What: Suspect, Peer: "id-n1"}},          // of another
+		{"n2", Event{At: 2200 * µs, What: Suspect, Peer: "id-n4"}},          // the second
+		{"n2", Event{At: 2300 * µs, What: Send, Kind: "election"}},          //
+		{"n3", Event{At: 2000 * µs, What: Suspect, Peer: "id-n4"}},          // the first
+		{"n3", Event{At: 2900 * µs, What: Save, Took: 700 * µs}},            // before it leads
+		{"n3", Event{At: 3000 * µs, What: Leader, Peer: "id-n3", Epoch: 8}}, //
+		{"n3", Event{At: 3001 * µs, What: Send, Kind: "coordinator"}},       //
+		{"n3", Event{At: 3500 * µs, What: Save, Took: 1}},                   // nobody waits for it
+		{"n2", Event{At: 4400 * µs, What: Save, Took: 600 * µs}},            // before it follows
+		{"n2", Event{At: 4500 * µs, What: Leader, Peer: "id-n3", Epoch: 8}}, // the last
+		{"n3", Event{At: 4600 * µs, What: Send, Kind: "answer"}},            // still of this election
+		{"n2", Event{At: 5000 * µs, What: Save, Took: 2}},                   // after the end
+	}
+	return strike, states, leader, log
+}
+
+func TestAFailoverIsReadOutOfTheStampsOfTheSurvivors(t *testing.T) {
+	strike, states, leader, log := aFailover()
+	require.Equal(t, Failover{
+		Signal: Kill, Nodes: 4, Survivors: 2, OldLeader: "n4", NewLeader: "n3", EpochBefore: 7, EpochAfter: 8,
+		Failover: 3500 * time.Microsecond, Detect: 1000 * time.Microsecond, Elect: 2500 * time.Microsecond,
+		Messages:      map[string]int{"election": 1, "coordinator": 1, "answer": 1},
+		Saves:         []time.Duration{700 * time.Microsecond, 1, 600 * time.Microsecond},
+		CriticalSaves: 2,
+	}, measure(strike, states, leader, log))
+}
+
+func TestWithoutASuspicionTheFirstMessageEndsTheDetection(t *testing.T) {
+	strike, states, leader, log := aFailover()
+	var rest []logged
+	for _, e := range log {
+		if e.What != Suspect {
+			rest = append(rest, e)
+		}
+	}
+	require.Equal(t, 1300*time.Microsecond, measure(strike, states, leader, rest).Detect)
+	require.Zero(t, measure(strike, states, leader, nil).Detect)
+}
+
+func TestARecoveryCountsFromWhenTheNodeIsReady(t *testing.T) {
+	states := []State{up("n1", 9, "n2", 5000*µs), up("n2", 9, "n2", 4000*µs), {Name: "n3", Life: Down, Since: 9000 * µs}}
+	log := []logged{
+		{"n1", Event{At: 2000 * µs, What: Send, Kind: "answer"}},
+		{"n2", Event{At: 3000 * µs, What: Ready}},
+		{"n2", Event{At: 3500 * µs, What: Send, Kind: "coordinator"}},
+	}
+	want := Recovery{Node: "n2", Leader: "n2", EpochAfter: 9, Took: 2 * time.Millisecond, Messages: map[string]int{"answer": 1, "coordinator": 1}}
+	require.Equal(t, want, recovery("n2", 0, states, states[1], log))
+	want.Took = 4 * time.Millisecond
+	require.Equal(t, want, recovery("n2", 1000*µs, states, states[1], log), "from the signal that woke it")
+	want.Took = 0
+	require.Equal(t, want, recovery("n2", 6000*µs, states, states[1], log), "who was agreed with before")
+}

@@ -1,0 +1,375 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Life says whether the process of a node runs.
+type Life string
+
+// The lives of a node.
+const (
+	Up     Life = "up"
+	Paused Life = "paused" // by Stop
+	Down   Life = "down"
+)
+
+// State is what is known of one node.
+type State struct {
+	Name string
+	Life Life
+	ID   string
+	Addr string
+	Pid  int // of the process that runs, or ran last
+
+	// Of the process that runs, or ran last:
+	Ready    int64          // when it was ready, in the clock of events; 0 before
+	Leader   string         // the name of whom it follows, or itself; empty when it knows of none
+	LeaderID string         // its id
+	Epoch    uint64         // of that leadership, or of the vacancy
+	Leads    bool           // it takes itself for the leader
+	Since    int64          // when it knew, in the clock of events
+	Sent     map[string]int // messages of elections, by kind
+	Suspects []string       // ids of those it takes for dead
+}
+
+// Total is how many messages of elections the process has sent.
+func (s State) Total() int {
+	total := 0
+	for _, n := range s.Sent {
+		total += n
+	}
+	return total
+}
+
+// node is one place in the fleet: a name, an address and a folder, and a process that
+// may come and go.
+type node struct {
+	fleet    *Fleet
+	name     string
+	priority int
+	dir      string
+
+	// The rest is guarded by fleet.mu.
+	addr    string
+	life    Life
+	process *process
+	state   State
+}
+
+// process is one run of the program.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer // its end tells the process that its parent is gone
+	stderr *tail
+	ready  chan struct{} // closed at the first event
+	done   chan struct{} // closed when it has ended and all that it wrote is read
+	err    error         // why it ended; set before done
+	wanted bool          // somebody asked it to end; guarded by fleet.mu
+}
+
+// start runs the program and waits until it is ready.
+func (n *node) start(ctx context.Context) error {
+	if err := n.awaitEnd(); err != nil { // of the process before
+		return err
+	}
+	p, err := n.launch()
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(n.fleet.config.StartTimeout)
+	defer timer.Stop()
+	select {
+	case <-p.ready:
+		return nil
+	case <-p.done:
+		return n.startError(p, p.err)
+	case <-timer.C:
+		err = fmt.Errorf("not ready after %v", n.fleet.config.StartTimeout)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	n.kill(p)
+	<-p.done
+	return n.startError(p, err)
+}
+
+func (n *node) startError(p *process, err error) error {
+	return fmt.Errorf("fleet: start %s: %w", n.name, p.explain(err))
+}
+
+// explain adds to err what the process said last.
+func (p *process) explain(err error) error {
+	if err == nil {
+		err = errors.New("it ended with status 0")
+	}
+	if said := p.stderr.lines(5); said != "" {
+		err = fmt.Errorf("%w; it said:\n%s", err, said)
+	}
+	return err
+}
+
+// launch runs the program.
+func (n *node) launch() (*process, error) {
+	f := n.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n.life != Down {
+		return nil, fmt.Errorf("fleet: start %s: it is %s", n.name, n.life)
+	}
+	if f.closing {
+		return nil, fmt.Errorf("fleet: start %s: the fleet is closed", n.name)
+	}
+	command := append(slices.Clone(f.config.Command), n.args()...)
+	p := &process{
+		cmd: exec.Command(command[0], command[1:]...), stderr: new(tail),
+		ready: make(chan struct{}), done: make(chan struct{}),
+	}
+	p.cmd.Env = append(os.Environ(), f.config.Env...)
+	p.cmd.SysProcAttr = attributes()
+	p.cmd.Stderr = p.stderr
+	p.cmd.WaitDelay = endTimeout
+	stdin, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("fleet: start %s: %w", n.name, err)
+	}
+	p.stdin = stdin
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("fleet: start %s: %w", n.name, err)
+	}
+	started := make(chan error)
+	f.starts <- func() { started <- p.cmd.Start() }
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("fleet: start %s: %w", n.name, err)
+	}
+	n.process, n.life = p, Up
+	n.state = State{Pid: p.cmd.Process.Pid, ID: n.state.ID}
+	go n.follow(p, stdout)
+	return p, nil
+}
+
+// args is how the node is told what to be. It runs under fleet.mu.
+func (n *node) args() []string {
+	f := n.fleet
+	args := []string{
+		"node", "--events", "-", "--name", n.name, "--priority", strconv.Itoa(n.priority),
+		"--listen", n.addr, "--data", n.dir, "--log-level", "error",
+	}
+	switch {
+	case f.config.Fixed:
+		for _, m := range f.nodes {
+			args = append(args, "--members", m.addr)
+		}
+	case n != f.nodes[0]:
+		args = append(args, "--peer", f.nodes[0].addr)
+	}
+	return append(args, f.config.Args...)
+}
+
+// follow reads what the process writes until it ends.
+func (n *node) follow(p *process, stdout io.Reader) {
+	lines := bufio.NewScanner(stdout)
+	var broken error
+	for lines.Scan() {
+		var e Event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			broken = fmt.Errorf("fleet: %s wrote %q, want an event as JSON: %w", n.name, lines.Text(), err)
+			break
+		}
+		n.take(p, e)
+	}
+	if err := lines.Err(); err != nil {
+		broken = fmt.Errorf("fleet: read %s: %w", n.name, err)
+	}
+	if broken != nil {
+		n.fleet.fail(broken)
+		n.kill(p)
+		_, _ = io.Copy(io.Discard, stdout)
+	}
+	err := errors.Join(broken, p.cmd.Wait())
+	_ = p.stdin.Close()
+	n.fleet.change(func() {
+		p.err = err
+		n.life = Down
+		if n.fleet.failed == nil && !p.wanted && !n.fleet.closing && p.isReady() {
+			n.fleet.failed = fmt.Errorf("fleet: %s ended: %w", n.name, p.explain(err))
+		}
+	})
+	close(p.done)
+}
+
+func (p *process) isReady() bool {
+	select {
+	case <-p.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// take records an event.
+func (n *node) take(p *process, e Event) {
+	f := n.fleet
+	f.change(func() {
+		s := &n.state
+		about := true // an election, or a suspicion
+		switch e.What {
+		case Ready:
+			about = false
+			n.addr, s.ID, s.Ready = e.Addr, e.ID, e.At
+			if !p.isReady() {
+				close(p.ready)
+			}
+			if e.Clock != Clock && f.failed == nil {
+				f.failed = fmt.Errorf("fleet: %s has the clock %q, this process %q: times cannot be compared", n.name, e.Clock, Clock)
+			}
+		case Leader:
+			s.Leader, s.LeaderID, s.Epoch, s.Leads, s.Since = e.Name, e.Peer, e.Epoch, e.Leads, e.At
+		case Suspect:
+			if !slices.Contains(s.Suspects, e.Peer) {
+				s.Suspects = append(slices.Clone(s.Suspects), e.Peer)
+			}
+		case Trust:
+			s.Suspects = slices.DeleteFunc(slices.Clone(s.Suspects), func(id string) bool { return id == e.Peer })
+		case Send:
+			sent := maps.Clone(s.Sent)
+			if sent == nil {
+				sent = make(map[string]int)
+			}
+			sent[e.Kind]++
+			s.Sent = sent
+		case Lost:
+			if f.failed == nil {
+				f.failed = fmt.Errorf("fleet: %d events of %s are lost: this process reads too slowly", e.Count, n.name)
+			}
+		}
+		if about {
+			f.last = time.Now()
+		}
+		f.log = append(f.log, logged{n.name, e})
+		if f.config.OnEvent != nil {
+			f.config.OnEvent(n.name, e)
+		}
+	})
+}
+
+// view is the state as others may keep it. It runs under fleet.mu.
+func (n *node) view() State {
+	s := n.state
+	s.Name, s.Life, s.Addr = n.name, n.life, n.addr
+	return s
+}
+
+// signal sends s and records what it does to the node. What is recorded comes first:
+// once the signal is sent the node may end at any time.
+func (n *node) signal(s Signal) (at int64, err error) {
+	f := n.fleet
+	var p *process
+	f.change(func() {
+		p = n.process
+		if n.life == Down || p == nil {
+			err = fmt.Errorf("fleet: %s %s: it is down", s, n.name)
+			return
+		}
+		switch s {
+		case Kill, Term:
+			p.wanted, n.life = true, Down
+		case Stop:
+			n.life = Paused
+		case Cont:
+			n.life = Up
+		}
+		at = Now()
+		if err = send(p.cmd.Process, s); err != nil {
+			err = fmt.Errorf("fleet: %s %s: %w", s, n.name, err)
+		}
+	})
+	return at, err
+}
+
+// awaitEnd waits for a process that was told to end, if there is one, and kills it if
+// it does not.
+func (n *node) awaitEnd() error {
+	n.fleet.mu.Lock()
+	p := n.process
+	told := p != nil && p.wanted
+	n.fleet.mu.Unlock()
+	if !told {
+		return nil
+	}
+	timer := time.NewTimer(endTimeout)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return nil
+	case <-timer.C:
+		n.kill(p)
+		<-p.done
+		return fmt.Errorf("fleet: %s still ran %v after it was told to end", n.name, endTimeout)
+	}
+}
+
+// kill ends p for certain, soon.
+func (n *node) kill(p *process) {
+	n.fleet.change(func() { p.wanted = true })
+	_ = p.cmd.Process.Kill()
+}
+
+// end stops the node, politely if it listens.
+func (n *node) end() {
+	f := n.fleet
+	f.mu.Lock()
+	p, life := n.process, n.life
+	f.mu.Unlock()
+	if p == nil {
+		return
+	}
+	if life == Paused {
+		_ = send(p.cmd.Process, Kill)
+	}
+	if err := send(p.cmd.Process, Term); err != nil {
+		_ = p.cmd.Process.Kill() // also where there is no such signal
+	}
+	timer := time.NewTimer(endTimeout)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// describe is one line for errors.
+func (s State) describe() string {
+	text := s.Name + " is " + string(s.Life)
+	if s.Life == Up {
+		leader := s.Leader
+		if leader == "" {
+			leader = "nobody"
+		}
+		text += fmt.Sprintf(" and follows %s in epoch %d", leader, s.Epoch)
+	}
+	return text
+}
+
+func describe(states []State) string {
+	lines := make([]string, len(states))
+	for i, s := range states {
+		lines[i] = s.describe()
+	}
+	return strings.Join(lines, "; ")
+}

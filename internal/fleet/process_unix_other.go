@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package fleet
+
+import "syscall"
+
+// attributes keeps the Ctrl-C of a terminal for this process alone.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
