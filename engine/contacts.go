@@ -37,13 +37,16 @@ func (e *Engine) bootstrap(now time.Duration) {
 	}
 	stored, found := e.members.find(self.ID)
 	switch {
-	case found && stored.Gone:
-		e.out.Removed = true
+	case found && stored.Gone, !found && !e.joining():
+		e.remove()
 		return
 	case found:
 		others(e.config.Fixed)
 		restated := e.restate()
 		e.changed(now)
+		for peer := range e.view().Others(self.ID) {
+			e.agreed(peer) // if not, the hellos tell
+		}
 		if restated {
 			e.broadcast(now)
 		}
@@ -91,14 +94,11 @@ func (e *Engine) wanted(c contact) bool {
 	if len(e.config.Fixed) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(e.members.entries, func(m Entry) bool { return m.Addr == c.addr })
+	return !slices.ContainsFunc(e.members.live(), func(m Entry) bool { return m.Addr == c.addr })
 }
 
 // contact dials whom it is time to dial, and asks again to be let in.
 func (e *Engine) contact(now time.Duration) {
-	if e.out.Removed {
-		return
-	}
 	asked := false
 	for i := range e.contacts {
 		c := &e.contacts[i]

@@ -21,12 +21,28 @@ type Counters struct {
 	Refused uint64
 }
 
+// other is the kind of what is in no codec.
+const other = "other"
+
 // Count is how many went out and came in.
 type Count struct{ Sent, Received uint64 }
 
-func newCounters() Counters { return Counters{Kinds: make(map[string]*Count)} }
+// counting is the Counters of an engine. They cannot grow: what is no message of the
+// algorithm nor of the engine is counted as one kind.
+type counting struct {
+	Counters
+	known map[string]bool
+}
 
-func (c *Counters) of(m algo.Message) *Count {
+func newCounters(messages []algo.Message) counting {
+	c := counting{Counters: Counters{Kinds: make(map[string]*Count)}, known: make(map[string]bool)}
+	for _, m := range slices.Concat(messages, Messages()) {
+		c.known[m.Kind()] = true
+	}
+	return c
+}
+
+func (c *counting) of(m algo.Message) *Count {
 	switch m := m.(type) {
 	case fd.Beat, fd.Watch:
 		return &c.Beats
@@ -36,6 +52,9 @@ func (c *Counters) of(m algo.Message) *Count {
 		}
 	}
 	kind := m.Kind()
+	if !c.known[kind] {
+		kind = other
+	}
 	count, ok := c.Kinds[kind]
 	if !ok {
 		count = new(Count)
@@ -44,8 +63,8 @@ func (c *Counters) of(m algo.Message) *Count {
 	return count
 }
 
-func (c *Counters) sent(m algo.Message)     { c.of(m).Sent++ }
-func (c *Counters) received(m algo.Message) { c.of(m).Received++ }
+func (c *counting) sent(m algo.Message)     { c.of(m).Sent++ }
+func (c *counting) received(m algo.Message) { c.of(m).Received++ }
 
 // Counters returns a copy.
 func (e *Engine) Counters() Counters {

@@ -111,7 +111,9 @@ type Engine struct {
 	made    uint64 // timers made so far
 
 	monitored []algo.NodeID
+	news      []fd.Change            // of those monitored, yet to be handed to the algorithm
 	links     map[algo.NodeID]uint64 // incarnation of those connected
+	met       map[algo.NodeID]met
 
 	members      roster
 	stepped      algo.View // what the algorithm knows
@@ -119,8 +121,9 @@ type Engine struct {
 	firstContact time.Duration // when a first start waits no more
 	waiting      bool          // firstContact is still to come
 	resigned     time.Duration // until when; never when it did not resign
+	returned     bool          // it took the seat of an earlier life
 
-	counters Counters
+	counters counting
 	out      Output
 	control  []algo.Envelope // sent after what the algorithm sends
 }
@@ -132,8 +135,10 @@ func New(config Config, saved ...algo.Message) *Engine {
 		machine:  algo.NewMachine(&config.Spec, config.Self.ID),
 		detector: config.Detector,
 		links:    make(map[algo.NodeID]uint64),
+		met:      make(map[algo.NodeID]met),
+		members:  roster{strict: config.Spec.Claims.NeedsQuorum},
 		resigned: never,
-		counters: newCounters(),
+		counters: newCounters(config.Spec.Messages),
 	}
 	for _, record := range saved {
 		switch record := record.(type) {
@@ -161,6 +166,10 @@ func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *O
 }
 
 func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
+	if from.IsZero() || from == e.config.Self.ID {
+		e.refuse(now, from, m, "its sender is this node itself, or nobody")
+		return
+	}
 	e.counters.received(m)
 	switch m := m.(type) {
 	case Join:
@@ -170,7 +179,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 		e.meet(now, from, m)
 		return
 	case Reject:
-		if e.joining() {
+		if !e.running {
 			e.out.Rejected = m.Reason
 		}
 		return
@@ -209,14 +218,14 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 func (e *Engine) Wake(now time.Duration) *Output {
 	e.begin()
 	if e.resigned <= now {
-		e.resigned = never
 		e.reenter(now)
 	}
 	e.contact(now)
+	e.repay(now)
 	e.detector.Wake(now)
 	e.settle(now) // suspicions first: they may stop a timer that is due as well
-	for {
-		t, due := e.expired(now)
+	for before := e.made; ; {
+		t, due := e.expired(now, before)
 		if !due {
 			break
 		}
@@ -229,7 +238,7 @@ func (e *Engine) Wake(now time.Duration) *Output {
 
 // Deadline is when Wake is due; false when nothing is.
 func (e *Engine) Deadline() (time.Duration, bool) {
-	next := min(e.detector.Deadline(), e.resigned, e.nextContact())
+	next := min(e.detector.Deadline(), e.resigned, e.nextContact(), e.nextExchange())
 	for _, t := range e.timers {
 		next = min(next, t.at)
 	}
@@ -240,13 +249,18 @@ func (e *Engine) Deadline() (time.Duration, bool) {
 // the digest of its view.
 func (e *Engine) Up(now time.Duration, peer algo.NodeID, incarnation, view uint64) *Output {
 	e.begin()
+	if peer.IsZero() || peer == e.config.Self.ID {
+		return e.finish(now)
+	}
 	e.links[peer] = incarnation
 	if e.view().Contains(peer) {
 		e.detector.Up(now, peer, incarnation)
 	}
-	if e.joining() {
+	delete(e.met, peer)
+	switch {
+	case e.joining():
 		e.ask(now, peer)
-	} else {
+	case view != 0: // who is in no cluster will ask
 		e.compare(now, peer, view)
 	}
 	return e.finish(now)
@@ -259,6 +273,8 @@ func (e *Engine) Down(now time.Duration, peer algo.NodeID, politely bool) *Outpu
 	delete(e.links, peer)
 	if e.view().Contains(peer) {
 		e.detector.Down(now, peer, politely)
+	} else {
+		delete(e.met, peer)
 	}
 	return e.finish(now)
 }
@@ -266,10 +282,16 @@ func (e *Engine) Down(now time.Duration, peer algo.NodeID, politely bool) *Outpu
 // DialFailed says how a dial ended that brought no connection.
 func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Output {
 	e.begin()
-	if e.view().Contains(target.ID) {
-		e.detector.DialFailed(now, target.ID, fact)
+	if m, ok := e.view().Member(target.ID); ok {
+		about := fact
+		if m.Addr != target.Addr {
+			about = fd.Unanswered // it moved meanwhile: who is at its old address says nothing
+		}
+		e.detector.DialFailed(now, target.ID, about)
 	}
-	e.missed(now, target.Addr)
+	if fact != fd.Broken { // somebody is there, just starting
+		e.missed(now, target.Addr)
+	}
 	return e.finish(now)
 }
 
@@ -358,25 +380,28 @@ func (e *Engine) settle(now time.Duration) {
 				e.out.Dial = append(e.out.Dial, Target{ID: id, Addr: m.Addr})
 			}
 		}
-		for _, s := range found.Sends {
+		for _, c := range found.Changes {
+			if slices.Contains(e.monitored, c.Peer) {
+				e.news = append(e.news, c)
+			}
+		}
+		for _, s := range slices.Clone(found.Sends) {
+			e.introduce(now, s.To)
 			e.counters.sent(s.Message)
 			e.control = append(e.control, s)
 		}
-		if len(found.Changes) == 0 {
+		if len(e.news) == 0 {
 			return
 		}
-		for _, c := range slices.Clone(found.Changes) {
-			if !slices.Contains(e.monitored, c.Peer) {
-				continue
-			}
-			event := algo.Event{Kind: algo.EventTrust, Peer: c.Peer}
-			seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Why}
-			if c.Suspected {
-				event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
-			}
-			e.trace(seen)
-			e.step(now, event)
+		c := e.news[0]
+		e.news = slices.Delete(e.news, 0, 1)
+		event := algo.Event{Kind: algo.EventTrust, Peer: c.Peer}
+		seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Why}
+		if c.Suspected {
+			event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
 		}
+		e.trace(seen)
+		e.step(now, event)
 	}
 }
 
@@ -395,9 +420,13 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 	}
 	if effects.Watch {
 		e.monitored = append(e.monitored[:0], effects.Monitor...)
+		// What was found out about somebody who is watched no more is forgotten here too:
+		// watched again, he would be taken for dead by the algorithm alone.
+		e.news = slices.DeleteFunc(e.news, func(c fd.Change) bool { return !slices.Contains(e.monitored, c.Peer) })
 		e.detector.Monitor(now, e.monitored)
 	}
 	for _, s := range effects.Sends {
+		e.introduce(now, s.To)
 		e.send(now, s.To, s.Message)
 	}
 	for _, l := range effects.Announce {

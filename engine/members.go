@@ -1,17 +1,14 @@
 package engine
 
 import (
-	"slices"
+	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/trace"
 )
-
-// maxEntries bounds the membership, those that are gone included: it has to fit a
-// frame, and a cluster that elects by asking everybody is small.
-const maxEntries = 512
 
 // maxVersionLead is how far ahead of what is known the version of an entry may
 // be, like algo.MaxEpochLead.
@@ -22,126 +19,123 @@ func (e *Engine) view() algo.View { return e.members.view }
 // joining reports whether no member has let this node in yet.
 func (e *Engine) joining() bool { return e.members.cluster.IsZero() }
 
-// own is this node's entry as configured.
+// own is this node's entry as it should be.
 func (e *Engine) own(version uint64) Entry {
 	s := e.config.Self
-	return Entry{ID: s.ID, Name: s.Name, Addr: s.Addr, Priority: s.Priority, Eligible: s.Eligible, Version: version}
+	return Entry{
+		ID: s.ID, Name: s.Name, Addr: s.Addr, Priority: s.Priority,
+		Eligible: s.Eligible && e.resigned == never, Version: version,
+	}
 }
 
-// restate brings this node's stored entry up to its configuration, and reports
-// whether that changed it.
+// restate brings this node's entry up to what it should be, and reports whether that
+// changed it. Nobody else knows better, except that this node was removed.
 func (e *Engine) restate() bool {
 	stored, _ := e.members.find(e.config.Self.ID)
 	if stored == e.own(stored.Version) {
 		return false
 	}
-	return e.members.put(e.own(stored.Version + 1))
+	return e.members.put(e.own(e.members.next(e.own(0))))
 }
 
 // admit lets a node in that asks for it, and tells everybody.
 func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
-	if e.joining() || !e.view().Contains(e.config.Self.ID) {
+	if e.joining() {
 		return // it will ask again
 	}
-	if asks.ID != from || asks.Name == "" || asks.Addr == "" || asks.Gone {
-		e.refuse(now, from, Join{}, "it asks for an entry that is not its own, or without a name or an address")
+	if asks.ID != from || asks.Gone {
+		e.refuse(now, from, Join{}, "it asks for an entry that is not its own")
+		return
+	}
+	if why := asks.malformed(); why != "" {
+		e.refuse(now, from, Join{}, why)
 		return
 	}
 	known, found := e.members.find(from)
 	asks.Version = known.Version
 	if found && asks == known {
-		e.tell(now, from)
+		e.heal(now, from)
 		return
 	}
-	if why := e.unfit(asks, found); why != "" {
+	if why := e.unfit(asks); why != "" {
 		e.send(now, from, Reject{Reason: why})
 		return
 	}
-	asks.Version++
+	if e.members.strict && e.members.unmet() > 0 {
+		return // one at a time: the newcomer would take the place of one who is still to come
+	}
+	asks.Version = e.members.next(asks)
 	e.members.put(asks)
-	e.retire(asks)
 	e.changed(now)
 	e.broadcast(now)
 	e.proceed(now)
 }
 
-// retire removes the members whose name and address now belong to another ID: the
-// earlier lives of a node that keeps nothing. An algorithm that counts votes must
-// not take a node that forgot for a new one.
-func (e *Engine) retire(now Entry) (changed bool) {
-	for _, m := range e.members.live() {
-		if e.earlierLife(m, now) {
-			m.Gone = true
-			m.Version++
-			changed = e.members.put(m) || changed
-		}
+// unfit says why an entry cannot become that of a member, or nothing.
+func (e *Engine) unfit(asks Entry) string {
+	known, _ := e.members.find(asks.ID)
+	if known.Gone {
+		return "member " + asks.ID.String() + " was removed: empty its data folder to have it join as a new one"
 	}
-	return changed
-}
-
-func (e *Engine) earlierLife(before, now Entry) bool {
-	return !e.config.Spec.Claims.NeedsQuorum && before.ID != now.ID && before.Name == now.Name && before.Addr == now.Addr
-}
-
-// unfit says why an entry cannot become a member, or nothing.
-func (e *Engine) unfit(asks Entry, known bool) string {
 	for _, m := range e.members.live() {
-		if m.Name == asks.Name && m.ID != asks.ID && !e.earlierLife(m, asks) {
+		if m.ID != asks.ID && m.Name == asks.Name && (e.members.strict || m.Addr != asks.Addr) {
 			return "the name " + strconv.Quote(asks.Name) + " belongs to member " + m.ID.String() + " at " + m.Addr +
 				": choose another name, or remove that member first"
 		}
 	}
-	if !known && len(e.members.entries) >= maxEntries {
-		return "the cluster has had " + strconv.Itoa(maxEntries) + " members already, which is the most"
+	if !e.members.room(asks) {
+		return "the membership is full, with " + strconv.Itoa(len(e.members.entries)) + " entries, those who were removed included"
 	}
 	return ""
 }
 
 // meet merges the roster of a peer into ours, and answers when ours has more.
 func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
-	if why := e.unsound(theirs); why != "" {
+	if why := e.unsound(from, theirs); why != "" {
 		e.refuse(now, from, theirs, why)
 		return
 	}
-	self := e.config.Self.ID
 	joined := e.joining()
 	if joined {
-		own := func(entry Entry) bool { return entry.ID == self && !entry.Gone }
-		if !slices.ContainsFunc(theirs.Entries, own) {
+		if own, found := theirs.find(e.config.Self.ID); !found || own.Gone {
 			return // not for us yet
 		}
-		e.members.cluster = theirs.Cluster
+		e.members.cluster, e.members.size = theirs.Cluster, theirs.Size
 	}
-	changed := false
-	if theirs.Size > e.members.size {
-		e.members.size, e.members.changed, changed = theirs.Size, true, true
+	if sender, _ := theirs.find(from); e.members.strict && !joined && !sender.Gone && !e.view().Contains(from) {
+		if why := e.unfit(sender); why != "" && !e.gone(from) {
+			e.send(now, from, Reject{Reason: why})
+			return
+		}
 	}
+	changed := joined
 	for _, entry := range theirs.Entries {
 		changed = e.members.put(entry) || changed
 	}
-	mine, _ := e.members.find(self)
-	if mine.Gone {
-		e.out.Removed = true
+	mine, found := e.members.find(e.config.Self.ID)
+	if mine.Gone || !found && e.returned {
+		e.changed(now)
+		e.remove()
 		return
 	}
-	if mine.Name != e.config.Self.Name || mine.Addr != e.config.Self.Addr {
-		e.restate() // somebody remembers us from before
-	}
-	mine = e.own(mine.Version)
-	changed = e.retire(mine) || changed
-	if why := e.unfit(mine, true); why != "" && !e.running {
-		e.out.Rejected = why
-		return
-	}
+	// Without an entry, an earlier life of this node has its seat, or another node that
+	// is set up like this one. Only the former leaves it to us.
+	e.returned = e.returned || !found
+	changed = e.restate() || changed
 	if changed {
 		e.changed(now)
 	}
-	their := roster{cluster: theirs.Cluster, size: theirs.Size, entries: theirs.Entries}
+	if why := e.unfit(e.own(0)); why != "" && !e.running {
+		e.out.Rejected = why
+		return
+	}
 	switch {
-	case joined:
+	case joined || !found:
 		e.broadcast(now) // whoever does not know us yet must, before our algorithm speaks to it
-	case their.sum() != e.members.digest:
-		e.tell(now, from)
+	case sum(theirs.Cluster, theirs.Size, theirs.Entries) != e.members.digest:
+		e.heal(now, from)
+	default:
+		e.agreed(from)
 	}
 	e.proceed(now)
 	if e.view().Contains(from) {
@@ -149,56 +143,71 @@ func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 	}
 }
 
+// remove ends this node's membership.
+func (e *Engine) remove() {
+	e.out.Removed = true
+	e.contacts = nil
+}
+
+func (e *Engine) gone(id algo.NodeID) bool {
+	entry, _ := e.members.find(id)
+	return entry.Gone
+}
+
 // unsound says why a roster must not be merged, or nothing.
-func (e *Engine) unsound(theirs Roster) string {
-	if theirs.Cluster.IsZero() {
+func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
+	switch {
+	case theirs.Cluster.IsZero():
 		return "it names no cluster"
-	}
-	if !e.joining() && theirs.Cluster != e.members.cluster {
+	case e.joining():
+	case theirs.Cluster != e.members.cluster:
 		return "it is of cluster " + theirs.Cluster.String() + ", this is " + e.members.cluster.String()
+	case theirs.Size != e.members.size:
+		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, this of " + strconv.Itoa(e.members.size)
 	}
-	if theirs.Size < 0 || theirs.Size > maxEntries || len(theirs.Entries) > maxEntries {
-		return "it has " + strconv.Itoa(max(theirs.Size, len(theirs.Entries))) + " members, want at most " + strconv.Itoa(maxEntries)
+	if theirs.Size < 0 || theirs.Size > maxEntries {
+		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, want at most " + strconv.Itoa(maxEntries)
 	}
 	for i, entry := range theirs.Entries {
 		if entry.ID.IsZero() || i > 0 && entry.ID.Compare(theirs.Entries[i-1].ID) <= 0 {
 			return "its members are not in the order of their ids"
 		}
-		known, _ := e.members.find(entry.ID)
-		if entry.Version > known.Version && entry.Version-known.Version > maxVersionLead {
+		if why := entry.malformed(); why != "" {
+			return why
+		}
+		known := e.members.next(entry) - 1
+		if entry.Version == math.MaxUint64 || !e.joining() && entry.Version > known && entry.Version-known > maxVersionLead {
 			return "the version of " + entry.ID.String() + " is too far ahead"
 		}
+	}
+	if _, found := theirs.find(from); !found {
+		return "its sender is not in it"
+	}
+	if !e.members.room(theirs.Entries...) {
+		return "it has too many members, together with ours, to fit a frame"
 	}
 	return ""
 }
 
-// compare sends our roster to a peer that shows another digest.
-func (e *Engine) compare(now time.Duration, peer algo.NodeID, digest uint64) {
-	if !e.joining() && digest != e.members.digest {
-		e.tell(now, peer)
+// malformed says what is wrong with an entry, whoever it is for, or nothing. Names
+// and addresses are shown in logs and tables, and dialled.
+func (e Entry) malformed() string {
+	bad := func(s string) bool {
+		return s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 	}
+	if bad(e.Name) || bad(e.Addr) {
+		return "the name " + strconv.Quote(e.Name) + " or the address " + strconv.Quote(e.Addr) + " of a member is empty or not plain text"
+	}
+	return ""
 }
 
-// tell sends our roster at once, before what the algorithm will send to the same
-// peer in this Output: a stranger's messages are refused.
-func (e *Engine) tell(now time.Duration, peer algo.NodeID) {
-	if peer != e.config.Self.ID {
-		e.send(now, peer, e.members.record())
-	}
-}
-
-func (e *Engine) broadcast(now time.Duration) {
-	for peer := range e.view().Others(e.config.Self.ID) {
-		e.tell(now, peer)
-	}
-}
-
-// changed takes over a roster that changed: the detector learns of members that
+// changed takes over a roster that changed, or was loaded: the detector learns of members that
 // are connected already, and forgets those who are gone.
 func (e *Engine) changed(now time.Duration) {
 	before := e.view()
 	e.members.rebuild()
 	after := e.view()
+	e.out.ViewChanged = true
 	e.detector.Digest(e.members.digest)
 	for m := range after.All() {
 		if incarnation, connected := e.links[m.ID]; connected && !before.Contains(m.ID) {
@@ -206,8 +215,13 @@ func (e *Engine) changed(now time.Duration) {
 		}
 	}
 	for m := range before.All() {
-		if !after.Contains(m.ID) {
-			e.detector.Forget(m.ID)
+		if after.Contains(m.ID) {
+			continue
+		}
+		e.detector.Forget(m.ID)
+		delete(e.met, m.ID)
+		if _, connected := e.links[m.ID]; connected {
+			e.tell(now, m.ID) // so that it knows
 		}
 	}
 	e.trace(trace.Event{At: now, Kind: trace.View, Number: after.Number()})
@@ -235,28 +249,24 @@ func (e *Engine) proceed(now time.Duration) {
 // another is elected. It stays a member and votes.
 func (e *Engine) Resign(now, period time.Duration) *Output {
 	e.begin()
-	if entry, ok := e.members.find(e.config.Self.ID); ok {
-		e.resigned = now + period
-		e.alter(now, entry, false)
+	if e.view().Contains(e.config.Self.ID) {
+		e.resigned = now + min(max(period, 0), never-now-1)
+		e.alter(now)
 	}
 	return e.finish(now)
 }
 
 // reenter ends a resignation.
 func (e *Engine) reenter(now time.Duration) {
-	if entry, ok := e.members.find(e.config.Self.ID); ok {
-		e.alter(now, entry, e.config.Self.Eligible)
-	}
+	e.resigned = never
+	e.alter(now)
 }
 
-// alter changes whether this node is eligible, and tells everybody.
-func (e *Engine) alter(now time.Duration, entry Entry, eligible bool) {
-	if entry.Eligible == eligible {
+// alter takes over a change of this node's own entry, and tells everybody.
+func (e *Engine) alter(now time.Duration) {
+	if !e.restate() {
 		return
 	}
-	entry.Eligible = eligible
-	entry.Version++
-	e.members.put(entry)
 	e.changed(now)
 	e.broadcast(now)
 	e.proceed(now)

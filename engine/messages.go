@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
@@ -37,6 +38,15 @@ func (e Entry) supersedes(o Entry) bool {
 	) > 0
 }
 
+// sameSeat reports whether two entries have one name and one address: one node, whose
+// ID is new because it kept nothing.
+func (e Entry) sameSeat(o Entry) bool { return e.Name == o.Name && e.Addr == o.Addr }
+
+// outlives reports whether e is the later life of a seat.
+func (e Entry) outlives(o Entry) bool {
+	return cmp.Or(cmp.Compare(e.Version, o.Version), e.ID.Compare(o.ID)) > 0
+}
+
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -55,6 +65,14 @@ type Roster struct {
 	Entries []Entry     `wire:"max=1024"` // by ID
 }
 
+func (r Roster) find(id algo.NodeID) (Entry, bool) {
+	at, found := slices.BinarySearchFunc(r.Entries, id, func(e Entry, id algo.NodeID) int { return e.ID.Compare(id) })
+	if !found {
+		return Entry{}, false
+	}
+	return r.Entries[at], true
+}
+
 // Kind is "view".
 func (Roster) Kind() string { return "view" }
 
@@ -66,7 +84,7 @@ func (Join) Kind() string { return "join" }
 
 // Reject answers a Join that cannot be granted.
 type Reject struct {
-	Reason string `wire:"max=255"`
+	Reason string `wire:"max=1024"`
 }
 
 // Kind is "reject".

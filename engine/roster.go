@@ -16,6 +16,11 @@ type roster struct {
 	entries []Entry // by ID, those that are gone included
 	changed bool    // since it was last saved
 
+	// strict is for algorithms that count votes: a node that forgot its vote must not
+	// pass for the one that it was. Without it, a node that keeps nothing takes its own
+	// seat again at each restart, with a new ID.
+	strict bool
+
 	view   algo.View
 	digest uint64
 }
@@ -51,24 +56,59 @@ func (r *roster) live() []Entry {
 	return slices.DeleteFunc(slices.Clone(r.entries), func(e Entry) bool { return e.Gone })
 }
 
+// holder returns who else has the seat of e: its name and address.
+func (r *roster) holder(e Entry) (Entry, bool) {
+	at := slices.IndexFunc(r.entries, func(o Entry) bool { return o.ID != e.ID && o.sameSeat(e) })
+	if r.strict || at < 0 {
+		return Entry{}, false
+	}
+	return r.entries[at], true
+}
+
+// next is the version of a change to e that counts everywhere: above that of e and
+// of whoever had its seat before.
+func (r *roster) next(e Entry) uint64 {
+	known, _ := r.find(e.ID)
+	holder, _ := r.holder(e)
+	return max(known.Version, holder.Version) + 1
+}
+
 // put merges one entry in and reports whether that changed anything. The caller
 // calls rebuild.
+//
+// Of two nodes with one seat the later one stays, and no trace of the other: else a
+// node that keeps nothing would leave one behind at each of its restarts, until there
+// is no room for more.
 func (r *roster) put(e Entry) bool {
 	at, found := r.search(e.ID)
-	switch {
-	case !found:
-		r.entries = slices.Insert(r.entries, at, e)
-	case e.supersedes(r.entries[at]):
-		r.entries[at] = e
-	default:
+	if found && !e.supersedes(r.entries[at]) {
 		return false
+	}
+	if holder, taken := r.holder(e); taken {
+		if !e.outlives(holder) {
+			if found {
+				r.entries = slices.Delete(r.entries, at, at+1)
+				r.changed = true
+			}
+			return found
+		}
+		r.entries = slices.DeleteFunc(r.entries, func(o Entry) bool { return o.ID == holder.ID })
+		at, found = r.search(e.ID)
+	}
+	if found {
+		r.entries[at] = e
+	} else {
+		r.entries = slices.Insert(r.entries, at, e)
 	}
 	r.changed = true
 	return true
 }
 
-// rebuild makes the view anew. Its number is the sum of all versions: it grows by
-// one with each change, and equal rosters have equal numbers.
+// unmet is how many members of a fixed set nobody has met yet.
+func (r *roster) unmet() int { return max(0, r.size-len(r.entries)) }
+
+// rebuild makes the view anew. Its number is the sum of all versions: it grows with
+// each change, and equal rosters have equal numbers.
 func (r *roster) rebuild() {
 	var number uint64
 	var members []algo.Member
@@ -79,13 +119,43 @@ func (r *roster) rebuild() {
 		}
 	}
 	// Members of a fixed set that nobody has met yet count for the quorum.
-	unmet := max(0, r.size-len(r.entries))
-	r.view = algo.NewView(number, len(members)+unmet, members...)
-	r.digest = r.sum()
+	r.view = algo.NewView(number, len(members)+r.unmet(), members...)
+	r.digest = sum(r.cluster, r.size, r.entries)
 }
 
-// sum is FNV-1a over everything that is exchanged.
-func (r *roster) sum() uint64 {
+// A membership has to fit a frame, those that are gone included.
+const (
+	maxEntries = 512
+	maxBytes   = 60 << 10 // of a frame of 64 KiB
+)
+
+// bytes is at least what an entry takes in a frame.
+func (e Entry) bytes() int { return 48 + len(e.Name) + len(e.Addr) }
+
+// room reports whether the roster still fits a frame with the entries merged in.
+func (r *roster) room(more ...Entry) bool {
+	count, bytes := len(r.entries), 0
+	for _, e := range r.entries {
+		bytes += e.bytes()
+	}
+	for _, e := range more {
+		known, found := r.find(e.ID)
+		holder, taken := r.holder(e)
+		switch {
+		case found:
+			bytes += max(0, e.bytes()-known.bytes())
+		case taken:
+			bytes += max(0, e.bytes()-holder.bytes())
+		default:
+			count++
+			bytes += e.bytes()
+		}
+	}
+	return count <= maxEntries && bytes <= maxBytes
+}
+
+// sum is FNV-1a over everything that is exchanged. Zero stands for no cluster.
+func sum(cluster algo.NodeID, size int, entries []Entry) uint64 {
 	h := fnv.New64a()
 	var buf []byte
 	text := func(s string) { buf = append(binary.AppendUvarint(buf, uint64(len(s))), s...) }
@@ -96,9 +166,9 @@ func (r *roster) sum() uint64 {
 			buf = append(buf, 0)
 		}
 	}
-	buf = append(buf, r.cluster[:]...)
-	buf = binary.AppendVarint(buf, int64(r.size))
-	for _, e := range r.entries {
+	buf = append(buf, cluster[:]...)
+	buf = binary.AppendVarint(buf, int64(size))
+	for _, e := range entries {
 		buf = append(buf, e.ID[:]...)
 		text(e.Name)
 		text(e.Addr)
@@ -108,5 +178,5 @@ func (r *roster) sum() uint64 {
 		buf = binary.AppendUvarint(buf, e.Version)
 	}
 	_, _ = h.Write(buf) // never fails
-	return h.Sum64()
+	return max(h.Sum64(), 1)
 }

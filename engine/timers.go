@@ -30,11 +30,12 @@ func (e *Engine) setTimer(now time.Duration, change algo.TimerChange) {
 }
 
 // expired takes the earliest timer that is due. It is disarmed: what expires late
-// cannot expire twice.
-func (e *Engine) expired(now time.Duration) (algo.Timer, bool) {
+// cannot expire twice. Those made after the one numbered before wait for the next Wake:
+// an algorithm that arms a timer for at once lets the messages come in between.
+func (e *Engine) expired(now time.Duration, before uint64) (algo.Timer, bool) {
 	first := -1
 	for i, t := range e.timers {
-		if t.at <= now && (first < 0 || t.at < e.timers[first].at || t.at == e.timers[first].at && t.made < e.timers[first].made) {
+		if t.at <= now && t.made <= before && (first < 0 || t.at < e.timers[first].at || t.at == e.timers[first].at && t.made < e.timers[first].made) {
 			first = i
 		}
 	}

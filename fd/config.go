@@ -12,7 +12,8 @@ type Config struct {
 	// MaxTimeout bounds how far the timeout of one peer grows after mistakes.
 	MaxTimeout time.Duration
 	// Forgive is how long a peer must go without a mistake until its timeout comes
-	// back by a quarter of what it grew.
+	// back by a quarter of what it grew, though not below its longest silence in that
+	// time and a quarter more.
 	Forgive time.Duration
 	// MinRedial and MaxRedial bound the back-off between dials to a monitored peer
 	// that cannot be reached.
@@ -26,9 +27,11 @@ type Config struct {
 // rare, short enough that a watcher that is gone costs few beats.
 const lease = 10
 
-// instantRedials is how often a dial is repeated at once when it was neither
-// answered nor refused: a process that is being killed still accepts for a
-// moment.
+// maxWait bounds the other times, so that no sum of them overflows.
+const maxWait = time.Hour
+
+// instantRedials is how often a dial is repeated at once when it was accepted and
+// then reset: a process that is being killed still accepts for a moment.
 const instantRedials = 10
 
 // ConfigError says that a setting of the detector does not fit the others.
@@ -47,9 +50,11 @@ func (c Config) Check() []*ConfigError {
 	want(c.Interval >= minInterval && c.Interval <= maxLease/lease, "heartbeat", c.Interval,
 		"from "+minInterval.String()+" to "+(maxLease/lease).String())
 	want(c.Timeout >= 2*c.Interval, "timeout", c.Timeout, "at least 2 heartbeats ("+(2*c.Interval).String()+")")
-	want(c.MaxTimeout >= c.Timeout, "max_timeout", c.MaxTimeout, "at least the timeout ("+c.Timeout.String()+")")
+	want(c.MaxTimeout >= c.Timeout && c.MaxTimeout <= maxWait, "max_timeout", c.MaxTimeout,
+		"at least the timeout ("+c.Timeout.String()+") and at most "+maxWait.String())
 	want(c.Forgive > c.Timeout, "forgive", c.Forgive, "more than the timeout ("+c.Timeout.String()+")")
 	want(c.MinRedial > 0, "min_redial", c.MinRedial, "more than 0")
-	want(c.MaxRedial >= c.MinRedial, "max_redial", c.MaxRedial, "at least min_redial ("+c.MinRedial.String()+")")
+	want(c.MaxRedial >= c.MinRedial && c.MaxRedial <= maxWait, "max_redial", c.MaxRedial,
+		"at least min_redial ("+c.MinRedial.String()+") and at most "+maxWait.String())
 	return mistakes
 }

@@ -2,7 +2,8 @@
 // for dead those who are silent, and at once those of whom there is better
 // evidence than silence. It follows Chandra and Toueg (1996): what it says may be
 // wrong, but because a timeout grows after each mistake it is eventually right
-// about the living (◇P), as long as delays are bounded at all.
+// about the living (◇P), as long as delays are bounded, and below
+// [Config.MaxTimeout].
 //
 // Heartbeats come on demand. Monitor states whom this node watches; each of those
 // gets a [Watch] with a lease, and pushes a [Beat] every interval while the lease
@@ -92,15 +93,22 @@ type peer struct {
 	suspected bool   // only while monitored
 	silent    bool   // suspected for its silence, not by evidence
 	dead      string // the evidence that nobody is there; empty without
+	shown     State  // since when
 	since     time.Duration
 
 	timeout  time.Duration // of silence; grows with mistakes
 	calm     time.Duration // when the timeout last changed
+	gap      time.Duration // the longest silence since then that was none
+	last     time.Duration // when a frame came, or could not have come before
 	deadline time.Duration // when silence becomes suspicion
+	heardAt  time.Duration // when it was heard of, or looked for in vain, last
 
 	connected   bool
-	incarnation uint64 // of the process that was last connected; 0 for none yet
-	tries       int    // dials since the connection ended or since the last answer
+	upAt        time.Duration // of the last connection
+	incarnation uint64        // of the process that was last connected; 0 for none yet
+	tries       int           // dials since the last connection
+	broken      int           // dials in a row that were accepted and led nowhere
+	brief       int           // connections in a row, to one process, that hardly stood
 	redialAt    time.Duration
 	renewAt     time.Duration // the Watch we sent
 
@@ -130,18 +138,29 @@ func (d *Detector) Take() Output {
 
 // State returns what is known of a peer, and since when.
 func (d *Detector) State(id algo.NodeID) (State, time.Duration) {
-	p, ok := d.peers[id]
-	switch {
-	case !ok:
-		return Unknown, 0
-	case p.suspected || p.dead != "":
-		return Suspected, p.since
-	case p.monitored:
-		return Alive, p.since
-	case p.connected:
-		return Connected, p.since
+	if p, ok := d.peers[id]; ok {
+		return p.state(), p.since
 	}
-	return Unknown, p.since
+	return Unknown, 0
+}
+
+func (p *peer) state() State {
+	switch {
+	case p.suspected || p.dead != "":
+		return Suspected
+	case p.monitored:
+		return Alive
+	case p.connected:
+		return Connected
+	}
+	return Unknown
+}
+
+// mark notes when the state of p changed.
+func (p *peer) mark(now time.Duration) {
+	if s := p.state(); s != p.shown {
+		p.shown, p.since = s, now
+	}
 }
 
 // peer returns the entry of id, and makes it when there is none.
@@ -161,7 +180,14 @@ func (d *Detector) Forget(id algo.NodeID) {
 	if p, ok := d.peers[id]; ok {
 		delete(d.peers, id)
 		d.order = slices.DeleteFunc(d.order, func(o *peer) bool { return o == p })
+		d.unsay(id)
 	}
+}
+
+// unsay takes back what was not taken yet about a peer that is watched no more: it
+// would be taken for news if the peer is watched again.
+func (d *Detector) unsay(id algo.NodeID) {
+	d.out.Changes = slices.DeleteFunc(d.out.Changes, func(c Change) bool { return c.Peer == id })
 }
 
 // Monitor replaces the set of peers that are watched. One that is new and already
@@ -171,7 +197,8 @@ func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 		if p.monitored && !slices.Contains(peers, p.id) {
 			p.monitored, p.suspected, p.silent = false, false, false
 			p.deadline, p.renewAt, p.redialAt = never, never, never
-			p.since = now
+			p.mark(now)
+			d.unsay(p.id)
 		}
 	}
 	for _, id := range peers {
@@ -180,9 +207,9 @@ func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 			continue
 		}
 		p.monitored = true
-		p.since = now
-		p.deadline = now + p.timeout
-		d.due(d.dueFor(now, p))
+		p.hear(now)
+		p.mark(now)
+		d.due(d.dueFor(p))
 		switch {
 		case p.dead != "":
 			d.suspect(now, p, p.dead)
@@ -199,37 +226,51 @@ func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	p := d.peer(id)
 	restarted := p.incarnation != 0 && p.incarnation != incarnation
-	p.connected, p.incarnation, p.tries, p.redialAt, p.dead = true, incarnation, 0, never, ""
+	p.connected, p.upAt, p.incarnation, p.dead = true, now, incarnation, ""
+	p.tries, p.broken, p.redialAt = 0, 0, never
 	if restarted {
+		p.brief = 0
+		p.silent = false   // it was dead indeed
 		p.leaseEnd = never // the watcher of before is no more
 	}
-	if !p.monitored {
-		p.since = now
-		return
+	if p.monitored {
+		if restarted && !p.suspected {
+			d.suspect(now, p, "it was restarted")
+		}
+		if p.suspected {
+			d.trust(now, p, "it said hello")
+		}
+		p.hear(now)
+		d.due(d.dueFor(p))
+		d.watch(now, p)
 	}
-	if restarted && !p.suspected {
-		d.suspect(now, p, "it was restarted")
-	}
-	if p.suspected {
-		d.trust(now, p, "it said hello")
-	}
-	p.deadline = now + p.timeout
-	d.due(p.deadline)
-	d.watch(now, p)
+	p.mark(now)
 }
 
 // Down says that the connection to a peer ended. After a polite end there is
 // nothing to find out.
 func (d *Detector) Down(now time.Duration, id algo.NodeID, polite bool) {
 	p := d.peer(id)
-	p.connected, p.tries, p.renewAt = false, 0, never
+	if now-p.upAt < d.config.MaxRedial {
+		p.brief++
+	} else {
+		p.brief = 0
+	}
+	p.connected, p.tries, p.broken, p.renewAt = false, 0, 0, never
+	p.leaseEnd = never // who still watches asks anew on the next connection
+	p.mark(now)
 	switch {
-	case p.dead != "" && p.monitored, polite && p.monitored, d.config.NoEvidence && p.monitored:
-		d.redial(now, p)
-	case polite, p.dead != "", d.config.NoEvidence:
-		p.since = now
-	default:
+	case polite || p.dead != "" || d.config.NoEvidence:
+		if p.monitored {
+			d.redial(now, p)
+		}
+	case p.brief <= instantRedials:
 		d.dial(p)
+	case p.monitored:
+		// Something ends each connection, with a peer that lives: to dial at once, for
+		// ever, would keep two nodes busy with nothing else.
+		p.tries = p.brief - instantRedials
+		d.redial(now, p)
 	}
 }
 
@@ -239,12 +280,16 @@ func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
 	if p.connected {
 		return // the peer dialled us meanwhile
 	}
-	switch {
-	case fact == Refused && !d.config.NoEvidence:
-		d.isDead(now, p, "its address refuses connections")
-	case fact == Broken && !d.config.NoEvidence && p.tries < instantRedials:
+	if fact == Broken && !d.config.NoEvidence && p.broken < instantRedials {
+		p.broken++
 		d.dial(p)
 		return
+	}
+	if fact != Broken {
+		p.broken = 0
+	}
+	if fact == Refused && !d.config.NoEvidence {
+		d.isDead(now, p, "its address refuses connections")
 	}
 	if p.monitored {
 		d.redial(now, p)
@@ -267,11 +312,30 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 			return // what was under way when it died
 		}
 		d.trust(now, p, "it was heard of")
-	} else if p.timeout > d.config.Timeout && now-p.calm > d.config.Forgive {
-		p.timeout -= max((p.timeout-d.config.Timeout)/4, min(time.Millisecond, p.timeout-d.config.Timeout))
-		p.calm = now
+	} else {
+		d.forgive(now, p)
 	}
-	p.deadline = now + p.timeout
+	p.hear(now)
+	if p.renewAt <= now+d.config.Interval {
+		d.watch(now, p) // while the loop runs anyway
+	}
+	d.settle()
+}
+
+// hear gives p a whole timeout from now.
+func (p *peer) hear(now time.Duration) { p.deadline, p.heardAt, p.last = now+p.timeout, now, now }
+
+// forgive has a timeout that grew come back, but not below what the peer still needs:
+// else it would be suspected again and again.
+func (d *Detector) forgive(now time.Duration, p *peer) {
+	p.gap = max(p.gap, now-p.last)
+	if now-p.calm <= d.config.Forgive {
+		return
+	}
+	if excess := p.timeout - max(d.config.Timeout, p.gap+p.gap/4); excess > 0 {
+		p.timeout -= max(excess/4, min(time.Millisecond, excess))
+	}
+	p.calm, p.gap = now, 0
 }
 
 // Sent says that a frame of any kind went to a peer: it replaces a beat.
@@ -337,18 +401,29 @@ func (d *Detector) Wake(now time.Duration) {
 			}
 		}
 	}
+	for _, p := range d.order {
+		if p.monitored && p.heardAt+2*d.config.Interval <= now {
+			p.heardAt = now - d.config.Interval // look again in an interval
+		}
+	}
+	d.settle()
+}
+
+// settle finds the next deadline.
+func (d *Detector) settle() {
 	d.next = never
 	for _, p := range d.order {
-		d.due(d.dueFor(now, p))
+		d.due(d.dueFor(p))
 	}
 }
 
-// dueFor is the earliest of what is due for p. While p is watched it is at most an
-// interval away: how late that wake comes tells whether this node itself ran.
-func (d *Detector) dueFor(now time.Duration, p *peer) time.Duration {
+// dueFor is the earliest of what is due for p. While p is watched and silent it is
+// never more than two intervals away: how late that wake comes tells whether this
+// node itself ran. While beats arrive in time they wake the loop often enough.
+func (d *Detector) dueFor(p *peer) time.Duration {
 	next := min(p.redialAt, p.renewAt)
 	if p.monitored && !p.suspected {
-		next = min(next, p.deadline, now+d.config.Interval)
+		next = min(next, p.deadline, p.heardAt+2*d.config.Interval)
 	}
 	if p.leaseEnd != never {
 		next = min(next, p.leaseEnd, p.beatDue())
@@ -362,6 +437,7 @@ func (d *Detector) dueFor(now time.Duration, p *peer) time.Duration {
 func (d *Detector) excuse(now, late time.Duration) {
 	for _, p := range d.order {
 		if p.monitored && !p.suspected {
+			p.last = now
 			p.deadline = min(max(p.deadline+late, now+2*d.config.Interval), max(p.deadline, now+p.timeout))
 		}
 	}
@@ -371,29 +447,33 @@ func (d *Detector) due(at time.Duration) { d.next = min(d.next, at) }
 
 // isDead records evidence that nobody is there, whether or not p is watched now.
 func (d *Detector) isDead(now time.Duration, p *peer, why string) {
-	if p.dead == "" && !p.suspected {
-		p.since = now
-	}
 	p.dead = why
+	p.silent = false // to suspect it for its silence was no mistake
 	if p.monitored && !p.suspected {
 		d.suspect(now, p, why)
 	}
+	p.mark(now)
 }
 
 func (d *Detector) suspect(now time.Duration, p *peer, why string) {
-	p.suspected, p.since, p.deadline = true, now, never
+	p.suspected, p.deadline = true, never
+	p.mark(now)
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Suspected: true, Why: why})
 }
 
-// trust takes a suspicion back. Only silence can have been a mistake of timing.
+// trust takes a suspicion back. Only silence can have been a mistake of timing, and
+// only one that a longer timeout would have borne: not that of a stopped process.
 func (d *Detector) trust(now time.Duration, p *peer, why string) {
 	if p.silent {
-		p.timeout = min(p.timeout+p.timeout/2, d.config.MaxTimeout)
-		p.calm = now
+		if now-p.last < d.config.MaxTimeout {
+			p.timeout = min(p.timeout+p.timeout/2, d.config.MaxTimeout)
+		}
+		p.calm, p.gap = now, 0
 	}
-	p.suspected, p.silent, p.since = false, false, now
-	p.deadline = now + p.timeout
-	d.due(p.deadline)
+	p.suspected, p.silent = false, false
+	p.mark(now)
+	p.hear(now)
+	d.due(d.dueFor(p))
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Why: why})
 }
 

@@ -1,0 +1,340 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+)
+
+// probe is an algorithm that writes down what it is told, and does what a test says.
+type probe struct {
+	said   []string
+	does   func(env algo.Env, what string)
+	stable algo.Stable
+}
+
+func (p *probe) say(env algo.Env, format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	p.said = append(p.said, what)
+	if p.does != nil {
+		p.does(env, what)
+	}
+}
+
+func (p *probe) Start(env algo.Env, _ algo.View, saved algo.Stable) {
+	p.stable = saved
+	p.say(env, "start %d", saved.Epoch)
+}
+func (p *probe) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
+	p.say(env, "receive %s n%d", m.Kind(), from[15])
+}
+func (p *probe) Expire(env algo.Env, t algo.Timer)        { p.say(env, "expire %s", t) }
+func (p *probe) Suspect(env algo.Env, peer algo.NodeID)   { p.say(env, "suspect n%d", peer[15]) }
+func (p *probe) Trust(env algo.Env, peer algo.NodeID)     { p.say(env, "trust n%d", peer[15]) }
+func (p *probe) Campaign(env algo.Env)                    { p.say(env, "campaign") }
+func (p *probe) Reconfigure(env algo.Env, view algo.View) { p.say(env, "view %d", view.Len()) }
+func (p *probe) Stable() algo.Stable                      { return p.stable }
+func (p *probe) Clone() algo.Algorithm                    { c := *p; return &c }
+func (p *probe) since(mark int) []string                  { return p.said[mark:] }
+func (p *probe) spec() algo.Spec {
+	return algo.Spec{Name: "probe", Messages: bullySpec().Messages, New: func(algo.NodeID) algo.Algorithm { return p }}
+}
+func (p *probe) want(t *testing.T, what string, want ...string) {
+	t.Helper()
+	if !slices.Equal(p.said, want) {
+		t.Errorf("%s: it was told %q, want %q", what, p.said, want)
+	}
+	p.said = nil
+}
+
+// probed is an engine of n1 with a probe, and n2 to n4 as members.
+func probed(t *testing.T, does func(env algo.Env, what string)) (*Engine, *probe) {
+	p := &probe{}
+	e := solo(t, func(c *Config) { c.Spec = p.spec() })
+	e.Start(0)
+	for i := 2; i <= 4; i++ {
+		e.Receive(0, id(i), Join{Entry{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}})
+		e.Up(0, id(i), 7, e.Digest())
+	}
+	p.want(t, "at first", "start 0", "view 2", "view 3", "view 4")
+	p.does = does
+	return e, p
+}
+
+// wakes wakes an engine at each of its deadlines up to end.
+func wakes(e *Engine, end time.Duration) {
+	for {
+		deadline, due := e.Deadline()
+		if !due || deadline > end {
+			return
+		}
+		e.Wake(deadline)
+	}
+}
+
+func TestTimersExpireInOrderAndOnce(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		switch what {
+		case "campaign":
+			env.SetTimer("late", 30*ms, 30*ms)
+			env.SetTimer("b", 20*ms, 20*ms)
+			env.SetTimer("a", 20*ms, 20*ms)
+			env.SetTimer("stopped", 10*ms, 10*ms)
+			env.StopTimer("stopped")
+			env.SetTimer("replaced", 5*ms, 5*ms)
+			env.SetTimer("replaced", 25*ms, 25*ms)
+			env.StopTimer("never set")
+		case "expire b":
+			env.StopTimer("a") // due at the same time, made later
+		}
+	})
+	e.Campaign(0)
+	wakes(e, time.Second)
+	p.want(t, "timers", "campaign", "expire b", "expire replaced", "expire late")
+	if _, due := e.Deadline(); due {
+		t.Error("a wake is due with nothing to do")
+	}
+}
+
+func TestTimersOfEqualTimesExpireInTheOrderOfTheirMaking(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		if what == "campaign" {
+			for _, name := range []algo.Timer{"c", "a", "b"} {
+				env.SetTimer(name, 10*ms, 10*ms)
+			}
+			env.SetTimer("c", 10*ms, 10*ms) // anew: it is the last now
+		}
+	})
+	e.Campaign(0)
+	wakes(e, time.Second)
+	p.want(t, "equal times", "campaign", "expire a", "expire b", "expire c")
+	// Late, in order too, one after another.
+	e.Campaign(2 * time.Second)
+	e.Wake(3 * time.Second)
+	p.want(t, "late", "campaign", "expire a", "expire b", "expire c")
+}
+
+func TestTheHostPicksWithinTheRange(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		if what == "campaign" {
+			env.SetTimer("t", 10*ms, 20*ms)
+		}
+	})
+	e.config.Pick = func(least, most time.Duration) time.Duration {
+		if least != 10*ms || most != 20*ms {
+			t.Errorf("picks from [%v, %v]", least, most)
+		}
+		return 15 * ms
+	}
+	e.Campaign(0)
+	if deadline, _ := e.Deadline(); deadline != 15*ms {
+		t.Errorf("due at %v, want 15ms", deadline)
+	}
+	p.said = nil
+}
+
+// A timer for at once does not keep the engine in a wake for ever: frames come between.
+func TestATimerForAtOnce(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		if what == "campaign" || what == "expire now" {
+			env.SetTimer("now", 0, 0)
+		}
+	})
+	e.Campaign(0)
+	e.Wake(0)
+	e.Receive(0, id(2), bullySpec().Messages[0])
+	e.Wake(0)
+	p.want(t, "at once", "campaign", "expire now", "receive election n2", "expire now")
+}
+
+// "Trust is reported before a frame of a suspected peer is delivered": an algorithm
+// does not believe whom it suspects.
+func TestTrustComesBeforeTheFrame(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		if what == "campaign" {
+			env.Monitor(id(2))
+		}
+	})
+	e.Campaign(0)
+	wakes(e, time.Second)
+	e.Receive(time.Second, id(2), bullySpec().Messages[1])
+	p.want(t, "silence and a frame", "campaign", "suspect n2", "trust n2", "receive answer n2")
+}
+
+// "Suspicions first: they may stop a timer that is due as well."
+func TestSuspicionsComeBeforeTimers(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		switch what {
+		case "campaign":
+			env.Monitor(id(2))
+			env.SetTimer("t", timeout, timeout)
+		case "suspect n2":
+			env.StopTimer("t")
+		}
+	})
+	e.Campaign(0)
+	wakes(e, time.Second)
+	p.want(t, "both at once", "campaign", "suspect n2")
+}
+
+func TestWhoIsKnownToBeDeadIsSuspectedAtOnce(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		switch what {
+		case "campaign":
+			env.Monitor(id(2), id(3))
+		case "suspect n2":
+			env.Monitor(id(4))
+		}
+	})
+	for _, i := range []int{2, 4} {
+		e.Receive(0, id(i), Goodbye{})
+	}
+	e.Campaign(0)
+	p.want(t, "goodbyes before", "campaign", "suspect n2", "suspect n4")
+}
+
+// What was found out about a peer that is watched no more, and then again, is old: the
+// detector would not take it back.
+func TestASuspicionOfBeforeIsForgotten(t *testing.T) {
+	e, p := probed(t, func(env algo.Env, what string) {
+		switch what {
+		case "campaign":
+			env.Monitor(id(2), id(3), id(4))
+		case "suspect n2":
+			env.Monitor(id(3)) // not n4
+		case "suspect n3":
+			env.Monitor(id(4)) // again, from now
+		}
+	})
+	e.Campaign(0)
+	wakes(e, timeout)
+	p.want(t, "all silent", "campaign", "suspect n2", "suspect n3")
+	wakes(e, 3*timeout)
+	p.want(t, "silent again", "suspect n4")
+}
+
+// Messages that come before the algorithm was started are not lost for good: nothing can
+// be answered yet.
+func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
+	p := &probe{}
+	e := solo(t, func(c *Config) {
+		c.Spec, c.FirstContact = p.spec(), time.Second
+		c.Fixed = []string{addr(1), addr(2), addr(3)}
+		c.Cluster = algo.NodeID{0: 98}
+	})
+	e.Start(0)
+	e.Up(0, id(2), 7, 5)
+	e.Receive(0, id(2), Roster{Cluster: algo.NodeID{0: 98}, Size: 3,
+		Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true, Version: 1}}})
+	out := e.Receive(0, id(2), bullySpec().Messages[0])
+	if len(out.Refuse) != 0 || e.Counters().Refused != 0 {
+		t.Errorf("a member was refused: %v", out.Refuse)
+	}
+	p.want(t, "before its start")
+	wakes(e, time.Second)
+	p.want(t, "after its first contacts", "start 0")
+}
+
+// While it joins, a node takes no offence at members that know of it already, and takes
+// no rejection any more once it runs.
+func TestWhileJoining(t *testing.T) {
+	e := solo(t, joins(addr(2)))
+	e.Start(0)
+	if out := e.Receive(0, id(3), fd.Beat{}); len(out.Refuse) != 0 {
+		t.Errorf("refused %v", out.Refuse)
+	}
+	if out := e.Receive(0, id(3), Join{Entry{ID: id(3), Name: "n3", Addr: addr(3)}}); len(out.Send) != 0 {
+		t.Errorf("one that is not in lets another in: %v", out.Send)
+	}
+	theirs := Roster{Cluster: algo.NodeID{7}, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Version: 1}}}
+	if out := e.Receive(0, id(2), theirs); len(out.Save) != 0 || !e.Cluster().IsZero() {
+		t.Error("it takes a roster that it is not in")
+	}
+	theirs.Entries = append([]Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true, Version: 2}}, theirs.Entries...)
+	theirs.Entries = append(theirs.Entries, Entry{ID: id(3), Name: "n3", Addr: addr(3), Eligible: true, Version: 1})
+	out := e.Receive(0, id(2), theirs)
+	if len(out.Save) == 0 || e.Cluster() != theirs.Cluster {
+		t.Errorf("it was let in, and saves %v", out.Save)
+	}
+	// Whoever let it in may die before it has told the others.
+	first := map[algo.NodeID]string{}
+	for _, s := range out.Send {
+		if _, ok := first[s.To]; !ok {
+			first[s.To] = s.Message.Kind()
+		}
+	}
+	if first[id(2)] != "view" || first[id(3)] != "view" {
+		t.Errorf("what it sends first is %v, want a roster to each", first)
+	}
+	if out := e.Receive(0, id(2), Reject{Reason: "late"}); out.Rejected != "" {
+		t.Error("a member that runs was turned away")
+	}
+}
+
+// A member that was heard of through somebody else may not know this node: it is told
+// who speaks before anything else is said, once.
+func TestAMemberIsIntroducedTo(t *testing.T) {
+	for name, act := range map[string]func(algo.Env){
+		"a message": func(env algo.Env) { env.Send(id(9), bullySpec().Messages[0]) },
+		"a watch":   func(env algo.Env) { env.Monitor(id(9)) },
+	} {
+		e, p := probed(t, func(env algo.Env, what string) {
+			if what == "campaign" {
+				act(env)
+			}
+		})
+		e.Up(0, id(9), 7, 0) // it is about to join elsewhere
+		theirs := e.members.record()
+		theirs.Entries = append(theirs.Entries, Entry{ID: id(9), Name: "n9", Addr: addr(9), Eligible: true, Version: 1})
+		e.Receive(0, id(2), theirs)
+		var got []string
+		for range 2 {
+			for _, s := range e.Campaign(0).Send {
+				got = append(got, s.Message.Kind()+" to n"+string('0'+rune(s.To[15])))
+			}
+		}
+		want := []string{"view to n9", "watch to n9"}
+		if name == "a message" {
+			want = []string{"view to n9", "election to n9", "election to n9"}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: sent %v, want %v", name, got, want)
+		}
+		p.said = nil
+	}
+}
+
+func TestTheMembershipHasAnEnd(t *testing.T) {
+	// full is an engine with as many members as fit, of the name and address given, and
+	// the rejection of one more.
+	full := func(name, addr string) *Engine {
+		r := Roster{Cluster: algo.NodeID{9}, Entries: []Entry{{ID: id(1), Name: "n1", Addr: "a:1", Version: 1<<64 - 2}}}
+		fits := &roster{}
+		for i := 2; ; i++ {
+			next := Entry{ID: id(i), Name: fmt.Sprintf(name, i), Addr: fmt.Sprintf(addr, i), Priority: -1 << 31, Version: 1<<64 - 2}
+			fits.entries = r.Entries
+			if !fits.room(next) {
+				e := solo(t, func(c *Config) { c.Self.Addr = "a:1" }, r)
+				e.Start(0)
+				next.Version = 0
+				if out := e.Receive(0, next.ID, Join{next}); len(out.Send) != 1 || out.Send[0].Message.Kind() != "reject" {
+					t.Errorf("member %d is answered with %v", i, out.Send)
+				}
+				return e
+			}
+			r.Entries = append(r.Entries, next)
+		}
+	}
+	for _, form := range [][2]string{{"n%d", "host-%d:7400"}, {"%064d", "%0255d"}} {
+		e := full(form[0], form[1])
+		b, err := frames.Append(nil, e.members.record())
+		if err != nil || len(b) > 64<<10 {
+			t.Errorf("the membership takes %d bytes of a frame (%v)", len(b), err)
+		}
+		t.Logf("at most %d members of the form %v, in %d bytes", e.View().Len(), form, len(b))
+	}
+}
