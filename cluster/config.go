@@ -1,0 +1,244 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Config is one member of a cluster. Zero values mean the defaults that stand
+// behind each field.
+type Config struct {
+	// Cluster is the name of the cluster, the same on all its members: "elect".
+	Cluster string
+	// Name is this member's, unique in the cluster: the name of the host.
+	Name string
+	// Listen is where this member listens, host:port.
+	Listen string
+	// Advertise is where the others reach it, host:port: Listen. It is needed where
+	// Listen names no host, or one that the others cannot dial.
+	Advertise string
+
+	// Join are addresses of members, any of which lets this one in at its first
+	// start. With neither Join nor Members, this one founds a cluster. Its own address
+	// among them does no harm.
+	Join []string
+	// Members are the addresses of all members, this one's own included, equal on all
+	// of them. It stands instead of Join.
+	Members []string
+
+	// Data is the folder for what must survive a restart. Without one, a restart
+	// makes this a new member.
+	Data string
+
+	// Algorithm is "bully", or another word of the registry: "bully".
+	Algorithm string
+	// Options changes the options of the algorithm, when set. It gets a pointer to
+	// the struct of the algorithm's package, filled with the defaults for the timing:
+	//
+	//	func(o any) error { o.(*bully.Options).SkipSuspected = false; return nil }
+	Options func(options any) error
+
+	// Priority decides who is elected: a higher one first, then a higher ID. 0.
+	Priority int
+	// Witness is for a member that votes and is told, but is never elected.
+	Witness bool
+
+	// Timing is all that depends on the network: LAN().
+	Timing Timing
+}
+
+// ConfigError is one mistake in a [Config]. [New] reports all of them at once.
+type ConfigError struct {
+	Field string // as in a configuration file: "listen", "timing.heartbeat", "bully"
+	Got   string
+	Want  string
+	// Err is set instead of Got and Want when the mistake is in the options of the
+	// algorithm, whose name is the Field: the algorithm's own error, which says the rest.
+	Err error
+}
+
+func (e *ConfigError) Error() string {
+	if e.Err != nil {
+		return "cluster: options of " + e.Field + ": " + e.Err.Error()
+	}
+	return "cluster: " + e.Field + " is " + e.Got + ", want " + e.Want
+}
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Limits that the wire has too.
+const (
+	maxName    = 64
+	maxAddr    = 255
+	maxMembers = 512
+)
+
+// complete fills in the defaults and says every mistake at once, those of the timing
+// aside.
+func (c *Config) complete() error {
+	var mistakes []error
+	want := func(ok bool, field, got, want string, args ...any) {
+		if !ok {
+			mistakes = append(mistakes, &ConfigError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
+		}
+	}
+	if c.Cluster == "" {
+		c.Cluster = "elect"
+	}
+	if c.Name == "" {
+		host, err := os.Hostname()
+		want(err == nil, "name", "empty", "a name, for the host's is not known (%v)", err)
+		c.Name = host
+	}
+	if c.Algorithm == "" {
+		c.Algorithm = "bully"
+	}
+	const aName = "1 to %d letters, digits, '.', '-' or '_'"
+	want(isName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName, maxName)
+	want(isName(c.Name), "name", strconv.Quote(c.Name), aName, maxName)
+	want(c.Priority >= -1<<31 && c.Priority < 1<<31, "priority", strconv.Itoa(c.Priority), "a number of 32 bits")
+
+	if err := checkAddr(c.Listen, toListen); err != nil {
+		want(false, "listen", strconv.Quote(c.Listen), "host:port (%v)", err)
+	} else if c.Advertise == "" {
+		host, port, _ := net.SplitHostPort(c.Listen)
+		want(host != "" && !isUnspecified(host), "advertise", "empty",
+			"host:port as the others dial it, for listen (%s) names no host", c.Listen)
+		if port != "0" {
+			c.Advertise = c.Listen
+		}
+	}
+	if c.Advertise != "" && c.Advertise != c.Listen {
+		err := checkAddr(c.Advertise, toShare)
+		want(err == nil, "advertise", strconv.Quote(c.Advertise), "host:port as the others dial it (%v)", err)
+	}
+	for i, addr := range c.Join {
+		err := checkAddr(addr, toShare)
+		want(err == nil, fmt.Sprintf("join[%d]", i), strconv.Quote(addr), "host:port (%v)", err)
+	}
+	seen := make(map[string]bool)
+	for i, addr := range c.Members {
+		field := fmt.Sprintf("members[%d]", i)
+		err := checkAddr(addr, toShare)
+		want(err == nil, field, strconv.Quote(addr), "host:port (%v)", err)
+		want(!seen[addr], field, strconv.Quote(addr), "each address once")
+		seen[addr] = true
+	}
+	want(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
+	want(len(c.Join) <= maxMembers, "join", strconv.Itoa(len(c.Join))+" addresses", "at most %d", maxMembers)
+	want(len(c.Join) == 0 || len(c.Members) == 0, "members", "set beside join", "one of the two")
+	if len(c.Members) > 0 {
+		self := c.Advertise
+		if self == "" {
+			self = c.Listen
+		}
+		want(seen[self], "members", strings.Join(c.Members, ", "), "this member's own address among them (%s)", self)
+	}
+	c.Join, c.Members = slices.Clone(c.Join), slices.Clone(c.Members)
+	if c.Timing == (Timing{}) {
+		c.Timing = LAN()
+	}
+	return errors.Join(mistakes...)
+}
+
+// isName reports whether a name is safe in logs, tables and file names.
+func isName(s string) bool {
+	other := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
+	}
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, other)
+}
+
+// What an address is for decides what it may leave open.
+type purpose uint8
+
+const (
+	toListen purpose = iota // the host may be left out, the port may be 0
+	toDial                  // from here, once
+	toShare                 // by others, from elsewhere
+)
+
+// checkAddr says what keeps addr from being host:port.
+func checkAddr(addr string, use purpose) error {
+	if addr == "" {
+		return errors.New("it is empty")
+	}
+	if len(addr) > maxAddr {
+		return fmt.Errorf("it has more than %d characters", maxAddr)
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		var detail *net.AddrError
+		if errors.As(err, &detail) {
+			return errors.New(detail.Err)
+		}
+		return err
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the port %q is not a number from 0 to 65535", port)
+	case use == toListen:
+		return nil
+	case number == 0:
+		return errors.New("the port is 0")
+	case host == "":
+		return errors.New("the host is missing")
+	case use == toShare && isUnspecified(host):
+		return fmt.Errorf("the host %s stands for all of a machine's own, it cannot be dialled from elsewhere", host)
+	}
+	return nil
+}
+
+func isUnspecified(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsUnspecified()
+}
+
+// spec makes the algorithm. Whether its options fit can be said only for a timing that
+// is sound.
+func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
+	factory, ok := registry[c.Algorithm]
+	if !ok {
+		names := slices.Sorted(maps.Keys(registry))
+		return algo.Spec{}, &ConfigError{Field: "algorithm", Got: strconv.Quote(c.Algorithm), Want: "one of " + strings.Join(names, ", ")}
+	}
+	if !sound {
+		return algo.Spec{}, nil
+	}
+	options := c.Options
+	if options == nil {
+		options = func(any) error { return nil }
+	}
+	spec, err := factory(algo.Timing{RoundTrip: c.Timing.RoundTrip, Heartbeat: c.Timing.Heartbeat}, options)
+	var mistakes []error
+	for _, err := range each(err) {
+		mistakes = append(mistakes, &ConfigError{Field: c.Algorithm, Err: err})
+	}
+	return spec, errors.Join(mistakes...)
+}
+
+// each returns the errors that errors.Join has put together.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, err := range joined.Unwrap() {
+			all = append(all, each(err)...)
+		}
+		return all
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}

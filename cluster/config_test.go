@@ -1,0 +1,182 @@
+package cluster_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/store"
+)
+
+// good is a configuration without a mistake.
+func good() cluster.Config {
+	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "data"}
+}
+
+func mistakes(err error) []*cluster.ConfigError {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*cluster.ConfigError
+		for _, err := range joined.Unwrap() {
+			all = append(all, mistakes(err)...)
+		}
+		return all
+	}
+	var mistake *cluster.ConfigError
+	if !errors.As(err, &mistake) {
+		return nil
+	}
+	return []*cluster.ConfigError{mistake}
+}
+
+func TestConfigMistakes(t *testing.T) {
+	ms := time.Millisecond
+	cases := []struct {
+		name   string
+		change func(c *cluster.Config)
+		want   string // in the text of the error
+		field  string
+	}{
+		{"no address", func(c *cluster.Config) { c.Listen = "" }, `listen is "", want host:port (it is empty)`, "listen"},
+		{"no port", func(c *cluster.Config) { c.Listen = "10.0.0.1" }, `listen is "10.0.0.1", want host:port (missing port in address)`, "listen"},
+		{"a port by name", func(c *cluster.Config) { c.Listen = "10.0.0.1:http" }, `the port "http" is not a number from 0 to 65535`, "listen"},
+		{"a large port", func(c *cluster.Config) { c.Listen = "10.0.0.1:65536" }, `the port "65536" is not a number`, "listen"},
+		{"a long address", func(c *cluster.Config) { c.Listen = strings.Repeat("a", 260) + ":1" }, "more than 255 characters", "listen"},
+		{"every interface", func(c *cluster.Config) { c.Listen = ":7400" }, "advertise is empty, want host:port as the others dial it, for listen (:7400) names no host", "advertise"},
+		{"0.0.0.0", func(c *cluster.Config) { c.Listen = "0.0.0.0:7400" }, "advertise is empty", "advertise"},
+		{"[::]", func(c *cluster.Config) { c.Listen = "[::]:0" }, "advertise is empty", "advertise"},
+		{"advertise 0.0.0.0", func(c *cluster.Config) { c.Advertise = "0.0.0.0:7400" }, "the host 0.0.0.0 stands for all of a machine's own", "advertise"},
+		{"advertise [::]", func(c *cluster.Config) { c.Advertise = "[::]:7400" }, "the host :: stands for", "advertise"},
+		{"advertise port 0", func(c *cluster.Config) { c.Advertise = "10.0.0.1:0" }, "the port is 0", "advertise"},
+		{"advertise no host", func(c *cluster.Config) { c.Advertise = ":7400" }, "the host is missing", "advertise"},
+		{"a seed", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:7400", "10.0.0.3"} }, `join[1] is "10.0.0.3", want host:port`, "join[1]"},
+		{"a member", func(c *cluster.Config) { c.Members = []string{"10.0.0.1:7400", "0.0.0.0:1"} }, `members[1] is "0.0.0.0:1"`, "members[1]"},
+		{"a member twice", func(c *cluster.Config) { c.Members = []string{"10.0.0.1:7400", "10.0.0.1:7400"} }, "want each address once", "members[1]"},
+		{"not among the members", func(c *cluster.Config) { c.Members = []string{"10.0.0.2:7400"} }, "want this member's own address among them (10.0.0.1:7400)", "members"},
+		{"too many seeds", func(c *cluster.Config) { c.Join = make([]string, 513) }, "join is 513 addresses, want at most 512", "join"},
+		{"join and members", func(c *cluster.Config) { c.Join, c.Members = []string{"10.0.0.2:1"}, []string{"10.0.0.1:7400"} }, "members is set beside join, want one of the two", "members"},
+		{"a name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
+		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
+		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
+		{"an algorithm", func(c *cluster.Config) { c.Algorithm = "raft" }, `algorithm is "raft", want one of bully`, "algorithm"},
+		{"a heartbeat", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.Heartbeat = 0 }, "timing.heartbeat is 0s, want from", "timing.heartbeat"},
+		{"a timeout below the heartbeats", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.Timeout = 99 * ms }, "timing.timeout is 99ms, want at least", "timing.timeout"},
+		{"a timeout below the network", func(c *cluster.Config) {
+			c.Timing = cluster.LAN()
+			c.Timing.Heartbeat, c.Timing.Timeout, c.Timing.RoundTrip = 50*ms, 340*ms, 600*ms
+		}, "timing.timeout is 340ms, want at least a heartbeat and half a round trip (350ms)", "timing.timeout"},
+		{"a round trip", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
+		{"a first contact", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want at least 0", "timing.first_contact"},
+		{"an option", func(c *cluster.Config) {
+			c.Options = func(o any) error { o.(*bully.Options).AnswerTimeout = ms; return nil }
+		}, "options of bully: bully: answer_timeout (1ms) is below the round trip (" + cluster.LAN().RoundTrip.String() + ")", "bully"},
+		{"an unknown option", func(c *cluster.Config) {
+			c.Options = func(any) error { return errors.New("no option colour") }
+		}, "options of bully: no option colour", "bully"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			config := good()
+			c.change(&config)
+			_, err := cluster.New(config)
+			require.ErrorContains(t, err, c.want)
+			var fields []string
+			for _, mistake := range mistakes(err) {
+				fields = append(fields, mistake.Field)
+			}
+			require.Contains(t, fields, c.field)
+		})
+	}
+}
+
+func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
+	_, err := cluster.New(cluster.Config{
+		Cluster: "a b", Name: "c d", Listen: "x", Join: []string{"y"}, Algorithm: "raft",
+		Timing: cluster.Timing{Heartbeat: 1},
+	})
+	fields := make(map[string]bool)
+	for _, mistake := range mistakes(err) {
+		require.NotEmpty(t, mistake.Got)
+		require.NotEmpty(t, mistake.Want)
+		fields[mistake.Field] = true
+	}
+	for _, field := range []string{"cluster", "name", "listen", "join[0]", "algorithm", "timing.heartbeat", "timing.round_trip"} {
+		require.True(t, fields[field], "%s is not in %v", field, fields)
+	}
+
+	config := good()
+	config.Options = func(o any) error { *o.(*bully.Options) = bully.Options{}; return nil }
+	_, err = cluster.New(config)
+	require.Len(t, mistakes(err), 3)
+	var option *bully.OptionError
+	require.ErrorAs(t, err, &option)
+}
+
+func TestDefaults(t *testing.T) {
+	n, err := cluster.New(cluster.Config{Listen: "10.0.0.1:7400"})
+	require.NoError(t, err)
+	c := n.Config()
+	require.Equal(t, "elect", c.Cluster)
+	require.Equal(t, "bully", c.Algorithm)
+	require.Equal(t, "10.0.0.1:7400", c.Advertise)
+	require.Equal(t, cluster.LAN(), c.Timing)
+	require.NotEmpty(t, c.Name)
+}
+
+func TestConfigIsTheNodesOwn(t *testing.T) {
+	config := good()
+	config.Join = []string{"10.0.0.2:7400"}
+	n, err := cluster.New(config)
+	require.NoError(t, err)
+	config.Join[0] = "changed"
+	require.Equal(t, "10.0.0.2:7400", n.Config().Join[0])
+}
+
+func TestAVoteMustNotBeForgotten(t *testing.T) {
+	voting := algo.Registry{"vote": func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+		spec, err := bully.Factory(t, decode)
+		spec.Name, spec.Claims.NeedsQuorum = "vote", true
+		return spec, err
+	}}
+	config := good()
+	config.Algorithm = "vote"
+	_, err := cluster.New(config, cluster.WithRegistry(voting))
+	require.NoError(t, err)
+	config.Data = ""
+	_, err = cluster.New(config, cluster.WithRegistry(voting), cluster.WithStore(store.NewMemory()))
+	require.NoError(t, err)
+	_, err = cluster.New(config, cluster.WithRegistry(voting))
+	require.ErrorContains(t, err, "data is empty, want a folder: a node that forgets its vote lets vote elect two leaders")
+}
+
+func TestAlgorithmThatTheWireCannotName(t *testing.T) {
+	name := strings.Repeat("long", 20)
+	config := good()
+	config.Algorithm = name
+	_, err := cluster.New(config, cluster.WithRegistry(algo.Registry{name: func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+		spec, err := bully.Factory(t, decode)
+		spec.Name = name
+		return spec, err
+	}}))
+	require.ErrorContains(t, err, name)
+}
+
+func TestPresets(t *testing.T) {
+	for word, timing := range cluster.Presets() {
+		t.Run(word, func(t *testing.T) {
+			config := good()
+			config.Timing = timing
+			_, err := cluster.New(config)
+			require.NoError(t, err)
+			require.Greater(t, timing.Bound(), timing.Timeout+2*timing.RoundTrip)
+			require.Less(t, timing.Bound(), 30*timing.Timeout)
+		})
+	}
+	require.Less(t, cluster.Local().Bound(), cluster.LAN().Bound())
+	require.Less(t, cluster.LAN().Bound(), cluster.WAN().Bound())
+}

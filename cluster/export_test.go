@@ -1,0 +1,13 @@
+package cluster
+
+// Hold keeps the loop of a running node from running until release is called: what a
+// stopped process looks like from within.
+func (n *Node) Hold() (release func()) {
+	held, resume := make(chan struct{}), make(chan struct{})
+	n.tell(func() {
+		close(held)
+		<-resume
+	})
+	<-held
+	return func() { close(resume) }
+}

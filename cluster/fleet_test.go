@@ -1,0 +1,242 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// journal is a log that a test reads.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(b)
+}
+
+func (j *journal) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelInfo}))
+}
+
+// with returns the lines that hold all of the parts.
+func (j *journal) with(parts ...string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var lines []string
+	for line := range strings.Lines(j.buf.String()) {
+		has := true
+		for _, part := range parts {
+			has = has && strings.Contains(line, part)
+		}
+		if has {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// member is one node of a fleet.
+type member struct {
+	*cluster.Node
+	name    string
+	process *process
+	log     *journal
+	stop    context.CancelFunc
+	done    chan struct{}
+	err     error // of Run, when done is closed
+
+	mu     sync.Mutex
+	states []cluster.State // all that Watch has shown, but for what it skipped
+}
+
+func (m *member) seen() []cluster.State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]cluster.State(nil), m.states...)
+}
+
+// run starts a node and keeps what it shows.
+func run(t testing.TB, c cluster.Config, options ...cluster.Option) *member {
+	t.Helper()
+	m := &member{name: c.Name, log: &journal{}, done: make(chan struct{})}
+	var err error
+	m.Node, err = cluster.New(c, append([]cluster.Option{cluster.WithLogger(m.log.logger())}, options...)...)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for s := range m.Watch(context.Background()) {
+			m.mu.Lock()
+			m.states = append(m.states, s)
+			m.mu.Unlock()
+		}
+	}()
+	go func() {
+		m.err = m.Run(ctx)
+		<-watched
+		close(m.done)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-m.done
+	})
+	return m
+}
+
+// halt stops a node and waits for it.
+func (m *member) halt() error {
+	m.stop()
+	<-m.done
+	return m.err
+}
+
+// follows waits until a node follows the member of that name, for at most a time.
+func (m *member) follows(t testing.TB, leader string, within time.Duration) cluster.State {
+	t.Helper()
+	return m.shows(t, "the leader "+leader, within, func(s cluster.State) bool { return s.Leader.Name == leader })
+}
+
+func (m *member) shows(t testing.TB, what string, within time.Duration, ok func(cluster.State) bool) cluster.State {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	var last cluster.State
+	for last = range m.Watch(ctx) {
+		if ok(last) {
+			return last
+		}
+	}
+	require.FailNowf(t, "not seen in time", "%s shows %+v after %v, want %s", m.name, last, within, what)
+	return last
+}
+
+// fleet is a cluster on a network in memory. Its members are n1, n2 and so on, in
+// the order of candidates; their stores outlive them.
+type fleet struct {
+	t      testing.TB
+	net    *network
+	live   map[string]*member
+	stores map[string]store.Store
+	config func(*cluster.Config) // changes every member's
+}
+
+func newFleet(t testing.TB) *fleet {
+	return &fleet{t: t, net: newNetwork(), live: make(map[string]*member), stores: make(map[string]store.Store), config: func(*cluster.Config) {}}
+}
+
+func nameOf(i int) string { return fmt.Sprintf("n%d", i) }
+
+// start starts member i, as the founder or through the others.
+func (f *fleet) start(i int, options ...cluster.Option) *member {
+	f.t.Helper()
+	name := nameOf(i)
+	c := cluster.Config{Name: name, Listen: name + ":7400", Priority: i}
+	for other := range f.live {
+		c.Join = append(c.Join, other+":7400")
+	}
+	f.config(&c)
+	if f.stores[name] == nil {
+		f.stores[name] = store.NewMemory()
+	}
+	p := f.net.process(name)
+	m := run(f.t, c, append([]cluster.Option{p.option(), cluster.WithStore(f.stores[name])}, options...)...)
+	m.process = p
+	f.live[name] = m
+	return m
+}
+
+// grow starts members 1 to n, one after another, until all follow the highest.
+func (f *fleet) grow(n int) []*member {
+	f.t.Helper()
+	var members []*member
+	for i := 1; i <= n; i++ {
+		members = append(members, f.start(i))
+		f.agree(nameOf(i), bound)
+	}
+	return members
+}
+
+// kill ends a member as SIGKILL does.
+func (f *fleet) kill(m *member) {
+	delete(f.live, m.name)
+	m.process.Kill()
+	_ = m.halt()
+}
+
+// halt stops a member cleanly.
+func (f *fleet) halt(m *member) {
+	f.t.Helper()
+	delete(f.live, m.name)
+	require.NoError(f.t, m.halt())
+}
+
+// pause stops a member as SIGSTOP does.
+func (f *fleet) pause(m *member) (resume func()) {
+	release := m.Hold()
+	f.net.Pause(m.name)
+	return func() {
+		release()
+		f.net.Resume(m.name)
+	}
+}
+
+// agree waits until all live members follow the one of that name in one epoch, and
+// returns it.
+func (f *fleet) agree(leader string, within time.Duration, but ...*member) cluster.Leadership {
+	f.t.Helper()
+	limit := time.Now().Add(within)
+	for {
+		synctest.Wait() // what is under way takes no time: let it arrive
+		var all []cluster.Leadership
+		for _, m := range f.live {
+			if len(but) == 0 || m != but[0] {
+				all = append(all, m.follows(f.t, leader, time.Until(limit)).Leader)
+			}
+		}
+		same := true
+		for _, l := range all {
+			same = same && l == all[0]
+		}
+		if same {
+			return all[0]
+		}
+		require.True(f.t, time.Now().Before(limit), "no agreement on %s: %v", leader, all)
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// quiet asserts that nobody sees a change of leadership for a while.
+func (f *fleet) quiet(d time.Duration) {
+	f.t.Helper()
+	synctest.Wait()
+	before := make(map[string]int)
+	for name, m := range f.live {
+		before[name] = len(m.seen())
+	}
+	time.Sleep(d)
+	for name, m := range f.live {
+		require.Len(f.t, m.seen(), before[name], "%s has seen %+v", name, m.seen())
+	}
+}
+
+var bound = cluster.LAN().Bound()

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/transport"
+	"github.com/elect-go/elect/wire"
+)
+
+var helloCodec = func() *wire.Codec {
+	codec, err := wire.NewCodec(wire.Hello{})
+	if err != nil {
+		panic(err) // a mistake in wire
+	}
+	return codec
+}()
+
+// greet says hello on a new connection and checks what the other side says. The one
+// who was dialled lets the dialler speak first, and tells strangers nothing but what
+// keeps them out.
+func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), dialed bool, _ transport.Target) (transport.Peer, error) {
+	<-n.ready // the first connection may come before Run has gone on
+	ours := *n.hello.Load()
+	if dialed {
+		if err := sayHello(send, ours); err != nil {
+			return transport.Peer{}, err
+		}
+	}
+	theirs, err := hearHello(recv)
+	if err != nil {
+		return transport.Peer{}, err
+	}
+	if err := ours.Check(theirs); err != nil {
+		return transport.Peer{}, err
+	}
+	if !theirs.Client && (theirs.ID.IsZero() || !isName(theirs.Name)) {
+		return transport.Peer{}, errors.New("cluster: hello without an id or a valid name")
+	}
+	if !dialed {
+		if err := sayHello(send, ours); err != nil {
+			return transport.Peer{}, err
+		}
+	}
+	if differ := ours.Differing(theirs); !theirs.Client && (len(differ) > 0 || ours.Digest != theirs.Digest) {
+		n.noisy.warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
+	}
+	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Client: theirs.Client, Hello: theirs}, nil
+}
+
+func sayHello(send func([]byte) error, h wire.Hello) error {
+	frame, err := helloCodec.Append(nil, h)
+	if err != nil {
+		return err
+	}
+	return send(frame)
+}
+
+func hearHello(recv func() ([]byte, error)) (wire.Hello, error) {
+	frame, err := recv()
+	if err != nil {
+		return wire.Hello{}, err
+	}
+	m, err := helloCodec.Decode(frame)
+	if err != nil {
+		return wire.Hello{}, err
+	}
+	return m.(wire.Hello), nil
+}
+
+// handler is the node as its transport sees it. What is decided is decided on the
+// loop; here frames are decoded, one goroutine for each connection.
+type handler Node
+
+// enqueue waits for room in the inbox, which holds up one peer, and gives up when the
+// transport closes.
+func (h *handler) enqueue(f func()) {
+	select {
+	case h.inbox <- f:
+	case <-h.net.Done():
+	}
+}
+
+func (h *handler) Up(p transport.Peer) {
+	if p.Client {
+		return
+	}
+	n, hello := (*Node)(h), p.Hello.(wire.Hello)
+	h.enqueue(func() {
+		n.names[p.ID] = hello.Name
+		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
+		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View))
+	})
+}
+
+func (h *handler) Frame(p transport.Peer, b []byte) error {
+	n := (*Node)(h)
+	if p.Client {
+		return n.serveClient(p, b)
+	}
+	m, err := n.frames.Decode(b)
+	if err != nil {
+		return err
+	}
+	h.enqueue(func() { n.perform(n.engine.Receive(n.now(), p.ID, m)) })
+	return nil
+}
+
+func (h *handler) Down(p transport.Peer, why error) {
+	if p.Client {
+		return
+	}
+	n := (*Node)(h)
+	politely := transport.Cause(why) == transport.Polite
+	h.enqueue(func() {
+		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
+		n.perform(n.engine.Down(n.now(), p.ID, politely))
+		delete(n.names, p.ID)
+	})
+}
+
+func (h *handler) DialFailed(t transport.Target, why error) {
+	n := (*Node)(h)
+	target := engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}
+	fact := fd.Unanswered
+	switch transport.Cause(why) {
+	case transport.Self:
+		h.enqueue(func() { n.perform(n.engine.Itself(n.now(), target.Addr)) })
+		return
+	case transport.ConnRefused:
+		fact = fd.Refused
+	case transport.Reset, transport.ClosedBeforeHello:
+		fact = fd.Broken
+	}
+	h.enqueue(func() { n.perform(n.engine.DialFailed(n.now(), target, fact)) })
+}
+
+func transportTarget(t engine.Target) transport.Target {
+	return transport.Target{ID: t.ID, Addr: t.Addr}
+}
+
+var errClientFrame = errors.New("cluster: a client may only ask for the status")
+
+// serveClient answers a client's request.
+func (n *Node) serveClient(p transport.Peer, b []byte) error {
+	if m, err := adminCodec.Decode(b); err != nil {
+		return fmt.Errorf("%w: %w", errClientFrame, err)
+	} else if _, ok := m.(statusRequest); !ok {
+		return errClientFrame
+	}
+	(*handler)(n).enqueue(func() {
+		frame, err := adminCodec.Append(nil, n.status().reply())
+		if err != nil {
+			n.log.Error("status not sent", "error", err)
+			return
+		}
+		n.net.Reply(p, frame)
+	})
+	return nil
+}

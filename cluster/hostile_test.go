@@ -1,0 +1,373 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/wire"
+)
+
+var hostileFor = flag.Duration("hostile.for", 200*time.Millisecond, "for how long random bytes are sent to a node")
+
+// target is a cluster of three on TCP, and the leader of it under attack.
+type target struct {
+	t       testing.TB
+	members []*member
+	leader  *member
+	addr    string
+}
+
+func newTarget(t testing.TB) *target {
+	g := &target{t: t}
+	var join []string
+	for i := 1; i <= 3; i++ {
+		m := run(t, cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Join: join, Priority: i})
+		l := m.follows(t, nameOf(i), 10*time.Second).Leader
+		join = append(join, l.Addr)
+		g.members = append(g.members, m)
+	}
+	for _, m := range g.members {
+		m.follows(t, "n3", 10*time.Second)
+	}
+	g.leader = g.members[2]
+	g.addr = join[2]
+	return g
+}
+
+func (g *target) dial() raw {
+	g.t.Helper()
+	c, err := net.Dial("tcp", g.addr)
+	require.NoError(g.t, err)
+	g.t.Cleanup(func() { c.Close() })
+	return raw{g.t, c}
+}
+
+func (g *target) counter(name string) uint64 {
+	g.t.Helper()
+	status, err := g.leader.Status(g.t.Context())
+	require.NoError(g.t, err)
+	return status.Counters[name]
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// withstands runs an attack and asserts that the cluster goes on as if nothing had
+// happened. It returns the lines that the leader logged meanwhile.
+func (g *target) withstands(attack func()) {
+	g.t.Helper()
+	until(g.t, "one leader", func() bool {
+		now, _ := g.leader.Leader()
+		for _, m := range g.members {
+			if l, _ := m.Leader(); l != now || l.Name != "n3" {
+				return false
+			}
+		}
+		return true
+	})
+	start := time.Now()
+	memory := heap()
+	attack()
+	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
+	defer cancel()
+	status, err := cluster.Query(ctx, g.addr)
+	require.NoError(g.t, err, "it keeps serving")
+	require.Equal(g.t, status.Node, *status.Leader)
+	for _, m := range g.members {
+		for _, s := range m.seen() {
+			require.True(g.t, s.At.Before(start), "%s has seen a change: %+v", m.name, s)
+		}
+	}
+	require.Less(g.t, heap(), memory+16<<20, "memory stays flat")
+}
+
+// until waits for what other goroutines do about real connections.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			require.FailNow(t, "not seen in 10 s: "+what)
+		}
+	}
+}
+
+func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
+	nested := bytes.Repeat([]byte{0x91}, 2<<20)
+	cases := []struct {
+		name    string
+		attack  func(g *target, r raw)
+		line    string // in the log
+		counter string
+	}{
+		{"five bytes that end a process", func(_ *target, r raw) { r.write([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "frame of 3724541951 bytes", "closed"},
+		{"the five bytes in a frame", func(_ *target, r raw) { r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "handshake", "closed"},
+		{"the five bytes after a hello", func(_ *target, r raw) {
+			r.greet(hello())
+			r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
+		}, "reason=handler", "closed"},
+		{"length ffffffff", func(_ *target, r raw) { r.write([]byte{0xff, 0xff, 0xff, 0xff}) }, "frame of 4294967295 bytes", "closed"},
+		{"2 MB of nested arrays", func(_ *target, r raw) { r.frame(nested) }, "frame of 2097152 bytes", "closed"},
+		{"nested arrays without a length", func(_ *target, r raw) { r.write(nested) }, "frame of 2442236305 bytes", "closed"},
+		{"nested arrays after a hello", func(_ *target, r raw) {
+			r.greet(hello())
+			r.frame(nested[:64<<10])
+		}, "reason=handler", "closed"},
+		{"a truncated frame", func(_ *target, r raw) {
+			r.write([]byte{0, 0, 0, 99, 0x9d, 0xa5})
+			require.NoError(r.t, r.Conn.(*net.TCPConn).CloseWrite())
+		}, "truncated frame", "closed"},
+		{"another cluster", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.Cluster = "other" })) },
+			`peer mallory has cluster name \"other\", this node has \"elect\"`, "closed"},
+		{"another cluster of the same name", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.ClusterID[0] = 9 })) },
+			"peer mallory has cluster id 09000000-", "closed"},
+		{"another algorithm", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.Algorithm = "vote" })) },
+			`peer mallory runs algorithm \"vote\", this node runs \"bully\"`, "closed"},
+		{"another version", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.MinVersion, h.MaxVersion = 8, 9 })) },
+			"peer mallory speaks protocol version 8 to 9, this node speaks 1", "closed"},
+		{"a hello without a name", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.Name = "a\nb" })) },
+			"hello without an id or a valid name", "closed"},
+		{"a live member's id", func(g *target, r raw) {
+			self, err := g.members[0].Status(g.t.Context())
+			require.NoError(g.t, err)
+			// The leader has a connection to it: it is watched.
+			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
+		}, "is in use by incarnation", "closed"},
+		{"its own id", func(g *target, r raw) {
+			self, err := g.leader.Status(g.t.Context())
+			require.NoError(g.t, err)
+			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
+		}, "", "closed"},
+		{"a message of no member", func(_ *target, r raw) {
+			r.greet(hello())
+			r.say(bully.Coordinator{Epoch: 100, Leader: algo.NodeID{1}})
+		}, `peer=mallory`, "refused"},
+		{"a client that does more than ask", func(_ *target, r raw) {
+			r.greet(hello(func(h *wire.Hello) { h.Client = true }))
+			r.say(bully.Election{Epoch: 100})
+		}, "a client may only ask for the status", "closed"},
+		{"a join in the name of another", func(_ *target, r raw) {
+			r.greet(hello())
+			r.say(engine.Join{Entry: engine.Entry{ID: algo.NodeID{1}, Name: "n9", Addr: "127.0.0.1:9"}})
+		}, `peer=mallory`, "refused"},
+		{"a member's epoch of 2^64-1", func(_ *target, r raw) {
+			id := r.join()
+			r.say(bully.Coordinator{Epoch: math.MaxUint64, Leader: id})
+		}, "epoch 18446744073709551615 is too far ahead", "refused"},
+		{"a member's version of 2^64-1", func(_ *target, r raw) {
+			id := r.join()
+			r.say(engine.Roster{Cluster: algo.NodeID{1}, Entries: []engine.Entry{{ID: id, Version: math.MaxUint64}}})
+		}, "it is of cluster 01000000-", "refused"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			g := newTarget(t)
+			g.withstands(func() {
+				before := g.counter(c.counter)
+				r := g.dial()
+				c.attack(g, r)
+				r.closes(5 * time.Second)
+				until(t, "a counter that rises", func() bool { return g.counter(c.counter) > before })
+				if c.line != "" {
+					until(t, "a line in the log", func() bool { return len(g.leader.log.with("level=", "connection closed", c.line)) > 0 })
+					require.Len(t, g.leader.log.with("connection closed", c.line), 1)
+					require.NotEmpty(t, g.leader.log.with("connection closed", c.line)[0])
+				}
+			})
+		})
+	}
+}
+
+// What was true once changes nothing: it is answered with what is true now.
+func TestReplayedCoordinatorIsNotFollowed(t *testing.T) {
+	g := newTarget(t)
+	old := g.members[0].seen()
+	g.withstands(func() {
+		r := g.dial()
+		r.join()
+		for _, s := range old {
+			if s.Leads { // n1 led once
+				r.say(bully.Coordinator{Epoch: s.Leader.Epoch, Leader: s.Leader.ID})
+			}
+		}
+		answer := r.hears("coordinator").(bully.Coordinator)
+		now, _ := g.leader.Leader()
+		require.Equal(t, now.Epoch, answer.Epoch)
+		require.Equal(t, now.ID, answer.Leader)
+	})
+}
+
+func TestRandomBytes(t *testing.T) {
+	g := newTarget(t)
+	g.withstands(func() {
+		random := rand.NewChaCha8([32]byte{})
+		end := time.Now().Add(*hostileFor)
+		for i := 0; time.Now().Before(end); i++ {
+			r := g.dial()
+			b := make([]byte, 1+random.Uint64()%2000)
+			_, _ = random.Read(b)
+			switch i % 3 {
+			case 0:
+				r.write(b)
+			case 1:
+				r.frame(append([]byte{0x9e}, b[:min(len(b), 1000)]...))
+			case 2:
+				r.greet(hello())
+				r.frame(append([]byte{0x93}, b...))
+			}
+			require.NoError(t, r.Conn.(*net.TCPConn).CloseWrite())
+			r.closes(5 * time.Second)
+			r.Close()
+		}
+	})
+}
+
+func TestFloodIsCountedButLogsLittle(t *testing.T) {
+	g := newTarget(t)
+	const attempts = 200
+	g.withstands(func() {
+		for _, attack := range []func(r raw){
+			func(r raw) { r.write([]byte{0xff, 0xff, 0xff, 0xff}) },
+			func(r raw) {
+				r.greet(hello())
+				r.say(bully.Election{Epoch: 1})
+			},
+		} {
+			before, lines, start := g.counter("closed"), len(g.leader.log.with("level=")), time.Now()
+			for range attempts {
+				r := g.dial()
+				attack(r)
+				r.closes(5 * time.Second)
+				r.Close()
+			}
+			until(t, "all counted", func() bool { return g.counter("closed") >= before+attempts })
+			allowed := 20 + int(time.Since(start)/time.Second) + 1
+			require.LessOrEqual(t, len(g.leader.log.with("level="))-lines, allowed)
+		}
+	})
+}
+
+func TestThousandsOfConnections(t *testing.T) {
+	const connections = 5000
+	if limit := openFileLimit(); limit < 2*connections+500 {
+		t.Skipf("%d files may be open, the test needs %d", limit, 2*connections+500)
+	}
+	g := newTarget(t)
+	g.withstands(func() {
+		before := g.counter("closed")
+		var conns []net.Conn
+		for range connections {
+			c, err := net.Dial("tcp", g.addr)
+			require.NoError(t, err)
+			conns = append(conns, c)
+		}
+		until(t, "the oldest are closed", func() bool { return g.counter("closed") >= before+connections-200 })
+		for _, c := range conns {
+			c.Close()
+		}
+	})
+}
+
+func TestSlowPeersAreClosed(t *testing.T) {
+	cases := map[string]struct {
+		attack func(r raw)
+		line   string
+	}{
+		"silence": {func(raw) {}, "slow hello"},
+		"a byte a second": {func(r raw) {
+			for _, b := range []byte{0, 0, 0, 200, 0x9d, 0xa5} {
+				if _, err := r.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}, "slow hello"},
+		"a byte a second after the hello": {func(r raw) {
+			r.greet(hello())
+			for _, b := range []byte{0, 0, 0, 200, 0x9d, 0xa5} {
+				if _, err := r.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}, "slow frame"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				members := f.grow(3)
+				conn, err := f.net.process("mallory").dial(t.Context(), "n3:7400")
+				require.NoError(t, err)
+				start := time.Now()
+				r := raw{t, conn}
+				c.attack(r)
+				_, _ = io.Copy(io.Discard, r)
+				r.Close()
+				require.Less(t, time.Since(start), 10*time.Second)
+				synctest.Wait()
+				require.Len(t, members[2].log.with("connection closed", c.line, "mallory"), 1)
+				f.quiet(time.Minute)
+			})
+		})
+	}
+}
+
+func TestMismatchIsNamedInBothLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		first := f.start(1)
+		f.agree("n1", bound)
+		f.config = func(c *cluster.Config) { c.Cluster = "other" }
+		second := f.start(2)
+		time.Sleep(100 * time.Millisecond)
+		for _, m := range []*member{first, second} {
+			lines := m.log.with("level=WARN", "other", "elect", "cluster name")
+			require.NotEmpty(t, lines, m.name)
+			for _, line := range lines {
+				require.Equal(t, 1, strings.Count(line, "cluster name"))
+			}
+		}
+	})
+}
+
+func TestOtherOptionsAreWarnedOfByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		first := f.start(1)
+		f.agree("n1", bound)
+		f.config = func(c *cluster.Config) {
+			c.Options = func(o any) error { o.(*bully.Options).SkipSuspected = false; return nil }
+		}
+		second := f.start(2)
+		f.agree("n2", bound)
+		require.NotEmpty(t, first.log.with("other options", "peer=n2", "options=skip_suspected"))
+		require.NotEmpty(t, second.log.with("other options", "peer=n1", "options=skip_suspected"))
+	})
+}

@@ -1,0 +1,638 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/store"
+	"github.com/elect-go/elect/trace"
+)
+
+// hooked is a store that tells of each save before it is done, and fails with what
+// the hook returns.
+type hooked struct {
+	store.Store
+	mu   sync.Mutex
+	hook func([]store.Record) error
+}
+
+func newHooked() *hooked { return &hooked{Store: store.NewMemory()} }
+
+func (h *hooked) set(hook func([]store.Record) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hook = hook
+}
+
+func (h *hooked) Save(records ...store.Record) error {
+	h.mu.Lock()
+	hook := h.hook
+	h.mu.Unlock()
+	if hook != nil {
+		if err := hook(records); err != nil {
+			return err
+		}
+	}
+	return h.Store.Save(records...)
+}
+
+// work is a function for Lead that lasts as long as the leadership, and what became of
+// it.
+type work struct {
+	begun chan cluster.Leadership
+	ended chan error // the cause
+	ctx   atomic.Pointer[context.Context]
+}
+
+func newWork() *work {
+	return &work{begun: make(chan cluster.Leadership, 100), ended: make(chan error, 100)}
+}
+
+func (w *work) do(ctx context.Context, l cluster.Leadership) error {
+	w.ctx.Store(&ctx)
+	w.begun <- l
+	<-ctx.Done()
+	w.ended <- context.Cause(ctx)
+	return nil
+}
+
+// over reports whether the context of the work has ended.
+func (w *work) over() bool {
+	ctx := w.ctx.Load()
+	return ctx != nil && (*ctx).Err() != nil
+}
+
+// lead has a member do the work, until the returned channel has what Lead returned.
+func lead(ctx context.Context, m *member, w *work) <-chan error {
+	result := make(chan error, 1)
+	go func() { result <- m.Lead(ctx, w.do) }()
+	return result
+}
+
+func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
+	bad := errors.New("the disk is full")
+	cases := []struct {
+		name string
+		end  func(f *fleet, leader *member, s *hooked)
+		want func(t *testing.T, cause error)
+	}{
+		{
+			"deposed by a higher one",
+			func(f *fleet, _ *member, _ *hooked) { f.start(3) },
+			func(t *testing.T, cause error) {
+				var deposed *cluster.DeposedError
+				require.ErrorAs(t, cause, &deposed)
+				require.Equal(t, "n3", deposed.By.Name)
+				require.Equal(t, "n3:7400", deposed.By.Addr)
+				require.ErrorContains(t, cause, "deposed by n3 in epoch ")
+			},
+		},
+		{
+			"deposed by itself in a newer epoch",
+			func(_ *fleet, leader *member, _ *hooked) { _ = leader.Campaign(context.Background()) },
+			func(t *testing.T, cause error) {
+				var deposed *cluster.DeposedError
+				require.ErrorAs(t, cause, &deposed)
+				require.Equal(t, "n2", deposed.By.Name)
+			},
+		},
+		{
+			"resigned",
+			func(_ *fleet, leader *member, _ *hooked) { _ = leader.Resign(context.Background()) },
+			func(t *testing.T, cause error) { require.Equal(t, cluster.ErrResigned, cause) },
+		},
+		{
+			"stopped",
+			func(f *fleet, leader *member, _ *hooked) { f.halt(leader) },
+			func(t *testing.T, cause error) { require.Equal(t, cluster.ErrStopped, cause) },
+		},
+		{
+			"save failed",
+			func(f *fleet, leader *member, s *hooked) {
+				s.set(func([]store.Record) error { return bad })
+				require.ErrorIs(f.t, leader.Campaign(context.Background()), bad)
+				<-leader.done
+			},
+			func(t *testing.T, cause error) {
+				require.ErrorIs(t, cause, cluster.ErrSave)
+				require.ErrorIs(t, cause, bad)
+			},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				s := newHooked()
+				f.stores["n2"] = s
+				members := f.grow(2)
+				w := newWork()
+				lead(t.Context(), members[1], w)
+				<-w.begun
+				require.NoError(t, (*w.ctx.Load()).Err())
+				c.end(f, members[1], s)
+				c.want(t, <-w.ended)
+			})
+		})
+	}
+}
+
+func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
+	cases := map[string]func(f *fleet, leader *member){
+		"goodbye":     func(f *fleet, leader *member) { f.halt(leader) },
+		"resignation": func(_ *fleet, leader *member) { _ = leader.Resign(context.Background()) },
+		"deposition":  func(f *fleet, _ *member) { f.net.Heal(); f.agree("n3", bound) },
+	}
+	for name, end := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				w, s := newWork(), newHooked()
+				f.stores["n2"] = s
+				var watching, acted atomic.Bool
+				check := func(what any) {
+					if watching.Load() {
+						acted.Store(true)
+						if !w.over() {
+							t.Errorf("%v while the work still runs", what)
+						}
+					}
+				}
+				f.start(1)
+				f.agree("n1", bound)
+				leader := f.start(2, cluster.WithTrace(func(e trace.Event) {
+					_, goodbye := e.Message.(engine.Goodbye)
+					if e.Kind == trace.Send && goodbye {
+						check("goodbye")
+					}
+				}))
+				f.agree("n2", bound)
+				if name == "deposition" { // by one that is in a later epoch, which has to be saved
+					other := f.start(3)
+					f.agree("n3", bound)
+					f.net.Partition([]string{"n3"})
+					f.agree("n2", bound, other)
+					for range 5 {
+						require.NoError(t, other.Campaign(t.Context()))
+					}
+				}
+				s.set(func(records []store.Record) error {
+					for _, r := range records {
+						if r.Key == "stable" || name == "resignation" {
+							check("a save of " + r.Key)
+						}
+					}
+					return nil
+				})
+				lead(t.Context(), leader, w)
+				<-w.begun
+				watching.Store(true)
+				end(f, leader)
+				require.True(t, acted.Load(), "nothing was saved or sent: the test shows nothing")
+			})
+		})
+	}
+}
+
+func TestTheWorkIsToldAlsoWhileASaveHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		s := newHooked()
+		f.stores["n2"] = s
+		members := f.grow(2)
+		leader, w := members[1], newWork()
+		lead(t.Context(), leader, w)
+		<-w.begun
+		saving, disk := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		s.set(func([]store.Record) error {
+			once.Do(func() { close(saving) })
+			<-disk
+			return nil
+		})
+		joined := f.start(3) // the new member has to be saved
+		<-saving
+		leader.stop()
+		synctest.Wait()
+		require.True(t, w.over())
+		_, known := leader.Leader()
+		require.False(t, known)
+		start := time.Now()
+		close(disk)
+		require.NoError(t, leader.halt())
+		require.Less(t, time.Since(start), time.Second)
+		delete(f.live, "n2")
+		joined.follows(t, "n3", bound)
+	})
+}
+
+// Users of other libraries see it: their leader loop returned when the leadership
+// ended, and the next leadership of the node has nobody to work for it.
+func TestLeadWaitsForTheNextLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		w := newWork()
+		result := lead(t.Context(), members[0], w)
+		synctest.Wait()
+		require.Empty(t, w.begun, "it does not lead")
+		f.halt(members[1])
+		first := <-w.begun
+		f.start(2)
+		require.Error(t, <-w.ended)
+		f.halt(f.live["n2"])
+		second := <-w.begun
+		require.Greater(t, second.Epoch, first.Epoch)
+		require.Empty(t, result)
+		f.halt(members[0])
+		require.Equal(t, cluster.ErrStopped, <-w.ended)
+		require.Equal(t, cluster.ErrStopped, <-result)
+	})
+}
+
+func TestLeadReturnsOnlyAfterTheWorkHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(1)[0]
+		begun, release := make(chan struct{}), make(chan struct{})
+		var running atomic.Int32
+		result := make(chan error, 1)
+		go func() {
+			result <- n.Lead(t.Context(), func(context.Context, cluster.Leadership) error {
+				if running.Add(1) > 1 {
+					t.Error("the work runs twice at a time")
+				}
+				begun <- struct{}{}
+				<-release // deaf to its context
+				running.Add(-1)
+				return nil
+			})
+		}()
+		<-begun
+		require.NoError(t, n.Campaign(t.Context())) // a newer leadership waits for it
+		time.Sleep(time.Minute)
+		require.Empty(t, begun)
+		release <- struct{}{}
+		<-begun
+		f.halt(n)
+		time.Sleep(time.Minute)
+		require.Empty(t, result)
+		release <- struct{}{}
+		require.Equal(t, cluster.ErrStopped, <-result)
+	})
+}
+
+func TestLeadReturnsWhatTheWorkReturned(t *testing.T) {
+	for _, want := range []error{nil, errors.New("no work left")} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleet(t)
+			n := f.grow(1)[0]
+			got := n.Lead(t.Context(), func(context.Context, cluster.Leadership) error { return want })
+			require.Equal(t, want, got)
+			require.Equal(t, "n1", leaderOf(n), "it goes on leading")
+		})
+	}
+}
+
+func TestLeadEndsWithItsContext(t *testing.T) {
+	enough := errors.New("enough")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		for _, m := range members { // one that waits, one that works
+			ctx, cancel := context.WithCancelCause(t.Context())
+			w := newWork()
+			result := lead(ctx, m, w)
+			synctest.Wait()
+			cancel(enough)
+			require.Equal(t, enough, <-result)
+			require.Equal(t, enough, m.Lead(ctx, w.do))
+		}
+		f.quiet(time.Minute)
+	})
+}
+
+func TestPanicGoesOnAndTheNodeResigns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		broken := func(context.Context, cluster.Leadership) error { panic("broken") }
+		require.PanicsWithValue(t, "broken", func() { _ = members[1].Lead(t.Context(), broken) })
+		require.NotEqual(t, "n2", leaderOf(members[1]), "over at once for who recovers from the panic")
+		f.agree("n1", bound)
+		now := members[1].follows(t, "n1", bound)
+		require.Equal(t, cluster.ErrResigned, now.Cause)
+	})
+}
+
+func TestPanicAfterTheEndIsNoResignation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(1)[0]
+		late := func(ctx context.Context, _ cluster.Leadership) error {
+			_ = n.Campaign(context.WithoutCancel(ctx))
+			panic("late")
+		}
+		require.Panics(t, func() { _ = n.Lead(t.Context(), late) })
+		time.Sleep(time.Millisecond)
+		require.Equal(t, "n1", leaderOf(n))
+	})
+}
+
+func TestWhoNeverLedIsNeverToldThatItStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.grow(2)
+		follower := f.live["n1"]
+		witness := follower.seen()
+		f.kill(f.live["n2"])
+		f.agree("n1", bound)
+		for _, s := range witness {
+			if s.Leader.Name == "n2" && !s.Leads && s.Cause != nil {
+				// n1 led before n2 came.
+				var deposed *cluster.DeposedError
+				require.ErrorAs(t, s.Cause, &deposed)
+			}
+		}
+		// One that joins a cluster that has a leader above it never leads.
+		f = newFleet(t)
+		f.start(5)
+		f.agree("n5", bound)
+		never := f.start(1)
+		f.agree("n5", bound)
+		w := newWork()
+		result := lead(t.Context(), never, w)
+		f.halt(never)
+		require.Equal(t, cluster.ErrStopped, <-result)
+		require.Empty(t, w.begun)
+		for _, s := range never.seen() {
+			require.NoError(t, s.Cause)
+			require.False(t, s.Leads)
+		}
+	})
+}
+
+func TestWatchShowsTheCurrentStateAndNeverLosesTheLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(1)[0]
+		var seen []cluster.State
+		for s := range n.Watch(t.Context()) {
+			seen = append(seen, s)
+			switch len(seen) {
+			case 1:
+				require.Equal(t, "n1", s.Leader.Name)
+				for range 5 { // this reader is slow
+					require.NoError(t, n.Campaign(t.Context()))
+				}
+			case 2:
+				now, _ := n.Leader()
+				require.Equal(t, now, s.Leader, "the latest, none of those between")
+				f.halt(n)
+			}
+		}
+		require.Len(t, seen, 3)
+		require.False(t, seen[2].Known(), "the last state has no leader")
+		require.Equal(t, cluster.ErrStopped, seen[2].Cause)
+
+		for s := range n.Watch(t.Context()) {
+			require.Equal(t, seen[2], s, "and is shown to those who come later")
+		}
+	})
+}
+
+func TestWatchEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newFleet(t).grow(1)[0]
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		states := 0
+		for range n.Watch(ctx) {
+			states++
+		}
+		require.Equal(t, 1, states)
+		for range n.Watch(ctx) {
+			t.Error("a state after the end")
+		}
+	})
+}
+
+func TestReaderThatNeverReadsHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(3)
+		stuck := make(chan struct{})
+		for range 10 {
+			go func() {
+				for range members[0].Watch(context.Background()) {
+					<-stuck
+				}
+			}()
+		}
+		f.kill(members[2])
+		f.agree("n2", bound)
+		f.halt(members[0])
+		close(stuck)
+	})
+}
+
+func TestVacancyIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		before := len(members[0].seen())
+		f.config = func(*cluster.Config) {}
+		f.net.Partition([]string{"n2"})
+		f.agree("n1", bound, members[1])
+		synctest.Wait()
+		states := members[0].seen()[before:]
+		require.True(t, states[len(states)-1].Leads)
+		// n1 leads as soon as it misses n2: nobody is between. A witness has nobody.
+		f = newFleet(t)
+		f.start(2)
+		f.agree("n2", bound)
+		f.config = func(c *cluster.Config) { c.Witness = true }
+		witness := f.start(1)
+		f.agree("n2", bound)
+		f.kill(f.live["n2"])
+		witness.shows(t, "a vacancy", bound, func(s cluster.State) bool { return !s.Known() })
+	})
+}
+
+func TestResignReturnsWhenAnotherLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(3)
+		require.NoError(t, members[2].Resign(t.Context()))
+		require.Equal(t, "n2", leaderOf(members[2]))
+		start := time.Now()
+		f.agree("n2", bound)
+		f.agree("n3", 2*bound) // it comes back when its time is over
+		require.InDelta(t, bound, time.Since(start), float64(100*time.Millisecond))
+		f.quiet(time.Minute)
+	})
+}
+
+func TestResignOfAFollowerReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		require.NoError(t, members[0].Resign(t.Context()))
+		require.Equal(t, "n2", leaderOf(members[0]))
+	})
+}
+
+func TestResignWithNobodyElseLastsAsLongAsItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(1)[0]
+		ctx, cancel := context.WithTimeout(t.Context(), bound/2)
+		defer cancel()
+		require.ErrorIs(t, n.Resign(ctx), context.DeadlineExceeded)
+		require.Empty(t, leaderOf(n))
+		n.follows(t, "n1", bound)
+
+		result := make(chan error, 1)
+		go func() { result <- n.Resign(t.Context()) }()
+		synctest.Wait()
+		f.halt(n)
+		require.Equal(t, cluster.ErrStopped, <-result)
+	})
+}
+
+func TestCampaignCallsForAnElection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(3)
+		before := f.agree("n3", bound)
+		require.NoError(t, members[2].Campaign(t.Context()))
+		synctest.Wait()
+		after := f.agree("n3", bound)
+		require.Greater(t, after.Epoch, before.Epoch)
+		require.NoError(t, members[0].Campaign(t.Context()))
+		f.agree("n3", bound)
+		f.quiet(time.Minute)
+	})
+}
+
+func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(1)[0]
+		require.Equal(t, "n1", leaderOf(n))
+		f.halt(n)
+		_, known := n.Leader()
+		require.False(t, known)
+		ctx := context.Background()
+		require.Equal(t, cluster.ErrStopped, n.Campaign(ctx))
+		require.Equal(t, cluster.ErrStopped, n.Resign(ctx))
+		require.Equal(t, cluster.ErrStopped, n.Lead(ctx, newWork().do))
+		_, err := n.Status(ctx)
+		require.Equal(t, cluster.ErrStopped, err)
+		require.Empty(t, n.Members())
+		require.Equal(t, cluster.ErrRunning, n.Run(ctx))
+	})
+}
+
+func TestBeforeRunMethodsWaitForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newNetwork()
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400"}, w.process("n1").option())
+		require.NoError(t, err)
+		require.Empty(t, n.Members())
+		_, known := n.Leader()
+		require.False(t, known)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, n.Campaign(ctx), context.DeadlineExceeded)
+
+		work := newWork()
+		ctx, stop := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- n.Lead(context.Background(), work.do) }()
+		done := make(chan error, 1)
+		go func() { done <- n.Run(ctx) }()
+		require.Equal(t, "n1", (<-work.begun).Name)
+		members := n.Members()
+		require.Len(t, members, 1)
+		require.Equal(t, "self", members[0].State)
+		stop()
+		require.NoError(t, <-done)
+		require.Equal(t, cluster.ErrStopped, <-result)
+	})
+}
+
+// The peers of a node whose save failed have never heard of what was not saved.
+func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
+	bad := errors.New("no space left")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		s := newHooked()
+		f.stores["n2"] = s
+		var mu sync.Mutex
+		var heard algo.Epoch // the highest that n1 was told by n2
+		var lost algo.Epoch  // what n2 could not save
+		var failing atomic.Bool
+		f.start(1, cluster.WithTrace(func(e trace.Event) {
+			if m, ok := e.Message.(algo.Numbered); ok && e.Kind == trace.Deliver {
+				mu.Lock()
+				heard = max(heard, m.Number())
+				mu.Unlock()
+			}
+		}))
+		f.agree("n1", bound)
+		victim := f.start(2, cluster.WithTrace(func(e trace.Event) {
+			if e.Kind == trace.Save && failing.Load() {
+				lost = e.Epoch
+			}
+		}))
+		before := f.agree("n2", bound)
+		w := newWork()
+		lead(t.Context(), victim, w)
+		<-w.begun
+		s.set(func([]store.Record) error {
+			failing.Store(true)
+			return bad
+		})
+		failing.Store(true)
+		require.ErrorIs(t, victim.Campaign(t.Context()), cluster.ErrSave)
+		<-victim.done
+		delete(f.live, "n2")
+		require.ErrorIs(t, victim.err, cluster.ErrSave)
+		require.ErrorIs(t, victim.err, bad)
+		require.Error(t, <-w.ended)
+		require.NotEmpty(t, victim.log.with("save failed"))
+		f.agree("n1", bound)
+		mu.Lock()
+		defer mu.Unlock()
+		require.Equal(t, before.Epoch+1, lost)
+		require.Equal(t, before.Epoch, heard)
+	})
+}
+
+func TestTheOptionsOfTheAlgorithmReachIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		called := 0
+		f.config = func(c *cluster.Config) {
+			c.Options = func(o any) error {
+				called++
+				o.(*bully.Options).SkipSuspected = false
+				return nil
+			}
+		}
+		f.grow(2)
+		require.Equal(t, 2, called)
+	})
+}

@@ -1,0 +1,247 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+)
+
+// batch is how many inputs the loop takes before it looks at the clock.
+const batch = 256
+
+// settleTime is what a node that did not run gives its sockets to be read.
+const settleTime = time.Millisecond
+
+// loop runs the engine until ctx ends, which is no error, or the node must stop.
+func (n *Node) loop(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	n.perform(n.engine.Start(n.now()))
+	for n.failed == nil && ctx.Err() == nil {
+		wait := time.Hour
+		deadline, due := n.engine.Deadline()
+		if due {
+			wait = restful(deadline - n.now())
+		}
+		timer.Reset(wait)
+		select {
+		case f := <-n.inbox:
+			f()
+			n.drain()
+		case <-timer.C:
+		case err := <-n.deaf:
+			n.failed = fmt.Errorf("%w: %w", ErrDeaf, err)
+		case <-ctx.Done():
+		}
+		n.wake()
+	}
+	n.stop()
+	return n.failed
+}
+
+// restful rounds a wait up to what the runtime can sleep in one go. It waits for
+// sockets and timers in whole milliseconds, rounded down, and what is left costs a
+// second sleep: at rest, half of all that a leader does. What is added lets the timer be
+// due when the sleep ends.
+func restful(wait time.Duration) time.Duration {
+	if wait <= 0 {
+		return 0
+	}
+	return (wait + time.Millisecond - 1).Truncate(time.Millisecond) + 30*time.Microsecond
+}
+
+// wake does what is due. What waits on the sockets comes first: when this process did
+// not run for a while, its timers ended long ago, but so did the messages arrive that
+// make them moot.
+func (n *Node) wake() {
+	deadline, due := n.engine.Deadline()
+	now := n.now()
+	if !due || deadline > now || n.failed != nil {
+		return
+	}
+	if now-deadline > n.config.Timing.Heartbeat/2 {
+		n.catchUp()
+	}
+	n.drain()
+	if n.failed == nil {
+		n.perform(n.engine.Wake(n.now()))
+	}
+}
+
+// drain takes what waits, without waiting for more.
+func (n *Node) drain() {
+	for range batch {
+		select {
+		case f := <-n.inbox:
+			f()
+		default:
+			return
+		}
+		if n.failed != nil {
+			return
+		}
+	}
+}
+
+// catchUp takes what comes within a moment: the readers of the sockets did not run
+// either.
+func (n *Node) catchUp() {
+	moment := time.NewTimer(settleTime)
+	defer moment.Stop()
+	for n.failed == nil {
+		select {
+		case f := <-n.inbox:
+			f()
+		case <-moment.C:
+			return
+		}
+	}
+}
+
+// perform does what the engine asks for, in its order. But a leadership ends first: a
+// save may be slow, and nobody may hear that this node gave up before its own work was
+// told. Only where a newer one of this node follows does it last until that is saved.
+func (n *Node) perform(out *engine.Output) {
+	if n.failed != nil {
+		return
+	}
+	last := len(out.Leaders) - 1
+	if last >= 0 && out.Leaders[last].ID != n.self.ID {
+		n.loseBy(out.Leaders)
+	}
+	if len(out.Save) > 0 {
+		n.saves++
+		if err := n.records.save(out.Save...); err != nil {
+			n.failed = fmt.Errorf("%w: %w", ErrSave, err)
+			n.log.Error("save failed, stopping", "error", err)
+			return
+		}
+	}
+	n.loseBy(out.Leaders)
+	if out.ViewChanged {
+		n.viewChanged()
+	}
+	for _, target := range out.Dial {
+		n.net.Dial(transportTarget(target))
+	}
+	for _, e := range out.Send {
+		n.send(e)
+	}
+	for _, r := range out.Refuse {
+		n.noisy.warn("connection closed", "peer", n.nameOf(r.Peer), "id", r.Peer, "reason", r.Reason)
+		n.net.Disconnect(r.Peer, r.Reason)
+	}
+	if last >= 0 {
+		n.announce(out.Leaders[last]) // what was over before it could show never was
+	}
+	switch {
+	case out.Removed:
+		n.failed = ErrRemoved
+	case out.Rejected != "":
+		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, out.Rejected)
+	}
+}
+
+func (n *Node) send(e algo.Envelope) {
+	frame, err := n.frames.Append(n.frame[:0], e.Message)
+	if err != nil {
+		n.noisy.warn("message not sent", "kind", e.Message.Kind(), "error", err)
+		return
+	}
+	n.frame = frame
+	n.net.Send(e.To, frame)
+}
+
+// viewChanged tells the transport where the members are, and new peers what this
+// node knows.
+func (n *Node) viewChanged() {
+	addrs := make(map[[16]byte]string)
+	for m := range n.engine.View().All() {
+		if m.ID != n.self.ID {
+			addrs[m.ID] = m.Addr
+		}
+	}
+	n.net.SetAddrs(addrs)
+	hello := *n.hello.Load()
+	hello.ClusterID, hello.View = n.engine.Cluster(), n.engine.Digest()
+	n.hello.Store(&hello)
+	n.log.Info("view changed", "view", n.engine.View().Number(), "members", n.engine.View().Len())
+}
+
+// loseBy ends the leadership of this node if one of the announcements does.
+func (n *Node) loseBy(announced []algo.Leader) {
+	epoch, leads := n.board.leads()
+	same := algo.Leader{Epoch: epoch, ID: n.self.ID}
+	if !leads || !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l != same }) {
+		return
+	}
+	cause := ErrVacant
+	if last := announced[len(announced)-1]; !last.Vacant() {
+		cause = &DeposedError{By: n.leadership(last)}
+	}
+	n.lose(epoch, cause)
+}
+
+func (n *Node) lose(epoch algo.Epoch, cause error) {
+	if n.board.lose(epoch, cause, time.Now()) {
+		n.log.Warn("leads no more", "epoch", epoch, "cause", cause)
+	}
+}
+
+// announce shows a leader to the application.
+func (n *Node) announce(l algo.Leader) {
+	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, At: time.Now()}
+	switch shown := n.board.post(s); {
+	case !shown:
+	case s.Leads:
+		n.log.Info("leading", "epoch", l.Epoch)
+	case s.Known():
+		n.log.Info("following", "leader", s.Leader.Name, "epoch", l.Epoch)
+	default:
+		n.log.Info("no leader", "epoch", l.Epoch)
+	}
+}
+
+// leadership is l as the application sees it; zero for a vacancy.
+func (n *Node) leadership(l algo.Leader) Leadership {
+	if l.Vacant() {
+		return Leadership{}
+	}
+	m, _ := n.engine.View().Member(l.ID)
+	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr}
+}
+
+// nameOf is what logs call a peer.
+func (n *Node) nameOf(id algo.NodeID) string {
+	if m, ok := n.engine.View().Member(id); ok {
+		return m.Name
+	}
+	return n.names[id]
+}
+
+// resign tells the leader's work to stop before it gives the leadership up.
+func (n *Node) resign(period time.Duration) {
+	if epoch, leads := n.board.leads(); leads {
+		n.lose(epoch, ErrResigned)
+	}
+	n.perform(n.engine.Resign(n.now(), period))
+}
+
+// stop ends the leadership, says goodbye and closes every connection. After a failure
+// it says nothing: what could not be saved must not show.
+func (n *Node) stop() {
+	if n.failed != nil {
+		n.board.end(n.failed, time.Now())
+	} else {
+		n.board.end(ErrStopped, time.Now())
+		n.perform(n.engine.Stop(n.now()))
+	}
+	// It takes half a second at most, when a peer does not answer.
+	if err := n.net.Close(context.Background()); err != nil {
+		n.log.Warn("not closed cleanly", "error", err)
+	}
+}

@@ -1,0 +1,337 @@
+// Package cluster is the live node: an election algorithm and a failure detector
+// on TCP, the real clock and a store; and the application's interface to them.
+//
+//	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "/var/lib/elect"})
+//	go node.Run(ctx)
+//	node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+//		return work(ctx) // while this node leads
+//	})
+//
+// One goroutine, the loop, owns all that decides. It never waits for the network nor
+// for the application: only for its store, because a message must not promise what a
+// restart forgets.
+//
+// What a leadership is worth depends on the algorithm. Bully and ring elect a leader
+// on each side of a partition. No algorithm here keeps a leader from acting after it
+// was deposed and before it knows: that needs a token that the resource checks.
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/store"
+	"github.com/elect-go/elect/trace"
+	"github.com/elect-go/elect/transport"
+	"github.com/elect-go/elect/wire"
+)
+
+// Option changes what a node is made of, beyond its configuration.
+type Option func(*Node)
+
+// WithLogger has the node log there. Without it, it does not log.
+func WithLogger(log *slog.Logger) Option { return func(n *Node) { n.log = log } }
+
+// WithRegistry replaces the algorithms that Config.Algorithm can select.
+func WithRegistry(r algo.Registry) Option { return func(n *Node) { n.registry = r } }
+
+// WithStore has the node keep there what must survive a restart, instead of in
+// Config.Data. Run closes it.
+func WithStore(s store.Store) Option { return func(n *Node) { n.store = s } }
+
+// WithNetwork replaces TCP. listen opens Config.Listen, dial connects to an address
+// of a member. Either may be nil.
+func WithNetwork(listen func(addr string) (net.Listener, error), dial func(ctx context.Context, addr string) (net.Conn, error)) Option {
+	return func(n *Node) {
+		if listen != nil {
+			n.listen = listen
+		}
+		n.dial = dial
+	}
+}
+
+// WithTrace has f called with everything that happens at this node, on its loop: f
+// must not block. Times are since Started.
+func WithTrace(f func(trace.Event)) Option { return func(n *Node) { n.trace = f } }
+
+// Node is one member of a cluster. Its methods may be called at any time, from any
+// goroutine, but not from a trace function or a log handler: these run on the loop,
+// and all methods but Leader, Watch and Config may wait for it. Before Run has begun
+// they wait for that too.
+type Node struct {
+	config   Config
+	spec     algo.Spec
+	frames   *wire.Codec
+	log      *slog.Logger
+	registry algo.Registry
+	store    store.Store // nil: the one of config.Data
+	listen   func(addr string) (net.Listener, error)
+	dial     func(ctx context.Context, addr string) (net.Conn, error)
+	trace    func(trace.Event)
+
+	started atomic.Bool
+	board   *board
+	inbox   chan func()   // to the loop
+	over    chan struct{} // closed when the loop has ended
+	hello   atomic.Pointer[wire.Hello]
+	noisy   limitedLog
+	deaf    chan error // the listener was closed
+
+	// The rest belongs to Run and its loop.
+	self    algo.Member
+	begin   time.Time
+	engine  *engine.Engine
+	net     *transport.Transport
+	records *records
+	ready   chan struct{}          // closed when net is set
+	frame   []byte                 // for encoding
+	names   map[algo.NodeID]string // of who is connected
+	saves   uint64
+	failed  error // why the loop must end
+}
+
+// New makes a node and starts nothing. It reports every mistake of the configuration
+// at once.
+func New(c Config, options ...Option) (*Node, error) {
+	n := &Node{
+		log:      slog.New(slog.DiscardHandler),
+		registry: builtin.Registry(),
+		listen:   listenHigh,
+		board:    newBoard(),
+		inbox:    make(chan func(), 1024),
+		over:     make(chan struct{}),
+		deaf:     make(chan error, 1),
+		ready:    make(chan struct{}),
+		names:    make(map[algo.NodeID]string),
+	}
+	for _, option := range options {
+		option(n)
+	}
+	n.noisy.log = n.log
+	mistakes := c.complete()
+	timing := c.Timing.check()
+	spec, err := c.spec(n.registry, timing == nil)
+	if err = errors.Join(mistakes, timing, err); err != nil {
+		return nil, err
+	}
+	if spec.Claims.NeedsQuorum && c.Data == "" && n.store == nil {
+		return nil, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + spec.Name + " elect two leaders"}
+	}
+	n.config, n.spec = c, spec
+	if n.frames, err = wire.NewCodec(append(engine.Messages(), spec.Messages...)...); err != nil {
+		return nil, err
+	}
+	if _, err := helloCodec.Append(nil, n.greeting(algo.NodeID{}, c.Advertise)); err != nil {
+		return nil, fmt.Errorf("cluster: algorithm %s: %w", spec.Name, err) // its name or its settings
+	}
+	return n, nil
+}
+
+// Config returns the configuration in effect, defaults filled in. Advertise stays empty
+// when it follows from a port that the system chooses: see Members.
+func (n *Node) Config() Config { return n.config }
+
+// Run is the node's life: it blocks until ctx ends, which is a clean stop and returns
+// nil, or until the node cannot go on: a failed save (ErrSave), ErrRemoved,
+// ErrNotLetIn, ErrDeaf, or what kept it from starting. At a clean stop it says goodbye
+// to its peers. A leadership ends at once with ctx, also while a save hangs; Run waits
+// for the save, and then for at most half a second. Nothing of the node survives the
+// return: no goroutine, socket or open file. Run can be called once.
+func (n *Node) Run(ctx context.Context) (err error) {
+	if n.started.Swap(true) {
+		return ErrRunning
+	}
+	defer func() {
+		n.board.end(ErrStopped, time.Now())
+		close(n.over)
+	}()
+	defer n.stopWith(ctx)()
+	kept, err := n.openStore()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	if n.records, err = newRecords(kept, n.config.Data); err != nil {
+		return err
+	}
+	id, saved, err := n.records.load(n.config.Cluster)
+	if err != nil {
+		return err
+	}
+	listener, err := n.listen(n.config.Listen)
+	if err != nil {
+		return fmt.Errorf("cluster: listen on %s: %w", n.config.Listen, err)
+	}
+	addr := n.config.Advertise
+	if addr == "" {
+		addr = listener.Addr().String() // the port was 0
+	}
+	n.prepare(id, addr, saved)
+	if n.net, err = n.connect(ear{listener, n.deaf}); err != nil {
+		return err
+	}
+	close(n.ready)
+	n.log.Info("started", "node", n.self.Name, "id", n.self.ID, "addr", n.self.Addr, "cluster", n.config.Cluster, "algorithm", n.spec.Name)
+	err = n.loop(ctx)
+	n.log.Info("stopped", "node", n.self.Name, "error", err)
+	return err
+}
+
+// stopWith has the leadership end with ctx, whatever the loop is waiting for. What it
+// returns leaves nothing of that running.
+func (n *Node) stopWith(ctx context.Context) (release func()) {
+	ended := make(chan struct{})
+	undo := context.AfterFunc(ctx, func() {
+		n.board.end(ErrStopped, time.Now())
+		close(ended)
+	})
+	return func() {
+		if !undo() {
+			<-ended
+		}
+	}
+}
+
+func (n *Node) openStore() (store.Store, error) {
+	switch {
+	case n.store != nil:
+		return n.store, nil
+	case n.config.Data != "":
+		return store.Open(n.config.Data, store.Options{})
+	}
+	n.log.Warn("no data folder: a restart makes this a new member")
+	return store.NewMemory(), nil
+}
+
+// ear is a listener that says when it was closed.
+type ear struct {
+	net.Listener
+	deaf chan<- error
+}
+
+func (e ear) Accept() (net.Conn, error) {
+	c, err := e.Listener.Accept()
+	if errors.Is(err, net.ErrClosed) {
+		select {
+		case e.deaf <- err:
+		default:
+		}
+	}
+	return c, err
+}
+
+// prepare makes the engine.
+func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
+	c := &n.config
+	n.begin = time.Now()
+	n.self = algo.Member{ID: id, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
+	n.engine = engine.New(engine.Config{
+		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Fixed: c.Members, FirstContact: c.Timing.FirstContact,
+		Spec: n.spec, Detector: fd.New(c.Timing.detector()), Trace: n.trace,
+		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
+	}, saved...)
+	hello := n.greeting(id, addr)
+	hello.Incarnation = newIncarnation()
+	n.hello.Store(&hello)
+}
+
+func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
+	return wire.Hello{
+		MinVersion: wire.Version, MaxVersion: wire.Version,
+		Cluster: n.config.Cluster, Algorithm: n.spec.Name,
+		Digest: wire.Digest(n.spec.Settings), Settings: wire.Settings(n.spec.Settings),
+		Name: n.config.Name, ID: id, Addr: addr,
+	}
+}
+
+func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
+	return transport.New(transport.Options{
+		Self: n.self.ID, Listener: listener, Dial: n.dial,
+		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
+		MaxPeers: maxMembers, MaxHello: wire.MaxHello,
+	})
+}
+
+// now is the engine's clock.
+func (n *Node) now() time.Duration { return time.Since(n.begin) }
+
+// tell has f run on the loop, later, if the loop still runs.
+func (n *Node) tell(f func()) {
+	select {
+	case n.inbox <- f:
+	case <-n.over:
+	}
+}
+
+// ask has f run on the loop and returns its result. The error is that of ctx, and f
+// may not have run then; or ErrStopped.
+func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
+	result := make(chan T, 1) // the loop never waits for who asked
+	call := func() {
+		if ctx.Err() == nil {
+			result <- f()
+		}
+	}
+	var none T
+	select {
+	case n.inbox <- call:
+	case <-n.over:
+		return none, ErrStopped
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+	select {
+	case r := <-result:
+		return r, nil
+	case <-n.over:
+		return none, ErrStopped
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+}
+
+// Campaign calls for an election. Any member can. It returns when the call was made,
+// not when it has an outcome: see Watch. Its error is context.Cause(ctx), ErrStopped, or
+// an ErrSave that stops the node.
+func (n *Node) Campaign(ctx context.Context) error {
+	failed, err := ask(ctx, n, func() error {
+		n.perform(n.engine.Campaign(n.now()))
+		return n.failed
+	})
+	return cmp.Or(failed, err)
+}
+
+// Resign gives the leadership up: this node is not eligible for the period that
+// Timing.Bound gives, and another is elected if there is one. It returns nil when
+// another leads; else, when ctx ends or the node stops, context.Cause(ctx),
+// ErrStopped, or an ErrSave that stops the node. A node that does not lead only
+// becomes ineligible.
+func (n *Node) Resign(ctx context.Context) error {
+	failed, err := ask(ctx, n, func() error {
+		n.resign(n.config.Timing.Bound())
+		return n.failed
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return err
+	}
+	for s := range n.Watch(ctx) {
+		if s.Known() && !s.Leads {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ErrStopped
+}

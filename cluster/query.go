@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/elect-go/elect/transport"
+	"github.com/elect-go/elect/wire"
+)
+
+// ErrNotNode says that what listens at an address does not speak as a node does.
+var ErrNotNode = errors.New("no node of this protocol listens there")
+
+// Query asks the node at addr, which may be any, for its status. It ends with ctx.
+// Of the options WithNetwork counts. The kind of a failure to connect is known to
+// transport.Cause; what is no node is ErrNotNode.
+func Query(ctx context.Context, addr string, options ...Option) (Status, error) {
+	if err := checkAddr(addr, toDial); err != nil {
+		return Status{}, fmt.Errorf("cluster: %q is not host:port: %w", addr, err)
+	}
+	var made Node
+	for _, option := range options {
+		option(&made)
+	}
+	c := &client{result: make(chan result, 1), up: make(chan transport.Peer, 1)}
+	net, err := transport.New(transport.Options{
+		Self: transport.ID(uuid.New()), Dial: made.dial, Handshake: c.greet, Handler: c, MaxHello: wire.MaxHello,
+	})
+	if err != nil {
+		return Status{}, err
+	}
+	defer func() { _ = net.Close(ctx) }()
+	net.Dial(transport.Target{Addr: addr})
+	for {
+		select {
+		case peer := <-c.up:
+			frame, err := adminCodec.Append(nil, statusRequest{})
+			if err != nil {
+				return Status{}, err
+			}
+			net.Reply(peer, frame)
+		case r := <-c.result:
+			if r.err != nil {
+				return Status{}, fmt.Errorf("cluster: status of %s: %w", addr, r.err)
+			}
+			return r.status, nil
+		case <-ctx.Done():
+			return Status{}, fmt.Errorf("cluster: status of %s: %w", addr, context.Cause(ctx))
+		}
+	}
+}
+
+// client is the handler of a connection that asks.
+type client struct {
+	up     chan transport.Peer
+	result chan result
+}
+
+type result struct {
+	status Status
+	err    error
+}
+
+func (c *client) greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ transport.Target) (transport.Peer, error) {
+	ours := wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true}
+	if err := sayHello(send, ours); err != nil {
+		return transport.Peer{}, err
+	}
+	frame, err := recv()
+	if err != nil {
+		return transport.Peer{}, err
+	}
+	m, err := helloCodec.Decode(frame)
+	if err != nil {
+		return transport.Peer{}, fmt.Errorf("%w: %w", ErrNotNode, err)
+	}
+	theirs := m.(wire.Hello)
+	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Hello: theirs}, ours.Check(theirs)
+}
+
+func (c *client) Up(p transport.Peer) { c.up <- p }
+
+var errNoStatus = fmt.Errorf("%w: the answer is not a status", ErrNotNode)
+
+func (c *client) Frame(_ transport.Peer, b []byte) error {
+	m, err := adminCodec.Decode(b)
+	if err != nil {
+		c.finish(result{err: err})
+		return err
+	}
+	reply, ok := m.(statusReply)
+	if !ok {
+		c.finish(result{err: errNoStatus})
+		return errNoStatus
+	}
+	c.finish(result{status: reply.status()})
+	return nil
+}
+
+func (c *client) Down(_ transport.Peer, why error) { c.finish(result{err: why}) }
+
+func (c *client) DialFailed(_ transport.Target, why error) {
+	switch transport.Cause(why) {
+	case transport.Protocol, transport.ClosedBeforeHello:
+		why = fmt.Errorf("%w: %w", ErrNotNode, why)
+	}
+	c.finish(result{err: why})
+}
+
+// finish keeps the first result.
+func (c *client) finish(r result) {
+	select {
+	case c.result <- r:
+	default:
+	}
+}

@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Leadership is who leads, where, and in which epoch.
+type Leadership struct {
+	Epoch algo.Epoch
+	ID    algo.NodeID
+	Name  string
+	Addr  string
+}
+
+// State is what a node knows of the leadership.
+type State struct {
+	// Leader is who leads. Its ID is zero when nobody is known to, and so in all
+	// states before the node has taken part in an election.
+	Leader Leadership
+	// Leads says that it is this node.
+	Leads bool
+	// Cause is why the last leadership of this node ended: a *DeposedError, ErrVacant,
+	// ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved or
+	// ErrDeaf. It is nil while this node leads, and when it never did.
+	Cause error
+	// At is when this node knew.
+	At time.Time
+}
+
+// Known reports whether a leader is known.
+func (s State) Known() bool { return !s.Leader.ID.IsZero() }
+
+// Why a leadership of this node ended, or an operation could not be done.
+var (
+	// ErrStopped says that the node's Run has returned, or is about to.
+	ErrStopped = errors.New("cluster: the node stopped")
+	// ErrResigned says that the node gave its leadership up.
+	ErrResigned = errors.New("cluster: the node resigned")
+	// ErrVacant says that the node knows of no leader any more, itself included.
+	ErrVacant = errors.New("cluster: the leadership is vacant")
+	// ErrRunning says that Run was called before.
+	ErrRunning = errors.New("cluster: the node was started before: make a new one")
+	// ErrRemoved says that this node is no member any more.
+	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
+	// ErrNotLetIn says that a member refused to let this node in.
+	ErrNotLetIn = errors.New("cluster: not let in")
+	// ErrSave says that something could not be made durable, so that the node had to
+	// stop.
+	ErrSave = errors.New("cluster: a save failed, the node stops before anything is sent")
+	// ErrDeaf says that the node's listener was closed by somebody else, so that nobody
+	// can dial the node any more.
+	ErrDeaf = errors.New("cluster: the listener was closed, nobody can dial this node")
+)
+
+// DeposedError says that a leadership of this node ended because another node leads,
+// or this one in a newer epoch.
+type DeposedError struct{ By Leadership }
+
+func (e *DeposedError) Error() string {
+	return fmt.Sprintf("cluster: deposed by %s in epoch %d", e.By.Name, e.By.Epoch)
+}
+
+// Leader returns who leads as far as this node knows; false when it knows of nobody,
+// and after Run has returned.
+func (n *Node) Leader() (Leadership, bool) {
+	s, _, _ := n.board.read()
+	return s.Leader, s.Known()
+}
+
+// Watch iterates over the states of the leadership: the current one first, then
+// each later one, of which a slow reader skips all but the latest. It ends with ctx,
+// or when the node has stopped, after a last State without a leader. A reader never
+// holds up the node.
+func (n *Node) Watch(ctx context.Context) iter.Seq[State] {
+	return func(yield func(State) bool) {
+		for {
+			s, changed, last := n.board.read()
+			if ctx.Err() != nil || !yield(s) || last {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

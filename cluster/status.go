@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/wire"
+)
+
+// Member is one member as the node that is asked sees it.
+type Member struct {
+	ID       algo.NodeID `json:"id"`
+	Name     string      `json:"name"`
+	Addr     string      `json:"addr"`
+	Priority int         `json:"priority"`
+	Eligible bool        `json:"eligible"`
+	// State is "self"; "alive" or "suspected" when the node watches the member or has
+	// evidence; "connected" when it does not watch it but a connection stands; else
+	// "unknown". Who watches whom is the algorithm's affair.
+	State string `json:"state"`
+	// Since is when the state began, in the node's clock.
+	Since time.Time `json:"since"`
+}
+
+// Status is what a node says of itself. Its JSON is the output of elect status.
+type Status struct {
+	Cluster   string       `json:"cluster"`
+	Algorithm string       `json:"algorithm"`
+	Node      algo.NodeID  `json:"node"`   // who answered
+	Leader    *algo.NodeID `json:"leader"` // null when none is known
+	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
+	View      uint64       `json:"view"`   // its number, which grows with every change
+	Members   []Member     `json:"members"`
+	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
+	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages,
+	// "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
+	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
+	// "closed" with blame, and the "connections" to nodes there are now.
+	Counters map[string]uint64 `json:"counters"`
+}
+
+// Status returns what this node knows. Its error is context.Cause(ctx), or ErrStopped.
+func (n *Node) Status(ctx context.Context) (Status, error) {
+	return ask(ctx, n, n.status)
+}
+
+// Members returns the members as this node sees them, by ID; none before Run and
+// after it.
+func (n *Node) Members() []Member {
+	if !n.started.Load() {
+		return nil
+	}
+	s, err := n.Status(context.Background())
+	if err != nil {
+		return nil
+	}
+	return s.Members
+}
+
+// status runs on the loop.
+func (n *Node) status() Status {
+	s := Status{
+		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID,
+		View: n.engine.View().Number(), Members: []Member{}, Counters: n.counters(),
+	}
+	if l, ok := n.engine.Leader(); ok {
+		s.Epoch = l.Epoch
+		if !l.Vacant() {
+			s.Leader = &l.ID
+		}
+	}
+	for _, m := range n.engine.Members() {
+		state := m.State.String()
+		if m.ID == n.self.ID {
+			state = "self"
+		}
+		s.Members = append(s.Members, Member{
+			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible,
+			State: state, Since: n.begin.Add(m.Since).Round(0),
+		})
+	}
+	return s
+}
+
+func (n *Node) counters() map[string]uint64 {
+	c, t := n.engine.Counters(), n.net.Stats()
+	all := map[string]uint64{
+		"sent.beat": c.Beats.Sent, "received.beat": c.Beats.Received, "refused": c.Refused, "saves": n.saves,
+		"frames.out": t.FramesOut, "frames.in": t.FramesIn, "bytes.out": t.BytesOut, "bytes.in": t.BytesIn,
+		"dials": t.Dials, "dials.failed": t.DialsFailed, "connections": uint64(t.Peers),
+	}
+	for kind, count := range c.Kinds {
+		all["sent."+kind], all["received."+kind] = count.Sent, count.Received
+	}
+	for _, n := range t.Dropped {
+		all["dropped"] += n
+	}
+	for _, n := range t.Refused {
+		all["closed"] += n
+	}
+	return all
+}
+
+// states are the states of a member. Their places are those of fd.State.
+var states = [...]string{fd.Unknown.String(), fd.Connected.String(), fd.Alive.String(), fd.Suspected.String(), "self"}
+
+// maxCounters is how many counters a status on the wire has room for: those of an
+// algorithm of 18 kinds of messages. Of one that has more, some are left out.
+const maxCounters = 50
+
+// statusRequest asks a node for its status. It is the only thing that a client may
+// send.
+type statusRequest struct{}
+
+func (statusRequest) Kind() string { return "status" }
+
+// statusReply is a Status on the wire.
+type statusReply struct {
+	Cluster   string `wire:"max=64"`
+	Algorithm string `wire:"max=32"`
+	Node      algo.NodeID
+	Leader    algo.Leader
+	View      uint64
+	Members   []memberReply  `wire:"max=512"`
+	Counters  []counterReply `wire:"max=50"`
+}
+
+func (statusReply) Kind() string { return "status-reply" }
+
+type memberReply struct {
+	ID       algo.NodeID
+	Name     string `wire:"max=64"`
+	Addr     string `wire:"max=255"`
+	Priority int
+	Eligible bool
+	State    uint8 // its place in states
+	Since    int64 // Unix time in ns
+}
+
+type counterReply struct {
+	Name  string `wire:"max=80"`
+	Value uint64
+}
+
+var adminCodec = func() *wire.Codec {
+	codec, err := wire.NewCodec(statusRequest{}, statusReply{})
+	if err != nil {
+		panic(err) // a mistake in this file
+	}
+	return codec
+}()
+
+func (s Status) reply() statusReply {
+	r := statusReply{Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Leader: algo.Leader{Epoch: s.Epoch}, View: s.View}
+	if s.Leader != nil {
+		r.Leader.ID = *s.Leader
+	}
+	for _, m := range s.Members {
+		r.Members = append(r.Members, memberReply{
+			m.ID, m.Name, m.Addr, m.Priority, m.Eligible, uint8(slices.Index(states[:], m.State)), m.Since.UnixNano()})
+	}
+	names := slices.Sorted(maps.Keys(s.Counters))
+	for _, name := range names[:min(len(names), maxCounters)] {
+		r.Counters = append(r.Counters, counterReply{name, s.Counters[name]})
+	}
+	return r
+}
+
+func (r statusReply) status() Status {
+	s := Status{
+		Cluster: r.Cluster, Algorithm: r.Algorithm, Node: r.Node, Epoch: r.Leader.Epoch, View: r.View,
+		Members: []Member{}, Counters: make(map[string]uint64),
+	}
+	if !r.Leader.Vacant() {
+		s.Leader = &r.Leader.ID
+	}
+	for _, m := range r.Members {
+		state := states[fd.Unknown]
+		if int(m.State) < len(states) {
+			state = states[m.State]
+		}
+		s.Members = append(s.Members, Member{m.ID, m.Name, m.Addr, m.Priority, m.Eligible, state, time.Unix(0, m.Since)})
+	}
+	for _, c := range r.Counters {
+		s.Counters[c.Name] = c.Value
+	}
+	return s
+}

@@ -1,0 +1,326 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/store"
+)
+
+func TestStopTakesLessThanASecond(t *testing.T) {
+	cases := map[string]func(f *fleet) (release func()){
+		"with nobody in the way":        func(*fleet) func() { return func() {} },
+		"with a peer that is paused":    func(f *fleet) func() { return f.pause(f.live["n1"]) },
+		"with a peer that is cut off":   func(f *fleet) func() { f.net.Partition([]string{"n1"}); return func() {} },
+		"with all peers dead":           func(f *fleet) func() { f.kill(f.live["n1"]); f.kill(f.live["n2"]); return func() {} },
+		"with a stranger half in":       func(f *fleet) func() { return f.stranger(func(raw) {}) },
+		"with a stranger that is in":    func(f *fleet) func() { return f.stranger(func(r raw) { r.greet(hello()) }) },
+		"while a peer floods its inbox": func(f *fleet) func() { return f.flood() },
+	}
+	for name, disturb := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				members := f.grow(3)
+				release := disturb(f)
+				start := time.Now()
+				f.halt(members[2])
+				require.Less(t, time.Since(start), time.Second)
+				release()
+			})
+		})
+	}
+}
+
+// stranger connects to n3 and stays.
+func (f *fleet) stranger(say func(r raw)) (release func()) {
+	conn, err := f.net.process("mallory").dial(f.t.Context(), "n3:7400")
+	require.NoError(f.t, err)
+	say(raw{f.t, conn})
+	synctest.Wait()
+	return func() { conn.Close() }
+}
+
+// flood fills the inbox of n3, whose loop hangs until just before it is stopped, so
+// that the readers of its connections wait for room.
+func (f *fleet) flood() (release func()) {
+	conn, err := f.net.process("mallory").dial(f.t.Context(), "n3:7400")
+	require.NoError(f.t, err)
+	r := raw{f.t, conn}
+	r.join()
+	resume := f.live["n3"].Hold()
+	for range 3000 {
+		r.say(bully.Answer{Epoch: 1})
+	}
+	synctest.Wait()
+	f.live["n3"].stop()
+	resume()
+	return func() { conn.Close() }
+}
+
+func TestAThousandLivesLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // which fails when a goroutine is left
+		f := newFleet(t)
+		f.start(1)
+		for range 1000 {
+			n := f.start(2)
+			n.follows(t, "n2", bound)
+			f.halt(n)
+		}
+	})
+}
+
+func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
+	files := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("open files cannot be counted here:", err)
+		}
+		return len(entries)
+	}
+	data := t.TempDir()
+	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	founder := other.follows(t, "n1", 10*time.Second).Leader
+	live := func() {
+		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Join: []string{founder.Addr}, Data: data, Priority: 1})
+		n.follows(t, "n2", 10*time.Second)
+		require.NoError(t, n.halt())
+		other.follows(t, "n1", 10*time.Second)
+	}
+	live()
+	var before int
+	until(t, "its peer has closed too", func() bool { before = files(); return before > 0 && len(connected(t, other)) == 0 })
+	for range 20 {
+		live()
+	}
+	until(t, "no more files than before", func() bool { return files() <= before })
+}
+
+func connected(t *testing.T, m *member) []cluster.Member {
+	var others []cluster.Member
+	for _, o := range m.Members() {
+		if o.State == "connected" || o.State == "alive" {
+			others = append(others, o)
+		}
+	}
+	return others
+}
+
+// brokenListener fails for a while, and can be closed by somebody else.
+type brokenListener struct {
+	net.Listener
+	mu       sync.Mutex
+	failures int
+}
+
+func (l *brokenListener) Accept() (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failures > 0 {
+		l.failures--
+		return nil, errors.New("too many open files")
+	}
+	return l.Listener.Accept()
+}
+
+func TestListenerThatFailsForAWhileIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		p := f.net.process("n1")
+		broken := func(addr string) (net.Listener, error) {
+			l, err := p.listen(addr)
+			return &brokenListener{Listener: l, failures: 10}, err
+		}
+		n := f.start(1, cluster.WithNetwork(broken, p.dial))
+		f.agree("n1", bound)
+		f.start(2)
+		f.agree("n2", time.Minute)
+		require.NotEmpty(t, n.log.with("cannot accept connections"))
+	})
+}
+
+func TestListenerThatIsClosedStopsTheNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		p := f.net.process("n1")
+		var listener net.Listener
+		keep := func(addr string) (_ net.Listener, err error) {
+			listener, err = p.listen(addr)
+			return listener, err
+		}
+		n := f.start(1, cluster.WithNetwork(keep, p.dial))
+		f.agree("n1", bound)
+		require.NoError(t, listener.Close())
+		<-n.done
+		require.ErrorIs(t, n.err, cluster.ErrDeaf)
+		require.ErrorIs(t, n.err, net.ErrClosed)
+	})
+}
+
+func TestAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: taken.Addr().String()})
+	require.NoError(t, err)
+	err = n.Run(t.Context())
+	require.ErrorContains(t, err, "cluster: listen on "+taken.Addr().String())
+	for s := range n.Watch(t.Context()) {
+		require.NoError(t, s.Cause, "it never led")
+	}
+}
+
+func TestDataOfAnotherClusterIsRefused(t *testing.T) {
+	data := t.TempDir()
+	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	n.follows(t, "n1", 10*time.Second)
+	require.NoError(t, n.halt())
+	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	require.NoError(t, err)
+	err = again.Run(t.Context())
+	var mistake *cluster.ConfigError
+	require.ErrorAs(t, err, &mistake)
+	require.Equal(t, "data", mistake.Field)
+	require.Contains(t, mistake.Got, data)
+	require.Contains(t, mistake.Got, "blue")
+	require.Contains(t, mistake.Want, "green")
+}
+
+func TestDataInUseIsRefused(t *testing.T) {
+	data := t.TempDir()
+	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	first.follows(t, "n1", 10*time.Second)
+	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	require.NoError(t, err)
+	err = second.Run(t.Context())
+	require.ErrorIs(t, err, store.ErrLocked)
+	require.ErrorContains(t, err, data)
+}
+
+func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: filepath.Join(file, "data")})
+	require.NoError(t, err)
+	require.ErrorContains(t, n.Run(t.Context()), file)
+}
+
+func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
+	cases := map[string]store.Record{
+		"a record that cannot be read":    {Key: "node", Value: []byte{0xc1}},
+		"a record under another's name":   {Key: "stable", Value: []byte{0x93, 0xa4, 'n', 'o', 'd', 'e', 0xc4, 0}},
+		"a record of a stranger":          {Key: "more", Value: []byte{0x91, 0xa4, 'm', 'o', 'r', 'e'}},
+		"records of nobody in particular": {Key: "stable", Value: append([]byte{0x94, 0xa6}, append([]byte("stable\x01\xc4\x10"), append(make([]byte, 16), 0xa0)...)...)},
+	}
+	for name, record := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := store.NewMemory()
+			require.NoError(t, s.Save(record))
+			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"}, cluster.WithStore(s))
+			require.NoError(t, err)
+			require.ErrorIs(t, n.Run(t.Context()), store.ErrDamaged)
+		})
+	}
+}
+
+func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
+	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	n.follows(t, "n1", 10*time.Second)
+	require.Len(t, n.log.with("level=WARN", "a restart makes this a new member"), 1)
+
+	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"}, cluster.WithStore(store.NewMemory()))
+	kept.follows(t, "n1", 10*time.Second)
+	require.Empty(t, kept.log.with("level=WARN"))
+}
+
+// sockets is TCP whose connections can be closed all at once, as a kernel does when
+// it kills a process.
+type sockets struct {
+	mu   sync.Mutex
+	open []interface{ Close() error }
+}
+
+func (s *sockets) add(c interface{ Close() error }) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = append(s.open, c)
+}
+
+type socketListener struct {
+	net.Listener
+	s *sockets
+}
+
+func (l socketListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		l.s.add(c)
+	}
+	return c, err
+}
+
+func (s *sockets) option() cluster.Option {
+	listen := func(addr string) (net.Listener, error) {
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			s.add(l)
+		}
+		return socketListener{l, s}, err
+	}
+	dial := func(ctx context.Context, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		if err == nil {
+			s.add(c)
+		}
+		return c, err
+	}
+	return cluster.WithNetwork(listen, dial)
+}
+
+func (s *sockets) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.open {
+		c.Close()
+	}
+}
+
+func TestKilledLeaderIsReplacedOverTCP(t *testing.T) {
+	var s sockets
+	var join []string
+	var members []*member
+	for i := 1; i <= 3; i++ {
+		c := cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Join: join, Priority: i, Data: t.TempDir()}
+		var options []cluster.Option
+		if i == 3 {
+			options = append(options, s.option())
+		}
+		m := run(t, c, options...)
+		join = append(join, m.follows(t, nameOf(i), 10*time.Second).Leader.Addr)
+		members = append(members, m)
+	}
+	var before algo.Epoch
+	for _, m := range members {
+		before = max(before, m.follows(t, "n3", 10*time.Second).Leader.Epoch)
+	}
+	resume := members[2].Hold() // it can say nothing any more
+	s.kill()
+	members[2].stop()
+	resume()
+	for _, m := range members[:2] {
+		after := m.follows(t, "n2", 10*time.Second)
+		require.Greater(t, after.Leader.Epoch, before)
+	}
+}
