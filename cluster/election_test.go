@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 func TestTheHighestLeads(t *testing.T) {
@@ -46,7 +47,7 @@ func TestSilentLeaderIsReplacedAfterTheTimeout(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
 				members := f.grow(3)
-				time.Sleep(time.Second)
+				virtual.Pass(time.Second)
 				start := time.Now()
 				silence(f, members[2])
 				f.agree("n2", bound, members[2])
@@ -96,7 +97,7 @@ func TestHealEndsWithOneLeader(t *testing.T) {
 		f.net.Partition([]string{"n1", "n4"}, []string{"n2", "n3", "n5"})
 		members[0].follows(t, "n4", bound)
 		members[3].follows(t, "n4", bound)
-		time.Sleep(10 * time.Second)
+		virtual.Pass(10 * time.Second)
 		require.Equal(t, "n5", leaderOf(members[1]), "bully leads on both sides")
 
 		f.net.Heal()
@@ -111,7 +112,7 @@ func TestPausedLeaderWakes(t *testing.T) {
 		members := f.grow(3)
 		resume := f.pause(members[2])
 		f.agree("n2", bound, members[2])
-		time.Sleep(10 * time.Second)
+		virtual.Pass(10 * time.Second)
 		resume()
 		f.agree("n3", bound)
 		f.quiet(time.Minute)
@@ -123,7 +124,7 @@ func TestPausedFollowerSuspectsNobodyWhenItWakes(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
 		resume := f.pause(members[0])
-		time.Sleep(10 * time.Second)
+		virtual.Pass(10 * time.Second)
 		synctest.Wait()
 		seen := len(members[0].seen())
 		resume()

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/store"
 )
 
@@ -221,7 +222,7 @@ func (f *fleet) agree(leader string, within time.Duration, but ...*member) clust
 			return all[0]
 		}
 		require.True(f.t, time.Now().Before(limit), "no agreement on %s: %v", leader, all)
-		time.Sleep(time.Millisecond)
+		virtual.Pass(time.Millisecond)
 	}
 }
 
@@ -233,7 +234,7 @@ func (f *fleet) quiet(d time.Duration) {
 	for name, m := range f.live {
 		before[name] = len(m.seen())
 	}
-	time.Sleep(d)
+	virtual.Pass(d)
 	for name, m := range f.live {
 		require.Len(f.t, m.seen(), before[name], "%s has seen %+v", name, m.seen())
 	}

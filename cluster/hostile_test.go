@@ -20,6 +20,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/wire"
 )
 
@@ -305,7 +306,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				time.Sleep(time.Second)
+				virtual.Pass(time.Second)
 			}
 		}, "slow hello"},
 		"a byte a second after the hello": {func(r raw) {
@@ -314,7 +315,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				time.Sleep(time.Second)
+				virtual.Pass(time.Second)
 			}
 		}, "slow frame"},
 	}
@@ -346,7 +347,7 @@ func TestMismatchIsNamedInBothLogs(t *testing.T) {
 		f.agree("n1", bound)
 		f.config = func(c *cluster.Config) { c.Cluster = "other" }
 		second := f.start(2)
-		time.Sleep(100 * time.Millisecond)
+		virtual.Pass(100 * time.Millisecond)
 		for _, m := range []*member{first, second} {
 			lines := m.log.with("level=WARN", "other", "elect", "cluster name")
 			require.NotEmpty(t, lines, m.name)

@@ -15,6 +15,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/store"
 	"github.com/elect-go/elect/trace"
 )
@@ -281,12 +282,12 @@ func TestLeadReturnsOnlyAfterTheWorkHas(t *testing.T) {
 		}()
 		<-begun
 		require.NoError(t, n.Campaign(t.Context())) // a newer leadership waits for it
-		time.Sleep(time.Minute)
+		virtual.Pass(time.Minute)
 		require.Empty(t, begun)
 		release <- struct{}{}
 		<-begun
 		f.halt(n)
-		time.Sleep(time.Minute)
+		virtual.Pass(time.Minute)
 		require.Empty(t, result)
 		release <- struct{}{}
 		require.Equal(t, cluster.ErrStopped, <-result)
@@ -345,7 +346,7 @@ func TestPanicAfterTheEndIsNoResignation(t *testing.T) {
 			panic("late")
 		}
 		require.Panics(t, func() { _ = n.Lead(t.Context(), late) })
-		time.Sleep(time.Millisecond)
+		virtual.Pass(time.Millisecond)
 		require.Equal(t, "n1", leaderOf(n))
 	})
 }

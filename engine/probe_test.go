@@ -39,7 +39,6 @@ func (p *probe) Campaign(env algo.Env)                    { p.say(env, "campaign
 func (p *probe) Reconfigure(env algo.Env, view algo.View) { p.say(env, "view %d", view.Len()) }
 func (p *probe) Stable() algo.Stable                      { return p.stable }
 func (p *probe) Clone() algo.Algorithm                    { c := *p; return &c }
-func (p *probe) since(mark int) []string                  { return p.said[mark:] }
 func (p *probe) spec() algo.Spec {
 	return algo.Spec{Name: "probe", Messages: bullySpec().Messages, New: func(algo.NodeID) algo.Algorithm { return p }}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 // TestHostileInput plays each kind of bad peer against a node that serves a good one.
@@ -28,7 +30,7 @@ func TestHostileInput(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				time.Sleep(time.Second)
+				virtual.Pass(time.Second)
 			}
 		}, reason: "slow hello", within: time.Second},
 		{name: "a byte a second after the hello", play: func(r raw) {
@@ -37,7 +39,7 @@ func TestHostileInput(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				time.Sleep(time.Second)
+				virtual.Pass(time.Second)
 			}
 		}, reason: "slow frame", within: 2 * time.Second, up: true},
 		{name: "dripping frame after frame", play: func(r raw) {
@@ -45,7 +47,7 @@ func TestHostileInput(t *testing.T) {
 			greeted(r)
 			r.Write([]byte{0, 0, 0, 2, 0x91})
 			for range 3 {
-				time.Sleep(time.Second)
+				virtual.Pass(time.Second)
 				r.Write([]byte{1, 0, 0, 0, 2, 0x91})
 			}
 		}, reason: "slow frame", within: 5 * time.Second, up: true},
@@ -74,7 +76,7 @@ func TestHostileInput(t *testing.T) {
 
 				r := m.raw(t, "bad", a.addr)
 				go test.play(r)
-				time.Sleep(test.within + refuseTime)
+				virtual.Pass(test.within + refuseTime)
 				synctest.Wait()
 				require.Equal(t, map[string]uint64{test.reason: 1}, a.Stats().Refused)
 				require.Len(t, a.conns, 1, "the good one")
@@ -95,7 +97,7 @@ func TestHostileInput(t *testing.T) {
 					require.Empty(t, a.with("up 6"))
 				}
 				r.Close()
-				time.Sleep(10 * time.Second) // until the bad one has seen its end
+				virtual.Pass(10 * time.Second) // until the bad one has seen its end
 			})
 		})
 	}
@@ -148,7 +150,7 @@ func TestFloodOfConnections(t *testing.T) {
 		good.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		time.Sleep(a.o.HandshakeTimeout + refuseTime)
+		virtual.Pass(a.o.HandshakeTimeout + refuseTime)
 		synctest.Wait()
 		require.Zero(t, a.Stats().Pending)
 		a.Close(t.Context())
@@ -221,7 +223,7 @@ func TestHandshakeMistakes(t *testing.T) {
 				})
 				m.start(t, 2, 1)
 				a.Dial(Target{Addr: "n2"})
-				time.Sleep(time.Second)
+				virtual.Pass(time.Second)
 				require.Equal(t, []string{"failed 0 rejected"}, a.all())
 			})
 		})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 func TestSimultaneousDialsKeepOneConnection(t *testing.T) {
@@ -100,7 +102,7 @@ func TestPoliteEndWaitsNoLongerThanAProbe(t *testing.T) {
 				if test.incarnation != 0 {
 					second.greet(id(2), test.incarnation, false)
 				} else {
-					time.Sleep(a.o.ProbeTimeout)
+					virtual.Pass(a.o.ProbeTimeout)
 				}
 				synctest.Wait()
 				require.Equal(t, test.want, a.all())
@@ -137,7 +139,7 @@ func TestRedialByTheSameSideTakesOver(t *testing.T) {
 		a := m.start(t, 1, 1)
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
-		time.Sleep(2 * a.o.HandshakeTimeout)
+		virtual.Pass(2 * a.o.HandshakeTimeout)
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 1, false)
 		require.Equal(t, []byte{controlClose}, first.next(), "politely")
@@ -179,7 +181,7 @@ func TestSecondConnectionIsDecidedByAProbe(t *testing.T) {
 				first.greet(id(2), 1, false)
 				synctest.Wait()
 				if test.opposite {
-					time.Sleep(a.o.HandshakeTimeout)
+					virtual.Pass(a.o.HandshakeTimeout)
 				}
 				if test.alive {
 					first.answer()
@@ -200,7 +202,7 @@ func TestSecondConnectionIsDecidedByAProbe(t *testing.T) {
 					return
 				}
 				a.Send(id(2), body("x")) // still goes to the first, as far as anyone knows
-				time.Sleep(a.o.ProbeTimeout)
+				virtual.Pass(a.o.ProbeTimeout)
 				synctest.Wait()
 				a.Send(id(2), body("y"))
 				require.Equal(t, body("y"), second.next())
@@ -219,9 +221,9 @@ func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
 		synctest.Wait()
 		first.drain()
 		m.raw(t, "x", a.addr).greet(id(2), 2, false)
-		time.Sleep(a.o.ProbeTimeout - 1)
+		virtual.Pass(a.o.ProbeTimeout - 1)
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		time.Sleep(1)
+		virtual.Pass(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "down 2/1 superseded", "up 2/2"}, a.all())
 		require.Equal(t, 1, a.Stats().Peers)
@@ -256,7 +258,7 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 		synctest.Wait()
 		double := startNode(t, 2, 2, nil, "", func(o *Options) { o.Dial = m.dial("double") })
 		double.Dial(Target{ID: a.id, Addr: a.addr})
-		time.Sleep(time.Second)
+		virtual.Pass(time.Second)
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, double.all())
 		require.ErrorContains(t, double.lastWhy(),
@@ -281,7 +283,7 @@ func TestDialThatFindsADoubleFails(t *testing.T) {
 		synctest.Wait()
 		double := startNode(t, 2, 2, m.listen("double"), "double")
 		a.Dial(Target{Addr: "double"})
-		time.Sleep(time.Second)
+		virtual.Pass(time.Second)
 		require.Equal(t, []string{"up 2/1", "failed 0 rejected"}, a.all())
 		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, double.all())
 	})
@@ -298,7 +300,7 @@ func TestOwnSecondDialIsClosed(t *testing.T) {
 			require.Len(t, n.all(), 1)
 			require.Len(t, n.conns, 1)
 		}
-		time.Sleep(10 * time.Second)
+		virtual.Pass(10 * time.Second)
 		a.Dial(Target{Addr: b.addr})
 		synctest.Wait()
 		for _, n := range []*node{a, b} {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 func TestFramesGoBothWays(t *testing.T) {
@@ -119,7 +121,7 @@ func TestDialFailures(t *testing.T) {
 					}()
 				}
 				a.Dial(test.target)
-				time.Sleep(a.o.HandshakeTimeout + time.Second)
+				virtual.Pass(a.o.HandshakeTimeout + time.Second)
 				require.Equal(t, []string{fmt.Sprintf("failed %d %v", test.target.ID[15], test.want)}, a.all())
 				require.ErrorContains(t, a.lastWhy(), test.text)
 				require.Zero(t, a.Stats().Pending+a.Stats().Peers)
@@ -137,7 +139,7 @@ func TestDialTimesOut(t *testing.T) {
 		a := m.start(t, 1, 1)
 		a.Dial(Target{Addr: "n5"})
 		a.Dial(Target{Addr: "n5"})
-		time.Sleep(a.o.DialTimeout)
+		virtual.Pass(a.o.DialTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"failed 0 timeout"}, a.all(), "the second was a no-op: the first was under way")
 	})
@@ -176,7 +178,7 @@ func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
 			}
 		})
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		time.Sleep(time.Second)
+		virtual.Pass(time.Second)
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
 		var refused *RefusedError
 		require.ErrorAs(t, a.lastWhy(), &refused)
@@ -296,12 +298,12 @@ func TestIdleConnectionIsClosedPolitely(t *testing.T) {
 		a := m.start(t, 1, 1)
 		b := m.start(t, 2, 1, func(o *Options) { o.IdleTimeout = -1 })
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		time.Sleep(50 * time.Second)
+		virtual.Pass(50 * time.Second)
 		b.Send(a.id, body("x"))
 		synctest.Wait()
-		time.Sleep(59 * time.Second)
+		virtual.Pass(59 * time.Second)
 		require.Empty(t, a.with("down"), "a frame either way counts")
-		time.Sleep(17 * time.Second)
+		virtual.Pass(17 * time.Second)
 		require.ErrorIs(t, a.lastWhy(), ErrIdle)
 		require.ErrorIs(t, b.lastWhy(), ErrClosedByPeer)
 
@@ -325,7 +327,7 @@ func TestFramesLeftByAPoliteCloseGoOverTheNextConnection(t *testing.T) {
 		a.Send(id(2), body("left"))
 		b := m.start(t, 2, 1)
 		r.say(controlClose) // and still does not read, as it should
-		time.Sleep(a.o.ProbeTimeout)
+		virtual.Pass(a.o.ProbeTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 left"}, b.all())
 		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "up 2/1"}, a.all())
@@ -379,7 +381,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 				}
 				require.Equal(t, test.want, sent)
 				require.EqualValues(t, 100-test.want, a.Stats().Dropped["queue full"])
-				time.Sleep(a.o.WriteTimeout)
+				virtual.Pass(a.o.WriteTimeout)
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "who never reads is closed")
 				require.EqualValues(t, 1, a.Stats().Refused["slow write"])
@@ -500,7 +502,7 @@ func TestAcceptBacksOffAndGoesOn(t *testing.T) {
 		b := m.start(t, 2, 1)
 		synctest.Wait()
 		require.EqualValues(t, 1, a.Stats().AcceptErrors, "it waits before it tries again")
-		time.Sleep(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
+		virtual.Pass(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
 		require.EqualValues(t, 10, a.Stats().AcceptErrors)
 		b.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()

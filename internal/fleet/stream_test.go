@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 func decode(t *testing.T, r io.Reader) []Event {
@@ -60,11 +62,11 @@ func TestAStreamWritesEventsTogether(t *testing.T) {
 		s := NewStream(out)
 		for range 10 {
 			s.Emit(Event{What: Send})
-			time.Sleep(gather / 20)
+			virtual.Pass(gather / 20)
 		}
 		synctest.Wait()
 		require.Zero(t, out.writes.Load(), "before the time to gather is over")
-		time.Sleep(gather)
+		virtual.Pass(gather)
 		synctest.Wait()
 		require.EqualValues(t, 1, out.writes.Load())
 		require.Len(t, decode(t, &out.Buffer), 10)
@@ -77,7 +79,7 @@ func TestAStreamThatIsNotReadBlocksNobodyAndCountsWhatItLoses(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
 		s.Emit(Event{What: Send})
-		time.Sleep(2 * gather) // now it writes, and waits for the reader
+		virtual.Pass(2 * gather) // now it writes, and waits for the reader
 		synctest.Wait()
 		room := cap(s.events)
 		for range room + 7 {

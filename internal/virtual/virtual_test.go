@@ -1,0 +1,26 @@
+package virtual
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPassLetsVirtualTimePass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		Pass(time.Hour)
+		if got := time.Since(start); got != time.Hour {
+			t.Errorf("%v have passed, want 1h", got)
+		}
+	})
+}
+
+func TestPassRefusesRealTime(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("it waits for the real clock")
+		}
+	}()
+	Pass(time.Hour)
+}
