@@ -295,7 +295,12 @@ func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
 	case r := <-result:
 		return r, nil
 	case <-n.over:
-		return none, ErrStopped
+		select {
+		case r := <-result: // f may be what ended the loop
+			return r, nil
+		default:
+			return none, ErrStopped
+		}
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
 	}
