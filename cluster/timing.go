@@ -39,7 +39,7 @@ func Local() Timing { return preset(20*time.Millisecond, 150*time.Millisecond, 5
 
 // LAN is for members in one building, or on one machine that may be overloaded.
 func LAN() Timing {
-	return preset(120*time.Millisecond, 390*time.Millisecond, 200*time.Millisecond)
+	return preset(120*time.Millisecond, 380*time.Millisecond, 200*time.Millisecond)
 }
 
 // WAN is for members that are far apart.

@@ -37,7 +37,7 @@ The configuration file is YAML. All its fields, with their defaults:
   bully: {skip_suspected: true}   # options of the algorithm, under its name
   priority: 0
   witness: false
-  timing: {preset: lan, heartbeat: 120ms, timeout: 390ms}   # any field of cluster.Timing
+  timing: {preset: lan, heartbeat: 120ms, timeout: 380ms}   # any field of cluster.Timing
   log: text                 # or json
   log_level: info           # debug, info, warn or error`,
 		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect            the first member

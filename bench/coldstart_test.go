@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// BenchmarkColdStart measures how long five new processes take until all agree: from
+// when the last of them is up, and from before the first was started.
+func BenchmarkColdStart(b *testing.B) {
+	config := setting(b)
+	for _, fixed := range []bool{false, true} {
+		way := "join"
+		if fixed {
+			way = "members"
+		}
+		b.Run(fmt.Sprintf("algorithm=bully/by=%s/n=5", way), func(b *testing.B) {
+			config.Nodes, config.Fixed = 5, fixed
+			var agreed, total []time.Duration
+			repeat(b, *slowRoundsFlag, func() {
+				s, err := coldStart(b.Context(), config)
+				if err != nil {
+					b.Fatal(err)
+				}
+				agreed, total = append(agreed, s.agreed), append(total, s.total)
+			})
+			up, all := Summarize(agreed), Summarize(total)
+			up.Report(b)
+			b.ReportMetric(all.P50, "from-start-p50-ms")
+			b.Logf("from when the last of 5 was up (its own stamp, when its loop answered first) until all had announced one leader: %v", up)
+			b.Logf("from before the first process was started: %v; load average now %s", all, LoadAverage())
+		})
+	}
+}
+
+type coldStarted struct {
+	agreed time.Duration // after the last was up; 0 when they agreed before it said so
+	total  time.Duration // after the first was about to be started
+}
+
+// coldStart starts a cluster, waits until all agree on its highest node, and stops it.
+func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	begin := fleet.Now()
+	f, err := fleet.New(ctx, config)
+	if err != nil {
+		return s, err
+	}
+	defer func() {
+		if e := closeFleet(f); err == nil {
+			err = e
+		}
+	}()
+	leader, err := f.Settle(ctx)
+	if err != nil {
+		return s, err
+	}
+	if want := nodeName(config.Nodes); leader.Name != want {
+		return s, fmt.Errorf("bench: %s leads, want %s", leader.Name, want)
+	}
+	var up, end int64
+	for _, n := range f.States() {
+		up, end = max(up, n.Ready), max(end, n.Since)
+	}
+	return coldStarted{agreed: time.Duration(max(0, end-up)), total: time.Duration(end - begin)}, nil
+}
+
+func TestColdStart(t *testing.T) {
+	config := config(t)
+	for _, fixed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("fixed=%v", fixed), func(t *testing.T) {
+			config.Nodes, config.Fixed = 3, fixed
+			s, err := coldStart(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.total <= 0 || s.agreed > s.total {
+				t.Errorf("agreed %v after the last was up, which was within %v in all", s.agreed, s.total)
+			}
+		})
+	}
+}

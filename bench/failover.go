@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// Case is one way in which a cluster loses its leader.
+type Case struct {
+	Algorithm  string
+	Signal     fleet.Signal
+	Nodes      int
+	Dead       int  // of those, besides the leader: the next in line, who would take over
+	NoEvidence bool // only silence counts
+}
+
+// Name is the case as part of the name of a benchmark.
+func (c Case) Name() string {
+	name := fmt.Sprintf("algorithm=%s/signal=%s", c.Algorithm, c.Signal)
+	if c.NoEvidence {
+		name += "/evidence=off"
+	}
+	if c.Dead > 0 {
+		name += "/dead=" + strconv.Itoa(c.Dead)
+	}
+	return name + "/n=" + strconv.Itoa(c.Nodes)
+}
+
+// Result is one round.
+type Result struct {
+	fleet.Failover
+	Recovery fleet.Recovery
+
+	Observed  time.Duration   // from the signal, as an [Observation] has it; 0 if nobody observed
+	Questions []time.Duration // see there
+}
+
+// Series is a cluster that loses its leader again and again.
+type Series struct {
+	Case  Case
+	fleet *fleet.Fleet
+}
+
+// Start starts a cluster for c, out of config, whose nodes and flags c decides. When it
+// returns the highest node leads, and those that are to be dead are.
+func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
+	config.Nodes = c.Nodes
+	config.Args = append(slices.Clone(config.Args), "--algorithm", c.Algorithm)
+	if c.NoEvidence {
+		config.Args = append(config.Args, "--no-evidence")
+	}
+	f, err := fleet.New(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	s := &Series{Case: c, fleet: f}
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func nodeName(number int) string { return "n" + strconv.Itoa(number) }
+
+func (s *Series) prepare(ctx context.Context) error {
+	if err := s.expect(ctx); err != nil {
+		return err
+	}
+	for i := range s.Case.Dead {
+		if _, err := s.fleet.Signal(nodeName(s.Case.Nodes-1-i), fleet.Kill); err != nil {
+			return err
+		}
+	}
+	return s.expect(ctx)
+}
+
+// expect waits until it is quiet, and says if another than the highest leads then.
+func (s *Series) expect(ctx context.Context) error {
+	leader, err := s.fleet.Settle(ctx)
+	if err == nil && leader.Name != nodeName(s.Case.Nodes) {
+		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.Case.Nodes)
+	}
+	return err
+}
+
+// Round takes the leader away after a pause, and has it come back. Its error may be
+// that what happened was not right. While an observer asks, it takes processor time
+// from the nodes: rounds with one and rounds without are not to be mixed.
+func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) (Result, error) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return Result{}, context.Cause(ctx)
+	}
+	strike, err := s.fleet.Strike(s.Case.Signal)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	if observed {
+		seen, err := Observe(ctx, s.survivors(), strike.Leader)
+		if err != nil {
+			return Result{}, err
+		}
+		r.Observed, r.Questions = time.Duration(seen.At-strike.At), seen.Questions
+	}
+	if r.Failover, err = strike.Settle(ctx); err != nil {
+		return r, err
+	}
+	if r.Recovery, err = s.fleet.Recover(ctx, strike.Leader.Name); err != nil {
+		return r, err
+	}
+	return r, s.check(r)
+}
+
+func (s *Series) survivors() []fleet.State {
+	return slices.DeleteFunc(s.fleet.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
+}
+
+// check says what was not right in a round. The fleet has seen to it that all who are
+// up named one leader in one epoch.
+func (s *Series) check(r Result) error {
+	c := s.Case
+	survivors := c.Nodes - 1 - c.Dead
+	want := nodeName(survivors)
+	switch {
+	case r.OldLeader != nodeName(c.Nodes) || r.NewLeader != want || r.Survivors != survivors:
+		return fmt.Errorf("bench: %s followed %s with %d survivors, want %s after %s with %d",
+			r.NewLeader, r.OldLeader, r.Survivors, want, nodeName(c.Nodes), survivors)
+	case r.EpochAfter <= r.EpochBefore:
+		return fmt.Errorf("bench: epoch %d follows epoch %d", r.EpochAfter, r.EpochBefore)
+	// Not in every algorithm has an epoch one leader only: who returns may take for
+	// itself the epoch that follows the last it knew.
+	case r.Recovery.Leader != r.OldLeader || r.Recovery.EpochAfter < r.EpochAfter:
+		return fmt.Errorf("bench: after the return of %s, %s leads in epoch %d; want the one who returned, not in an epoch below %d",
+			r.OldLeader, r.Recovery.Leader, r.Recovery.EpochAfter, r.EpochAfter)
+	case r.Total() < survivors-1: // a new leader has to tell each of the others
+		return fmt.Errorf("bench: %d messages were counted for %d survivors", r.Total(), survivors)
+	case r.Failover.Failover <= 0:
+		return fmt.Errorf("bench: the failover took %v", r.Failover.Failover)
+	}
+	return nil
+}
+
+// Total is how many messages of an election were sent.
+func (r Result) Total() int {
+	total := 0
+	for _, n := range r.Messages {
+		total += n
+	}
+	return total
+}
+
+// Close stops the cluster, and says if anything of it is left.
+func (s *Series) Close() error { return closeFleet(s.fleet) }
+
+func closeFleet(f *fleet.Fleet) error {
+	nodes := f.States()
+	err := f.Close()
+	if _, left := os.Stat(f.Dir()); !errors.Is(left, fs.ErrNotExist) {
+		err = errors.Join(err, fmt.Errorf("bench: the folder %s is left behind", f.Dir()))
+	}
+	for _, n := range nodes {
+		if c, refused := net.Dial("tcp", n.Addr); refused == nil {
+			_ = c.Close()
+			err = errors.Join(err, fmt.Errorf("bench: something listens where %s did, at %s", n.Name, n.Addr))
+		}
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+func TestCheckFindsWhatIsNotRight(t *testing.T) {
+	s := &Series{Case: Case{Nodes: 5, Dead: 1}}
+	right := func() Result {
+		return Result{
+			Failover: fleet.Failover{
+				Nodes: 5, Survivors: 3, OldLeader: "n5", NewLeader: "n3", EpochBefore: 7, EpochAfter: 8,
+				Failover: time.Millisecond, Messages: map[string]int{"coordinator": 2},
+			},
+			Recovery: fleet.Recovery{Node: "n5", Leader: "n5", EpochAfter: 9},
+		}
+	}
+	require.NoError(t, s.check(right()))
+	for _, c := range []struct {
+		name  string
+		spoil func(*Result)
+		want  string
+	}{
+		{"not the next in line", func(r *Result) { r.NewLeader = "n2" }, "n2 followed n5"},
+		{"not the highest was struck", func(r *Result) { r.OldLeader = "n4" }, "n3 followed n4"},
+		{"one more died", func(r *Result) { r.Survivors = 2 }, "with 2 survivors"},
+		{"the epoch stays", func(r *Result) { r.EpochAfter = 7 }, "epoch 7 follows epoch 7"},
+		{"the highest does not take over", func(r *Result) { r.Recovery.Leader = "n3" }, "n3 leads in epoch 9"},
+		{"the epoch goes back", func(r *Result) { r.Recovery.EpochAfter = 7 }, "leads in epoch 7"},
+		{"messages are not counted", func(r *Result) { r.Messages = nil }, "0 messages"},
+		{"no time passed", func(r *Result) { r.Failover.Failover = 0 }, "took 0s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := right()
+			c.spoil(&r)
+			require.ErrorContains(t, s.check(r), c.want)
+		})
+	}
+}
+
+func TestCaseNames(t *testing.T) {
+	for want, c := range map[string]Case{
+		"algorithm=bully/signal=kill/n=5":              {Algorithm: "bully", Signal: fleet.Kill, Nodes: 5},
+		"algorithm=bully/signal=kill/dead=1/n=3":       {Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
+		"algorithm=bully/signal=kill/evidence=off/n=7": {Algorithm: "bully", Signal: fleet.Kill, Nodes: 7, NoEvidence: true},
+	} {
+		require.Equal(t, want, c.Name())
+	}
+}

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+func cases() []Case {
+	var all []Case
+	sizes := func(c Case) {
+		for _, c.Nodes = range []int{3, 5, 7} {
+			all = append(all, c)
+		}
+	}
+	const bully = "bully"
+	sizes(Case{Algorithm: bully, Signal: fleet.Kill})
+	sizes(Case{Algorithm: bully, Signal: fleet.Kill, Dead: 1})
+	sizes(Case{Algorithm: bully, Signal: fleet.Kill, NoEvidence: true})
+	sizes(Case{Algorithm: bully, Signal: fleet.Stop})
+	sizes(Case{Algorithm: bully, Signal: fleet.Term})
+	return all
+}
+
+// BenchmarkFailover measures how long a cluster is without a leader: from the signal
+// until the last survivor knows the new one.
+func BenchmarkFailover(b *testing.B) {
+	config := setting(b)
+	for _, c := range cases() {
+		b.Run(c.Name(), func(b *testing.B) { c.benchmark(b, config) })
+	}
+}
+
+func (c Case) benchmark(b *testing.B, config fleet.Config) {
+	var results, observed []Result
+	next := moments()
+	series := c.series(b, config)
+	least := *roundsFlag
+	if c.slow() {
+		least = *slowRoundsFlag
+	}
+	repeat(b, least, func() { results = append(results, series(next(), false)) })
+	if !c.slow() {
+		for range *observedFlag {
+			observed = append(observed, series(next(), true))
+		}
+	}
+	c.report(b, results, observed)
+}
+
+// slow reports whether the failover waits for a timeout.
+func (c Case) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence }
+
+// series returns a function that runs a round. Where the leader is only paused, each
+// round has a cluster of its own: a detector that was wrong about somebody gives him
+// more time for a while.
+func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) Result {
+	var s *Series
+	start := func() {
+		var err error
+		if s, err = c.Start(within(b, time.Minute), config); err != nil {
+			b.Fatal(err)
+		}
+	}
+	end := func() {
+		if s == nil {
+			return
+		}
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+		s = nil
+	}
+	b.Cleanup(end)
+	return func(pause time.Duration, observed bool) Result {
+		if s == nil {
+			start()
+		}
+		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+		defer cancel()
+		r, err := s.Round(ctx, pause, observed)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if c.Signal == fleet.Stop {
+			end()
+		}
+		return r
+	}
+}
+
+func (c Case) report(b *testing.B, results, observed []Result) {
+	var took, detect, elect, saves, back []time.Duration
+	var messages, critical []float64
+	for _, r := range results {
+		took = append(took, r.Failover.Failover)
+		detect = append(detect, r.Detect)
+		elect = append(elect, r.Elect)
+		saves = append(saves, r.Saves...)
+		back = append(back, r.Recovery.Took)
+		messages = append(messages, float64(r.Total()))
+		critical = append(critical, float64(r.CriticalSaves))
+	}
+	failover, save := Summarize(took), Summarize(saves)
+	failover.Report(b)
+	b.ReportMetric(Summarize(detect).P50, "detect-p50-ms")
+	b.ReportMetric(Summarize(elect).P50, "elect-p50-ms")
+	b.ReportMetric(save.P50, "save-p50-ms")
+	b.ReportMetric(median(critical), "critical-saves")
+	b.ReportMetric(median(messages), "msgs/failover")
+	b.Logf("survivors: %d of %d; from the signal until the last survivor's own announcement of the new leader (its own stamp): %v",
+		c.Nodes-1-c.Dead, c.Nodes, failover)
+	b.Logf("until the first suspicion: %v; from then on: %v", Summarize(detect), Summarize(elect))
+	b.Logf("a save: %v; the failover waits for %g of them, one after the other (median); messages %g (median)",
+		save, median(critical), median(messages))
+	b.Logf("return of the old leader until all follow it again: %v", Summarize(back))
+	if len(observed) > 0 {
+		var self, outside, questions []time.Duration
+		for _, r := range observed {
+			self = append(self, r.Failover.Failover)
+			outside = append(outside, r.Observed)
+			questions = append(questions, r.Questions...)
+		}
+		seen := Summarize(outside)
+		b.ReportMetric(seen.P50, "observer-p50-ms")
+		b.Logf("an outside observer, in rounds of its own, from its signal until each survivor has answered it with the new leader: %v", seen)
+		b.Logf("  in the same rounds by their own stamps: %v; it asks without a pause, a question takes %v", Summarize(self), Summarize(questions))
+	}
+	b.Logf("load average now: %s; for more: -rounds, or -benchtime", LoadAverage())
+}
+
+// TestFailoverRound runs one round of each kind with three processes: that the
+// benchmarks run at all, and that a round checks what it should.
+func TestFailoverRound(t *testing.T) {
+	config := config(t)
+	for _, c := range []Case{
+		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3},
+		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
+		{Algorithm: "bully", Signal: fleet.Term, Nodes: 3},
+	} {
+		t.Run(c.Name(), func(t *testing.T) {
+			ctx := within(t, time.Minute)
+			s, err := c.Start(ctx, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := s.Round(ctx, 0, true)
+			if err != nil {
+				t.Error(err)
+			}
+			if r.Observed <= 0 || len(r.Questions) < r.Survivors {
+				t.Errorf("the observer saw the new leader after %v and %d questions, want at least one to each of %d", r.Observed, len(r.Questions), r.Survivors)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// BenchmarkLoad counts the elections that nothing called for while threads of another
+// process, of the same priority, take all the processor that they can get. There must be
+// none. An iteration is a minute, or 5 s with -short.
+func BenchmarkLoad(b *testing.B) {
+	config := setting(b)
+	for _, threads := range []int{4, 16} {
+		b.Run(fmt.Sprintf("algorithm=bully/n=5/threads=%d", threads), func(b *testing.B) {
+			span := time.Minute
+			if testing.Short() {
+				span = 5 * time.Second
+			}
+			benchmarkLoad(b, config, threads, span)
+		})
+	}
+}
+
+// witness keeps what nodes report about leaders and suspicions.
+type witness struct {
+	mu     sync.Mutex
+	events []fleet.Event
+	nodes  []string // who reported each
+}
+
+func (w *witness) see(node string, e fleet.Event) {
+	if e.What != fleet.Leader && e.What != fleet.Suspect {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events, w.nodes = append(w.events, e), append(w.nodes, node)
+}
+
+// between returns how often a node changed its mind about the leader in that time, how
+// often it suspected somebody, and all of it as text.
+func (w *witness) between(from, to int64) (changes, suspicions int, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, e := range w.events {
+		if e.At < from || e.At >= to {
+			continue
+		}
+		if e.What == fleet.Leader {
+			changes++
+		} else {
+			suspicions++
+		}
+		text += fmt.Sprintf("\n%s after %v: %s of %s, epoch %d", w.nodes[i], time.Duration(e.At-from), e.What, e.Peer, e.Epoch)
+	}
+	return changes, suspicions, text
+}
+
+func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Duration) {
+	var seen witness
+	config.Nodes, config.OnEvent = 5, seen.see
+	f, err := fleet.New(within(b, time.Minute), config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := closeFleet(f); err != nil {
+			b.Error(err)
+		}
+	}()
+	before, err := f.Settle(within(b, time.Minute))
+	if err != nil {
+		b.Fatal(err)
+	}
+	begin := fleet.Now()
+	load, err := startLoad(threads)
+	if err != nil {
+		b.Fatal(err)
+	}
+	repeat(b, 1, func() { wait(b, span) })
+	elapsed := time.Duration(fleet.Now() - begin)
+	used, usageErr := ReadUsage(load.cmd.Process.Pid)
+	if err := errors.Join(usageErr, load.stop()); err != nil {
+		b.Fatal(err)
+	}
+
+	// Now an election that something calls for. It shows that the nodes still watch, and
+	// brings all events of before along, which each node writes in their order.
+	if _, err := f.AwaitLeader(within(b, time.Minute)); err != nil {
+		b.Fatal(err)
+	}
+	strike, err := f.Strike(fleet.Term)
+	if err != nil {
+		b.Fatal(err)
+	}
+	after, err := strike.Settle(within(b, time.Minute))
+	if err != nil {
+		b.Fatal(err)
+	}
+	changes, suspicions, text := seen.between(begin, strike.At)
+	cores := used.CPU.Seconds() / elapsed.Seconds()
+	b.ReportMetric(float64(changes), "leader-changes")
+	b.ReportMetric(float64(suspicions), "suspicions")
+	b.ReportMetric(cores, "load-cores")
+	b.Logf("%d spinning threads used %.2f of %d cores for %v; load average now %s", threads, cores, runtime.NumCPU(), elapsed.Round(time.Second), LoadAverage())
+	if cores < 0.5 {
+		b.Errorf("the load used %.2f cores, want at least half of one: this proves nothing", cores)
+	}
+	if changes > 0 || suspicions > 0 || after.OldLeader != before.Name || after.EpochBefore != before.Epoch {
+		b.Errorf("%d leader changes and %d suspicions though nobody failed; %s in epoch %d led before and %s in epoch %d after: %s",
+			changes, suspicions, before.Name, before.Epoch, after.OldLeader, after.EpochBefore, text)
+	}
+	if after.EpochAfter <= after.EpochBefore || after.NewLeader != nodeName(config.Nodes-1) {
+		b.Errorf("%s followed in epoch %d when the leader of epoch %d stopped, want %s in a newer one",
+			after.NewLeader, after.EpochAfter, after.EpochBefore, nodeName(config.Nodes-1))
+	}
+}
+
+// spinEnv has this program spin instead of testing, with as many threads as it says.
+const spinEnv = "ELECT_BENCH_SPIN"
+
+type load struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// startLoad returns when the threads spin.
+func startLoad(threads int) (*load, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	// One more, for the thread that waits for the end.
+	cmd.Env = append(os.Environ(), spinEnv+"="+strconv.Itoa(threads), "GOMAXPROCS="+strconv.Itoa(threads+1))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	l := &load{cmd, stdin}
+	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
+		return nil, errors.Join(fmt.Errorf("bench: the load does not start: %w", err), cmd.Process.Kill(), l.stop())
+	}
+	return l, nil
+}
+
+func (l *load) stop() error { return errors.Join(l.stdin.Close(), l.cmd.Wait()) }
+
+// spin runs until standard input ends, which it does with the parent at the latest.
+func spin(threads string) {
+	n, err := strconv.Atoi(threads)
+	if err != nil {
+		panic(err)
+	}
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			for i := 0; ; i++ {
+			}
+		}()
+	}
+	fmt.Print(".")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// TestLoadSpinsUntilItIsStopped: a load that does not load would prove nothing, and
+// one that stays would spoil what comes after.
+func TestLoadSpinsUntilItIsStopped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the time that a process has used is known on linux only")
+	}
+	l, err := startLoad(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := l.cmd.Process.Pid
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		used, err := ReadUsage(pid)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if used.CPU > 50*time.Millisecond {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("the load has used %v, want 50ms", used.CPU)
+			break
+		}
+	}
+	if err := l.stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := ReadUsage(pid); err == nil {
+		t.Errorf("process %d still runs", pid)
+	}
+}

@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Machine is where a measurement was made.
+type Machine struct {
+	System string // as linux/amd64
+	Cores  int
+	Model  string // of the processor
+	Kernel string
+	Go     string
+	Load   string // the load averages of 1, 5 and 15 minutes: what else was going on
+}
+
+// ThisMachine describes the machine now. What cannot be found out is "unknown".
+func ThisMachine() Machine {
+	m := Machine{System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
+		Model: "unknown", Kernel: "unknown", Load: "unknown"}
+	if f, err := os.Open("/proc/cpuinfo"); err == nil {
+		defer f.Close()
+		if model, ok := field(f, "model name"); ok {
+			m.Model = model
+		}
+	}
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.Kernel = strings.TrimSpace(string(release))
+	}
+	m.Load = LoadAverage()
+	return m
+}
+
+// LoadAverage is the load averages of the last 1, 5 and 15 minutes.
+func LoadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if words := strings.Fields(string(text)); err == nil && len(words) >= 3 {
+		return strings.Join(words[:3], " ")
+	}
+	return "unknown"
+}
+
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load)
+}
+
+// field finds the first line "name: value" of a file of /proc.
+func field(r io.Reader, name string) (value string, ok bool) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		key, value, found := strings.Cut(lines.Text(), ":")
+		if found && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value), true
+		}
+	}
+	return "", false
+}
+
+// FileSystem names the type of the file system that holds dir, as "ext4". It is
+// "unknown" where the system does not say.
+func FileSystem(dir string) string {
+	path, err := filepath.Abs(dir)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	mounts, openErr := os.Open("/proc/self/mountinfo")
+	if openErr != nil {
+		return "unknown"
+	}
+	defer mounts.Close()
+	if err != nil {
+		return "unknown"
+	}
+	return fileSystem(mounts, path)
+}
+
+// fileSystem reads mountinfo, as proc(5) has it: the mount with the longest path
+// above path counts, and of two on one place the later.
+func fileSystem(mounts io.Reader, path string) string {
+	kind, longest := "unknown", -1
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	lines := bufio.NewScanner(mounts)
+	for lines.Scan() {
+		before, after, ok := strings.Cut(lines.Text(), " - ")
+		place, what := strings.Fields(before), strings.Fields(after)
+		if !ok || len(place) < 5 || len(what) < 1 {
+			continue
+		}
+		point := unescape.Replace(place[4])
+		above := point == "/" || path == point || strings.HasPrefix(path, point+"/")
+		if above && len(point) >= longest {
+			kind, longest = what[0], len(point)
+		}
+	}
+	return kind
+}
+
+// InMemory reports whether a file system of that type forgets when the power goes, so
+// that a synced save costs nothing there.
+func InMemory(fileSystem string) bool { return fileSystem == "tmpfs" || fileSystem == "ramfs" }

@@ -1,0 +1,198 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+var (
+	roundsFlag     = flag.Int("rounds", 30, "failovers per case that end in milliseconds, at least; -benchtime may ask for more")
+	slowRoundsFlag = flag.Int("slow-rounds", 20, "failovers per case that wait for a timeout, and cold starts, at least")
+	observedFlag   = flag.Int("observed", 10, "further failovers per case of -rounds during which an outside observer asks")
+	seedFlag       = flag.Uint64("seed", 1, "of the random moments at which signals come")
+	dataFlag       = flag.String("data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
+	procsFlag      = flag.Int("procs", 0, "GOMAXPROCS of each node (default Go's own choice)")
+)
+
+func TestMain(m *testing.M) {
+	if threads := os.Getenv(spinEnv); threads != "" {
+		spin(threads)
+		return
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		folders.remove()
+		os.Exit(130) // the nodes end with their parent
+	}()
+	status := m.Run()
+	folders.remove()
+	os.Exit(status)
+}
+
+// temporary is folders that must not outlive the run, also when it is interrupted.
+type temporary struct {
+	mu  sync.Mutex
+	all []string
+}
+
+var folders temporary
+
+func (t *temporary) make(parent string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dir, err := os.MkdirTemp(parent, "elect-bench-")
+	if err == nil {
+		t.all = append(t.all, dir)
+	}
+	return dir, err
+}
+
+func (t *temporary) remove() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, dir := range t.all {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	t.all = nil
+}
+
+// command returns the elect command, built from this tree when it is first needed.
+var command = sync.OnceValues(func() (string, error) {
+	dir, err := folders.make("")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "elect")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/elect-go/elect/cmd/elect").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// dataDir is where the data folders are made: a new folder on a disk.
+var dataDir = sync.OnceValues(func() (string, error) {
+	if *dataFlag != "" {
+		return folders.make(*dataFlag)
+	}
+	candidates := []string{os.TempDir()}
+	if cache, err := os.UserCacheDir(); err == nil && os.MkdirAll(cache, 0o700) == nil {
+		candidates = append(candidates, cache)
+	}
+	for _, dir := range append(candidates, ".") {
+		if !InMemory(FileSystem(dir)) {
+			return folders.make(dir)
+		}
+	}
+	return "", errors.New("no folder on a disk: name one with -data")
+})
+
+// config is how all fleets of this package are made.
+func config(tb testing.TB) fleet.Config {
+	tb.Helper()
+	if runtime.GOOS != "linux" {
+		tb.Skipf("real processes are measured on linux only, this is %s: their clock, signals and /proc", runtime.GOOS)
+	}
+	dir, err := dataDir()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	elect, err := command()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := fleet.Config{Command: []string{elect}, Dir: dir}
+	if *procsFlag > 0 {
+		c.Env = []string{"GOMAXPROCS=" + strconv.Itoa(*procsFlag)}
+	}
+	return c
+}
+
+var printSetting sync.Once
+
+// setting prints what holds for all benchmarks of a run, once, and in the form in which
+// benchstat takes it for configuration.
+func setting(b *testing.B) fleet.Config {
+	b.Helper()
+	c := config(b)
+	printSetting.Do(func() { fmt.Print(settingLines(c)) })
+	return c
+}
+
+func settingLines(c fleet.Config) string {
+	procs := "Go's default"
+	if *procsFlag > 0 {
+		procs = strconv.Itoa(*procsFlag)
+	}
+	t := cluster.LAN()
+	disk := FileSystem(c.Dir)
+	if InMemory(disk) {
+		disk += " (in memory: saves cost nothing here)"
+	}
+	return strings.Join([]string{
+		"machine: " + ThisMachine().String(),
+		fmt.Sprintf("nodes: a process each, GOMAXPROCS %s, preset lan (heartbeat %v, timeout %v, round trip %v), loopback",
+			procs, t.Heartbeat, t.Timeout, t.RoundTrip),
+		"file-system: " + disk + ", a data folder for each node, each save synced",
+		"clock: " + fleet.Clock + ", shared by all processes; each node stamps its own events",
+		fmt.Sprintf("seed: %d", *seedFlag),
+		"",
+	}, "\n")
+}
+
+// moments are the pauses before signals: anywhere in two heartbeat intervals.
+func moments() func() time.Duration {
+	r := rand.New(rand.NewPCG(*seedFlag, 0))
+	return func() time.Duration { return time.Duration(r.Int64N(int64(2 * cluster.LAN().Heartbeat))) }
+}
+
+// within bounds what must have happened by then on any machine.
+func within(tb testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeoutCause(tb.Context(), d, fmt.Errorf("not done after %v", d))
+	tb.Cleanup(cancel)
+	return ctx
+}
+
+// wait lets time pass: what is measured is a time in which nothing happens.
+func wait(b *testing.B, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-b.Context().Done():
+	}
+}
+
+// repeat runs round as often as -benchtime asks for, and at least that often. The time
+// of an iteration is not reported: it holds pauses and restarts.
+func repeat(b *testing.B, least int, round func()) {
+	b.Helper()
+	for b.Loop() {
+		round()
+	}
+	for ; b.N < least; b.N++ {
+		round()
+	}
+	b.ReportMetric(0, "ns/op")
+}

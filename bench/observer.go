@@ -1,0 +1,71 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// An Observation is what somebody saw who is no member, and only asks: as elect status
+// does, with a connection of its own for each question.
+type Observation struct {
+	// At is when the answer was in that completed the picture: every node asked had
+	// named the new leader. In the clock of fleet.Now.
+	At int64
+	// Questions is how long each question took, dial and handshake included. The
+	// observer sees nothing between two answers, so twice the median is about how
+	// late it may be.
+	Questions []time.Duration
+}
+
+// Observe asks the nodes, without a pause, until each has named a leader other than
+// old in a newer epoch. It asks the first until then and then the others at the same
+// time: to ask all of them all the time would take from the election the processor
+// that it needs.
+func Observe(ctx context.Context, nodes []fleet.State, old fleet.State) (Observation, error) {
+	if len(nodes) == 0 {
+		return Observation{}, fmt.Errorf("bench: there is no node to be asked")
+	}
+	first, err := ask(ctx, nodes[0], old)
+	if err != nil {
+		return Observation{}, err
+	}
+	all := make([]Observation, len(nodes))
+	errs := make([]error, len(nodes))
+	all[0] = first
+	var asking sync.WaitGroup
+	for i := 1; i < len(nodes); i++ {
+		asking.Go(func() { all[i], errs[i] = ask(ctx, nodes[i], old) })
+	}
+	asking.Wait()
+	var o Observation
+	for i := range all {
+		if errs[i] != nil {
+			return Observation{}, errs[i]
+		}
+		o.At = max(o.At, all[i].At)
+		o.Questions = append(o.Questions, all[i].Questions...)
+	}
+	return o, nil
+}
+
+// ask asks one node until it names another leader than old.
+func ask(ctx context.Context, node, old fleet.State) (Observation, error) {
+	var o Observation
+	for {
+		begin := fleet.Now()
+		status, err := cluster.Query(ctx, node.Addr)
+		if err != nil {
+			return o, fmt.Errorf("bench: ask %s: %w", node.Name, err)
+		}
+		o.At = fleet.Now()
+		o.Questions = append(o.Questions, time.Duration(o.At-begin))
+		if status.Leader != nil && status.Leader.String() != old.ID && uint64(status.Epoch) > old.Epoch {
+			return o, nil
+		}
+	}
+}
