@@ -113,7 +113,7 @@ func (c Case) report(b *testing.B, results, observed []Result) {
 	b.Logf("survivors: %d of %d; from the signal until the last survivor's own announcement of the new leader (its own stamp): %v",
 		c.Nodes-1-c.Dead, c.Nodes, failover)
 	b.Logf("until the first suspicion: %v; from then on: %v", Summarize(detect), Summarize(elect))
-	b.Logf("a save: %v; the failover waits for %g of them, one after the other (median); messages %g (median)",
+	b.Logf("a save: %v; %g are on the way (median): the new leader's before it tells, and at once with it that of the survivor who knows last; messages %g (median)",
 		save, median(critical), median(messages))
 	b.Logf("return of the old leader until all follow it again: %v", Summarize(back))
 	if len(observed) > 0 {

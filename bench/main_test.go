@@ -24,7 +24,7 @@ import (
 
 var (
 	roundsFlag     = flag.Int("rounds", 30, "failovers per case that end in milliseconds, at least; -benchtime may ask for more")
-	slowRoundsFlag = flag.Int("slow-rounds", 20, "failovers per case that wait for a timeout, and cold starts, at least")
+	slowRoundsFlag = flag.Int("slow-rounds", 30, "failovers per case that wait for a timeout, and cold starts, at least")
 	observedFlag   = flag.Int("observed", 10, "further failovers per case of -rounds during which an outside observer asks")
 	seedFlag       = flag.Uint64("seed", 1, "of the random moments at which signals come")
 	dataFlag       = flag.String("data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
