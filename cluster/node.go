@@ -107,7 +107,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	n := &Node{
 		log:      slog.New(slog.DiscardHandler),
 		registry: builtin.Registry(),
-		listen:   listenHigh,
+		listen:   Listen,
 		board:    newBoard(),
 		inbox:    make(chan func(), 1024),
 		over:     make(chan struct{}),

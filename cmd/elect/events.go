@@ -68,7 +68,7 @@ type watched struct {
 }
 
 func (w *watched) listen(addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
+	l, err := cluster.Listen(addr)
 	if err == nil {
 		w.addr = l.Addr().String()
 	}
