@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -65,6 +66,11 @@ type conn struct {
 func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
 	if tcp, ok := nc.(interface{ SetNoDelay(bool) error }); ok {
 		tcp.SetNoDelay(true) // a heartbeat must not wait for the next one
+	}
+	if socket, ok := nc.(syscall.Conn); ok {
+		if raw, err := socket.SyscallConn(); err == nil {
+			boundAcknowledgement(raw, t.o.WriteTimeout)
+		}
 	}
 	c := &conn{
 		t: t, nc: nc, dialed: a.dialed, target: a.target,
@@ -207,7 +213,7 @@ func (c *conn) explain(err error) error {
 		return fmt.Errorf("transport: connection ended within a frame: %w", io.ErrUnexpectedEOF)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("transport: connection ended without a goodbye: %w", io.EOF)
-	case Cause(err) == Reset:
+	case Cause(err) == Reset, Cause(err) == Timeout:
 		return fmt.Errorf("transport: connection lost: %w", err)
 	}
 	return err

@@ -92,7 +92,8 @@ const (
 	Reset
 	// Protocol: the peer sent what no node sends.
 	Protocol
-	// Timeout: the peer was too slow; the error is a *TimeoutError.
+	// Timeout: the peer was too slow, and the error is a *TimeoutError; or its kernel did
+	// not acknowledge what was sent, and the error is the system's.
 	Timeout
 	// Superseded: another incarnation of the peer took its place, for the old one
 	// did not answer a probe.

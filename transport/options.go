@@ -93,7 +93,7 @@ type Options struct {
 	DialTimeout      time.Duration // 1 s
 	HandshakeTimeout time.Duration // from the connection to the end of its hello, 1 s
 	FrameTimeout     time.Duration // a frame that has begun must be whole within it, 2 s
-	WriteTimeout     time.Duration // what is written must be taken by the kernel within it, 2 s
+	WriteTimeout     time.Duration // what is written must be taken by the kernel within it, and on Linux by the peer's, 2 s
 	ProbeTimeout     time.Duration // a connection that is alive answers a probe within it, 500 ms
 	IdleTimeout      time.Duration // no frame either way: closed politely after 1 to 1.25 times this, 1 min; negative: never
 	CloseTimeout     time.Duration // how long Close writes what waits and waits for goodbyes, 500 ms

@@ -38,6 +38,9 @@ type Config struct {
 	// Args are flags that every node gets beside those that the fleet sets, as
 	// "--preset", "wan".
 	Args []string
+	// Hosts says where each node runs: one for each, n1 first. Empty: all on the
+	// loopback of this machine.
+	Hosts []Host
 	// Fixed has every node know all addresses from the start (--members). Else the
 	// first founds the cluster and lets the others in (--peer).
 	Fixed bool
@@ -47,6 +50,16 @@ type Config struct {
 	StartTimeout time.Duration
 	// OnEvent is called for every event, one at a time. It must not call the fleet.
 	OnEvent func(node string, e Event)
+}
+
+// Host is where a node runs.
+type Host struct {
+	// Command is what runs Config.Command there: it is put before it. The process must
+	// become that of the node, so that signals reach it.
+	Command []string
+	// Addr is where the node listens, as host:port. The others must be able to dial it;
+	// port 0, which the node replaces by a free one, is not for a Fixed set.
+	Addr string
 }
 
 const (
@@ -85,6 +98,9 @@ func New(ctx context.Context, config Config) (*Fleet, error) {
 	if len(config.Command) == 0 || config.Nodes < 1 {
 		return nil, fmt.Errorf("fleet: %d nodes of the command %q, want at least one of some command", config.Nodes, config.Command)
 	}
+	if n := len(config.Hosts); n > 0 && n != config.Nodes {
+		return nil, fmt.Errorf("fleet: %d nodes on %d hosts, want one for each", config.Nodes, n)
+	}
 	if config.StartTimeout == 0 {
 		config.StartTimeout = startTimeout
 	}
@@ -96,8 +112,12 @@ func New(ctx context.Context, config Config) (*Fleet, error) {
 	f.starting.Go(f.startProcesses)
 	for i := range config.Nodes {
 		name := "n" + strconv.Itoa(i+1)
+		host := Host{Addr: "127.0.0.1:0"}
+		if len(config.Hosts) > 0 {
+			host = config.Hosts[i]
+		}
 		f.nodes = append(f.nodes, &node{
-			fleet: f, name: name, priority: i + 1, dir: filepath.Join(dir, name), addr: "127.0.0.1:0", life: Down,
+			fleet: f, name: name, priority: i + 1, dir: filepath.Join(dir, name), host: host, addr: host.Addr, life: Down,
 		})
 	}
 	if err := f.startAll(ctx); err != nil {
@@ -128,6 +148,9 @@ func (f *Fleet) startAll(ctx context.Context) error {
 // reserve picks a free port for each node. Another process may take one before the
 // node listens; it then fails to start and says why.
 func (f *Fleet) reserve() error {
+	if len(f.config.Hosts) > 0 {
+		return nil // their addresses are not of this machine
+	}
 	for _, n := range f.nodes {
 		l, err := net.Listen("tcp", n.addr)
 		if err != nil {

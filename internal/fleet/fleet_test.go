@@ -85,6 +85,36 @@ func TestAFixedSetHasItsAddressesFromTheStart(t *testing.T) {
 	require.NotEqual(t, f.States()[0].Addr, f.States()[1].Addr)
 }
 
+// freeAddrs are addresses at which nobody listens.
+func freeAddrs(t *testing.T, n int) (addrs []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close() // not before all are chosen: they must differ
+		addrs = append(addrs, l.Addr().String())
+	}
+	return addrs
+}
+
+func TestEachNodeRunsOnItsHost(t *testing.T) {
+	for _, fixed := range []bool{false, true} {
+		c := config(2)
+		c.Fixed, c.Env = fixed, nil
+		for _, addr := range freeAddrs(t, 2) {
+			c.Hosts = append(c.Hosts, fleet.Host{Command: []string{"env", roleEnv + "=node"}, Addr: addr})
+		}
+		f := start(t, c)
+		for i, s := range f.States() {
+			require.Equal(t, c.Hosts[i].Addr, s.Addr)
+		}
+	}
+	c := config(2)
+	c.Hosts = []fleet.Host{{}}
+	_, err := fleet.New(within(t), c)
+	require.ErrorContains(t, err, "2 nodes on 1 hosts")
+}
+
 func TestANodeComesBackAtItsAddressWithItsFolder(t *testing.T) {
 	f := start(t, config(2))
 	before := f.States()[1]

@@ -61,6 +61,7 @@ type node struct {
 	name     string
 	priority int
 	dir      string
+	host     Host
 
 	// The rest is guarded by fleet.mu.
 	addr    string
@@ -132,7 +133,7 @@ func (n *node) launch() (*process, error) {
 	if f.closing {
 		return nil, fmt.Errorf("fleet: start %s: the fleet is closed", n.name)
 	}
-	command := append(slices.Clone(f.config.Command), n.args()...)
+	command := slices.Concat(n.host.Command, f.config.Command, n.args())
 	p := &process{
 		cmd: exec.Command(command[0], command[1:]...), stderr: new(tail),
 		ready: make(chan struct{}), done: make(chan struct{}),

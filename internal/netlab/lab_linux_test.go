@@ -1,0 +1,131 @@
+package netlab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func newLab(t *testing.T, hosts int) *Lab {
+	t.Helper()
+	l, err := New(hosts)
+	if errors.Is(err, ErrUnavailable) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+// sockets opens one on each host.
+func sockets(t *testing.T, l *Lab) []*net.UDPConn {
+	t.Helper()
+	all := make([]*net.UDPConn, len(l.hosts))
+	for i := range l.hosts {
+		require.NoError(t, l.Do(i, func() (err error) {
+			all[i], err = net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(l.Addr(i)), Port: 7})
+			return err
+		}))
+		t.Cleanup(func() { all[i].Close() })
+	}
+	return all
+}
+
+// reach sends a datagram along each way and returns those that let it through, as
+// "0>1".
+func reach(t *testing.T, l *Lab, sockets []*net.UDPConn) []string {
+	t.Helper()
+	for from, s := range sockets {
+		for to := range sockets {
+			if from != to {
+				_, err := s.WriteTo(fmt.Appendf(nil, "%d>%d", from, to), sockets[to].LocalAddr())
+				require.NoError(t, err, "a loss is silent")
+			}
+		}
+	}
+	var through []string
+	for _, s := range sockets {
+		var b [16]byte
+		for {
+			require.NoError(t, s.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+			n, err := s.Read(b[:])
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				break
+			}
+			require.NoError(t, err)
+			through = append(through, string(b[:n]))
+		}
+	}
+	slices.Sort(through)
+	return through
+}
+
+func TestWhatIsCutIsLostAndAHealMendsIt(t *testing.T) {
+	l := newLab(t, 3)
+	s := sockets(t, l)
+	all := []string{"0>1", "0>2", "1>0", "1>2", "2>0", "2>1"}
+	require.Equal(t, all, reach(t, l, s))
+	for _, tc := range []struct {
+		name string
+		cut  func() error
+		want []string
+	}{
+		{"two groups", func() error { return l.Split([]int{0, 2}, []int{1}) }, []string{"0>2", "2>0"}},
+		{"who is in no group is alone", func() error { return l.Split([]int{1, 2}) }, []string{"1>2", "2>1"}},
+		{"everybody is alone", func() error { return l.Split() }, nil},
+		{"one way", func() error { return l.Drop(0, 1) }, []string{"0>2", "1>0", "1>2", "2>0", "2>1"}},
+		{"one way, to all", func() error { return l.Drop(0, 1, 2) }, []string{"1>0", "1>2", "2>0", "2>1"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.NoError(t, tc.cut())
+			require.Equal(t, tc.want, reach(t, l, s))
+			require.NoError(t, l.Heal())
+			require.Equal(t, all, reach(t, l, s))
+		})
+	}
+}
+
+func TestASplitThatMakesNoSenseIsRefused(t *testing.T) {
+	l := newLab(t, 2)
+	require.ErrorContains(t, l.Split([]int{0}, []int{0, 1}), "each of the hosts 0 to 1 once at most")
+	require.ErrorContains(t, l.Split([]int{2}), "each of the hosts 0 to 1 once at most")
+	_, err := New(0)
+	require.ErrorContains(t, err, "want 1 to 64")
+}
+
+func TestACommandRunsOnItsHost(t *testing.T) {
+	l := newLab(t, 2)
+	command := append(l.Command(1), "ip", "-brief", "addr")
+	said, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Contains(t, string(said), l.Addr(1)+"/24")
+	require.NotContains(t, string(said), l.Addr(0)+"/24")
+}
+
+func TestNothingIsAddedToTheNetworkOfTheMachine(t *testing.T) {
+	before, err := net.Interfaces()
+	require.NoError(t, err)
+	l := newLab(t, 2)
+	during, err := net.Interfaces()
+	require.NoError(t, err)
+	require.Equal(t, before, during)
+
+	path := l.hosts[0].path()
+	require.FileExists(t, path)
+	require.NoError(t, l.Close())
+	require.NoFileExists(t, path)
+}
+
+func TestWithoutTheToolsItIsUnavailable(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := New(1)
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.ErrorContains(t, err, `"ip"`)
+}

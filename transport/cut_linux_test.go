@@ -1,0 +1,69 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/netlab"
+)
+
+// startOn makes node number b on a host of a network that may be cut.
+func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*Options)) *node {
+	t.Helper()
+	var l net.Listener
+	require.NoError(t, lab.Do(host, func() (err error) {
+		l, err = net.Listen("tcp", net.JoinHostPort(lab.Addr(host), "0"))
+		return err
+	}))
+	dial := func(o *Options) {
+		o.Dial = func(ctx context.Context, addr string) (nc net.Conn, err error) {
+			err = lab.Do(host, func() (err error) {
+				nc, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
+				return err
+			})
+			return nc, err
+		}
+	}
+	return startNode(t, b, 1, l, l.Addr().String(), append(change, dial)...)
+}
+
+// Left to itself TCP tries again after ever longer times: when the way is open again,
+// nothing gets through for as long as it was closed.
+func TestAConnectionIsGivenUpWhenNobodyAcknowledges(t *testing.T) {
+	const within = 500 * time.Millisecond
+	lab, err := netlab.New(2)
+	if errors.Is(err, netlab.ErrUnavailable) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lab.Close()) }()
+	shorten := func(o *Options) { o.WriteTimeout, o.DialTimeout = within, within }
+	a, b := startOn(t, lab, 0, 1, shorten), startOn(t, lab, 1, 2, shorten)
+	a.SetAddr(b.id, b.addr)
+	b.SetAddr(a.id, a.addr)
+	a.Dial(Target{ID: b.id})
+	b.untilLine(t, "up 1/1")
+	a.untilLine(t, "up 2/1")
+
+	require.NoError(t, lab.Split())
+	begin := time.Now()
+	require.True(t, a.Send(b.id, body("lost")))
+	require.True(t, b.Send(a.id, body("lost"))) // the side that accepted gives up too
+	for n, line := range map[*node]string{a: "down 2/1 timeout", b: "down 1/1 timeout"} {
+		n.untilLine(t, line)
+		require.ErrorIs(t, n.lastWhy(), syscall.ETIMEDOUT)
+		require.ErrorContains(t, n.lastWhy(), "transport: connection lost")
+	}
+	require.GreaterOrEqual(t, time.Since(begin), within)
+
+	require.NoError(t, lab.Heal())
+	require.True(t, a.Send(b.id, body("again")))
+	b.untilLine(t, "frame 1 again")
+	require.NotContains(t, b.all(), "frame 1 lost")
+}
