@@ -30,6 +30,7 @@
 // counted.
 //
 //	the highest live process finds the crash     N−2 messages         T
+//	everybody finds it at once                   N−2 messages         T
 //	the lowest finds it, nobody suspects others  N²−N−1 messages      4T
 //	everybody finds it, nobody suspects others   N²−N−1 messages      3T
 //	the highest starts or recovers               N−1 messages         T
@@ -49,7 +50,8 @@ import (
 
 // The timers.
 const (
-	timerAnswer      algo.Timer = "answer"      // armed while electing
+	timerHeadStart   algo.Timer = "head-start"  // armed while electing, before anybody was asked
+	timerAnswer      algo.Timer = "answer"      // armed while electing, once they were
 	timerCoordinator algo.Timer = "coordinator" // armed while waiting
 	timerAnnounce    algo.Timer = "announce"    // armed while this process leads
 )
@@ -60,7 +62,7 @@ type phase uint8
 const (
 	// settled: in no election. It leads, or follows somebody.
 	settled phase = iota
-	// electing: it has asked those above, and nobody has answered yet.
+	// electing: it has asked those above, or is about to, and nobody has answered yet.
 	electing
 	// waiting: somebody above has answered, so that a Coordinator is due. Also a
 	// process that may not lead waits here when nobody answers it.
@@ -83,6 +85,8 @@ type process struct {
 	leader algo.Leader
 
 	phase phase
+	// asking says, while electing, that those above were asked.
+	asking bool
 	// awaited are, while electing, those whose Answer is awaited, and while
 	// waiting, those who answered: one of them should lead, or find out who does.
 	awaited peers
@@ -98,8 +102,12 @@ func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
 // Campaign calls for an election. The leader followed now stays announced until
 // there is another, or the same one answers.
 func (p *process) Campaign(env algo.Env) {
-	if p.phase == settled {
+	switch {
+	case p.phase == settled:
 		p.elect(env)
+	case p.phase == electing && !p.asking:
+		env.StopTimer(timerHeadStart)
+		p.ask(env)
 	}
 }
 
@@ -118,7 +126,10 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
-	case t == timerAnswer && p.phase == electing:
+	case t == timerHeadStart && p.phase == electing && !p.asking:
+		env.Note("nobody above took the lead")
+		p.ask(env)
+	case t == timerAnswer && p.phase == electing && p.asking:
 		env.Note("no answer in time")
 		p.lead(env)
 	case t == timerCoordinator && p.phase == waiting:
@@ -138,7 +149,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	switch {
 	case p.phase == settled && p.leader.Vacant():
 		env.Note("suspects its leader %s", peer)
-		p.elect(env)
+		p.succeed(env)
 	case p.options.SkipSuspected && p.awaited.remove(peer) && len(p.awaited) == 0:
 		// ◆ The wait ends with the last one it was for. A crash in the middle of an
 		// election would otherwise cost a whole timeout, for each that crashes.
@@ -157,7 +168,9 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	waited := len(p.awaited) > 0
 	p.awaited = slices.DeleteFunc(p.awaited, func(id algo.NodeID) bool { return !view.IsAbove(id, p.self) })
 	switch {
-	case p.phase == settled && (p.leader.Vacant() || view.IsAbove(p.self, p.leader.ID)):
+	case p.phase == settled && p.leader.Vacant():
+		p.succeed(env)
+	case p.phase == settled && view.IsAbove(p.self, p.leader.ID):
 		p.elect(env)
 	case waited && len(p.awaited) == 0:
 		p.goOn(env)
@@ -192,6 +205,28 @@ func (p *process) reserve() { p.reserved = p.epoch + 1 }
 
 // elect starts an election, or starts it anew.
 func (p *process) elect(env algo.Env) {
+	if p.await(env) {
+		p.ask(env)
+	}
+}
+
+// succeed starts the election that follows the end of a leader. Mostly all see it at
+// once, and the highest of them leads without having asked anybody. So those below
+// leave it a head start: if each of them asked all above, N−2 messages would become
+// about N², and the answers would keep the new leader from telling that it leads.
+func (p *process) succeed(env algo.Env) {
+	switch {
+	case !p.await(env):
+	case p.options.SkipSuspected && p.options.HeadStart > 0:
+		env.SetTimer(timerHeadStart, p.options.HeadStart, p.options.HeadStart)
+	default:
+		p.ask(env)
+	}
+}
+
+// await enters an election and reports whether there is anybody to ask. If not, this
+// process leads.
+func (p *process) await(env algo.Env) bool {
 	p.leaveElection(env)
 	for above := range p.view.Above(p.self) {
 		if !p.options.SkipSuspected || !p.suspected.has(above) {
@@ -200,10 +235,16 @@ func (p *process) elect(env algo.Env) {
 	}
 	if len(p.awaited) == 0 {
 		p.lead(env)
-		return
+		return false
 	}
 	p.phase = electing
 	p.watch(env)
+	return true
+}
+
+// ask sends the Election to those above.
+func (p *process) ask(env algo.Env) {
+	p.asking = true
 	for _, above := range p.awaited {
 		env.Send(above, Election{p.epoch})
 	}
@@ -391,13 +432,15 @@ func (p *process) vacate(env algo.Env) {
 
 // leaveElection forgets the election that this process is in, if it is in one.
 func (p *process) leaveElection(env algo.Env) {
-	switch p.phase {
-	case electing:
+	switch {
+	case p.phase == electing && p.asking:
 		env.StopTimer(timerAnswer)
-	case waiting:
+	case p.phase == electing:
+		env.StopTimer(timerHeadStart)
+	case p.phase == waiting:
 		env.StopTimer(timerCoordinator)
 	}
-	p.phase = settled
+	p.phase, p.asking = settled, false
 	p.awaited = nil
 }
 

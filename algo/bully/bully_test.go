@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
 )
 
 // The rules of the algorithm as the readme has them, by number.
@@ -15,27 +16,27 @@ import (
 // processes and becomes the new Coordinator. Otherwise, P broadcasts an Election
 // message to all other processes with higher process IDs than itself."
 func TestRule1WhoIsTheHighestLeads(t *testing.T) {
-	s := alone(t, 3, viewOf(3), Defaults(timing))
-	does(t, "the highest starts", s.start(0),
+	s := alone(3, viewOf(3), Defaults(timing))
+	does(t, "the highest starts", s.Start(0),
 		"save 1; announce in 100ms; monitor; n1 <- Coordinator(1, n3); n2 <- Coordinator(1, n3); announce n3 in 1")
 }
 
 func TestRule1OthersAskThoseAbove(t *testing.T) {
 	const asks = "answer in 20ms; monitor n3 n4; n3 <- Election(6); n4 <- Election(6)"
-	s := alone(t, 2, viewOf(4), Defaults(timing))
-	does(t, "n2 recovers", s.start(6), asks)
+	s := alone(2, viewOf(4), Defaults(timing))
+	does(t, "n2 recovers", s.Start(6), asks)
 
 	s = follower(t, 2, 4, viewOf(4))
-	does(t, "n2 finds its leader dead", s.suspects(4),
-		"save 8; answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
+	does(t, "n2 finds its leader dead", s.Suspects(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
+	does(t, "and n3 does not take the lead", s.Expires("head-start"), "answer in 20ms; n3 <- Election(7)")
 }
 
 // Rule 2: "If P receives no Answer after sending an Election message, then it
 // broadcasts a Victory message to all other processes and becomes the Coordinator."
 func TestRule2WithoutAnAnswerItLeads(t *testing.T) {
-	s := alone(t, 2, viewOf(3), Defaults(timing))
-	s.start(6)
-	does(t, "no answer", s.expires("answer"),
+	s := alone(2, viewOf(3), Defaults(timing))
+	s.Start(6)
+	does(t, "no answer", s.Expires("answer"),
 		"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n2); announce n2 in 7")
 }
 
@@ -44,19 +45,19 @@ func TestRule2WithoutAnAnswerItLeads(t *testing.T) {
 // no Victory message after a period of time, it restarts the process at the
 // beginning.)"
 func TestRule3AnAnswerAndItWaits(t *testing.T) {
-	s := alone(t, 1, viewOf(3), Defaults(timing))
-	s.start(6)
-	does(t, "an answer", s.hears(2, Answer{6}), "stop answer; coordinator in 40ms")
-	does(t, "another answer", s.hears(3, Answer{6}), "")
-	does(t, "no victory", s.expires("coordinator"),
+	s := alone(1, viewOf(3), Defaults(timing))
+	s.Start(6)
+	does(t, "an answer", s.Hears(2, Answer{6}), "stop answer; coordinator in 40ms")
+	does(t, "another answer", s.Hears(3, Answer{6}), "")
+	does(t, "no victory", s.Expires("coordinator"),
 		"stop coordinator; answer in 20ms; monitor n2 n3; n2 <- Election(6); n3 <- Election(6)")
 }
 
 func TestRule3OnlyAnAnswerFromAboveCounts(t *testing.T) {
-	s := alone(t, 2, viewOf(3), Defaults(timing))
-	s.start(6)
-	does(t, "an answer from below", s.hears(1, Answer{6}), "")
-	does(t, "no answer from above", s.expires("answer"),
+	s := alone(2, viewOf(3), Defaults(timing))
+	s.Start(6)
+	does(t, "an answer from below", s.Hears(1, Answer{6}), "")
+	does(t, "no answer from above", s.Expires("answer"),
 		"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n2); announce n2 in 7")
 }
 
@@ -65,15 +66,15 @@ func TestRule3OnlyAnAnswerFromAboveCounts(t *testing.T) {
 // sending an Election message to higher-numbered processes."
 func TestRule4AnElectionFromBelowIsAnsweredAndStartsAnother(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
-	does(t, "an election from below", s.hears(1, Election{7}),
+	does(t, "an election from below", s.Hears(1, Election{7}),
 		"answer in 20ms; monitor n3 n4; n1 <- Answer(7); n3 <- Election(7); n4 <- Election(7)")
-	does(t, "the leader stays announced until there is another", s.hears(4, Coordinator{Epoch: 8, Leader: n(4)}),
+	does(t, "the leader stays announced until there is another", s.Hears(4, Coordinator{Epoch: 8, Leader: n(4)}),
 		"save 8; stop answer; monitor n4; announce n4 in 8")
 }
 
 func TestRule4AnElectionFromAboveIsNotAnswered(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
-	does(t, "an election from above", s.hears(3, Election{9}), "save 9")
+	does(t, "an election from above", s.Hears(3, Election{9}), "save 9")
 }
 
 // Rule 5: "If P receives a Coordinator message, it treats the sender as the
@@ -82,22 +83,22 @@ func TestRule5ACoordinatorIsFollowed(t *testing.T) {
 	follows := func(stop string) string { return "save 7; " + stop + "monitor n3; announce n3 in 7" }
 	news := Coordinator{Epoch: 7, Leader: n(3)}
 
-	s := alone(t, 1, viewOf(3), Defaults(timing))
-	s.start(6)
-	does(t, "while it awaits answers", s.hears(3, news), follows("stop answer; "))
+	s := alone(1, viewOf(3), Defaults(timing))
+	s.Start(6)
+	does(t, "while it awaits answers", s.Hears(3, news), follows("stop answer; "))
 
-	s = alone(t, 1, viewOf(3), Defaults(timing))
-	s.start(6)
-	s.hears(2, Answer{6})
-	does(t, "while it waits for it", s.hears(3, news), follows("stop coordinator; "))
-	does(t, "when it follows it already", s.hears(3, news), "")
-	does(t, "when it is repeated", s.hears(3, Coordinator{Epoch: 7, Leader: n(3), Repeat: true}), "")
-	does(t, "of a newer epoch", s.hears(3, Coordinator{Epoch: 8, Leader: n(3)}), "save 8; monitor n3; announce n3 in 8")
+	s = alone(1, viewOf(3), Defaults(timing))
+	s.Start(6)
+	s.Hears(2, Answer{6})
+	does(t, "while it waits for it", s.Hears(3, news), follows("stop coordinator; "))
+	does(t, "when it follows it already", s.Hears(3, news), "")
+	does(t, "when it is repeated", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3), Repeat: true}), "")
+	does(t, "of a newer epoch", s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)}), "save 8; monitor n3; announce n3 in 8")
 
 	s = leading(t, 2, viewOf(3))
-	does(t, "when it leads itself, it steps down", s.hears(3, Coordinator{Epoch: 8, Leader: n(3)}),
+	does(t, "when it leads itself, it steps down", s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)}),
 		"save 8; stop announce; monitor n3; announce n3 in 8")
-	does(t, "and repeats its own no more", s.expires("announce"), "")
+	does(t, "and repeats its own no more", s.Expires("announce"), "")
 }
 
 // The implementation notes of the readme, by number. (6 and 10 are the transport's.)
@@ -105,28 +106,28 @@ func TestRule5ACoordinatorIsFollowed(t *testing.T) {
 // Notes 1 and 2: processes are told apart, and ordered, by an ID that does not change.
 func TestNote2TheIDDoesNotChangeOverARestart(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
-	c.crash(3)
-	c.start(3)
-	c.run(4 * T)
-	c.wantLeader(t, 1, leadership(2, 3))
+	c.Crash(3)
+	c.Start(3)
+	c.Run(4 * T)
+	c.WantLeader(t, 1, leadership(2, 3))
 }
 
 // Notes 3 and 4: "From leader election to leader death, the cluster's epoch does not
 // change. A new round bumps the cluster's epoch."
 func TestNote4TheEpochLastsAsLongAsTheLeader(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 5)
-	c.detect = T
-	c.run(1000 * T)
+	c.Detect = T
+	c.Run(1000 * T)
 	for i := range 5 {
-		c.wantLeader(t, i+1, leadership(1, 5))
+		c.WantLeader(t, i+1, leadership(1, 5))
 	}
-	if sum := total(c.sent); sum != 0 || c.repeats == 0 {
-		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.repeats)
+	if sum := lab.Total(c.Sent); sum != 0 || c.Repeats == 0 {
+		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.Repeats)
 	}
-	c.crash(5)
-	c.run(4 * T)
+	c.Crash(5)
+	c.Run(4 * T)
 	for i := range 4 {
-		c.wantLeader(t, i+1, leadership(2, 4))
+		c.WantLeader(t, i+1, leadership(2, 4))
 	}
 }
 
@@ -146,20 +147,20 @@ func TestNote5TheEpochIsSavedBeforeItIsTold(t *testing.T) {
 	} {
 		t.Run(moment, func(t *testing.T) {
 			c := settledCluster(t, Defaults(timing), 3)
-			c.node(n(3)).dieIn = want.dieIn
-			c.campaign(3)
-			if c.node(n(3)).machine != nil {
+			c.Node(3).DieIn = want.dieIn
+			c.Campaign(3)
+			if c.Node(3).Machine != nil {
 				t.Fatal("n3 did not crash")
 			}
-			if got := c.node(n(3)).saved.Epoch; got != want.saved {
+			if got := c.Node(3).Saved.Epoch; got != want.saved {
 				t.Errorf("n3 saved epoch %d, want %d", got, want.saved)
 			}
-			c.run(2 * T)
-			c.wantLeader(t, 1, want.told)
-			c.start(3)
-			c.run(2 * T)
-			c.wantLeader(t, 1, want.after)
-			c.wantAgreed(t)
+			c.Run(2 * T)
+			c.WantLeader(t, 1, want.told)
+			c.Start(3)
+			c.Run(2 * T)
+			c.WantLeader(t, 1, want.after)
+			c.WantAgreed(t)
 		})
 	}
 }
@@ -175,59 +176,59 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 	}
 	t.Run("the leader leaves", func(t *testing.T) {
 		s := follower(t, 1, 4, viewOf(4))
-		does(t, "n1", s.gets(algo.NewView(2, 3, three...)),
-			"answer in 20ms; monitor n2 n3; n2 <- Election(7); n3 <- Election(7); announce nobody in 7")
+		does(t, "n1", s.Gets(algo.NewView(2, 3, three...)),
+			"head-start in 10ms; monitor n2 n3; announce nobody in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
 		s := follower(t, 3, 4, viewOf(4))
-		does(t, "n3", s.gets(witness(4)),
+		does(t, "n3", s.Gets(witness(4)),
 			"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n3); n2 <- Coordinator(8, n3); n4 <- Coordinator(8, n3); "+
 				"announce nobody in 7; announce n3 in 8")
 		s = leading(t, 4, viewOf(4))
-		does(t, "n4", s.gets(witness(4)),
-			"stop announce; answer in 20ms; monitor n1 n2 n3; n1 <- Election(7); n2 <- Election(7); n3 <- Election(7); announce nobody in 7")
+		does(t, "n4", s.Gets(witness(4)),
+			"stop announce; head-start in 10ms; monitor n1 n2 n3; announce nobody in 7")
 	})
 	t.Run("the resigned comes back", func(t *testing.T) {
-		s := alone(t, 4, witness(4), Defaults(timing))
-		s.start(6)
-		s.hears(3, Coordinator{Epoch: 7, Leader: n(3)})
-		does(t, "n4", s.gets(algo.NewView(3, 4, members(4)...)),
+		s := alone(4, witness(4), Defaults(timing))
+		s.Start(6)
+		s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)})
+		does(t, "n4", s.Gets(algo.NewView(3, 4, members(4)...)),
 			"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n4); n2 <- Coordinator(8, n4); n3 <- Coordinator(8, n4); announce n4 in 8")
 	})
 	t.Run("the last one awaited leaves", func(t *testing.T) {
-		s := alone(t, 3, viewOf(4), Defaults(timing))
-		s.start(6)
-		does(t, "n3", s.gets(algo.NewView(2, 3, three...)),
+		s := alone(3, viewOf(4), Defaults(timing))
+		s.Start(6)
+		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)),
 			"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n3); n2 <- Coordinator(7, n3); announce n3 in 7")
 	})
 	t.Run("the last one who answered leaves", func(t *testing.T) {
-		s := alone(t, 2, viewOf(4), Defaults(timing))
-		s.start(6)
-		s.hears(4, Answer{6})
-		does(t, "n2", s.gets(algo.NewView(2, 3, three...)),
+		s := alone(2, viewOf(4), Defaults(timing))
+		s.Start(6)
+		s.Hears(4, Answer{6})
+		does(t, "n2", s.Gets(algo.NewView(2, 3, three...)),
 			"stop coordinator; answer in 20ms; monitor n3; n3 <- Election(6)")
 	})
 	t.Run("somebody below comes", func(t *testing.T) {
 		s := leading(t, 3, algo.NewView(1, 2, three[1:]...))
-		does(t, "n3", s.gets(algo.NewView(2, 3, three...)), "monitor")
-		does(t, "n3 is asked", s.hears(1, Election{0}), "n1 <- Coordinator(7, n3)")
+		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)), "monitor")
+		does(t, "n3 is asked", s.Hears(1, Election{0}), "n1 <- Coordinator(7, n3)")
 	})
 	t.Run("nothing that matters", func(t *testing.T) {
 		s := follower(t, 1, 4, viewOf(4))
-		does(t, "n1", s.gets(witness(2)), "monitor n4")
+		does(t, "n1", s.Gets(witness(2)), "monitor n4")
 	})
 	t.Run("the whole cluster grows", func(t *testing.T) {
 		c := newCluster(Defaults(timing), viewOf(4))
 		old := algo.NewView(0, 3, three...)
 		for _, i := range []int{1, 2, 3} {
-			c.node(n(i)).view = old
-			c.start(i)
+			c.Node(i).View = old
+			c.Start(i)
 		}
-		c.run(5 * T)
-		c.reconfigure(c.view, 2, 3, 1)
-		c.start(4)
-		c.run(2 * T)
-		c.wantAgreed(t)
+		c.Run(5 * T)
+		c.Reconfigure(c.View, 2, 3, 1)
+		c.Start(4)
+		c.Run(2 * T)
+		c.WantAgreed(t)
 	})
 }
 
@@ -236,11 +237,11 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 func TestNote8WhoIsMonitored(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 5)
 	for i := 1; i <= 4; i++ {
-		if got := c.node(n(i)).monitored; len(got) != 1 || got[n(5)] {
+		if got := c.Node(i).Monitored; len(got) != 1 || got[n(5)] {
 			t.Errorf("n%d monitors %d peers, want its leader alone", i, len(got))
 		}
 	}
-	if got := c.node(n(5)).monitored; len(got) != 0 {
+	if got := c.Node(5).Monitored; len(got) != 0 {
 		t.Errorf("the leader monitors %d peers, want none", len(got))
 	}
 }
@@ -248,10 +249,10 @@ func TestNote8WhoIsMonitored(t *testing.T) {
 // Note 9: "processes obey fail-stop maxim": what is not saved is gone.
 func TestNote9ARestartKeepsTheEpochAlone(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
-	c.crash(1)
-	c.start(1)
-	c.wantLeader(t, 1, algo.Leader{})
-	if got := c.process(1).epoch; got != 1 {
+	c.Crash(1)
+	c.Start(1)
+	c.WantLeader(t, 1, algo.Leader{})
+	if got := lab.Process[*process](c, 1).epoch; got != 1 {
 		t.Errorf("n1 starts with epoch %d, want 1", got)
 	}
 }
@@ -267,28 +268,28 @@ func TestWhoeverCallsTheHighestLeads(t *testing.T) {
 		c := settledCluster(t, Defaults(timing), size)
 		for i := range size {
 			if callers>>i&1 != 0 {
-				c.campaign(i + 1)
+				c.Campaign(i + 1)
 			}
 		}
-		c.run(10 * T)
-		c.wantAgreed(t)
-		c.reset()
-		c.run(50 * T)
-		if sum := total(c.sent); sum != 0 {
-			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.story())
+		c.Run(10 * T)
+		c.WantAgreed(t)
+		c.Reset()
+		c.Run(50 * T)
+		if sum := lab.Total(c.Sent); sum != 0 {
+			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Story())
 		}
 	}
 }
 
 // "A process can call for at most one election at a time."
 func TestAtMostOneElectionAtATime(t *testing.T) {
-	s := alone(t, 2, viewOf(3), Defaults(timing))
-	s.start(6)
-	does(t, "it campaigns while it awaits answers", s.campaigns(), "")
-	does(t, "it is asked while it awaits answers", s.hears(1, Election{6}), "n1 <- Answer(6)")
-	s.hears(3, Answer{6})
-	does(t, "it campaigns while it waits for the coordinator", s.campaigns(), "")
-	does(t, "it is asked while it waits for the coordinator", s.hears(1, Election{6}), "n1 <- Answer(6)")
+	s := alone(2, viewOf(3), Defaults(timing))
+	s.Start(6)
+	does(t, "it campaigns while it awaits answers", s.Campaigns(), "")
+	does(t, "it is asked while it awaits answers", s.Hears(1, Election{6}), "n1 <- Answer(6)")
+	s.Hears(3, Answer{6})
+	does(t, "it campaigns while it waits for the coordinator", s.Campaigns(), "")
+	does(t, "it is asked while it waits for the coordinator", s.Hears(1, Election{6}), "n1 <- Answer(6)")
 }
 
 // The rules that close what the sources leave open.
@@ -297,78 +298,78 @@ func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 	all := members(3)
 	all[0].Priority = 1
 	c := newCluster(Defaults(timing), algo.NewView(1, 3, all...))
-	c.startAll()
-	c.run(5 * T)
+	c.StartAll()
+	c.Run(5 * T)
 	for i := range 3 {
-		c.wantLeader(t, i+1, leadership(1, 1))
+		c.WantLeader(t, i+1, leadership(1, 1))
 	}
-	c.detect = 0
-	c.crash(1)
-	c.run(5 * T)
-	c.wantLeader(t, 2, leadership(2, 3))
+	c.Detect = 0
+	c.Crash(1)
+	c.Run(5 * T)
+	c.WantLeader(t, 2, leadership(2, 3))
 }
 
 func TestWithEverybodyAboveSuspectedItLeads(t *testing.T) {
 	s := follower(t, 3, 4, viewOf(4))
-	does(t, "n3 suspects the only one above", s.suspects(4),
+	does(t, "n3 suspects the only one above", s.Suspects(4),
 		"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n3); n2 <- Coordinator(8, n3); announce nobody in 7; announce n3 in 8")
 }
 
 func TestTheTextbookAsksAndAwaitsTheSuspected(t *testing.T) {
-	s := alone(t, 2, viewOf(3), textbook())
-	s.start(6)
-	does(t, "n2 suspects the last it awaits", s.suspects(3), "")
-	s.expires("answer")
-	s.hears(3, Coordinator{Epoch: 8, Leader: n(3)})
-	does(t, "n2 suspects its leader", s.suspects(3),
+	s := alone(2, viewOf(3), textbook())
+	s.Start(6)
+	does(t, "n2 suspects the last it awaits", s.Suspects(3), "")
+	s.Expires("answer")
+	s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)})
+	does(t, "n2 suspects its leader", s.Suspects(3),
 		"save 9; answer in 20ms; monitor n3; n3 <- Election(8); announce nobody in 8")
 }
 
 func TestWhoIsTrustedAgainIsAskedAgain(t *testing.T) {
-	s := alone(t, 2, viewOf(4), Defaults(timing))
-	s.start(6)
-	s.suspects(4)
-	s.hears(3, Answer{6})
-	does(t, "n4 is suspected", s.expires("coordinator"),
+	s := alone(2, viewOf(4), Defaults(timing))
+	s.Start(6)
+	s.Suspects(4)
+	s.Hears(3, Answer{6})
+	does(t, "n4 is suspected", s.Expires("coordinator"),
 		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- Election(6)")
-	s.trusts(4)
-	s.hears(3, Answer{6})
-	does(t, "n4 is trusted", s.expires("coordinator"),
+	s.Trusts(4)
+	s.Hears(3, Answer{6})
+	does(t, "n4 is trusted", s.Expires("coordinator"),
 		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- Election(6); n4 <- Election(6)")
 }
 
 func TestASettledLeaderTellsTheAskerAlone(t *testing.T) {
 	s := leading(t, 3, viewOf(3))
-	does(t, "n1 asks", s.hears(1, Election{7}), "n1 <- Answer(7); n1 <- Coordinator(7, n3)")
+	does(t, "n1 asks", s.Hears(1, Election{7}), "n1 <- Answer(7); n1 <- Coordinator(7, n3)")
 }
 
 func TestAnElectionOfAnOlderEpochChangesNothing(t *testing.T) {
 	s := follower(t, 2, 3, viewOf(3))
-	does(t, "it is told of the newer leader", s.hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
-	s.suspects(3)
-	s = alone(t, 2, viewOf(3), Defaults(timing))
-	s.start(7)
-	does(t, "or of the newer epoch", s.hears(1, Election{6}), "n1 <- Answer(7)")
+	does(t, "it is told of the newer leader", s.Hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
+	s.Suspects(3)
+	s = alone(2, viewOf(3), Defaults(timing))
+	s.Start(7)
+	does(t, "or of the newer epoch", s.Hears(1, Election{6}), "n1 <- Answer(7)")
 	s = leading(t, 3, viewOf(3))
-	does(t, "also by the leader", s.hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
+	does(t, "also by the leader", s.Hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
 }
 
 func TestAnOlderCoordinatorIsAnsweredWithWhomItFollows(t *testing.T) {
 	s := follower(t, 1, 4, viewOf(4))
-	does(t, "of an older epoch", s.hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
-	does(t, "of the same epoch and a lower ID", s.hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
+	does(t, "of an older epoch", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
+	does(t, "of the same epoch and a lower ID", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
 	s = leading(t, 4, viewOf(4))
-	does(t, "to a leader", s.hears(3, Coordinator{Epoch: 6, Leader: n(3), Repeat: true}), "n3 <- Coordinator(7, n4)")
-	does(t, "its own leadership, come back", s.hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
+	does(t, "to a leader", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3), Repeat: true}), "n3 <- Coordinator(7, n4)")
+	does(t, "its own leadership, come back", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
 }
 
 // A Coordinator that is refused is no Answer, but its sender lives: if that were
 // forgotten, somebody below it would lead.
 func TestARefusedCoordinatorShowsThatItsSenderLives(t *testing.T) {
-	s := alone(t, 2, viewOf(4), Defaults(timing))
-	s.start(6)
-	s.suspects(4)
-	does(t, "n3, awaited, still follows the dead n4", s.hears(3, Coordinator{Epoch: 7, Leader: n(4)}),
+	s := alone(2, viewOf(4), Defaults(timing))
+	s.Start(6)
+	s.Suspects(4)
+	does(t, "n3, awaited, still follows the dead n4", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}),
 		"save 7; stop answer; coordinator in 40ms")
 }
 
@@ -376,35 +377,35 @@ func TestWhoMayNotLeadIsNotFollowed(t *testing.T) {
 	all := members(4)
 	all[3].Eligible = false
 	s := follower(t, 1, 3, algo.NewView(1, 4, all...))
-	does(t, "a witness", s.hears(4, Coordinator{Epoch: 8, Leader: n(4)}), "save 8")
-	does(t, "a stranger", s.hears(3, Coordinator{Epoch: 9, Leader: n(9)}), "save 9")
-	does(t, "nobody", s.hears(3, Coordinator{Epoch: 10}), "save 10")
+	does(t, "a witness", s.Hears(4, Coordinator{Epoch: 8, Leader: n(4)}), "save 8")
+	does(t, "a stranger", s.Hears(3, Coordinator{Epoch: 9, Leader: n(9)}), "save 9")
+	does(t, "nobody", s.Hears(3, Coordinator{Epoch: 10}), "save 10")
 }
 
 func TestWhoMayNotLeadHoldsOut(t *testing.T) {
 	all := members(2)
 	all[0].Eligible = false
-	s := alone(t, 1, algo.NewView(1, 2, all...), Defaults(timing))
-	s.start(6)
-	does(t, "nobody answers", s.expires("answer"), "stop answer; coordinator in 40ms; monitor n2")
-	does(t, "it asks again", s.expires("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- Election(6)")
+	s := alone(1, algo.NewView(1, 2, all...), Defaults(timing))
+	s.Start(6)
+	does(t, "nobody answers", s.Expires("answer"), "stop answer; coordinator in 40ms; monitor n2")
+	does(t, "it asks again", s.Expires("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- Election(6)")
 
 	all[1].Eligible = false
-	s = alone(t, 1, algo.NewView(1, 2, all...), Defaults(timing))
-	does(t, "there is nobody to ask", s.start(6), "coordinator in 40ms; monitor")
+	s = alone(1, algo.NewView(1, 2, all...), Defaults(timing))
+	does(t, "there is nobody to ask", s.Start(6), "coordinator in 40ms; monitor")
 }
 
 func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
-	c.detect = T
-	c.crash(3)
-	c.run(10 * T)
-	c.wantLeader(t, 1, leadership(2, 2))
-	c.start(3)
-	c.run(2 * T)
-	c.wantLeader(t, 1, leadership(2, 3))
-	c.run(100 * T)
-	c.wantAgreed(t)
+	c.Detect = T
+	c.Crash(3)
+	c.Run(10 * T)
+	c.WantLeader(t, 1, leadership(2, 2))
+	c.Start(3)
+	c.Run(2 * T)
+	c.WantLeader(t, 1, leadership(2, 3))
+	c.Run(100 * T)
+	c.WantAgreed(t)
 }
 
 // Two leaders for a while, the known ways. A slow leader that is wrongly suspected is
@@ -412,50 +413,50 @@ func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
 
 func TestTwoLeadersWhenTheHighestRecoversWhileAnotherAnnounces(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
-	c.crash(3)
-	c.suspect(3, 2) // n2 leads in epoch 2, and its messages are on their way
-	c.start(3)      // n3 has epoch 1 on its disk, and leads in epoch 2 as well
-	if got := c.leaders(); got != 2 || c.leader(2).Epoch != c.leader(3).Epoch {
-		t.Errorf("%d leaders, want two in one epoch\n%s", got, c.story())
+	c.Crash(3)
+	c.Suspect(3, 2) // n2 leads in epoch 2, and its messages are on their way
+	c.Start(3)      // n3 has epoch 1 on its disk, and leads in epoch 2 as well
+	if got := c.Leaders(); got != 2 || c.Leader(2).Epoch != c.Leader(3).Epoch {
+		t.Errorf("%d leaders, want two in one epoch\n%s", got, c.Story())
 	}
-	c.run(T)
-	c.wantAgreed(t)
+	c.Run(T)
+	c.WantAgreed(t)
 }
 
 func TestTwoLeadersWhenCoordinatorsOvertakeEachOther(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
-	c.crash(3)
-	c.delay = func(from, to *node, _ algo.Message) (delay time.Duration, arrives bool) {
-		if from.id == n(2) && to.id == n(1) {
+	c.Crash(3)
+	c.Delay = func(from, to int, _ algo.Message) (delay time.Duration, arrives bool) {
+		if from == 2 && to == 1 {
 			return 5 * T, true
 		}
 		return T, true
 	}
-	c.suspect(3, 1, 2) // n2 leads in epoch 2; n1 asks n2
-	c.run(T)
-	c.start(3)    // n3 leads in epoch 2; n2 follows it at once
-	c.trust(3, 1) // n1 awaits n2 still
-	c.run(2 * T)
-	c.wantAgreed(t) // the Coordinator of n3 overtook the one of n2
-	c.run(4 * T)
-	c.wantLeader(t, 1, leadership(2, 3)) // which came late, and was refused
-	c.run(100 * T)
-	c.wantAgreed(t)
+	c.Suspect(3, 1, 2) // n2 leads in epoch 2; n1 asks n2
+	c.Run(T)
+	c.Start(3)    // n3 leads in epoch 2; n2 follows it at once
+	c.Trust(3, 1) // n1 awaits n2 still
+	c.Run(2 * T)
+	c.WantAgreed(t) // the Coordinator of n3 overtook the one of n2
+	c.Run(4 * T)
+	c.WantLeader(t, 1, leadership(2, 3)) // which came late, and was refused
+	c.Run(100 * T)
+	c.WantAgreed(t)
 }
 
 // A clone shares nothing that changes: what happens to one does not show in the
 // other.
 func TestACloneSharesNothing(t *testing.T) {
-	s := alone(t, 1, viewOf(5), Defaults(timing))
-	s.start(6)
-	s.suspects(4)
-	clone := &solo{t, s.machine.Clone(), s.view}
+	s := alone(1, viewOf(5), Defaults(timing))
+	s.Start(6)
+	s.Suspects(4)
+	clone := s.Clone()
 	for _, i := range []int{2, 3, 5} {
-		s.suspects(i)
+		s.Suspects(i)
 	}
-	does(t, "the clone still awaits three", clone.suspects(2)+clone.suspects(3), "")
-	got := clone.suspects(5)
-	if !strings.HasPrefix(got, "save 7") || s.machine.Leader() != clone.machine.Leader() {
+	does(t, "the clone still awaits three", clone.Suspects(2)+clone.Suspects(3), "")
+	got := clone.Suspects(5)
+	if !strings.HasPrefix(got, "save 7") || s.Machine.Leader() != clone.Machine.Leader() {
 		t.Errorf("the clone does %q, want what the first did", got)
 	}
 }
@@ -480,14 +481,46 @@ func TestPeersIsASortedSet(t *testing.T) {
 // A failover waits for one save and not for two in a row: that of the new leader.
 func TestAFollowerSavesTheNextEpochBeforeItHearsOfIt(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
-	does(t, "n2 finds its leader dead", s.suspects(4),
-		"save 8; answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
-	does(t, "n3 leads", s.hears(3, Coordinator{Epoch: 8, Leader: n(3)}),
-		"stop answer; monitor n3; announce n3 in 8")
+	does(t, "n2 finds its leader dead", s.Suspects(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
+	does(t, "n3 leads", s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)}), "stop head-start; monitor n3; announce n3 in 8")
 
 	s = follower(t, 2, 4, viewOf(4))
-	s.suspects(4)
-	does(t, "the leader was suspected wrongly", s.hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "")
-	s.trusts(4)
-	does(t, "it keeps its epoch", s.hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "stop answer; monitor n4; announce n4 in 7")
+	s.Suspects(4)
+	does(t, "the leader was suspected wrongly", s.Hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "")
+	s.Trusts(4)
+	does(t, "it keeps its epoch", s.Hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "stop head-start; monitor n4; announce n4 in 7")
+}
+
+// Those above have a head start when a leader is gone.
+func TestTheHeadStart(t *testing.T) {
+	suspects := func() *lab.Solo {
+		s := follower(t, 2, 5, viewOf(5))
+		s.Suspects(5)
+		return s
+	}
+	t.Run("ends with the last one above", func(t *testing.T) {
+		s := suspects()
+		does(t, "n3 is dead too", s.Suspects(3), "")
+		does(t, "and n4", s.Suspects(4), "stop head-start; announce in 100ms; monitor; n1 <- Coordinator(8, n2); announce n2 in 8")
+	})
+	t.Run("is over when the application calls for an election", func(t *testing.T) {
+		s := suspects()
+		does(t, "n2", s.Campaigns(), "stop head-start; answer in 20ms; n3 <- Election(7); n4 <- Election(7)")
+		does(t, "n2, again", s.Campaigns(), "")
+	})
+	t.Run("keeps nobody from answering", func(t *testing.T) {
+		does(t, "n1 asks", suspects().Hears(1, Election{Epoch: 7}), "n1 <- Answer(7)")
+	})
+	t.Run("is not for those who only start", func(t *testing.T) {
+		s := alone(2, viewOf(3), Defaults(timing))
+		does(t, "n2", s.Start(6), "answer in 20ms; monitor n3; n3 <- Election(6)")
+	})
+	t.Run("can be zero", func(t *testing.T) {
+		o := Defaults(timing)
+		o.HeadStart = 0
+		s := alone(2, viewOf(4), o)
+		s.Start(6)
+		s.Hears(4, Coordinator{Epoch: 7, Leader: n(4)})
+		does(t, "n2", s.Suspects(4), "save 8; answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
+	})
 }

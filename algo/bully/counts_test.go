@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
 )
 
 // TestCounts checks the messages and the turnaround that are known for bully. N
@@ -18,7 +19,7 @@ func TestCounts(t *testing.T) {
 		name       string
 		options    Options
 		crashed    bool // the highest has crashed
-		begin      func(c *cluster, N int)
+		begin      func(c *lab.Cluster, N int)
 		sent       func(N int) counts
 		delivered  func(N int) counts
 		turnaround time.Duration
@@ -26,7 +27,19 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, the highest live starts and knows it",
 			options: Defaults(timing), crashed: true,
-			begin:      func(c *cluster, N int) { c.suspect(N, N-1) },
+			begin:      func(c *lab.Cluster, N int) { c.Suspect(N, N-1) },
+			sent:       func(N int) counts { return counts{"coordinator": N - 2} },
+			delivered:  func(N int) counts { return counts{"coordinator": N - 2} },
+			turnaround: T,
+		},
+		{
+			name:    "one crashed, all live know it",
+			options: Defaults(timing), crashed: true,
+			begin: func(c *lab.Cluster, N int) {
+				for i := 1; i < N; i++ {
+					c.Suspect(N, i)
+				}
+			},
 			sent:       func(N int) counts { return counts{"coordinator": N - 2} },
 			delivered:  func(N int) counts { return counts{"coordinator": N - 2} },
 			turnaround: T,
@@ -34,7 +47,7 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, the lowest starts, textbook",
 			options: textbook(), crashed: true,
-			begin: func(c *cluster, N int) { c.suspect(N, 1) },
+			begin: func(c *lab.Cluster, N int) { c.Suspect(N, 1) },
 			sent: func(N int) counts {
 				return counts{"election": N * (N - 1) / 2, "answer": (N - 1) * (N - 2) / 2, "coordinator": N - 2}
 			},
@@ -46,9 +59,9 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, everyone starts, textbook",
 			options: textbook(), crashed: true,
-			begin: func(c *cluster, N int) {
+			begin: func(c *lab.Cluster, N int) {
 				for i := 1; i < N; i++ {
-					c.suspect(N, i)
+					c.Suspect(N, i)
 				}
 			},
 			sent: func(N int) counts {
@@ -62,9 +75,9 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "nobody crashed, the highest restarts",
 			options: textbook(),
-			begin: func(c *cluster, N int) {
-				c.crash(N)
-				c.start(N)
+			begin: func(c *lab.Cluster, N int) {
+				c.Crash(N)
+				c.Start(N)
 			},
 			sent:       func(N int) counts { return counts{"coordinator": N - 1} },
 			delivered:  func(N int) counts { return counts{"coordinator": N - 1} },
@@ -76,22 +89,22 @@ func TestCounts(t *testing.T) {
 			for N := 3; N <= 20; N++ {
 				c := settledCluster(t, tc.options, N)
 				if tc.crashed {
-					c.crash(N)
+					c.Crash(N)
 				}
-				began := c.now
+				began := c.Now
 				tc.begin(c, N)
-				c.run(50 * T)
-				c.wantAgreed(t)
-				if want := tc.sent(N); !maps.Equal(c.sent, want) {
-					t.Errorf("N=%d: sent %v, want %v", N, c.sent, want)
+				c.Run(50 * T)
+				c.WantAgreed(t)
+				if want := tc.sent(N); !maps.Equal(c.Sent, want) {
+					t.Errorf("N=%d: sent %v, want %v", N, c.Sent, want)
 				}
-				if want := tc.delivered(N); !maps.Equal(c.delivered, want) {
-					t.Errorf("N=%d: delivered %v, want %v", N, c.delivered, want)
+				if want := tc.delivered(N); !maps.Equal(c.Delivered, want) {
+					t.Errorf("N=%d: delivered %v, want %v", N, c.Delivered, want)
 				}
-				if got := c.last - began; got != tc.turnaround {
+				if got := c.Last - began; got != tc.turnaround {
 					t.Errorf("N=%d: turnaround %v, want %v", N, got, tc.turnaround)
 				}
-				if sum := total(c.sent); tc.turnaround > T && sum != N*N-N-1 {
+				if sum := lab.Total(c.Sent); tc.turnaround > T && sum != N*N-N-1 {
 					t.Errorf("N=%d: %d messages, want N²-N-1 = %d", N, sum, N*N-N-1)
 				}
 			}
@@ -120,7 +133,7 @@ func coldStart(t testing.TB, N int, seed uint64, alter func(algo.NodeID) algo.Al
 	t.Helper()
 	c := newCluster(Defaults(timing), viewOf(N))
 	if alter != nil {
-		c.spec.New = alter
+		c.Spec.New = alter
 	}
 	var order []int
 	for i := range N {
@@ -129,12 +142,12 @@ func coldStart(t testing.TB, N int, seed uint64, alter func(algo.NodeID) algo.Al
 	if seed != 0 {
 		random := rand.New(rand.NewPCG(seed, 0))
 		random.Shuffle(N, func(i, j int) { order[i], order[j] = order[j], order[i] })
-		c.delay = func(_, _ *node, _ algo.Message) (time.Duration, bool) {
+		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
 			return time.Duration(1 + random.Int64N(int64(T))), true
 		}
 	}
-	c.start(order...)
-	c.run(50 * T)
-	c.wantAgreed(t)
-	return total(c.sent)
+	c.Start(order...)
+	c.Run(50 * T)
+	c.WantAgreed(t)
+	return lab.Total(c.Sent)
 }

@@ -10,9 +10,9 @@ import (
 func Example_twoLeaders() {
 	c := newCluster(Defaults(timing), viewOf(3)) // T is 10 ms, a leader repeats itself every 100 ms
 	show := func(what string) {
-		fmt.Printf("%3d ms  %s\n", c.now/time.Millisecond, what)
+		fmt.Printf("%3d ms  %s\n", c.Now/time.Millisecond, what)
 		for i := 1; i <= 3; i++ {
-			l := c.leader(i)
+			l := c.Leader(i)
 			switch {
 			case l.ID == n(i):
 				fmt.Printf("        n%d leads in epoch %d\n", i, l.Epoch)
@@ -21,18 +21,18 @@ func Example_twoLeaders() {
 			}
 		}
 	}
-	c.startAll()
-	c.run(30 * time.Millisecond)
+	c.StartAll()
+	c.Run(30 * time.Millisecond)
 	show("all is well")
 
-	c.suspect(3, 1, 2) // n3 is alive: its heartbeats were late
-	c.run(10 * time.Millisecond)
+	c.Suspect(3, 1, 2) // n3 is alive: its heartbeats were late
+	c.Run(10 * time.Millisecond)
 	show("n1 and n2 have suspected n3, wrongly")
 
-	c.run(70 * time.Millisecond)
+	c.Run(70 * time.Millisecond)
 	show("n3, which leads since 0 ms, has said so again, and is told better")
 
-	c.run(20 * time.Millisecond)
+	c.Run(20 * time.Millisecond)
 	show("n3 has contested it, with a newer epoch")
 
 	// Output:
@@ -58,13 +58,13 @@ func Example_twoLeaders() {
 // an epoch in which the other led: n3 was down, and could not know.
 func Example_recovery() {
 	c := newCluster(Defaults(timing), viewOf(3))
-	c.detect = time.Millisecond
-	c.start(1, 2) // n3 is down
-	c.run(30 * time.Millisecond)
-	fmt.Println("without n3:", name(c.leader(1).ID), "leads in epoch", c.leader(1).Epoch)
-	c.start(3)
-	c.run(30 * time.Millisecond)
-	fmt.Println("n3 is back:", name(c.leader(1).ID), "leads in epoch", c.leader(1).Epoch)
+	c.Detect = time.Millisecond
+	c.Start(1, 2) // n3 is down
+	c.Run(30 * time.Millisecond)
+	fmt.Println("without n3:", name(c.Leader(1).ID), "leads in epoch", c.Leader(1).Epoch)
+	c.Start(3)
+	c.Run(30 * time.Millisecond)
+	fmt.Println("n3 is back:", name(c.Leader(1).ID), "leads in epoch", c.Leader(1).Epoch)
 
 	// Output:
 	// without n3: n2 leads in epoch 1

@@ -25,6 +25,12 @@ type Options struct {
 	// each other. It is at least AnswerTimeout.
 	AnnounceInterval time.Duration `yaml:"announce_interval"`
 
+	// HeadStart is how long a process whose leader is gone leaves it to those above to
+	// lead, before it asks them: T, so that a Coordinator can arrive. Whoever is the highest
+	// of those alive leads at once. At most AnswerTimeout; zero: all ask at once. Without
+	// SkipSuspected it counts as zero.
+	HeadStart time.Duration `yaml:"head_start"`
+
 	// SkipSuspected: neither ask, nor wait for, those whom the failure detector
 	// suspects. False is the textbook, where only the timers end a wait.
 	SkipSuspected bool `yaml:"skip_suspected"`
@@ -41,6 +47,7 @@ func Defaults(t algo.Timing) Options {
 		AnswerTimeout:      t.RoundTrip,
 		CoordinatorTimeout: 2 * t.RoundTrip,
 		AnnounceInterval:   max(10*t.Heartbeat, 2*t.RoundTrip),
+		HeadStart:          t.RoundTrip / 2,
 		SkipSuspected:      true,
 	}
 }
@@ -52,6 +59,7 @@ func (o Options) Validate(t algo.Timing) error {
 		atLeast("answer_timeout", o.AnswerTimeout, "the round trip", max(t.RoundTrip, 0)),
 		atLeast("coordinator_timeout", o.CoordinatorTimeout, "answer_timeout", o.AnswerTimeout),
 		atLeast("announce_interval", o.AnnounceInterval, "answer_timeout", o.AnswerTimeout),
+		headStart(o),
 	)
 }
 
@@ -64,6 +72,13 @@ type OptionError struct {
 
 func (e *OptionError) Error() string {
 	return "bully: " + e.Option + " (" + e.Got.String() + ") " + e.Want
+}
+
+func headStart(o Options) error {
+	if o.HeadStart < 0 || o.HeadStart > max(o.AnswerTimeout, 0) {
+		return &OptionError{"head_start", o.HeadStart, "must be from 0 to answer_timeout (" + o.AnswerTimeout.String() + ")"}
+	}
+	return nil
 }
 
 func atLeast(option string, got time.Duration, bound string, least time.Duration) error {
@@ -107,6 +122,7 @@ func newSpec(o Options) algo.Spec {
 			{Name: "announce_interval", Value: o.AnnounceInterval.String()},
 			{Name: "answer_timeout", Value: o.AnswerTimeout.String()},
 			{Name: "coordinator_timeout", Value: o.CoordinatorTimeout.String()},
+			{Name: "head_start", Value: o.HeadStart.String()},
 			{Name: "skip_suspected", Value: strconv.FormatBool(o.SkipSuspected)},
 		},
 		New: func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },

@@ -17,8 +17,8 @@ func TestDefaults(t *testing.T) {
 		timing algo.Timing
 		want   Options
 	}{
-		{"slow heartbeats", algo.Timing{RoundTrip: 20 * ms, Heartbeat: 100 * ms}, Options{20 * ms, 40 * ms, 1000 * ms, true}},
-		{"a slow network", algo.Timing{RoundTrip: 800 * ms, Heartbeat: 100 * ms}, Options{800 * ms, 1600 * ms, 1600 * ms, true}},
+		{"slow heartbeats", algo.Timing{RoundTrip: 20 * ms, Heartbeat: 100 * ms}, Options{20 * ms, 40 * ms, 1000 * ms, 10 * ms, true}},
+		{"a slow network", algo.Timing{RoundTrip: 800 * ms, Heartbeat: 100 * ms}, Options{800 * ms, 1600 * ms, 1600 * ms, 400 * ms, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := Defaults(tc.timing)
@@ -38,11 +38,12 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"none", Options{20 * ms, 20 * ms, 20 * ms, false}, ""},
-		{"the example", Options{200 * ms, 100 * ms, 300 * ms, true}, "bully: coordinator_timeout (100ms) is below answer_timeout (200ms)"},
-		{"all three", Options{10 * ms, 9 * ms, -ms, true}, "bully: answer_timeout (10ms) is below the round trip (20ms)\n" +
+		{"none", Options{20 * ms, 20 * ms, 20 * ms, 20 * ms, false}, ""},
+		{"the example", Options{200 * ms, 100 * ms, 300 * ms, 0, true}, "bully: coordinator_timeout (100ms) is below answer_timeout (200ms)"},
+		{"all at once", Options{10 * ms, 9 * ms, -ms, 11 * ms, true}, "bully: answer_timeout (10ms) is below the round trip (20ms)\n" +
 			"bully: coordinator_timeout (9ms) is below answer_timeout (10ms)\n" +
-			"bully: announce_interval (-1ms) must be above zero"},
+			"bully: announce_interval (-1ms) must be above zero\n" +
+			"bully: head_start (11ms) must be from 0 to answer_timeout (10ms)"},
 		{"nothing set", Options{}, "bully: answer_timeout (0s) must be above zero\n" +
 			"bully: coordinator_timeout (0s) must be above zero\n" +
 			"bully: announce_interval (0s) must be above zero"},
@@ -71,9 +72,12 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestNewRefusesBadOptions(t *testing.T) {
+func TestNewChecksOptions(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
 		t.Error("New takes options that are all zero")
+	}
+	if spec, err := New(Defaults(timing)); err != nil || spec.Name != "bully" {
+		t.Errorf("New refuses the defaults: %v", err)
 	}
 }
 
@@ -89,6 +93,7 @@ func TestFactory(t *testing.T) {
 		{Name: "announce_interval", Value: "100ms"},
 		{Name: "answer_timeout", Value: "20ms"},
 		{Name: "coordinator_timeout", Value: "40ms"},
+		{Name: "head_start", Value: "10ms"},
 		{Name: "skip_suspected", Value: "false"},
 	}
 	if !slices.Equal(spec.Settings, want) {

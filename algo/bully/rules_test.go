@@ -6,71 +6,35 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
 )
 
 // The rules that are in none of the sources. Each mends a failure: the same events
 // come to the algorithm as it is, and to the algorithm with the rule taken out.
 
-// mends fails unless what happens goes well with the rule, and badly without it.
-// happens says what went wrong, or nothing.
-func mends(t *testing.T, size int, rule mutant, happens func(c *cluster) string) {
+func mends(t *testing.T, size int, rule rule, happens func(c *lab.Cluster) string) {
 	t.Helper()
-	c := newCluster(Defaults(timing), viewOf(size))
-	c.tracing = true
-	why := happens(c)
-	if why == "" {
-		why = c.broken
-	}
-	if why != "" {
-		t.Errorf("with the rule: %s\n%s", why, c.story())
-	}
-	c = newCluster(Defaults(timing), viewOf(size))
-	c.tracing = true
-	c.spec.New = without(rule)
-	why = happens(c)
-	if why == "" {
-		why = c.broken
-	}
-	if why == "" {
-		t.Errorf("without the rule nothing goes wrong\n%s", c.story())
-	}
-	t.Logf("without the rule: %s", why)
-}
-
-// lose has messages arrive after T, but for those that lost picks.
-func (c *cluster) lose(lost func(from, to int, m algo.Message) bool) {
-	c.delay = func(from, to *node, m algo.Message) (time.Duration, bool) {
-		return T, !lost(num(from.id), num(to.id), m)
-	}
-}
-
-// agreedAfter waits and says why the live nodes do not agree then.
-func (c *cluster) agreedAfter(d time.Duration) string {
-	c.run(d)
-	if why := c.agreed(); why != "" {
-		return fmt.Sprintf("after %.0fT %s", float64(d)/float64(T), why)
-	}
-	return ""
+	lab.Mends(t, newSpec(Defaults(timing)), size, rule, happens)
 }
 
 // "While electing, monitor everyone whose answer is awaited; a Suspect of the last one
 // awaited ends the wait at once." Without it a crash costs a whole timeout.
 func TestTheLastAwaitedSuspectedEndsTheWait(t *testing.T) {
 	t.Run("for answers", func(t *testing.T) {
-		mends(t, 3, monitorsNobodyAwaited, func(c *cluster) string {
-			c.detect = T / 10
-			c.start(1, 2) // n3 never ran: nobody followed it, nobody monitored it
-			return c.agreedAfter(3 * T / 2)
+		mends(t, 3, monitorsNobodyAwaited, func(c *lab.Cluster) string {
+			c.Detect = T / 10
+			c.Start(1, 2) // n3 never ran: nobody followed it, nobody monitored it
+			return c.AgreedAfter(3 * T / 2)
 		})
 	})
 	t.Run("for the coordinator", func(t *testing.T) {
-		mends(t, 3, monitorsNobodyAwaited, func(c *cluster) string {
-			c.detect = T / 10
-			c.start(1)
-			c.start(2)
-			c.lose(func(_, to int, m algo.Message) bool { return m.Kind() == "coordinator" })
-			c.at(2*T, func() { c.crash(2) }) // it answered n1, and led
-			return c.agreedAfter(5 * T)
+		mends(t, 3, monitorsNobodyAwaited, func(c *lab.Cluster) string {
+			c.Detect = T / 10
+			c.Start(1)
+			c.Start(2)
+			c.Lose(func(_, to int, m algo.Message) bool { return m.Kind() == "coordinator" })
+			c.At(2*T, func() { c.Crash(2) }) // it answered n1, and led
+			return c.AgreedAfter(5 * T)
 		})
 	})
 }
@@ -79,10 +43,10 @@ func TestTheLastAwaitedSuspectedEndsTheWait(t *testing.T) {
 // was away numbers its leadership below what the others have seen, and they refuse it
 // for ever.
 func TestEveryEpochIsAdopted(t *testing.T) {
-	mends(t, 3, adoptsNothing, func(c *cluster) string {
-		c.node(n(1)).saved.Epoch, c.node(n(2)).saved.Epoch = 5, 5
-		c.startAll() // n3 was away, it knows of no epoch
-		return c.agreedAfter(100 * T)
+	mends(t, 3, adoptsNothing, func(c *lab.Cluster) string {
+		c.Node(1).Saved.Epoch, c.Node(2).Saved.Epoch = 5, 5
+		c.StartAll() // n3 was away, it knows of no epoch
+		return c.AgreedAfter(100 * T)
 	})
 }
 
@@ -90,64 +54,64 @@ func TestEveryEpochIsAdopted(t *testing.T) {
 // when I follow nobody." Without it a late message brings back a leadership that has
 // ended, and the dead that led.
 func TestAnOldCoordinatorIsNotFollowedAfterARestart(t *testing.T) {
-	mends(t, 3, followsTheOld, func(c *cluster) string {
-		c.startAll()
-		c.run(2 * T)
+	mends(t, 3, followsTheOld, func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(2 * T)
 		late := Coordinator{Epoch: 1, Leader: n(3)}
-		c.crash(3)
-		c.suspect(3, 1, 2)
-		c.run(2 * T)
-		if got := c.leader(1); got != leadership(2, 2) {
+		c.Crash(3)
+		c.Suspect(3, 1, 2)
+		c.Run(2 * T)
+		if got := c.Leader(1); got != leadership(2, 2) {
 			return fmt.Sprintf("n1 follows %s", name(got.ID))
 		}
-		c.crash(1)
-		c.start(1)
-		c.deliver(3, 1, late)
-		if got := c.leader(1); got.ID == n(3) {
+		c.Crash(1)
+		c.Start(1)
+		c.Deliver(3, 1, late)
+		if got := c.Leader(1); got.ID == n(3) {
 			return fmt.Sprintf("n1 knew epoch 2, and follows the dead n3 in epoch %d", got.Epoch)
 		}
-		return c.agreedAfter(2 * T)
+		return c.AgreedAfter(2 * T)
 	})
 }
 
 // strayEpoch makes a cluster of four in which n1 knows epoch 5 from a process that
 // has died since, and nobody else does; n1 follows n3, which leads in epoch 2. Then n4
 // recovers, and leads in epoch 2 as well, with the higher ID.
-func strayEpoch(c *cluster) string {
-	c.startAll()
-	c.run(2 * T)
-	c.crash(4)
-	c.suspect(4, 1, 2, 3) // n3 leads in epoch 2
-	c.run(2 * T)
+func strayEpoch(c *lab.Cluster) string {
+	c.StartAll()
+	c.Run(2 * T)
+	c.Crash(4)
+	c.Suspect(4, 1, 2, 3) // n3 leads in epoch 2
+	c.Run(2 * T)
 
 	// n2 hears nobody and nobody hears n2: it elects itself until it is in epoch 5.
-	c.lose(func(from, to int, _ algo.Message) bool { return from == 2 || to == 2 })
-	c.suspect(3, 2)
-	c.run(2 * T)
-	for c.leader(2) != leadership(5, 2) {
-		c.campaign(2)
-		c.run(2 * T)
+	c.Lose(func(from, to int, _ algo.Message) bool { return from == 2 || to == 2 })
+	c.Suspect(3, 2)
+	c.Run(2 * T)
+	for c.Leader(2) != leadership(5, 2) {
+		c.Campaign(2)
+		c.Run(2 * T)
 	}
 
 	// It restarts, and answers n1, slowly. When that arrives n1 follows n3 again.
-	c.crash(2)
-	c.start(2)
-	c.delay = func(from, to *node, m algo.Message) (time.Duration, bool) {
-		if from.id == n(2) {
-			return 3 * T / 2, to.id == n(1)
+	c.Crash(2)
+	c.Start(2)
+	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
+		if from == 2 {
+			return 3 * T / 2, to == 1
 		}
 		return T, true
 	}
-	c.campaign(1)
-	c.run(T)
-	c.crash(2)
-	c.run(3 * T / 2)
-	if p := c.process(1); p.epoch != 5 || c.leader(1) != leadership(2, 3) || p.phase != settled {
-		return fmt.Sprintf("n1 knows epoch %d and follows %s", p.epoch, name(c.leader(1).ID))
+	c.Campaign(1)
+	c.Run(T)
+	c.Crash(2)
+	c.Run(3 * T / 2)
+	if p := lab.Process[*process](c, 1); p.epoch != 5 || c.Leader(1) != leadership(2, 3) || p.phase != settled {
+		return fmt.Sprintf("n1 knows epoch %d and follows %s", p.epoch, name(c.Leader(1).ID))
 	}
 
-	c.start(4)
-	return c.agreedAfter(100 * T)
+	c.Start(4)
+	return c.AgreedAfter(100 * T)
 }
 
 // "Who refuses a Coordinator and follows nobody newer sends Answer with its epoch."
@@ -166,22 +130,22 @@ func TestALeaderStaysAheadOfTheEpochsItHears(t *testing.T) {
 func TestALeaderBumpsItsEpoch(t *testing.T) {
 	const bumped = "save 10; announce in 100ms; monitor; "
 	const toAll = "n1 <- Coordinator(10, n3); n2 <- Coordinator(10, n3)"
-	lower := func() *solo { return leading(t, 3, viewOf(3)) }
-	does(t, "an Answer", lower().hears(1, Answer{9}), bumped+toAll+"; announce n3 in 10")
-	does(t, "an Election, which is answered first", lower().hears(1, Election{9}), bumped+"n1 <- Answer(9); "+toAll+"; announce n3 in 10")
-	does(t, "a Coordinator of somebody below", lower().hears(1, Coordinator{Epoch: 9, Leader: n(2)}), bumped+toAll+"; announce n3 in 10")
-	does(t, "a Coordinator of a stranger", lower().hears(1, Coordinator{Epoch: 9, Leader: n(9)}), bumped+toAll+"; announce n3 in 10")
-	does(t, "an older epoch", lower().hears(1, Answer{6}), "")
+	lower := func() *lab.Solo { return leading(t, 3, viewOf(3)) }
+	does(t, "an Answer", lower().Hears(1, Answer{9}), bumped+toAll+"; announce n3 in 10")
+	does(t, "an Election, which is answered first", lower().Hears(1, Election{9}), bumped+"n1 <- Answer(9); "+toAll+"; announce n3 in 10")
+	does(t, "a Coordinator of somebody below", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(2)}), bumped+toAll+"; announce n3 in 10")
+	does(t, "a Coordinator of a stranger", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(9)}), bumped+toAll+"; announce n3 in 10")
+	does(t, "an older epoch", lower().Hears(1, Answer{6}), "")
 }
 
 // "A Coordinator naming someone below me is not followed." Without it the highest
 // follows who took over while it was thought dead, for good.
 func TestSomebodyBelowIsNotFollowed(t *testing.T) {
-	mends(t, 3, followsTheLower, func(c *cluster) string {
-		c.startAll()
-		c.run(2 * T)
-		c.suspect(3, 1, 2) // wrongly; n2 leads, and repeats it
-		return c.agreedAfter(100 * T)
+	mends(t, 3, followsTheLower, func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(2 * T)
+		c.Suspect(3, 1, 2) // wrongly; n2 leads, and repeats it
+		return c.AgreedAfter(100 * T)
 	})
 }
 
@@ -189,17 +153,17 @@ func TestSomebodyBelowIsNotFollowed(t *testing.T) {
 // process takes itself for the leader of an epoch in which it led before it crashed:
 // the leadership is announced twice, once more after others may have taken over.
 func TestALeadershipThatIsNotHeldIsNotTaken(t *testing.T) {
-	mends(t, 3, believesItsName, func(c *cluster) string {
-		c.start(1, 2)
-		c.run(3 * T)
-		if got := c.leader(1); got != leadership(1, 2) {
+	mends(t, 3, believesItsName, func(c *lab.Cluster) string {
+		c.Start(1, 2)
+		c.Run(3 * T)
+		if got := c.Leader(1); got != leadership(1, 2) {
 			return fmt.Sprintf("n1 follows %s in epoch %d", name(got.ID), got.Epoch)
 		}
-		c.crash(2)
-		c.start(2) // so fast that n1 does not notice, and n1 tells it of its own leadership
-		c.deliver(1, 2, Coordinator{Epoch: 1, Leader: n(2)})
-		c.run(5 * T)
-		if got := c.leader(1); got != leadership(2, 2) {
+		c.Crash(2)
+		c.Start(2) // so fast that n1 does not notice, and n1 tells it of its own leadership
+		c.Deliver(1, 2, Coordinator{Epoch: 1, Leader: n(2)})
+		c.Run(5 * T)
+		if got := c.Leader(1); got != leadership(2, 2) {
 			return fmt.Sprintf("n1 follows %s in epoch %d", name(got.ID), got.Epoch)
 		}
 		return ""
@@ -210,16 +174,16 @@ func TestALeadershipThatIsNotHeldIsNotTaken(t *testing.T) {
 // dead leader by somebody who has not noticed, follows it, and since the detector has
 // reported that death already it follows the dead for good.
 func TestTheSuspectedIsNotFollowed(t *testing.T) {
-	mends(t, 3, followsTheSuspected, func(c *cluster) string {
-		c.startAll()
-		c.run(2 * T)
-		c.crash(3)
-		c.suspect(3, 1)                                      // n1 asks n2,
-		c.deliver(2, 1, Coordinator{Epoch: 1, Leader: n(3)}) // which has not noticed,
-		c.crash(2)                                           // and crashes
-		c.detect = T / 10
-		c.report(n(2))
-		return c.agreedAfter(100 * T)
+	mends(t, 3, followsTheSuspected, func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(2 * T)
+		c.Crash(3)
+		c.Suspect(3, 1)                                      // n1 asks n2,
+		c.Deliver(2, 1, Coordinator{Epoch: 1, Leader: n(3)}) // which has not noticed,
+		c.Crash(2)                                           // and crashes
+		c.Detect = T / 10
+		c.Report(2)
+		return c.AgreedAfter(100 * T)
 	})
 }
 
@@ -227,41 +191,41 @@ func TestTheSuspectedIsNotFollowed(t *testing.T) {
 func TestACoordinatorIsContested(t *testing.T) {
 	const asks = "answer in 20ms; monitor n3 n4; n3 <- Election(9); n4 <- Election(9)"
 	s := follower(t, 2, 4, viewOf(4))
-	does(t, "somebody below", s.hears(1, Coordinator{Epoch: 9, Leader: n(1)}), "save 9; "+asks)
-	does(t, "somebody below, during the election", s.hears(1, Coordinator{Epoch: 10, Leader: n(1)}), "save 10")
+	does(t, "somebody below", s.Hears(1, Coordinator{Epoch: 9, Leader: n(1)}), "save 9; "+asks)
+	does(t, "somebody below, during the election", s.Hears(1, Coordinator{Epoch: 10, Leader: n(1)}), "save 10")
 
 	s = follower(t, 2, 4, viewOf(4))
-	does(t, "this process", s.hears(1, Coordinator{Epoch: 9, Leader: n(2)}), "save 9; "+asks)
+	does(t, "this process", s.Hears(1, Coordinator{Epoch: 9, Leader: n(2)}), "save 9; "+asks)
 
 	all := members(2)
 	all[0].Priority = 1 // n1 is above n2, and has the lower ID
 	s = leading(t, 1, algo.NewView(1, 2, all...))
-	does(t, "somebody below in the same epoch, with a higher ID", s.hears(2, Coordinator{Epoch: 7, Leader: n(2)}),
+	does(t, "somebody below in the same epoch, with a higher ID", s.Hears(2, Coordinator{Epoch: 7, Leader: n(2)}),
 		"save 8; announce in 100ms; monitor; n2 <- Coordinator(8, n1); announce n1 in 8")
 }
 
 // "A leader repeats Coordinator to everybody else, above too." Without it two leaders
 // never find each other after a heal: each believes that all is well.
 func TestALeaderRepeatsItself(t *testing.T) {
-	mends(t, 4, repeatsNothing, func(c *cluster) string {
-		c.startAll()
-		c.run(2 * T)
-		c.lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
-		c.suspect(4, 1, 2) // by silence
-		c.run(10 * T)
-		c.suspect(3, 2, 1)
-		c.run(10 * T)
-		if got := c.leaders(); got != 2 {
+	mends(t, 4, repeatsNothing, func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(2 * T)
+		c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
+		c.Suspect(4, 1, 2) // by silence
+		c.Run(10 * T)
+		c.Suspect(3, 2, 1)
+		c.Run(10 * T)
+		if got := c.Leaders(); got != 2 {
 			return fmt.Sprintf("%d leaders under a partition, want one on each side", got)
 		}
-		c.lose(func(_, _ int, _ algo.Message) bool { return false })
-		return c.agreedAfter(20 * T)
+		c.Lose(func(_, _ int, _ algo.Message) bool { return false })
+		return c.AgreedAfter(20 * T)
 	})
 }
 
 func TestARepeatGoesToEverybodyAndIsNotCounted(t *testing.T) {
 	s := leading(t, 2, viewOf(3))
-	does(t, "its timer ends", s.expires("announce"),
+	does(t, "its timer ends", s.Expires("announce"),
 		"announce in 100ms; n1 <- Coordinator(7, n2) again; n3 <- Coordinator(7, n2) again")
 	if (Coordinator{}).Repeats() || !(Coordinator{Repeat: true}).Repeats() {
 		t.Error("Repeats is not what Repeat says")
@@ -273,11 +237,11 @@ func TestARepeatGoesToEverybodyAndIsNotCounted(t *testing.T) {
 func TestAColdStartNeedsItsRules(t *testing.T) {
 	const N = 30
 	cost := coldStart(t, N, 1, nil)
-	for name, rule := range map[string]mutant{
+	for name, r := range map[string]rule{
 		"a settled leader tells everybody":   tellsEverybody,
 		"an older election starts a new one": electsForTheLate,
 	} {
-		without := coldStart(t, N, 1, without(rule))
+		without := coldStart(t, N, 1, without(r))
 		t.Logf("N=%d, seed 1: %d messages; where %s: %d", N, cost, name, without)
 		if budget := 3 * N * N; cost > budget || without <= budget {
 			t.Errorf("N=%d: %d messages, and %d where %s, want the budget %d between", N, cost, without, name, budget)
@@ -288,8 +252,8 @@ func TestAColdStartNeedsItsRules(t *testing.T) {
 // Without both rules the cost grows out of all bounds: 6 million messages at N=30.
 func TestAColdStartWithoutBothRules(t *testing.T) {
 	const N = 10
-	both := mutant{receive: func(p *process, env algo.Env, from algo.NodeID, m algo.Message) bool {
-		return tellsEverybody.receive(p, env, from, m) || electsForTheLate.receive(p, env, from, m)
+	both := rule{Receive: func(p *process, env algo.Env, from algo.NodeID, m algo.Message) bool {
+		return tellsEverybody.Receive(p, env, from, m) || electsForTheLate.Receive(p, env, from, m)
 	}}
 	cost := coldStart(t, N, 1, without(both))
 	t.Logf("N=%d, seed 1: %d messages", N, cost)

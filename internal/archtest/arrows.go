@@ -53,6 +53,7 @@ var Rules = []Rule{
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
+	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
 	{Package: "internal/...", Imports: none},
 }
 

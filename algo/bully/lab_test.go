@@ -1,0 +1,76 @@
+package bully
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// What the tests take from the lab, under names that are short enough to read as text:
+// n(3) is the ID of node n3, T is the one-way message time.
+const T = lab.T
+
+var (
+	timing     = lab.Timing
+	n          = lab.ID
+	name       = lab.Name
+	members    = lab.Members
+	viewOf     = lab.View
+	leadership = lab.Leadership
+	does       = lab.Does
+)
+
+// textbook are the options of the sources: no detector, only timers.
+func textbook() Options {
+	o := Defaults(timing)
+	o.SkipSuspected = false
+	return o
+}
+
+func newCluster(o Options, view algo.View) *lab.Cluster {
+	c := lab.New(newSpec(o), view)
+	c.Hushed = []algo.Timer{timerAnnounce}
+	return c
+}
+
+// settledCluster returns a cluster of N that has agreed on its highest in epoch 1.
+func settledCluster(t testing.TB, o Options, count int) *lab.Cluster {
+	t.Helper()
+	c := newCluster(o, viewOf(count))
+	c.Tracing = true
+	c.StartAll()
+	c.Run(2 * T)
+	c.WantAgreed(t)
+	c.Reset()
+	return c
+}
+
+// alone returns node i of a cluster, not yet started.
+func alone(i int, view algo.View, o Options) *lab.Solo { return lab.Alone(newSpec(o), i, view) }
+
+// follower returns node i, which follows another since epoch 7.
+func follower(t *testing.T, i, leader int, view algo.View) *lab.Solo {
+	t.Helper()
+	s := alone(i, view, Defaults(timing))
+	s.Start(6)
+	s.Hears(leader, Coordinator{Epoch: 7, Leader: n(leader)})
+	if got, want := s.Machine.Leader(), leadership(7, leader); got != want {
+		t.Fatalf("n%d follows %v, want %v", i, got, want)
+	}
+	return s
+}
+
+// leading returns node i, which leads in epoch 7 because those above are dead.
+func leading(t *testing.T, i int, view algo.View) *lab.Solo {
+	t.Helper()
+	s := alone(i, view, Defaults(timing))
+	s.Start(6)
+	for above := range view.Above(n(i)) {
+		s.Suspects(lab.Number(above))
+	}
+	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
+		t.Fatalf("n%d follows %v, want %v", i, got, want)
+	}
+	return s
+}

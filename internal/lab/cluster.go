@@ -1,0 +1,245 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Cluster is a network of machines in virtual time. Deliveries come before timers at
+// equal times, each in the order of their making. Nodes are named by their numbers.
+type Cluster struct {
+	Spec  algo.Spec
+	View  algo.View // as it really is; each node has its own idea of it
+	Now   time.Duration
+	nodes []*Node // node i is at i-1
+	queue queue
+	made  int
+
+	// Delay says how long a message travels, and whether it arrives at all. At first
+	// each arrives after T.
+	Delay func(from, to int, m algo.Message) (time.Duration, bool)
+	// Doubled, if set, says whether a message arrives a second time.
+	Doubled func() bool
+	// Pick chooses when a timer ends. At first it is as early as may be.
+	Pick func(least, most time.Duration) time.Duration
+	// Detect is how long the detector needs to report a crash, a pause or the end of one
+	// to those who monitor the node. It is negative at first: there is no detector.
+	Detect time.Duration
+	// Resumes allows a node to announce a leadership again that it gave up, in the same
+	// life. Over a restart it is never allowed.
+	Resumes bool
+
+	Sent, Delivered map[string]int // messages by kind, without repeats
+	Repeats         int
+	Changes         int           // announcements
+	Last            time.Duration // of the last announcement
+	Broken          string        // the first property that was broken
+
+	// Tracing keeps what happens for Story. Hushed are timers that it leaves out.
+	Tracing bool
+	Hushed  []algo.Timer
+	trace   []string
+
+	led   map[algo.Leader]*algo.Machine // who announced itself, in which life
+	leads map[algo.Epoch]algo.NodeID    // the first to do so in an epoch
+}
+
+// Node is one process of a Cluster.
+type Node struct {
+	ID      algo.NodeID
+	Machine *algo.Machine // nil while crashed
+	View    algo.View     // what it has heard of the membership; kept over crashes
+	Saved   algo.Stable   // on its disk
+	// Monitored says whom the detector watches for it, and whether it reported them.
+	Monitored map[algo.NodeID]bool
+	// DieIn counts down to a crash in the middle of the effects of an event: 1 is before
+	// its save, 2 after it, 3 after its first message. 0 is never.
+	DieIn int
+
+	timers map[algo.Timer]int // how often each was set
+	paused bool
+	missed []func() // what came while it was paused
+}
+
+// New returns a cluster of which no node runs.
+func New(spec algo.Spec, view algo.View) *Cluster {
+	c := &Cluster{
+		Spec: spec, View: view, Detect: -1,
+		Delay: func(_, _ int, _ algo.Message) (time.Duration, bool) { return T, true },
+		Pick:  func(least, _ time.Duration) time.Duration { return least },
+		led:   map[algo.Leader]*algo.Machine{}, leads: map[algo.Epoch]algo.NodeID{},
+	}
+	for m := range view.All() {
+		c.nodes = append(c.nodes, &Node{ID: m.ID, View: view})
+	}
+	c.Reset()
+	return c
+}
+
+// Node returns node i.
+func (c *Cluster) Node(i int) *Node { return c.nodes[i-1] }
+
+func (c *Cluster) node(id algo.NodeID) *Node { return c.Node(Number(id)) }
+
+// Leader returns whom node i announced last.
+func (c *Cluster) Leader(i int) algo.Leader { return c.Node(i).Machine.Leader() }
+
+// Live returns the numbers of the nodes that run.
+func (c *Cluster) Live() []int {
+	var live []int
+	for i, nd := range c.nodes {
+		if nd.Machine != nil {
+			live = append(live, i+1)
+		}
+	}
+	return live
+}
+
+// Leaders returns how many nodes lead, as they see it.
+func (c *Cluster) Leaders() int {
+	count := 0
+	for _, i := range c.Live() {
+		if c.Leader(i).ID == ID(i) {
+			count++
+		}
+	}
+	return count
+}
+
+// Reset sets the counts to zero.
+func (c *Cluster) Reset() {
+	c.Sent, c.Delivered = map[string]int{}, map[string]int{}
+	c.Repeats, c.Changes, c.Last = 0, 0, c.Now
+}
+
+// Total adds up counts.
+func Total(counts map[string]int) int {
+	sum := 0
+	for _, count := range counts {
+		sum += count
+	}
+	return sum
+}
+
+// Start starts nodes, at first or after a crash, from what they saved.
+func (c *Cluster) Start(nodes ...int) {
+	for _, i := range nodes {
+		nd := c.Node(i)
+		if nd.Machine != nil {
+			panic("started twice")
+		}
+		nd.Machine = algo.NewMachine(&c.Spec, nd.ID)
+		nd.timers, nd.Monitored = map[algo.Timer]int{}, map[algo.NodeID]bool{}
+		c.Logf("n%d starts with epoch %d", i, nd.Saved.Epoch)
+		c.step(nd, algo.Event{Kind: algo.EventStart, View: nd.View, Saved: nd.Saved})
+		c.report(nd.ID)
+	}
+}
+
+// StartAll starts all nodes, in the order of their numbers.
+func (c *Cluster) StartAll() {
+	for i := range c.nodes {
+		c.Start(i + 1)
+	}
+}
+
+// Crash stops nodes. What they sent still arrives.
+func (c *Cluster) Crash(nodes ...int) {
+	for _, i := range nodes {
+		nd := c.Node(i)
+		if nd.Machine == nil {
+			continue
+		}
+		c.Logf("n%d crashes", i)
+		nd.Machine, nd.DieIn, nd.paused, nd.missed = nil, 0, false, nil
+		c.report(nd.ID)
+	}
+}
+
+// Pause keeps nodes from doing anything, as a stopped process: what comes for them
+// waits, and their timers end when they go on.
+func (c *Cluster) Pause(nodes ...int) {
+	for _, i := range nodes {
+		nd := c.Node(i)
+		if nd.Machine == nil || nd.paused {
+			continue
+		}
+		c.Logf("n%d is paused", i)
+		nd.paused = true
+		c.report(nd.ID)
+	}
+}
+
+// Resume lets nodes go on with their old ideas.
+func (c *Cluster) Resume(nodes ...int) {
+	for _, i := range nodes {
+		nd := c.Node(i)
+		if !nd.paused {
+			continue
+		}
+		c.Logf("n%d goes on", i)
+		missed := nd.missed
+		nd.paused, nd.missed = false, nil
+		for _, f := range missed {
+			f()
+		}
+		c.report(nd.ID)
+	}
+}
+
+// Campaign has node i call for an election.
+func (c *Cluster) Campaign(i int) {
+	nd := c.Node(i)
+	c.whenAwake(nd, func() {
+		c.Logf("n%d campaigns", i)
+		c.step(nd, algo.Event{Kind: algo.EventCampaign})
+	})
+}
+
+// Deliver hands a node a message at once, past the network.
+func (c *Cluster) Deliver(from, to int, m algo.Message) {
+	c.Logf("n%d hears %s from n%d", to, m, from)
+	c.step(c.Node(to), algo.Event{Kind: algo.EventReceive, Peer: ID(from), Message: m})
+}
+
+// Reconfigure gives nodes a new view, unless they have a newer one. Those not running
+// hear of it when they start.
+func (c *Cluster) Reconfigure(view algo.View, nodes ...int) {
+	for _, i := range nodes {
+		nd := c.Node(i)
+		c.whenAwake(nd, func() {
+			if nd.View.Number() >= view.Number() {
+				return
+			}
+			nd.View = view
+			if nd.Machine != nil {
+				c.Logf("n%d gets view %d", i, view.Number())
+				c.step(nd, algo.Event{Kind: algo.EventReconfigure, View: view})
+			}
+		})
+	}
+}
+
+// Lose has messages arrive after T, but for those that lost picks.
+func (c *Cluster) Lose(lost func(from, to int, m algo.Message) bool) {
+	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) { return T, !lost(from, to, m) }
+}
+
+// Logf adds a line to the story, with nodes by name and messages as Show has them.
+func (c *Cluster) Logf(format string, args ...any) {
+	if !c.Tracing {
+		return
+	}
+	shown := slices.Clone(args)
+	for i, arg := range shown {
+		shown[i] = show(arg)
+	}
+	c.trace = append(c.trace, fmt.Sprintf("%5.1fT ", float64(c.Now)/float64(T))+fmt.Sprintf(format, shown...))
+}
+
+// Story is what happened, a line each, since Tracing is set.
+func (c *Cluster) Story() string { return strings.Join(c.trace, "\n") }

@@ -1,0 +1,78 @@
+package lab
+
+import "github.com/elect-go/elect/algo"
+
+// Suspect has the detectors of some nodes report a peer, rightly or wrongly. Only
+// whoever monitors it hears of it.
+func (c *Cluster) Suspect(peer int, by ...int) {
+	for _, i := range by {
+		c.opine(c.Node(i), ID(peer), true)
+	}
+}
+
+// Trust has the detectors of some nodes take that back.
+func (c *Cluster) Trust(peer int, by ...int) {
+	for _, i := range by {
+		c.opine(c.Node(i), ID(peer), false)
+	}
+}
+
+func (c *Cluster) opine(nd *Node, peer algo.NodeID, dead bool) {
+	c.whenAwake(nd, func() {
+		if reported, monitored := nd.Monitored[peer]; nd.Machine == nil || !monitored || reported == dead {
+			return
+		}
+		nd.Monitored[peer] = dead
+		kind := algo.EventTrust
+		if dead {
+			kind = algo.EventSuspect
+		}
+		c.Logf("%s is told to %v %s", nd.ID, kind, peer)
+		c.step(nd, algo.Event{Kind: kind, Peer: peer})
+	})
+}
+
+// Report has the detector tell everybody who monitors a node what became of it, as
+// after a crash. It is needed only when Detect changes.
+func (c *Cluster) Report(nodes ...int) {
+	for _, i := range nodes {
+		c.report(ID(i))
+	}
+}
+
+func (c *Cluster) report(peer algo.NodeID) {
+	for _, nd := range c.nodes {
+		if nd.Machine != nil {
+			c.watchFor(nd, peer)
+		}
+	}
+}
+
+// watchFor has the detector tell nd of peer, in due time.
+func (c *Cluster) watchFor(nd *Node, peer algo.NodeID) {
+	if c.Detect < 0 {
+		return
+	}
+	machine := nd.Machine
+	c.after(c.Detect, false, func() {
+		if nd.Machine == machine {
+			c.opine(nd, peer, c.silent(peer))
+		}
+	})
+}
+
+// silent reports whether a node sends nothing.
+func (c *Cluster) silent(id algo.NodeID) bool { return c.node(id).Machine == nil || c.node(id).paused }
+
+// monitor takes over whom nd wants to be told of.
+func (c *Cluster) monitor(nd *Node, peers []algo.NodeID) {
+	before := nd.Monitored
+	nd.Monitored = make(map[algo.NodeID]bool, len(peers))
+	for _, peer := range peers {
+		reported, monitored := before[peer]
+		nd.Monitored[peer] = reported
+		if !monitored && c.silent(peer) {
+			c.watchFor(nd, peer)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package lab
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Show writes a message as its type with its fields in their order: Election(7, n2). A
+// bool shows as its name where it is true. A repeat is followed by "again".
+func Show(m algo.Message) string {
+	v := reflect.ValueOf(m)
+	var fields []string
+	for i := range v.NumField() {
+		name, field := v.Type().Field(i).Name, v.Field(i)
+		switch {
+		case field.Kind() != reflect.Bool:
+			fields = append(fields, fmt.Sprint(show(field.Interface())))
+		case field.Bool() && name != "Repeat":
+			fields = append(fields, strings.ToLower(name))
+		}
+	}
+	text := v.Type().Name() + "(" + strings.Join(fields, ", ") + ")"
+	if repeats(m) {
+		text += " again"
+	}
+	return text
+}
+
+// show returns x as it reads in a story.
+func show(x any) any {
+	switch x := x.(type) {
+	case algo.NodeID:
+		return Name(x)
+	case algo.Leader:
+		return fmt.Sprintf("%s in %d", Name(x.ID), x.Epoch)
+	case algo.Message:
+		return Show(x)
+	default:
+		return x
+	}
+}

@@ -1,0 +1,113 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Solo is one process on its own. Each of its methods is one event, and returns what
+// the process did as a line: what it saves, its timers, whom it monitors, what it
+// sends, what it announces, in that order.
+type Solo struct {
+	Machine *algo.Machine
+	View    algo.View
+}
+
+// Alone returns node i of a cluster, not yet started.
+func Alone(spec algo.Spec, i int, view algo.View) *Solo {
+	return &Solo{algo.NewMachine(&spec, ID(i)), view}
+}
+
+// Clone returns a copy that shares nothing.
+func (s *Solo) Clone() *Solo { return &Solo{s.Machine.Clone(), s.View} }
+
+// Start starts it with a saved epoch.
+func (s *Solo) Start(epoch algo.Epoch) string { return s.StartFrom(algo.Stable{Epoch: epoch}) }
+
+// StartFrom starts it with what it saved.
+func (s *Solo) StartFrom(saved algo.Stable) string {
+	return s.step(algo.Event{Kind: algo.EventStart, View: s.View, Saved: saved})
+}
+
+// Hears gives it a message.
+func (s *Solo) Hears(from int, m algo.Message) string {
+	return s.step(algo.Event{Kind: algo.EventReceive, Peer: ID(from), Message: m})
+}
+
+// Expires ends one of its timers.
+func (s *Solo) Expires(t algo.Timer) string {
+	return s.step(algo.Event{Kind: algo.EventExpire, Timer: t})
+}
+
+// Suspects has its detector take node i for dead.
+func (s *Solo) Suspects(i int) string {
+	return s.step(algo.Event{Kind: algo.EventSuspect, Peer: ID(i)})
+}
+
+// Trusts has its detector take that back.
+func (s *Solo) Trusts(i int) string {
+	return s.step(algo.Event{Kind: algo.EventTrust, Peer: ID(i)})
+}
+
+// Campaigns has it call for an election.
+func (s *Solo) Campaigns() string { return s.step(algo.Event{Kind: algo.EventCampaign}) }
+
+// Gets gives it a new view.
+func (s *Solo) Gets(view algo.View) string {
+	return s.step(algo.Event{Kind: algo.EventReconfigure, View: view})
+}
+
+func (s *Solo) step(e algo.Event) string {
+	effects := s.Machine.Step(e)
+	var line []string
+	add := func(format string, args ...any) { line = append(line, fmt.Sprintf(format, args...)) }
+	if effects.Save {
+		add("save %s", showStable(effects.Stable))
+	}
+	for _, change := range effects.Timers {
+		switch {
+		case change.Stop:
+			add("stop %s", change.Timer)
+		case change.Min != change.Max:
+			add("%s in %v to %v", change.Timer, change.Min, change.Max)
+		default:
+			add("%s in %v", change.Timer, change.Min)
+		}
+	}
+	if effects.Watch {
+		watched := "monitor"
+		for _, peer := range effects.Monitor {
+			watched += " " + Name(peer)
+		}
+		add("%s", watched)
+	}
+	for _, sent := range effects.Sends {
+		add("%s <- %s", Name(sent.To), Show(sent.Message))
+	}
+	for _, l := range effects.Announce {
+		add("announce %s in %d", Name(l.ID), l.Epoch)
+	}
+	return strings.Join(line, "; ")
+}
+
+func showStable(s algo.Stable) string {
+	text := fmt.Sprint(s.Epoch)
+	if !s.Vote.IsZero() {
+		text += " for " + Name(s.Vote)
+	}
+	if s.Extra != "" {
+		text += fmt.Sprintf(" %q", s.Extra)
+	}
+	return text
+}
+
+// Does fails the test unless what was done is what is wanted.
+func Does(t testing.TB, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}

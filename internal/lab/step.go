@@ -1,0 +1,133 @@
+package lab
+
+import (
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// step performs an event and what it asks for: save, timers, monitoring, sends,
+// announcements.
+func (c *Cluster) step(nd *Node, e algo.Event) {
+	if nd.Machine == nil || e.Kind == algo.EventReceive && !nd.View.Contains(e.Peer) {
+		return
+	}
+	effects := nd.Machine.Step(e)
+	for _, note := range effects.Notes {
+		c.Logf("   %s "+note.Format, append([]any{nd.ID}, note.Args...)...)
+	}
+	if effects.Save && !c.save(nd, effects.Stable) {
+		return
+	}
+	for _, change := range effects.Timers {
+		nd.timers[change.Timer]++ // an expiry of an older arming is stale
+		if !change.Stop {
+			c.arm(nd, change)
+		}
+	}
+	if effects.Watch {
+		c.monitor(nd, effects.Monitor)
+	}
+	c.checkLeads(nd, effects.Announce)
+	for _, s := range effects.Sends {
+		c.send(nd, s.To, s.Message)
+		if nd.dies() {
+			c.Crash(Number(nd.ID))
+			return
+		}
+	}
+	c.checkFollows(nd, effects.Announce)
+}
+
+// save reports whether the node survives it.
+func (c *Cluster) save(nd *Node, stable algo.Stable) bool {
+	if nd.dies() {
+		c.Crash(Number(nd.ID))
+		return false
+	}
+	if stable.Epoch < nd.Saved.Epoch {
+		c.Breaks("the epoch of %s goes back from %d to %d", Name(nd.ID), nd.Saved.Epoch, stable.Epoch)
+	}
+	nd.Saved = stable
+	if nd.dies() {
+		c.Crash(Number(nd.ID))
+		return false
+	}
+	return true
+}
+
+func (nd *Node) dies() bool {
+	if nd.DieIn == 0 {
+		return false
+	}
+	nd.DieIn--
+	return nd.DieIn == 0
+}
+
+func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
+	machine, arming := nd.Machine, nd.timers[change.Timer]
+	wait := change.Min
+	if change.Max > change.Min {
+		wait = c.Pick(change.Min, change.Max)
+	}
+	c.after(wait, true, func() {
+		c.whenAwake(nd, func() {
+			if nd.Machine != machine || nd.timers[change.Timer] != arming {
+				return
+			}
+			if !slices.Contains(c.Hushed, change.Timer) {
+				c.Logf("%s: its timer %q ends", nd.ID, change.Timer)
+			}
+			c.step(nd, algo.Event{Kind: algo.EventExpire, Timer: change.Timer})
+		})
+	})
+}
+
+func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
+	repeat := repeats(m)
+	if repeat {
+		c.Repeats++
+	} else {
+		c.Sent[m.Kind()]++
+	}
+	copies := 1
+	if c.Doubled != nil && c.Doubled() {
+		copies = 2
+	}
+	for range copies {
+		delay, arrives := c.Delay(Number(from.ID), Number(to), m)
+		if !arrives {
+			c.Logf("   %s -> %s %s is lost", from.ID, to, m)
+			continue
+		}
+		c.Logf("   %s -> %s %s", from.ID, to, m)
+		c.after(delay, false, func() { c.arrive(from, c.node(to), m, repeat) })
+	}
+}
+
+func (c *Cluster) arrive(from, to *Node, m algo.Message, repeat bool) {
+	c.whenAwake(to, func() {
+		if to.Machine == nil {
+			return
+		}
+		if !repeat {
+			c.Delivered[m.Kind()]++
+		}
+		c.Logf("%s hears %s from %s", to.ID, m, from.ID)
+		c.step(to, algo.Event{Kind: algo.EventReceive, Peer: from.ID, Message: m})
+	})
+}
+
+// whenAwake runs f at once, or when a paused node goes on.
+func (c *Cluster) whenAwake(nd *Node, f func()) {
+	if nd.paused {
+		nd.missed = append(nd.missed, f)
+		return
+	}
+	f()
+}
+
+func repeats(m algo.Message) bool {
+	r, ok := m.(algo.Repeater)
+	return ok && r.Repeats()
+}
