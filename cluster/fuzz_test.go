@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/store"
+	"github.com/elect-go/elect/wire"
+)
+
+// FuzzWireTypes takes any bytes for each type that a node reads: frames of peers, of
+// clients, hellos, and its own records. What decodes must encode, and decode to the
+// same again.
+func FuzzWireTypes(f *testing.F) {
+	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0"})
+	require.NoError(f, err)
+	kept, err := newRecords(store.NewMemory(), "")
+	require.NoError(f, err)
+	codecs := []*wire.Codec{n.frames, helloCodec, adminCodec, kept.codec}
+
+	id := algo.NodeID{0: 1, 15: 2}
+	entry := engine.Entry{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Eligible: true, Version: 4}
+	for _, m := range []algo.Message{
+		fd.Beat{View: 1}, fd.Watch{Interval: 1, Lease: 2, View: 3},
+		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id, Repeat: true},
+		engine.Join{Entry: entry}, engine.Reject{Reason: "no"}, engine.Goodbye{},
+		engine.Roster{Cluster: id, Size: 3, Entries: []engine.Entry{entry}},
+		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, identity{ID: id, Cluster: "elect"},
+		n.greeting(id, "127.0.0.1:7400"), statusRequest{},
+		Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Counters: map[string]uint64{"saves": 1}}.reply(),
+	} {
+		known := false
+		for _, codec := range codecs {
+			if b, err := codec.Append(nil, m); err == nil {
+				f.Add(b)
+				known = true
+			}
+		}
+		require.True(f, known, "no codec knows %T", m)
+	}
+	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, codec := range codecs {
+			m, err := codec.Decode(b)
+			if err != nil {
+				continue
+			}
+			again, err := codec.Append(nil, m)
+			require.NoError(t, err)
+			same, err := codec.Decode(again)
+			require.NoError(t, err)
+			require.Equal(t, m, same)
+		}
+	})
+}
