@@ -488,6 +488,24 @@ func TestARestartWithAnotherAddress(t *testing.T) {
 	}
 }
 
+// Those who saw a node die take it for dead until it says hello. So it does when it is
+// back, also to those who its algorithm has nothing to say to.
+func TestARestartedNodeSaysHelloToAll(t *testing.T) {
+	w := joined(t, 4)
+	back := w.nodes[2]
+	back.crash()
+	w.run(time.Second)
+	back.start()
+	w.run(time.Second)
+	for _, h := range w.nodes {
+		for _, m := range h.engine.Members() {
+			if m.State == fd.Suspected {
+				t.Errorf("%s still takes %s for dead", h.config.Self.Name, m.Name)
+			}
+		}
+	}
+}
+
 // What an old address says is no evidence about who moved.
 func TestARefusalAtAnOldAddressIsNoEvidence(t *testing.T) {
 	w := joined(t, 2)

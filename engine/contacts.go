@@ -44,8 +44,14 @@ func (e *Engine) bootstrap(now time.Duration) {
 		others(e.config.Fixed)
 		restated := e.restate()
 		e.changed(now)
-		for peer := range e.view().Others(self.ID) {
-			e.agreed(peer) // if not, the hellos tell
+		if !e.members.shared {
+			for m := range e.view().All() {
+				if m.ID != self.ID {
+					e.agreed(m.ID) // if not, the hellos tell
+					// Those who saw this node die take it for dead until it says hello.
+					e.out.Dial = append(e.out.Dial, Target{ID: m.ID, Addr: m.Addr})
+				}
+			}
 		}
 		if restated {
 			e.broadcast(now)

@@ -52,6 +52,9 @@ func (c *counting) of(m algo.Message) *Count {
 		}
 	}
 	kind := m.Kind()
+	if count, ok := c.Kinds[kind]; ok {
+		return count
+	}
 	if !c.known[kind] {
 		kind = other
 	}

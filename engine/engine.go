@@ -114,6 +114,7 @@ type Engine struct {
 	news      []fd.Change            // of those monitored, yet to be handed to the algorithm
 	links     map[algo.NodeID]uint64 // incarnation of those connected
 	met       map[algo.NodeID]met
+	owing     bool // one of them may be owed our roster; else none is
 
 	members      roster
 	stepped      algo.View // what the algorithm knows
@@ -146,6 +147,8 @@ func New(config Config, saved ...algo.Message) *Engine {
 			e.kept = algo.Stable{Epoch: record.Epoch, Vote: record.Vote, Extra: record.Extra}
 		case Roster:
 			e.members.load(record)
+		case Settled:
+			e.members.share(record)
 		}
 	}
 	return e
@@ -208,7 +211,9 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 		if !e.running {
 			return // it will be told again; we have nothing to answer from
 		}
-		e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: m})
+		if e.config.Trace != nil {
+			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: m})
+		}
 		e.step(now, algo.Event{Kind: algo.EventReceive, Peer: from, Message: m})
 	}
 }
@@ -436,7 +441,9 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 }
 
 func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
-	e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
+	if e.config.Trace != nil {
+		e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
+	}
 	e.counters.sent(m)
 	e.detector.Sent(now, to)
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})

@@ -36,6 +36,9 @@ func (e *Engine) broadcast(now time.Duration) {
 // introduce tells a member that may not have heard of this node, before anything
 // else is said to it.
 func (e *Engine) introduce(now time.Duration, peer algo.NodeID) {
+	if e.members.shared {
+		return // everybody knows everybody
+	}
 	if _, ok := e.met[peer]; !ok && e.view().Contains(peer) {
 		e.tell(now, peer)
 	}
@@ -68,10 +71,14 @@ func (e *Engine) heal(now time.Duration, peer algo.NodeID) {
 	}
 	m.owed = m.owed || m.digest != e.members.digest
 	e.met[peer] = m
+	e.owing = e.owing || m.owed
 }
 
 // repay tells those whose pause is over.
 func (e *Engine) repay(now time.Duration) {
+	if !e.owing {
+		return
+	}
 	for m := range e.view().All() {
 		if known := e.met[m.ID]; known.owed && known.at+pause <= now {
 			e.tell(now, m.ID)
@@ -79,13 +86,18 @@ func (e *Engine) repay(now time.Duration) {
 	}
 }
 
-// nextExchange is when repay has something to do.
+// nextExchange is when repay has something to do. It is asked after every message, so
+// it looks at the members only when one of them may be owed something.
 func (e *Engine) nextExchange() time.Duration {
 	next := never
+	if !e.owing {
+		return next
+	}
 	for m := range e.view().All() {
 		if known := e.met[m.ID]; known.owed {
 			next = min(next, known.at+pause)
 		}
 	}
+	e.owing = next != never
 	return next
 }

@@ -208,7 +208,16 @@ func (e *Engine) changed(now time.Duration) {
 	e.members.rebuild()
 	after := e.view()
 	e.out.ViewChanged = true
+	e.owing = true // maybe, to those who are members now
 	e.detector.Digest(e.members.digest)
+	if !e.members.shared {
+		e.turnover(now, before, after)
+	}
+	e.trace(trace.Event{At: now, Kind: trace.View, Number: after.Number()})
+}
+
+// turnover greets who is a member now, and forgets who is none any more.
+func (e *Engine) turnover(now time.Duration, before, after algo.View) {
 	for m := range after.All() {
 		if incarnation, connected := e.links[m.ID]; connected && !before.Contains(m.ID) {
 			e.detector.Up(now, m.ID, incarnation)
@@ -224,7 +233,6 @@ func (e *Engine) changed(now time.Duration) {
 			e.tell(now, m.ID) // so that it knows
 		}
 	}
-	e.trace(trace.Event{At: now, Kind: trace.View, Number: after.Number()})
 }
 
 // proceed hands a view that may have changed to the algorithm, and starts the

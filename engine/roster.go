@@ -23,14 +23,50 @@ type roster struct {
 
 	view   algo.View
 	digest uint64
+
+	// shared says that all of it belongs to other engines as well: see Settled. It ends
+	// with the first change.
+	shared bool
+}
+
+// Settled is a Roster that is worked out once, for a host that starts many engines which
+// all know each other from the beginning. Each takes it for a saved record; they share
+// its view, where a Roster would be as large again in each of them.
+type Settled struct {
+	roster Roster
+	view   algo.View
+	digest uint64
+}
+
+// Settle works a roster out. It must not be changed afterwards.
+func Settle(record Roster) Settled {
+	var r roster
+	r.load(record)
+	return Settled{roster: record, view: r.view, digest: r.digest}
+}
+
+// Kind is "view", as that of a Roster.
+func (Settled) Kind() string { return Roster{}.Kind() }
+
+// share takes over what others have, too.
+func (r *roster) share(s Settled) {
+	r.cluster, r.size, r.entries = s.roster.Cluster, s.roster.Size, s.roster.Entries
+	r.view, r.digest = s.view, s.digest
+	r.shared = true
+}
+
+// own ends the sharing, before a change.
+func (r *roster) own() {
+	if r.shared {
+		r.entries, r.shared = slices.Clone(r.entries), false
+	}
 }
 
 // load takes over what was saved.
 func (r *roster) load(record Roster) {
 	r.cluster, r.size = record.Cluster, record.Size
-	for _, e := range record.Entries {
-		r.put(e)
-	}
+	// It was merged before it was saved.
+	r.entries = slices.Clone(record.Entries)
 	r.rebuild()
 	r.changed = false
 }
@@ -84,6 +120,7 @@ func (r *roster) put(e Entry) bool {
 	if found && !e.supersedes(r.entries[at]) {
 		return false
 	}
+	r.own()
 	if holder, taken := r.holder(e); taken {
 		if !e.outlives(holder) {
 			if found {
@@ -110,6 +147,9 @@ func (r *roster) unmet() int { return max(0, r.size-len(r.entries)) }
 // rebuild makes the view anew. Its number is the sum of all versions: it grows with
 // each change, and equal rosters have equal numbers.
 func (r *roster) rebuild() {
+	if r.shared {
+		return // nothing changed
+	}
 	var number uint64
 	var members []algo.Member
 	for _, e := range r.entries {
