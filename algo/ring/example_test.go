@@ -1,0 +1,86 @@
+package ring
+
+import (
+	"fmt"
+	"time"
+)
+
+// Ring has no majority, and only the process before the leader watches it: when that
+// one is mistaken, all the others follow it, and the leader is the last to know.
+func Example_twoLeaders() {
+	c := newCluster(viewOf(4)) // T is 10 ms
+	show := func(what string) {
+		fmt.Printf("%3d ms  %s\n", c.Now/time.Millisecond, what)
+		for i := 1; i <= 4; i++ {
+			l := c.Leader(i)
+			switch {
+			case l.ID == n(i):
+				fmt.Printf("        n%d leads in epoch %d\n", i, l.Epoch)
+			default:
+				fmt.Printf("        n%d follows %s in epoch %d\n", i, name(l.ID), l.Epoch)
+			}
+		}
+	}
+	c.StartAll()
+	c.Run(80 * time.Millisecond)
+	show("all is well")
+
+	c.Suspect(4, 3) // n4 is alive: its heartbeats to n3 were late
+	c.Run(60 * time.Millisecond)
+	show("n3 alone has suspected n4, and has closed the ring without it")
+
+	c.Trust(4, 3)
+	c.Run(110 * time.Millisecond)
+	show("n3 has heard n4 again, and has let it in with a new election")
+
+	// Output:
+	//  80 ms  all is well
+	//         n1 follows n4 in epoch 1
+	//         n2 follows n4 in epoch 1
+	//         n3 follows n4 in epoch 1
+	//         n4 leads in epoch 1
+	// 140 ms  n3 alone has suspected n4, and has closed the ring without it
+	//         n1 follows n3 in epoch 2
+	//         n2 follows n3 in epoch 2
+	//         n3 leads in epoch 2
+	//         n4 leads in epoch 1
+	// 250 ms  n3 has heard n4 again, and has let it in with a new election
+	//         n1 follows n4 in epoch 3
+	//         n2 follows n4 in epoch 3
+	//         n3 follows n4 in epoch 3
+	//         n4 leads in epoch 3
+}
+
+// An election, message by message: a process passes on the token of a larger one, and
+// swallows that of a smaller one. Tokens show their epoch, their candidate and how often
+// they were sent.
+func Example_election() {
+	c := newCluster(viewOf(3))
+	c.StartAll()
+	c.Run(6 * T)
+	fmt.Println(c.Story())
+
+	// Output:
+	//   0.0T n1 starts with epoch 0
+	//   0.0T    n1 -> n2 Election(1, eligible, 0, n1, 1)
+	//   0.0T n2 starts with epoch 0
+	//   0.0T    n2 -> n3 Election(1, eligible, 0, n2, 1)
+	//   0.0T n3 starts with epoch 0
+	//   0.0T    n3 -> n1 Election(1, eligible, 0, n3, 1)
+	//   1.0T n2 hears Election(1, eligible, 0, n1, 1) from n1
+	//   1.0T n3 hears Election(1, eligible, 0, n2, 1) from n2
+	//   1.0T n1 hears Election(1, eligible, 0, n3, 1) from n3
+	//   1.0T    n1 -> n2 Election(1, eligible, 0, n3, 2)
+	//   2.0T n2 hears Election(1, eligible, 0, n3, 2) from n1
+	//   2.0T    n2 -> n3 Election(1, eligible, 0, n3, 3)
+	//   3.0T n3 hears Election(1, eligible, 0, n3, 3) from n2
+	//   3.0T    n3 -> n1 Elected(1, n3, 1)
+	//   3.0T    n3 announces n3 in epoch 1
+	//   4.0T n1 hears Elected(1, n3, 1) from n3
+	//   4.0T    n1 -> n2 Elected(1, n3, 2)
+	//   4.0T    n1 announces n3 in epoch 1
+	//   5.0T n2 hears Elected(1, n3, 2) from n1
+	//   5.0T    n2 -> n3 Elected(1, n3, 3)
+	//   5.0T    n2 announces n3 in epoch 1
+	//   6.0T n3 hears Elected(1, n3, 3) from n2
+}

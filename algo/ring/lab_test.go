@@ -1,0 +1,100 @@
+package ring
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// What the tests take from the lab, under names that are short enough to read as text:
+// n(3) is the ID of node n3, T is the one-way message time. The ring is n1, n2, …, n1.
+const T = lab.T
+
+var (
+	timing     = lab.Timing
+	n          = lab.ID
+	name       = lab.Name
+	members    = lab.Members
+	viewOf     = lab.View
+	leadership = lab.Leadership
+	does       = lab.Does
+
+	spec = newSpec(Defaults(timing))
+)
+
+// newCluster returns a cluster of which no node runs.
+func newCluster(view algo.View) *lab.Cluster {
+	c := lab.New(spec, view)
+	c.Tracing = true
+	c.Hushed = []algo.Timer{timerReserve}
+	return c
+}
+
+// settledCluster returns a cluster that has agreed on its highest in epoch 1, and in
+// which all have saved the next epoch.
+func settledCluster(t testing.TB, view algo.View) *lab.Cluster {
+	t.Helper()
+	c := newCluster(view)
+	c.StartAll()
+	c.Run(5 * time.Duration(view.Len()) * T)
+	c.WantAgreed(t)
+	c.Reset()
+	return c
+}
+
+// ranked returns the view of a ring in which node i has the i-th priority.
+func ranked(priorities ...int) algo.View {
+	all := members(len(priorities))
+	for i, priority := range priorities {
+		all[i].Priority = priority
+	}
+	return algo.NewView(1, len(all), all...)
+}
+
+// witnessing returns view number 2 of a ring in which some may not lead.
+func witnessing(count int, witnesses ...int) algo.View {
+	all := members(count)
+	for _, i := range witnesses {
+		all[i-1].Eligible = false
+	}
+	return algo.NewView(2, count, all...)
+}
+
+// alone returns node i of a cluster, not yet started.
+func alone(i int, view algo.View) *lab.Solo { return lab.Alone(spec, i, view) }
+
+// follower returns node i of a ring of four, which follows n4 since epoch 7 and has
+// saved the next.
+func follower(t *testing.T, i int) *lab.Solo {
+	t.Helper()
+	s := alone(i, viewOf(4))
+	s.Start(6)
+	s.Hears((i+2)%4+1, Elected{Epoch: 7, ID: n(4), Hops: 1})
+	s.Expires(timerReserve)
+	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
+		t.Fatalf("n%d follows %v, want %v", i, got, want)
+	}
+	return s
+}
+
+// leading returns n4 of a ring of four, which leads since epoch 7 and has saved the
+// next.
+func leading(t *testing.T) *lab.Solo {
+	t.Helper()
+	s := alone(4, viewOf(4))
+	s.Start(6)
+	s.Hears(3, token(7, 4, 4))
+	s.Hears(3, Elected{Epoch: 7, ID: n(4), Hops: 4})
+	s.Expires(timerReserve)
+	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
+		t.Fatalf("n4 follows %v, want %v", got, want)
+	}
+	return s
+}
+
+// token is that of node i, which is eligible and of priority 0.
+func token(e algo.Epoch, i int, hops uint32) Election {
+	return Election{Epoch: e, Eligible: true, ID: n(i), Hops: hops}
+}

@@ -1,0 +1,397 @@
+package ring
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// The protocol as the notes have it, step by step.
+
+// "When P_i starts election: send election message with P_i's ⟨attr, i⟩ to ring
+// successor. Set state to participating."
+func TestWhoStartsSendsItsOwnToken(t *testing.T) {
+	s := alone(2, viewOf(4))
+	does(t, "n2 starts", s.Start(0),
+		"save 1; election in 120ms to 180ms; monitor n3; n3 <- Election(1, eligible, 0, n2, 1)")
+	s = alone(4, viewOf(4))
+	does(t, "n4 recovers", s.Start(6),
+		"save 7; election in 120ms to 180ms; monitor n1; n1 <- Election(7, eligible, 0, n4, 1)")
+	s = follower(t, 2)
+	does(t, "n2 campaigns", s.Campaigns(), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+}
+
+// "If (attr_x, x) > (attr_j, j): forward message to successor, set state to
+// participating."
+func TestALargerTokenIsForwarded(t *testing.T) {
+	s := follower(t, 2)
+	does(t, "a larger token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n4, 3)")
+	does(t, "now n2 participates: a smaller one", s.Hears(1, token(8, 1, 1)), "")
+	does(t, "another larger one", s.Hears(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n3, 4)")
+}
+
+// "If (attr_x, x) < (attr_j, j): if not participating, send (election, ⟨attr_j, j⟩) to
+// successor, set state to participating." Else it is swallowed. The epoch is that of
+// the token.
+func TestASmallerTokenIsReplacedOrSwallowed(t *testing.T) {
+	s := follower(t, 2)
+	does(t, "while n2 does not participate", s.Hears(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+	s = alone(2, viewOf(4))
+	s.Start(7)
+	does(t, "while n2 participates", s.Hears(1, token(8, 1, 1)), "")
+}
+
+// "If (attr_x, x) = (attr_j, j): P_j is the elected leader; send elected message
+// containing P_j's id."
+func TestWhoseTokenComesBackLeads(t *testing.T) {
+	s := alone(3, ranked(0, 0, 1, 0))
+	s.Start(6)
+	mine := Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(3), Hops: 4}
+	does(t, "its own token", s.Hears(2, mine), "stop election; reserve in 10ms to 20ms; n4 <- Elected(7, n3, 1); announce n3 in 7")
+	does(t, "the same again", s.Hears(2, mine), "")
+}
+
+// "Elected message forwarded along the ring until it reaches the leader. Set state to
+// not participating when an elected message is received."
+func TestElectedIsFollowedAndForwarded(t *testing.T) {
+	s := alone(2, viewOf(4))
+	s.Start(6)
+	does(t, "elected", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; reserve in 10ms to 20ms; n3 <- Elected(7, n4, 3); announce n4 in 7")
+	does(t, "n2 participates no more: the next token", s.Hears(1, token(8, 1, 1)),
+		"save 8; election in 120ms to 180ms; stop reserve; n3 <- Election(8, eligible, 0, n2, 1)")
+	does(t, "elected, of an epoch not heard of", s.Hears(1, Elected{Epoch: 11, ID: n(4), Hops: 2}),
+		"save 11; stop election; reserve in 10ms to 20ms; n3 <- Elected(11, n4, 3); announce n4 in 11")
+
+	s = alone(4, viewOf(4))
+	s.Start(6)
+	s.Hears(3, token(7, 4, 4))
+	does(t, "it is back at the leader", s.Hears(3, Elected{Epoch: 7, ID: n(4), Hops: 4}), "")
+}
+
+// "Repair the ring. Stop forwarding message on failed process. Start a new run of
+// leader election."
+func TestAFailedSuccessorIsSkipped(t *testing.T) {
+	s := follower(t, 2)
+	does(t, "n3 fails", s.Suspects(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- Election(8, eligible, 0, n2, 1)")
+	does(t, "a token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- Election(8, eligible, 0, n4, 3)")
+	does(t, "n4, the leader, fails", s.Suspects(4),
+		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- Election(9, eligible, 0, n2, 1); announce nobody in 7")
+	does(t, "n1 fails too", s.Suspects(1), "save 10; stop election; reserve in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
+}
+
+// "Multiple processes are allowed to call an election simultaneously. All of them
+// together must yield only a single leader"; "the result of an election should not
+// depend on which process calls for it".
+func TestWhoeverCallsTheHighestLeads(t *testing.T) {
+	const size = 5
+	for callers := 1; callers < 1<<size; callers++ {
+		c := settledCluster(t, ranked(2, 0, 4, 1, 3))
+		for i := range size {
+			if callers>>i&1 != 0 {
+				c.Campaign(i + 1)
+			}
+		}
+		c.Run(2 * size * T * 2)
+		c.WantAgreed(t)
+		for i := range size {
+			c.WantLeader(t, i+1, leadership(2, 3))
+		}
+		c.Reset()
+		c.Run(50 * T)
+		if sum := lab.Total(c.Sent); sum != 0 || c.Changes != 0 {
+			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Story())
+		}
+	}
+}
+
+// "A process can call for at most one election at a time."
+func TestAtMostOneElectionAtATime(t *testing.T) {
+	s := alone(2, viewOf(3))
+	s.Start(6)
+	does(t, "it campaigns in an election", s.Campaigns(), "")
+}
+
+// The rules that close what the sources leave open, where no failure shows without
+// them.
+
+func TestAloneItLeadsItself(t *testing.T) {
+	s := alone(1, viewOf(1))
+	does(t, "the only member", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce n1 in 1")
+	does(t, "a timer that it has not", s.Expires("another"), "")
+	does(t, "its timer", s.Expires(timerReserve), "save 2")
+	does(t, "it campaigns", s.Campaigns(), "reserve in 10ms to 20ms; announce n1 in 2")
+
+	s = alone(1, viewOf(2))
+	s.Start(0)
+	does(t, "the only one alive", s.Suspects(2), "save 2; stop election; reserve in 10ms to 20ms; monitor n2; announce n1 in 2")
+	does(t, "a token of who is suspected", s.Hears(2, token(2, 2, 1)), "save 3; announce n1 in 3")
+	does(t, "its Elected", s.Hears(2, Elected{Epoch: 3, ID: n(2), Hops: 1}), "save 4; announce n1 in 4")
+}
+
+func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
+	c := settledCluster(t, ranked(1, 0, 1, 0))
+	for i := range 4 {
+		c.WantLeader(t, i+1, leadership(1, 3))
+	}
+	c.Detect = T
+	c.Crash(3)
+	c.Run(10 * T)
+	c.WantLeader(t, 2, leadership(2, 1))
+	c.WantAgreed(t)
+}
+
+func TestAnEligibleCandidateIsAboveAWitness(t *testing.T) {
+	view := witnessing(3, 3)
+	s := alone(3, view)
+	does(t, "a witness starts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- Election(7, 0, n3, 1)")
+	does(t, "anybody eligible is above it", s.Hears(2, token(7, 1, 2)), "election in 90ms to 135ms; n1 <- Election(7, eligible, 0, n1, 3)")
+	s = alone(1, view)
+	s.Start(6)
+	does(t, "a witness is below anybody eligible", s.Hears(3, Election{Epoch: 7, ID: n(3), Hops: 1}), "")
+
+	c := settledCluster(t, view)
+	for i := range 3 {
+		c.WantLeader(t, i+1, leadership(1, 2))
+	}
+}
+
+// When nobody may lead, a witness finds out, and tells the others to forget whom they
+// followed; then all is quiet.
+func TestWithoutAnybodyEligibleNobodyLeads(t *testing.T) {
+	c := settledCluster(t, witnessing(4, 1, 2, 4))
+	c.WantLeader(t, 1, leadership(1, 3))
+	c.Detect = T
+	c.Crash(3)
+	c.Run(20 * T)
+	for _, i := range []int{1, 2, 4} {
+		c.WantLeader(t, i, algo.Leader{Epoch: 2})
+	}
+	c.Reset()
+	c.Run(100 * T)
+	if sum := lab.Total(c.Sent); sum != 0 {
+		t.Errorf("%d messages while nobody may lead\n%s", sum, c.Story())
+	}
+	c.Start(3)
+	c.Run(20 * T)
+	c.WantAgreed(t)
+
+	s := follower(t, 2)
+	does(t, "somebody eligible contests it", s.Hears(1, Elected{Epoch: 8, Hops: 1}),
+		"save 9; election in 120ms to 180ms; n3 <- Elected(8, nobody, 2); n3 <- Election(9, eligible, 0, n2, 1)")
+	s = alone(1, witnessing(1, 1))
+	does(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce nobody in 1")
+}
+
+func TestWhoMayNotLeadIsNotFollowed(t *testing.T) {
+	s := alone(1, witnessing(4, 3))
+	s.Start(6)
+	does(t, "a witness", s.Hears(4, Elected{Epoch: 8, ID: n(3), Hops: 2}), "save 8; n2 <- Elected(8, n3, 3)")
+	does(t, "a stranger", s.Hears(4, Elected{Epoch: 9, ID: n(9), Hops: 2}), "save 9; n2 <- Elected(9, n9, 3)")
+	does(t, "it waits for another outcome", s.Expires(timerElection),
+		"save 10; election in 120ms to 180ms; n2 <- Election(10, eligible, 0, n1, 1)")
+}
+
+func TestAnOlderElectedIsDropped(t *testing.T) {
+	s := follower(t, 2)
+	does(t, "of an older epoch", s.Hears(1, Elected{Epoch: 6, ID: n(4), Hops: 1}), "")
+	does(t, "of the same epoch and a lower ID", s.Hears(1, Elected{Epoch: 7, ID: n(3), Hops: 1}), "")
+	does(t, "the same again", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 1}), "")
+}
+
+// The ring is watched by as many as it has members: N beats in each interval.
+func TestWhoIsMonitored(t *testing.T) {
+	c := settledCluster(t, viewOf(5))
+	for i := 1; i <= 5; i++ {
+		if got := c.Node(i).Monitored; len(got) != 1 || got[n(i%5+1)] {
+			t.Errorf("n%d monitors %v, want its successor alone", i, got)
+		}
+	}
+	c.Crash(5)
+	c.Suspect(5, 4)
+	if got := c.Node(4).Monitored; len(got) != 2 || !got[n(5)] || got[n(1)] {
+		t.Errorf("n4 monitors %v, want n5, which it skips, and n1", got)
+	}
+}
+
+func TestTheViewIsTheRing(t *testing.T) {
+	three := algo.NewView(2, 3, members(3)...)
+	t.Run("the leader leaves", func(t *testing.T) {
+		does(t, "n2", follower(t, 2).Gets(three),
+			"election in 90ms to 135ms; monitor n3; n3 <- Election(8, eligible, 0, n2, 1); announce nobody in 7")
+	})
+	t.Run("the leader resigns", func(t *testing.T) {
+		does(t, "n2", follower(t, 2).Gets(witnessing(4, 4)),
+			"election in 120ms to 180ms; monitor n3; n3 <- Election(8, eligible, 0, n2, 1); announce nobody in 7")
+		does(t, "n4 itself", leading(t).Gets(witnessing(4, 4)),
+			"election in 120ms to 180ms; monitor n1; n1 <- Election(8, 0, n4, 1); announce nobody in 7")
+	})
+	t.Run("the successor leaves", func(t *testing.T) {
+		all := members(4)
+		does(t, "n2", follower(t, 2).Gets(algo.NewView(2, 3, all[0], all[1], all[3])),
+			"election in 90ms to 135ms; monitor n4; n4 <- Election(8, eligible, 0, n2, 1)")
+	})
+	t.Run("somebody above comes", func(t *testing.T) {
+		s := leading(t)
+		does(t, "n4", s.Gets(algo.NewView(2, 5, members(5)...)),
+			"election in 150ms to 225ms; monitor n5; n5 <- Election(8, eligible, 0, n4, 1)")
+	})
+	t.Run("a follower is above its leader now", func(t *testing.T) {
+		all := members(4)
+		all[1].Priority = 1
+		does(t, "n2", follower(t, 2).Gets(algo.NewView(2, 4, all...)),
+			"election in 120ms to 180ms; monitor n3; n3 <- Election(8, eligible, 1, n2, 1)")
+	})
+	t.Run("during an election", func(t *testing.T) {
+		s := follower(t, 2)
+		s.Campaigns()
+		does(t, "n2", s.Gets(witnessing(4, 1)), "save 9; election in 120ms to 180ms; monitor n3; n3 <- Election(9, eligible, 0, n2, 1)")
+	})
+	t.Run("nothing that matters", func(t *testing.T) {
+		does(t, "n2", follower(t, 2).Gets(witnessing(4, 1)), "monitor n3")
+	})
+	t.Run("the whole cluster grows", func(t *testing.T) {
+		c := newCluster(viewOf(4))
+		for _, i := range []int{1, 2, 3} {
+			c.Node(i).View = algo.NewView(0, 3, members(3)...)
+			c.Start(i)
+		}
+		c.Run(20 * T)
+		c.Reconfigure(c.View, 2, 3, 1)
+		c.Start(4)
+		c.Run(20 * T)
+		c.WantAgreed(t)
+	})
+}
+
+// What is saved is one epoch ahead in quiet times, so that a failover waits for no
+// save: N−1 processes would save one after the other.
+func TestAFailoverWaitsForNoSave(t *testing.T) {
+	c := settledCluster(t, viewOf(5))
+	var saved []algo.Stable
+	for i := range 4 {
+		saved = append(saved, c.Node(i+1).Saved)
+	}
+	c.Crash(5)
+	c.Suspect(5, 4)
+	for range 14 {
+		for i := range 4 {
+			if got := c.Node(i + 1).Saved; c.Leader(i+1).Epoch < 2 && got != saved[i] {
+				t.Errorf("n%d saves %v before it follows the new leader\n%s", i+1, got, c.Story())
+			}
+		}
+		c.Run(T / 2)
+	}
+	for i := range 4 {
+		c.WantLeader(t, i+1, leadership(2, 4))
+	}
+	c.Run(2 * T)
+	for i := range 4 {
+		if got := c.Node(i + 1).Saved.Epoch; got != 3 {
+			t.Errorf("n%d has saved epoch %d, want the next, 3", i+1, got)
+		}
+	}
+}
+
+// "From leader election to leader death, the cluster's epoch does not change", and
+// nothing is said.
+func TestAllIsQuietWhileTheLeaderLives(t *testing.T) {
+	c := settledCluster(t, viewOf(5))
+	c.Detect = T
+	c.Run(1000 * T)
+	for i := range 5 {
+		c.WantLeader(t, i+1, leadership(1, 5))
+	}
+	if sum := lab.Total(c.Sent); sum != 0 || c.Changes != 0 {
+		t.Errorf("%d messages and %d announcements while nothing happens", sum, c.Changes)
+	}
+}
+
+func TestTheEpochIsSavedBeforeItIsTold(t *testing.T) {
+	for moment, want := range map[string]struct {
+		dieIn int
+		saved algo.Epoch
+		hears bool
+	}{
+		"before the save":         {1, 0, false},
+		"after the save":          {2, 1, false},
+		"after the first message": {3, 1, true},
+	} {
+		t.Run(moment, func(t *testing.T) {
+			c := newCluster(viewOf(3))
+			c.Node(3).DieIn = want.dieIn
+			c.Start(3)
+			if c.Node(3).Machine != nil || c.Node(3).Saved.Epoch != want.saved || (lab.Total(c.Sent) > 0) != want.hears {
+				t.Errorf("runs: %v, saved epoch %d, sent %d messages", c.Node(3).Machine != nil, c.Node(3).Saved.Epoch, lab.Total(c.Sent))
+			}
+		})
+	}
+}
+
+// A process that restarts never sends a token in an epoch in which it sent one before:
+// its own from then would make it the leader.
+func TestARestartStartsANewEpoch(t *testing.T) {
+	s := alone(3, viewOf(3))
+	does(t, "n3 restarts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- Election(7, eligible, 0, n3, 1)")
+	does(t, "its token from before comes back", s.Hears(2, token(6, 3, 3)), "")
+}
+
+// The highest that recovers takes over: its token tells the others of it, and theirs
+// tell it of the epoch.
+func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
+	c := settledCluster(t, viewOf(4))
+	c.Detect = T
+	c.Crash(4)
+	c.Run(40 * T)
+	c.WantLeader(t, 1, leadership(2, 3))
+	c.Start(4)
+	c.Run(20 * T)
+	c.WantAgreed(t)
+	c.Reset()
+	c.Run(100 * T)
+	if sum := lab.Total(c.Sent); sum != 0 {
+		t.Errorf("%d messages after that\n%s", sum, c.Story())
+	}
+}
+
+// A clone shares nothing that changes: what happens to one does not show in the
+// other.
+func TestACloneSharesNothing(t *testing.T) {
+	s := alone(1, viewOf(5))
+	s.Start(6)
+	s.Suspects(2)
+	for _, i := range []int{3, 4, 5} {
+		s.Hears(5, token(8, i, 1))
+		s.Hears(5, Elected{Epoch: 8, ID: n(i), Hops: 1})
+	}
+	before := s.Machine.Algorithm().Clone().(*process)
+	clone := s.Clone()
+	clone.Hears(5, token(8, 2, 1))
+	clone.Trusts(2)
+	clone.Suspects(3)
+	after := s.Machine.Algorithm().(*process)
+	if !slices.Equal(after.tokens, before.tokens) || !slices.Equal(after.outcomes, before.outcomes) ||
+		!slices.Equal(after.suspected, before.suspected) {
+		t.Errorf("what the clone did shows: %+v, was %+v", after, before)
+	}
+}
+
+func TestPeersIsASortedSet(t *testing.T) {
+	var s peers
+	for _, i := range []int{3, 1, 2} {
+		if !s.add(n(i)) || s.add(n(i)) {
+			t.Errorf("n%d is not new once", i)
+		}
+	}
+	if want := (peers{n(1), n(2), n(3)}); !slices.Equal(s, want) {
+		t.Errorf("added: %v, want %v", s, want)
+	}
+	if !s.remove(n(2)) || s.remove(n(2)) || s.has(n(2)) || !s.has(n(3)) {
+		t.Errorf("n2 was not removed once: %v", s)
+	}
+	s.keep(peers{n(3), n(4)})
+	if want := (peers{n(3)}); !slices.Equal(s, want) {
+		t.Errorf("kept: %v, want %v", s, want)
+	}
+}

@@ -1,0 +1,405 @@
+package ring
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// The rules that are in none of the sources. Each mends a failure: the same events
+// come to the algorithm as it is, and to the algorithm with the rule taken out.
+
+func mends(t *testing.T, size int, r rule, happens func(c *lab.Cluster) string) {
+	t.Helper()
+	lab.Mends(t, spec, size, r, happens)
+}
+
+// quietAfter waits and says what is still sent then, or nothing.
+func quietAfter(c *lab.Cluster, d time.Duration) string {
+	c.Run(d)
+	c.Reset()
+	c.Run(100 * T)
+	if sum := lab.Total(c.Sent); sum != 0 {
+		return fmt.Sprintf("%.0fT later there are %d messages in 100T", float64(d)/float64(T), sum)
+	}
+	return ""
+}
+
+// "Election timer, armed anew at every Election sent or forwarded": also by who is no
+// candidate. Without it, whoever an Elected is lost on the way to never hears of it.
+func TestWhoForwardedATokenWaitsForTheOutcome(t *testing.T) {
+	mends(t, 3, onlyCandidatesWait, func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(20 * T)
+		c.Lose(func(_, to int, m algo.Message) bool { return to == 2 && m == Elected{Epoch: 2, ID: n(3), Hops: 2} })
+		c.Campaign(3)
+		return c.AgreedAfter(50 * T)
+	})
+}
+
+// "Every such start bumps the epoch." Without it, the token of a second run is taken
+// for that of the first, which everybody has passed already.
+func TestEveryRunHasItsEpoch(t *testing.T) {
+	mends(t, 3, runsShareAnEpoch, func(c *lab.Cluster) string {
+		c.Lose(func(from, _ int, _ algo.Message) bool { return from == 2 && c.Now < 5*T })
+		c.StartAll()
+		return c.AgreedAfter(100 * T)
+	})
+}
+
+// "A newer epoch clears participating and what was forwarded." Without it, who took
+// part in an election that came to nothing is of no use in the next.
+func TestANewerEpochClearsTheOlder(t *testing.T) {
+	mends(t, 3, clearsNothing, func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(20 * T)
+		c.Campaign(3)
+		c.Run(10 * T)
+		if got := c.Leader(2); got != leadership(2, 3) {
+			return fmt.Sprintf("n2 follows %s in epoch %d, and nobody leads in epoch 2", name(got.ID), got.Epoch)
+		}
+		return c.Agreed()
+	})
+}
+
+// "A token of an older epoch is not forwarded." Without it, the token of a candidate
+// that has gone to another epoch is never back.
+func TestATokenOfAnOlderEpochIsNotForwarded(t *testing.T) {
+	s := follower(t, 2)
+	s.Campaigns()
+	does(t, "of a higher candidate, in an election", s.Hears(1, token(7, 4, 2)), "")
+	older := rule{
+		Receive: func(p *process, env algo.Env, from algo.NodeID, m algo.Message) bool {
+			return passesTheOlder.Receive(p, env, from, m) || forwardsForEver.Receive(p, env, from, m)
+		},
+		Env: countsNoHops.Env,
+	}
+	mends(t, 3, older, func(c *lab.Cluster) string {
+		c.Detect = T
+		c.StartAll()
+		c.Run(20 * T)
+		c.Crash(3)
+		c.Run(20 * T)
+		c.Deliver(2, 1, token(1, 3, 1)) // of the dead n3, from before
+		return quietAfter(c, 50*T)
+	})
+}
+
+// "An older Election makes a node that is not participating start a run." Without it,
+// a process that comes back from an old time counts its epochs up one by one, a timeout
+// each.
+func TestAnOlderTokenStartsARun(t *testing.T) {
+	s := follower(t, 2)
+	does(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+	mends(t, 3, ignoresTheOlder, func(c *lab.Cluster) string {
+		for i := range 3 {
+			c.Node(i + 1).Saved.Epoch = 1000
+		}
+		c.StartAll()
+		c.Run(20 * T)
+		c.Crash(3)
+		c.Node(3).Saved = algo.Stable{} // from an old copy of its disk
+		c.Start(3)                      // before anybody notices
+		return c.AgreedAfter(50 * T)
+	})
+}
+
+// An Election of an epoch that has an outcome starts a run. Without it, it is taken for
+// part of that election, which is over: those whom it wakes up wait in vain until a
+// timer ends.
+func TestATokenAfterTheOutcomeStartsARun(t *testing.T) {
+	s := follower(t, 2)
+	does(t, "of somebody lower", s.Hears(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+	s = follower(t, 1)
+	does(t, "of somebody above the leader", s.Hears(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
+		"election in 120ms to 180ms; n2 <- Election(7, eligible, 1, n5, 2)")
+
+	mends(t, 3, forgetsTheOutcome, func(c *lab.Cluster) string {
+		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
+			if m == token(1, 1, 1) {
+				return 7 * T, true // the outcome overtakes it
+			}
+			return T, true
+		}
+		c.StartAll()
+		return quietAfter(c, 15*T)
+	})
+}
+
+// A token is taken from the ring by the process before a candidate that has died, which
+// starts a run. Without it, the token of who died keeps lower ones out of an epoch, if
+// the run that is to replace it has the same.
+func TestTheTokenOfTheDeadIsTakenFromTheRing(t *testing.T) {
+	mends(t, 4, passesTheDead, func(c *lab.Cluster) string {
+		c.View = ranked(0, 1, 0, 2)
+		for i := range 4 {
+			c.Node(i + 1).View = c.View
+		}
+		c.Detect = 2 * T
+		c.StartAll()
+		c.Run(30 * T)
+		c.Campaign(4)
+		c.Crash(4) // n2 forwards its token, and will swallow that of n3
+		return c.AgreedAfter(11 * T)
+	})
+}
+
+// "A node monitors its successor and everyone it skipped." Without the latter it skips
+// them for ever.
+func TestWhoIsSkippedIsMonitored(t *testing.T) {
+	mends(t, 3, forgetsTheSkipped, func(c *lab.Cluster) string {
+		c.Detect = T
+		c.StartAll()
+		c.Run(20 * T)
+		c.Crash(3)
+		c.Run(20 * T)
+		c.Start(3)
+		return c.AgreedAfter(50 * T)
+	})
+}
+
+// "Whenever its successor changes, by Suspect or by Trust, it starts a new run." Without
+// it two leaders never find each other after a heal: each believes that all is well.
+func TestAChangedSuccessorStartsARun(t *testing.T) {
+	t.Run("after a partition", func(t *testing.T) {
+		mends(t, 4, repairsInSilence, func(c *lab.Cluster) string {
+			c.StartAll()
+			c.Run(20 * T)
+			c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
+			c.Suspect(3, 2)
+			c.Suspect(4, 2)
+			c.Suspect(1, 4)
+			c.Suspect(2, 4)
+			c.Campaign(1)
+			c.Run(30 * T)
+			if got := c.Leaders(); got != 2 {
+				return fmt.Sprintf("%d leaders under a partition, want one on each side", got)
+			}
+			c.Lose(func(_, _ int, _ algo.Message) bool { return false })
+			c.Trust(1, 4)
+			c.Trust(3, 2)
+			return c.AgreedAfter(20 * T)
+		})
+	})
+	t.Run("after a pause", func(t *testing.T) {
+		mends(t, 3, repairsInSilence, func(c *lab.Cluster) string {
+			c.Detect = T
+			c.StartAll()
+			c.Run(20 * T)
+			c.Pause(3)
+			c.Run(5 * T)
+			c.Campaign(2) // in any case
+			c.Run(30 * T)
+			if got := c.Leaders(); got != 2 {
+				return fmt.Sprintf("%d leaders, want n2 and n3, which is paused and does not know", got)
+			}
+			c.Resume(3)
+			return c.AgreedAfter(20 * T)
+		})
+	})
+}
+
+// "Each (epoch, origin, kind) is forwarded once"; "hop limit 2N"; and the token of the
+// dead is taken from the ring. What its origin will not take, because it is dead or left
+// out, circles for ever without all three, and since each token arms the timers anew
+// nobody ends that. One is enough.
+func TestNothingCirclesForEver(t *testing.T) {
+	orphan := func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(20 * T)
+		c.Suspect(3, 2) // wrongly: n2 leads in epoch 2, with n1
+		c.Run(20 * T)
+		c.Campaign(3)
+		c.Crash(3) // its token goes n1, n2, n1, …
+		return quietAfter(c, 100*T)
+	}
+	mends(t, 3, forwardsForEver, orphan)
+	for name, r := range map[string]rule{
+		"once":           {Receive: passesTheDead.Receive, Env: countsNoHops.Env},
+		"twice round":    {Receive: forwardsForEver.Receive},
+		"until the dead": {Receive: forwardsAgain.Receive, Env: countsNoHops.Env},
+	} {
+		s := spec
+		s.New = lab.Without(spec, r)
+		c := lab.New(s, viewOf(3))
+		if why := orphan(c); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+	s := alone(1, viewOf(4))
+	s.Start(6)
+	does(t, "a token that went round twice", s.Hears(4, token(7, 2, 8)), "")
+	does(t, "an Elected that did so is believed", s.Hears(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
+}
+
+// "Elected naming someone below me, or suspected, is forwarded and then I start a run."
+func TestAnElectedIsContested(t *testing.T) {
+	s := follower(t, 3)
+	does(t, "somebody below", s.Hears(2, Elected{Epoch: 9, ID: n(2), Hops: 1}),
+		"save 10; election in 120ms to 180ms; n4 <- Elected(9, n2, 2); n4 <- Election(10, eligible, 0, n3, 1)")
+	s = follower(t, 3)
+	s.Suspects(4)
+	does(t, "somebody suspected", s.Hears(2, Elected{Epoch: 9, ID: n(4), Hops: 3}),
+		"save 10; election in 120ms to 180ms; n1 <- Elected(9, n4, 4); n1 <- Election(10, eligible, 0, n3, 1)")
+}
+
+// A candidate whose token was forwarded is followed, though an older view has it below.
+// Without it every Elected is contested for as long as the views differ.
+func TestATokenSaysMoreThanAnOlderView(t *testing.T) {
+	mends(t, 3, judgesByItsView, func(c *lab.Cluster) string {
+		c.Node(1).View = ranked(1, 0, 0) // n2 and n3 have not heard of the priority of n1
+		c.StartAll()
+		if why := quietAfter(c, 50*T); why != "" {
+			return why
+		}
+		for i := range 3 {
+			if got := c.Leader(i + 1); got.ID != n(1) {
+				return fmt.Sprintf("n%d follows %s", i+1, name(got.ID))
+			}
+		}
+		c.View = algo.NewView(2, 3, ranked(1, 0, 0).At(0), viewOf(3).At(1), viewOf(3).At(2))
+		c.Reconfigure(c.View, 1, 2, 3)
+		return c.AgreedAfter(20 * T)
+	})
+}
+
+// What kills a naive ring. Each is tried for whoever starts, at every moment, and must
+// end in agreement and quiet as fast as a run of those who are left takes, once the
+// crash is detected.
+
+// dies lets start call for an election in a ring of five, victim crash at a time
+// after that, and the detector see it 2T later.
+func dies(t *testing.T, start, victim int, after time.Duration) {
+	t.Helper()
+	if _, why := dying(start, victim, after, false); why != "" {
+		c, _ := dying(start, victim, after, true)
+		t.Fatalf("n%d starts, n%d crashes after %v: %s\n%s", start, victim, after, why, c.Story())
+	}
+}
+
+func dying(start, victim int, after time.Duration, tracing bool) (c *lab.Cluster, why string) {
+	const size, detect = 5, 2 * T
+	c = newCluster(ranked(0, 3, 1, 4, 2))
+	c.Tracing = tracing
+	c.StartAll()
+	c.Run(5 * size * T)
+	c.Detect = detect
+	c.Campaign(start)
+	c.At(c.Now+after, func() { c.Crash(victim) })
+	if why := c.AgreedAfter(after + detect + 3*(size-1)*T); why != "" {
+		return c, why
+	}
+	if why := quietAfter(c, 0); why != "" {
+		return c, why
+	}
+	return c, c.Broken
+}
+
+func eachMoment(f func(start int, after time.Duration)) {
+	for start := 1; start <= 5; start++ {
+		for after := time.Duration(0); after <= 16*T; after += T / 2 {
+			f(start, after)
+		}
+	}
+}
+
+// The elected crashes before Elected is back, which circles for ever.
+func TestTheElectedCrashes(t *testing.T) {
+	eachMoment(func(start int, after time.Duration) { dies(t, start, 4, after) })
+	mends(t, 3, naive, func(c *lab.Cluster) string {
+		c.Detect = T / 2
+		c.StartAll()
+		c.At(7*T/2, func() { c.Crash(3) }) // it has sent Elected
+		c.Run(20 * T)
+		return c.AgreedAfter(0) + quietAfter(c, 0)
+	})
+}
+
+// The initiator crashes, its token is never absorbed, and participating in its run
+// keeps everybody from another.
+func TestTheInitiatorCrashes(t *testing.T) {
+	eachMoment(func(start int, after time.Duration) { dies(t, start, start, after) })
+}
+
+// A token is lost with who holds it.
+func TestTheHolderOfATokenCrashes(t *testing.T) {
+	eachMoment(func(start int, after time.Duration) {
+		for holder := 1; holder <= 5; holder++ {
+			dies(t, start, holder, after)
+		}
+	})
+}
+
+// Without a detector that sees it, a timer ends what has lost its token.
+func TestALostTokenEndsWithATimer(t *testing.T) {
+	for lost := 1; lost <= 10; lost++ { // the election is of 10 messages
+		c := settledCluster(t, viewOf(5))
+		sent := 0
+		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
+			sent++
+			return T, sent != lost
+		}
+		c.Campaign(5)
+		c.Run((2*5 + 15 + 3*5) * T)
+		c.WantAgreed(t)
+	}
+}
+
+// Two runs of different epochs at once: the newer one wins, and the older one leaves
+// nothing behind.
+func TestTwoRunsAtOnce(t *testing.T) {
+	for first := 1; first <= 5; first++ {
+		for second := 1; second <= 5; second++ {
+			for after := time.Duration(0); after <= 10*T; after += T / 2 {
+				c := newCluster(viewOf(5))
+				for i := range 5 {
+					c.Node(i + 1).Saved.Epoch = algo.Epoch(10 * (i + 1) % 30)
+				}
+				c.Start(first)
+				c.At(after, func() {
+					for i := 1; i <= 5; i++ {
+						if i != first {
+							c.Start(i)
+						}
+					}
+					c.Campaign(second)
+				})
+				c.Run(60 * T)
+				c.WantAgreed(t)
+				c.Reset()
+				c.Run(100 * T)
+				if sum := lab.Total(c.Sent); sum != 0 {
+					t.Fatalf("n%d starts before n%d: %d messages after the election\n%s", first, second, sum, c.Story())
+				}
+			}
+		}
+	}
+}
+
+// A cut in one direction: who cannot hear its successor leaves it out, and has it back
+// when it hears it again.
+func TestAOneWayCutHeals(t *testing.T) {
+	for deaf := 1; deaf <= 4; deaf++ {
+		for mute := 1; mute <= 4; mute++ {
+			if deaf == mute {
+				continue
+			}
+			c := settledCluster(t, viewOf(4))
+			c.Lose(func(from, to int, _ algo.Message) bool { return from == mute && to == deaf })
+			c.Suspect(mute, deaf)
+			c.Run(40 * T)
+			c.Lose(func(_, _ int, _ algo.Message) bool { return false })
+			c.Trust(mute, deaf)
+			c.Run(40 * T)
+			c.WantAgreed(t)
+			c.Reset()
+			c.Run(100 * T)
+			if sum := lab.Total(c.Sent); sum != 0 {
+				t.Errorf("n%d did not hear n%d: %d messages after the heal\n%s", deaf, mute, sum, c.Story())
+			}
+		}
+	}
+}
