@@ -1,0 +1,170 @@
+package vote
+
+import (
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// The candidate determines whether this server is the leader. "CANDIDATE state machine
+// runs independently of ELECTOR state machine." Its methods stand in the order of the
+// source's table.
+
+// candidateState is one of "two states".
+type candidateState uint8
+
+const (
+	// follower: "otherwise, including initially".
+	follower candidateState = iota
+	// leader: "while serving as the leader".
+	leader
+)
+
+// The timers of the candidate, armed while it leads.
+const (
+	timerLead   algo.Timer = "lead"   // the next broadcast of Lead
+	timerQuorum algo.Timer = "quorum" // armed while there is no life from a majority
+)
+
+type candidate struct {
+	state candidateState
+	// tally is the "tally board (which shows the latest vote per server)", in the order
+	// of those who voted.
+	tally []paper
+	// doubting: there is no life from a majority. The timer runs.
+	doubting bool
+}
+
+// paper is the latest vote of a server.
+type paper struct {
+	voter algo.NodeID
+	round algo.Epoch
+}
+
+// FOLLOWER actions.
+
+// follow takes l for the leader. FOLLOWER: "rcv LEAD: clear the tally board". LEADER:
+// "if receive LEAD message that is not obsolete: enter FOLLOWER state".
+func (s *server) follow(env algo.Env, l algo.Leader) {
+	s.candidate.tally = nil
+	if s.candidate.state == leader {
+		s.enterFollower(env)
+	}
+	changed := l != s.leader
+	s.leader = l
+	if changed {
+		env.Announce(l)
+	}
+}
+
+// enterFollower. "initial: clear the tally board".
+func (s *server) enterFollower(env algo.Env) {
+	env.StopTimer(timerLead)
+	if s.candidate.doubting {
+		env.StopTimer(timerQuorum)
+	}
+	s.candidate = candidate{state: follower}
+}
+
+// receiveVote. "rcv VOTE: record on the tally board; if now have > N/2 identical votes
+// for self, enter LEADER state". N is "the number of servers configured (not
+// necessarily all alive)".
+//
+// ◆ Identical votes are those of one round: votes of different rounds may be of one
+// server that changed its mind, and of a majority only together.
+func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
+	if !s.ballot.counts(round, s.candidate.state == leader) || !s.eligible(s.self) {
+		return
+	}
+	i, found := slices.BinarySearchFunc(s.candidate.tally, voter, byVoter)
+	if !found {
+		s.candidate.tally = slices.Insert(s.candidate.tally, i, paper{})
+	}
+	s.candidate.tally[i] = paper{voter, round}
+	if s.votes(round) >= s.view.Quorum() {
+		s.lead(env, round)
+	}
+}
+
+// votes counts the identical votes, of those who are members.
+func (s *server) votes(round algo.Epoch) int {
+	count := 0
+	for _, p := range s.candidate.tally {
+		if p.round == round && s.view.Contains(p.voter) {
+			count++
+		}
+	}
+	return count
+}
+
+func byVoter(p paper, id algo.NodeID) int { return p.voter.Compare(id) }
+
+// LEADER actions.
+
+// lead enters leader, in a term that is the round of its votes; also from a term
+// before. "The first broadcast announces to others that there is a new leader."
+func (s *server) lead(env algo.Env, round algo.Epoch) {
+	// A vote that is not cast yet is its own. Else, restarted, this server would not
+	// know that it had led in this round, and might lead again.
+	s.ballot.cast(s.self)
+	s.ballot.decide(round)
+	s.candidate.state = leader
+	s.candidate.tally = nil
+	s.leader = algo.Leader{Epoch: round, ID: s.self}
+	s.seen = sighting{term: round, leader: s.self}
+	s.broadcastLead(env, false)
+	env.Announce(s.leader)
+	s.checkMajority(env)
+}
+
+// broadcastLead: "broadcast global state at least every HBT interval".
+func (s *server) broadcastLead(env algo.Env, repeat bool) {
+	s.seen.msg++
+	s.broadcast(env, Lead{Term: s.leader.Epoch, Msg: s.seen.msg, Repeat: repeat})
+	env.SetTimer(timerLead, s.options.HeartbeatInterval, s.options.HeartbeatInterval)
+	s.heed(env, s.seen)
+}
+
+// tellLead sends a Lead to one server alone.
+func (s *server) tellLead(env algo.Env, to algo.NodeID) {
+	env.Send(to, Lead{Term: s.leader.Epoch, Msg: s.seen.msg})
+}
+
+// leadsRound reports whether this server leads in the round that is on.
+func (s *server) leadsRound() bool {
+	return s.candidate.state == leader && s.leader.Epoch == s.round()
+}
+
+// checkMajority starts and stops the time that a leader may lead without life from a
+// majority.
+//
+// ◆ It is 3 · HBT. A leader that is cut off would otherwise lead for ever, beside the
+// one that the majority has elected.
+func (s *server) checkMajority(env algo.Env) {
+	if s.candidate.state != leader {
+		return
+	}
+	alive := 0 // itself included
+	for m := range s.view.All() {
+		if !s.suspected.has(m.ID) {
+			alive++
+		}
+	}
+	switch doubting := alive < s.view.Quorum(); {
+	case doubting && !s.candidate.doubting:
+		env.SetTimer(timerQuorum, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
+		s.candidate.doubting = true
+	case !doubting && s.candidate.doubting:
+		env.StopTimer(timerQuorum)
+		s.candidate.doubting = false
+	}
+}
+
+// stepDown gives up the leadership, if it is this server's, and announces that nobody
+// is known to lead.
+func (s *server) stepDown(env algo.Env) {
+	if s.candidate.state == leader {
+		s.enterFollower(env)
+	}
+	s.vacate(env)
+}

@@ -1,0 +1,113 @@
+package vote
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// TestCounts checks the messages and the turnaround that are known for vote. N counts
+// the crashed one too; detection takes no time. It is decided when somebody leads, and
+// the turnaround ends when every live process knows. Repeats are not counted.
+func TestCounts(t *testing.T) {
+	type counts = map[string]int
+	full := func(N int) counts { return counts{"elect": N * (N - 1), "vote": N - 1, "lead": N - 1} }
+	everybody := func(c *lab.Cluster, N int) {
+		c.StartAll()
+		for i := 1; i <= N; i++ {
+			c.Campaign(i)
+		}
+	}
+	one := func(i func(N int) int) func(c *lab.Cluster, N int) {
+		return func(c *lab.Cluster, N int) {
+			c.StartAll()
+			c.Campaign(i(N))
+		}
+	}
+	first := func(int) int { return 1 }
+	middle := func(N int) int { return (N + 1) / 2 }
+	last := func(N int) int { return N }
+	for _, tc := range []struct {
+		name             string
+		options          Options
+		begin            func(c *lab.Cluster, N int)
+		sent             func(N int) counts
+		decided, allKnow time.Duration // since it began
+		spread           time.Duration // how much earlier both may be
+	}{
+		{"all start at once, textbook", textbook(), everybody, full, rtt + T, rtt + 2*T, 0},
+		{"all start at once, early close", Defaults(timing), everybody, full, 2 * T, 3 * T, 0},
+		{"the first starts, the rest join, textbook", textbook(), one(first), full, rtt + 2*T, rtt + 3*T, T},
+		{"one starts, the rest join, textbook", textbook(), one(middle), full, rtt + 2*T, rtt + 3*T, T},
+		{"the last starts, the rest join, textbook", textbook(), one(last), full, rtt + 2*T, rtt + 3*T, T},
+		{"the first starts, the rest join, early close", Defaults(timing), one(first), full, 3 * T, 4 * T, 0},
+		{"one starts, the rest join, early close", Defaults(timing), one(middle), full, 3 * T, 4 * T, 0},
+		{"the last starts, the rest join, early close", Defaults(timing), one(last), full, 3 * T, 4 * T, 0},
+		{
+			name: "the leader crashed, all detect it at once", options: Defaults(timing),
+			begin: func(c *lab.Cluster, N int) {
+				c.StartAll()
+				c.Campaign(1)
+				c.Run(6 * T)
+				c.Reset()
+				c.Crash(1)
+				for i := 2; i <= N; i++ {
+					c.Suspect(1, i)
+				}
+			},
+			sent:    func(N int) counts { return counts{"elect": (N - 1) * (N - 1), "vote": N - 2, "lead": N - 1} },
+			decided: 2 * T, allKnow: 3 * T,
+		},
+		{
+			name: "all start at once, to the letter", options: asPublished(), begin: everybody, sent: full,
+			decided: rtt + T, allKnow: rtt + 2*T,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for N := 3; N <= 20; N++ {
+				c := lab.New(newSpec(tc.options), lab.View(N))
+				tc.begin(c, N)
+				began := c.Now
+				decided := -time.Nanosecond
+				for c.Leaders() == 0 && c.Now < began+100*T {
+					c.Run(T / 10)
+					decided = c.Now - began
+				}
+				c.Run(50 * T)
+				c.WantAgreed(t)
+				if want := tc.sent(N); !maps.Equal(c.Sent, want) {
+					t.Errorf("N=%d: sent %v, want %v", N, c.Sent, want)
+				}
+				if why := within(decided, tc.decided, tc.spread); why != "" {
+					t.Errorf("N=%d: decided after %s", N, why)
+				}
+				if why := within(c.Last-began, tc.allKnow, tc.spread); why != "" {
+					t.Errorf("N=%d: all know after %s", N, why)
+				}
+			}
+		})
+	}
+}
+
+func within(got, want, spread time.Duration) string {
+	if got < want-spread || got > want {
+		return fmt.Sprintf("%v, want %v to %v", got, want-spread, want)
+	}
+	return ""
+}
+
+// A cold start of N servers at once costs one election, and 5 · HBT.
+func TestColdStart(t *testing.T) {
+	for _, N := range []int{1, 2, 3, 5, 10, 30} {
+		c := lab.New(newSpec(Defaults(timing)), lab.View(N))
+		c.StartAll()
+		c.Run(5*hbt + 3*T)
+		c.WantAgreed(t)
+		if got, want := lab.Total(c.Sent), N*(N-1)+2*(N-1); got != want {
+			t.Errorf("N=%d: %d messages, want %d", N, got, want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package vote
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// What the tests take from the lab, under names that are short enough to read as text:
+// n(3) is the ID of node n3, T is the one-way message time.
+const T = lab.T
+
+var (
+	timing     = lab.Timing
+	n          = lab.ID
+	name       = lab.Name
+	members    = lab.Members
+	viewOf     = lab.View
+	leadership = lab.Leadership
+	does       = lab.Does
+)
+
+// The options of the tests: RTT is 2T, HBT is 4T, a pause takes 6T to 12T.
+const (
+	rtt = 2 * T
+	hbt = 4 * T
+)
+
+// textbook are the options of the source with rounds: no detector, only timers.
+func textbook() Options {
+	o := Defaults(timing)
+	o.EarlyClose = false
+	return o
+}
+
+// asPublished are the options of the source to the letter.
+func asPublished() Options {
+	o := Defaults(timing)
+	o.AsPublished = true
+	return o
+}
+
+func newCluster(o Options, view algo.View) *lab.Cluster {
+	c := lab.New(newSpec(o), view)
+	c.Hushed = []algo.Timer{timerLead}
+	return c
+}
+
+// settledCluster returns a cluster of N that has elected n1 in epoch 1.
+func settledCluster(t testing.TB, o Options, count int) *lab.Cluster {
+	t.Helper()
+	c := newCluster(o, viewOf(count))
+	c.Tracing = true
+	c.StartAll()
+	c.Run(5*hbt + rtt + 3*T)
+	c.WantAgreed(t)
+	c.WantLeader(t, 1, leadership(1, 1))
+	c.Reset()
+	return c
+}
+
+// alone returns node i of a cluster, not yet started.
+func alone(i int, view algo.View, o Options) *lab.Solo { return lab.Alone(newSpec(o), i, view) }
+
+// following returns node i, which follows another since term 7.
+func following(t testing.TB, i, leader int, view algo.View, o Options) *lab.Solo {
+	t.Helper()
+	s := alone(i, view, o)
+	s.Start(6)
+	s.Hears(leader, Lead{Term: 7, Msg: 1})
+	if got, want := s.Machine.Leader(), leadership(7, leader); got != want {
+		t.Fatalf("n%d follows %v, want %v", i, got, want)
+	}
+	return s
+}
+
+// leading returns node i, which leads in term 7, elected by the others and, if that
+// is no majority, by itself.
+func leading(t testing.TB, i int, view algo.View, o Options) *lab.Solo {
+	t.Helper()
+	s := alone(i, view, o)
+	s.Start(6)
+	s.Expires(timerWatch)
+	for other := range view.Others(n(i)) {
+		s.Hears(lab.Number(other), Vote{7})
+	}
+	if s.Machine.Leader().Vacant() {
+		s.Expires(timerWindow)
+	}
+	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
+		t.Fatalf("n%d follows %v, want %v", i, got, want)
+	}
+	return s
+}

@@ -1,0 +1,167 @@
+package vote
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// witnesses returns a view of count members of which some may not lead.
+func witnesses(number uint64, count int, which ...int) algo.View {
+	all := members(count)
+	for _, i := range which {
+		all[i-1].Eligible = false
+	}
+	return algo.NewView(number, count, all...)
+}
+
+func TestMembersComeAndGo(t *testing.T) {
+	t.Run("a follower's leader leaves", func(t *testing.T) {
+		s := following(t, 2, 4, viewOf(4), Defaults(timing))
+		does(t, "n2", s.Gets(algo.NewView(2, 3, members(3)...)),
+			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n4); n3 <- Elect(8, 7, 1, n4); announce nobody in 7")
+	})
+	t.Run("a follower's leader resigns", func(t *testing.T) {
+		s := following(t, 2, 1, viewOf(3), Defaults(timing))
+		does(t, "n2", s.Gets(witnesses(2, 3, 1)),
+			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1); announce nobody in 7")
+	})
+	t.Run("this leader resigns", func(t *testing.T) {
+		s := leading(t, 1, viewOf(3), Defaults(timing))
+		does(t, "n1", s.Gets(witnesses(2, 3, 1)),
+			"save 8; stop lead; stop watch; window in 20ms; n2 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1); announce nobody in 7")
+		s.Hears(2, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)})
+		does(t, "it still votes", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)}),
+			"save 8 for n2; stop window; pause in 60ms to 120ms; n2 <- Vote(8)")
+	})
+	t.Run("a leader resigns during an election", func(t *testing.T) {
+		s := leading(t, 1, viewOf(3), Defaults(timing))
+		s.Hears(3, Elect{Round: 8})
+		does(t, "n1", s.Gets(witnesses(2, 3, 1)), "stop lead; announce nobody in 7")
+	})
+	t.Run("somebody joins a leader", func(t *testing.T) {
+		s := leading(t, 1, viewOf(2), Defaults(timing))
+		does(t, "n1", s.Gets(viewOf(3)), "monitor n2 n3; n3 <- Lead(7, 1)")
+		s.Suspects(2)
+		does(t, "the majority is another", s.Gets(viewOf(5)),
+			"monitor n2 n3 n4 n5; n4 <- Lead(7, 1); n5 <- Lead(7, 1)")
+		s.Suspects(3)
+		does(t, "too many have left", s.Suspects(4), "quorum in 120ms")
+		does(t, "the majority is smaller again", s.Gets(algo.NewView(3, 3, members(5)[0], members(5)[1], members(5)[4])),
+			"stop quorum; monitor n2 n5")
+	})
+	t.Run("the last one awaited leaves", func(t *testing.T) {
+		s := alone(2, viewOf(3), Defaults(timing))
+		s.Start(6)
+		s.Expires(timerWatch)
+		s.Hears(1, Elect{Round: 7})
+		does(t, "n2", s.Gets(algo.NewView(2, 2, members(2)...)), "save 7 for n1; stop window; pause in 60ms to 120ms; monitor n1; n1 <- Vote(7)")
+	})
+	t.Run("the votes of those who left do not count", func(t *testing.T) {
+		s := alone(2, viewOf(4), textbook())
+		s.Start(6)
+		s.Expires(timerWatch)
+		s.Hears(4, Vote{7})
+		s.Hears(3, Vote{7})
+		s.Gets(algo.NewView(2, 3, members(3)...))
+		does(t, "with the vote of one that stayed", s.Expires(timerWindow),
+			"save 7 for n2; pause in 60ms to 120ms; lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+
+		s = alone(2, viewOf(4), textbook())
+		s.Start(6)
+		s.Expires(timerWatch)
+		s.Hears(4, Vote{7})
+		s.Gets(algo.NewView(2, 3, members(3)...))
+		does(t, "without", s.Expires(timerWindow), "save 7 for n2; pause in 60ms to 120ms")
+	})
+	t.Run("nothing that matters", func(t *testing.T) {
+		s := following(t, 2, 1, viewOf(3), Defaults(timing))
+		does(t, "n2", s.Gets(viewOf(4)), "")
+	})
+}
+
+// A witness claims that it is there, and votes; it is not voted for, and does not lead.
+func TestAWitnessVotesAndIsNotElected(t *testing.T) {
+	s := alone(1, witnesses(1, 3, 1), Defaults(timing))
+	s.Start(6)
+	does(t, "it claims", s.Hears(3, Elect{Round: 7}),
+		"save 7; stop watch; window in 20ms; monitor n2 n3; n2 <- Elect(7, 0, 0, nobody); n3 <- Elect(7, 0, 0, nobody)")
+	does(t, "it votes", s.Hears(2, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; n2 <- Vote(7)")
+	does(t, "it counts no votes", s.Hears(2, Vote{7})+s.Hears(3, Vote{7}), "")
+	does(t, "it leads nobody", s.Hears(2, Lead{Term: 7, Msg: 1}), "stop pause; watch in 120ms; monitor n2; announce n2 in 7")
+	s = alone(2, witnesses(1, 3, 1), Defaults(timing))
+	s.Start(6)
+	does(t, "it is not followed", s.Hears(1, Lead{Term: 7, Msg: 1}), "")
+
+	c := newCluster(Defaults(timing), witnesses(1, 3, 1, 2, 3))
+	c.StartAll()
+	c.Run(100 * T)
+	c.WantAgreed(t)
+	if got := c.Leaders(); got != 0 {
+		t.Errorf("%d leaders of whom none may lead", got)
+	}
+	if got := c.Sent["vote"]; got != 0 {
+		t.Errorf("%d votes, want none", got)
+	}
+	// Without a vote a round is over all the same: they do not ask each other for ever.
+	if rounds := int(c.Node(1).Saved.Epoch); c.Sent["elect"] > 6*rounds || rounds > 20 {
+		t.Errorf("%d Elects in %d rounds, want at most 6 in each", c.Sent["elect"], rounds)
+	}
+}
+
+func TestAResigningLeaderIsReplacedAndComesBackAsAFollower(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 3)
+	c.View = witnesses(2, 3, 1)
+	c.Reconfigure(c.View, 1, 2, 3)
+	c.Run(3 * T)
+	for i := 1; i <= 3; i++ {
+		c.WantLeader(t, i, leadership(2, 2))
+	}
+	c.View = witnesses(3, 3)
+	c.Reconfigure(c.View, 1, 2, 3)
+	c.Run(100 * T)
+	for i := 1; i <= 3; i++ {
+		c.WantLeader(t, i, leadership(2, 2)) // nobody takes over from a leader that works
+	}
+}
+
+// Alone there is nobody to be heard, and nothing to wait for.
+func TestAloneItLeadsAtOnce(t *testing.T) {
+	s := alone(1, viewOf(1), Defaults(timing))
+	does(t, "n1 starts", s.Start(0),
+		"save 1 for n1; window in 20ms; stop window; pause in 60ms to 120ms; lead in 40ms; stop pause; watch in 120ms; announce n1 in 1")
+	does(t, "it leads on", s.Expires(timerLead), "lead in 40ms; watch in 120ms")
+}
+
+func TestACloneGoesItsOwnWay(t *testing.T) {
+	for _, o := range []Options{textbook(), asPublished()} {
+		s := alone(2, viewOf(4), o)
+		s.Clone() // before it has started
+		s.Start(6)
+		s.Expires(timerWatch)
+		s.Hears(1, Elect{Round: 7})
+		s.Hears(4, Vote{7})
+		s.Suspects(3)
+		clone := s.Clone()
+		clone.Hears(1, Elect{Round: 7, Term: 6, Msg: 1})
+		clone.Hears(3, Elect{Round: 9})
+		clone.Trusts(3)
+		clone.Suspects(1)
+		clone.Suspects(4)
+		clone.Hears(3, Vote{9})
+		clone.Hears(4, Vote{9})
+		if got := s.Machine.Stable().Epoch; got != 7 {
+			t.Errorf("the first is in round %d, want 7", got)
+		}
+		p := s.Machine.Algorithm().(*server)
+		if len(p.elector.slate) != 2 || p.elector.slate[0].seen.term != 0 {
+			t.Errorf("its slate is %v", p.elector.slate)
+		}
+		if len(p.candidate.tally) != 1 || p.candidate.tally[0] != (paper{n(4), 7}) {
+			t.Errorf("its tally is %v", p.candidate.tally)
+		}
+		if len(p.suspected) != 1 || len(p.watched) != 3 {
+			t.Errorf("it suspects %v of %v", p.suspected, p.watched)
+		}
+	}
+}

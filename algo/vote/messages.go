@@ -1,0 +1,55 @@
+package vote
+
+import "github.com/elect-go/elect/algo"
+
+// Elect calls for the election of round Round, and is its sender's claim to be
+// elected: it reports the last message of a leader that the sender has seen. A
+// member that may not lead sends it too: it says that it is there, and will vote.
+type Elect struct {
+	Round algo.Epoch
+	// Term, Msg and Leader are of the last Lead seen since the sender's start: its
+	// term, its number in that term, and who sent it. They are zero when there was none.
+	Term   algo.Epoch
+	Msg    uint64
+	Leader algo.NodeID
+}
+
+// Vote is its sender's vote in Round, for whom it is sent to.
+type Vote struct{ Round algo.Epoch }
+
+// Lead says that its sender leads in Term. It is the heartbeat of the source, too.
+type Lead struct {
+	Term algo.Epoch
+	Msg  uint64 // counts the broadcasts of this leader in this term, from 1
+	// Repeat is true for what a leader says again every heartbeat_interval. It is
+	// followed or refused like any other; only counts of messages tell the two apart.
+	Repeat bool
+}
+
+// Kind is "elect".
+func (Elect) Kind() string { return "elect" }
+
+// Kind is "vote".
+func (Vote) Kind() string { return "vote" }
+
+// Kind is "lead".
+func (Lead) Kind() string { return "lead" }
+
+// Number is the round.
+func (m Elect) Number() algo.Epoch { return m.Round }
+
+// Number is the round.
+func (m Vote) Number() algo.Epoch { return m.Round }
+
+// Number is the term, which is the round that its leader won.
+func (m Lead) Number() algo.Epoch { return m.Term }
+
+// Repeats reports whether m counts as a heartbeat.
+func (m Lead) Repeats() bool { return m.Repeat }
+
+var (
+	_ algo.Numbered = Elect{}
+	_ algo.Numbered = Vote{}
+	_ algo.Numbered = Lead{}
+	_ algo.Repeater = Lead{}
+)

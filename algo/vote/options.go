@@ -1,0 +1,127 @@
+package vote
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Options configure the algorithm. HBT and RTT are names of the source.
+type Options struct {
+	// HeartbeatInterval is the HBT: a leader repeats its Lead that often. Without a
+	// Lead for three of them a server calls for an election, after its start without
+	// one for five. It is at least Window.
+	HeartbeatInterval time.Duration `yaml:"heartbeat_interval"`
+
+	// Window is the RTT, a generous bound on the time there and back: for that long an
+	// elector records claims before it votes.
+	Window time.Duration `yaml:"window"`
+
+	// Pause is how long a server that has voted waits at least for a Lead before it
+	// begins the next round; at most twice as long, at random. It is at least three
+	// times Window: who voted first, because it suspects all who are silent, may have
+	// to wait for a window that opened half a round trip later, for the votes, and for
+	// the Lead, which makes two windows and a half.
+	Pause time.Duration `yaml:"pause"`
+
+	// EarlyClose: vote as soon as every member that is not suspected has claimed.
+	// False is the source, where only the window ends the voting.
+	EarlyClose bool `yaml:"early_close"`
+
+	// AsPublished is the source to the letter. It can elect two leaders in one term;
+	// it is there for the lesson. There is no EarlyClose then: without rounds only the
+	// window keeps Elects from provoking each other without end.
+	AsPublished bool `yaml:"as_published"`
+}
+
+// Defaults returns the options for a network of that timing.
+//
+// A leader repeats its Lead every fourth heartbeat of the failure detector: who
+// crashes is found by the detector, and Lead is for those whom it does not watch. More
+// often would cost frames at rest, up to one for each follower and Lead. More seldom
+// would make a first start longer, which waits for five.
+func Defaults(t algo.Timing) Options {
+	return Options{
+		HeartbeatInterval: max(4*t.Heartbeat, t.RoundTrip),
+		Window:            t.RoundTrip,
+		Pause:             3 * t.RoundTrip,
+		EarlyClose:        true,
+	}
+}
+
+// Validate says every mistake in o at once, or nothing. Each is an [OptionError].
+// Timing may be zero where the network is unknown.
+func (o Options) Validate(t algo.Timing) error {
+	return errors.Join(
+		atLeast("heartbeat_interval", o.HeartbeatInterval, "window", o.Window),
+		atLeast("window", o.Window, "the round trip", max(t.RoundTrip, 0)),
+		atLeast("pause", o.Pause, "three windows", 3*o.Window),
+	)
+}
+
+// OptionError is a mistake in one option.
+type OptionError struct {
+	Option string // as it is written in a configuration
+	Got    time.Duration
+	Want   string // what Got must be
+}
+
+func (e *OptionError) Error() string {
+	return "vote: " + e.Option + " (" + e.Got.String() + ") " + e.Want
+}
+
+// longest keeps every multiple of an option that a timer is set to from overflowing.
+const longest = 24 * time.Hour
+
+func atLeast(option string, got time.Duration, bound string, least time.Duration) error {
+	switch {
+	case got <= 0:
+		return &OptionError{option, got, "must be above zero"}
+	case got > longest:
+		return &OptionError{option, got, "is above " + longest.String()}
+	case got < least:
+		return &OptionError{option, got, "is below " + bound + " (" + least.String() + ")"}
+	}
+	return nil
+}
+
+// Factory is the [algo.Factory] of this package: it takes [Defaults] for the
+// timing, has decode overwrite what the user configured, and checks the result.
+func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
+	o := Defaults(t)
+	if err := decode(&o); err != nil {
+		return algo.Spec{}, err
+	}
+	if err := o.Validate(t); err != nil {
+		return algo.Spec{}, err
+	}
+	return newSpec(o), nil
+}
+
+// New returns the algorithm with these options. Its error is that of
+// [Options.Validate].
+func New(o Options) (algo.Spec, error) {
+	if err := o.Validate(algo.Timing{}); err != nil {
+		return algo.Spec{}, err
+	}
+	return newSpec(o), nil
+}
+
+func newSpec(o Options) algo.Spec {
+	o.EarlyClose = o.EarlyClose && !o.AsPublished
+	return algo.Spec{
+		Name:     "vote",
+		Claims:   algo.Claims{OneLeaderPerEpoch: !o.AsPublished, NeedsQuorum: true},
+		Messages: []algo.Message{Elect{}, Vote{}, Lead{}},
+		Settings: []algo.Setting{
+			{Name: "as_published", Value: strconv.FormatBool(o.AsPublished)},
+			{Name: "early_close", Value: strconv.FormatBool(o.EarlyClose)},
+			{Name: "heartbeat_interval", Value: o.HeartbeatInterval.String()},
+			{Name: "pause", Value: o.Pause.String()},
+			{Name: "window", Value: o.Window.String()},
+		},
+		New: func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
+	}
+}

@@ -1,0 +1,298 @@
+package vote
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// The tables of the source, line by line. Each line holds by default; where the source
+// to the letter differs, that is tested beside it.
+
+// "ELECTOR, WATCHING: initial: set timer to 5 * HBT; clear voting slate."
+func TestWatchingInitial(t *testing.T) {
+	for _, o := range []Options{textbook(), asPublished()} {
+		s := alone(2, viewOf(3), o)
+		does(t, "n2 starts", s.Start(6), "watch in 200ms")
+	}
+	// To the letter, watching begins anew after each vote, with a clear slate.
+	s := alone(2, viewOf(3), asPublished())
+	s.Start(6)
+	s.Expires(timerWatch)
+	s.Hears(1, Elect{Round: 7, Term: 6, Msg: 3, Leader: n(1)})
+	does(t, "n2 has voted", s.Expires(timerWindow), "watch in 200ms; monitor; n1 <- Vote(7)")
+	s.Hears(3, Elect{Round: 7})
+	does(t, "n2 votes again, without the claim of n1", s.Expires(timerWindow), "watch in 200ms; monitor")
+}
+
+// "WATCHING: rcv LEAD: reset timer to 3 * HBT."
+func TestWatchingReceivesLead(t *testing.T) {
+	for _, o := range []Options{textbook(), asPublished()} {
+		s := alone(2, viewOf(3), o)
+		s.Start(6)
+		does(t, "the first", s.Hears(1, Lead{Term: 7, Msg: 1}), "save 7; watch in 120ms; monitor n1; announce n1 in 7")
+		does(t, "the next", s.Hears(1, Lead{Term: 7, Msg: 2, Repeat: true}), "watch in 120ms")
+	}
+}
+
+// "WATCHING: rcv ELECT: record claim; enter VOTING state."
+func TestWatchingReceivesElect(t *testing.T) {
+	for _, o := range []Options{textbook(), asPublished()} {
+		s := following(t, 2, 1, viewOf(3), o)
+		does(t, "an Elect", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}),
+			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1)")
+		if got := s.Expires(timerWindow); got != "save 8 for n3; pause in 60ms to 120ms; n3 <- Vote(8)" &&
+			got != "watch in 200ms; monitor n1; n3 <- Vote(8)" {
+			t.Errorf("the claim that began it is not on the slate: %q", got)
+		}
+		if got := s.Machine.Leader(); got != leadership(7, 1) {
+			t.Errorf("n2 follows %v, want the old leader until there is another", got)
+		}
+	}
+}
+
+// "WATCHING: timeout: enter VOTING state." "VOTING: initial: set timer to RTT, broadcast
+// ELECT message."
+func TestVotingInitial(t *testing.T) {
+	for _, o := range []Options{textbook(), asPublished()} {
+		s := alone(2, viewOf(3), o)
+		s.Start(6)
+		does(t, "at first", s.Expires(timerWatch),
+			"save 7; window in 20ms; monitor n1 n3; n1 <- Elect(7, 0, 0, nobody); n3 <- Elect(7, 0, 0, nobody)")
+		s = following(t, 2, 1, viewOf(3), o)
+		does(t, "without its leader", s.Expires(timerWatch),
+			"save 8; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1); announce nobody in 7")
+	}
+}
+
+// "VOTING: rcv ELECT: record claim."
+func TestVotingReceivesElect(t *testing.T) {
+	s := alone(2, viewOf(3), textbook())
+	s.Start(6)
+	s.Expires(timerWatch)
+	does(t, "a claim", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 1, Leader: n(9)}), "")
+	does(t, "a better one", s.Hears(1, Elect{Round: 7, Term: 5, Msg: 8, Leader: n(9)}), "")
+	does(t, "the latest of n3", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(9)}), "")
+	does(t, "the window ends", s.Expires(timerWindow), "save 7 for n3; pause in 60ms to 120ms; n3 <- Vote(7)")
+}
+
+// "VOTING: timeout: send VOTE to server having best claim; enter WATCHING state."
+func TestVotingTimeout(t *testing.T) {
+	s := alone(2, viewOf(3), textbook())
+	s.Start(6)
+	s.Expires(timerWatch)
+	does(t, "a vote for oneself is not sent", s.Expires(timerWindow), "save 7 for n2; pause in 60ms to 120ms")
+	does(t, "but it is counted", s.Hears(3, Vote{7}),
+		"lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+}
+
+// "Each server votes for the old leader, if still alive; otherwise, a server reporting
+// the latest (term,msg) seen with ties broken in favor of the smallest ID."
+func TestVoteRankings(t *testing.T) {
+	all := members(6)
+	all[3].Priority, all[4].Priority = 1, 1
+	all[5].Eligible, all[5].Priority = false, 9
+	view := algo.NewView(1, 6, all...)
+	of := func(i int, term algo.Epoch, msg uint64, leader int) claim {
+		c := claim{n(i), sighting{term: term, msg: msg}}
+		if leader != 0 {
+			c.seen.leader = n(leader)
+		}
+		return c
+	}
+	for _, tc := range []struct {
+		name  string
+		slate []claim
+		want  int // 0: nobody
+	}{
+		{"nobody claims", nil, 0},
+		{"one claims", []claim{of(3, 0, 0, 0)}, 3},
+		{"the old leader, though it saw less", []claim{of(1, 4, 9, 3), of(2, 4, 8, 3), of(3, 4, 2, 3)}, 3},
+		{"the old leader is dead: the latest message", []claim{of(1, 4, 7, 3), of(2, 4, 8, 3)}, 2},
+		{"the term goes before the message", []claim{of(1, 4, 1, 3), of(2, 3, 99, 3)}, 1},
+		{"a tie: the smallest ID", []claim{of(1, 4, 7, 9), of(2, 4, 7, 9), of(3, 4, 7, 9)}, 1},
+		{"a tie: a higher priority", []claim{of(1, 4, 7, 9), of(4, 4, 7, 9), of(5, 4, 7, 9)}, 4},
+		{"the message goes before the priority", []claim{of(1, 4, 8, 9), of(4, 4, 7, 9)}, 1},
+		{"two old leaders: that of the highest term", []claim{of(1, 4, 7, 1), of(2, 5, 1, 3), of(3, 5, 3, 3)}, 3},
+		{"a restarted leader that others remember", []claim{of(1, 4, 7, 3), of(2, 4, 7, 3), of(3, 0, 0, 0)}, 3},
+		{"a witness is there, no more", []claim{of(2, 0, 0, 0), of(6, 4, 7, 9)}, 2},
+		{"a witness remembers", []claim{of(1, 0, 0, 0), of(2, 0, 0, 0), of(6, 4, 7, 2)}, 2},
+		{"an old leader that may lead no more", []claim{of(2, 4, 7, 6), of(6, 4, 9, 6)}, 2},
+		{"only witnesses", []claim{of(6, 4, 9, 6)}, 0},
+		{"a stranger", []claim{of(2, 0, 0, 0), of(7, 4, 9, 7)}, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			want := algo.NodeID{}
+			if tc.want != 0 {
+				want = n(tc.want)
+			}
+			if got := bestClaim(tc.slate, view); got != want {
+				t.Errorf("the best claim is that of %s, want %s", name(got), name(want))
+			}
+		})
+	}
+}
+
+// "CANDIDATE, FOLLOWER: initial: clear the tally board." "rcv LEAD: clear the tally board."
+func TestFollowerReceivesLead(t *testing.T) {
+	s := alone(2, viewOf(5), asPublished())
+	s.Start(6)
+	s.Hears(1, Vote{7})
+	s.Hears(3, Vote{7})
+	s.Hears(4, Lead{Term: 6, Msg: 1})
+	does(t, "a third vote after a Lead", s.Hears(5, Vote{7}), "")
+	s.Hears(1, Vote{7})
+	does(t, "a third vote since", s.Hears(3, Vote{7}),
+		"save 7; lead in 40ms; watch in 120ms; monitor n1 n3 n4 n5; "+
+			"n1 <- Lead(7, 1); n3 <- Lead(7, 1); n4 <- Lead(7, 1); n5 <- Lead(7, 1); announce n2 in 7")
+}
+
+// "FOLLOWER: rcv VOTE: record on the tally board; if now have > N/2 identical votes for
+// self, enter LEADER state." The tally board "shows the latest vote per server".
+func TestFollowerReceivesVote(t *testing.T) {
+	const leads = "lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); n4 <- Lead(7, 1); announce n2 in 7"
+	s := alone(2, viewOf(4), textbook())
+	s.Start(6)
+	s.Expires(timerWatch)
+	s.Expires(timerWindow) // its own vote
+	does(t, "half of the votes", s.Hears(3, Vote{7}), "")
+	does(t, "twice the vote of one server", s.Hears(3, Vote{7}), "")
+	does(t, "more than half", s.Hears(1, Vote{7}), leads)
+	does(t, "one more", s.Hears(4, Vote{7}), "")
+}
+
+// "Let N = the number of servers configured (not necessarily all alive)."
+func TestTheMajorityIsOfTheConfigured(t *testing.T) {
+	s := alone(2, algo.NewView(1, 5, members(3)...), textbook()) // two were never met
+	s.Start(6)
+	s.Expires(timerWatch)
+	s.Expires(timerWindow)
+	does(t, "two of three known, of five configured", s.Hears(1, Vote{7}), "")
+	does(t, "three of five", s.Hears(3, Vote{7}),
+		"lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+
+	c := newCluster(Defaults(timing), viewOf(5))
+	c.Detect = T / 10
+	c.Start(1, 2)
+	c.Run(200 * T)
+	if got := c.Leaders(); got != 0 {
+		t.Errorf("%d leaders among two of five", got)
+	}
+	c.Start(3)
+	c.Run(3*hbt + 6*rtt)
+	c.WantAgreed(t)
+	if got := c.Leaders(); got != 1 {
+		t.Errorf("%d leaders among three of five, want 1", got)
+	}
+}
+
+// "LEADER: broadcast global state at least every HBT interval (the first broadcast
+// announces to others that there is a new leader)."
+func TestLeaderBroadcasts(t *testing.T) {
+	s := leading(t, 2, viewOf(3), textbook())
+	does(t, "its timer ends", s.Expires(timerLead),
+		"lead in 40ms; watch in 120ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
+	does(t, "and again", s.Expires(timerLead),
+		"lead in 40ms; watch in 120ms; n1 <- Lead(7, 3) again; n3 <- Lead(7, 3) again")
+	if (Lead{}).Repeats() || !(Lead{Repeat: true}).Repeats() {
+		t.Error("Repeats is not what Repeat says")
+	}
+}
+
+// "LEADER: if receive LEAD message that is not obsolete: enter FOLLOWER state."
+func TestLeaderReceivesLead(t *testing.T) {
+	s := leading(t, 2, viewOf(3), textbook())
+	does(t, "an obsolete one", s.Hears(1, Lead{Term: 6, Msg: 9}), "")
+	does(t, "of a newer term", s.Hears(1, Lead{Term: 9, Msg: 1}),
+		"save 9; watch in 120ms; stop lead; monitor n1; announce n1 in 9")
+	does(t, "it leads no more", s.Hears(3, Elect{Round: 9}), "")
+
+	s = leading(t, 2, viewOf(3), asPublished())
+	s.Expires(timerWindow)
+	does(t, "to the letter also of its own term", s.Hears(1, Lead{Term: 7, Msg: 1}),
+		"watch in 120ms; stop lead; monitor n1; announce n1 in 7")
+}
+
+// "ELECTOR state machine runs always, even while serving as leader."
+func TestTheElectorRunsInALeader(t *testing.T) {
+	s := leading(t, 2, viewOf(3), textbook())
+	does(t, "an Elect", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(2)}),
+		"save 8; stop watch; window in 20ms; n1 <- Elect(8, 7, 1, n2); n3 <- Elect(8, 7, 1, n2)")
+	does(t, "it still leads", s.Expires(timerLead), "lead in 40ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
+	does(t, "it votes", s.Expires(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
+	does(t, "and leads in the new term", s.Hears(3, Vote{8}),
+		"lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(8, 1); n3 <- Lead(8, 1); announce n2 in 8")
+}
+
+// "CANDIDATE state machine runs independently of ELECTOR state machine."
+func TestTheCandidateRunsWhileVoting(t *testing.T) {
+	s := alone(2, viewOf(3), textbook())
+	s.Start(6)
+	s.Expires(timerWatch)
+	s.Hears(1, Vote{7})
+	does(t, "a majority before its own window ends", s.Hears(3, Vote{7}),
+		"save 7 for n2; lead in 40ms; stop window; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+}
+
+// To the letter the elector goes on voting when a Lead comes, and a leader takes no
+// votes: VOTING has no "rcv LEAD", and LEADER no "rcv VOTE". By default both have.
+func TestWhatTheTablesDoNotHave(t *testing.T) {
+	s := alone(2, viewOf(3), asPublished())
+	s.Start(6)
+	s.Expires(timerWatch)
+	does(t, "VOTING: rcv LEAD", s.Hears(1, Lead{Term: 7, Msg: 1}), "announce n1 in 7")
+	does(t, "the window ends", s.Expires(timerWindow), "watch in 200ms; monitor n1")
+	s = leading(t, 2, viewOf(3), asPublished())
+	s.Hears(3, Vote{8})
+	does(t, "LEADER: rcv VOTE", s.Hears(1, Vote{8}), "")
+
+	s = alone(2, viewOf(3), textbook())
+	s.Start(6)
+	s.Expires(timerWatch)
+	does(t, "by default a Lead ends the voting", s.Hears(1, Lead{Term: 7, Msg: 1}),
+		"stop window; watch in 120ms; monitor n1; announce n1 in 7")
+}
+
+// "Any server can start an election for a new leader."
+func TestAnyServerCanStartAnElection(t *testing.T) {
+	s := following(t, 2, 1, viewOf(3), textbook())
+	does(t, "n2 campaigns", s.Campaigns(),
+		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1)")
+	does(t, "while it is voting", s.Campaigns(), "")
+	s.Expires(timerWindow)
+	does(t, "while it waits for the outcome", s.Campaigns(), "")
+
+	c := settledCluster(t, Defaults(timing), 3)
+	c.Campaign(3)
+	c.Run(4 * T)
+	for i := 1; i <= 3; i++ {
+		c.WantLeader(t, i, leadership(2, 1)) // the old leader, if still alive
+	}
+}
+
+// "Each server sends a max of two messages (ELECT + VOTE) per RTT interval."
+func TestTwoMessagesInEachRoundTrip(t *testing.T) {
+	for _, o := range []Options{textbook(), asPublished()} {
+		c := newCluster(o, viewOf(5))
+		sent := map[algo.NodeID]map[string]int{}
+		c.Lose(func(from, to int, m algo.Message) bool {
+			if sent[n(from)] == nil {
+				sent[n(from)] = map[string]int{}
+			}
+			sent[n(from)][m.Kind()]++
+			return m.Kind() == "vote" // so that there is never a leader
+		})
+		c.StartAll()
+		c.Run(5*hbt - 1)
+		for range 50 {
+			clear(sent)
+			c.Run(rtt)
+			for id, kinds := range sent {
+				if kinds["elect"] > 4 || kinds["vote"] > 1 {
+					t.Fatalf("%s sent %v within a round trip", lab.Name(id), kinds)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,257 @@
+// Package vote implements the ELECT/VOTE algorithm of "A Leader Election Algorithm"
+// (12 January and 2 February 2000): the server for which a majority votes leads.
+//
+// Two state machines run side by side in each server. The elector chooses a leader. It
+// is watching, until it misses its leader, or hears from another elector that has
+// missed its own. Then it is voting: it broadcasts [Elect], records what the others
+// claim for the time of a round trip, and sends its [Vote] to whom has the best claim:
+// the old leader if it still lives, else who has seen the latest message of a leader.
+// The candidate is a follower, until it has the votes of a majority of all members, the
+// crashed ones counted; then it is a leader, and broadcasts [Lead].
+//
+// # What it promises
+//
+// No two servers ever lead in one epoch, whatever is lost, late, doubled or restarted:
+// the epoch is the round in which the leader was elected, and each server has one vote
+// in a round, saved before it is sent. An epoch never goes back. Whoever is followed in
+// an epoch has itself announced that it leads in that epoch. A leader that hears of no
+// majority any more stops. Once messages arrive in time and the failure detector is
+// right, and a majority lives, there is one leader, all live servers know it, and no
+// election follows.
+//
+// # What it does not promise
+//
+// The leader is not the highest in the order of candidates; priorities decide only
+// between equal claims. Without a majority there is no leader. For a while there may be
+// two, in different epochs: one that was cut off and does not know yet that another was
+// elected. And a server that cannot hear the leader calls for elections for as long as
+// that lasts; the leader wins them, each time in a new epoch.
+//
+// As it is published (option as_published) the algorithm promises less: two servers can
+// lead in one term, because a server votes again within a term.
+//
+// # What it costs
+//
+// N counts the members, T is the one-way message time, RTT the window; all are alive.
+// Repeats of a leader's Lead and the work of the failure detector are not counted.
+//
+//	all start at once               N(N−1) Elect + N−1 Vote + N−1 Lead   RTT+2T
+//	all start at once, early close  the same                             3T
+//	one starts, the rest join       the same                             at most T more
+//
+// A round costs each server two saves, of the round and of its vote.
+//
+// At rest a leader monitors all and its followers monitor the leader: two watched edges
+// for each follower, where an algorithm without a majority has one.
+//
+// # What the source leaves open
+//
+// The rules marked ◆ in the code are not in the source. Each mends a failure that shows
+// when it is taken out; the tests do that.
+package vote
+
+import (
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// server is one member: an elector and a candidate, and what both know.
+type server struct {
+	self    algo.NodeID
+	options Options
+	view    algo.View
+
+	elector   elector
+	candidate candidate
+
+	// ballot is the round that is on and the vote in it, which survive a crash.
+	ballot ballot
+	// leader is who is announced: whom this server follows, itself, or nobody. While
+	// the elector is voting it may still be the old one.
+	leader algo.Leader
+	// seen is the last Lead, of another or of this server itself.
+	seen sighting
+
+	// watched are whom the detector watches. suspected are those of them whom it takes
+	// for dead.
+	watched, suspected peers
+}
+
+// sighting is a message of a leader: its term, its number in that term, and who led.
+type sighting struct {
+	term   algo.Epoch
+	msg    uint64
+	leader algo.NodeID
+}
+
+func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	s.view = view
+	if s.options.AsPublished {
+		s.ballot = &published{round: saved.Epoch, decided: true}
+	} else {
+		s.ballot = restore(saved)
+	}
+	if view.Size() == 1 {
+		s.callElection(env) // nobody is there to be heard
+	} else {
+		s.watch(env, timerWatch, 5*s.options.HeartbeatInterval, 5*s.options.HeartbeatInterval)
+	}
+	s.monitor(env)
+}
+
+// Campaign calls for an election: "any server can start an election for a new leader".
+// The old leader wins it, if it lives.
+func (s *server) Campaign(env algo.Env) {
+	if !s.electing() {
+		s.callElection(env)
+	}
+	s.monitor(env)
+}
+
+func (s *server) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
+	switch m := m.(type) {
+	case Elect:
+		s.receiveElect(env, from, m)
+	case Vote:
+		s.receiveVote(env, from, m.Round)
+	case Lead:
+		s.receiveLead(env, from, m)
+	}
+	s.monitor(env)
+}
+
+// receiveLead gives a Lead to both machines, unless it is "obsolete".
+func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
+	switch {
+	case s.ballot.obsolete(m.Term, s.leader.Epoch):
+		env.Note("ignores an obsolete Lead of %s, of term %d", from, uint64(m.Term))
+		return
+	case !s.eligible(from):
+		env.Note("does not follow %s, which may not lead", from)
+		return
+	}
+	s.heed(env, sighting{m.Term, m.Msg, from})
+	s.follow(env, algo.Leader{Epoch: m.Term, ID: from})
+}
+
+func (s *server) Expire(env algo.Env, t algo.Timer) {
+	if t == s.elector.armed {
+		s.elector.armed = ""
+	}
+	switch t {
+	case timerWatch, timerPause:
+		s.missLeader(env)
+	case timerWindow:
+		s.vote(env)
+	case timerLead:
+		s.broadcastLead(env, true)
+	case timerQuorum:
+		env.Note("has not heard of a majority for too long")
+		s.stepDown(env)
+	}
+	s.monitor(env)
+}
+
+func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
+	s.suspected.add(peer)
+	lost := peer == s.leader.ID
+	if lost {
+		s.vacate(env)
+	}
+	switch {
+	case s.elector.state == voting:
+		s.withdraw(env, peer)
+	case lost && !s.electing(), s.pausing() && peer == s.ballot.stable().Vote:
+		env.Note("suspects %s, which leads or should", peer)
+		s.callElection(env)
+	}
+	s.checkMajority(env)
+	s.monitor(env)
+}
+
+func (s *server) Trust(env algo.Env, peer algo.NodeID) {
+	s.suspected.remove(peer)
+	s.checkMajority(env)
+}
+
+func (s *server) Reconfigure(env algo.Env, view algo.View) {
+	old := s.view
+	s.view = view
+	s.forgetStrangers(env)
+	if !s.leader.Vacant() && !s.eligible(s.leader.ID) {
+		// It left, or resigned; maybe it was this server.
+		s.stepDown(env)
+		if !s.electing() {
+			s.callElection(env)
+		}
+	}
+	if s.candidate.state == leader {
+		for other := range view.Others(s.self) {
+			if !old.Contains(other) {
+				s.tellLead(env, other)
+			}
+		}
+	}
+	s.checkMajority(env)
+	s.monitor(env)
+}
+
+func (s *server) Stable() algo.Stable { return s.ballot.stable() }
+
+func (s *server) Clone() algo.Algorithm {
+	clone := *s
+	if s.ballot != nil {
+		clone.ballot = s.ballot.clone()
+	}
+	clone.elector.slate = slices.Clone(s.elector.slate)
+	clone.candidate.tally = slices.Clone(s.candidate.tally)
+	clone.watched = slices.Clone(s.watched)
+	clone.suspected = slices.Clone(s.suspected)
+	return &clone
+}
+
+// vacate announces that nobody is known to lead.
+func (s *server) vacate(env algo.Env) {
+	if !s.leader.Vacant() {
+		s.leader.ID = algo.NodeID{}
+		env.Announce(s.leader)
+	}
+}
+
+// monitor has the detector watch those whom this server depends on: a follower depends
+// on its leader, an elector in an election on everybody's claim. Its vote, too, goes to
+// somebody whose crash must be known. ◆ A leader depends on everybody: it stops when it
+// hears of no majority. It is called once, at the end of an event: whom the server does
+// without only in between the detector would not report again.
+func (s *server) monitor(env algo.Env) {
+	var watched peers
+	switch {
+	case s.electing() || s.candidate.state == leader:
+		watched = slices.Collect(s.view.Others(s.self))
+	case !s.leader.Vacant():
+		watched.add(s.leader.ID)
+	}
+	if slices.Equal(watched, s.watched) {
+		return
+	}
+	s.watched = watched
+	s.suspected.keep(watched) // the detector forgets the others too
+	env.Monitor(watched...)
+}
+
+// broadcast sends m to all other members.
+func (s *server) broadcast(env algo.Env, m algo.Message) {
+	for other := range s.view.Others(s.self) {
+		env.Send(other, m)
+	}
+}
+
+// round is the round that is on.
+func (s *server) round() algo.Epoch { return s.ballot.stable().Epoch }
+
+// eligible reports whether id is a member that may lead.
+func (s *server) eligible(id algo.NodeID) bool {
+	m, ok := s.view.Member(id)
+	return ok && m.Eligible
+}
