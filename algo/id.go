@@ -1,8 +1,8 @@
 package algo
 
 import (
+	"bytes"
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -14,7 +14,7 @@ type NodeID [16]byte
 func (id NodeID) IsZero() bool { return id == NodeID{} }
 
 // Compare orders IDs bytewise: negative when id comes before o.
-func (id NodeID) Compare(o NodeID) int { return slices.Compare(id[:], o[:]) }
+func (id NodeID) Compare(o NodeID) int { return bytes.Compare(id[:], o[:]) }
 
 const hexDigits = "0123456789abcdef"
 

@@ -91,11 +91,22 @@ func (w View) All() iter.Seq[Member] { return slices.Values(w.get().members) }
 
 // Index returns the position of id in the order of IDs, or -1.
 func (w View) Index(id NodeID) int {
-	i, found := slices.BinarySearchFunc(w.get().members, id, func(m Member, id NodeID) int { return m.ID.Compare(id) })
-	if !found {
-		return -1
+	// By hand, for it is done several times for every message, and a function that
+	// compares would get a copy of a whole Member each time.
+	members := w.get().members
+	low, high := 0, len(members)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		switch c := members[middle].ID.Compare(id); {
+		case c == 0:
+			return middle
+		case c < 0:
+			low = middle + 1
+		default:
+			high = middle
+		}
 	}
-	return i
+	return -1
 }
 
 // Member returns the member of that ID.

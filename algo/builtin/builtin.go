@@ -5,6 +5,8 @@ package builtin
 import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/ring"
+	"github.com/elect-go/elect/algo/vote"
 )
 
 // Registry returns the algorithms by name. The map is the caller's, who may add
@@ -12,5 +14,7 @@ import (
 func Registry() algo.Registry {
 	return algo.Registry{
 		"bully": bully.Factory,
+		"ring":  ring.Factory,
+		"vote":  vote.Factory,
 	}
 }

@@ -1,0 +1,36 @@
+package builtin_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+)
+
+// The word that selects an algorithm is the one it has in logs and at the handshake.
+func TestTheRegistryHasEachAlgorithmUnderItsName(t *testing.T) {
+	timing := algo.Timing{RoundTrip: 50 * time.Millisecond, Heartbeat: 100 * time.Millisecond}
+	for name, factory := range builtin.Registry() {
+		spec, err := factory(timing, func(any) error { return nil })
+		if err != nil {
+			t.Errorf("%s does not take its own defaults: %v", name, err)
+			continue
+		}
+		if spec.Name != name {
+			t.Errorf("%s is registered as %s", spec.Name, name)
+		}
+		if !slices.IsSortedFunc(spec.Settings, func(a, b algo.Setting) int { return strings.Compare(a.Name, b.Name) }) {
+			t.Errorf("the settings of %s are not sorted: %v", name, spec.Settings)
+		}
+	}
+}
+
+func TestTheMapIsTheCallers(t *testing.T) {
+	delete(builtin.Registry(), "bully")
+	if _, known := builtin.Registry()["bully"]; !known {
+		t.Error("what one caller takes out is missing for the next")
+	}
+}
