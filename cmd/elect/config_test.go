@@ -135,7 +135,7 @@ log: xml
 		`elect.yaml:4: priority is "high", want a whole number`,
 		`elect.yaml:5: join is "10.0.0.2:7400", want a list of addresses`,
 		`elect.yaml:7: bully.answer_timeout is "300", want a duration with its unit`,
-		"elect.yaml:8: bully.skip_suspectd is not a field, want one of announce_interval, answer_timeout, coordinator_timeout, skip_suspected",
+		"elect.yaml:8: bully.skip_suspectd is not a field, want one of announce_interval, answer_timeout, coordinator_timeout, head_start, skip_suspected",
 		"elect.yaml:10: timing.foo is not a field, want one of first_contact, ",
 		`timing.preset is "moon", want one of lan, local, wan`,
 		"timing.heartbeat is 1h0m0s, want ",
