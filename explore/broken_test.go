@@ -1,0 +1,374 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/explore"
+)
+
+type hello struct{ Epoch algo.Epoch }
+
+func (hello) Kind() string { return "hello" }
+
+// beat is a numbered heartbeat.
+type beat struct{ Number uint64 }
+
+func (beat) Kind() string  { return "beat" }
+func (beat) Repeats() bool { return true }
+
+// toy is an algorithm that does what a test says.
+type toy struct {
+	self   algo.NodeID
+	view   algo.View
+	stable algo.Stable
+	rules  *rules
+}
+
+// rules are what a toy does; nil is nothing.
+type rules struct {
+	start   func(t *toy, env algo.Env)
+	receive func(t *toy, env algo.Env, from algo.NodeID, epoch algo.Epoch)
+	expire  func(t *toy, env algo.Env)
+	suspect func(t *toy, env algo.Env, peer algo.NodeID)
+}
+
+func (t *toy) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	t.view, t.stable = view, saved
+	if t.rules.start != nil {
+		t.rules.start(t, env)
+	}
+}
+
+func (t *toy) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
+	if m, ok := m.(hello); ok && t.rules.receive != nil {
+		t.rules.receive(t, env, from, m.Epoch)
+	}
+}
+
+func (t *toy) Expire(env algo.Env, _ algo.Timer) {
+	if t.rules.expire != nil {
+		t.rules.expire(t, env)
+	}
+}
+
+func (t *toy) Suspect(env algo.Env, peer algo.NodeID) {
+	if t.rules.suspect != nil {
+		t.rules.suspect(t, env, peer)
+	}
+}
+
+func (*toy) Trust(algo.Env, algo.NodeID)     {}
+func (*toy) Campaign(algo.Env)               {}
+func (*toy) Reconfigure(algo.Env, algo.View) {}
+func (t *toy) Stable() algo.Stable           { return t.stable }
+func (t *toy) Clone() algo.Algorithm         { clone := *t; return &clone }
+
+func (t *toy) first() bool { return t.self == explore.NodeID(1) }
+
+// lead announces this node for an epoch, which it saves.
+func (t *toy) lead(env algo.Env, e algo.Epoch) {
+	t.stable.Epoch = max(t.stable.Epoch, e)
+	env.Announce(algo.Leader{Epoch: e, ID: t.self})
+}
+
+func (t *toy) tell(env algo.Env) {
+	for other := range t.view.Others(t.self) {
+		env.Send(other, hello{t.stable.Epoch})
+	}
+}
+
+func newToy(r rules) algo.Spec {
+	return algo.Spec{
+		Name: "toy", Messages: []algo.Message{hello{}, beat{}},
+		New: func(self algo.NodeID) algo.Algorithm { return &toy{self: self, rules: &r} },
+	}
+}
+
+// What is broken is found by the property that is about it, by a shortest trace.
+func TestWhatIsBrokenIsFound(t *testing.T) {
+	n1 := explore.NodeID(1)
+	for _, tc := range []struct {
+		name     string
+		options  explore.Options
+		rules    rules
+		property explore.Property
+		what     string
+		steps    string
+	}{
+		{
+			name:     "two leaders",
+			rules:    rules{start: func(t *toy, env algo.Env) { t.lead(env, 1) }},
+			property: explore.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1", steps: "start n1, start n2",
+		},
+		{
+			name: "a phantom",
+			rules: rules{
+				start:   func(t *toy, env algo.Env) { t.tell(env) },
+				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) { env.Announce(algo.Leader{ID: from}) },
+			},
+			property: explore.NoPhantom, what: "n2 follows n1 in epoch 0, which has not announced that it leads then",
+			steps: "start n1, start n2, deliver n1 n2 hello",
+		},
+		{
+			name: "an announcement that is not saved",
+			rules: rules{start: func(t *toy, env algo.Env) {
+				env.SetTimer("later", 1, 1)
+				env.Monitor()
+			}, expire: func(t *toy, env algo.Env) { env.Announce(algo.Leader{Epoch: 1, ID: t.self}) }},
+			property: explore.Durable, what: "announced a leader in epoch 1, but keeps epoch 0", steps: "start n1, expire n1 later",
+		},
+		{
+			name: "a saved epoch that goes back",
+			rules: rules{start: func(t *toy, env algo.Env) {
+				if t.stable.Epoch == 0 {
+					t.lead(env, 1)
+				} else {
+					t.stable.Epoch = 0
+				}
+			}},
+			options:  explore.Options{Crashes: 1},
+			property: explore.EpochsGrow, what: "took its epoch back from 1 to 0", steps: "start n1, crash n1, start n1",
+		},
+		{
+			name: "an announced epoch that goes back over a crash",
+			rules: rules{start: func(t *toy, env algo.Env) {
+				if t.stable.Epoch == 0 {
+					t.lead(env, 2)
+				} else {
+					t.lead(env, 1)
+				}
+			}},
+			options:  explore.Options{Crashes: 1},
+			property: explore.EpochsGrow, what: "n1 announced epoch 2 before a crash, and now epoch 1", steps: "start n1, crash n1, start n1",
+		},
+		{
+			name: "a vote that is forgotten",
+			rules: rules{
+				start: func(t *toy, env algo.Env) {
+					if !t.first() {
+						t.lead(env, 1)
+						t.tell(env)
+					}
+				},
+				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) {
+					env.SetTimer("forget", 1, 1)
+				},
+				expire: func(t *toy, env algo.Env) { t.lead(env, 1) },
+			},
+			property: explore.OneLeaderPerEpoch, what: "n2 and n1 both lead in epoch 1",
+			steps: "start n1, start n2, deliver n2 n1 hello epoch=1, expire n1 forget",
+		},
+		{
+			name: "a wrong suspicion",
+			rules: rules{
+				start: func(t *toy, env algo.Env) {
+					if t.first() {
+						t.lead(env, 1)
+						t.tell(env)
+					}
+				},
+				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) { env.Monitor(from) },
+				suspect: func(t *toy, env algo.Env, _ algo.NodeID) { t.lead(env, 1) },
+			},
+			options:  explore.Options{Mistakes: 1},
+			property: explore.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1",
+			steps: "start n1, start n2, deliver n1 n2 hello epoch=1, suspect n2 n1 wrongly",
+		},
+		{
+			name: "a death that is found out late",
+			rules: rules{
+				start: func(t *toy, env algo.Env) {
+					if t.first() {
+						t.lead(env, t.stable.Epoch+1)
+					} else {
+						env.Monitor(n1)
+					}
+				},
+				suspect: func(t *toy, env algo.Env, _ algo.NodeID) { t.lead(env, 2) },
+			},
+			options:  explore.Options{Crashes: 1},
+			property: explore.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 2",
+			steps: "start n1, crash n1, start n2, start n1, suspect n2 n1",
+		},
+		{
+			name: "a message that is taken twice",
+			rules: rules{
+				start: func(t *toy, env algo.Env) { t.tell(env) },
+				receive: func(t *toy, env algo.Env, _ algo.NodeID, _ algo.Epoch) {
+					if t.stable.Extra += "x"; t.stable.Extra == "xx" {
+						panic("twice")
+					}
+				},
+			},
+			property: explore.Contract, what: "twice", steps: "start n1, start n2, deliver n1 n2 hello, deliver n1 n2 hello",
+		},
+		{
+			name: "a crash between a save and its sends",
+			// n1 leads, and says so again and again; but not after a crash, when it takes what
+			// it has saved for what it has said. Who hears nothing of it leads after its death. So
+			// all is lost when both start after a crash that came before its first message.
+			rules: rules{
+				start: func(t *toy, env algo.Env) {
+					switch {
+					case !t.first():
+						env.Monitor(n1)
+					case t.stable.Epoch == 0:
+						t.lead(env, 1)
+						t.tell(env)
+						env.SetTimer("again", 1, 1)
+					default:
+						t.lead(env, t.stable.Epoch)
+					}
+				},
+				expire: func(t *toy, env algo.Env) {
+					t.tell(env)
+					env.SetTimer("again", 1, 1)
+				},
+				suspect: func(t *toy, env algo.Env, _ algo.NodeID) {
+					t.lead(env, t.stable.Epoch+1)
+					t.tell(env)
+				},
+				receive: func(t *toy, env algo.Env, from algo.NodeID, epoch algo.Epoch) {
+					if epoch >= t.stable.Epoch {
+						t.stable.Epoch = epoch
+						env.Announce(algo.Leader{Epoch: epoch, ID: from})
+					}
+				},
+			},
+			options:  explore.Options{Crashes: 1},
+			property: explore.EventualAgreement, what: "nothing is wrong from here on", steps: "start n1, crash n1",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := tc.options
+			o.Spec, o.Nodes, o.Epochs, o.Limits.States = newToy(tc.rules), 2, 4, 100_000
+			o.Properties = []explore.Property{tc.property}
+			if tc.property == explore.Contract {
+				o.Properties = []explore.Property{}
+			}
+			r, err := explore.Run(context.Background(), o)
+			if err != nil || len(r.Violations) != 1 {
+				t.Fatalf("violations %v, error %v", r.Violations, err)
+			}
+			v := r.Violations[0]
+			steps := strings.ReplaceAll(strings.TrimSpace(strings.TrimPrefix(v.Scenario, "algorithm toy\nnode n1\nnode n2\n")), "\n", ", ")
+			if v.Property != tc.property || !strings.Contains(v.What, tc.what) || steps != tc.steps {
+				t.Errorf("%s: %s\n%s\nwant %s: %s\n%s", v.Property, v.What, steps, tc.property, tc.what, tc.steps)
+			}
+			if !strings.Contains(v.Text, v.What) {
+				t.Errorf("the text does not say what is broken:\n%s", v.Text)
+			}
+		})
+	}
+}
+
+func TestASearchThatSeesNoLeaderProvesNothing(t *testing.T) {
+	o := explore.Options{Spec: newToy(rules{}), Nodes: 2, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	r, err := explore.Run(context.Background(), o)
+	if !errors.Is(err, explore.ErrNoLeader) || !r.Complete || r.States != 4 {
+		t.Errorf("error %v, complete %v, %d states", err, r.Complete, r.States)
+	}
+	if _, err := explore.Walk(context.Background(), o, explore.WalkOptions{Steps: 10}); !errors.Is(err, explore.ErrNoLeader) {
+		t.Errorf("a walk: error %v", err)
+	}
+}
+
+func TestAnUnreadableStateIsAnError(t *testing.T) {
+	spec := newToy(rules{})
+	inner := spec.New
+	spec.New = func(self algo.NodeID) algo.Algorithm {
+		return &withChannel{toy: inner(self).(*toy), wake: make(chan bool)}
+	}
+	_, err := explore.Run(context.Background(), explore.Options{Spec: spec, Nodes: 2})
+	var unreadable *explore.UnreadableError
+	if !errors.As(err, &unreadable) || !strings.Contains(err.Error(), "withChannel.wake") {
+		t.Errorf("error %v", err)
+	}
+}
+
+type withChannel struct {
+	*toy
+	wake chan bool
+}
+
+func TestProgressIsShownAtTheEnd(t *testing.T) {
+	var shown []explore.Progress
+	r := run(t, explore.Options{Spec: newBully(t), Nodes: 2, Epochs: 2, Progress: func(p explore.Progress) { shown = append(shown, p) }})
+	if len(shown) != 1 {
+		t.Fatalf("shown %d times: %v", len(shown), shown)
+	}
+	if p := shown[0]; p.States != r.States || p.Generated != r.Generated || p.Depth != r.Depth || p.Waiting != 0 || p.Bytes < 1 {
+		t.Errorf("shown %+v of %+v", p, r)
+	}
+}
+
+// A heartbeat that is numbered has no end of states. A bound of repeats gives it one.
+func TestRepeatsCanBeBounded(t *testing.T) {
+	number := func(t *toy) uint64 { return uint64(len(t.stable.Extra)) }
+	spec := newToy(rules{
+		start: func(t *toy, env algo.Env) {
+			if t.first() {
+				t.lead(env, 1)
+				env.SetTimer("beat", 1, 1)
+			}
+		},
+		expire: func(t *toy, env algo.Env) {
+			t.stable.Extra += "x"
+			for other := range t.view.Others(t.self) {
+				env.Send(other, beat{number(t)})
+			}
+			env.SetTimer("beat", 1, 1)
+		},
+	})
+	o := explore.Options{Spec: spec, Nodes: 2, Repeats: 3, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	// n1 has not started, or has said 0 to 3 beats; n2 has started or not.
+	if r := run(t, o); !r.Complete || r.States != 10 || r.LeftOut != 2 {
+		t.Errorf("complete %v, %d states, %d steps left out; want 10 and 2", r.Complete, r.States, r.LeftOut)
+	}
+	o.Repeats, o.Limits.States = 0, 1000
+	if r := run(t, o); r.Complete {
+		t.Error("without a bound there is an end")
+	}
+}
+
+// What is said once is heard where nothing is lost, and may not be where messages are.
+func TestOnlyALossyNetworkLoses(t *testing.T) {
+	spec := newToy(rules{
+		start: func(t *toy, env algo.Env) {
+			if t.first() {
+				t.lead(env, 1)
+				t.tell(env)
+			} else {
+				env.Monitor(explore.NodeID(1))
+			}
+		},
+		suspect: func(t *toy, env algo.Env, _ algo.NodeID) { t.lead(env, 1) },
+		receive: func(t *toy, env algo.Env, from algo.NodeID, epoch algo.Epoch) {
+			t.stable.Epoch = epoch
+			env.Monitor()
+			env.Announce(algo.Leader{Epoch: epoch, ID: from})
+		},
+	})
+	o := explore.Options{Spec: spec, Nodes: 2, Network: explore.Once, Properties: []explore.Property{explore.EventualAgreement}}
+	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
+		t.Errorf("once: complete %v, violations %v", r.Complete, r.Violations)
+	}
+	o.Network = explore.Lossy
+	if r := run(t, o); len(r.Violations) != 1 {
+		t.Errorf("lossy: violations %v", r.Violations)
+	}
+}
+
+func TestWhatDoesNotSettleIsAnError(t *testing.T) {
+	panics := rules{start: func(*toy, algo.Env) { panic("no") }}
+	for _, r := range []rules{{}, panics} {
+		o := explore.Options{Spec: newToy(r), Nodes: 2, Settled: true}
+		if _, err := explore.Run(context.Background(), o); !errors.Is(err, explore.ErrOptions) {
+			t.Errorf("error %v", err)
+		}
+	}
+}

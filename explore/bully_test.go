@@ -1,0 +1,250 @@
+package explore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/trace"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// newBully has timeouts that suit a T of 10 ms, and asks at once: no head start.
+func newBully(t testing.TB) algo.Spec {
+	t.Helper()
+	const T = 10 * time.Millisecond
+	spec, err := bully.New(bully.Options{AnswerTimeout: 2 * T, CoordinatorTimeout: 4 * T, AnnounceInterval: 10 * T, SkipSuspected: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func run(t testing.TB, o explore.Options) explore.Report {
+	t.Helper()
+	report, err := explore.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// Bully keeps what it promises in every state within these budgets, and the number of
+// states does not change unnoticed.
+func TestBullyKeepsItsPromises(t *testing.T) {
+	if underRace {
+		t.Skip("too slow under the race detector")
+	}
+	var table bytes.Buffer
+	fmt.Fprintln(&table, "nodes from       crashes mistakes epochs     states  generated depth  with leader")
+	for _, o := range []explore.Options{
+		{Nodes: 1, Epochs: 3, Crashes: 2},
+		{Nodes: 2, Epochs: 2},
+		{Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1},
+		{Nodes: 2, Epochs: 3, Crashes: 2, Mistakes: 2},
+		{Nodes: 3, Epochs: 1},
+		{Nodes: 3, Epochs: 1, Crashes: 1},
+		{Nodes: 3, Epochs: 2, Mistakes: 1, Settled: true},
+		{Nodes: 3, Epochs: 2, Crashes: 1, Settled: true},
+		{Nodes: 3, Epochs: 3, Mistakes: 1, Settled: true},
+	} {
+		o.Spec = newBully(t)
+		r := run(t, o)
+		from := "nothing"
+		if o.Settled {
+			from = "settled"
+		}
+		fmt.Fprintf(&table, "%5d %-10s %7d %8d %6d %10d %10d %5d %12d\n", o.Nodes, from, o.Crashes, o.Mistakes, o.Epochs, r.States, r.Generated, r.Depth, r.StatesWithLeader)
+		if !r.Complete || r.Cut != "" {
+			t.Errorf("%s\nis cut: %s", table.String(), r.Cut)
+		}
+		for _, v := range r.Violations {
+			t.Errorf("%s\n%s", table.String(), v.Text)
+		}
+	}
+	golden(t, "testdata/bully.golden", table.Bytes())
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("counts are\n%swant (-update writes them anew)\n%s", got, want)
+	}
+}
+
+// Who is called to campaign is in an election, and its timeouts may be too short.
+func TestACallForAnElectionIsWithinABudget(t *testing.T) {
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
+		t.Errorf("without a call: complete %v, violations %v", r.Complete, r.Violations)
+	}
+	o.Campaigns = 1
+	r := run(t, o)
+	if len(r.Violations) != 1 || r.Violations[0].Steps[0].Kind != explore.Campaign {
+		t.Fatalf("violations %v", r.Violations)
+	}
+	if _, broken, err := explore.Replay(o, r.Violations[0].Steps); err != nil || len(broken) != 1 {
+		t.Errorf("replayed it breaks %v, error %v", broken, err)
+	}
+	if !strings.Contains(r.Violations[0].Text, "is called to campaign") {
+		t.Errorf("the text does not say so:\n%s", r.Violations[0].Text)
+	}
+}
+
+// Without a wrong suspicion a settled cluster stays as it is, and with one bully has two
+// leaders in one epoch, which it does not claim to prevent.
+func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
+		t.Errorf("without mistakes: complete %v, violations %v", r.Complete, r.Violations)
+	}
+	o.Mistakes = 1
+	r := run(t, o)
+	if len(r.Violations) != 1 || r.Complete {
+		t.Fatalf("violations %v, complete %v", r.Violations, r.Complete)
+	}
+	v := r.Violations[0]
+	if v.Property != explore.OneLeaderPerEpoch || len(v.Steps) != r.Depth {
+		t.Errorf("%s after %d steps, found from states %d steps away\n%s", v.Property, len(v.Steps), r.Depth-1, v.Text)
+	}
+	if first := v.Steps[0]; first.Kind != explore.Suspect || !first.Mistaken {
+		t.Errorf("it begins with %+v", first)
+	}
+	if last := v.Trace[len(v.Trace)-1]; last.Kind != trace.Announce || last.Leader.ID != last.Node {
+		t.Errorf("the trace ends with %+v", last)
+	}
+}
+
+func TestATraceCanBeReplayed(t *testing.T) {
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	v := run(t, o).Violations[0]
+	events, broken, err := explore.Replay(o, v.Steps)
+	if err != nil || !reflect.DeepEqual(events, v.Trace) || !reflect.DeepEqual(broken, []explore.Property{explore.OneLeaderPerEpoch}) {
+		t.Errorf("broken %v, error %v, events\n%v\nwant\n%v", broken, err, events, v.Trace)
+	}
+	if _, broken, err = explore.Replay(o, v.Steps[:len(v.Steps)-1]); err != nil || len(broken) > 0 {
+		t.Errorf("one step less breaks %v, error %v", broken, err)
+	}
+	if _, _, err = explore.Replay(o, v.Steps[len(v.Steps)-1:]); !errors.Is(err, explore.ErrImpossible) {
+		t.Errorf("a timer that was never armed: error %v", err)
+	}
+}
+
+func TestTheSameOptionsGiveTheSameReport(t *testing.T) {
+	o := explore.Options{Spec: newBully(t), Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1, Properties: explore.All()}
+	first, second := run(t, o), run(t, o)
+	for _, r := range []*explore.Report{&first, &second} {
+		r.Elapsed, r.TransitionsPerSecond = 0, 0
+	}
+	if !reflect.DeepEqual(first, second) {
+		t.Errorf("%+v\nand\n%+v", first, second)
+	}
+}
+
+func TestACutIsSaid(t *testing.T) {
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Epochs: 3, Crashes: 2}
+	for _, tc := range []struct {
+		name   string
+		limits explore.Limits
+		want   string
+	}{
+		{"states", explore.Limits{States: 1000}, "the limit of 1000 states"},
+		{"memory", explore.Limits{Memory: 1 << 20}, "the limit of 1048576 bytes of memory"},
+		{"time", explore.Limits{Time: time.Nanosecond}, "the limit of 1ns"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := o
+			o.Limits = tc.limits
+			r, err := explore.Run(context.Background(), o)
+			if r.Complete || r.Cut != tc.want {
+				t.Errorf("complete %v, cut %q, want %q", r.Complete, r.Cut, tc.want)
+			}
+			if none := r.StatesWithLeader == 0; none != errors.Is(err, explore.ErrNoLeader) {
+				t.Errorf("%d states with a leader, error %v", r.StatesWithLeader, err)
+			}
+		})
+	}
+	t.Run("context", func(t *testing.T) {
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(why)
+		if r, _ := explore.Run(ctx, o); r.Complete || r.Cut != why.Error() {
+			t.Errorf("complete %v, cut %q", r.Complete, r.Cut)
+		}
+	})
+}
+
+func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
+	_, err := explore.Run(context.Background(), explore.Options{Nodes: 9, Crashes: -1, Mistakes: 256, Network: 2, Properties: []explore.Property{"peace"}})
+	if !errors.Is(err, explore.ErrOptions) {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{"a spec that can be run", "between 1 and 8", "crashes (-1)", "mistakes (256)", `"peace" is unknown`, "network (2)"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
+	}
+}
+
+func TestANodeOfItsOwnViewIsNamedAsThere(t *testing.T) {
+	members := []algo.Member{
+		{ID: explore.NodeID(1), Name: "low", Priority: 5, Eligible: true}, {ID: explore.NodeID(2), Name: "high", Eligible: true}, {ID: explore.NodeID(3), Name: "silent"},
+	}
+	r := run(t, explore.Options{
+		Spec: newBully(t), View: algo.NewView(4, 3, members...), Epochs: 2, Properties: []explore.Property{explore.OneLeaderPerEpoch},
+	})
+	if len(r.Violations) != 1 {
+		t.Fatalf("violations %v", r.Violations)
+	}
+	if want := "algorithm bully\nnode low priority 5\nnode high\nnode silent witness\nstart "; !strings.HasPrefix(r.Violations[0].Scenario, want) {
+		t.Errorf("scenario\n%swant it to begin with\n%s", r.Violations[0].Scenario, want)
+	}
+}
+
+// BenchmarkBully prints the speed of a search of N = 3 on one core. At least 150,000
+// transitions a second are wanted.
+func BenchmarkBully(b *testing.B) {
+	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 2, Crashes: 1, Mistakes: 1, Limits: explore.Limits{States: 1_000_000}}
+	var generated int
+	var elapsed time.Duration
+	for b.Loop() {
+		r := run(b, o)
+		generated, elapsed = generated+r.Generated, elapsed+r.Elapsed
+	}
+	b.ReportMetric(float64(generated)/elapsed.Seconds(), "transitions/s")
+}
+
+// BenchmarkWalk prints the speed of random walks of N = 3.
+func BenchmarkWalk(b *testing.B) {
+	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 3, Crashes: 2, Mistakes: 1}
+	var steps int
+	var elapsed time.Duration
+	for b.Loop() {
+		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})
+		if err != nil {
+			b.Fatal(err)
+		}
+		steps, elapsed = steps+r.Steps, elapsed+r.Elapsed
+	}
+	b.ReportMetric(float64(steps)/elapsed.Seconds(), "steps/s")
+}

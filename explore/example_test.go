@@ -1,0 +1,52 @@
+package explore_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/explore"
+)
+
+// Bully has no majority. One wrong suspicion and two timeouts that are too short are
+// enough for two leaders in one epoch, and nothing shorter is.
+func ExampleRun_twoLeaders() {
+	const T = 10 * time.Millisecond
+	spec, err := bully.New(bully.Options{AnswerTimeout: 2 * T, CoordinatorTimeout: 4 * T, AnnounceInterval: 10 * T, SkipSuspected: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := explore.Run(context.Background(), explore.Options{
+		Spec: spec, Nodes: 3, Settled: true, Mistakes: 1,
+		Properties: []explore.Property{explore.OneLeaderPerEpoch},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, v := range report.Violations {
+		fmt.Print(v.Text)
+	}
+
+	// Output:
+	//   0  all have started and follow n3 in epoch 1
+	//   1  n1 suspects n3, wrongly
+	//        note: suspects its leader n3
+	//        saves epoch 2
+	//        sends election epoch=1 to n2
+	//        follows nobody in epoch 1
+	//   2  n1: its timer "answer" ends
+	//        note: no answer in time
+	//        leads in epoch 2
+	//   3  n2 hears from n1: election epoch=1
+	//        sends answer epoch=1 to n1
+	//        sends election epoch=1 to n3
+	//   4  n2: its timer "answer" ends
+	//        note: no answer in time
+	//        saves epoch 2
+	//        sends coordinator epoch=2 leader=n2 to n1
+	//        leads in epoch 2
+	//      one-leader-per-epoch: n1 and n2 both lead in epoch 2
+}

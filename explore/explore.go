@@ -1,0 +1,518 @@
+// Package explore visits every reachable state of a small cluster.
+//
+// The cluster is one of [algo.Machine]s, not of whole nodes: there are no heartbeats
+// and no connections. From the state in which nobody has started, [Run] goes breadth
+// first through whatever can happen next: a node starts, takes a message, sees a timer
+// expire, is told by its detector of a peer, rightly or wrongly, or crashes. A property
+// that is broken is so shown by a shortest trace. [Walk] goes at random where there are
+// too many states to visit.
+//
+// # What can happen
+//
+//   - Messages arrive in any order, after any time, once, often or never (see
+//     [Network]). A message may arrive after its sender, or its receiver, has crashed
+//     and started again.
+//   - Timers expire in any order that their ranges allow, for processes that may be
+//     held up anywhere: at one node what is due first comes first; between nodes
+//     nothing is known. A timer that expires may be a timeout that was too short.
+//   - A node crashes at any moment, within a budget, and starts again from what it
+//     saved. A crash between the save of a step and its sends, or in the middle of them, is
+//     among it: it is a crash after the step, with messages that never arrive.
+//   - The detector tells who watches of a peer that does not run, or did not at some time
+//     while it was watched; it tells of others wrongly, within a budget; and it takes back
+//     what is no longer so. All that after any time, or never.
+//
+// # What is kept
+//
+// Of a state visited only a fingerprint of 128 bits, which covers every field of every
+// algorithm's state, what is saved, armed, watched, suspected and on its way, and what
+// has been used of the budgets. Of the past it covers what the properties asked for need:
+// so the counts depend on these.
+//
+// What one step makes of one node depends on that node alone, and is computed once. A
+// state of the cluster is a handful of numbers, and most transitions are look-ups.
+//
+// # What eventual agreement means here
+//
+// From every state reached, one continuation is run in which all goes well: nobody
+// crashes, detectors are right, messages arrive at once, timers expire when due. What was on
+// its way is lost before, if the network loses. Nobody starts, unless those who run are too
+// few to elect. If it ends with all who run following one of them, the state is good. That
+// is decided for every state visited, also in a search that was cut, and the continuation
+// may go beyond the bound of epochs. That a state is found bad does not prove that no other
+// continuation is good; but one that is perfect and does not end in agreement is a finding in
+// any case.
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
+)
+
+// Network says what may happen to a message on its way. In both it may overtake others
+// and be as late as it likes, and two of the same content between the same nodes count as
+// one.
+type Network uint8
+
+const (
+	// Lossy: a message sent arrives at any time afterwards, any number of times, or never.
+	Lossy Network = iota
+	// Once: a message sent arrives once, if late. A crash in the middle of what a step sends
+	// is not explored here.
+	Once
+)
+
+// Options say what to explore.
+type Options struct {
+	Spec algo.Spec
+	// Nodes is how many there are, of equal priority, named n1, n2, … in the order of
+	// candidates. Zero: those of View.
+	Nodes int
+	View  algo.View
+
+	Network Network
+	// Settled begins where all have started and agree, instead of where nobody has
+	// started.
+	Settled bool
+
+	// The budgets of a whole run.
+	Crashes   int // of any nodes; each may start again, as often as it crashed
+	Mistakes  int // times that a detector suspects who is alive
+	Campaigns int // calls for an election
+	// Epochs is the highest epoch that may be saved: a step that saves a higher one
+	// is left out. Zero is no bound, and no search of an algorithm that can go on electing
+	// ends without one.
+	Epochs algo.Epoch
+	// Repeats bounds how often a timer leads to nothing but repeats, see [algo.Repeater]:
+	// one more is left out. Zero is no bound. It is needed where repeats are numbered, as
+	// the heartbeats of a leader may be.
+	Repeats int
+
+	// Properties are what must hold; nil is what the algorithm claims, see [Claimed].
+	Properties []Property
+	Limits     Limits
+	// Progress, if set, is called about once a second and at the end, from the goroutine of
+	// Run.
+	Progress func(Progress)
+}
+
+// Limits cut a search short. Zero is no limit.
+type Limits struct {
+	States int   // visited
+	Memory int64 // bytes, as estimated from what is held; the process may take twice that
+	Time   time.Duration
+}
+
+// Progress is how far a search is.
+type Progress struct {
+	States, Generated, Depth int
+	Waiting                  int // states visited whose successors are not known yet
+	Bytes                    int64
+	Elapsed                  time.Duration
+}
+
+// Report is what a search has found.
+type Report struct {
+	States    int // distinct ones reached, the first included
+	Generated int // transitions that lead to another state, and the first state
+	// Depth is the number of states on the longest of all shortest ways, as TLC counts.
+	Depth int
+	// Complete: every state within the budgets and bounds was visited.
+	Complete bool
+	// Cut says what cut the search short; empty if it is complete.
+	Cut string
+	// LeftOut counts the steps left out for the bounds of Epochs and Repeats.
+	LeftOut int
+	// StatesWithLeader counts those in which somebody leads, as it sees it.
+	StatesWithLeader int
+	// NodeStates and Messages count the distinct ones that states are made of, and the
+	// continuations in which agreement was looked for.
+	NodeStates, Messages int
+
+	Elapsed              time.Duration
+	TransitionsPerSecond float64 // Generated by Elapsed
+	Violations           []Violation
+}
+
+// Violation is a property that is broken, at most one for each.
+type Violation struct {
+	Property Property
+	What     string // who did what
+	// Steps lead there from the beginning. No fewer do, if Run found them.
+	Steps []Step
+	// Trace is the same with all effects and notes. At counts the steps.
+	Trace []trace.Event
+	// Text is the trace to read.
+	Text string
+	// Scenario is the steps, a line each, after what is needed to repeat them.
+	Scenario string
+}
+
+// ErrNoLeader says that a search has seen nobody lead: what it found proves nothing.
+var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing was tried")
+
+// ErrOptions is wrapped by what is said of options that cannot be.
+var ErrOptions = errors.New("explore: bad options")
+
+// NodeID returns the id of node i, counted from 1, where Options.Nodes is set.
+func NodeID(i int) algo.NodeID { return algo.NodeID{0: byte(i), 6: 0x40, 8: 0x80} }
+
+// Run visits every state. A report comes with ErrNoLeader too; a search cut short by
+// its limits or by ctx has no error, but says so in the report.
+func Run(ctx context.Context, o Options) (report Report, err error) {
+	e, err := newSearch(o)
+	if err != nil {
+		return Report{}, err
+	}
+	defer catchUnreadable(&err)
+	if e.start, err = e.first(); err != nil {
+		return Report{}, err
+	}
+	e.run(ctx)
+	report = e.finish()
+	if report.StatesWithLeader == 0 && len(report.Violations) == 0 {
+		err = ErrNoLeader
+	}
+	return report, err
+}
+
+// Replay repeats steps, which are those of a [Violation] under the same options, and
+// returns what happens and which properties that breaks. Its error wraps ErrImpossible if
+// a step cannot happen. Agreement is looked for after the last step only.
+func Replay(o Options, steps []Step) (events []trace.Event, broken []Property, err error) {
+	e, err := newSearch(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer catchUnreadable(&err)
+	if e.start, err = e.first(); err != nil {
+		return nil, nil, err
+	}
+	t, found, err := e.follow(e.start, steps)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, b := range found {
+		if !slices.Contains(broken, b.property) {
+			broken = append(broken, b.property)
+		}
+	}
+	return t.events, broken, nil
+}
+
+func catchUnreadable(err *error) {
+	switch cause := recover().(type) {
+	case nil:
+	case *UnreadableError:
+		*err = cause
+	default:
+		panic(cause)
+	}
+}
+
+// check says every mistake in the options at once.
+func (o *Options) check() error {
+	var wrong []error
+	bad := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("%w: %s", ErrOptions, fmt.Sprintf(format, args...)))
+	}
+	if o.Spec.New == nil {
+		bad("a spec that can be run is needed")
+	}
+	if size := o.View.Len(); size < 1 || size > maxNodes {
+		bad("nodes (%d) must be between 1 and %d", size, maxNodes)
+	}
+	for _, budget := range []struct {
+		name  string
+		value int
+	}{{"crashes", o.Crashes}, {"mistakes", o.Mistakes}, {"campaigns", o.Campaigns}, {"repeats", o.Repeats}} {
+		if budget.value < 0 || budget.value > 255 {
+			bad("%s (%d) must be between 0 and 255", budget.name, budget.value)
+		}
+	}
+	for _, p := range o.Properties {
+		if !slices.Contains(All(), p) {
+			bad("property %q is unknown; there are %v", p, All())
+		}
+	}
+	if o.Network > Once {
+		bad("network (%d) is unknown", o.Network)
+	}
+	return errors.Join(wrong...)
+}
+
+// search is one exploration.
+type search struct {
+	m          *model
+	options    Options
+	properties []Property
+	calms      map[fingerprint]bool // of nodes: whether they come to agree
+	visited    *visited
+	start      state
+	report     Report
+	began      time.Time
+	shown      time.Time
+	progress   Progress // as of the last look
+}
+
+func newSearch(o Options) (*search, error) {
+	if o.Nodes > 0 && o.Nodes <= maxNodes {
+		var members []algo.Member
+		for i := range o.Nodes {
+			members = append(members, algo.Member{ID: NodeID(i + 1), Name: fmt.Sprintf("n%d", i+1), Eligible: true})
+		}
+		o.View = algo.NewView(1, o.Nodes, members...)
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Properties == nil {
+		o.Properties = Claimed(o.Spec.Claims)
+	}
+	e := &search{options: o, properties: o.Properties, calms: map[fingerprint]bool{}, visited: newVisited(), began: time.Now()}
+	e.shown = e.began
+	e.m = &model{space: newSpace(&e.options.Spec, o.View, track(o.Properties)), options: &e.options}
+	return e, nil
+}
+
+// first returns the state in which the search begins.
+func (e *search) first() (state, error) {
+	s := e.m.initial()
+	if !e.options.Settled {
+		return s, nil
+	}
+	c := newCalm(e.m, s.locals, nil)
+	for i := range e.m.ids {
+		if !c.take(action{what: starts, node: uint8(i)}) {
+			return s, fmt.Errorf("%w: the algorithm breaks its contract before it settles", ErrOptions)
+		}
+	}
+	if !c.run() {
+		return s, fmt.Errorf("%w: the algorithm does not settle", ErrOptions)
+	}
+	// Only the past is still wanted of the way there: who has led.
+	for _, a := range c.taken {
+		o := e.m.outcome(s.locals[a.node], a.what, a.argument)
+		e.m.become(&s, int(a.node), o.local)
+		for _, l := range o.announces {
+			number, _ := e.m.announce(s.history, int(a.node), l)
+			e.m.remember(&s, number)
+		}
+	}
+	return s, nil
+}
+
+func (e *search) run(ctx context.Context) {
+	n := len(e.m.ids)
+	var level, following queue
+	e.report.Generated, e.report.Depth = 1, 1
+	index, _ := e.visited.add(e.start.print, noParent, 0)
+	e.visit(&e.start, index)
+	level.push(&e.start, n, index)
+	var s, next state
+	var actions []action
+	for level.count > 0 {
+		for at, done := 0, 0; at < len(level.words); done++ {
+			if done&255 == 0 && e.enough(ctx, level.count-done+following.count, level.bytes()+following.bytes()) {
+				return
+			}
+			index, at = level.read(at, n, &s)
+			actions = e.m.actions(&s, actions[:0])
+			for k, a := range actions {
+				o, moved := e.m.apply(&s, a, &next)
+				for _, broken := range e.m.breach {
+					e.violate(broken, index, k)
+				}
+				if !moved {
+					if o.broken == nil && e.m.over(&s, o) {
+						e.report.LeftOut++
+					}
+					continue
+				}
+				e.report.Generated++
+				if reached, fresh := e.visited.add(next.print, index, k); fresh {
+					e.visit(&next, reached)
+					following.push(&next, n, reached)
+				}
+			}
+			if e.refuted() {
+				e.report.Cut = "every property asked for is broken"
+				return
+			}
+		}
+		if following.count > 0 {
+			e.report.Depth++
+		}
+		level, following = following, level
+		following.reset()
+	}
+	e.report.Complete = true
+}
+
+// visit looks at a state that was reached for the first time.
+func (e *search) visit(s *state, index uint32) {
+	if e.m.led(s) {
+		e.report.StatesWithLeader++
+	}
+	if e.asked(EventualAgreement) && !e.violated(EventualAgreement) && !e.agrees(s) {
+		e.record(disagreement(), e.visited.path(index))
+	}
+}
+
+func disagreement() breach {
+	return breach{EventualAgreement, "nothing is wrong from here on, and still those who run do not come to follow one leader"}
+}
+
+func (e *search) asked(p Property) bool { return p == Contract || slices.Contains(e.properties, p) }
+
+func (e *search) violated(p Property) bool {
+	return slices.ContainsFunc(e.report.Violations, func(v Violation) bool { return v.Property == p })
+}
+
+// refuted reports whether there is nothing left to look for.
+func (e *search) refuted() bool {
+	if len(e.properties) == 0 || len(e.report.Violations) < len(e.properties) {
+		return false
+	}
+	return !slices.ContainsFunc(e.properties, func(p Property) bool { return !e.violated(p) })
+}
+
+// violate records what the k-th action in a state breaks.
+func (e *search) violate(b breach, from uint32, k int) {
+	if e.asked(b.property) && !e.violated(b.property) {
+		e.record(b, append(e.visited.path(from), uint16(k)))
+	}
+}
+
+// record finds the steps that were taken again, and tells them.
+func (e *search) record(b breach, path []uint16) {
+	s, next := e.start, state{}
+	s.network = slices.Clone(s.network)
+	var steps []Step
+	for _, k := range path {
+		a := e.m.actions(&s, nil)[k]
+		steps = append(steps, e.m.step(a))
+		e.m.apply(&s, a, &next)
+		s, next = next, s
+	}
+	e.report.Violations = append(e.report.Violations, e.violation(b.property, steps))
+}
+
+// violation tells how steps break a property.
+func (e *search) violation(p Property, steps []Step) Violation {
+	t, broken, err := e.follow(e.start, steps)
+	i := slices.IndexFunc(broken, func(b breach) bool { return b.property == p })
+	if err != nil || i < 0 {
+		panic(fmt.Sprintf("explore: steps that broke %s before do not break it now: %v", p, err))
+	}
+	what := broken[i].what
+	return Violation{
+		Property: p, What: what, Steps: steps, Scenario: e.scenario(steps),
+		Trace: t.events, Text: fmt.Sprintf("%s     %s: %s\n", t.text.String(), p, what),
+	}
+}
+
+// follow takes steps one by one, and says what that breaks.
+func (e *search) follow(s state, steps []Step) (*story, []breach, error) {
+	t := &story{m: e.m}
+	if e.options.Settled {
+		l := e.m.locals[s.locals[0]].leader
+		fmt.Fprintf(&t.text, "  0  all have started and follow %s in epoch %d\n", e.m.idName(l.ID), l.Epoch)
+	}
+	var broken []breach
+	s.network = slices.Clone(s.network)
+	var next state
+	for i, step := range steps {
+		a, err := e.m.find(&s, step)
+		if err != nil {
+			return nil, nil, fmt.Errorf("step %d: %w", i+1, err)
+		}
+		t.tell(i+1, &s, a)
+		o, moved := e.m.apply(&s, a, &next)
+		for _, b := range e.m.breach {
+			if e.asked(b.property) {
+				broken = append(broken, b)
+			}
+		}
+		if o.broken != nil {
+			return t, broken, nil
+		}
+		if moved {
+			s, next = next, s
+		}
+	}
+	if e.asked(EventualAgreement) && !e.agrees(&s) {
+		broken = append(broken, disagreement())
+	}
+	return t, broken, nil
+}
+
+// scenario writes steps to be read by a program.
+func (e *search) scenario(steps []Step) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "algorithm %s\n", e.options.Spec.Name)
+	for m := range e.options.View.All() {
+		fmt.Fprintf(&text, "node %s", m.Name)
+		if m.Priority != 0 {
+			fmt.Fprintf(&text, " priority %d", m.Priority)
+		}
+		if !m.Eligible {
+			text.WriteString(" witness")
+		}
+		text.WriteString("\n")
+	}
+	if e.options.Settled {
+		text.WriteString("settled\n")
+	}
+	for _, s := range steps {
+		text.WriteString(e.m.describe(s) + "\n")
+	}
+	return text.String()
+}
+
+// enough reports whether the search is to end here, and shows how far it is.
+func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
+	limits, now := e.options.Limits, time.Now()
+	bytes := e.visited.bytes() + e.m.bytes() + queued + int64(len(e.calms))*48
+	switch {
+	case ctx.Err() != nil:
+		e.report.Cut = context.Cause(ctx).Error()
+	case limits.States > 0 && len(e.visited.seen) >= limits.States:
+		e.report.Cut = fmt.Sprintf("the limit of %d states", limits.States)
+	case limits.Memory > 0 && bytes >= limits.Memory:
+		e.report.Cut = fmt.Sprintf("the limit of %d bytes of memory", limits.Memory)
+	case limits.Time > 0 && now.Sub(e.began) >= limits.Time:
+		e.report.Cut = fmt.Sprintf("the limit of %v", limits.Time)
+	}
+	e.progress = Progress{States: len(e.visited.seen), Generated: e.report.Generated, Depth: e.report.Depth,
+		Waiting: waiting, Bytes: bytes, Elapsed: now.Sub(e.began)}
+	if e.options.Progress != nil && now.Sub(e.shown) >= time.Second {
+		e.shown = now
+		e.options.Progress(e.progress)
+	}
+	return e.report.Cut != ""
+}
+
+func (e *search) finish() Report {
+	r := &e.report
+	r.States, r.NodeStates, r.Messages = len(e.visited.seen), len(e.m.locals), len(e.m.messages)
+	r.Elapsed = time.Since(e.began)
+	if r.Elapsed > 0 {
+		r.TransitionsPerSecond = float64(r.Generated) / r.Elapsed.Seconds()
+	}
+	if e.options.Progress != nil {
+		e.progress.States, e.progress.Generated, e.progress.Depth, e.progress.Elapsed = r.States, r.Generated, r.Depth, r.Elapsed
+		if r.Complete {
+			e.progress.Waiting = 0
+		}
+		e.options.Progress(e.progress)
+	}
+	return *r
+}

@@ -1,0 +1,291 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// maxNodes bounds the nodes of a search. States grow far too fast to come near it.
+const maxNodes = 8
+
+// phase is the life of a node.
+type phase uint8
+
+const (
+	unborn phase = iota // never started
+	up
+	down // crashed
+)
+
+// local is all that one node contributes to a state. Locals are never changed once
+// made, and there is one for each fingerprint: the states of a search, of which there
+// are millions, are made of a few thousand of them.
+type local struct {
+	node    int
+	phase   phase
+	machine *algo.Machine // nil unless up; to be cloned before it is stepped
+	saved   algo.Stable   // on its disk
+	leader  algo.Leader   // announced, while up
+	timers  timers
+	// Of the peers, as sets: whom the detector watches, whom it suspects, and who did not
+	// run while it was watched, unseen: the detector still may find that out, and be right.
+	watched, suspected, missed nodes
+	// told is the highest epoch announced so far, in earlier lives too. It is kept
+	// only for the property EpochsGrow.
+	told algo.Epoch
+
+	print fingerprint
+}
+
+// nodes is a set of nodes.
+type nodes uint8
+
+func (s nodes) has(i int) bool      { return s>>i&1 != 0 }
+func (s nodes) with(i int) nodes    { return s | 1<<i }
+func (s nodes) without(i int) nodes { return s &^ (1 << i) }
+
+func (l *local) leads(id algo.NodeID) bool { return l.phase == up && l.leader.ID == id }
+
+// envelope is a message on its way. Two that are the same count as one.
+type envelope struct {
+	from, to int
+	message  algo.Message
+	print    fingerprint
+}
+
+// happening is what can happen to one node.
+type happening uint8
+
+const (
+	starts happening = iota // at first, or after a crash
+	receives
+	expires
+	suspects
+	trusts
+	campaigns
+	crashes
+	missesDeath // not an event: a peer that it watches did not run, and does again
+)
+
+// outcome is what a happening makes of a node. It depends on the node alone, so it is
+// computed once for all states in which the node is the same.
+type outcome struct {
+	local     uint32
+	sends     []uint32 // envelopes
+	announces []algo.Leader
+	timers    []algo.TimerChange
+	epoch     algo.Epoch // saved after it
+	repeats   bool       // it says something again, and nothing else
+	broken    *breach    // the contract, by a panic: nothing else counts
+}
+
+// breach is a property that is broken, and how.
+type breach struct {
+	property Property
+	what     string
+}
+
+// space is what states are made of: nodes, messages and histories, each under a
+// number, and what happens to them.
+type space struct {
+	spec    *algo.Spec
+	view    algo.View
+	ids     []algo.NodeID
+	track   tracked
+	readers readers
+
+	locals     []local
+	localsBy   map[fingerprint]uint32
+	messages   []envelope
+	messagesBy map[fingerprint]uint32
+	histories  []history
+	historyBy  map[fingerprint]uint32
+	announced  map[announcement]uint32 // histories
+	names      []algo.Timer
+
+	outcomes []outcome
+	known    map[uint64]uint32 // node and happening → outcome
+}
+
+func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
+	sp := &space{
+		spec: spec, view: view, track: track, readers: readers{},
+		localsBy: map[fingerprint]uint32{}, messagesBy: map[fingerprint]uint32{},
+		historyBy: map[fingerprint]uint32{}, announced: map[announcement]uint32{}, known: map[uint64]uint32{},
+	}
+	for m := range view.All() {
+		sp.ids = append(sp.ids, m.ID)
+	}
+	return sp
+}
+
+// name is how traces call a node.
+func (sp *space) name(i int) string { return sp.view.At(i).Name }
+
+func (sp *space) index(id algo.NodeID) int { return sp.view.Index(id) }
+
+// intern returns the number of a local, under which an equal one may be already.
+func (sp *space) intern(l local) uint32 {
+	var d digest
+	d.word(uint64(l.node)<<8 | uint64(l.phase))
+	d.stable(l.saved)
+	d.word(uint64(l.told))
+	if l.phase == up {
+		d.word(uint64(l.watched)<<16 | uint64(l.suspected)<<8 | uint64(l.missed))
+		d.leader(l.leader)
+		l.timers.feed(&d)
+		sp.readers.of(&d, l.machine.Algorithm())
+	}
+	l.print = d.sum()
+	if number, ok := sp.localsBy[l.print]; ok {
+		return number
+	}
+	number := uint32(len(sp.locals))
+	sp.locals = append(sp.locals, l)
+	sp.localsBy[l.print] = number
+	return number
+}
+
+// send returns the number of a message to a member.
+func (sp *space) send(from int, e algo.Envelope) uint32 {
+	to := sp.index(e.To)
+	var d digest
+	d.word(uint64(from)<<8 | uint64(to))
+	sp.readers.of(&d, e.Message)
+	print := d.sum()
+	if number, ok := sp.messagesBy[print]; ok {
+		return number
+	}
+	number := uint32(len(sp.messages))
+	sp.messages = append(sp.messages, envelope{from, to, e.Message, print})
+	sp.messagesBy[print] = number
+	return number
+}
+
+// timer returns the number of a timer's name.
+func (sp *space) timer(name algo.Timer) uint32 {
+	i := slices.Index(sp.names, name)
+	if i < 0 {
+		i = len(sp.names)
+		sp.names = append(sp.names, name)
+	}
+	return uint32(i)
+}
+
+// outcome returns what becomes of a node. The argument is an envelope, a timer's name
+// or a peer.
+func (sp *space) outcome(number uint32, what happening, argument uint32) *outcome {
+	key := uint64(number)<<32 | uint64(what)<<28 | uint64(argument)
+	if o, ok := sp.known[key]; ok {
+		return &sp.outcomes[o]
+	}
+	o := sp.happen(number, what, argument)
+	sp.known[key] = uint32(len(sp.outcomes))
+	sp.outcomes = append(sp.outcomes, o)
+	return &sp.outcomes[len(sp.outcomes)-1]
+}
+
+func (sp *space) happen(number uint32, what happening, argument uint32) outcome {
+	l := sp.locals[number] // a copy
+	switch what {
+	case crashes:
+		return outcome{local: sp.intern(local{node: l.node, phase: down, saved: l.saved, told: l.told}), epoch: l.saved.Epoch}
+	case missesDeath:
+		l.missed = l.missed.with(int(argument))
+		return outcome{local: sp.intern(l), epoch: l.saved.Epoch}
+	}
+	machine, effects, broken := sp.step(&l, sp.event(&l, what, argument))
+	if broken != nil {
+		return outcome{broken: broken}
+	}
+	switch what {
+	case expires:
+		i, _ := l.timers.index(sp.names[argument])
+		l.timers = l.timers.expire(i)
+	case suspects:
+		l.suspected, l.missed = l.suspected.with(int(argument)), l.missed.without(int(argument))
+	case trusts:
+		l.suspected = l.suspected.without(int(argument))
+	}
+	o := outcome{announces: slices.Clone(effects.Announce), timers: slices.Clone(effects.Timers)}
+	for _, leader := range effects.Announce {
+		if sp.track.told {
+			if leader.Epoch < l.told {
+				return outcome{broken: &breach{EpochsGrow, fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
+			}
+			l.told = leader.Epoch
+		}
+	}
+	for _, e := range effects.Sends {
+		if sp.view.Contains(e.To) { // else it is lost: there is nobody
+			o.sends = append(o.sends, sp.send(l.node, e))
+		}
+	}
+	l.timers = l.timers.change(effects.Timers)
+	if effects.Watch {
+		l.watched = 0
+		for _, peer := range effects.Monitor {
+			if i := sp.index(peer); i >= 0 {
+				l.watched = l.watched.with(i)
+			}
+		}
+		l.suspected &= l.watched
+		l.missed &= l.watched
+	}
+	l.phase, l.machine, l.saved, l.leader = up, machine, machine.Stable(), machine.Leader()
+	o.local, o.epoch, o.repeats = sp.intern(l), l.saved.Epoch, what == expires && repeats(effects.Sends)
+	return o
+}
+
+// repeats reports whether all that is sent was said before, see [algo.Repeater].
+func repeats(sends []algo.Envelope) bool {
+	return len(sends) > 0 && !slices.ContainsFunc(sends, func(e algo.Envelope) bool {
+		repeater, ok := e.Message.(algo.Repeater)
+		return !ok || !repeater.Repeats()
+	})
+}
+
+// event is a happening as the algorithm is told of it.
+func (sp *space) event(l *local, what happening, argument uint32) algo.Event {
+	switch what {
+	case starts:
+		return algo.Event{Kind: algo.EventStart, View: sp.view, Saved: l.saved}
+	case receives:
+		e := &sp.messages[argument]
+		return algo.Event{Kind: algo.EventReceive, Peer: sp.ids[e.from], Message: e.message}
+	case expires:
+		return algo.Event{Kind: algo.EventExpire, Timer: sp.names[argument]}
+	case suspects:
+		return algo.Event{Kind: algo.EventSuspect, Peer: sp.ids[argument]}
+	case trusts:
+		return algo.Event{Kind: algo.EventTrust, Peer: sp.ids[argument]}
+	}
+	return algo.Event{Kind: algo.EventCampaign}
+}
+
+// step has a copy of the node's machine take an event. A panic is a breach of the
+// contract, and of the property that the contract is about.
+func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *algo.Effects, broken *breach) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			if unreadable, ok := cause.(*UnreadableError); ok {
+				panic(unreadable)
+			}
+			broken = &breach{contractProperty(fmt.Sprint(cause)), fmt.Sprint(cause)}
+		}
+	}()
+	if e.Kind == algo.EventStart {
+		machine = algo.NewMachine(sp.spec, sp.ids[l.node])
+	} else {
+		machine = l.machine.Clone()
+	}
+	effects = machine.Step(e)
+	return machine, effects, nil
+}
+
+// bytes is about what it holds in memory.
+func (sp *space) bytes() int64 {
+	return int64(len(sp.locals))*1024 + int64(len(sp.messages))*256 + int64(len(sp.outcomes))*192 + int64(len(sp.histories))*128
+}

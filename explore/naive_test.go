@@ -1,0 +1,230 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+)
+
+// naive is the model written down a second time, as plainly as can be: whole states,
+// cloned for every step, told apart by their text. It shares the timers with the
+// search, which have tests of their own, and nothing else.
+type naive struct {
+	nodes             []naiveNode
+	network           map[string]naiveMessage
+	crashes, mistakes int
+	led               map[algo.Leader]bool
+	options           *Options
+	view              algo.View
+}
+
+type naiveNode struct {
+	id                         algo.NodeID
+	machine                    *algo.Machine
+	saved                      algo.Stable
+	timers                     timers
+	watched, suspected, missed map[algo.NodeID]bool
+	told                       algo.Epoch
+	born                       bool
+}
+
+type naiveMessage struct {
+	from, to algo.NodeID
+	message  algo.Message
+}
+
+func (s *naive) text() string {
+	var b strings.Builder
+	for _, n := range s.nodes {
+		fmt.Fprintf(&b, "%v %+v %d ", n.born, n.saved, n.told)
+		if n.machine != nil {
+			fmt.Fprintf(&b, "%+v %+v %+v %v %v %v", n.machine.Algorithm(), n.machine.Leader(), n.timers, n.watched, n.suspected, n.missed)
+			// A nil slice and an empty one print alike, and are not alike.
+			fmt.Fprintf(&b, "%s", strings.Join(nils(n.machine.Algorithm()), ","))
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%v %d %d %v", slices.Sorted(maps.Keys(s.network)), s.crashes, s.mistakes, s.led)
+	return b.String()
+}
+
+// nils lists the empty fields of an algorithm that are not nil, in Go syntax.
+func nils(a algo.Algorithm) []string {
+	var found []string
+	for field := range strings.SplitSeq(fmt.Sprintf("%#v", a), ", ") {
+		if strings.Contains(field, "(nil)") {
+			found = append(found, field)
+		}
+	}
+	return found
+}
+
+func (s *naive) clone() *naive {
+	next := *s
+	next.nodes = slices.Clone(s.nodes)
+	for i := range next.nodes {
+		n := &next.nodes[i]
+		if n.machine != nil {
+			n.machine = n.machine.Clone()
+		}
+		n.timers = n.timers.clone()
+		n.watched, n.suspected, n.missed = maps.Clone(n.watched), maps.Clone(n.suspected), maps.Clone(n.missed)
+	}
+	next.network, next.led = maps.Clone(s.network), maps.Clone(s.led)
+	return &next
+}
+
+func (s *naive) alive(id algo.NodeID) bool {
+	return s.nodes[s.view.Index(id)].machine != nil
+}
+
+// successors returns all states that follow, and how many steps the epochs forbid.
+func (s *naive) successors() (all []*naive, leftOut int) {
+	try := func(i int, e algo.Event, change func(next *naive, n *naiveNode)) {
+		next := s.clone()
+		n := &next.nodes[i]
+		if change != nil {
+			change(next, n)
+		}
+		next.step(n, e)
+		switch {
+		case next.text() == s.text():
+		case n.saved.Epoch > s.options.Epochs:
+			leftOut++
+		default:
+			all = append(all, next)
+		}
+	}
+	for i, n := range s.nodes {
+		if n.machine == nil {
+			try(i, algo.Event{Kind: algo.EventStart, View: s.view, Saved: n.saved}, func(next *naive, n *naiveNode) {
+				n.machine, n.born = algo.NewMachine(&s.options.Spec, n.id), true
+				n.watched, n.suspected, n.missed = map[algo.NodeID]bool{}, map[algo.NodeID]bool{}, map[algo.NodeID]bool{}
+				for j := range next.nodes {
+					if o := &next.nodes[j]; o.machine != nil && o.watched[n.id] && !o.suspected[n.id] {
+						o.missed[n.id] = true
+					}
+				}
+			})
+			continue
+		}
+		for k, a := range n.timers.armed {
+			if n.timers.mayExpire(k) {
+				try(i, algo.Event{Kind: algo.EventExpire, Timer: a.timer}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(k) })
+			}
+		}
+		for peer := range n.watched {
+			if n.suspected[peer] {
+				if s.alive(peer) {
+					try(i, algo.Event{Kind: algo.EventTrust, Peer: peer}, func(_ *naive, n *naiveNode) { delete(n.suspected, peer) })
+				}
+				continue
+			}
+			mistaken := s.alive(peer) && !n.missed[peer]
+			if mistaken && s.mistakes == s.options.Mistakes {
+				continue
+			}
+			try(i, algo.Event{Kind: algo.EventSuspect, Peer: peer}, func(next *naive, n *naiveNode) {
+				n.suspected[peer] = true
+				delete(n.missed, peer)
+				if mistaken {
+					next.mistakes++
+				}
+			})
+		}
+		for _, m := range s.network {
+			if m.to == n.id {
+				try(i, algo.Event{Kind: algo.EventReceive, Peer: m.from, Message: m.message}, nil)
+			}
+		}
+		if s.crashes < s.options.Crashes {
+			next := s.clone()
+			next.crashes++
+			n := next.nodes[i]
+			next.nodes[i] = naiveNode{id: n.id, saved: n.saved, told: n.told, born: true}
+			all = append(all, next)
+		}
+	}
+	return all, leftOut
+}
+
+func (s *naive) step(n *naiveNode, e algo.Event) {
+	effects := n.machine.Step(e)
+	n.saved = effects.Stable
+	n.timers = n.timers.change(effects.Timers)
+	if effects.Watch {
+		watched := map[algo.NodeID]bool{}
+		for _, peer := range effects.Monitor {
+			watched[peer] = true
+		}
+		n.watched = watched
+		maps.DeleteFunc(n.suspected, func(id algo.NodeID, _ bool) bool { return !watched[id] })
+		maps.DeleteFunc(n.missed, func(id algo.NodeID, _ bool) bool { return !watched[id] })
+	}
+	for _, m := range effects.Sends {
+		s.network[fmt.Sprintf("%v %v %T %+v", n.id, m.To, m.Message, m.Message)] = naiveMessage{n.id, m.To, m.Message}
+	}
+	for _, l := range effects.Announce {
+		n.told = l.Epoch
+		if l.ID == n.id {
+			s.led[l] = true
+		}
+	}
+}
+
+// The search counts what the plain model counts: no two states share what is kept of
+// them, and none is kept twice.
+func TestCountsAreThoseOfThePlainModel(t *testing.T) {
+	spec, err := bully.New(bully.Options{AnswerTimeout: 20, CoordinatorTimeout: 40, AnnounceInterval: 100, SkipSuspected: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{
+		{Nodes: 2, Epochs: 3},
+		{Nodes: 2, Epochs: 2, Crashes: 1},
+		{Nodes: 2, Epochs: 2, Mistakes: 1},
+	} {
+		o.Spec = spec
+		t.Run(fmt.Sprintf("nodes %d crashes %d mistakes %d", o.Nodes, o.Crashes, o.Mistakes), func(t *testing.T) {
+			report, err := Run(context.Background(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := newSearch(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := &naive{network: map[string]naiveMessage{}, led: map[algo.Leader]bool{}, options: &e.options, view: e.options.View}
+			for m := range first.view.All() {
+				first.nodes = append(first.nodes, naiveNode{id: m.ID})
+			}
+			seen := map[string]bool{first.text(): true}
+			generated, depth, leftOut := 1, 0, 0
+			for level := []*naive{first}; len(level) > 0; depth++ {
+				var following []*naive
+				for _, s := range level {
+					successors, over := s.successors()
+					leftOut += over
+					for _, next := range successors {
+						generated++
+						if text := next.text(); !seen[text] {
+							seen[text] = true
+							following = append(following, next)
+						}
+					}
+				}
+				level = following
+			}
+			if report.States != len(seen) || report.Generated != generated || report.Depth != depth || report.LeftOut != leftOut {
+				t.Errorf("%d states, %d generated, depth %d, %d left out; the plain model has %d, %d, %d, %d",
+					report.States, report.Generated, report.Depth, report.LeftOut, len(seen), generated, depth, leftOut)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Property is something that must hold in every state. Its value is the word that a
+// command takes for it.
+type Property string
+
+// The properties.
+const (
+	// OneLeaderPerEpoch: no two nodes announce themselves for one epoch.
+	OneLeaderPerEpoch Property = "one-leader-per-epoch"
+	// EpochsGrow: neither what a node saves nor what it announces goes back to an older
+	// epoch, over crashes too.
+	EpochsGrow Property = "epochs-grow"
+	// Durable: what a node announces is saved.
+	Durable Property = "durable"
+	// NoPhantom: whoever is followed as (epoch, id) has itself announced that it leads
+	// in that epoch. What a step announces counts from its save on: a crash in the middle
+	// of its sends may keep its application from hearing of it, and not the others.
+	NoPhantom Property = "no-phantom"
+	// EventualAgreement: from every state some continuation without another fault ends
+	// with one leader, known to all who run. The package comment says how it is found.
+	EventualAgreement Property = "eventual-agreement"
+	// Contract is what a [algo.Machine] enforces beyond the above. It cannot be left out.
+	Contract Property = "contract"
+)
+
+// All returns all properties that can be asked for.
+func All() []Property {
+	return []Property{OneLeaderPerEpoch, EpochsGrow, Durable, NoPhantom, EventualAgreement}
+}
+
+// Claimed returns the properties that an algorithm promises: those of the contract,
+// and what it claims.
+func Claimed(claims algo.Claims) []Property {
+	properties := All()
+	if !claims.OneLeaderPerEpoch {
+		properties = properties[1:]
+	}
+	return properties
+}
+
+// contractProperty returns which property a Machine found broken when it panicked.
+func contractProperty(why string) Property {
+	switch {
+	case strings.Contains(why, " took its epoch back "), strings.Contains(why, " after one in epoch "):
+		return EpochsGrow
+	case strings.Contains(why, ", but keeps epoch "):
+		return Durable
+	}
+	return Contract
+}
+
+// tracked says what must be remembered of the past. What is not asked for is not
+// remembered: else states would differ that behave alike.
+type tracked struct {
+	told bool // each node: the highest epoch that it announced
+	led  bool // who has announced itself, in which epoch
+}
+
+func track(properties []Property) tracked {
+	return tracked{
+		told: slices.Contains(properties, EpochsGrow),
+		led:  slices.Contains(properties, OneLeaderPerEpoch) || slices.Contains(properties, NoPhantom),
+	}
+}
+
+// history is who has announced itself so far, sorted.
+type history struct {
+	led   []algo.Leader
+	print fingerprint
+}
+
+func (sp *space) history(led []algo.Leader) uint32 {
+	d := digest{a: 1} // not the fingerprint of a local
+	for _, l := range led {
+		d.leader(l)
+	}
+	print := d.sum()
+	if number, ok := sp.historyBy[print]; ok {
+		return number
+	}
+	number := uint32(len(sp.histories))
+	sp.histories = append(sp.histories, history{led, print})
+	sp.historyBy[print] = number
+	return number
+}
+
+// announcement is made after a history.
+type announcement struct {
+	history uint32
+	node    int
+	leader  algo.Leader
+}
+
+// announce returns the history after a node has announced a leader, and what that
+// breaks.
+func (sp *space) announce(number uint32, node int, l algo.Leader) (uint32, *breach) {
+	if !sp.track.led || l.Vacant() {
+		return number, nil
+	}
+	if after, ok := sp.announced[announcement{number, node, l}]; ok {
+		return after, nil
+	}
+	after, broken := sp.announceAnew(number, node, l)
+	if broken == nil {
+		sp.announced[announcement{number, node, l}] = after
+	}
+	return after, broken
+}
+
+func (sp *space) announceAnew(number uint32, node int, l algo.Leader) (uint32, *breach) {
+	led := sp.histories[number].led
+	at, found := slices.BinarySearchFunc(led, l, algo.Leader.Compare)
+	if found {
+		return number, nil
+	}
+	if l.ID != sp.ids[node] {
+		return number, &breach{NoPhantom, fmt.Sprintf("%s follows %s in epoch %d, which has not announced that it leads then", sp.name(node), sp.idName(l.ID), l.Epoch)}
+	}
+	var broken *breach
+	if other := slices.IndexFunc(led, func(o algo.Leader) bool { return o.Epoch == l.Epoch }); other >= 0 {
+		broken = &breach{OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", sp.idName(led[other].ID), sp.name(node), l.Epoch)}
+	}
+	return sp.history(slices.Insert(slices.Clone(led), at, l)), broken
+}

@@ -1,0 +1,255 @@
+package explore
+
+import "slices"
+
+// state is one state of the cluster. It is small, for there are many: it says by
+// number what stands in the space.
+type state struct {
+	locals    [maxNodes]uint32
+	network   []uint32 // envelopes, sorted, each once
+	history   uint32
+	crashes   uint8 // used up
+	mistakes  uint8
+	campaigns uint8
+	repeats   uint8
+	print     fingerprint
+}
+
+// action is what leads from a state to the next.
+type action struct {
+	what     happening
+	node     uint8
+	mistaken bool // suspects: wrongly
+	argument uint32
+}
+
+// model is a space and the rules of what can happen in it.
+type model struct {
+	*space
+	options *Options
+	breach  []breach // of the last apply
+}
+
+// initial is the state before anything has happened: nobody has started.
+func (m *model) initial() state {
+	var s state
+	for i := range m.ids {
+		s.locals[i] = m.intern(local{node: i, phase: unborn})
+		s.print = s.print.plus(m.locals[s.locals[i]].print)
+	}
+	s.history = m.space.history(nil)
+	s.print = s.print.plus(m.histories[s.history].print)
+	return s
+}
+
+// actions appends what can happen in a state, always in the same order.
+//
+// Not among it is what leads nowhere new. To lose a message is never to deliver it: what
+// can happen after a loss can happen without one, because no rule waits for the network to
+// be empty; and agreement is asked for as if all were lost. A crash between the save of a
+// step and its sends, or in the middle of them, leaves the same disk and fewer messages than
+// a crash right after the step: it is one, and a loss. What the step announced was not heard
+// then, but forgetting it would only hide what is broken. A crash before the save is a crash
+// before the step.
+func (m *model) actions(s *state, all []action) []action {
+	var alive nodes
+	for i := range m.ids {
+		if m.locals[s.locals[i]].phase == up {
+			alive = alive.with(i)
+		}
+	}
+	for i := range m.ids {
+		l, node := &m.locals[s.locals[i]], uint8(i)
+		if l.phase != up {
+			all = append(all, action{what: starts, node: node})
+			continue
+		}
+		for t := range l.timers.armed {
+			if l.timers.mayExpire(t) {
+				all = append(all, action{what: expires, node: node, argument: m.timer(l.timers.armed[t].timer)})
+			}
+		}
+		for peer := range m.ids {
+			switch {
+			case !l.watched.has(peer):
+			case l.suspected.has(peer):
+				if alive.has(peer) {
+					all = append(all, action{what: trusts, node: node, argument: uint32(peer)})
+				}
+			case !alive.has(peer) || l.missed.has(peer):
+				all = append(all, action{what: suspects, node: node, argument: uint32(peer)})
+			case int(s.mistakes) < m.options.Mistakes:
+				all = append(all, action{what: suspects, node: node, argument: uint32(peer), mistaken: true})
+			}
+		}
+		if int(s.campaigns) < m.options.Campaigns {
+			all = append(all, action{what: campaigns, node: node})
+		}
+		if int(s.crashes) < m.options.Crashes {
+			all = append(all, action{what: crashes, node: node})
+		}
+	}
+	for _, e := range s.network {
+		if to := m.messages[e].to; alive.has(to) {
+			all = append(all, action{what: receives, node: uint8(to), argument: e})
+		}
+	}
+	return all
+}
+
+// apply makes next what s becomes by an action, and returns what it did to the node
+// and whether next is another state than s; if not, next is not made. What it breaks is in
+// m.breach.
+func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) {
+	m.breach = m.breach[:0]
+	o = m.outcome(s.locals[a.node], a.what, a.argument)
+	switch {
+	case o.broken != nil:
+		m.breach = append(m.breach, *o.broken)
+		return o, false
+	case m.idle(s, a, o), m.over(s, o):
+		return o, false
+	}
+	network := append(next.network[:0], s.network...)
+	*next = *s
+	next.network = network
+	m.become(next, int(a.node), o.local)
+	switch a.what {
+	case starts:
+		m.comeBack(next, int(a.node))
+	case receives:
+		if m.options.Network == Once {
+			m.remove(next, a.argument)
+		}
+	case suspects:
+		if a.mistaken {
+			next.mistakes++
+			next.print = next.print.plus(spentMistake)
+		}
+	case campaigns:
+		next.campaigns++
+		next.print = next.print.plus(spentCampaign)
+	case crashes:
+		next.crashes++
+		next.print = next.print.plus(spentCrash)
+	}
+	if o.repeats && m.options.Repeats > 0 {
+		next.repeats++
+		next.print = next.print.plus(spentRepeat)
+	}
+	for _, e := range o.sends {
+		m.add(next, e)
+	}
+	for _, l := range o.announces {
+		number, broken := m.announce(next.history, int(a.node), l)
+		m.remember(next, number)
+		if broken != nil {
+			m.breach = append(m.breach, *broken)
+		}
+	}
+	return o, next.print != s.print
+}
+
+// What the fingerprint of a state gets for each unit of a budget that is used up.
+var (
+	spentMistake  = fingerprint{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9}
+	spentCampaign = fingerprint{0x94d049bb133111eb, 0xd6e8feb86659fd93}
+	spentCrash    = fingerprint{0xa0761d6478bd642f, 0xe7037ed1a0b428db}
+	spentRepeat   = fingerprint{0x8ebc6af09c88c6e3, 0x589965cc75374cc3}
+)
+
+// idle reports, without making the next state, that a message changes nothing. Where
+// messages stay it may then be left out: the state is the same. It is most of them.
+func (m *model) idle(s *state, a action, o *outcome) bool {
+	if a.what != receives || m.options.Network == Once || o.local != s.locals[a.node] || len(o.announces) > 0 {
+		return false
+	}
+	for _, e := range o.sends {
+		if _, found := slices.BinarySearch(s.network, e); !found {
+			return false
+		}
+	}
+	return true
+}
+
+// over reports whether a step goes over a bound.
+func (m *model) over(s *state, o *outcome) bool {
+	return m.options.Epochs > 0 && o.epoch > m.options.Epochs ||
+		o.repeats && m.options.Repeats > 0 && int(s.repeats) >= m.options.Repeats
+}
+
+// become replaces the local of a node.
+func (m *model) become(s *state, node int, number uint32) {
+	s.print = s.print.minus(m.locals[s.locals[node]].print).plus(m.locals[number].print)
+	s.locals[node] = number
+}
+
+// comeBack lets those who watched a node while it did not run find that out still,
+// now that it does.
+func (m *model) comeBack(s *state, back int) {
+	for i := range m.ids {
+		l := &m.locals[s.locals[i]]
+		if l.phase == up && l.watched.has(back) && !l.suspected.has(back) && !l.missed.has(back) {
+			m.become(s, i, m.outcome(s.locals[i], missesDeath, uint32(back)).local)
+		}
+	}
+}
+
+// remember replaces the history.
+func (m *model) remember(s *state, number uint32) {
+	s.print = s.print.minus(m.histories[s.history].print).plus(m.histories[number].print)
+	s.history = number
+}
+
+func (m *model) add(s *state, e uint32) {
+	if i, found := slices.BinarySearch(s.network, e); !found {
+		s.network = slices.Insert(s.network, i, e)
+		s.print = s.print.plus(m.messages[e].print)
+	}
+}
+
+func (m *model) remove(s *state, e uint32) {
+	if i, found := slices.BinarySearch(s.network, e); found {
+		s.network = slices.Delete(s.network, i, i+1)
+		s.print = s.print.minus(m.messages[e].print)
+	}
+}
+
+// led reports whether anybody leads, as it sees it.
+func (m *model) led(s *state) bool {
+	for i, id := range m.ids {
+		if m.locals[s.locals[i]].leads(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// queue holds the states of one level, packed.
+type queue struct {
+	words []uint32
+	count int
+}
+
+func (q *queue) push(s *state, n int, index uint32) {
+	q.words = append(q.words, index, s.history, uint32(s.crashes)|uint32(s.mistakes)<<8|uint32(s.campaigns)<<16|uint32(s.repeats)<<24,
+		uint32(s.print.a), uint32(s.print.a>>32), uint32(s.print.b), uint32(s.print.b>>32), uint32(len(s.network)))
+	q.words = append(q.words, s.locals[:n]...)
+	q.words = append(q.words, s.network...)
+	q.count++
+}
+
+// read unpacks the state at an offset, and returns its index and the next offset.
+func (q *queue) read(at, n int, s *state) (uint32, int) {
+	w := q.words[at:]
+	s.history = w[1]
+	s.crashes, s.mistakes, s.campaigns, s.repeats = uint8(w[2]), uint8(w[2]>>8), uint8(w[2]>>16), uint8(w[2]>>24)
+	s.print = fingerprint{uint64(w[3]) | uint64(w[4])<<32, uint64(w[5]) | uint64(w[6])<<32}
+	copy(s.locals[:n], w[8:])
+	s.network = append(s.network[:0], w[8+n:8+n+int(w[7])]...)
+	return w[0], at + 8 + n + int(w[7])
+}
+
+func (q *queue) reset() { q.words, q.count = q.words[:0], 0 }
+
+func (q *queue) bytes() int64 { return int64(cap(q.words)) * 4 }

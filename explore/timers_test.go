@@ -1,0 +1,117 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// next lists the timers that may expire next.
+func (t *timers) next() string {
+	var names []string
+	for i, a := range t.armed {
+		if t.mayExpire(i) {
+			names = append(names, string(a.timer))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func TestTimersExpireInEveryOrderThatTheirRangesAllow(t *testing.T) {
+	arm := func(name algo.Timer, least, most time.Duration) algo.TimerChange {
+		return algo.TimerChange{Timer: name, Min: least, Max: most}
+	}
+	stop := func(name algo.Timer) algo.TimerChange { return algo.TimerChange{Timer: name, Stop: true} }
+	for _, tc := range []struct {
+		name  string
+		steps [][]algo.TimerChange // what each step asks for; an expiry is a step of its own
+		want  string
+	}{
+		{"one", [][]algo.TimerChange{{arm("a", 5, 5)}}, "a"},
+		{"a shorter one before a longer one", [][]algo.TimerChange{{arm("a", 10, 20), arm("b", 30, 40)}}, "a"},
+		{"the order of arming does not count", [][]algo.TimerChange{{arm("b", 30, 40), arm("a", 10, 20)}}, "a"},
+		{"ranges that overlap", [][]algo.TimerChange{{arm("a", 10, 30), arm("b", 30, 40)}}, "a b"},
+		{"equal ones", [][]algo.TimerChange{{arm("a", 10, 10), arm("b", 10, 10)}}, "a b"},
+		{"a longer one that is armed later", [][]algo.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}}, "a"},
+		{"a shorter one that is armed later: the first may be overdue", [][]algo.TimerChange{{arm("a", 10, 10)}, {arm("b", 5, 5)}}, "a b"},
+		{"one that is armed anew", [][]algo.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}, {arm("a", 30, 30)}}, "b"},
+		{"one that is armed twice in a step", [][]algo.TimerChange{{arm("a", 10, 10), arm("b", 20, 20), arm("a", 30, 30)}}, "b"},
+		{"one that is stopped", [][]algo.TimerChange{{arm("a", 10, 10), arm("b", 20, 20)}, {stop("a")}}, "b"},
+		{"stopping what is not armed", [][]algo.TimerChange{{arm("a", 10, 10)}, {stop("b")}}, "a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var ts timers
+			for _, changes := range tc.steps {
+				ts = ts.change(changes)
+			}
+			if got := ts.next(); got != tc.want {
+				t.Errorf("next may expire %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// When a timer expires no more is left of the others than they can be later.
+func TestAnExpiryBoundsWhatIsLeft(t *testing.T) {
+	var ts timers
+	ts = ts.change([]algo.TimerChange{{Timer: "a", Min: 10, Max: 10}, {Timer: "b", Min: 12, Max: 12}})
+	ts = ts.expire(0)
+	if want := []armed{{"b", 2}}; !slices.Equal(ts.armed, want) {
+		t.Fatalf("armed are %v, want %v", ts.armed, want)
+	}
+	ts = ts.change([]algo.TimerChange{{Timer: "a", Min: 3, Max: 3}})
+	if got := ts.next(); got != "b" {
+		t.Errorf("next may expire %q: of b less is left than a is armed for", got)
+	}
+}
+
+// What may expire next is what expires first for some choice of moments, in a live node
+// that is held up here and there.
+func TestTimersAllowWhatALiveNodeDoes(t *testing.T) {
+	names := []algo.Timer{"a", "b", "c"}
+	for seed := range uint64(3000) {
+		random := newRandom(seed)
+		var ts timers
+		due := map[algo.Timer]time.Duration{}
+		now := time.Duration(0)
+		for range 12 {
+			if first, ok := earliest(due); ok && random.IntN(2) == 0 {
+				now = max(now, due[first]) + time.Duration(random.IntN(2)*random.IntN(40)) // late, at times
+				i, _ := ts.index(first)
+				if !ts.mayExpire(i) {
+					t.Fatalf("seed %d: %s is due first, and may not expire: %+v", seed, first, ts)
+				}
+				ts = ts.expire(i)
+				delete(due, first)
+			} else if ok {
+				now += time.Duration(random.IntN(int(max(due[first]-now, 0)) + 1))
+			}
+			var changes []algo.TimerChange
+			for range random.IntN(3) {
+				name, least := names[random.IntN(3)], time.Duration(1+random.IntN(20))
+				if random.IntN(4) == 0 {
+					changes = append(changes, algo.TimerChange{Timer: name, Stop: true})
+					delete(due, name)
+					continue
+				}
+				most := least + time.Duration(random.IntN(2)*random.IntN(20))
+				changes = append(changes, algo.TimerChange{Timer: name, Min: least, Max: most})
+				due[name] = now + least + time.Duration(random.IntN(int(most-least)+1))
+			}
+			ts = ts.change(changes)
+		}
+	}
+}
+
+// earliest returns the timer that is due first; of two the first by name.
+func earliest(due map[algo.Timer]time.Duration) (first algo.Timer, ok bool) {
+	for name, at := range due {
+		if !ok || at < due[first] || at == due[first] && name < first {
+			first, ok = name, true
+		}
+	}
+	return first, ok
+}

@@ -1,0 +1,149 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// WalkOptions say how far to walk.
+type WalkOptions struct {
+	Seed   uint64 // of the choices: the same seed gives the same walks
+	Steps  int    // in all
+	Length int    // of one walk, after which the next begins; zero is 200
+}
+
+// WalkReport is what random walks have found.
+type WalkReport struct {
+	Walks, Steps    int
+	WalksWithLeader int    // in which somebody led, as it saw it
+	Cut             string // what ended it before all steps were taken; empty if nothing did
+
+	Elapsed        time.Duration
+	StepsPerSecond float64
+	// Violations are at most one for each property, without the steps that are not
+	// needed. There may be shorter ones.
+	Violations []Violation
+}
+
+// Walk walks at random through the states that [Run] would visit: from the beginning,
+// to anything that can happen next and leads to another state, each as likely. What is broken is found
+// at the step that breaks it; agreement is looked for at the end of each walk. Of the limits, Memory and
+// Time count.
+//
+// That a walk finds nothing proves nothing.
+func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err error) {
+	if w.Length == 0 {
+		w.Length = 200
+	}
+	if w.Length < 0 || w.Steps < 1 {
+		return WalkReport{}, errors.Join(ErrOptions, fmt.Errorf("explore: a walk of %d steps, %d at a time", w.Steps, w.Length))
+	}
+	o.Limits.States = 0
+	e, err := newSearch(o)
+	if err != nil {
+		return WalkReport{}, err
+	}
+	defer catchUnreadable(&err)
+	if e.start, err = e.first(); err != nil {
+		return WalkReport{}, err
+	}
+	k := walker{search: e, random: rand.New(rand.NewPCG(w.Seed, 0))}
+	for k.steps < w.Steps && !k.refuted() && !k.enough(ctx, 0, 0) {
+		k.walk(min(w.Length, w.Steps-k.steps))
+	}
+	report = WalkReport{Walks: k.walks, Steps: k.steps, WalksWithLeader: k.withLeader, Cut: e.report.Cut,
+		Elapsed: time.Since(e.began), Violations: e.report.Violations}
+	if k.refuted() {
+		report.Cut = "every property asked for is broken"
+	}
+	report.StepsPerSecond = float64(report.Steps) / max(report.Elapsed.Seconds(), 1e-9)
+	if report.WalksWithLeader == 0 && len(report.Violations) == 0 {
+		err = ErrNoLeader
+	}
+	return report, err
+}
+
+// walker takes walks.
+type walker struct {
+	*search
+	random                   *rand.Rand
+	walks, steps, withLeader int
+
+	here, next state
+	actions    []action
+	taken      []action
+}
+
+// walk takes one walk of at most so many steps.
+func (k *walker) walk(length int) {
+	k.walks++
+	k.taken = k.taken[:0]
+	network := append(k.here.network[:0], k.start.network...)
+	k.here = k.start
+	k.here.network = network
+	led := false
+	for range length {
+		a, ok := k.choose()
+		if !ok {
+			break
+		}
+		k.steps++
+		k.report.Generated++
+		k.taken = append(k.taken, a)
+		k.here, k.next = k.next, k.here
+		led = led || k.m.locals[k.here.locals[a.node]].leads(k.m.ids[a.node])
+	}
+	if led {
+		k.withLeader++
+	}
+	if k.asked(EventualAgreement) && !k.violated(EventualAgreement) && !k.agrees(&k.here) {
+		k.report.Violations = append(k.report.Violations, k.shortened(disagreement()))
+	}
+}
+
+// choose picks something that leads to another state, which is in k.next after that.
+func (k *walker) choose() (action, bool) {
+	k.actions = k.m.actions(&k.here, k.actions[:0])
+	for len(k.actions) > 0 {
+		i := k.random.IntN(len(k.actions))
+		a := k.actions[i]
+		_, moved := k.m.apply(&k.here, a, &k.next)
+		for _, b := range slices.Clone(k.m.breach) {
+			if k.asked(b.property) && !k.violated(b.property) {
+				k.taken = append(k.taken, a)
+				k.report.Violations = append(k.report.Violations, k.shortened(b))
+				k.taken = k.taken[:len(k.taken)-1]
+			}
+		}
+		if moved {
+			return a, true
+		}
+		k.actions[i] = k.actions[len(k.actions)-1]
+		k.actions = k.actions[:len(k.actions)-1]
+	}
+	return action{}, false
+}
+
+// shortened tells the walk so far, without those steps that are not needed to break
+// the property. (The search has no states to look up here.)
+func (k *walker) shortened(b breach) Violation {
+	var steps []Step
+	for _, a := range k.taken {
+		steps = append(steps, k.m.step(a))
+	}
+	for fewer := true; fewer; {
+		fewer = false
+		for i := len(steps) - 1; i >= 0; i-- {
+			without := slices.Delete(slices.Clone(steps), i, i+1)
+			_, broken, err := k.follow(k.start, without)
+			if err == nil && slices.ContainsFunc(broken, func(o breach) bool { return o.property == b.property }) {
+				steps, fewer = without, true
+			}
+		}
+	}
+	return k.violation(b.property, steps)
+}
