@@ -20,7 +20,7 @@ const (
 	Start    Kind = "start"    // the algorithm started, with Epoch as saved
 	Send     Kind = "send"     // Message left for Peer
 	Deliver  Kind = "deliver"  // Message from Peer was taken
-	Drop     Kind = "drop"     // Message from Peer was refused; Text says why
+	Drop     Kind = "drop"     // Message from Peer was refused, or did not arrive; Text says why
 	SetTimer Kind = "set"      // Timer was armed to expire at Until
 	Expire   Kind = "expire"   // Timer ended
 	Suspect  Kind = "suspect"  // the detector takes Peer for dead; Text is its evidence

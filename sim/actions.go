@@ -1,0 +1,370 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/trace"
+)
+
+// did writes down what was done, as a line of a scenario. Runs that follow each other
+// are one.
+func (w *World) did(format string, args ...any) {
+	w.dids = append(w.dids, fmt.Sprintf(format, args...))
+}
+
+// alive returns node number n if it runs.
+func (w *World) alive(n int, what string) (*node, error) {
+	node, err := w.node(n)
+	if err == nil && !node.up {
+		err = fmt.Errorf("sim: %s n%d: it is down", what, n)
+	}
+	return node, err
+}
+
+// awake returns node number n if it runs and is not paused.
+func (w *World) awake(n int, what string) (*node, error) {
+	node, err := w.alive(n, what)
+	if err == nil && node.paused {
+		err = fmt.Errorf("sim: %s n%d: it is paused", what, n)
+	}
+	return node, err
+}
+
+// Crash ends the process of node n as a kill does: its kernel hangs up, what was saved
+// remains.
+func (w *World) Crash(n int) error {
+	node, err := w.alive(n, "crash")
+	if err == nil {
+		w.did("crash %d", n)
+		w.crash(node)
+	}
+	return err
+}
+
+func (w *World) crash(n *node) {
+	w.end(n, false)
+	n.emit(trace.Crash)
+	if w.config.Detector == Perfect {
+		w.report(n, learnCrash)
+	}
+}
+
+// report has the perfect detectors of all others learn what happened to n.
+func (w *World) report(n *node, what action) {
+	for _, o := range w.nodes {
+		if o != n && o.up {
+			w.queue.add(w.now+w.network.delay.Most, event{action: what, node: o.index, peer: n.index, life: o.life})
+		}
+	}
+}
+
+// acquaint has the perfect detector of a new process learn who is dead, and all others
+// learn that it runs.
+func (w *World) acquaint(n *node) {
+	for _, o := range w.nodes {
+		if o.life > 0 && !o.up {
+			n.script.Learn(n.clock.at(w.now), o.id, "it crashed")
+		}
+	}
+	if n.life > 1 {
+		w.report(n, learnRestart)
+	}
+}
+
+// end ends a process.
+func (w *World) end(n *node, politely bool) {
+	n.up, n.paused, n.waiting, n.trap = false, false, nil, trap{}
+	w.due.set(n, never)
+	w.changed, w.active = w.now, w.now
+	if w.network.connected {
+		w.hangUp(n, politely)
+	}
+}
+
+// CrashAfterSave has node n crash the next time that it saves something: after the save
+// and before anything else, as a message or an announcement, is done.
+func (w *World) CrashAfterSave(n int) error {
+	node, err := w.alive(n, "crash")
+	if err == nil {
+		w.did("crash %d after save", n)
+		node.trap = trap{set: true, save: true, after: 1}
+	}
+	return err
+}
+
+// CrashAfter has node n crash in the middle of the next Output of its engine that asks
+// for at least so many effects: each save, dial, message, refusal and announcement
+// is one, in this order. With 0, nothing of the next Output is done.
+func (w *World) CrashAfter(n, effects int) error {
+	node, err := w.alive(n, "crash")
+	if err == nil && effects < 0 {
+		err = fmt.Errorf("sim: crash n%d after %d effects, want 0 or more", n, effects)
+	}
+	if err == nil {
+		w.did("crash %d after %d", n, effects)
+		node.trap = trap{set: true, after: effects}
+	}
+	return err
+}
+
+// Restart starts node n again, with what it had saved.
+func (w *World) Restart(n int) error {
+	node, err := w.node(n)
+	if err == nil && node.up {
+		err = fmt.Errorf("sim: restart n%d: it runs", n)
+	}
+	if err != nil {
+		return err
+	}
+	w.did("restart %d", n)
+	node.emit(trace.Restart)
+	w.changed, w.active = w.now, w.now
+	node.start()
+	return nil
+}
+
+// Stop ends the process of node n of its own will: it says goodbye.
+func (w *World) Stop(n int) error {
+	node, err := w.awake(n, "stop")
+	if err != nil {
+		return err
+	}
+	w.did("stop %d", n)
+	node.perform(node.engine.Stop(node.clock.at(w.now)))
+	if node.up {
+		w.end(node, true)
+	}
+	node.emit(trace.Crash)
+	return nil
+}
+
+// Pause stops node n as SIGSTOP does: its kernel goes on.
+func (w *World) Pause(n int) error {
+	node, err := w.awake(n, "pause")
+	if err == nil {
+		w.did("pause %d", n)
+		node.paused = true
+		w.due.set(node, never)
+	}
+	return err
+}
+
+// Resume lets a node go on that was paused, with its old ideas: what waits on its
+// sockets comes before its timers, which are late.
+func (w *World) Resume(n int) error {
+	node, err := w.alive(n, "resume")
+	if err == nil && !node.paused {
+		err = fmt.Errorf("sim: resume n%d: it is not paused", n)
+	}
+	if err == nil {
+		w.did("resume %d", n)
+		node.resume()
+	}
+	return err
+}
+
+// SetClock gives the clock of node n a speed, in parts per million of the right one:
+// 500,000 is half as fast. It is between 1,000 and 1,000,000,000.
+func (w *World) SetClock(n int, ppm int64) error {
+	node, err := w.node(n)
+	if err == nil && (ppm < 1000 || ppm > 1000*perfect) {
+		err = fmt.Errorf("sim: clock of n%d at %d parts per million, want 1000 to 1000000000", n, ppm)
+	}
+	if err != nil {
+		return err
+	}
+	w.did("clock %d %d", n, ppm)
+	node.clock.setSpeed(w.now, ppm)
+	if node.up {
+		node.rest()
+	}
+	return nil
+}
+
+// Campaign has the application at node n call for an election.
+func (w *World) Campaign(n int) error {
+	node, err := w.awake(n, "campaign")
+	if err == nil {
+		w.did("campaign %d", n)
+		node.perform(node.engine.Campaign(node.clock.at(w.now)))
+	}
+	return err
+}
+
+// Resign makes node n ineligible for a while.
+func (w *World) Resign(n int, period time.Duration) error {
+	node, err := w.awake(n, "resign")
+	if err == nil {
+		w.did("resign %d %v", n, period)
+		node.perform(node.engine.Resign(node.clock.at(w.now), period))
+	}
+	return err
+}
+
+// Suspect has the scripted detector of node n take a peer for dead.
+func (w *World) Suspect(n, peer int) error { return w.tell(n, peer, "suspect", true) }
+
+// Learn is Suspect for when it matters: see Script.Learn.
+func (w *World) Learn(n, peer int) error { return w.tell(n, peer, "learn", false) }
+
+func (w *World) tell(n, peer int, what string, now bool) error {
+	node, about, err := w.scripted(n, peer, what)
+	if err != nil {
+		return err
+	}
+	w.did("%s %d %d", what, n, peer)
+	if now {
+		node.script.Suspect(node.clock.at(w.now), about.id, "it was told so")
+	} else {
+		node.script.Learn(node.clock.at(w.now), about.id, "it was told so")
+	}
+	node.perform(node.engine.Wake(node.clock.at(w.now)))
+	return nil
+}
+
+// Trust has the scripted detector of node n take a suspicion back.
+func (w *World) Trust(n, peer int) error {
+	node, about, err := w.scripted(n, peer, "trust")
+	if err == nil {
+		w.did("trust %d %d", n, peer)
+		node.script.Trust(about.id, "it was told so")
+		node.perform(node.engine.Wake(node.clock.at(w.now)))
+	}
+	return err
+}
+
+func (w *World) scripted(n, peer int, what string) (node, about *node, err error) {
+	if node, err = w.awake(n, what); err != nil {
+		return nil, nil, err
+	}
+	if about, err = w.node(peer); err == nil && (node.script == nil || node == about) {
+		err = fmt.Errorf("sim: %s n%d n%d: want two nodes and a detector that is perfect or scripted", what, n, peer)
+	}
+	return node, about, err
+}
+
+// Cut has nothing pass from one node to another, one way. What is under way is lost.
+func (w *World) Cut(from, to int) error {
+	a, err := w.node(from)
+	if err != nil {
+		return err
+	}
+	b, err := w.node(to)
+	if err == nil && a == b {
+		err = fmt.Errorf("sim: cut n%d from itself", from)
+	}
+	if err == nil {
+		w.did("cut %d %d", from, to)
+		w.network.cuts[pair{a.index, b.index}] = true
+		w.active = w.now
+	}
+	return err
+}
+
+// Partition has two nodes hear each other only if they are in one of the groups. A node
+// in two groups is a bridge; one in none is alone. It replaces what was cut before.
+func (w *World) Partition(groups ...[]int) error {
+	together := make(map[pair]bool)
+	var texts []string
+	for _, group := range groups {
+		var names []string
+		for _, n := range group {
+			if _, err := w.node(n); err != nil {
+				return err
+			}
+			names = append(names, strconv.Itoa(n))
+			for _, o := range group {
+				together[pair{int32(n) - 1, int32(o) - 1}] = true
+			}
+		}
+		texts = append(texts, strings.Join(names, ","))
+	}
+	w.did("%s", strings.TrimSpace("partition "+strings.Join(texts, " ")))
+	clear(w.network.cuts)
+	for _, a := range w.nodes {
+		for _, b := range w.nodes {
+			if p := (pair{a.index, b.index}); a != b && !together[p] {
+				w.network.cuts[p] = true
+			}
+		}
+	}
+	w.active = w.now
+	return nil
+}
+
+// Heal ends all cuts and partitions, and all faults of the network. Delays stay.
+func (w *World) Heal() {
+	w.did("heal")
+	clear(w.network.cuts)
+	w.network.faults = Faults{}
+	w.active = w.now
+}
+
+// SetFaults replaces what the network does to frames.
+func (w *World) SetFaults(f Faults) {
+	for _, field := range faultFields {
+		if p := *field.of(&f); p != *field.of(&w.network.faults) {
+			w.did("%s %v", field.name, p)
+		}
+	}
+	w.network.faults = f
+}
+
+// SetDelay replaces the delay of all links that have none of their own.
+func (w *World) SetDelay(d Delay) error {
+	if why := d.wrong(); why != "" {
+		return fmt.Errorf("%w: %v is %s", ErrDelay, d, why)
+	}
+	w.did("delay %v", d)
+	w.network.delay, w.network.ordered = d, true
+	return nil
+}
+
+// SetLink gives the link from one node to another a delay of its own.
+func (w *World) SetLink(from, to int, d Delay) error {
+	a, err := w.node(from)
+	if err != nil {
+		return err
+	}
+	b, err := w.node(to)
+	if err != nil {
+		return err
+	}
+	if why := d.wrong(); why != "" {
+		return fmt.Errorf("%w: %v is %s", ErrDelay, d, why)
+	}
+	w.did("link %d %d %v", from, to, d)
+	w.network.links[pair{a.index, b.index}], w.network.ordered = d, true
+	return nil
+}
+
+// Join adds a node, which asks the node through to let it in, and returns its number.
+func (w *World) Join(through int) (int, error) {
+	peer, err := w.node(through)
+	if err != nil {
+		return 0, err
+	}
+	if !w.network.connected {
+		return 0, fmt.Errorf("sim: join through n%d: want the detector %v, for it takes connections", through, Heartbeats)
+	}
+	w.did("join %d", through)
+	m := member(len(w.nodes))
+	n := newNode(w, int32(len(w.nodes)), m)
+	n.seeds = []string{peer.member.Addr}
+	w.nodes = append(w.nodes, n)
+	w.network.listens[m.Addr] = n.index
+	w.changed, w.active = w.now, w.now
+	n.start()
+	return n.number(), nil
+}
+
+// Disarm takes back what CrashAfter and CrashAfterSave have prepared.
+func (w *World) Disarm() {
+	w.did("disarm")
+	for _, n := range w.nodes {
+		n.trap = trap{}
+	}
+}

@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+)
+
+// Property is something that must hold.
+type Property string
+
+// The properties that are checked.
+const (
+	// OneLeaderPerEpoch: no two nodes announce themselves for one epoch. Only where the
+	// algorithm claims it.
+	OneLeaderPerEpoch Property = "one-leader-per-epoch"
+	// EpochsGrow: neither what a node announces nor what it saves goes back to an older
+	// epoch, over crashes too.
+	EpochsGrow Property = "epochs-grow"
+	// Durable: what a node announces is covered by what it has saved.
+	Durable Property = "durable"
+	// NoPhantom: whoever is followed in an epoch has itself announced that it leads in
+	// that epoch.
+	NoPhantom Property = "no-phantom"
+	// Agreement: some time after the last fault all live nodes follow one leader that
+	// lives, the highest where that is claimed, and nothing changes after that.
+	Agreement Property = "agreement"
+	// Contract: the algorithm keeps the contract that algo.Machine enforces.
+	Contract Property = "contract"
+	// Budget: a run stays within the number of messages that it was given.
+	Budget Property = "budget"
+)
+
+// Violation is a property that did not hold.
+type Violation struct {
+	Property Property      `json:"property"`
+	At       time.Duration `json:"at"` // the time of the world, in nanoseconds
+	Text     string        `json:"text"`
+}
+
+func (v Violation) Error() string { return fmt.Sprintf("sim: %s at %v: %s", v.Property, v.At, v.Text) }
+
+// maxViolations are kept of one run: where one thing is wrong it is wrong all the time.
+const maxViolations = 20
+
+// judge sees what nodes say, as it leaves their engines.
+type judge struct {
+	violations []Violation
+	claimed    map[algo.Leader]bool       // leaderships that their holder has announced
+	holders    map[algo.Epoch]algo.NodeID // the first of each epoch, where there may be only one
+}
+
+func newJudge() judge {
+	return judge{claimed: make(map[algo.Leader]bool), holders: make(map[algo.Epoch]algo.NodeID)}
+}
+
+func (w *World) violated(p Property, format string, args ...any) {
+	if len(w.judge.violations) < maxViolations {
+		w.judge.violations = append(w.judge.violations, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// caught turns the panic of a Machine whose algorithm broke the contract into a
+// Violation. It is deferred. Any other panic goes on.
+func (w *World) caught() {
+	switch why := recover().(type) {
+	case nil:
+	case string:
+		if !strings.HasPrefix(why, "algo: ") {
+			panic(why)
+		}
+		w.stuck = true
+		w.violated(Contract, "%s", why)
+	default:
+		panic(why)
+	}
+}
+
+// claims sees an announcement before the messages of the same Output leave: a node may
+// crash in between, and then it is followed and did no more than decide.
+func (w *World) claims(n *node, l algo.Leader) {
+	if l.ID != n.id {
+		return
+	}
+	w.judge.claimed[l] = true
+	if !w.config.Spec.Claims.OneLeaderPerEpoch {
+		return
+	}
+	if first, taken := w.judge.holders[l.Epoch]; !taken {
+		w.judge.holders[l.Epoch] = l.ID
+	} else if first != l.ID {
+		w.violated(OneLeaderPerEpoch, "%s and %s both lead in epoch %d", w.Name(first), n.name, l.Epoch)
+	}
+}
+
+// announced sees an announcement when it is performed.
+func (w *World) announced(n *node, l algo.Leader) {
+	if l.Epoch < n.highest {
+		w.violated(EpochsGrow, "%s announces epoch %d after epoch %d", n.name, l.Epoch, n.highest)
+	}
+	n.highest = max(n.highest, l.Epoch)
+	if l.Epoch > n.kept.Epoch {
+		w.violated(Durable, "%s announces epoch %d and has saved epoch %d", n.name, l.Epoch, n.kept.Epoch)
+	}
+	if !l.Vacant() && !w.judge.claimed[l] {
+		w.violated(NoPhantom, "%s follows %s, who never led in epoch %d", n.name, w.Name(l.ID), l.Epoch)
+	}
+}
+
+// saved sees a record before it replaces the one of before.
+func (w *World) saved(n *node, k engine.Kept) {
+	if k.Epoch < n.kept.Epoch {
+		w.violated(EpochsGrow, "%s saves epoch %d over epoch %d", n.name, k.Epoch, n.kept.Epoch)
+	}
+}
+
+// Violations returns what did not hold so far, the first 20 of it.
+func (w *World) Violations() []Violation { return w.judge.violations }
+
+// Leader returns whom all nodes that run follow, by number, and its epoch. It is false
+// when they do not agree, when they follow nobody or somebody who does not run, and when
+// nobody runs.
+func (w *World) Leader() (leader int, epoch algo.Epoch, agreed bool) {
+	var common algo.Leader
+	for _, n := range w.nodes {
+		switch {
+		case !n.up || n.paused:
+		case n.leader.Vacant() || !common.Vacant() && n.leader != common:
+			return 0, 0, false
+		default:
+			common = n.leader
+		}
+	}
+	holder := w.find(common.ID)
+	if holder == nil || !holder.up || holder.paused {
+		return 0, 0, false
+	}
+	return int(holder.index) + 1, common.Epoch, true
+}
+
+// Await gives the nodes so much time to agree on a leader, and then as much again, in
+// which nothing may change. It is how a run ends whose faults have ended. What does not
+// hold becomes a Violation of Agreement. It returns how long they took to agree.
+func (w *World) Await(within time.Duration) time.Duration {
+	w.did("await %v", within)
+	began := w.now
+	w.pass(w.now + within)
+	leader, epoch, agreed := w.Leader()
+	if !agreed {
+		w.violated(Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
+		return within
+	}
+	took := max(w.changed-began, 0)
+	w.pass(w.now + within)
+	if then, later, still := w.Leader(); !still || then != leader || later != epoch {
+		w.violated(Agreement, "n%d led in epoch %d, and %v later: %s", leader, epoch, within, w.Opinions())
+		return took
+	}
+	if highest := w.highest(); w.config.Spec.Claims.HighestLeads && highest != leader {
+		w.violated(Agreement, "n%d leads, and n%d is the highest", leader, highest)
+	}
+	return took
+}

@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+)
+
+// TestViolationsAreSeen has the judge look at what must not be.
+func TestViolationsAreSeen(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		want Property // empty for nothing
+		do   func(w *World, n1, n2 *node)
+	}{
+		{"a sound leadership", "", func(w *World, n1, n2 *node) {
+			n1.kept.Epoch, n2.kept.Epoch = 7, 7
+			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.announced(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.announced(n2, algo.Leader{Epoch: 7, ID: n1.id})
+			w.announced(n2, algo.Leader{Epoch: 7})
+		}},
+		{"announced before it was saved", Durable, func(w *World, n1, _ *node) {
+			n1.kept.Epoch = 6
+			w.announced(n1, algo.Leader{Epoch: 7})
+		}},
+		{"announced, and then an older one", EpochsGrow, func(w *World, n1, _ *node) {
+			n1.kept.Epoch = 7
+			w.announced(n1, algo.Leader{Epoch: 7})
+			w.announced(n1, algo.Leader{Epoch: 6})
+		}},
+		{"saved over a newer one", EpochsGrow, func(_ *World, n1, _ *node) {
+			n1.save([]algo.Message{engine.Kept{Epoch: 7}})
+			n1.save([]algo.Message{engine.Kept{Epoch: 6}})
+		}},
+		{"followed, and never led", NoPhantom, func(w *World, n1, n2 *node) {
+			n1.kept.Epoch = 7
+			w.claims(n2, algo.Leader{Epoch: 6, ID: n2.id})
+			w.announced(n1, algo.Leader{Epoch: 7, ID: n2.id})
+		}},
+		{"two lead in one epoch", OneLeaderPerEpoch, func(w *World, n1, n2 *node) {
+			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.claims(n2, algo.Leader{Epoch: 7, ID: n2.id})
+		}},
+		{"the lowest leads", Agreement, func(w *World, n1, n2 *node) {
+			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
+			n2.leader = n1.leader
+			w.stuck = true
+			w.Await(time.Second)
+		}},
+		{"they differ", Agreement, func(w *World, n1, n2 *node) {
+			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
+			n2.leader = algo.Leader{Epoch: 7, ID: n2.id}
+			w.stuck = true
+			w.Await(time.Second)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			spec := spec(t, nil)
+			spec.Claims.OneLeaderPerEpoch = true
+			w := New(Config{Spec: spec, Detector: Perfect})
+			if err := w.Cluster(2); err != nil {
+				t.Fatal(err)
+			}
+			w.judge = newJudge()
+			for _, n := range w.nodes {
+				n.kept, n.highest = engine.Kept{}, 0
+			}
+			test.do(w, w.nodes[0], w.nodes[1])
+			var got []Property
+			for _, v := range w.Violations() {
+				got = append(got, v.Property)
+			}
+			if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || got[0] != test.want) {
+				t.Errorf("violations %v, want %q", w.Violations(), test.want)
+			}
+		})
+	}
+}
+
+// TestARunEndsAtItsBudget: what sends without end does not run without end.
+func TestARunEndsAtItsBudget(t *testing.T) {
+	r, err := Run(t.Context(), Options{Spec: spec(t, textbook), Nodes: 5, Crashed: 1, Initiators: []int{1}, Textbook: true, Delay: Fixed(T), Budget: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found bool
+	for _, v := range r.Violations {
+		found = found || v.Property == Budget
+	}
+	if !found || r.Agreed {
+		t.Errorf("agreed %v and violations %v, want a violation of the budget", r.Agreed, r.Violations)
+	}
+}

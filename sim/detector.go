@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/fd"
+)
+
+// Detection is who finds out that a node is dead.
+type Detection uint8
+
+const (
+	// Heartbeats is the detector of the live cluster, with its connections and dials.
+	Heartbeats Detection = iota
+	// Perfect knows of every crash and every restart after one message time, and makes
+	// no mistake. There are no heartbeats and no connections: what is sent arrives, and
+	// the counts are those of the algorithm alone.
+	Perfect
+	// Scripted knows only what it is told by World.Suspect and World.Trust. Else it is
+	// like Perfect.
+	Scripted
+)
+
+var detections = [...]string{"heartbeats", "perfect", "scripted"}
+
+func (d Detection) String() string { return detections[d] }
+
+// Script is a failure detector that is told what to say.
+type Script struct {
+	monitored []algo.NodeID
+	dead      []scripted // in the order of being told
+	out       fd.Output
+}
+
+type scripted struct {
+	id       algo.NodeID
+	why      string
+	since    time.Duration
+	reported bool // and not taken back, nor forgotten
+}
+
+var _ engine.Detector = (*Script)(nil)
+
+// Suspect takes a peer for dead from now on: reported at once if the peer is
+// monitored, and else when it is.
+func (s *Script) Suspect(now time.Duration, peer algo.NodeID, why string) {
+	d := s.learn(now, peer, why)
+	if !d.reported && s.watches(peer) {
+		s.report(d)
+	}
+}
+
+// Learn is Suspect for when it matters: it is reported when the algorithm next says whom
+// it monitors, if the peer is among them, or sends to a peer that it monitors.
+func (s *Script) Learn(now time.Duration, peer algo.NodeID, why string) { s.learn(now, peer, why) }
+
+func (s *Script) learn(now time.Duration, peer algo.NodeID, why string) *scripted {
+	i := s.find(peer)
+	if i < 0 {
+		i = len(s.dead)
+		s.dead = append(s.dead, scripted{id: peer, why: why, since: now})
+	}
+	return &s.dead[i]
+}
+
+// Trust takes a Suspect or Learn back.
+func (s *Script) Trust(peer algo.NodeID, why string) {
+	i := s.find(peer)
+	if i < 0 {
+		return
+	}
+	if s.dead[i].reported {
+		s.out.Changes = append(s.out.Changes, fd.Change{Peer: peer, Why: why})
+	}
+	s.dead = slices.Delete(s.dead, i, i+1)
+}
+
+func (s *Script) watches(peer algo.NodeID) bool { return slices.Contains(s.monitored, peer) }
+
+func (s *Script) find(peer algo.NodeID) int {
+	return slices.IndexFunc(s.dead, func(d scripted) bool { return d.id == peer })
+}
+
+func (s *Script) report(d *scripted) {
+	d.reported = true
+	s.out.Changes = append(s.out.Changes, fd.Change{Peer: d.id, Suspected: true, Why: d.why})
+}
+
+// Monitor replaces the set of peers that are watched.
+func (s *Script) Monitor(_ time.Duration, peers []algo.NodeID) {
+	s.monitored = append(s.monitored[:0], peers...)
+	for i := range s.dead {
+		d := &s.dead[i]
+		switch watched := slices.Contains(peers, d.id); {
+		case watched && !d.reported:
+			s.report(d)
+		case !watched && d.reported:
+			d.reported = false // who is watched no more is forgotten
+			s.out.Changes = slices.DeleteFunc(s.out.Changes, func(c fd.Change) bool { return c.Peer == d.id })
+		}
+	}
+}
+
+// Sent has a peer that is dead suspected by who still talks to it.
+func (s *Script) Sent(_ time.Duration, peer algo.NodeID) {
+	if len(s.dead) == 0 {
+		return
+	}
+	if i := s.find(peer); i >= 0 && !s.dead[i].reported && s.watches(peer) {
+		s.report(&s.dead[i])
+	}
+}
+
+// Take returns the news since the last Take.
+func (s *Script) Take() fd.Output {
+	out := s.out
+	s.out.Changes = s.out.Changes[:0]
+	return out
+}
+
+// Goodbye is believed: it is no mistake.
+func (s *Script) Goodbye(now time.Duration, peer algo.NodeID) {
+	s.Suspect(now, peer, "it said goodbye")
+}
+
+// Forget drops what is known of a peer.
+func (s *Script) Forget(peer algo.NodeID) {
+	if i := s.find(peer); i >= 0 {
+		s.dead = slices.Delete(s.dead, i, i+1)
+	}
+}
+
+// State is Suspected for those it was told to suspect, Alive for others that are
+// monitored, and else Unknown.
+func (s *Script) State(peer algo.NodeID) (fd.State, time.Duration) {
+	if i := s.find(peer); i >= 0 {
+		return fd.Suspected, s.dead[i].since
+	}
+	if s.watches(peer) {
+		return fd.Alive, 0
+	}
+	return fd.Unknown, 0
+}
+
+// Deadline is never: nothing is due by itself.
+func (s *Script) Deadline() time.Duration { return never }
+
+// Heard, and all the rest, is no news.
+func (s *Script) Heard(time.Duration, algo.NodeID) {}
+
+// Watched is no news.
+func (s *Script) Watched(time.Duration, algo.NodeID, fd.Watch) string { return "" }
+
+// Up is no news.
+func (s *Script) Up(time.Duration, algo.NodeID, uint64) {}
+
+// Down is no news.
+func (s *Script) Down(time.Duration, algo.NodeID, bool) {}
+
+// DialFailed is no news.
+func (s *Script) DialFailed(time.Duration, algo.NodeID, fd.Fact) {}
+
+// Digest is not told to anybody.
+func (s *Script) Digest(uint64) {}
+
+// Wake has nothing to do.
+func (s *Script) Wake(time.Duration) {}

@@ -1,0 +1,78 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/sim"
+)
+
+// The worst case of bully: the highest of five has crashed, the lowest finds out, and
+// nobody knows who else lives.
+func ExampleRun() {
+	const T = 10 * time.Millisecond
+	options := bully.Defaults(algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T})
+	options.SkipSuspected = false
+	spec, err := bully.New(options)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := sim.Run(context.Background(), sim.Options{
+		Spec: spec, Nodes: 5, Crashed: 1, Initiators: []int{1}, Textbook: true, Delay: sim.Fixed(T),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("rank %d leads in epoch %d\n", r.Leader, r.Epoch)
+	fmt.Printf("%d messages sent, %d delivered: %v\n", r.Sent, r.Delivered, r.Kinds)
+	fmt.Printf("decided after %v T, known to all after %v T\n", r.Decided, r.Turnaround)
+	// Output:
+	// rank 4 leads in epoch 2
+	// 19 messages sent, 15 delivered: map[answer:6 coordinator:3 election:10]
+	// decided after 3 T, known to all after 4 T
+}
+
+func ExampleScenario() {
+	scenario, err := sim.ParseScenario("failover", `
+		detector perfect
+		cluster 3
+		run 1s
+		crash 3
+		run 1s
+		leader 2
+	`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	build := func(_ string, t algo.Timing, _ []algo.Setting) (algo.Spec, error) {
+		return bully.New(bully.Defaults(t))
+	}
+	if _, err := scenario.Run(context.Background(), sim.ScenarioHost{Build: build, Output: os.Stdout}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// > cluster 3
+	//           0s  n3 leads in epoch 1
+	// > run 1s
+	//          1ms  n1 follows n3 in epoch 1
+	//          1ms  n2 follows n3 in epoch 1
+	// > crash 3
+	//           1s  n3 is down
+	// > run 1s
+	//       1.001s  n1 suspects n3: it crashed
+	//       1.001s  n1 suspects its leader n3
+	//       1.001s  n1 follows nobody
+	//       1.001s  n2 suspects n3: it crashed
+	//       1.001s  n2 suspects its leader n3
+	//       1.001s  n2 follows nobody
+	//       1.001s  n2 leads in epoch 2
+	//       1.002s  n1 follows n2 in epoch 2
+	// > leader 2
+}

@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
+)
+
+// pair is two nodes, in one direction: from and to.
+type pair struct{ from, to int32 }
+
+// network is what is between the nodes.
+type network struct {
+	delay  Delay
+	links  map[pair]Delay // those that have a delay of their own
+	faults Faults
+	cuts   map[pair]bool // nothing passes
+
+	// ordered links keep the order of frames: of each, when its last one arrives.
+	ordered bool
+	last    [][]time.Duration
+
+	connected bool // there are connections
+	conns     map[pair]*conn
+	made      uint32
+	listens   map[string]int32 // nodes by address
+}
+
+func newNetwork(c Config) network {
+	connected := c.Detector == Heartbeats
+	return network{
+		delay: c.Delay, faults: c.Faults, connected: connected, ordered: connected || c.Delay.Least != c.Delay.Most,
+		links: make(map[pair]Delay), cuts: make(map[pair]bool), conns: make(map[pair]*conn), listens: make(map[string]int32),
+	}
+}
+
+func (w *World) isCut(from, to *node) bool {
+	return len(w.network.cuts) > 0 && w.network.cuts[pair{from.index, to.index}]
+}
+
+// travel is when something arrives that leaves now. What is late may overtake nothing
+// but what overtakes, too.
+func (w *World) travel(from, to *node, overtakes bool) time.Duration {
+	net := &w.network
+	delay := net.delay
+	if len(net.links) > 0 {
+		if own, ok := net.links[pair{from.index, to.index}]; ok {
+			delay = own
+		}
+	}
+	at := w.now + delay.draw(w.random)
+	if !net.ordered {
+		return at
+	}
+	if overtakes {
+		return at + time.Duration(w.random.Int64N(int64(3*delay.Most)+1))
+	}
+	last := net.lastOf(from.index, to.index, len(w.nodes))
+	*last = max(*last, at)
+	return *last
+}
+
+func (net *network) lastOf(from, to int32, nodes int) *time.Duration {
+	for len(net.last) < nodes {
+		net.last = append(net.last, nil)
+	}
+	row := net.last[from]
+	if len(row) < nodes {
+		row = append(row, make([]time.Duration, nodes-len(row))...)
+		net.last[from] = row
+	}
+	return &row[to]
+}
+
+func (w *World) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
+
+// send takes a message from a node.
+func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
+	w.sent++
+	if w.sent > w.config.Budget && !w.stuck {
+		w.stuck = true
+		w.violated(Budget, "%d messages were sent", w.sent)
+	}
+	kind := w.count(m)
+	if kind > 0 {
+		w.kinds[kind-1].sent++
+		w.active = w.now
+	}
+	peer := w.find(to)
+	switch {
+	case peer == nil:
+		return
+	case !w.network.connected:
+		w.transmit(n, peer, m, kind, 0)
+		return
+	}
+	if c := n.link(peer); c != nil {
+		w.transmit(n, peer, m, kind, c.id)
+		return
+	}
+	w.wait(n, peer, m)
+}
+
+// transmit puts a message on its way.
+func (w *World) transmit(from, to *node, m algo.Message, kind uint8, link uint32) {
+	faults := &w.network.faults
+	switch {
+	case w.isCut(from, to):
+		w.drop(from, to, m, "cut off")
+		return
+	case w.chance(faults.Loss):
+		w.drop(from, to, m, "lost")
+		return
+	}
+	e := event{action: deliver, kind: kind, node: to.index, peer: from.index, link: link, body: m}
+	copies := 1
+	if w.chance(faults.Duplicate) {
+		copies = 2
+	}
+	for range copies {
+		if kind > 0 {
+			w.underWay++
+		}
+		w.queue.add(w.travel(from, to, w.chance(faults.Reorder)), e)
+	}
+}
+
+// arrive takes a message off the network.
+func (w *World) arrive(n *node, e event) {
+	if e.kind > 0 {
+		w.underWay--
+	}
+	from := w.nodes[e.peer]
+	switch {
+	case w.isCut(from, n):
+		w.drop(from, n, e.body, "cut off")
+		return
+	case w.network.connected && (!n.up || n.link(from) == nil || n.link(from).id != e.link):
+		w.drop(from, n, e.body, "nobody is connected there")
+		if c := w.network.conns[between(n, from)]; c == nil || c.id != e.link || c.ended[c.side(n)] {
+			w.reset(n, from, e.link)
+		} // else it came before the answer to the dial
+		return
+	case !n.up:
+		w.drop(from, n, e.body, "nobody is there")
+		return
+	}
+	w.happensTo(n, e)
+}
+
+// drop says that a message does not arrive.
+func (w *World) drop(from, to *node, m algo.Message, why string) {
+	if w.config.Trace != nil {
+		w.emit(trace.Event{Node: to.id, Kind: trace.Drop, Peer: from.id, Message: m, Format: why})
+	}
+}

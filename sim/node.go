@@ -1,0 +1,263 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/trace"
+)
+
+// node is one process, or what a crash leaves of it: its disk, and what this world
+// knows of its past.
+type node struct {
+	w      *World
+	index  int32
+	id     algo.NodeID
+	name   string
+	member algo.Member // as configured
+	fixed  []string
+	seeds  []string
+	clock  clock
+
+	up      bool
+	paused  bool
+	life    uint32 // counts the starts; stands for the incarnation
+	engine  *engine.Engine
+	script  *Script // the detector, unless it is the one of heartbeats
+	leader  algo.Leader
+	knew    time.Duration // when it announced leader
+	waiting []event       // while it is paused
+	trap    trap
+
+	// The disk.
+	kept   engine.Kept
+	roster algo.Message // an engine.Roster, or engine.Settled; nil for none
+
+	highest algo.Epoch // that it ever announced
+
+	links   []*conn // by the index of the peer: the connections that it knows to stand
+	dialing []engine.Target
+	queued  map[int32][]algo.Message // until a dial succeeds
+
+	wakeAt   time.Duration
+	wakeMade uint64
+	place    int // in the heap of deadlines
+}
+
+// trap has a node crash in the middle of what an Output asks for.
+type trap struct {
+	set   bool
+	save  bool // of the next Output that saves something
+	after int  // so many effects: the save counts as one, and so does every dial and message
+}
+
+func newNode(w *World, index int32, m algo.Member) *node {
+	return &node{
+		w: w, index: index, id: m.ID, name: m.Name, member: m, clock: clock{ppm: perfect},
+		wakeAt: never, place: none,
+	}
+}
+
+func (n *node) number() int { return int(n.index) + 1 }
+
+// standing is the node as a candidate: whoever resigned is below the others.
+func (n *node) standing() algo.Member {
+	if m, ok := n.engine.View().Member(n.id); ok {
+		return m
+	}
+	return n.member
+}
+
+// start begins a process with what the disk holds.
+func (n *node) start() {
+	w := n.w
+	n.life++
+	n.up, n.paused, n.leader, n.waiting = true, false, algo.Leader{}, nil
+	n.dialing, n.queued = nil, nil
+	clear(n.links)
+	config := engine.Config{
+		Self: n.member, Cluster: clusterID, Fixed: n.fixed, Seeds: n.seeds,
+		FirstContact: w.config.Timing.FirstContact, Spec: w.config.Spec, Pick: w.pick,
+	}
+	config.Detector, n.script = newDetector(w)
+	if w.config.Trace != nil {
+		config.Trace = w.emit
+	}
+	var saved []algo.Message
+	if n.kept != (engine.Kept{}) {
+		saved = append(saved, n.kept)
+	}
+	if n.roster != nil {
+		saved = append(saved, n.roster)
+	}
+	n.engine = engine.New(config, saved...)
+	if w.config.Detector == Perfect {
+		w.acquaint(n)
+	}
+	n.perform(n.engine.Start(n.clock.at(w.now)))
+}
+
+// pick chooses the time of a timer.
+func (w *World) pick(least, most time.Duration) time.Duration {
+	return least + time.Duration(w.random.Int64N(int64(most-least)+1))
+}
+
+// perform does what the engine asks for, in its order: save, dial, send, refuse,
+// announce. A trap ends it in between.
+func (n *node) perform(out *engine.Output) {
+	left := -1 // effects until the crash; below zero for no crash
+	if n.trap.set {
+		left = n.springs(out)
+	}
+	if n.effects(out, left) {
+		n.trap = trap{}
+		n.w.crash(n)
+		return
+	}
+	switch {
+	case out.Removed, out.Rejected != "":
+		n.w.end(n, true)
+		return
+	}
+	n.rest()
+}
+
+// springs reports how many effects of out are performed if it is the one that the node
+// does not survive, or -1.
+func (n *node) springs(out *engine.Output) int {
+	asked := len(out.Dial) + len(out.Send) + len(out.Refuse) + len(out.Leaders) + min(len(out.Save), 1)
+	if n.trap.save && len(out.Save) == 0 || asked == 0 || n.trap.after > asked {
+		return -1
+	}
+	return n.trap.after
+}
+
+// effects performs out, or the first left effects of it, and reports whether it
+// stopped there.
+func (n *node) effects(out *engine.Output, left int) (died bool) {
+	w := n.w
+	if len(out.Save) > 0 {
+		if left == 0 {
+			return true
+		}
+		left--
+		n.save(out.Save)
+	}
+	if left == 0 {
+		return true
+	}
+	for _, l := range out.Leaders {
+		w.claims(n, l)
+	}
+	for _, target := range out.Dial {
+		if left == 0 {
+			return true
+		}
+		left--
+		w.dial(n, target)
+	}
+	for i := range out.Send {
+		if left == 0 {
+			return true
+		}
+		left--
+		w.send(n, out.Send[i].To, out.Send[i].Message)
+	}
+	for _, r := range out.Refuse {
+		if left == 0 {
+			return true
+		}
+		left--
+		w.refuse(n, r.Peer)
+	}
+	for _, l := range out.Leaders {
+		if left == 0 {
+			return true
+		}
+		left--
+		w.announced(n, l)
+		n.leader, n.knew = l, w.now
+		w.changed, w.active = w.now, w.now
+	}
+	return left == 0
+}
+
+// save is one transaction, durable when it returns.
+func (n *node) save(records []algo.Message) {
+	for _, record := range records {
+		switch record := record.(type) {
+		case engine.Kept:
+			n.w.saved(n, record)
+			n.kept = record
+		case engine.Roster:
+			n.roster = record
+		}
+	}
+}
+
+// rest has the node woken when its engine wants to be.
+func (n *node) rest() {
+	at := never
+	if n.up && !n.paused {
+		if deadline, due := n.engine.Deadline(); due {
+			at = n.clock.when(deadline)
+		}
+	}
+	n.w.due.set(n, at)
+}
+
+// receive takes a message.
+func (n *node) receive(from *node, e event) {
+	if e.kind > 0 {
+		n.w.kinds[e.kind-1].delivered++
+	}
+	n.perform(n.engine.Receive(n.clock.at(n.w.now), from.id, e.body))
+}
+
+func (n *node) dialFailed(d dial) {
+	n.dialed(d.target)
+	if d.fact == 0 {
+		n.perform(n.engine.Itself(n.clock.at(n.w.now), d.target.Addr))
+		return
+	}
+	n.perform(n.engine.DialFailed(n.clock.at(n.w.now), d.target, d.fact))
+}
+
+// dialed ends an attempt. What waited for it is dropped, unless it is connected now.
+func (n *node) dialed(target engine.Target) {
+	n.dialing = slices.DeleteFunc(n.dialing, func(t engine.Target) bool { return t == target })
+	if peer := n.w.find(target.ID); peer != nil && n.links[peer.index] == nil {
+		delete(n.queued, peer.index)
+	}
+}
+
+// dial is an attempt to connect, as it travels.
+type dial struct {
+	target engine.Target
+	fact   fd.Fact // how it failed; zero when it came to the dialler itself
+}
+
+// Kind is "dial": it travels like a message.
+func (dial) Kind() string { return "dial" }
+
+// resume goes on after a pause: what waited comes before what is due.
+func (n *node) resume() {
+	n.paused = false
+	waiting, life := n.waiting, n.life
+	n.waiting = nil
+	for _, e := range waiting {
+		if n.up && n.life == life {
+			n.w.happensTo(n, e)
+		}
+	}
+	if n.up && n.life == life {
+		n.rest()
+	}
+}
+
+func (n *node) emit(kind trace.Kind) {
+	n.w.emit(trace.Event{Node: n.id, Kind: kind, Epoch: n.kept.Epoch})
+}

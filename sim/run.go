@@ -1,0 +1,264 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
+)
+
+// Options are those of Run: one election, and what it costs.
+type Options struct {
+	// Spec is the algorithm, with its options: those of the textbook too.
+	Spec algo.Spec
+	// Timing is only for FirstContact and the like; LAN if zero.
+	Timing Timing
+	// Nodes is how many members there are, those that crash included.
+	Nodes int
+	// Crashed of them, the highest, crash before the election.
+	Crashed int
+	// Initiators start the election, by number; nil for all that live. Those who watch
+	// the leader that crashed suspect it; at the others, and where the leader lives, the
+	// application calls for the election.
+	Initiators []int
+	// Priorities of the nodes in the order of the ring; nil for 1 to Nodes.
+	Priorities []int
+	// Textbook: nobody knows who crashed, except that the initiators suspect the leader.
+	// Else every detector knows it, and says so to the initiators at once, and to others
+	// when it matters to them: see Script.Learn.
+	Textbook bool
+	// Delay is how long messages take; its Most is T. 10 ms if zero.
+	Delay Delay
+	// Faults are those of the network during the election.
+	Faults Faults
+	Seed   uint64
+	// Budget is that of Config.
+	Budget uint64
+	// Limit is how long the election may take, in the time of the simulation; 0 for
+	// 200 T and 20 T for each node.
+	Limit time.Duration
+	// Trace, when set, sees the election, and what comes before it.
+	Trace func(trace.Event)
+}
+
+// Result is what Run found. Messages are those of the algorithm: heartbeats, and
+// repeats of what was said before, are not counted.
+type Result struct {
+	Algorithm string `json:"algorithm"`
+	Nodes     int    `json:"nodes"`
+	Crashed   int    `json:"crashed"`
+	Seed      uint64 `json:"seed"`
+	// Leader is the rank of the leader in the order of candidates, from 1 for the
+	// lowest; 0 when there is none that all live nodes follow.
+	Leader int  `json:"leader"`
+	Agreed bool `json:"agreed"`
+	// Sent includes what went to crashed nodes.
+	Sent      uint64            `json:"sent"`
+	Delivered uint64            `json:"delivered"`
+	Kinds     map[string]uint64 `json:"kinds"` // sent
+	// Turnaround is the time from the start of the election until the last live node knew
+	// the leader, and Decided until the leader knew, in T.
+	Turnaround float64    `json:"turnaround"`
+	Decided    float64    `json:"decided"`
+	Epoch      algo.Epoch `json:"epoch"`
+	// Repeats are the heartbeats of the algorithm itself, sent meanwhile.
+	Repeats    uint64      `json:"repeats"`
+	Violations []Violation `json:"violations"`
+}
+
+// Command is what runs o again, as a line for a shell.
+func (o *Options) Command() string {
+	words := []string{"elect sim --algorithm", o.Spec.Name}
+	flag := func(set bool, name string, value any) {
+		if set {
+			words = append(words, "--"+name, fmt.Sprint(value))
+		}
+	}
+	list := func(numbers []int) string {
+		return strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", ",")
+	}
+	flag(true, "nodes", o.Nodes)
+	flag(o.Crashed > 0, "crashed", o.Crashed)
+	flag(len(o.Initiators) > 0, "initiators", list(o.Initiators))
+	flag(len(o.Priorities) > 0, "priorities", list(o.Priorities))
+	flag(o.Delay != Delay{}, "delay", o.Delay)
+	for _, f := range faultFields {
+		flag(*f.of(&o.Faults) > 0, f.name, *f.of(&o.Faults))
+	}
+	for _, s := range o.Spec.Settings {
+		flag(true, "option", s.Name+"="+s.Value)
+	}
+	if o.Textbook {
+		words = append(words, "--textbook")
+	}
+	flag(true, "seed", o.Seed)
+	return strings.Join(words, " ")
+}
+
+// ErrOptions is what errors about Options wrap.
+var ErrOptions = errors.New("sim: options")
+
+// check says every mistake at once.
+func (o *Options) check() error {
+	var mistakes []error
+	needs := func(ok bool, format string, args ...any) {
+		if !ok {
+			mistakes = append(mistakes, fmt.Errorf("%w: "+format, append([]any{ErrOptions}, args...)...))
+		}
+	}
+	needs(o.Spec.New != nil, "there is no algorithm")
+	needs(o.Nodes >= 1 && o.Nodes <= maxNodes, "%d nodes, want 1 to %d", o.Nodes, maxNodes)
+	needs(o.Crashed >= 0 && o.Crashed < max(o.Nodes, 1), "%d of %d nodes crash, want one to live", o.Crashed, o.Nodes)
+	needs(len(o.Priorities) == 0 || len(o.Priorities) == o.Nodes, "%d priorities for %d nodes", len(o.Priorities), o.Nodes)
+	needs(o.Delay.wrong() == "", "the delay %v is %s", o.Delay, o.Delay.wrong())
+	needs(o.Delay == (Delay{}) || o.Delay.Most > 0, "the delay is 0, and would be the unit of time")
+	for _, f := range faultFields {
+		p := *f.of(&o.Faults)
+		needs(p >= 0 && p < 1, "%s is %v, want at least 0 and less than 1", f.name, p)
+	}
+	for _, i := range o.Initiators {
+		needs(i >= 1 && i <= o.Nodes, "initiator %d, want 1 to %d", i, o.Nodes)
+	}
+	return errors.Join(mistakes...)
+}
+
+// Run lets a cluster elect a leader, has the highest of its nodes crash, and counts the
+// election that follows. Finding the crash takes no time. It ends when all is quiet, or
+// with ctx. An algorithm that goes wrong is no error: see Result.Violations. Errors
+// wrap ErrOptions, or are those of ctx.
+func Run(ctx context.Context, o Options) (Result, error) {
+	if o.Delay == (Delay{}) {
+		o.Delay = Fixed(10 * time.Millisecond)
+	}
+	if err := o.check(); err != nil {
+		return Result{}, err
+	}
+	w := New(Config{
+		Spec: o.Spec, Timing: o.Timing, Delay: o.Delay, Detector: Scripted, Seed: o.Seed, Budget: o.Budget, Trace: o.Trace,
+	})
+	r := Result{Algorithm: o.Spec.Name, Nodes: o.Nodes, Crashed: o.Crashed, Seed: o.Seed}
+	err := w.election(ctx, &o, &r)
+	r.Violations = append([]Violation{}, w.judge.violations...)
+	return r, err
+}
+
+// election is what Run does.
+func (w *World) election(ctx context.Context, o *Options, r *Result) error {
+	defer w.caught()
+	priorities := o.Priorities
+	if len(priorities) == 0 {
+		for i := range o.Nodes {
+			priorities = append(priorities, i+1)
+		}
+	}
+	if err := w.Cluster(o.Nodes, priorities...); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	limit := cmp.Or(o.Limit, time.Duration(200+20*o.Nodes)*o.Delay.Most)
+	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
+		return err
+	}
+	began, before := w.now, w.sent
+	w.ResetCounts()
+	w.network.faults = o.Faults
+	if err := w.incite(o); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
+		return err
+	}
+	w.result(r, began, o.Delay.Most)
+	r.Repeats = w.sent - before - r.Sent
+	return nil
+}
+
+// incite has the highest crash, and the initiators begin.
+func (w *World) incite(o *Options) error {
+	leader, _, _ := w.Leader()
+	ranked := slices.SortedFunc(slices.Values(w.nodes), func(a, b *node) int { return a.member.Compare(b.member) })
+	dead := ranked[len(ranked)-o.Crashed:]
+	for _, n := range dead {
+		w.crash(n)
+	}
+	// Everybody knows before anybody acts on it.
+	for _, n := range w.nodes {
+		for _, d := range dead {
+			if n.up && !o.Textbook {
+				n.script.Learn(n.clock.at(w.now), d.id, "it crashed")
+			}
+		}
+	}
+	initiators := o.Initiators
+	if initiators == nil {
+		initiators = w.running()
+	}
+	crashed := leader > 0 && !w.nodes[leader-1].up
+	for _, i := range initiators {
+		n, err := w.alive(i, "start an election at")
+		switch {
+		case err != nil:
+			return err
+		case crashed && n.script.watches(w.nodes[leader-1].id):
+			n.script.Suspect(n.clock.at(w.now), w.nodes[leader-1].id, "it was told so")
+			n.perform(n.engine.Wake(n.clock.at(w.now)))
+		default: // who does not watch the leader hears of its crash from the application
+			n.perform(n.engine.Campaign(n.clock.at(w.now)))
+		}
+	}
+	return nil
+}
+
+// quiet runs until no election message is under way, all agree, and it stays so for a
+// while.
+func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
+	const while = 20 // of T
+	end := w.now + limit
+	last := w.now
+	for steps := 1; w.step(end); steps++ {
+		if steps%4096 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if w.now > last && w.underWay == 0 && w.now >= w.active+while*t {
+			if _, _, agreed := w.Leader(); agreed {
+				return nil
+			}
+		}
+		last = w.now
+	}
+	if _, _, agreed := w.Leader(); !agreed || w.underWay > 0 {
+		w.violated(Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
+	}
+	return nil
+}
+
+// result fills in what is known at the end.
+func (w *World) result(r *Result, began, t time.Duration) {
+	counts := w.Counts()
+	r.Kinds = counts.Sent
+	for _, sent := range counts.Sent {
+		r.Sent += sent
+	}
+	for _, delivered := range counts.Delivered {
+		r.Delivered += delivered
+	}
+	leader, epoch, agreed := w.Leader()
+	if r.Agreed = agreed; agreed {
+		r.Leader, r.Epoch = w.rank(w.nodes[leader-1]), epoch
+		inT := func(at time.Duration) float64 { return float64(max(at-began, 0)) / float64(t) }
+		r.Decided = inT(w.nodes[leader-1].knew)
+		for _, n := range w.nodes {
+			if n.up {
+				r.Turnaround = max(r.Turnaround, inT(n.knew))
+			}
+		}
+	}
+	if highest := w.highest(); agreed && w.config.Spec.Claims.HighestLeads && highest != leader {
+		w.violated(Agreement, "n%d leads, and n%d is the highest", leader, highest)
+	}
+}

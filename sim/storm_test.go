@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/trace"
+)
+
+var (
+	storms    = flag.Int("storms", 300, "how many seeds TestStorms runs for each algorithm")
+	stormSeed = flag.Uint64("stormseed", 1, "the first of them")
+)
+
+// build is a host's choice of the algorithm.
+func build(algorithm string, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
+	if algorithm != "" && algorithm != "bully" {
+		return algo.Spec{}, fmt.Errorf("no algorithm %q", algorithm)
+	}
+	return bully.Factory(timing, func(into any) error {
+		var text strings.Builder
+		for _, s := range options {
+			fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
+		}
+		decoder := yaml.NewDecoder(strings.NewReader(text.String()))
+		decoder.KnownFields(true)
+		if err := decoder.Decode(into); !errors.Is(err, io.EOF) {
+			return err
+		}
+		return nil
+	})
+}
+
+func lan(t testing.TB) algo.Spec {
+	t.Helper()
+	spec, err := build("", LAN().Algo(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// TestStorms disturbs five nodes for 10 s, in as many ways as there are seeds, with each
+// algorithm there is. Then all heals, and all must agree within the bound.
+func TestStorms(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
+		t.Run(name, func(t *testing.T) {
+			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			var healed []time.Duration
+			var frames uint64
+			var crashes int
+			for i := range *storms {
+				r, err := Storm(t.Context(), StormOptions{Spec: spec, Seed: *stormSeed + uint64(i)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := r.Err(); err != nil {
+					t.Fatal(err)
+				}
+				healed = append(healed, r.Healed)
+				frames += r.Frames
+				crashes += r.Crashes
+			}
+			slices.Sort(healed)
+			t.Logf("%d storms in %v: %d frames, %d crashes; healed after %v (median), %v (at most); the bound is %v",
+				*storms, time.Since(began).Round(time.Millisecond), frames, crashes,
+				healed[len(healed)/2], healed[len(healed)-1], LAN().Bound())
+		})
+	}
+}
+
+// record runs a storm and returns its trace.
+func record(t *testing.T, seed uint64) string {
+	var out bytes.Buffer
+	_, err := Storm(t.Context(), StormOptions{Spec: lan(t), Seed: seed, Period: 5 * time.Second, Trace: trace.NewJSON(&out).Event})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestASeedGivesTheSameTrace(t *testing.T) {
+	seen := make(map[string]uint64)
+	for seed := range uint64(10) {
+		first := record(t, seed)
+		if second := record(t, seed); first != second {
+			t.Fatalf("seed %d: two traces, which differ %s", seed, differ(first, second))
+		}
+		if other, twice := seen[first]; twice {
+			t.Errorf("seeds %d and %d have one trace", other, seed)
+		}
+		seen[first] = seed
+	}
+}
+
+// differ shows the first lines that do.
+func differ(a, b string) string {
+	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(left), len(right)) {
+		if left[i] != right[i] {
+			return fmt.Sprintf("in line %d:\n%s\n%s", i+1, left[i], right[i])
+		}
+	}
+	return fmt.Sprintf("in length: %d and %d lines", len(left), len(right))
+}
+
+// TestAScenarioReplaysAStorm: what a failure prints does the same again.
+func TestAScenarioReplaysAStorm(t *testing.T) {
+	for seed := range uint64(20) {
+		var first, second bytes.Buffer
+		w := New(Config{Spec: lan(t), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second}, random: newRandom(seed)}
+		if err := w.Cluster(5); err != nil {
+			t.Fatal(err)
+		}
+		for w.now < s.o.Period {
+			w.Run(time.Millisecond + s.period(s.o.Period/20))
+			s.disturb()
+		}
+		s.calm()
+		w.Run(time.Second)
+		text := w.Scenario()
+		replay, err := ParseScenario("replay", text)
+		if err != nil {
+			t.Fatalf("seed %d: %v in\n%s", seed, err, text)
+		}
+		again, err := replay.Run(t.Context(), ScenarioHost{Build: build, Trace: trace.NewJSON(&second).Event})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if first.String() != second.String() {
+			t.Fatalf("seed %d: the replay differs %s\n%s", seed, differ(first.String(), second.String()), text)
+		}
+		if got := again.Scenario(); got != text {
+			t.Errorf("seed %d: the scenario of the replay is another:\n%s", seed, got)
+		}
+	}
+}
+
+// broken is bully with something taken out, or put in.
+type broken struct {
+	algo.Algorithm
+	start   func(b *broken, env algo.Env, view algo.View, saved algo.Stable)
+	receive func(b *broken, env algo.Env, from algo.NodeID, m algo.Message)
+}
+
+func (b *broken) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	if b.start != nil {
+		b.start(b, env, view, saved)
+		return
+	}
+	b.Algorithm.Start(env, view, saved)
+}
+
+func (b *broken) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
+	if b.receive != nil {
+		b.receive(b, env, from, m)
+		return
+	}
+	b.Algorithm.Receive(env, from, m)
+}
+
+// TestStormsFindWhatIsBroken: storms are worth what they find.
+func TestStormsFindWhatIsBroken(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		want Property
+		mend broken
+	}{
+		{"forgets its epoch in a crash", Contract, broken{
+			start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
+				b.Algorithm.Start(env, view, algo.Stable{})
+			},
+		}},
+		{"is deaf to repeats", Agreement, broken{
+			receive: func(b *broken, env algo.Env, from algo.NodeID, m algo.Message) {
+				if r, ok := m.(algo.Repeater); !ok || !r.Repeats() {
+					b.Algorithm.Receive(env, from, m)
+				}
+			},
+		}},
+		{"numbers the leadership of others", NoPhantom, broken{
+			receive: func(b *broken, env algo.Env, from algo.NodeID, m algo.Message) {
+				if c, ok := m.(bully.Coordinator); ok && !c.Repeat {
+					c.Epoch++
+					m = c
+				}
+				b.Algorithm.Receive(env, from, m)
+			},
+		}},
+		{"claims too much", OneLeaderPerEpoch, broken{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			spec := lan(t)
+			sound := spec.New
+			spec.New = func(self algo.NodeID) algo.Algorithm {
+				b := test.mend
+				b.Algorithm = sound(self)
+				return &b
+			}
+			spec.Claims.OneLeaderPerEpoch = test.want == OneLeaderPerEpoch
+			for seed := range uint64(200) {
+				r, err := Storm(t.Context(), StormOptions{Spec: spec, Seed: seed})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Property == test.want }) {
+					if !strings.Contains(r.Err().Error(), "cluster 5") {
+						t.Errorf("the error has no scenario: %v", r.Err())
+					}
+					t.Logf("seed %d: %v", seed, r.Violations[0])
+					return
+				}
+			}
+			t.Errorf("200 storms found no violation of %s", test.want)
+		})
+	}
+}

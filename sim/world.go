@@ -1,0 +1,409 @@
+package sim
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/trace"
+)
+
+// Config is what a World is made of.
+type Config struct {
+	Spec   algo.Spec
+	Timing Timing // LAN if zero
+	// Delay is that of every link that has none of its own.
+	Delay Delay
+	// Faults are what the network does to every frame.
+	Faults   Faults
+	Detector Detection
+	// Seed is where everything random comes from.
+	Seed uint64
+	// Budget is how many messages may be sent, heartbeats included, before the world
+	// stands still with a Violation of Budget; 0 for 100 million.
+	Budget uint64
+	// Trace, when set, sees everything. It must not call the world.
+	Trace func(trace.Event)
+}
+
+// Faults are what the network does to frames at random. Each is a probability, from 0
+// to 1.
+type Faults struct {
+	Loss      float64 // it does not arrive
+	Duplicate float64 // it arrives twice, each copy in its own time
+	Reorder   float64 // it may overtake, and takes up to four times as long
+}
+
+// World is some nodes and what is between them, in virtual time. It is not safe for
+// concurrent use.
+//
+// Nodes are numbered from 1, in the order of their IDs, and named n1, n2, and so on.
+// Methods that are told to do what cannot be done return an error and do nothing.
+type World struct {
+	config   Config
+	now      time.Duration
+	random   *rand.Rand
+	queue    queue
+	due      deadlines
+	nodes    []*node
+	kinds    []kindCount
+	sent     uint64
+	underWay int // election messages
+	changed  time.Duration
+	active   time.Duration
+	stuck    bool // the budget is used up
+	judge    judge
+	network  network
+	dids     []string
+}
+
+// kindCount counts the messages of one kind of the algorithm, repeats left out.
+type kindCount struct {
+	kind            string
+	sent, delivered uint64
+}
+
+// New returns a world without nodes, at time 0.
+func New(config Config) *World {
+	if config.Timing == (Timing{}) {
+		config.Timing = LAN()
+	}
+	config.Budget = cmp.Or(config.Budget, 100_000_000)
+	w := &World{
+		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), queue: newQueue(), judge: newJudge(),
+		network: newNetwork(config),
+	}
+	for _, m := range config.Spec.Messages {
+		w.kinds = append(w.kinds, kindCount{kind: m.Kind()})
+	}
+	return w
+}
+
+// maxNodes is how many nodes a world can have.
+const maxNodes = 1 << 20
+
+// idOf gives IDs in the order of the numbers, of the form of a version 4 UUID.
+func idOf(index int) algo.NodeID {
+	id := algo.NodeID{6: 0x40, 8: 0x80}
+	binary.BigEndian.PutUint32(id[12:], uint32(index)+1)
+	return id
+}
+
+// find returns the node of an ID, or nil.
+func (w *World) find(id algo.NodeID) *node {
+	i := int(binary.BigEndian.Uint32(id[12:])) - 1
+	if i < 0 || i >= len(w.nodes) || w.nodes[i].id != id {
+		return nil
+	}
+	return w.nodes[i]
+}
+
+// node returns node number n.
+func (w *World) node(n int) (*node, error) {
+	if n < 1 || n > len(w.nodes) {
+		return nil, fmt.Errorf("sim: there is no n%d, want n1 to n%d", n, len(w.nodes))
+	}
+	return w.nodes[n-1], nil
+}
+
+// ID is the ID of node number n, whether or not there is such a node yet.
+func ID(n int) algo.NodeID { return idOf(n - 1) }
+
+// Name is what a node is called: n1 for the first one.
+func (w *World) Name(id algo.NodeID) string {
+	switch n := w.find(id); {
+	case n != nil:
+		return n.name
+	case id.IsZero():
+		return "nobody"
+	}
+	return id.String()
+}
+
+// Now is the time of the world, since its beginning.
+func (w *World) Now() time.Duration { return w.now }
+
+// Nodes is how many nodes there are, dead or alive.
+func (w *World) Nodes() int { return len(w.nodes) }
+
+// Engine is the engine of node n, to look at; nil while it does not run.
+func (w *World) Engine(n int) *engine.Engine {
+	if n, err := w.node(n); err == nil && n.up {
+		return n.engine
+	}
+	return nil
+}
+
+// Follows is whom node n announced last; false while it does not run.
+func (w *World) Follows(n int) (algo.Leader, bool) {
+	if n, err := w.node(n); err == nil && n.up {
+		return n.leader, true
+	}
+	return algo.Leader{}, false
+}
+
+// Opinions says in words whom each node follows.
+func (w *World) Opinions() string {
+	var all []string
+	for _, n := range w.nodes {
+		said := n.name + " is down"
+		switch {
+		case n.up && n.leader.Vacant():
+			said = n.name + " follows nobody"
+		case n.up && n.leader.ID == n.id:
+			said = n.name + " leads in epoch " + strconv.FormatUint(uint64(n.leader.Epoch), 10)
+		case n.up:
+			said = n.name + " follows " + w.Name(n.leader.ID) + " in epoch " + strconv.FormatUint(uint64(n.leader.Epoch), 10)
+		}
+		if n.paused {
+			said += ", paused"
+		}
+		if len(all) == 20 {
+			all = append(all, "and so on")
+			break
+		}
+		all = append(all, said)
+	}
+	return strings.Join(all, "; ")
+}
+
+// highest is the number of the highest node that runs, in the order of candidates; 0
+// when nobody runs.
+func (w *World) highest() int {
+	var best *node
+	for _, n := range w.nodes {
+		if n.up && !n.paused && (best == nil || n.standing().Compare(best.standing()) > 0) {
+			best = n
+		}
+	}
+	if best == nil {
+		return 0
+	}
+	return best.number()
+}
+
+// rank is the position of a node in the order of candidates, from 1 for the lowest.
+func (w *World) rank(n *node) int {
+	rank := 1
+	for _, o := range w.nodes {
+		if o.member.Compare(n.member) < 0 {
+			rank++
+		}
+	}
+	return rank
+}
+
+// Cluster makes a fixed set of so many nodes and starts them all. Priorities, if any,
+// are those of the nodes in their order; without, all have 0.
+func (w *World) Cluster(size int, priorities ...int) error {
+	switch {
+	case len(w.nodes) > 0:
+		return fmt.Errorf("sim: there are %d nodes already", len(w.nodes))
+	case size < 1 || size > maxNodes:
+		return fmt.Errorf("sim: a cluster of %d, want 1 to %d", size, maxNodes)
+	case len(priorities) > 0 && len(priorities) != size:
+		return fmt.Errorf("sim: %d priorities for %d nodes", len(priorities), size)
+	}
+	w.did("%s", strings.TrimSpace("cluster "+strconv.Itoa(size)+" "+strings.Trim(fmt.Sprint(priorities), "[]")))
+	for i := range size {
+		m := member(i)
+		if len(priorities) > 0 {
+			m.Priority = priorities[i]
+		}
+		w.nodes = append(w.nodes, newNode(w, int32(i), m))
+		w.network.listens[m.Addr] = int32(i)
+	}
+	if w.config.Detector == Heartbeats {
+		var fixed []string
+		for _, n := range w.nodes {
+			fixed = append(fixed, n.member.Addr)
+		}
+		for _, n := range w.nodes {
+			n.fixed = fixed
+		}
+	} else {
+		// They know each other from the beginning: what meeting costs is not counted.
+		known := engine.Settle(w.roster())
+		for _, n := range w.nodes {
+			n.roster = known
+		}
+	}
+	for _, n := range w.nodes {
+		n.start()
+	}
+	return nil
+}
+
+// clusterID is that of every cluster in a world.
+var clusterID = algo.NodeID{0: 0xc1, 6: 0x40, 8: 0x80, 15: 1}
+
+func member(index int) algo.Member {
+	name := "n" + strconv.Itoa(index+1)
+	return algo.Member{ID: idOf(index), Name: name, Addr: name + ":7400", Eligible: true}
+}
+
+// roster is the membership of all nodes there are.
+func (w *World) roster() engine.Roster {
+	r := engine.Roster{Cluster: clusterID, Entries: make([]engine.Entry, 0, len(w.nodes))}
+	for _, n := range w.nodes {
+		m := n.member
+		r.Entries = append(r.Entries, engine.Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: true, Version: 1})
+	}
+	return r
+}
+
+// Run passes time.
+func (w *World) Run(period time.Duration) {
+	w.did("run %v", period)
+	w.pass(w.now + period)
+}
+
+func (w *World) pass(end time.Duration) {
+	for w.step(end) {
+	}
+	w.now = max(w.now, end)
+}
+
+// step does the next thing that happens before or at end; false when there is none.
+// Deliveries come before timers.
+func (w *World) step(end time.Duration) bool {
+	if w.stuck {
+		return false
+	}
+	at, queued := w.queue.first()
+	wake, due := w.due.first()
+	switch {
+	case queued && (!due || at <= wake):
+		if at > end {
+			return false
+		}
+		w.now = at
+		w.happen(w.queue.take())
+	case due && wake <= end:
+		w.now = max(w.now, wake)
+		n := w.due.heap[0]
+		n.perform(n.engine.Wake(n.clock.at(w.now)))
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *World) happen(e event) {
+	n := w.nodes[e.node]
+	switch e.action {
+	case deliver:
+		w.arrive(n, e)
+	case knock:
+		w.knocked(n, e)
+	default:
+		if n.up && n.life == e.life {
+			w.happensTo(n, e)
+		}
+	}
+}
+
+// happensTo has a process take what was meant for it. While it is paused its kernel
+// keeps that.
+func (w *World) happensTo(n *node, e event) {
+	if n.paused {
+		n.waiting = append(n.waiting, e)
+		return
+	}
+	peer := w.nodes[e.peer]
+	switch e.action {
+	case deliver:
+		n.receive(peer, e)
+	case answer:
+		w.answered(n, peer, e)
+	case fail:
+		n.dialFailed(e.body.(dial))
+	case hangUp, hangUpPolitely:
+		w.hungUp(n, peer, e)
+	case learnCrash:
+		n.script.Suspect(n.clock.at(w.now), peer.id, "it crashed")
+		n.perform(n.engine.Wake(n.clock.at(w.now)))
+	case learnRestart:
+		n.script.Trust(peer.id, "it runs again")
+		n.perform(n.engine.Wake(n.clock.at(w.now)))
+	}
+}
+
+// count returns the place of a message among the counters, from 1; zero for a repeat,
+// and for what is not of the algorithm.
+func (w *World) count(m algo.Message) uint8 {
+	if r, ok := m.(algo.Repeater); ok && r.Repeats() {
+		return 0
+	}
+	kind := m.Kind()
+	for i := range w.kinds {
+		if w.kinds[i].kind == kind {
+			return uint8(i) + 1
+		}
+	}
+	return 0
+}
+
+// Counts are messages of the algorithm by kind. Repeats of what was said before are
+// not in them.
+type Counts struct {
+	Sent, Delivered map[string]uint64
+}
+
+// Counts returns what was counted since the beginning, or since ResetCounts.
+func (w *World) Counts() Counts {
+	c := Counts{Sent: make(map[string]uint64), Delivered: make(map[string]uint64)}
+	for _, k := range w.kinds {
+		if k.sent > 0 {
+			c.Sent[k.kind] = k.sent
+		}
+		if k.delivered > 0 {
+			c.Delivered[k.kind] = k.delivered
+		}
+	}
+	return c
+}
+
+// ResetCounts sets all counts to zero.
+func (w *World) ResetCounts() {
+	for i := range w.kinds {
+		w.kinds[i].sent, w.kinds[i].delivered = 0, 0
+	}
+}
+
+// Frames is how many messages of any kind were sent since the beginning, heartbeats
+// and those of the membership included.
+func (w *World) Frames() uint64 { return w.sent }
+
+func (w *World) emit(e trace.Event) {
+	if w.config.Trace != nil {
+		e.At = w.now
+		w.config.Trace(e)
+	}
+}
+
+func newDetector(w *World) (engine.Detector, *Script) {
+	if w.config.Detector == Heartbeats {
+		return fd.New(w.config.Timing.detector()), nil
+	}
+	s := new(Script)
+	return s, s
+}
+
+// running returns the numbers of the nodes that run.
+func (w *World) running() []int {
+	var all []int
+	for _, n := range w.nodes {
+		if n.up && !n.paused {
+			all = append(all, n.number())
+		}
+	}
+	return all
+}

@@ -1,0 +1,117 @@
+package trace
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// JSON writes events as lines of JSON, one object each. Its fields stand in this order;
+// those that do not count for the kind are left out, except the first three.
+//
+//	at       number   nanoseconds since the host's own zero
+//	node     string   where it happened: a name if Names knows one, else the ID
+//	kind     string   one of the Kinds
+//	peer     string   like node: the other one of a message, who is suspected or trusted
+//	message  object   kind: a string; body: an object with the fields of the message
+//	timer    string   set, expire: the timer
+//	until    number   set: when it ends, like at, in the clock of the node
+//	epoch    number   start, save, crash, restart: as it was saved
+//	leader   object   announce: epoch: a number; id: a string like node, empty for a vacancy
+//	view     number   view: the number of the view
+//	text     string   drop, suspect, trust, note: why
+//
+// A JSON is not safe for concurrent use.
+type JSON struct {
+	// Names, when set, returns the name of a node, or nothing.
+	Names func(algo.NodeID) string
+
+	out *json.Encoder
+	err error
+}
+
+// NewJSON returns a JSON that writes to w, without a buffer of its own.
+func NewJSON(w io.Writer) *JSON {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return &JSON{out: out}
+}
+
+type line struct {
+	At      time.Duration `json:"at"`
+	Node    string        `json:"node"`
+	Kind    Kind          `json:"kind"`
+	Peer    string        `json:"peer,omitempty"`
+	Message *message      `json:"message,omitempty"`
+	Timer   algo.Timer    `json:"timer,omitempty"`
+	Until   time.Duration `json:"until,omitempty"`
+	Epoch   *algo.Epoch   `json:"epoch,omitempty"`
+	Leader  *leader       `json:"leader,omitempty"`
+	View    uint64        `json:"view,omitempty"`
+	Text    string        `json:"text,omitempty"`
+}
+
+type message struct {
+	Kind string       `json:"kind"`
+	Body algo.Message `json:"body"`
+}
+
+type leader struct {
+	Epoch algo.Epoch `json:"epoch"`
+	ID    string     `json:"id"`
+}
+
+// Event writes one event. After an error of the writer it does nothing: see Err.
+func (j *JSON) Event(e Event) {
+	if j.err != nil {
+		return
+	}
+	l := line{
+		At: e.At, Node: j.name(e.Node), Kind: e.Kind, Peer: j.name(e.Peer),
+		Timer: e.Timer, Until: e.Until, View: e.Number, Text: j.text(e),
+	}
+	if e.Message != nil {
+		l.Message = &message{e.Message.Kind(), e.Message}
+	}
+	switch e.Kind {
+	case Start, Save, Crash, Restart:
+		l.Epoch = &e.Epoch
+	case Announce:
+		l.Leader = &leader{e.Leader.Epoch, j.name(e.Leader.ID)}
+	}
+	j.err = j.out.Encode(l)
+}
+
+// Err is the first error of the writer.
+func (j *JSON) Err() error { return j.err }
+
+// name is what a node is called; empty for nobody.
+func (j *JSON) name(id algo.NodeID) string {
+	if id.IsZero() {
+		return ""
+	}
+	if j.Names != nil {
+		if name := j.Names(id); name != "" {
+			return name
+		}
+	}
+	return id.String()
+}
+
+func (j *JSON) text(e Event) string { return e.Named(j.name).Text() }
+
+// Named returns e with the names of nodes in place of their IDs among its Args, for
+// its text.
+func (e Event) Named(name func(algo.NodeID) string) Event {
+	args := make([]any, len(e.Args))
+	for i, arg := range e.Args {
+		if id, ok := arg.(algo.NodeID); ok {
+			arg = name(id)
+		}
+		args[i] = arg
+	}
+	e.Args = args
+	return e
+}

@@ -1,0 +1,69 @@
+package trace
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+type ballot struct {
+	For   algo.NodeID
+	Round uint64
+}
+
+func (ballot) Kind() string { return "ballot" }
+
+func TestJSONLines(t *testing.T) {
+	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
+	names := map[algo.NodeID]string{n1: "n1"}
+	var out strings.Builder
+	j := NewJSON(&out)
+	j.Names = func(id algo.NodeID) string { return names[id] }
+	for _, test := range []struct {
+		event Event
+		want  string
+	}{
+		{
+			Event{At: time.Millisecond, Node: n1, Kind: Send, Peer: n2, Message: ballot{n1, 7}},
+			`{"at":1000000,"node":"n1","kind":"send","peer":"00000000-0000-0000-0000-000000000002",` +
+				`"message":{"kind":"ballot","body":{"For":"00000000-0000-0000-0000-000000000001","Round":7}}}`,
+		},
+		{Event{Node: n1, Kind: SetTimer, Timer: "answer", Until: 5}, `{"at":0,"node":"n1","kind":"set","timer":"answer","until":5}`},
+		{Event{Node: n1, Kind: Save}, `{"at":0,"node":"n1","kind":"save","epoch":0}`},
+		{Event{Node: n1, Kind: Announce, Leader: algo.Leader{Epoch: 3, ID: n1}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":"n1"}}`},
+		{Event{Node: n1, Kind: Announce, Leader: algo.Leader{Epoch: 3}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":""}}`},
+		{Event{Node: n1, Kind: View, Number: 9}, `{"at":0,"node":"n1","kind":"view","view":9}`},
+		{Event{Node: n1, Kind: Note, Format: "contests <%s>", Args: []any{n1}}, `{"at":0,"node":"n1","kind":"note","text":"contests <n1>"}`},
+	} {
+		out.Reset()
+		j.Event(test.event)
+		if got := out.String(); got != test.want+"\n" {
+			t.Errorf("%s: got %s want %s", test.event.Kind, got, test.want)
+		}
+	}
+	if j.Err() != nil {
+		t.Error(j.Err())
+	}
+}
+
+type broken struct{ writes int }
+
+var errBroken = errors.New("no more room")
+
+func (b *broken) Write([]byte) (int, error) {
+	b.writes++
+	return 0, errBroken
+}
+
+func TestJSONStopsAtTheFirstError(t *testing.T) {
+	var b broken
+	j := NewJSON(&b)
+	j.Event(Event{Kind: Note})
+	j.Event(Event{Kind: Note})
+	if !errors.Is(j.Err(), errBroken) || b.writes != 1 {
+		t.Errorf("%d writes and the error %v, want 1 and %v", b.writes, j.Err(), errBroken)
+	}
+}
