@@ -105,7 +105,7 @@ func (p *process) Campaign(env algo.Env) {
 	switch {
 	case p.phase == settled:
 		p.elect(env)
-	case p.phase == electing && !p.asking:
+	case p.headStart():
 		env.StopTimer(timerHeadStart)
 		p.ask(env)
 	}
@@ -126,7 +126,7 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
-	case t == timerHeadStart && p.phase == electing && !p.asking:
+	case t == timerHeadStart && p.headStart():
 		env.Note("nobody above took the lead")
 		p.ask(env)
 	case t == timerAnswer && p.phase == electing && p.asking:
@@ -150,7 +150,12 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	case p.phase == settled && p.leader.Vacant():
 		env.Note("suspects its leader %s", peer)
 		p.succeed(env)
-	case p.options.SkipSuspected && p.awaited.remove(peer) && len(p.awaited) == 0:
+	case !p.options.SkipSuspected || !p.awaited.remove(peer):
+	case len(p.awaited) > 0:
+		if p.headStart() {
+			p.watch(env) // the next heir
+		}
+	default:
 		// ◆ The wait ends with the last one it was for. A crash in the middle of an
 		// election would otherwise cost a whole timeout, for each that crashes.
 		env.Note("suspects %s, the last it waited for", peer)
@@ -245,6 +250,7 @@ func (p *process) await(env algo.Env) bool {
 // ask sends the Election to those above.
 func (p *process) ask(env algo.Env) {
 	p.asking = true
+	p.watch(env)
 	for _, above := range p.awaited {
 		env.Send(above, Election{p.epoch})
 	}
@@ -433,10 +439,10 @@ func (p *process) vacate(env algo.Env) {
 // leaveElection forgets the election that this process is in, if it is in one.
 func (p *process) leaveElection(env algo.Env) {
 	switch {
-	case p.phase == electing && p.asking:
-		env.StopTimer(timerAnswer)
-	case p.phase == electing:
+	case p.headStart():
 		env.StopTimer(timerHeadStart)
+	case p.phase == electing:
+		env.StopTimer(timerAnswer)
 	case p.phase == waiting:
 		env.StopTimer(timerCoordinator)
 	}
@@ -464,17 +470,36 @@ func (p *process) tell(env algo.Env, to algo.NodeID) {
 // depends on nobody; a follower on its leader; and in an election on everybody
 // above. ◆ Those whose answer is awaited are among them, so that their crash ends
 // the wait; and those who are suspected, so that a Coordinator for one of them is
-// known for what it is, until the detector trusts them again.
+// known for what it is, until the detector trusts them again. In a head start it depends
+// on the heir alone: the highest who may live.
 func (p *process) watch(env algo.Env) {
 	var watched peers
 	if p.phase != settled {
-		watched = slices.Collect(p.view.Above(p.self))
+		heir := p.heir()
+		for above := range p.view.Above(p.self) {
+			if !p.headStart() || above == heir || p.suspected.has(above) {
+				watched.add(above)
+			}
+		}
 	}
 	if !p.leader.Vacant() && !p.leads() {
 		watched.add(p.leader.ID)
 	}
 	p.suspected.keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
+}
+
+// headStart reports whether those above are left to lead without being asked.
+func (p *process) headStart() bool { return p.phase == electing && !p.asking }
+
+// heir is the highest of those awaited.
+func (p *process) heir() (heir algo.NodeID) {
+	for _, id := range p.awaited {
+		if heir.IsZero() || p.view.IsAbove(id, heir) {
+			heir = id
+		}
+	}
+	return heir
 }
 
 // leads reports whether this process leads, as it sees it.
