@@ -28,7 +28,7 @@ var (
 	observedFlag   = flag.Int("observed", 10, "further failovers per case of -rounds during which an outside observer asks")
 	seedFlag       = flag.Uint64("seed", 1, "of the random moments at which signals come")
 	dataFlag       = flag.String("data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
-	procsFlag      = flag.Int("procs", 0, "GOMAXPROCS of each node (default Go's own choice)")
+	procsFlag      = flag.Int("procs", 0, "GOMAXPROCS of each node (default the command's own: 1)")
 )
 
 func TestMain(m *testing.M) {
@@ -141,7 +141,7 @@ func setting(b *testing.B) fleet.Config {
 }
 
 func settingLines(c fleet.Config) string {
-	procs := "Go's default"
+	procs := "1, the command's own choice"
 	if *procsFlag > 0 {
 		procs = strconv.Itoa(*procsFlag)
 	}
