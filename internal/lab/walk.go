@@ -60,7 +60,8 @@ func (w Walk) Test(t *testing.T) {
 // seed printed on a failure is worth something, and the algorithm is deterministic.
 func (w Walk) TestRepeatable(t *testing.T) {
 	for seed := range uint64(50) {
-		if w.Take(Seeded(seed), true).Story() != w.Take(Seeded(seed), true).Story() {
+		first, second := w.Take(Seeded(seed), true).Story(), w.Take(Seeded(seed), true).Story()
+		if first != second {
 			t.Fatalf("seed %d: two walks", seed)
 		}
 	}
