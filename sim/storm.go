@@ -22,6 +22,9 @@ type StormOptions struct {
 	// Within is how long it may take to heal; Timing.Bound if zero.
 	Within time.Duration
 	Seed   uint64
+	// Choices, when set, is what the disturbances are drawn from in place of Seed: a
+	// fuzzer, for one. The world is still that of Seed.
+	Choices rand.Source
 	// Quiet leaves faults of the network out: only processes crash, and start again.
 	Quiet bool
 	// Trace, when set, sees everything.
@@ -86,6 +89,9 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
 	})
 	s := storm{w: w, o: &o, random: newRandom(o.Seed)}
+	if o.Choices != nil {
+		s.random = rand.New(o.Choices)
+	}
 	r := Report{Seed: o.Seed}
 	if err := s.blow(ctx, &r); err != nil {
 		return r, err
