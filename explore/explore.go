@@ -37,7 +37,8 @@
 // From every state reached, one continuation is run in which all goes well: nobody
 // crashes, detectors are right, messages arrive at once, timers expire when due. What was on
 // its way is lost before, if the network loses. Nobody starts, unless those who run are too
-// few to elect. If it ends with all who run following one of them, the state is good. That
+// few to elect. If it ends with all who run following one of them, the highest where the
+// algorithm claims that, the state is good. That
 // is decided for every state visited, also in a search that was cut, and the continuation
 // may go beyond the bound of epochs. That a state is found bad does not prove that no other
 // continuation is good; but one that is perfect and does not end in agreement is a finding in
