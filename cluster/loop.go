@@ -30,9 +30,11 @@ func (n *Node) loop(ctx context.Context) error {
 		timer.Reset(wait)
 		select {
 		case f := <-n.inbox:
+			n.turn()
 			f()
 			n.drain()
 		case <-timer.C:
+			n.turn()
 		case err := <-n.deaf:
 			n.failed = fmt.Errorf("%w: %w", ErrDeaf, err)
 		case <-ctx.Done():
