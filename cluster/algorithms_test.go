@@ -68,6 +68,7 @@ func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 			for _, n := range c.Nodes() {
 				go w.watch(n)
 			}
+			require.Equal(t, []string{before.Name}, w.names())
 			c.Stop(name)
 			during := c.Await()
 			virtual.Pass(10 * time.Second)
