@@ -31,7 +31,8 @@ type Options struct {
 	Priorities []int
 	// Textbook: nobody knows who crashed, except that the initiators suspect the leader.
 	// Else every detector knows it, and says so to the initiators at once, and to others
-	// when it matters to them: see Script.Learn.
+	// when it matters to them: see Script.Learn. Ring cannot do without: nobody gets
+	// around a node that crashed.
 	Textbook bool
 	// Delay is how long messages take; its Most is T. 10 ms if zero.
 	Delay Delay
@@ -41,7 +42,7 @@ type Options struct {
 	// Budget is that of Config.
 	Budget uint64
 	// Limit is how long the election may take, in the time of the simulation; 0 for
-	// 200 T and 20 T for each node.
+	// 2000 T and 20 T for each node.
 	Limit time.Duration
 	// Trace, when set, sees the election, and what comes before it.
 	Trace func(trace.Event)
@@ -187,7 +188,7 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 	if err := w.Cluster(o.Nodes, priorities...); err != nil {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
 	}
-	limit := cmp.Or(o.Limit, time.Duration(200+20*o.Nodes)*o.Delay.Most)
+	limit := cmp.Or(o.Limit, time.Duration(2000+20*o.Nodes)*o.Delay.Most)
 	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ when all live nodes know the leader.
 
 --textbook is how the literature counts: nobody knows who crashed, except that the
 initiators miss the leader, and the algorithm leaves out what its source does not have.
+Without a detector no ring gets around a crashed node.
 
 A --scenario is a text file: what happens, and what must hold. 'go doc
 github.com/elect-go/elect/sim.Scenario' has its commands. A --storm disturbs the nodes
