@@ -84,6 +84,10 @@ type process struct {
 	// leader is who is announced: whom this process follows, itself, or nobody.
 	leader algo.Leader
 
+	// bumps is how many newer epochs this leader has taken since its announce timer ended
+	// last: see bump.
+	bumps uint8
+
 	phase phase
 	// asking says, while electing, that those above were asked.
 	asking bool
@@ -136,6 +140,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		env.Note("no coordinator in time")
 		p.elect(env)
 	case t == timerAnnounce && p.leads():
+		p.bumps = 0
 		p.repeatLeadership(env)
 	}
 }
@@ -373,6 +378,7 @@ func (p *process) lead(env algo.Env) {
 	}
 	p.epoch++
 	p.leader = algo.Leader{Epoch: p.epoch, ID: p.self}
+	p.bumps = 0
 	p.watch(env)
 	for below := range p.view.Below(p.self) {
 		p.tell(env, below)
@@ -396,9 +402,25 @@ func (p *process) holdOut(env algo.Env) {
 //
 // ◆ Those who know the newer epoch cannot follow the leadership of the older one.
 func (p *process) keepAhead(env algo.Env) {
-	if p.phase == settled && p.leads() && p.leader.Epoch < p.epoch {
+	if p.phase == settled && p.leads() && p.leader.Epoch < p.epoch && p.bumps < maxBumps {
 		env.Note("bumps its epoch: epoch %d is known", uint64(p.epoch))
+		p.bump(env)
+	}
+}
+
+// maxBumps is how many newer epochs a leader takes in one announce_interval. Two leaders
+// who find each other are done with one or two.
+const maxBumps = 3
+
+// bump has a leader lead on in a newer epoch.
+//
+// ◆ At most so often in an announce_interval. Two leaders whose views differ, so that
+// neither may follow the other, would else answer each bump with the next one for as long
+// as that lasts.
+func (p *process) bump(env algo.Env) {
+	if bumps := p.bumps; bumps < maxBumps {
 		p.lead(env)
+		p.bumps = bumps + 1
 	}
 }
 
@@ -409,7 +431,7 @@ func (p *process) contest(env algo.Env) {
 	case p.phase != settled:
 		// The election that is on will decide.
 	case p.leads():
-		p.lead(env)
+		p.bump(env)
 	default:
 		p.elect(env)
 	}

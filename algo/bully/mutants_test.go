@@ -80,6 +80,15 @@ var (
 		},
 	}
 
+	// A leader takes a newer epoch as often as it hears a reason to.
+	bumpsAtOnce = rule{
+		Receive: func(p *process, env algo.Env, from algo.NodeID, m algo.Message) bool {
+			p.bumps = 0
+			p.Receive(env, from, m)
+			return true
+		},
+	}
+
 	// Anybody may be followed, also somebody below.
 	followsTheLower = rule{
 		Receive: func(p *process, env algo.Env, _ algo.NodeID, m algo.Message) bool {
