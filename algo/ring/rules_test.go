@@ -426,3 +426,27 @@ func TestOnePoisonedMessageIsOvercome(t *testing.T) {
 		}
 	}
 }
+
+// Who makes candidates up fills no memory, and does not keep the ring from electing in
+// the next epoch.
+func TestMadeUpCandidatesAreForgotten(t *testing.T) {
+	const size = 4
+	for _, made := range []func(i int) algo.Message{
+		func(i int) algo.Message {
+			return Election{Epoch: 8, Eligible: true, Priority: 1, ID: lab.ID(100 + i), Hops: 1}
+		},
+		func(i int) algo.Message { return Elected{Epoch: 8, ID: lab.ID(100 + i), Hops: 1} },
+	} {
+		s := follower(t, 2)
+		for i := range 1000 {
+			s.Hears(1, made(i))
+		}
+		p := s.Machine.Algorithm().(*process)
+		if most := 2 * size; len(p.tokens) > most || len(p.outcomes) > most {
+			t.Errorf("%T: %d tokens and %d outcomes are kept, want at most %d", made(0), len(p.tokens), len(p.outcomes), most)
+		}
+		s.Hears(1, token(9, 4, 1))
+		does(t, "the outcome", s.Hears(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
+			"stop election; reserve in 10ms to 20ms; n3 <- Elected(9, n4, 3); announce n4 in 9")
+	}
+}
