@@ -117,6 +117,7 @@ type Engine struct {
 	owing     bool // one of them may be owed our roster; else none is
 
 	members      roster
+	doubted      bool      // a roster was refused for versions that must be said twice
 	stepped      algo.View // what the algorithm knows
 	contacts     []contact
 	firstContact time.Duration // when a first start waits no more

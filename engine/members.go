@@ -10,9 +10,13 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// maxVersionLead is how far ahead of what is known the version of an entry may
-// be, like algo.MaxEpochLead.
-const maxVersionLead = 1 << 32
+// maxVersionLead is how far ahead of what is known the version of an entry may be, and
+// versionMargin how much of that must be said twice, like algo.MaxEpochLead and
+// algo.EpochMargin.
+const (
+	maxVersionLead = 1 << 32
+	versionMargin  = 1 << 16
+)
 
 func (e *Engine) view() algo.View { return e.members.view }
 
@@ -168,6 +172,7 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if theirs.Size < 0 || theirs.Size > maxEntries {
 		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, want at most " + strconv.Itoa(maxEntries)
 	}
+	doubtful := ""
 	for i, entry := range theirs.Entries {
 		if entry.ID.IsZero() || i > 0 && entry.ID.Compare(theirs.Entries[i-1].ID) <= 0 {
 			return "its members are not in the order of their ids"
@@ -176,8 +181,12 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 			return why
 		}
 		known := e.members.next(entry) - 1
-		if entry.Version == math.MaxUint64 || !e.joining() && entry.Version > known && entry.Version-known > maxVersionLead {
-			return "the version of " + entry.ID.String() + " is too far ahead"
+		what := "the version of " + entry.ID.String() + " is too far ahead"
+		switch ahead := entry.Version - min(known, entry.Version); {
+		case entry.Version == math.MaxUint64 || !e.joining() && ahead > maxVersionLead:
+			return what
+		case !e.joining() && ahead > maxVersionLead-versionMargin:
+			doubtful = what + " to be believed at once"
 		}
 	}
 	if _, found := theirs.find(from); !found {
@@ -185,6 +194,12 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	}
 	if !e.members.room(theirs.Entries...) {
 		return "it has too many members, together with ours, to fit a frame"
+	}
+	if doubtful != "" {
+		e.doubted = !e.doubted
+	}
+	if doubtful != "" && e.doubted {
+		return doubtful
 	}
 	return ""
 }

@@ -217,6 +217,9 @@ func (p *process) pass(env algo.Env, m Election) {
 	case m.ID == p.self && m.Epoch == p.epoch:
 		p.comeBack(env)
 		return
+	case m.Epoch == p.epoch && p.full(p.tokens):
+		env.Note("has passed more tokens than there are candidates")
+		return
 	}
 	p.enter(m.Epoch)
 	if !p.tokens.add(m.ID) {
@@ -291,6 +294,10 @@ func (p *process) told(env algo.Env, m Elected) {
 	if m.Epoch < p.epoch || said.OlderThan(p.leader) {
 		return // what it says is over
 	}
+	if m.Epoch == p.epoch && p.full(p.outcomes) {
+		env.Note("has heard of more outcomes than there are candidates")
+		return
+	}
 	p.enter(m.Epoch)
 	if m.ID == p.self || !p.outcomes.add(m.ID) {
 		// "Until it is back at the leader." ◆ Also if it is back at somebody else, since
@@ -354,6 +361,11 @@ func (p *process) fresh(env algo.Env, hops uint32) bool {
 	}
 	return true
 }
+
+// full reports whether a process need not keep more of those that it heard of in one epoch.
+// There are as many as members, and of those some may not be in the view yet; more come
+// from somebody who makes them up, and would fill the memory.
+func (p *process) full(heard []algo.NodeID) bool { return len(heard) >= 2*p.view.Len() }
 
 // send sends clockwise. Who sends a token participates, and waits for the outcome anew.
 func (p *process) send(env algo.Env, m algo.Message) {
