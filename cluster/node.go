@@ -122,11 +122,11 @@ func New(c Config, options ...Option) (*Node, error) {
 	mistakes := c.complete()
 	timing := c.Timing.check()
 	spec, err := c.spec(n.registry, timing == nil)
+	if c.Data == "" && n.store == nil && c.needsQuorum(n.registry, spec) {
+		err = errors.Join(err, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + c.Algorithm + " elect two leaders"})
+	}
 	if err = errors.Join(mistakes, timing, err); err != nil {
 		return nil, err
-	}
-	if spec.Claims.NeedsQuorum && c.Data == "" && n.store == nil {
-		return nil, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + spec.Name + " elect two leaders"}
 	}
 	n.config, n.spec = c, spec
 	if n.frames, err = wire.NewCodec(append(engine.Messages(), spec.Messages...)...); err != nil {
