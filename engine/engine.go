@@ -105,10 +105,11 @@ type Engine struct {
 	machine  *algo.Machine
 	detector Detector
 
-	running bool // the algorithm was started
-	kept    algo.Stable
-	timers  []timer
-	made    uint64 // timers made so far
+	running  bool // the algorithm was started
+	kept     algo.Stable
+	replaces bool // the record is still that of another algorithm
+	timers   []timer
+	made     uint64 // timers made so far
 
 	monitored []algo.NodeID
 	news      []fd.Change            // of those monitored, yet to be handed to the algorithm
@@ -144,7 +145,8 @@ func New(config Config, saved ...algo.Message) *Engine {
 	for _, record := range saved {
 		switch record := record.(type) {
 		case Kept:
-			e.kept = algo.Stable{Epoch: record.Epoch, Vote: record.Vote, Extra: record.Extra}
+			e.kept = record.stable(config.Spec.Name)
+			e.replaces = record.Algorithm != config.Spec.Name
 		case Roster:
 			e.members.load(record)
 		case Settled:
@@ -458,9 +460,9 @@ func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why
 
 // save puts all records that changed into one transaction.
 func (e *Engine) save(now time.Duration) {
-	if stable := e.machine.Stable(); e.running && stable != e.kept {
-		e.kept = stable
-		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra})
+	if stable := e.machine.Stable(); e.running && (stable != e.kept || e.replaces) {
+		e.kept, e.replaces = stable, false
+		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name})
 	}
 	if e.members.changed {
 		e.members.changed = false
