@@ -97,6 +97,7 @@ type Node struct {
 	ready   chan struct{}          // closed when net is set
 	frame   []byte                 // for encoding
 	names   map[algo.NodeID]string // of who is connected
+	met     bool                   // a member was connected in this life
 	saves   uint64
 	failed  error // why the loop must end
 }
