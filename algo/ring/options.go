@@ -18,7 +18,7 @@ type Options struct {
 	// a random time from that to half as much again, so that those who wait together do
 	// not start together. It is at least 3, because an election can take 3N−1 messages
 	// in a row.
-	ElectionRounds int `yaml:"election_rounds" help:"messages about the whole ring after which an election that has not ended is started anew; 3 to 100"`
+	ElectionRounds int `yaml:"election_rounds" help:"rounds of a message about the ring after which an election that has not ended is started anew; 3 to 100"`
 }
 
 // leastRounds is the least of ElectionRounds: one until the token of the first is at
