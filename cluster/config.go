@@ -109,7 +109,9 @@ func (c *Config) complete() error {
 	const aName = "1 to %d letters, digits, '.', '-' or '_'"
 	want(isName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName, maxName)
 	want(isName(c.Name), "name", strconv.Quote(c.Name), aName, maxName)
-	want(c.Priority >= -1<<31 && c.Priority < 1<<31, "priority", strconv.Itoa(c.Priority), "a number of 32 bits")
+	if mistake := checkPriority(c.Priority); mistake != nil {
+		mistakes = append(mistakes, mistake)
+	}
 
 	if err := checkAddr(c.Listen, toListen); err != nil {
 		want(false, "listen", strconv.Quote(c.Listen), "host:port (%v)", err)
@@ -153,6 +155,13 @@ func (c *Config) complete() error {
 		c.Timing = LAN()
 	}
 	return errors.Join(mistakes...)
+}
+
+func checkPriority(priority int) error {
+	if priority < -1<<31 || priority >= 1<<31 {
+		return &ConfigError{Field: "priority", Got: strconv.Itoa(priority), Want: "a number of 32 bits"}
+	}
+	return nil
 }
 
 // isName reports whether a name is safe in logs, tables and file names.

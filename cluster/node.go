@@ -318,6 +318,24 @@ func (n *Node) Campaign(ctx context.Context) error {
 	return cmp.Or(failed, err)
 }
 
+// SetPriority changes the priority of this member, with the effect that the algorithm
+// gives to it: bully and ring elect anew if another is the highest then. It returns when
+// the change is made and saved; the others hear of it. The later decision counts: the
+// priority outlives restarts, until the node is started with another one in its
+// configuration than it had when this one was set. Its error is a *ConfigError for a
+// number of more than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops
+// the node.
+func (n *Node) SetPriority(ctx context.Context, priority int) error {
+	if mistake := checkPriority(priority); mistake != nil {
+		return mistake
+	}
+	failed, err := ask(ctx, n, func() error {
+		n.perform(n.engine.SetPriority(n.now(), priority))
+		return n.failed
+	})
+	return cmp.Or(failed, err)
+}
+
 // Resign gives the leadership up: this node is not eligible for the period that
 // Timing.Bound gives, and another is elected if there is one. It returns nil when
 // another leads; else, when ctx ends or the node stops, context.Cause(ctx),

@@ -123,7 +123,8 @@ type Engine struct {
 	firstContact time.Duration // when a first start waits no more
 	waiting      bool          // firstContact is still to come
 	resigned     time.Duration // until when; never when it did not resign
-	returned     bool          // it took the seat of an earlier life
+	override     override
+	returned     bool // it took the seat of an earlier life
 
 	counters counting
 	out      Output
@@ -151,6 +152,8 @@ func New(config Config, saved ...algo.Message) *Engine {
 			e.members.load(record)
 		case Settled:
 			e.members.share(record)
+		case Override:
+			e.override = override{record: record, set: true}
 		}
 	}
 	return e
@@ -468,6 +471,10 @@ func (e *Engine) save(now time.Duration) {
 		e.members.changed = false
 		e.out.ViewChanged = true
 		e.out.Save = append(e.out.Save, e.members.record())
+	}
+	if e.override.changed {
+		e.override.changed = false
+		e.out.Save = append(e.out.Save, e.override.record)
 	}
 	if len(e.out.Save) > 0 {
 		e.trace(trace.Event{At: now, Kind: trace.Save, Epoch: e.kept.Epoch})
