@@ -55,6 +55,7 @@ var Rules = []Rule{
 	{Package: "cmd/elect", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
+	{Package: "internal/config", Imports: []string{"algo", "cluster"}},
 	{Package: "internal/...", Imports: none},
 }
 
