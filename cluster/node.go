@@ -65,6 +65,11 @@ func WithNetwork(listen func(addr string) (net.Listener, error), dial func(ctx c
 // must not block. Times are since Started.
 func WithTrace(f func(trace.Event)) Option { return func(n *Node) { n.trace = f } }
 
+// WithTurn has f called on the loop before each of its turns. While f waits the node is as
+// a stopped process: it takes nothing in, and its timers are late. It is for tests: see
+// package clustertest.
+func WithTurn(f func()) Option { return func(n *Node) { n.turn = f } }
+
 // Node is one member of a cluster. Its methods may be called at any time, from any
 // goroutine, but not from a trace function or a log handler: these run on the loop,
 // and all methods but Leader, Watch and Config may wait for it. Before Run has begun
@@ -79,6 +84,7 @@ type Node struct {
 	listen   func(addr string) (net.Listener, error)
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
 	trace    func(trace.Event)
+	turn     func()
 
 	started atomic.Bool
 	board   *board
@@ -108,6 +114,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		log:      slog.New(slog.DiscardHandler),
 		registry: builtin.Registry(),
 		listen:   Listen,
+		turn:     func() {},
 		board:    newBoard(),
 		inbox:    make(chan func(), 1024),
 		over:     make(chan struct{}),
