@@ -129,9 +129,8 @@ func TestAKilledMemberComesBack(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			r := testRunner(t)
 			s, _ := lookupSystem(l.Name)
-			config, err := s.fleet(quick, r.elect, r.self, r.dir)
+			config, err := s.fleet(quick, 3, r.elect, r.self, r.dir)
 			require.NoError(t, err)
-			config.Nodes, config.Dir = 3, r.dir
 			ctx, cancel := context.WithTimeout(t.Context(), tooLong)
 			defer cancel()
 			f, err := fleet.New(ctx, config)

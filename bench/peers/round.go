@@ -78,12 +78,12 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	config, err := s.fleet(t.Timing, r.elect, r.self, dir)
+	config, err := s.fleet(t.Timing, t.Nodes, r.elect, r.self, dir)
 	if err != nil {
 		return err
 	}
 	w := new(watch)
-	config.Nodes, config.Dir, config.OnEvent = t.Nodes, dir, w.see
+	config.OnEvent = w.see
 	f, err := fleet.New(ctx, config)
 	if err != nil {
 		return err

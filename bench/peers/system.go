@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +23,9 @@ type system struct {
 	about      string
 	aggressive member.Timing // see shortest
 }
+
+// firstPort is that of n1 of a library. The address is the fleet's own.
+const firstPort = 7001
 
 const ours = "elect" // the system against which the others are held
 
@@ -43,8 +48,8 @@ func systems() []system {
 // 50, 25 and 10 ms, with a fifth of it between heartbeats, with which five processes on
 // two cores rested for 30 s without a suspicion. -steady tries it.
 var shortest = map[string]member.Timing{
-	ours: timing(2, 10), "elect-silence": timing(2, 10), "elect-vote": timing(10, 50),
-	"hashicorp-raft": timing(15, 75), "etcd-raft": timing(2, 10), "etcd-raft-prevote": timing(2, 10), "memberlist": timing(20, 100),
+	ours: timing(2, 10), "elect-silence": timing(2, 10), "elect-vote": timing(15, 75),
+	"hashicorp-raft": timing(15, 75), "etcd-raft": timing(2, 10), "etcd-raft-prevote": timing(2, 10), "memberlist": timing(15, 75),
 }
 
 func timing(heartbeat, timeout int) member.Timing {
@@ -135,14 +140,18 @@ func (s system) settings(t member.Timing) []string {
 
 // fleet is how a cluster of this system is made. electPath and selfPath are the
 // programs; in dir a configuration file may be left.
-func (s system) fleet(t member.Timing, electPath, selfPath, dir string) (fleet.Config, error) {
+func (s system) fleet(t member.Timing, nodes int, electPath, selfPath, dir string) (fleet.Config, error) {
+	config := fleet.Config{Nodes: nodes, Hosts: fleet.Loopback(nodes), Dir: dir}
 	if !s.isOurs() {
-		return fleet.Config{
-			Command: []string{selfPath, memberCommand}, Fixed: true,
-			Args: []string{"--library", s.library.Name, "--timing", t.String()},
-		}, nil
+		config.Command, config.Fixed = []string{selfPath, memberCommand}, true
+		config.Args = []string{"--library", s.library.Name, "--timing", t.String()}
+		for i := range config.Hosts { // all must know all before one listens
+			host, _, _ := net.SplitHostPort(config.Hosts[i].Addr)
+			config.Hosts[i].Addr = net.JoinHostPort(host, strconv.Itoa(firstPort+i))
+		}
+		return config, nil
 	}
-	config := fleet.Config{Command: []string{electPath}, Args: slices.Clone(s.flags)}
+	config.Command, config.Args = []string{electPath}, slices.Clone(s.flags)
 	c := timingOf(t)
 	if c == cluster.LAN() {
 		return config, nil

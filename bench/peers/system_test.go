@@ -19,7 +19,7 @@ func TestEqualIsOurDefault(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, timing(120, 380), equally)
 	for _, given := range []member.Timing{{}, equally} {
-		config, err := s.fleet(given, "elect", "self", "nowhere")
+		config, err := s.fleet(given, 3, "elect", "self", "nowhere")
 		require.NoError(t, err)
 		require.Equal(t, []string{"elect"}, config.Command)
 		require.Empty(t, config.Args)
@@ -37,7 +37,7 @@ func TestOwnTimingIsWhatTheCommandAccepts(t *testing.T) {
 func TestOwnTimingIsInAFile(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := lookupSystem("elect-silence")
-	config, err := s.fleet(quick, "elect", "self", dir)
+	config, err := s.fleet(quick, 3, "elect", "self", dir)
 	require.NoError(t, err)
 	file := filepath.Join(dir, "elect.yaml")
 	require.Equal(t, []string{"--no-evidence", "--config", file}, config.Args)
@@ -55,4 +55,19 @@ func TestEverySystemHasItsShortestTiming(t *testing.T) {
 	}
 	_, ok := lookupSystem("raft")
 	require.False(t, ok)
+}
+
+// TestLibrariesKnowAllAddresses: each of its own, and before any of them listens.
+func TestLibrariesKnowAllAddresses(t *testing.T) {
+	s, _ := lookupSystem("memberlist")
+	config, err := s.fleet(quick, 3, "elect", "self", "nowhere")
+	require.NoError(t, err)
+	require.Equal(t, []string{"self", memberCommand}, config.Command)
+	require.True(t, config.Fixed)
+	for i, host := range config.Hosts {
+		require.Contains(t, host.Addr, ":"+[]string{"7001", "7002", "7003"}[i])
+	}
+	other, err := s.fleet(quick, 3, "elect", "self", "nowhere")
+	require.NoError(t, err)
+	require.NotEqual(t, config.Hosts, other.Hosts, "two fleets at once have addresses of their own")
 }
