@@ -100,9 +100,11 @@ func TestRule5ACoordinatorIsFollowed(t *testing.T) {
 	does(t, "and repeats its own no more", s.Expires("announce"), "")
 }
 
-// The implementation notes of the readme, by number. (6 and 10 are the transport's.)
+// The implementation notes of the readme, by number. (1 has its test in cluster, where IDs
+// are drawn; 6 and 10 have theirs in transport.)
 
-// Notes 1 and 2: processes are told apart, and ordered, by an ID that does not change.
+// Note 2: "As an invariant, the process ID does not change during the lifetime of a
+// process."
 func TestNote2TheIDDoesNotChangeOverARestart(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
 	c.Crash(3)
@@ -111,7 +113,25 @@ func TestNote2TheIDDoesNotChangeOverARestart(t *testing.T) {
 	c.WantLeader(t, 1, leadership(2, 3))
 }
 
-// Notes 3 and 4: "From leader election to leader death, the cluster's epoch does not
+// Note 3: "The lifetime of a process will be denoted by an epoch stamped on all the members
+// in a cluster." It is the leader's: whom a member follows, and what it keeps.
+func TestNote3TheEpochIsStampedOnAllMembers(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 5)
+	c.Detect = T
+	for life, survivors := range []int{5, 4, 3} {
+		epoch := algo.Epoch(life + 1)
+		for i := 1; i <= survivors; i++ {
+			c.WantLeader(t, i, leadership(epoch, survivors))
+			if got := c.Node(i).Saved.Epoch; got != epoch {
+				t.Errorf("n%d keeps epoch %d while n%d leads in %d", i, got, survivors, epoch)
+			}
+		}
+		c.Crash(survivors)
+		c.Run(4 * T)
+	}
+}
+
+// Note 4: "From leader election to leader death, the cluster's epoch does not
 // change. A new round bumps the cluster's epoch."
 func TestNote4TheEpochLastsAsLongAsTheLeader(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 5)
