@@ -70,6 +70,8 @@ type Result struct {
 	// Repeats are the heartbeats of the algorithm itself, sent meanwhile.
 	Repeats    uint64      `json:"repeats"`
 	Violations []Violation `json:"violations"`
+	// Began is when the election began, in the time of a trace.
+	Began time.Duration `json:"-"`
 }
 
 // Command is what runs o again, as a line for a shell.
@@ -165,6 +167,7 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 		return err
 	}
 	began, before := w.now, w.sent
+	r.Began = began
 	w.ResetCounts()
 	w.network.faults = o.Faults
 	if err := w.incite(o); err != nil {
@@ -231,6 +234,7 @@ func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
 		}
 		last = w.now
 	}
+	w.now = max(w.now, end) // nothing was left to happen
 	if _, _, agreed := w.Leader(); !agreed || w.underWay > 0 {
 		w.violated(Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
 	}
