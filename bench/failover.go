@@ -15,16 +15,28 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/netlab"
 )
 
 // Case is one way in which a cluster loses its leader.
 type Case struct {
 	Algorithm  string
-	Signal     fleet.Signal
+	Signal     fleet.Signal // or one of Drop, DropOut and DropIn
 	Nodes      int
 	Dead       int  // of those, besides the leader: the highest, who may be next in line
 	NoEvidence bool // only silence counts
 }
+
+// Beside signals, what the network can do: the leader's packets are lost, both ways, or
+// those that it sends, or those that it is sent. Nobody is told.
+const (
+	Drop    fleet.Signal = "drop"
+	DropOut fleet.Signal = "drop-out"
+	DropIn  fleet.Signal = "drop-in"
+)
+
+// cut reports whether it is the network that takes the leader away.
+func (c Case) cut() bool { return c.Signal == Drop || c.Signal == DropOut || c.Signal == DropIn }
 
 // Name is the case as part of the name of a benchmark.
 func (c Case) Name() string {
@@ -52,6 +64,7 @@ type Series struct {
 	Case   Case
 	claims algo.Claims
 	fleet  *fleet.Fleet
+	lab    *netlab.Lab // where packets can be lost; else nil
 }
 
 // Start starts a cluster for c, out of config, whose nodes and flags c decides. When it
@@ -66,11 +79,18 @@ func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
 	if c.NoEvidence {
 		config.Args = append(config.Args, "--no-evidence")
 	}
-	f, err := fleet.New(ctx, config)
-	if err != nil {
-		return nil, err
+	s := &Series{Case: c, claims: spec.Claims}
+	if c.cut() {
+		if s.lab, err = netlab.New(c.Nodes); err != nil {
+			return nil, err
+		}
+		for i := range c.Nodes {
+			config.Hosts = append(config.Hosts, fleet.Host{Command: s.lab.Command(i), Addr: net.JoinHostPort(s.lab.Addr(i), "0")})
+		}
 	}
-	s := &Series{Case: c, claims: spec.Claims, fleet: f}
+	if s.fleet, err = fleet.New(ctx, config); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -128,7 +148,7 @@ func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) 
 	case <-ctx.Done():
 		return Result{}, context.Cause(ctx)
 	}
-	strike, err := s.fleet.Strike(s.Case.Signal)
+	strike, err := s.strike()
 	if err != nil {
 		return Result{}, err
 	}
@@ -143,10 +163,45 @@ func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) 
 	if r.Failover, err = strike.Settle(ctx); err != nil {
 		return r, err
 	}
-	if r.Recovery, err = s.fleet.Recover(ctx, strike.Leader.Name); err != nil {
+	if s.Case.cut() {
+		r.Recovery, err = s.fleet.Rejoin(ctx, strike.Leader.Name, s.lab.Heal)
+	} else {
+		r.Recovery, err = s.fleet.Recover(ctx, strike.Leader.Name)
+	}
+	if err != nil {
 		return r, err
 	}
 	return r, s.check(r)
+}
+
+// strike takes the leader away.
+func (s *Series) strike() (*fleet.Strike, error) {
+	if !s.Case.cut() {
+		return s.fleet.Strike(s.Case.Signal)
+	}
+	return s.fleet.Isolate(s.Case.Signal, func(leader fleet.State) error {
+		var others []int
+		host := -1
+		for i := range s.Case.Nodes {
+			if nodeName(i+1) == leader.Name {
+				host = i
+			} else {
+				others = append(others, i)
+			}
+		}
+		switch s.Case.Signal {
+		case Drop:
+			return s.lab.Split([]int{host}, others)
+		case DropOut:
+			return s.lab.Drop(host, others...)
+		}
+		for _, other := range others {
+			if err := s.lab.Drop(other, host); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s *Series) survivors() []fleet.State {
@@ -193,7 +248,15 @@ func (r Result) Total() int {
 }
 
 // Close stops the cluster, and says if anything of it is left.
-func (s *Series) Close() error { return closeFleet(s.fleet) }
+func (s *Series) Close() (err error) {
+	if s.fleet != nil {
+		err = closeFleet(s.fleet)
+	}
+	if s.lab != nil {
+		err = errors.Join(err, s.lab.Close())
+	}
+	return err
+}
 
 func closeFleet(f *fleet.Fleet) error {
 	nodes := f.States()

@@ -2,10 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/netlab"
 )
 
 func cases() []Case {
@@ -17,9 +19,12 @@ func cases() []Case {
 			{Signal: fleet.Kill, NoEvidence: true},
 			{Signal: fleet.Stop},
 			{Signal: fleet.Term},
+			{Signal: Drop},
+			{Signal: DropOut},
+			{Signal: DropIn},
 		} {
 			c.Algorithm = algorithm
-			for _, c.Nodes = range []int{3, 5, 7} {
+			for _, c.Nodes = range []int{3, 5, 7, 15} {
 				if c.electable() {
 					all = append(all, c)
 				}
@@ -65,16 +70,19 @@ func (c Case) benchmark(b *testing.B, config fleet.Config) {
 }
 
 // slow reports whether the failover waits for a timeout.
-func (c Case) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence }
+func (c Case) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.cut() }
 
-// series returns a function that runs a round. Where the leader is only paused, each
+// series returns a function that runs a round. Where the leader lives on, each
 // round has a cluster of its own: a detector that was wrong about somebody gives him
 // more time for a while.
 func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) Result {
 	var s *Series
 	start := func() {
 		var err error
-		if s, err = c.Start(within(b, time.Minute), config); err != nil {
+		switch s, err = c.Start(within(b, time.Minute), config); {
+		case errors.Is(err, netlab.ErrUnavailable):
+			b.Skip(err)
+		case err != nil:
 			b.Fatal(err)
 		}
 	}
@@ -98,7 +106,7 @@ func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration
 		if err != nil {
 			b.Fatal(err)
 		}
-		if c.Signal == fleet.Stop {
+		if c.Signal == fleet.Stop || c.cut() {
 			end()
 		}
 		return r

@@ -332,7 +332,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
 				members := f.grow(3)
-				conn, err := f.net.process("mallory").dial(t.Context(), "n3:7400")
+				conn, err := f.net.Process("mallory").Dial(t.Context(), "n3:7400")
 				require.NoError(t, err)
 				start := time.Now()
 				r := raw{t, conn}

@@ -23,25 +23,6 @@ func (e *Engine) view() algo.View { return e.members.view }
 // joining reports whether no member has let this node in yet.
 func (e *Engine) joining() bool { return e.members.cluster.IsZero() }
 
-// own is this node's entry as it should be.
-func (e *Engine) own(version uint64) Entry {
-	s := e.config.Self
-	return Entry{
-		ID: s.ID, Name: s.Name, Addr: s.Addr, Priority: s.Priority,
-		Eligible: s.Eligible && e.resigned == never, Version: version,
-	}
-}
-
-// restate brings this node's entry up to what it should be, and reports whether that
-// changed it. Nobody else knows better, except that this node was removed.
-func (e *Engine) restate() bool {
-	stored, _ := e.members.find(e.config.Self.ID)
-	if stored == e.own(stored.Version) {
-		return false
-	}
-	return e.members.put(e.own(e.members.next(e.own(0))))
-}
-
 // admit lets a node in that asks for it, and tells everybody.
 func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 	if e.joining() {
@@ -266,31 +247,4 @@ func (e *Engine) proceed(now time.Duration) {
 		e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: e.kept.Epoch})
 		e.step(now, algo.Event{Kind: algo.EventStart, View: e.view(), Saved: e.kept})
 	}
-}
-
-// Resign makes this node ineligible for a while, which any algorithm understands:
-// another is elected. It stays a member and votes.
-func (e *Engine) Resign(now, period time.Duration) *Output {
-	e.begin()
-	if e.view().Contains(e.config.Self.ID) {
-		e.resigned = now + min(max(period, 0), never-now-1)
-		e.alter(now)
-	}
-	return e.finish(now)
-}
-
-// reenter ends a resignation.
-func (e *Engine) reenter(now time.Duration) {
-	e.resigned = never
-	e.alter(now)
-}
-
-// alter takes over a change of this node's own entry, and tells everybody.
-func (e *Engine) alter(now time.Duration) {
-	if !e.restate() {
-		return
-	}
-	e.changed(now)
-	e.broadcast(now)
-	e.proceed(now)
 }

@@ -35,6 +35,7 @@ type node struct {
 	// The disk.
 	kept   engine.Kept
 	roster algo.Message // an engine.Roster, or engine.Settled; nil for none
+	set    algo.Message // an engine.Override; nil for none
 
 	highest algo.Epoch // that it ever announced
 
@@ -90,8 +91,10 @@ func (n *node) start() {
 	if n.kept != (engine.Kept{}) {
 		saved = append(saved, n.kept)
 	}
-	if n.roster != nil {
-		saved = append(saved, n.roster)
+	for _, record := range []algo.Message{n.roster, n.set} {
+		if record != nil {
+			saved = append(saved, record)
+		}
 	}
 	n.engine = engine.New(config, saved...)
 	if w.config.Detector == Perfect {
@@ -141,12 +144,14 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	w := n.w
 	if len(out.Save) > 0 {
 		if left == 0 {
+			n.unsent(out.Send)
 			return true
 		}
 		left--
 		n.save(out.Save)
 	}
 	if left == 0 {
+		n.unsent(out.Send)
 		return true
 	}
 	for _, l := range out.Leaders {
@@ -154,6 +159,7 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	}
 	for _, target := range out.Dial {
 		if left == 0 {
+			n.unsent(out.Send)
 			return true
 		}
 		left--
@@ -161,6 +167,7 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	}
 	for i := range out.Send {
 		if left == 0 {
+			n.unsent(out.Send[i:])
 			return true
 		}
 		left--
@@ -185,6 +192,15 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	return left == 0
 }
 
+// unsent says of messages that their sender crashed before they left.
+func (n *node) unsent(rest []algo.Envelope) {
+	for _, e := range rest {
+		if peer := n.w.find(e.To); peer != nil {
+			n.w.drop(n, peer, e.Message, "its sender crashed before it left")
+		}
+	}
+}
+
 // save is one transaction, durable when it returns.
 func (n *node) save(records []algo.Message) {
 	for _, record := range records {
@@ -194,6 +210,8 @@ func (n *node) save(records []algo.Message) {
 			n.kept = record
 		case engine.Roster:
 			n.roster = record
+		case engine.Override:
+			n.set = record
 		}
 	}
 }
@@ -229,9 +247,17 @@ func (n *node) dialFailed(d dial) {
 // dialed ends an attempt. What waited for it is dropped, unless it is connected now.
 func (n *node) dialed(target engine.Target) {
 	n.dialing = slices.DeleteFunc(n.dialing, func(t engine.Target) bool { return t == target })
-	if peer := n.w.find(target.ID); peer != nil && n.links[peer.index] == nil {
-		delete(n.queued, peer.index)
+	if peer := n.w.find(target.ID); peer != nil && n.link(peer) == nil {
+		n.discard(peer, "there was no connection")
 	}
+}
+
+// discard drops what waits for a connection to a peer.
+func (n *node) discard(peer *node, why string) {
+	for _, m := range n.queued[peer.index] {
+		n.w.drop(n, peer, m, why)
+	}
+	delete(n.queued, peer.index)
 }
 
 // dial is an attempt to connect, as it travels.

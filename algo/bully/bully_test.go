@@ -1,7 +1,6 @@
 package bully
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -478,23 +477,6 @@ func TestACloneSharesNothing(t *testing.T) {
 	got := clone.Suspects(5)
 	if !strings.HasPrefix(got, "save 7") || s.Machine.Leader() != clone.Machine.Leader() {
 		t.Errorf("the clone does %q, want what the first did", got)
-	}
-}
-
-func TestPeersIsASortedSet(t *testing.T) {
-	var s peers
-	for _, i := range []int{3, 1, 2, 3, 1} {
-		s.add(n(i))
-	}
-	if want := (peers{n(1), n(2), n(3)}); !slices.Equal(s, want) {
-		t.Errorf("added: %v, want %v", s, want)
-	}
-	if !s.remove(n(2)) || s.remove(n(2)) || s.has(n(2)) || !s.has(n(3)) {
-		t.Errorf("n2 was not removed once: %v", s)
-	}
-	s.keep(peers{n(3), n(4)})
-	if want := (peers{n(3)}); !slices.Equal(s, want) {
-		t.Errorf("kept: %v, want %v", s, want)
 	}
 }
 

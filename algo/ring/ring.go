@@ -77,7 +77,7 @@ type process struct {
 	participating bool
 	// tokens are those whose Election came by in this epoch, and outcomes those whose
 	// Elected did. Both hold this process itself when it has sent its own.
-	tokens, outcomes peers
+	tokens, outcomes algo.Set
 	// best is the highest candidate whose token was forwarded in this epoch.
 	best algo.Member
 
@@ -86,7 +86,7 @@ type process struct {
 	successor algo.NodeID
 	// suspected are those of the monitored whom the detector takes for dead. They
 	// stand between this process and its successor.
-	suspected peers
+	suspected algo.Set
 	// waiting and reserving: timerElection, timerReserve is armed.
 	waiting, reserving bool
 }
@@ -133,7 +133,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
-	p.suspected.add(peer)
+	p.suspected.Add(peer)
 	lost := peer == p.leader.ID
 	if lost {
 		p.vacate(env)
@@ -143,7 +143,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 }
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
-	p.suspected.remove(peer)
+	p.suspected.Remove(peer)
 	p.repair(env, false)
 	p.wait(env)
 }
@@ -200,7 +200,7 @@ func (p *process) enter(e algo.Epoch) {
 
 // nominate sends this process's own token.
 func (p *process) nominate(env algo.Env) {
-	p.tokens.add(p.self)
+	p.tokens.Add(p.self)
 	if p.alone() {
 		p.win(env)
 		return
@@ -222,12 +222,12 @@ func (p *process) pass(env algo.Env, m Election) {
 		return
 	}
 	p.enter(m.Epoch)
-	if !p.tokens.add(m.ID) {
+	if !p.tokens.Add(m.ID) {
 		env.Note("has passed the token of %s already", m.ID)
 		return
 	}
 	switch {
-	case p.suspected.has(m.ID):
+	case p.suspected.Has(m.ID):
 		// ◆ The process before a candidate that has died takes the token from the ring.
 		// Those who forwarded it keep lower candidates out, also those of the run that
 		// began when the death was noticed, if that has the same epoch: without a newer
@@ -281,7 +281,7 @@ func (p *process) win(env algo.Env) {
 	if p.me().Eligible {
 		outcome.ID = p.self
 	}
-	p.outcomes.add(outcome.ID)
+	p.outcomes.Add(outcome.ID)
 	p.follow(env, outcome)
 	if !p.alone() {
 		p.send(env, Elected{Epoch: p.epoch, ID: outcome.ID, Hops: 1})
@@ -299,7 +299,7 @@ func (p *process) told(env algo.Env, m Elected) {
 		return
 	}
 	p.enter(m.Epoch)
-	if m.ID == p.self || !p.outcomes.add(m.ID) {
+	if m.ID == p.self || !p.outcomes.Add(m.ID) {
 		// "Until it is back at the leader." ◆ Also if it is back at somebody else, since
 		// the leader is gone: it would circle for ever.
 		return
@@ -334,7 +334,7 @@ func (p *process) canFollow(said algo.Leader) bool {
 		return !p.me().Eligible
 	}
 	above := p.view.IsAbove(said.ID, p.self) || said.ID == p.best.ID && p.mayLead(said.ID)
-	return above && !p.suspected.has(said.ID)
+	return above && !p.suspected.Has(said.ID)
 }
 
 // follow takes l for the outcome of its epoch. A leader steps down this way.
@@ -394,16 +394,16 @@ func (p *process) repair(env algo.Env, lost bool) {
 // so that the ring opens again for who comes back. It reports whether the successor
 // changed.
 func (p *process) closeRing(env algo.Env) (changed bool) {
-	var watched peers
+	var watched algo.Set
 	next := p.view.Successor(p.self)
 	for next != p.self {
-		watched.add(next)
-		if !p.suspected.has(next) {
+		watched.Add(next)
+		if !p.suspected.Has(next) {
 			break
 		}
 		next = p.view.Successor(next)
 	}
-	p.suspected.keep(watched) // the detector forgets the others too
+	p.suspected.Keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
 	changed = next != p.successor
 	p.successor = next

@@ -143,7 +143,7 @@ func (s *server) closeEarly(env algo.Env) {
 		return
 	}
 	for m := range s.view.All() {
-		if !s.suspected.has(m.ID) && !s.claimed(m.ID) {
+		if !s.suspected.Has(m.ID) && !s.claimed(m.ID) {
 			return
 		}
 	}

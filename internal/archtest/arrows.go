@@ -55,6 +55,7 @@ var Rules = []Rule{
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
+	{Package: "internal/config", Imports: []string{"algo", "cluster"}},
 	{Package: "internal/...", Imports: none},
 }
 

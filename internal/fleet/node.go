@@ -23,6 +23,7 @@ type Life string
 const (
 	Up     Life = "up"
 	Paused Life = "paused" // by Stop
+	Cut    Life = "cut"    // by Isolate: it runs, and does not reach the others, or they it
 	Down   Life = "down"
 )
 
