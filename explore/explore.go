@@ -73,7 +73,7 @@ const (
 type Options struct {
 	Spec algo.Spec
 	// Nodes is how many there are, of equal priority, named n1, n2, … in the order of
-	// candidates. Zero: those of View.
+	// candidates. Zero: those of View, each with a name of one word.
 	Nodes int
 	View  algo.View
 
@@ -183,30 +183,6 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	return report, err
 }
 
-// Replay repeats steps, which are those of a [Violation] under the same options, and
-// returns what happens and which properties that breaks. Its error wraps ErrImpossible if
-// a step cannot happen. Agreement is looked for after the last step only.
-func Replay(o Options, steps []Step) (events []trace.Event, broken []Property, err error) {
-	e, err := newSearch(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer catchUnreadable(&err)
-	if e.start, err = e.first(); err != nil {
-		return nil, nil, err
-	}
-	t, found, err := e.follow(e.start, steps)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, b := range found {
-		if !slices.Contains(broken, b.property) {
-			broken = append(broken, b.property)
-		}
-	}
-	return t.events, broken, nil
-}
-
 func catchUnreadable(err *error) {
 	switch cause := recover().(type) {
 	case nil:
@@ -228,6 +204,13 @@ func (o *Options) check() error {
 	}
 	if size := o.View.Len(); size < 1 || size > maxNodes {
 		bad("nodes (%d) must be between 1 and %d", size, maxNodes)
+	}
+	names := map[string]bool{nobody: true}
+	for m := range o.View.All() {
+		if names[m.Name] || m.Name == "" || quoted(m.Name) != m.Name || strings.Contains(m.Name, "@") {
+			bad("a node is called %q, want one word, which no other has", m.Name)
+		}
+		names[m.Name] = true
 	}
 	for _, budget := range []struct {
 		name  string
@@ -403,78 +386,6 @@ func (e *search) record(b breach, path []uint16) {
 		s, next = next, s
 	}
 	e.report.Violations = append(e.report.Violations, e.violation(b.property, steps))
-}
-
-// violation tells how steps break a property.
-func (e *search) violation(p Property, steps []Step) Violation {
-	t, broken, err := e.follow(e.start, steps)
-	i := slices.IndexFunc(broken, func(b breach) bool { return b.property == p })
-	if err != nil || i < 0 {
-		panic(fmt.Sprintf("explore: steps that broke %s before do not break it now: %v", p, err))
-	}
-	what := broken[i].what
-	return Violation{
-		Property: p, What: what, Steps: steps, Scenario: e.scenario(steps),
-		Trace: t.events, Text: fmt.Sprintf("%s     %s: %s\n", t.text.String(), p, what),
-	}
-}
-
-// follow takes steps one by one, and says what that breaks.
-func (e *search) follow(s state, steps []Step) (*story, []breach, error) {
-	t := &story{m: e.m}
-	if e.options.Settled {
-		l := e.m.locals[s.locals[0]].leader
-		fmt.Fprintf(&t.text, "  0  all have started and follow %s in epoch %d\n", e.m.idName(l.ID), l.Epoch)
-	}
-	var broken []breach
-	s.network = slices.Clone(s.network)
-	var next state
-	for i, step := range steps {
-		a, err := e.m.find(&s, step)
-		if err != nil {
-			return nil, nil, fmt.Errorf("step %d: %w", i+1, err)
-		}
-		t.tell(i+1, &s, a)
-		o, moved := e.m.apply(&s, a, &next)
-		for _, b := range e.m.breach {
-			if e.asked(b.property) {
-				broken = append(broken, b)
-			}
-		}
-		if o.broken != nil {
-			return t, broken, nil
-		}
-		if moved {
-			s, next = next, s
-		}
-	}
-	if e.asked(EventualAgreement) && !e.agrees(&s) {
-		broken = append(broken, disagreement())
-	}
-	return t, broken, nil
-}
-
-// scenario writes steps to be read by a program.
-func (e *search) scenario(steps []Step) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "algorithm %s\n", e.options.Spec.Name)
-	for m := range e.options.View.All() {
-		fmt.Fprintf(&text, "node %s", m.Name)
-		if m.Priority != 0 {
-			fmt.Fprintf(&text, " priority %d", m.Priority)
-		}
-		if !m.Eligible {
-			text.WriteString(" witness")
-		}
-		text.WriteString("\n")
-	}
-	if e.options.Settled {
-		text.WriteString("settled\n")
-	}
-	for _, s := range steps {
-		text.WriteString(e.m.describe(s) + "\n")
-	}
-	return text.String()
 }
 
 // enough reports whether the search is to end here, and shows how far it is.

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -90,8 +91,8 @@ type breach struct {
 // space is what states are made of: nodes, messages and histories, each under a
 // number, and what happens to them.
 type space struct {
+	notation
 	spec    *algo.Spec
-	view    algo.View
 	ids     []algo.NodeID
 	track   tracked
 	readers readers
@@ -111,7 +112,7 @@ type space struct {
 
 func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	sp := &space{
-		spec: spec, view: view, track: track, readers: readers{},
+		notation: notation{view}, spec: spec, track: track, readers: readers{},
 		localsBy: map[fingerprint]uint32{}, messagesBy: map[fingerprint]uint32{},
 		historyBy: map[fingerprint]uint32{}, announced: map[announcement]uint32{}, known: map[uint64]uint32{},
 	}
@@ -273,7 +274,8 @@ func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *a
 			if unreadable, ok := cause.(*UnreadableError); ok {
 				panic(unreadable)
 			}
-			broken = &breach{contractProperty(fmt.Sprint(cause)), fmt.Sprint(cause)}
+			why := strings.ReplaceAll(fmt.Sprint(cause), sp.ids[l.node].String(), sp.name(l.node))
+			broken = &breach{contractProperty(why), strings.TrimPrefix(why, "algo: ")}
 		}
 	}()
 	if e.Kind == algo.EventStart {

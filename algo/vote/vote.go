@@ -51,6 +51,7 @@
 package vote
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
@@ -225,19 +226,31 @@ func (s *server) vacate(env algo.Env) {
 // hears of no majority. It is called once, at the end of an event: whom the server does
 // without only in between the detector would not report again.
 func (s *server) monitor(env algo.Env) {
-	var watched algo.Set
+	wanted := func(func(algo.NodeID) bool) {} // nobody
 	switch {
 	case s.electing() || s.candidate.state == leader:
-		watched = slices.Collect(s.view.Others(s.self))
+		wanted = s.view.Others(s.self)
 	case !s.leader.Vacant():
-		watched.Add(s.leader.ID)
+		wanted = func(yield func(algo.NodeID) bool) { yield(s.leader.ID) }
 	}
-	if slices.Equal(watched, s.watched) {
-		return
+	if are(s.watched, wanted) {
+		return // as after most messages: nothing is allocated for them
 	}
-	s.watched = watched
-	s.suspected.Keep(watched) // the detector forgets the others too
-	env.Monitor(watched...)
+	s.watched = slices.Collect(wanted)
+	s.suspected.Keep(s.watched) // the detector forgets the others too
+	env.Monitor(s.watched...)
+}
+
+// are reports whether a set is those, who come in the order of IDs.
+func are(set algo.Set, ids iter.Seq[algo.NodeID]) bool {
+	at := 0
+	for id := range ids {
+		if at == len(set) || set[at] != id {
+			return false
+		}
+		at++
+	}
+	return at == len(set)
 }
 
 // broadcast sends m to all other members.

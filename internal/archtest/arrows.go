@@ -50,6 +50,7 @@ var Rules = []Rule{
 	{Package: "explore", Imports: []string{"algo", "trace"}},
 
 	{Package: "bench/theory", Imports: none, Modules: none},
+	{Package: "bench/result", Imports: none, Modules: []string{"golang.org/x/exp"}},
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
