@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -157,9 +158,14 @@ func (s *Settings) anyGiven(algorithm string) bool {
 	})
 }
 
-// Spec is the algorithm as configured, after Node has found no mistake.
+// Spec is the algorithm as configured. Its error is what the factory says, or that there
+// is no such algorithm; Node says it better.
 func (s *Settings) Spec() (algo.Spec, error) {
-	return s.table.registry[s.Config.Algorithm](s.timing(), s.Config.Options)
+	factory, ok := s.table.registry[s.Config.Algorithm]
+	if !ok {
+		return algo.Spec{}, fmt.Errorf("config: there is no algorithm %q", s.Config.Algorithm)
+	}
+	return factory(s.timing(), s.Config.Options)
 }
 
 // Level is what is logged.
@@ -214,6 +220,16 @@ func (s *Settings) Changed(before *Settings) []Effective {
 		}
 	}
 	return changed
+}
+
+// Adopt takes over the value of one field.
+func (s *Settings) Adopt(from *Settings, name string) {
+	f := s.table.byName[name]
+	reflect.ValueOf(s.target(f)).Elem().Set(reflect.ValueOf(from.target(f)).Elem())
+	delete(s.given, name)
+	if g, ok := from.given[name]; ok {
+		s.given[name] = g
+	}
 }
 
 // leaves returns the errors that errors.Join has put together. One that wraps several
