@@ -22,7 +22,7 @@ import (
 // runWatched runs a node that belongs to a fleet: it writes what happens as events to
 // where (a file descriptor, or "-" for standard output), and stops when its standard
 // input ends, for then its parent is gone.
-func runWatched(ctx context.Context, s *config.Settings, where string, log *slog.Logger) error {
+func runWatched(ctx context.Context, s *config.Settings, where string, log *slog.Logger, r *reloader) error {
 	out := os.Stdout
 	if where != "-" {
 		fd, err := strconv.ParseUint(where, 10, 31)
@@ -53,6 +53,7 @@ func runWatched(ctx context.Context, s *config.Settings, where string, log *slog
 	if err != nil {
 		return err
 	}
+	defer r.attach(ctx, n)()
 	var watching sync.WaitGroup
 	watching.Go(func() { w.follow(ctx, n, s.Config.Name) })
 	err = n.Run(ctx)

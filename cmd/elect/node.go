@@ -31,8 +31,11 @@ The configuration is a YAML file. Each of its fields is a flag and a variable of
 environment as well, those of the timing and of the algorithms too: heartbeat in the
 section timing is --timing-heartbeat and ELECT_TIMING_HEARTBEAT. A flag overrides the
 environment, the environment the file. 'elect config example' shows all fields,
-'elect config check' checks a file, 'elect config show' says what is in effect.`,
+'elect config check' checks a file, 'elect config show' says what is in effect.
 
+With a file, SIGHUP has it read again. A node that runs takes over log_level and
+priority; what else has changed is named in the log and needs a restart. If anything is
+wrong nothing changes. Without a file SIGHUP stops the node like SIGTERM.`,
 		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect            the first member
   elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
   elect node --config /etc/elect.yaml --log json
@@ -65,16 +68,18 @@ func runNode(cmd *cobra.Command, from *source, events string) error {
 	var level slog.LevelVar
 	level.Set(s.Level())
 	log := logger(cmd.ErrOrStderr(), s.Log, &level)
-	ctx, stop := untilSignal(cmd.Context(), log)
+	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
 	defer stop()
+	r := &reloader{load: from.load, running: s, level: &level, log: log}
 	if events != "" {
-		return runWatched(ctx, s, events, log)
+		return runWatched(ctx, s, events, log, r)
 	}
 	n, err := s.Node(cluster.WithLogger(log))
 	if err != nil {
 		return err
 	}
 	warnOfUnknown(log, s)
+	defer r.attach(ctx, n)()
 	return n.Run(ctx)
 }
 
@@ -89,11 +94,15 @@ func warnOfUnknown(log *slog.Logger, s *config.Settings) {
 }
 
 // untilSignal returns a context that ends with the first signal to stop. The second ends
-// the process.
-func untilSignal(ctx context.Context, log *slog.Logger) (context.Context, context.CancelFunc) {
+// the process. hangup says that SIGHUP is such a signal: the terminal is gone; but not
+// under nohup.
+func untilSignal(ctx context.Context, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if hangup && !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		select {
 		case s := <-signals:
