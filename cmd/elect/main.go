@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/internal/config"
 )
 
 // The exit statuses.
@@ -36,15 +38,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	var usage *usageError
+	var wrong *config.Error
 	switch {
+	case errors.Is(err, errSaid):
+		return statusUsage
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintf(stderr, "elect: %v\n", err)
 		return statusInterrupted
-	case errors.As(err, &usage) || !began: // what comes before the command begins is about its words
+	case errors.As(err, &wrong) && len(wrong.Mistakes) > 1:
 		fmt.Fprintf(stderr, "elect: %v\n", err)
-		if len(usage.mistakes()) < 2 {
-			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
-		}
+		return statusUsage
+	case errors.As(err, &wrong), errors.As(err, &usage), !began: // what comes before the command begins is about its words
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
 		return statusUsage
 	}
 	fmt.Fprintf(stderr, "elect: %v\n", err)
@@ -70,7 +76,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newDemo(), newNode(), newSim(), newStatus())
+	root.AddCommand(newDemo(), newNode(), newStatus(), newConfig(), newSim())
 	return root
 }
 
@@ -96,28 +102,19 @@ func commandOf(root *cobra.Command, args []string) string {
 	if err != nil || cmd == root {
 		return ""
 	}
-	return cmd.Name() + " "
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	return path + " "
 }
 
-var errInterrupted = errors.New("interrupted")
+var (
+	errInterrupted = errors.New("interrupted")
+	// errSaid is for a mistake of the user that was printed already, as JSON.
+	errSaid = errors.New("said already")
+)
 
-// usageError holds mistakes of whoever wrote the command line or the configuration.
-type usageError struct{ all []string }
+// usageError is a mistake of whoever wrote the command line.
+type usageError struct{ text string }
 
-func usagef(format string, args ...any) error {
-	return &usageError{[]string{fmt.Sprintf(format, args...)}}
-}
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-func (e *usageError) mistakes() []string {
-	if e == nil {
-		return nil
-	}
-	return e.all
-}
-
-func (e *usageError) Error() string {
-	if len(e.all) == 1 {
-		return e.all[0]
-	}
-	return fmt.Sprintf("%d mistakes in the configuration:\n  %s", len(e.all), strings.Join(e.all, "\n  "))
-}
+func (e *usageError) Error() string { return e.text }

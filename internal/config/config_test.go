@@ -398,7 +398,7 @@ func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
 	help := set.FlagUsages()
 	for _, want := range []string{
 		"--listen host:port", "(default: none, it must be given)", "--preset word", "(local, lan or wan; default lan)",
-		"--join host:port", "(repeatable; also --peer; default: none; without", "--witness ", "--option key=value", "(bully, ring or vote; default bully)",
+		"--join host:port", "(repeatable; also --peer; default: none, it founds", "--witness ", "--option key=value", "(bully, ring or vote; default bully)",
 	} {
 		require.Contains(t, help, want)
 	}
