@@ -51,7 +51,6 @@
 package vote
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
@@ -77,6 +76,8 @@ type server struct {
 	// watched are whom the detector watches. suspected are those of them whom it takes
 	// for dead.
 	watched, suspected algo.Set
+	// watchesAll is the view of which watched is everybody else; none when it is not.
+	watchesAll algo.View
 }
 
 // sighting is a message of a leader: its term, its number in that term, and who led.
@@ -226,31 +227,25 @@ func (s *server) vacate(env algo.Env) {
 // hears of no majority. It is called once, at the end of an event: whom the server does
 // without only in between the detector would not report again.
 func (s *server) monitor(env algo.Env) {
-	wanted := func(func(algo.NodeID) bool) {} // nobody
+	var watched algo.Set
+	var all algo.View
 	switch {
 	case s.electing() || s.candidate.state == leader:
-		wanted = s.view.Others(s.self)
-	case !s.leader.Vacant():
-		wanted = func(yield func(algo.NodeID) bool) { yield(s.leader.ID) }
-	}
-	if are(s.watched, wanted) {
-		return // as after most messages: nothing is allocated for them
-	}
-	s.watched = slices.Collect(wanted)
-	s.suspected.Keep(s.watched) // the detector forgets the others too
-	env.Monitor(s.watched...)
-}
-
-// are reports whether a set is those, who come in the order of IDs.
-func are(set algo.Set, ids iter.Seq[algo.NodeID]) bool {
-	at := 0
-	for id := range ids {
-		if at == len(set) || set[at] != id {
-			return false
+		if s.watchesAll == s.view {
+			return // as after most messages of an election: they need not look at everybody
 		}
-		at++
+		all = s.view
+		watched = slices.Collect(s.view.Others(s.self))
+	case !s.leader.Vacant():
+		watched.Add(s.leader.ID)
 	}
-	return at == len(set)
+	s.watchesAll = all
+	if slices.Equal(watched, s.watched) {
+		return
+	}
+	s.watched = watched
+	s.suspected.Keep(watched) // the detector forgets the others too
+	env.Monitor(watched...)
 }
 
 // broadcast sends m to all other members.
