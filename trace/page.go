@@ -105,7 +105,7 @@ func (p *page) label(a *arrow) string {
 	case !a.known:
 		return a.label + " @?"
 	case p.uneven && !a.pending:
-		return a.label + " @" + p.d.inUnits(a.sent, p.digits)
+		return a.label + " @" + p.d.inUnits(a.sent, min(p.digits, p.d.digits(a.sent)))
 	}
 	return a.label
 }
@@ -254,14 +254,18 @@ func (p *page) arrow(a *arrow, cells []rune, states []state) {
 // room, else across lanes.
 func (p *page) write(a *arrow, cells []rune) {
 	label := []rune(" " + p.label(a) + " ")
-	if low, high, ok := p.room(a, len(label)); ok {
-		copy(cells[low+(high-low-len(label))/2:], label)
+	low, high, ok := p.room(a)
+	if !ok {
+		return
 	}
+	label = label[:min(len(label), high-low)]
+	copy(cells[low+(high-low-len(label))/2:], label)
 }
 
-// room returns the part of an arrow's shaft in which so many columns fit, as near to its
-// tail as can be.
-func (p *page) room(a *arrow, columns int) (low, high int, ok bool) {
+// room returns the part of an arrow's shaft in which its label fits, with a space before
+// it, as near to its tail as can be.
+func (p *page) room(a *arrow) (low, high int, ok bool) {
+	columns := utf8.RuneCountInString(p.label(a)) + 1
 	for _, side := range [...]int{1, -1} {
 		stops := []int{a.from}
 		for _, h := range a.heads {
@@ -273,7 +277,12 @@ func (p *page) room(a *arrow, columns int) (low, high int, ok bool) {
 		for i := range len(stops) - 1 {
 			// One gap, from the lane where it begins; then all up to the next head.
 			for _, end := range [...]int{stops[i] + side, stops[i+1]} {
-				low, high := p.column(min(stops[i], end))+2, p.column(max(stops[i], end))-2
+				low, high := p.column(min(stops[i], end))+1, p.column(max(stops[i], end))
+				if side > 0 {
+					high-- // the head
+				} else {
+					low++
+				}
 				if high-low >= columns {
 					return low, high, true
 				}
@@ -288,7 +297,7 @@ func (p *page) notes(r *row) []string {
 	var all []string
 	if a := r.arrow; a != nil {
 		label := p.label(a)
-		if _, _, ok := p.room(a, utf8.RuneCountInString(label)+2); !ok {
+		if _, _, ok := p.room(a); !ok {
 			all = append(all, label)
 		}
 	}

@@ -61,7 +61,8 @@ Exit status: 0 done, 1 it could not be done, 2 a mistake in the command line or 
 the configuration.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
   elect node --config /etc/elect.yaml   run a member
-  elect status 10.0.0.1:7400            ask any member who leads`,
+  elect status 10.0.0.1:7400            ask any member who leads
+  elect sim --crashed 1 --diagram       count an election, and draw it`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -69,7 +70,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newDemo(), newNode(), newStatus())
+	root.AddCommand(newDemo(), newNode(), newSim(), newStatus())
 	return root
 }
 
@@ -80,7 +81,7 @@ func explainFlag(err error) error {
 		return usagef("%v", err)
 	}
 	wants := map[string]string{
-		"int": "a whole number", "uint64": "a whole number, not negative", "bool": "true or false",
+		"int": "a whole number", "intSlice": "whole numbers with commas", "float64": "a number", "uint64": "a whole number, not negative", "bool": "true or false",
 		"duration": "a duration with its unit, as 300ms or 1.5s",
 	}
 	want, ok := wants[invalid.GetFlag().Value.Type()]
