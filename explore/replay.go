@@ -87,8 +87,7 @@ func (e *search) follow(steps []Step) (t *story, possible bool) {
 	t = &story{m: e.m, end: e.start}
 	t.end.network = slices.Clone(e.start.network)
 	if e.options.Settled {
-		l := e.m.locals[t.end.locals[0]].leader
-		fmt.Fprintf(&t.text, "  0  all have started and follow %s in epoch %d\n", e.m.idName(l.ID), l.Epoch)
+		t.settled(e.m.locals[t.end.locals[0]].leader)
 	}
 	var next state
 	for _, step := range steps {
