@@ -204,6 +204,9 @@ func catchUnreadable(err *error) {
 	}
 }
 
+// mostBudget is the largest of a budget and of Repeats.
+const mostBudget = 255
+
 // check says every mistake in the options at once.
 func (o *Options) check() error {
 	var wrong []error
@@ -227,8 +230,8 @@ func (o *Options) check() error {
 		name  string
 		value int
 	}{{"crashes", o.Crashes}, {"mistakes", o.Mistakes}, {"campaigns", o.Campaigns}, {"repeats", o.Repeats}} {
-		if budget.value < 0 || budget.value > 255 {
-			bad("%s (%d) must be between 0 and 255", budget.name, budget.value)
+		if budget.value < 0 || budget.value > mostBudget {
+			bad("%s (%d) must be between 0 and %d", budget.name, budget.value, mostBudget)
 		}
 	}
 	for _, p := range o.Properties {
