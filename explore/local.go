@@ -104,7 +104,7 @@ type space struct {
 	messagesBy map[fingerprint]uint32
 	histories  []history
 	historyBy  map[fingerprint]uint32
-	announced  map[announcement]uint32 // histories
+	announced  map[announcement]announced
 	names      []algo.Timer
 
 	outcomes []outcome
@@ -115,7 +115,7 @@ func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	sp := &space{
 		notation: notation{view}, spec: spec, track: track, readers: readers{},
 		localsBy: map[fingerprint]uint32{}, messagesBy: map[fingerprint]uint32{},
-		historyBy: map[fingerprint]uint32{}, announced: map[announcement]uint32{}, known: map[uint64]uint32{},
+		historyBy: map[fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for m := range view.All() {
 		sp.ids = append(sp.ids, m.ID)
