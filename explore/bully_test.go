@@ -169,7 +169,7 @@ func TestACutIsSaid(t *testing.T) {
 		want   string
 	}{
 		{"states", explore.Limits{States: 1000}, "the limit of 1000 states"},
-		{"memory", explore.Limits{Memory: 1 << 20}, "the limit of 1048576 bytes of memory"},
+		{"memory", explore.Limits{Memory: 1 << 20}, "the limit of 1 MiB of memory"},
 		{"time", explore.Limits{Time: time.Nanosecond}, "the limit of 1ns"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
