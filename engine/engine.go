@@ -213,8 +213,9 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 	case Goodbye:
 		e.detector.Goodbye(now, from)
 	default:
-		if !e.running {
-			return // it will be told again; we have nothing to answer from
+		if !e.running { // it will be told again; we have nothing to answer from
+			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "it has not started yet"})
+			return
 		}
 		if e.config.Trace != nil {
 			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: m})

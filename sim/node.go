@@ -144,12 +144,14 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	w := n.w
 	if len(out.Save) > 0 {
 		if left == 0 {
+			n.unsent(out.Send)
 			return true
 		}
 		left--
 		n.save(out.Save)
 	}
 	if left == 0 {
+		n.unsent(out.Send)
 		return true
 	}
 	for _, l := range out.Leaders {
@@ -157,6 +159,7 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	}
 	for _, target := range out.Dial {
 		if left == 0 {
+			n.unsent(out.Send)
 			return true
 		}
 		left--
@@ -164,6 +167,7 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	}
 	for i := range out.Send {
 		if left == 0 {
+			n.unsent(out.Send[i:])
 			return true
 		}
 		left--
@@ -186,6 +190,15 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 		w.changed, w.active = w.now, w.now
 	}
 	return left == 0
+}
+
+// unsent says of messages that their sender crashed before they left.
+func (n *node) unsent(rest []algo.Envelope) {
+	for _, e := range rest {
+		if peer := n.w.find(e.To); peer != nil {
+			n.w.drop(n, peer, e.Message, "its sender crashed before it left")
+		}
+	}
 }
 
 // save is one transaction, durable when it returns.
@@ -234,9 +247,17 @@ func (n *node) dialFailed(d dial) {
 // dialed ends an attempt. What waited for it is dropped, unless it is connected now.
 func (n *node) dialed(target engine.Target) {
 	n.dialing = slices.DeleteFunc(n.dialing, func(t engine.Target) bool { return t == target })
-	if peer := n.w.find(target.ID); peer != nil && n.links[peer.index] == nil {
-		delete(n.queued, peer.index)
+	if peer := n.w.find(target.ID); peer != nil && n.link(peer) == nil {
+		n.discard(peer, "there was no connection")
 	}
+}
+
+// discard drops what waits for a connection to a peer.
+func (n *node) discard(peer *node, why string) {
+	for _, m := range n.queued[peer.index] {
+		n.w.drop(n, peer, m, why)
+	}
+	delete(n.queued, peer.index)
 }
 
 // dial is an attempt to connect, as it travels.

@@ -98,3 +98,7 @@ func newSpec(o Options) algo.Spec {
 		New: func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
 	}
 }
+
+// Textbook has only the end of the window close the voting, as the source does: it
+// makes [Options] an [algo.Textbook].
+func (o *Options) Textbook() { o.EarlyClose = false }

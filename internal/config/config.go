@@ -120,7 +120,7 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	wrong := s.mistakes.fields()
 	n, err := cluster.New(s.Config, append(options, cluster.WithRegistry(s.table.registry))...)
 	sound := true
-	for _, err := range leaves(err) {
+	for _, err := range Leaves(err) {
 		m := s.explain(err)
 		sound = sound && !strings.HasPrefix(m.Field, "timing.")
 		if _, given := s.given[base(m.Field)]; given || !wrong[base(m.Field)] {
@@ -145,7 +145,7 @@ func (s *Settings) checkOthers() {
 			continue
 		}
 		_, err := s.table.registry[name](s.timing(), func(o any) error { s.fill(name, o); return nil })
-		for _, err := range leaves(err) {
+		for _, err := range Leaves(err) {
 			s.mistakes.add(s.optionMistake(name, err))
 		}
 	}
@@ -232,9 +232,9 @@ func (s *Settings) Adopt(from *Settings, name string) {
 	}
 }
 
-// leaves returns the errors that errors.Join has put together. One that wraps several
+// Leaves returns the errors that errors.Join has put together. One that wraps several
 // with words of its own stays whole.
-func leaves(err error) []error {
+func Leaves(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -251,7 +251,7 @@ func leaves(err error) []error {
 	}
 	var all []error
 	for _, e := range joined.Unwrap() {
-		all = append(all, leaves(e)...)
+		all = append(all, Leaves(e)...)
 	}
 	return all
 }

@@ -234,9 +234,9 @@ func TestAMistakeOfTheCallerStandsWithTheOthers(t *testing.T) {
 
 func TestLeaves(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
-	require.Empty(t, leaves(nil))
-	require.Equal(t, []error{a, b, c}, leaves(errors.Join(a, errors.Join(b, c))))
-	require.Len(t, leaves(wrapping{[]error{a, b}}), 1)
+	require.Empty(t, Leaves(nil))
+	require.Equal(t, []error{a, b, c}, Leaves(errors.Join(a, errors.Join(b, c))))
+	require.Len(t, Leaves(wrapping{[]error{a, b}}), 1)
 }
 
 // wrapping wraps several with words of its own.
