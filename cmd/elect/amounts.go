@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/sim"
 )
@@ -35,7 +34,7 @@ func amountsOf(s *config.Settings, nodes int) (amounts, error) {
 	if err != nil {
 		return a, err
 	}
-	world := sim.New(sim.Config{Spec: spec, Timing: simulated(t), Delay: sim.Fixed(t.RoundTrip / 4)})
+	world := sim.New(sim.Config{Spec: spec, Timing: simTiming(t), Delay: sim.Fixed(t.RoundTrip / 4)})
 	if err := world.Cluster(nodes); err != nil {
 		return a, err
 	}
@@ -63,15 +62,6 @@ const (
 	// heartbeats, leaders of bully repeat themselves every ten, those of vote every four.
 	restIntervals = 200
 )
-
-// simulated is a timing as the simulator has it.
-func simulated(t cluster.Timing) sim.Timing {
-	return sim.Timing{
-		Heartbeat: t.Heartbeat, Timeout: t.Timeout, MaxTimeout: t.MaxTimeout, Forgive: t.Forgive,
-		MinRedial: t.MinRedial, MaxRedial: t.MaxRedial, RoundTrip: t.RoundTrip, FirstContact: t.FirstContact,
-		DialTimeout: sim.LAN().DialTimeout,
-	}
-}
 
 // perSecond is a rate for people.
 func perSecond(rate float64) string {

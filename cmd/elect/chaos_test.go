@@ -60,7 +60,7 @@ const chaosNodes = 5
 
 func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
 	c := &chaos{t: t, random: rand.New(rand.NewPCG(seed, 0)), history: newHistory(), quorum: 1, faults: map[fleet.Signal]int{}}
-	spec, err := fields.Spec(algorithm, algo.Timing{RoundTrip: time.Millisecond, Heartbeat: time.Millisecond}, nil, nil)
+	spec, err := fields.Spec(algorithm, algo.Timing{RoundTrip: time.Millisecond, Heartbeat: time.Millisecond}, nil, func(any) {})
 	require.NoError(t, err)
 	if spec.Claims.NeedsQuorum {
 		c.quorum = chaosNodes/2 + 1

@@ -45,12 +45,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintf(stderr, "elect: %v\n", err)
 		return statusInterrupted
-	case errors.As(err, &wrong) && len(wrong.Mistakes) > 1:
+	case errors.As(err, &usage), errors.As(err, &wrong), !began: // what comes before the command begins is about its words
 		fmt.Fprintf(stderr, "elect: %v\n", err)
-		return statusUsage
-	case errors.As(err, &wrong), errors.As(err, &usage), !began: // what comes before the command begins is about its words
-		fmt.Fprintf(stderr, "elect: %v\n", err)
-		fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
+		if !strings.Contains(err.Error(), "\n") {
+			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
+		}
 		return statusUsage
 	}
 	fmt.Fprintf(stderr, "elect: %v\n", err)
@@ -76,7 +75,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newDemo(), newNode(), newStatus(), newConfig(), newSim())
+	root.AddCommand(newConfig(), newDemo(), newNode(), newSim(), newStatus())
 	return root
 }
 
@@ -112,9 +111,16 @@ var (
 	errSaid = errors.New("said already")
 )
 
-// usageError is a mistake of whoever wrote the command line.
-type usageError struct{ text string }
+// usageError holds mistakes of whoever wrote the command line.
+type usageError struct{ all []string }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+func usagef(format string, args ...any) error {
+	return &usageError{[]string{fmt.Sprintf(format, args...)}}
+}
 
-func (e *usageError) Error() string { return e.text }
+func (e *usageError) Error() string {
+	if len(e.all) == 1 {
+		return e.all[0]
+	}
+	return fmt.Sprintf("%d mistakes in the command line:\n  %s", len(e.all), strings.Join(e.all, "\n  "))
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/config"
 )
@@ -55,6 +57,38 @@ func settingsOf(args ...string) (*config.Settings, error) {
 		return nil, err
 	}
 	return fields.Load(config.Input{Flags: flags})
+}
+
+// settings are what a command is told that runs no node: options of an algorithm. What is
+// wrong with its command line is collected, to be said at once.
+type settings struct{ mistakes mistakes }
+
+// build makes an algorithm with options as they are given to --option. prepare sees them
+// before, with their defaults. What is wrong is noted.
+func (s *settings) build(name string, timing algo.Timing, options []string, prepare func(options any)) algo.Spec {
+	spec, err := fields.Spec(name, timing, options, prepare)
+	if wrong, ok := errors.AsType[*config.Error](err); ok {
+		for _, m := range wrong.Mistakes {
+			s.mistakes.add("%s", m)
+		}
+	}
+	return spec
+}
+
+// mistakes are those of a command line, each once.
+type mistakes struct{ texts []string }
+
+func (m *mistakes) add(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(m.texts, text) {
+		m.texts = append(m.texts, text)
+	}
+}
+
+func (m *mistakes) error() error {
+	if len(m.texts) == 0 {
+		return nil
+	}
+	return &usageError{m.texts}
 }
 
 // logger writes as the settings say, from a level on.

@@ -145,12 +145,13 @@ type simulation struct {
 	*simFlags
 	flags    *pflag.FlagSet
 	out, err io.Writer
-	mistakes mistakes
+	settings *settings // for the options of the algorithm, and all mistakes
 	watch    observer
 }
 
 func runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	s := &simulation{simFlags: flags, flags: cmd.Flags(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
+	s.settings = new(settings)
 	s.check()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
@@ -166,7 +167,7 @@ func runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 
 // check notes what is wrong with flags that all modes have, or that do not go together.
 func (s *simulation) check() {
-	m := &s.mistakes
+	m := &s.settings.mistakes
 	mode := s.mode()
 	s.flags.Visit(func(flag *pflag.Flag) {
 		if modes, some := simOnly[flag.Name]; some && !slices.Contains(modes, mode) {
@@ -197,13 +198,11 @@ func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setti
 	for _, o := range options {
 		all = append(all, o.Name+"="+o.Value)
 	}
-	spec, err := fields.Spec(name, timing, append(all, s.options...), func(options any) {
+	return s.settings.build(name, timing, append(all, s.options...), func(options any) {
 		if o, has := options.(algo.Textbook); has && s.textbook {
 			o.Textbook()
 		}
 	})
-	s.mistakes.take(err)
-	return spec
 }
 
 // again is the command that does the same again with one seed, and draws it.

@@ -39,7 +39,7 @@ func (s *simulation) runElection(ctx context.Context) error {
 // election makes the options of sim.Run from the flags, or says all that is wrong at
 // once.
 func (s *simulation) election() (sim.Options, error) {
-	m := &s.mistakes
+	m := &s.settings.mistakes
 	o := sim.Options{
 		Nodes: s.nodes, Crashed: s.crashed, Priorities: s.priorities, Textbook: s.textbook, Faults: s.faults, Seed: s.seed,
 	}

@@ -24,10 +24,10 @@ func (s *simulation) openScenario() (*sim.Scenario, error) {
 	name := strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario))
 	scenario, err := sim.ParseScenario(name, string(text))
 	for _, e := range config.Leaves(err) {
-		s.mistakes.add("%s", plainly(e))
+		s.settings.mistakes.add("%s", plainly(e))
 	}
 	if err != nil {
-		return nil, s.mistakes.error()
+		return nil, s.settings.mistakes.error()
 	}
 	return scenario, nil
 }
@@ -39,10 +39,10 @@ func (s *simulation) runScenario(ctx context.Context) error {
 		return err
 	}
 	if s.flags.Changed("algorithm") && scenario.Algorithm != "" && scenario.Algorithm != s.algorithm {
-		s.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, scenario.Algorithm)
+		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, scenario.Algorithm)
 	}
 	spec := s.spec(cmp.Or(scenario.Algorithm, s.algorithm), scenario.Timing().Algo(), scenario.Options...)
-	if err := s.mistakes.error(); err != nil {
+	if err := s.settings.mistakes.error(); err != nil {
 		return err
 	}
 	host := sim.ScenarioHost{

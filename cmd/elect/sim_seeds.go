@@ -87,13 +87,13 @@ func (s *simulation) runStorms(ctx context.Context) error {
 }
 
 func (s *simulation) stormOptions() (sim.StormOptions, error) {
-	m := &s.mistakes
+	m := &s.settings.mistakes
 	preset, ok := cluster.Presets()[s.preset]
 	if !ok {
 		m.add("--preset is %q, want local, lan or wan", s.preset)
 		preset = cluster.LAN()
 	}
-	o := sim.StormOptions{Timing: simulated(preset), Nodes: s.nodes, Period: s.period}
+	o := sim.StormOptions{Timing: simTiming(preset), Nodes: s.nodes, Period: s.period}
 	if s.nodes < 1 || s.nodes > maxStormNodes {
 		m.add("--nodes is %d, want 1 to %d", s.nodes, maxStormNodes)
 	}
@@ -108,6 +108,15 @@ const (
 	maxStormNodes = 1000
 	leastPeriod   = 100 * time.Millisecond
 )
+
+// simTiming is how a simulated node has the timing of a live one.
+func simTiming(t cluster.Timing) sim.Timing {
+	return sim.Timing{
+		Heartbeat: t.Heartbeat, Timeout: t.Timeout, MaxTimeout: t.MaxTimeout, Forgive: t.Forgive,
+		MinRedial: t.MinRedial, MaxRedial: t.MaxRedial, RoundTrip: t.RoundTrip, FirstContact: t.FirstContact,
+		DialTimeout: sim.LAN().DialTimeout,
+	}
+}
 
 // seeds is a run of many seeds.
 type seeds struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/elect-go/elect/sim"
 )
 
-// ranSim runs elect sim with --json, which must succeed, and decodes what it printed.
-func ranSim[T any](t *testing.T, args ...string) T {
+// simulated runs elect sim with --json, which must succeed, and decodes what it printed.
+func simulated[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	status, stdout, stderr := elect(append([]string{"sim", "--json"}, args...)...)
 	require.Zero(t, status, stderr)
@@ -72,7 +72,7 @@ func TestAnElectionIsCounted(t *testing.T) {
 			want.Seed = 1
 		}
 		want.Agreed, want.Violations = true, []sim.Violation{}
-		require.Equal(t, want, ranSim[sim.Result](t, strings.Fields(test.args)...), test.args)
+		require.Equal(t, want, simulated[sim.Result](t, strings.Fields(test.args)...), test.args)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestTheCommandOfARunDoesItAgain(t *testing.T) {
 		want.Began = 0
 		args := strings.Fields(o.Command())
 		require.Equal(t, []string{"elect", "sim"}, args[:2])
-		require.Equal(t, want, ranSim[sim.Result](t, args[2:]...), name)
+		require.Equal(t, want, simulated[sim.Result](t, args[2:]...), name)
 	}
 }
 
@@ -157,10 +157,10 @@ func TestAScenarioIsRun(t *testing.T) {
 	require.Contains(t, stdout, "\nAll of it holds, with seed 1.")
 	require.Equal(t, scenarioResult{
 		Scenario: "story", Algorithm: "bully", Seed: 5, Holds: true, Leader: 2, Agreed: true, Epoch: 2, Messages: 9, Violations: []sim.Violation{},
-	}, ranSim[scenarioResult](t, "--scenario", file, "--seed", "5"))
+	}, simulated[scenarioResult](t, "--scenario", file, "--seed", "5"))
 	_, stdout, _ = elect("sim", "--scenario", file, "--diagram")
 	require.Contains(t, stdout, "★ leads")
-	r := ranSim[seedsResult](t, "--scenario", file, "--seeds", "20", "--algorithm", "ring")
+	r := simulated[seedsResult](t, "--scenario", file, "--seeds", "20", "--algorithm", "ring")
 	require.Equal(t, seedsResult{Scenario: "story", Algorithm: "ring", FirstSeed: 1, Seeds: 20, Failures: []seedFailure{}, Messages: r.Messages}, r)
 	require.NotZero(t, r.Messages)
 }
@@ -202,14 +202,14 @@ func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 
 func TestStormsAreTheSameEachTime(t *testing.T) {
 	args := []string{"--storm", "--algorithm", "vote", "--seed", "11", "--seeds", "8", "--period", "2s", "--nodes", "3"}
-	r := ranSim[seedsResult](t, args...)
+	r := simulated[seedsResult](t, args...)
 	require.Equal(t, 8, r.Seeds)
 	require.Zero(t, r.Failed)
 	require.Positive(t, r.Crashes)
 	require.Positive(t, r.Median)
 	require.LessOrEqual(t, r.Median, r.Most)
 	require.Equal(t, ms(cluster.LAN().Bound()), r.Bound)
-	require.Equal(t, r, ranSim[seedsResult](t, args...))
+	require.Equal(t, r, simulated[seedsResult](t, args...))
 	status, stdout, stderr := elect("sim", "--storm", "--period", "1s", "--diagram", "--preset", "wan")
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "(timing: wan), seed 1\n")
@@ -218,9 +218,9 @@ func TestStormsAreTheSameEachTime(t *testing.T) {
 
 // TestASimulatedNodeHasTheTimingOfALiveOne, by default too.
 func TestASimulatedNodeHasTheTimingOfALiveOne(t *testing.T) {
-	require.Equal(t, sim.LAN(), simulated(cluster.LAN()))
+	require.Equal(t, sim.LAN(), simTiming(cluster.LAN()))
 	for name, preset := range cluster.Presets() {
-		require.Equal(t, preset.Bound(), simulated(preset).Bound(), name)
+		require.Equal(t, preset.Bound(), simTiming(preset).Bound(), name)
 	}
 }
 
