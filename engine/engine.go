@@ -154,7 +154,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		case Settled:
 			e.members.share(record)
 		case Override:
-			e.override = override{record: record, set: true}
+			e.override = record.restored(config.Self.Priority)
 		}
 	}
 	return e

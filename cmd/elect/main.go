@@ -65,6 +65,7 @@ func newRoot() *cobra.Command {
 Exit status: 0 done, 1 it could not be done, 2 a mistake in the command line or in
 the configuration.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
+  elect config example > elect.yaml     a configuration to begin with
   elect node --config /etc/elect.yaml   run a member
   elect status 10.0.0.1:7400            ask any member who leads
   elect sim --crashed 1 --diagram       count an election, and draw it`,
