@@ -9,6 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // batch is how many inputs the loop takes before it looks at the clock.
@@ -145,7 +146,7 @@ func (n *Node) perform(out *engine.Output) {
 	case out.Removed:
 		n.failed = ErrRemoved
 	case out.Rejected != "":
-		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, out.Rejected)
+		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(out.Rejected))
 	}
 }
 

@@ -103,6 +103,7 @@ type Node struct {
 	ready   chan struct{}          // closed when net is set
 	frame   []byte                 // for encoding
 	names   map[algo.NodeID]string // of who is connected
+	met     bool                   // a member was connected in this life
 	saves   uint64
 	failed  error // why the loop must end
 }
@@ -129,11 +130,11 @@ func New(c Config, options ...Option) (*Node, error) {
 	mistakes := c.complete()
 	timing := c.Timing.check()
 	spec, err := c.spec(n.registry, timing == nil)
+	if c.Data == "" && n.store == nil && c.needsQuorum(n.registry, spec) {
+		err = errors.Join(err, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + c.Algorithm + " elect two leaders"})
+	}
 	if err = errors.Join(mistakes, timing, err); err != nil {
 		return nil, err
-	}
-	if spec.Claims.NeedsQuorum && c.Data == "" && n.store == nil {
-		return nil, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + spec.Name + " elect two leaders"}
 	}
 	n.config, n.spec = c, spec
 	if n.frames, err = wire.NewCodec(append(engine.Messages(), spec.Messages...)...); err != nil {
@@ -319,6 +320,38 @@ func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
 func (n *Node) Campaign(ctx context.Context) error {
 	failed, err := ask(ctx, n, func() error {
 		n.perform(n.engine.Campaign(n.now()))
+		return n.failed
+	})
+	return cmp.Or(failed, err)
+}
+
+// SetPriority changes the priority of this member, with the effect that the algorithm
+// gives to it: bully and ring elect anew if another is the highest then. It returns when
+// the change is made and saved; the others hear of it. The later decision counts: the
+// priority outlives restarts, until the node is started with another one in its
+// configuration than it had when this one was set. Its error is a *ConfigError for a
+// number of more than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops
+// the node.
+func (n *Node) SetPriority(ctx context.Context, priority int) error {
+	if mistake := checkPriority(priority); mistake != nil {
+		return mistake
+	}
+	failed, err := ask(ctx, n, func() error {
+		n.perform(n.engine.SetPriority(n.now(), priority))
+		return n.failed
+	})
+	return cmp.Or(failed, err)
+}
+
+// ConfigurePriority is SetPriority for a priority that stands in the configuration from now
+// on, where that is read again while the node runs: a restart with the same one finds
+// nothing changed, and one with another is the later decision.
+func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
+	if mistake := checkPriority(priority); mistake != nil {
+		return mistake
+	}
+	failed, err := ask(ctx, n, func() error {
+		n.perform(n.engine.ConfigurePriority(n.now(), priority))
 		return n.failed
 	})
 	return cmp.Or(failed, err)

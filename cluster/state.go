@@ -51,7 +51,8 @@ var (
 	ErrRunning = errors.New("cluster: the node was started before: make a new one")
 	// ErrRemoved says that this node is no member any more.
 	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
-	// ErrNotLetIn says that a member refused to let this node in.
+	// ErrNotLetIn says that a member refused to let this node in, or that it runs another
+	// algorithm.
 	ErrNotLetIn = errors.New("cluster: not let in")
 	// ErrSave says that something could not be made durable, so that the node had to
 	// stop.

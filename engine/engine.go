@@ -105,10 +105,11 @@ type Engine struct {
 	machine  *algo.Machine
 	detector Detector
 
-	running bool // the algorithm was started
-	kept    algo.Stable
-	timers  []timer
-	made    uint64 // timers made so far
+	running  bool // the algorithm was started
+	kept     algo.Stable
+	replaces bool // the record is still that of another algorithm
+	timers   []timer
+	made     uint64 // timers made so far
 
 	monitored []algo.NodeID
 	news      []fd.Change            // of those monitored, yet to be handed to the algorithm
@@ -117,12 +118,14 @@ type Engine struct {
 	owing     bool // one of them may be owed our roster; else none is
 
 	members      roster
+	doubted      bool      // a roster was refused for versions that must be said twice
 	stepped      algo.View // what the algorithm knows
 	contacts     []contact
 	firstContact time.Duration // when a first start waits no more
 	waiting      bool          // firstContact is still to come
 	resigned     time.Duration // until when; never when it did not resign
-	returned     bool          // it took the seat of an earlier life
+	override     override
+	returned     bool // it took the seat of an earlier life
 
 	counters counting
 	out      Output
@@ -144,11 +147,14 @@ func New(config Config, saved ...algo.Message) *Engine {
 	for _, record := range saved {
 		switch record := record.(type) {
 		case Kept:
-			e.kept = algo.Stable{Epoch: record.Epoch, Vote: record.Vote, Extra: record.Extra}
+			e.kept = record.stable(config.Spec.Name)
+			e.replaces = record.Algorithm != config.Spec.Name
 		case Roster:
 			e.members.load(record)
 		case Settled:
 			e.members.share(record)
+		case Override:
+			e.override = record.restored(config.Self.Priority)
 		}
 	}
 	return e
@@ -459,14 +465,18 @@ func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why
 
 // save puts all records that changed into one transaction.
 func (e *Engine) save(now time.Duration) {
-	if stable := e.machine.Stable(); e.running && stable != e.kept {
-		e.kept = stable
-		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra})
+	if stable := e.machine.Stable(); e.running && (stable != e.kept || e.replaces) {
+		e.kept, e.replaces = stable, false
+		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name})
 	}
 	if e.members.changed {
 		e.members.changed = false
 		e.out.ViewChanged = true
 		e.out.Save = append(e.out.Save, e.members.record())
+	}
+	if e.override.changed {
+		e.override.changed = false
+		e.out.Save = append(e.out.Save, e.override.record)
 	}
 	if len(e.out.Save) > 0 {
 		e.trace(trace.Event{At: now, Kind: trace.Save, Epoch: e.kept.Epoch})

@@ -150,7 +150,7 @@ func fixed(size int) func(*Config) {
 // start begins a process, with what the disk holds.
 func (h *host) start() *host {
 	var saved []algo.Message
-	for _, kind := range []string{"stable", "view"} {
+	for _, kind := range []string{"priority", "stable", "view"} {
 		if record, ok := h.disk[kind]; ok {
 			saved = append(saved, h.copy(records, record))
 		}

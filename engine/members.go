@@ -10,33 +10,18 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// maxVersionLead is how far ahead of what is known the version of an entry may
-// be, like algo.MaxEpochLead.
-const maxVersionLead = 1 << 32
+// maxVersionLead is how far ahead of what is known the version of an entry may be, and
+// versionMargin how much of that must be said twice, like algo.MaxEpochLead and
+// algo.EpochMargin.
+const (
+	maxVersionLead = 1 << 32
+	versionMargin  = 1 << 16
+)
 
 func (e *Engine) view() algo.View { return e.members.view }
 
 // joining reports whether no member has let this node in yet.
 func (e *Engine) joining() bool { return e.members.cluster.IsZero() }
-
-// own is this node's entry as it should be.
-func (e *Engine) own(version uint64) Entry {
-	s := e.config.Self
-	return Entry{
-		ID: s.ID, Name: s.Name, Addr: s.Addr, Priority: s.Priority,
-		Eligible: s.Eligible && e.resigned == never, Version: version,
-	}
-}
-
-// restate brings this node's entry up to what it should be, and reports whether that
-// changed it. Nobody else knows better, except that this node was removed.
-func (e *Engine) restate() bool {
-	stored, _ := e.members.find(e.config.Self.ID)
-	if stored == e.own(stored.Version) {
-		return false
-	}
-	return e.members.put(e.own(e.members.next(e.own(0))))
-}
 
 // admit lets a node in that asks for it, and tells everybody.
 func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
@@ -168,6 +153,7 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if theirs.Size < 0 || theirs.Size > maxEntries {
 		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, want at most " + strconv.Itoa(maxEntries)
 	}
+	doubtful := ""
 	for i, entry := range theirs.Entries {
 		if entry.ID.IsZero() || i > 0 && entry.ID.Compare(theirs.Entries[i-1].ID) <= 0 {
 			return "its members are not in the order of their ids"
@@ -176,8 +162,12 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 			return why
 		}
 		known := e.members.next(entry) - 1
-		if entry.Version == math.MaxUint64 || !e.joining() && entry.Version > known && entry.Version-known > maxVersionLead {
-			return "the version of " + entry.ID.String() + " is too far ahead"
+		what := "the version of " + entry.ID.String() + " is too far ahead"
+		switch ahead := entry.Version - min(known, entry.Version); {
+		case entry.Version == math.MaxUint64 || !e.joining() && ahead > maxVersionLead:
+			return what
+		case !e.joining() && ahead > maxVersionLead-versionMargin:
+			doubtful = what + " to be believed at once"
 		}
 	}
 	if _, found := theirs.find(from); !found {
@@ -185,6 +175,12 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	}
 	if !e.members.room(theirs.Entries...) {
 		return "it has too many members, together with ours, to fit a frame"
+	}
+	if doubtful != "" {
+		e.doubted = !e.doubted
+	}
+	if doubtful != "" && e.doubted {
+		return doubtful
 	}
 	return ""
 }
@@ -251,31 +247,4 @@ func (e *Engine) proceed(now time.Duration) {
 		e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: e.kept.Epoch})
 		e.step(now, algo.Event{Kind: algo.EventStart, View: e.view(), Saved: e.kept})
 	}
-}
-
-// Resign makes this node ineligible for a while, which any algorithm understands:
-// another is elected. It stays a member and votes.
-func (e *Engine) Resign(now, period time.Duration) *Output {
-	e.begin()
-	if e.view().Contains(e.config.Self.ID) {
-		e.resigned = now + min(max(period, 0), never-now-1)
-		e.alter(now)
-	}
-	return e.finish(now)
-}
-
-// reenter ends a resignation.
-func (e *Engine) reenter(now time.Duration) {
-	e.resigned = never
-	e.alter(now)
-}
-
-// alter takes over a change of this node's own entry, and tells everybody.
-func (e *Engine) alter(now time.Duration) {
-	if !e.restate() {
-		return
-	}
-	e.changed(now)
-	e.broadcast(now)
-	e.proceed(now)
 }

@@ -219,6 +219,16 @@ func (w *World) Resign(n int, period time.Duration) error {
 	return err
 }
 
+// SetPriority changes the priority of node n, as an operator does.
+func (w *World) SetPriority(n, priority int) error {
+	node, err := w.awake(n, "set the priority of")
+	if err == nil {
+		w.did("priority %d %d", n, priority)
+		node.perform(node.engine.SetPriority(node.clock.at(w.now), priority))
+	}
+	return err
+}
+
 // Suspect has the scripted detector of node n take a peer for dead.
 func (w *World) Suspect(n, peer int) error { return w.tell(n, peer, "suspect", true) }
 

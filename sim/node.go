@@ -35,6 +35,7 @@ type node struct {
 	// The disk.
 	kept   engine.Kept
 	roster algo.Message // an engine.Roster, or engine.Settled; nil for none
+	set    algo.Message // an engine.Override; nil for none
 
 	highest algo.Epoch // that it ever announced
 
@@ -90,8 +91,10 @@ func (n *node) start() {
 	if n.kept != (engine.Kept{}) {
 		saved = append(saved, n.kept)
 	}
-	if n.roster != nil {
-		saved = append(saved, n.roster)
+	for _, record := range []algo.Message{n.roster, n.set} {
+		if record != nil {
+			saved = append(saved, record)
+		}
 	}
 	n.engine = engine.New(config, saved...)
 	if w.config.Detector == Perfect {
@@ -207,6 +210,8 @@ func (n *node) save(records []algo.Message) {
 			n.kept = record
 		case engine.Roster:
 			n.roster = record
+		case engine.Override:
+			n.set = record
 		}
 	}
 }

@@ -167,6 +167,7 @@ var commands = map[string]command{
 	"resume":   numbered("resume NODE", 1, func(w *World, n []int) error { return w.Resume(n[0]) }),
 	"clock":    numbered("clock NODE PPM", 2, func(w *World, n []int) error { return w.SetClock(n[0], int64(n[1])) }),
 	"campaign": numbered("campaign NODE", 1, func(w *World, n []int) error { return w.Campaign(n[0]) }),
+	"priority": numbered("priority NODE NUMBER", 2, func(w *World, n []int) error { return w.SetPriority(n[0], n[1]) }),
 	"join":     numbered("join NODE", 1, func(w *World, n []int) error { _, err := w.Join(n[0]); return err }),
 	"remove":   numbered("remove NODE", 1, func(w *World, n []int) error { return w.Remove(n[0]) }),
 	"suspect":  numbered("suspect NODE PEER", 2, func(w *World, n []int) error { return w.Suspect(n[0], n[1]) }),

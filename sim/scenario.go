@@ -42,6 +42,7 @@ import (
 //	clock 5 500000        its clock goes half as fast: parts per million
 //	campaign 3            the application calls for an election
 //	resign 5 10s          it may not lead for so long
+//	priority 5 2          its priority is 2 from now on
 //	join 1                one more node joins, through n1
 //	remove 5              n5 is a member no more, as an operator tells all others
 //	suspect 1 5           what a detector says that is not heartbeats: n1 suspects n5;

@@ -58,6 +58,7 @@ func lan(t testing.TB) algo.Spec {
 func TestStorms(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
 			if err != nil {
 				t.Fatal(err)

@@ -93,9 +93,9 @@ type process struct {
 	asking bool
 	// awaited are, while electing, those whose Answer is awaited, and while
 	// waiting, those who answered: one of them should lead, or find out who does.
-	awaited peers
+	awaited algo.Set
 	// suspected are those of the monitored whom the detector takes for dead.
-	suspected peers
+	suspected algo.Set
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
@@ -146,7 +146,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
-	p.suspected.add(peer)
+	p.suspected.Add(peer)
 	if peer == p.leader.ID {
 		p.reserve()
 		p.vacate(env)
@@ -155,7 +155,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	case p.phase == settled && p.leader.Vacant():
 		env.Note("suspects its leader %s", peer)
 		p.succeed(env)
-	case !p.options.SkipSuspected || !p.awaited.remove(peer):
+	case !p.options.SkipSuspected || !p.awaited.Remove(peer):
 	case len(p.awaited) > 0:
 		if p.headStart() {
 			p.watch(env) // the next heir
@@ -168,7 +168,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	}
 }
 
-func (p *process) Trust(_ algo.Env, peer algo.NodeID) { p.suspected.remove(peer) }
+func (p *process) Trust(_ algo.Env, peer algo.NodeID) { p.suspected.Remove(peer) }
 
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
@@ -239,8 +239,8 @@ func (p *process) succeed(env algo.Env) {
 func (p *process) await(env algo.Env) bool {
 	p.leaveElection(env)
 	for above := range p.view.Above(p.self) {
-		if !p.options.SkipSuspected || !p.suspected.has(above) {
-			p.awaited.add(above)
+		if !p.options.SkipSuspected || !p.suspected.Has(above) {
+			p.awaited.Add(above)
 		}
 	}
 	if len(p.awaited) == 0 {
@@ -300,13 +300,13 @@ func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 // answered takes a sign of life from somebody who may have been asked.
 func (p *process) answered(env algo.Env, from algo.NodeID) {
 	switch {
-	case p.phase == electing && p.awaited.has(from):
+	case p.phase == electing && p.awaited.Has(from):
 		p.leaveElection(env)
 		p.phase = waiting
-		p.awaited.add(from)
+		p.awaited.Add(from)
 		env.SetTimer(timerCoordinator, p.options.CoordinatorTimeout, p.options.CoordinatorTimeout)
-	case p.phase == waiting && p.view.IsAbove(from, p.self) && !p.suspected.has(from):
-		p.awaited.add(from)
+	case p.phase == waiting && p.view.IsAbove(from, p.self) && !p.suspected.Has(from):
+		p.awaited.Add(from)
 	}
 }
 
@@ -348,7 +348,7 @@ func (p *process) told(env algo.Env, from algo.NodeID, said algo.Leader) {
 // followed: a late Coordinator would bring back a leadership that ended.
 func (p *process) canFollow(said algo.Leader) bool {
 	return said.Epoch >= p.epoch && !said.OlderThan(p.leader) &&
-		p.view.IsAbove(said.ID, p.self) && !p.suspected.has(said.ID)
+		p.view.IsAbove(said.ID, p.self) && !p.suspected.Has(said.ID)
 }
 
 // follow takes l for the leader. A leader steps down this way.
@@ -495,19 +495,19 @@ func (p *process) tell(env algo.Env, to algo.NodeID) {
 // known for what it is, until the detector trusts them again. In a head start it depends
 // on the heir alone: the highest who may live.
 func (p *process) watch(env algo.Env) {
-	var watched peers
+	var watched algo.Set
 	if p.phase != settled {
 		heir := p.heir()
 		for above := range p.view.Above(p.self) {
-			if !p.headStart() || above == heir || p.suspected.has(above) {
-				watched.add(above)
+			if !p.headStart() || above == heir || p.suspected.Has(above) {
+				watched.Add(above)
 			}
 		}
 	}
 	if !p.leader.Vacant() && !p.leads() {
-		watched.add(p.leader.ID)
+		watched.Add(p.leader.ID)
 	}
-	p.suspected.keep(watched) // the detector forgets the others too
+	p.suspected.Keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
 }
 

@@ -49,7 +49,7 @@ var (
 	followsTheOld = rule{
 		Receive: func(p *process, env algo.Env, _ algo.NodeID, m algo.Message) bool {
 			l, ok := said(m)
-			old := ok && l.Epoch < p.epoch && p.leader.Vacant() && p.view.IsAbove(l.ID, p.self) && !p.suspected.has(l.ID)
+			old := ok && l.Epoch < p.epoch && p.leader.Vacant() && p.view.IsAbove(l.ID, p.self) && !p.suspected.Has(l.ID)
 			if old {
 				p.follow(env, l)
 			}
@@ -119,7 +119,7 @@ var (
 	followsTheSuspected = rule{
 		Receive: func(p *process, env algo.Env, _ algo.NodeID, m algo.Message) bool {
 			l, ok := said(m)
-			dead := ok && l.Epoch >= p.epoch && !l.OlderThan(p.leader) && p.suspected.has(l.ID)
+			dead := ok && l.Epoch >= p.epoch && !l.OlderThan(p.leader) && p.suspected.Has(l.ID)
 			if dead {
 				p.adopt(l.Epoch)
 				p.follow(env, l)

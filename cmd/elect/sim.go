@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -152,7 +151,7 @@ type simulation struct {
 
 func runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	s := &simulation{simFlags: flags, flags: cmd.Flags(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
-	s.settings = &settings{options: make(map[string][]section)}
+	s.settings = new(settings)
 	s.check()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
@@ -172,52 +171,38 @@ func (s *simulation) check() {
 	mode := s.mode()
 	s.flags.Visit(func(flag *pflag.Flag) {
 		if modes, some := simOnly[flag.Name]; some && !slices.Contains(modes, mode) {
-			m.add("", "--%s says nothing about %s", flag.Name, mode)
+			m.add("--%s says nothing about %s", flag.Name, mode)
 		}
 	})
 	if s.simFlags.scenario != "" && s.storm {
-		m.add("", "--scenario and --storm are two things: want one")
+		m.add("--scenario and --storm are two things: want one")
 	}
 	if s.seeds < 1 {
-		m.add("", "--seeds is %d, want at least 1", s.seeds)
+		m.add("--seeds is %d, want at least 1", s.seeds)
 	}
 	if s.seeds > 1 && (s.diagram || s.trace != "") {
-		m.add("", "--seeds is %d, and --diagram and --trace show one", s.seeds)
+		m.add("--seeds is %d, and --diagram and --trace show one", s.seeds)
 	}
 	if s.diagram && s.json {
-		m.add("", "--diagram and --json are two things: want one")
+		m.add("--diagram and --json are two things: want one")
 	}
 	if s.width < 0 || s.width > 0 && s.width < leastWidth {
-		m.add("", "--width is %d, want at least %d", s.width, leastWidth)
+		m.add("--width is %d, want at least %d", s.width, leastWidth)
 	}
 }
 
 // spec makes the algorithm of that name with the options of the flags, after others.
 // What is wrong with them is noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
-	m := &s.settings.mistakes
-	factory, ok := builtin.Registry()[name]
-	if !ok {
-		m.add("algorithm", "algorithm is %q, want one of %s", name, strings.Join(algorithms(), ", "))
-		return algo.Spec{}
-	}
-	s.settings.config.Algorithm = name
 	var all []string
 	for _, o := range options {
 		all = append(all, o.Name+"="+o.Value)
 	}
-	s.settings.addOptions(append(all, s.options...))
-	spec, err := factory(timing, func(options any) error {
+	return s.settings.build(name, timing, append(all, s.options...), func(options any) {
 		if o, has := options.(algo.Textbook); has && s.textbook {
 			o.Textbook()
 		}
-		s.settings.decodeOptions(name, options)
-		return nil
 	})
-	for _, e := range leaves(err) {
-		m.add(name, "%v", e)
-	}
-	return spec
 }
 
 // again is the command that does the same again with one seed, and draws it.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -22,8 +23,8 @@ func (s *simulation) openScenario() (*sim.Scenario, error) {
 	}
 	name := strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario))
 	scenario, err := sim.ParseScenario(name, string(text))
-	for _, e := range leaves(err) {
-		s.settings.mistakes.add("", "%s", plainly(e))
+	for _, e := range config.Leaves(err) {
+		s.settings.mistakes.add("%s", plainly(e))
 	}
 	if err != nil {
 		return nil, s.settings.mistakes.error()
@@ -38,7 +39,7 @@ func (s *simulation) runScenario(ctx context.Context) error {
 		return err
 	}
 	if s.flags.Changed("algorithm") && scenario.Algorithm != "" && scenario.Algorithm != s.algorithm {
-		s.settings.mistakes.add("algorithm", "--algorithm is %s, and the scenario is about %s", s.algorithm, scenario.Algorithm)
+		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, scenario.Algorithm)
 	}
 	spec := s.spec(cmp.Or(scenario.Algorithm, s.algorithm), scenario.Timing().Algo(), scenario.Options...)
 	if err := s.settings.mistakes.error(); err != nil {
