@@ -208,6 +208,37 @@ func (s *settings) spec(name string) (algo.Spec, error) {
 	return builtin.Registry()[name](timing, func(o any) error { s.decodeOptions(name, o); return nil })
 }
 
+// build makes an algorithm for a command that runs no node, with options as they are
+// given to --option. prepare sees them before, with their defaults. What is wrong is
+// noted.
+func (s *settings) build(name string, timing algo.Timing, options []string, prepare func(options any)) algo.Spec {
+	factory, ok := builtin.Registry()[name]
+	if !ok {
+		s.mistakes.add("algorithm", "algorithm is %q, want one of %s", name, strings.Join(algorithms(), ", "))
+		return algo.Spec{}
+	}
+	s.config.Algorithm = name
+	s.addOptions(options)
+	spec, err := factory(timing, func(options any) error {
+		prepare(options)
+		s.decodeOptions(name, options)
+		return nil
+	})
+	for _, e := range leaves(err) {
+		s.mistakes.add(name, "%v", e)
+	}
+	return spec
+}
+
+// withSettings puts options of a file before those of flags, of which the last counts.
+func withSettings(settings []algo.Setting, options []string) []string {
+	var all []string
+	for _, o := range settings {
+		all = append(all, o.Name+"="+o.Value)
+	}
+	return append(all, options...)
+}
+
 // needsQuorum reports whether the algorithm elects only with a majority.
 func (s *settings) needsQuorum() bool {
 	if !slices.Contains(algorithms(), s.config.Algorithm) {
