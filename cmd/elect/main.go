@@ -1,5 +1,6 @@
 // Command elect runs a member of a cluster that elects a leader, asks one for its
-// status, and shows an election with real processes.
+// status, shows an election with real processes, simulates it, and explores every
+// state of a small cluster.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 const (
 	statusFailed      = 1   // it could not be done
 	statusUsage       = 2   // the command line or the configuration is wrong
+	statusCut         = 3   // a limit cut it short
 	statusInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
@@ -36,6 +38,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	var usage *usageError
+	var cut *cutError
 	switch {
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintf(stderr, "elect: %v\n", err)
@@ -46,6 +49,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
 		}
 		return statusUsage
+	case errors.As(err, &cut):
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		return statusCut
 	}
 	fmt.Fprintf(stderr, "elect: %v\n", err)
 	return statusFailed
@@ -57,12 +63,13 @@ func newRoot() *cobra.Command {
 		Short: "Leader election for a small fleet",
 		Long: `Leader election for a small fleet of processes, with nothing else to run first.
 
-Exit status: 0 done, 1 it could not be done, 2 a mistake in the command line or in
-the configuration.`,
+Exit status: 0 done, 1 it could not be done or something is broken, 2 a mistake in the
+command line or in the configuration, 3 a limit cut it short.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
   elect node --config /etc/elect.yaml   run a member
   elect status 10.0.0.1:7400            ask any member who leads
-  elect sim --crashed 1 --diagram       count an election, and draw it`,
+  elect sim --crashed 1 --diagram       count an election, and draw it
+  elect explore --algorithm ring        visit every state of a small cluster`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -70,7 +77,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newDemo(), newNode(), newSim(), newStatus())
+	root.AddCommand(newDemo(), newExplore(), newNode(), newSim(), newStatus())
 	return root
 }
 
