@@ -20,6 +20,7 @@ import (
 const (
 	statusFailed      = 1   // it could not be done
 	statusUsage       = 2   // the command line or the configuration is wrong
+	statusCut         = 3   // a limit cut it short
 	statusInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
@@ -38,6 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	var usage *usageError
+	var cut *cutError
 	var wrong *config.Error
 	switch {
 	case errors.Is(err, errSaid):
@@ -51,6 +53,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
 		}
 		return statusUsage
+	case errors.As(err, &cut):
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		return statusCut
 	}
 	fmt.Fprintf(stderr, "elect: %v\n", err)
 	return statusFailed
@@ -62,13 +67,14 @@ func newRoot() *cobra.Command {
 		Short: "Leader election for a small fleet",
 		Long: `Leader election for a small fleet of processes, with nothing else to run first.
 
-Exit status: 0 done, 1 it could not be done, 2 a mistake in the command line or in
-the configuration.`,
+Exit status: 0 done, 1 it could not be done or something is broken, 2 a mistake in the
+command line or in the configuration, 3 a limit cut it short.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
   elect config example > elect.yaml     a configuration to begin with
   elect node --config /etc/elect.yaml   run a member
   elect status 10.0.0.1:7400            ask any member who leads
-  elect sim --crashed 1 --diagram       count an election, and draw it`,
+  elect sim --crashed 1 --diagram       count an election, and draw it
+  elect explore --algorithm ring        visit every state of a small cluster`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -76,7 +82,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newConfig(), newDemo(), newNode(), newSim(), newStatus())
+	root.AddCommand(newConfig(), newDemo(), newExplore(), newNode(), newSim(), newStatus())
 	return root
 }
 

@@ -75,6 +75,15 @@ func (s *settings) build(name string, timing algo.Timing, options []string, prep
 	return spec
 }
 
+// withSettings puts options of a file before those of flags, of which the last counts.
+func withSettings(settings []algo.Setting, options []string) []string {
+	var all []string
+	for _, o := range settings {
+		all = append(all, o.Name+"="+o.Value)
+	}
+	return append(all, options...)
+}
+
 // mistakes are those of a command line, each once.
 type mistakes struct{ texts []string }
 

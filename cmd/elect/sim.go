@@ -62,7 +62,8 @@ initiators miss the leader, and the algorithm leaves out what its source does no
 Without a detector no ring gets around a crashed node.
 
 A --scenario is a text file: what happens, and what must hold. 'go doc
-github.com/elect-go/elect/sim.Scenario' has its commands. A --storm disturbs the nodes
+github.com/elect-go/elect/sim.Scenario' has its commands. One that elect explore has
+saved is run step by step, as it was found. A --storm disturbs the nodes
 at random for a while, lets everything heal, and all must agree within the bound of the
 timing. Both can be run with --seeds many seeds, each a run of its own.
 
@@ -72,7 +73,8 @@ kind), turnaround (in T, until every live node knows the leader), decided (in T,
 the leader knows), epoch, repeats (sent), violations (a list of objects: property, at
 in nanoseconds, text). For a scenario: scenario, algorithm, seed, holds, leader (the
 number of the node), agreed, epoch, messages (sent, heartbeats included), violations,
-and error where something did not hold. For --storm, and for --seeds above 1: algorithm,
+and error where something did not hold. For one of elect explore: scenario, algorithm,
+steps, holds, violations (a list of objects: property, step, text). For --storm, and for --seeds above 1: algorithm,
 first_seed, seeds (how many were run), failed (how many of them), failures (a list of
 objects: seed, error, violations, command), messages, and for storms crashes,
 healed_median_ms, healed_most_ms and bound_ms.
@@ -194,46 +196,16 @@ func (s *simulation) check() {
 // spec makes the algorithm of that name with the options of the flags, after others.
 // What is wrong with them is noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
-	var all []string
-	for _, o := range options {
-		all = append(all, o.Name+"="+o.Value)
-	}
-	return s.settings.build(name, timing, append(all, s.options...), func(options any) {
+	return s.settings.build(name, timing, withSettings(options, s.options), func(options any) {
 		if o, has := options.(algo.Textbook); has && s.textbook {
 			o.Textbook()
 		}
 	})
 }
 
-// again is the command that does the same again with one seed, and draws it.
+// again is the command that does the same again with one seed.
 func (s *simulation) again(seed uint64) string {
-	words := []string{"elect", "sim"}
-	s.flags.Visit(func(flag *pflag.Flag) {
-		switch flag.Name {
-		case "seed", "seeds", "json", "diagram", "ascii", "width", "trace":
-			return
-		case "option":
-			for _, option := range s.options {
-				words = append(words, "--option", quoted(option))
-			}
-			return
-		}
-		if flag.Value.Type() == "bool" {
-			words = append(words, "--"+flag.Name+strings.TrimPrefix("="+flag.Value.String(), "=true"))
-			return
-		}
-		words = append(words, "--"+flag.Name, quoted(strings.Trim(flag.Value.String(), "[]")))
-	})
-	return strings.Join(append(words, "--seed", strconv.FormatUint(seed, 10)), " ")
-}
-
-// quoted is a word as a shell reads it.
-func quoted(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,~%+@"
-	if word != "" && strings.Trim(word, plain) == "" && word[0] != '~' {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
 }
 
 // simFailure is what a simulation found, and how to find it again.
