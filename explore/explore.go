@@ -22,6 +22,9 @@
 //     while it was watched; it tells of others wrongly, within a budget; and it takes back
 //     what is no longer so. All that after any time, or never.
 //
+// Members do not change. Time is an order and no more: how long something takes is a
+// matter for a simulation.
+//
 // # What is kept
 //
 // Of a state visited only a fingerprint of 128 bits, which covers every field of every
@@ -157,6 +160,10 @@ type Violation struct {
 	// Scenario is the steps, a line each, after what is needed to repeat them.
 	Scenario string
 }
+
+// AllBroken is what cut a search short that found every property broken that it was asked
+// for.
+const AllBroken = "every property asked for is broken"
 
 // ErrNoLeader says that a search has seen nobody lead: what it found proves nothing.
 var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing was tried")
@@ -323,7 +330,7 @@ func (e *search) run(ctx context.Context) {
 				e.try(&s, index, k, a, &next, waiting)
 			}
 			if e.refuted() {
-				e.report.Cut = "every property asked for is broken"
+				e.report.Cut = AllBroken
 				return
 			}
 		}

@@ -176,7 +176,10 @@ func count(n int, what string) string {
 }
 
 func rounded(d time.Duration) time.Duration {
-	if d < time.Second {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond)
+	case d < time.Second:
 		return d.Round(time.Millisecond)
 	}
 	return d.Round(time.Second / 10)
@@ -192,8 +195,10 @@ func (f *finding) outcome() string {
 		return "Complete within these bounds. What else was looked for holds."
 	case f.search != nil && f.search.Complete:
 		return "Complete within these bounds. What was looked for holds."
+	case f.cut == explore.AllBroken:
+		return "Not complete: it ended when every property asked for was broken."
 	case f.cut != "" && broken:
-		return "Not complete: it ended because " + f.why() + "."
+		return "Not complete: " + f.why() + ". More may be broken."
 	case f.cut != "":
 		return "Not complete: " + f.why() + ". In what was visited nothing is broken."
 	case broken:
@@ -203,10 +208,10 @@ func (f *finding) outcome() string {
 }
 
 func (f *finding) why() string {
-	if strings.HasPrefix(f.cut, "every property") {
-		return f.cut
+	if strings.HasPrefix(f.cut, "the limit") {
+		return "cut short by " + f.cut
 	}
-	return "cut short by " + f.cut
+	return f.cut
 }
 
 // drawSteps draws a run whose time counts steps.

@@ -113,7 +113,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 			got, stderr := explored[searchObject](t, statusFailed, tc.args...)
 			require.Equal(t, "elect: broken: one-leader-per-epoch\n", stderr)
 			require.False(t, got.Complete)
-			require.Equal(t, "every property asked for is broken", got.Cut)
+			require.Equal(t, explore.AllBroken, got.Cut)
 			require.Len(t, got.Violations, 1)
 			v := got.Violations[0]
 			require.Equal(t, explore.OneLeaderPerEpoch, v.Property)
@@ -147,7 +147,7 @@ func TestAViolationIsDrawn(t *testing.T) {
 	require.Contains(t, diagram, "n1: suspects n3 (wrongly); suspects its")
 	require.Contains(t, diagram, "★ leads")
 	require.Contains(t, stdout, "elect sim --scenario "+file+"\n")
-	require.Contains(t, stdout, "\nNot complete: it ended because every property asked for is broken.\n")
+	require.Contains(t, stdout, "\nNot complete: it ended when every property asked for was broken.\n")
 
 	drawn, _, _ := strings.Cut(diagram, "\n\nIt is saved")
 	for _, tc := range []struct {
@@ -294,6 +294,28 @@ func TestAWalk(t *testing.T) {
 
 	broken, _ := explored[walkObject](t, statusFailed, append(found, "--walk", "100000")...)
 	require.Equal(t, "n1 and n2 both lead in epoch 2", broken.Violations[0].What)
+}
+
+// No text says more than was done.
+func TestTheLastLineSaysHowFarItWent(t *testing.T) {
+	broken := []explore.Violation{{}}
+	for _, tc := range []struct {
+		f    finding
+		want string
+	}{
+		{finding{search: &explore.Report{Complete: true}}, "Complete within these bounds. What was looked for holds."},
+		{finding{search: &explore.Report{Complete: true}, violations: broken}, "Complete within these bounds. What else was looked for holds."},
+		{finding{search: &explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but nobody ever leads: it proves nothing."},
+		{finding{search: &explore.Report{}, cut: "the limit of 1s"}, "Not complete: cut short by the limit of 1s. In what was visited nothing is broken."},
+		{finding{search: &explore.Report{}, cut: "the limit of 1s", violations: broken}, "Not complete: cut short by the limit of 1s. More may be broken."},
+		{finding{search: &explore.Report{}, cut: explore.AllBroken, violations: broken}, "Not complete: it ended when every property asked for was broken."},
+		{finding{search: &explore.Report{}, cut: "interrupted"}, "Not complete: interrupted. In what was visited nothing is broken."},
+		{finding{walk: &explore.WalkReport{}, cut: "interrupted"}, "Not complete: interrupted. In what was visited nothing is broken."},
+		{finding{walk: &explore.WalkReport{}}, "Random walks are never complete. In these nothing is broken."},
+		{finding{walk: &explore.WalkReport{}, violations: broken}, "Random walks are never complete. There may be more, and shorter ways to this."},
+	} {
+		require.Equal(t, tc.want, tc.f.outcome())
+	}
 }
 
 func TestUsageOfExplore(t *testing.T) {
