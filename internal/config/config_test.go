@@ -282,6 +282,24 @@ func TestWhatWasChanged(t *testing.T) {
 	}
 }
 
+func TestAdoptTakesOverOneField(t *testing.T) {
+	load := func(file string) *Settings {
+		s, err := told{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
+		require.NoError(t, err)
+		return s
+	}
+	running, now := load("priority: 3\nwitness: true\n"), load("\nlog_level: debug\n")
+	running.Adopt(now, "priority")
+	running.Adopt(now, "log_level")
+	origins := make(map[string]string)
+	for _, e := range running.Effective() {
+		origins[e.Field.Name] = e.Text() + " " + e.Origin.String()
+	}
+	require.Equal(t, "0 default", origins["priority"])
+	require.Equal(t, "debug elect.yaml:4", origins["log_level"])
+	require.Equal(t, "true elect.yaml:4", origins["witness"])
+}
+
 // errEngine is what a factory says that does not say which option is wrong.
 var errEngine = errors.New("no such engine")
 
