@@ -59,10 +59,14 @@ func preset(heartbeat, timeout, roundTrip time.Duration) Timing {
 
 // Bound is how long after the last fault all members that live and can reach each
 // other name one leader, for the algorithms of this module, as long as no timeout
-// has grown: the silence, a repeat by the old leader, and two elections.
+// has grown: the silence, a repeat by the old leader, two elections, and a dial that
+// was under way when the fault ended, and must first be given up and made again.
 func (t Timing) Bound() time.Duration {
-	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + t.MaxRedial
+	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + dialTimeout + t.MaxRedial
 }
+
+// dialTimeout is that of transport.Options.
+const dialTimeout = time.Second
 
 func (t Timing) detector() fd.Config {
 	return fd.Config{

@@ -76,11 +76,7 @@ func (w *World) acquaint(n *node) {
 
 // end ends a process.
 func (w *World) end(n *node, politely bool) {
-	for _, e := range n.waiting {
-		if e.action == deliver {
-			w.drop(w.nodes[e.peer], n, e.body, "it crashed before it woke up")
-		}
-	}
+	n.missed(n.waiting)
 	if len(n.queued) > 0 {
 		for _, peer := range w.nodes {
 			n.discard(peer, "its sender crashed before it was connected")

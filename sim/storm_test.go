@@ -127,7 +127,7 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 	for seed := range uint64(20) {
 		var first, second bytes.Buffer
 		w := New(Config{Spec: lan(t), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second}, random: newRandom(seed)}
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: LAN()}, random: newRandom(seed)}
 		if err := w.Cluster(5); err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +257,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 				open[route{e.Peer, e.Node, e.Message}]--
 			}
 		}})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second}, random: newRandom(seed)}
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: LAN()}, random: newRandom(seed)}
 		must(t, w.Cluster(5))
 		for w.now < s.o.Period {
 			w.Run(time.Millisecond + s.period(s.o.Period/20))
