@@ -186,7 +186,7 @@ func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
 	require.False(t, a.settled)
 	var out strings.Builder
 	require.NoError(t, printShow(&out, s, a))
-	require.Regexp(t, `heartbeats +unknown +a simulation did not come to rest within 1m18s`, out.String())
+	require.Regexp(t, `heartbeats +unknown +a simulation did not come to rest within 1m38s`, out.String())
 	text, err := json.Marshal(newShow(s, a))
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"heartbeats_per_second":null`)

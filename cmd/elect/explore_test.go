@@ -334,7 +334,7 @@ func TestUsageOfExplore(t *testing.T) {
 		{"--memory 4GB", []string{`--memory is "4GB"`}},
 		{"--memory 99999999999GiB", []string{`--memory is "99999999999GiB"`}},
 		{"--option answer_timeout=5 --option what", []string{`bully.answer_timeout is "5", want a duration`, `--option is "what", want key=value`}},
-		{"--option coordinator_timeout=1ms", []string{"coordinator_timeout (1ms) is below answer_timeout (200ms)"}},
+		{"--option coordinator_timeout=1ms", []string{"bully.coordinator_timeout is 1ms, want at least answer_timeout (200ms)"}},
 		{"--seed 3 --length 10", []string{"--seed is for --walk", "--length is for --walk"}},
 		{"--walk 10 --states 10", []string{"--states is for a search without --walk"}},
 		{"x", []string{`unknown command "x"`}},
