@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -112,8 +113,8 @@ func (s *simulation) printElection(o *sim.Options, r *sim.Result) error {
 	row("sent", "%d messages%s", r.Sent, strings.Join(append([]string{""}, strings.Join(kinds, ", ")), ": "))
 	row("delivered", "%d", r.Delivered)
 	if r.Agreed {
-		row("decided", "after %v T: then the leader knows", r.Decided)
-		row("turnaround", "%v T: then all live nodes know", r.Turnaround)
+		row("decided", "after %s T: then the leader knows", shortly(r.Decided))
+		row("turnaround", "%s T: then all live nodes know", shortly(r.Turnaround))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -127,6 +128,9 @@ Messages of the election: sent ones include those to crashed nodes, heartbeats a
 	}
 	return err
 }
+
+// shortly writes a time for people.
+func shortly(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
 
 // describeElection is the setting of the numbers.
 func describeElection(o *sim.Options) string {
