@@ -171,16 +171,20 @@ type scale struct {
 
 func newScale(spec algo.Spec) (*scale, error) {
 	codec, err := Frames(spec)
-	s := &scale{codec: codec, kinds: make(map[string]bool)}
-	for _, m := range spec.Messages {
-		s.kinds[m.Kind()] = true
-	}
-	return s, err
+	return &scale{codec: codec, kinds: kindsOf(spec.Messages)}, err
 }
 
 // Frames is the codec that nodes with that algorithm use.
 func Frames(spec algo.Spec) (*wire.Codec, error) {
 	return wire.NewCodec(slices.Concat(engine.Messages(), spec.Messages)...)
+}
+
+func kindsOf(messages []algo.Message) map[string]bool {
+	kinds := make(map[string]bool)
+	for _, m := range messages {
+		kinds[m.Kind()] = true
+	}
+	return kinds
 }
 
 // frameHead is the length before each frame.

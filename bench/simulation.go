@@ -60,16 +60,22 @@ func Spec(algorithm string, t algo.Timing, options [][2]string) (algo.Spec, erro
 	if !known {
 		return algo.Spec{}, fmt.Errorf("bench: there is no algorithm %q", algorithm)
 	}
-	var text strings.Builder
-	for _, o := range options {
-		fmt.Fprintf(&text, "%s: %s\n", o[0], o[1])
-	}
-	return factory(t, func(into any) error {
-		if text.Len() == 0 {
+	return factory(t, withOptions(options))
+}
+
+// withOptions returns what sets those options, given as name and value, in the struct of an
+// algorithm's package.
+func withOptions(options [][2]string) func(into any) error {
+	return func(into any) error {
+		if len(options) == 0 {
 			return nil
+		}
+		var text strings.Builder
+		for _, o := range options {
+			fmt.Fprintf(&text, "%s: %s\n", o[0], o[1])
 		}
 		decoder := yaml.NewDecoder(strings.NewReader(text.String()))
 		decoder.KnownFields(true)
 		return decoder.Decode(into)
-	})
+	}
 }

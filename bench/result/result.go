@@ -61,7 +61,7 @@ func Groups() []Group {
 const (
 	Algorithm = "algorithm"
 	Case      = "case"
-	Host      = "host" // "simulator", "one process" or "processes"
+	Host      = "host" // "simulator", "one-process" or "processes"
 	Nodes     = "n"
 )
 

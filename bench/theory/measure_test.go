@@ -35,13 +35,10 @@ func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, er
 	if r.Convention.Altered != "" {
 		o.Spec = tellingAll(o.Spec)
 	}
-	var arrived, announced time.Duration // the last time
+	var arrived time.Duration // the last message
 	o.Trace = func(e trace.Event) {
-		switch e.Kind {
-		case trace.Deliver:
+		if e.Kind == trace.Deliver {
 			arrived = e.At
-		case trace.Announce:
-			announced = e.At
 		}
 	}
 	result, err := sim.Run(ctx, o)
@@ -53,7 +50,7 @@ func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, er
 	case result.Leader != e.Live():
 		return outcome{}, fmt.Errorf("rank %d leads, want the highest that lives", result.Leader)
 	}
-	return outcome{result, result.Turnaround + float64(arrived-announced)/float64(bench.OneWay)}, nil
+	return outcome{result, float64(arrived-result.Began) / float64(bench.OneWay)}, nil
 }
 
 // under counts it by a convention that the same election can be counted by.

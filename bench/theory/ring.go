@@ -176,6 +176,22 @@ func ringCrashed() []Row {
 			Typical: func(n int) (Election, bool) { return Election{N: n, Crashed: 1, Initiators: []int{n - 1}}, n >= 3 },
 		},
 		{
+			Algorithm: "ring", Case: "the leader crashed, the one before it starts, in any order", Convention: ringDetector,
+			// It closes the ring before it sends: what is left is a ring of m where one starts.
+			Kinds: []Kind{
+				{"election", count("m+d", func(e Election) int { return e.Live() + e.Hops() })},
+				{"elected", count("m", Election.Live)},
+			},
+			Sent: count("2m+d", func(e Election) int { return 2*e.Live() + e.Hops() }), Delivered: count("2m+d", func(e Election) int { return 2*e.Live() + e.Hops() }),
+			Decided:    count("(m+d)T", func(e Election) int { return e.Live() + e.Hops() }),
+			Turnaround: count("(2m+d−1)T", func(e Election) int { return 2*e.Live() + e.Hops() - 1 }),
+			Growth:     "N", Source: derived,
+			Holds: func(e Election) bool { return e.Crashed == 1 && e.Live() >= 2 && e.one() && e.Starts(e.Before(e.N)) },
+			Typical: func(n int) (Election, bool) {
+				return Election{N: n, Crashed: 1, Initiators: []int{1}, Order: Descending(n)}, n >= 3
+			},
+		},
+		{
 			Algorithm: "ring", Case: "f crashed, any start, in the order of their ranks", Convention: ringDetector,
 			Kinds: []Kind{
 				{"election", count("m + (m−i) + f; without f if it is 1 and the highest that lives starts", func(e Election) int { return e.Live() + before(e) + lost(e) })},
@@ -245,6 +261,18 @@ func (e Election) goes(by int) bool {
 		}
 	}
 	return true
+}
+
+// Before is the rank of who stands before a rank in the ring, dead or alive.
+func (e Election) Before(rank int) int {
+	at := rank - 1
+	if e.Order != nil {
+		at = slices.Index(e.Order, rank)
+	}
+	if at = (at - 1 + e.N) % e.N; e.Order != nil {
+		return e.Order[at]
+	}
+	return at + 1
 }
 
 // Hops is d: how far it is clockwise, over those that live, from who starts to the

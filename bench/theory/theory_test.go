@@ -104,6 +104,9 @@ func kinds(n int, rows []theory.Row) []theory.Election {
 			e := theory.Election{N: n, Crashed: f, Initiators: initiators}
 			if rows[0].Algorithm == "ring" && random.IntN(2) == 0 {
 				e.Order = shuffled(n, random)
+				if f == 1 {
+					e.Initiators = []int{e.Before(n)}
+				}
 			}
 			if random.IntN(8) == 0 {
 				e.RoundTrip = 5

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"log/slog"
@@ -20,8 +21,8 @@ import (
 )
 
 // runWatched runs a node that belongs to a fleet: it writes what happens as events to
-// where (a file descriptor, or "-" for standard output), and stops when its standard
-// input ends, for then its parent is gone.
+// where (a file descriptor, or "-" for standard output). It does what the lines on its
+// standard input say, and stops when that ends, for then its parent is gone.
 func runWatched(ctx context.Context, s *config.Settings, where string, log *slog.Logger, r *reloader) error {
 	out := os.Stdout
 	if where != "-" {
@@ -33,11 +34,6 @@ func runWatched(ctx context.Context, s *config.Settings, where string, log *slog
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
-
 	w := &watched{stream: fleet.NewStream(out), clock: fleet.NewStamper(), others: make(map[string]bool)}
 	defer w.stream.Close()
 	for _, m := range engine.Messages() {
@@ -54,11 +50,24 @@ func runWatched(ctx context.Context, s *config.Settings, where string, log *slog
 		return err
 	}
 	defer r.attach(ctx, n)()
+	go func() {
+		obey(ctx, os.Stdin, n)
+		cancel()
+	}()
 	var watching sync.WaitGroup
 	watching.Go(func() { w.follow(ctx, n, s.Config.Name) })
 	err = n.Run(ctx)
 	watching.Wait() // the node has stopped, so this ends
 	return err
+}
+
+// obey does what the lines say that the fleet writes, until there are no more.
+func obey(ctx context.Context, in io.Reader, n *cluster.Node) {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		if lines.Text() == fleet.Campaign {
+			_ = n.Campaign(ctx) // its error is that the node stops, which Run returns
+		}
+	}
 }
 
 // watched turns what happens at a node into events.
@@ -108,12 +117,16 @@ func (w *watched) see(e trace.Event) {
 			what = fleet.Trust
 		}
 		w.stream.Emit(fleet.Event{At: fleet.Now(), What: what, Peer: e.Peer.String()})
-	case trace.Send:
+	case trace.Send, trace.Deliver:
+		what := fleet.Send
+		if e.Kind == trace.Deliver {
+			what = fleet.Deliver
+		}
 		if again, ok := e.Message.(algo.Repeater); ok && again.Repeats() {
 			return
 		}
 		if kind := e.Message.Kind(); !w.others[kind] {
-			w.stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.Send, Kind: kind})
+			w.stream.Emit(fleet.Event{At: fleet.Now(), What: what, Kind: kind, Peer: e.Peer.String()})
 		}
 	}
 }

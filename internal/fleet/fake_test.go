@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -82,7 +83,9 @@ func pretend(args []string) {
 			}
 		}
 	}()
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.Send, Kind: lines.Text()})
+	}
 }
 
 // hold keeps a fleet, and says where its nodes are.

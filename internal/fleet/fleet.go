@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -216,6 +217,25 @@ func (f *Fleet) Signal(name string, s Signal) (at int64, err error) {
 		err = n.awaitEnd()
 	}
 	return at, err
+}
+
+// Campaign has a node call for an election, as an application would. It returns when the
+// node was told.
+func (f *Fleet) Campaign(name string) error {
+	n, err := f.node(name)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	p, life := n.process, n.life
+	f.mu.Unlock()
+	if life != Up {
+		return fmt.Errorf("fleet: campaign at %s: it is %s", name, life)
+	}
+	if _, err := io.WriteString(p.stdin, Campaign+"\n"); err != nil {
+		return fmt.Errorf("fleet: campaign at %s: %w", name, err)
+	}
+	return nil
 }
 
 func (f *Fleet) node(name string) (*node, error) {

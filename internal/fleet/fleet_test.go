@@ -135,6 +135,18 @@ func TestANodeComesBackAtItsAddressWithItsFolder(t *testing.T) {
 	require.FileExists(t, kept)
 }
 
+func TestANodeIsToldToCampaign(t *testing.T) {
+	f := start(t, config(2))
+	require.NoError(t, f.Campaign("n2"))
+	require.NoError(t, f.Await(within(t), func(states []fleet.State) bool {
+		return states[1].Sent[fleet.Campaign] == 1 && states[0].Total() == 0
+	}))
+	require.ErrorContains(t, f.Campaign("n3"), `no node "n3"`)
+	_, err := f.Signal("n2", fleet.Kill)
+	require.NoError(t, err)
+	require.ErrorContains(t, f.Campaign("n2"), "n2: it is down")
+}
+
 func TestCloseLeavesNothing(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	c := config(3)

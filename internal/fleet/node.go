@@ -74,7 +74,7 @@ type node struct {
 // process is one run of the program.
 type process struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer // its end tells the process that its parent is gone
+	stdin  io.WriteCloser // its end tells the process that its parent is gone
 	stderr *tail
 	ready  chan struct{} // closed at the first event
 	done   chan struct{} // closed when it has ended and all that it wrote is read

@@ -1,0 +1,119 @@
+package bench
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// journal is what nodes report about one election, each with its own stamp.
+type journal struct {
+	mu    sync.Mutex
+	notes map[string][]fleet.Event // by node, in its order
+}
+
+func newJournal() *journal { return &journal{notes: make(map[string][]fleet.Event)} }
+
+// see takes one event.
+func (j *journal) see(node string, e fleet.Event) {
+	switch e.What {
+	case fleet.Send, fleet.Deliver, fleet.Save, fleet.Leader:
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.notes[node] = append(j.notes[node], e)
+	}
+}
+
+// take returns what was reported since the last call.
+func (j *journal) take() map[string][]fleet.Event {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	notes := j.notes
+	j.notes = make(map[string][]fleet.Event)
+	return notes
+}
+
+// turnaround is from the first message of an election until the last node knew its
+// leader; zero when nobody changed its mind.
+func turnaround(notes map[string][]fleet.Event) time.Duration {
+	var began, knew int64
+	for _, events := range notes {
+		for _, e := range events {
+			switch {
+			case e.What == fleet.Send && (began == 0 || e.At < began):
+				began = e.At
+			case e.What == fleet.Leader:
+				knew = max(knew, e.At)
+			}
+		}
+	}
+	return time.Duration(max(0, knew-began))
+}
+
+// saves are how long each save took.
+func saves(notes map[string][]fleet.Event) []time.Duration {
+	var all []time.Duration
+	for _, events := range notes {
+		for _, e := range events {
+			if e.What == fleet.Save {
+				all = append(all, time.Duration(e.Took))
+			}
+		}
+	}
+	return all
+}
+
+// way is the messages of a kind from one node to another.
+type way struct{ from, to, kind string }
+
+// flights are how long each message took that arrived: from when it was handed to the
+// transport until the other node's loop took it. names are the nodes by ID.
+func flights(notes map[string][]fleet.Event, names map[string]string) []time.Duration {
+	left, arrived := make(map[way][]int64), make(map[way][]int64)
+	for node, events := range notes {
+		for at, e := range events {
+			peer := names[e.Peer]
+			switch e.What {
+			case fleet.Send:
+				w := way{node, peer, e.Kind}
+				left[w] = append(left[w], departure(events[at:]))
+			case fleet.Deliver:
+				w := way{peer, node, e.Kind}
+				arrived[w] = append(arrived[w], e.At)
+			}
+		}
+	}
+	var all []time.Duration
+	for w, departures := range left {
+		slices.Sort(departures)
+		for i, at := range arrived[w] { // a connection keeps the order
+			if i < len(departures) {
+				all = append(all, time.Duration(at-departures[i]))
+			}
+		}
+	}
+	return all
+}
+
+// aStep is longer than an algorithm takes for one event.
+const aStep = int64(time.Millisecond)
+
+// departure is when a message leaves that is the first of events: at the end of the save
+// that comes of the same step, if there is one, and else when it was sent.
+func departure(events []fleet.Event) int64 {
+	sent := events[0].At
+	for _, e := range events[1:] {
+		switch e.What {
+		case fleet.Save:
+			if begin := e.At - e.Took; begin >= sent && begin-sent < aStep {
+				return e.At
+			}
+			return sent
+		case fleet.Deliver:
+			return sent // another step
+		}
+	}
+	return sent
+}

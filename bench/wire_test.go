@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+var wireRoundsFlag = flag.Int("wire-rounds", 10, "elections per case of live nodes, at least")
+
+var printWire sync.Once
+
+// BenchmarkWire counts elections of live nodes over TCP on the loopback, which no timer
+// takes part in, and fails where they do not send, message by message, what the simulator
+// sends. (Of vote this holds for Elect; "exact-%" says how often for all.) T is the mean
+// time of a message of the same election, one way, from the sender's transport to the
+// receiver's loop; T/election is the turnaround in it. All of it takes some minutes; a
+// part of it is selected as in -bench Wire/host=one/algorithm=ring.
+func BenchmarkWire(b *testing.B) {
+	config := wireConfig(b)
+	for _, host := range []string{OneProcess, Processes} {
+		for _, c := range WireCases() {
+			if c.Crash && host == OneProcess {
+				continue
+			}
+			for _, n := range []int{3, 5, 9, 17, 33} {
+				b.Run(fmt.Sprintf("host=%s/algorithm=%s/case=%s/n=%d", host, c.Algorithm, c.Name, n), func(b *testing.B) {
+					printWire.Do(func() {
+						fmt.Printf("wire-machine: %v\nwire-nodes: loopback, those of processes keep what they save on %s, seed %d\n",
+							ThisMachine(), FileSystem(config.Dir), *seedFlag)
+					})
+					c.benchmark(b, host, config, n)
+				})
+			}
+		}
+	}
+}
+
+// wireConfig is how the processes are made. What they save they keep in memory, where the
+// system has a folder there: a disk is no part of the theory.
+func wireConfig(tb testing.TB) fleet.Config {
+	tb.Helper()
+	c := config(tb)
+	for _, dir := range []string{"/dev/shm", os.TempDir()} {
+		if InMemory(FileSystem(dir)) {
+			made, err := folders.make(dir)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			c.Dir = made
+			break
+		}
+	}
+	return c
+}
+
+func (c WireCase) benchmark(b *testing.B, host string, config fleet.Config, n int) {
+	w, err := c.Start(within(b, time.Minute), host, config, n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := w.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	random := random(*seedFlag)
+	var rounds []WireRound
+	repeat(b, *wireRoundsFlag, func() {
+		r, err := w.Round(within(b, time.Minute), random)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rounds = append(rounds, r)
+	})
+	reportWire(b, rounds)
+}
+
+func reportWire(b *testing.B, rounds []WireRound) {
+	var sent, received, exact int
+	var took, saves []time.Duration
+	var T, multiples, above []float64
+	for _, r := range rounds {
+		sent, received = sent+r.Sent.Total(), received+r.Received.Total()
+		if r.Exact(nil) {
+			exact++
+		}
+		if r.Turnaround > 0 {
+			took, saves = append(took, r.Turnaround), append(saves, r.Saves...)
+			multiples, above = append(multiples, r.InT()), append(above, r.InT()-r.Multiple)
+		}
+		T = append(T, Milliseconds(r.T()))
+	}
+	count := float64(len(rounds))
+	b.ReportMetric(float64(sent)/count, "msgs/election")
+	b.ReportMetric(float64(received)/count, "delivered/election")
+	b.ReportMetric(100*float64(exact)/count, "exact-%")
+	b.ReportMetric(median(T), "T-ms")
+	if len(took) == 0 {
+		return // nobody changed its mind
+	}
+	b.ReportMetric(Summarize(took).P50, "ms/elect")
+	b.ReportMetric(median(multiples), "T/election")
+	b.ReportMetric(median(above), "T-above-theory")
+	if len(saves) > 0 {
+		b.ReportMetric(Summarize(saves).P50, "save-ms")
+	}
+}
+
+// TestWire runs two rounds of each case with three nodes: that the counts are those of the
+// simulator is what Round itself looks at.
+func TestWire(t *testing.T) {
+	processes := wireConfig(t)
+	for _, c := range WireCases() {
+		host := OneProcess
+		if c.Crash {
+			host = Processes
+		}
+		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
+			w, err := c.Start(within(t, time.Minute), host, processes, 3)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, w.Close()) }()
+			random := random(1)
+			for range 2 {
+				r, err := w.Round(within(t, time.Minute), random)
+				require.NoError(t, err)
+				require.Equal(t, host == OneProcess, r.Sockets != nil)
+				require.Len(t, r.Flights, r.Received.Total(), "of each message that arrived")
+				require.Positive(t, r.T())
+				require.Equal(t, c.LeaderStays, r.Turnaround == 0)
+				if r.Turnaround > 0 {
+					require.Positive(t, r.InT())
+				}
+			}
+		})
+	}
+}
+
+func TestANodeInThisProcessCannotBeKilled(t *testing.T) {
+	for _, c := range WireCases() {
+		if c.Crash {
+			_, err := c.Start(t.Context(), OneProcess, fleet.Config{}, 3)
+			require.ErrorIs(t, err, errNoCrash)
+		}
+	}
+}
+
+func TestExact(t *testing.T) {
+	right := func() WireRound {
+		return WireRound{
+			Counted:   Counted{Sent: Kinds{"elect": 6, "vote": 2}, Received: Kinds{"elect": 4, "vote": 2}},
+			Simulated: Counted{Sent: Kinds{"elect": 6, "vote": 2}, Received: Kinds{"elect": 4, "vote": 2}},
+			Sockets:   Kinds{"elect": 4, "vote": 2},
+		}
+	}
+	require.True(t, right().Exact(nil))
+	for name, c := range map[string]struct {
+		spoil  func(*WireRound)
+		racing bool // it may race
+	}{
+		"one sent less":           {func(r *WireRound) { r.Sent["elect"]-- }, false},
+		"one received less":       {func(r *WireRound) { r.Received["elect"]-- }, false},
+		"one more on the sockets": {func(r *WireRound) { r.Sockets["elect"]++ }, false},
+		"a kind missing":          {func(r *WireRound) { delete(r.Sent, "elect") }, false},
+		"a kind of its own":       {func(r *WireRound) { r.Received["lead"] = 1 }, false},
+		"a vote less":             {func(r *WireRound) { r.Sent["vote"]-- }, true},
+		"a vote of no election":   {func(r *WireRound) { r.Sockets["vote"] = 9 }, true},
+	} {
+		r := right()
+		c.spoil(&r)
+		require.False(t, r.Exact(nil), name)
+		require.Equal(t, c.racing, r.Exact([]string{"vote"}), name)
+	}
+	r := right()
+	r.Sockets = nil // nobody looked
+	require.True(t, r.Exact(nil))
+}
