@@ -75,7 +75,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newConfig(), newDemo(), newNode(), newSim(), newStatus())
+	root.AddCommand(newBench(), newConfig(), newDemo(), newNode(), newSim(), newStatus())
 	return root
 }
 
