@@ -51,6 +51,7 @@ var Rules = []Rule{
 
 	{Package: "bench/theory", Imports: none, Modules: none},
 	{Package: "bench/result", Imports: none, Modules: []string{"golang.org/x/exp"}},
+	{Package: "bench/report", Imports: []string{"bench/result", "bench/theory"}, Modules: []string{"golang.org/x/exp"}},
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "examples/omega", Imports: []string{"algo"}, Modules: none},
