@@ -131,6 +131,9 @@ func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
 	if first := v.Steps[0]; first.Kind != explore.Suspect || !first.Mistaken {
 		t.Errorf("it begins with %+v", first)
 	}
+	if at := v.Trace[0]; at.Kind != trace.Announce || at.At != 0 || at.Leader != (algo.Leader{Epoch: 1, ID: explore.NodeID(3)}) {
+		t.Errorf("the trace begins with %+v, want whom all follow", at)
+	}
 	if last := v.Trace[len(v.Trace)-1]; last.Kind != trace.Announce || last.Leader.ID != last.Node {
 		t.Errorf("the trace ends with %+v", last)
 	}

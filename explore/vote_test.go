@@ -31,6 +31,17 @@ func newVote(t testing.TB, change func(*vote.Options)) algo.Spec {
 	return spec
 }
 
+func TestWhoseRepeatsAreNumbered(t *testing.T) {
+	for _, tc := range []struct {
+		spec algo.Spec
+		want bool
+	}{{newVote(t, nil), true}, {newBully(t), false}, {newToy(rules{}), true}, {changRobertsSpec(nil), false}} {
+		if got := explore.NumbersRepeats(tc.spec); got != tc.want {
+			t.Errorf("NumbersRepeats of %s = %v, want %v", tc.spec.Name, got, tc.want)
+		}
+	}
+}
+
 // twoLeaders searches for two leaders in one epoch of three nodes that vote. A Lead is
 // numbered, so that repeats need a bound.
 func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
