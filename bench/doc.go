@@ -24,8 +24,8 @@
 //
 // Each prints its setting first: a figure without one says nothing. Flags of its own
 // stand behind the package: -rounds, -slow-rounds, -wire-rounds, -observed, -max-n, -seed,
-// -data and -procs (see go test ./bench -args -help). The usual -benchtime asks for more rounds, never
-// for fewer.
+// -data and -procs (see go test ./bench -args -help). The usual -benchtime asks for more
+// rounds, never for fewer.
 //
 // No benchmark fails because it is slow. It fails when what it measures is wrong: a
 // leader who should not be, an epoch that does not grow, an election that nothing
