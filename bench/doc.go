@@ -1,19 +1,34 @@
-// Package bench measures what an election takes and what a cluster costs, with
-// real processes: the elect command, each node with a data folder of its own on a
-// disk, over TCP on the loopback.
+// Package bench sets the algorithms side by side: what an election costs, how long it
+// takes, and what a cluster costs at rest.
 //
-//	go test -bench Failover ./bench     a leader is killed, paused or stopped; about 5 minutes
+// With real processes, the elect command, each node with a data folder of its own on a
+// disk, over TCP on the loopback:
+//
+//	go test -bench Failover ./bench     a leader is killed, paused, stopped or cut off; some minutes
 //	go test -bench ColdStart ./bench    until five new processes agree
 //	go test -bench Idle ./bench         processor, frames and memory at rest
 //	go test -bench Steady ./bench       the same against the number of nodes, up to 200
 //	go test -bench Load ./bench         no needless election beside spinning threads; 2 minutes
 //
+// Message by message, compared with each other and with the theory (package theory):
+//
+//	go test -bench Election -benchtime 1x ./bench    in the simulator, N from 3 to 16,384; some minutes
+//	go test -bench Wire -benchtime 1x ./bench        live nodes, in one process and in processes; some minutes
+//	go test -bench Parts ./bench                     codec, frames, engine, store, simulator, explorer
+//
+// A short version of these three takes seconds:
+//
+//	go test -bench 'Election|Wire/host=one|Parts' -benchtime 1x -max-n 32 -wire-rounds 2 ./bench
+//
+// Names and metrics are those that benchstat reads. What trials find is written, asked and
+// compared by package result.
+//
 // Each prints its setting first: a figure without one says nothing. Flags of its own
-// stand behind the package: -rounds, -slow-rounds, -observed, -seed, -data and -procs
-// (see go test ./bench -args -help). The usual -benchtime asks for more rounds, never
-// for fewer.
+// stand behind the package: -rounds, -slow-rounds, -wire-rounds, -observed, -max-n, -seed,
+// -data and -procs (see go test ./bench -args -help). The usual -benchtime asks for more
+// rounds, never for fewer.
 //
 // No benchmark fails because it is slow. It fails when what it measures is wrong: a
 // leader who should not be, an epoch that does not grow, an election that nothing
-// called for, a process or folder left behind.
+// called for, a count that is not that of the theory, a process or folder left behind.
 package bench

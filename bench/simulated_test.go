@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/bench/theory"
 )
 
-var maxNFlag = flag.Int("max-n", 0, "the largest N of simulated elections (default that of each case: 1,024 or 16,384)")
+var maxNFlag = flag.Int("max-n", 0, "the largest N of elections (default that of each case: 33 for live nodes, 1,024 or 16,384 for simulated ones)")
 
 var printSimulator sync.Once
 
@@ -29,7 +29,7 @@ func BenchmarkElection(b *testing.B) {
 		b.Run("algorithm="+c.Algorithm+"/case="+c.Name, func(b *testing.B) {
 			var sizes, messages []float64
 			for _, n := range c.Sizes() {
-				if *maxNFlag > 0 && n > *maxNFlag {
+				if tooMany(n) {
 					continue
 				}
 				b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -44,6 +44,9 @@ func BenchmarkElection(b *testing.B) {
 		})
 	}
 }
+
+// tooMany reports whether -max-n leaves n out.
+func tooMany(n int) bool { return *maxNFlag > 0 && n > *maxNFlag }
 
 // benchmark reports the means over all draws, however often -benchtime repeats them.
 func (c SimulatedCase) benchmark(b *testing.B, n int) (sent float64) {

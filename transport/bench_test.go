@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"runtime"
@@ -77,6 +78,36 @@ func BenchmarkKillToRefused(b *testing.B) {
 		total += (<-e.failed).Sub(began)
 	}
 	b.ReportMetric(float64(total.Microseconds())/float64(b.N), "µs/kill")
+}
+
+// BenchmarkReadFrames is the cost to the receiver of a heartbeat that has come: to find
+// where it ends.
+func BenchmarkReadFrames(b *testing.B) {
+	const batch = 1000
+	var stream []byte
+	for range batch {
+		stream = appendFrame(stream, append(body(""), make([]byte, 14)...))
+	}
+	in := bytes.NewReader(stream)
+	f := &frameReader{src: in, limit: 64 << 10}
+	f.reserve(readBuffer)
+	b.SetBytes(int64(len(stream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		in.Reset(stream)
+		for frames := 0; frames < batch; {
+			_, ok, err := f.next()
+			switch {
+			case err != nil:
+				b.Fatal(err)
+			case ok:
+				frames++
+			default:
+				require.NoError(b, f.fill())
+			}
+		}
+	}
+	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "frames/s")
 }
 
 // BenchmarkStartStop is a whole life of a transport.

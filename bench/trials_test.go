@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/bench/result"
+)
+
+// TestTrialsAnswerQuestions: what the simulator counts, as it is written, read and asked.
+func TestTrialsAnswerQuestions(t *testing.T) {
+	run := result.Run{Format: result.Format, Machine: ThisMachine(), Seed: 1}
+	for _, c := range SimulatedCases() {
+		if c.Name != "leader-crash" {
+			continue
+		}
+		s, err := c.Run(t.Context(), 9, run.Seed)
+		require.NoError(t, err)
+		run.Trials = append(run.Trials, c.Trials(s, 1, run.Seed)...)
+	}
+	var text bytes.Buffer
+	require.NoError(t, run.WriteCSV(&text))
+	read, err := result.Read(&text)
+	require.NoError(t, err)
+	for metric, want := range map[string]map[string]float64{
+		MetricSent:       {"bully": 7, "ring": 16, "vote": 79}, // N−2, 2(N−1), (m+1)(N−1)+m−1
+		MetricTurnaround: {"bully": 1, "ring": 15, "vote": 3},
+	} {
+		group := result.Messages
+		if metric == MetricTurnaround {
+			group = result.Turnaround
+		}
+		answer := read.Ask(result.Question{
+			Text: "Which is best at N=9?", Group: group, Metric: metric,
+			Where: map[string]string{result.Nodes: "9", result.Host: Simulator}, By: []string{result.Algorithm},
+		})
+		got := make(map[string]float64)
+		for _, row := range answer.Rows {
+			got[row.Labels[result.Algorithm]] = row.Median
+		}
+		require.Equal(t, want, got)
+		require.Equal(t, "bully", answer.Rows[0].Labels[result.Algorithm])
+	}
+}
+
+func TestTrialsOfLiveNodes(t *testing.T) {
+	w := &Wired{Case: WireCase{Algorithm: "ring", Name: "one-starts"}, Host: OneProcess, N: 3}
+	r := WireRound{
+		Counted: Counted{Sent: Kinds{"election": 4, "elected": 3}, Received: Kinds{"election": 4, "elected": 3}},
+		Flights: []time.Duration{time.Millisecond, 3 * time.Millisecond}, Turnaround: 12 * time.Millisecond,
+	}
+	trials := w.Trials(r, 2, 7)
+	require.NoError(t, (&result.Run{Format: result.Format, Trials: trials}).Check())
+	require.Equal(t, map[string]float64{MetricSent: 7, MetricDelivered: 7}, trials[0].Values)
+	require.Equal(t, map[string]float64{MetricTurnaround: 6, MetricElect: 12, MetricT: 2}, trials[1].Values)
+	r.Turnaround = 0
+	require.Len(t, w.Trials(r, 2, 7), 1, "nobody changed its mind")
+}
