@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/bench/theory"
@@ -75,72 +76,84 @@ func (c *curve) from(least float64) (x, y []float64) {
 	return x, y
 }
 
-// theory returns the row that says what elections of a curve cost, and the elections of n
-// nodes whose mean is measured; false where the theory says nothing. The cases are those
-// of bench.SimulatedCases.
-func (c *curve) theory(n int) (row theory.Row, all []theory.Election, known bool) {
+// theoryRows is theory.Rows, which takes a while to make.
+var theoryRows = sync.OnceValue(theory.Rows)
+
+// rowOf returns the row that says what an election costs by a convention. With mean it is
+// one that gives that mean, of elections of which e is one.
+func rowOf(algorithm, convention string, mean theory.Mean, e theory.Election) (theory.Row, bool) {
+	for _, r := range theoryRows() {
+		if r.Algorithm == algorithm && r.Convention.Name == convention && r.Mean == mean && r.Holds(e) {
+			return r, true
+		}
+	}
+	return theory.Row{}, false
+}
+
+// elections are those whose mean is measured at n, and the mean of them that the theory
+// has to give for each; none where the case is unknown. The cases are those of
+// bench.SimulatedCases.
+func (c *curve) elections(n int) (all []theory.Election, mean theory.Mean) {
 	crashed := 0
 	if c.algorithm == "bully" || c.name == "leader-crash" {
 		crashed = 1 // books start bully when the leader has crashed
 	}
 	live := n - crashed
-	one := func(initiators ...int) []theory.Election {
+	if live < 1 {
+		return nil, theory.Single
+	}
+	start := func(initiators ...int) []theory.Election {
 		return []theory.Election{{N: n, Crashed: crashed, Initiators: initiators}}
 	}
+	ring, vote := c.algorithm == "ring", c.algorithm == "vote"
 	switch {
-	case live < 1:
-		return row, nil, false
-	case c.algorithm == "ring" && c.name == "all-start":
-		return meanOverOrders(n)
-	case c.algorithm == "ring" && c.name == "all-start-worst":
-		all = []theory.Election{{N: n, Order: theory.Descending(n)}}
+	case ring && c.name == "all-start":
+		return start(), theory.OverOrders
+	case ring && c.name == "all-start-worst":
+		return []theory.Election{{N: n, Order: theory.Descending(n)}}, theory.Single
 	case c.name == "random":
 		for i := range live {
-			all = append(all, one(i+1)...)
+			all = append(all, start(i+1)...)
 		}
+		return all, theory.Single
 	case c.name == "worst":
-		all = one(1)
-	case c.algorithm != "vote" && c.name == "best", c.algorithm == "ring" && c.name == "leader-crash":
-		all = one(live)
+		return start(1), theory.Single
+	case !vote && c.name == "best", ring && c.name == "leader-crash":
+		return start(live), theory.Single
 	case c.name == "best", c.name == "all-start", c.name == "leader-crash":
-		all = one()
-	default:
-		return row, nil, false
+		return start(), theory.Single
 	}
-	row, known = theory.For(c.algorithm, c.convention, all[0])
-	for _, e := range all {
-		known = known && row.Holds(e)
-	}
-	return row, all, known
+	return nil, theory.Single
 }
 
-func meanOverOrders(n int) (theory.Row, []theory.Election, bool) {
-	e := theory.Election{N: n}
-	for _, r := range theory.Rows() {
-		if r.Algorithm == "ring" && r.Mean == theory.OverOrders && r.Holds(e) {
-			return r, []theory.Election{e}, true
-		}
+// growth is how the messages grow by the theory; empty where it says nothing.
+func (c *curve) growth() string {
+	all, mean := c.elections(int(c.points[len(c.points)-1].n))
+	if len(all) == 0 {
+		return ""
 	}
-	return theory.Row{}, nil, false
+	row, _ := rowOf(c.algorithm, c.convention, mean, all[0])
+	return row.Growth
 }
 
 // expected is the theory's mean at n of a metric of elections.
-func (c *curve) expected(metric string, n int) (mean float64, known bool) {
-	row, all, known := c.theory(n)
-	if !known {
-		return 0, false
-	}
+func (c *curve) expected(metric string, n int) (sum float64, known bool) {
+	all, mean := c.elections(n)
 	for _, e := range all {
+		row, known := rowOf(c.algorithm, c.convention, mean, e)
+		if !known {
+			return 0, false
+		}
 		switch metric {
 		case Sent:
-			mean += row.Sent.At(e)
+			sum += row.Sent.At(e)
 		case Delivered:
-			mean += row.Delivered.At(e)
+			sum += row.Delivered.At(e)
 		case Time:
-			mean += row.Turnaround.At(e)
+			sum += row.Turnaround.At(e)
 		default:
 			return 0, false
 		}
 	}
-	return mean / float64(len(all)), true
+	return sum / float64(max(1, len(all))), len(all) > 0
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"maps"
 	"math"
 	"slices"
@@ -12,8 +11,8 @@ import (
 
 // figure is a drawing and what stands above it.
 type figure struct {
-	Title string
-	SVG   template.HTML
+	title string
+	svg   markup
 }
 
 // knownCases are in the order in which they are shown.

@@ -28,8 +28,7 @@ func Growths(r *result.Run) []Growth {
 	var all []Growth
 	for _, c := range curves(r, result.Messages, Sent) {
 		if p, err := result.FitPower(c.from(fromN)); err == nil {
-			row, _, _ := c.theory(int(c.points[len(c.points)-1].n))
-			all = append(all, Growth{fmt.Sprintf("messages: %s, %s", c.algorithm, c.name), p, row.Growth})
+			all = append(all, Growth{fmt.Sprintf("messages: %s, %s", c.algorithm, c.name), p, c.growth()})
 		}
 	}
 	for _, c := range curves(r, result.Idle, Frames) {

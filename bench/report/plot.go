@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 
 	"github.com/elect-go/elect/bench/result"
@@ -12,10 +11,10 @@ import (
 // stays readable.
 const (
 	plotWidth  = 400.0
-	plotHeight = 280.0
+	plotHeight = 290.0
 	plotLeft   = 54.0
 	plotRight  = plotWidth - 12
-	plotTop    = 34.0
+	plotTop    = 48.0
 	plotBottom = plotHeight - 44
 )
 
@@ -37,7 +36,7 @@ type set struct {
 }
 
 // draw draws it.
-func (p *plot) draw() template.HTML {
+func (p *plot) draw() markup {
 	var ns, values []float64
 	for _, s := range p.sets {
 		for _, at := range s.points {
@@ -81,7 +80,7 @@ func (d *drawing) axes(x, y scale, xName, yName string) {
 		d.text(x.from-6, y.at(tick)+4, end, "tick", tickText(tick))
 	}
 	d.bottom(x, y.from, xName)
-	d.text(6, plotTop-6, start, "tick", yName)
+	d.text(6, plotTop-12, start, "tick", yName)
 }
 
 // bottom draws the horizontal axis.
@@ -150,7 +149,7 @@ type row struct {
 const rowHeight = 46.0
 
 // draw draws it: the points, the median, and its interval of 95 % as a band.
-func (p *strip) draw() template.HTML {
+func (p *strip) draw() markup {
 	var values []float64
 	widest := 0
 	for _, r := range p.rows {

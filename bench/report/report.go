@@ -147,6 +147,11 @@ func nearest(r *result.Run, group result.Group, where map[string]string, wanted 
 	return strconv.Itoa(best), found
 }
 
+// textNote says how to read the tables.
+const textNote = `Columns: the median of the trials, its bootstrap interval of 95 %, and the ratio to the best,
+in parentheses where the trials do not tell it apart from 1. Of fewer than about ten trials
+the interval is too narrow, and of one it has no width.`
+
 // WriteTables writes a table for each question, then how the messages grow, and what was
 // skipped.
 func WriteTables(out io.Writer, r *result.Run) error {
@@ -160,6 +165,11 @@ func WriteTables(out io.Writer, r *result.Run) error {
 	}
 	if err := writeGrowths(out, Growths(r)); err != nil {
 		return err
+	}
+	if len(r.Trials) > 0 {
+		if _, err := fmt.Fprintf(out, "%s\n\n", textNote); err != nil {
+			return err
+		}
 	}
 	for _, what := range r.Skipped {
 		if _, err := fmt.Fprintf(out, "not measured: %s\n", what); err != nil {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"html"
-	"html/template"
 	"strconv"
 	"strings"
 )
@@ -23,9 +22,9 @@ func newDrawing(width, height float64, title string) *drawing {
 }
 
 // end returns the whole.
-func (d *drawing) end() template.HTML {
+func (d *drawing) end() markup {
 	d.b.WriteString("</svg>")
-	return template.HTML(d.b.String()) // its texts are escaped
+	return markup(d.b.String())
 }
 
 // place is a length to a tenth, which no eye tells from less.

@@ -72,7 +72,7 @@ func (f *failovers) rounds() int {
 // measure takes the leader away again and again. Where it lives on, each round has a
 // cluster of its own: a detector that was wrong about somebody gives him more time for a
 // while.
-func (f *failovers) measure(ctx context.Context) (err error) {
+func (f *failovers) measure(ctx context.Context, part func(done float64)) (err error) {
 	defer func() { err = errors.Join(err, f.close()) }()
 	for round := range f.rounds() {
 		seed := f.m.flags.seed + uint64(round)
@@ -84,6 +84,7 @@ func (f *failovers) measure(ctx context.Context) (err error) {
 				return err
 			}
 		}
+		part(float64(round+1) / float64(f.rounds()))
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func (m *measuring) restSpan() time.Duration {
 }
 
 // rest measures a cluster that nothing happens to, as often as there are rounds.
-func (m *measuring) rest(ctx context.Context, algorithm string, n int) (err error) {
+func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm string, n int) (err error) {
 	starting, cancel := context.WithTimeoutCause(ctx, benchPatience, fmt.Errorf("no agreement after %v", benchPatience))
 	defer cancel()
 	cluster, err := bench.Rest(starting, algorithm, n)
@@ -159,6 +160,7 @@ func (m *measuring) rest(ctx context.Context, algorithm string, n int) (err erro
 			report.Frames: s.Frames / each, report.Traffic: s.Bytes / each,
 			report.Processor: 100 * s.CPU / each, report.Heap: s.Heap / each / 1024,
 		})
+		part(float64(round+1) / float64(m.flags.rounds))
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ type step struct {
 	part  string // to which it belongs, as progress says it
 	name  string
 	takes time.Duration // about, on an idle machine: for the progress only
-	do    func(context.Context) error
+	// do does it. It says after each part of it how much is done, of 1.
+	do func(ctx context.Context, part func(done float64)) error
 }
 
 // measure does all steps. One that this machine does not permit is skipped; one that goes
@@ -38,12 +39,13 @@ func (m *measuring) measure(ctx context.Context, shown *benchProgress) error {
 	var wrong []error
 	part := ""
 	for _, s := range steps {
-		shown.at(s.name, float64(done)/float64(whole))
+		within := func(part float64) { shown.at(s.name, (float64(done)+part*float64(s.takes))/float64(whole)) }
+		within(0)
 		if s.part != part {
 			part = s.part
 			shown.part(part)
 		}
-		switch err := s.do(ctx); {
+		switch err := s.do(ctx, within); {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case notHere(err):
@@ -96,7 +98,7 @@ func (m *measuring) electionSteps() []step {
 		}
 		steps = append(steps, step{
 			part: "elections in the simulator", name: fmt.Sprintf("elections of %s, %s", c.Algorithm, c.Name), takes: 500 * time.Millisecond,
-			do: func(ctx context.Context) error { return m.elections(ctx, c, sizes) },
+			do: func(ctx context.Context, _ func(float64)) error { return m.elections(ctx, c, sizes) },
 		})
 	}
 	return steps
@@ -144,7 +146,7 @@ func (m *measuring) idleSteps() []step {
 			steps = append(steps, step{
 				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm),
 				takes: 2500*time.Millisecond + time.Duration(m.flags.rounds)*m.restSpan(),
-				do:    func(ctx context.Context) error { return m.rest(ctx, algorithm, n) },
+				do:    func(ctx context.Context, part func(float64)) error { return m.rest(ctx, part, algorithm, n) },
 			})
 		}
 	}
