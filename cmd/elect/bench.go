@@ -67,7 +67,7 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	set := cmd.Flags()
 	set.SortFlags = false
 	set.StringSliceVar(&flags.groups, "groups", groupNames(), "`what` to measure")
-	set.IntVar(&flags.rounds, "rounds", 0, "of each fault of real processes, and at rest (default 5, with --short 1)")
+	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause, of a partition and at rest (default 5, with --short 1)")
 	set.BoolVar(&flags.short, "short", false, "as little as possible of each group, in seconds: whether it works")
 	set.Uint64Var(&flags.seed, "seed", 1, "from which the seeds of the trials follow")
 	set.StringVar(&flags.out, "out", "", "write the report to this `folder` (default elect-bench- and the time)")
@@ -117,6 +117,9 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	}
 	return nil
 }
+
+// slowRounds are the rounds of what takes long: about half of them.
+func (f *benchFlags) slowRounds() int { return (f.rounds + 1) / 2 }
 
 // wants reports whether a group is to be measured.
 func (f *benchFlags) wants(g result.Group) bool { return slices.Contains(f.groups, string(g)) }

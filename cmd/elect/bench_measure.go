@@ -17,7 +17,7 @@ import (
 // elections counts elections of one kind. The ones of a drawn kind differ by their seed.
 func (m *measuring) elections(ctx context.Context, c bench.SimulatedCase, sizes []int) error {
 	for _, n := range sizes {
-		draws := c.Draws(n)
+		draws := min(c.Draws(n), 10)
 		if m.flags.short {
 			draws = min(draws, 2)
 		}
@@ -61,10 +61,10 @@ const benchPatience = time.Minute
 // slow reports whether a failover waits for a timeout, and the leader lives on.
 func (f *failovers) slow() bool { return f.of.Signal == fleet.Stop || f.of.Signal == bench.Drop }
 
-// rounds is how many there are: of slow ones about half.
+// rounds is how many there are.
 func (f *failovers) rounds() int {
 	if f.slow() {
-		return (f.m.flags.rounds + 1) / 2
+		return f.m.flags.slowRounds()
 	}
 	return f.m.flags.rounds
 }
@@ -139,7 +139,7 @@ func (m *measuring) restSpan() time.Duration {
 	return 1200 * time.Millisecond // ten heartbeats: leaders of bully repeat themselves that seldom
 }
 
-// rest measures a cluster that nothing happens to, as often as there are rounds.
+// rest measures a cluster that nothing happens to, a few times.
 func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm string, n int) (err error) {
 	starting, cancel := context.WithTimeoutCause(ctx, benchPatience, fmt.Errorf("no agreement after %v", benchPatience))
 	defer cancel()
@@ -148,7 +148,7 @@ func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop()) }()
-	for round := range m.flags.rounds {
+	for round := range m.flags.slowRounds() {
 		s, err := cluster.Measure(ctx, m.restSpan())
 		if err != nil {
 			return fmt.Errorf("round %d: %w", round+1, err)
@@ -160,7 +160,7 @@ func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm
 			report.Frames: s.Frames / each, report.Traffic: s.Bytes / each,
 			report.Processor: 100 * s.CPU / each, report.Heap: s.Heap / each / 1024,
 		})
-		part(float64(round+1) / float64(m.flags.rounds))
+		part(float64(round+1) / float64(m.flags.slowRounds()))
 	}
 	return nil
 }

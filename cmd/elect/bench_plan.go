@@ -86,12 +86,15 @@ func (m *measuring) plan() []step {
 }
 
 func (m *measuring) electionSteps() []step {
-	most := 257
-	if m.flags.short {
-		most = 17
-	}
 	var steps []step
 	for _, c := range bench.SimulatedCases() {
+		most := 129
+		switch {
+		case m.flags.short:
+			most = 17
+		case c.Most > 1024: // of these N² is not the cost
+			most = 1025
+		}
 		var sizes []int
 		for n := 3; n <= min(most, c.Most); n = 2*n - 1 { // 3, 5, 9, 17, …
 			sizes = append(sizes, n)
@@ -116,10 +119,10 @@ func (m *measuring) failoverSteps() []step {
 		signal fleet.Signal
 		takes  time.Duration // of a round
 	}{
-		{fleet.Kill, 1500 * time.Millisecond},
-		{fleet.Term, 1500 * time.Millisecond},
-		{fleet.Stop, 4 * time.Second},
-		{bench.Drop, 4 * time.Second},
+		{fleet.Kill, 700 * time.Millisecond},
+		{fleet.Term, 700 * time.Millisecond},
+		{fleet.Stop, 1500 * time.Millisecond},
+		{bench.Drop, 2 * time.Second},
 	} {
 		for at, algorithm := range algorithms() {
 			if m.flags.short && at > 0 && fault.signal != fleet.Kill {
@@ -145,7 +148,7 @@ func (m *measuring) idleSteps() []step {
 		for _, algorithm := range algorithms() {
 			steps = append(steps, step{
 				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm),
-				takes: 2500*time.Millisecond + time.Duration(m.flags.rounds)*m.restSpan(),
+				takes: 2500*time.Millisecond + time.Duration(m.flags.slowRounds())*m.restSpan(),
 				do:    func(ctx context.Context, part func(float64)) error { return m.rest(ctx, part, algorithm, n) },
 			})
 		}
