@@ -6,7 +6,10 @@ import "slices"
 // reached, which is a shortest way since the search goes breadth first. About 30
 // bytes a state.
 type visited struct {
-	slots []uint32 // open addressing; index+1 of a state, 0 is free
+	// slots are where a state is found, by open addressing: index+1 in the bits that the
+	// table needs, and in those left above them as much of the fingerprint as fits, so that
+	// of the others on the way hardly one has to be looked at. 0 is free.
+	slots []uint32
 	pages [][]sight
 	count int
 }
@@ -39,32 +42,43 @@ func (v *visited) add(f fingerprint, from uint32, by int) (uint32, bool) {
 	}
 	slot := v.find(f)
 	if v.slots[slot] != 0 {
-		return v.slots[slot] - 1, false
+		return v.index(slot), false
 	}
 	if v.count == len(v.pages)*pageSize {
 		v.pages = append(v.pages, make([]sight, 0, pageSize))
 	}
 	last := &v.pages[len(v.pages)-1]
 	*last = append(*last, sight{f, from, uint16(by)})
+	v.slots[slot] = v.tag(f) | uint32(v.count+1)
 	v.count++
-	v.slots[slot] = uint32(v.count)
 	return uint32(v.count - 1), true
 }
 
+// mask are the bits of a slot that hold index+1. It fits: some slots are free.
+func (v *visited) mask() uint32 { return uint32(len(v.slots) - 1) }
+
+func (v *visited) tag(f fingerprint) uint32 { return uint32(f.b>>32) &^ v.mask() }
+
+func (v *visited) index(slot uint32) uint32 { return v.slots[slot]&v.mask() - 1 }
+
 // find returns the slot where f is, or is to be.
-func (v *visited) find(f fingerprint) int {
-	mask := len(v.slots) - 1
-	slot := int(f.a) & mask
-	for v.slots[slot] != 0 && v.print(v.slots[slot]-1) != f {
+func (v *visited) find(f fingerprint) uint32 {
+	mask, tag := v.mask(), v.tag(f)
+	slot := uint32(f.a) & mask
+	for {
+		s := v.slots[slot]
+		if s == 0 || s&^mask == tag && v.print(s&mask-1) == f {
+			return slot
+		}
 		slot = (slot + 1) & mask
 	}
-	return slot
 }
 
 func (v *visited) grow() {
 	v.slots = make([]uint32, 2*len(v.slots))
 	for i := range uint32(v.count) {
-		v.slots[v.find(v.print(i))] = i + 1
+		f := v.print(i)
+		v.slots[v.find(f)] = v.tag(f) | (i + 1)
 	}
 }
 

@@ -46,6 +46,9 @@ func TestWhoseRepeatsAreNumbered(t *testing.T) {
 // numbered, so that repeats need a bound.
 func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
 	t.Helper()
+	if underRace {
+		t.Skip("too slow under the race detector")
+	}
 	o := explore.Options{
 		Spec: spec, Nodes: 3, Epochs: 1, Repeats: 1, Crashes: crashes, Properties: []explore.Property{explore.OneLeaderPerEpoch},
 	}
@@ -91,9 +94,6 @@ func TestAVoteThatIsNotSavedElectsTwoOverARestart(t *testing.T) {
 		found   bool
 	}{{"saved", spec, 1, false}, {"not saved, no crash", without, 0, false}, {"not saved", without, 1, true}} {
 		t.Run(tc.name, func(t *testing.T) {
-			if underRace && tc.crashes > 0 && !tc.found {
-				t.Skip("too slow under the race detector")
-			}
 			r := twoLeaders(t, tc.spec, tc.crashes)
 			if !tc.found {
 				if !r.Complete || len(r.Violations) > 0 {
@@ -127,7 +127,7 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 		{explore.Options{Nodes: 2, Epochs: 3, Crashes: 2}, 839_479, true},
 		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 1, Mistakes: 1}, 1_205_322, true},
 	} {
-		if tc.large && !*large {
+		if tc.large && !*large || underRace && tc.o.Nodes > 2 {
 			continue
 		}
 		o := tc.o
@@ -147,6 +147,9 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 // with two crashes.
 func TestStrictVoteWalks(t *testing.T) {
 	o := explore.Options{Spec: newVote(t, nil), Nodes: 3, Epochs: 3, Crashes: 2}
+	if underRace {
+		*walkSteps = min(*walkSteps, 10_000)
+	}
 	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: *walkSteps})
 	if err != nil {
 		t.Fatal(err)
