@@ -114,7 +114,7 @@ func TestConfigShow(t *testing.T) {
 		`means nothing to elect: ELECT_LISTNE \(did you mean ELECT_LISTEN\?\)`,
 		`for 3 nodes`,
 		`(?m)^ +worst detection +480 ms +of a silent leader, 3\.9 s once`,
-		`(?m)^ +failover bound +3\.13 s .* if it were not for bully\.head_start$`,
+		`(?m)^ +failover bound +4\.13 s .* if it were not for bully\.head_start$`,
 		`(?m)^ +heartbeats +[0-9.]+ a second +in all, [0-9.]+ from each node`,
 	} {
 		require.Regexp(t, want, stdout)
