@@ -63,9 +63,9 @@ Without a detector no ring gets around a crashed node.
 
 A --scenario is a text file: what happens, and what must hold. 'go doc
 github.com/elect-go/elect/sim.Scenario' has its commands. One that elect explore has
-saved is run step by step, as it was found. A --storm disturbs the nodes
-at random for a while, lets everything heal, and all must agree within the bound of the
-timing. Both can be run with --seeds many seeds, each a run of its own.
+saved is run step by step, as it was found. A --storm disturbs the nodes at random for a
+while, lets everything heal, and all must agree within the bound of the timing. Both can
+be run with --seeds many seeds, each a run of its own.
 
 With --json, one object. For an election: algorithm, nodes, crashed, seed, leader (its
 rank: 1 is the lowest candidate; 0 for none), agreed, sent, delivered, kinds (sent, by
@@ -74,10 +74,11 @@ the leader knows), epoch, repeats (sent), violations (a list of objects: propert
 in nanoseconds, text). For a scenario: scenario, algorithm, seed, holds, leader (the
 number of the node), agreed, epoch, messages (sent, heartbeats included), violations,
 and error where something did not hold. For one of elect explore: scenario, algorithm,
-steps, holds, violations (a list of objects: property, step, text). For --storm, and for --seeds above 1: algorithm,
-first_seed, seeds (how many were run), failed (how many of them), failures (a list of
-objects: seed, error, violations, command), messages, and for storms crashes,
-healed_median_ms, healed_most_ms and bound_ms.
+steps, holds, violations (a list of objects: property, step, text). For --storm, and
+for --seeds above 1: algorithm, first_seed, seeds (how many were run), failed (how many
+of them), failures (a list of objects: seed, error, violations, command, and for storms
+scenario), messages, and for storms crashes, healed_median_ms, healed_most_ms and
+bound_ms.
 
 The exit status is 1 when a property was violated or something in a scenario did not hold.
 Then the command that does it again is printed.`,

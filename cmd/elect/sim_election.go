@@ -120,8 +120,8 @@ func (s *simulation) printElection(o *sim.Options, r *sim.Result) error {
 		return err
 	}
 	_, err := fmt.Fprintf(s.out, `
-Messages of the election: sent ones include those to crashed nodes, heartbeats and the
-%d repeats of what was said before are left out. Finding the crash takes no time.
+Messages of the election: sent ones include those to crashed nodes; heartbeats, and repeats
+of what was said before (%d), are left out. Finding the crash takes no time.
 `, r.Repeats)
 	if s.diagram {
 		fmt.Fprintln(s.out)
