@@ -160,7 +160,7 @@ func runBench(cmd *cobra.Command, flags *benchFlags) error {
 	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine()}
 	m := &measuring{flags: flags, command: command, run: r}
 	shown := newProgress(cmd.ErrOrStderr())
-	wrong := m.measure(ctx, shown)
+	wrong := m.perform(ctx, shown, m.plan())
 	shown.end()
 	if cause := context.Cause(ctx); cause != nil {
 		files.forget()

@@ -28,10 +28,9 @@ type step struct {
 	do func(ctx context.Context, part func(done float64)) error
 }
 
-// measure does all steps. One that this machine does not permit is skipped; one that goes
+// perform does all steps. One that this machine does not permit is skipped; one that goes
 // wrong is skipped too, and its error returned at the end.
-func (m *measuring) measure(ctx context.Context, shown *progress) error {
-	steps := m.plan()
+func (m *measuring) perform(ctx context.Context, shown *progress, steps []step) error {
 	var whole, done time.Duration
 	for _, s := range steps {
 		whole += s.takes
@@ -145,7 +144,10 @@ func (m *measuring) idleSteps() []step {
 	}
 	var steps []step
 	for _, n := range sizes {
-		for _, algorithm := range algorithms() {
+		for at, algorithm := range algorithms() {
+			if m.flags.short && at > 0 {
+				continue
+			}
 			steps = append(steps, step{
 				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm),
 				takes: 2500*time.Millisecond + time.Duration(m.flags.slowRounds())*m.restSpan(),
