@@ -17,7 +17,11 @@ type measuring struct {
 	flags   *benchFlags
 	command []string // that runs a node
 	run     *result.Run
+	unclean error // what could not be stopped, or was left behind
 }
+
+// left notes what the end of a cluster has left behind, if anything.
+func (m *measuring) left(err error) { m.unclean = errors.Join(m.unclean, err) }
 
 // step is a part of the measurement that can fail alone.
 type step struct {
@@ -46,7 +50,7 @@ func (m *measuring) perform(ctx context.Context, shown *progress, steps []step) 
 		}
 		switch err := s.do(ctx, within); {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return errors.Join(context.Cause(ctx), m.unclean)
 		case notHere(err):
 			m.skip(shown, s, err)
 		case err != nil:
@@ -55,7 +59,7 @@ func (m *measuring) perform(ctx context.Context, shown *progress, steps []step) 
 		}
 		done += s.takes
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errors.Join(wrong...), m.unclean)
 }
 
 // notHere reports whether an error says that this machine does not permit it.

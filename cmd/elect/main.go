@@ -67,7 +67,8 @@ the configuration.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
   elect node --config /etc/elect.yaml   run a member
   elect status 10.0.0.1:7400            ask any member who leads
-  elect sim --crashed 1 --diagram       count an election, and draw it`,
+  elect sim --crashed 1 --diagram       count an election, and draw it
+  elect bench                           compare the algorithms, and write a report`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
