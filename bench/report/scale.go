@@ -44,7 +44,7 @@ func (s *scale) cover(low, top float64) {
 	s.low, s.top = low/1.3, top*1.3
 	first, last := math.Floor(math.Log10(s.low)), math.Ceil(math.Log10(s.top))
 	steps := []float64{1}
-	if last-first < 3 {
+	if last-first <= 3 {
 		steps = []float64{1, 2, 5}
 	}
 	for power := first; power <= last; power++ {

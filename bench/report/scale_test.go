@@ -21,7 +21,7 @@ func TestScales(t *testing.T) {
 		{"all zero", []float64{0, 0}, true, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, false},
 		{"below zero", []float64{-3, 4}, false, []float64{-4, -2, 0, 2, 4}, false},
 		{"powers of ten", []float64{2, 50000}, true, []float64{10, 100, 1000, 10000}, true},
-		{"less than three powers", []float64{2, 40}, true, []float64{2, 5, 10, 20, 50}, true},
+		{"few powers", []float64{2, 40}, true, []float64{2, 5, 10, 20, 50}, true},
 		{"zero has no logarithm", []float64{0, 4}, true, []float64{0, 1, 2, 3, 4}, false},
 	} {
 		s := newScale(tc.values, tc.log, 100, 0)

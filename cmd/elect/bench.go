@@ -41,6 +41,8 @@ processes; and the cost at rest. Print a table for each question, and write a fo
   result.json   every trial with its seed, and the machine; for elect bench compare
   result.csv    the same as a table
 
+Ctrl-C ends it, and leaves neither a process nor a folder behind.
+
 What this machine does not permit is skipped, and said; a partition needs Linux and the
 right to make network namespaces. What else runs on the machine slows what is measured
 with real processes.
@@ -49,10 +51,10 @@ With --json the run is printed as one object, and the folder is written only whe
 names one: format, began, command (that measures it again), seed, machine (an object:
 system, cores, model, kernel, go, load), skipped (a list of texts), trials (a list of
 objects: group, labels (an object of texts: algorithm, case, convention, host, n,
-signal), round, seed, values (an object of numbers by metric)). The metrics are:
+signal, and clock where processes share no monotonic one), round, seed, values (an object of numbers by metric)). The metrics are:
 msgs/election, delivered/election, bytes/election, T/election (in T, the time that a
-message takes), ms/failover, ms/detect, ms/elect, msgs/failover,
-frames/interval/node, B/s/node, %core/node, KiB-heap/node.
+message takes), ms/failover, ms/detect, ms/elect, msgs/failover, and at rest
+frames/interval/node (in a heartbeat interval), B/s/node, %core/node, KiB-heap/node.
 
 The exit status is 1 when what was measured was not right: a count that is not that of
 the theory, or a cluster that did not do what it should. The rest is still reported.`,
@@ -160,11 +162,11 @@ func runBench(cmd *cobra.Command, flags *benchFlags) error {
 	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine()}
 	m := &measuring{flags: flags, command: command, run: r}
 	shown := newBenchProgress(cmd.ErrOrStderr())
-	wrong := m.measure(ctx, shown)
+	wrong := m.perform(ctx, shown, m.plan())
 	shown.end()
 	if cause := context.Cause(ctx); cause != nil {
 		files.forget()
-		return cause
+		return errors.Join(cause, m.unclean)
 	}
 	if err := errors.Join(files.write(r), printBench(cmd, flags, r)); err != nil {
 		return err

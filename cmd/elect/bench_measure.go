@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -25,7 +24,7 @@ func (m *measuring) elections(ctx context.Context, c bench.SimulatedCase, sizes 
 			seed := m.flags.seed + uint64(round)
 			s, err := c.Run(ctx, n, seed)
 			if err != nil {
-				return fmt.Errorf("N=%d, seed %d: %w", n, seed, err)
+				return fmt.Errorf("%d nodes, seed %d: %w", n, seed, err)
 			}
 			t := result.Trial{Round: round + 1, Seed: seed, Labels: map[string]string{
 				result.Algorithm: c.Algorithm, result.Case: c.Name, report.Convention: c.Convention,
@@ -72,30 +71,26 @@ func (f *failovers) rounds() int {
 // measure takes the leader away again and again. Where it lives on, each round has a
 // cluster of its own: a detector that was wrong about somebody gives him more time for a
 // while.
-func (f *failovers) measure(ctx context.Context, part func(done float64)) (err error) {
-	defer func() { err = errors.Join(err, f.close()) }()
+func (f *failovers) measure(ctx context.Context, part func(done float64)) error {
+	defer f.close()
 	for round := range f.rounds() {
 		seed := f.m.flags.seed + uint64(round)
 		if err := f.round(ctx, round+1, seed); err != nil {
 			return fmt.Errorf("round %d: %w", round+1, err)
 		}
 		if f.slow() {
-			if err := f.close(); err != nil {
-				return err
-			}
+			f.close()
 		}
 		part(float64(round+1) / float64(f.rounds()))
 	}
 	return nil
 }
 
-func (f *failovers) close() error {
-	if f.series == nil {
-		return nil
+func (f *failovers) close() {
+	if f.series != nil {
+		f.m.left(f.series.Close())
+		f.series = nil
 	}
-	s := f.series
-	f.series = nil
-	return s.Close()
 }
 
 func (f *failovers) round(ctx context.Context, number int, seed uint64) error {
@@ -140,14 +135,14 @@ func (m *measuring) restSpan() time.Duration {
 }
 
 // rest measures a cluster that nothing happens to, a few times.
-func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm string, n int) (err error) {
+func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm string, n int) error {
 	starting, cancel := context.WithTimeoutCause(ctx, benchPatience, fmt.Errorf("no agreement after %v", benchPatience))
 	defer cancel()
 	cluster, err := bench.Rest(starting, algorithm, n)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	defer func() { m.left(cluster.Stop()) }()
 	for round := range m.flags.slowRounds() {
 		s, err := cluster.Measure(ctx, m.restSpan())
 		if err != nil {

@@ -17,7 +17,11 @@ type measuring struct {
 	flags   *benchFlags
 	command []string // that runs a node
 	run     *result.Run
+	unclean error // what could not be stopped, or was left behind
 }
+
+// left notes what the end of a cluster has left behind, if anything.
+func (m *measuring) left(err error) { m.unclean = errors.Join(m.unclean, err) }
 
 // step is a part of the measurement that can fail alone.
 type step struct {
@@ -28,10 +32,9 @@ type step struct {
 	do func(ctx context.Context, part func(done float64)) error
 }
 
-// measure does all steps. One that this machine does not permit is skipped; one that goes
+// perform does all steps. One that this machine does not permit is skipped; one that goes
 // wrong is skipped too, and its error returned at the end.
-func (m *measuring) measure(ctx context.Context, shown *benchProgress) error {
-	steps := m.plan()
+func (m *measuring) perform(ctx context.Context, shown *benchProgress, steps []step) error {
 	var whole, done time.Duration
 	for _, s := range steps {
 		whole += s.takes
@@ -47,7 +50,7 @@ func (m *measuring) measure(ctx context.Context, shown *benchProgress) error {
 		}
 		switch err := s.do(ctx, within); {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return errors.Join(context.Cause(ctx), m.unclean)
 		case notHere(err):
 			m.skip(shown, s, err)
 		case err != nil:
@@ -56,7 +59,7 @@ func (m *measuring) measure(ctx context.Context, shown *benchProgress) error {
 		}
 		done += s.takes
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errors.Join(wrong...), m.unclean)
 }
 
 // notHere reports whether an error says that this machine does not permit it.
@@ -145,7 +148,10 @@ func (m *measuring) idleSteps() []step {
 	}
 	var steps []step
 	for _, n := range sizes {
-		for _, algorithm := range algorithms() {
+		for at, algorithm := range algorithms() {
+			if m.flags.short && at > 0 {
+				continue
+			}
 			steps = append(steps, step{
 				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm),
 				takes: 2500*time.Millisecond + time.Duration(m.flags.slowRounds())*m.restSpan(),
