@@ -48,6 +48,8 @@ func (e *Engine) introduce(now time.Duration, peer algo.NodeID) {
 func (e *Engine) compare(now time.Duration, peer algo.NodeID, digest uint64) {
 	switch {
 	case e.joining():
+	case digest == e.members.digest && e.awaits(peer):
+		e.heal(now, peer)
 	case digest == e.members.digest:
 		e.agreed(peer)
 	default:

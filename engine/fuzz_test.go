@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +27,10 @@ func FuzzReceive(f *testing.F) {
 		{ID: id(4), Name: "n4", Addr: addr(4), Version: 1, Gone: true}, {ID: id(7), Name: "n1", Addr: addr(1), Version: 20},
 	}}
 	var all []byte
-	for _, m := range append(append(Messages(), bullySpec().Messages...), poisoned, sound, Join{Entry{ID: id(9), Name: "n9", Addr: addr(9)}},
+	stamped := sound
+	stamped.Epoch, stamped.Number = 3, 12
+	for _, m := range append(slices.Concat(Messages(), bullySpec().Messages, voteSpec().Messages), poisoned, sound, stamped,
+		Held{Epoch: 2, Number: 10}, Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}}, Join{Entry{ID: id(9), Name: "n9", Addr: addr(9)}},
 		fd.Watch{Interval: time.Millisecond, Lease: time.Hour}, fd.Watch{Interval: -1, Lease: 1<<63 - 1}) {
 		for from := range byte(12) {
 			f.Add(frame(from, 10, m))
@@ -38,7 +42,9 @@ func FuzzReceive(f *testing.F) {
 	f.Add(append([]byte{2, 0, byte(len(election)), 1}, election...))
 
 	f.Fuzz(func(t *testing.T, input []byte) {
-		engines := []*Engine{solo(t, nil), solo(t, joins(addr(2)))}
+		quorum := settled(5)
+		quorum.Cluster, quorum.Epoch, quorum.Number, quorum.Confirmed = algo.NodeID{0: 99}, 1, 9, true
+		engines := []*Engine{solo(t, nil), solo(t, joins(addr(2))), solo(t, by(voteSpec()), quorum)}
 		for _, e := range engines {
 			e.Start(0)
 		}

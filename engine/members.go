@@ -19,7 +19,7 @@ func (e *Engine) view() algo.View { return e.members.view }
 // joining reports whether no member has let this node in yet.
 func (e *Engine) joining() bool { return e.members.cluster.IsZero() }
 
-// admit lets a node in that asks for it, and tells everybody.
+// admit lets a node in that asks for it, or asks the leader to, and tells everybody.
 func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 	if e.joining() {
 		return // it will ask again
@@ -42,8 +42,9 @@ func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		e.send(now, from, Reject{Reason: why})
 		return
 	}
-	if e.members.strict && e.members.unmet() > 0 {
-		return // one at a time: the newcomer would take the place of one who is still to come
+	if e.members.strict {
+		e.petition(now, asks)
+		return
 	}
 	asks.Version = e.members.next(asks)
 	e.members.put(asks)
@@ -64,18 +65,27 @@ func (e *Engine) unfit(asks Entry) string {
 				": choose another name, or remove that member first"
 		}
 	}
-	if !e.members.room(asks) {
+	if !e.members.room(asks) && !e.members.spares(asks) {
 		return "the membership is full, with " + strconv.Itoa(len(e.members.entries)) + " entries, those who were removed included"
 	}
 	return ""
 }
 
-// meet merges the roster of a peer into ours, and answers when ours has more.
+// meet takes over what is newer in the roster of a peer, and answers when ours has more.
 func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 	if why := e.unsound(from, theirs); why != "" {
 		e.refuse(now, from, theirs, why)
 		return
 	}
+	if !e.members.merging() || e.members.strict && (theirs.Epoch > 0 || theirs.Confirmed) {
+		e.succeed(now, from, theirs)
+		return
+	}
+	e.merge(now, from, theirs)
+}
+
+// merge takes over what is newer in the roster of a peer, entry by entry.
+func (e *Engine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 	joined := e.joining()
 	if joined {
 		if own, found := theirs.find(e.config.Self.ID); !found || own.Gone {
@@ -113,7 +123,7 @@ func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 	switch {
 	case joined || !found:
 		e.broadcast(now) // whoever does not know us yet must, before our algorithm speaks to it
-	case sum(theirs.Cluster, theirs.Size, theirs.Entries) != e.members.digest:
+	case sum(theirs) != e.members.digest:
 		e.heal(now, from)
 	default:
 		e.agreed(from)
@@ -126,7 +136,7 @@ func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 
 // remove ends this node's membership.
 func (e *Engine) remove() {
-	e.out.Removed = true
+	e.out.Removed, e.out.Left = true, e.wishes.leaving
 	e.contacts = nil
 }
 
@@ -149,12 +159,18 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if theirs.Size < 0 || theirs.Size > maxEntries {
 		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, want at most " + strconv.Itoa(maxEntries)
 	}
+	if why := e.misplaced(theirs); why != "" {
+		return why
+	}
 	for i, entry := range theirs.Entries {
 		if entry.ID.IsZero() || i > 0 && entry.ID.Compare(theirs.Entries[i-1].ID) <= 0 {
 			return "its members are not in the order of their ids"
 		}
 		if why := entry.malformed(); why != "" {
 			return why
+		}
+		if theirs.Epoch > 0 {
+			continue // its versions are bounded by its number
 		}
 		known := e.members.next(entry) - 1
 		if entry.Version == math.MaxUint64 || !e.joining() && entry.Version > known && entry.Version-known > maxVersionLead {
@@ -164,8 +180,32 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if _, found := theirs.find(from); !found {
 		return "its sender is not in it"
 	}
-	if !e.members.room(theirs.Entries...) {
+	fits := &e.members
+	if theirs.Epoch > 0 {
+		fits = &roster{strict: true} // it replaces ours
+	}
+	if !fits.room(theirs.Entries...) {
 		return "it has too many members, together with ours, to fit a frame"
+	}
+	return ""
+}
+
+// misplaced says why the stamp of a roster is impossible, or nothing.
+func (e *Engine) misplaced(theirs Roster) string {
+	if !e.members.strict {
+		if theirs.Epoch > 0 || theirs.Number > 0 || theirs.Confirmed {
+			return "it has a leader's stamp, and " + e.config.Spec.Name + " merges"
+		}
+		return ""
+	}
+	known := max(e.epoch(), e.members.epoch)
+	switch {
+	case theirs.Epoch == 0 && theirs.Number > 0:
+		return "it has a number, and no leader's epoch"
+	case theirs.Epoch > known && theirs.Epoch-known > algo.MaxEpochLead || theirs.Epoch == math.MaxUint64:
+		return "its epoch is too far ahead"
+	case theirs.Number == math.MaxUint64, !e.joining() && theirs.Number > e.view().Number() && theirs.Number-e.view().Number() > maxVersionLead:
+		return "its number is too far ahead"
 	}
 	return ""
 }
@@ -185,9 +225,10 @@ func (e Entry) malformed() string {
 // changed takes over a roster that changed, or was loaded: the detector learns of members that
 // are connected already, and forgets those who are gone.
 func (e *Engine) changed(now time.Duration) {
-	before := e.view()
+	before := e.turned
 	e.members.rebuild()
 	after := e.view()
+	e.turned = after
 	e.out.ViewChanged = true
 	e.owing = true // maybe, to those who are members now
 	e.detector.Digest(e.members.digest)
@@ -210,7 +251,7 @@ func (e *Engine) turnover(now time.Duration, before, after algo.View) {
 		}
 		e.detector.Forget(m.ID)
 		delete(e.met, m.ID)
-		if _, connected := e.links[m.ID]; connected {
+		if _, connected := e.links[m.ID]; connected && (e.members.merging() || e.members.confirmed) {
 			e.tell(now, m.ID) // so that it knows
 		}
 	}
@@ -225,6 +266,7 @@ func (e *Engine) proceed(now time.Duration) {
 		if e.stepped != e.view() {
 			e.stepped = e.view()
 			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: e.view()})
+			e.rewatch(now)
 		}
 	case e.complete(now):
 		e.running = true

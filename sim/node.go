@@ -234,7 +234,7 @@ func (n *node) dialFailed(d dial) {
 // dialed ends an attempt. What waited for it is dropped, unless it is connected now.
 func (n *node) dialed(target engine.Target) {
 	n.dialing = slices.DeleteFunc(n.dialing, func(t engine.Target) bool { return t == target })
-	if peer := n.w.find(target.ID); peer != nil && n.links[peer.index] == nil {
+	if peer := n.w.find(target.ID); peer != nil && n.link(peer) == nil {
 		delete(n.queued, peer.index)
 	}
 }
