@@ -219,6 +219,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 		if !e.running {
 			return // it will be told again; we have nothing to answer from
 		}
+		e.remind(now, from)
 		if e.config.Trace != nil {
 			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: m})
 		}

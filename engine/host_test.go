@@ -575,7 +575,9 @@ func (w *world) node(i int) *host { return w.nodes[i-1] }
 // remove has an operator at one node remove another.
 func (w *world) remove(at, i int) error {
 	out, err := w.node(at).engine.Remove(w.now, id(i))
-	w.node(at).perform(out)
+	if err == nil {
+		w.node(at).perform(out)
+	}
 	return err
 }
 

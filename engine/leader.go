@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
 )
 
 // What the leader does where it alone makes the rosters.
@@ -82,8 +83,8 @@ const maxWaiting = 64
 
 // change makes the next roster with one entry changed, now or when its turn comes.
 func (e *Engine) change(now time.Duration, entry Entry) {
-	if e.amend(now, e.view().Number(), entry) {
-		return
+	if e.amend(now, e.view().Number(), entry) || e.members.confirmed || !e.leads() {
+		return // done, or not to be done
 	}
 	e.queue = slices.DeleteFunc(e.queue, func(o Entry) bool { return o.ID == entry.ID })
 	if len(e.queue) < maxWaiting {
@@ -114,7 +115,8 @@ func (e *Engine) handOver(now time.Duration) {
 //
 // Who is a member changes only when a majority of those who are now are known to hold the
 // roster in this leader's epoch: no two leaders go on from one roster in two ways. A new
-// leader stamps it as it is for that.
+// leader stamps it as it is for that. Nor does it change to members of whom no majority is
+// there: nobody could lead then, and nothing be changed back.
 func (e *Engine) amend(now time.Duration, number uint64, changes ...Entry) bool {
 	epoch := e.machine.Leader().Epoch
 	next := e.members.with(number+1, changes...)
@@ -123,7 +125,7 @@ func (e *Engine) amend(now time.Duration, number uint64, changes ...Entry) bool 
 		case e.members.epoch < epoch:
 			e.amend(now, number)
 			return e.members.confirmed && e.leads() && e.amend(now, e.view().Number(), changes...) // it is alone
-		case !e.members.confirmed, !overlap(e.view(), next.view):
+		case !e.members.confirmed, !overlap(e.view(), next.view), !e.reaches(next.view):
 			return false
 		}
 	}
@@ -180,6 +182,17 @@ func overlap(before, after algo.View) bool {
 		}
 	}
 	return before.Quorum()+after.Quorum() > max(all, before.Size())
+}
+
+// reaches reports whether a majority of a view is there, as far as this node knows.
+func (e *Engine) reaches(view algo.View) bool {
+	there := 0
+	for m := range view.All() {
+		if state, _ := e.detector.State(m.ID); state != fd.Suspected {
+			there++
+		}
+	}
+	return there >= view.Quorum()
 }
 
 // held takes the word of a member that it holds our roster.

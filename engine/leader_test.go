@@ -111,7 +111,8 @@ func TestRemove(t *testing.T) {
 		}
 		t.Run(name+" alive", func(t *testing.T) {
 			w := joinedBy(t, spec, 4)
-			for i, at := range map[int]int{4: 1, 1: 2} { // both leaders among them
+			for _, op := range [][2]int{{1, 4}, {2, 1}} { // both leaders among them
+				at, i := op[0], op[1]
 				if err := w.remove(at, i); err != nil {
 					t.Fatal(err)
 				}
@@ -151,10 +152,10 @@ func TestLeave(t *testing.T) {
 				w := joinedBy(t, spec, 3)
 				h := w.node(i)
 				out, err := h.engine.Leave(w.now)
-				h.perform(out)
 				if err != nil {
 					t.Fatal(err)
 				}
+				h.perform(out)
 				w.run(2 * time.Second)
 				if h.up || !h.removed || !h.out[len(h.out)-1].Left {
 					t.Errorf("it runs on: %v, was removed: %v", h.up, h.removed)
@@ -184,10 +185,10 @@ func TestLeaveWithdrawn(t *testing.T) {
 		w.run(3 * time.Second)
 		three := w.node(3)
 		out, err := three.engine.Leave(w.now)
-		three.perform(out)
 		if err != nil {
 			t.Fatal(err)
 		}
+		three.perform(out)
 		w.run(3 * time.Second)
 		if !three.up {
 			t.Errorf("%s: it left without a word to anybody", name)
@@ -297,6 +298,41 @@ func TestWithoutAMajorityNothingChanges(t *testing.T) {
 	if m, _ := w.node(2).engine.View().Member(id(1)); m.Priority != 3 {
 		t.Error("n2 has not heard of the priority")
 	}
+}
+
+// A change after which no majority would be there is not made: of three of whom one is
+// dead the other one that lives stays. The dead one may go.
+func TestTheLeaderKeepsAMajority(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 3)
+	w.node(3).crash()
+	w.run(3 * time.Second)
+	if err := w.remove(1, 2); err != nil {
+		t.Fatal(err)
+	}
+	w.run(3 * time.Second)
+	w.wantView(1, 2, 3)
+	w.wantLeader(1)
+	w.node(1).perform(w.node(1).engine.Withdraw(w.now, algo.NodeID{}))
+	if err := w.remove(2, 3); err != nil {
+		t.Fatal(err)
+	}
+	w.run(time.Second)
+	w.wantView(1, 2)
+	w.wantConfirmed()
+	w.wantLeader(1)
+
+	// Nor may the empty seats of a fixed set become the majority.
+	w = newWorld(t)
+	for i := 1; i <= 3; i++ {
+		w.add(member(i), by(voteSpec(), fixed(5))).start()
+	}
+	w.run(3 * time.Second)
+	if err := w.remove(1, 3); err != nil {
+		t.Fatal(err)
+	}
+	w.run(3 * time.Second)
+	w.wantView(1, 2, 3)
+	w.wantLeader(1)
 }
 
 // led returns how many nodes have led in each epoch.

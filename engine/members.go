@@ -126,7 +126,7 @@ func (e *Engine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 	case sum(theirs) != e.members.digest:
 		e.heal(now, from)
 	default:
-		e.agreed(from)
+		e.settled(now, from)
 	}
 	e.proceed(now)
 	if e.view().Contains(from) {

@@ -16,7 +16,7 @@ func (e *Engine) succeed(now time.Duration, from algo.NodeID, theirs Roster) {
 	case order > 0:
 		e.heal(now, from)
 	case order == 0:
-		e.agreed(from)
+		e.settled(now, from)
 		e.hold(now, from, theirs)
 	case !listed:
 		// It was made by who had not heard of this node, or it has forgotten it.
@@ -55,7 +55,7 @@ func (e *Engine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 		e.remove()
 		return
 	}
-	e.agreed(from)
+	e.settled(now, from)
 	e.proceed(now)
 	e.hold(now, from, theirs)
 	if e.view().Contains(from) {

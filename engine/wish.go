@@ -32,16 +32,16 @@ var (
 
 // Remove strikes another member, dead or alive: it learns of that when it is told, or at
 // its next start, and stops. Where only the leader changes the membership it is asked
-// until it is done, or Withdraw is called. The error is ErrNoMember, ErrLast or ErrNoHeir,
-// and then nothing was done. To remove itself is to leave.
+// until it is done, or Withdraw is called. With an error, which is ErrNoMember, ErrLast or
+// ErrNoHeir, there is no Output. To remove itself is to leave.
 func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
-	e.begin()
 	if id == e.config.Self.ID {
-		return e.leave(now)
+		return e.Leave(now)
 	}
 	if err := e.strikable(id); err != nil {
-		return e.finish(now), err
+		return nil, err
 	}
+	e.begin()
 	if !e.members.strict {
 		e.strike(now, id)
 		return e.finish(now), nil
@@ -56,14 +56,10 @@ func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 // Leave ends the membership of this node for good. It resigns, and has another member
 // strike it; Output.Removed says when that is done. The errors are those of Remove.
 func (e *Engine) Leave(now time.Duration) (*Output, error) {
-	e.begin()
-	return e.leave(now)
-}
-
-func (e *Engine) leave(now time.Duration) (*Output, error) {
 	if err := e.strikable(e.config.Self.ID); err != nil {
-		return e.finish(now), err
+		return nil, err
 	}
+	e.begin()
 	e.wishes.leaving = true
 	e.alter(now)
 	if e.members.merging() {

@@ -65,7 +65,7 @@ func TestStorms(t *testing.T) {
 			began := time.Now()
 			var healed []time.Duration
 			var frames uint64
-			var crashes int
+			var crashes, changes int
 			for i := range *storms {
 				r, err := Storm(t.Context(), StormOptions{Spec: spec, Seed: *stormSeed + uint64(i)})
 				if err != nil {
@@ -77,10 +77,14 @@ func TestStorms(t *testing.T) {
 				healed = append(healed, r.Healed)
 				frames += r.Frames
 				crashes += r.Crashes
+				changes += r.Changes
 			}
 			slices.Sort(healed)
-			t.Logf("%d storms in %v: %d frames, %d crashes; healed after %v (median), %v (at most); the bound is %v",
-				*storms, time.Since(began).Round(time.Millisecond), frames, crashes,
+			if changes < *storms/4 {
+				t.Errorf("%d members came or went in %d storms: that shows little", changes, *storms)
+			}
+			t.Logf("%d storms in %v: %d frames, %d crashes, %d members that came or went; healed after %v (median), %v (at most); the bound is %v",
+				*storms, time.Since(began).Round(time.Millisecond), frames, crashes, changes,
 				healed[len(healed)/2], healed[len(healed)-1], LAN().Bound())
 		})
 	}
@@ -126,7 +130,7 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 	for seed := range uint64(20) {
 		var first, second bytes.Buffer
 		w := New(Config{Spec: lan(t), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second}, random: newRandom(seed)}
+		s := storm{w: w, o: &StormOptions{Nodes: 5, Period: 5 * time.Second}, random: newRandom(seed)}
 		if err := w.Cluster(5); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +153,7 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 			t.Fatalf("seed %d: the replay differs %s\n%s", seed, differ(first.String(), second.String()), text)
 		}
 		if got := again.Scenario(); got != text {
-			t.Errorf("seed %d: the scenario of the replay is another:\n%s", seed, got)
+			t.Errorf("seed %d: the scenario of the replay is another, which differs %s", seed, differ(got, text))
 		}
 	}
 }
