@@ -24,7 +24,16 @@ type Epoch uint64
 // MaxEpochLead is how far ahead of its own saved epoch a node believes a
 // message. What is further ahead, and the largest Epoch there is, is refused:
 // one poisoned message must not use up the numbers of a whole fleet.
-const MaxEpochLead = 1 << 32
+//
+// Of what it believes, the furthest EpochMargin epochs must be said twice. A node that
+// believed a poisoned message once goes on from there: it takes the next epoch or two. To
+// the others these are within the margin, and it repeats them. If all that is believed
+// were believed at once, the furthest of it would put that node out of their reach for
+// good.
+const (
+	MaxEpochLead = 1 << 32
+	EpochMargin  = 1 << 16
+)
 
 // Leader is one leadership: who leads, and in which epoch. A zero ID says that
 // nobody is known to lead in that epoch: a vacancy.
@@ -193,9 +202,21 @@ type Timing struct {
 
 // Factory makes a [Spec] from options. It fills a struct of its own with
 // defaults for the timing, has decode overwrite what the user configured, checks
-// the result and says every mistake at once. decode takes a pointer to a struct
-// with yaml field tags and refuses what the struct does not have.
+// the result and says every mistake at once, each an [*OptionError].
+//
+// decode takes a pointer to that struct and refuses what the struct does not have. Its
+// exported fields are the options: each a time.Duration, bool, string, integer, float64
+// or []string, with a yaml tag, its name in lower case with underscores, and a help tag,
+// a line that says what the option is for.
 type Factory func(t Timing, decode func(options any) error) (Spec, error)
+
+// Textbook is what a struct of options may be that a [Factory] hands to decode: one
+// whose defaults go beyond the source of the algorithm.
+type Textbook interface {
+	// Textbook leaves out what the source does not have, so that what an election costs
+	// can be compared with the literature.
+	Textbook()
+}
 
 // Registry is the set of algorithms a host knows, by the word that selects them.
 // It is an ordinary map; importing a package registers nothing.

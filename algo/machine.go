@@ -82,6 +82,7 @@ type Machine struct {
 	algorithm Algorithm
 	stable    Stable
 	announced Leader
+	doubted   bool // an epoch within the margin was refused: said again, it is believed
 	effects   Effects
 }
 
@@ -151,15 +152,22 @@ func (m *Machine) Step(e Event) *Effects {
 // poisoned says why a message must not reach the algorithm, or nothing.
 func (m *Machine) poisoned(msg Message) string {
 	numbered, ok := msg.(Numbered)
-	if !ok {
+	if !ok || numbered.Number() <= m.stable.Epoch && numbered.Number() != ^Epoch(0) {
 		return ""
 	}
-	number := numbered.Number()
-	if number == ^Epoch(0) || number > m.stable.Epoch && number-m.stable.Epoch > MaxEpochLead {
-		return "epoch " + strconv.FormatUint(uint64(number), 10) + " is too far ahead of " +
-			strconv.FormatUint(uint64(m.stable.Epoch), 10)
+	epoch := numbered.Number()
+	what := "epoch " + number(epoch) + " is too far ahead of " + number(m.stable.Epoch)
+	switch ahead := epoch - m.stable.Epoch; {
+	case epoch == ^Epoch(0) || ahead > MaxEpochLead:
+		return what
+	case ahead <= MaxEpochLead-EpochMargin:
+		return ""
+	case m.doubted:
+		m.doubted = false
+		return ""
 	}
-	return ""
+	m.doubted = true
+	return what + " to be believed at once"
 }
 
 // settle compares what must be durable with what was, and checks what was

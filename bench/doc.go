@@ -5,6 +5,7 @@
 //	go test -bench Failover ./bench     a leader is killed, paused or stopped; about 5 minutes
 //	go test -bench ColdStart ./bench    until five new processes agree
 //	go test -bench Idle ./bench         processor, frames and memory at rest
+//	go test -bench Steady ./bench       the same against the number of nodes, up to 200
 //	go test -bench Load ./bench         no needless election beside spinning threads; 2 minutes
 //
 // Each prints its setting first: a figure without one says nothing. Flags of its own

@@ -11,17 +11,32 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/netlab"
 )
 
 // Case is one way in which a cluster loses its leader.
 type Case struct {
 	Algorithm  string
-	Signal     fleet.Signal
+	Signal     fleet.Signal // or one of Drop, DropOut and DropIn
 	Nodes      int
-	Dead       int  // of those, besides the leader: the next in line, who would take over
+	Dead       int  // of those, besides the leader: the highest, who may be next in line
 	NoEvidence bool // only silence counts
 }
+
+// Beside signals, what the network can do: the leader's packets are lost, both ways, or
+// those that it sends, or those that it is sent. Nobody is told.
+const (
+	Drop    fleet.Signal = "drop"
+	DropOut fleet.Signal = "drop-out"
+	DropIn  fleet.Signal = "drop-in"
+)
+
+// cut reports whether it is the network that takes the leader away.
+func (c Case) cut() bool { return c.Signal == Drop || c.Signal == DropOut || c.Signal == DropIn }
 
 // Name is the case as part of the name of a benchmark.
 func (c Case) Name() string {
@@ -46,23 +61,36 @@ type Result struct {
 
 // Series is a cluster that loses its leader again and again.
 type Series struct {
-	Case  Case
-	fleet *fleet.Fleet
+	Case   Case
+	claims algo.Claims
+	fleet  *fleet.Fleet
+	lab    *netlab.Lab // where packets can be lost; else nil
 }
 
 // Start starts a cluster for c, out of config, whose nodes and flags c decides. When it
-// returns the highest node leads, and those that are to be dead are.
+// returns all agree on a leader, and those that are to be dead are.
 func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
+	spec, err := c.spec()
+	if err != nil {
+		return nil, err
+	}
 	config.Nodes = c.Nodes
 	config.Args = append(slices.Clone(config.Args), "--algorithm", c.Algorithm)
 	if c.NoEvidence {
 		config.Args = append(config.Args, "--no-evidence")
 	}
-	f, err := fleet.New(ctx, config)
-	if err != nil {
-		return nil, err
+	s := &Series{Case: c, claims: spec.Claims}
+	if c.cut() {
+		if s.lab, err = netlab.New(c.Nodes); err != nil {
+			return nil, err
+		}
+		for i := range c.Nodes {
+			config.Hosts = append(config.Hosts, fleet.Host{Command: s.lab.Command(i), Addr: net.JoinHostPort(s.lab.Addr(i), "0")})
+		}
 	}
-	s := &Series{Case: c, fleet: f}
+	if s.fleet, err = fleet.New(ctx, config); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -71,25 +99,42 @@ func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
 
 func nodeName(number int) string { return "n" + strconv.Itoa(number) }
 
-func (s *Series) prepare(ctx context.Context) error {
-	if err := s.expect(ctx); err != nil {
-		return err
+// spec is the algorithm with its defaults, for what it claims.
+func (c Case) spec() (algo.Spec, error) {
+	factory, ok := builtin.Registry()[c.Algorithm]
+	if !ok {
+		return algo.Spec{}, fmt.Errorf("bench: algorithm %q is unknown", c.Algorithm)
 	}
-	for i := range s.Case.Dead {
-		if _, err := s.fleet.Signal(nodeName(s.Case.Nodes-1-i), fleet.Kill); err != nil {
-			return err
-		}
-	}
-	return s.expect(ctx)
+	timing := cluster.LAN()
+	return factory(algo.Timing{RoundTrip: timing.RoundTrip, Heartbeat: timing.Heartbeat}, func(any) error { return nil })
 }
 
-// expect waits until it is quiet, and says if another than the highest leads then.
-func (s *Series) expect(ctx context.Context) error {
+func (s *Series) prepare(ctx context.Context) error {
+	leader, err := s.expect(ctx)
+	if err != nil {
+		return err
+	}
+	for i, dead := s.Case.Nodes, 0; dead < s.Case.Dead; i-- {
+		if nodeName(i) == leader.Name {
+			continue
+		}
+		if _, err := s.fleet.Signal(nodeName(i), fleet.Kill); err != nil {
+			return err
+		}
+		dead++
+	}
+	_, err = s.expect(ctx)
+	return err
+}
+
+// expect waits until it is quiet, and returns who leads; it says if that should be
+// another.
+func (s *Series) expect(ctx context.Context) (fleet.State, error) {
 	leader, err := s.fleet.Settle(ctx)
-	if err == nil && leader.Name != nodeName(s.Case.Nodes) {
+	if err == nil && s.claims.HighestLeads && leader.Name != nodeName(s.Case.Nodes) {
 		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.Case.Nodes)
 	}
-	return err
+	return leader, err
 }
 
 // Round takes the leader away after a pause, and has it come back. Its error may be
@@ -103,7 +148,7 @@ func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) 
 	case <-ctx.Done():
 		return Result{}, context.Cause(ctx)
 	}
-	strike, err := s.fleet.Strike(s.Case.Signal)
+	strike, err := s.strike()
 	if err != nil {
 		return Result{}, err
 	}
@@ -118,10 +163,45 @@ func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) 
 	if r.Failover, err = strike.Settle(ctx); err != nil {
 		return r, err
 	}
-	if r.Recovery, err = s.fleet.Recover(ctx, strike.Leader.Name); err != nil {
+	if s.Case.cut() {
+		r.Recovery, err = s.fleet.Rejoin(ctx, strike.Leader.Name, s.lab.Heal)
+	} else {
+		r.Recovery, err = s.fleet.Recover(ctx, strike.Leader.Name)
+	}
+	if err != nil {
 		return r, err
 	}
 	return r, s.check(r)
+}
+
+// strike takes the leader away.
+func (s *Series) strike() (*fleet.Strike, error) {
+	if !s.Case.cut() {
+		return s.fleet.Strike(s.Case.Signal)
+	}
+	return s.fleet.Isolate(s.Case.Signal, func(leader fleet.State) error {
+		var others []int
+		host := -1
+		for i := range s.Case.Nodes {
+			if nodeName(i+1) == leader.Name {
+				host = i
+			} else {
+				others = append(others, i)
+			}
+		}
+		switch s.Case.Signal {
+		case Drop:
+			return s.lab.Split([]int{host}, others)
+		case DropOut:
+			return s.lab.Drop(host, others...)
+		}
+		for _, other := range others {
+			if err := s.lab.Drop(other, host); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s *Series) survivors() []fleet.State {
@@ -133,18 +213,23 @@ func (s *Series) survivors() []fleet.State {
 func (s *Series) check(r Result) error {
 	c := s.Case
 	survivors := c.Nodes - 1 - c.Dead
-	want := nodeName(survivors)
+	old, next := r.OldLeader, r.NewLeader
+	back := next // who leads once the old leader is back: it follows
+	if s.claims.HighestLeads {
+		old, next = nodeName(c.Nodes), nodeName(survivors)
+		back = old
+	}
 	switch {
-	case r.OldLeader != nodeName(c.Nodes) || r.NewLeader != want || r.Survivors != survivors:
+	case r.OldLeader != old || r.NewLeader != next || r.NewLeader == r.OldLeader || r.Survivors != survivors:
 		return fmt.Errorf("bench: %s followed %s with %d survivors, want %s after %s with %d",
-			r.NewLeader, r.OldLeader, r.Survivors, want, nodeName(c.Nodes), survivors)
+			r.NewLeader, r.OldLeader, r.Survivors, next, old, survivors)
 	case r.EpochAfter <= r.EpochBefore:
 		return fmt.Errorf("bench: epoch %d follows epoch %d", r.EpochAfter, r.EpochBefore)
 	// Not in every algorithm has an epoch one leader only: who returns may take for
 	// itself the epoch that follows the last it knew.
-	case r.Recovery.Leader != r.OldLeader || r.Recovery.EpochAfter < r.EpochAfter:
-		return fmt.Errorf("bench: after the return of %s, %s leads in epoch %d; want the one who returned, not in an epoch below %d",
-			r.OldLeader, r.Recovery.Leader, r.Recovery.EpochAfter, r.EpochAfter)
+	case r.Recovery.Leader != back || r.Recovery.EpochAfter < r.EpochAfter:
+		return fmt.Errorf("bench: after the return of %s, %s leads in epoch %d; want %s, not in an epoch below %d",
+			r.OldLeader, r.Recovery.Leader, r.Recovery.EpochAfter, back, r.EpochAfter)
 	case r.Total() < survivors-1: // a new leader has to tell each of the others
 		return fmt.Errorf("bench: %d messages were counted for %d survivors", r.Total(), survivors)
 	case r.Failover.Failover <= 0:
@@ -163,7 +248,15 @@ func (r Result) Total() int {
 }
 
 // Close stops the cluster, and says if anything of it is left.
-func (s *Series) Close() error { return closeFleet(s.fleet) }
+func (s *Series) Close() (err error) {
+	if s.fleet != nil {
+		err = closeFleet(s.fleet)
+	}
+	if s.lab != nil {
+		err = errors.Join(err, s.lab.Close())
+	}
+	return err
+}
 
 func closeFleet(f *fleet.Fleet) error {
 	nodes := f.States()

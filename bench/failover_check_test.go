@@ -6,11 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
 func TestCheckFindsWhatIsNotRight(t *testing.T) {
-	s := &Series{Case: Case{Nodes: 5, Dead: 1}}
+	s := &Series{Case: Case{Nodes: 5, Dead: 1}, claims: algo.Claims{HighestLeads: true}}
 	right := func() Result {
 		return Result{
 			Failover: fleet.Failover{
@@ -41,6 +42,25 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 			require.ErrorContains(t, s.check(r), c.want)
 		})
 	}
+}
+
+// Where anybody may be elected, who returns follows the one who was.
+func TestCheckWhereAnybodyMayLead(t *testing.T) {
+	s := &Series{Case: Case{Nodes: 5}}
+	right := Result{
+		Failover: fleet.Failover{
+			Nodes: 5, Survivors: 4, OldLeader: "n2", NewLeader: "n4", EpochBefore: 7, EpochAfter: 9,
+			Failover: time.Millisecond, Messages: map[string]int{"lead": 4},
+		},
+		Recovery: fleet.Recovery{Node: "n2", Leader: "n4", EpochAfter: 9},
+	}
+	require.NoError(t, s.check(right))
+	same := right
+	same.NewLeader = "n2"
+	require.ErrorContains(t, s.check(same), "n2 followed n2")
+	deposed := right
+	deposed.Recovery.Leader = "n2"
+	require.ErrorContains(t, s.check(deposed), "n2 leads in epoch 9; want n4")
 }
 
 func TestCaseNames(t *testing.T) {

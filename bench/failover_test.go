@@ -2,26 +2,45 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/netlab"
 )
 
 func cases() []Case {
 	var all []Case
-	sizes := func(c Case) {
-		for _, c.Nodes = range []int{3, 5, 7} {
-			all = append(all, c)
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		for _, c := range []Case{
+			{Signal: fleet.Kill},
+			{Signal: fleet.Kill, Dead: 1},
+			{Signal: fleet.Kill, NoEvidence: true},
+			{Signal: fleet.Stop},
+			{Signal: fleet.Term},
+			{Signal: Drop},
+			{Signal: DropOut},
+			{Signal: DropIn},
+		} {
+			c.Algorithm = algorithm
+			for _, c.Nodes = range []int{3, 5, 7, 15} {
+				if c.electable() {
+					all = append(all, c)
+				}
+			}
 		}
 	}
-	const bully = "bully"
-	sizes(Case{Algorithm: bully, Signal: fleet.Kill})
-	sizes(Case{Algorithm: bully, Signal: fleet.Kill, Dead: 1})
-	sizes(Case{Algorithm: bully, Signal: fleet.Kill, NoEvidence: true})
-	sizes(Case{Algorithm: bully, Signal: fleet.Stop})
-	sizes(Case{Algorithm: bully, Signal: fleet.Term})
 	return all
+}
+
+// electable reports whether those who survive can elect.
+func (c Case) electable() bool {
+	spec, err := c.spec()
+	if err != nil {
+		panic(err)
+	}
+	return !spec.Claims.NeedsQuorum || c.Nodes-1-c.Dead > c.Nodes/2
 }
 
 // BenchmarkFailover measures how long a cluster is without a leader: from the signal
@@ -51,16 +70,19 @@ func (c Case) benchmark(b *testing.B, config fleet.Config) {
 }
 
 // slow reports whether the failover waits for a timeout.
-func (c Case) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence }
+func (c Case) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.cut() }
 
-// series returns a function that runs a round. Where the leader is only paused, each
+// series returns a function that runs a round. Where the leader lives on, each
 // round has a cluster of its own: a detector that was wrong about somebody gives him
 // more time for a while.
 func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) Result {
 	var s *Series
 	start := func() {
 		var err error
-		if s, err = c.Start(within(b, time.Minute), config); err != nil {
+		switch s, err = c.Start(within(b, time.Minute), config); {
+		case errors.Is(err, netlab.ErrUnavailable):
+			b.Skip(err)
+		case err != nil:
 			b.Fatal(err)
 		}
 	}
@@ -84,7 +106,7 @@ func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration
 		if err != nil {
 			b.Fatal(err)
 		}
-		if c.Signal == fleet.Stop {
+		if c.Signal == fleet.Stop || c.cut() {
 			end()
 		}
 		return r
@@ -139,6 +161,8 @@ func TestFailoverRound(t *testing.T) {
 		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3},
 		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
 		{Algorithm: "bully", Signal: fleet.Term, Nodes: 3},
+		{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3},
+		{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3},
 	} {
 		t.Run(c.Name(), func(t *testing.T) {
 			ctx := within(t, time.Minute)

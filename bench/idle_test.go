@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,13 +13,17 @@ import (
 // or 3 s with -short.
 func BenchmarkIdle(b *testing.B) {
 	config := setting(b)
-	b.Run("algorithm=bully/n=5", func(b *testing.B) {
-		span := 20 * time.Second
-		if testing.Short() {
-			span = 3 * time.Second
-		}
-		benchmarkIdle(b, config, span)
-	})
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		b.Run("algorithm="+algorithm+"/n=5", func(b *testing.B) {
+			span := 20 * time.Second
+			if testing.Short() {
+				span = 3 * time.Second
+			}
+			config := config
+			config.Args = append(slices.Clone(config.Args), "--algorithm", algorithm)
+			benchmarkIdle(b, config, span)
+		})
+	}
 }
 
 // reading is what a node has used and sent until a moment.

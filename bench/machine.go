@@ -2,23 +2,17 @@ package bench
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/elect-go/elect/bench/result"
 )
 
 // Machine is where a measurement was made.
-type Machine struct {
-	System string // as linux/amd64
-	Cores  int
-	Model  string // of the processor
-	Kernel string
-	Go     string
-	Load   string // the load averages of 1, 5 and 15 minutes: what else was going on
-}
+type Machine = result.Machine
 
 // ThisMachine describes the machine now. What cannot be found out is "unknown".
 func ThisMachine() Machine {
@@ -44,10 +38,6 @@ func LoadAverage() string {
 		return strings.Join(words[:3], " ")
 	}
 	return "unknown"
-}
-
-func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load)
 }
 
 // field finds the first line "name: value" of a file of /proc.

@@ -58,16 +58,19 @@ type Config struct {
 
 // ConfigError is one mistake in a [Config]. [New] reports all of them at once.
 type ConfigError struct {
-	Field string // as in a configuration file: "listen", "timing.heartbeat", "bully"
+	// Field is as in a configuration file: "listen", "timing.heartbeat", "join[0]",
+	// "bully.answer_timeout"; and "bully" for what its factory says without naming an option.
+	Field string
 	Got   string
 	Want  string
-	// Err is set instead of Got and Want when the mistake is in the options of the
-	// algorithm, whose name is the Field: the algorithm's own error, which says the rest.
+	// Err is what the factory of the algorithm said, where the mistake is in its options:
+	// an *algo.OptionError, whose Got and Want stand above, or another error, which says
+	// all that there is to say.
 	Err error
 }
 
 func (e *ConfigError) Error() string {
-	if e.Err != nil {
+	if e.Want == "" && e.Err != nil {
 		return "cluster: options of " + e.Field + ": " + e.Err.Error()
 	}
 	return "cluster: " + e.Field + " is " + e.Got + ", want " + e.Want
@@ -144,7 +147,8 @@ func (c *Config) complete() error {
 		if self == "" {
 			self = c.Listen
 		}
-		want(seen[self], "members", strings.Join(c.Members, ", "), "this member's own address among them (%s)", self)
+		want(seen[self] || checkAddr(self, toListen) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
+			"this member's own address among them (%s)", self)
 	}
 	c.Join, c.Members = slices.Clone(c.Join), slices.Clone(c.Members)
 	if c.Timing == (Timing{}) {
@@ -185,6 +189,9 @@ func checkAddr(addr string, use purpose) error {
 	if len(addr) > maxAddr {
 		return fmt.Errorf("it has more than %d characters", maxAddr)
 	}
+	if strings.ContainsFunc(addr, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("it is not plain text") // it is shown in logs and tables
+	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		var detail *net.AddrError
@@ -214,6 +221,16 @@ func isUnspecified(host string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
+// needsQuorum reports whether the algorithm elects only with a majority: that of spec, or,
+// where there is none because of another mistake, with its default options.
+func (c *Config) needsQuorum(registry algo.Registry, spec algo.Spec) bool {
+	if factory, ok := registry[c.Algorithm]; ok && spec.New == nil {
+		t := LAN()
+		spec, _ = factory(algo.Timing{RoundTrip: t.RoundTrip, Heartbeat: t.Heartbeat}, func(any) error { return nil })
+	}
+	return spec.Claims.NeedsQuorum
+}
+
 // spec makes the algorithm. Whether its options fit can be said only for a timing that
 // is sound.
 func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
@@ -232,9 +249,18 @@ func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
 	spec, err := factory(algo.Timing{RoundTrip: c.Timing.RoundTrip, Heartbeat: c.Timing.Heartbeat}, options)
 	var mistakes []error
 	for _, err := range each(err) {
-		mistakes = append(mistakes, &ConfigError{Field: c.Algorithm, Err: err})
+		mistakes = append(mistakes, optionError(c.Algorithm, err))
 	}
 	return spec, errors.Join(mistakes...)
+}
+
+// optionError is what the factory of an algorithm said, as a mistake in the configuration.
+func optionError(algorithm string, err error) *ConfigError {
+	mistake := &ConfigError{Field: algorithm, Err: err}
+	if option, ok := errors.AsType[*algo.OptionError](err); ok {
+		mistake.Field, mistake.Got, mistake.Want = algorithm+"."+option.Option, option.Got, option.Want
+	}
+	return mistake
 }
 
 // each returns the errors that errors.Join has put together.

@@ -43,6 +43,8 @@ func TestConfigMistakes(t *testing.T) {
 		field  string
 	}{
 		{"no address", func(c *cluster.Config) { c.Listen = "" }, `listen is "", want host:port (it is empty)`, "listen"},
+		{"an address that is no text", func(c *cluster.Config) { c.Listen = "10.0.0.1\x1b[2J:7400" }, `listen is "10.0.0.1\x1b[2J:7400", want host:port (it is not plain text)`, "listen"},
+		{"members that are no text", func(c *cluster.Config) { c.Members = []string{"\x1b[2J:7400"} }, `members is "\x1b[2J:7400", want this member's own address`, "members"},
 		{"no port", func(c *cluster.Config) { c.Listen = "10.0.0.1" }, `listen is "10.0.0.1", want host:port (missing port in address)`, "listen"},
 		{"a port by name", func(c *cluster.Config) { c.Listen = "10.0.0.1:http" }, `the port "http" is not a number from 0 to 65535`, "listen"},
 		{"a large port", func(c *cluster.Config) { c.Listen = "10.0.0.1:65536" }, `the port "65536" is not a number`, "listen"},
@@ -71,10 +73,11 @@ func TestConfigMistakes(t *testing.T) {
 			c.Timing.Heartbeat, c.Timing.Timeout, c.Timing.RoundTrip = 50*ms, 340*ms, 600*ms
 		}, "timing.timeout is 340ms, want at least a heartbeat and half a round trip (350ms)", "timing.timeout"},
 		{"a round trip", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
-		{"a first contact", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want at least 0", "timing.first_contact"},
+		{"a first contact", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want from 0 to 1h0m0s", "timing.first_contact"},
+		{"a first contact for ever", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.first_contact"},
 		{"an option", func(c *cluster.Config) {
 			c.Options = func(o any) error { o.(*bully.Options).AnswerTimeout = ms; return nil }
-		}, "options of bully: bully: answer_timeout (1ms) is below the round trip (" + cluster.LAN().RoundTrip.String() + ")", "bully"},
+		}, "cluster: bully.answer_timeout is 1ms, want at least the round trip (" + cluster.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
 		{"an unknown option", func(c *cluster.Config) {
 			c.Options = func(any) error { return errors.New("no option colour") }
 		}, "options of bully: no option colour", "bully"},
@@ -113,8 +116,9 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	config.Options = func(o any) error { *o.(*bully.Options) = bully.Options{}; return nil }
 	_, err = cluster.New(config)
 	require.Len(t, mistakes(err), 3)
-	var option *bully.OptionError
+	var option *algo.OptionError
 	require.ErrorAs(t, err, &option)
+	require.Equal(t, "answer_timeout", option.Option)
 }
 
 func TestDefaults(t *testing.T) {
@@ -150,8 +154,10 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 	config.Data = ""
 	_, err = cluster.New(config, cluster.WithRegistry(voting), cluster.WithStore(store.NewMemory()))
 	require.NoError(t, err)
+	config.Name, config.Timing = "n 1", cluster.Timing{Heartbeat: 1}
 	_, err = cluster.New(config, cluster.WithRegistry(voting))
 	require.ErrorContains(t, err, "data is empty, want a folder: a node that forgets its vote lets vote elect two leaders")
+	require.ErrorContains(t, err, "name is", "all mistakes at once")
 }
 
 func TestAlgorithmThatTheWireCannotName(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/store"
 )
@@ -58,7 +59,7 @@ func (j *journal) with(parts ...string) []string {
 type member struct {
 	*cluster.Node
 	name    string
-	process *process
+	process *clustertest.Process
 	log     *journal
 	stop    context.CancelFunc
 	done    chan struct{}
@@ -135,14 +136,14 @@ func (m *member) shows(t testing.TB, what string, within time.Duration, ok func(
 // the order of candidates; their stores outlive them.
 type fleet struct {
 	t      testing.TB
-	net    *network
+	net    *clustertest.Network
 	live   map[string]*member
 	stores map[string]store.Store
 	config func(*cluster.Config) // changes every member's
 }
 
 func newFleet(t testing.TB) *fleet {
-	return &fleet{t: t, net: newNetwork(), live: make(map[string]*member), stores: make(map[string]store.Store), config: func(*cluster.Config) {}}
+	return &fleet{t: t, net: clustertest.NewNetwork(), live: make(map[string]*member), stores: make(map[string]store.Store), config: func(*cluster.Config) {}}
 }
 
 func nameOf(i int) string { return fmt.Sprintf("n%d", i) }
@@ -159,8 +160,8 @@ func (f *fleet) start(i int, options ...cluster.Option) *member {
 	if f.stores[name] == nil {
 		f.stores[name] = store.NewMemory()
 	}
-	p := f.net.process(name)
-	m := run(f.t, c, append([]cluster.Option{p.option(), cluster.WithStore(f.stores[name])}, options...)...)
+	p := f.net.Process(name)
+	m := run(f.t, c, append(append(p.Options(), cluster.WithStore(f.stores[name])), options...)...)
 	m.process = p
 	f.live[name] = m
 	return m
@@ -193,12 +194,8 @@ func (f *fleet) halt(m *member) {
 
 // pause stops a member as SIGSTOP does.
 func (f *fleet) pause(m *member) (resume func()) {
-	release := m.Hold()
-	f.net.Pause(m.name)
-	return func() {
-		release()
-		f.net.Resume(m.name)
-	}
+	m.process.Pause()
+	return m.process.Resume
 }
 
 // agree waits until all live members follow the one of that name in one epoch, and

@@ -1,16 +1,19 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/ring"
+	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/store"
-	"github.com/elect-go/elect/wire"
 )
 
 // FuzzWireTypes takes any bytes for each type that a node reads: frames of peers, of
@@ -21,13 +24,15 @@ func FuzzWireTypes(f *testing.F) {
 	require.NoError(f, err)
 	kept, err := newRecords(store.NewMemory(), "")
 	require.NoError(f, err)
-	codecs := []*wire.Codec{n.frames, helloCodec, adminCodec, kept.codec}
+	codecs := append(slices.Collect(maps.Values(codecsOf(f))), kept.codec)
 
 	id := algo.NodeID{0: 1, 15: 2}
 	entry := engine.Entry{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Eligible: true, Version: 4}
 	for _, m := range []algo.Message{
 		fd.Beat{View: 1}, fd.Watch{Interval: 1, Lease: 2, View: 3},
 		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id, Repeat: true},
+		ring.Election{Epoch: 1, Eligible: true, Priority: -3, ID: id, Hops: 4}, ring.Elected{Epoch: 2, ID: id, Hops: 5},
+		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6, Repeat: true},
 		engine.Join{Entry: entry}, engine.Reject{Reason: "no"}, engine.Goodbye{},
 		engine.Roster{Cluster: id, Size: 3, Entries: []engine.Entry{entry}},
 		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, engine.Override{Configured: 1, Priority: -2}, identity{ID: id, Cluster: "elect"},

@@ -36,6 +36,10 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 		return transport.Peer{}, err
 	}
 	if err := ours.Check(theirs); err != nil {
+		if !dialed && runsAnother(err) {
+			// One of this cluster who is configured differently: it must know by what.
+			_ = sayHello(send, ours)
+		}
 		return transport.Peer{}, err
 	}
 	if !theirs.Client && (theirs.ID.IsZero() || !isName(theirs.Name)) {
@@ -91,7 +95,7 @@ func (h *handler) Up(p transport.Peer) {
 	}
 	n, hello := (*Node)(h), p.Hello.(wire.Hello)
 	h.enqueue(func() {
-		n.names[p.ID] = hello.Name
+		n.names[p.ID], n.met = hello.Name, true
 		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
 		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View))
 	})
@@ -126,6 +130,9 @@ func (h *handler) Down(p transport.Peer, why error) {
 func (h *handler) DialFailed(t transport.Target, why error) {
 	n := (*Node)(h)
 	target := engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}
+	if runsAnother(why) {
+		h.enqueue(func() { n.misfit(why) })
+	}
 	fact := fd.Unanswered
 	switch transport.Cause(why) {
 	case transport.Self:
@@ -137,6 +144,22 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		fact = fd.Broken
 	}
 	h.enqueue(func() { n.perform(n.engine.DialFailed(n.now(), target, fact)) })
+}
+
+// runsAnother reports whether a handshake failed because one of this cluster runs another
+// algorithm.
+func runsAnother(why error) bool {
+	mismatch, ok := errors.AsType[*wire.MismatchError](why)
+	return ok && mismatch.What == "algorithm"
+}
+
+// misfit stops a node that is the odd one: it has just started, and the first member that
+// it reached runs another algorithm. It would be alone, and with bully or ring lead itself.
+// Once it has met one of its own kind it stays, and refuses the others one by one.
+func (n *Node) misfit(why error) {
+	if mismatch, ok := errors.AsType[*wire.MismatchError](why); ok && !n.met && n.failed == nil {
+		n.failed = fmt.Errorf("%w: %w: stop all members before the algorithm is changed", ErrNotLetIn, mismatch)
+	}
 }
 
 func transportTarget(t engine.Target) transport.Target {

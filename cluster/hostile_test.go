@@ -332,7 +332,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
 				members := f.grow(3)
-				conn, err := f.net.process("mallory").dial(t.Context(), "n3:7400")
+				conn, err := f.net.Process("mallory").Dial(t.Context(), "n3:7400")
 				require.NoError(t, err)
 				start := time.Now()
 				r := raw{t, conn}
@@ -342,6 +342,9 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				require.Less(t, time.Since(start), 10*time.Second)
 				synctest.Wait()
 				require.Len(t, members[2].log.with("connection closed", c.line, "mallory"), 1)
+				status, err := members[2].Status(t.Context())
+				require.NoError(t, err)
+				require.EqualValues(t, 1, status.Counters["closed"])
 				f.quiet(time.Minute)
 			})
 		})
@@ -379,4 +382,30 @@ func TestOtherOptionsAreWarnedOfByName(t *testing.T) {
 		require.NotEmpty(t, first.log.with("other options", "peer=n2", "options=skip_suspected"))
 		require.NotEmpty(t, second.log.with("other options", "peer=n1", "options=skip_suspected"))
 	})
+}
+
+// What a node is told ends in a log, or in the error that elect prints on a terminal.
+func TestWordsOfAStrangerAreNoOrdersToATerminal(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		r := raw{t, c}
+		r.hears("hello")
+		r.say(hello())
+		r.say(engine.Reject{Reason: "\x1b[2Jgo away\n"})
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Join: []string{l.Addr().String()}})
+	<-m.done
+	l.Close()
+	<-done
+	require.ErrorIs(t, m.err, cluster.ErrNotLetIn)
+	require.EqualError(t, m.err, "cluster: not let in: \ufffd[2Jgo away\ufffd")
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // batch is how many inputs the loop takes before it looks at the clock.
@@ -30,9 +32,11 @@ func (n *Node) loop(ctx context.Context) error {
 		timer.Reset(wait)
 		select {
 		case f := <-n.inbox:
+			n.turn()
 			f()
 			n.drain()
 		case <-timer.C:
+			n.turn()
 		case err := <-n.deaf:
 			n.failed = fmt.Errorf("%w: %w", ErrDeaf, err)
 		case <-ctx.Done():
@@ -142,7 +146,7 @@ func (n *Node) perform(out *engine.Output) {
 	case out.Removed:
 		n.failed = ErrRemoved
 	case out.Rejected != "":
-		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, out.Rejected)
+		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(out.Rejected))
 	}
 }
 
@@ -182,8 +186,21 @@ func (n *Node) loseBy(announced []algo.Leader) {
 	cause := ErrVacant
 	if last := announced[len(announced)-1]; !last.Vacant() {
 		cause = &DeposedError{By: n.leadership(last)}
+	} else if n.spec.Claims.NeedsQuorum && !n.majority() {
+		cause = ErrNoMajority
 	}
 	n.lose(epoch, cause)
+}
+
+// majority reports whether so many members are alive, as far as this node knows.
+func (n *Node) majority() bool {
+	alive := 0
+	for _, m := range n.engine.Members() {
+		if m.State == fd.Alive {
+			alive++
+		}
+	}
+	return alive >= n.engine.View().Quorum()
 }
 
 func (n *Node) lose(epoch algo.Epoch, cause error) {

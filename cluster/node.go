@@ -65,6 +65,11 @@ func WithNetwork(listen func(addr string) (net.Listener, error), dial func(ctx c
 // must not block. Times are since Started.
 func WithTrace(f func(trace.Event)) Option { return func(n *Node) { n.trace = f } }
 
+// WithTurn has f called on the loop before each of its turns. While f waits the node is as
+// a stopped process: it takes nothing in, and its timers are late. It is for tests: see
+// package clustertest.
+func WithTurn(f func()) Option { return func(n *Node) { n.turn = f } }
+
 // Node is one member of a cluster. Its methods may be called at any time, from any
 // goroutine, but not from a trace function or a log handler: these run on the loop,
 // and all methods but Leader, Watch and Config may wait for it. Before Run has begun
@@ -79,6 +84,7 @@ type Node struct {
 	listen   func(addr string) (net.Listener, error)
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
 	trace    func(trace.Event)
+	turn     func()
 
 	started atomic.Bool
 	board   *board
@@ -97,6 +103,7 @@ type Node struct {
 	ready   chan struct{}          // closed when net is set
 	frame   []byte                 // for encoding
 	names   map[algo.NodeID]string // of who is connected
+	met     bool                   // a member was connected in this life
 	saves   uint64
 	failed  error // why the loop must end
 }
@@ -108,6 +115,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		log:      slog.New(slog.DiscardHandler),
 		registry: builtin.Registry(),
 		listen:   Listen,
+		turn:     func() {},
 		board:    newBoard(),
 		inbox:    make(chan func(), 1024),
 		over:     make(chan struct{}),
@@ -122,11 +130,11 @@ func New(c Config, options ...Option) (*Node, error) {
 	mistakes := c.complete()
 	timing := c.Timing.check()
 	spec, err := c.spec(n.registry, timing == nil)
+	if c.Data == "" && n.store == nil && c.needsQuorum(n.registry, spec) {
+		err = errors.Join(err, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + c.Algorithm + " elect two leaders"})
+	}
 	if err = errors.Join(mistakes, timing, err); err != nil {
 		return nil, err
-	}
-	if spec.Claims.NeedsQuorum && c.Data == "" && n.store == nil {
-		return nil, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + spec.Name + " elect two leaders"}
 	}
 	n.config, n.spec = c, spec
 	if n.frames, err = wire.NewCodec(append(engine.Messages(), spec.Messages...)...); err != nil {

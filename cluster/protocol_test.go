@@ -3,8 +3,10 @@ package cluster
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +15,30 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/ring"
+	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/wire"
 )
 
-var example = regexp.MustCompile("(?s)<!-- decode: ([a-z]+) -->\n```hex\n(.*?)```")
+var example = regexp.MustCompile("(?s)<!-- decode: ([a-z-]+) -->\n```hex\n(.*?)```")
 
-// The examples of docs/protocol.md are what this package sends and takes.
+// codecsOf are those of everything that travels: the frames of a node of each algorithm, by
+// its name, hellos, and what clients say.
+func codecsOf(t testing.TB) map[string]*wire.Codec {
+	t.Helper()
+	codecs := map[string]*wire.Codec{"hello": helloCodec, "admin": adminCodec}
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Data: "data", Algorithm: algorithm})
+		require.NoError(t, err)
+		codecs[algorithm] = n.frames
+	}
+	return codecs
+}
+
+// The examples of docs/protocol.md are what this package sends and takes, and there is one
+// of each kind of message.
 func TestProtocolDocument(t *testing.T) {
 	id := func(high byte) (id algo.NodeID) {
 		for i := range id {
@@ -32,8 +50,28 @@ func TestProtocolDocument(t *testing.T) {
 	want := map[string]algo.Message{
 		"beat":        fd.Beat{View: 99},
 		"watch":       fd.Watch{Interval: 120 * time.Millisecond, Lease: 1200 * time.Millisecond, View: 99},
+		"view":        engine.Roster{Cluster: id(12), Epoch: 6, Number: 9, Confirmed: true, Entries: []engine.Entry{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, Version: 300}}},
+		"reject":      engine.Reject{Reason: "full"},
+		"goodbye":     engine.Goodbye{},
 		"coordinator": bully.Coordinator{Epoch: 3, Leader: id(2)},
-		"status":      statusRequest{},
+		"election":    bully.Election{Epoch: 2},
+		"answer":      bully.Answer{Epoch: 2},
+		// Ring has a word in common with bully.
+		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
+		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
+		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}},
+		"held":          engine.Held{Epoch: 6, Number: 9},
+		"propose": engine.Propose{Entry: engine.Entry{
+			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true, Gone: true,
+		}},
+		"vote":   vote.Vote{Round: 8},
+		"lead":   vote.Lead{Term: 8, Msg: 2, Repeat: true},
+		"status": statusRequest{},
+		"status-reply": statusReply{
+			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: algo.Leader{Epoch: 3, ID: id(1)}, View: 2,
+			Members:  []memberReply{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: 4, Since: 1_700_000_000_000_000_000}},
+			Counters: []counterReply{{"saves", 5}},
+		},
 		"join": engine.Join{Entry: engine.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},
@@ -43,9 +81,13 @@ func TestProtocolDocument(t *testing.T) {
 			Name: "n1", ID: id(1), Incarnation: 7, Addr: "10.0.0.1:7400", View: 99,
 		},
 	}
-	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0"})
-	require.NoError(t, err)
-	codecs := []*wire.Codec{n.frames, helloCodec, adminCodec}
+	codecs := codecsOf(t)
+	missing := make(map[string]bool) // kinds, by codec
+	for name, codec := range codecs {
+		for _, kind := range codec.Kinds() {
+			missing[name+": "+kind] = true
+		}
+	}
 
 	text, err := os.ReadFile("../docs/protocol.md")
 	require.NoError(t, err)
@@ -61,19 +103,21 @@ func TestProtocolDocument(t *testing.T) {
 			continue
 		}
 		decoded := false
-		for _, codec := range codecs {
-			m, err := codec.Decode(payload)
+		for of, codec := range codecs {
+			again, err := codec.Append(nil, want[name])
 			if err != nil {
-				continue
+				continue // another algorithm's
 			}
 			decoded = true
-			require.Equal(t, want[name], m, name)
-			again, err := codec.Append(nil, m)
-			require.NoError(t, err)
+			delete(missing, of+": "+want[name].Kind())
 			require.Equal(t, payload, again, "%s: this package writes it otherwise", name)
+			m, err := codec.Decode(payload)
+			require.NoError(t, err)
+			require.Equal(t, want[name], m, name)
 		}
-		require.True(t, decoded, "%s does not decode", name)
+		require.True(t, decoded, "%s: nobody says it", name)
 	}
+	require.Empty(t, slices.Sorted(maps.Keys(missing)), "kinds without an example")
 }
 
 // bytesOf reads lines of hex with remarks behind #.

@@ -22,7 +22,7 @@ func TestStatusOverTheWireIsTheNodesOwn(t *testing.T) {
 		f.agree("n2", bound)
 		for _, m := range f.live {
 			synctest.Wait()
-			far, err := cluster.Query(t.Context(), m.name+":7400", f.net.process("operator").option())
+			far, err := cluster.Query(t.Context(), m.name+":7400", f.net.Process("operator").Options()...)
 			require.NoError(t, err)
 			near, err := m.Status(t.Context())
 			require.NoError(t, err)

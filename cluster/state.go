@@ -26,7 +26,7 @@ type State struct {
 	// Leads says that it is this node.
 	Leads bool
 	// Cause is why the last leadership of this node ended: a *DeposedError, ErrVacant,
-	// ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved or
+	// ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved or
 	// ErrDeaf. It is nil while this node leads, and when it never did.
 	Cause error
 	// At is when this node knew.
@@ -44,11 +44,15 @@ var (
 	ErrResigned = errors.New("cluster: the node resigned")
 	// ErrVacant says that the node knows of no leader any more, itself included.
 	ErrVacant = errors.New("cluster: the leadership is vacant")
+	// ErrNoMajority is an ErrVacant of an algorithm that needs a majority: this node, which
+	// led, does not hear of one any more.
+	ErrNoMajority = fmt.Errorf("%w: no majority of the members is heard of", ErrVacant)
 	// ErrRunning says that Run was called before.
 	ErrRunning = errors.New("cluster: the node was started before: make a new one")
 	// ErrRemoved says that this node is no member any more.
 	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
-	// ErrNotLetIn says that a member refused to let this node in.
+	// ErrNotLetIn says that a member refused to let this node in, or that it runs another
+	// algorithm.
 	ErrNotLetIn = errors.New("cluster: not let in")
 	// ErrSave says that something could not be made durable, so that the node had to
 	// stop.

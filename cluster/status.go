@@ -8,6 +8,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/wire"
 )
 
@@ -170,9 +171,10 @@ func (s Status) reply() statusReply {
 	return r
 }
 
+// status is the reply as it is shown. Who asks does not know who answers.
 func (r statusReply) status() Status {
 	s := Status{
-		Cluster: r.Cluster, Algorithm: r.Algorithm, Node: r.Node, Epoch: r.Leader.Epoch, View: r.View,
+		Cluster: hostile.Plain(r.Cluster), Algorithm: hostile.Plain(r.Algorithm), Node: r.Node, Epoch: r.Leader.Epoch, View: r.View,
 		Members: []Member{}, Counters: make(map[string]uint64),
 	}
 	if !r.Leader.Vacant() {
@@ -183,10 +185,10 @@ func (r statusReply) status() Status {
 		if int(m.State) < len(states) {
 			state = states[m.State]
 		}
-		s.Members = append(s.Members, Member{m.ID, m.Name, m.Addr, m.Priority, m.Eligible, state, time.Unix(0, m.Since)})
+		s.Members = append(s.Members, Member{m.ID, hostile.Plain(m.Name), hostile.Plain(m.Addr), m.Priority, m.Eligible, state, time.Unix(0, m.Since)})
 	}
 	for _, c := range r.Counters {
-		s.Counters[c.Name] = c.Value
+		s.Counters[hostile.Plain(c.Name)] = c.Value
 	}
 	return s
 }

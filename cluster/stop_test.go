@@ -46,7 +46,7 @@ func TestStopTakesLessThanASecond(t *testing.T) {
 
 // stranger connects to n3 and stays.
 func (f *fleet) stranger(say func(r raw)) (release func()) {
-	conn, err := f.net.process("mallory").dial(f.t.Context(), "n3:7400")
+	conn, err := f.net.Process("mallory").Dial(f.t.Context(), "n3:7400")
 	require.NoError(f.t, err)
 	say(raw{f.t, conn})
 	synctest.Wait()
@@ -56,7 +56,7 @@ func (f *fleet) stranger(say func(r raw)) (release func()) {
 // flood fills the inbox of n3, whose loop hangs until just before it is stopped, so
 // that the readers of its connections wait for room.
 func (f *fleet) flood() (release func()) {
-	conn, err := f.net.process("mallory").dial(f.t.Context(), "n3:7400")
+	conn, err := f.net.Process("mallory").Dial(f.t.Context(), "n3:7400")
 	require.NoError(f.t, err)
 	r := raw{f.t, conn}
 	r.join()
@@ -138,12 +138,12 @@ func (l *brokenListener) Accept() (net.Conn, error) {
 func TestListenerThatFailsForAWhileIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		p := f.net.process("n1")
+		p := f.net.Process("n1")
 		broken := func(addr string) (net.Listener, error) {
-			l, err := p.listen(addr)
+			l, err := p.Listen(addr)
 			return &brokenListener{Listener: l, failures: 10}, err
 		}
-		n := f.start(1, cluster.WithNetwork(broken, p.dial))
+		n := f.start(1, cluster.WithNetwork(broken, p.Dial))
 		f.agree("n1", bound)
 		f.start(2)
 		f.agree("n2", time.Minute)
@@ -154,13 +154,13 @@ func TestListenerThatFailsForAWhileIsUsedAgain(t *testing.T) {
 func TestListenerThatIsClosedStopsTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		p := f.net.process("n1")
+		p := f.net.Process("n1")
 		var listener net.Listener
 		keep := func(addr string) (_ net.Listener, err error) {
-			listener, err = p.listen(addr)
+			listener, err = p.Listen(addr)
 			return listener, err
 		}
-		n := f.start(1, cluster.WithNetwork(keep, p.dial))
+		n := f.start(1, cluster.WithNetwork(keep, p.Dial))
 		f.agree("n1", bound)
 		require.NoError(t, listener.Close())
 		<-n.done

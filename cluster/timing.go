@@ -84,8 +84,8 @@ func (t Timing) check() error {
 		mistakes = append(mistakes, &ConfigError{Field: "timing.timeout", Got: t.Timeout.String(),
 			Want: "at least a heartbeat and half a round trip (" + least.String() + ")"})
 	}
-	if t.FirstContact < 0 {
-		mistakes = append(mistakes, &ConfigError{Field: "timing.first_contact", Got: t.FirstContact.String(), Want: "at least 0"})
+	if t.FirstContact < 0 || t.FirstContact > time.Hour {
+		mistakes = append(mistakes, &ConfigError{Field: "timing.first_contact", Got: t.FirstContact.String(), Want: "from 0 to 1h0m0s"})
 	}
 	return errors.Join(mistakes...)
 }

@@ -98,10 +98,11 @@ type Engine struct {
 	machine  *algo.Machine
 	detector Detector
 
-	running bool // the algorithm was started
-	kept    algo.Stable
-	timers  []timer
-	made    uint64 // timers made so far
+	running  bool // the algorithm was started
+	kept     algo.Stable
+	replaces bool // the record is still that of another algorithm
+	timers   []timer
+	made     uint64 // timers made so far
 
 	monitored []algo.NodeID          // by the algorithm
 	watched   []algo.NodeID          // by the algorithm, or to be forgotten when they are dead
@@ -112,6 +113,7 @@ type Engine struct {
 	owing     bool // one of them may be owed our roster; else none is
 
 	members      roster
+	doubted      bool      // a roster was refused for versions that must be said twice
 	stepped      algo.View // what the algorithm knows
 	turned       algo.View // what the detector knows
 	contacts     []contact
@@ -146,7 +148,8 @@ func New(config Config, saved ...algo.Message) *Engine {
 	for _, record := range saved {
 		switch record := record.(type) {
 		case Kept:
-			e.kept = algo.Stable{Epoch: record.Epoch, Vote: record.Vote, Extra: record.Extra}
+			e.kept = record.stable(config.Spec.Name)
+			e.replaces = record.Algorithm != config.Spec.Name
 		case Roster:
 			e.members.load(record)
 		case Settled:
@@ -192,8 +195,9 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 		return
 	}
 	if !e.view().Contains(from) {
-		if e.joining() {
-			return // a member that knows of us before we know of it
+		if e.joining() { // a member that knows of us before we know of it
+			e.ignore(now, from, m, "this node is no member yet")
+			return
 		}
 		e.refuse(now, from, m, "it is not a member")
 		return
@@ -216,8 +220,9 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 	case Held:
 		e.held(now, from, m)
 	default:
-		if !e.running {
-			return // it will be told again; we have nothing to answer from
+		if !e.running { // it will be told again; we have nothing to answer from
+			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "it has not started yet"})
+			return
 		}
 		e.remind(now, from)
 		if e.config.Trace != nil {
@@ -464,18 +469,23 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
 }
 
+// ignore drops a message.
+func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why string) {
+	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: why})
+}
+
 // refuse drops a message and has the connection of its sender closed.
 func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why string) {
-	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: why})
+	e.ignore(now, from, m, why)
 	e.counters.Refused++
 	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: "engine: refused " + m.Kind() + ": " + why})
 }
 
 // save puts all records that changed into one transaction.
 func (e *Engine) save(now time.Duration) {
-	if stable := e.machine.Stable(); e.running && stable != e.kept {
-		e.kept = stable
-		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra})
+	if stable := e.machine.Stable(); e.running && (stable != e.kept || e.replaces) {
+		e.kept, e.replaces = stable, false
+		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name})
 	}
 	if e.members.changed {
 		e.members.changed = false

@@ -160,6 +160,30 @@ func TestAWitnessNeverLeads(t *testing.T) {
 	w.wantLeader(2)
 }
 
+// One poisoned roster must not put the node that believes it out of reach of the others:
+// it goes on from the version that it was told.
+func TestOnePoisonedRosterIsOvercome(t *testing.T) {
+	for _, ahead := range []uint64{maxVersionLead - versionMargin, maxVersionLead} {
+		w := joined(t, 3)
+		r := w.nodes[0].engine.members.record()
+		for i := range r.Entries {
+			if r.Entries[i].ID == id(3) {
+				r.Entries[i].Eligible = false
+				r.Entries[i].Version += ahead
+			}
+		}
+		w.nodes[2].perform(w.nodes[2].engine.Receive(w.now, id(2), r))
+		w.run(5 * time.Second)
+		w.wantView(1, 2, 3)
+		w.wantLeader(3)
+		before := w.refused()
+		w.run(time.Minute)
+		if again := w.refused() - before; again > 0 {
+			t.Errorf("%d ahead: %d messages refused in a minute, when all should be well", ahead, again)
+		}
+	}
+}
+
 // Nobody else decides what a node is, except that it was removed.
 func TestANodeKnowsBestWhatItIs(t *testing.T) {
 	w := joined(t, 3)

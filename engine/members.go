@@ -10,9 +10,13 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// maxVersionLead is how far ahead of what is known the version of an entry may
-// be, like algo.MaxEpochLead.
-const maxVersionLead = 1 << 32
+// maxVersionLead is how far ahead of what is known the version of an entry may be, and
+// versionMargin how much of that must be said twice, like algo.MaxEpochLead and
+// algo.EpochMargin.
+const (
+	maxVersionLead = 1 << 32
+	versionMargin  = 1 << 16
+)
 
 func (e *Engine) view() algo.View { return e.members.view }
 
@@ -159,7 +163,8 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if theirs.Size < 0 || theirs.Size > maxEntries {
 		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, want at most " + strconv.Itoa(maxEntries)
 	}
-	if why := e.misplaced(theirs); why != "" {
+	why, doubtful := e.misplaced(theirs)
+	if why != "" {
 		return why
 	}
 	for i, entry := range theirs.Entries {
@@ -173,8 +178,12 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 			continue // its versions are bounded by its number
 		}
 		known := e.members.next(entry) - 1
-		if entry.Version == math.MaxUint64 || !e.joining() && entry.Version > known && entry.Version-known > maxVersionLead {
-			return "the version of " + entry.ID.String() + " is too far ahead"
+		what := "the version of " + entry.ID.String() + " is too far ahead"
+		switch ahead := entry.Version - min(known, entry.Version); {
+		case entry.Version == math.MaxUint64 || !e.joining() && ahead > maxVersionLead:
+			return what
+		case !e.joining() && ahead > maxVersionLead-versionMargin:
+			doubtful = what + " to be believed at once"
 		}
 	}
 	if _, found := theirs.find(from); !found {
@@ -187,27 +196,41 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if !fits.room(theirs.Entries...) {
 		return "it has too many members, together with ours, to fit a frame"
 	}
+	if doubtful != "" {
+		e.doubted = !e.doubted
+	}
+	if doubtful != "" && e.doubted {
+		return doubtful
+	}
 	return ""
 }
 
-// misplaced says why the stamp of a roster is impossible, or nothing.
-func (e *Engine) misplaced(theirs Roster) string {
+// misplaced says why the stamp of a roster is impossible, and else what must be said
+// twice to be believed, or nothing.
+func (e *Engine) misplaced(theirs Roster) (why, doubtful string) {
 	if !e.members.strict {
 		if theirs.Epoch > 0 || theirs.Number > 0 || theirs.Confirmed {
-			return "it has a leader's stamp, and " + e.config.Spec.Name + " merges"
+			why = "it has a leader's stamp, and " + e.config.Spec.Name + " merges"
 		}
-		return ""
+		return why, ""
 	}
-	known := max(e.epoch(), e.members.epoch)
-	switch {
-	case theirs.Epoch == 0 && theirs.Number > 0:
-		return "it has a number, and no leader's epoch"
-	case theirs.Epoch > known && theirs.Epoch-known > algo.MaxEpochLead || theirs.Epoch == math.MaxUint64:
-		return "its epoch is too far ahead"
-	case theirs.Number == math.MaxUint64, !e.joining() && theirs.Number > e.view().Number() && theirs.Number-e.view().Number() > maxVersionLead:
-		return "its number is too far ahead"
+	ahead := func(what string, theirs, ours, most, margin uint64) {
+		switch lead := theirs - min(theirs, ours); {
+		case theirs == math.MaxUint64 || lead > most:
+			why = "its " + what + " is too far ahead"
+		case lead > most-margin:
+			doubtful = "its " + what + " is too far ahead to be believed at once"
+		}
 	}
-	return ""
+	ahead("epoch", uint64(theirs.Epoch), uint64(max(e.epoch(), e.members.epoch)), algo.MaxEpochLead, algo.EpochMargin)
+	if number := e.view().Number(); theirs.Epoch == 0 && theirs.Number > 0 {
+		why = "it has a number, and no leader's epoch"
+	} else if e.joining() {
+		ahead("number", theirs.Number, theirs.Number, maxVersionLead, versionMargin)
+	} else {
+		ahead("number", theirs.Number, number, maxVersionLead, versionMargin)
+	}
+	return why, doubtful
 }
 
 // malformed says what is wrong with an entry, whoever it is for, or nothing. Names

@@ -131,13 +131,29 @@ func (Goodbye) Kind() string { return "goodbye" }
 
 // Kept is the record of what an algorithm must not forget.
 type Kept struct {
-	Epoch algo.Epoch
-	Vote  algo.NodeID
-	Extra string `wire:"max=4096"`
+	Epoch     algo.Epoch
+	Vote      algo.NodeID
+	Extra     string `wire:"max=4096"`
+	Algorithm string `wire:"max=32"` // whose it is
 }
 
 // Kind is "stable".
 func (Kept) Kind() string { return "stable" }
+
+// changeLead is how many epochs a change of the algorithm skips. One leader in an epoch is
+// the promise of one algorithm, and kept among those who run it: of the last epochs of the
+// one before, this node may not have heard. It is far more than a node that nobody hears
+// gets through, and far less than algo.MaxEpochLead.
+const changeLead = 1 << 20
+
+// stable is what an algorithm goes on from. Of what another one kept, only the epoch means
+// something to it: a vote of that one would not be one of its own.
+func (k Kept) stable(algorithm string) algo.Stable {
+	if k.Algorithm != algorithm {
+		return algo.Stable{Epoch: k.Epoch + changeLead}
+	}
+	return algo.Stable{Epoch: k.Epoch, Vote: k.Vote, Extra: k.Extra}
+}
 
 // Override is the record of a priority that was set while the node ran, and of the
 // configured one that it replaced.

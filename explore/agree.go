@@ -16,10 +16,10 @@ const calmSteps = 20_000
 // witness that such a continuation exists.
 type calm struct {
 	m      *model
-	locals [maxNodes]uint32
+	locals [MaxNodes]uint32
 	queue  []uint32 // envelopes on their way, the oldest first
 	now    time.Duration
-	due    [maxNodes]map[algo.Timer]time.Duration
+	due    [MaxNodes]map[algo.Timer]time.Duration
 	left   int      // steps
 	taken  []action // so far
 }
@@ -45,7 +45,7 @@ func (e *search) agrees(s *state) bool {
 	return agrees
 }
 
-func newCalm(m *model, locals [maxNodes]uint32, network []uint32) *calm {
+func newCalm(m *model, locals [MaxNodes]uint32, network []uint32) *calm {
 	c := &calm{m: m, locals: locals, queue: slices.Clone(network), left: calmSteps}
 	for i := range m.ids {
 		c.due[i] = map[algo.Timer]time.Duration{}

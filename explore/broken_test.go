@@ -255,13 +255,15 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				t.Fatalf("violations %v, error %v", r.Violations, err)
 			}
 			v := r.Violations[0]
-			steps := strings.ReplaceAll(strings.TrimSpace(strings.TrimPrefix(v.Scenario, "algorithm toy\nnode n1\nnode n2\n")), "\n", ", ")
+			_, lines, _ := strings.Cut(v.Scenario, v.What+"\n")
+			steps := strings.ReplaceAll(strings.TrimSpace(lines), "\n", ", ")
 			if v.Property != tc.property || !strings.Contains(v.What, tc.what) || steps != tc.steps {
 				t.Errorf("%s: %s\n%s\nwant %s: %s\n%s", v.Property, v.What, steps, tc.property, tc.what, tc.steps)
 			}
 			if !strings.Contains(v.Text, v.What) {
 				t.Errorf("the text does not say what is broken:\n%s", v.Text)
 			}
+			replaysAsItWas(t, o.Spec, v)
 		})
 	}
 }

@@ -73,7 +73,7 @@ const (
 type Options struct {
 	Spec algo.Spec
 	// Nodes is how many there are, of equal priority, named n1, n2, … in the order of
-	// candidates. Zero: those of View.
+	// candidates. Zero: those of View, each with a name of one word.
 	Nodes int
 	View  algo.View
 
@@ -90,9 +90,9 @@ type Options struct {
 	// is left out. Zero is no bound, and no search of an algorithm that can go on electing
 	// ends without one.
 	Epochs algo.Epoch
-	// Repeats bounds how often a timer leads to nothing but repeats, see [algo.Repeater]:
-	// one more is left out. Zero is no bound. It is needed where repeats are numbered, as
-	// the heartbeats of a leader may be.
+	// Repeats bounds how often in a run a timer leads to nothing but repeats, see
+	// [algo.Repeater]: one more is left out. Zero is no bound. It is needed where repeats are
+	// numbered, see [NumbersRepeats].
 	Repeats int
 
 	// Properties are what must hold; nil is what the algorithm claims, see [Claimed].
@@ -110,7 +110,8 @@ type Limits struct {
 	Time   time.Duration
 }
 
-// Progress is how far a search is.
+// Progress is how far a search is. Of a walk, Generated counts the steps, and there are
+// no States and no Depth.
 type Progress struct {
 	States, Generated, Depth int
 	Waiting                  int // states visited whose successors are not known yet
@@ -147,7 +148,8 @@ type Violation struct {
 	What     string // who did what
 	// Steps lead there from the beginning. No fewer do, if Run found them.
 	Steps []Step
-	// Trace is the same with all effects and notes. At counts the steps.
+	// Trace is the same with all effects and notes. At counts the steps; at 0 all announce
+	// whom they follow, where the search began settled.
 	Trace []trace.Event
 	// Text is the trace to read.
 	Text string
@@ -163,6 +165,15 @@ var ErrOptions = errors.New("explore: bad options")
 
 // NodeID returns the id of node i, counted from 1, where Options.Nodes is set.
 func NodeID(i int) algo.NodeID { return algo.NodeID{0: byte(i), 6: 0x40, 8: 0x80} }
+
+// NewView is the view of so many nodes, as Options.Nodes describes them.
+func NewView(nodes int) algo.View {
+	members := make([]algo.Member, nodes)
+	for i := range members {
+		members[i] = algo.Member{ID: NodeID(i + 1), Name: fmt.Sprintf("n%d", i+1), Eligible: true}
+	}
+	return algo.NewView(1, nodes, members...)
+}
 
 // Run visits every state. A report comes with ErrNoLeader too; a search cut short by
 // its limits or by ctx has no error, but says so in the report.
@@ -183,30 +194,6 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	return report, err
 }
 
-// Replay repeats steps, which are those of a [Violation] under the same options, and
-// returns what happens and which properties that breaks. Its error wraps ErrImpossible if
-// a step cannot happen. Agreement is looked for after the last step only.
-func Replay(o Options, steps []Step) (events []trace.Event, broken []Property, err error) {
-	e, err := newSearch(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer catchUnreadable(&err)
-	if e.start, err = e.first(); err != nil {
-		return nil, nil, err
-	}
-	t, found, err := e.follow(e.start, steps)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, b := range found {
-		if !slices.Contains(broken, b.property) {
-			broken = append(broken, b.property)
-		}
-	}
-	return t.events, broken, nil
-}
-
 func catchUnreadable(err *error) {
 	switch cause := recover().(type) {
 	case nil:
@@ -217,6 +204,9 @@ func catchUnreadable(err *error) {
 	}
 }
 
+// mostBudget is the largest of a budget and of Repeats.
+const mostBudget = 255
+
 // check says every mistake in the options at once.
 func (o *Options) check() error {
 	var wrong []error
@@ -226,15 +216,22 @@ func (o *Options) check() error {
 	if o.Spec.New == nil {
 		bad("a spec that can be run is needed")
 	}
-	if size := o.View.Len(); size < 1 || size > maxNodes {
-		bad("nodes (%d) must be between 1 and %d", size, maxNodes)
+	if size := o.View.Len(); size < 1 || size > MaxNodes {
+		bad("nodes (%d) must be between 1 and %d", size, MaxNodes)
+	}
+	names := map[string]bool{nobody: true}
+	for m := range o.View.All() {
+		if names[m.Name] || m.Name == "" || quoted(m.Name) != m.Name || strings.Contains(m.Name, "@") {
+			bad("a node is called %q, want one word, which no other has", m.Name)
+		}
+		names[m.Name] = true
 	}
 	for _, budget := range []struct {
 		name  string
 		value int
 	}{{"crashes", o.Crashes}, {"mistakes", o.Mistakes}, {"campaigns", o.Campaigns}, {"repeats", o.Repeats}} {
-		if budget.value < 0 || budget.value > 255 {
-			bad("%s (%d) must be between 0 and 255", budget.name, budget.value)
+		if budget.value < 0 || budget.value > mostBudget {
+			bad("%s (%d) must be between 0 and %d", budget.name, budget.value, mostBudget)
 		}
 	}
 	for _, p := range o.Properties {
@@ -263,12 +260,8 @@ type search struct {
 }
 
 func newSearch(o Options) (*search, error) {
-	if o.Nodes > 0 && o.Nodes <= maxNodes {
-		var members []algo.Member
-		for i := range o.Nodes {
-			members = append(members, algo.Member{ID: NodeID(i + 1), Name: fmt.Sprintf("n%d", i+1), Eligible: true})
-		}
-		o.View = algo.NewView(1, o.Nodes, members...)
+	if o.Nodes > 0 && o.Nodes <= MaxNodes {
+		o.View = NewView(o.Nodes)
 	}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -310,50 +303,52 @@ func (e *search) first() (state, error) {
 }
 
 func (e *search) run(ctx context.Context) {
-	n := len(e.m.ids)
-	var level, following queue
+	waiting := newQueue(len(e.m.ids))
 	e.report.Generated, e.report.Depth = 1, 1
 	index, _ := e.visited.add(e.start.print, noParent, 0)
 	e.visit(&e.start, index)
-	level.push(&e.start, n, index)
+	waiting.push(&e.start, index)
 	var s, next state
 	var actions []action
-	for level.count > 0 {
-		for at, done := 0, 0; at < len(level.words); done++ {
-			if done&255 == 0 && e.enough(ctx, level.count-done+following.count, level.bytes()+following.bytes()) {
+	for taken := 0; ; e.report.Depth++ {
+		for level := waiting.count; level > 0; level-- {
+			if taken++; taken&255 == 1 && e.enough(ctx, waiting.count, waiting.bytes()) {
 				return
 			}
-			index, at = level.read(at, n, &s)
+			index = waiting.pop(&s)
+			s.print = e.visited.print(index)
 			actions = e.m.actions(&s, actions[:0])
 			for k, a := range actions {
-				o, moved := e.m.apply(&s, a, &next)
-				for _, broken := range e.m.breach {
-					e.violate(broken, index, k)
-				}
-				if !moved {
-					if o.broken == nil && e.m.over(&s, o) {
-						e.report.LeftOut++
-					}
-					continue
-				}
-				e.report.Generated++
-				if reached, fresh := e.visited.add(next.print, index, k); fresh {
-					e.visit(&next, reached)
-					following.push(&next, n, reached)
-				}
+				e.try(&s, index, k, a, &next, waiting)
 			}
 			if e.refuted() {
 				e.report.Cut = "every property asked for is broken"
 				return
 			}
 		}
-		if following.count > 0 {
-			e.report.Depth++
+		if waiting.count == 0 {
+			break
 		}
-		level, following = following, level
-		following.reset()
 	}
 	e.report.Complete = true
+}
+
+// try takes the k-th action of a state.
+func (e *search) try(s *state, index uint32, k int, a action, next *state, waiting *queue) {
+	o, moved := e.m.apply(s, a, next)
+	for _, broken := range e.m.breach {
+		e.violate(broken, index, k)
+	}
+	switch {
+	case moved:
+		e.report.Generated++
+		if reached, fresh := e.visited.add(next.print, index, k); fresh {
+			e.visit(next, reached)
+			waiting.push(next, reached)
+		}
+	case o.broken == nil && e.m.over(s, o):
+		e.report.LeftOut++
+	}
 }
 
 // visit looks at a state that was reached for the first time.
@@ -405,78 +400,6 @@ func (e *search) record(b breach, path []uint16) {
 	e.report.Violations = append(e.report.Violations, e.violation(b.property, steps))
 }
 
-// violation tells how steps break a property.
-func (e *search) violation(p Property, steps []Step) Violation {
-	t, broken, err := e.follow(e.start, steps)
-	i := slices.IndexFunc(broken, func(b breach) bool { return b.property == p })
-	if err != nil || i < 0 {
-		panic(fmt.Sprintf("explore: steps that broke %s before do not break it now: %v", p, err))
-	}
-	what := broken[i].what
-	return Violation{
-		Property: p, What: what, Steps: steps, Scenario: e.scenario(steps),
-		Trace: t.events, Text: fmt.Sprintf("%s     %s: %s\n", t.text.String(), p, what),
-	}
-}
-
-// follow takes steps one by one, and says what that breaks.
-func (e *search) follow(s state, steps []Step) (*story, []breach, error) {
-	t := &story{m: e.m}
-	if e.options.Settled {
-		l := e.m.locals[s.locals[0]].leader
-		fmt.Fprintf(&t.text, "  0  all have started and follow %s in epoch %d\n", e.m.idName(l.ID), l.Epoch)
-	}
-	var broken []breach
-	s.network = slices.Clone(s.network)
-	var next state
-	for i, step := range steps {
-		a, err := e.m.find(&s, step)
-		if err != nil {
-			return nil, nil, fmt.Errorf("step %d: %w", i+1, err)
-		}
-		t.tell(i+1, &s, a)
-		o, moved := e.m.apply(&s, a, &next)
-		for _, b := range e.m.breach {
-			if e.asked(b.property) {
-				broken = append(broken, b)
-			}
-		}
-		if o.broken != nil {
-			return t, broken, nil
-		}
-		if moved {
-			s, next = next, s
-		}
-	}
-	if e.asked(EventualAgreement) && !e.agrees(&s) {
-		broken = append(broken, disagreement())
-	}
-	return t, broken, nil
-}
-
-// scenario writes steps to be read by a program.
-func (e *search) scenario(steps []Step) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "algorithm %s\n", e.options.Spec.Name)
-	for m := range e.options.View.All() {
-		fmt.Fprintf(&text, "node %s", m.Name)
-		if m.Priority != 0 {
-			fmt.Fprintf(&text, " priority %d", m.Priority)
-		}
-		if !m.Eligible {
-			text.WriteString(" witness")
-		}
-		text.WriteString("\n")
-	}
-	if e.options.Settled {
-		text.WriteString("settled\n")
-	}
-	for _, s := range steps {
-		text.WriteString(e.m.describe(s) + "\n")
-	}
-	return text.String()
-}
-
 // enough reports whether the search is to end here, and shows how far it is.
 func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 	limits, now := e.options.Limits, time.Now()
@@ -484,14 +407,14 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 	switch {
 	case ctx.Err() != nil:
 		e.report.Cut = context.Cause(ctx).Error()
-	case limits.States > 0 && len(e.visited.seen) >= limits.States:
+	case limits.States > 0 && e.visited.count >= limits.States:
 		e.report.Cut = fmt.Sprintf("the limit of %d states", limits.States)
 	case limits.Memory > 0 && bytes >= limits.Memory:
-		e.report.Cut = fmt.Sprintf("the limit of %d bytes of memory", limits.Memory)
+		e.report.Cut = fmt.Sprintf("the limit of %d MiB of memory", limits.Memory>>20)
 	case limits.Time > 0 && now.Sub(e.began) >= limits.Time:
 		e.report.Cut = fmt.Sprintf("the limit of %v", limits.Time)
 	}
-	e.progress = Progress{States: len(e.visited.seen), Generated: e.report.Generated, Depth: e.report.Depth,
+	e.progress = Progress{States: e.visited.count, Generated: e.report.Generated, Depth: e.report.Depth,
 		Waiting: waiting, Bytes: bytes, Elapsed: now.Sub(e.began)}
 	if e.options.Progress != nil && now.Sub(e.shown) >= time.Second {
 		e.shown = now
@@ -502,7 +425,7 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 
 func (e *search) finish() Report {
 	r := &e.report
-	r.States, r.NodeStates, r.Messages = len(e.visited.seen), len(e.m.locals), len(e.m.messages)
+	r.States, r.NodeStates, r.Messages = e.visited.count, len(e.m.locals), len(e.m.messages)
 	r.Elapsed = time.Since(e.began)
 	if r.Elapsed > 0 {
 		r.TransitionsPerSecond = float64(r.Generated) / r.Elapsed.Seconds()

@@ -2,13 +2,15 @@ package explore
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/elect-go/elect/algo"
 )
 
-// maxNodes bounds the nodes of a search. States grow far too fast to come near it.
-const maxNodes = 8
+// MaxNodes bounds the nodes of a search. States grow far too fast to come near it.
+const MaxNodes = 8
 
 // phase is the life of a node.
 type phase uint8
@@ -90,8 +92,8 @@ type breach struct {
 // space is what states are made of: nodes, messages and histories, each under a
 // number, and what happens to them.
 type space struct {
+	notation
 	spec    *algo.Spec
-	view    algo.View
 	ids     []algo.NodeID
 	track   tracked
 	readers readers
@@ -102,7 +104,7 @@ type space struct {
 	messagesBy map[fingerprint]uint32
 	histories  []history
 	historyBy  map[fingerprint]uint32
-	announced  map[announcement]uint32 // histories
+	announced  map[announcement]announced
 	names      []algo.Timer
 
 	outcomes []outcome
@@ -111,9 +113,9 @@ type space struct {
 
 func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	sp := &space{
-		spec: spec, view: view, track: track, readers: readers{},
+		notation: notation{view}, spec: spec, track: track, readers: readers{},
 		localsBy: map[fingerprint]uint32{}, messagesBy: map[fingerprint]uint32{},
-		historyBy: map[fingerprint]uint32{}, announced: map[announcement]uint32{}, known: map[uint64]uint32{},
+		historyBy: map[fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for m := range view.All() {
 		sp.ids = append(sp.ids, m.ID)
@@ -247,6 +249,26 @@ func repeats(sends []algo.Envelope) bool {
 	})
 }
 
+// NumbersRepeats reports whether what an algorithm says again is numbered, as the
+// heartbeats of a leader may be: a message that can be a repeat has a whole number in it,
+// and not only an epoch. Then no two repeats are the same, and no search ends without a
+// bound of Options.Repeats.
+func NumbersRepeats(spec algo.Spec) bool {
+	return slices.ContainsFunc(spec.Messages, func(m algo.Message) bool {
+		t := reflect.TypeOf(m)
+		if _, ok := m.(algo.Repeater); !ok || t.Kind() != reflect.Struct {
+			return false
+		}
+		for i := range t.NumField() {
+			f := t.Field(i).Type
+			if f != reflect.TypeFor[algo.Epoch]() && f.Kind() >= reflect.Int && f.Kind() <= reflect.Uint64 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // event is a happening as the algorithm is told of it.
 func (sp *space) event(l *local, what happening, argument uint32) algo.Event {
 	switch what {
@@ -273,7 +295,8 @@ func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *a
 			if unreadable, ok := cause.(*UnreadableError); ok {
 				panic(unreadable)
 			}
-			broken = &breach{contractProperty(fmt.Sprint(cause)), fmt.Sprint(cause)}
+			why := strings.ReplaceAll(fmt.Sprint(cause), sp.ids[l.node].String(), sp.name(l.node))
+			broken = &breach{contractProperty(why), strings.TrimPrefix(why, "algo: ")}
 		}
 	}()
 	if e.Kind == algo.EventStart {

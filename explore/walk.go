@@ -138,10 +138,13 @@ func (k *walker) shortened(b breach) Violation {
 	for fewer := true; fewer; {
 		fewer = false
 		for i := len(steps) - 1; i >= 0; i-- {
+			if i >= len(steps) {
+				continue // cut off, after a breach of the contract
+			}
 			without := slices.Delete(slices.Clone(steps), i, i+1)
-			_, broken, err := k.follow(k.start, without)
-			if err == nil && slices.ContainsFunc(broken, func(o breach) bool { return o.property == b.property }) {
-				steps, fewer = without, true
+			t, possible := k.follow(without)
+			if possible && slices.ContainsFunc(t.broken, func(o Breach) bool { return o.Property == b.property }) {
+				steps, fewer = t.taken, true
 			}
 		}
 	}

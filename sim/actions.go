@@ -77,6 +77,16 @@ func (w *World) acquaint(n *node) {
 
 // end ends a process.
 func (w *World) end(n *node, politely bool) {
+	for _, e := range n.waiting {
+		if e.action == deliver {
+			w.drop(w.nodes[e.peer], n, e.body, "it crashed before it woke up")
+		}
+	}
+	if len(n.queued) > 0 {
+		for _, peer := range w.nodes {
+			n.discard(peer, "its sender crashed before it was connected")
+		}
+	}
 	n.up, n.paused, n.waiting, n.trap = false, false, nil, trap{}
 	w.due.set(n, never)
 	w.changed, w.active = w.now, w.now
@@ -190,9 +200,14 @@ func (w *World) Campaign(n int) error {
 	node, err := w.awake(n, "campaign")
 	if err == nil {
 		w.did("campaign %d", n)
-		node.perform(node.engine.Campaign(node.clock.at(w.now)))
+		w.campaign(node)
 	}
 	return err
+}
+
+func (w *World) campaign(n *node) {
+	w.emit(trace.Event{Node: n.id, Kind: trace.Note, Format: "is called to campaign"})
+	n.perform(n.engine.Campaign(n.clock.at(w.now)))
 }
 
 // Resign makes node n ineligible for a while.

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,13 +13,30 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
+// measure runs a benchmark, and reports how many seconds of one processor each round of it
+// took: cpu-s/op. All are best read on one core: -cpu 1.
+func measure(b *testing.B, round func()) {
+	began := cpu()
+	for b.Loop() {
+		round()
+	}
+	b.ReportMetric((cpu()-began).Seconds()/float64(b.N), "cpu-s/op")
+}
+
+// memory reports what the process has taken from the system so far.
+func memory(b *testing.B) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.Sys>>20), "MiB-of-the-process")
+}
+
 // BenchmarkRun is the worst case of bully, as Run counts it, with the election before
 // it that makes the first leader.
 func BenchmarkRun(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			spec := spec(b, textbook)
-			for b.Loop() {
+			spec := known(b, "bully", true)
+			measure(b, func() {
 				r, err := Run(b.Context(), Options{
 					Spec: spec, Nodes: n, Crashed: 1, Initiators: []int{1}, Textbook: true, Delay: Fixed(T),
 				})
@@ -25,78 +44,77 @@ func BenchmarkRun(b *testing.B) {
 					b.Fatal(err, r.Violations)
 				}
 				b.ReportMetric(float64(r.Sent), "sent")
-			}
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			b.ReportMetric(float64(m.Sys>>20), "MiB-of-the-process")
+			})
+			memory(b)
 		})
 	}
 }
 
 // BenchmarkRing is ten thousand nodes in a ring, in random order, that all start.
 func BenchmarkRing(b *testing.B) {
-	factory, found := builtin.Registry()["ring"]
-	if !found {
-		b.Skip("there is no ring")
-	}
-	spec, err := factory(tight, func(any) error { return nil })
-	must(b, err)
+	spec := known(b, "ring", false)
 	priorities := rand.New(rand.NewPCG(1, 1)).Perm(10_000)
-	for b.Loop() {
+	measure(b, func() {
 		r, err := Run(b.Context(), Options{Spec: spec, Nodes: len(priorities), Priorities: priorities, Delay: Fixed(T)})
 		if err != nil || len(r.Violations) > 0 {
 			b.Fatal(err, r.Violations)
 		}
 		b.ReportMetric(float64(r.Sent), "sent")
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	b.ReportMetric(float64(m.Sys>>20), "MiB-of-the-process")
+	})
+	memory(b)
 }
 
-// BenchmarkDelivered is how fast messages go through whole nodes: one election after
-// the other, and heartbeats. It is best read on one core: -cpu 1.
+// BenchmarkDelivered is how many messages go through whole nodes in a second of one
+// processor: one election after the other, and heartbeats.
 func BenchmarkDelivered(b *testing.B) {
 	for _, n := range []int{5, 30, 100} {
 		b.Run(fmt.Sprintf("elections, N=%d", n), func(b *testing.B) {
-			w := New(Config{Spec: spec(b, textbook), Detector: Scripted, Delay: Fixed(T)})
+			w := New(Config{Spec: known(b, "bully", true), Detector: Scripted, Delay: Fixed(T)})
 			must(b, w.Cluster(n))
 			w.Run(time.Second)
 			w.ResetCounts()
-			began := time.Now()
-			for b.Loop() {
+			began := cpu()
+			measure(b, func() {
 				must(b, w.Campaign(1)) // it asks all above, who ask all above them
 				w.Run(8 * T)
-			}
+			})
 			var delivered uint64
 			for _, count := range w.Counts().Delivered {
 				delivered += count
 			}
-			b.ReportMetric(float64(delivered)/time.Since(began).Seconds(), "delivered/s")
+			b.ReportMetric(float64(delivered)/(cpu()-began).Seconds(), "delivered/cpu-s")
 		})
 	}
 	b.Run("heartbeats, N=5", func(b *testing.B) {
-		w := New(Config{Spec: spec(b, nil), Delay: Uniform(time.Millisecond, T), Seed: 1})
+		w := New(Config{Spec: known(b, "bully", false), Delay: Uniform(time.Millisecond, T), Seed: 1})
 		must(b, w.Cluster(5))
 		w.Run(time.Second)
-		began, before := time.Now(), w.Frames()
-		for b.Loop() {
-			w.Run(time.Minute)
-		}
-		b.ReportMetric(float64(w.Frames()-before)/time.Since(began).Seconds(), "delivered/s")
+		began, before := cpu(), w.Frames()
+		measure(b, func() { w.Run(time.Minute) })
+		b.ReportMetric(float64(w.Frames()-before)/(cpu()-began).Seconds(), "delivered/cpu-s")
 	})
 }
 
-// BenchmarkStorm is 10 s of five nodes that crash and start again, with faults.
+// BenchmarkStorm is 10 s of five nodes that crash and start again, with faults, and
+// their healing.
 func BenchmarkStorm(b *testing.B) {
-	spec := lan(b)
-	var seed uint64
-	for b.Loop() {
-		seed++
-		r, err := Storm(b.Context(), StormOptions{Spec: spec, Seed: seed})
-		if err != nil || r.Err() != nil {
-			b.Fatal(err, r.Err())
-		}
+	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
+		b.Run(name, func(b *testing.B) {
+			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
+			must(b, err)
+			var seed, frames uint64
+			began := cpu()
+			measure(b, func() {
+				seed++
+				r, err := Storm(b.Context(), StormOptions{Spec: spec, Seed: seed})
+				if err != nil || r.Err() != nil {
+					b.Fatal(err, r.Err())
+				}
+				frames += r.Frames
+			})
+			b.ReportMetric((cpu()-began).Seconds()/float64(b.N)*10_000, "cpu-s-for-10000")
+			b.ReportMetric(float64(frames)/float64(b.N), "messages")
+		})
 	}
 }
 
@@ -104,12 +122,12 @@ func BenchmarkStorm(b *testing.B) {
 func BenchmarkTraced(b *testing.B) {
 	spec := lan(b)
 	var seed, events uint64
-	for b.Loop() {
+	measure(b, func() {
 		seed++
 		r, err := Storm(b.Context(), StormOptions{Spec: spec, Seed: seed, Trace: func(trace.Event) { events++ }})
 		if err != nil || r.Err() != nil {
 			b.Fatal(err, r.Err())
 		}
-	}
+	})
 	b.ReportMetric(float64(events)/float64(b.N), "events")
 }

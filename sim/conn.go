@@ -57,6 +57,7 @@ const maxQueued = 1024
 func (w *World) wait(n, peer *node, m algo.Message) {
 	known, ok := n.engine.View().Member(peer.id)
 	if !ok {
+		w.drop(n, peer, m, "it is no member")
 		return
 	}
 	if n.queued == nil {
@@ -64,6 +65,8 @@ func (w *World) wait(n, peer *node, m algo.Message) {
 	}
 	if len(n.queued[peer.index]) < maxQueued {
 		n.queued[peer.index] = append(n.queued[peer.index], m)
+	} else {
+		w.drop(n, peer, m, "too many wait for a connection")
 	}
 	w.dial(n, engine.Target{ID: peer.id, Addr: known.Addr})
 }
@@ -184,7 +187,7 @@ func (w *World) hungUp(n, peer *node, e event) {
 		return
 	}
 	n.setLink(peer, nil)
-	delete(n.queued, peer.index)
+	n.discard(peer, "the connection broke")
 	n.perform(n.engine.Down(n.clock.at(w.now), peer.id, e.action == hangUpPolitely))
 }
 

@@ -2,10 +2,13 @@ package sim
 
 import (
 	"maps"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 )
 
@@ -28,82 +31,201 @@ func spec(t testing.TB, change func(*bully.Options)) algo.Spec {
 
 func textbook(o *bully.Options) { o.SkipSuspected = false }
 
-// TestCountsOfBully is the table of messages and turnaround that is known for bully,
-// through whole nodes. N counts the crashed one too.
-func TestCountsOfBully(t *testing.T) {
-	type counts = map[string]uint64
-	all := func(n uint64) counts {
-		return counts{"election": n * (n - 1) / 2, "answer": (n - 1) * (n - 2) / 2, "coordinator": n - 2}
+// known makes an algorithm for messages that take T; the textbook's, where it differs.
+func known(t testing.TB, name string, textbook bool) algo.Spec {
+	t.Helper()
+	spec, err := builtin.Registry()[name](Fixed(T).Algo(), func(options any) error {
+		if o, has := options.(algo.Textbook); has && textbook {
+			o.Textbook()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		name       string
-		options    func(n int) Options
-		want       func(n uint64) counts
-		lost       func(n uint64) uint64 // sent to the crashed one
-		turnaround float64
-		decided    float64
+	return spec
+}
+
+// cost is what an election takes.
+type cost struct {
+	kinds               map[string]uint64 // sent
+	lost                uint64            // of them, to crashed nodes
+	decided, turnaround float64           // in T
+}
+
+// costs runs an election and checks its result, all of it.
+func costs(t *testing.T, o Options, want cost) {
+	t.Helper()
+	o.Delay = Fixed(T)
+	got, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent uint64
+	for _, n := range want.kinds {
+		sent += n
+	}
+	if !maps.Equal(got.Kinds, want.kinds) || got.Sent != sent {
+		t.Errorf("%s: sent %d: %v, want %d: %v", o.Command(), got.Sent, got.Kinds, sent, want.kinds)
+	}
+	if got.Delivered != sent-want.lost {
+		t.Errorf("%s: delivered %d, want %d", o.Command(), got.Delivered, sent-want.lost)
+	}
+	if got.Decided != want.decided || got.Turnaround != want.turnaround {
+		t.Errorf("%s: decided after %v T and known after %v T, want %v and %v", o.Command(), got.Decided, got.Turnaround, want.decided, want.turnaround)
+	}
+	if got.Leader != o.Nodes-o.Crashed || !got.Agreed || len(got.Violations) > 0 {
+		t.Errorf("%s: leader %d, agreed %v, violations %v; want leader %d", o.Command(), got.Leader, got.Agreed, got.Violations, o.Nodes-o.Crashed)
+	}
+}
+
+// TestCounts is the table of messages and turnaround that is known for the three
+// algorithms, through whole nodes. N counts the crashed ones too.
+func TestCounts(t *testing.T) {
+	type kinds = map[string]uint64
+	bullyWorst := func(n int) cost {
+		m := uint64(n)
+		return cost{kinds: kinds{"election": m * (m - 1) / 2, "answer": (m - 1) * (m - 2) / 2, "coordinator": m - 2}, lost: m - 1}
+	}
+	voteAll := func(n int) kinds {
+		m := uint64(n)
+		return kinds{"elect": m * (m - 1), "vote": m - 1, "lead": m - 1}
+	}
+	for _, row := range []struct {
+		name string
+		run  func(t *testing.T, n int)
 	}{
-		{
-			name: "one crashed, the highest live starts and knows it",
-			options: func(n int) Options {
-				return Options{Spec: spec(t, nil), Crashed: 1, Initiators: []int{n - 1}}
-			},
-			want:       func(n uint64) counts { return counts{"coordinator": n - 2} },
-			lost:       func(uint64) uint64 { return 0 },
-			turnaround: 1,
-		},
-		{
-			name: "one crashed, the lowest starts, textbook",
-			options: func(n int) Options {
-				return Options{Spec: spec(t, textbook), Crashed: 1, Initiators: []int{1}, Textbook: true}
-			},
-			want:       all,
-			lost:       func(n uint64) uint64 { return n - 1 },
-			turnaround: 4, decided: 3,
-		},
-		{
-			name: "one crashed, everyone starts, textbook",
-			options: func(n int) Options {
-				return Options{Spec: spec(t, textbook), Crashed: 1, Textbook: true}
-			},
-			want:       all,
-			lost:       func(n uint64) uint64 { return n - 1 },
-			turnaround: 3, decided: 2,
-		},
-		{
-			name: "nobody crashed, the highest starts",
-			options: func(n int) Options {
-				return Options{Spec: spec(t, textbook), Initiators: []int{n}, Textbook: true}
-			},
-			want:       func(n uint64) counts { return counts{"coordinator": n - 1} },
-			lost:       func(uint64) uint64 { return 0 },
-			turnaround: 1,
-		},
+		{"bully, one crashed, the highest live starts and knows it", func(t *testing.T, n int) {
+			costs(t, Options{Spec: known(t, "bully", false), Nodes: n, Crashed: 1, Initiators: []int{n - 1}},
+				cost{kinds: kinds{"coordinator": uint64(n) - 2}, turnaround: 1})
+		}},
+		{"bully, one crashed, the lowest starts, textbook", func(t *testing.T, n int) {
+			want := bullyWorst(n)
+			want.decided, want.turnaround = 3, 4
+			costs(t, Options{Spec: known(t, "bully", true), Nodes: n, Crashed: 1, Initiators: []int{1}, Textbook: true}, want)
+		}},
+		{"bully, one crashed, everyone starts, textbook", func(t *testing.T, n int) {
+			want := bullyWorst(n)
+			want.decided, want.turnaround = 2, 3
+			costs(t, Options{Spec: known(t, "bully", true), Nodes: n, Crashed: 1, Textbook: true}, want)
+		}},
+		{"bully, nobody crashed, the highest starts", func(t *testing.T, n int) {
+			for _, textbook := range []bool{true, false} {
+				costs(t, Options{Spec: known(t, "bully", textbook), Nodes: n, Initiators: []int{n}, Textbook: textbook},
+					cost{kinds: kinds{"coordinator": uint64(n) - 1}, turnaround: 1})
+			}
+		}},
+		{"ring, one starts", func(t *testing.T, n int) {
+			for d := range n { // the highest is so many hops ahead: from 2N to 3N-1 messages
+				costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Initiators: []int{n - d}, Textbook: true},
+					cost{kinds: kinds{"election": uint64(n + d), "elected": uint64(n)}, decided: float64(n + d), turnaround: float64(2*n + d - 1)})
+			}
+		}},
+		{"ring, all start, the best case", func(t *testing.T, n int) {
+			costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Textbook: true},
+				cost{kinds: kinds{"election": uint64(2*n - 1), "elected": uint64(n)}, decided: float64(n), turnaround: float64(2*n - 1)})
+		}},
+		{"ring, all start, the worst case", func(t *testing.T, n int) {
+			var falling []int
+			for i := range n {
+				falling = append(falling, n-i)
+			}
+			costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Priorities: falling, Textbook: true},
+				cost{kinds: kinds{"election": uint64(n * (n + 1) / 2), "elected": uint64(n)}, decided: float64(n), turnaround: float64(2*n - 1)})
+		}},
+		{"ring, all start, in random order", func(t *testing.T, n int) {
+			random := rand.New(rand.NewPCG(uint64(n), 1))
+			for range 10 {
+				order := random.Perm(n)
+				costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Priorities: order, Textbook: true},
+					cost{kinds: kinds{"election": hops(order), "elected": uint64(n)}, decided: float64(n), turnaround: float64(2*n - 1)})
+			}
+		}},
+		{"vote, all start, textbook", func(t *testing.T, n int) {
+			costs(t, Options{Spec: known(t, "vote", true), Nodes: n, Textbook: true},
+				cost{kinds: voteAll(n), decided: 3, turnaround: 4}) // RTT is 2T
+		}},
+		{"vote, all start, early close", func(t *testing.T, n int) {
+			costs(t, Options{Spec: known(t, "vote", false), Nodes: n}, cost{kinds: voteAll(n), decided: 2, turnaround: 3})
+		}},
+		{"vote, one starts, the rest join on its Elect", func(t *testing.T, n int) {
+			for i := 1; i <= n; i++ {
+				for _, textbook := range []bool{true, false} {
+					o := Options{Spec: known(t, "vote", textbook), Nodes: n, Initiators: []int{i}, Textbook: textbook}
+					want := cost{kinds: voteAll(n), decided: 3, turnaround: 4}
+					if textbook {
+						want.decided, want.turnaround = 4, 5
+					}
+					if n == 3 && i < 3 && textbook { // two votes decide: of who began, and of the leader
+						want.decided, want.turnaround = 3, 4
+					}
+					costs(t, o, want)
+				}
+			}
+		}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
 			for n := 3; n <= 20; n++ {
-				o := test.options(n)
-				o.Nodes, o.Delay = n, Fixed(T)
-				r, err := Run(t.Context(), o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if want := test.want(uint64(n)); !maps.Equal(r.Kinds, want) {
-					t.Errorf("N=%d: sent %v, want %v", n, r.Kinds, want)
-				}
-				if want := r.Sent - test.lost(uint64(n)); r.Delivered != want {
-					t.Errorf("N=%d: delivered %d, want %d", n, r.Delivered, want)
-				}
-				if test.decided > 0 && r.Sent != uint64(n*n-n-1) {
-					t.Errorf("N=%d: sent %d, want N²-N-1 = %d", n, r.Sent, n*n-n-1)
-				}
-				if r.Turnaround != test.turnaround || r.Decided != test.decided {
-					t.Errorf("N=%d: decided after %v T and known after %v T, want %v and %v", n, r.Decided, r.Turnaround, test.decided, test.turnaround)
-				}
-				if r.Leader != n-o.Crashed || !r.Agreed || len(r.Violations) > 0 {
-					t.Errorf("N=%d: leader %d, agreed %v, violations %v; want leader %d", n, r.Leader, r.Agreed, r.Violations, n-o.Crashed)
-				}
+				row.run(t, n)
 			}
 		})
 	}
+}
+
+// TestTheMeanOfTheRing, when all start, over all orders of the ring: N·H(N)+N messages.
+func TestTheMeanOfTheRing(t *testing.T) {
+	spec := known(t, "ring", false)
+	for n := 3; n <= 6; n++ {
+		var sent, orders uint64
+		permute(n, func(order []int) {
+			r, err := Run(t.Context(), Options{Spec: spec, Nodes: n, Priorities: order, Delay: Fixed(T)})
+			if err != nil || len(r.Violations) > 0 {
+				t.Fatal(err, r.Violations)
+			}
+			sent += r.Sent
+			orders++
+		})
+		// In whole numbers: H(N) is the sum of 1/k, and orders is N!.
+		want := orders * uint64(n)
+		for k := 1; k <= n; k++ {
+			want += orders * uint64(n) / uint64(k)
+		}
+		if sent != want {
+			t.Errorf("N=%d: %d messages in %d orders, want %d", n, sent, orders, want)
+		}
+	}
+}
+
+// permute calls do with each order of 1 to n.
+func permute(n int, do func([]int)) {
+	order := make([]int, n)
+	var place func(k int)
+	place = func(k int) {
+		if k > n {
+			do(slices.Clone(order))
+			return
+		}
+		for i := range order {
+			if order[i] == 0 {
+				order[i] = k
+				place(k + 1)
+				order[i] = 0
+			}
+		}
+	}
+	place(1)
+}
+
+// hops is how many Elections go round when all start: each token as far as the next
+// higher one, that of the highest all around.
+func hops(order []int) uint64 {
+	total := 0
+	for i := range order {
+		d := 1
+		for d < len(order) && order[(i+d)%len(order)] < order[i] {
+			d++
+		}
+		total += d
+	}
+	return uint64(total)
 }

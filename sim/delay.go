@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/elect-go/elect/algo"
 )
 
 // Delay is how long messages are under way, one way. The zero value is no time at
@@ -41,6 +43,12 @@ func (d Delay) String() string {
 		return d.Least.String() + "~" + d.Most.String()
 	}
 	return d.Least.String() + ".." + d.Most.String()
+}
+
+// Algo is what the factory of an algorithm wants to know where messages take d: a round
+// trip is twice the T of the literature, and heartbeats are far apart.
+func (d Delay) Algo() algo.Timing {
+	return algo.Timing{RoundTrip: 2 * d.Most, Heartbeat: 12 * d.Most}
 }
 
 // ErrDelay says that a text is not a delay.

@@ -144,12 +144,14 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	w := n.w
 	if len(out.Save) > 0 {
 		if left == 0 {
+			n.unsent(out.Send)
 			return true
 		}
 		left--
 		n.save(out.Save)
 	}
 	if left == 0 {
+		n.unsent(out.Send)
 		return true
 	}
 	for _, l := range out.Leaders {
@@ -157,6 +159,7 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	}
 	for _, target := range out.Dial {
 		if left == 0 {
+			n.unsent(out.Send)
 			return true
 		}
 		left--
@@ -164,6 +167,7 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 	}
 	for i := range out.Send {
 		if left == 0 {
+			n.unsent(out.Send[i:])
 			return true
 		}
 		left--
@@ -186,6 +190,15 @@ func (n *node) effects(out *engine.Output, left int) (died bool) {
 		w.changed, w.active = w.now, w.now
 	}
 	return left == 0
+}
+
+// unsent says of messages that their sender crashed before they left.
+func (n *node) unsent(rest []algo.Envelope) {
+	for _, e := range rest {
+		if peer := n.w.find(e.To); peer != nil {
+			n.w.drop(n, peer, e.Message, "its sender crashed before it left")
+		}
+	}
 }
 
 // save is one transaction, durable when it returns.
@@ -235,8 +248,16 @@ func (n *node) dialFailed(d dial) {
 func (n *node) dialed(target engine.Target) {
 	n.dialing = slices.DeleteFunc(n.dialing, func(t engine.Target) bool { return t == target })
 	if peer := n.w.find(target.ID); peer != nil && n.link(peer) == nil {
-		delete(n.queued, peer.index)
+		n.discard(peer, "there was no connection")
 	}
+}
+
+// discard drops what waits for a connection to a peer.
+func (n *node) discard(peer *node, why string) {
+	for _, m := range n.queued[peer.index] {
+		n.w.drop(n, peer, m, why)
+	}
+	delete(n.queued, peer.index)
 }
 
 // dial is an attempt to connect, as it travels.
@@ -254,8 +275,11 @@ func (n *node) resume() {
 	waiting, life := n.waiting, n.life
 	n.waiting = nil
 	for _, e := range waiting {
-		if n.up && n.life == life {
+		switch {
+		case n.up && n.life == life:
 			n.w.happensTo(n, e)
+		case e.action == deliver:
+			n.w.drop(n.w.nodes[e.peer], n, e.body, "it crashed as it woke up")
 		}
 	}
 	if n.up && n.life == life {

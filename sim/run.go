@@ -31,7 +31,8 @@ type Options struct {
 	Priorities []int
 	// Textbook: nobody knows who crashed, except that the initiators suspect the leader.
 	// Else every detector knows it, and says so to the initiators at once, and to others
-	// when it matters to them: see Script.Learn.
+	// when it matters to them: see Script.Learn. Ring cannot do without: nobody gets
+	// around a node that crashed.
 	Textbook bool
 	// Delay is how long messages take; its Most is T. 10 ms if zero.
 	Delay Delay
@@ -41,7 +42,7 @@ type Options struct {
 	// Budget is that of Config.
 	Budget uint64
 	// Limit is how long the election may take, in the time of the simulation; 0 for
-	// 200 T and 20 T for each node.
+	// 2000 T and 20 T for each node.
 	Limit time.Duration
 	// Trace, when set, sees the election, and what comes before it.
 	Trace func(trace.Event)
@@ -70,6 +71,8 @@ type Result struct {
 	// Repeats are the heartbeats of the algorithm itself, sent meanwhile.
 	Repeats    uint64      `json:"repeats"`
 	Violations []Violation `json:"violations"`
+	// Began is when the election began, in the time of a trace.
+	Began time.Duration `json:"-"`
 }
 
 // Command is what runs o again, as a line for a shell.
@@ -101,29 +104,54 @@ func (o *Options) Command() string {
 	return strings.Join(words, " ")
 }
 
-// ErrOptions is what errors about Options wrap.
-var ErrOptions = errors.New("sim: options")
+// ErrOptions is what errors about Options wrap, and ErrNoAlgorithm the one that says that
+// they have no Spec.
+var (
+	ErrOptions     = errors.New("sim: options")
+	ErrNoAlgorithm = errors.New("there is no algorithm")
+)
 
-// check says every mistake at once.
-func (o *Options) check() error {
+// Order is the numbers of the nodes in the order of candidates, the lowest first: by
+// priority, then by number. It is nil where Priorities do not fit Nodes.
+func (o *Options) Order() []int {
+	if o.Nodes < 1 || o.Nodes > maxNodes || len(o.Priorities) > 0 && len(o.Priorities) != o.Nodes {
+		return nil
+	}
+	order := make([]int, o.Nodes)
+	for i := range order {
+		order[i] = i + 1
+	}
+	if len(o.Priorities) > 0 {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(o.Priorities[a-1], o.Priorities[b-1]) })
+	}
+	return order
+}
+
+// Check says every mistake at once, each one that wraps ErrOptions.
+func (o *Options) Check() error {
 	var mistakes []error
 	needs := func(ok bool, format string, args ...any) {
 		if !ok {
 			mistakes = append(mistakes, fmt.Errorf("%w: "+format, append([]any{ErrOptions}, args...)...))
 		}
 	}
-	needs(o.Spec.New != nil, "there is no algorithm")
+	if o.Spec.New == nil {
+		mistakes = append(mistakes, fmt.Errorf("%w: %w", ErrOptions, ErrNoAlgorithm))
+	}
 	needs(o.Nodes >= 1 && o.Nodes <= maxNodes, "%d nodes, want 1 to %d", o.Nodes, maxNodes)
 	needs(o.Crashed >= 0 && o.Crashed < max(o.Nodes, 1), "%d of %d nodes crash, want one to live", o.Crashed, o.Nodes)
 	needs(len(o.Priorities) == 0 || len(o.Priorities) == o.Nodes, "%d priorities for %d nodes", len(o.Priorities), o.Nodes)
 	needs(o.Delay.wrong() == "", "the delay %v is %s", o.Delay, o.Delay.wrong())
-	needs(o.Delay == (Delay{}) || o.Delay.Most > 0, "the delay is 0, and would be the unit of time")
+	needs(o.Delay == (Delay{}) || o.Delay.Most != 0, "the delay is 0, and would be the unit of time")
 	for _, f := range faultFields {
 		p := *f.of(&o.Faults)
 		needs(p >= 0 && p < 1, "%s is %v, want at least 0 and less than 1", f.name, p)
 	}
+	order := o.Order()
+	dead := order[max(0, len(order)-max(o.Crashed, 0)):]
 	for _, i := range o.Initiators {
 		needs(i >= 1 && i <= o.Nodes, "initiator %d, want 1 to %d", i, o.Nodes)
+		needs(!slices.Contains(dead, i) || o.Crashed >= o.Nodes, "initiator %d, and it crashes", i)
 	}
 	return errors.Join(mistakes...)
 }
@@ -136,7 +164,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if o.Delay == (Delay{}) {
 		o.Delay = Fixed(10 * time.Millisecond)
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return Result{}, err
 	}
 	w := New(Config{
@@ -160,11 +188,12 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 	if err := w.Cluster(o.Nodes, priorities...); err != nil {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
 	}
-	limit := cmp.Or(o.Limit, time.Duration(200+20*o.Nodes)*o.Delay.Most)
+	limit := cmp.Or(o.Limit, time.Duration(2000+20*o.Nodes)*o.Delay.Most)
 	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
 		return err
 	}
 	began, before := w.now, w.sent
+	r.Began = began
 	w.ResetCounts()
 	w.network.faults = o.Faults
 	if err := w.incite(o); err != nil {
@@ -181,8 +210,10 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 // incite has the highest crash, and the initiators begin.
 func (w *World) incite(o *Options) error {
 	leader, _, _ := w.Leader()
-	ranked := slices.SortedFunc(slices.Values(w.nodes), func(a, b *node) int { return a.member.Compare(b.member) })
-	dead := ranked[len(ranked)-o.Crashed:]
+	var dead []*node
+	for _, number := range o.Order()[o.Nodes-o.Crashed:] {
+		dead = append(dead, w.nodes[number-1])
+	}
 	for _, n := range dead {
 		w.crash(n)
 	}
@@ -208,7 +239,7 @@ func (w *World) incite(o *Options) error {
 			n.script.Suspect(n.clock.at(w.now), w.nodes[leader-1].id, "it was told so")
 			n.perform(n.engine.Wake(n.clock.at(w.now)))
 		default: // who does not watch the leader hears of its crash from the application
-			n.perform(n.engine.Campaign(n.clock.at(w.now)))
+			w.campaign(n)
 		}
 	}
 	return nil
@@ -231,6 +262,7 @@ func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
 		}
 		last = w.now
 	}
+	w.now = max(w.now, end) // nothing was left to happen
 	if _, _, agreed := w.Leader(); !agreed || w.underWay > 0 {
 		w.violated(Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
 	}

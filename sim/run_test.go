@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/elect-go/elect/algo"
 )
 
 func TestAllMistakesInOptionsAreSaidAtOnce(t *testing.T) {
@@ -83,5 +86,44 @@ func TestCommandRunsItAgain(t *testing.T) {
 		"--option announce_interval=1.2s --textbook --seed 7"
 	if got := o.Command(); got != want {
 		t.Errorf("Command() = %s, want %s", got, want)
+	}
+}
+
+func TestTheOrderOfCandidates(t *testing.T) {
+	for _, test := range []struct {
+		o    Options
+		want []int
+	}{
+		{Options{Nodes: 3}, []int{1, 2, 3}},
+		{Options{Nodes: 5, Priorities: []int{5, 1, 4, 1, 3}}, []int{2, 4, 5, 3, 1}}, // of equal ones, the higher ID is the higher
+		{Options{Nodes: 3, Priorities: []int{1}}, nil},
+		{Options{Nodes: -1}, nil},
+	} {
+		if got := test.o.Order(); !slices.Equal(got, test.want) {
+			t.Errorf("Order() of %d nodes with priorities %v = %v, want %v", test.o.Nodes, test.o.Priorities, got, test.want)
+		}
+	}
+	o := Options{Spec: spec(t, nil), Nodes: 5, Priorities: []int{5, 1, 4, 2, 3}, Crashed: 2, Initiators: []int{1, 2, 3}}
+	err := o.Check()
+	for _, want := range []string{"initiator 1, and it crashes", "initiator 3, and it crashes"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "initiator 2") {
+		t.Errorf("error %v, but n2 lives", err)
+	}
+}
+
+func TestNumberIsTheInverseOfID(t *testing.T) {
+	for _, n := range []int{1, 2, 300, maxNodes} {
+		if got := Number(ID(n)); got != n {
+			t.Errorf("Number(ID(%d)) = %d", n, got)
+		}
+	}
+	for _, id := range []algo.NodeID{{}, {0: 1, 15: 1}, clusterID} {
+		if got := Number(id); got != 0 {
+			t.Errorf("Number(%v) = %d, want 0", id, got)
+		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 //
 //	algorithm bully       what the nodes run
 //	option answer_timeout=20ms
-//	timing timeout=390ms  of the nodes: heartbeat, timeout, max_timeout, forgive,
+//	timing timeout=380ms  of the nodes: heartbeat, timeout, max_timeout, forgive,
 //	                      min_redial, max_redial, round_trip, first_contact, dial_timeout
 //	detector heartbeats   or perfect, or scripted
 //	delay 1ms..5ms        of messages: 1ms (fixed), 1ms..5ms (uniform), 1ms~1s (heavy tailed)
@@ -73,6 +73,12 @@ type Scenario struct {
 	config    Config
 	steps     []step
 }
+
+// Timing is what its nodes are configured with.
+func (s *Scenario) Timing() Timing { return s.config.Timing }
+
+// Seed is its own.
+func (s *Scenario) Seed() uint64 { return s.config.Seed }
 
 // step is one line.
 type step struct {
@@ -143,13 +149,18 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 		}
 	}
 	w := New(config)
+	w.stop = ctx.Done()
 	out.world = w
 	for _, step := range s.steps {
 		if ctx.Err() != nil {
 			return w, context.Cause(ctx)
 		}
 		out.printf("> %s\n", step.text)
-		if err := step.do(w); err != nil {
+		err := w.try(step.do)
+		if ctx.Err() != nil {
+			return w, context.Cause(ctx)
+		}
+		if err != nil {
 			return w, &ScenarioError{Scenario: s.Name, Line: step.line, Text: step.text, Err: err}
 		}
 	}
@@ -157,6 +168,15 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 		return w, &ScenarioError{Scenario: s.Name, Err: v}
 	}
 	return w, out.err
+}
+
+// try does something that may show that the algorithm breaks the contract.
+func (w *World) try(do func(*World) error) error {
+	defer w.caught()
+	if w.stuck {
+		return nil
+	}
+	return do(w)
 }
 
 // transcript writes what happens.

@@ -2,12 +2,17 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
@@ -178,5 +183,45 @@ func TestAScenarioTakesOptions(t *testing.T) {
 		if got := w.Scenario(); !strings.Contains(got, want) {
 			t.Errorf("the scenario of the run is\n%swithout %q", got, want)
 		}
+	}
+}
+
+// TestAScenarioOfABrokenAlgorithm: the panic of its Machine is what the scenario finds.
+func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
+	s, err := ParseScenario("test", "detector perfect\ncluster 3\nrun 1s\ncampaign 3\ncrash 3\nrestart 3\nrun 1s\nleader 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(_ string, timing algo.Timing, _ []algo.Setting) (algo.Spec, error) {
+		spec := spec(t, nil)
+		sound := spec.New
+		spec.New = func(self algo.NodeID) algo.Algorithm {
+			return &broken{Algorithm: sound(self), start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
+				b.Algorithm.Start(env, view, algo.Stable{})
+			}}
+		}
+		return spec, nil
+	}
+	_, err = s.Run(t.Context(), ScenarioHost{Build: build})
+	var found *ScenarioError
+	var violation Violation
+	if !errors.As(err, &found) || !errors.As(err, &violation) || violation.Property != Contract {
+		t.Errorf("error %v, want a ScenarioError about a violation of %s", err, Contract)
+	}
+}
+
+func TestAScenarioEndsWithItsContext(t *testing.T) {
+	s, err := ParseScenario("test", "cluster 3\nrun 1s\nrun 1000000h\nleader none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	host := ScenarioHost{Build: build, Trace: func(e trace.Event) {
+		if e.At > time.Minute {
+			cancel()
+		}
+	}}
+	if _, err := s.Run(ctx, host); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
 	}
 }

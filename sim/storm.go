@@ -89,6 +89,7 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace,
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
 	})
+	w.stop = ctx.Done()
 	s := storm{w: w, o: &o, random: newRandom(o.Seed)}
 	r := Report{Seed: o.Seed}
 	if err := s.blow(ctx, &r); err != nil {
@@ -118,6 +119,9 @@ func (s *storm) blow(ctx context.Context, r *Report) error {
 	}
 	s.calm()
 	r.Healed = w.Await(s.o.Within)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // it was not waited for
+	}
 	s.count()
 	return nil
 }

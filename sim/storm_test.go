@@ -58,6 +58,7 @@ func lan(t testing.TB) algo.Spec {
 func TestStorms(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
 			if err != nil {
 				t.Fatal(err)
@@ -235,5 +236,50 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 			}
 			t.Errorf("200 storms found no violation of %s", test.want)
 		})
+	}
+}
+
+// TestWhatIsSentEnds: in a trace each message is delivered or dropped, whatever becomes of
+// its sender, its receiver and what is between them.
+func TestWhatIsSentEnds(t *testing.T) {
+	type route struct {
+		from, to algo.NodeID
+		message  algo.Message
+	}
+	for seed := range uint64(50) {
+		spec := lan(t)
+		elects := func(m algo.Message) bool {
+			return slices.ContainsFunc(spec.Messages, func(o algo.Message) bool { return o.Kind() == m.Kind() })
+		}
+		open := make(map[route]int)
+		w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(time.Millisecond, 20*time.Millisecond), Trace: func(e trace.Event) {
+			switch {
+			case e.Message == nil || !elects(e.Message):
+			case e.Kind == trace.Send:
+				open[route{e.Node, e.Peer, e.Message}]++
+			case e.Kind == trace.Deliver, e.Kind == trace.Drop:
+				open[route{e.Peer, e.Node, e.Message}]--
+			}
+		}})
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second}, random: newRandom(seed)}
+		must(t, w.Cluster(5))
+		for w.now < s.o.Period {
+			w.Run(time.Millisecond + s.period(s.o.Period/20))
+			s.disturb()
+			w.network.faults.Duplicate = 0
+		}
+		s.calm()
+		w.Run(5 * time.Second)
+		for i, n := range w.nodes {
+			if n.up { // not removed meanwhile
+				must(t, w.Crash(i+1)) // and so all is over
+			}
+		}
+		w.Run(5 * time.Second)
+		for r, left := range open {
+			if left != 0 {
+				t.Errorf("seed %d: %d times %v from %s to %s did not end", seed, left, r.message, w.Name(r.from), w.Name(r.to))
+			}
+		}
 	}
 }

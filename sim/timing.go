@@ -24,9 +24,9 @@ type Timing struct {
 // LAN is the timing of the live cluster for members in one building.
 func LAN() Timing {
 	return Timing{
-		Heartbeat: 120 * time.Millisecond, Timeout: 390 * time.Millisecond, MaxTimeout: 3900 * time.Millisecond,
+		Heartbeat: 120 * time.Millisecond, Timeout: 380 * time.Millisecond, MaxTimeout: 3800 * time.Millisecond,
 		Forgive: time.Minute, MinRedial: 10 * time.Millisecond, MaxRedial: time.Second,
-		RoundTrip: 200 * time.Millisecond, FirstContact: 780 * time.Millisecond, DialTimeout: time.Second,
+		RoundTrip: 200 * time.Millisecond, FirstContact: 760 * time.Millisecond, DialTimeout: time.Second,
 	}
 }
 

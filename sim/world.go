@@ -58,7 +58,8 @@ type World struct {
 	underWay int // election messages
 	changed  time.Duration
 	active   time.Duration
-	stuck    bool // the budget is used up
+	stuck    bool            // the budget is used up, or the algorithm broke the contract
+	stop     <-chan struct{} // ends what passes time; nil for never
 	judge    judge
 	network  network
 	dids     []string
@@ -115,6 +116,15 @@ func (w *World) node(n int) (*node, error) {
 
 // ID is the ID of node number n, whether or not there is such a node yet.
 func ID(n int) algo.NodeID { return idOf(n - 1) }
+
+// Number is the inverse of ID; 0 for the ID of something else.
+func Number(id algo.NodeID) int {
+	n := int(binary.BigEndian.Uint32(id[12:]))
+	if n == 0 || ID(n) != id {
+		return 0
+	}
+	return n
+}
 
 // Name is what a node is called: n1 for the first one.
 func (w *World) Name(id algo.NodeID) string {
@@ -267,9 +277,22 @@ func (w *World) Run(period time.Duration) {
 }
 
 func (w *World) pass(end time.Duration) {
-	for w.step(end) {
+	for steps := 1; w.step(end); steps++ {
+		if steps%4096 == 0 && w.stopped() {
+			return
+		}
 	}
 	w.now = max(w.now, end)
+}
+
+// stopped reports whether nobody waits any more for what comes.
+func (w *World) stopped() bool {
+	select {
+	case <-w.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // step does the next thing that happens before or at end; false when there is none.

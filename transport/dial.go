@@ -163,7 +163,7 @@ func (t *Transport) accept() {
 			return
 		}
 		t.count.acceptErrors.Add(1)
-		if ok, suppressed := t.hostile.allow(time.Now()); ok {
+		if ok, suppressed := t.strangers.Allow(time.Now()); ok {
 			t.o.Log.Warn("cannot accept connections", "error", err, "again", wait, "suppressed", suppressed)
 		}
 		timer := time.NewTimer(wait)

@@ -23,7 +23,8 @@ var (
 	ErrNoAddress    = errors.New("transport: no address known")
 )
 
-// RefusedError says that the peer refused this node, and why, in its words.
+// RefusedError says that the peer refused this node, and why, in its words. What is not
+// printable in them is replaced.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return "transport: refused by the peer: " + e.Reason }

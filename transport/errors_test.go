@@ -78,23 +78,3 @@ func TestOptionsSayEveryMistakeAtOnce(t *testing.T) {
 	_, err = New(Options{Self: id(1), Handler: newRecorder(), Handshake: hello(id(1), 1, false), QueueBytes: 3})
 	require.EqualError(t, err, "transport: QueueBytes (3) has no room for one frame of MaxFrame (65536)")
 }
-
-func TestLimiter(t *testing.T) {
-	var l limiter
-	now := time.Unix(0, 0)
-	for range logBurst {
-		ok, suppressed := l.allow(now)
-		require.True(t, ok)
-		require.Zero(t, suppressed)
-	}
-	for range 7 {
-		ok, _ := l.allow(now)
-		require.False(t, ok)
-	}
-	ok, suppressed := l.allow(now.Add(logInterval))
-	require.True(t, ok)
-	require.Equal(t, 7, suppressed)
-	ok, _ = l.allow(now.Add(logInterval))
-	require.False(t, ok)
-	require.Equal(t, 1, l.take())
-}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // headerLen is the size of the length before each frame.
@@ -73,7 +75,7 @@ func parseClose(frame []byte) error {
 	case len(text) == 0:
 		return ErrClosedByPeer
 	}
-	return &RefusedError{Reason: string(text)}
+	return &RefusedError{Reason: hostile.Plain(string(text))}
 }
 
 // frameReader cuts a stream into frames. Its buffer is reused and grows only when

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/virtual"
 )
 
@@ -144,7 +145,7 @@ func TestFloodOfConnections(t *testing.T) {
 		require.Equal(t, a.o.MaxPending, a.Stats().Pending)
 		require.Len(t, a.conns, a.o.MaxPending)
 		require.EqualValues(t, 5000-a.o.MaxPending, a.Stats().Refused["too many pending"])
-		require.Len(t, a.log.above(), logBurst, "rate limited")
+		require.Len(t, a.log.above(), hostile.Burst, "rate limited")
 
 		good := m.start(t, 2, 1)
 		good.Dial(Target{ID: a.id, Addr: a.addr})

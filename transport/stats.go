@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // Stats are counters since New, and gauges as of now.
@@ -76,53 +78,10 @@ func (t *Transport) Stats() Stats {
 	return s
 }
 
-// limiter is a token bucket for log lines: who floods a node must not fill its disk.
-type limiter struct {
-	mu         sync.Mutex
-	tokens     int
-	filled     time.Time
-	suppressed int
-}
-
-const (
-	logBurst    = 20          // lines at once
-	logInterval = time.Second // and one more for each
-)
-
-// allow reports whether a line may be written now, and how many were not since the
-// last one.
-func (l *limiter) allow(now time.Time) (ok bool, suppressed int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.filled.IsZero() {
-		l.tokens, l.filled = logBurst, now
-	}
-	if n := int(now.Sub(l.filled) / logInterval); n > 0 {
-		l.tokens = min(l.tokens+n, logBurst)
-		l.filled = l.filled.Add(time.Duration(n) * logInterval)
-	}
-	if l.tokens == 0 {
-		l.suppressed++
-		return false, 0
-	}
-	l.tokens--
-	suppressed, l.suppressed = l.suppressed, 0
-	return true, suppressed
-}
-
-// take returns what is still suppressed, for a last line.
-func (l *limiter) take() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := l.suppressed
-	l.suppressed = 0
-	return n
-}
-
 // blame counts and logs a connection that was closed with blame.
 func (t *Transport) blame(c *conn, label string, err error) {
 	t.count.refuse(label)
-	level, limit := slog.LevelWarn, &t.hostile
+	level, limit := slog.LevelWarn, &t.strangers
 	switch label {
 	case "self", "disconnected":
 		level = slog.LevelDebug // a node among its own seeds, and what the caller knows
@@ -133,12 +92,12 @@ func (t *Transport) blame(c *conn, label string, err error) {
 }
 
 // log writes one line about a connection, within a limit.
-func (t *Transport) log(level slog.Level, limit *limiter, text string, c *conn, args ...any) {
+func (t *Transport) log(level slog.Level, limit *hostile.Limiter, text string, c *conn, args ...any) {
 	if !t.o.Log.Enabled(t.ctx, level) {
 		return
 	}
 	if limit != nil {
-		ok, suppressed := limit.allow(time.Now())
+		ok, suppressed := limit.Allow(time.Now())
 		if !ok {
 			return
 		}

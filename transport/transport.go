@@ -7,6 +7,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // Transport is the connections of one node.
@@ -17,8 +19,8 @@ type Transport struct {
 	wg    sync.WaitGroup // every goroutine of the transport
 	count counters
 
-	hostile limiter // lines about strangers
-	alarms  limiter // lines that must not drown among those
+	strangers hostile.Limiter // of lines about them
+	alarms    hostile.Limiter // of lines that must not drown among those
 
 	mu       sync.Mutex // never held while the Handler is called or the network is waited for
 	closing  bool
@@ -298,7 +300,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	for _, p := range t.peers {
 		t.count.afterClose.Add(uint64(p.queue.drop()))
 	}
-	if n := t.hostile.take() + t.alarms.take(); n > 0 {
+	if n := t.strangers.Take() + t.alarms.Take(); n > 0 {
 		t.o.Log.Warn("connections closed", "suppressed", n)
 	}
 	return err

@@ -11,9 +11,9 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Version is the version of the protocol that this package speaks. A newer one
-// may add kinds of messages, and fields at the end of messages, without a new
-// number.
+// Version is the version of the protocol that this package speaks. Fields may be
+// added at the end of messages without a new number. A kind of messages may not: to
+// a peer that does not know it, it is an error.
 const Version = 1
 
 // MaxHello bounds the encoding of a Hello, in bytes: what a node accepts from a

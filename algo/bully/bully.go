@@ -84,14 +84,18 @@ type process struct {
 	// leader is who is announced: whom this process follows, itself, or nobody.
 	leader algo.Leader
 
+	// bumps is how many newer epochs this leader has taken since its announce timer ended
+	// last: see bump.
+	bumps uint8
+
 	phase phase
 	// asking says, while electing, that those above were asked.
 	asking bool
 	// awaited are, while electing, those whose Answer is awaited, and while
 	// waiting, those who answered: one of them should lead, or find out who does.
-	awaited peers
+	awaited algo.Set
 	// suspected are those of the monitored whom the detector takes for dead.
-	suspected peers
+	suspected algo.Set
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
@@ -136,12 +140,13 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		env.Note("no coordinator in time")
 		p.elect(env)
 	case t == timerAnnounce && p.leads():
+		p.bumps = 0
 		p.repeatLeadership(env)
 	}
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
-	p.suspected.add(peer)
+	p.suspected.Add(peer)
 	if peer == p.leader.ID {
 		p.reserve()
 		p.vacate(env)
@@ -150,7 +155,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	case p.phase == settled && p.leader.Vacant():
 		env.Note("suspects its leader %s", peer)
 		p.succeed(env)
-	case !p.options.SkipSuspected || !p.awaited.remove(peer):
+	case !p.options.SkipSuspected || !p.awaited.Remove(peer):
 	case len(p.awaited) > 0:
 		if p.headStart() {
 			p.watch(env) // the next heir
@@ -163,7 +168,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	}
 }
 
-func (p *process) Trust(_ algo.Env, peer algo.NodeID) { p.suspected.remove(peer) }
+func (p *process) Trust(_ algo.Env, peer algo.NodeID) { p.suspected.Remove(peer) }
 
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
@@ -234,8 +239,8 @@ func (p *process) succeed(env algo.Env) {
 func (p *process) await(env algo.Env) bool {
 	p.leaveElection(env)
 	for above := range p.view.Above(p.self) {
-		if !p.options.SkipSuspected || !p.suspected.has(above) {
-			p.awaited.add(above)
+		if !p.options.SkipSuspected || !p.suspected.Has(above) {
+			p.awaited.Add(above)
 		}
 	}
 	if len(p.awaited) == 0 {
@@ -295,13 +300,13 @@ func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 // answered takes a sign of life from somebody who may have been asked.
 func (p *process) answered(env algo.Env, from algo.NodeID) {
 	switch {
-	case p.phase == electing && p.awaited.has(from):
+	case p.phase == electing && p.awaited.Has(from):
 		p.leaveElection(env)
 		p.phase = waiting
-		p.awaited.add(from)
+		p.awaited.Add(from)
 		env.SetTimer(timerCoordinator, p.options.CoordinatorTimeout, p.options.CoordinatorTimeout)
-	case p.phase == waiting && p.view.IsAbove(from, p.self) && !p.suspected.has(from):
-		p.awaited.add(from)
+	case p.phase == waiting && p.view.IsAbove(from, p.self) && !p.suspected.Has(from):
+		p.awaited.Add(from)
 	}
 }
 
@@ -343,7 +348,7 @@ func (p *process) told(env algo.Env, from algo.NodeID, said algo.Leader) {
 // followed: a late Coordinator would bring back a leadership that ended.
 func (p *process) canFollow(said algo.Leader) bool {
 	return said.Epoch >= p.epoch && !said.OlderThan(p.leader) &&
-		p.view.IsAbove(said.ID, p.self) && !p.suspected.has(said.ID)
+		p.view.IsAbove(said.ID, p.self) && !p.suspected.Has(said.ID)
 }
 
 // follow takes l for the leader. A leader steps down this way.
@@ -373,6 +378,7 @@ func (p *process) lead(env algo.Env) {
 	}
 	p.epoch++
 	p.leader = algo.Leader{Epoch: p.epoch, ID: p.self}
+	p.bumps = 0
 	p.watch(env)
 	for below := range p.view.Below(p.self) {
 		p.tell(env, below)
@@ -396,9 +402,25 @@ func (p *process) holdOut(env algo.Env) {
 //
 // ◆ Those who know the newer epoch cannot follow the leadership of the older one.
 func (p *process) keepAhead(env algo.Env) {
-	if p.phase == settled && p.leads() && p.leader.Epoch < p.epoch {
+	if p.phase == settled && p.leads() && p.leader.Epoch < p.epoch && p.bumps < maxBumps {
 		env.Note("bumps its epoch: epoch %d is known", uint64(p.epoch))
+		p.bump(env)
+	}
+}
+
+// maxBumps is how many newer epochs a leader takes in one announce_interval. Two leaders
+// who find each other are done with one or two.
+const maxBumps = 3
+
+// bump has a leader lead on in a newer epoch.
+//
+// ◆ At most so often in an announce_interval. Two leaders whose views differ, so that
+// neither may follow the other, would else answer each bump with the next one for as long
+// as that lasts.
+func (p *process) bump(env algo.Env) {
+	if bumps := p.bumps; bumps < maxBumps {
 		p.lead(env)
+		p.bumps = bumps + 1
 	}
 }
 
@@ -409,7 +431,7 @@ func (p *process) contest(env algo.Env) {
 	case p.phase != settled:
 		// The election that is on will decide.
 	case p.leads():
-		p.lead(env)
+		p.bump(env)
 	default:
 		p.elect(env)
 	}
@@ -473,19 +495,19 @@ func (p *process) tell(env algo.Env, to algo.NodeID) {
 // known for what it is, until the detector trusts them again. In a head start it depends
 // on the heir alone: the highest who may live.
 func (p *process) watch(env algo.Env) {
-	var watched peers
+	var watched algo.Set
 	if p.phase != settled {
 		heir := p.heir()
 		for above := range p.view.Above(p.self) {
-			if !p.headStart() || above == heir || p.suspected.has(above) {
-				watched.add(above)
+			if !p.headStart() || above == heir || p.suspected.Has(above) {
+				watched.Add(above)
 			}
 		}
 	}
 	if !p.leader.Vacant() && !p.leads() {
-		watched.add(p.leader.ID)
+		watched.Add(p.leader.ID)
 	}
-	p.suspected.keep(watched) // the detector forgets the others too
+	p.suspected.Keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
 }
 

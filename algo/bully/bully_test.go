@@ -1,7 +1,6 @@
 package bully
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,9 +100,11 @@ func TestRule5ACoordinatorIsFollowed(t *testing.T) {
 	does(t, "and repeats its own no more", s.Expires("announce"), "")
 }
 
-// The implementation notes of the readme, by number. (6 and 10 are the transport's.)
+// The implementation notes of the readme, by number. (1 has its test in cluster, where IDs
+// are drawn; 6 and 10 have theirs in transport.)
 
-// Notes 1 and 2: processes are told apart, and ordered, by an ID that does not change.
+// Note 2: "As an invariant, the process ID does not change during the lifetime of a
+// process."
 func TestNote2TheIDDoesNotChangeOverARestart(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
 	c.Crash(3)
@@ -112,7 +113,25 @@ func TestNote2TheIDDoesNotChangeOverARestart(t *testing.T) {
 	c.WantLeader(t, 1, leadership(2, 3))
 }
 
-// Notes 3 and 4: "From leader election to leader death, the cluster's epoch does not
+// Note 3: "The lifetime of a process will be denoted by an epoch stamped on all the members
+// in a cluster." It is the leader's: whom a member follows, and what it keeps.
+func TestNote3TheEpochIsStampedOnAllMembers(t *testing.T) {
+	c := settledCluster(t, Defaults(timing), 5)
+	c.Detect = T
+	for life, survivors := range []int{5, 4, 3} {
+		epoch := algo.Epoch(life + 1)
+		for i := 1; i <= survivors; i++ {
+			c.WantLeader(t, i, leadership(epoch, survivors))
+			if got := c.Node(i).Saved.Epoch; got != epoch {
+				t.Errorf("n%d keeps epoch %d while n%d leads in %d", i, got, survivors, epoch)
+			}
+		}
+		c.Crash(survivors)
+		c.Run(4 * T)
+	}
+}
+
+// Note 4: "From leader election to leader death, the cluster's epoch does not
 // change. A new round bumps the cluster's epoch."
 func TestNote4TheEpochLastsAsLongAsTheLeader(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 5)
@@ -458,23 +477,6 @@ func TestACloneSharesNothing(t *testing.T) {
 	got := clone.Suspects(5)
 	if !strings.HasPrefix(got, "save 7") || s.Machine.Leader() != clone.Machine.Leader() {
 		t.Errorf("the clone does %q, want what the first did", got)
-	}
-}
-
-func TestPeersIsASortedSet(t *testing.T) {
-	var s peers
-	for _, i := range []int{3, 1, 2, 3, 1} {
-		s.add(n(i))
-	}
-	if want := (peers{n(1), n(2), n(3)}); !slices.Equal(s, want) {
-		t.Errorf("added: %v, want %v", s, want)
-	}
-	if !s.remove(n(2)) || s.remove(n(2)) || s.has(n(2)) || !s.has(n(3)) {
-		t.Errorf("n2 was not removed once: %v", s)
-	}
-	s.keep(peers{n(3), n(4)})
-	if want := (peers{n(3)}); !slices.Equal(s, want) {
-		t.Errorf("kept: %v, want %v", s, want)
 	}
 }
 

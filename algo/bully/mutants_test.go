@@ -49,7 +49,7 @@ var (
 	followsTheOld = rule{
 		Receive: func(p *process, env algo.Env, _ algo.NodeID, m algo.Message) bool {
 			l, ok := said(m)
-			old := ok && l.Epoch < p.epoch && p.leader.Vacant() && p.view.IsAbove(l.ID, p.self) && !p.suspected.has(l.ID)
+			old := ok && l.Epoch < p.epoch && p.leader.Vacant() && p.view.IsAbove(l.ID, p.self) && !p.suspected.Has(l.ID)
 			if old {
 				p.follow(env, l)
 			}
@@ -77,6 +77,15 @@ var (
 				return true
 			}
 			return false
+		},
+	}
+
+	// A leader takes a newer epoch as often as it hears a reason to.
+	bumpsAtOnce = rule{
+		Receive: func(p *process, env algo.Env, from algo.NodeID, m algo.Message) bool {
+			p.bumps = 0
+			p.Receive(env, from, m)
+			return true
 		},
 	}
 
@@ -110,7 +119,7 @@ var (
 	followsTheSuspected = rule{
 		Receive: func(p *process, env algo.Env, _ algo.NodeID, m algo.Message) bool {
 			l, ok := said(m)
-			dead := ok && l.Epoch >= p.epoch && !l.OlderThan(p.leader) && p.suspected.has(l.ID)
+			dead := ok && l.Epoch >= p.epoch && !l.OlderThan(p.leader) && p.suspected.Has(l.ID)
 			if dead {
 				p.adopt(l.Epoch)
 				p.follow(env, l)

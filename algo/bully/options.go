@@ -1,7 +1,6 @@
 package bully
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -13,27 +12,27 @@ import (
 type Options struct {
 	// AnswerTimeout is how long a process waits for the first Answer to its
 	// Election before it leads: 2T.
-	AnswerTimeout time.Duration `yaml:"answer_timeout"`
+	AnswerTimeout time.Duration `yaml:"answer_timeout" help:"how long to wait for the first answer before leading; at least the round trip"`
 
 	// CoordinatorTimeout is how long a process that was answered waits for a
 	// Coordinator before it starts anew: 4T. It is at least AnswerTimeout, because
 	// the one who answered may itself be waiting for answers.
-	CoordinatorTimeout time.Duration `yaml:"coordinator_timeout"`
+	CoordinatorTimeout time.Duration `yaml:"coordinator_timeout" help:"how long one who was answered waits for the new leader before starting anew; at least answer_timeout"`
 
 	// AnnounceInterval is the time between two repeats of a leader's Coordinator.
 	// It bounds how long two leaders go on beside each other once they can hear
 	// each other. It is at least AnswerTimeout.
-	AnnounceInterval time.Duration `yaml:"announce_interval"`
+	AnnounceInterval time.Duration `yaml:"announce_interval" help:"how often a leader repeats itself, which is how two leaders find each other; at least answer_timeout"`
 
 	// HeadStart is how long a process whose leader is gone leaves it to those above to
 	// lead, before it asks them: T, so that a Coordinator can arrive. Whoever is the highest
 	// of those alive leads at once. At most AnswerTimeout; zero: all ask at once. Without
 	// SkipSuspected it counts as zero.
-	HeadStart time.Duration `yaml:"head_start"`
+	HeadStart time.Duration `yaml:"head_start" help:"how long those above are left to lead before they are asked; from 0 to answer_timeout"`
 
 	// SkipSuspected: neither ask, nor wait for, those whom the failure detector
 	// suspects. False is the textbook, where only the timers end a wait.
-	SkipSuspected bool `yaml:"skip_suspected"`
+	SkipSuspected bool `yaml:"skip_suspected" help:"neither ask nor wait for those whom the failure detector suspects"`
 }
 
 // Defaults returns the options for a network of that timing.
@@ -52,43 +51,16 @@ func Defaults(t algo.Timing) Options {
 	}
 }
 
-// Validate says every mistake in o at once, or nothing. Each is an [OptionError].
+// Validate says every mistake in o at once, each an [*algo.OptionError], or nothing.
 // Timing may be zero where the network is unknown.
 func (o Options) Validate(t algo.Timing) error {
-	return errors.Join(
-		atLeast("answer_timeout", o.AnswerTimeout, "the round trip", max(t.RoundTrip, 0)),
-		atLeast("coordinator_timeout", o.CoordinatorTimeout, "answer_timeout", o.AnswerTimeout),
-		atLeast("announce_interval", o.AnnounceInterval, "answer_timeout", o.AnswerTimeout),
-		headStart(o),
-	)
-}
-
-// OptionError is a mistake in one option.
-type OptionError struct {
-	Option string // as it is written in a configuration
-	Got    time.Duration
-	Want   string // what Got must be
-}
-
-func (e *OptionError) Error() string {
-	return "bully: " + e.Option + " (" + e.Got.String() + ") " + e.Want
-}
-
-func headStart(o Options) error {
-	if o.HeadStart < 0 || o.HeadStart > max(o.AnswerTimeout, 0) {
-		return &OptionError{"head_start", o.HeadStart, "must be from 0 to answer_timeout (" + o.AnswerTimeout.String() + ")"}
-	}
-	return nil
-}
-
-func atLeast(option string, got time.Duration, bound string, least time.Duration) error {
-	switch {
-	case got <= 0:
-		return &OptionError{option, got, "must be above zero"}
-	case got < least:
-		return &OptionError{option, got, "is below " + bound + " (" + least.String() + ")"}
-	}
-	return nil
+	c := algo.OptionCheck{Algorithm: "bully"}
+	c.Duration("answer_timeout", o.AnswerTimeout, "the round trip", t.RoundTrip)
+	c.Duration("coordinator_timeout", o.CoordinatorTimeout, "answer_timeout", o.AnswerTimeout)
+	c.Duration("announce_interval", o.AnnounceInterval, "answer_timeout", o.AnswerTimeout)
+	c.Want(o.HeadStart >= 0 && o.HeadStart <= max(o.AnswerTimeout, 0), "head_start", o.HeadStart.String(),
+		"from 0 to answer_timeout ("+o.AnswerTimeout.String()+")")
+	return c.Err()
 }
 
 // Factory is the [algo.Factory] of this package: it takes [Defaults] for the
@@ -128,3 +100,7 @@ func newSpec(o Options) algo.Spec {
 		New: func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
 	}
 }
+
+// Textbook has timers alone end a wait, whatever the failure detector knows: it makes
+// [Options] an [algo.Textbook].
+func (o *Options) Textbook() { o.SkipSuspected = false }

@@ -1,15 +1,18 @@
 package bully
 
 import (
-	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
 )
 
 const ms = time.Millisecond
+
+var options = lab.Options[Options]{
+	Algorithm: "bully", Defaults: Defaults, Validate: Options.Validate, New: New, Factory: Factory,
+}
 
 func TestDefaults(t *testing.T) {
 	for _, tc := range []struct {
@@ -20,15 +23,7 @@ func TestDefaults(t *testing.T) {
 		{"slow heartbeats", algo.Timing{RoundTrip: 20 * ms, Heartbeat: 100 * ms}, Options{20 * ms, 40 * ms, 1000 * ms, 10 * ms, true}},
 		{"a slow network", algo.Timing{RoundTrip: 800 * ms, Heartbeat: 100 * ms}, Options{800 * ms, 1600 * ms, 1600 * ms, 400 * ms, true}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got := Defaults(tc.timing)
-			if got != tc.want {
-				t.Errorf("Defaults(%+v) = %+v, want %+v", tc.timing, got, tc.want)
-			}
-			if err := got.Validate(tc.timing); err != nil {
-				t.Errorf("the defaults are refused: %v", err)
-			}
-		})
+		t.Run(tc.name, func(t *testing.T) { options.Default(t, tc.timing, tc.want) })
 	}
 }
 
@@ -39,89 +34,34 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 		want    string
 	}{
 		{"none", Options{20 * ms, 20 * ms, 20 * ms, 20 * ms, false}, ""},
-		{"the example", Options{200 * ms, 100 * ms, 300 * ms, 0, true}, "bully: coordinator_timeout (100ms) is below answer_timeout (200ms)"},
-		{"all at once", Options{10 * ms, 9 * ms, -ms, 11 * ms, true}, "bully: answer_timeout (10ms) is below the round trip (20ms)\n" +
-			"bully: coordinator_timeout (9ms) is below answer_timeout (10ms)\n" +
-			"bully: announce_interval (-1ms) must be above zero\n" +
-			"bully: head_start (11ms) must be from 0 to answer_timeout (10ms)"},
-		{"nothing set", Options{}, "bully: answer_timeout (0s) must be above zero\n" +
-			"bully: coordinator_timeout (0s) must be above zero\n" +
-			"bully: announce_interval (0s) must be above zero"},
+		{"one below another", Options{200 * ms, 100 * ms, 300 * ms, 0, true}, "bully: coordinator_timeout is 100ms, want at least answer_timeout (200ms)"},
+		{"all at once", Options{10 * ms, 9 * ms, -ms, 11 * ms, true}, "bully: answer_timeout is 10ms, want at least the round trip (20ms)\n" +
+			"bully: coordinator_timeout is 9ms, want at least answer_timeout (10ms)\n" +
+			"bully: announce_interval is -1ms, want more than 0\n" +
+			"bully: head_start is 11ms, want from 0 to answer_timeout (10ms)"},
+		{"what no timer can hold", Options{20 * ms, 1 << 62, 20 * ms, 0, true},
+			"bully: coordinator_timeout is 1281023h53m38.427387904s, want at most 24h0m0s"},
+		{"nothing set", Options{}, "bully: answer_timeout is 0s, want more than 0\n" +
+			"bully: coordinator_timeout is 0s, want more than 0\n" +
+			"bully: announce_interval is 0s, want more than 0"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got := ""
-			err := tc.options.Validate(timing)
-			if err != nil {
-				got = err.Error()
-				var mistake *OptionError
-				if !errors.As(err, &mistake) {
-					t.Errorf("%v is no OptionError", err)
-				}
-			}
-			if got != tc.want {
-				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
-			}
-			_, err = Factory(timing, func(options any) error {
-				*options.(*Options) = tc.options
-				return nil
-			})
-			if (err != nil) != (tc.want != "") {
-				t.Errorf("Factory says %v", err)
-			}
-		})
+		t.Run(tc.name, func(t *testing.T) { options.Mistakes(t, tc.options, tc.want) })
 	}
 }
 
-func TestNewChecksOptions(t *testing.T) {
-	if _, err := New(Options{}); err == nil {
-		t.Error("New takes options that are all zero")
-	}
-	if spec, err := New(Defaults(timing)); err != nil || spec.Name != "bully" {
-		t.Errorf("New refuses the defaults: %v", err)
-	}
-}
+func TestOptionsAreChecked(t *testing.T) { options.Checks(t) }
 
 func TestFactory(t *testing.T) {
-	spec, err := Factory(timing, func(options any) error {
-		options.(*Options).SkipSuspected = false
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []algo.Setting{
-		{Name: "announce_interval", Value: "100ms"},
-		{Name: "answer_timeout", Value: "20ms"},
-		{Name: "coordinator_timeout", Value: "40ms"},
-		{Name: "head_start", Value: "10ms"},
-		{Name: "skip_suspected", Value: "false"},
-	}
-	if !slices.Equal(spec.Settings, want) {
-		t.Errorf("settings %v, want %v", spec.Settings, want)
-	}
-	if spec.Name != "bully" || spec.Claims != (algo.Claims{HighestLeads: true}) {
-		t.Errorf("%s claims %+v", spec.Name, spec.Claims)
-	}
-
-	broken := errors.New("broken")
-	if _, err := Factory(timing, func(any) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("Factory says %v, want what decode said", err)
-	}
-	var _ algo.Factory = Factory
+	options.Makes(t, func(o *Options) { o.SkipSuspected = false }, algo.Claims{HighestLeads: true},
+		algo.Setting{Name: "announce_interval", Value: "100ms"},
+		algo.Setting{Name: "answer_timeout", Value: "20ms"},
+		algo.Setting{Name: "coordinator_timeout", Value: "40ms"},
+		algo.Setting{Name: "head_start", Value: "10ms"},
+		algo.Setting{Name: "skip_suspected", Value: "false"},
+	)
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {
-	for _, m := range []algo.Numbered{Election{7}, Answer{7}, Coordinator{Epoch: 7}} {
-		if m.Number() != 7 {
-			t.Errorf("%s has number %d, want 7", m.Kind(), m.Number())
-		}
-	}
-	spec := newSpec(Defaults(timing))
-	var kinds []string
-	for _, m := range spec.Messages {
-		kinds = append(kinds, m.Kind())
-	}
-	if want := []string{"election", "answer", "coordinator"}; !slices.Equal(kinds, want) {
-		t.Errorf("kinds %v, want %v", kinds, want)
-	}
+	lab.Messages(t, newSpec(Defaults(timing)), []string{"election", "answer", "coordinator"},
+		Election{7}, Answer{7}, Coordinator{Epoch: 7})
 }

@@ -126,6 +126,38 @@ func TestALeaderStaysAheadOfTheEpochsItHears(t *testing.T) {
 	mends(t, 4, staysBehind, strayEpoch)
 }
 
+// "At most so often in an announce_interval." Without it, two leaders whose views say of each
+// other that it may not lead answer each bump with the next one.
+func TestALeaderBumpsItsEpochOnlySoOften(t *testing.T) {
+	mends(t, 2, bumpsAtOnce, func(c *lab.Cluster) string {
+		c.StartAll()
+		c.Run(2 * T) // n2 leads, and n1 hears that it may not
+		second := members(2)
+		second[1].Eligible = false
+		c.Reconfigure(algo.NewView(2, 2, second...), 1)
+		c.Run(3 * T)
+		if c.Leaders() != 2 {
+			return fmt.Sprintf("%d lead, want both", c.Leaders())
+		}
+		const intervals = 5
+		before := c.Leader(2).Epoch
+		c.Run(intervals * Defaults(timing).AnnounceInterval)
+		if taken := c.Leader(2).Epoch - before; taken > 2*maxBumps*(intervals+1) {
+			return fmt.Sprintf("%d epochs were taken in %d intervals", taken, intervals)
+		}
+		c.Reconfigure(algo.NewView(3, 2, members(2)...), 1, 2)
+		return c.AgreedAfter(3 * Defaults(timing).AnnounceInterval)
+	})
+}
+
+// The views of n3 and n4 differ, both lead, and messages are doubled: the answers to the
+// answers filled the memory.
+func TestSeed37317(t *testing.T) {
+	if c := walk.Take(lab.Seeded(37317), false); c.Broken != "" {
+		t.Error(c.Broken)
+	}
+}
+
 // The same rule, for each message that a leader may hear a newer epoch in.
 func TestALeaderBumpsItsEpoch(t *testing.T) {
 	const bumped = "save 10; announce in 100ms; monitor; "
@@ -259,5 +291,25 @@ func TestAColdStartWithoutBothRules(t *testing.T) {
 	t.Logf("N=%d, seed 1: %d messages", N, cost)
 	if want := 10 * N * N; cost < want {
 		t.Errorf("N=%d: %d messages without both rules, want above %d", N, cost, want)
+	}
+}
+
+// One poisoned message must not put who believes it out of reach of the others: whatever
+// it is, and wherever it comes, they follow. See algo.EpochMargin.
+func TestOnePoisonedMessageIsOvercome(t *testing.T) {
+	const size = 4
+	for _, ahead := range []algo.Epoch{algo.MaxEpochLead - algo.EpochMargin, algo.MaxEpochLead} {
+		for _, m := range []algo.Message{
+			Election{ahead + 1}, Answer{ahead + 1},
+			Coordinator{Epoch: ahead + 1, Leader: n(1)}, Coordinator{Epoch: ahead + 1, Leader: n(4)},
+		} {
+			for to := 2; to <= size; to++ {
+				c := settledCluster(t, Defaults(timing), size)
+				c.Deliver(1, to, m)
+				if why := c.AgreedAfter(5 * Defaults(timing).AnnounceInterval); why != "" {
+					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Story())
+				}
+			}
+		}
 	}
 }

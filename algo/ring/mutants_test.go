@@ -12,7 +12,7 @@ type rule = lab.Rule[*process]
 var (
 	// Only who sent its own token waits for the outcome.
 	onlyCandidatesWait = rule{
-		Expire: func(p *process, _ algo.Env, t algo.Timer) bool { return t == timerElection && !p.tokens.has(p.self) },
+		Expire: func(p *process, _ algo.Env, t algo.Timer) bool { return t == timerElection && !p.tokens.Has(p.self) },
 	}
 
 	// Who starts anew stays in its epoch.
@@ -62,7 +62,7 @@ var (
 	forgetsTheOutcome = rule{
 		Receive: func(p *process, env algo.Env, _ algo.NodeID, m algo.Message) bool {
 			token, ok := m.(Election)
-			if !ok || token.Epoch != p.epoch || token.ID == p.self || !p.decided() || !p.tokens.add(token.ID) {
+			if !ok || token.Epoch != p.epoch || token.ID == p.self || !p.decided() || !p.tokens.Add(token.ID) {
 				return false
 			}
 			if token.candidate().Compare(p.me()) > 0 {
@@ -81,9 +81,9 @@ var (
 		Receive: func(p *process, _ algo.Env, _ algo.NodeID, m algo.Message) bool {
 			switch m := m.(type) {
 			case Election:
-				p.tokens.remove(m.ID)
+				p.tokens.Remove(m.ID)
 			case Elected:
-				p.outcomes.remove(m.ID)
+				p.outcomes.Remove(m.ID)
 			}
 			return false
 		},
@@ -116,12 +116,12 @@ var (
 	// A changed successor is no reason for an election.
 	repairsInSilence = rule{
 		Suspect: func(p *process, env algo.Env, peer algo.NodeID) bool {
-			p.suspected.add(peer)
+			p.suspected.Add(peer)
 			p.closeRing(env)
 			return true
 		},
 		Trust: func(p *process, env algo.Env, peer algo.NodeID) bool {
-			p.suspected.remove(peer)
+			p.suspected.Remove(peer)
 			p.closeRing(env)
 			return true
 		},
@@ -136,7 +136,7 @@ var (
 	// Who is skipped is not monitored.
 	forgetsTheSkipped = rule{
 		Env: func(p *process, env algo.Env, _ algo.Message) algo.Env {
-			return lab.Filtered{Env: env, Monitors: func(peer algo.NodeID) bool { return !p.suspected.has(peer) }}
+			return lab.Filtered{Env: env, Monitors: func(peer algo.NodeID) bool { return !p.suspected.Has(peer) }}
 		},
 	}
 

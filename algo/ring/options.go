@@ -1,7 +1,6 @@
 package ring
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -12,14 +11,14 @@ import (
 type Options struct {
 	// MessageTime is a bound on the time that one message takes from a process to the
 	// next, processing included: T, half a round trip.
-	MessageTime time.Duration `yaml:"message_time"`
+	MessageTime time.Duration `yaml:"message_time" help:"bound on the time of one message from a process to the next; at least half the round trip"`
 
 	// ElectionRounds is how long a process waits for the end of an election before it
 	// starts anew, counted in rounds of a message about the ring: N·T each. It waits for
 	// a random time from that to half as much again, so that those who wait together do
 	// not start together. It is at least 3, because an election can take 3N−1 messages
 	// in a row.
-	ElectionRounds int `yaml:"election_rounds"`
+	ElectionRounds int `yaml:"election_rounds" help:"rounds of a message about the ring after which an election that has not ended is started anew; 3 to 100"`
 }
 
 // leastRounds is the least of ElectionRounds: one until the token of the first is at
@@ -37,43 +36,16 @@ func Defaults(t algo.Timing) Options {
 	return Options{MessageTime: t.RoundTrip / 2, ElectionRounds: leastRounds}
 }
 
-// Validate says every mistake in o at once, or nothing. Each is an [OptionError].
+// Validate says every mistake in o at once, each an [*algo.OptionError], or nothing.
 // Timing may be zero where the network is unknown.
 func (o Options) Validate(t algo.Timing) error {
-	return errors.Join(o.checkMessageTime(t), o.checkElectionRounds())
+	c := algo.OptionCheck{Algorithm: "ring", Longest: mostTime}
+	c.Duration("message_time", o.MessageTime, "half the round trip", t.RoundTrip/2)
+	c.Want(o.ElectionRounds >= leastRounds, "election_rounds", strconv.Itoa(o.ElectionRounds),
+		"at least "+strconv.Itoa(leastRounds)+", which is what an election takes")
+	c.Want(o.ElectionRounds <= mostRounds, "election_rounds", strconv.Itoa(o.ElectionRounds), "at most "+strconv.Itoa(mostRounds))
+	return c.Err()
 }
-
-func (o Options) checkMessageTime(t algo.Timing) error {
-	switch least := t.RoundTrip / 2; {
-	case o.MessageTime <= 0:
-		return &OptionError{"message_time", o.MessageTime.String(), "must be above zero"}
-	case o.MessageTime < least:
-		return &OptionError{"message_time", o.MessageTime.String(), "is below half the round trip (" + least.String() + ")"}
-	case o.MessageTime > mostTime:
-		return &OptionError{"message_time", o.MessageTime.String(), "is above " + mostTime.String()}
-	}
-	return nil
-}
-
-func (o Options) checkElectionRounds() error {
-	got := strconv.Itoa(o.ElectionRounds)
-	switch {
-	case o.ElectionRounds < leastRounds:
-		return &OptionError{"election_rounds", got, "is below " + strconv.Itoa(leastRounds) + ", which is what an election takes"}
-	case o.ElectionRounds > mostRounds:
-		return &OptionError{"election_rounds", got, "is above " + strconv.Itoa(mostRounds)}
-	}
-	return nil
-}
-
-// OptionError is a mistake in one option.
-type OptionError struct {
-	Option string // as it is written in a configuration
-	Got    string
-	Want   string // what is wrong with Got
-}
-
-func (e *OptionError) Error() string { return "ring: " + e.Option + " (" + e.Got + ") " + e.Want }
 
 // Factory is the [algo.Factory] of this package: it takes [Defaults] for the
 // timing, has decode overwrite what the user configured, and checks the result.

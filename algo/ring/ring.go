@@ -77,7 +77,7 @@ type process struct {
 	participating bool
 	// tokens are those whose Election came by in this epoch, and outcomes those whose
 	// Elected did. Both hold this process itself when it has sent its own.
-	tokens, outcomes peers
+	tokens, outcomes algo.Set
 	// best is the highest candidate whose token was forwarded in this epoch.
 	best algo.Member
 
@@ -86,7 +86,7 @@ type process struct {
 	successor algo.NodeID
 	// suspected are those of the monitored whom the detector takes for dead. They
 	// stand between this process and its successor.
-	suspected peers
+	suspected algo.Set
 	// waiting and reserving: timerElection, timerReserve is armed.
 	waiting, reserving bool
 }
@@ -133,7 +133,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
-	p.suspected.add(peer)
+	p.suspected.Add(peer)
 	lost := peer == p.leader.ID
 	if lost {
 		p.vacate(env)
@@ -143,7 +143,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 }
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
-	p.suspected.remove(peer)
+	p.suspected.Remove(peer)
 	p.repair(env, false)
 	p.wait(env)
 }
@@ -200,7 +200,7 @@ func (p *process) enter(e algo.Epoch) {
 
 // nominate sends this process's own token.
 func (p *process) nominate(env algo.Env) {
-	p.tokens.add(p.self)
+	p.tokens.Add(p.self)
 	if p.alone() {
 		p.win(env)
 		return
@@ -217,14 +217,17 @@ func (p *process) pass(env algo.Env, m Election) {
 	case m.ID == p.self && m.Epoch == p.epoch:
 		p.comeBack(env)
 		return
+	case m.Epoch == p.epoch && p.full(p.tokens):
+		env.Note("has passed more tokens than there are candidates")
+		return
 	}
 	p.enter(m.Epoch)
-	if !p.tokens.add(m.ID) {
+	if !p.tokens.Add(m.ID) {
 		env.Note("has passed the token of %s already", m.ID)
 		return
 	}
 	switch {
-	case p.suspected.has(m.ID):
+	case p.suspected.Has(m.ID):
 		// ◆ The process before a candidate that has died takes the token from the ring.
 		// Those who forwarded it keep lower candidates out, also those of the run that
 		// began when the death was noticed, if that has the same epoch: without a newer
@@ -278,7 +281,7 @@ func (p *process) win(env algo.Env) {
 	if p.me().Eligible {
 		outcome.ID = p.self
 	}
-	p.outcomes.add(outcome.ID)
+	p.outcomes.Add(outcome.ID)
 	p.follow(env, outcome)
 	if !p.alone() {
 		p.send(env, Elected{Epoch: p.epoch, ID: outcome.ID, Hops: 1})
@@ -291,8 +294,12 @@ func (p *process) told(env algo.Env, m Elected) {
 	if m.Epoch < p.epoch || said.OlderThan(p.leader) {
 		return // what it says is over
 	}
+	if m.Epoch == p.epoch && p.full(p.outcomes) {
+		env.Note("has heard of more outcomes than there are candidates")
+		return
+	}
 	p.enter(m.Epoch)
-	if m.ID == p.self || !p.outcomes.add(m.ID) {
+	if m.ID == p.self || !p.outcomes.Add(m.ID) {
 		// "Until it is back at the leader." ◆ Also if it is back at somebody else, since
 		// the leader is gone: it would circle for ever.
 		return
@@ -327,7 +334,7 @@ func (p *process) canFollow(said algo.Leader) bool {
 		return !p.me().Eligible
 	}
 	above := p.view.IsAbove(said.ID, p.self) || said.ID == p.best.ID && p.mayLead(said.ID)
-	return above && !p.suspected.has(said.ID)
+	return above && !p.suspected.Has(said.ID)
 }
 
 // follow takes l for the outcome of its epoch. A leader steps down this way.
@@ -354,6 +361,11 @@ func (p *process) fresh(env algo.Env, hops uint32) bool {
 	}
 	return true
 }
+
+// full reports whether a process need not keep more of those that it heard of in one epoch.
+// There are as many as members, and of those some may not be in the view yet; more come
+// from somebody who makes them up, and would fill the memory.
+func (p *process) full(heard []algo.NodeID) bool { return len(heard) >= 2*p.view.Len() }
 
 // send sends clockwise. Who sends a token participates, and waits for the outcome anew.
 func (p *process) send(env algo.Env, m algo.Message) {
@@ -382,16 +394,16 @@ func (p *process) repair(env algo.Env, lost bool) {
 // so that the ring opens again for who comes back. It reports whether the successor
 // changed.
 func (p *process) closeRing(env algo.Env) (changed bool) {
-	var watched peers
+	var watched algo.Set
 	next := p.view.Successor(p.self)
 	for next != p.self {
-		watched.add(next)
-		if !p.suspected.has(next) {
+		watched.Add(next)
+		if !p.suspected.Has(next) {
 			break
 		}
 		next = p.view.Successor(next)
 	}
-	p.suspected.keep(watched) // the detector forgets the others too
+	p.suspected.Keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
 	changed = next != p.successor
 	p.successor = next

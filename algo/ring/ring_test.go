@@ -376,22 +376,3 @@ func TestACloneSharesNothing(t *testing.T) {
 		t.Errorf("what the clone did shows: %+v, was %+v", after, before)
 	}
 }
-
-func TestPeersIsASortedSet(t *testing.T) {
-	var s peers
-	for _, i := range []int{3, 1, 2} {
-		if !s.add(n(i)) || s.add(n(i)) {
-			t.Errorf("n%d is not new once", i)
-		}
-	}
-	if want := (peers{n(1), n(2), n(3)}); !slices.Equal(s, want) {
-		t.Errorf("added: %v, want %v", s, want)
-	}
-	if !s.remove(n(2)) || s.remove(n(2)) || s.has(n(2)) || !s.has(n(3)) {
-		t.Errorf("n2 was not removed once: %v", s)
-	}
-	s.keep(peers{n(3), n(4)})
-	if want := (peers{n(3)}); !slices.Equal(s, want) {
-		t.Errorf("kept: %v, want %v", s, want)
-	}
-}

@@ -403,3 +403,50 @@ func TestAOneWayCutHeals(t *testing.T) {
 		}
 	}
 }
+
+// One poisoned message must not put who believes it out of reach of the others: whatever
+// it is, and wherever it comes, the ring elects on. See algo.EpochMargin.
+func TestOnePoisonedMessageIsOvercome(t *testing.T) {
+	const size = 4
+	for _, ahead := range []algo.Epoch{algo.MaxEpochLead - algo.EpochMargin, algo.MaxEpochLead} {
+		e := ahead + 2 // all have saved epoch 2
+		for _, m := range []algo.Message{
+			token(e, 1, 1), token(e, 4, 1), token(e, 4, 99), Elected{Epoch: e, ID: n(1), Hops: 1}, Elected{Epoch: e, ID: n(1), Hops: 99},
+		} {
+			for to := 2; to <= size; to++ {
+				c := settledCluster(t, viewOf(size))
+				c.Deliver(1, to, m)
+				c.Run(200 * T)
+				c.Crash(4)
+				c.Suspect(4, 3)
+				if why := c.AgreedAfter(200 * T); why != "" {
+					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Story())
+				}
+			}
+		}
+	}
+}
+
+// Who makes candidates up fills no memory, and does not keep the ring from electing in
+// the next epoch.
+func TestMadeUpCandidatesAreForgotten(t *testing.T) {
+	const size = 4
+	for _, made := range []func(i int) algo.Message{
+		func(i int) algo.Message {
+			return Election{Epoch: 8, Eligible: true, Priority: 1, ID: lab.ID(100 + i), Hops: 1}
+		},
+		func(i int) algo.Message { return Elected{Epoch: 8, ID: lab.ID(100 + i), Hops: 1} },
+	} {
+		s := follower(t, 2)
+		for i := range 1000 {
+			s.Hears(1, made(i))
+		}
+		p := s.Machine.Algorithm().(*process)
+		if most := 2 * size; len(p.tokens) > most || len(p.outcomes) > most {
+			t.Errorf("%T: %d tokens and %d outcomes are kept, want at most %d", made(0), len(p.tokens), len(p.outcomes), most)
+		}
+		s.Hears(1, token(9, 4, 1))
+		does(t, "the outcome", s.Hears(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
+			"stop election; reserve in 10ms to 20ms; n3 <- Elected(9, n4, 3); announce n4 in 9")
+	}
+}

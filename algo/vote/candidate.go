@@ -146,7 +146,7 @@ func (s *server) checkMajority(env algo.Env) {
 	}
 	alive := 0 // itself included
 	for m := range s.view.All() {
-		if !s.suspected.has(m.ID) {
+		if !s.suspected.Has(m.ID) {
 			alive++
 		}
 	}

@@ -150,8 +150,11 @@ func (s *server) closeEarly(env algo.Env) {
 	if !s.options.EarlyClose || s.elector.state != voting {
 		return
 	}
+	if len(s.elector.slate)+len(s.suspected) < s.view.Len() {
+		return // somebody is missing: no need to look for who
+	}
 	for m := range s.view.All() {
-		if !s.suspected.has(m.ID) && !s.claimed(m.ID) {
+		if !s.suspected.Has(m.ID) && !s.claimed(m.ID) {
 			return
 		}
 	}

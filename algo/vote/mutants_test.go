@@ -166,7 +166,7 @@ var (
 	votesForTheDead = rule{
 		Suspect: func(s *server, env algo.Env, peer algo.NodeID) bool {
 			if s.elector.state == voting {
-				s.suspected.add(peer)
+				s.suspected.Add(peer)
 				s.closeEarly(env)
 				return true
 			}
@@ -178,7 +178,7 @@ var (
 	waitsForTheDead = rule{
 		Suspect: func(s *server, _ algo.Env, peer algo.NodeID) bool {
 			if s.pausing() {
-				s.suspected.add(peer)
+				s.suspected.Add(peer)
 				return true
 			}
 			return false

@@ -1,7 +1,6 @@
 package vote
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -13,27 +12,27 @@ type Options struct {
 	// HeartbeatInterval is the HBT: a leader repeats its Lead that often. Without a
 	// Lead for three of them a server calls for an election, after its start without
 	// one for five. It is at least Window.
-	HeartbeatInterval time.Duration `yaml:"heartbeat_interval"`
+	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" help:"how often a leader repeats itself; who hears nothing for three of them calls for an election; at least window"`
 
 	// Window is the RTT, a generous bound on the time there and back: for that long an
 	// elector records claims before it votes.
-	Window time.Duration `yaml:"window"`
+	Window time.Duration `yaml:"window" help:"for how long claims are recorded before the vote; at least the round trip"`
 
 	// Pause is how long a server that has voted waits at least for a Lead before it
 	// begins the next round; at most twice as long, at random. It is at least three
 	// times Window: who voted first, because it suspects all who are silent, may have
 	// to wait for a window that opened half a round trip later, for the votes, and for
 	// the Lead, which makes two windows and a half.
-	Pause time.Duration `yaml:"pause"`
+	Pause time.Duration `yaml:"pause" help:"least time after a vote until the next round begins; at least three windows"`
 
 	// EarlyClose: vote as soon as every member that is not suspected has claimed.
 	// False is the source, where only the window ends the voting.
-	EarlyClose bool `yaml:"early_close"`
+	EarlyClose bool `yaml:"early_close" help:"vote as soon as every member that is not suspected has claimed, not only at the end of the window"`
 
 	// AsPublished is the source to the letter. It can elect two leaders in one term;
 	// it is there for the lesson. There is no EarlyClose then: without rounds only the
 	// window keeps Elects from provoking each other without end.
-	AsPublished bool `yaml:"as_published"`
+	AsPublished bool `yaml:"as_published" help:"the algorithm to the letter of its source, for lessons: it can elect two leaders in one epoch"`
 }
 
 // Defaults returns the options for a network of that timing.
@@ -51,40 +50,14 @@ func Defaults(t algo.Timing) Options {
 	}
 }
 
-// Validate says every mistake in o at once, or nothing. Each is an [OptionError].
+// Validate says every mistake in o at once, each an [*algo.OptionError], or nothing.
 // Timing may be zero where the network is unknown.
 func (o Options) Validate(t algo.Timing) error {
-	return errors.Join(
-		atLeast("heartbeat_interval", o.HeartbeatInterval, "window", o.Window),
-		atLeast("window", o.Window, "the round trip", max(t.RoundTrip, 0)),
-		atLeast("pause", o.Pause, "three windows", 3*o.Window),
-	)
-}
-
-// OptionError is a mistake in one option.
-type OptionError struct {
-	Option string // as it is written in a configuration
-	Got    time.Duration
-	Want   string // what Got must be
-}
-
-func (e *OptionError) Error() string {
-	return "vote: " + e.Option + " (" + e.Got.String() + ") " + e.Want
-}
-
-// longest keeps every multiple of an option that a timer is set to from overflowing.
-const longest = 24 * time.Hour
-
-func atLeast(option string, got time.Duration, bound string, least time.Duration) error {
-	switch {
-	case got <= 0:
-		return &OptionError{option, got, "must be above zero"}
-	case got > longest:
-		return &OptionError{option, got, "is above " + longest.String()}
-	case got < least:
-		return &OptionError{option, got, "is below " + bound + " (" + least.String() + ")"}
-	}
-	return nil
+	c := algo.OptionCheck{Algorithm: "vote"}
+	c.Duration("heartbeat_interval", o.HeartbeatInterval, "window", o.Window)
+	c.Duration("window", o.Window, "the round trip", t.RoundTrip)
+	c.Duration("pause", o.Pause, "three windows", 3*min(o.Window, 24*time.Hour)) // a longer one is refused above
+	return c.Err()
 }
 
 // Factory is the [algo.Factory] of this package: it takes [Defaults] for the
@@ -125,3 +98,7 @@ func newSpec(o Options) algo.Spec {
 		New: func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
 	}
 }
+
+// Textbook has only the end of the window close the voting, as the source does: it
+// makes [Options] an [algo.Textbook].
+func (o *Options) Textbook() { o.EarlyClose = false }

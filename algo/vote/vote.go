@@ -79,7 +79,9 @@ type server struct {
 
 	// watched are whom the detector watches. suspected are those of them whom it takes
 	// for dead.
-	watched, suspected peers
+	watched, suspected algo.Set
+	// watchesAll is the view of which watched is everybody else; none when it is not.
+	watchesAll algo.View
 }
 
 // sighting is a message of a leader: its term, its number in that term, and who led.
@@ -159,7 +161,7 @@ func (s *server) Expire(env algo.Env, t algo.Timer) {
 }
 
 func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
-	s.suspected.add(peer)
+	s.suspected.Add(peer)
 	lost := peer == s.leader.ID
 	if lost {
 		s.vacate(env)
@@ -176,7 +178,7 @@ func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 }
 
 func (s *server) Trust(env algo.Env, peer algo.NodeID) {
-	s.suspected.remove(peer)
+	s.suspected.Remove(peer)
 	s.checkMajority(env)
 }
 
@@ -250,18 +252,24 @@ func (s *server) vacate(env algo.Env) {
 // hears of no majority. It is called once, at the end of an event: whom the server does
 // without only in between the detector would not report again.
 func (s *server) monitor(env algo.Env) {
-	var watched peers
+	var watched algo.Set
+	var all algo.View
 	switch {
 	case s.electing() || s.candidate.state == leader:
+		if s.watchesAll == s.view {
+			return // as after most messages of an election: they need not look at everybody
+		}
+		all = s.view
 		watched = slices.Collect(s.view.Others(s.self))
 	case !s.leader.Vacant():
-		watched.add(s.leader.ID)
+		watched.Add(s.leader.ID)
 	}
+	s.watchesAll = all
 	if slices.Equal(watched, s.watched) {
 		return
 	}
 	s.watched = watched
-	s.suspected.keep(watched) // the detector forgets the others too
+	s.suspected.Keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
 }
 

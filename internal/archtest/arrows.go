@@ -41,19 +41,22 @@ var Rules = []Rule{
 	{Package: "wire", Imports: []string{"algo"}, Modules: []string{"github.com/vmihailenco/msgpack/v5", "github.com/vmihailenco/tagparser/v2"}},
 	{Package: "engine", Imports: []string{"algo", "fd", "trace"}, Modules: none},
 
-	{Package: "transport", Imports: none},
+	{Package: "transport", Imports: []string{"internal/hostile"}},
 	{Package: "store", Imports: none, Modules: []string{"go.etcd.io/bbolt", "golang.org/x/sys"}},
-	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "engine", "fd", "store", "trace", "transport", "wire"}},
+	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "engine", "fd", "internal/hostile", "store", "trace", "transport", "wire"}},
 	{Package: "cluster/clustertest", Imports: []string{"algo", "algo/builtin", "cluster", "engine", "fd", "store", "trace", "transport", "wire"}},
 
 	{Package: "sim", Imports: []string{"algo", "engine", "fd", "trace"}},
 	{Package: "explore", Imports: []string{"algo", "trace"}},
 
 	{Package: "bench/theory", Imports: none, Modules: none},
+	{Package: "bench/result", Imports: none, Modules: []string{"golang.org/x/exp"}},
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
+	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
+	{Package: "internal/config", Imports: []string{"algo", "cluster"}},
 	{Package: "internal/...", Imports: none},
 }
 

@@ -63,6 +63,24 @@ var ErrNoLeader = errors.New("fleet: the nodes do not agree on a leader")
 
 // Strike sends s to the leader on whom all agree, and forgets the events before.
 func (f *Fleet) Strike(s Signal) (*Strike, error) {
+	return f.strike(s, func(leader *node) (int64, error) { return leader.signal(s) })
+}
+
+// Isolate takes the leader away on whom all agree by having cut cut it off from the
+// others: how is what that is called. Its time is right before cut is called.
+func (f *Fleet) Isolate(how Signal, cut func(leader State) error) (*Strike, error) {
+	return f.strike(how, func(leader *node) (at int64, err error) {
+		var state State
+		f.change(func() {
+			state = leader.view()
+			leader.life = Cut
+			at = Now()
+		})
+		return at, cut(state)
+	})
+}
+
+func (f *Fleet) strike(s Signal, take func(leader *node) (at int64, err error)) (*Strike, error) {
 	f.mu.Lock()
 	states := f.states()
 	leader, ok := Agreement(states)
@@ -75,7 +93,7 @@ func (f *Fleet) Strike(s Signal) (*Strike, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := n.signal(s)
+	at, err := take(n)
 	return &Strike{At: at, Leader: leader, Signal: s, fleet: f}, err
 }
 
@@ -169,6 +187,26 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 // Recover brings a node back that is down or paused, and waits until all agree and it
 // is quiet.
 func (f *Fleet) Recover(ctx context.Context, name string) (Recovery, error) {
+	return f.recover(ctx, name, func(n *node, life Life) (from int64, err error) {
+		if life == Paused {
+			return n.signal(Cont)
+		}
+		return 0, n.start(ctx) // from its ready event
+	})
+}
+
+// Rejoin is Recover of a node that was isolated: heal lets it reach the others again.
+func (f *Fleet) Rejoin(ctx context.Context, name string, heal func() error) (Recovery, error) {
+	return f.recover(ctx, name, func(n *node, _ Life) (from int64, err error) {
+		f.change(func() {
+			n.life = Up
+			from = Now()
+		})
+		return from, heal()
+	})
+}
+
+func (f *Fleet) recover(ctx context.Context, name string, back func(*node, Life) (from int64, err error)) (Recovery, error) {
 	n, err := f.node(name)
 	if err != nil {
 		return Recovery{}, err
@@ -177,12 +215,7 @@ func (f *Fleet) Recover(ctx context.Context, name string) (Recovery, error) {
 	f.log = nil
 	life := n.life
 	f.mu.Unlock()
-	from := int64(0) // the time of its ready event
-	if life == Paused {
-		from, err = n.signal(Cont)
-	} else {
-		err = n.start(ctx)
-	}
+	from, err := back(n, life)
 	if err != nil {
 		return Recovery{}, err
 	}

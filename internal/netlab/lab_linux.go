@@ -6,13 +6,6 @@ import (
 	"strings"
 )
 
-// ErrUnavailable says that this machine does not let a [Lab] be made: a tool is missing,
-// a part of the kernel is, or the right to use it.
-var ErrUnavailable = errors.New("netlab: not available here")
-
-// MaxHosts is how many hosts a Lab has at most.
-const MaxHosts = 64
-
 // Lab is a network. Split, Drop, Heal and Close must not be called concurrently.
 type Lab struct {
 	middle *namespace // with a bridge for each host, so that each can be alone

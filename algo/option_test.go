@@ -1,0 +1,56 @@
+package algo_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+func TestOptionCheck(t *testing.T) {
+	const s = time.Second
+	for _, tc := range []struct {
+		name    string
+		longest time.Duration
+		got     time.Duration
+		least   time.Duration
+		want    string
+	}{
+		{"enough", 0, 2 * s, 2 * s, ""},
+		{"not enough", 0, s, 2 * s, "x: wait is 1s, want at least the least (2s)"},
+		{"nothing asked", 0, 1, 0, ""},
+		{"zero", 0, 0, 0, "x: wait is 0s, want more than 0"},
+		{"negative", 0, -s, -2 * s, "x: wait is -1s, want more than 0"},
+		{"the longest", 0, 24 * time.Hour, s, ""},
+		{"too long", 0, 24*time.Hour + 1, s, "x: wait is 24h0m0.000000001s, want at most 24h0m0s"},
+		{"too long for this one", 3 * s, 4 * s, s, "x: wait is 4s, want at most 3s"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := algo.OptionCheck{Algorithm: "x", Longest: tc.longest}
+			c.Duration("wait", tc.got, "the least", tc.least)
+			got := ""
+			if err := c.Err(); err != nil {
+				got = err.Error()
+			}
+			if got != tc.want {
+				t.Errorf("it says %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestOptionCheckSaysAllAtOnce(t *testing.T) {
+	c := algo.OptionCheck{Algorithm: "x"}
+	c.Want(true, "a", "1", "1")
+	c.Want(false, "b", "2", "3")
+	c.Want(false, "c", "4", "5")
+	err := c.Err()
+	if want := "x: b is 2, want 3\nx: c is 4, want 5"; err == nil || err.Error() != want {
+		t.Errorf("it says %v, want %s", err, want)
+	}
+	mistake, ok := errors.AsType[*algo.OptionError](err)
+	if want := (algo.OptionError{Algorithm: "x", Option: "b", Got: "2", Want: "3"}); !ok || *mistake != want {
+		t.Errorf("the first is %+v, want %+v", mistake, want)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// block is one table: what was done, whatever the system and the number of nodes.
+type block struct {
+	setting string
+	signal  fleet.Signal
+	rows    []row
+}
+
+// row is a case and its rounds.
+type row struct {
+	Case
+	followed, gaveUp   []float64 // ms
+	rounds, failed     int
+	unasked            int
+	rest               float64 // ms
+	firstError         string
+	ownFollowed, ownUp []float64 // of our row beside it
+}
+
+// blocks are the tables, in the order in which their settings and signals came.
+func (r Result) blocks() []block {
+	var all []block
+	for _, t := range r.Trials {
+		i := slices.IndexFunc(all, func(b block) bool { return b.setting == t.Setting && b.signal == t.Signal })
+		if i < 0 {
+			i = len(all)
+			all = append(all, block{setting: t.Setting, signal: t.Signal})
+		}
+		all[i].add(t)
+	}
+	for _, b := range all {
+		b.finish()
+	}
+	return all
+}
+
+func (b *block) add(t Trial) {
+	i := slices.IndexFunc(b.rows, func(r row) bool { return r.Case == t.Case })
+	if i < 0 {
+		i = len(b.rows)
+		b.rows = append(b.rows, row{Case: t.Case})
+	}
+	r := &b.rows[i]
+	if t.Error != "" {
+		r.failed++
+		r.firstError = cmp.Or(r.firstError, t.Error)
+		return
+	}
+	r.rounds++
+	r.rest += t.Pause
+	r.unasked += t.Unasked
+	if t.Signal == steady {
+		return
+	}
+	r.gaveUp = append(r.gaveUp, t.LastUp)
+	if t.Followed > 0 {
+		r.followed = append(r.followed, t.Followed)
+	}
+}
+
+// finish sorts the rows and puts ours beside each.
+func (b block) finish() {
+	order := systemNames()
+	slices.SortStableFunc(b.rows, func(x, y row) int {
+		return cmp.Or(cmp.Compare(x.Nodes, y.Nodes), cmp.Compare(slices.Index(order, x.System), slices.Index(order, y.System)))
+	})
+	for i := range b.rows {
+		for _, own := range b.rows {
+			if own.System == ours && own.Nodes == b.rows[i].Nodes {
+				b.rows[i].ownFollowed, b.rows[i].ownUp = own.followed, own.gaveUp
+			}
+		}
+	}
+}
+
+func (b block) write(w io.Writer, seed uint64) {
+	if b.signal == steady {
+		fmt.Fprintf(w, "### %s, at rest\n\n", b.setting)
+		b.writeSteady(w)
+	} else {
+		fmt.Fprintf(w, "### %s, the leader gets %s\n\n", b.setting, map[fleet.Signal]string{fleet.Kill: "SIGKILL", fleet.Stop: "SIGSTOP"}[b.signal])
+		b.writeFailovers(w, seed)
+	}
+	for _, r := range b.rows {
+		if r.failed > 0 {
+			fmt.Fprintf(w, "\n%s, %d nodes: %d of %d rounds failed, the first: %s\n", r.System, r.Nodes, r.failed, r.failed+r.rounds, r.firstError)
+		}
+		if r.unasked > 0 && b.signal != steady {
+			fmt.Fprintf(w, "\n%s, %d nodes: %d suspicions and changes of leader before the signals, in %.1f s of rest\n",
+				r.System, r.Nodes, r.unasked, r.rest/1000)
+		}
+	}
+}
+
+func (b block) writeFailovers(w io.Writer, seed uint64) {
+	t := table{header: []string{
+		"nodes", "system", "rounds", "followed, median", "p10", "p90", "times elect [95 %]", "given up, median", "p10", "p90", "times elect [95 %]",
+	}}
+	for _, r := range b.rows {
+		cells := []string{strconv.Itoa(r.Nodes), r.System, strconv.Itoa(r.rounds)}
+		cells = append(cells, compare(r.followed, r.ownFollowed, seed, r.System == ours)...)
+		cells = append(cells, compare(r.gaveUp, r.ownUp, seed, r.System == ours)...)
+		t.rows = append(t.rows, cells)
+	}
+	t.write(w)
+}
+
+// compare is the four cells about one sample.
+func compare(sample, own []float64, seed uint64, isOwn bool) []string {
+	if len(sample) == 0 {
+		return []string{"-", "-", "-", "-"}
+	}
+	s := summarize(sample)
+	cells := []string{milliseconds(s.median), milliseconds(s.p10), milliseconds(s.p90), "-"}
+	switch {
+	case isOwn:
+		cells[3] = "1"
+	case len(own) > 0:
+		cells[3] = ratioOf(sample, own, seed).String()
+	}
+	return cells
+}
+
+func (b block) writeSteady(w io.Writer) {
+	t := table{header: []string{"nodes", "system", "timing", "rounds", "rest", "suspicions and changes of leader"}}
+	for _, r := range b.rows {
+		t.rows = append(t.rows, []string{
+			strconv.Itoa(r.Nodes), r.System, r.Timing.String(), strconv.Itoa(r.rounds), fmt.Sprintf("%.0f s", r.rest/1000), strconv.Itoa(r.unasked),
+		})
+	}
+	t.write(w)
+}
+
+func milliseconds(v float64) string { return digits(v) + " ms" }
+
+// digits is v with at least two digits that count, and none after the point from 100.
+func digits(v float64) string {
+	switch {
+	case v < 10:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v < 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+func (r ratio) String() string {
+	return fmt.Sprintf("%s [%s, %s]", digits(r.value), digits(r.low), digits(r.high))
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// TestMain lets the test program be one of the processes that are measured, as the
+// command is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == memberCommand {
+		runMember()
+	}
+	status := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(status)
+}
+
+// built is the elect command, and where it is.
+var built struct {
+	once       sync.Once
+	dir, elect string
+	self       string
+	err        error
+}
+
+func testRunner(t *testing.T) *runner {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts processes and builds the command")
+	}
+	built.once.Do(func() {
+		var r *runner
+		if r, _, built.err = new(options).prepare(context.Background()); built.err == nil {
+			built.dir, built.elect, built.self = r.dir, r.elect, r.self
+		}
+	})
+	require.NoError(t, built.err)
+	return &runner{elect: built.elect, self: built.self, dir: t.TempDir(), random: rand.New(rand.NewPCG(1, 0))}
+}
+
+var quick = timing(40, 200)
+
+// TestRound runs a round of each system: that each elects, is struck, and goes on, and
+// that nothing is left.
+func TestRound(t *testing.T) {
+	paused := []string{ours, "hashicorp-raft", "memberlist"} // all would only take longer
+	for _, name := range systemNames() {
+		for _, signal := range []fleet.Signal{fleet.Kill, fleet.Stop} {
+			if signal == fleet.Stop && !slices.Contains(paused, name) {
+				continue
+			}
+			t.Run(name+"/"+string(signal), func(t *testing.T) {
+				r := testRunner(t)
+				c := Case{System: name, Setting: quick.String(), Timing: quick, Signal: signal, Nodes: 3}
+				trial, err := r.round(t.Context(), c, 7)
+				require.NoError(t, err)
+				require.Empty(t, trial.Error)
+				require.Equal(t, 7, trial.Round)
+				require.Positive(t, trial.FirstUp)
+				require.GreaterOrEqual(t, trial.LastUp, trial.FirstUp)
+				s, _ := lookupSystem(name)
+				if s.leads() {
+					require.GreaterOrEqual(t, trial.Followed, trial.LastUp, "who follows another has given the old leader up")
+				} else {
+					require.Zero(t, trial.Followed)
+				}
+				requireNothingLeft(t, r)
+			})
+		}
+	}
+}
+
+func TestSteadyRound(t *testing.T) {
+	r := testRunner(t)
+	r.rest = 100 * time.Millisecond
+	trial, err := r.round(t.Context(), Case{System: "etcd-raft", Timing: quick, Signal: steady, Nodes: 3}, 1)
+	require.NoError(t, err)
+	require.Empty(t, trial.Error)
+	require.Equal(t, 100.0, trial.Pause)
+	require.Zero(t, trial.LastUp)
+	requireNothingLeft(t, r)
+}
+
+// TestARoundThatFailsSaysWhy: a member that cannot start.
+func TestARoundThatFailsSaysWhy(t *testing.T) {
+	r := testRunner(t)
+	r.self = filepath.Join(r.dir, "nothing")
+	trial, err := r.round(t.Context(), Case{System: "memberlist", Timing: quick, Signal: fleet.Kill, Nodes: 3}, 1)
+	require.NoError(t, err)
+	require.Contains(t, trial.Error, "nothing: no such file")
+	requireNothingLeft(t, r)
+}
+
+// requireNothingLeft: neither a folder, nor a process that this one has started.
+func requireNothingLeft(t *testing.T, r *runner) {
+	t.Helper()
+	left, err := os.ReadDir(r.dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	require.NoError(t, err)
+	for _, list := range lists {
+		children, err := os.ReadFile(list)
+		if err == nil { // the thread may have ended
+			require.Empty(t, string(children))
+		}
+	}
+}
+
+// TestAKilledMemberComesBack: what a library has saved is what it starts from.
+func TestAKilledMemberComesBack(t *testing.T) {
+	for _, l := range member.Libraries() {
+		t.Run(l.Name, func(t *testing.T) {
+			r := testRunner(t)
+			s, _ := lookupSystem(l.Name)
+			config, err := s.fleet(quick, 3, r.elect, r.self, r.dir)
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), tooLong)
+			defer cancel()
+			f, err := fleet.New(ctx, config)
+			require.NoError(t, err)
+			defer f.Close()
+			g := group{Fleet: f, leads: s.leads()}
+			require.NoError(t, g.settle(ctx))
+			before := epochs(f)
+			struck, _, _, err := g.strike(ctx, fleet.Kill)
+			require.NoError(t, err)
+			require.NoError(t, f.Restart(ctx, struck.Name))
+			require.NoError(t, g.settle(ctx))
+			for _, n := range f.States() {
+				require.Equal(t, fleet.Up, n.Life)
+				if s.leads() {
+					require.Greater(t, n.Epoch, before, n.Name)
+				}
+			}
+		})
+	}
+}
+
+// epochs is the highest of a fleet.
+func epochs(f *fleet.Fleet) uint64 {
+	var highest uint64
+	for _, n := range f.States() {
+		highest = max(highest, n.Epoch)
+	}
+	return highest
+}
+
+// TestInterrupted: what was measured until then is printed, and the status says so.
+func TestInterrupted(t *testing.T) {
+	testRunner(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	file := filepath.Join(t.TempDir(), "out.json")
+	var out bytes.Buffer
+	status := run(ctx, []string{
+		"-rounds", "50", "-nodes", "3", "-peers", "etcd-raft", "-settings", quick.String(), "-signal", "kill",
+		"-elect", built.elect, "-json", file, "-data", t.TempDir(),
+	}, &out, cancelAfter{lines: 2, cancel: cancel})
+	require.Equal(t, statusInterrupted, status)
+	require.Contains(t, out.String(), "| 3     | elect     | 1 ")
+	r, err := load([]string{file})
+	require.NoError(t, err)
+	require.Len(t, r.Trials, 2)
+}
+
+// cancelAfter ends a run after so many lines of progress.
+type cancelAfter struct {
+	lines  int
+	cancel func()
+}
+
+func (c cancelAfter) Write(b []byte) (int, error) {
+	if bytes.HasPrefix(b, []byte{'0' + byte(c.lines), '/'}) {
+		c.cancel()
+	}
+	return io.Discard.Write(b)
+}

@@ -1,0 +1,168 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// A Library is one that is measured beside ours.
+type Library struct {
+	Name string
+	// Leads says that it has leaders. Others only say who is dead.
+	Leads bool
+	// Modules are the paths of those whose versions say what was measured.
+	Modules []string
+	// Settings are what it was told, and what of its defaults decides how fast it is.
+	Settings func(Timing) []string
+	// Beat is the time between two signs of life.
+	Beat func(Timing) time.Duration
+
+	start func(*member, Timing) error
+}
+
+// Libraries are those that can be measured.
+func Libraries() []Library {
+	return []Library{hashicorpRaft, etcdRaft, etcdRaftAsEtcd, memberlistLibrary}
+}
+
+// Lookup finds a library by its name.
+func Lookup(name string) (Library, bool) {
+	all := Libraries()
+	i := slices.IndexFunc(all, func(l Library) bool { return l.Name == name })
+	if i < 0 {
+		return Library{}, false
+	}
+	return all[i], true
+}
+
+// member is one process of a cluster.
+type member struct {
+	name    string   // n1, n2, …
+	listen  string   // its own address
+	data    string   // its folder
+	members []string // all addresses; the first is that of n1
+	events  events
+}
+
+// Run is the whole process: args are the flags of elect node as far as a fleet sets them,
+// and those that select the library. It returns when in ends, for then the parent is
+// gone, when ctx ends, or when the member fails.
+func Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	m, library, timing, err := parse(args)
+	if err != nil {
+		return err
+	}
+	stream := fleet.NewStream(out)
+	m.events.emit = stream.Emit
+	if err := os.MkdirAll(m.data, 0o700); err != nil {
+		return err
+	}
+	if err := library.start(m, timing); err != nil {
+		return fmt.Errorf("start %s: %w", library.Name, err)
+	}
+	stream.Emit(fleet.Event{
+		At: fleet.Now(), What: fleet.Ready, ID: m.name, Name: m.name, Addr: m.listen, Pid: os.Getpid(), Clock: fleet.Clock,
+	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, in)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return nil // the goroutines of the library end with the process
+}
+
+func parse(args []string) (*member, Library, Timing, error) {
+	m := &member{}
+	var library Library
+	var timing Timing
+	flags := flag.NewFlagSet("member", flag.ContinueOnError)
+	flags.StringVar(&m.name, "name", "", "")
+	flags.StringVar(&m.listen, "listen", "", "")
+	flags.StringVar(&m.data, "data", "", "")
+	flags.Func("members", "", func(addr string) error { m.members = append(m.members, addr); return nil })
+	flags.Func("library", "", func(name string) (err error) {
+		var ok bool
+		if library, ok = Lookup(name); !ok {
+			err = errors.New("there is no such library")
+		}
+		return err
+	})
+	flags.Var(&timing, "timing", "")
+	for _, name := range []string{"events", "priority", "log-level"} {
+		flags.String(name, "", "") // of elect node, and without a meaning here
+	}
+	if len(args) == 0 || args[0] != "node" {
+		return nil, library, timing, fmt.Errorf("member: the arguments are %q, want node and its flags", args)
+	}
+	err := flags.Parse(args[1:])
+	if err == nil && (library.start == nil || m.data == "" || m.number(m.listen) == 0 || m.nameOf(m.listen) != m.name) {
+		err = fmt.Errorf("member: %q wants a library, a data folder and its own address where its name stands among the members %q", m.name, m.members)
+	}
+	return m, library, timing, err
+}
+
+// number is the place of an address among the members, from 1; 0 if it is not there.
+func (m *member) number(addr string) int { return slices.Index(m.members, addr) + 1 }
+
+func (m *member) nameOf(addr string) string { return name(m.number(addr)) }
+
+func name(number int) string { return "n" + strconv.Itoa(number) }
+
+// others are the numbers and addresses of the other members.
+func (m *member) others(visit func(number int, addr string)) {
+	for i, addr := range m.members {
+		if addr != m.listen {
+			visit(i+1, addr)
+		}
+	}
+}
+
+// events says what happens to a member. Its methods may be called from any goroutine.
+type events struct {
+	emit func(fleet.Event)
+
+	mu     sync.Mutex
+	leader string
+	term   uint64
+}
+
+// follow says whom self takes for the leader; "" is nobody. What it has said before it
+// does not say again. Giving a leader up for nobody is what our detector calls a
+// suspicion. Of two calls at once the one that reads later also says later.
+func (e *events) follow(self string, read func() (leader string, term uint64)) {
+	at := fleet.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	leader, term := read()
+	if leader == e.leader && (term == e.term || leader == "") {
+		return
+	}
+	if leader == "" {
+		e.emit(fleet.Event{At: at, What: fleet.Suspect, Peer: e.leader})
+	}
+	e.leader, e.term = leader, term
+	e.emit(fleet.Event{At: at, What: fleet.Leader, Peer: leader, Name: leader, Epoch: term, Leads: leader == self})
+}
+
+// dead says that a peer is taken for dead, or no longer.
+func (e *events) dead(peer string, dead bool) {
+	what := fleet.Trust
+	if dead {
+		what = fleet.Suspect
+	}
+	e.emit(fleet.Event{At: fleet.Now(), What: what, Peer: peer})
+}

@@ -1,0 +1,73 @@
+package member
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+func TestFollowSaysEachThingOnce(t *testing.T) {
+	type step struct {
+		leader string
+		term   uint64
+	}
+	for _, test := range []struct {
+		name  string
+		steps []step
+		want  string
+	}{
+		{"nobody, at first", []step{{"", 0}, {"", 1}}, ""},
+		{"another", []step{{"n2", 1}}, "leader n2 1"},
+		{"itself", []step{{"n1", 1}}, "leader n1 1 leads"},
+		{"the same again", []step{{"n2", 1}, {"n2", 1}}, "leader n2 1"},
+		{"the same, elected again", []step{{"n2", 1}, {"n2", 3}}, "leader n2 1, leader n2 3"},
+		{"given up for nobody", []step{{"n2", 1}, {"", 2}, {"", 3}}, "leader n2 1, suspect n2, leader  2"},
+		{"given up for another", []step{{"n2", 1}, {"n3", 2}}, "leader n2 1, leader n3 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var said []string
+			var last int64
+			e := events{emit: func(e fleet.Event) {
+				require.GreaterOrEqual(t, e.At, last)
+				last = e.At
+				line := e.What + " " + e.Peer
+				if e.What == fleet.Leader {
+					line += " " + string('0'+rune(e.Epoch))
+					require.Equal(t, e.Peer, e.Name)
+				}
+				if e.Leads {
+					line += " leads"
+				}
+				said = append(said, line)
+			}}
+			for _, s := range test.steps {
+				e.follow("n1", func() (string, uint64) { return s.leader, s.term })
+			}
+			require.Equal(t, test.want, strings.Join(said, ", "))
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	good := "node --events - --name n2 --priority 2 --listen h:2 --data d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
+	m, l, timing, err := parse(strings.Fields(good))
+	require.NoError(t, err)
+	require.Equal(t, "etcd-raft", l.Name)
+	require.Equal(t, Timing{Heartbeat: 20 * ms, Timeout: 100 * ms}, timing)
+	require.Equal(t, []string{"h:1", "h:2"}, m.members)
+	m.others(func(number int, addr string) {
+		require.Equal(t, 1, number)
+		require.Equal(t, "h:1", addr)
+	})
+	for spoilt, with := range map[string]string{
+		"node": "status", "etcd-raft": "bully", "20ms/100ms": "fast", "--members h:2": "", "--name n2": "--name n1", "--data d": "", "--library etcd-raft": "",
+	} {
+		_, _, _, err := parse(strings.Fields(strings.Replace(good, spoilt, with, 1)))
+		require.Error(t, err, "%q for %q", with, spoilt)
+	}
+	_, _, _, err = parse(nil)
+	require.Error(t, err)
+}

@@ -1,0 +1,90 @@
+package member
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+var memberlistLibrary = Library{
+	Name:     "memberlist",
+	Modules:  []string{"github.com/hashicorp/memberlist"},
+	Settings: func(t Timing) []string { return describeMemberlist(memberlistConfig(t)) },
+	Beat:     func(t Timing) time.Duration { return memberlistConfig(t).ProbeInterval },
+	start:    startMemberlist,
+}
+
+// memberlistConfig has a member probe each t.Heartbeat, and give a silent one up after
+// t.Timeout: a probe, and then as many of its intervals as come nearest to the rest. What
+// else depends on the network keeps its proportion to the interval.
+func memberlistConfig(t Timing) *memberlist.Config {
+	c := memberlist.DefaultLANConfig()
+	if t != (Timing{}) {
+		c.ProbeInterval, c.ProbeTimeout, c.GossipInterval = t.Heartbeat, t.Heartbeat/2, t.Heartbeat/5
+		c.SuspicionMult = max(1, int((t.Timeout-t.Heartbeat+t.Heartbeat/2)/t.Heartbeat))
+	}
+	return c
+}
+
+func describeMemberlist(c *memberlist.Config) []string {
+	suspicion := time.Duration(c.SuspicionMult) * c.ProbeInterval
+	return []string{
+		fmt.Sprintf("ProbeInterval %v, ProbeTimeout %v, SuspicionMult %d, SuspicionMaxTimeoutMult %d, GossipInterval %v, GossipNodes %d, IndirectChecks %d, RetransmitMult %d",
+			c.ProbeInterval, c.ProbeTimeout, c.SuspicionMult, c.SuspicionMaxTimeoutMult, c.GossipInterval, c.GossipNodes, c.IndirectChecks, c.RetransmitMult),
+		fmt.Sprintf("up to 10 members a suspect is dead after %v, where enough others confirm it, else after up to %v",
+			suspicion, time.Duration(c.SuspicionMaxTimeoutMult)*suspicion),
+		"UDP and TCP; nothing on disk; the rest by DefaultLANConfig",
+	}
+}
+
+func startMemberlist(m *member, t Timing) error {
+	host, port, err := net.SplitHostPort(m.listen)
+	if err != nil {
+		return err
+	}
+	c := memberlistConfig(t)
+	c.Name, c.BindAddr, c.LogOutput = m.name, host, io.Discard
+	if c.BindPort, err = strconv.Atoi(port); err != nil {
+		return err
+	}
+	c.AdvertiseAddr, c.AdvertisePort = c.BindAddr, c.BindPort
+	c.Events = marks{m}
+	// Whom it has not met yet counts as dead, so that a reader knows when all have met.
+	var others []string
+	m.others(func(number int, addr string) {
+		others = append(others, addr)
+		m.events.dead(name(number), true)
+	})
+	list, err := memberlist.Create(c)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for list.NumMembers() < len(m.members) {
+			_, _ = list.Join(others) // some may not be there yet
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	return nil
+}
+
+// marks turns what a member list says of others into events.
+type marks struct{ *member }
+
+func (m marks) NotifyJoin(n *memberlist.Node) {
+	if n.Name != m.name {
+		m.events.dead(n.Name, false)
+	}
+}
+
+func (m marks) NotifyLeave(n *memberlist.Node) {
+	if n.Name != m.name {
+		m.events.dead(n.Name, true)
+	}
+}
+
+func (marks) NotifyUpdate(*memberlist.Node) {}

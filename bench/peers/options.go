@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// options are the flags.
+type options struct {
+	args     []string
+	rounds   int
+	nodes    []int
+	systems  []string
+	signals  []fleet.Signal
+	settings []string
+	steady   time.Duration
+	seed     uint64
+	data     string
+	elect    string
+	json     string
+	show     bool
+	files    []string // with show
+}
+
+func parseOptions(args []string, stderr io.Writer) (*options, error) {
+	o := &options{args: args, nodes: []int{3, 5}, systems: systemNames(), signals: []fleet.Signal{fleet.Kill, fleet.Stop}, settings: []string{atDefaults, equal, aggressive}}
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.IntVar(&o.rounds, "rounds", 20, "rounds of each case")
+	flags.Func("nodes", "numbers of processes, with commas (default 3,5)", listOf(&o.nodes, parseNodes))
+	flags.Func("peers", "`systems` beside elect, with commas (default all: "+strings.Join(systemNames()[1:], ",")+")", listOf(&o.systems, parseSystem))
+	flags.Func("signal", "what the leader gets, with commas: kill, stop (default both)", listOf(&o.signals, parseSignal))
+	flags.Func("settings", "with commas: defaults, equal, aggressive, or HEARTBEAT/TIMEOUT as 50ms/150ms (default the first three)", listOf(&o.settings, parseSetting))
+	flags.DurationVar(&o.steady, "steady", 0, "instead of signals: how often a cluster is unsettled in that `time` of rest")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the random moments at which signals come, and of the intervals")
+	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR and this one that is not in memory)")
+	flags.StringVar(&o.elect, "elect", "", "the elect `command` (default: built from this checkout)")
+	flags.StringVar(&o.json, "json", "", "`file` for every round's figures")
+	flags.BoolVar(&o.show, "show", false, "measure nothing; print what the JSON files named behind the flags hold together")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			usage(flags, stderr)
+		}
+		return nil, err
+	}
+	o.files = flags.Args()
+	return o, o.check()
+}
+
+func usage(flags *flag.FlagSet, w io.Writer) {
+	fmt.Fprint(w, `Measures failovers of other projects beside ours. Each system is a cluster of processes
+on this machine; the leader gets a signal, and each process stamps what it learns.
+
+  go run . -rounds 20
+  go run . -rounds 5 -nodes 5 -peers hashicorp-raft,etcd-raft -settings defaults -signal kill
+  go run . -settings aggressive -steady 60s -rounds 1
+  go run . -show a.json b.json
+
+Flags:
+`)
+	flags.SetOutput(w)
+	flags.PrintDefaults()
+}
+
+func (o *options) check() error {
+	switch {
+	case o.show && len(o.files) == 0:
+		return errors.New("-show wants JSON files behind the flags")
+	case !o.show && len(o.files) > 0:
+		return fmt.Errorf("%q stands behind the flags; only -show has arguments", o.files)
+	case o.rounds < 1:
+		return fmt.Errorf("-rounds is %d, want at least 1", o.rounds)
+	case o.steady < 0:
+		return fmt.Errorf("-steady is %v, want more than 0", o.steady)
+	}
+	// Ours is what the others are compared with, and comes first.
+	o.systems = append([]string{ours}, slices.DeleteFunc(o.systems, func(s string) bool { return s == ours })...)
+	if o.steady > 0 {
+		o.signals = []fleet.Signal{steady}
+	}
+	return nil
+}
+
+// listOf is a flag whose value is a list with commas.
+func listOf[T comparable](to *[]T, parse func(string) (T, error)) func(string) error {
+	return func(s string) error {
+		var all []T
+		for word := range strings.SplitSeq(s, ",") {
+			v, err := parse(strings.TrimSpace(word))
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+		*to = all
+		return nil
+	}
+}
+
+func parseNodes(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 3 || n > 15 {
+		return 0, fmt.Errorf("%q, want a number from 3 to 15: with fewer a majority cannot lose its leader", s)
+	}
+	return n, nil
+}
+
+func parseSystem(s string) (string, error) {
+	if _, ok := lookupSystem(s); !ok {
+		return "", fmt.Errorf("%q, want some of %s", s, strings.Join(systemNames(), ", "))
+	}
+	return s, nil
+}
+
+func parseSignal(s string) (fleet.Signal, error) {
+	if s := fleet.Signal(s); s == fleet.Kill || s == fleet.Stop {
+		return s, nil
+	}
+	return "", fmt.Errorf("%q, want kill or stop", s)
+}
+
+func parseSetting(s string) (string, error) {
+	if s == equal || s == aggressive {
+		return s, nil
+	}
+	var t member.Timing
+	if err := t.Set(s); err != nil {
+		return "", fmt.Errorf("%w, or %s or %s", err, equal, aggressive)
+	}
+	return s, nil
+}

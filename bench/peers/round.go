@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// Case is what is done to whom.
+type Case struct {
+	System  string        `json:"system"`
+	Setting string        `json:"setting"`
+	Timing  member.Timing `json:"timing"` // what the setting means for the system
+	Signal  fleet.Signal  `json:"signal"` // "steady": none
+	Nodes   int           `json:"nodes"`
+}
+
+// steady is a case in which nothing is done.
+const steady fleet.Signal = "steady"
+
+// Trial is one round. Times are in ms from right before the signal.
+type Trial struct {
+	Case
+	Round    int     `json:"round"`              // from 1
+	Pause    float64 `json:"pause"`              // ms of rest before the signal
+	Followed float64 `json:"followed,omitempty"` // when the last survivor followed the new leader; none without leaders
+	FirstUp  float64 `json:"first_gave_up"`      // when the first survivor gave the struck one up
+	LastUp   float64 `json:"last_gave_up"`       // when the last one did
+	Unasked  int     `json:"unasked"`            // suspicions and changes of leader during the rest before the signal
+	Error    string  `json:"error,omitempty"`    // nothing above counts then
+}
+
+// runner runs rounds.
+type runner struct {
+	elect, self string // the programs
+	dir         string // on a disk
+	random      *rand.Rand
+	rest        time.Duration // of a steady cluster
+}
+
+const (
+	// warmUp is for what a cluster does after its first election and before it is as it
+	// will stay: connections that are made late, say.
+	warmUp = 250 * time.Millisecond
+	// tooLong is more than any system takes for a start or a failover.
+	tooLong = time.Minute
+)
+
+// round runs a round of c. Its error is that of ctx; what fails is in the Trial.
+func (r *runner) round(ctx context.Context, c Case, number int) (Trial, error) {
+	t := Trial{Case: c, Round: number}
+	bounded, cancel := context.WithTimeoutCause(ctx, r.rest+2*tooLong, errors.New("it took too long"))
+	defer cancel()
+	if err := r.measure(bounded, &t); err != nil {
+		if ctx.Err() != nil {
+			return t, context.Cause(ctx)
+		}
+		t.Error = err.Error()
+	}
+	return t, nil
+}
+
+func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
+	s, ok := lookupSystem(t.System)
+	if !ok {
+		return fmt.Errorf("there is no system %q", t.System)
+	}
+	dir, err := os.MkdirTemp(r.dir, "round-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	config, err := s.fleet(t.Timing, t.Nodes, r.elect, r.self, dir)
+	if err != nil {
+		return err
+	}
+	w := new(watch)
+	config.OnEvent = w.see
+	f, err := fleet.New(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	g := group{Fleet: f, leads: s.leads()}
+	if err := g.settle(ctx); err != nil {
+		return err
+	}
+	pause := warmUp + time.Duration(r.random.Int64N(int64(s.beat(t.Timing))))
+	if t.Signal == steady {
+		pause = r.rest
+	}
+	t.Pause = bench.Milliseconds(pause)
+	from := fleet.Now()
+	if err := sleep(ctx, pause); err != nil {
+		return err
+	}
+	if t.Unasked = w.restless(from); t.Signal == steady {
+		return nil
+	}
+	return t.strike(ctx, g, w)
+}
+
+// strike takes the leader away and waits for what follows.
+func (t *Trial) strike(ctx context.Context, g group, w *watch) error {
+	struck, at, end, err := g.strike(ctx, t.Signal)
+	if err != nil {
+		return err
+	}
+	if g.leads {
+		t.Followed = sinceMS(at, end)
+	}
+	survivors := slices.DeleteFunc(g.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
+	if len(survivors) != t.Nodes-1 {
+		return fmt.Errorf("%d of %d survive", len(survivors), t.Nodes)
+	}
+	first, last, err := w.gaveUp(survivors, struck, at)
+	t.FirstUp, t.LastUp = sinceMS(at, first), sinceMS(at, last)
+	return err
+}
+
+func sinceMS(from, to int64) float64 { return bench.Milliseconds(time.Duration(to - from)) }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// system is what is measured: a library, or the elect command with some flags.
+type system struct {
+	name       string
+	library    member.Library // none: the elect command
+	flags      []string       // of the elect command
+	about      string
+	aggressive member.Timing // see shortest
+}
+
+// firstPort is that of n1 of a library. The address is the fleet's own.
+const firstPort = 7001
+
+const ours = "elect" // the system against which the others are held
+
+func systems() []system {
+	all := []system{
+		{name: ours, about: "bully, the default"},
+		{name: "elect-silence", about: "bully, without evidence: only silence counts", flags: []string{"--no-evidence"}},
+		{name: "elect-vote", about: "vote, by a majority whose votes are saved", flags: []string{"--algorithm", "vote"}},
+	}
+	for _, l := range member.Libraries() {
+		all = append(all, system{name: l.Name, library: l})
+	}
+	for i := range all {
+		all[i].aggressive = shortest[all[i].name]
+	}
+	return all
+}
+
+// shortest is what aggressive means for each system: the shortest of the timeouts 100, 75,
+// 50, 25 and 10 ms, with a fifth of it between heartbeats, with which five processes on
+// two cores rested for 30 s without a suspicion. -steady tries it.
+var shortest = map[string]member.Timing{
+	ours: timing(2, 10), "elect-silence": timing(2, 10), "elect-vote": timing(15, 75),
+	"hashicorp-raft": timing(15, 75), "etcd-raft": timing(2, 10), "etcd-raft-prevote": timing(2, 10), "memberlist": timing(15, 75),
+}
+
+func timing(heartbeat, timeout int) member.Timing {
+	return member.Timing{Heartbeat: time.Duration(heartbeat) * time.Millisecond, Timeout: time.Duration(timeout) * time.Millisecond}
+}
+
+func systemNames() []string {
+	var names []string
+	for _, s := range systems() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// lookupSystem finds a system by its name.
+func lookupSystem(name string) (system, bool) {
+	all := systems()
+	i := slices.IndexFunc(all, func(s system) bool { return s.name == name })
+	if i < 0 {
+		return system{}, false
+	}
+	return all[i], true
+}
+
+func (s system) isOurs() bool { return s.library.Name == "" }
+
+// leads reports whether it has leaders at all.
+func (s system) leads() bool { return s.isOurs() || s.library.Leads }
+
+// The settings that have a name.
+const (
+	atDefaults = "defaults"
+	equal      = "equal"
+	aggressive = "aggressive"
+)
+
+// timing is what a setting means for this system.
+func (s system) timing(setting string) (member.Timing, error) {
+	var t member.Timing
+	switch setting {
+	case equal:
+		lan := cluster.LAN()
+		return member.Timing{Heartbeat: lan.Heartbeat, Timeout: lan.Timeout}, nil
+	case aggressive:
+		return s.aggressive, nil
+	}
+	err := t.Set(setting)
+	return t, err
+}
+
+// timingOf is the timing of the elect command.
+func timingOf(t member.Timing) cluster.Timing {
+	c := cluster.LAN()
+	if t != (member.Timing{}) && (t.Heartbeat != c.Heartbeat || t.Timeout != c.Timeout) {
+		c.Heartbeat, c.Timeout = t.Heartbeat, t.Timeout
+		c.RoundTrip = min(c.RoundTrip, t.Timeout/2) // about as in the preset
+	}
+	return c
+}
+
+// beat is the time between two signs of life.
+func (s system) beat(t member.Timing) time.Duration {
+	if s.isOurs() {
+		return timingOf(t).Heartbeat
+	}
+	return s.library.Beat(t)
+}
+
+// settings are what it is told, in words.
+func (s system) settings(t member.Timing) []string {
+	if !s.isOurs() {
+		return s.library.Settings(t)
+	}
+	c := timingOf(t)
+	preset := "as the preset lan, the default"
+	if c != cluster.LAN() {
+		preset = "the rest as the preset lan"
+	}
+	lines := []string{
+		fmt.Sprintf("heartbeat %v, timeout %v, round trip %v; %s", c.Heartbeat, c.Timeout, c.RoundTrip, preset),
+		s.about + "; bbolt, synced; TCP; GOMAXPROCS 1, the command's own choice",
+	}
+	if len(s.flags) > 0 {
+		lines[1] += "; flags " + strings.Join(s.flags, " ")
+	}
+	return lines
+}
+
+// fleet is how a cluster of this system is made. electPath and selfPath are the
+// programs; in dir a configuration file may be left.
+func (s system) fleet(t member.Timing, nodes int, electPath, selfPath, dir string) (fleet.Config, error) {
+	config := fleet.Config{Nodes: nodes, Hosts: fleet.Loopback(nodes), Dir: dir}
+	if !s.isOurs() {
+		config.Command, config.Fixed = []string{selfPath, memberCommand}, true
+		config.Args = []string{"--library", s.library.Name, "--timing", t.String()}
+		for i := range config.Hosts { // all must know all before one listens
+			host, _, _ := net.SplitHostPort(config.Hosts[i].Addr)
+			config.Hosts[i].Addr = net.JoinHostPort(host, strconv.Itoa(firstPort+i))
+		}
+		return config, nil
+	}
+	config.Command, config.Args = []string{electPath}, slices.Clone(s.flags)
+	c := timingOf(t)
+	if c == cluster.LAN() {
+		return config, nil
+	}
+	file := filepath.Join(dir, "elect.yaml")
+	text := fmt.Sprintf("timing: {heartbeat: %v, timeout: %v, round_trip: %v}\n", c.Heartbeat, c.Timeout, c.RoundTrip)
+	config.Args = append(config.Args, "--config", file)
+	return config, os.WriteFile(file, []byte(text), 0o600)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// watch keeps what the nodes of a fleet write.
+type watch struct {
+	mu  sync.Mutex
+	all []seen
+}
+
+type seen struct {
+	node string
+	fleet.Event
+}
+
+// see is the OnEvent of a fleet.
+func (w *watch) see(node string, e fleet.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, seen{node, e})
+}
+
+// restless counts the suspicions and changes of leader since a time: in a healthy
+// cluster that nobody touches there is none.
+func (w *watch) restless(from int64) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, e := range w.all {
+		if e.At > from && (e.What == fleet.Leader || e.What == fleet.Suspect) {
+			n++
+		}
+	}
+	return n
+}
+
+// gaveUp says when the first and the last survivor gave up who was struck at a time: it
+// suspected it, or followed another.
+func (w *watch) gaveUp(survivors []fleet.State, struck fleet.State, at int64) (first, last int64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, n := range survivors {
+		when := w.gaveUpAt(n.Name, struck.ID, at)
+		if when == 0 {
+			return 0, 0, fmt.Errorf("%s has not given %s up", n.Name, struck.Name)
+		}
+		if first == 0 || when < first {
+			first = when
+		}
+		last = max(last, when)
+	}
+	return first, last, nil
+}
+
+// gaveUpAt runs under mu.
+func (w *watch) gaveUpAt(node, struck string, at int64) int64 {
+	for _, e := range w.all {
+		if e.node != node || e.At < at {
+			continue
+		}
+		if e.What == fleet.Suspect && e.Peer == struck || e.What == fleet.Leader && e.Peer != "" && e.Peer != struck {
+			return e.At
+		}
+	}
+	return 0
+}

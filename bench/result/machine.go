@@ -1,0 +1,34 @@
+package result
+
+import "fmt"
+
+// Machine is where a measurement was made.
+type Machine struct {
+	System string `json:"system"` // as linux/amd64
+	Cores  int    `json:"cores"`
+	Model  string `json:"model"` // of the processor
+	Kernel string `json:"kernel"`
+	Go     string `json:"go"`
+	Load   string `json:"load"` // the load averages of 1, 5 and 15 minutes: what else was going on
+}
+
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load)
+}
+
+// Differs says in words in what two machines are not the same, as far as that may change
+// what is measured. The load is not compared: it never is the same.
+func (m Machine) Differs(o Machine) []string {
+	var all []string
+	differ := func(what string, a, b any) {
+		if a != b {
+			all = append(all, fmt.Sprintf("%s: %v and %v", what, a, b))
+		}
+	}
+	differ("system", m.System, o.System)
+	differ("cores", m.Cores, o.Cores)
+	differ("processor", m.Model, o.Model)
+	differ("kernel", m.Kernel, o.Kernel)
+	differ("go", m.Go, o.Go)
+	return all
+}

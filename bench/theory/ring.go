@@ -1,0 +1,297 @@
+package theory
+
+import "slices"
+
+const chang = "Chang and Roberts: An Improved Algorithm for Decentralized Extrema-Finding, 1979"
+
+// ring is Chang and Roberts 1979.
+//
+// What all of its counts are made of: a token travels to the next process clockwise that
+// is higher than its candidate, whoever stands between; there it is swallowed, or replaced
+// by that process's own. So every token costs the way from its candidate to the next
+// higher one, and that of the highest the whole ring. Elected goes round once.
+func ring() []Row {
+	return slices.Concat(ringOneStarts(), ringAllStart(), ringElectionsOnly(), ringCrashed())
+}
+
+// ringOneStarts is one that starts, with nobody crashed. The tokens of who starts, and
+// of those that wake up on the way, cover the way to the highest just once: d messages.
+func ringOneStarts() []Row {
+	one := func(e Election) bool { return e.Crashed == 0 && e.N >= 2 && e.one() }
+	elected := Kind{"elected", count("N", func(e Election) int { return e.N })}
+	decided := formula("N+d", func(e Election) float64 { return float64(e.N + e.Hops()) })
+	known := formula("2N+d−1", func(e Election) float64 { return float64(2*e.N + e.Hops() - 1) })
+	typical := func(d func(n int) int) func(int) (Election, bool) {
+		// In the order of ranks the highest is d hops ahead of rank N−d.
+		return func(n int) (Election, bool) { return Election{N: n, Initiators: []int{n - d(n)}}, n >= 2 }
+	}
+	return []Row{
+		{
+			Algorithm: "ring", Case: "one starts, it is the highest", Convention: ringDetector,
+			Kinds: []Kind{{"election", count("N", func(e Election) int { return e.N })}, elected},
+			Sent:  count("2N", func(e Election) int { return 2 * e.N }), Delivered: count("2N", func(e Election) int { return 2 * e.N }),
+			Decided:    count("NT", func(e Election) int { return e.N }),
+			Turnaround: count("(2N−1)T", func(e Election) int { return 2*e.N - 1 }),
+			Growth:     "N", Source: notes,
+			Holds:   func(e Election) bool { return one(e) && e.highestStarts() },
+			Typical: typical(func(int) int { return 0 }),
+		},
+		{
+			Algorithm: "ring", Case: "one starts, the highest stands before it", Convention: ringDetector,
+			Kinds: []Kind{{"election", count("2N−1", func(e Election) int { return 2*e.N - 1 })}, elected},
+			Sent:  count("3N−1", func(e Election) int { return 3*e.N - 1 }), Delivered: count("3N−1", func(e Election) int { return 3*e.N - 1 }),
+			Decided:    count("(2N−1)T", func(e Election) int { return 2*e.N - 1 }),
+			Turnaround: count("(3N−2)T", func(e Election) int { return 3*e.N - 2 }),
+			Growth:     "N", Source: coulouris + "; " + notes,
+			Holds:   func(e Election) bool { return one(e) && e.Hops() == e.N-1 },
+			Typical: typical(func(n int) int { return n - 1 }),
+		},
+		{
+			Algorithm: "ring", Case: "one starts, the highest stands before it", Convention: ringQuiet,
+			Kinds: []Kind{{"election", count("2N−1", func(e Election) int { return 2*e.N - 1 })}, elected},
+			Sent:  count("3N−1", func(e Election) int { return 3*e.N - 1 }), Delivered: count("3N−1", func(e Election) int { return 3*e.N - 1 }),
+			Decided:    count("(2N−1)T", func(e Election) int { return 2*e.N - 1 }),
+			Turnaround: count("(3N−1)T", func(e Election) int { return 3*e.N - 1 }),
+			Growth:     "N", Source: coulouris + ": \"the turnaround time is also 3N−1\"",
+			Holds:   func(e Election) bool { return one(e) && e.Hops() == e.N-1 },
+			Typical: typical(func(n int) int { return n - 1 }),
+		},
+		{
+			Algorithm: "ring", Case: "one starts", Convention: ringDetector,
+			Kinds: []Kind{{"election", count("N+d", func(e Election) int { return e.N + e.Hops() })}, elected},
+			Sent:  count("2N+d", func(e Election) int { return 2*e.N + e.Hops() }), Delivered: count("2N+d", func(e Election) int { return 2*e.N + e.Hops() }),
+			Decided: inT(decided), Turnaround: inT(known),
+			Growth: "N", Source: derived,
+			Holds: one, Typical: typical(func(n int) int { return n / 2 }),
+		},
+		{
+			Algorithm: "ring", Case: "one starts, whoever", Convention: ringDetector, Mean: OverInitiators,
+			// The mean of d = 0 … N−1 is (N−1)/2.
+			Kinds:     []Kind{{"election", formula("N + (N−1)/2", func(e Election) float64 { return float64(3*e.N-1) / 2 })}, elected},
+			Sent:      formula("2N + (N−1)/2", func(e Election) float64 { return float64(5*e.N-1) / 2 }),
+			Delivered: formula("2N + (N−1)/2", func(e Election) float64 { return float64(5*e.N-1) / 2 }),
+			Decided:   formula("(N + (N−1)/2)T", func(e Election) float64 { return float64(3*e.N-1) / 2 }), Turnaround: formula("(2N−1 + (N−1)/2)T", func(e Election) float64 { return float64(5*e.N-3) / 2 }),
+			Growth: "N", Source: derived,
+			Holds: one, Typical: typical(func(n int) int { return n / 2 }),
+		},
+	}
+}
+
+// ringAllStart is several that start, with nobody crashed. The highest starts at once, so
+// its token is back after N hops whatever the order.
+func ringAllStart() []Row {
+	nobody := func(e Election) bool { return e.Crashed == 0 && e.N >= 2 }
+	all := func(e Election) bool { return nobody(e) && e.everybodyStarts() }
+	elected := Kind{"elected", count("N", func(e Election) int { return e.N })}
+	decided := count("NT", func(e Election) int { return e.N })
+	known := count("(2N−1)T", func(e Election) int { return 2*e.N - 1 })
+	return []Row{
+		{
+			Algorithm: "ring", Case: "all start, in the order of their ranks", Convention: ringDetector,
+			// Each but the highest stands before a higher one.
+			Kinds: []Kind{{"election", count("2N−1", func(e Election) int { return 2*e.N - 1 })}, elected},
+			Sent:  count("3N−1", func(e Election) int { return 3*e.N - 1 }), Delivered: count("3N−1", func(e Election) int { return 3*e.N - 1 }),
+			Decided: decided, Turnaround: known,
+			Growth: "N", Source: chang + "; " + notes,
+			Holds:   func(e Election) bool { return all(e) && e.ascending() },
+			Typical: func(n int) (Election, bool) { return Election{N: n}, n >= 2 },
+		},
+		{
+			Algorithm: "ring", Case: "all start, in a random order", Convention: ringDetector, Mean: OverOrders,
+			// The highest but j, for j = 1 … N−1, has j higher ones scattered over the ring, and
+			// N/(j+1) hops to the next of them on the mean; the highest has N.
+			Kinds:     []Kind{{"election", formula("N·H(N)", func(e Election) float64 { return float64(e.N) * H(e.N) })}, elected},
+			Sent:      formula("N·H(N)+N", func(e Election) float64 { return float64(e.N)*H(e.N) + float64(e.N) }),
+			Delivered: formula("N·H(N)+N", func(e Election) float64 { return float64(e.N)*H(e.N) + float64(e.N) }),
+			Decided:   decided, Turnaround: known,
+			Growth: "N log N", Source: chang,
+			Holds: all, Typical: func(n int) (Election, bool) { return Election{N: n}, n >= 2 },
+		},
+		{
+			Algorithm: "ring", Case: "all start, against the order of their ranks", Convention: ringDetector,
+			// The candidate of rank r passes all below it, r hops: 1 + 2 + … + N.
+			Kinds: []Kind{{"election", count("N(N+1)/2", func(e Election) int { return pairs(e.N + 1) })}, elected},
+			Sent:  count("N(N+1)/2 + N", func(e Election) int { return pairs(e.N+1) + e.N }), Delivered: count("N(N+1)/2 + N", func(e Election) int { return pairs(e.N+1) + e.N }),
+			Decided: decided, Turnaround: known,
+			Growth: "N²", Source: chang + "; " + notes,
+			Holds:   func(e Election) bool { return all(e) && e.descending() },
+			Typical: func(n int) (Election, bool) { return Election{N: n, Order: Descending(n)}, n >= 2 },
+		},
+		{
+			Algorithm: "ring", Case: "any start, in any order", Convention: ringDetector,
+			Kinds:     []Kind{{"election", count("Σ of the ways of all tokens", Election.ways)}, elected},
+			Sent:      count("Σ of the ways of all tokens + N", func(e Election) int { return e.ways() + e.N }),
+			Delivered: count("Σ of the ways of all tokens + N", func(e Election) int { return e.ways() + e.N }),
+			Decided:   count("(N+d)T", func(e Election) int { return e.N + e.Hops() }), Turnaround: count("(2N+d−1)T", func(e Election) int { return 2*e.N + e.Hops() - 1 }),
+			Growth: "N²", Source: derived,
+			Holds: nobody,
+			Typical: func(n int) (Election, bool) {
+				return Election{N: n, Initiators: everySecond(n), Order: Descending(n)}, n >= 2
+			},
+		},
+	}
+}
+
+// ringElectionsOnly is what the paper counts: until the token of the highest is back.
+func ringElectionsOnly() []Row {
+	var rows []Row
+	for _, r := range ringAllStart()[:3] {
+		r.Convention = ringElections
+		r.Kinds = r.Kinds[:1]
+		r.Sent = r.Kinds[0].Sent
+		r.Delivered = r.Sent
+		r.Source = chang
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// ringCrashed is the leader and those next below it crashed, in the order of ranks: they
+// stand in a row. Only the highest that lives sends to one of them. Each costs it a
+// token, unless it is the leader whose crash made it start; with each that it skips it
+// starts a new run, and the tokens of the older ones end with it.
+func ringCrashed() []Row {
+	crashed := func(e Election) bool { return e.Crashed >= 1 && e.Live() >= 2 && e.ascending() }
+	// lost are the tokens sent to the crashed.
+	lost := func(e Election) int {
+		if e.Crashed == 1 && e.highestStarts() {
+			return 0
+		}
+		return e.Crashed
+	}
+	// before is the way of the tokens up to the highest, from whoever started.
+	before := func(e Election) int { return e.Live() - e.Lowest() }
+	return []Row{
+		{
+			Algorithm: "ring", Case: "the leader crashed, the one before it starts", Convention: ringDetector,
+			Kinds: []Kind{
+				{"election", count("N−1", func(e Election) int { return e.N - 1 })},
+				{"elected", count("N−1", func(e Election) int { return e.N - 1 })},
+			},
+			Sent: count("2(N−1)", func(e Election) int { return 2 * (e.N - 1) }), Delivered: count("2(N−1)", func(e Election) int { return 2 * (e.N - 1) }),
+			Decided:    count("(N−1)T", func(e Election) int { return e.N - 1 }),
+			Turnaround: count("(2N−3)T", func(e Election) int { return 2*e.N - 3 }),
+			Growth:     "N", Source: derived + ": 2N of notes, N being those that live",
+			Holds:   func(e Election) bool { return crashed(e) && e.Crashed == 1 && e.one() && e.highestStarts() },
+			Typical: func(n int) (Election, bool) { return Election{N: n, Crashed: 1, Initiators: []int{n - 1}}, n >= 3 },
+		},
+		{
+			Algorithm: "ring", Case: "f crashed, any start, in the order of their ranks", Convention: ringDetector,
+			Kinds: []Kind{
+				{"election", count("m + (m−i) + f; without f if it is 1 and the highest that lives starts", func(e Election) int { return e.Live() + before(e) + lost(e) })},
+				{"elected", count("m", Election.Live)},
+			},
+			Sent:      count("2m + (m−i) + f; without f if it is 1 and the highest that lives starts", func(e Election) int { return 2*e.Live() + before(e) + lost(e) }),
+			Delivered: count("2m + (m−i)", func(e Election) int { return 2*e.Live() + before(e) }),
+			Decided:   count("(m+d)T", func(e Election) int { return e.Live() + e.Hops() }), Turnaround: count("(2m+d−1)T", func(e Election) int { return 2*e.Live() + e.Hops() - 1 }),
+			Growth: "N", Source: derived,
+			Holds: crashed,
+			Typical: func(n int) (Election, bool) {
+				return Election{N: n, Crashed: n / 2, Initiators: []int{1}}, n >= 4
+			},
+		},
+	}
+}
+
+// inT writes the unit behind a number of hops.
+func inT(f Formula) Formula { return Formula{"(" + f.Text + ")T", f.At} }
+
+// Descending is the order of the ring that costs most when all start.
+func Descending(n int) []int {
+	order := make([]int, n)
+	for at := range order {
+		order[at] = n - at
+	}
+	return order
+}
+
+// everySecond is the ranks 1, 3, …
+func everySecond(n int) []int {
+	var ranks []int
+	for rank := 1; rank <= n; rank += 2 {
+		ranks = append(ranks, rank)
+	}
+	return ranks
+}
+
+// living is the ranks of those that live, in the order of the ring.
+func (e Election) living() []int {
+	var ring []int
+	for at := range e.N {
+		rank := at + 1
+		if e.Order != nil {
+			rank = e.Order[at]
+		}
+		if rank <= e.Live() {
+			ring = append(ring, rank)
+		}
+	}
+	return ring
+}
+
+// ascending reports whether the ring is in the order of ranks, wherever it begins.
+func (e Election) ascending() bool { return e.goes(+1) }
+
+// descending reports whether it is against that order.
+func (e Election) descending() bool { return e.goes(-1) }
+
+func (e Election) goes(by int) bool {
+	if e.Order == nil {
+		return by > 0 || e.N <= 2
+	}
+	for at, rank := range e.Order {
+		if next := e.Order[(at+1)%e.N]; (rank-1+by+e.N)%e.N != next-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// Hops is d: how far it is clockwise, over those that live, from who starts to the
+// highest that lives; from the nearest where several start.
+func (e Election) Hops() int {
+	ring := e.living()
+	at := slices.Index(ring, e.Live())
+	for hops := range ring {
+		if e.Starts(ring[(at-hops+len(ring))%len(ring)]) {
+			return hops
+		}
+	}
+	return 0 // nobody starts; sound has seen to it
+}
+
+// ways is how many Election messages there are in a ring that nobody is missing from.
+//
+// A process that starts sends a token. Another wakes up when the first token comes, which
+// began at the nearest behind it that starts; then it sends its own if it is above all
+// from there on, and if not it passes on, and swallows later what is below it.
+func (e Election) ways() int {
+	ring := e.living()
+	size := len(ring)
+	sum := 0
+	for at, rank := range ring {
+		if !e.Starts(rank) && e.below(ring, at) {
+			continue
+		}
+		way := 1
+		for way < size && ring[(at+way)%size] < rank {
+			way++
+		}
+		sum += way
+	}
+	return sum
+}
+
+// below reports whether a higher one stands between that place and the nearest before
+// it that starts, which is among them.
+func (e Election) below(ring []int, at int) bool {
+	for back := 1; ; back++ {
+		before := ring[(at-back+len(ring))%len(ring)]
+		switch {
+		case before > ring[at]:
+			return true
+		case e.Starts(before):
+			return false
+		}
+	}
+}

@@ -1,0 +1,220 @@
+// Package theory has what elections cost according to theory: how many messages and
+// how much time, as closed formulas in a table. It is data, to be printed, drawn as
+// lines beside what was measured, and compared with it. A test compares each row with
+// what the simulator counts, for every N from 2 to 64.
+//
+// # Symbols
+//
+//	N    the members, those that have crashed included
+//	f    how many of them have crashed before the election; they are the highest
+//	m    N−f, those that live
+//	i    the rank of the lowest that starts; ranks count from 1, the lowest
+//	k    m−i+1, those that live and are not below i
+//	d    in a ring, the hops clockwise from who starts to the highest that lives; where
+//	     several start, from the nearest of them
+//	H(N) 1 + 1/2 + … + 1/N
+//	T    the time that one message takes, one way; processing takes none
+//	RTT  what the algorithms take for a round trip: the answer timeout of bully and the
+//	     window of vote. It is 2T unless an election says otherwise.
+//
+// # What is counted
+//
+// Messages of the algorithm. What only repeats what was said, as a heartbeat does, is
+// not counted, nor is the work of the failure detector. Messages that are sent count when
+// they go to a crashed process too; those that are delivered do not. Time runs from the
+// start of the election; to find the crash takes none. At equal times messages arrive
+// before timers end, in the order in which they were sent, and processes start in the
+// order of their ranks.
+//
+// Books count differently. What a row counts is its [Convention], and where two books
+// disagree about one election there is a row for each.
+package theory
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Election is one election, as far as its cost depends on it.
+type Election struct {
+	N       int // members
+	Crashed int // f; they are the highest
+	// Initiators are the ranks of those who start the election, all at once; nil for all
+	// that live.
+	Initiators []int
+	// Order is the ranks in the order of the ring, clockwise; nil for 1 to N.
+	Order []int
+	// RoundTrip is the RTT, in T; 2 if zero. It is at least 2.
+	RoundTrip float64
+}
+
+// Live is m.
+func (e Election) Live() int { return e.N - e.Crashed }
+
+// Starts reports whether the process of that rank starts the election.
+func (e Election) Starts(rank int) bool {
+	return rank <= e.Live() && (e.Initiators == nil || slices.Contains(e.Initiators, rank))
+}
+
+// Starting is how many start.
+func (e Election) Starting() int {
+	if e.Initiators == nil {
+		return e.Live()
+	}
+	return len(e.Initiators)
+}
+
+// Lowest is i.
+func (e Election) Lowest() int {
+	if e.Initiators == nil {
+		return 1
+	}
+	return slices.Min(e.Initiators)
+}
+
+// Wait is the RTT.
+func (e Election) Wait() float64 { return cmp.Or(e.RoundTrip, 2) }
+
+// highestStarts reports whether the highest that lives is among those who start.
+func (e Election) highestStarts() bool { return e.Starts(e.Live()) }
+
+// everybodyStarts reports whether all that live start.
+func (e Election) everybodyStarts() bool { return e.Starting() == e.Live() }
+
+// one reports whether one process alone starts.
+func (e Election) one() bool { return e.Starting() == 1 }
+
+// elections is k.
+func (e Election) elections() int { return e.Live() - e.Lowest() + 1 }
+
+// Formula is a number that depends on the election.
+type Formula struct {
+	Text string // in the symbols of the package comment
+	At   func(Election) float64
+}
+
+// Kind is how many messages of one kind are sent.
+type Kind struct {
+	Name string // as in algo.Message
+	Sent Formula
+}
+
+// Mean says of which elections a row gives the mean; of a single one if it is empty.
+type Mean string
+
+// The means.
+const (
+	Single         Mean = ""
+	OverInitiators Mean = "over all that may start, each alone and equally likely"
+	OverOrders     Mean = "over all orders of the ring, equally likely"
+)
+
+// Row is what a kind of election costs. Times are in T.
+type Row struct {
+	Algorithm  string
+	Case       string // the elections that it is about
+	Convention Convention
+	Mean       Mean
+
+	Kinds           []Kind
+	Sent, Delivered Formula
+	// Decided is when the leader knows, and Turnaround when the last that lives does, or
+	// what the convention says instead. Where nobody changes its mind both are 0.
+	Decided, Turnaround Formula
+
+	// Growth is how Sent grows with N: "N", "N log N" or "N²".
+	Growth string
+	// Source is who says so, or "derived here".
+	Source string
+
+	// Holds reports whether the row is about an election. Of a mean it is one of those
+	// that the mean is over.
+	Holds func(Election) bool
+	// Typical is one election of N processes that the row is about; false where there is
+	// none.
+	Typical func(n int) (Election, bool)
+}
+
+// Name identifies a row: its algorithm, its case and its convention.
+func (r Row) Name() string { return r.Algorithm + ": " + r.Case + " (" + r.Convention.Name + ")" }
+
+// Rows returns the table, those of one algorithm together, the best known cases first.
+func Rows() []Row {
+	var table []Row
+	for _, r := range slices.Concat(bully(), ring(), vote()) {
+		table = append(table, r.complete())
+	}
+	return table
+}
+
+// For returns the row that says what an election costs by a convention, or false. What
+// is only a mean is left out.
+func For(algorithm, convention string, e Election) (Row, bool) {
+	for _, r := range Rows() {
+		if r.Algorithm == algorithm && r.Convention.Name == convention && r.Mean == Single && r.Holds(e) {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
+
+// complete makes Holds and Typical true to each other: a row has no typical election
+// that it does not hold for.
+func (r Row) complete() Row {
+	holds, typical := r.Holds, r.Typical
+	r.Holds = func(e Election) bool { return sound(e) && holds(e) }
+	r.Typical = func(n int) (Election, bool) {
+		e, possible := typical(n)
+		return e, possible && r.Holds(e)
+	}
+	return r
+}
+
+// sound reports whether there can be such an election.
+func sound(e Election) bool {
+	if e.N < 1 || e.Crashed < 0 || e.Live() < 1 || e.Wait() < 2 || e.Initiators != nil && len(e.Initiators) == 0 {
+		return false
+	}
+	for at, i := range e.Initiators {
+		if i < 1 || i > e.Live() || slices.Contains(e.Initiators[:at], i) {
+			return false
+		}
+	}
+	return e.Order == nil || permutation(e.Order, e.N)
+}
+
+// permutation reports whether order is the numbers from 1 to n in some order.
+func permutation(order []int, n int) bool {
+	sorted := slices.Sorted(slices.Values(order))
+	for at, rank := range sorted {
+		if rank != at+1 {
+			return false
+		}
+	}
+	return len(order) == n
+}
+
+// formula makes a Formula of a number.
+func formula(text string, at func(Election) float64) Formula { return Formula{text, at} }
+
+// count makes one of a whole number.
+func count(text string, at func(Election) int) Formula {
+	return Formula{text, func(e Election) float64 { return float64(at(e)) }}
+}
+
+// constant makes one that depends on nothing.
+func constant(text string, value float64) Formula {
+	return Formula{text, func(Election) float64 { return value }}
+}
+
+// pairs is n over 2.
+func pairs(n int) int { return n * (n - 1) / 2 }
+
+// H is the harmonic number of n.
+func H(n int) float64 {
+	var sum float64
+	for k := n; k >= 1; k-- { // the smallest first, for they are added without loss
+		sum += 1 / float64(k)
+	}
+	return sum
+}

@@ -1,0 +1,115 @@
+package cluster_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/virtual"
+)
+
+// eachAlgorithm runs a test with a cluster of every algorithm.
+func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluster, claims algo.Claims)) {
+	for name, factory := range builtin.Registry() {
+		t.Run(name, func(t *testing.T) {
+			lan := cluster.LAN()
+			spec, err := factory(algo.Timing{RoundTrip: lan.RoundTrip, Heartbeat: lan.Heartbeat}, func(any) error { return nil })
+			require.NoError(t, err)
+			synctest.Test(t, func(t *testing.T) {
+				test(t, clustertest.New(t, clustertest.Config{
+					Nodes: nodes, Configure: func(c *cluster.Config) { c.Algorithm = name },
+				}), spec.Claims)
+			})
+		})
+	}
+}
+
+// witness collects who was followed, by anybody, in the order of the first sight.
+type witness struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (w *witness) watch(n *cluster.Node) {
+	for s := range n.Watch(context.Background()) {
+		w.mu.Lock()
+		if s.Known() && !slices.Contains(w.seen, s.Leader.Name) {
+			w.seen = append(w.seen, s.Leader.Name)
+		}
+		w.mu.Unlock()
+	}
+}
+
+func (w *witness) names() []string {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.seen)
+}
+
+// One after another stops and starts again. Another leads when the leader itself stops,
+// and once more when the highest comes back, where the highest leads; never else. Whoever
+// goes on leading may do so in a newer epoch: a ring elects whenever it closes anew.
+func TestRollingRestartOfEachAlgorithm(t *testing.T) {
+	eachAlgorithm(t, 5, func(t *testing.T, c *clustertest.Cluster, claims algo.Claims) {
+		for i := 1; i <= 5; i++ {
+			name := nameOf(i)
+			before := c.Await()
+			var w witness
+			for _, n := range c.Nodes() {
+				go w.watch(n)
+			}
+			require.Equal(t, []string{before.Name}, w.names())
+			c.Stop(name)
+			during := c.Await()
+			virtual.Pass(10 * time.Second)
+			want := []string{before.Name}
+			if name == before.Name {
+				want = append(want, during.Name)
+			}
+			require.Equal(t, want, w.names(), "%s stopped", name)
+
+			go w.watch(c.Start(name))
+			c.Await()
+			virtual.Pass(10 * time.Second)
+			after := c.Await()
+			if claims.HighestLeads && i == 5 {
+				require.Equal(t, name, after.Name, "the highest came back")
+			} else {
+				require.Equal(t, during.Name, after.Name, "%s came back", name)
+			}
+			require.Equal(t, want, w.names(), "%s came back", name)
+			require.GreaterOrEqual(t, after.Epoch, during.Epoch)
+		}
+	})
+}
+
+// Where a majority is needed, a leader that is cut off from it gives up, and says why.
+func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
+	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, claims algo.Claims) {
+		leader := c.Await()
+		w := newWork()
+		lead(t.Context(), &member{Node: c.Node(leader.Name)}, w)
+		<-w.begun
+		c.Partition([]string{leader.Name})
+		virtual.Pass(2 * bound)
+		if !claims.NeedsQuorum {
+			now, known := c.Node(leader.Name).Leader()
+			require.True(t, known && now.Name == leader.Name, "it leads on, on its side: %+v", now)
+			return
+		}
+		require.Equal(t, cluster.ErrNoMajority, <-w.ended)
+		require.ErrorIs(t, cluster.ErrNoMajority, cluster.ErrVacant)
+		_, known := c.Node(leader.Name).Leader()
+		require.False(t, known)
+	})
+}

@@ -1,0 +1,127 @@
+package cluster_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/virtual"
+)
+
+func runs(algorithm string) func(*cluster.Config) {
+	return func(c *cluster.Config) { c.Algorithm = algorithm }
+}
+
+// The procedure of docs/operations.md: all are stopped, the word is changed, all are
+// started. A member that was down all the time comes along.
+func TestChangeOfTheAlgorithm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		ids := make(map[string]algo.NodeID)
+		var newest algo.Epoch
+		for _, m := range f.grow(3) {
+			s, err := m.Status(t.Context())
+			require.NoError(t, err)
+			ids[m.name] = s.Node
+			newest = max(newest, s.Epoch)
+		}
+		for _, algorithm := range []string{"vote", "ring", "vote", "bully"} {
+			for _, m := range f.live {
+				f.halt(m)
+			}
+			f.config = runs(algorithm)
+			var members []*member
+			for i := 1; i <= 3; i++ {
+				members = append(members, f.start(i))
+			}
+			virtual.Pass(3 * bound) // n1 may lead the others for a moment
+			leader := members[0].shows(t, "a leader", bound, cluster.State.Known).Leader
+			require.Equal(t, leader, f.agree(leader.Name, bound), algorithm)
+			f.quiet(bound)
+			require.Greater(t, leader.Epoch, newest, "%s: the epoch", algorithm)
+			for _, m := range members {
+				s, err := m.Status(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, algorithm, s.Algorithm)
+				require.Equal(t, ids[m.name], s.Node, "%s: the id of %s", algorithm, m.name)
+				require.Len(t, s.Members, 3)
+				for _, seen := range m.seen() {
+					if seen.Known() {
+						require.Greater(t, seen.Leader.Epoch, newest, "%s: %s has shown %+v", algorithm, m.name, seen)
+					}
+				}
+			}
+			newest = leader.Epoch
+		}
+	})
+}
+
+// A member whose algorithm was changed while the others run finds that out, says it, and
+// stops, whether it could lead without them or not. The others go on as if it were down.
+func TestAMemberThatRunsAnotherAlgorithmStops(t *testing.T) {
+	for _, algorithm := range []string{"ring", "vote"} {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				members := f.grow(3)
+				f.halt(members[2])
+				f.agree("n2", bound)
+				f.config = runs(algorithm)
+				odd := f.start(3)
+				delete(f.live, "n3")
+				before := len(members[0].seen())
+				<-odd.done
+				require.ErrorIs(t, odd.err, cluster.ErrNotLetIn)
+				require.ErrorContains(t, odd.err, `runs algorithm "bully", this node runs "`+algorithm+`"`)
+				require.ErrorContains(t, odd.err, "stop all members before the algorithm is changed")
+				f.quiet(2 * bound)
+				require.Len(t, members[0].seen(), before, "the others elect")
+				require.NotEmpty(t, append(members[0].log.with("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`),
+					members[1].log.with("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`)...), "the others name it")
+
+				f.config = runs("bully") // nothing is lost by the mistake
+				f.start(3)
+				f.agree("n3", bound)
+			})
+		})
+	}
+}
+
+func TestANewcomerThatRunsAnotherAlgorithmStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.grow(2)
+		f.config = runs("ring")
+		odd := f.start(3)
+		delete(f.live, "n3")
+		<-odd.done
+		require.ErrorIs(t, odd.err, cluster.ErrNotLetIn)
+		require.ErrorContains(t, odd.err, `runs algorithm "bully", this node runs "ring"`)
+		f.quiet(bound)
+	})
+}
+
+// Who has met one of its own kind stays, whatever dials in later.
+func TestWhoRunsWithTheOthersIsNotStoppedByAnOddOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.grow(3)
+		for _, m := range f.live {
+			f.halt(m)
+		}
+		f.config = runs("ring")
+		f.start(1)
+		f.start(2)
+		f.agree("n2", 3*bound)
+		f.config = runs("bully") // it was forgotten
+		forgotten := f.start(3)
+		delete(f.live, "n3")
+		<-forgotten.done
+		require.ErrorContains(t, forgotten.err, `runs algorithm "ring", this node runs "bully"`)
+		f.quiet(time.Minute)
+	})
+}

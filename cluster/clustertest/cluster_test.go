@@ -1,0 +1,179 @@
+package clustertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/virtual"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// each runs a test in a bubble for every algorithm, with a cluster of that many nodes.
+func each(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluster)) {
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				test(t, clustertest.New(t, clustertest.Config{
+					Nodes: nodes, Configure: func(c *cluster.Config) { c.Algorithm = algorithm },
+				}))
+			})
+		})
+	}
+}
+
+func TestKilledLeaderIsReplaced(t *testing.T) {
+	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
+		old := c.Await()
+		id, epoch := old.ID, old.Epoch
+		before := time.Now()
+		c.Kill(old.Name)
+		next := c.Await()
+		if next.Name == old.Name || next.Epoch <= epoch {
+			t.Errorf("%+v leads after %+v", next, old)
+		}
+		if took := time.Since(before); took > 50*time.Millisecond {
+			t.Errorf("it took %v: the connections should have shown it", took)
+		}
+		c.Start(old.Name)
+		c.Await()
+		for _, m := range c.Node(old.Name).Members() {
+			if m.Name == old.Name && m.ID != id {
+				t.Errorf("%s came back as %s, want %s", m.Name, m.ID, id)
+			}
+		}
+	})
+}
+
+func TestPausedLeaderIsReplacedAndFindsOut(t *testing.T) {
+	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
+		old := c.Await()
+		c.Pause(old.Name)
+		next := c.Await()
+		if next.Name == old.Name {
+			t.Fatalf("%s is paused and leads", old.Name)
+		}
+		if l, known := c.Node(old.Name).Leader(); !known || l.Name != old.Name {
+			t.Errorf("a paused node changed its mind: %+v", l)
+		}
+		c.Resume(old.Name)
+		if last := c.Await(); last.Epoch < next.Epoch {
+			t.Errorf("%+v leads after %+v", last, next)
+		}
+	})
+}
+
+func TestPartitionAndHeal(t *testing.T) {
+	each(t, 5, func(t *testing.T, c *clustertest.Cluster) {
+		c.Partition([]string{"n1", "n2"}, []string{"n3", "n4", "n5"})
+		if l := c.Await("n3", "n4", "n5"); l.Name < "n3" {
+			t.Errorf("%s leads on the other side", l.Name)
+		}
+		c.Heal()
+		c.Await()
+	})
+}
+
+func TestStopAndJoin(t *testing.T) {
+	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
+		c.Stop("n1")
+		c.Await()
+		c.Start("n1")
+		c.Start("n4")
+		c.Await()
+		for _, node := range c.Nodes() {
+			if all := node.Members(); len(all) != 4 {
+				t.Errorf("%s knows %d members, want 4", node.Config().Name, len(all))
+			}
+		}
+	})
+}
+
+// A service may make its node itself, and be one program of several.
+func TestProcessOfOnesOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := clustertest.NewNetwork()
+		p := network.Process("alone")
+		node, err := cluster.New(cluster.Config{Name: "alone", Listen: "alone:7400"}, p.Options()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- node.Run(ctx) }()
+		led := errors.New("it led")
+		if err := node.Lead(ctx, func(context.Context, cluster.Leadership) error { return led }); !errors.Is(err, led) {
+			t.Error(err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestMisuseFailsTheTest(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(c *clustertest.Cluster)
+		want string
+	}{
+		"an unknown node": {func(c *clustertest.Cluster) { c.Kill("n9") }, `no node of the name "n9" runs`},
+		"a dead node":     {func(c *clustertest.Cluster) { c.Kill("n1"); c.Pause("n1") }, `no node of the name "n1" runs`},
+		"started twice":   {func(c *clustertest.Cluster) { c.Start("n1") }, "n1 runs already"},
+		"a wrong node":    {func(c *clustertest.Cluster) { c.Start("host with spaces") }, "host with spaces"},
+		"who cannot agree": {func(c *clustertest.Cluster) {
+			c.Partition([]string{"n1"})
+			virtual.Pass(time.Second) // until they have noticed
+			c.Await()
+		}, "no agreement among n1, n2 after"},
+		"nobody to wait on": {func(c *clustertest.Cluster) { c.Kill("n1"); c.Kill("n2"); c.Await() }, "no agreement"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fails(t, c.want, func(t testing.TB) { c.do(clustertest.New(t, clustertest.Config{Nodes: 2})) })
+			})
+		})
+	}
+	fails(t, "a cluster of 0 nodes", func(t testing.TB) { clustertest.New(t, clustertest.Config{}) })
+}
+
+// failing is a test that is to fail.
+type failing struct {
+	testing.TB
+	said     string
+	cleanups []func()
+}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.said = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func (f *failing) Cleanup(do func()) { f.cleanups = append(f.cleanups, do) }
+
+func fails(t *testing.T, want string, test func(testing.TB)) {
+	t.Helper()
+	f := &failing{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		test(f)
+	}()
+	<-done
+	for _, do := range f.cleanups {
+		do()
+	}
+	if !strings.Contains(f.said, want) {
+		t.Errorf("it failed with %q, want %q", f.said, want)
+	}
+}

@@ -1,0 +1,131 @@
+package clustertest
+
+import (
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// half is one end of a connection. What was written to it waits in buf.
+type half struct {
+	net    *Network
+	owner  *Process
+	remote string
+	peer   *half
+
+	// Guarded by net.mu.
+	buf      []byte
+	closed   bool // by this end
+	shut     bool // this end writes no more
+	lost     bool // the other end was closed before it had read everything
+	deadline time.Time
+	news     chan struct{} // closed and replaced when there is something to look at
+}
+
+func (h *half) wake() {
+	close(h.news)
+	h.news = make(chan struct{})
+}
+
+func (h *half) Read(b []byte) (int, error) {
+	for {
+		h.net.mu.Lock()
+		n, err := h.read(b)
+		news, deadline := h.news, h.deadline
+		h.net.mu.Unlock()
+		if n > 0 || err != nil {
+			return n, err
+		}
+		var timeout <-chan time.Time
+		if !deadline.IsZero() {
+			timer := time.NewTimer(time.Until(deadline))
+			timeout = timer.C
+			defer timer.Stop()
+		}
+		select {
+		case <-news:
+		case <-timeout:
+		}
+	}
+}
+
+func (h *half) read(b []byte) (int, error) {
+	switch {
+	case h.closed:
+		return 0, net.ErrClosed
+	case !h.deadline.IsZero() && !h.deadline.After(time.Now()):
+		return 0, os.ErrDeadlineExceeded
+	case h.net.cut(h.owner.host, h.peer.owner.host):
+		return 0, nil
+	case h.lost:
+		return 0, failure("read", h.remote, syscall.ECONNRESET)
+	case len(h.buf) > 0:
+		n := copy(b, h.buf)
+		h.buf = h.buf[n:]
+		return n, nil
+	case h.peer.shut:
+		return 0, io.EOF
+	}
+	return 0, nil
+}
+
+func (h *half) Write(b []byte) (int, error) {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	switch {
+	case h.closed, h.shut:
+		return 0, net.ErrClosed
+	case h.peer.closed && !h.net.cut(h.owner.host, h.peer.owner.host):
+		return 0, failure("write", h.remote, syscall.EPIPE)
+	}
+	h.peer.buf = append(h.peer.buf, b...)
+	h.peer.wake()
+	return len(b), nil
+}
+
+func (h *half) CloseWrite() error {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.shut = true
+	h.peer.wake()
+	return nil
+}
+
+func (h *half) Close() error {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.close()
+	return nil
+}
+
+func (h *half) close() {
+	if h.closed {
+		return
+	}
+	h.closed, h.shut = true, true
+	h.peer.lost = h.peer.lost || len(h.buf) > 0
+	h.wake()
+	h.peer.wake()
+	if h.peer.closed {
+		delete(h.net.halves, h)
+		delete(h.net.halves, h.peer)
+	}
+}
+
+func (h *half) LocalAddr() net.Addr  { return address(h.owner.host + ":1") }
+func (h *half) RemoteAddr() net.Addr { return address(h.remote) }
+
+func (h *half) SetDeadline(t time.Time) error { return h.SetReadDeadline(t) }
+
+func (h *half) SetReadDeadline(t time.Time) error {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.deadline = t
+	h.wake()
+	return nil
+}
+
+// SetWriteDeadline does nothing: a write never waits.
+func (h *half) SetWriteDeadline(time.Time) error { return nil }

@@ -1,0 +1,62 @@
+package clustertest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+)
+
+// A service that ticks once a second, on the leader only, and notes who ticked.
+type service struct {
+	mu    sync.Mutex
+	ticks []string
+}
+
+func (s *service) work(ctx context.Context, l cluster.Leadership) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.mu.Lock()
+			s.ticks = append(s.ticks, l.Name)
+			s.mu.Unlock()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *service) ticked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.ticks...)
+}
+
+// A service is tested through a failover: minutes of its time, milliseconds of ours.
+func Test_serviceThroughAFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t, clustertest.Config{Nodes: 3})
+		var s service
+		for _, node := range c.Nodes() {
+			go func() { _ = node.Lead(t.Context(), s.work) }()
+		}
+
+		time.Sleep(3500 * time.Millisecond) // of the bubble: no real time passes
+		c.Kill("n3")
+		if next := c.Await(); next.Name != "n2" {
+			t.Errorf("%s leads, want n2", next.Name)
+		}
+		time.Sleep(2500 * time.Millisecond)
+
+		want := []string{"n3", "n3", "n3", "n2", "n2"}
+		if got := s.ticked(); len(got) != len(want) || got[2] != "n3" || got[3] != "n2" {
+			t.Errorf("ticked: %v, want %v", got, want)
+		}
+	})
+}

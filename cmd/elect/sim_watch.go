@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
+)
+
+// leastWidth is the fewest columns in which a diagram can be read.
+const leastWidth = 40
+
+// observer is what is done with the trace of a simulation: it is written to a file, or
+// kept for a diagram.
+type observer struct {
+	file   *os.File
+	buffer *bufio.Writer
+	lines  *trace.JSON
+	draw   bool
+	events []trace.Event
+}
+
+// observe opens the file of --trace, if there is one.
+func (s *simulation) observe() error {
+	s.watch.draw = s.diagram
+	if s.trace == "" {
+		return nil
+	}
+	file, err := os.Create(s.trace)
+	if err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	s.watch.file, s.watch.buffer = file, bufio.NewWriter(file)
+	s.watch.lines = trace.NewJSON(s.watch.buffer)
+	s.watch.lines.Names = nodeName
+	return nil
+}
+
+// event is where the trace goes, or nil where nobody wants it: a simulation is slower with
+// one.
+func (o *observer) event() func(trace.Event) {
+	if o.lines == nil && !o.draw {
+		return nil
+	}
+	return func(e trace.Event) {
+		if o.lines != nil {
+			o.lines.Event(e)
+		}
+		if o.draw {
+			o.events = append(o.events, e)
+		}
+	}
+}
+
+// close ends the file.
+func (o *observer) close() error {
+	if o.file == nil {
+		return nil
+	}
+	if err := errors.Join(o.lines.Err(), o.buffer.Flush(), o.file.Close()); err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	return nil
+}
+
+// nodeName is what the node of an ID is called in a simulation.
+func nodeName(id algo.NodeID) string {
+	if n := sim.Number(id); n > 0 {
+		return "n" + strconv.Itoa(n)
+	}
+	return ""
+}
+
+// drawing draws what was observed, from a time on, in a unit of time.
+func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, unitName string) error {
+	if !s.diagram {
+		return nil
+	}
+	d := trace.Diagram{
+		Names: nodeName, Messages: messages, Unit: unit, UnitName: unitName, From: from, Width: s.columns(), ASCII: s.ascii,
+	}
+	for _, e := range s.watch.events {
+		d.Event(e)
+	}
+	_, err := d.WriteTo(s.out)
+	return err
+}
+
+// columns is how wide a diagram may be; 0 where nobody says.
+func (s *simulation) columns() int {
+	if s.width > 0 {
+		return s.width
+	}
+	if width, ok := terminalWidth(s.out); ok {
+		return max(width, leastWidth)
+	}
+	return 0
+}
+
+func terminalWidth(w io.Writer) (int, bool) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	return width, err == nil
+}

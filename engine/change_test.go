@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/ring"
+	"github.com/elect-go/elect/algo/vote"
+)
+
+// alone is the roster of n1, a cluster of one.
+var alone = Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true, Version: 1}}}
+
+func TestWhatAnotherAlgorithmKept(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		kept  Kept
+		start algo.Stable
+		save  bool
+	}{
+		{"its own is handed back",
+			Kept{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "probe"},
+			algo.Stable{Epoch: 5, Vote: id(2), Extra: "x"}, false},
+		{"of another one only the epoch counts, which does not go back",
+			Kept{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "vote"},
+			algo.Stable{Epoch: 5 + changeLead}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := &probe{}
+			e := solo(t, func(c *Config) { c.Spec = p.spec() }, tc.kept, alone)
+			out := e.Start(0)
+			if p.stable != tc.start {
+				t.Errorf("it starts from %+v, want %+v", p.stable, tc.start)
+			}
+			var saved *Kept
+			for _, m := range out.Save {
+				if k, ok := m.(Kept); ok {
+					saved = &k
+				}
+			}
+			if (saved != nil) != tc.save {
+				t.Fatalf("it saves %+v, want that %v", out.Save, tc.save)
+			}
+			// Durable before anything is said in it, and under its own name: the next start
+			// does not skip epochs again, nor does it find the vote.
+			if want := (Kept{Epoch: tc.start.Epoch, Algorithm: "probe"}); saved != nil && *saved != want {
+				t.Errorf("it saves %+v, want %+v", *saved, want)
+			}
+		})
+	}
+}
+
+// An algorithm that was configured by mistake and never ran has not spoilt what the right
+// one kept.
+func TestAnAlgorithmThatNeverRanReplacesNothing(t *testing.T) {
+	p := &probe{}
+	out := solo(t, func(c *Config) {
+		c.Spec = p.spec()
+		c.Spec.Claims.NeedsQuorum = true
+		fixed(3)(c)
+	}, Kept{Epoch: 5, Vote: id(2), Algorithm: "vote"}).Start(0)
+	for _, m := range out.Save {
+		if k, ok := m.(Kept); ok {
+			t.Errorf("it saves %+v before it runs", k)
+		}
+	}
+	if len(p.said) > 0 {
+		t.Errorf("it runs: %q", p.said)
+	}
+}
+
+// The same three nodes run one algorithm after another, all stopped in between.
+func TestChangeOfTheAlgorithm(t *testing.T) {
+	timing := algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}
+	must := func(spec algo.Spec, err error) algo.Spec {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return spec
+	}
+	bullys := frames
+	t.Cleanup(func() { frames = bullys })
+	w := joined(t, 3)
+	before, _ := w.nodes[0].engine.Leader()
+	for _, spec := range []algo.Spec{
+		must(vote.New(vote.Defaults(timing))), must(ring.New(ring.Defaults(timing))),
+		must(vote.New(vote.Defaults(timing))), must(bully.New(bully.Defaults(timing))),
+	} {
+		for _, h := range w.nodes {
+			h.stop()
+			h.config.Spec = spec
+		}
+		w.run(time.Second)
+		frames = codec(append(Messages(), spec.Messages...)...)
+		for _, h := range w.nodes {
+			h.start()
+		}
+		w.run(3 * time.Second)
+		w.wantView(1, 2, 3)
+		now, _ := w.nodes[0].engine.Leader()
+		for _, h := range w.nodes {
+			if l, _ := h.engine.Leader(); l != now || l.Vacant() {
+				t.Errorf("%s: n%d follows %+v, n1 %+v", spec.Name, h.config.Self.ID[15], l, now)
+			}
+		}
+		if now.Epoch <= before.Epoch {
+			t.Errorf("%s: epoch %d after epoch %d", spec.Name, now.Epoch, before.Epoch)
+		}
+		before = now
+	}
+}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+)
+
+// stranger makes up messages that a member may send and no node would: whatever the type
+// of a field allows, of what means something.
+type stranger struct{ *rand.Rand }
+
+func (s stranger) message(like algo.Message, epoch algo.Epoch) algo.Message {
+	m := reflect.New(reflect.TypeOf(like)).Elem()
+	s.fill(m, epoch)
+	return m.Interface().(algo.Message)
+}
+
+func (s stranger) fill(v reflect.Value, epoch algo.Epoch) {
+	switch v.Interface().(type) {
+	case algo.NodeID:
+		v.Set(reflect.ValueOf(id(s.IntN(9)))) // nobody, the node itself, members and strangers
+		return
+	case algo.Epoch:
+		near := []algo.Epoch{0, 1, epoch - 1, epoch, epoch + 1, epoch + 2, epoch + algo.MaxEpochLead - algo.EpochMargin,
+			epoch + algo.MaxEpochLead, epoch + algo.MaxEpochLead + 1, ^algo.Epoch(0) - 1, ^algo.Epoch(0)}
+		v.SetUint(uint64(near[s.IntN(len(near))]))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			s.fill(v.Field(i), epoch)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), s.IntN(4), 4))
+		for i := range v.Len() {
+			s.fill(v.Index(i), epoch)
+		}
+	case reflect.Bool:
+		v.SetBool(s.IntN(2) == 0)
+	case reflect.String:
+		v.SetString([]string{"", "n1", "n2", addr(1), addr(2), "\x1b[2J"}[s.IntN(6)])
+	case reflect.Int, reflect.Int64:
+		v.SetInt([]int64{-1 << 63, -1, 0, 1, int64(interval), 1<<63 - 1}[s.IntN(6)])
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint([]uint64{0, 1, 2, 7, 1<<8 - 1, 1<<32 - 1}[s.IntN(6)])
+	default:
+		panic("no message has a field of type " + v.Type().String())
+	}
+}
+
+// Whatever a member says, no engine panics, forgets its epoch, or does without bound; also
+// between suspicions, restarts of the connection and elections of its own.
+func TestWhateverAMemberSays(t *testing.T) {
+	for _, a := range speeches(t) {
+		for seed := range uint64(20) {
+			s := stranger{rand.New(rand.NewPCG(seed, 1))}
+			e := solo(t, func(c *Config) { c.Spec = a.spec })
+			e.Start(0)
+			for i := 2; i <= 5; i++ {
+				e.Receive(0, id(i), Join{Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: i != 3}})
+				e.Up(0, id(i), 7, 1)
+			}
+			said := append(Messages(), a.spec.Messages...)
+			now := time.Duration(0)
+			for range 300 {
+				now += time.Duration(s.Int64N(int64(interval)))
+				wakeAll(t, a, e, now)
+				from := id(2 + s.IntN(5))
+				bounded(t, a, e, func() *Output {
+					switch s.IntN(12) {
+					case 0:
+						return e.Down(now, from, false)
+					case 1:
+						return e.DialFailed(now, Target{ID: from, Addr: e.addrOf(from)}, fd.Refused)
+					case 2:
+						return e.Up(now, from, s.Uint64N(3), e.Digest())
+					case 3:
+						return e.Campaign(now)
+					case 4:
+						return e.Receive(now, from, s.message(said[s.IntN(len(said))], e.machine.Stable().Epoch))
+					default:
+						m := a.spec.Messages[s.IntN(len(a.spec.Messages))]
+						return e.Receive(now, from, s.message(m, e.machine.Stable().Epoch))
+					}
+				})
+			}
+		}
+	}
+}
+
+func (e *Engine) addrOf(node algo.NodeID) string {
+	m, _ := e.view().Member(node)
+	return m.Addr
+}

@@ -1,0 +1,409 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/cluster"
+)
+
+var builtins = NewTable(builtin.Registry())
+
+// told is all that a node is told.
+type told struct {
+	table   *Table // builtins if nil
+	file    string
+	environ []string
+	args    []string
+}
+
+// load reads it as elect node does. The file is called elect.yaml.
+func (in told) load(t *testing.T) (*Settings, error) {
+	t.Helper()
+	table := in.table
+	if table == nil {
+		table = builtins
+	}
+	t.Chdir(t.TempDir())
+	input := Input{Environ: in.environ}
+	if in.file != "" {
+		input.File = "elect.yaml"
+		require.NoError(t, os.WriteFile(input.File, []byte(in.file), 0o600))
+	}
+	set := pflag.NewFlagSet("node", pflag.ContinueOnError)
+	input.Flags = table.Flags(set)
+	require.NoError(t, set.Parse(in.args))
+	s, err := table.Load(input)
+	require.NoError(t, err)
+	_, err = s.Node()
+	return s, err
+}
+
+// wholeFile sets every field to something that is not its default.
+const wholeFile = `
+cluster: fleet
+name: a
+listen: 10.0.0.1:7400
+advertise: a.example:7400
+join: [10.0.0.2:7400, "10.0.0.3:7400"]
+data: /var/lib/elect
+algorithm: bully
+bully:
+  answer_timeout: 2s
+  coordinator_timeout: 3s
+  skip_suspected: false
+priority: 3
+witness: true
+timing:
+  preset: wan
+  heartbeat: 400ms
+  no_evidence: true
+log: json
+log_level: debug
+`
+
+func wantWhole(t *testing.T, s *Settings) {
+	t.Helper()
+	timing := cluster.WAN()
+	timing.Heartbeat, timing.NoEvidence = 400*time.Millisecond, true
+	c := s.Config
+	o := bully.Defaults(s.timing())
+	require.NoError(t, c.Options(&o))
+	require.Equal(t, 2*time.Second, o.AnswerTimeout)
+	require.Equal(t, 3*time.Second, o.CoordinatorTimeout)
+	require.False(t, o.SkipSuspected)
+	c.Options = nil
+	require.Equal(t, cluster.Config{
+		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
+		Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, Data: "/var/lib/elect", Algorithm: "bully",
+		Priority: 3, Witness: true, Timing: timing,
+	}, c)
+	require.Equal(t, "json", s.Log)
+	require.Equal(t, "DEBUG", s.Level().String())
+}
+
+// The same said in each of the three ways is the same.
+func TestEverySourceSetsEveryField(t *testing.T) {
+	t.Run("file", func(t *testing.T) {
+		s, err := told{file: wholeFile}.load(t)
+		require.NoError(t, err)
+		wantWhole(t, s)
+	})
+	t.Run("environment", func(t *testing.T) {
+		s, err := told{environ: []string{
+			"ELECT_CLUSTER=fleet", "ELECT_NAME=a", "ELECT_LISTEN=10.0.0.1:7400", "ELECT_ADVERTISE=a.example:7400",
+			"ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA=/var/lib/elect", "ELECT_ALGORITHM=bully",
+			"ELECT_BULLY_ANSWER_TIMEOUT=2s", "ELECT_BULLY_COORDINATOR_TIMEOUT=3s", "ELECT_BULLY_SKIP_SUSPECTED=false",
+			"ELECT_PRIORITY=3", "ELECT_WITNESS=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
+			"ELECT_TIMING_NO_EVIDENCE=true", "ELECT_LOG=json", "ELECT_LOG_LEVEL=debug", "PATH=/bin", "ELECTION=x",
+		}}.load(t)
+		require.NoError(t, err)
+		require.Empty(t, s.Unknown)
+		wantWhole(t, s)
+	})
+	for name, args := range map[string]string{
+		"flags": "--join 10.0.0.2:7400 --join 10.0.0.3:7400 --bully-answer-timeout 2s --bully-coordinator-timeout=3s " +
+			"--bully-skip-suspected=false --timing-preset wan --timing-no-evidence",
+		"short flags": "--peer 10.0.0.2:7400,10.0.0.3:7400 --option answer_timeout=2s --option coordinator_timeout=3s " +
+			"--option skip_suspected=false --preset wan --no-evidence",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := told{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
+				"--data /var/lib/elect --algorithm bully --priority 3 --witness --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
+			require.NoError(t, err)
+			wantWhole(t, s)
+		})
+	}
+}
+
+func TestEachSourceOverridesTheOneBefore(t *testing.T) {
+	in := told{
+		file: "cluster: file\nname: file\nlisten: 10.0.0.1:7400\njoin: [10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
+			"timing: {preset: wan, forgive: 2m, no_evidence: true}\nbully: {answer_timeout: 3s, skip_suspected: false}\n",
+		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_JOIN=10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA="},
+		args: []string{"--cluster", "flag", "--priority", "0", "--witness=false", "--preset", "lan", "--no-evidence=false",
+			"--option", "skip_suspected=true", "--bully-answer-timeout", "300ms"},
+	}
+	s, err := in.load(t)
+	require.NoError(t, err)
+	timing := cluster.LAN()
+	timing.Forgive = 2 * time.Minute // a field of the file stays beside a preset of a flag
+	require.Equal(t, timing, s.Config.Timing)
+	require.Equal(t, "flag", s.Config.Cluster)
+	require.Equal(t, "environment", s.Config.Name)
+	require.Equal(t, []string{"10.0.0.7:1"}, s.Config.Join)
+	require.Equal(t, 0, s.Config.Priority)
+	require.False(t, s.Config.Witness)
+
+	origins := make(map[string]string)
+	values := make(map[string]string)
+	for _, e := range s.Effective() {
+		origins[e.Field.Name], values[e.Field.Name] = e.Origin.String(), e.Text()
+	}
+	for name, want := range map[string][2]string{
+		"cluster":                   {"flag", "--cluster"},
+		"name":                      {"environment", "ELECT_NAME"},
+		"listen":                    {"10.0.0.1:7400", "elect.yaml:3"},
+		"advertise":                 {"10.0.0.1:7400", "default"},
+		"join":                      {"[10.0.0.7:1]", "ELECT_JOIN"},
+		"data":                      {`""`, "default"},
+		"priority":                  {"0", "--priority"},
+		"timing.preset":             {"lan", "--preset"},
+		"timing.forgive":            {"2m", "elect.yaml:7"},
+		"timing.max_redial":         {"1s", "default"},
+		"bully.answer_timeout":      {"300ms", "--bully-answer-timeout"},
+		"bully.coordinator_timeout": {"400ms", "default"},
+		"bully.skip_suspected":      {"true", "--option"},
+		"vote.window":               {"200ms", "default"},
+	} {
+		require.Equal(t, want, [2]string{values[name], origins[name]}, name)
+	}
+}
+
+func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
+	for _, text := range []string{"# nothing\n", "---\n", "timing:\nbully:\nvote: ~\n", "{}"} {
+		s, err := told{file: text, args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
+		require.NoError(t, err, "%q", text)
+		require.Equal(t, cluster.LAN(), s.Config.Timing)
+		require.Equal(t, "elect", s.Config.Cluster)
+		require.Equal(t, "bully", s.Config.Algorithm)
+	}
+}
+
+// Nothing of what a node can be told is missing in the table.
+func TestTheTableHasEveryField(t *testing.T) {
+	s, err := told{file: wholeFile}.load(t)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range s.Effective() {
+		names = append(names, e.Field.Name)
+		require.NotEmpty(t, e.Field.Help, e.Field.Name)
+	}
+	missing := func(prefix string, names, all []string) {
+		for _, name := range all {
+			if name != "options" && name != "timing" {
+				require.Contains(t, names, prefix+name)
+			}
+		}
+	}
+	missing("", names, exported(cluster.Config{}))
+	missing("timing.", names, exported(cluster.Timing{}))
+	for algorithm, factory := range builtin.Registry() {
+		spec, err := factory(s.timing(), func(any) error { return nil })
+		require.NoError(t, err)
+		for _, setting := range spec.Settings {
+			require.Contains(t, names, algorithm+"."+setting.Name)
+		}
+	}
+}
+
+func TestTheConfigurationInEffectIsComplete(t *testing.T) {
+	s, err := told{args: []string{"--listen", "127.0.0.1:7400"}}.load(t)
+	require.NoError(t, err)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	require.Equal(t, host, s.Config.Name)
+	require.Equal(t, "127.0.0.1:7400", s.Config.Advertise)
+	spec, err := s.Spec()
+	require.NoError(t, err)
+	require.Equal(t, "bully", spec.Name)
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	folder := t.TempDir()
+	for _, path := range []string{filepath.Join(folder, "none.yaml"), folder} {
+		_, err := builtins.Load(Input{File: path})
+		require.ErrorContains(t, err, path)
+		_, err = builtins.Load(Input{Environ: []string{FileVariable + "=" + path}})
+		require.ErrorContains(t, err, path)
+	}
+}
+
+func TestTheFlagNamesTheFileBeforeTheEnvironment(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "elect.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("cluster: x\n"), 0o600))
+	s, err := builtins.Load(Input{File: path, Environ: []string{FileVariable + "=/no/such/file"}})
+	require.NoError(t, err)
+	require.Equal(t, path, s.File)
+	s, err = builtins.Load(Input{Environ: []string{FileVariable + "=" + path}})
+	require.NoError(t, err)
+	require.Equal(t, path, s.File)
+	require.Equal(t, "x", s.Config.Cluster)
+}
+
+func TestUnknownVariablesAreSaidAndNotRefused(t *testing.T) {
+	s, err := told{args: []string{"--listen", "127.0.0.1:0", "--name", "a"}, environ: []string{
+		"ELECT_LISTNE=x", "ELECT_SERVICE_HOST=10.0.0.1", "ELECT_HEARTBEAT=1s", "ELECT_\x1b[2J=x", "ELECT_=x",
+	}}.load(t)
+	require.NoError(t, err)
+	var said []string
+	for _, u := range s.Unknown {
+		said = append(said, u.String())
+	}
+	require.Equal(t, []string{
+		"ELECT_LISTNE (did you mean ELECT_LISTEN?)", "ELECT_SERVICE_HOST", "ELECT_HEARTBEAT (did you mean ELECT_TIMING_HEARTBEAT?)",
+		`"ELECT_\x1b[2J"`, "ELECT_",
+	}, said)
+}
+
+func TestWhatWasChanged(t *testing.T) {
+	load := func(file string) *Settings {
+		s, err := told{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
+		require.NoError(t, err)
+		return s
+	}
+	before := load("priority: 3\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1]\n")
+	for file, want := range map[string][]string{
+		"priority: 3\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1]\n":           nil,
+		"timing: {heartbeat: 0.1s}\njoin: [10.0.0.1:1]\n":                         {"priority"},
+		"priority: 4\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1]\n":           {"priority"},
+		"priority: 3\ntiming: {preset: wan, heartbeat: 100ms}\n":                  {"join", "timing.preset"},
+		"priority: 3\njoin: [10.0.0.1:1]\nvote: {pause: 2s}\n":                    {"timing.heartbeat", "vote.pause"},
+		"priority: 3\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1, a:2]\n":      {"join"},
+		"priority: 3\ntiming: {heartbeat: 100ms}\njoin:\n- 10.0.0.1:1\nlog: text": nil,
+	} {
+		var names []string
+		for _, e := range load(file).Changed(before) {
+			names = append(names, e.Field.Name)
+		}
+		require.Equal(t, want, names, file)
+	}
+}
+
+// errEngine is what a factory says that does not say which option is wrong.
+var errEngine = errors.New("no such engine")
+
+// strange are the options of an algorithm that nobody here knows.
+type strange struct {
+	Wait   time.Duration `yaml:"wait" help:"how long"`
+	Depth  uint8         `yaml:"depth,omitempty" help:"how deep"`
+	Factor float64       `yaml:"factor" help:"how much"`
+	Engine string        `yaml:"engine" help:"which one"`
+	Sites  []string      `yaml:"sites" help:"where"`
+	Loud   bool          `yaml:"loud" help:"say more"`
+	hidden int
+}
+
+func (s strange) spec(name string) (algo.Spec, error) {
+	c := algo.OptionCheck{Algorithm: name}
+	c.Duration("wait", s.Wait, "a second", time.Second)
+	if s.Engine == "steam" {
+		return algo.Spec{}, errors.Join(c.Err(), errEngine)
+	}
+	spec, err := bully.New(bully.Defaults(algo.Timing{RoundTrip: time.Second, Heartbeat: time.Second}))
+	spec.Name, spec.Settings = name, []algo.Setting{{Name: "engine", Value: s.Engine}}
+	return spec, errors.Join(c.Err(), err)
+}
+
+// lelann is a registry of one algorithm, which has options of all types, and one that has
+// none.
+func lelann() algo.Registry {
+	return algo.Registry{
+		"lelann": func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+			o := strange{Wait: 5 * t.RoundTrip, Factor: 1.5, Depth: 7, Sites: []string{"a,b"}, hidden: 1}
+			if err := decode(&o); err != nil {
+				return algo.Spec{}, err
+			}
+			return o.spec("lelann")
+		},
+		"plain": func(algo.Timing, func(any) error) (algo.Spec, error) { return strange{Wait: time.Minute}.spec("plain") },
+	}
+}
+
+func TestAFourthAlgorithmBringsItsOptions(t *testing.T) {
+	table := NewTable(lelann())
+	s, err := told{table: table,
+		file:    "listen: 127.0.0.1:0\nname: a\nalgorithm: lelann\nlelann: {wait: 2s, factor: 2.5, sites: [x, y]}\nplain:\n",
+		environ: []string{"ELECT_LELANN_ENGINE=diesel", "ELECT_LELANN_DEPTH=9"},
+		args:    []string{"--lelann-loud", "--option", "depth=200"},
+	}.load(t)
+	require.NoError(t, err)
+	var o strange
+	require.NoError(t, s.Config.Options(&o))
+	require.Equal(t, strange{Wait: 2 * time.Second, Depth: 200, Factor: 2.5, Engine: "diesel", Sites: []string{"x", "y"}, Loud: true}, o)
+	spec, err := s.Spec()
+	require.NoError(t, err)
+	require.Equal(t, "lelann", spec.Name)
+
+	_, err = told{table: table, file: `listen: 127.0.0.1:0
+name: a
+algorithm: lelann
+lelann: {wait: 10ms, engine: steam, depth: 256, factor: much, sites: here, hidden: 3}
+plain: {x: 1}
+bully: {}
+`}.load(t)
+	require.EqualError(t, err, `8 mistakes in the configuration:
+  elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
+  elect.yaml:4: lelann.depth is "256", want a whole number, not negative
+  elect.yaml:4: lelann.factor is "much", want a number
+  elect.yaml:4: lelann.sites is "here", want a list, as [10.0.0.1:7400, 10.0.0.2:7400]
+  elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
+  elect.yaml:5: plain.x is not a field, want nothing there: it has no options
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, join, members, data, algorithm, priority, witness, log, log_level, timing, lelann, plain
+  lelann is refused: no such engine`)
+}
+
+func TestARegistryOfOneNeedsNoWord(t *testing.T) {
+	registry := lelann()
+	delete(registry, "plain")
+	s, err := told{table: NewTable(registry), args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
+	require.NoError(t, err)
+	require.Equal(t, "lelann", s.Config.Algorithm)
+}
+
+func TestOptionsThatCannotBeConfigured(t *testing.T) {
+	with := func(name string, options any) func() {
+		return func() {
+			NewTable(algo.Registry{name: func(_ algo.Timing, decode func(any) error) (algo.Spec, error) {
+				return algo.Spec{}, decode(options)
+			}})
+		}
+	}
+	type none struct{}
+	for name, f := range map[string]func(){
+		"a map": with("x", &struct {
+			Sites map[string]int `yaml:"sites"`
+		}{}),
+		"no tag":           with("x", &struct{ Wait time.Duration }{}),
+		"a section's name": with("timing", &none{}),
+		"a field's name":   with("log", &none{}),
+		"the same flag": with("log", &struct {
+			Level string `yaml:"level"`
+		}{}),
+		"no plain name": with("Le Lann", &none{}),
+	} {
+		require.Panics(t, f, name)
+	}
+	require.NotPanics(t, with("x", &none{}))
+}
+
+func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
+	f := builtins.byName["timing.no_evidence"]
+	require.Equal(t, "timing-no-evidence", f.Flag())
+	require.Equal(t, "ELECT_TIMING_NO_EVIDENCE", f.Variable())
+	set := pflag.NewFlagSet("node", pflag.ContinueOnError)
+	builtins.Flags(set)
+	help := set.FlagUsages()
+	for _, want := range []string{
+		"--listen host:port", "(default: none, it must be given)", "--preset word", "(local, lan or wan; default lan)",
+		"--join host:port", "(repeatable; also --peer; default: none, it founds", "--witness ", "--option key=value", "(bully, ring or vote; default bully)",
+	} {
+		require.Contains(t, help, want)
+	}
+	for _, hidden := range []string{"--timing-", "--bully-", "--peer host"} {
+		require.NotContains(t, help, hidden)
+	}
+	require.True(t, slices.ContainsFunc(builtins.Fields(), func(f Field) bool { return f.Live }))
+}

@@ -1,0 +1,62 @@
+package config
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var commented = regexp.MustCompile(`(?m)^( *)#([a-z_]+:)`)
+
+// uncommented takes the # away before the names of fields, as a user would.
+func uncommented(example string) string { return commented.ReplaceAllString(example, "$1$2") }
+
+func example(t *testing.T, table *Table) string {
+	var b bytes.Buffer
+	require.NoError(t, table.Example(&b))
+	return b.String()
+}
+
+// The example is taken, and equals the defaults: as it is, and with every # taken away.
+func TestTheExampleEqualsTheDefaults(t *testing.T) {
+	for _, table := range []*Table{builtins, NewTable(lelann())} {
+		algorithm := table.algorithms()[0]
+		want, err := told{table: table, args: []string{"--listen", exampleListen, "--algorithm", algorithm}}.load(t)
+		require.NoError(t, err)
+		text := example(t, table)
+		full := strings.Replace(uncommented(text), "algorithm: bully", "algorithm: "+algorithm, 1)
+		for _, file := range []string{text, full} {
+			got, err := told{table: table, file: file, args: []string{"--algorithm", algorithm}}.load(t)
+			require.NoError(t, err, file)
+			for i, e := range got.Effective() {
+				require.Equal(t, want.Effective()[i].Value, e.Value, e.Field.Name)
+			}
+		}
+		lines := strings.Split(full, "\n")
+		for _, f := range table.Fields() {
+			name := strings.TrimPrefix(f.Name, f.section()) + ": "
+			at := 0
+			for i, line := range lines {
+				if strings.HasPrefix(strings.TrimLeft(line, " "), name) {
+					at = i
+				}
+			}
+			require.Positive(t, at, "%s is not in the example", f.Name)
+			require.Regexp(t, `^ *# .{4,}`, lines[at-1], "%s has no comment", f.Name)
+		}
+	}
+}
+
+// In the example as it is nothing is set but where to listen, so that the preset counts.
+func TestTheExampleSetsNothing(t *testing.T) {
+	s, err := told{file: example(t, builtins), args: []string{"--preset", "wan"}}.load(t)
+	require.NoError(t, err)
+	for _, e := range s.Effective() {
+		if e.Origin.Kind() == File {
+			require.Equal(t, "listen", e.Field.Name)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A file may hold anything. Either every mistake is said, in words that are safe to show;
+// or what is in effect, written down as a file, says the same again.
+func FuzzFile(f *testing.F) {
+	var example bytes.Buffer
+	if err := builtins.Example(&example); err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{
+		wholeFile, example.String(), uncommented(example.String()), "a: [\n", "join: &a [*a]\n", "timing: &t {preset: lan}\nbully: {<<: *t}\n",
+		"name: !!binary YQ==\n", "? [a]\n: b\n", "name: \"\\x1b[2J\"\n", "priority: 1_000\n", "join: [\"a,b\"]\n", "~: ~\n",
+		"vote: {window: 1h}\n", "data: \"null\"\nname: a\n", "---\n---\n",
+	} {
+		f.Add([]byte(text))
+	}
+	where := map[string]given{
+		"listen": {texts: []string{"127.0.0.1:0"}, origin: Origin{Source: Environment, Name: "ELECT_LISTEN"}},
+		"name":   {texts: []string{"a"}, origin: Origin{Source: Environment, Name: "ELECT_NAME"}},
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := builtins.load("elect.yaml", text, where, nil)
+		_, err := s.Node()
+		if err == nil {
+			again := builtins.load("again.yaml", written(s), nil, nil)
+			if _, err := again.Node(); err != nil {
+				t.Fatalf("%s\nis not taken again: %v", written(s), err)
+			}
+			if changed := again.Changed(s); len(changed) > 0 {
+				t.Fatalf("%s\nread again has other values of %v", written(s), changed)
+			}
+			return
+		}
+		wrong, ok := errors.AsType[*Error](err)
+		if !ok || len(wrong.Mistakes) == 0 || len(wrong.Mistakes) > maxMistakes {
+			t.Fatalf("it says %v", err)
+		}
+		for _, m := range wrong.Mistakes {
+			said := m.String()
+			if said == "" || len(said) > 2000 || !utf8.ValidString(said) || strings.ContainsFunc(said, unicode.IsControl) {
+				t.Fatalf("it says %q", said)
+			}
+		}
+	})
+}
+
+// written is a file that gives every field its value.
+func written(s *Settings) []byte {
+	var b strings.Builder
+	section := ""
+	for _, e := range s.Effective() {
+		if in := e.Field.section(); in != section {
+			section = in
+			fmt.Fprintf(&b, "%s:\n", strings.TrimSuffix(section, "."))
+		}
+		if section != "" {
+			b.WriteString("  ")
+		}
+		fmt.Fprintf(&b, "%s: %s\n", strings.TrimPrefix(e.Field.Name, section), e.Text())
+	}
+	return []byte(b.String())
+}

@@ -1,0 +1,64 @@
+// Package hostile is what a node needs to tell of strangers: who floods it must not fill
+// its log, and what they say must not reach a terminal as it is.
+package hostile
+
+import (
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// How many lines a Limiter lets through.
+const (
+	Burst    = 20          // at once
+	Interval = time.Second // and one more for each
+)
+
+// Limiter is a token bucket for lines that a stranger can cause. The zero value is full.
+type Limiter struct {
+	mu         sync.Mutex
+	tokens     int
+	filled     time.Time
+	suppressed int
+}
+
+// Allow reports whether a line may be written now, and how many were not since the
+// last one.
+func (l *Limiter) Allow(now time.Time) (ok bool, suppressed int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.filled.IsZero() {
+		l.tokens, l.filled = Burst, now
+	}
+	if n := int(now.Sub(l.filled) / Interval); n > 0 {
+		l.tokens = min(l.tokens+n, Burst)
+		l.filled = l.filled.Add(time.Duration(n) * Interval)
+	}
+	if l.tokens == 0 {
+		l.suppressed++
+		return false, 0
+	}
+	l.tokens--
+	suppressed, l.suppressed = l.suppressed, 0
+	return true, suppressed
+}
+
+// Take returns how many lines were not written since the last one, for a last line.
+func (l *Limiter) Take() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.suppressed
+	l.suppressed = 0
+	return n
+}
+
+// Plain returns a text with what is not printable replaced: a terminal obeys some of it.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+}

@@ -1,0 +1,52 @@
+package hostile_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/hostile"
+)
+
+func TestLimiter(t *testing.T) {
+	var l hostile.Limiter
+	now := time.Unix(0, 0)
+	for range hostile.Burst {
+		ok, suppressed := l.Allow(now)
+		require.True(t, ok)
+		require.Zero(t, suppressed)
+	}
+	for range 7 {
+		ok, _ := l.Allow(now)
+		require.False(t, ok)
+	}
+	ok, suppressed := l.Allow(now.Add(hostile.Interval))
+	require.True(t, ok)
+	require.Equal(t, 7, suppressed)
+	ok, _ = l.Allow(now.Add(hostile.Interval))
+	require.False(t, ok)
+	require.Equal(t, 1, l.Take())
+	require.Zero(t, l.Take())
+
+	// However long nothing was written, no more lines than a burst have gathered.
+	now = now.Add(time.Hour)
+	for range hostile.Burst {
+		ok, _ := l.Allow(now)
+		require.True(t, ok)
+	}
+	ok, _ = l.Allow(now)
+	require.False(t, ok)
+}
+
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "",
+		"no room: größer als 5":  "no room: größer als 5",
+		"\x1b[2Jgone\r\nlevel=x": "�[2Jgone��level=x",
+		"\u202eback":             "�back", // writes from right to left
+		"not text: \xff":         "not text: �",
+	} {
+		require.Equal(t, want, hostile.Plain(text))
+	}
+}

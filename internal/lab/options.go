@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Options is how an algorithm is configured: what each of its packages exports.
+type Options[O comparable] struct {
+	Algorithm string
+	Defaults  func(algo.Timing) O
+	Validate  func(O, algo.Timing) error
+	New       func(O) (algo.Spec, error)
+	Factory   algo.Factory
+}
+
+// Default fails the test unless want is the default for a timing, and is taken.
+func (o Options[O]) Default(t testing.TB, timing algo.Timing, want O) {
+	t.Helper()
+	got := o.Defaults(timing)
+	if got != want {
+		t.Errorf("Defaults(%+v) = %+v, want %+v", timing, got, want)
+	}
+	if err := o.Validate(got, timing); err != nil {
+		t.Errorf("the defaults are refused: %v", err)
+	}
+}
+
+// Mistakes fails the test unless that is what is said of options, one mistake a line, by
+// Validate and by the factory.
+func (o Options[O]) Mistakes(t testing.TB, options O, want string) {
+	t.Helper()
+	_, made := o.make(func(configured *O) { *configured = options })
+	for _, err := range []error{o.Validate(options, Timing), made} {
+		got := ""
+		if err != nil {
+			got = err.Error()
+			mistake, ok := errors.AsType[*algo.OptionError](err)
+			if !ok {
+				t.Errorf("%v is no OptionError", err)
+			} else if mistake.Algorithm != o.Algorithm {
+				t.Errorf("%v is of %q, want %q", err, mistake.Algorithm, o.Algorithm)
+			}
+		}
+		if got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// Checks fails the test unless New and the factory check what they get, and the factory
+// hands on what decode says.
+func (o Options[O]) Checks(t testing.TB) {
+	t.Helper()
+	var none O
+	if _, err := o.New(none); err == nil {
+		t.Error("New takes options that are all zero")
+	}
+	if spec, err := o.New(o.Defaults(Timing)); err != nil || spec.Name != o.Algorithm {
+		t.Errorf("New(Defaults) = %q, %v", spec.Name, err)
+	}
+	broken := errors.New("broken")
+	if _, err := o.Factory(Timing, func(any) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("Factory says %v, want what decode said", err)
+	}
+}
+
+// Makes returns what the factory makes of options that change has changed, and fails the
+// test unless these are its settings and claims.
+func (o Options[O]) Makes(t testing.TB, change func(*O), claims algo.Claims, settings ...algo.Setting) {
+	t.Helper()
+	spec, err := o.make(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(spec.Settings, settings) {
+		t.Errorf("settings %v, want %v", spec.Settings, settings)
+	}
+	if spec.Name != o.Algorithm || spec.Claims != claims {
+		t.Errorf("%s claims %+v, want %s and %+v", spec.Name, spec.Claims, o.Algorithm, claims)
+	}
+}
+
+func (o Options[O]) make(change func(*O)) (algo.Spec, error) {
+	return o.Factory(Timing, func(options any) error {
+		change(options.(*O))
+		return nil
+	})
+}
+
+// Messages fails the test unless these are the kinds of messages of a spec, in their
+// order, and each of the messages carries epoch 7.
+func Messages(t testing.TB, spec algo.Spec, kinds []string, sevens ...algo.Numbered) {
+	t.Helper()
+	for _, m := range sevens {
+		if m.Number() != 7 {
+			t.Errorf("%s has number %d, want 7", m.Kind(), m.Number())
+		}
+	}
+	var got []string
+	for _, m := range spec.Messages {
+		got = append(got, m.Kind())
+	}
+	if !slices.Equal(got, kinds) {
+		t.Errorf("kinds %v, want %v", got, kinds)
+	}
+}

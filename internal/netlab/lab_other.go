@@ -1,0 +1,27 @@
+//go:build !linux
+
+package netlab
+
+// Lab is a network, which no system but Linux can make.
+type Lab struct{}
+
+// New returns ErrUnavailable.
+func New(int) (*Lab, error) { return nil, ErrUnavailable }
+
+// Addr is never called: there is no Lab.
+func (*Lab) Addr(int) string { return "" }
+
+// Command is never called.
+func (*Lab) Command(int) []string { return nil }
+
+// Split is never called.
+func (*Lab) Split(...[]int) error { return ErrUnavailable }
+
+// Drop is never called.
+func (*Lab) Drop(int, ...int) error { return ErrUnavailable }
+
+// Heal is never called.
+func (*Lab) Heal() error { return ErrUnavailable }
+
+// Close does nothing.
+func (*Lab) Close() error { return nil }

@@ -1,0 +1,172 @@
+package trace
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Diagram draws events as a sequence diagram for a terminal: a lane for each node, time
+// going down, what is worth knowing beside. The zero value draws all events that it is
+// given, in milliseconds.
+//
+// A message is an arrow in the row in which it arrives, with its kind, its epoch and the
+// nodes that it names. When it was sent is marked in the lane of its sender, and stands
+// in the arrow after an @ where not all messages take equally long: so arrows never cross,
+// though messages may. What is lost ends in a ✕; what was neither taken nor lost when
+// the events end is a dotted line where it was sent. What happens in one moment at several
+// nodes, and is the same, shares a row: a broadcast is one arrow with many heads.
+//
+// The line of a lane is double while its node takes itself for the leader, and absent while
+// it is down.
+//
+// Below stand the messages by kind. Repeats of what was said before, see algo.Repeater,
+// are counted apart, and drawn only where something comes of them; so are timers.
+// Messages that are not among Messages are only counted.
+//
+// A Diagram is not safe for concurrent use. Its fields are set before the first event.
+type Diagram struct {
+	// Names returns the name of a node, or nothing; nil for none. Who has no name is
+	// drawn by its ID.
+	Names func(algo.NodeID) string
+	// Nodes are the lanes, from left to right; nil for all nodes that the events name, in
+	// the order of their IDs.
+	Nodes []algo.NodeID
+	// Messages are those of the algorithm, as in algo.Spec; nil for all that there are.
+	Messages []algo.Message
+	// Unit is the unit of time, and UnitName what it is called: T, or "step" with a Unit of
+	// 1 where At counts steps. Zero is a millisecond.
+	Unit     time.Duration
+	UnitName string
+	// From is where the drawing begins, and the time 0 in it. What was before is only known
+	// of the nodes.
+	From time.Duration
+	// Width is how many columns there are; 100 if zero. Text is wrapped and arrows are
+	// shortened to fit. More lanes than fit make it wider.
+	Width int
+	// ASCII draws with characters that every terminal has.
+	ASCII bool
+	// All draws what nothing came of, too: repeats, and timers that ended; and says what was
+	// saved.
+	All bool
+
+	events []Event
+	others int // messages sent that are not of the algorithm
+}
+
+// Event takes the next event.
+func (d *Diagram) Event(e Event) {
+	switch {
+	case e.Kind == SetTimer, e.Kind == Save && !d.All:
+		return
+	case e.Message != nil && !d.elects(e.Message):
+		if e.Kind == Send && e.At >= d.From {
+			d.others++
+		}
+		return
+	}
+	d.events = append(d.events, e)
+}
+
+// elects reports whether a message is one of the algorithm.
+func (d *Diagram) elects(m algo.Message) bool {
+	return d.Messages == nil ||
+		slices.ContainsFunc(d.Messages, func(known algo.Message) bool { return known.Kind() == m.Kind() })
+}
+
+// WriteTo draws the events so far. Its error is that of w.
+func (d *Diagram) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, d.String())
+	return int64(n), err
+}
+
+// String is the drawing.
+func (d *Diagram) String() string {
+	lanes := d.lanes()
+	states := d.born(lanes)
+	told := d.read(lanes)
+	var seen []*step
+	for _, s := range told.steps {
+		switch {
+		case s.at < d.From:
+			states[s.lane] = s.state.after(states[s.lane])
+		case d.All || s.worthIt():
+			seen = append(seen, s)
+		}
+	}
+	rows := layOut(seen, len(lanes))
+	p := newPage(d, lanes, rows, told.uneven)
+	p.draw(rows, states)
+	p.foot(told.flights)
+	return p.String()
+}
+
+// lanes are the nodes, from left to right.
+func (d *Diagram) lanes() []algo.NodeID {
+	if d.Nodes != nil {
+		return d.Nodes
+	}
+	seen := make(map[algo.NodeID]bool)
+	var all []algo.NodeID
+	for _, e := range d.events {
+		for _, id := range [...]algo.NodeID{e.Node, e.Peer} {
+			if !id.IsZero() && !seen[id] {
+				seen[id] = true
+				all = append(all, id)
+			}
+		}
+	}
+	slices.SortFunc(all, algo.NodeID.Compare)
+	return all
+}
+
+// name is what a node is called.
+func (d *Diagram) name(id algo.NodeID) string {
+	switch {
+	case id.IsZero():
+		return "nobody"
+	case d.Names != nil:
+		if name := d.Names(id); name != "" {
+			return name
+		}
+	}
+	return id.String()
+}
+
+// inUnits writes a time of the drawing, with so many digits after the point.
+func (d *Diagram) inUnits(at time.Duration, digits int) string {
+	unit := cmp.Or(d.Unit, time.Millisecond)
+	whole, rest := (at-d.From)/unit, (at-d.From)%unit
+	text := strconv.FormatInt(int64(whole), 10)
+	if digits == 0 {
+		return text
+	}
+	fraction := ""
+	for range digits {
+		rest *= 10
+		fraction += strconv.FormatInt(int64(rest/unit), 10)
+		rest %= unit
+	}
+	return text + "." + fraction
+}
+
+// maxDigits is how exact times are.
+const maxDigits = 2
+
+// digits is how many a time needs.
+func (d *Diagram) digits(at time.Duration) int {
+	fraction := strings.TrimRight(strings.TrimPrefix(d.inUnits(at, maxDigits), d.inUnits(at, 0)), "0")
+	return max(0, len(fraction)-1)
+}
+
+func (d *Diagram) unitName() string {
+	if d.Unit == 0 {
+		return "ms"
+	}
+	return d.UnitName
+}
