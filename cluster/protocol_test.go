@@ -70,8 +70,13 @@ func TestProtocolDocument(t *testing.T) {
 		"status-reply": statusReply{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: algo.Leader{Epoch: 3, ID: id(1)}, View: 2,
 			Members:  []memberReply{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: 4, Since: 1_700_000_000_000_000_000}},
-			Counters: []counterReply{{"saves", 5}},
+			Counters: []counterReply{{"saves", 5}}, ViewEpoch: 1, Confirmed: true,
 		},
+		"remove":   removeOrder{Member: "n3", Wait: 10 * time.Second},
+		"leave":    leaveOrder{Wait: 10 * time.Second},
+		"priority": priorityOrder{Priority: -1, Wait: 10 * time.Second},
+		"resign":   resignOrder{Period: 30 * time.Second, Wait: 10 * time.Second},
+		"done":     done{Reason: "busy"},
 		"join": engine.Join{Entry: engine.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},
