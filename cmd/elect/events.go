@@ -108,6 +108,8 @@ func (w *watched) see(e trace.Event) {
 			what = fleet.Trust
 		}
 		w.stream.Emit(fleet.Event{At: fleet.Now(), What: what, Peer: e.Peer.String()})
+	case trace.View:
+		w.stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.View})
 	case trace.Send:
 		if again, ok := e.Message.(algo.Repeater); ok && again.Repeats() {
 			return

@@ -75,7 +75,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newConfig(), newDemo(), newNode(), newSim(), newStatus())
+	root.AddCommand(newConfig(), newDemo(), newLeave(), newNode(), newPriority(), newRemove(), newResign(), newSim(), newStatus())
 	return root
 }
 

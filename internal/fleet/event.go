@@ -6,6 +6,7 @@ const (
 	Leader  = "leader"  // it takes Peer, named Name, for the leader of Epoch; no Peer is a vacancy
 	Suspect = "suspect" // its detector takes Peer for dead
 	Trust   = "trust"   // its detector takes that back
+	View    = "view"    // its membership changed
 	Send    = "send"    // it sent a message of an election, Kind
 	Save    = "save"    // it saved, which took Took ns and ended at At
 	Lost    = "lost"    // Count events are missing here: the reader was too slow
