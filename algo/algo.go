@@ -166,6 +166,12 @@ type Claims struct {
 	OneLeaderPerEpoch bool
 	// NeedsQuorum: nobody leads without a majority of the members, alive or not;
 	// a leader that loses it stops.
+	//
+	// Which members these are is then changed by the leader alone, one at a time, and
+	// each [View] has a [Stamp]. For that such an algorithm has two duties more. It
+	// takes part in no epoch up to that of its view's stamp, except as or with the
+	// leader of that epoch: given such a view, it raises its own epoch, in Stable. And
+	// it does not help to elect anybody whose view has an older stamp than its own.
 	NeedsQuorum bool
 	// HighestLeads: once it is quiet, the highest live member leads, in the order
 	// of View.

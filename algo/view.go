@@ -32,11 +32,32 @@ func (m Member) Compare(o Member) int {
 	return m.ID.Compare(o.ID)
 }
 
+// Stamp orders the views of a cluster in which only the leader changes the membership,
+// as it is with every algorithm that needs a majority (see [Claims].NeedsQuorum): by the
+// epoch of the leader that made or confirmed the view, then by its number. Other names
+// for it are configuration term and version. Epoch is 0 before there was such a leader:
+// then all views have the same members, met or not, and their order means nothing.
+type Stamp struct {
+	Epoch  Epoch
+	Number uint64
+}
+
+// Compare is negative when s is older than o, zero when they are the same, and positive
+// when s is newer.
+func (s Stamp) Compare(o Stamp) int {
+	return cmp.Or(cmp.Compare(s.Epoch, o.Epoch), cmp.Compare(s.Number, o.Number))
+}
+
+// OlderThan reports whether s comes before o. Nothing is older than what no leader has
+// made.
+func (s Stamp) OlderThan(o Stamp) bool { return o.Epoch > 0 && s.Compare(o) < 0 }
+
 // View is the membership as one node knows it: immutable, cheap to copy, shared.
 // The zero value is a view without members.
 type View struct{ v *view }
 
 type view struct {
+	epoch   Epoch
 	number  uint64
 	size    int
 	members []Member // sorted by ID
@@ -60,6 +81,13 @@ func NewView(number uint64, size int, members ...Member) View {
 	return View{&view{number: number, size: max(size, len(unique)), members: unique}}
 }
 
+// In returns the same view as one that the leader of an epoch made or confirmed.
+func (w View) In(epoch Epoch) View {
+	v := *w.get()
+	v.epoch = epoch
+	return View{&v}
+}
+
 var noView view
 
 func (w View) get() *view {
@@ -71,6 +99,9 @@ func (w View) get() *view {
 
 // Number tells the view from the cluster's other views.
 func (w View) Number() uint64 { return w.get().number }
+
+// Stamp is the place of the view among those of its cluster.
+func (w View) Stamp() Stamp { return Stamp{w.get().epoch, w.get().number} }
 
 // Size is N: how many members the cluster is configured to have, alive or not.
 func (w View) Size() int { return w.get().size }

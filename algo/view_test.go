@@ -146,3 +146,30 @@ func TestOfMembersWithTheSameIDTheLastCounts(t *testing.T) {
 		t.Error("members are not at their position in the order of IDs")
 	}
 }
+
+func TestStamps(t *testing.T) {
+	members := []algo.Member{member(1, 0, true), member(2, 0, true)}
+	view := algo.NewView(7, 3, members...)
+	if got := view.Stamp(); got != (algo.Stamp{Number: 7}) {
+		t.Errorf("the stamp of view 7 is %v", got)
+	}
+	in := view.In(4)
+	if in.Stamp() != (algo.Stamp{Epoch: 4, Number: 7}) || in.Size() != 3 || in.Len() != 2 || view.Stamp().Epoch != 0 {
+		t.Errorf("in epoch 4 it is %v, with %d of %d members", in.Stamp(), in.Len(), in.Size())
+	}
+	if got := (algo.View{}).In(2).Stamp(); got != (algo.Stamp{Epoch: 2}) {
+		t.Errorf("the stamp of no view is %v", got)
+	}
+	inOrder := []algo.Stamp{{Epoch: 1, Number: 9}, {Epoch: 2, Number: 1}, {Epoch: 2, Number: 3}, {Epoch: 1 << 40}}
+	for i, a := range inOrder {
+		for j, b := range inOrder {
+			if got := a.OlderThan(b); got != (i < j) {
+				t.Errorf("%v is older than %v: %v", a, b, got)
+			}
+		}
+		early := algo.Stamp{Number: 1 << 50}
+		if a.OlderThan(early) || early.OlderThan(algo.Stamp{}) || !early.OlderThan(a) {
+			t.Errorf("%v and %v: what no leader has made is older than all, and nothing is older than that", a, early)
+		}
+	}
+}

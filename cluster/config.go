@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -51,6 +52,14 @@ type Config struct {
 	Priority int
 	// Witness is for a member that votes and is told, but is never elected.
 	Witness bool
+
+	// ForgetAfter has the leader remove a member that it has suspected for so long without
+	// a break: 0, never. It is at least Timing.MaxTimeout, and not for an algorithm that
+	// needs a majority, such as vote: there the dead must go on counting.
+	ForgetAfter time.Duration
+	// NoAdmin has this member refuse what an operator asks it to change over the network
+	// (see Operator): who is a member, its priority, its leadership.
+	NoAdmin bool
 
 	// Timing is all that depends on the network: LAN().
 	Timing Timing
@@ -154,6 +163,8 @@ func (c *Config) complete() error {
 	if c.Timing == (Timing{}) {
 		c.Timing = LAN()
 	}
+	want(c.ForgetAfter == 0 || c.ForgetAfter >= c.Timing.MaxTimeout, "forget_after", c.ForgetAfter.String(),
+		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	return errors.Join(mistakes...)
 }
 
@@ -212,6 +223,14 @@ func checkAddr(addr string, use purpose) error {
 		return errors.New("the host is missing")
 	case use == toShare && isUnspecified(host):
 		return fmt.Errorf("the host %s stands for all of a machine's own, it cannot be dialled from elsewhere", host)
+	}
+	return nil
+}
+
+// checkDial is checkAddr for one to dial once.
+func checkDial(addr string) error {
+	if err := checkAddr(addr, toDial); err != nil {
+		return fmt.Errorf("cluster: %q is not host:port: %w", addr, err)
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ func FuzzWireTypes(f *testing.F) {
 		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6, Repeat: true},
 		engine.Join{Entry: entry}, engine.Reject{Reason: "no"}, engine.Goodbye{},
 		engine.Roster{Cluster: id, Size: 3, Entries: []engine.Entry{entry}},
-		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, engine.Override{Configured: 1, Priority: -2}, identity{ID: id, Cluster: "elect"},
+		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, engine.Override{Configured: 1, Priority: -2}, engine.Held{Epoch: 1, Number: 2}, engine.Propose{Entry: entry},
+		removeOrder{Member: "n1", Wait: 1}, leaveOrder{Wait: 2}, priorityOrder{Priority: -3, Wait: 4}, resignOrder{Period: 5, Wait: -6}, done{Reason: "no"}, identity{ID: id, Cluster: "elect"},
 		n.greeting(id, "127.0.0.1:7400"), statusRequest{},
 		Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Counters: map[string]uint64{"saves": 1}}.reply(),
 	} {

@@ -166,22 +166,28 @@ func transportTarget(t engine.Target) transport.Target {
 	return transport.Target{ID: t.ID, Addr: t.Addr}
 }
 
-var errClientFrame = errors.New("cluster: a client may only ask for the status")
+var errClientFrame = errors.New("cluster: a client may only ask for the status, or give an order")
 
-// serveClient answers a client's request.
+// serveClient takes a client's request.
 func (n *Node) serveClient(p transport.Peer, b []byte) error {
-	if m, err := adminCodec.Decode(b); err != nil {
+	m, err := adminCodec.Decode(b)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errClientFrame, err)
-	} else if _, ok := m.(statusRequest); !ok {
+	}
+	switch m.(type) {
+	case statusRequest:
+		(*handler)(n).enqueue(func() {
+			frame, err := adminCodec.Append(nil, n.status().reply())
+			if err != nil {
+				n.log.Error("status not sent", "error", err)
+				return
+			}
+			n.net.Reply(p, frame)
+		})
+	case removeOrder, leaveOrder, priorityOrder, resignOrder:
+		(*handler)(n).enqueue(func() { n.obey(p, m) })
+	default:
 		return errClientFrame
 	}
-	(*handler)(n).enqueue(func() {
-		frame, err := adminCodec.Append(nil, n.status().reply())
-		if err != nil {
-			n.log.Error("status not sent", "error", err)
-			return
-		}
-		n.net.Reply(p, frame)
-	})
 	return nil
 }

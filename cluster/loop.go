@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,7 +30,7 @@ func (n *Node) loop(ctx context.Context) error {
 		if due {
 			wait = restful(deadline - n.now())
 		}
-		timer.Reset(wait)
+		timer.Reset(n.nextErrand(wait))
 		select {
 		case f := <-n.inbox:
 			n.turn()
@@ -42,6 +43,10 @@ func (n *Node) loop(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 		n.wake()
+		n.settleErrands()
+	}
+	for _, e := range slices.Clone(n.errands) {
+		n.endErrand(e, cmp.Or(n.failed, ErrStopped))
 	}
 	n.stop()
 	return n.failed
@@ -143,6 +148,8 @@ func (n *Node) perform(out *engine.Output) {
 		n.announce(out.Leaders[last]) // what was over before it could show never was
 	}
 	switch {
+	case out.Removed && out.Left:
+		n.failed = ErrLeft
 	case out.Removed:
 		n.failed = ErrRemoved
 	case out.Rejected != "":

@@ -1,12 +1,21 @@
 package cluster_test
 
 import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/store"
 )
 
 func TestSetPriority(t *testing.T) {
@@ -39,4 +48,315 @@ func TestSetPriority(t *testing.T) {
 		require.ErrorAs(t, members[2].ConfigurePriority(t.Context(), 1<<40), &mistake)
 		require.ErrorIs(t, members[1].ConfigurePriority(t.Context(), 1), cluster.ErrStopped)
 	})
+}
+
+// members waits until every live member knows these, and no others.
+func (f *fleet) members(within time.Duration, want ...string) {
+	f.t.Helper()
+	slices.Sort(want)
+	limit := time.Now().Add(within)
+	for {
+		synctest.Wait()
+		same := true
+		var all [][]string
+		for _, m := range f.live {
+			s, err := m.Status(f.t.Context())
+			require.NoError(f.t, err)
+			var names []string
+			for _, seen := range s.Members {
+				names = append(names, seen.Name)
+			}
+			slices.Sort(names)
+			all = append(all, names)
+			same = same && slices.Equal(names, want) && s.Confirmed
+		}
+		if same {
+			return
+		}
+		require.True(f.t, time.Now().Before(limit), "they know %v, want %v", all, want)
+		virtual.Pass(time.Millisecond)
+	}
+}
+
+// growTo starts members 1 to n, of whatever algorithm, until all know each other.
+func (f *fleet) growTo(n int) []*member {
+	f.t.Helper()
+	var all []*member
+	var names []string
+	for i := 1; i <= n; i++ {
+		all, names = append(all, f.start(i)), append(names, nameOf(i))
+		f.members(2*bound, names...)
+	}
+	return all
+}
+
+// leader waits until all live members follow one.
+func (f *fleet) leader(within time.Duration) *member {
+	f.t.Helper()
+	limit := time.Now().Add(within)
+	for {
+		synctest.Wait()
+		followed := make(map[cluster.Leadership]bool)
+		for _, m := range f.live {
+			l, _ := m.Leader()
+			followed[l] = true
+		}
+		for l := range followed {
+			if m := f.live[l.Name]; len(followed) == 1 && m != nil {
+				return m
+			}
+		}
+		require.True(f.t, time.Now().Before(limit), "no agreement: %v", followed)
+		virtual.Pass(time.Millisecond)
+	}
+}
+
+// each runs a test with an algorithm that asks no majority, and with one that does.
+func each(t *testing.T, test func(t *testing.T, f *fleet)) {
+	for _, algorithm := range []string{"bully", "vote"} {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				f.config = func(c *cluster.Config) { c.Algorithm = algorithm }
+				test(t, f)
+			})
+		})
+	}
+}
+
+// operator gives orders from a host of its own.
+func (f *fleet) operator() *cluster.Operator {
+	return &cluster.Operator{Dial: f.net.Process("operator").Dial}
+}
+
+func TestRemoveADeadMember(t *testing.T) {
+	each(t, func(t *testing.T, f *fleet) {
+		all := f.growTo(4)
+		id, err := all[3].Status(t.Context())
+		require.NoError(t, err)
+		f.kill(all[3])
+		f.leader(2 * bound)
+		require.NoError(t, all[0].Remove(t.Context(), id.Node))
+		f.members(bound, "n1", "n2", "n3")
+		require.ErrorIs(t, all[1].Remove(t.Context(), id.Node), cluster.ErrNoMember)
+
+		again := f.start(4) // with its data
+		<-again.done
+		require.ErrorIs(t, again.err, cluster.ErrRemoved)
+		delete(f.live, "n4")
+		f.stores["n4"] = store.NewMemory() // emptied
+		f.start(4)
+		f.members(2*bound, "n1", "n2", "n3", "n4")
+	})
+}
+
+func TestRemoveALivingMember(t *testing.T) {
+	each(t, func(t *testing.T, f *fleet) {
+		f.growTo(3)
+		leader := f.leader(bound)
+		other := f.live[map[bool]string{true: "n1", false: "n2"}[leader.name != "n1"]]
+		w := newWork()
+		led := lead(t.Context(), leader, w)
+		<-w.begun
+		l, _ := leader.Leader()
+		require.NoError(t, other.Remove(t.Context(), l.ID))
+		<-leader.done
+		require.ErrorIs(t, leader.err, cluster.ErrRemoved)
+		require.ErrorIs(t, <-led, cluster.ErrStopped)
+		delete(f.live, leader.name)
+		f.leader(bound)
+		require.Len(t, f.live, 2)
+		for _, m := range f.live {
+			require.Len(t, m.Members(), 2)
+		}
+	})
+}
+
+// Who leaves ends its own work first, then its leadership, then its membership.
+func TestLeave(t *testing.T) {
+	each(t, func(t *testing.T, f *fleet) {
+		f.growTo(3)
+		leader := f.leader(bound)
+		w := newWork()
+		led := lead(t.Context(), leader, w)
+		<-w.begun
+		require.NoError(t, leader.Leave(t.Context()))
+		require.True(t, w.over())
+		require.ErrorIs(t, <-w.ended, cluster.ErrResigned)
+		<-leader.done
+		require.NoError(t, leader.err, "it was asked to")
+		require.ErrorIs(t, <-led, cluster.ErrStopped)
+		delete(f.live, leader.name)
+		f.leader(bound)
+		again := f.start(int(leader.name[1] - '0'))
+		<-again.done
+		require.ErrorIs(t, again.err, cluster.ErrRemoved)
+		delete(f.live, leader.name)
+
+		rest := slices.Collect(maps.Values(f.live))
+		require.NoError(t, rest[0].Leave(t.Context()))
+		<-rest[0].done
+		delete(f.live, rest[0].name)
+		require.ErrorIs(t, rest[1].Leave(t.Context()), cluster.ErrLastMember)
+		f.leader(2 * bound)
+	})
+}
+
+// A leave that nobody hears of is given up with its context: the node stays.
+func TestLeaveInVain(t *testing.T) {
+	each(t, func(t *testing.T, f *fleet) {
+		all := f.growTo(3)
+		f.kill(all[0])
+		f.kill(all[1])
+		virtual.Pass(2 * bound)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, all[2].Leave(ctx), context.DeadlineExceeded)
+		ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		var refused *cluster.RefusedError
+		require.ErrorAs(t, f.operator().Leave(ctx, "n3:7400"), &refused)
+		require.Contains(t, refused.Reason, "not done in time")
+		f.start(1)
+		f.start(2)
+		f.members(3*bound, "n1", "n2", "n3")
+		f.leader(bound)
+	})
+}
+
+func TestOperator(t *testing.T) {
+	each(t, func(t *testing.T, f *fleet) {
+		all := f.growTo(4)
+		o := f.operator()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		status := func(at string) cluster.Status {
+			s, err := cluster.Query(t.Context(), at+":7400", f.net.Process("operator").Options()...)
+			require.NoError(t, err)
+			return s
+		}
+
+		require.NoError(t, o.SetPriority(ctx, "n2:7400", 50))
+		i := slices.IndexFunc(status("n2").Members, func(m cluster.Member) bool { return m.Name == "n2" })
+		require.Equal(t, 50, status("n2").Members[i].Priority)
+
+		leader := f.leader(bound)
+		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
+		require.NotEqual(t, leader, f.leader(bound))
+		require.NotEmpty(t, leader.log.with("order taken", "resign", "from="))
+		virtual.Pass(3 * time.Second)
+
+		require.NoError(t, o.Remove(ctx, "n1:7400", "n3"))
+		<-all[2].done
+		delete(f.live, "n3")
+		require.ErrorIs(t, all[2].err, cluster.ErrRemoved)
+		require.NoError(t, o.Remove(ctx, "n1:7400", status("n4").Node.String()))
+		<-all[3].done
+		delete(f.live, "n4")
+		f.members(bound, "n1", "n2")
+		f.leader(2 * bound)
+
+		var refused *cluster.RefusedError
+		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "nobody"), &refused)
+		require.Contains(t, refused.Error(), `n1:7400: cluster: remove "nobody": engine: there is no such member`)
+		require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", 1<<40), &refused)
+		require.ErrorAs(t, o.Resign(ctx, "n1:7400", -time.Second), &refused)
+		require.ErrorAs(t, o.Resign(ctx, "n1:7400", 25*time.Hour), &refused)
+
+		require.NoError(t, o.Leave(ctx, "n2:7400"))
+		<-all[1].done
+		require.NoError(t, all[1].err)
+		delete(f.live, "n2")
+		f.members(bound, "n1")
+		require.ErrorAs(t, o.Leave(ctx, "n1:7400"), &refused)
+		require.Contains(t, refused.Reason, "last member")
+		require.Error(t, o.Leave(ctx, "n1"), "no port")
+		require.Error(t, o.Leave(ctx, "n2:7400"), "nobody listens")
+	})
+}
+
+// Nothing is changed without a majority, and the operator hears why.
+func TestAnOrderWithoutAMajority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) { c.Algorithm = "vote" }
+		all := f.growTo(2)
+		f.kill(all[1])
+		virtual.Pass(2 * bound)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var refused *cluster.RefusedError
+		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
+		require.Equal(t, "cluster: not done in time: no leader is known, and with vote the leader changes the membership", refused.Reason)
+		require.Len(t, all[0].Members(), 2)
+	})
+}
+
+func TestNoAdmin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) { c.NoAdmin = c.Name == "n1" }
+		all := f.growTo(2)
+		o, ctx := f.operator(), t.Context()
+		for what, err := range map[string]error{
+			"remove": o.Remove(ctx, "n1:7400", "n2"), "leave": o.Leave(ctx, "n1:7400"),
+			"priority": o.SetPriority(ctx, "n1:7400", 1), "resign": o.Resign(ctx, "n1:7400", 0),
+		} {
+			var refused *cluster.RefusedError
+			require.ErrorAs(t, err, &refused, what)
+			require.Contains(t, refused.Reason, "no_admin")
+		}
+		f.members(bound, "n1", "n2")
+		require.NotEmpty(t, all[0].log.with("order refused"))
+		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "each decides for itself")
+		_, err := cluster.Query(ctx, "n1:7400", f.net.Process("operator").Options()...)
+		require.NoError(t, err, "who only asks is answered")
+	})
+}
+
+// More orders than a node takes at a time are turned away, and do it no harm.
+func TestAFloodOfOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) { c.Algorithm = "vote" }
+		all := f.growTo(2)
+		f.kill(all[1])
+		virtual.Pass(2 * bound)
+		var flood sync.WaitGroup
+		var busy atomic.Int32
+		for range 200 {
+			flood.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				err := f.operator().Remove(ctx, "n1:7400", "n2")
+				require.Error(t, err)
+				if strings.Contains(err.Error(), "too many orders") {
+					busy.Add(1)
+				}
+			})
+		}
+		flood.Wait()
+		require.NotZero(t, busy.Load())
+		f.start(2)
+		f.members(2*bound, "n1", "n2")
+	})
+}
+
+func TestForgetAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) { c.ForgetAfter = time.Minute }
+		all := f.growTo(4)
+		f.kill(all[1])
+		virtual.Pass(59 * time.Second)
+		f.members(0, "n1", "n2", "n3", "n4")
+		f.members(5*time.Second, "n1", "n3", "n4")
+	})
+	c := good()
+	c.ForgetAfter = time.Second
+	_, err := cluster.New(c)
+	require.ErrorContains(t, err, "forget_after is 1s, want 0, or at least max_timeout (3.8s)")
+	c.ForgetAfter, c.Algorithm, c.Data = time.Hour, "vote", "data"
+	_, err = cluster.New(c)
+	require.ErrorContains(t, err, "forget_after is 1h0m0s, want 0: vote elects by a majority of all members")
 }

@@ -106,6 +106,7 @@ type Node struct {
 	met     bool                   // a member was connected in this life
 	saves   uint64
 	failed  error // why the loop must end
+	errands []*errand
 }
 
 // New makes a node and starts nothing. It reports every mistake of the configuration
@@ -130,7 +131,12 @@ func New(c Config, options ...Option) (*Node, error) {
 	mistakes := c.complete()
 	timing := c.Timing.check()
 	spec, err := c.spec(n.registry, timing == nil)
-	if c.Data == "" && n.store == nil && c.needsQuorum(n.registry, spec) {
+	quorum := c.needsQuorum(n.registry, spec)
+	if quorum && c.ForgetAfter != 0 {
+		err = errors.Join(err, &ConfigError{Field: "forget_after", Got: c.ForgetAfter.String(), Want: "0: " + c.Algorithm +
+			" elects by a majority of all members, the dead too; if it forgot them, two sides of a partition could each elect"})
+	}
+	if c.Data == "" && n.store == nil && quorum {
 		err = errors.Join(err, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + c.Algorithm + " elect two leaders"})
 	}
 	if err = errors.Join(mistakes, timing, err); err != nil {
@@ -151,7 +157,7 @@ func New(c Config, options ...Option) (*Node, error) {
 func (n *Node) Config() Config { return n.config }
 
 // Run is the node's life: it blocks until ctx ends, which is a clean stop and returns
-// nil, or until the node cannot go on: a failed save (ErrSave), ErrRemoved,
+// nil, until the node has left (see Leave), which returns nil too, or until the node cannot go on: a failed save (ErrSave), ErrRemoved,
 // ErrNotLetIn, ErrDeaf, or what kept it from starting. At a clean stop it says goodbye
 // to its peers. A leadership ends at once with ctx, also while a save hangs; Run waits
 // for the save, and then for at most half a second. Nothing of the node survives the
@@ -191,7 +197,10 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	}
 	close(n.ready)
 	n.log.Info("started", "node", n.self.Name, "id", n.self.ID, "addr", n.self.Addr, "cluster", n.config.Cluster, "algorithm", n.spec.Name)
-	err = n.loop(ctx)
+	if err = n.loop(ctx); errors.Is(err, ErrLeft) {
+		n.log.Info("left the cluster", "node", n.self.Name)
+		return nil
+	}
 	n.log.Info("stopped", "node", n.self.Name, "error", err)
 	return err
 }
@@ -245,7 +254,7 @@ func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
 	n.begin = time.Now()
 	n.self = algo.Member{ID: id, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
-		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Fixed: c.Members, FirstContact: c.Timing.FirstContact,
+		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Fixed: c.Members, FirstContact: c.Timing.FirstContact, ForgetAfter: c.ForgetAfter,
 		Spec: n.spec, Detector: fd.New(c.Timing.detector()), Trace: n.trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
@@ -362,9 +371,12 @@ func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
 // another leads; else, when ctx ends or the node stops, context.Cause(ctx),
 // ErrStopped, or an ErrSave that stops the node. A node that does not lead only
 // becomes ineligible.
-func (n *Node) Resign(ctx context.Context) error {
+func (n *Node) Resign(ctx context.Context) error { return n.ResignFor(ctx, n.config.Timing.Bound()) }
+
+// ResignFor is Resign for a period of one's own.
+func (n *Node) ResignFor(ctx context.Context, period time.Duration) error {
 	failed, err := ask(ctx, n, func() error {
-		n.resign(n.config.Timing.Bound())
+		n.resign(period)
 		return n.failed
 	})
 	if err = cmp.Or(failed, err); err != nil {

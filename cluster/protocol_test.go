@@ -50,7 +50,7 @@ func TestProtocolDocument(t *testing.T) {
 	want := map[string]algo.Message{
 		"beat":        fd.Beat{View: 99},
 		"watch":       fd.Watch{Interval: 120 * time.Millisecond, Lease: 1200 * time.Millisecond, View: 99},
-		"view":        engine.Roster{Cluster: id(12), Entries: []engine.Entry{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, Version: 300}}},
+		"view":        engine.Roster{Cluster: id(12), Epoch: 6, Number: 9, Confirmed: true, Entries: []engine.Entry{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, Version: 300}}},
 		"reject":      engine.Reject{Reason: "full"},
 		"goodbye":     engine.Goodbye{},
 		"coordinator": bully.Coordinator{Epoch: 3, Leader: id(2)},
@@ -59,15 +59,24 @@ func TestProtocolDocument(t *testing.T) {
 		// Ring has a word in common with bully.
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
-		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2)},
-		"vote":          vote.Vote{Round: 8},
-		"lead":          vote.Lead{Term: 8, Msg: 2, Repeat: true},
-		"status":        statusRequest{},
+		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}},
+		"held":          engine.Held{Epoch: 6, Number: 9},
+		"propose": engine.Propose{Entry: engine.Entry{
+			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true, Gone: true,
+		}},
+		"vote":   vote.Vote{Round: 8},
+		"lead":   vote.Lead{Term: 8, Msg: 2, Repeat: true},
+		"status": statusRequest{},
 		"status-reply": statusReply{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: algo.Leader{Epoch: 3, ID: id(1)}, View: 2,
 			Members:  []memberReply{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: 4, Since: 1_700_000_000_000_000_000}},
-			Counters: []counterReply{{"saves", 5}},
+			Counters: []counterReply{{"saves", 5}}, ViewEpoch: 1, Confirmed: true,
 		},
+		"remove":   removeOrder{Member: "n3", Wait: 10 * time.Second},
+		"leave":    leaveOrder{Wait: 10 * time.Second},
+		"priority": priorityOrder{Priority: -1, Wait: 10 * time.Second},
+		"resign":   resignOrder{Period: 30 * time.Second, Wait: 10 * time.Second},
+		"done":     done{Reason: "busy"},
 		"join": engine.Join{Entry: engine.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},

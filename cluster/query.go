@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/transport"
 	"github.com/elect-go/elect/wire"
 )
@@ -18,39 +17,22 @@ var ErrNotNode = errors.New("no node of this protocol listens there")
 // Of the options WithNetwork counts. The kind of a failure to connect is known to
 // transport.Cause; what is no node is ErrNotNode.
 func Query(ctx context.Context, addr string, options ...Option) (Status, error) {
-	if err := checkAddr(addr, toDial); err != nil {
-		return Status{}, fmt.Errorf("cluster: %q is not host:port: %w", addr, err)
+	if err := checkDial(addr); err != nil {
+		return Status{}, err
 	}
 	var made Node
 	for _, option := range options {
 		option(&made)
 	}
-	c := &client{result: make(chan result, 1), up: make(chan transport.Peer, 1)}
-	net, err := transport.New(transport.Options{
-		Self: transport.ID(uuid.New()), Dial: made.dial, Handshake: c.greet, Handler: c, MaxHello: wire.MaxHello,
-	})
+	answer, err := (&Operator{Dial: made.dial}).ask(ctx, addr, statusRequest{})
 	if err != nil {
-		return Status{}, err
+		return Status{}, fmt.Errorf("cluster: status of %s: %w", addr, err)
 	}
-	defer func() { _ = net.Close(ctx) }()
-	net.Dial(transport.Target{Addr: addr})
-	for {
-		select {
-		case peer := <-c.up:
-			frame, err := adminCodec.Append(nil, statusRequest{})
-			if err != nil {
-				return Status{}, err
-			}
-			net.Reply(peer, frame)
-		case r := <-c.result:
-			if r.err != nil {
-				return Status{}, fmt.Errorf("cluster: status of %s: %w", addr, r.err)
-			}
-			return r.status, nil
-		case <-ctx.Done():
-			return Status{}, fmt.Errorf("cluster: status of %s: %w", addr, context.Cause(ctx))
-		}
+	reply, ok := answer.(statusReply)
+	if !ok {
+		return Status{}, fmt.Errorf("cluster: status of %s: %w: the answer is not a status", addr, ErrNotNode)
 	}
+	return reply.status(), nil
 }
 
 // client is the handler of a connection that asks.
@@ -60,7 +42,7 @@ type client struct {
 }
 
 type result struct {
-	status Status
+	answer algo.Message
 	err    error
 }
 
@@ -83,21 +65,13 @@ func (c *client) greet(send func([]byte) error, recv func() ([]byte, error), _ b
 
 func (c *client) Up(p transport.Peer) { c.up <- p }
 
-var errNoStatus = fmt.Errorf("%w: the answer is not a status", ErrNotNode)
-
 func (c *client) Frame(_ transport.Peer, b []byte) error {
 	m, err := adminCodec.Decode(b)
 	if err != nil {
-		c.finish(result{err: err})
-		return err
+		err = fmt.Errorf("%w: %w", ErrNotNode, err)
 	}
-	reply, ok := m.(statusReply)
-	if !ok {
-		c.finish(result{err: errNoStatus})
-		return errNoStatus
-	}
-	c.finish(result{status: reply.status()})
-	return nil
+	c.finish(result{m, err})
+	return err
 }
 
 func (c *client) Down(_ transport.Peer, why error) { c.finish(result{err: why}) }

@@ -50,7 +50,10 @@ var (
 	// ErrRunning says that Run was called before.
 	ErrRunning = errors.New("cluster: the node was started before: make a new one")
 	// ErrRemoved says that this node is no member any more.
-	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
+	ErrRemoved = errors.New("cluster: this node was removed from the cluster: empty its data folder to have it join as a new member")
+	// ErrLeft says that this node has left the cluster, as it was asked to. It is an
+	// ErrStopped.
+	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
 	// ErrNotLetIn says that a member refused to let this node in, or that it runs another
 	// algorithm.
 	ErrNotLetIn = errors.New("cluster: not let in")

@@ -35,7 +35,12 @@ type Status struct {
 	Leader    *algo.NodeID `json:"leader"` // null when none is known
 	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
 	View      uint64       `json:"view"`   // its number, which grows with every change
-	Members   []Member     `json:"members"`
+	// ViewEpoch is that of the leader that made or confirmed the view, where only the
+	// leader changes it; else 0. Views are ordered by it first.
+	ViewEpoch algo.Epoch `json:"view_epoch"`
+	// Confirmed says that a majority is known to hold the view, or that none is needed.
+	Confirmed bool     `json:"confirmed"`
+	Members   []Member `json:"members"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages,
 	// "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
@@ -66,7 +71,7 @@ func (n *Node) Members() []Member {
 func (n *Node) status() Status {
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID,
-		View: n.engine.View().Number(), Members: []Member{}, Counters: n.counters(),
+		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(), Members: []Member{}, Counters: n.counters(),
 	}
 	if l, ok := n.engine.Leader(); ok {
 		s.Epoch = l.Epoch
@@ -113,8 +118,7 @@ var states = [...]string{fd.Unknown.String(), fd.Connected.String(), fd.Alive.St
 // algorithm of 18 kinds of messages. Of one that has more, some are left out.
 const maxCounters = 50
 
-// statusRequest asks a node for its status. It is the only thing that a client may
-// send.
+// statusRequest asks a node for its status. What else a client may send is in order.go.
 type statusRequest struct{}
 
 func (statusRequest) Kind() string { return "status" }
@@ -128,6 +132,8 @@ type statusReply struct {
 	View      uint64
 	Members   []memberReply  `wire:"max=512"`
 	Counters  []counterReply `wire:"max=50"`
+	ViewEpoch algo.Epoch
+	Confirmed bool
 }
 
 func (statusReply) Kind() string { return "status-reply" }
@@ -148,15 +154,15 @@ type counterReply struct {
 }
 
 var adminCodec = func() *wire.Codec {
-	codec, err := wire.NewCodec(statusRequest{}, statusReply{})
+	codec, err := wire.NewCodec(statusRequest{}, statusReply{}, removeOrder{}, leaveOrder{}, priorityOrder{}, resignOrder{}, done{})
 	if err != nil {
-		panic(err) // a mistake in this file
+		panic(err) // a mistake in this file, or in order.go
 	}
 	return codec
 }()
 
 func (s Status) reply() statusReply {
-	r := statusReply{Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Leader: algo.Leader{Epoch: s.Epoch}, View: s.View}
+	r := statusReply{Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Leader: algo.Leader{Epoch: s.Epoch}, View: s.View, ViewEpoch: s.ViewEpoch, Confirmed: s.Confirmed}
 	if s.Leader != nil {
 		r.Leader.ID = *s.Leader
 	}
@@ -174,7 +180,7 @@ func (s Status) reply() statusReply {
 // status is the reply as it is shown. Who asks does not know who answers.
 func (r statusReply) status() Status {
 	s := Status{
-		Cluster: hostile.Plain(r.Cluster), Algorithm: hostile.Plain(r.Algorithm), Node: r.Node, Epoch: r.Leader.Epoch, View: r.View,
+		Cluster: hostile.Plain(r.Cluster), Algorithm: hostile.Plain(r.Algorithm), Node: r.Node, Epoch: r.Leader.Epoch, View: r.View, ViewEpoch: r.ViewEpoch, Confirmed: r.Confirmed,
 		Members: []Member{}, Counters: make(map[string]uint64),
 	}
 	if !r.Leader.Vacant() {

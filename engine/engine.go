@@ -1,14 +1,3 @@
-// Package engine is one whole node without I/O: an algorithm, a failure detector,
-// timers and the membership.
-//
-// An [Engine] is a pure state machine. Its host tells it what happened and when
-// (a frame came, a connection ended, a deadline passed), and performs the [Output]
-// that comes back, in order: save, then everything else. The live cluster hosts it
-// on sockets and the real clock, the simulator in virtual time. The same inputs
-// give the same outputs.
-//
-// Frames and records are handed over as values; how they look as bytes is the
-// host's affair. So a simulation need not encode what nobody reads.
 package engine
 
 import (
@@ -55,6 +44,9 @@ type Config struct {
 	// FirstContact is for how long bully and ring wait at the first start of a fixed
 	// set for members that neither answer nor refuse.
 	FirstContact time.Duration
+	// ForgetAfter is how long the leader suspects a member until it removes it; 0 for
+	// never. An algorithm that needs a majority ignores it: see [Engine.forget].
+	ForgetAfter time.Duration
 
 	Spec     algo.Spec
 	Detector Detector
@@ -95,8 +87,9 @@ type Output struct {
 	ViewChanged bool
 	// Rejected says why a member did not let this node in: it must stop.
 	Rejected string
-	// Removed says that this node is no member any more: it must stop.
-	Removed bool
+	// Removed says that this node is no member any more: it must stop. Left says that
+	// it asked for that.
+	Removed, Left bool
 }
 
 // Engine is one node. It is not safe for concurrent use.
@@ -111,7 +104,9 @@ type Engine struct {
 	timers   []timer
 	made     uint64 // timers made so far
 
-	monitored []algo.NodeID
+	monitored []algo.NodeID          // by the algorithm
+	watched   []algo.NodeID          // by the algorithm, or to be forgotten when they are dead
+	hearing   time.Duration          // of more than half, since when; see forget
 	news      []fd.Change            // of those monitored, yet to be handed to the algorithm
 	links     map[algo.NodeID]uint64 // incarnation of those connected
 	met       map[algo.NodeID]met
@@ -120,12 +115,16 @@ type Engine struct {
 	members      roster
 	doubted      bool      // a roster was refused for versions that must be said twice
 	stepped      algo.View // what the algorithm knows
+	turned       algo.View // what the detector knows
 	contacts     []contact
 	firstContact time.Duration // when a first start waits no more
 	waiting      bool          // firstContact is still to come
 	resigned     time.Duration // until when; never when it did not resign
 	override     override
-	returned     bool // it took the seat of an earlier life
+	wishes       wishes
+	holders      map[algo.NodeID]bool // of our roster, where this node made it
+	queue        []Entry              // changes that wait for their turn
+	returned     bool                 // it took the seat of an earlier life
 
 	counters counting
 	out      Output
@@ -142,6 +141,8 @@ func New(config Config, saved ...algo.Message) *Engine {
 		met:      make(map[algo.NodeID]met),
 		members:  roster{strict: config.Spec.Claims.NeedsQuorum},
 		resigned: never,
+		wishes:   wishes{again: never},
+		hearing:  never,
 		counters: newCounters(config.Spec.Messages),
 	}
 	for _, record := range saved {
@@ -195,7 +196,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 	}
 	if !e.view().Contains(from) {
 		if e.joining() { // a member that knows of us before we know of it
-			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "it is not let in yet"})
+			e.ignore(now, from, m, "this node is no member yet")
 			return
 		}
 		e.refuse(now, from, m, "it is not a member")
@@ -214,11 +215,16 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 		e.compare(now, from, m.View)
 	case Goodbye:
 		e.detector.Goodbye(now, from)
+	case Propose:
+		e.consider(now, from, m.Entry)
+	case Held:
+		e.held(now, from, m)
 	default:
 		if !e.running { // it will be told again; we have nothing to answer from
 			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "it has not started yet"})
 			return
 		}
+		e.remind(now, from)
 		if e.config.Trace != nil {
 			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: m})
 		}
@@ -246,12 +252,13 @@ func (e *Engine) Wake(now time.Duration) *Output {
 		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
 		e.settle(now)
 	}
+	e.forget(now)
 	return e.finish(now)
 }
 
 // Deadline is when Wake is due; false when nothing is.
 func (e *Engine) Deadline() (time.Duration, bool) {
-	next := min(e.detector.Deadline(), e.resigned, e.nextContact(), e.nextExchange())
+	next := min(e.detector.Deadline(), e.resigned, e.nextContact(), e.nextExchange(), e.wishes.again, e.nextForget())
 	for _, t := range e.timers {
 		next = min(next, t.at)
 	}
@@ -378,6 +385,12 @@ func (e *Engine) begin() {
 
 func (e *Engine) finish(now time.Duration) *Output {
 	e.settle(now)
+	e.listen(now)
+	e.preside(now)
+	if e.wishes.again <= now {
+		e.wish(now)
+		e.settle(now)
+	}
 	e.save(now)
 	e.out.Send = append(e.out.Send, e.control...)
 	return &e.out
@@ -432,11 +445,7 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 		e.setTimer(now, t)
 	}
 	if effects.Watch {
-		e.monitored = append(e.monitored[:0], effects.Monitor...)
-		// What was found out about somebody who is watched no more is forgotten here too:
-		// watched again, he would be taken for dead by the algorithm alone.
-		e.news = slices.DeleteFunc(e.news, func(c fd.Change) bool { return !slices.Contains(e.monitored, c.Peer) })
-		e.detector.Monitor(now, e.monitored)
+		e.monitor(now, effects.Monitor)
 	}
 	for _, s := range effects.Sends {
 		e.introduce(now, s.To)
@@ -445,6 +454,9 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 	for _, l := range effects.Announce {
 		e.trace(trace.Event{At: now, Kind: trace.Announce, Leader: l})
 		e.out.Leaders = append(e.out.Leaders, l)
+	}
+	if len(effects.Announce) > 0 {
+		e.inaugurate(now)
 	}
 }
 
@@ -457,9 +469,14 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
 }
 
+// ignore drops a message.
+func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why string) {
+	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: why})
+}
+
 // refuse drops a message and has the connection of its sender closed.
 func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why string) {
-	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: why})
+	e.ignore(now, from, m, why)
 	e.counters.Refused++
 	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: "engine: refused " + m.Kind() + ": " + why})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
 )
 
 // pause is the time between two rosters that answer one peer. Nodes that never come
@@ -17,13 +18,14 @@ type met struct {
 	digest uint64        // of the roster that it was told last
 	at     time.Duration // when
 	owed   bool          // it is to be told again, after the pause
+	has    uint64        // the digest of ours that it has shown last
 }
 
 // tell sends our roster at once, before what the algorithm will send to the same
 // peer in this Output: a stranger's messages are refused.
 func (e *Engine) tell(now time.Duration, peer algo.NodeID) {
 	e.send(now, peer, e.members.record())
-	e.met[peer] = met{digest: e.members.digest, at: now}
+	e.met[peer] = met{digest: e.members.digest, at: now, has: e.met[peer].has}
 }
 
 // broadcast tells every member.
@@ -48,6 +50,8 @@ func (e *Engine) introduce(now time.Duration, peer algo.NodeID) {
 func (e *Engine) compare(now time.Duration, peer algo.NodeID, digest uint64) {
 	switch {
 	case e.joining():
+	case digest == e.members.digest && e.awaits(peer):
+		e.heal(now, peer)
 	case digest == e.members.digest:
 		e.agreed(peer)
 	default:
@@ -58,8 +62,23 @@ func (e *Engine) compare(now time.Duration, peer algo.NodeID, digest uint64) {
 // agreed notes that a peer knows what we know.
 func (e *Engine) agreed(peer algo.NodeID) {
 	m := e.met[peer]
-	m.digest, m.owed = e.members.digest, false
+	m.digest, m.has, m.owed = e.members.digest, e.members.digest, false
 	e.met[peer] = m
+}
+
+// settled says to a peer whose roster is the same as ours that it is.
+func (e *Engine) settled(now time.Duration, peer algo.NodeID) {
+	e.agreed(peer)
+	e.send(now, peer, fd.Beat{View: e.members.digest})
+}
+
+// remind tells a peer that speaks to us, and has not shown that it has our roster. Two
+// that do not watch each other show each other no digest. Without this, two leaders of
+// whom each is the higher one in its own view would fight for ever.
+func (e *Engine) remind(now time.Duration, peer algo.NodeID) {
+	if !e.joining() && !e.members.shared && e.met[peer].has != e.members.digest {
+		e.heal(now, peer)
+	}
 }
 
 // heal tells a peer that knows something else: now, or after the pause.

@@ -61,7 +61,9 @@ func FuzzReceive(f *testing.F) {
 		{ID: id(1), Name: "n1", Addr: addr(1), Version: 9, Eligible: true}, {ID: id(2), Name: "n2", Addr: addr(2), Version: 1 << 32},
 		{ID: id(4), Name: "n4", Addr: addr(4), Version: 1, Gone: true}, {ID: id(7), Name: "n1", Addr: addr(1), Version: 20},
 	}}
-	said := append(Messages(), poisoned, sound, Join{Entry{ID: id(9), Name: "n9", Addr: addr(9)}},
+	stamped := sound
+	stamped.Epoch, stamped.Number = 3, 12
+	said := append(Messages(), poisoned, sound, stamped, Held{Epoch: 2, Number: 10}, Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}}, Join{Entry{ID: id(9), Name: "n9", Addr: addr(9)}},
 		fd.Watch{Interval: time.Millisecond, Lease: time.Hour}, fd.Watch{Interval: -1, Lease: 1<<63 - 1},
 		ring.Election{Epoch: 3, Eligible: true, Priority: 1, ID: id(5), Hops: 1}, ring.Elected{Epoch: 3, ID: id(5), Hops: 9},
 		vote.Elect{Round: 3, Term: 2, Msg: 7, Leader: id(5)}, vote.Vote{Round: 3}, vote.Lead{Term: 3, Msg: 1})
@@ -93,6 +95,11 @@ func receive(t *testing.T, a speech, input []byte) {
 		return solo(t, func(c *Config) { change(c); c.Spec = a.spec })
 	}
 	engines := []*Engine{runs(func(*Config) {}), runs(joins(addr(2)))}
+	if a.spec.Claims.NeedsQuorum { // it lets nobody in alone
+		of := settled(5)
+		of.Cluster, of.Epoch, of.Number, of.Confirmed = algo.NodeID{0: 99}, 1, 9, true
+		engines = append(engines, solo(t, by(a.spec), of))
+	}
 	for _, e := range engines {
 		e.Start(0)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/trace"
 	"github.com/elect-go/elect/wire"
@@ -42,13 +43,21 @@ func bullySpec() algo.Spec {
 	return spec
 }
 
+func voteSpec() algo.Spec {
+	spec, err := vote.New(vote.Defaults(algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}))
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}
+
 func member(i int) algo.Member {
 	return algo.Member{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}
 }
 
 // frames is the codec of everything that travels, records that of what is kept.
 var (
-	frames  = codec(append(Messages(), bullySpec().Messages...)...)
+	frames  = codec(slices.Concat(Messages(), bullySpec().Messages, voteSpec().Messages)...)
 	records = codec(Records()...)
 )
 
@@ -147,6 +156,18 @@ func fixed(size int) func(*Config) {
 	}
 }
 
+// by has a node run another algorithm.
+func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
+	return func(c *Config) {
+		c.Spec = spec
+		for _, change := range changes {
+			if change != nil {
+				change(c)
+			}
+		}
+	}
+}
+
 // start begins a process, with what the disk holds.
 func (h *host) start() *host {
 	var saved []algo.Message
@@ -185,7 +206,7 @@ func (h *host) copy(c *wire.Codec, m algo.Message) algo.Message {
 func (h *host) perform(out *Output) {
 	h.w.record(h, out)
 	h.out = append(h.out, Output{Save: slices.Clone(out.Save), Send: slices.Clone(out.Send), Refuse: slices.Clone(out.Refuse),
-		Leaders: slices.Clone(out.Leaders), ViewChanged: out.ViewChanged, Rejected: out.Rejected, Removed: out.Removed})
+		Leaders: slices.Clone(out.Leaders), ViewChanged: out.ViewChanged, Rejected: out.Rejected, Removed: out.Removed, Left: out.Left})
 	if len(out.Save) > 0 {
 		h.saves++
 		seen := map[string]bool{}
@@ -527,14 +548,37 @@ func (w *world) refused() (sum uint64) {
 
 // joined is a cluster of n1, who founded it, and others who joined through it, once it
 // is quiet.
-func joined(t testing.TB, size int) *world {
+func joined(t testing.TB, size int) *world { return joinedBy(t, bullySpec(), size) }
+
+func joinedBy(t testing.TB, spec algo.Spec, size int) *world {
 	w := newWorld(t)
-	w.add(member(1), nil).start()
+	w.add(member(1), by(spec)).start()
 	for i := 2; i <= size; i++ {
-		w.add(member(i), joins(addr(1))).start()
+		w.add(member(i), by(spec, joins(addr(1)))).start()
 	}
 	w.run(3 * time.Second)
 	return w
+}
+
+// cutOff has nothing pass between one node and all others.
+func (w *world) cutOff(i int, but ...int) {
+	for j := range w.nodes {
+		if i != j+1 && !slices.Contains(but, j+1) {
+			w.cut[[2]string{w.nodes[i-1].config.Self.Name, w.nodes[j].config.Self.Name}] = true
+		}
+	}
+}
+
+// node is the one of that number.
+func (w *world) node(i int) *host { return w.nodes[i-1] }
+
+// remove has an operator at one node remove another.
+func (w *world) remove(at, i int) error {
+	out, err := w.node(at).engine.Remove(w.now, id(i))
+	if err == nil {
+		w.node(at).perform(out)
+	}
+	return err
 }
 
 // solo is an engine without a host, to be stepped by hand.

@@ -23,7 +23,7 @@ func (e *Engine) view() algo.View { return e.members.view }
 // joining reports whether no member has let this node in yet.
 func (e *Engine) joining() bool { return e.members.cluster.IsZero() }
 
-// admit lets a node in that asks for it, and tells everybody.
+// admit lets a node in that asks for it, or asks the leader to, and tells everybody.
 func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 	if e.joining() {
 		return // it will ask again
@@ -46,8 +46,9 @@ func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		e.send(now, from, Reject{Reason: why})
 		return
 	}
-	if e.members.strict && e.members.unmet() > 0 {
-		return // one at a time: the newcomer would take the place of one who is still to come
+	if e.members.strict {
+		e.petition(now, asks)
+		return
 	}
 	asks.Version = e.members.next(asks)
 	e.members.put(asks)
@@ -68,18 +69,27 @@ func (e *Engine) unfit(asks Entry) string {
 				": choose another name, or remove that member first"
 		}
 	}
-	if !e.members.room(asks) {
+	if !e.members.room(asks) && !e.members.spares(asks) {
 		return "the membership is full, with " + strconv.Itoa(len(e.members.entries)) + " entries, those who were removed included"
 	}
 	return ""
 }
 
-// meet merges the roster of a peer into ours, and answers when ours has more.
+// meet takes over what is newer in the roster of a peer, and answers when ours has more.
 func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 	if why := e.unsound(from, theirs); why != "" {
 		e.refuse(now, from, theirs, why)
 		return
 	}
+	if !e.members.merging() || e.members.strict && (theirs.Epoch > 0 || theirs.Confirmed) {
+		e.succeed(now, from, theirs)
+		return
+	}
+	e.merge(now, from, theirs)
+}
+
+// merge takes over what is newer in the roster of a peer, entry by entry.
+func (e *Engine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 	joined := e.joining()
 	if joined {
 		if own, found := theirs.find(e.config.Self.ID); !found || own.Gone {
@@ -117,10 +127,10 @@ func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 	switch {
 	case joined || !found:
 		e.broadcast(now) // whoever does not know us yet must, before our algorithm speaks to it
-	case sum(theirs.Cluster, theirs.Size, theirs.Entries) != e.members.digest:
+	case sum(theirs) != e.members.digest:
 		e.heal(now, from)
 	default:
-		e.agreed(from)
+		e.settled(now, from)
 	}
 	e.proceed(now)
 	if e.view().Contains(from) {
@@ -130,7 +140,7 @@ func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 
 // remove ends this node's membership.
 func (e *Engine) remove() {
-	e.out.Removed = true
+	e.out.Removed, e.out.Left = true, e.wishes.leaving
 	e.contacts = nil
 }
 
@@ -153,13 +163,19 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if theirs.Size < 0 || theirs.Size > maxEntries {
 		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, want at most " + strconv.Itoa(maxEntries)
 	}
-	doubtful := ""
+	why, doubtful := e.misplaced(theirs)
+	if why != "" {
+		return why
+	}
 	for i, entry := range theirs.Entries {
 		if entry.ID.IsZero() || i > 0 && entry.ID.Compare(theirs.Entries[i-1].ID) <= 0 {
 			return "its members are not in the order of their ids"
 		}
 		if why := entry.malformed(); why != "" {
 			return why
+		}
+		if theirs.Epoch > 0 {
+			continue // its versions are bounded by its number
 		}
 		known := e.members.next(entry) - 1
 		what := "the version of " + entry.ID.String() + " is too far ahead"
@@ -173,7 +189,11 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 	if _, found := theirs.find(from); !found {
 		return "its sender is not in it"
 	}
-	if !e.members.room(theirs.Entries...) {
+	fits := &e.members
+	if theirs.Epoch > 0 {
+		fits = &roster{strict: true} // it replaces ours
+	}
+	if !fits.room(theirs.Entries...) {
 		return "it has too many members, together with ours, to fit a frame"
 	}
 	if doubtful != "" {
@@ -183,6 +203,34 @@ func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
 		return doubtful
 	}
 	return ""
+}
+
+// misplaced says why the stamp of a roster is impossible, and else what must be said
+// twice to be believed, or nothing.
+func (e *Engine) misplaced(theirs Roster) (why, doubtful string) {
+	if !e.members.strict {
+		if theirs.Epoch > 0 || theirs.Number > 0 || theirs.Confirmed {
+			why = "it has a leader's stamp, and " + e.config.Spec.Name + " merges"
+		}
+		return why, ""
+	}
+	ahead := func(what string, theirs, ours, most, margin uint64) {
+		switch lead := theirs - min(theirs, ours); {
+		case theirs == math.MaxUint64 || lead > most:
+			why = "its " + what + " is too far ahead"
+		case lead > most-margin:
+			doubtful = "its " + what + " is too far ahead to be believed at once"
+		}
+	}
+	ahead("epoch", uint64(theirs.Epoch), uint64(max(e.epoch(), e.members.epoch)), algo.MaxEpochLead, algo.EpochMargin)
+	if number := e.view().Number(); theirs.Epoch == 0 && theirs.Number > 0 {
+		why = "it has a number, and no leader's epoch"
+	} else if e.joining() {
+		ahead("number", theirs.Number, theirs.Number, maxVersionLead, versionMargin)
+	} else {
+		ahead("number", theirs.Number, number, maxVersionLead, versionMargin)
+	}
+	return why, doubtful
 }
 
 // malformed says what is wrong with an entry, whoever it is for, or nothing. Names
@@ -200,9 +248,10 @@ func (e Entry) malformed() string {
 // changed takes over a roster that changed, or was loaded: the detector learns of members that
 // are connected already, and forgets those who are gone.
 func (e *Engine) changed(now time.Duration) {
-	before := e.view()
+	before := e.turned
 	e.members.rebuild()
 	after := e.view()
+	e.turned = after
 	e.out.ViewChanged = true
 	e.owing = true // maybe, to those who are members now
 	e.detector.Digest(e.members.digest)
@@ -225,7 +274,7 @@ func (e *Engine) turnover(now time.Duration, before, after algo.View) {
 		}
 		e.detector.Forget(m.ID)
 		delete(e.met, m.ID)
-		if _, connected := e.links[m.ID]; connected {
+		if _, connected := e.links[m.ID]; connected && (e.members.merging() || e.members.confirmed) {
 			e.tell(now, m.ID) // so that it knows
 		}
 	}
@@ -240,6 +289,7 @@ func (e *Engine) proceed(now time.Duration) {
 		if e.stepped != e.view() {
 			e.stepped = e.view()
 			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: e.view()})
+			e.rewatch(now)
 		}
 	case e.complete(now):
 		e.running = true

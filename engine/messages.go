@@ -62,7 +62,22 @@ func compareBool(a, b bool) int {
 type Roster struct {
 	Cluster algo.NodeID // drawn by the founder; two clusters of one name differ in it
 	Size    int         // members of a fixed set, met or not; 0 otherwise
-	Entries []Entry     `wire:"max=1024"` // by ID
+	// Epoch is that of the leader that made it or confirmed it, and Number its place
+	// among those that followed each other. They are 0 where entries are merged.
+	Epoch  algo.Epoch
+	Number uint64
+	// Confirmed says that a majority of its members hold it.
+	Confirmed bool
+	Entries   []Entry `wire:"max=1024"` // by ID
+}
+
+// stamp is the place of the roster among those of its cluster.
+func (r Roster) stamp() algo.Stamp {
+	stamp := algo.Stamp{Epoch: r.Epoch, Number: r.Number}
+	if r.Epoch == 0 {
+		stamp.Number = versions(r.Entries)
+	}
+	return stamp
 }
 
 func (r Roster) find(id algo.NodeID) (Entry, bool) {
@@ -89,6 +104,24 @@ type Reject struct {
 
 // Kind is "reject".
 func (Reject) Kind() string { return "reject" }
+
+// Propose asks for a change of the membership on behalf of its sender, or of a node that
+// has asked the sender to be let in: an entry as it should be. It is not answered: the
+// next roster shows it. Until then it is repeated.
+type Propose struct{ Entry Entry }
+
+// Kind is "propose".
+func (Propose) Kind() string { return "propose" }
+
+// Held says to the leader that its sender has saved the roster of that stamp, and has
+// taken part in no later epoch before.
+type Held struct {
+	Epoch  algo.Epoch
+	Number uint64
+}
+
+// Kind is "held".
+func (Held) Kind() string { return "held" }
 
 // Goodbye says that the sender stops of its own will. It stays a member.
 type Goodbye struct{}
@@ -132,7 +165,7 @@ func (Override) Kind() string { return "priority" }
 // Messages returns a zero value of each message that the engine and its detector
 // send, for the codec of frames.
 func Messages() []algo.Message {
-	return append(fd.Messages(), Roster{}, Join{}, Reject{}, Goodbye{})
+	return append(fd.Messages(), Roster{}, Join{}, Reject{}, Goodbye{}, Propose{}, Held{})
 }
 
 // Records returns a zero value of each record that the engine has saved, for the

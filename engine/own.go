@@ -11,7 +11,7 @@ func (e *Engine) own(version uint64) Entry {
 	s := e.config.Self
 	return Entry{
 		ID: s.ID, Name: s.Name, Addr: s.Addr, Priority: e.priority(),
-		Eligible: s.Eligible && e.resigned == never, Version: version,
+		Eligible: s.Eligible && e.resigned == never && !e.wishes.leaving, Version: version,
 	}
 }
 
@@ -68,7 +68,7 @@ func (e *Engine) ConfigurePriority(now time.Duration, priority int) *Output {
 }
 
 // Resign makes this node ineligible for a while, which any algorithm understands:
-// another is elected. It stays a member and votes.
+// another is elected. It stays a member and votes. It ends with the process.
 func (e *Engine) Resign(now, period time.Duration) *Output {
 	e.begin()
 	if e.view().Contains(e.config.Self.ID) {
@@ -84,14 +84,26 @@ func (e *Engine) reenter(now time.Duration) {
 	e.alter(now)
 }
 
-// alter takes over a change of this node's own entry, and tells everybody.
-func (e *Engine) alter(now time.Duration) {
-	if !e.view().Contains(e.config.Self.ID) || !e.restate() {
-		return
+// resigning is until when this node has resigned; 0 when it has not.
+func (e *Engine) resigning() time.Duration {
+	if e.resigned == never {
+		return 0
 	}
-	e.changed(now)
-	e.broadcast(now)
-	e.proceed(now)
+	return e.resigned
+}
+
+// alter takes over a change of this node's own entry, and tells everybody. Where only the
+// leader changes the membership, it is asked to.
+func (e *Engine) alter(now time.Duration) {
+	switch {
+	case !e.view().Contains(e.config.Self.ID):
+	case !e.members.merging():
+		e.wish(now)
+	case e.restate():
+		e.changed(now)
+		e.broadcast(now)
+		e.proceed(now)
+	}
 }
 
 // restate brings this node's entry up to what it should be, and reports whether that

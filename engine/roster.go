@@ -16,10 +16,14 @@ type roster struct {
 	entries []Entry // by ID, those that are gone included
 	changed bool    // since it was last saved
 
-	// strict is for algorithms that count votes: a node that forgot its vote must not
-	// pass for the one that it was. Without it, a node that keeps nothing takes its own
-	// seat again at each restart, with a new ID.
-	strict bool
+	// strict is for algorithms that count votes. The roster is replaced as a whole, and
+	// only the leader makes one. And a node that forgot its vote must not pass for the
+	// one that it was: without strict, a node that keeps nothing takes its own seat again
+	// at each restart, with a new ID.
+	strict    bool
+	epoch     algo.Epoch // see Roster
+	number    uint64
+	confirmed bool
 
 	view   algo.View
 	digest uint64
@@ -34,15 +38,23 @@ type roster struct {
 // its view, where a Roster would be as large again in each of them.
 type Settled struct {
 	roster Roster
+	merged settledAs // for algorithms that ask no majority
+	strict settledAs
+}
+
+type settledAs struct {
 	view   algo.View
 	digest uint64
 }
 
 // Settle works a roster out. It must not be changed afterwards.
 func Settle(record Roster) Settled {
-	var r roster
-	r.load(record)
-	return Settled{roster: record, view: r.view, digest: r.digest}
+	as := func(strict bool) settledAs {
+		r := roster{strict: strict}
+		r.load(record)
+		return settledAs{r.view, r.digest}
+	}
+	return Settled{roster: record, merged: as(false), strict: as(true)}
 }
 
 // Kind is "view", as that of a Roster.
@@ -50,8 +62,12 @@ func (Settled) Kind() string { return Roster{}.Kind() }
 
 // share takes over what others have, too.
 func (r *roster) share(s Settled) {
-	r.cluster, r.size, r.entries = s.roster.Cluster, s.roster.Size, s.roster.Entries
-	r.view, r.digest = s.view, s.digest
+	r.take(s.roster)
+	as := s.merged
+	if r.strict {
+		as = s.strict
+	}
+	r.view, r.digest = as.view, as.digest
 	r.shared = true
 }
 
@@ -64,16 +80,44 @@ func (r *roster) own() {
 
 // load takes over what was saved.
 func (r *roster) load(record Roster) {
-	r.cluster, r.size = record.Cluster, record.Size
+	r.take(record)
 	// It was merged before it was saved.
 	r.entries = slices.Clone(record.Entries)
 	r.rebuild()
 	r.changed = false
 }
 
+// take is without a copy.
+func (r *roster) take(record Roster) {
+	r.cluster, r.size, r.entries = record.Cluster, record.Size, record.Entries
+	if r.strict {
+		r.epoch, r.number, r.confirmed = record.Epoch, record.Number, record.Confirmed
+	}
+}
+
+// replace takes over another roster as a whole.
+func (r *roster) replace(other Roster) {
+	r.shared = false
+	r.load(other)
+	r.changed = true
+}
+
+// merging reports whether entries are merged one by one. With strict that is so only
+// until the first leader: the members of a fixed set meet, and how many they are stands.
+func (r *roster) merging() bool { return !r.strict || r.epoch == 0 && !r.confirmed }
+
 // record is the roster as a message, which shares nothing with it.
 func (r *roster) record() Roster {
-	return Roster{Cluster: r.cluster, Size: r.size, Entries: slices.Clone(r.entries)}
+	record := r.borrow()
+	record.Entries = slices.Clone(r.entries)
+	return record
+}
+
+// borrow is record for one look.
+func (r *roster) borrow() Roster {
+	return Roster{
+		Cluster: r.cluster, Size: r.size, Epoch: r.epoch, Number: r.number, Confirmed: r.confirmed, Entries: r.entries,
+	}
 }
 
 func (r *roster) search(id algo.NodeID) (int, bool) {
@@ -144,23 +188,39 @@ func (r *roster) put(e Entry) bool {
 // unmet is how many members of a fixed set nobody has met yet.
 func (r *roster) unmet() int { return max(0, r.size-len(r.entries)) }
 
-// rebuild makes the view anew. Its number is the sum of all versions: it grows with
-// each change, and equal rosters have equal numbers.
+// rebuild makes the view anew.
 func (r *roster) rebuild() {
 	if r.shared {
 		return // nothing changed
 	}
-	var number uint64
 	var members []algo.Member
 	for _, e := range r.entries {
-		number += e.Version
 		if !e.Gone {
 			members = append(members, e.member())
 		}
 	}
+	stamp := r.borrow().stamp()
 	// Members of a fixed set that nobody has met yet count for the quorum.
-	r.view = algo.NewView(number, len(members)+r.unmet(), members...)
-	r.digest = sum(r.cluster, r.size, r.entries)
+	r.view = algo.NewView(stamp.Number, len(members)+r.unmet(), members...)
+	if stamp.Epoch > 0 {
+		r.view = r.view.In(stamp.Epoch)
+	}
+	r.digest = sum(r.borrow())
+}
+
+// confirm has the roster known as one that a majority holds. The view is the same.
+func (r *roster) confirm() {
+	r.confirmed, r.changed = true, true
+	r.digest = sum(r.borrow())
+}
+
+// versions is the sum of all of them. It grows with each change that is merged, and
+// equal rosters have equal sums.
+func versions(entries []Entry) (sum uint64) {
+	for _, e := range entries {
+		sum += e.Version
+	}
+	return sum
 }
 
 // A membership has to fit a frame, those that are gone included.
@@ -194,8 +254,43 @@ func (r *roster) room(more ...Entry) bool {
 	return count <= maxEntries && bytes <= maxBytes
 }
 
+// spare drops the oldest of those that are gone until there is room for one more, where
+// the leader makes the roster. Each member of a fixed set keeps its place.
+func (r *roster) spare(newcomer Entry) {
+	for !r.room(newcomer) && r.spares(newcomer) {
+		r.entries = slices.Delete(r.entries, r.oldest(), r.oldest()+1)
+	}
+}
+
+// spares reports whether spare can make room.
+func (r *roster) spares(newcomer Entry) bool {
+	if !r.strict {
+		return false
+	}
+	left := roster{strict: true, size: r.size, entries: slices.Clone(r.entries)}
+	for !left.room(newcomer) {
+		at := left.oldest()
+		if at < 0 {
+			return false
+		}
+		left.entries = slices.Delete(left.entries, at, at+1)
+	}
+	return true
+}
+
+// oldest is the place of the entry that went first, of those that may be dropped, or -1.
+func (r *roster) oldest() int {
+	at := -1
+	for i, e := range r.entries {
+		if e.Gone && len(r.entries) > r.size && (at < 0 || e.Version < r.entries[at].Version) {
+			at = i
+		}
+	}
+	return at
+}
+
 // sum is FNV-1a over everything that is exchanged. Zero stands for no cluster.
-func sum(cluster algo.NodeID, size int, entries []Entry) uint64 {
+func sum(r Roster) uint64 {
 	h := fnv.New64a()
 	var buf []byte
 	text := func(s string) { buf = append(binary.AppendUvarint(buf, uint64(len(s))), s...) }
@@ -206,9 +301,12 @@ func sum(cluster algo.NodeID, size int, entries []Entry) uint64 {
 			buf = append(buf, 0)
 		}
 	}
-	buf = append(buf, cluster[:]...)
-	buf = binary.AppendVarint(buf, int64(size))
-	for _, e := range entries {
+	buf = append(buf, r.Cluster[:]...)
+	buf = binary.AppendVarint(buf, int64(r.Size))
+	buf = binary.AppendUvarint(buf, uint64(r.Epoch))
+	buf = binary.AppendUvarint(buf, r.Number)
+	flag(r.Confirmed)
+	for _, e := range r.Entries {
 		buf = append(buf, e.ID[:]...)
 		text(e.Name)
 		text(e.Addr)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -302,7 +303,9 @@ func (w *World) Partition(groups ...[]int) error {
 				together[pair{int32(n) - 1, int32(o) - 1}] = true
 			}
 		}
-		texts = append(texts, strings.Join(names, ","))
+		if len(names) > 0 {
+			texts = append(texts, strings.Join(names, ","))
+		}
 	}
 	w.did("%s", strings.TrimSpace("partition "+strings.Join(texts, " ")))
 	clear(w.network.cuts)
@@ -381,6 +384,38 @@ func (w *World) Join(through int) (int, error) {
 	w.changed, w.active = w.now, w.now
 	n.start()
 	return n.number(), nil
+}
+
+// Leave has node n end its membership for good.
+func (w *World) Leave(n int) error { return w.Remove(n, n) }
+
+// Remove has an operator at one node strike another, or that one itself.
+func (w *World) Remove(at, n int) error {
+	node, err := w.awake(at, "remove a member at")
+	if err != nil {
+		return err
+	}
+	struck, err := w.node(n)
+	if err != nil {
+		return err
+	}
+	out, err := node.engine.Remove(node.clock.at(w.now), struck.id)
+	if err != nil {
+		return fmt.Errorf("sim: remove n%d: %w", n, err)
+	}
+	w.did("remove %d %d", at, n)
+	node.perform(out)
+	return nil
+}
+
+// Withdraw has node n ask no more for what Remove and Leave want, and is not done yet.
+func (w *World) Withdraw(n int) error {
+	node, err := w.awake(n, "withdraw at")
+	if err == nil {
+		w.did("withdraw %d", n)
+		node.perform(node.engine.Withdraw(node.clock.at(w.now), algo.NodeID{}))
+	}
+	return err
 }
 
 // Disarm takes back what CrashAfter and CrashAfterSave have prepared.

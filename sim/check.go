@@ -28,6 +28,8 @@ const (
 	// Agreement: some time after the last fault all live nodes follow one leader that
 	// lives, the highest where that is claimed, and nothing changes after that.
 	Agreement Property = "agreement"
+	// OneView: with the leader all live nodes know one membership, which has all of them.
+	OneView Property = "one-view"
 	// Contract: the algorithm keeps the contract that algo.Machine enforces.
 	Contract Property = "contract"
 	// Budget: a run stays within the number of messages that it was given.
@@ -165,5 +167,22 @@ func (w *World) Await(within time.Duration) time.Duration {
 	if highest := w.highest(); w.config.Spec.Claims.HighestLeads && highest != leader {
 		w.violated(Agreement, "n%d leads, and n%d is the highest", leader, highest)
 	}
+	w.compareViews()
 	return took
+}
+
+// compareViews checks that those who run agree on the membership.
+func (w *World) compareViews() {
+	var first *node
+	for _, n := range w.nodes {
+		switch {
+		case !n.up || n.paused:
+		case !n.engine.View().Contains(n.id):
+			w.violated(OneView, "%s runs and is no member as it sees it", n.name)
+		case first == nil:
+			first = n
+		case n.engine.Digest() != first.engine.Digest():
+			w.violated(OneView, "%s and %s know different members", first.name, n.name)
+		}
+	}
 }

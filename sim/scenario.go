@@ -44,7 +44,9 @@ import (
 //	resign 5 10s          it may not lead for so long
 //	priority 5 2          its priority is 2 from now on
 //	join 1                one more node joins, through n1
-//	remove 5              n5 is a member no more, as an operator tells all others
+//	leave 5               it ends its membership, once others have heard of that
+//	remove 1 5            an operator at n1 removes n5
+//	withdraw 1            n1 asks no more for what is not done of that
 //	suspect 1 5           what a detector says that is not heartbeats: n1 suspects n5;
 //	trust 1 5             or takes that back;
 //	learn 1 5             or says it when n1 asks about n5, or sends to it

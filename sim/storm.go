@@ -34,6 +34,8 @@ type StormOptions struct {
 	Choices rand.Source
 	// Quiet leaves faults of the network out: only processes crash, and start again.
 	Quiet bool
+	// Constant leaves the members as they are: nobody joins, leaves or is removed.
+	Constant bool
 	// Trace, when set, sees everything.
 	Trace func(trace.Event)
 }
@@ -46,6 +48,7 @@ type Report struct {
 	Healed     time.Duration // after the last fault
 	Frames     uint64        // sent, heartbeats included
 	Crashes    int
+	Changes    int // members that joined, left or were removed, as far as it got done
 	Violations []Violation
 	// Scenario is a text that does the same again: see World.Scenario. It is there
 	// when there are violations.
@@ -74,10 +77,11 @@ func (e *StormError) Error() string { return e.text }
 
 // Storm disturbs a cluster at random: processes crash, also between a save and what
 // should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
-// at other speeds; members resign, and one more joins; frames are late, lost, doubled and
-// out of order, and some links are slow; the network is parted, in one direction, in two
-// groups, or with a bridge between them. Then it heals, all processes run, and all must
-// agree on one leader. Everything follows from the seed. Its error is that of ctx.
+// at other speeds; members resign, and change their priority; others join, leave and are
+// removed, all but the first three; frames are late, lost, doubled and out of order, and some
+// links are slow; the network is parted, in one direction, in two groups, or with a bridge
+// between them. Then it heals, all processes run, and all who are members must agree on
+// one leader and on one membership. Everything follows from the seed. Its error is that of ctx.
 func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	if o.Timing == (Timing{}) {
 		o.Timing = LAN()
@@ -104,7 +108,7 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	if err := s.blow(ctx, &r); err != nil {
 		return r, err
 	}
-	r.Frames, r.Crashes = w.sent, s.crashes
+	r.Frames, r.Crashes, r.Changes = w.sent, s.crashes, s.changes
 	r.Leader, r.Epoch, _ = w.Leader()
 	if r.Violations = w.Violations(); len(r.Violations) > 0 {
 		r.Scenario = w.Scenario()
@@ -136,7 +140,21 @@ func (s *storm) blow(ctx context.Context, r *Report) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // it was not waited for
 	}
+	s.count()
 	return nil
+}
+
+// count finds out how much came of the changes of the membership.
+func (s *storm) count() {
+	for _, n := range s.w.nodes {
+		joined := n.number() > s.o.Nodes
+		if n.up && n.engine.View().Contains(n.id) == joined || !n.up && !joined {
+			s.changes++
+		}
+		if !n.up && joined && n.roster != nil {
+			s.changes += 2 // in, and out again
+		}
+	}
 }
 
 type storm struct {
@@ -144,6 +162,7 @@ type storm struct {
 	o       *StormOptions
 	random  *rand.Rand
 	crashes int
+	changes int
 }
 
 func (s *storm) one() int { return 1 + s.random.IntN(len(s.w.nodes)) }
@@ -158,6 +177,10 @@ func (s *storm) disturb() {
 	kinds := 14
 	if s.o.Quiet {
 		kinds = 6
+	}
+	if !s.o.Constant && s.random.IntN(6) == 0 {
+		s.change()
+		return
 	}
 	w, n := s.w, s.one()
 	var err error
@@ -210,6 +233,28 @@ func (s *storm) slow() error {
 	return s.w.SetLink(s.one(), s.one(), HeavyTailed(t/10, 4*t))
 }
 
+// core is how many members stay: somebody must be left.
+const core = 3
+
+// change has somebody come, go, or stand otherwise as a candidate.
+func (s *storm) change() {
+	w, n := s.w, s.one()
+	var err error
+	switch most := 2 * s.o.Nodes; s.random.IntN(4) {
+	case 0:
+		if len(w.nodes) < most {
+			_, err = w.Join(1 + s.random.IntN(min(core, s.o.Nodes)))
+		}
+	case 1, 2:
+		if n > core {
+			err = w.Remove(s.one(), n)
+		}
+	case 3:
+		err = w.SetPriority(n, s.random.IntN(3))
+	}
+	_ = err // it cannot be done at that node now
+}
+
 // part cuts the network somewhere.
 func (s *storm) part() error {
 	w := s.w
@@ -251,6 +296,8 @@ func (s *storm) calm() {
 		}
 		if !n.up {
 			_ = w.Restart(n.number())
+		} else {
+			_ = w.Withdraw(n.number())
 		}
 	}
 	for end := w.now + s.o.Period; w.now < end && slices.ContainsFunc(w.nodes, (*node).resigned); {

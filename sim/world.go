@@ -261,7 +261,8 @@ func member(index int) algo.Member {
 
 // roster is the membership of all nodes there are.
 func (w *World) roster() engine.Roster {
-	r := engine.Roster{Cluster: clusterID, Entries: make([]engine.Entry, 0, len(w.nodes))}
+	// All hold it: with an algorithm that asks for that, nobody has to be asked.
+	r := engine.Roster{Cluster: clusterID, Confirmed: true, Entries: make([]engine.Entry, 0, len(w.nodes))}
 	for _, n := range w.nodes {
 		m := n.member
 		r.Entries = append(r.Entries, engine.Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: true, Version: 1})

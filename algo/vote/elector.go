@@ -38,6 +38,7 @@ type elector struct {
 type claim struct {
 	from algo.NodeID
 	seen sighting
+	view algo.Stamp // by which it would count its votes
 }
 
 // WATCHING actions.
@@ -68,7 +69,7 @@ func (s *server) heed(env algo.Env, lead sighting) {
 // receiveElect. WATCHING: "rcv ELECT: record claim; enter VOTING state". VOTING: "rcv
 // ELECT: record claim".
 func (s *server) receiveElect(env algo.Env, from algo.NodeID, m Elect) {
-	claimed := claim{from, sighting{m.Term, m.Msg, m.Leader}}
+	claimed := claim{from, sighting{m.Term, m.Msg, m.Leader}, m.View}
 	switch s.ballot.take(m.Round, s.elector.state) {
 	case join:
 		s.enterVoting(env)
@@ -115,7 +116,7 @@ func (s *server) callElection(env algo.Env) {
 // enterVoting. "initial: set timer to RTT, broadcast ELECT message".
 func (s *server) enterVoting(env algo.Env) {
 	s.elector.state = voting
-	s.elector.slate = []claim{{s.self, s.seen}}
+	s.elector.slate = []claim{{s.self, s.seen, s.view.Stamp()}}
 	s.broadcast(env, s.elect())
 	s.arm(env, timerWindow, s.options.Window, s.options.Window)
 }
@@ -127,6 +128,13 @@ func (s *server) record(c claim) {
 		s.elector.slate[i] = c
 	} else {
 		s.elector.slate = slices.Insert(s.elector.slate, i, c)
+	}
+}
+
+// claimAnew has this server's own claim go by a view that has changed.
+func (s *server) claimAnew() {
+	if s.elector.state == voting {
+		s.record(claim{s.self, s.seen, s.view.Stamp()})
 	}
 }
 
@@ -181,6 +189,9 @@ func (s *server) vote(env algo.Env) {
 // leader, if still alive; otherwise, a server reporting the latest (term,msg) seen with
 // ties broken in favor of the smallest ID". A higher priority goes before the ID. Who
 // may not lead claims only that it is there.
+//
+// ◆ Nor may who counts its votes by an older view than this server's. That of a majority
+// of older members could elect beside one of newer members, in one round.
 func bestClaim(slate []claim, view algo.View) algo.NodeID {
 	old := oldLeader(slate)
 	var best claim
@@ -188,7 +199,7 @@ func bestClaim(slate []claim, view algo.View) algo.NodeID {
 	for _, c := range slate {
 		m, ok := view.Member(c.from)
 		switch {
-		case !ok || !m.Eligible:
+		case !ok || !m.Eligible || c.view.OlderThan(view.Stamp()):
 		case c.from == old:
 			return old
 		case best.from.IsZero() || betterClaim(c, best, m, member):
@@ -237,7 +248,7 @@ func byClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }
 
 // elect is this server's claim.
 func (s *server) elect() Elect {
-	return Elect{Round: s.round(), Term: s.seen.term, Msg: s.seen.msg, Leader: s.seen.leader}
+	return Elect{Round: s.round(), Term: s.seen.term, Msg: s.seen.msg, Leader: s.seen.leader, View: s.view.Stamp()}
 }
 
 // pausing reports whether the elector has voted and waits for the outcome.

@@ -12,6 +12,8 @@ type Elect struct {
 	Term   algo.Epoch
 	Msg    uint64
 	Leader algo.NodeID
+	// View is the stamp of the view by which the sender would count its votes.
+	View algo.Stamp
 }
 
 // Vote is its sender's vote in Round, for whom it is sent to.

@@ -125,6 +125,19 @@ var (
 		},
 	}
 
+	// Who counts its votes by an older view is voted for.
+	electsByOldViews = rule{
+		Receive: func(s *server, env algo.Env, from algo.NodeID, m algo.Message) bool {
+			claimed, ok := m.(Elect)
+			if ok && claimed.View.OlderThan(s.view.Stamp()) {
+				claimed.View = s.view.Stamp()
+				s.Receive(env, from, claimed)
+				return true
+			}
+			return false
+		},
+	}
+
 	// A leader is content with its own Lead, also when it is obsolete.
 	contentWithItself = rule{
 		Expire: func(s *server, env algo.Env, t algo.Timer) bool {

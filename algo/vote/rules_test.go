@@ -323,7 +323,7 @@ func TestALeaderGoesOnToTheNextRound(t *testing.T) {
 	mends(t, 3, contentWithItself, func(c *lab.Cluster) string {
 		elected(c)
 		c.Lose(func(from, to int, m algo.Message) bool {
-			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1)} && to == 2
+			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1), View: viewOf(3).Stamp()} && to == 2
 		})
 		c.Campaign(3)
 		c.Run(T / 2)

@@ -105,7 +105,7 @@ func TestVoteRankings(t *testing.T) {
 	all[5].Eligible, all[5].Priority = false, 9
 	view := algo.NewView(1, 6, all...)
 	of := func(i int, term algo.Epoch, msg uint64, leader int) claim {
-		c := claim{n(i), sighting{term: term, msg: msg}}
+		c := claim{from: n(i), seen: sighting{term: term, msg: msg}}
 		if leader != 0 {
 			c.seen.leader = n(leader)
 		}

@@ -30,6 +30,10 @@
 // As it is published (option as_published) the algorithm promises less: two servers can
 // lead in one term, because a server votes again within a term.
 //
+// Members come and go one at a time, through the leader: the host sees to that, and gives
+// each view a stamp (see [algo.Stamp]). A server helps nobody to be elected who would
+// count the votes by an older view than its own.
+//
 // # What it costs
 //
 // N counts the members, T is the one-way message time, RTT the window; all are alive.
@@ -95,6 +99,7 @@ func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	} else {
 		s.ballot = restore(saved)
 	}
+	s.heedView()
 	if view.Size() == 1 {
 		s.callElection(env) // nobody is there to be heard
 	} else {
@@ -181,6 +186,12 @@ func (s *server) Trust(env algo.Env, peer algo.NodeID) {
 func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	old := s.view
 	s.view = view
+	if s.heedView() {
+		env.Note("learns from the view that somebody leads in term %d", uint64(view.Stamp().Epoch))
+		s.stepDown(env)
+		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
+	}
+	s.claimAnew()
 	s.forgetStrangers(env)
 	if !s.leader.Vacant() && !s.eligible(s.leader.ID) {
 		// It left, or resigned; maybe it was this server.
@@ -198,6 +209,20 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	}
 	s.checkMajority(env)
 	s.monitor(env)
+}
+
+// heedView takes note of the leader that has made or confirmed the view, and reports
+// whether that is news.
+//
+// ◆ A round in which somebody leads is over, and so are those before it. Whoever voted in
+// one of them now would count, or be counted, by members that have changed since.
+func (s *server) heedView() (news bool) {
+	term := s.view.Stamp().Epoch
+	if term == 0 || term < s.round() || term == s.leader.Epoch {
+		return false
+	}
+	s.ballot.decide(term)
+	return true
 }
 
 func (s *server) Stable() algo.Stable { return s.ballot.stable() }

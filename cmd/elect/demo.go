@@ -32,6 +32,7 @@ type demoFlags struct {
 	signal    string
 	seed      uint64
 	keep      bool
+	join      bool
 	json      bool
 }
 
@@ -51,13 +52,20 @@ processes share. The part until the first of them suspects the old leader is its
 detection, the rest the election. Messages are those that survivors sent for it,
 heartbeats not counted.
 
+With --join, one more node joins the running ones first, through n1, and another is
+removed. How long it takes until all others know is measured until the view of the last
+of them has changed.
+
 With --json, one object per round, each on a line: algorithm, nodes, old_leader,
 new_leader, epoch_before, epoch_after, failover_ms, detect_ms, elect_ms, messages (an
 object: how many of each kind), and on systems without a shared monotonic clock:
 clock, which is then "wall". With --keep and --json, one object more when the rounds
-are over: nodes, a list of objects: name, addr, pid.`,
+are over: nodes, a list of objects: name, addr, pid. With --join and --json, one object
+first: algorithm, joined, join_ms, removed, remove_ms, members (names), and clock as
+above.`,
 		Example: `  elect demo
   elect demo --signal stop --rounds 3          a leader that is paused, not dead
+  elect demo --join                            the members change, too
   elect demo --keep                            try it with kill and elect status
   elect demo --json --rounds 10 | jq .failover_ms`,
 		Args: cobra.NoArgs,
@@ -78,6 +86,7 @@ are over: nodes, a list of objects: name, addr, pid.`,
 	set.StringVar(&flags.signal, "signal", "kill", "how: kill, stop (it only pauses) or term (it says goodbye)")
 	set.Uint64Var(&flags.seed, "seed", 1, "of the random moments at which the signals come")
 	set.BoolVar(&flags.keep, "keep", false, "leave the cluster running until Ctrl-C")
+	set.BoolVar(&flags.join, "join", false, "have one more node join, and another removed, before the rounds")
 	set.BoolVar(&flags.json, "json", false, "print one JSON object per round")
 	return cmd
 }
@@ -192,6 +201,11 @@ func interruptible(cancel context.CancelCauseFunc) (stop func()) {
 func (d *demo) run(ctx context.Context) error {
 	if err := d.start(ctx); err != nil {
 		return err
+	}
+	if d.flags.join {
+		if err := d.grow(ctx); err != nil {
+			return err
+		}
 	}
 	for round := range d.flags.rounds {
 		if err := d.round(ctx, round+1); err != nil {

@@ -117,6 +117,8 @@ func (w *watched) see(e trace.Event) {
 			what = fleet.Trust
 		}
 		w.stream.Emit(fleet.Event{At: fleet.Now(), What: what, Peer: e.Peer.String()})
+	case trace.View:
+		w.stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.View})
 	case trace.Send, trace.Deliver:
 		what := fleet.Send
 		if e.Kind == trace.Deliver {

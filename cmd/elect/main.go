@@ -82,7 +82,7 @@ command line or in the configuration, 3 a limit cut it short.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newBench(), newConfig(), newDemo(), newExplore(), newNode(), newSim(), newStatus())
+	root.AddCommand(newBench(), newConfig(), newDemo(), newExplore(), newLeave(), newNode(), newPriority(), newRemove(), newResign(), newSim(), newStatus())
 	return root
 }
 

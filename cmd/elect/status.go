@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -31,9 +32,14 @@ The state of a member is "self"; "alive" or "suspected" when the one that is ask
 watches it or has evidence; "connected" when it does not watch it but a connection
 stands; else "unknown". Who watches whom is the algorithm's affair.
 
+A member that is dead stays one, and counts for a majority, until it is removed (see
+elect remove). With vote a view has the number EPOCH.NUMBER, where the epoch is that of
+the leader that made it, and is unconfirmed until a majority is known to hold it.
+
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
-(an id or null), epoch, view (its number), members (a list of objects: id, name, addr,
-priority, eligible, state, since), counters (an object: name and number).`,
+(an id or null), epoch, view (its number), view_epoch (0 but for vote), confirmed,
+members (a list of objects: id, name, addr, priority, eligible, state, since), counters
+(an object: name and number).`,
 		Example: `  elect status 10.0.0.1:7400
   elect status 10.0.0.1:7400 --json | jq -r .leader`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -86,7 +92,7 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		leader = name(s.Leader.String())
 	}
 	fmt.Fprintf(w, "leader     %s in epoch %d\n", leader, s.Epoch)
-	fmt.Fprintf(w, "cluster    %s, algorithm %s, view %d\n", s.Cluster, s.Algorithm, s.View)
+	fmt.Fprintf(w, "cluster    %s, algorithm %s, view %s\n", s.Cluster, s.Algorithm, viewOf(s))
 	fmt.Fprintf(w, "asked      %s\n\n", name(s.Node.String()))
 
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -112,6 +118,18 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		fmt.Fprintf(counters, "%s\t%d\n", key, s.Counters[key])
 	}
 	return counters.Flush()
+}
+
+// viewOf is the number of a view for people.
+func viewOf(s cluster.Status) string {
+	number := strconv.FormatUint(s.View, 10)
+	if s.ViewEpoch > 0 {
+		number = fmt.Sprintf("%d.%d", s.ViewEpoch, s.View)
+	}
+	if !s.Confirmed {
+		number += " (unconfirmed)"
+	}
+	return number
 }
 
 // ago is a time for people.

@@ -14,7 +14,7 @@ import (
 func TestAStatusForPeople(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	s := cluster.Status{
-		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, View: 3,
+		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, View: 3, Confirmed: true,
 		Members: []cluster.Member{
 			{ID: algo.NodeID{2}, Name: "b", Addr: "h:2", Priority: 5, Eligible: true, State: "alive", Since: now.Add(-time.Minute)},
 			{ID: algo.NodeID{1}, Name: "a", Addr: "h:1", Eligible: false, State: "self", Since: now},
@@ -35,6 +35,8 @@ func TestAStatusForPeople(t *testing.T) {
 	} {
 		require.Regexp(t, "(?m)"+want, text)
 	}
+	s.ViewEpoch, s.Confirmed = 5, false
+	require.Regexp(t, `(?m)view 5\.3 \(unconfirmed\)$`, print())
 	s.Leader = &algo.NodeID{9} // of whom it has not heard yet
 	require.Contains(t, print(), "09000000-")
 }

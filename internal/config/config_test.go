@@ -369,7 +369,7 @@ bully: {}
   elect.yaml:4: lelann.sites is "here", want a list, as [10.0.0.1:7400, 10.0.0.2:7400]
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
-  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, join, members, data, algorithm, priority, witness, log, log_level, timing, lelann, plain
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, join, members, data, algorithm, priority, witness, forget_after, no_admin, log, log_level, timing, lelann, plain
   lelann is refused: no such engine`)
 }
 

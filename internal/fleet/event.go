@@ -6,6 +6,7 @@ const (
 	Leader  = "leader"  // it takes Peer, named Name, for the leader of Epoch; no Peer is a vacancy
 	Suspect = "suspect" // its detector takes Peer for dead
 	Trust   = "trust"   // its detector takes that back
+	View    = "view"    // its membership changed
 	Send    = "send"    // it sent a message of an election, Kind, to Peer; what must be saved first is saved then
 	Deliver = "deliver" // it took a message of an election, Kind, from Peer
 	Save    = "save"    // it saved, which took Took ns and ended at At

@@ -239,6 +239,8 @@ func (f *Fleet) Campaign(name string) error {
 }
 
 func (f *Fleet) node(name string) (*node, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	i := slices.IndexFunc(f.nodes, func(n *node) bool { return n.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("fleet: there is no node %q", name)

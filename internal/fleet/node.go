@@ -25,6 +25,8 @@ const (
 	Paused Life = "paused" // by Stop
 	Cut    Life = "cut"    // by Isolate: it runs, and does not reach the others, or they it
 	Down   Life = "down"
+	// Retired is Down for good: it is no member any more.
+	Retired Life = "retired"
 )
 
 // State is what is known of one node.
@@ -44,6 +46,7 @@ type State struct {
 	Since    int64          // when it knew, in the clock of events
 	Sent     map[string]int // messages of elections, by kind
 	Suspects []string       // ids of those it takes for dead
+	Viewed   int64          // when its membership last changed, in the clock of events
 }
 
 // Total is how many messages of elections the process has sent.
@@ -63,6 +66,7 @@ type node struct {
 	priority int
 	dir      string
 	host     Host
+	joins    bool // an existing cluster, whatever the others do
 
 	// The rest is guarded by fleet.mu.
 	addr    string
@@ -177,7 +181,7 @@ func (n *node) args() []string {
 		"--listen", n.addr, "--data", n.dir, "--log-level", "error",
 	}
 	switch {
-	case f.config.Fixed:
+	case f.config.Fixed && !n.joins:
 		for _, m := range f.nodes {
 			args = append(args, "--members", m.addr)
 		}
@@ -235,6 +239,8 @@ func (n *node) take(p *process, e Event) {
 		s := &n.state
 		about := true // an election, or a suspicion
 		switch e.What {
+		case View:
+			about, s.Viewed = false, e.At
 		case Ready:
 			about = false
 			n.addr, s.ID, s.Ready = e.Addr, e.ID, e.At

@@ -9,13 +9,16 @@ import (
 )
 
 // Show writes a message as its type with its fields in their order: Election(7, n2). A
-// bool shows as its name where it is true. A repeat is followed by "again".
+// bool shows as its name where it is true, the stamp of a view where a leader has made it.
+// A repeat is followed by "again".
 func Show(m algo.Message) string {
 	v := reflect.ValueOf(m)
 	var fields []string
 	for i := range v.NumField() {
 		name, field := v.Type().Field(i).Name, v.Field(i)
+		stamp, ofView := field.Interface().(algo.Stamp)
 		switch {
+		case ofView && stamp.Epoch == 0:
 		case field.Kind() != reflect.Bool:
 			fields = append(fields, fmt.Sprint(show(field.Interface())))
 		case field.Bool() && name != "Repeat":
@@ -36,6 +39,8 @@ func show(x any) any {
 		return Name(x)
 	case algo.Leader:
 		return fmt.Sprintf("%s in %d", Name(x.ID), x.Epoch)
+	case algo.Stamp:
+		return fmt.Sprintf("view %d.%d", x.Epoch, x.Number)
 	case algo.Message:
 		return Show(x)
 	default:

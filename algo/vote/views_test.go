@@ -1,0 +1,108 @@
+package vote
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
+)
+
+// of returns a view of some nodes that the leader of an epoch has made.
+func of(epoch algo.Epoch, number uint64, nodes ...int) algo.View {
+	var some []algo.Member
+	for _, i := range nodes {
+		some = append(some, members(i)[i-1])
+	}
+	return algo.NewView(number, len(some), some...).In(epoch)
+}
+
+// Who counts its votes by an older view is not voted for, also if it is the old leader.
+// Who counts them by a newer one is.
+func TestAnOlderViewIsNotVotedFor(t *testing.T) {
+	for name, tc := range map[string]struct {
+		view algo.Stamp
+		want string
+	}{
+		"older":     {algo.Stamp{Epoch: 6, Number: 2}, "save 7 for n2; stop window; pause in 60ms to 120ms"},
+		"the same":  {algo.Stamp{Epoch: 6, Number: 3}, "save 7 for n1; stop window; pause in 60ms to 120ms; n1 <- Vote(7)"},
+		"a newer":   {algo.Stamp{Epoch: 6, Number: 4}, "save 7 for n1; stop window; pause in 60ms to 120ms; n1 <- Vote(7)"},
+		"no leader": {algo.Stamp{Number: 99}, "save 7 for n2; stop window; pause in 60ms to 120ms"},
+	} {
+		s := alone(2, of(6, 3, 1, 2, 3), Defaults(timing))
+		s.Start(6)
+		s.Expires(timerWatch)
+		s.Hears(3, Elect{Round: 7, Term: 6, Msg: 1, Leader: n(1)})
+		does(t, name, s.Hears(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), View: tc.view}), tc.want)
+	}
+}
+
+// Two leaders of four members, cut off from each other, each remove one. Their majorities
+// are disjoint then. What keeps them from being elected in one round is that the second
+// had the members confirm the view before it changed it, and that these help nobody with
+// an older one.
+func TestDisjointMajoritiesElectOnce(t *testing.T) {
+	mends(t, 4, electsByOldViews, func(c *lab.Cluster) string {
+		elected(c)
+		c.Crash(1) // cut off, it removes n4
+		c.Node(1).View = of(1, 2, 1, 2, 3)
+		c.Campaign(2)
+		c.Run(20 * T)
+		if got := c.Leader(2); c.Broken != "" || got != leadership(2, 2) {
+			return "n2 does not lead: " + c.Broken
+		}
+		c.Reconfigure(of(2, 3, 1, 2, 3, 4), 2, 3, 4) // n2 has it confirmed
+		c.Reconfigure(of(2, 4, 1, 2, 4), 2, 4)       // and removes n3
+		c.Lose(func(from, to int, _ algo.Message) bool { return from%2 != to%2 })
+		c.Start(1)
+		c.Campaign(2)
+		c.Run(T)
+		c.Campaign(1)
+		c.Run(60 * T)
+		return c.Broken
+	})
+}
+
+// "A round in which somebody leads is over." A candidate that learns of it from the view
+// counts no votes that come late, by members that have changed since.
+func TestAViewEndsTheRound(t *testing.T) {
+	s := alone(4, of(5, 1, 1, 2, 3, 4), textbook())
+	s.Start(5)
+	s.Expires(timerWatch)
+	does(t, "one vote of three", s.Hears(3, Vote{6}), "")
+	does(t, "n2 was elected, and the members are fewer", s.Gets(of(6, 3, 2, 3, 4)),
+		"stop window; watch in 120ms; monitor")
+	restarted := alone(4, of(6, 3, 2, 3, 4), textbook())
+	restarted.Start(6)
+	does(t, "also after a restart", restarted.Hears(3, Elect{Round: 6}), "")
+	does(t, "late votes", s.Hears(2, Vote{6})+s.Hears(3, Vote{6}), "")
+	does(t, "whom it asked", s.Hears(2, Lead{6, 1, false}), "watch in 120ms; monitor n2; announce n2 in 6")
+}
+
+// A leader, or who follows one, learns from the view that there is a newer one; who has
+// heard of that leader already learns nothing.
+func TestAViewOfANewerLeader(t *testing.T) {
+	s := leading(t, 2, viewOf(3), textbook())
+	does(t, "a leader", s.Gets(of(9, 4, 1, 2, 3)), "save 9; stop lead; watch in 120ms; monitor; announce nobody in 7")
+	s = following(t, 2, 1, viewOf(3), textbook())
+	does(t, "a follower", s.Gets(of(8, 4, 1, 2, 3)), "save 8; watch in 120ms; monitor; announce nobody in 7")
+	does(t, "it takes part in no round up to that", s.Hears(3, Elect{Round: 8}), "")
+	s = following(t, 2, 1, viewOf(3), textbook())
+	does(t, "who knows", s.Gets(of(7, 4, 1, 2, 3)), "")
+	s = leading(t, 2, viewOf(3), textbook())
+	does(t, "who leads in it", s.Gets(of(7, 4, 1, 2, 3)), "")
+
+	s = alone(2, of(9, 4, 1, 2, 3), textbook())
+	does(t, "who joins", s.Start(0), "save 9; watch in 200ms")
+	does(t, "it has no vote in that round", s.Hears(3, Elect{Round: 9}), "")
+	does(t, "but in the next", s.Hears(3, Elect{Round: 10, View: of(9, 4).Stamp()}),
+		"save 10; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(10, 0, 0, nobody, view 9.4); n3 <- Elect(10, 0, 0, nobody, view 9.4)")
+}
+
+// What it claimed itself while it was voting goes by its view, not by the one of before.
+func TestItsOwnClaimGoesByItsView(t *testing.T) {
+	s := alone(2, of(5, 1, 1, 2, 3), textbook())
+	s.Start(7)
+	s.Expires(timerWatch)
+	s.Gets(of(5, 2, 1, 2, 3))
+	does(t, "it votes for itself", s.Expires(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
+}

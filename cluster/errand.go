@@ -1,0 +1,168 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/engine"
+)
+
+// errand is what somebody waits for: a change of the membership that others have a part
+// in. The loop looks at it after each of its turns.
+type errand struct {
+	done   func() bool
+	why    func() string // what it waits for
+	undo   func()        // what ends it when it is given up
+	until  time.Time     // when it is; zero: when who waits says so
+	result func(error)   // called once, must not block
+}
+
+// settleErrands ends those that are over.
+func (n *Node) settleErrands() {
+	if len(n.errands) == 0 {
+		return
+	}
+	now := time.Now()
+	for _, e := range slices.Clone(n.errands) {
+		switch {
+		case e.done():
+			n.endErrand(e, nil)
+		case n.failed != nil:
+			n.endErrand(e, n.failed)
+		case !e.until.IsZero() && !now.Before(e.until):
+			n.endErrand(e, fmt.Errorf("cluster: not done in time: %s", e.why()))
+			e.undo()
+		}
+	}
+}
+
+// endErrand reports how it went, unless that was done.
+func (n *Node) endErrand(e *errand, err error) {
+	i := slices.Index(n.errands, e)
+	if i < 0 {
+		return
+	}
+	n.errands = slices.Delete(n.errands, i, i+1)
+	e.result(err)
+}
+
+// nextErrand is in how long one has to be given up.
+func (n *Node) nextErrand(longest time.Duration) time.Duration {
+	for _, e := range n.errands {
+		if !e.until.IsZero() {
+			longest = min(longest, max(0, time.Until(e.until)))
+		}
+	}
+	return longest
+}
+
+// run has the loop start an errand, and waits for it. When ctx ends it is given up.
+func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
+	outcome := make(chan error, 1)
+	var e *errand
+	failed, err := ask(ctx, n, func() (err error) {
+		if e, err = start(); err != nil {
+			return err
+		}
+		e.result = func(err error) { outcome <- err }
+		n.errands = append(n.errands, e)
+		return nil
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return err
+	}
+	select {
+	case err := <-outcome:
+		return err
+	case <-ctx.Done():
+		n.tell(func() {
+			n.endErrand(e, nil)
+			e.undo()
+		})
+		return context.Cause(ctx)
+	case <-n.over:
+		select {
+		case err := <-outcome:
+			return err
+		default:
+			return ErrStopped
+		}
+	}
+}
+
+// Remove ends the membership of another member, dead or alive, for good: it stops with
+// ErrRemoved when it is told, or at its next start, and counts for no majority any more.
+// Its ID never comes back; with an emptied data folder the node joins as a new member.
+//
+// With bully and ring this node decides it, saves it and tells the others. With vote the
+// leader does, one change at a time, and Remove returns when a majority of those who
+// remain hold it; until then the leader is asked again and again. When ctx ends that is
+// given up, and may or may not have been done. To remove the node itself is to Leave.
+//
+// The error is ErrNoMember, ErrLastMember, ErrNoHeir, context.Cause(ctx), ErrStopped, or
+// an ErrSave that stops the node.
+func (n *Node) Remove(ctx context.Context, id algo.NodeID) error {
+	return n.run(ctx, func() (*errand, error) { return n.removal(id) })
+}
+
+// Leave ends the membership of this node for good. To stop it alone, end the context of
+// Run: it says goodbye then, and stays a member. Leave resigns, has another member strike
+// this one, and returns nil when that is done; Run then returns nil. When ctx ends before,
+// the node stays, unless that other member is just doing it. The errors are those of
+// Remove.
+func (n *Node) Leave(ctx context.Context) error {
+	return n.run(ctx, func() (*errand, error) { return n.removal(n.self.ID) })
+}
+
+// removal starts a removal, or a leave.
+func (n *Node) removal(id algo.NodeID) (*errand, error) {
+	out, err := n.engine.Remove(n.now(), id)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: remove %s: %w", n.called(id), err)
+	}
+	e := &errand{why: n.obstacle, undo: func() { n.perform(n.engine.Withdraw(n.now(), id)) }}
+	if id != n.self.ID {
+		e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Confirmed() }
+	} else {
+		e.done = func() bool { return errors.Is(n.failed, ErrLeft) }
+		if epoch, leads := n.board.leads(); leads {
+			n.lose(epoch, ErrResigned)
+		}
+	}
+	n.perform(out)
+	return e, n.failed
+}
+
+// called is a member by name, as far as it is known.
+func (n *Node) called(id algo.NodeID) string {
+	return cmp.Or(n.nameOf(id), id.String())
+}
+
+// obstacle says what a change of the membership is waiting for.
+func (n *Node) obstacle() string {
+	_, known := n.Leader()
+	switch {
+	case !n.spec.Claims.NeedsQuorum:
+		return "no other member was reached"
+	case !known:
+		return "no leader is known, and with " + n.spec.Name + " the leader changes the membership"
+	case !n.engine.Confirmed():
+		return "a majority of the members has yet to confirm the change before"
+	}
+	return "the leader does not change to members of whom it reaches no majority"
+}
+
+// Why a member cannot be removed.
+var (
+	// ErrNoMember says that there is no such member.
+	ErrNoMember = engine.ErrNoMember
+	// ErrLastMember says that it is the only one.
+	ErrLastMember = engine.ErrLast
+	// ErrNoHeir says that no other member may lead, where the leader is who removes.
+	ErrNoHeir = engine.ErrNoHeir
+)

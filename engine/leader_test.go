@@ -1,0 +1,820 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// wantConfirmed fails unless all live nodes know that a majority holds their view.
+func (w *world) wantConfirmed() {
+	w.t.Helper()
+	for _, h := range w.nodes {
+		if h.up && !h.engine.Confirmed() {
+			w.t.Errorf("%v: %s does not know view %v to be confirmed", w.now, h.config.Self.Name, h.engine.View().Stamp())
+		}
+	}
+}
+
+// rosters is how many were sent so far.
+func (w *world) rosters() int { return w.kinds["view"] }
+
+func TestJoinThroughTheLeader(t *testing.T) {
+	for through := 1; through <= 3; through++ {
+		w := joinedBy(t, voteSpec(), 3)
+		w.wantView(1, 2, 3)
+		w.wantLeader(1)
+		w.add(member(4), by(voteSpec(), joins(addr(9), addr(through)))).start()
+		w.run(50 * ms)
+		w.wantView(1, 2, 3, 4)
+		w.wantConfirmed()
+		w.run(time.Second)
+		w.wantLeader(1)
+		if w.refused() != 0 {
+			t.Errorf("through n%d: %d messages were refused", through, w.refused())
+		}
+	}
+}
+
+// Who joins while others do waits for its turn, and not longer than it takes.
+func TestJoinersTakeTurns(t *testing.T) {
+	for _, size := range []int{5, 20} {
+		w := newWorld(t)
+		var all []int
+		for i := 1; i <= size; i++ {
+			change := joins(addr(1))
+			if i == 1 {
+				change = nil
+			}
+			w.add(member(i), by(voteSpec(), change)).start()
+			all = append(all, i)
+		}
+		w.run(2 * time.Second)
+		w.wantView(all...)
+		w.wantConfirmed()
+		w.wantLeader(1)
+		t.Logf("N=%d: %v", size, w.kinds)
+		// One roster to each, confirmed by another, for each of N joins.
+		if got := w.rosters(); got > 4*size*size {
+			t.Errorf("N=%d: %d rosters sent, want at most 4·N²", size, got)
+		}
+	}
+}
+
+// A quiet membership costs nothing but the digest: no roster, also in an election.
+func TestAConfirmedMembershipIsNotToldAgain(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 5)
+	w.node(3).perform(w.node(3).engine.Campaign(w.now)) // so that all have met
+	w.run(time.Second)
+	before := w.rosters()
+	w.run(time.Minute)
+	w.node(2).perform(w.node(2).engine.Campaign(w.now))
+	w.run(time.Second)
+	w.node(1).crash()
+	w.run(time.Second)
+	if got := w.rosters() - before; got != 0 {
+		t.Errorf("%d rosters were sent in a minute and two elections, want none", got)
+	}
+	w.node(1).start()
+	w.run(time.Second)
+	w.wantView(1, 2, 3, 4, 5)
+	w.wantConfirmed()
+}
+
+func TestRemove(t *testing.T) {
+	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		for at := 1; at <= 3; at++ {
+			t.Run(fmt.Sprintf("%s at n%d", name, at), func(t *testing.T) {
+				w := joinedBy(t, spec, 4)
+				w.node(4).crash()
+				w.run(time.Second)
+				if err := w.remove(at, 4); err != nil {
+					t.Fatal(err)
+				}
+				w.run(100 * ms)
+				w.wantView(1, 2, 3)
+				w.wantConfirmed()
+				if got := w.node(1).engine.View().Size(); got != 3 {
+					t.Errorf("N=%d, want 3: who was removed does not count", got)
+				}
+				w.node(4).start()
+				w.run(time.Second)
+				if !w.node(4).removed {
+					t.Error("n4 was not told at its return")
+				}
+				w.wantView(1, 2, 3)
+			})
+		}
+		t.Run(name+" alive", func(t *testing.T) {
+			w := joinedBy(t, spec, 4)
+			for _, op := range [][2]int{{1, 4}, {2, 1}} { // both leaders among them
+				at, i := op[0], op[1]
+				if err := w.remove(at, i); err != nil {
+					t.Fatal(err)
+				}
+				w.run(2 * time.Second)
+				if !w.node(i).removed || w.node(i).out[len(w.node(i).out)-1].Left {
+					t.Errorf("n%d was removed, and does not know it", i)
+				}
+			}
+			w.wantView(2, 3)
+			w.wantConfirmed()
+			w.run(2 * time.Second)
+			if l := w.node(2).leader; l.Vacant() || l != w.node(3).leader {
+				t.Errorf("those who are left follow %v and %v", l, w.node(3).leader)
+			}
+		})
+		t.Run(name+" cannot be", func(t *testing.T) {
+			w := joinedBy(t, spec, 1)
+			if err := w.remove(1, 1); !errors.Is(err, ErrLast) {
+				t.Errorf("the last: %v", err)
+			}
+			if err := w.remove(1, 7); !errors.Is(err, ErrNoMember) {
+				t.Errorf("a stranger: %v", err)
+			}
+			w.run(time.Second)
+			w.wantView(1)
+			w.wantLeader(1)
+		})
+	}
+}
+
+// A node that leaves stops when it is struck. Until then it resigns, so that another
+// leads at once.
+func TestLeave(t *testing.T) {
+	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		for i := 1; i <= 3; i++ {
+			t.Run(fmt.Sprintf("%s n%d", name, i), func(t *testing.T) {
+				w := joinedBy(t, spec, 3)
+				h := w.node(i)
+				out, err := h.engine.Leave(w.now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.perform(out)
+				w.run(2 * time.Second)
+				if h.up || !h.removed || !h.out[len(h.out)-1].Left {
+					t.Errorf("it runs on: %v, was removed: %v", h.up, h.removed)
+				}
+				others := slices.DeleteFunc([]int{1, 2, 3}, func(o int) bool { return o == i })
+				w.wantView(others...)
+				w.wantConfirmed()
+				w.run(time.Second)
+				if a, b := w.node(others[0]).leader, w.node(others[1]).leader; a.Vacant() || a != b {
+					t.Errorf("the others follow %v and %v", a, b)
+				}
+				h.start()
+				w.run(time.Second)
+				if !h.removed || h.up {
+					t.Error("it has forgotten that at its next start")
+				}
+			})
+		}
+	}
+}
+
+// Without anybody to tell, a node has not left. It stays if it thinks better of it.
+func TestLeaveWithdrawn(t *testing.T) {
+	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		w := joinedBy(t, spec, 3)
+		w.cutOff(3)
+		w.run(3 * time.Second)
+		three := w.node(3)
+		out, err := three.engine.Leave(w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		three.perform(out)
+		w.run(3 * time.Second)
+		if !three.up {
+			t.Errorf("%s: it left without a word to anybody", name)
+		}
+		three.perform(three.engine.Withdraw(w.now, id(3)))
+		clear(w.cut)
+		w.run(5 * time.Second)
+		w.wantView(1, 2, 3)
+		w.wantConfirmed()
+		for _, h := range w.nodes {
+			if m, _ := h.engine.View().Member(id(3)); !m.Eligible {
+				t.Errorf("%s: %s takes n3 for one that may not lead", name, h.config.Self.Name)
+			}
+		}
+	}
+}
+
+// Where only the leader strikes members, somebody must be left who may lead.
+func TestTheOnlyOneWhoMayLeadStays(t *testing.T) {
+	w := newWorld(t)
+	w.add(member(1), by(voteSpec())).start()
+	for i := 2; i <= 3; i++ {
+		m := member(i)
+		m.Eligible = false
+		w.add(m, by(voteSpec(), joins(addr(1)))).start()
+	}
+	w.run(2 * time.Second)
+	for at := 1; at <= 3; at++ {
+		if err := w.remove(at, 1); !errors.Is(err, ErrNoHeir) {
+			t.Errorf("at n%d: %v", at, err)
+		}
+	}
+	if err := w.remove(2, 3); err != nil {
+		t.Error(err)
+	}
+	w.run(time.Second)
+	w.wantView(1, 2)
+	w.wantLeader(1)
+}
+
+// Attributes are changed by the leader too: for a follower, and for itself.
+func TestAttributesThroughTheLeader(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 3)
+	three := w.node(3)
+	three.perform(three.engine.SetPriority(w.now, 5))
+	w.run(20 * ms)
+	w.wantView(1, 2, 3)
+	w.wantConfirmed()
+	for _, h := range w.nodes {
+		if m, _ := h.engine.View().Member(id(3)); m.Priority != 5 {
+			t.Errorf("%s knows n3 with priority %d, want 5", h.config.Self.Name, m.Priority)
+		}
+	}
+	w.wantLeader(1)
+
+	one := w.node(1)
+	one.perform(one.engine.Resign(w.now, time.Second))
+	w.run(500 * ms)
+	w.wantLeader(3) // of equal claims the one of the higher priority
+	w.wantConfirmed()
+	w.run(time.Second)
+	w.wantView(1, 2, 3)
+	for _, h := range w.nodes {
+		if m, _ := h.engine.View().Member(id(1)); !m.Eligible {
+			t.Errorf("%s takes n1 for one that may not lead, and its time is over", h.config.Self.Name)
+		}
+	}
+
+	// Another address after a restart.
+	two := w.node(2)
+	two.crash()
+	w.run(time.Second)
+	two.config.Self.Addr = addr(20)
+	two.start()
+	w.run(time.Second)
+	w.wantView(1, 2, 3)
+	w.wantConfirmed()
+	for _, h := range w.nodes {
+		if m, _ := h.engine.View().Member(id(2)); m.Addr != addr(20) {
+			t.Errorf("%s knows n2 at %s", h.config.Self.Name, m.Addr)
+		}
+	}
+}
+
+// Without a majority nothing changes. What was asked for is done when there is one.
+func TestWithoutAMajorityNothingChanges(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 2)
+	w.node(2).crash()
+	w.run(3 * time.Second)
+	if err := w.remove(1, 2); err != nil {
+		t.Fatal(err)
+	}
+	w.node(1).perform(w.node(1).engine.SetPriority(w.now, 3))
+	w.run(time.Minute)
+	w.wantView(1, 2)
+	if !w.node(1).leader.Vacant() {
+		t.Errorf("one of two leads: %v", w.node(1).leader)
+	}
+	if m, _ := w.node(1).engine.View().Member(id(1)); m.Priority != 0 {
+		t.Error("it changed its priority alone")
+	}
+	w.node(1).perform(w.node(1).engine.Withdraw(w.now, id(2)))
+	w.node(2).start()
+	w.run(3 * time.Second)
+	w.wantView(1, 2)
+	w.wantConfirmed()
+	if m, _ := w.node(2).engine.View().Member(id(1)); m.Priority != 3 {
+		t.Error("n2 has not heard of the priority")
+	}
+}
+
+// A change after which no majority would be there is not made: of three of whom one is
+// dead the other one that lives stays. The dead one may go.
+func TestTheLeaderKeepsAMajority(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 3)
+	w.node(3).crash()
+	w.run(3 * time.Second)
+	if err := w.remove(1, 2); err != nil {
+		t.Fatal(err)
+	}
+	w.run(3 * time.Second)
+	w.wantView(1, 2, 3)
+	w.wantLeader(1)
+	w.node(1).perform(w.node(1).engine.Withdraw(w.now, algo.NodeID{}))
+	if err := w.remove(2, 3); err != nil {
+		t.Fatal(err)
+	}
+	w.run(time.Second)
+	w.wantView(1, 2)
+	w.wantConfirmed()
+	w.wantLeader(1)
+
+	// Nor may the empty seats of a fixed set become the majority.
+	w = newWorld(t)
+	for i := 1; i <= 3; i++ {
+		w.add(member(i), by(voteSpec(), fixed(5))).start()
+	}
+	w.run(3 * time.Second)
+	if err := w.remove(1, 3); err != nil {
+		t.Fatal(err)
+	}
+	w.run(3 * time.Second)
+	w.wantView(1, 2, 3)
+	w.wantLeader(1)
+}
+
+// led returns how many nodes have led in each epoch.
+func (w *world) led() map[algo.Epoch]map[string]bool {
+	led := map[algo.Epoch]map[string]bool{}
+	for _, h := range w.nodes {
+		for _, out := range h.out {
+			for _, l := range out.Leaders {
+				if l.ID != h.config.Self.ID {
+					continue
+				}
+				if led[l.Epoch] == nil {
+					led[l.Epoch] = map[string]bool{}
+				}
+				led[l.Epoch][h.config.Self.Name] = true
+			}
+		}
+	}
+	return led
+}
+
+// Of n1 to n4, n1 leads, is cut off and removes n4. n2 is elected by the others and
+// removes n3, which is cut off as well and joins n1. {1, 3} is a majority of those whom
+// n1 knows, {2, 4} of those whom n2 knows, and they share nobody. What keeps them from
+// both being elected in one round is that n2 may remove nobody before a majority of all
+// four hold the roster with its epoch.
+func TestDisjointMajorities(t *testing.T) {
+	play := func(ruled bool) (twice int) {
+		w := newWorld(t)
+		for i := 1; i <= 4; i++ {
+			w.add(member(i), by(voteSpec(), fixed(4))).start()
+		}
+		w.run(3 * time.Second)
+		w.wantLeader(1)
+		w.wantConfirmed()
+		w.cutOff(1)
+		if err := w.remove(1, 4); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.node(1).engine.View().Len(); got != 3 {
+			t.Fatalf("n1 knows %d members, want 3: it may make one change", got)
+		}
+		w.run(2 * time.Second)
+		if got := w.node(2).leader; got.ID != id(2) {
+			t.Fatalf("n2 follows %v, want itself", got)
+		}
+		w.cutOff(3, 1)
+		clear(w.cut)
+		for _, pair := range [][2]string{{"n1", "n2"}, {"n1", "n4"}, {"n3", "n2"}, {"n3", "n4"}} {
+			w.cut[pair] = true
+		}
+		if !ruled {
+			two := &w.node(2).engine.members // as if that were enough
+			two.epoch, two.confirmed = w.node(2).leader.Epoch, true
+			two.rebuild()
+		}
+		if err := w.remove(2, 3); err != nil {
+			t.Fatal(err)
+		}
+		w.run(3 * time.Second)
+		for range 30 { // through every round that n1 may have led in
+			w.node(2).perform(w.node(2).engine.Campaign(w.now))
+			w.run(200 * ms)
+		}
+		for _, names := range w.led() {
+			if len(names) > 1 {
+				twice++
+			}
+		}
+		clear(w.cut)
+		w.run(10 * time.Second)
+		if ruled { // in the end both get what they want
+			w.wantView(1, 2)
+			w.wantConfirmed()
+		}
+		return twice
+	}
+	if twice := play(true); twice != 0 {
+		t.Errorf("two led in each of %d rounds", twice)
+	}
+	if twice := play(false); twice == 0 {
+		t.Error("without the rule nothing goes wrong")
+	} else {
+		t.Logf("without the rule two lead in each of %d rounds", twice)
+	}
+}
+
+// "A change whose old and new majorities could be disjoint is refused."
+func TestMajoritiesOverlap(t *testing.T) {
+	view := func(size int, nodes ...int) algo.View {
+		var members []algo.Member
+		for _, i := range nodes {
+			members = append(members, member(i))
+		}
+		return algo.NewView(1, size, members...)
+	}
+	for _, test := range []struct {
+		name          string
+		before, after algo.View
+		want          bool
+	}{
+		{"one more", view(0, 1), view(0, 1, 2), true},
+		{"one of three goes", view(0, 1, 2, 3), view(0, 1, 2), true},
+		{"one of four goes", view(0, 1, 2, 3, 4), view(0, 1, 2, 3), true},
+		{"two of four go", view(0, 1, 2, 3, 4), view(0, 1, 2), true},        // 3 of 4 and 2 of 2
+		{"two of five go", view(0, 1, 2, 3, 4, 5), view(0, 1, 2, 3), false}, // 3 of 5 and 2 of 3
+		{"two come to three", view(0, 1, 2, 3), view(0, 1, 2, 3, 4, 5), false},
+		{"two come to two", view(0, 1, 2), view(0, 1, 2, 3, 4), true},
+		{"three come to two", view(0, 1, 2), view(0, 1, 2, 3, 4, 5), false},
+		{"one replaces one of three", view(0, 1, 2, 3), view(0, 1, 2, 4), false},
+		{"nothing", view(0, 1, 2, 3), view(0, 1, 2, 3), true},
+		{"an empty seat is taken", view(3, 1, 2), view(3, 1, 2, 3), true},
+		{"two empty seats are taken", view(4, 1, 2), view(4, 1, 2, 3, 4), true},
+		{"one comes beside an empty seat", view(3, 1, 2), view(4, 1, 2, 9), true},
+		{"all go", view(0, 1, 2, 3), view(0, 4, 5, 6), false},
+	} {
+		if got := overlap(test.before, test.after); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+
+	w := joinedBy(t, voteSpec(), 5)
+	e := w.node(1).engine
+	e.begin()
+	var gone []Entry
+	for _, entry := range e.members.live()[2:] {
+		entry.Gone = true
+		gone = append(gone, entry)
+	}
+	if e.amend(w.now, e.view().Number(), gone...) || e.view().Len() != 5 {
+		t.Error("three of five were removed at once")
+	}
+	if !e.amend(w.now, e.view().Number(), gone[0]) || e.view().Len() != 4 {
+		t.Error("one of five was not removed")
+	}
+	if e.amend(w.now, e.view().Number(), gone[1]) || e.view().Len() != 4 {
+		t.Error("another was removed before a majority held that")
+	}
+}
+
+// What a member says that it holds counts for that roster, from a member, once, and
+// never from who has taken part in a later epoch.
+func TestHeldCounts(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 5)
+	e := w.node(1).engine
+	w.cutOff(1)
+	w.node(1).perform(e.SetPriority(w.now, 1))
+	stamp := e.View().Stamp()
+	hear := func(from int, m Held) {
+		w.node(1).perform(e.Receive(w.now, id(from), m))
+	}
+	hear(2, Held{stamp.Epoch, stamp.Number})
+	hear(2, Held{stamp.Epoch, stamp.Number})
+	hear(3, Held{stamp.Epoch, stamp.Number - 1})
+	hear(4, Held{stamp.Epoch - 1, stamp.Number})
+	hear(9, Held{stamp.Epoch, stamp.Number})
+	if e.Confirmed() {
+		t.Error("confirmed by two of five")
+	}
+	hear(5, Held{stamp.Epoch, stamp.Number})
+	if !e.Confirmed() {
+		t.Error("three of five hold it")
+	}
+
+	// The other side of it.
+	roster := e.members.record()
+	roster.Number++
+	roster.Confirmed = false
+	follower := w.node(3).engine
+	answers := func() (held int) {
+		for _, s := range follower.Receive(w.now, id(1), roster).Send {
+			if s.Message == (Held{roster.Epoch, roster.Number}) {
+				held++
+			}
+		}
+		return held
+	}
+	if answers() != 1 || answers() != 1 {
+		t.Error("it does not say that it holds a roster, or not again")
+	}
+	w.node(3).perform(follower.Campaign(w.now)) // a later epoch
+	if answers() != 0 {
+		t.Error("it says that it holds a roster of an epoch that is over for it")
+	}
+	roster.Number++
+	if answers() != 0 || follower.View().Number() != roster.Number {
+		t.Error("it takes it over all the same, or says so")
+	}
+}
+
+// A new leader finishes what the one before began and what reached it. What did not
+// reach it is undone.
+func TestAChangeThatWasNotFinished(t *testing.T) {
+	for name, reached := range map[string]bool{"it reached the next leader": true, "it reached nobody": false} {
+		t.Run(name, func(t *testing.T) {
+			w := joinedBy(t, voteSpec(), 4)
+			w.cutOff(1)
+			if reached {
+				delete(w.cut, [2]string{"n1", "n2"})
+			}
+			if err := w.remove(1, 4); err != nil {
+				t.Fatal(err)
+			}
+			w.run(2 * hop)
+			w.node(1).crash()
+			clear(w.cut)
+			w.run(5 * time.Second)
+			w.node(1).start()
+			w.run(5 * time.Second)
+			if reached {
+				w.wantView(1, 2, 3)
+			} else {
+				w.wantView(1, 2, 3, 4)
+			}
+			if w.node(4).removed != reached {
+				t.Errorf("n4 stopped: %v, want %v", w.node(4).removed, reached)
+			}
+			w.wantConfirmed()
+		})
+	}
+}
+
+// Who was struck by a roster that nobody has confirmed takes no notice.
+func TestAStrikeThatIsNotConfirmed(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 3)
+	e := w.node(3).engine
+	roster := w.node(1).engine.members.record()
+	roster.Number++
+	roster.Confirmed = false
+	at := slices.IndexFunc(roster.Entries, func(entry Entry) bool { return entry.ID == id(3) })
+	roster.Entries[at].Gone = true
+	if out := e.Receive(w.now, id(1), roster); out.Removed || !e.View().Contains(id(3)) {
+		t.Error("it stops")
+	}
+	roster.Confirmed = true
+	if out := e.Receive(w.now, id(1), roster); !out.Removed {
+		t.Error("it runs on")
+	}
+}
+
+// A member of a fixed set that comes when there is a leader takes its seat, and is a
+// member again after that.
+func TestALateMemberOfAFixedSet(t *testing.T) {
+	w := newWorld(t)
+	for i := 1; i <= 3; i++ {
+		w.add(member(i), by(voteSpec(), fixed(5))).start()
+	}
+	w.run(3 * time.Second)
+	w.wantLeader(1)
+	w.wantConfirmed()
+	if got := w.node(1).engine.View(); got.Size() != 5 || got.Len() != 3 {
+		t.Fatalf("N=%d, %d known, want 5, 3", got.Size(), got.Len())
+	}
+	w.add(member(5), by(voteSpec(), fixed(5))).start()
+	w.node(1).crash() // nobody is there to let it in
+	w.run(3 * time.Second)
+	w.node(1).start()
+	w.run(5 * time.Second)
+	w.wantView(1, 2, 3, 5)
+	w.wantConfirmed()
+	// One of the set is still to come: nobody else takes its place.
+	six := w.add(member(6), by(voteSpec(), joins(addr(2)))).start()
+	w.run(3 * time.Second)
+	if !six.engine.Cluster().IsZero() {
+		t.Error("n6 was let in")
+	}
+	w.add(member(4), by(voteSpec(), fixed(5))).start()
+	w.run(5 * time.Second)
+	w.wantView(1, 2, 3, 4, 5, 6)
+	if got := w.node(1).engine.View().Size(); got != 6 {
+		t.Errorf("N=%d, want 6", got)
+	}
+}
+
+// Each member has one roster of one cluster, and nobody is let into two.
+func TestAJoinerWithoutALeaderWaits(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 3)
+	w.node(2).crash()
+	w.node(3).crash()
+	w.run(3 * time.Second)
+	four := w.add(member(4), by(voteSpec(), joins(addr(1)))).start()
+	w.run(5 * time.Second)
+	if !four.engine.Cluster().IsZero() {
+		t.Error("n4 was let in without a majority")
+	}
+	w.node(2).start()
+	w.run(4 * time.Second)
+	w.wantView(1, 2, 3, 4)
+	w.wantConfirmed()
+}
+
+// Where the leader makes the roster, who went first makes room for a newcomer.
+func TestTheOldestThatIsGoneMakesRoom(t *testing.T) {
+	e := solo(t, by(voteSpec()))
+	e.Start(0)
+	var r Roster
+	r = e.members.record()
+	for i := 2; len(r.Entries) < maxEntries; i++ {
+		r.Entries = append(r.Entries, Entry{ID: id(i), Name: fmt.Sprint("n", i), Addr: addr(i), Version: uint64(1000 - i), Gone: true})
+	}
+	e.members.replace(r)
+	e.begin()
+	e.changed(0)
+	last := r.Entries[maxEntries-1]
+	out := e.Receive(0, id(900), Join{Entry{ID: id(900), Name: "n900", Addr: addr(900), Eligible: true}})
+	for _, s := range out.Send {
+		if _, rejected := s.Message.(Reject); rejected {
+			t.Fatalf("%+v", s.Message)
+		}
+	}
+	if _, kept := e.members.find(last.ID); kept || len(e.members.entries) != maxEntries || !e.View().Contains(id(900)) {
+		t.Errorf("%d entries; who went first is kept: %v; n900 is in: %v", len(e.members.entries), kept, e.View().Contains(id(900)))
+	}
+
+	full := roster{strict: true, size: maxEntries, entries: r.Entries}
+	if full.spares(Entry{ID: id(901), Name: "n", Addr: "a:1"}) {
+		t.Error("a member of a fixed set made room: its place would be an empty seat")
+	}
+	merged := roster{entries: r.Entries}
+	if merged.spares(Entry{ID: id(901), Name: "n", Addr: "a:1"}) {
+		t.Error("where entries are merged who is gone would come back")
+	}
+}
+
+func TestPoisonedStampsAreRefused(t *testing.T) {
+	for name, change := range map[string]func(r *Roster){
+		"the largest epoch":  func(r *Roster) { r.Epoch = 1<<64 - 1 },
+		"an epoch far ahead": func(r *Roster) { r.Epoch += 1<<32 + 1 },
+		"the largest number": func(r *Roster) { r.Number = 1<<64 - 1 },
+		"a number far ahead": func(r *Roster) { r.Number += 1<<32 + 1 },
+		"no epoch":           func(r *Roster) { r.Epoch = 0 },
+	} {
+		w := joinedBy(t, voteSpec(), 3)
+		e := w.node(3).engine
+		digest, stable := e.Digest(), e.machine.Stable()
+		r := w.node(2).engine.members.record()
+		change(&r)
+		out := e.Receive(w.now, id(2), r)
+		if len(out.Refuse) != 1 || len(out.Save) != 0 || e.Digest() != digest || e.machine.Stable() != stable {
+			t.Errorf("%s: refused %v, saved %v", name, out.Refuse, out.Save)
+		}
+	}
+	e := solo(t, nil) // one that merges
+	e.Start(0)
+	for _, r := range []Roster{{Epoch: 1}, {Number: 1}, {Confirmed: true}} {
+		r.Cluster, r.Entries = e.Cluster(), []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Version: 1}}
+		if out := e.Receive(0, id(2), r); len(out.Refuse) != 1 {
+			t.Errorf("%+v was not refused", r)
+		}
+	}
+	e.Receive(0, id(2), Join{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}})
+	for _, m := range []algo.Message{
+		Propose{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}, Propose{Entry{ID: id(2), Gone: true}},
+		Propose{Entry{Name: "n2", Addr: addr(2), Gone: true}},
+	} {
+		if out := e.Receive(0, id(2), m); len(out.Refuse) != 1 {
+			t.Errorf("%+v was not refused", m)
+		}
+	}
+	// One that is not the leader changes nothing.
+	w := joinedBy(t, voteSpec(), 3)
+	two := w.node(2).engine
+	digest := two.Digest()
+	two.Receive(w.now, id(3), Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}})
+	if two.Digest() != digest {
+		t.Error("a follower has struck a member")
+	}
+}
+
+// In a cluster that is told to, the leader removes who was dead for long, unless most
+// are.
+func TestForgetAfter(t *testing.T) {
+	forgets := func(c *Config) { c.ForgetAfter = time.Minute }
+	cluster := func() *world {
+		w := newWorld(t)
+		for i := 1; i <= 5; i++ {
+			change := joins(addr(1))
+			if i == 1 {
+				change = nil
+			}
+			w.add(member(i), by(bullySpec(), change, forgets)).start()
+		}
+		w.run(5 * time.Second)
+		return w
+	}
+	t.Run("the dead", func(t *testing.T) {
+		w := cluster()
+		w.node(2).crash() // whom nobody monitors
+		w.run(59 * time.Second)
+		w.wantView(1, 2, 3, 4, 5)
+		w.run(2 * time.Second)
+		w.wantView(1, 3, 4, 5)
+		w.node(2).start()
+		w.run(time.Second)
+		if !w.node(2).removed {
+			t.Error("n2 is back, and was not told")
+		}
+	})
+	t.Run("the hung", func(t *testing.T) {
+		w := cluster()
+		w.node(2).paused = true // its connections stand
+		w.run(62 * time.Second)
+		if got := w.node(5).engine.View().Len(); got != 4 {
+			t.Errorf("the leader knows %d members, want 4", got)
+		}
+	})
+	t.Run("who comes back in time", func(t *testing.T) {
+		w := cluster()
+		for range 3 {
+			w.node(2).crash()
+			w.run(50 * time.Second)
+			w.node(2).start()
+			w.run(5 * time.Second)
+		}
+		w.wantView(1, 2, 3, 4, 5)
+	})
+	t.Run("the old leader", func(t *testing.T) {
+		w := cluster()
+		w.node(5).crash()
+		w.run(62 * time.Second)
+		w.wantView(1, 2, 3, 4)
+		w.wantLeader(4)
+		w.node(4).crash() // the next one goes on
+		w.run(62 * time.Second)
+		w.wantView(1, 2, 3)
+		w.wantLeader(3)
+	})
+	t.Run("not by the smaller side", func(t *testing.T) {
+		w := cluster()
+		for _, a := range []string{"n4", "n5"} {
+			for _, b := range []string{"n1", "n2", "n3"} {
+				w.cut[[2]string{a, b}] = true
+			}
+		}
+		w.run(50 * time.Second)
+		w.node(1).crash() // nobody has a majority now
+		w.run(5 * time.Minute)
+		clear(w.cut)
+		w.node(1).start()
+		w.run(20 * time.Second)
+		w.wantView(1, 2, 3, 4, 5)
+		w.wantLeader(5)
+	})
+	t.Run("by the larger side", func(t *testing.T) {
+		w := cluster()
+		for _, a := range []string{"n4", "n5"} {
+			for _, b := range []string{"n1", "n2", "n3"} {
+				w.cut[[2]string{a, b}] = true
+			}
+		}
+		w.run(2 * time.Minute)
+		clear(w.cut)
+		w.run(20 * time.Second)
+		w.wantView(1, 2, 3)
+		if !w.node(4).removed || !w.node(5).removed {
+			t.Error("those who were forgotten run on")
+		}
+	})
+	t.Run("not with a majority", func(t *testing.T) {
+		w := newWorld(t)
+		for i := 1; i <= 3; i++ {
+			w.add(member(i), by(voteSpec(), fixed(3), forgets)).start()
+		}
+		w.run(3 * time.Second)
+		w.node(3).crash()
+		w.run(5 * time.Minute)
+		w.wantView(1, 2, 3)
+	})
+	t.Run("the algorithm hears of it", func(t *testing.T) {
+		// The leader's detector watches n2 for the engine alone. When the algorithm asks
+		// for n2 as well, it is told what is known.
+		e, p := probed(t, func(env algo.Env, what string) {
+			if what == "campaign" {
+				env.Monitor(id(2))
+			}
+		})
+		e.config.ForgetAfter = time.Minute
+		e.watched = []algo.NodeID{id(2)}
+		e.detector.Monitor(0, e.watched)
+		e.Receive(0, id(2), Goodbye{})
+		p.said = nil
+		e.Campaign(ms)
+		p.want(t, "n2 is dead already", "campaign", "suspect n2")
+	})
+}

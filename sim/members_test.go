@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/elect-go/elect/algo/builtin"
+)
+
+// Any interleaving of joins, leaves, removals, restarts and partitions ends in one view,
+// once it is healed, and in one leader whom all in it follow.
+func TestMembershipsConverge(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
+		t.Run(name, func(t *testing.T) {
+			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				w := New(Config{
+					Spec: spec, Seed: rapid.Uint64().Draw(t, "seed"),
+					Delay: Uniform(time.Millisecond, 20*time.Millisecond),
+				})
+				size := rapid.IntRange(3, 5).Draw(t, "size")
+				if err := w.Cluster(size); err != nil {
+					t.Fatal(err)
+				}
+				for range rapid.IntRange(1, 25).Draw(t, "steps") {
+					interfere(t, w)
+					w.Run(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 30 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second}).Draw(t, "wait"))
+				}
+				(&storm{w: w}).calm()
+				w.Await(2 * LAN().Bound())
+				for _, v := range w.Violations() {
+					t.Errorf("%v", v)
+				}
+				if len(w.Violations()) > 0 {
+					t.Fatalf("replay:\n%s", w.Scenario())
+				}
+			})
+		})
+	}
+}
+
+// interfere does one thing to the membership, or to what it needs. The first three stay:
+// somebody must be left.
+func interfere(t *rapid.T, w *World) {
+	node := func(what string) int { return rapid.IntRange(1, w.Nodes()).Draw(t, what) }
+	var err error // what cannot be done now is not done
+	switch n := node("node"); rapid.SampledFrom([]string{"join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after"}).Draw(t, "what") {
+	case "join":
+		if w.Nodes() < 8 {
+			_, err = w.Join(rapid.IntRange(1, 3).Draw(t, "through"))
+		}
+	case "remove":
+		if n > 3 {
+			err = w.Remove(node("at"), n)
+		}
+	case "leave":
+		if n > 3 {
+			err = w.Leave(n)
+		}
+	case "crash":
+		err = w.Crash(n)
+	case "after":
+		err = w.CrashAfterSave(n)
+	case "restart":
+		err = w.Restart(n)
+	case "cut":
+		err = w.Cut(n, node("from"))
+	case "part":
+		var left, right []int
+		for i := range w.Nodes() {
+			if rapid.Bool().Draw(t, "left") {
+				left = append(left, i+1)
+			} else {
+				right = append(right, i+1)
+			}
+		}
+		err = w.Partition(left, right)
+	case "heal":
+		w.Heal()
+	case "set":
+		err = w.SetPriority(n, rapid.IntRange(0, 2).Draw(t, "priority"))
+	case "resign":
+		err = w.Resign(n, time.Second)
+	}
+	_ = err
+}
+
+// The words of a scenario that are about the membership.
+func TestAScenarioOfMembers(t *testing.T) {
+	text := `
+cluster 3
+run 2s
+leader 3
+join 1
+run 2s
+leader 4
+priority 1 5
+run 1s
+leader 1
+remove 2 1
+run 2s
+leader 4
+leave 4
+run 1s
+leader 3
+remove 3 2
+run 1s
+leader 3
+crash 3
+`
+	s, err := ParseScenario("members", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Run(t.Context(), ScenarioHost{Build: build})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range []int{1, 2, 4} {
+		if w.Engine(gone) != nil {
+			t.Errorf("n%d was removed and runs", gone)
+		}
+	}
+	again, err := ParseScenario("again", w.Scenario())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err = again.Run(t.Context(), ScenarioHost{Build: build}); err != nil || !strings.Contains(w.Scenario(), "remove 4 4\n") {
+		t.Errorf("%v in\n%s", err, w.Scenario())
+	}
+	for _, wrong := range []string{"remove 3", "leave", "withdraw", "priority 1"} {
+		if _, err := ParseScenario("wrong", "cluster 3\n"+wrong); err == nil {
+			t.Errorf("%q is understood", wrong)
+		}
+	}
+	for _, mistake := range []string{"remove 3 3", "leave 3", "remove 1 2"} { // the last; down; down
+		s, err := ParseScenario("mistake", text+mistake)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Run(t.Context(), ScenarioHost{Build: build}); err == nil {
+			t.Errorf("%q: no error", mistake)
+		}
+	}
+}
