@@ -130,14 +130,14 @@ func (d *demo) views(ctx context.Context) (up []string, agreed bool, err error) 
 		if err != nil {
 			return nil, false, err
 		}
-		if !status.Confirmed || !slices.Equal(namesOf(status), up) {
+		if !status.Confirmed || !slices.Equal(memberNames(status), up) {
 			return up, false, nil
 		}
 	}
 	return up, true, nil
 }
 
-func namesOf(s cluster.Status) []string {
+func memberNames(s cluster.Status) []string {
 	var names []string
 	for _, m := range s.Members {
 		names = append(names, m.Name)
