@@ -30,7 +30,9 @@ type Config struct {
 
 	// Join are addresses of members, any of which lets this one in at its first
 	// start. With neither Join nor Members, this one founds a cluster. Its own address
-	// among them does no harm.
+	// among them does no harm. A host may be a name, here and in Members: it is looked up
+	// anew at every attempt, and all addresses behind it are tried. Behind one name may
+	// be all members.
 	Join []string
 	// Members are the addresses of all members, this one's own included, equal on all
 	// of them. It stands instead of Join.

@@ -123,7 +123,7 @@ func (n *Node) Leave(ctx context.Context) error {
 func (n *Node) removal(id algo.NodeID) (*errand, error) {
 	out, err := n.engine.Remove(n.now(), id)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: remove %s: %w", n.called(id), err)
+		return nil, fmt.Errorf("cluster: remove %s: %w", n.title(id), err)
 	}
 	e := &errand{why: n.obstacle, undo: func() { n.perform(n.engine.Withdraw(n.now(), id)) }}
 	if id != n.self.ID {
@@ -138,8 +138,8 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 	return e, n.failed
 }
 
-// called is a member by name, as far as it is known.
-func (n *Node) called(id algo.NodeID) string {
+// title is a member by name, as far as it is known.
+func (n *Node) title(id algo.NodeID) string {
 	return cmp.Or(n.nameOf(id), id.String())
 }
 

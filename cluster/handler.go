@@ -95,7 +95,7 @@ func (h *handler) Up(p transport.Peer) {
 	}
 	n, hello := (*Node)(h), p.Hello.(wire.Hello)
 	h.enqueue(func() {
-		n.names[p.ID], n.met = hello.Name, true
+		n.called[p.ID], n.met = hello.Name, true
 		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
 		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View))
 	})
@@ -123,7 +123,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 	h.enqueue(func() {
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
 		n.perform(n.engine.Down(n.now(), p.ID, politely))
-		delete(n.names, p.ID)
+		delete(n.called, p.ID)
 	})
 }
 
@@ -134,8 +134,16 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		h.enqueue(func() { n.misfit(why) })
 	}
 	fact := fd.Unanswered
+	if n.names != nil {
+		n.names.failed(target.Addr)
+	}
 	switch transport.Cause(why) {
 	case transport.Self:
+		if n.names != nil && !n.names.itself(target.Addr) {
+			// Behind the name are others, too: they may just be starting.
+			h.enqueue(func() { n.perform(n.engine.DialFailed(n.now(), target, fd.Broken)) })
+			return
+		}
 		h.enqueue(func() { n.perform(n.engine.Itself(n.now(), target.Addr)) })
 		return
 	case transport.ConnRefused:

@@ -244,7 +244,7 @@ func (n *Node) nameOf(id algo.NodeID) string {
 	if m, ok := n.engine.View().Member(id); ok {
 		return m.Name
 	}
-	return n.names[id]
+	return n.called[id]
 }
 
 // resign tells the leader's work to stop before it gives the leadership up.

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/store"
 )
@@ -359,4 +361,48 @@ func TestForgetAfter(t *testing.T) {
 	c.ForgetAfter, c.Algorithm, c.Data = time.Hour, "vote", "data"
 	_, err = cluster.New(c)
 	require.ErrorContains(t, err, "forget_after is 1h0m0s, want 0: vote elects by a majority of all members")
+}
+
+// A seed may be a name behind which there are many: all members, dead ones and this node
+// itself among them.
+func TestJoinThroughAName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := clustertest.NewNetwork()
+		var mu sync.Mutex
+		found := []string{"10.0.0.2", "10.0.0.9"} // itself, and nobody
+		lookup := func(_ context.Context, host string) ([]string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if host != "seeds" {
+				return nil, errors.New("no such host")
+			}
+			return slices.Clone(found), nil
+		}
+		start := func(host string, join ...string) *member {
+			options := append(net.Process(host).Options(), cluster.WithStore(store.NewMemory()), cluster.WithLookup(lookup))
+			return run(t, cluster.Config{Name: "n" + host[len(host)-1:], Listen: host + ":7400", Join: join}, options...)
+		}
+		one := start("10.0.0.1")
+		one.follows(t, "n1", bound)
+		two := start("10.0.0.2", "nowhere:7400", "seeds:7400")
+		virtual.Pass(10 * time.Second)
+		require.False(t, two.seen()[len(two.seen())-1].Known(), "it founded a cluster, and others may be behind the name")
+		mu.Lock()
+		found = []string{"10.0.0.9", "10.0.0.2", "10.0.0.1"}
+		mu.Unlock()
+		virtual.Pass(5 * time.Second)
+		require.Len(t, one.Members(), 2)
+		require.Len(t, two.Members(), 2)
+		a, known := one.Leader()
+		b, _ := two.Leader()
+		require.True(t, known)
+		require.Equal(t, a, b)
+
+		// Behind a name that is this node alone there is nobody to join.
+		mu.Lock()
+		found = []string{"10.0.0.3"}
+		mu.Unlock()
+		three := start("10.0.0.3", "seeds:7400")
+		three.follows(t, "n3", bound)
+	})
 }

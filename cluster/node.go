@@ -61,6 +61,12 @@ func WithNetwork(listen func(addr string) (net.Listener, error), dial func(ctx c
 	}
 }
 
+// WithLookup replaces DNS: it returns the IP addresses of a host. Without it a network of
+// WithNetwork gets the names of hosts as they are.
+func WithLookup(lookup func(ctx context.Context, host string) ([]string, error)) Option {
+	return func(n *Node) { n.lookup = lookup }
+}
+
 // WithTrace has f called with everything that happens at this node, on its loop: f
 // must not block. Times are since Started.
 func WithTrace(f func(trace.Event)) Option { return func(n *Node) { n.trace = f } }
@@ -83,6 +89,8 @@ type Node struct {
 	store    store.Store // nil: the one of config.Data
 	listen   func(addr string) (net.Listener, error)
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
+	lookup   func(ctx context.Context, host string) ([]string, error)
+	names    *names // nil: the network knows them
 	trace    func(trace.Event)
 	turn     func()
 
@@ -102,7 +110,7 @@ type Node struct {
 	records *records
 	ready   chan struct{}          // closed when net is set
 	frame   []byte                 // for encoding
-	names   map[algo.NodeID]string // of who is connected
+	called  map[algo.NodeID]string // the names of who is connected
 	met     bool                   // a member was connected in this life
 	saves   uint64
 	failed  error // why the loop must end
@@ -122,7 +130,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		over:     make(chan struct{}),
 		deaf:     make(chan error, 1),
 		ready:    make(chan struct{}),
-		names:    make(map[algo.NodeID]string),
+		called:   make(map[algo.NodeID]string),
 	}
 	for _, option := range options {
 		option(n)
@@ -273,8 +281,13 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 }
 
 func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
+	dial := n.dial
+	if n.dial == nil || n.lookup != nil {
+		n.names = newNames(n.lookup, n.dial)
+		dial = n.names.dial
+	}
 	return transport.New(transport.Options{
-		Self: n.self.ID, Listener: listener, Dial: n.dial,
+		Self: n.self.ID, Listener: listener, Dial: dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
 		MaxPeers: maxMembers, MaxHello: wire.MaxHello,
 	})

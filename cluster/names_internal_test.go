@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var errRefused = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+
+// directory is a DNS and a network that a test makes up.
+type directory struct {
+	found  []string
+	fails  map[string]error // by address; nil is a connection
+	tried  []string
+	shares []time.Duration // how long each try may take
+}
+
+func (d *directory) names() *names {
+	return newNames(
+		func(_ context.Context, host string) ([]string, error) {
+			if host == "unknown" {
+				return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+			}
+			return d.found, nil
+		},
+		func(ctx context.Context, addr string) (net.Conn, error) {
+			d.tried = append(d.tried, addr)
+			if deadline, ok := ctx.Deadline(); ok {
+				d.shares = append(d.shares, time.Until(deadline).Round(10*time.Millisecond))
+			}
+			return nil, d.fails[addr]
+		})
+}
+
+func TestAllAddressesBehindANameAreTried(t *testing.T) {
+	broken := errors.New("no route")
+	for _, tc := range []struct {
+		name  string
+		found []string
+		fails map[string]error
+		tried []string
+		err   error
+	}{
+		{"the first", []string{"10.0.0.1", "10.0.0.2"}, nil, []string{"10.0.0.1:7"}, nil},
+		{"the last", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused}, []string{"10.0.0.1:7", "10.0.0.2:7"}, nil},
+		{"version 6", []string{"::1"}, nil, []string{"[::1]:7"}, nil},
+		{"none listens", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": errRefused},
+			[]string{"10.0.0.1:7", "10.0.0.2:7"}, syscall.ECONNREFUSED},
+		{"one does not answer: that is no evidence", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": broken},
+			[]string{"10.0.0.1:7", "10.0.0.2:7"}, broken},
+		{"in whatever order", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": broken, "10.0.0.2:7": errRefused},
+			[]string{"10.0.0.1:7", "10.0.0.2:7"}, broken},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := &directory{found: tc.found, fails: tc.fails}
+			_, err := d.names().dial(t.Context(), "host:7")
+			require.ErrorIs(t, err, tc.err)
+			require.Equal(t, tc.tried, d.tried)
+		})
+	}
+	d := &directory{}
+	n := d.names()
+	_, err := n.dial(t.Context(), "10.0.0.9:7")
+	require.NoError(t, err)
+	_, err = n.dial(t.Context(), "[fe80::1]:7")
+	require.NoError(t, err)
+	require.Equal(t, []string{"10.0.0.9:7", "[fe80::1]:7"}, d.tried, "an address is not looked up")
+	var dns *net.DNSError
+	_, err = n.dial(t.Context(), "unknown:7")
+	require.ErrorAs(t, err, &dns)
+	_, err = n.dial(t.Context(), "empty:7")
+	require.ErrorAs(t, err, &dns)
+	_, err = n.dial(t.Context(), "7")
+	require.Error(t, err)
+}
+
+// Each address gets its share of the time: one that does not answer must not keep the
+// others from being tried.
+func TestAddressesShareTheTime(t *testing.T) {
+	d := &directory{found: []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, fails: map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": errRefused}}
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+	defer cancel()
+	_, err := d.names().dial(ctx, "host:7")
+	require.NoError(t, err)
+	require.Equal(t, []time.Duration{3 * time.Second, 4500 * time.Millisecond, 9 * time.Second}, d.shares)
+}
+
+// A name is looked up at every attempt, and each begins with another address.
+func TestANameIsLookedUpAnew(t *testing.T) {
+	d := &directory{found: []string{"10.0.0.1"}}
+	n := d.names()
+	_, _ = n.dial(t.Context(), "host:7")
+	d.found = []string{"10.0.0.2", "10.0.0.3"}
+	_, _ = n.dial(t.Context(), "host:7")
+	n.failed("host:7") // whoever it was did not say hello
+	_, _ = n.dial(t.Context(), "host:7")
+	n.failed("nobody:7")
+	require.Equal(t, []string{"10.0.0.1:7", "10.0.0.2:7", "10.0.0.3:7"}, d.tried)
+}
+
+// A name is this node itself only if nothing else is behind it.
+func TestANameThatIsThisNodeToo(t *testing.T) {
+	d := &directory{found: []string{"10.0.0.1", "10.0.0.2"}}
+	n := d.names()
+	_, _ = n.dial(t.Context(), "host:7")
+	n.failed("host:7")
+	require.False(t, n.itself("host:7"))
+	for range 3 {
+		_, _ = n.dial(t.Context(), "host:7")
+		n.failed("host:7")
+	}
+	require.False(t, slices.Contains(d.tried[1:], "10.0.0.1:7"), "%v", d.tried)
+	require.True(t, n.itself("host:7"), "the other one as well")
+	require.True(t, n.itself("10.0.0.1:7"), "it is no name")
+}
