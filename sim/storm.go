@@ -174,7 +174,7 @@ func (s *storm) period(most time.Duration) time.Duration {
 // disturb does one thing to one node, or to the network. What cannot be done, as to
 // crash a node that is down, is not done.
 func (s *storm) disturb() {
-	kinds := 14
+	kinds := 13
 	if s.o.Quiet {
 		kinds = 6
 	}
@@ -219,10 +219,6 @@ func (s *storm) disturb() {
 		w.Heal()
 	case 12:
 		err = s.slow()
-	case 13:
-		if len(w.nodes) == s.o.Nodes {
-			_, err = w.Join(n)
-		}
 	}
 	_ = err // it was down already, or there is nobody to resume
 }
