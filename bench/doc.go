@@ -7,6 +7,7 @@
 //	go test -bench Failover ./bench     a leader is killed, paused, stopped or cut off; some minutes
 //	go test -bench ColdStart ./bench    until five new processes agree
 //	go test -bench Idle ./bench         processor, frames and memory at rest
+//	go test -bench Steady ./bench       the same against the number of nodes, up to 200
 //	go test -bench Load ./bench         no needless election beside spinning threads; 2 minutes
 //
 // Message by message, compared with each other and with the theory (package theory):

@@ -105,8 +105,40 @@ func TestANewcomerThatRunsAnotherAlgorithmStops(t *testing.T) {
 	})
 }
 
-// Who has met one of its own kind stays, whatever dials in later.
-func TestWhoRunsWithTheOthersIsNotStoppedByAnOddOne(t *testing.T) {
+// Who has met one of its own kind stays. One that was cut off while the others were changed
+// keeps running, alone as before: each refuses the other by name.
+func TestWhoHasMetItsOwnKindIsNotStoppedByAnOddOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		forgotten := f.grow(3)[2]
+		f.net.Partition([]string{"n3"})
+		delete(f.live, "n3")
+		for _, m := range f.live {
+			f.halt(m)
+		}
+		f.config = runs("ring")
+		f.start(1)
+		second := f.start(2)
+		f.agree("n2", 3*bound)
+		f.net.Heal()
+		virtual.Pass(2 * bound)
+		f.quiet(time.Minute)
+		f.agree("n2", bound)
+		require.NotEmpty(t, second.log.with("n3", `runs algorithm \"bully\", this node runs \"ring\"`))
+		require.NotEmpty(t, forgotten.log.with(`runs algorithm \"ring\", this node runs \"bully\"`))
+		leader, leads := forgotten.Leader()
+		require.True(t, leads)
+		require.Equal(t, "n3", leader.Name, "bully leads on each side of a partition")
+
+		f.config = runs("ring")
+		require.NoError(t, forgotten.halt())
+		f.start(3)
+		f.agree("n3", 3*bound)
+	})
+}
+
+// A member that was down while the others were changed, and starts with the old word, stops.
+func TestAForgottenMemberThatStartsStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.grow(3)
@@ -117,7 +149,7 @@ func TestWhoRunsWithTheOthersIsNotStoppedByAnOddOne(t *testing.T) {
 		f.start(1)
 		f.start(2)
 		f.agree("n2", 3*bound)
-		f.config = runs("bully") // it was forgotten
+		f.config = runs("bully")
 		forgotten := f.start(3)
 		delete(f.live, "n3")
 		<-forgotten.done

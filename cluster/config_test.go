@@ -73,7 +73,8 @@ func TestConfigMistakes(t *testing.T) {
 			c.Timing.Heartbeat, c.Timing.Timeout, c.Timing.RoundTrip = 50*ms, 340*ms, 600*ms
 		}, "timing.timeout is 340ms, want at least a heartbeat and half a round trip (350ms)", "timing.timeout"},
 		{"a round trip", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
-		{"a first contact", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want at least 0", "timing.first_contact"},
+		{"a first contact", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want from 0 to 1h0m0s", "timing.first_contact"},
+		{"a first contact for ever", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.first_contact"},
 		{"an option", func(c *cluster.Config) {
 			c.Options = func(o any) error { o.(*bully.Options).AnswerTimeout = ms; return nil }
 		}, "cluster: bully.answer_timeout is 1ms, want at least the round trip (" + cluster.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},

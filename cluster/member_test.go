@@ -33,5 +33,10 @@ func TestSetPriority(t *testing.T) {
 		require.NoError(t, members[1].halt())
 		delete(f.live, "n2")
 		require.ErrorIs(t, members[1].SetPriority(t.Context(), 1), cluster.ErrStopped)
+
+		require.NoError(t, members[2].ConfigurePriority(t.Context(), 20))
+		f.agree("n3", bound)
+		require.ErrorAs(t, members[2].ConfigurePriority(t.Context(), 1<<40), &mistake)
+		require.ErrorIs(t, members[1].ConfigurePriority(t.Context(), 1), cluster.ErrStopped)
 	})
 }

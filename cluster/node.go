@@ -343,6 +343,20 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	return cmp.Or(failed, err)
 }
 
+// ConfigurePriority is SetPriority for a priority that stands in the configuration from now
+// on, where that is read again while the node runs: a restart with the same one finds
+// nothing changed, and one with another is the later decision.
+func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
+	if mistake := checkPriority(priority); mistake != nil {
+		return mistake
+	}
+	failed, err := ask(ctx, n, func() error {
+		n.perform(n.engine.ConfigurePriority(n.now(), priority))
+		return n.failed
+	})
+	return cmp.Or(failed, err)
+}
+
 // Resign gives the leadership up: this node is not eligible for the period that
 // Timing.Bound gives, and another is elected if there is one. It returns nil when
 // another leads; else, when ctx ends or the node stops, context.Cause(ctx),

@@ -59,10 +59,14 @@ func preset(heartbeat, timeout, roundTrip time.Duration) Timing {
 
 // Bound is how long after the last fault all members that live and can reach each
 // other name one leader, for the algorithms of this module, as long as no timeout
-// has grown: the silence, a repeat by the old leader, and two elections.
+// has grown: the silence, a repeat by the old leader, two elections, and a dial that
+// was under way when the fault ended, and must first be given up and made again.
 func (t Timing) Bound() time.Duration {
-	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + t.MaxRedial
+	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + dialTimeout + t.MaxRedial
 }
+
+// dialTimeout is that of transport.Options.
+const dialTimeout = time.Second
 
 func (t Timing) detector() fd.Config {
 	return fd.Config{
@@ -84,8 +88,8 @@ func (t Timing) check() error {
 		mistakes = append(mistakes, &ConfigError{Field: "timing.timeout", Got: t.Timeout.String(),
 			Want: "at least a heartbeat and half a round trip (" + least.String() + ")"})
 	}
-	if t.FirstContact < 0 {
-		mistakes = append(mistakes, &ConfigError{Field: "timing.first_contact", Got: t.FirstContact.String(), Want: "at least 0"})
+	if t.FirstContact < 0 || t.FirstContact > time.Hour {
+		mistakes = append(mistakes, &ConfigError{Field: "timing.first_contact", Got: t.FirstContact.String(), Want: "from 0 to 1h0m0s"})
 	}
 	return errors.Join(mistakes...)
 }

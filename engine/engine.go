@@ -154,7 +154,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		case Settled:
 			e.members.share(record)
 		case Override:
-			e.override = override{record: record, set: true}
+			e.override = record.restored(config.Self.Priority)
 		}
 	}
 	return e
@@ -194,8 +194,9 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 		return
 	}
 	if !e.view().Contains(from) {
-		if e.joining() {
-			return // a member that knows of us before we know of it
+		if e.joining() { // a member that knows of us before we know of it
+			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "it is not let in yet"})
+			return
 		}
 		e.refuse(now, from, m, "it is not a member")
 		return

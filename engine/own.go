@@ -44,6 +44,29 @@ func (e *Engine) SetPriority(now time.Duration, priority int) *Output {
 	return e.finish(now)
 }
 
+// restored is what a restart makes of the record. Where the configuration has changed
+// meanwhile it takes the place of what was set, for good: going back to the number of before
+// does not bring that back.
+func (o Override) restored(configured int) override {
+	if o.Configured != configured {
+		return override{record: Override{Configured: configured, Priority: configured}, set: true, changed: true}
+	}
+	return override{record: o, set: true}
+}
+
+// ConfigurePriority is SetPriority for one that stands in the configuration from now on: a
+// restart with it finds nothing changed, and one with another is the later decision.
+func (e *Engine) ConfigurePriority(now time.Duration, priority int) *Output {
+	e.begin()
+	before := e.priority()
+	e.config.Self.Priority = priority
+	e.override = override{record: Override{Configured: priority, Priority: priority}, set: true, changed: true}
+	if before != priority {
+		e.alter(now)
+	}
+	return e.finish(now)
+}
+
 // Resign makes this node ineligible for a while, which any algorithm understands:
 // another is elected. It stays a member and votes.
 func (e *Engine) Resign(now, period time.Duration) *Output {

@@ -57,6 +57,20 @@ func TestASetPriorityAndTheConfiguredOne(t *testing.T) {
 	one.perform(one.engine.SetPriority(w.now, 5))
 	again(5)
 	wants("set back", 5)
+	one.perform(one.engine.SetPriority(w.now, 9))
+	again(6)
+	wants("configured again", 6)
+	again(5)
+	wants("the configuration goes back, which is no reason to remember what was set before", 5)
+	one.perform(one.engine.SetPriority(w.now, 9))
+	one.perform(one.engine.ConfigurePriority(w.now, 8))
+	w.run(time.Second)
+	wants("configured while it runs", 8)
+	again(8)
+	wants("and restarted with that", 8)
+	one.perform(one.engine.ConfigurePriority(w.now, 9))
+	again(8)
+	wants("configured while it runs, and back while it does not", 8)
 }
 
 // It is kept also by a node that is no member yet, and goes with its request.

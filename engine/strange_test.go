@@ -58,7 +58,7 @@ func (s stranger) fill(v reflect.Value, epoch algo.Epoch) {
 // between suspicions, restarts of the connection and elections of its own.
 func TestWhateverAMemberSays(t *testing.T) {
 	for _, a := range speeches(t) {
-		for seed := range uint64(60) {
+		for seed := range uint64(20) {
 			s := stranger{rand.New(rand.NewPCG(seed, 1))}
 			e := solo(t, func(c *Config) { c.Spec = a.spec })
 			e.Start(0)

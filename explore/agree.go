@@ -16,10 +16,10 @@ const calmSteps = 20_000
 // witness that such a continuation exists.
 type calm struct {
 	m      *model
-	locals [maxNodes]uint32
+	locals [MaxNodes]uint32
 	queue  []uint32 // envelopes on their way, the oldest first
 	now    time.Duration
-	due    [maxNodes]map[algo.Timer]time.Duration
+	due    [MaxNodes]map[algo.Timer]time.Duration
 	left   int      // steps
 	taken  []action // so far
 }
@@ -45,7 +45,7 @@ func (e *search) agrees(s *state) bool {
 	return agrees
 }
 
-func newCalm(m *model, locals [maxNodes]uint32, network []uint32) *calm {
+func newCalm(m *model, locals [MaxNodes]uint32, network []uint32) *calm {
 	c := &calm{m: m, locals: locals, queue: slices.Clone(network), left: calmSteps}
 	for i := range m.ids {
 		c.due[i] = map[algo.Timer]time.Duration{}
@@ -166,10 +166,12 @@ func (c *calm) take(a action) bool {
 	return true
 }
 
-// agreed reports whether all who run follow one of them, who leads.
+// agreed reports whether all who run follow one of them, who leads: the highest of them,
+// where that is claimed.
 func (c *calm) agreed() bool {
 	var leader algo.Leader
 	led := false
+	highest := c.highest()
 	for i, id := range c.m.ids {
 		l := c.local(i)
 		if l.phase != up {
@@ -178,10 +180,23 @@ func (c *calm) agreed() bool {
 		if leader == (algo.Leader{}) {
 			leader = l.leader
 		}
-		if l.leader.Vacant() || l.leader != leader {
+		if l.leader.Vacant() || l.leader != leader || !highest.IsZero() && l.leader.ID != highest {
 			return false
 		}
 		led = led || l.leads(id)
 	}
 	return led
+}
+
+// highest is who has to lead where the highest is claimed to; nobody where it is not.
+func (c *calm) highest() (highest algo.NodeID) {
+	if !c.m.spec.Claims.HighestLeads {
+		return highest
+	}
+	for i, id := range c.m.ids {
+		if c.local(i).phase == up && (highest.IsZero() || c.m.view.IsAbove(id, highest)) {
+			highest = id
+		}
+	}
+	return highest
 }

@@ -22,6 +22,9 @@
 //     while it was watched; it tells of others wrongly, within a budget; and it takes back
 //     what is no longer so. All that after any time, or never.
 //
+// Members do not change. Time is an order and no more: how long something takes is a
+// matter for a simulation.
+//
 // # What is kept
 //
 // Of a state visited only a fingerprint of 128 bits, which covers every field of every
@@ -37,7 +40,8 @@
 // From every state reached, one continuation is run in which all goes well: nobody
 // crashes, detectors are right, messages arrive at once, timers expire when due. What was on
 // its way is lost before, if the network loses. Nobody starts, unless those who run are too
-// few to elect. If it ends with all who run following one of them, the state is good. That
+// few to elect. If it ends with all who run following one of them, the highest where the
+// algorithm claims that, the state is good. That
 // is decided for every state visited, also in a search that was cut, and the continuation
 // may go beyond the bound of epochs. That a state is found bad does not prove that no other
 // continuation is good; but one that is perfect and does not end in agreement is a finding in
@@ -90,9 +94,9 @@ type Options struct {
 	// is left out. Zero is no bound, and no search of an algorithm that can go on electing
 	// ends without one.
 	Epochs algo.Epoch
-	// Repeats bounds how often a timer leads to nothing but repeats, see [algo.Repeater]:
-	// one more is left out. Zero is no bound. It is needed where repeats are numbered, as
-	// the heartbeats of a leader may be.
+	// Repeats bounds how often in a run a timer leads to nothing but repeats, see
+	// [algo.Repeater]: one more is left out. Zero is no bound. It is needed where repeats are
+	// numbered, see [NumbersRepeats].
 	Repeats int
 
 	// Properties are what must hold; nil is what the algorithm claims, see [Claimed].
@@ -110,7 +114,8 @@ type Limits struct {
 	Time   time.Duration
 }
 
-// Progress is how far a search is.
+// Progress is how far a search is. Of a walk, Generated counts the steps, and there are
+// no States and no Depth.
 type Progress struct {
 	States, Generated, Depth int
 	Waiting                  int // states visited whose successors are not known yet
@@ -147,13 +152,18 @@ type Violation struct {
 	What     string // who did what
 	// Steps lead there from the beginning. No fewer do, if Run found them.
 	Steps []Step
-	// Trace is the same with all effects and notes. At counts the steps.
+	// Trace is the same with all effects and notes. At counts the steps; at 0 all announce
+	// whom they follow, where the search began settled.
 	Trace []trace.Event
 	// Text is the trace to read.
 	Text string
 	// Scenario is the steps, a line each, after what is needed to repeat them.
 	Scenario string
 }
+
+// AllBroken is what cut a search short that found every property broken that it was asked
+// for.
+const AllBroken = "every property asked for is broken"
 
 // ErrNoLeader says that a search has seen nobody lead: what it found proves nothing.
 var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing was tried")
@@ -163,6 +173,15 @@ var ErrOptions = errors.New("explore: bad options")
 
 // NodeID returns the id of node i, counted from 1, where Options.Nodes is set.
 func NodeID(i int) algo.NodeID { return algo.NodeID{0: byte(i), 6: 0x40, 8: 0x80} }
+
+// NewView is the view of so many nodes, as Options.Nodes describes them.
+func NewView(nodes int) algo.View {
+	members := make([]algo.Member, nodes)
+	for i := range members {
+		members[i] = algo.Member{ID: NodeID(i + 1), Name: fmt.Sprintf("n%d", i+1), Eligible: true}
+	}
+	return algo.NewView(1, nodes, members...)
+}
 
 // Run visits every state. A report comes with ErrNoLeader too; a search cut short by
 // its limits or by ctx has no error, but says so in the report.
@@ -193,6 +212,9 @@ func catchUnreadable(err *error) {
 	}
 }
 
+// mostBudget is the largest of a budget and of Repeats.
+const mostBudget = 255
+
 // check says every mistake in the options at once.
 func (o *Options) check() error {
 	var wrong []error
@@ -202,8 +224,8 @@ func (o *Options) check() error {
 	if o.Spec.New == nil {
 		bad("a spec that can be run is needed")
 	}
-	if size := o.View.Len(); size < 1 || size > maxNodes {
-		bad("nodes (%d) must be between 1 and %d", size, maxNodes)
+	if size := o.View.Len(); size < 1 || size > MaxNodes {
+		bad("nodes (%d) must be between 1 and %d", size, MaxNodes)
 	}
 	names := map[string]bool{nobody: true}
 	for m := range o.View.All() {
@@ -216,8 +238,8 @@ func (o *Options) check() error {
 		name  string
 		value int
 	}{{"crashes", o.Crashes}, {"mistakes", o.Mistakes}, {"campaigns", o.Campaigns}, {"repeats", o.Repeats}} {
-		if budget.value < 0 || budget.value > 255 {
-			bad("%s (%d) must be between 0 and 255", budget.name, budget.value)
+		if budget.value < 0 || budget.value > mostBudget {
+			bad("%s (%d) must be between 0 and %d", budget.name, budget.value, mostBudget)
 		}
 	}
 	for _, p := range o.Properties {
@@ -246,12 +268,8 @@ type search struct {
 }
 
 func newSearch(o Options) (*search, error) {
-	if o.Nodes > 0 && o.Nodes <= maxNodes {
-		var members []algo.Member
-		for i := range o.Nodes {
-			members = append(members, algo.Member{ID: NodeID(i + 1), Name: fmt.Sprintf("n%d", i+1), Eligible: true})
-		}
-		o.View = algo.NewView(1, o.Nodes, members...)
+	if o.Nodes > 0 && o.Nodes <= MaxNodes {
+		o.View = NewView(o.Nodes)
 	}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -293,50 +311,52 @@ func (e *search) first() (state, error) {
 }
 
 func (e *search) run(ctx context.Context) {
-	n := len(e.m.ids)
-	var level, following queue
+	waiting := newQueue(len(e.m.ids))
 	e.report.Generated, e.report.Depth = 1, 1
 	index, _ := e.visited.add(e.start.print, noParent, 0)
 	e.visit(&e.start, index)
-	level.push(&e.start, n, index)
+	waiting.push(&e.start, index)
 	var s, next state
 	var actions []action
-	for level.count > 0 {
-		for at, done := 0, 0; at < len(level.words); done++ {
-			if done&255 == 0 && e.enough(ctx, level.count-done+following.count, level.bytes()+following.bytes()) {
+	for taken := 0; ; e.report.Depth++ {
+		for level := waiting.count; level > 0; level-- {
+			if taken++; taken&255 == 1 && e.enough(ctx, waiting.count, waiting.bytes()) {
 				return
 			}
-			index, at = level.read(at, n, &s)
+			index = waiting.pop(&s)
+			s.print = e.visited.print(index)
 			actions = e.m.actions(&s, actions[:0])
 			for k, a := range actions {
-				o, moved := e.m.apply(&s, a, &next)
-				for _, broken := range e.m.breach {
-					e.violate(broken, index, k)
-				}
-				if !moved {
-					if o.broken == nil && e.m.over(&s, o) {
-						e.report.LeftOut++
-					}
-					continue
-				}
-				e.report.Generated++
-				if reached, fresh := e.visited.add(next.print, index, k); fresh {
-					e.visit(&next, reached)
-					following.push(&next, n, reached)
-				}
+				e.try(&s, index, k, a, &next, waiting)
 			}
 			if e.refuted() {
-				e.report.Cut = "every property asked for is broken"
+				e.report.Cut = AllBroken
 				return
 			}
 		}
-		if following.count > 0 {
-			e.report.Depth++
+		if waiting.count == 0 {
+			break
 		}
-		level, following = following, level
-		following.reset()
 	}
 	e.report.Complete = true
+}
+
+// try takes the k-th action of a state.
+func (e *search) try(s *state, index uint32, k int, a action, next *state, waiting *queue) {
+	o, moved := e.m.apply(s, a, next)
+	for _, broken := range e.m.breach {
+		e.violate(broken, index, k)
+	}
+	switch {
+	case moved:
+		e.report.Generated++
+		if reached, fresh := e.visited.add(next.print, index, k); fresh {
+			e.visit(next, reached)
+			waiting.push(next, reached)
+		}
+	case o.broken == nil && e.m.over(s, o):
+		e.report.LeftOut++
+	}
 }
 
 // visit looks at a state that was reached for the first time.
@@ -395,14 +415,14 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 	switch {
 	case ctx.Err() != nil:
 		e.report.Cut = context.Cause(ctx).Error()
-	case limits.States > 0 && len(e.visited.seen) >= limits.States:
+	case limits.States > 0 && e.visited.count >= limits.States:
 		e.report.Cut = fmt.Sprintf("the limit of %d states", limits.States)
 	case limits.Memory > 0 && bytes >= limits.Memory:
-		e.report.Cut = fmt.Sprintf("the limit of %d bytes of memory", limits.Memory)
+		e.report.Cut = fmt.Sprintf("the limit of %d MiB of memory", limits.Memory>>20)
 	case limits.Time > 0 && now.Sub(e.began) >= limits.Time:
 		e.report.Cut = fmt.Sprintf("the limit of %v", limits.Time)
 	}
-	e.progress = Progress{States: len(e.visited.seen), Generated: e.report.Generated, Depth: e.report.Depth,
+	e.progress = Progress{States: e.visited.count, Generated: e.report.Generated, Depth: e.report.Depth,
 		Waiting: waiting, Bytes: bytes, Elapsed: now.Sub(e.began)}
 	if e.options.Progress != nil && now.Sub(e.shown) >= time.Second {
 		e.shown = now
@@ -413,7 +433,7 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 
 func (e *search) finish() Report {
 	r := &e.report
-	r.States, r.NodeStates, r.Messages = len(e.visited.seen), len(e.m.locals), len(e.m.messages)
+	r.States, r.NodeStates, r.Messages = e.visited.count, len(e.m.locals), len(e.m.messages)
 	r.Elapsed = time.Since(e.began)
 	if r.Elapsed > 0 {
 		r.TransitionsPerSecond = float64(r.Generated) / r.Elapsed.Seconds()

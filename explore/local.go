@@ -2,14 +2,15 @@ package explore
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
 )
 
-// maxNodes bounds the nodes of a search. States grow far too fast to come near it.
-const maxNodes = 8
+// MaxNodes bounds the nodes of a search. States grow far too fast to come near it.
+const MaxNodes = 8
 
 // phase is the life of a node.
 type phase uint8
@@ -103,7 +104,7 @@ type space struct {
 	messagesBy map[fingerprint]uint32
 	histories  []history
 	historyBy  map[fingerprint]uint32
-	announced  map[announcement]uint32 // histories
+	announced  map[announcement]announced
 	names      []algo.Timer
 
 	outcomes []outcome
@@ -114,7 +115,7 @@ func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	sp := &space{
 		notation: notation{view}, spec: spec, track: track, readers: readers{},
 		localsBy: map[fingerprint]uint32{}, messagesBy: map[fingerprint]uint32{},
-		historyBy: map[fingerprint]uint32{}, announced: map[announcement]uint32{}, known: map[uint64]uint32{},
+		historyBy: map[fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for m := range view.All() {
 		sp.ids = append(sp.ids, m.ID)
@@ -245,6 +246,26 @@ func repeats(sends []algo.Envelope) bool {
 	return len(sends) > 0 && !slices.ContainsFunc(sends, func(e algo.Envelope) bool {
 		repeater, ok := e.Message.(algo.Repeater)
 		return !ok || !repeater.Repeats()
+	})
+}
+
+// NumbersRepeats reports whether what an algorithm says again is numbered, as the
+// heartbeats of a leader may be: a message that can be a repeat has a whole number in it,
+// and not only an epoch. Then no two repeats are the same, and no search ends without a
+// bound of Options.Repeats.
+func NumbersRepeats(spec algo.Spec) bool {
+	return slices.ContainsFunc(spec.Messages, func(m algo.Message) bool {
+		t := reflect.TypeOf(m)
+		if _, ok := m.(algo.Repeater); !ok || t.Kind() != reflect.Struct {
+			return false
+		}
+		for i := range t.NumField() {
+			f := t.Field(i).Type
+			if f != reflect.TypeFor[algo.Epoch]() && f.Kind() >= reflect.Int && f.Kind() <= reflect.Uint64 {
+				return true
+			}
+		}
+		return false
 	})
 }
 

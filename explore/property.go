@@ -100,20 +100,25 @@ type announcement struct {
 	leader  algo.Leader
 }
 
+// announced is what an announcement makes of the history, and what it breaks.
+type announced struct {
+	history uint32
+	broken  *breach
+}
+
 // announce returns the history after a node has announced a leader, and what that
 // breaks.
 func (sp *space) announce(number uint32, node int, l algo.Leader) (uint32, *breach) {
 	if !sp.track.led || l.Vacant() {
 		return number, nil
 	}
-	if after, ok := sp.announced[announcement{number, node, l}]; ok {
-		return after, nil
+	key := announcement{number, node, l}
+	after, ok := sp.announced[key]
+	if !ok {
+		after.history, after.broken = sp.announceAnew(number, node, l)
+		sp.announced[key] = after
 	}
-	after, broken := sp.announceAnew(number, node, l)
-	if broken == nil {
-		sp.announced[announcement{number, node, l}] = after
-	}
-	return after, broken
+	return after.history, after.broken
 }
 
 func (sp *space) announceAnew(number uint32, node int, l algo.Leader) (uint32, *breach) {

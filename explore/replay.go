@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -28,10 +27,7 @@ type Replayed struct {
 // returns what happens and which properties that breaks. Its error wraps ErrImpossible if
 // a step cannot happen. Agreement is looked for after the last step only.
 func Replay(o Options, steps []Step) (events []trace.Event, broken []Property, err error) {
-	r, taken, err := replay(o, steps)
-	if errors.Is(err, ErrImpossible) {
-		err = fmt.Errorf("step %d: %w", taken+1, err)
-	}
+	r, err := replay(o, steps)
 	for _, b := range r.Breaches {
 		if !slices.Contains(broken, b.Property) {
 			broken = append(broken, b.Property)
@@ -40,30 +36,28 @@ func Replay(o Options, steps []Step) (events []trace.Event, broken []Property, e
 	return r.Trace, broken, err
 }
 
-// replay also returns how many steps were taken before one that is not possible.
-func replay(o Options, steps []Step) (r Replayed, taken int, err error) {
+func replay(o Options, steps []Step) (r Replayed, err error) {
 	e, err := newSearch(o)
 	if err != nil {
-		return Replayed{}, 0, err
+		return Replayed{}, err
 	}
 	defer catchUnreadable(&err)
 	if e.start, err = e.first(); err != nil {
-		return Replayed{}, 0, err
+		return Replayed{}, err
 	}
 	t, possible := e.follow(steps)
-	taken = len(t.taken)
 	if !possible {
-		return Replayed{}, taken, e.m.impossible(&t.end, steps[taken])
+		return Replayed{}, e.m.impossible(&t.end, len(t.taken)+1, steps[len(t.taken)])
 	}
 	for i, step := range t.taken {
 		if step.Mistaken != steps[i].Mistaken {
-			return Replayed{}, i, fmt.Errorf("%w: %s; here it is %s", ErrImpossible, e.m.describe(steps[i]), e.m.describe(step))
+			return Replayed{}, &impossibleError{i + 1, e.m.describe(steps[i]), "here it is " + e.m.describe(step)}
 		}
 	}
 	for _, b := range t.broken {
 		t.breach(b)
 	}
-	return Replayed{Breaches: t.broken, Trace: t.events, Text: t.text.String()}, taken, nil
+	return Replayed{Breaches: t.broken, Trace: t.events, Text: t.text.String()}, nil
 }
 
 // violation tells how steps break a property.
@@ -87,8 +81,7 @@ func (e *search) follow(steps []Step) (t *story, possible bool) {
 	t = &story{m: e.m, end: e.start}
 	t.end.network = slices.Clone(e.start.network)
 	if e.options.Settled {
-		l := e.m.locals[t.end.locals[0]].leader
-		fmt.Fprintf(&t.text, "  0  all have started and follow %s in epoch %d\n", e.m.idName(l.ID), l.Epoch)
+		t.settled(e.m.locals[t.end.locals[0]].leader)
 	}
 	var next state
 	for _, step := range steps {

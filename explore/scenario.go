@@ -80,14 +80,12 @@ var ErrSyntax = errors.New("not understood")
 // Replay repeats a scenario, and returns what it comes to. Its error is a
 // *ScenarioError.
 func (s *Scenario) Replay() (Replayed, error) {
-	r, taken, err := replay(s.Options, s.Steps)
+	r, err := replay(s.Options, s.Steps)
+	impossible, ok := errors.AsType[*impossibleError](err)
 	switch {
-	case errors.Is(err, ErrImpossible):
-		at := line{}
-		if taken < len(s.lines) {
-			at = s.lines[taken]
-		}
-		return r, &ScenarioError{Scenario: s.Name, Line: at.number, Text: at.text, Err: err}
+	case ok && impossible.number <= len(s.lines):
+		at := s.lines[impossible.number-1]
+		return r, &ScenarioError{Scenario: s.Name, Line: at.number, Text: at.text, Err: fmt.Errorf("%w; %s", ErrImpossible, impossible.instead)}
 	case err != nil:
 		return r, &ScenarioError{Scenario: s.Name, Err: err}
 	}

@@ -253,10 +253,10 @@ func TestAScenarioByHand(t *testing.T) {
 		{"two leaders", "property one-leader-per-epoch\nsuspect low high wrongly\ncampaign high\n",
 			"[{one-leader-per-epoch low and high both lead in epoch 2 2}]", ""},
 		{"a timer that is not armed", "crash high\nexpire low answer\n", "",
-			"line 12: expire low answer: the step is impossible in this state: expire low answer; possible are: suspect low high"},
-		{"a node that is down", "crash high\ncrash high\n", "", "crash high; possible are: start high"},
-		{"a mistake that is not said", "suspect low high\n", "", "line 11: suspect low high: the step is impossible"},
-		{"a mistake that is none", "crash high\nsuspect low high wrongly\n", "", "suspect low high wrongly; here it is suspect low high"},
+			"line 12: expire low answer: the step is impossible there; possible are: suspect low high, campaign low, crash low"},
+		{"a node that is down", "crash high\ncrash high\n", "", "crash high: the step is impossible there; possible are: start high"},
+		{"a mistake that is not said", "suspect low high\n", "", "line 11: suspect low high: the step is impossible there; possible are: suspect low high wrongly, campaign low, crash low"},
+		{"a mistake that is none", "crash high\nsuspect low high wrongly\n", "", "suspect low high wrongly: the step is impossible there; here it is suspect low high"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := explore.ParseScenario("by hand", head+tc.steps, builds(spec))

@@ -5,7 +5,7 @@ import "slices"
 // state is one state of the cluster. It is small, for there are many: it says by
 // number what stands in the space.
 type state struct {
-	locals    [maxNodes]uint32
+	locals    [MaxNodes]uint32
 	network   []uint32 // envelopes, sorted, each once
 	history   uint32
 	crashes   uint8 // used up
@@ -224,32 +224,3 @@ func (m *model) led(s *state) bool {
 	}
 	return false
 }
-
-// queue holds the states of one level, packed.
-type queue struct {
-	words []uint32
-	count int
-}
-
-func (q *queue) push(s *state, n int, index uint32) {
-	q.words = append(q.words, index, s.history, uint32(s.crashes)|uint32(s.mistakes)<<8|uint32(s.campaigns)<<16|uint32(s.repeats)<<24,
-		uint32(s.print.a), uint32(s.print.a>>32), uint32(s.print.b), uint32(s.print.b>>32), uint32(len(s.network)))
-	q.words = append(q.words, s.locals[:n]...)
-	q.words = append(q.words, s.network...)
-	q.count++
-}
-
-// read unpacks the state at an offset, and returns its index and the next offset.
-func (q *queue) read(at, n int, s *state) (uint32, int) {
-	w := q.words[at:]
-	s.history = w[1]
-	s.crashes, s.mistakes, s.campaigns, s.repeats = uint8(w[2]), uint8(w[2]>>8), uint8(w[2]>>16), uint8(w[2]>>24)
-	s.print = fingerprint{uint64(w[3]) | uint64(w[4])<<32, uint64(w[5]) | uint64(w[6])<<32}
-	copy(s.locals[:n], w[8:])
-	s.network = append(s.network[:0], w[8+n:8+n+int(w[7])]...)
-	return w[0], at + 8 + n + int(w[7])
-}
-
-func (q *queue) reset() { q.words, q.count = q.words[:0], 0 }
-
-func (q *queue) bytes() int64 { return int64(cap(q.words)) * 4 }

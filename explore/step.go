@@ -38,7 +38,7 @@ type Step struct {
 }
 
 // ErrImpossible says that a step cannot happen where it stands.
-var ErrImpossible = errors.New("explore: the step is impossible in this state")
+var ErrImpossible = errors.New("explore: the step is impossible there")
 
 // step returns an action as data.
 func (m *model) step(a action) Step {
@@ -72,20 +72,35 @@ func (m *model) find(s *state, step Step) (action, bool) {
 	return action{}, false
 }
 
-// impossible says that a step cannot happen in a state, and what can happen to that node
-// instead.
-func (m *model) impossible(s *state, step Step) error {
-	instead := "nothing can happen to " + m.idName(step.Node)
+// impossibleError is a step that cannot happen.
+type impossibleError struct {
+	number  int // of the step, from 1
+	step    string
+	instead string // what can happen to that node
+}
+
+func (e *impossibleError) Error() string {
+	return fmt.Sprintf("%v: step %d, %s; %s", ErrImpossible, e.number, e.step, e.instead)
+}
+
+func (e *impossibleError) Unwrap() error { return ErrImpossible }
+
+// impossible says that a step cannot happen in a state, and what can happen instead, were
+// the budgets larger too.
+func (m *model) impossible(s *state, number int, step Step) error {
+	defer func(o Options) { *m.options = o }(*m.options)
+	m.options.Crashes, m.options.Mistakes, m.options.Campaigns = mostBudget, mostBudget, mostBudget
 	var possible []string
 	for _, a := range m.actions(s, nil) {
 		if m.ids[a.node] == step.Node {
 			possible = append(possible, m.describe(m.step(a)))
 		}
 	}
+	instead := "nothing can happen to " + m.idName(step.Node)
 	if len(possible) > 0 {
 		instead = "possible are: " + strings.Join(possible, ", ")
 	}
-	return fmt.Errorf("%w: %s; %s", ErrImpossible, m.describe(step), instead)
+	return &impossibleError{number, m.describe(step), instead}
 }
 
 // describe writes a step as it stands in a scenario.

@@ -19,6 +19,14 @@ type story struct {
 	end    state
 }
 
+// settled tells that all have started and agree.
+func (t *story) settled(l algo.Leader) {
+	fmt.Fprintf(&t.text, "  0  all have started and follow %s in epoch %d\n", t.m.idName(l.ID), l.Epoch)
+	for _, id := range t.m.ids {
+		t.events = append(t.events, trace.Event{Node: id, Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
+	}
+}
+
 // tell adds an action, which is possible in s, with what the algorithm makes of it.
 func (t *story) tell(s *state, a action) {
 	l, step := &t.m.locals[s.locals[a.node]], t.m.step(a)

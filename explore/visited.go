@@ -1,65 +1,98 @@
 package explore
 
+import "slices"
+
 // visited holds the states seen: of each its fingerprint, and how it was first
 // reached, which is a shortest way since the search goes breadth first. About 30
 // bytes a state.
 type visited struct {
-	slots []uint32 // open addressing; index+1 of a state, 0 is free
-	seen  []fingerprint
-	from  []uint32 // the state it was reached from
-	by    []uint16 // which of that state's actions
+	// slots are where a state is found, by open addressing: index+1 in the bits that the
+	// table needs, and in those left above them as much of the fingerprint as fits, so that
+	// of the others on the way hardly one has to be looked at. 0 is free.
+	slots []uint32
+	pages [][]sight
+	count int
 }
 
-const noParent = ^uint32(0)
+// sight is a state seen for the first time. They lie in pages, so that none is ever
+// copied to a larger place.
+type sight struct {
+	print fingerprint
+	from  uint32 // the state it was reached from
+	by    uint16 // which of that state's actions
+}
+
+const (
+	noParent  = ^uint32(0)
+	pageBits  = 14
+	pageSize  = 1 << pageBits
+	sightSize = 24 // bytes
+)
 
 func newVisited() *visited { return &visited{slots: make([]uint32, 1<<12)} }
 
+func (v *visited) at(state uint32) *sight { return &v.pages[state>>pageBits][state&(pageSize-1)] }
+
+func (v *visited) print(state uint32) fingerprint { return v.at(state).print }
+
 // add returns the index of a state, and whether it is new.
 func (v *visited) add(f fingerprint, from uint32, by int) (uint32, bool) {
-	if len(v.seen)*4 >= len(v.slots)*3 {
+	if v.count*4 >= len(v.slots)*3 {
 		v.grow()
 	}
 	slot := v.find(f)
 	if v.slots[slot] != 0 {
-		return v.slots[slot] - 1, false
+		return v.index(slot), false
 	}
-	v.seen = append(v.seen, f)
-	v.from = append(v.from, from)
-	v.by = append(v.by, uint16(by))
-	v.slots[slot] = uint32(len(v.seen))
-	return uint32(len(v.seen) - 1), true
+	if v.count == len(v.pages)*pageSize {
+		v.pages = append(v.pages, make([]sight, 0, pageSize))
+	}
+	last := &v.pages[len(v.pages)-1]
+	*last = append(*last, sight{f, from, uint16(by)})
+	v.slots[slot] = v.tag(f) | uint32(v.count+1)
+	v.count++
+	return uint32(v.count - 1), true
 }
 
+// mask are the bits of a slot that hold index+1. It fits: some slots are free.
+func (v *visited) mask() uint32 { return uint32(len(v.slots) - 1) }
+
+func (v *visited) tag(f fingerprint) uint32 { return uint32(f.b>>32) &^ v.mask() }
+
+func (v *visited) index(slot uint32) uint32 { return v.slots[slot]&v.mask() - 1 }
+
 // find returns the slot where f is, or is to be.
-func (v *visited) find(f fingerprint) int {
-	mask := len(v.slots) - 1
-	slot := int(f.a) & mask
-	for v.slots[slot] != 0 && v.seen[v.slots[slot]-1] != f {
+func (v *visited) find(f fingerprint) uint32 {
+	mask, tag := v.mask(), v.tag(f)
+	slot := uint32(f.a) & mask
+	for {
+		s := v.slots[slot]
+		if s == 0 || s&^mask == tag && v.print(s&mask-1) == f {
+			return slot
+		}
 		slot = (slot + 1) & mask
 	}
-	return slot
 }
 
 func (v *visited) grow() {
 	v.slots = make([]uint32, 2*len(v.slots))
-	for i, f := range v.seen {
-		v.slots[v.find(f)] = uint32(i + 1)
+	for i := range uint32(v.count) {
+		f := v.print(i)
+		v.slots[v.find(f)] = v.tag(f) | (i + 1)
 	}
 }
 
 // path returns the actions that lead from the first state to one.
 func (v *visited) path(state uint32) []uint16 {
 	var path []uint16
-	for ; v.from[state] != noParent; state = v.from[state] {
-		path = append(path, v.by[state])
+	for s := v.at(state); s.from != noParent; s = v.at(s.from) {
+		path = append(path, s.by)
 	}
-	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-		path[i], path[j] = path[j], path[i]
-	}
+	slices.Reverse(path)
 	return path
 }
 
 // bytes is what it holds in memory.
 func (v *visited) bytes() int64 {
-	return int64(cap(v.slots))*4 + int64(cap(v.seen))*16 + int64(cap(v.from))*4 + int64(cap(v.by))*2
+	return int64(len(v.slots))*4 + int64(len(v.pages))*pageSize*sightSize
 }

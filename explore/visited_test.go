@@ -10,8 +10,9 @@ func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 func TestVisitedIsASet(t *testing.T) {
 	random, v, seen := newRandom(1), newVisited(), map[fingerprint]uint32{}
-	for range 50_000 {
-		f := fingerprint{uint64(random.IntN(20_000)), uint64(random.IntN(3))} // some share a slot
+	for range 10_000 {
+		// Some share a slot, and of these some share what a slot has of them too.
+		f := fingerprint{uint64(random.IntN(4000)), uint64(random.IntN(3)) << (random.IntN(2) * 62)}
 		index, fresh := v.add(f, noParent, 0)
 		known, ok := seen[f]
 		if fresh == ok || ok && index != known {
@@ -19,8 +20,8 @@ func TestVisitedIsASet(t *testing.T) {
 		}
 		seen[f] = index
 	}
-	if len(v.seen) != len(seen) {
-		t.Errorf("%d states, want %d", len(v.seen), len(seen))
+	if v.count != len(seen) {
+		t.Errorf("%d states, want %d", v.count, len(seen))
 	}
 }
 
@@ -32,5 +33,65 @@ func TestAPathIsHowAStateWasFirstReached(t *testing.T) {
 	v.add(fingerprint{3, 0}, root, 9)
 	if got := v.path(b); !slices.Equal(got, []uint16{7, 8}) {
 		t.Errorf("path %v, want 7, 8", got)
+	}
+}
+
+// A queue gives back what was put in, in that order, while it is put in; and it keeps no
+// more than what is in it.
+func TestAQueueKeepsStates(t *testing.T) {
+	const nodes = 3
+	random, q := newRandom(1), newQueue(nodes)
+	made := func(i uint32) state {
+		random := newRandom(uint64(i))
+		s := state{history: random.Uint32(), crashes: uint8(i), mistakes: uint8(i >> 8), campaigns: 255, repeats: uint8(i >> 16)}
+		for n := range nodes {
+			s.locals[n] = random.Uint32() >> random.IntN(32)
+		}
+		e := uint32(0)
+		for range random.IntN(40) {
+			e += 1 + uint32(random.IntN(1000))
+			s.network = append(s.network, e)
+		}
+		return s
+	}
+	var s state
+	in, out := uint32(0), uint32(0)
+	for out < 50_000 {
+		if out == in || random.IntN(2) == 0 && in < 50_000 {
+			next := made(in)
+			q.push(&next, in)
+			in++
+			continue
+		}
+		index, want := q.pop(&s), made(out)
+		if index != out || s.locals != want.locals || !slices.Equal(s.network, want.network) || s.history != want.history ||
+			s.crashes != want.crashes || s.mistakes != want.mistakes || s.campaigns != want.campaigns || s.repeats != want.repeats {
+			t.Fatalf("%d: %+v, want %d: %+v", index, s, out, want)
+		}
+		out++
+		if q.count != int(in-out) {
+			t.Fatalf("it says that it has %d, want %d", q.count, in-out)
+		}
+	}
+	if q.bytes() > 20*chunkBytes {
+		t.Errorf("empty it holds %d bytes", q.bytes())
+	}
+}
+
+// A message may be more than a chunk: no state is too large for a queue.
+func TestAQueueTakesALargeState(t *testing.T) {
+	q := newQueue(1)
+	small, large := state{}, state{network: make([]uint32, chunkBytes)}
+	for i := range large.network {
+		large.network[i] = uint32(i) << 8
+	}
+	q.push(&small, 0)
+	q.push(&large, 1)
+	q.push(&small, 2)
+	var s state
+	for i, want := range []int{0, chunkBytes, 0} {
+		if index := q.pop(&s); index != uint32(i) || len(s.network) != want {
+			t.Errorf("state %d has %d messages, want state %d with %d", index, len(s.network), i, want)
+		}
 	}
 }

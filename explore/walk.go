@@ -58,7 +58,7 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err
 	report = WalkReport{Walks: k.walks, Steps: k.steps, WalksWithLeader: k.withLeader, Cut: e.report.Cut,
 		Elapsed: time.Since(e.began), Violations: e.report.Violations}
 	if k.refuted() {
-		report.Cut = "every property asked for is broken"
+		report.Cut = AllBroken
 	}
 	report.StepsPerSecond = float64(report.Steps) / max(report.Elapsed.Seconds(), 1e-9)
 	if report.WalksWithLeader == 0 && len(report.Violations) == 0 {

@@ -149,6 +149,9 @@ func (w *World) Await(within time.Duration) time.Duration {
 	began := w.now
 	w.pass(w.now + within)
 	leader, epoch, agreed := w.Leader()
+	if w.stuck && len(w.judge.violations) > 0 {
+		return within // it did not get so far: that has been said
+	}
 	if !agreed {
 		w.violated(Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
 		return within

@@ -8,11 +8,14 @@ import (
 // with delays of each kind and with faults: in agreement, and with nothing violated.
 // -storms 10000 has six times as many seeds.
 func TestEveryElectionEnds(t *testing.T) {
-	seeds := 2 + uint64(*storms)/1000
+	seeds, most := 2+uint64(*storms)/1000, 7
+	if underRace {
+		most = 4
+	}
 	for _, name := range []string{"bully", "ring", "vote"} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			for n := 1; n <= 7; n++ {
+			for n := 1; n <= most; n++ {
 				for seed := range seeds {
 					for _, o := range elections(t, name, n, seed) {
 						r, err := Run(t.Context(), o)

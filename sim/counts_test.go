@@ -165,7 +165,11 @@ func TestCounts(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			for n := 3; n <= 20; n++ {
+			most := 20
+			if underRace {
+				most = 7
+			}
+			for n := 3; n <= most; n++ {
 				row.run(t, n)
 			}
 		})
@@ -175,7 +179,11 @@ func TestCounts(t *testing.T) {
 // TestTheMeanOfTheRing, when all start, over all orders of the ring: N·H(N)+N messages.
 func TestTheMeanOfTheRing(t *testing.T) {
 	spec := known(t, "ring", false)
-	for n := 3; n <= 6; n++ {
+	most := 6
+	if underRace {
+		most = 5
+	}
+	for n := 3; n <= most; n++ {
 		var sent, orders uint64
 		permute(n, func(order []int) {
 			r, err := Run(t.Context(), Options{Spec: spec, Nodes: n, Priorities: order, Delay: Fixed(T)})

@@ -72,6 +72,9 @@ func (n *node) standing() algo.Member {
 	return n.member
 }
 
+// resigned reports whether a node keeps itself from leading.
+func (n *node) resigned() bool { return n.up && !n.standing().Eligible }
+
 // start begins a process with what the disk holds.
 func (n *node) start() {
 	w := n.w
@@ -269,15 +272,26 @@ type dial struct {
 // Kind is "dial": it travels like a message.
 func (dial) Kind() string { return "dial" }
 
+// missed says of messages that lay before a process when it died.
+func (n *node) missed(waiting []event) {
+	for _, e := range waiting {
+		if e.action == deliver {
+			n.w.drop(n.w.nodes[e.peer], n, e.body, "it crashed before it took it")
+		}
+	}
+}
+
 // resume goes on after a pause: what waited comes before what is due.
 func (n *node) resume() {
 	n.paused = false
 	waiting, life := n.waiting, n.life
 	n.waiting = nil
-	for _, e := range waiting {
-		if n.up && n.life == life {
-			n.w.happensTo(n, e)
+	for i, e := range waiting {
+		if !n.up || n.life != life {
+			n.missed(waiting[i:])
+			return
 		}
+		n.w.happensTo(n, e)
 	}
 	if n.up && n.life == life {
 		n.rest()

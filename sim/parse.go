@@ -169,6 +169,7 @@ var commands = map[string]command{
 	"campaign": numbered("campaign NODE", 1, func(w *World, n []int) error { return w.Campaign(n[0]) }),
 	"priority": numbered("priority NODE NUMBER", 2, func(w *World, n []int) error { return w.SetPriority(n[0], n[1]) }),
 	"join":     numbered("join NODE", 1, func(w *World, n []int) error { _, err := w.Join(n[0]); return err }),
+	"remove":   numbered("remove NODE", 1, func(w *World, n []int) error { return w.Remove(n[0]) }),
 	"suspect":  numbered("suspect NODE PEER", 2, func(w *World, n []int) error { return w.Suspect(n[0], n[1]) }),
 	"trust":    numbered("trust NODE PEER", 2, func(w *World, n []int) error { return w.Trust(n[0], n[1]) }),
 	"learn":    numbered("learn NODE PEER", 2, func(w *World, n []int) error { return w.Learn(n[0], n[1]) }),

@@ -44,6 +44,7 @@ import (
 //	resign 5 10s          it may not lead for so long
 //	priority 5 2          its priority is 2 from now on
 //	join 1                one more node joins, through n1
+//	remove 5              n5 is a member no more, as an operator tells all others
 //	suspect 1 5           what a detector says that is not heartbeats: n1 suspects n5;
 //	trust 1 5             or takes that back;
 //	learn 1 5             or says it when n1 asks about n5, or sends to it

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +24,14 @@ type StormOptions struct {
 	Period time.Duration
 	// Within is how long it may take to heal; Timing.Bound if zero.
 	Within time.Duration
+	// Budget is how many messages may be sent, heartbeats included; if zero, 100 for each
+	// second and each pair of nodes, of which there are at least 50: a few times what an
+	// election after the other takes.
+	Budget uint64
 	Seed   uint64
+	// Choices, when set, is what the disturbances are drawn from in place of Seed: a
+	// fuzzer, for one. The world is still that of Seed.
+	Choices rand.Source
 	// Quiet leaves faults of the network out: only processes crash, and start again.
 	Quiet bool
 	// Trace, when set, sees everything.
@@ -63,11 +73,11 @@ type StormError struct{ text string }
 func (e *StormError) Error() string { return e.text }
 
 // Storm disturbs a cluster at random: processes crash, also between a save and what
-// should follow it, and start again; they pause, and go on; their clocks run at other
-// speeds; members resign; frames are late, lost, doubled and out of order; the network
-// is parted, in one direction, in two groups, or with a bridge between them. Then it
-// heals, all processes run, and all must agree on one leader. Everything follows from
-// the seed. Its error is that of ctx.
+// should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
+// at other speeds; members resign, and one more joins; frames are late, lost, doubled and
+// out of order, and some links are slow; the network is parted, in one direction, in two
+// groups, or with a bridge between them. Then it heals, all processes run, and all must
+// agree on one leader. Everything follows from the seed. Its error is that of ctx.
 func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	if o.Timing == (Timing{}) {
 		o.Timing = LAN()
@@ -82,11 +92,14 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 		o.Within = o.Timing.Bound()
 	}
 	w := New(Config{
-		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace,
+		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace, Budget: cmp.Or(o.Budget, o.budget()),
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
 	})
 	w.stop = ctx.Done()
 	s := storm{w: w, o: &o, random: newRandom(o.Seed)}
+	if o.Choices != nil {
+		s.random = rand.New(o.Choices)
+	}
 	r := Report{Seed: o.Seed}
 	if err := s.blow(ctx, &r); err != nil {
 		return r, err
@@ -97,6 +110,11 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 		r.Scenario = w.Scenario()
 	}
 	return r, nil
+}
+
+func (o *StormOptions) budget() uint64 {
+	seconds := (o.Period + 2*o.Within) / time.Second
+	return 100 * uint64(seconds+1) * uint64(max(50, o.Nodes*o.Nodes))
 }
 
 // blow disturbs the world, and lets it heal.
@@ -137,9 +155,9 @@ func (s *storm) period(most time.Duration) time.Duration {
 // disturb does one thing to one node, or to the network. What cannot be done, as to
 // crash a node that is down, is not done.
 func (s *storm) disturb() {
-	kinds := 11
+	kinds := 14
 	if s.o.Quiet {
-		kinds = 5
+		kinds = 6
 	}
 	w, n := s.w, s.one()
 	var err error
@@ -161,21 +179,35 @@ func (s *storm) disturb() {
 	case 4:
 		err = w.CrashAfter(n, s.random.IntN(5))
 	case 5:
+		err = w.Stop(n)
+	case 6:
 		if err = w.Resume(n); err != nil {
 			err = w.Pause(n)
 		}
-	case 6:
-		err = w.SetClock(n, 500_000+s.random.Int64N(1_500_000))
 	case 7:
-		err = w.Resign(n, s.period(s.o.Period/4))
+		err = w.SetClock(n, 500_000+s.random.Int64N(1_500_000))
 	case 8:
-		w.SetFaults(Faults{Loss: s.random.Float64() / 4, Duplicate: s.random.Float64() / 4, Reorder: s.random.Float64() / 4})
+		err = w.Resign(n, s.period(s.o.Period/4))
 	case 9:
-		err = s.part()
+		w.SetFaults(Faults{Loss: s.random.Float64() / 4, Duplicate: s.random.Float64() / 4, Reorder: s.random.Float64() / 4})
 	case 10:
+		err = s.part()
+	case 11:
 		w.Heal()
+	case 12:
+		err = s.slow()
+	case 13:
+		if len(w.nodes) == s.o.Nodes {
+			_, err = w.Join(n)
+		}
 	}
 	_ = err // it was down already, or there is nobody to resume
+}
+
+// slow makes one link slow, in one direction: now and then by more than a round trip.
+func (s *storm) slow() error {
+	t := s.o.Timing.RoundTrip
+	return s.w.SetLink(s.one(), s.one(), HeavyTailed(t/10, 4*t))
 }
 
 // part cuts the network somewhere.
@@ -200,11 +232,16 @@ func (s *storm) part() error {
 	}
 }
 
-// calm ends all faults: everybody runs, by a right clock, and hears everybody.
+// calm ends all faults: everybody runs, by a right clock, hears everybody, and may lead.
 func (s *storm) calm() {
 	w := s.w
 	w.Heal()
 	w.Disarm()
+	for _, p := range slices.SortedFunc(maps.Keys(w.network.links), func(a, b pair) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	}) {
+		_ = w.SetLink(int(p.from)+1, int(p.to)+1, w.network.delay)
+	}
 	for _, n := range w.nodes {
 		if n.clock.ppm != perfect {
 			_ = w.SetClock(n.number(), perfect)
@@ -215,6 +252,9 @@ func (s *storm) calm() {
 		if !n.up {
 			_ = w.Restart(n.number())
 		}
+	}
+	for end := w.now + s.o.Period; w.now < end && slices.ContainsFunc(w.nodes, (*node).resigned); {
+		w.Run(time.Millisecond)
 	}
 }
 

@@ -67,7 +67,11 @@ func TestStorms(t *testing.T) {
 			var healed []time.Duration
 			var frames uint64
 			var crashes int
-			for i := range *storms {
+			runs := *storms
+			if underRace {
+				runs = min(runs, 50)
+			}
+			for i := range runs {
 				r, err := Storm(t.Context(), StormOptions{Spec: spec, Seed: *stormSeed + uint64(i)})
 				if err != nil {
 					t.Fatal(err)
@@ -81,10 +85,18 @@ func TestStorms(t *testing.T) {
 			}
 			slices.Sort(healed)
 			t.Logf("%d storms in %v: %d frames, %d crashes; healed after %v (median), %v (at most); the bound is %v",
-				*storms, time.Since(began).Round(time.Millisecond), frames, crashes,
+				runs, time.Since(began).Round(time.Millisecond), frames, crashes,
 				healed[len(healed)/2], healed[len(healed)-1], LAN().Bound())
 		})
 	}
+}
+
+// few is how many seeds a test runs.
+func few(seeds uint64) uint64 {
+	if underRace {
+		return seeds / 5
+	}
+	return seeds
 }
 
 // record runs a storm and returns its trace.
@@ -99,7 +111,7 @@ func record(t *testing.T, seed uint64) string {
 
 func TestASeedGivesTheSameTrace(t *testing.T) {
 	seen := make(map[string]uint64)
-	for seed := range uint64(10) {
+	for seed := range few(10) {
 		first := record(t, seed)
 		if second := record(t, seed); first != second {
 			t.Fatalf("seed %d: two traces, which differ %s", seed, differ(first, second))
@@ -124,10 +136,10 @@ func differ(a, b string) string {
 
 // TestAScenarioReplaysAStorm: what a failure prints does the same again.
 func TestAScenarioReplaysAStorm(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range few(20) {
 		var first, second bytes.Buffer
 		w := New(Config{Spec: lan(t), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second}, random: newRandom(seed)}
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: LAN()}, random: newRandom(seed)}
 		if err := w.Cluster(5); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +254,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 		from, to algo.NodeID
 		message  algo.Message
 	}
-	for seed := range uint64(50) {
+	for seed := range few(50) {
 		spec := lan(t)
 		elects := func(m algo.Message) bool {
 			return slices.ContainsFunc(spec.Messages, func(o algo.Message) bool { return o.Kind() == m.Kind() })
@@ -257,7 +269,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 				open[route{e.Peer, e.Node, e.Message}]--
 			}
 		}})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second}, random: newRandom(seed)}
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: LAN()}, random: newRandom(seed)}
 		must(t, w.Cluster(5))
 		for w.now < s.o.Period {
 			w.Run(time.Millisecond + s.period(s.o.Period/20))

@@ -37,9 +37,10 @@ func (t Timing) Algo() algo.Timing {
 
 // Bound is how long after the last fault all members that live and can reach each
 // other name one leader, as long as no timeout has grown: the silence, a repeat by the
-// old leader, and two elections. It is that of the live cluster.
+// old leader, two elections, and a dial that was under way when the fault ended, and must
+// first be given up and made again. It is that of the live cluster.
 func (t Timing) Bound() time.Duration {
-	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + t.MaxRedial
+	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + t.DialTimeout + t.MaxRedial
 }
 
 func (t Timing) detector() fd.Config {

@@ -53,7 +53,10 @@ func (p *page) counts(counts []count) {
 // rest says what is not in the table.
 func (p *page) rest(repeats, others int) {
 	var parts []string
-	if repeats > 0 {
+	switch {
+	case repeats == 1:
+		parts = append(parts, "1 repeat")
+	case repeats > 1:
 		parts = append(parts, strconv.Itoa(repeats)+" repeats")
 	}
 	if others > 0 {

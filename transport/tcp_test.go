@@ -227,7 +227,8 @@ func TestTCPDuplicateIsRefused(t *testing.T) {
 }
 
 func TestTCPSlowReader(t *testing.T) {
-	a := startTCP(t, 1, 1, func(o *Options) { o.WriteTimeout = 50 * time.Millisecond })
+	// The queue is short, so that it fills in time also where nothing runs for a while.
+	a := startTCP(t, 1, 1, func(o *Options) { o.WriteTimeout, o.QueueFrames = 200*time.Millisecond, 1 })
 	r := rawTCP(t, a.addr)
 	r.greet(id(2), 1, false)
 	a.untilLine(t, "up 2/1")

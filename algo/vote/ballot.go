@@ -1,6 +1,7 @@
 package vote
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -134,6 +135,21 @@ func (b *strict) clone() ballot {
 type published struct {
 	round   algo.Epoch
 	decided bool // the leader of that term is known, or may be
+	// known is the latest term of which a leader was followed, before a restart too.
+	known algo.Epoch
+}
+
+// recall goes on after a restart. What survives it is not of the source, which has no
+// restarts: without it, the epochs that this server announces could go back.
+func recall(saved algo.Stable) *published {
+	b := &published{round: saved.Epoch, decided: true, known: saved.Epoch}
+	if saved.Extra != "" {
+		known, err := strconv.ParseUint(saved.Extra, 10, 64)
+		if err == nil {
+			b.known = min(algo.Epoch(known), saved.Epoch)
+		}
+	}
+	return b
 }
 
 func (b *published) begin() {
@@ -163,13 +179,14 @@ func (b *published) counts(round algo.Epoch, leading bool) bool {
 	return !leading && round >= b.round
 }
 
-func (b *published) obsolete(term, known algo.Epoch) bool { return term < known }
+func (b *published) obsolete(term, known algo.Epoch) bool { return term < max(known, b.known) }
 
 // The source has no "rcv LEAD" among the actions of VOTING.
 func (b *published) decide(term algo.Epoch) bool {
 	if term >= b.round {
 		b.round, b.decided = term, true
 	}
+	b.known = max(b.known, term)
 	return false
 }
 
@@ -178,7 +195,13 @@ func (b *published) rest(o Options) (algo.Timer, time.Duration, time.Duration) {
 	return timerWatch, 5 * o.HeartbeatInterval, 5 * o.HeartbeatInterval
 }
 
-func (b *published) stable() algo.Stable { return algo.Stable{Epoch: b.round} }
+func (b *published) stable() algo.Stable {
+	saved := algo.Stable{Epoch: b.round}
+	if b.known < b.round {
+		saved.Extra = strconv.FormatUint(uint64(b.known), 10)
+	}
+	return saved
+}
 
 func (b *published) clone() ballot {
 	clone := *b

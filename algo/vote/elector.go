@@ -205,7 +205,7 @@ func bestClaim(slate []claim, view algo.View) algo.NodeID {
 func oldLeader(slate []claim) algo.NodeID {
 	var last sighting
 	for _, c := range slate {
-		if c.seen.term > last.term {
+		if c.seen.term > last.term || c.seen.term == last.term && last.leader.IsZero() {
 			last = c.seen
 		}
 	}

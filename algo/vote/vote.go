@@ -90,7 +90,8 @@ type sighting struct {
 func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	s.view = view
 	if s.options.AsPublished {
-		s.ballot = &published{round: saved.Epoch, decided: true}
+		b := recall(saved)
+		s.ballot, s.seen.term = b, b.known
 	} else {
 		s.ballot = restore(saved)
 	}

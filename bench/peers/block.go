@@ -84,13 +84,13 @@ func (b block) finish() {
 	}
 }
 
-func (b block) write(w io.Writer, seed uint64) {
+func (b block) write(w io.Writer) {
 	if b.signal == steady {
 		fmt.Fprintf(w, "### %s, at rest\n\n", b.setting)
 		b.writeSteady(w)
 	} else {
 		fmt.Fprintf(w, "### %s, the leader gets %s\n\n", b.setting, map[fleet.Signal]string{fleet.Kill: "SIGKILL", fleet.Stop: "SIGSTOP"}[b.signal])
-		b.writeFailovers(w, seed)
+		b.writeFailovers(w)
 	}
 	for _, r := range b.rows {
 		if r.failed > 0 {
@@ -103,33 +103,30 @@ func (b block) write(w io.Writer, seed uint64) {
 	}
 }
 
-func (b block) writeFailovers(w io.Writer, seed uint64) {
+func (b block) writeFailovers(w io.Writer) {
 	t := table{header: []string{
 		"nodes", "system", "rounds", "followed, median", "p10", "p90", "times elect [95 %]", "given up, median", "p10", "p90", "times elect [95 %]",
 	}}
 	for _, r := range b.rows {
 		cells := []string{strconv.Itoa(r.Nodes), r.System, strconv.Itoa(r.rounds)}
-		cells = append(cells, compare(r.followed, r.ownFollowed, seed, r.System == ours)...)
-		cells = append(cells, compare(r.gaveUp, r.ownUp, seed, r.System == ours)...)
+		cells = append(cells, r.compare("ms/followed", r.followed, r.ownFollowed)...)
+		cells = append(cells, r.compare("ms/given-up", r.gaveUp, r.ownUp)...)
 		t.rows = append(t.rows, cells)
 	}
 	t.write(w)
 }
 
-// compare is the four cells about one sample.
-func compare(sample, own []float64, seed uint64, isOwn bool) []string {
+// compare is the four cells about one sample of r, held against ours.
+func (r row) compare(metric string, sample, own []float64) []string {
 	if len(sample) == 0 {
 		return []string{"-", "-", "-", "-"}
 	}
 	s := summarize(sample)
-	cells := []string{milliseconds(s.median), milliseconds(s.p10), milliseconds(s.p90), "-"}
-	switch {
-	case isOwn:
-		cells[3] = "1"
-	case len(own) > 0:
-		cells[3] = ratioOf(sample, own, seed).String()
+	against := "1"
+	if r.System != ours {
+		against = ratioText(times(r.Case, metric, sample, own))
 	}
-	return cells
+	return []string{milliseconds(s.median), milliseconds(s.p10), milliseconds(s.p90), against}
 }
 
 func (b block) writeSteady(w io.Writer) {
@@ -140,21 +137,4 @@ func (b block) writeSteady(w io.Writer) {
 		})
 	}
 	t.write(w)
-}
-
-func milliseconds(v float64) string { return digits(v) + " ms" }
-
-// digits is v with at least two digits that count, and none after the point from 100.
-func digits(v float64) string {
-	switch {
-	case v < 10:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case v < 100:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
-}
-
-func (r ratio) String() string {
-	return fmt.Sprintf("%s [%s, %s]", digits(r.value), digits(r.low), digits(r.high))
 }

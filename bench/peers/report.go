@@ -28,7 +28,7 @@ func (r Result) write(w io.Writer) {
 	}
 	for _, b := range r.blocks() {
 		fmt.Fprintln(w)
-		b.write(w, r.seed())
+		b.write(w)
 	}
 	for _, line := range r.aims() {
 		fmt.Fprintln(w, "\n"+line)
@@ -49,29 +49,22 @@ func (r Result) places() []string {
 	return lines
 }
 
-func (r Result) seed() uint64 {
-	if len(r.Runs) == 0 {
-		return 0
-	}
-	return r.Runs[0].Seed
-}
-
 // aims says what became of what the project wants, as far as it was measured.
 func (r Result) aims() []string {
 	var lines []string
 	for _, b := range r.blocks() {
 		switch {
 		case b.setting == atDefaults && b.signal == fleet.Kill:
-			lines = append(lines, b.aim(r.seed(), 200, "killed at 5 nodes, at defaults: the faster peer takes %s times as long as elect; wanted: at least 200")...)
+			lines = append(lines, b.aim(200, "killed at 5 nodes, at defaults: the faster peer takes %s times as long as elect; wanted: at least 200")...)
 		case b.setting == equal && b.signal == fleet.Stop:
-			lines = append(lines, b.aim(r.seed(), 1, "stopped at 5 nodes, at equal settings: the faster peer takes %s times as long as elect; wanted: at least 1")...)
+			lines = append(lines, b.aim(1, "stopped at 5 nodes, at equal settings: the faster peer takes %s times as long as elect; wanted: at least 1")...)
 		}
 	}
 	return lines
 }
 
 // aim compares ours with the fastest of the others that have leaders, at 5 nodes.
-func (b block) aim(seed uint64, want float64, text string) []string {
+func (b block) aim(want float64, text string) []string {
 	var best *row
 	for i, r := range b.rows {
 		s, _ := lookupSystem(r.System)
@@ -85,13 +78,13 @@ func (b block) aim(seed uint64, want float64, text string) []string {
 	if best == nil {
 		return nil
 	}
-	q := ratioOf(best.followed, best.ownFollowed, seed)
+	q := times(best.Case, "ms/followed", best.followed, best.ownFollowed)
 	verdict := "reached"
 	switch {
-	case q.value < want:
+	case q.Times < want:
 		verdict = "missed"
-	case q.low < want:
+	case q.Interval.Low < want:
 		verdict = "reached by the median, not by the whole interval"
 	}
-	return []string{fmt.Sprintf("Aim, "+text+": %s (%s).", q, verdict, best.System)}
+	return []string{fmt.Sprintf("Aim, "+text+": %s (%s).", ratioText(q), verdict, best.System)}
 }

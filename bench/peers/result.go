@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/bench"
@@ -70,15 +71,25 @@ func versionsOf(names []string, own string) map[string]string {
 	return versions
 }
 
-// commit names the state of a checkout.
+// commit names the last commit of a checkout that changed what is measured, and says if
+// there are changes that no commit has.
 func commit(root string) string {
-	cmd := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	if err != nil || len(out) == 0 {
+	measured := []string{"--", ".", ":!bench", ":!docs"}
+	hash, err := git(root, append([]string{"log", "-1", "--abbrev=12", "--format=%h"}, measured...)...)
+	if err != nil || hash == "" {
 		return "unknown"
 	}
-	return string(out[:len(out)-1])
+	if changes, err := git(root, append([]string{"status", "--porcelain"}, measured...)...); err != nil || changes != "" {
+		hash += " with changes"
+	}
+	return hash
+}
+
+func git(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
 }
 
 // save writes r as JSON.

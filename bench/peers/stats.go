@@ -1,9 +1,12 @@
 package main
 
 import (
-	"math/rand/v2"
+	"fmt"
+	"strconv"
 
 	"golang.org/x/exp/stats"
+
+	"github.com/elect-go/elect/bench/result"
 )
 
 // summary describes a sample.
@@ -20,32 +23,31 @@ func summarize(sample []float64) summary {
 	return summary{n: len(sample), p10: q[0], median: q[1], p90: q[2]}
 }
 
-// ratio is how many times the median of one sample the median of another is, with its
-// 95 % interval. It is zero where a sample is empty.
-type ratio struct{ value, low, high float64 }
-
-// resamples are enough for two digits of the ends of an interval.
-const resamples = 10_000
-
-// ratioOf finds the interval by the bootstrap (Efron 1979): both samples are drawn again
-// from themselves, and the middle 95 % of what comes out is the interval.
-func ratioOf(theirs, own []float64, seed uint64) ratio {
-	if len(theirs) == 0 || len(own) == 0 {
-		return ratio{}
-	}
-	random := rand.New(rand.NewPCG(seed, 0))
-	ratios := make([]float64, resamples)
-	for i := range ratios {
-		ratios[i] = stats.Median(redraw(random, theirs)) / stats.Median(redraw(random, own))
-	}
-	ends := stats.Quantiles(ratios, 0.025, 0.975)
-	return ratio{value: stats.Median(theirs) / stats.Median(own), low: ends[0], high: ends[1]}
+// times is how many times the median of own that of theirs is, in c. The draws for its
+// interval follow from what is compared.
+func times(c Case, metric string, theirs, own []float64) result.Ratio {
+	series := result.Series{Group: result.Failover, Metric: metric, Labels: map[string]string{
+		"system": c.System, "setting": c.Setting, "signal": string(c.Signal), result.Nodes: strconv.Itoa(c.Nodes),
+	}}
+	return result.Sample{Series: series, Values: theirs}.Over(result.Sample{Values: own})
 }
 
-func redraw(random *rand.Rand, sample []float64) []float64 {
-	again := make([]float64, len(sample))
-	for i := range again {
-		again[i] = sample[random.IntN(len(sample))]
+func ratioText(r result.Ratio) string {
+	if !r.Defined {
+		return "-"
 	}
-	return again
+	return fmt.Sprintf("%s [%s, %s]", digits(r.Times), digits(r.Interval.Low), digits(r.Interval.High))
+}
+
+func milliseconds(v float64) string { return digits(v) + " ms" }
+
+// digits is v with at least two digits that count, and none after the point from 100.
+func digits(v float64) string {
+	switch {
+	case v < 10:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v < 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/fleet"
 )
 
 func TestSummarize(t *testing.T) {
@@ -20,40 +21,20 @@ func TestSummarize(t *testing.T) {
 	require.InDelta(t, 90, s.p90, 0.5)
 }
 
-func TestRatio(t *testing.T) {
-	require.Equal(t, ratio{}, ratioOf(nil, []float64{1}, 1))
-	require.Equal(t, ratio{}, ratioOf([]float64{1}, nil, 1))
-	require.Equal(t, ratio{2, 2, 2}, ratioOf([]float64{6, 6}, []float64{3, 3, 3}, 1))
-	random := rand.New(rand.NewPCG(1, 1))
-	sample := func(mean float64) []float64 {
-		all := make([]float64, 40)
-		for i := range all {
-			all[i] = mean + random.NormFloat64()
-		}
-		return all
-	}
-	own, theirs := sample(10), sample(30)
-	r := ratioOf(theirs, own, 1)
-	require.Equal(t, r, ratioOf(theirs, own, 1), "the same seed")
-	require.InDelta(t, 3, r.value, 0.3)
-	require.Less(t, r.low, r.value)
-	require.Greater(t, r.high, r.value)
-	require.Less(t, r.high-r.low, 0.6)
+func TestTimes(t *testing.T) {
+	c := Case{System: "etcd-raft", Setting: equal, Signal: fleet.Kill, Nodes: 5}
+	require.Equal(t, "-", ratioText(times(c, "ms", nil, []float64{1})))
+	require.Equal(t, "-", ratioText(times(c, "ms", []float64{1}, nil)))
+	require.Equal(t, "2.00 [2.00, 2.00]", ratioText(times(c, "ms", []float64{6, 6}, []float64{3, 3, 3})))
+	r := times(c, "ms", []float64{29, 30, 31, 32}, []float64{9, 10, 10, 11})
+	require.Equal(t, r, times(c, "ms", []float64{29, 30, 31, 32}, []float64{9, 10, 10, 11}), "the same draws")
+	require.InDelta(t, 3.05, r.Times, 1e-9)
+	require.Less(t, r.Interval.Low, r.Times)
+	require.Greater(t, r.Interval.High, r.Times)
 }
 
-// TestTheIntervalHoldsWhatItSays: of many intervals about 95 % hold the true ratio.
-func TestTheIntervalHoldsWhatItSays(t *testing.T) {
-	random := rand.New(rand.NewPCG(2, 2))
-	held := 0
-	const times = 60
-	for i := range times {
-		own, theirs := make([]float64, 20), make([]float64, 20)
-		for j := range own {
-			own[j], theirs[j] = 10+random.NormFloat64(), 20+2*random.NormFloat64()
-		}
-		if r := ratioOf(theirs, own, uint64(i)); r.low <= 2 && 2 <= r.high {
-			held++
-		}
+func TestDigits(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.00", 3.14159: "3.14", 31.4159: "31.4", 314.159: "314", 3141.59: "3142"} {
+		require.Equal(t, want, digits(v))
 	}
-	require.GreaterOrEqual(t, held, times*85/100)
 }

@@ -116,11 +116,11 @@ func median(e Estimate) string {
 	if e.Trials == 0 {
 		return "-"
 	}
-	return number(e.Median)
+	return Number(e.Median)
 }
 
-// number is x in four digits, whole numbers in all of theirs.
-func number(x float64) string {
+// Number is x in four digits, whole numbers in all of theirs.
+func Number(x float64) string {
 	if x == float64(int64(x)) {
 		return strconv.FormatInt(int64(x), 10)
 	}

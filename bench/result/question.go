@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -95,8 +96,7 @@ func (t Trial) pick(keys []string) (map[string]string, bool) {
 	return labels, true
 }
 
-// Write writes the question and its table in plain text. What cannot be told apart from
-// the best has a ratio in parentheses.
+// Write writes the question and its table, as Cells has it, in plain text.
 func (a Answer) Write(out io.Writer) error {
 	if _, err := fmt.Fprintln(out, a.Text); err != nil {
 		return err
@@ -106,19 +106,29 @@ func (a Answer) Write(out io.Writer) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "  %s\t%s\t95 %%\tmin\tp90\ttrials\tto the best\n", strings.Join(a.By, "\t"), a.Metric)
-	for at, r := range a.Rows {
-		var names []string
-		for _, key := range a.By {
-			names = append(names, r.Labels[key])
-		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%d\t%s\n", strings.Join(names, "\t"), number(r.Median), r.Interval, number(r.Min), number(r.P90),
-			r.Trials, r.Ratio.times(at == 0))
+	head, rows := a.Cells()
+	for _, row := range append([][]string{head}, rows...) {
+		fmt.Fprintf(w, "  %s\n", strings.Join(row, "\t"))
 	}
 	return w.Flush()
 }
 
-func (i Interval) String() string { return number(i.Low) + " to " + number(i.High) }
+// Cells returns the table as text: the first len(By) columns are names, the others
+// numbers. What cannot be told apart from the best has a ratio in parentheses.
+func (a Answer) Cells() (head []string, rows [][]string) {
+	head = append(slices.Clone(a.By), a.Metric, "95 %", "min", "p90", "trials", "to the best")
+	for at, r := range a.Rows {
+		var row []string
+		for _, key := range a.By {
+			row = append(row, r.Labels[key])
+		}
+		rows = append(rows, append(row, Number(r.Median), r.Interval.String(), Number(r.Min), Number(r.P90),
+			strconv.Itoa(r.Trials), r.Ratio.times(at == 0)))
+	}
+	return head, rows
+}
+
+func (i Interval) String() string { return Number(i.Low) + " to " + Number(i.High) }
 
 func (r Ratio) times(best bool) string {
 	switch {

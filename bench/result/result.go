@@ -35,6 +35,7 @@ type Run struct {
 	Command string    `json:"command"` // that measures it again
 	Seed    uint64    `json:"seed"`    // from which the seeds of the trials follow
 	Machine Machine   `json:"machine"`
+	Skipped []string  `json:"skipped,omitempty"` // what was not measured, and why
 	Trials  []Trial   `json:"trials,omitempty"`
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -60,11 +60,12 @@ const chaosNodes = 5
 
 func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
 	c := &chaos{t: t, random: rand.New(rand.NewPCG(seed, 0)), history: newHistory(), quorum: 1, faults: map[fleet.Signal]int{}}
-	s := settings{config: cluster.Config{Algorithm: algorithm, Timing: cluster.LAN()}, options: map[string][]section{}}
-	if s.needsQuorum() {
-		c.quorum, c.history.oneLeaderPerEpoch = chaosNodes/2+1, true
+	spec, err := fields.Spec(algorithm, algo.Timing{RoundTrip: time.Millisecond, Heartbeat: time.Millisecond}, nil, func(any) {})
+	require.NoError(t, err)
+	if spec.Claims.NeedsQuorum {
+		c.quorum = chaosNodes/2 + 1
 	}
-	var err error
+	c.history.oneLeaderPerEpoch = spec.Claims.OneLeaderPerEpoch
 	c.fleet, err = fleet.New(within(t), fleet.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: chaosNodes, Hosts: fleet.Loopback(chaosNodes), Dir: t.TempDir(),
 		Args: []string{"--algorithm", algorithm, "--preset", "local"}, OnEvent: c.history.add,

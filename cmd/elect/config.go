@@ -1,301 +1,210 @@
 package main
 
 import (
-	"bytes"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
+	"github.com/spf13/cobra"
 
-	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
 )
 
-// settings is what a node is told: by a file, and by flags that override it.
-type settings struct {
-	config   cluster.Config
-	log      string // text or json
-	logLevel string
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check a configuration, show one that is in effect, or an example",
+		Long: `Check a configuration, show one that is in effect, or an example.
 
-	mistakes  mistakes
-	illegible bool                 // the file is not YAML at all
-	timing    []section            // the timing section of the file
-	options   map[string][]section // those of algorithms, by name; the last counts most
-	preset    string
-	evidence  *bool // NoEvidence, where a flag says so
+A configuration comes from a YAML file, from the environment and from flags, each of
+which overrides the one before. The commands below take the same flags and variables as
+elect node, so that they see what it would see.`,
+		Example: `  elect config example > elect.yaml
+  elect config check elect.yaml
+  elect config show --config elect.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigCheck(), newConfigExample(), newConfigShow())
+	return cmd
 }
 
-// nodeFlags are the flags of elect node.
-type nodeFlags struct {
-	file       string
-	peers      []string
-	members    []string
-	options    []string
-	noEvidence bool
-	events     string
-	c          cluster.Config
-	preset     string
-	log, level string
-}
+func newConfigCheck() *cobra.Command {
+	var from source
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say all that is wrong with a configuration",
+		Long: `Say all that is wrong with a configuration: what stands in FILE, in the environment
+and in the flags, as 'elect node --config FILE' would take it. Nothing is started, and
+no folder or port is touched.
 
-func (f *nodeFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.file, "config", "", "configuration `file`; flags override it")
-	set.StringVar(&f.c.Listen, "listen", "", "where to listen, as `host:port`")
-	set.StringVar(&f.c.Advertise, "advertise", "", "where the others reach this node, as `host:port` (default --listen)")
-	set.StringSliceVar(&f.peers, "peer", nil, "`address` of a member that lets this one in; repeatable")
-	set.StringSliceVar(&f.members, "members", nil, "`addresses` of all members, equal on all of them; stands instead of --peer")
-	set.StringVar(&f.c.Data, "data", "", "`folder` for what must survive a restart")
-	set.StringVar(&f.c.Name, "name", "", "unique in the cluster (default the name of the host)")
-	set.StringVar(&f.c.Cluster, "cluster", "", "name of the cluster (default elect)")
-	set.StringVar(&f.c.Algorithm, "algorithm", "", "one of "+strings.Join(algorithms(), ", ")+" (default bully)")
-	set.StringArrayVar(&f.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
-	set.IntVar(&f.c.Priority, "priority", 0, "a higher one is elected first, then a higher id")
-	set.BoolVar(&f.c.Witness, "witness", false, "take part, but never lead")
-	set.StringVar(&f.preset, "preset", "", "timing: local, lan or wan (default lan)")
-	set.BoolVar(&f.noEvidence, "no-evidence", false, "suspect by silence only, not by refused connections")
-	set.StringVar(&f.log, "log", "", "log as text or json (default text)")
-	set.StringVar(&f.level, "log-level", "", "debug, info, warn or error (default info)")
-	set.StringVar(&f.events, "events", "", "")
-	_ = set.MarkHidden("events") // for a fleet: see followParent
-}
+Exit status: 0 nothing is wrong, 1 the file cannot be read, 2 something is wrong, or
+there is no such file.
 
-func algorithms() []string { return slices.Sorted(maps.Keys(builtin.Registry())) }
-
-// load reads the file and the flags. What is wrong with them is collected; the only
-// error is a file that cannot be read at all.
-func (f *nodeFlags) load(set *pflag.FlagSet) (*settings, error) {
-	s := &settings{options: make(map[string][]section), log: "text", logLevel: "info"}
-	if f.file != "" {
-		text, err := os.ReadFile(f.file)
-		if err != nil {
-			return nil, usagef("--config: %v", err)
-		}
-		s.read(filepath.Base(f.file), text)
-	}
-	f.override(s, set)
-	s.complete()
-	return s, nil
-}
-
-// read takes over what a file says.
-func (s *settings) read(file string, text []byte) {
-	var document yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
-		return // empty
-	case err != nil:
-		s.mistakes.add("", "%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
-		s.illegible = true
-		return
-	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		s.mistakes.add("", "%s: more than one document, want one", file)
-	}
-	c := &s.config
-	fields := map[string]any{
-		"cluster": &c.Cluster, "name": &c.Name, "listen": &c.Listen, "advertise": &c.Advertise,
-		"join": &c.Join, "members": &c.Members, "data": &c.Data, "algorithm": &c.Algorithm,
-		"priority": &c.Priority, "witness": &c.Witness, "log": &s.log, "log_level": &s.logLevel,
-		"timing": func(timing section) { s.timing = append(s.timing, timing) },
-	}
-	for _, name := range algorithms() {
-		fields[name] = func(options section) { s.options[name] = append(s.options[name], options) }
-	}
-	section{file: file, node: document.Content[0]}.decode(fields, &s.mistakes)
-}
-
-// override takes over the flags that were given.
-func (f *nodeFlags) override(s *settings, set *pflag.FlagSet) {
-	c := &s.config
-	set.Visit(func(flag *pflag.Flag) {
-		switch flag.Name {
-		case "listen":
-			c.Listen = f.c.Listen
-		case "advertise":
-			c.Advertise = f.c.Advertise
-		case "peer":
-			c.Join = f.peers
-		case "members":
-			c.Members = f.members
-		case "data":
-			c.Data = f.c.Data
-		case "name":
-			c.Name = f.c.Name
-		case "cluster":
-			c.Cluster = f.c.Cluster
-		case "algorithm":
-			c.Algorithm = f.c.Algorithm
-		case "priority":
-			c.Priority = f.c.Priority
-		case "witness":
-			c.Witness = f.c.Witness
-		case "preset":
-			s.preset = f.preset
-		case "no-evidence":
-			s.evidence = &f.noEvidence
-		case "log":
-			s.log = f.log
-		case "log-level":
-			s.logLevel = f.level
-		}
-	})
-	if c.Algorithm == "" {
-		c.Algorithm = "bully"
-	}
-	s.addOptions(f.options)
-}
-
-// addOptions takes over options of the algorithm, each key=value.
-func (s *settings) addOptions(options []string) {
-	algorithm := s.config.Algorithm
-	for _, option := range options {
-		key, value, ok := strings.Cut(option, "=")
-		if !ok {
-			s.mistakes.add("option", "--option is %q, want key=value", option)
-			continue
-		}
-		scalar := &yaml.Node{Kind: yaml.ScalarNode, Value: value, Tag: tagOf(value)}
-		s.options[algorithm] = append(s.options[algorithm], section{prefix: algorithm + ".", node: &yaml.Node{
-			Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: key}, scalar},
-		}})
-	}
-}
-
-// tagOf is the type that YAML sees in a word.
-func tagOf(word string) string {
-	var n yaml.Node
-	if err := yaml.Unmarshal([]byte(word), &n); err != nil || len(n.Content) != 1 || n.Content[0].Kind != yaml.ScalarNode {
-		return "!!str"
-	}
-	return n.Content[0].Tag
-}
-
-// complete settles the timing and the options, and checks what only this command
-// knows.
-func (s *settings) complete() {
-	s.completeTiming()
-	if s.log != "text" && s.log != "json" {
-		s.mistakes.add("log", "log is %q, want text or json", s.log)
-	}
-	if err := new(slog.Level).UnmarshalText([]byte(s.logLevel)); err != nil {
-		s.mistakes.add("log_level", "log_level is %q, want debug, info, warn or error", s.logLevel)
-	}
-	for _, name := range algorithms() {
-		_, err := s.spec(name)
-		if name == s.config.Algorithm {
-			continue // cluster says what the algorithm finds
-		}
-		for _, e := range leaves(err) {
-			s.mistakes.add(name, "%s", e)
-		}
-	}
-	s.config.Options = func(o any) error { s.decodeOptions(s.config.Algorithm, o); return nil }
-}
-
-// spec makes an algorithm with the options that are set for it.
-func (s *settings) spec(name string) (algo.Spec, error) {
-	timing := algo.Timing{RoundTrip: s.config.Timing.RoundTrip, Heartbeat: s.config.Timing.Heartbeat}
-	return builtin.Registry()[name](timing, func(o any) error { s.decodeOptions(name, o); return nil })
-}
-
-// needsQuorum reports whether the algorithm elects only with a majority.
-func (s *settings) needsQuorum() bool {
-	if !slices.Contains(algorithms(), s.config.Algorithm) {
-		return false
-	}
-	spec, err := s.spec(s.config.Algorithm)
-	return err == nil && spec.Claims.NeedsQuorum
-}
-
-// decodeOptions fills in the options of an algorithm. Its mistakes are collected, so
-// that the algorithm goes on and finds its own.
-func (s *settings) decodeOptions(name string, options any) {
-	for _, section := range s.options[name] {
-		section.decode(fieldsOf(options), &s.mistakes)
-	}
-}
-
-func (s *settings) completeTiming() {
-	presets := cluster.Presets()
-	word := ""
-	for _, timing := range s.timing {
-		if n := valueOf(timing.node, "preset"); n != nil {
-			word = n.Value
-		}
-	}
-	if s.preset != "" {
-		word = s.preset
-	}
-	if word == "" {
-		word = "lan"
-	}
-	timing, ok := presets[word]
-	if !ok {
-		s.mistakes.add("timing.preset", "timing.preset is %q, want one of %s", word, strings.Join(slices.Sorted(maps.Keys(presets)), ", "))
-		timing = cluster.LAN()
-	}
-	fields := fieldsOf(&timing)
-	fields["preset"] = &word
-	for _, section := range s.timing {
-		section.decode(fields, &s.mistakes)
-	}
-	if s.evidence != nil {
-		timing.NoEvidence = *s.evidence
-	}
-	s.config.Timing = timing
-}
-
-func valueOf(mapping *yaml.Node, key string) *yaml.Node {
-	if mapping.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return mapping.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// make returns the node, or all that is wrong at once.
-func (s *settings) make(options ...cluster.Option) (*cluster.Node, error) {
-	if s.illegible {
-		return nil, s.mistakes.error() // the rest would be about what it could not say
-	}
-	n, err := cluster.New(s.config, options...)
-	said := maps.Clone(s.mistakes.fields)
-	for _, e := range leaves(err) {
-		var field string
-		if c, ok := errors.AsType[*cluster.ConfigError](e); ok {
-			field = c.Field
-			if said[field] {
-				continue // it is empty because of that
+With --json, one object: file, ok (a bool), mistakes (a list of objects, at most 100),
+more (a bool: there are others), unknown_variables (a list of objects: name, and meant,
+the variable that is probably meant). A mistake has field, source (file, environment,
+flag or default), at (the place, as elect.yaml:7), line (0 if it is none of the file's),
+got, want, meant (the name that is probably meant), text (all of it, for people).`,
+		Example: `  elect config check /etc/elect.yaml
+  elect config check elect.yaml --listen 10.0.0.1:7400      what it does not say, flags do
+  elect config check elect.yaml --json | jq -r '.mistakes[].text'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return usagef("config check wants one file, and got %d", len(args))
 			}
-		}
-		s.mistakes.add(field, "%s", strings.TrimPrefix(e.Error(), "cluster: "))
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from.file = args[0]
+			return runConfigCheck(cmd, &from, asJSON)
+		},
 	}
-	return n, s.mistakes.error()
+	from.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }
 
-// logger writes as the settings say.
-func (s *settings) logger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
-		panic(fmt.Sprintf("elect: log level %q was not checked", s.logLevel))
+func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
+	s, err := from.load()
+	if err != nil {
+		return err
 	}
-	options := &slog.HandlerOptions{Level: level}
-	if s.log == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+	_, wrong := s.Node()
+	switch {
+	case asJSON:
+		if err := json.NewEncoder(cmd.OutOrStdout()).Encode(newCheck(s, wrong)); err != nil {
+			return err
+		}
+		if wrong != nil {
+			return errSaid
+		}
+		return nil
+	case wrong != nil:
+		return wrong
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	for _, u := range s.Unknown {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "means nothing to elect: %s\n", u); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing is wrong\n", s.File)
+	return err
+}
+
+// checkObject is the outcome of a check as JSON.
+type checkObject struct {
+	File     string          `json:"file"`
+	OK       bool            `json:"ok"`
+	Mistakes []mistakeObject `json:"mistakes"`
+	More     bool            `json:"more"`
+	Unknown  []unknownObject `json:"unknown_variables"`
+}
+
+type mistakeObject struct {
+	Field  string        `json:"field"`
+	Source config.Source `json:"source"`
+	At     string        `json:"at"`
+	Line   int           `json:"line"`
+	Got    string        `json:"got"`
+	Want   string        `json:"want"`
+	Meant  string        `json:"meant"`
+	Text   string        `json:"text"`
+}
+
+type unknownObject struct {
+	Name  string `json:"name"`
+	Meant string `json:"meant"`
+}
+
+func newCheck(s *config.Settings, wrong error) checkObject {
+	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistakeObject{}, Unknown: newUnknown(s)}
+	if wrong, ok := wrong.(*config.Error); ok {
+		o.More = wrong.More
+		for _, m := range wrong.Mistakes {
+			o.Mistakes = append(o.Mistakes, mistakeObject{
+				m.Field, m.Kind(), m.Origin.String(), m.Line, m.Got, m.Want, m.Meant, m.String(),
+			})
+		}
+	}
+	return o
+}
+
+func newUnknown(s *config.Settings) []unknownObject {
+	all := []unknownObject{}
+	for _, u := range s.Unknown {
+		all = append(all, unknownObject(u))
+	}
+	return all
+}
+
+func newConfigExample() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "example",
+		Short: "Print a configuration file with every field, its default and its meaning",
+		Long: `Print a configuration file with every field, its default and its meaning. It sets
+nothing but where to listen: take the # away before what you want to change.
+
+With --json, a list of objects, one for each field: field, flag, variable, default (a
+string, number, bool or list; durations are strings), empty (what an empty default stands
+for), words (a list: all that it may be; empty if it may be more), reload (a bool: SIGHUP
+has a running node take over a change), help.`,
+		Example: `  elect config example > /etc/elect.yaml
+  elect config example --json | jq -r '.[] | .variable + "  " + .help'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(newExample())
+			}
+			return fields.Example(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON list of the fields")
+	return cmd
+}
+
+// fieldObject is a field as JSON.
+type fieldObject struct {
+	Field    string   `json:"field"`
+	Flag     string   `json:"flag"`
+	Variable string   `json:"variable"`
+	Default  any      `json:"default"`
+	Empty    string   `json:"empty"`
+	Words    []string `json:"words"`
+	Reload   bool     `json:"reload"`
+	Help     string   `json:"help"`
+}
+
+func newExample() []fieldObject {
+	var all []fieldObject
+	for _, f := range fields.Fields() {
+		all = append(all, fieldObject{
+			f.Name, "--" + f.Flag(), f.Variable(), fields.Default(f), f.Empty, append([]string{}, f.Words...), f.Live, f.Help,
+		})
+	}
+	return all
+}
+
+// fieldsSet are those that were given, in the order of the table.
+func fieldsSet(s *config.Settings) []string {
+	var names []string
+	for _, e := range s.Effective() {
+		if e.Origin.Kind() != config.Default {
+			names = append(names, e.Field.Name)
+		}
+	}
+	return names
+}
+
+// changedOptions are options of the selected algorithm that are not its defaults.
+func changedOptions(s *config.Settings) []string {
+	var changed []string
+	for _, name := range fieldsSet(s) {
+		if strings.HasPrefix(name, s.Config.Algorithm+".") {
+			changed = append(changed, name)
+		}
+	}
+	return changed
 }

@@ -1,192 +1,233 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
 )
 
-// configure reads a file and flags as elect node does.
-func configure(t *testing.T, text string, args ...string) (*settings, error) {
+// written writes a configuration file. It is called elect.yaml, in the folder of the test.
+func written(t *testing.T, text string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "elect.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	var flags nodeFlags
-	set := pflag.NewFlagSet("node", pflag.ContinueOnError)
-	flags.register(set)
-	require.NoError(t, set.Parse(append([]string{"--config", file}, args...)))
-	s, err := flags.load(set)
-	require.NoError(t, err)
-	_, err = s.make()
-	return s, err
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("elect.yaml", []byte(text), 0o600))
 }
 
-func TestAFileSetsEveryField(t *testing.T) {
-	s, err := configure(t, `
-cluster: fleet
-name: a
-listen: 10.0.0.1:7400
-advertise: a.example:7400
-join: [10.0.0.2:7400, "10.0.0.3:7400"]
-data: /var/lib/elect
-algorithm: bully
-bully:
-  answer_timeout: 2s
-  coordinator_timeout: 3s
-  skip_suspected: false
-priority: 3
-witness: true
-timing:
-  preset: wan
-  heartbeat: 400ms
-  no_evidence: true
-log: json
-log_level: debug
-`)
-	require.NoError(t, err)
-	timing := cluster.WAN()
-	timing.Heartbeat, timing.NoEvidence = 400*time.Millisecond, true
-	c := s.config
-	c.Options = nil
-	require.Equal(t, cluster.Config{
-		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
-		Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, Data: "/var/lib/elect", Algorithm: "bully",
-		Priority: 3, Witness: true, Timing: timing,
-	}, c)
-	require.Equal(t, "json", s.log)
-	require.Equal(t, "debug", s.logLevel)
-	o := bully.Defaults(bullyTiming(s))
-	require.NoError(t, s.config.Options(&o))
-	require.Equal(t, 2*time.Second, o.AnswerTimeout)
-	require.Equal(t, 3*time.Second, o.CoordinatorTimeout)
-	require.False(t, o.SkipSuspected)
+const right = "listen: 127.0.0.1:7400\nname: a\n"
+
+func TestConfigCheck(t *testing.T) {
+	written(t, right)
+	status, stdout, stderr := elect("config", "check", "elect.yaml")
+	require.Zero(t, status, stderr)
+	require.Equal(t, "elect.yaml: nothing is wrong\n", stdout)
+
+	t.Setenv("ELECT_LISTNE", "x")
+	status, stdout, _ = elect("config", "check", "elect.yaml")
+	require.Zero(t, status)
+	require.Contains(t, stdout, "means nothing to elect: ELECT_LISTNE (did you mean ELECT_LISTEN?)")
+
+	t.Setenv("ELECT_PRIORITY", "high")
+	status, stdout, stderr = elect("config", "check", "elect.yaml", "--witness=maybe")
+	require.Equal(t, statusUsage, status)
+	require.Empty(t, stdout)
+	require.Equal(t, "elect: 2 mistakes in the configuration:\n"+
+		"  ELECT_PRIORITY is \"high\", want a whole number\n"+
+		"  --witness is \"maybe\", want true or false\n", stderr)
+
+	status, _, stderr = elect("config", "check", ".")
+	require.Equal(t, statusFailed, status, "it is there and cannot be read")
+	require.Contains(t, stderr, "directory")
 }
 
-func TestFlagsOverrideTheFile(t *testing.T) {
-	s, err := configure(t, `
-cluster: file
-name: file
-listen: 10.0.0.1:7400
-join: [10.0.0.2:7400]
-priority: 3
-witness: true
-bully: {answer_timeout: 300ms, skip_suspected: false}
-timing: {preset: wan, forgive: 2m, no_evidence: true}
-log: json
-`, "--cluster", "flag", "--name", "flag", "--peer", "10.0.0.8:1", "--peer", "10.0.0.9:2", "--priority", "0",
-		"--witness=false", "--option", "skip_suspected=true", "--preset", "lan", "--no-evidence=false",
-		"--log", "text", "--log-level", "warn", "--data", "d", "--advertise", "b:1")
-	require.NoError(t, err)
-	timing := cluster.LAN()
-	timing.Forgive = 2 * time.Minute // a single field of the file stays
-	c := s.config
-	c.Options = nil
-	require.Equal(t, cluster.Config{
-		Cluster: "flag", Name: "flag", Listen: "10.0.0.1:7400", Advertise: "b:1", Join: []string{"10.0.0.8:1", "10.0.0.9:2"},
-		Data: "d", Algorithm: "bully", Timing: timing,
-	}, c)
-	require.Equal(t, "text", s.log)
-	require.Equal(t, "warn", s.logLevel)
-	o := bully.Defaults(bullyTiming(s))
-	require.NoError(t, s.config.Options(&o))
-	require.True(t, o.SkipSuspected)
-	require.Equal(t, 300*time.Millisecond, o.AnswerTimeout)
+func TestConfigCheckAsJSON(t *testing.T) {
+	written(t, right)
+	status, stdout, stderr := elect("config", "check", "elect.yaml", "--json")
+	require.Zero(t, status, stderr)
+	require.JSONEq(t, `{"file": "elect.yaml", "ok": true, "mistakes": [], "more": false, "unknown_variables": []}`, stdout)
+
+	written(t, right+"prioritty: 1\n")
+	t.Setenv("ELECT_SERVICE_HOST", "10.0.0.1")
+	status, stdout, stderr = elect("config", "check", "elect.yaml", "--json", "--log", "xml")
+	require.Equal(t, statusUsage, status)
+	require.Empty(t, stderr, "all is said in JSON")
+	require.JSONEq(t, `{"file": "elect.yaml", "ok": false, "more": false, "unknown_variables": [{"name": "ELECT_SERVICE_HOST", "meant": ""}], "mistakes": [
+		{"field": "prioritty", "source": "file", "at": "elect.yaml:3", "line": 3, "got": "not a field", "want": "", "meant": "priority",
+			"text": "elect.yaml:3: prioritty is not a field, did you mean priority?"},
+		{"field": "log", "source": "flag", "at": "--log", "line": 0, "got": "\"xml\"", "want": "text or json", "meant": "",
+			"text": "--log is \"xml\", want text or json"}]}`, stdout)
 }
 
-func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
-	for _, text := range []string{"", "# nothing\n", "timing:\nbully:\n"} {
-		s, err := configure(t, text, "--listen", "127.0.0.1:0", "--name", "a")
-		require.NoError(t, err, "%q", text)
-		require.Equal(t, cluster.LAN(), s.config.Timing)
+// What is printed as an example is a configuration.
+func TestConfigExample(t *testing.T) {
+	status, example, stderr := elect("config", "example")
+	require.Zero(t, status, stderr)
+	written(t, example)
+	status, _, stderr = elect("config", "check", "elect.yaml")
+	require.Zero(t, status, stderr)
+
+	status, stdout, stderr := elect("config", "example", "--json")
+	require.Zero(t, status, stderr)
+	var listed []fieldObject
+	decodeStrictly(t, stdout, &listed)
+	var raw []json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(stdout), &raw))
+	require.Equal(t, []string{"default", "empty", "field", "flag", "help", "reload", "variable", "words"}, keys(t, string(raw[0])))
+	require.Len(t, listed, len(fields.Fields()))
+	for _, f := range listed {
+		name := f.Field[strings.LastIndex(f.Field, ".")+1:]
+		require.Regexp(t, "(?m)^ *#?"+name+": ", example, f.Field)
+		if f.Field == "timing.heartbeat" {
+			require.Equal(t, fieldObject{"timing.heartbeat", "--timing-heartbeat", "ELECT_TIMING_HEARTBEAT", "120ms", "", []string{}, false, f.Help}, f)
+		}
 	}
+	reloaded := slices.DeleteFunc(listed, func(f fieldObject) bool { return !f.Reload })
+	require.Len(t, reloaded, 2)
+	require.Equal(t, "priority", reloaded[0].Field)
+	require.Equal(t, "log_level", reloaded[1].Field)
 }
 
-func TestMistakesInAFileAreSaidAllAtOnceWithTheirLines(t *testing.T) {
-	_, err := configure(t, `clutser: x
-name: "a b"
-listen: [1]
-priority: high
-join: 10.0.0.2:7400
-bully:
-  answer_timeout: 300
-  skip_suspectd: true
-  coordinator_timeout: 1ms
-timing: {heartbeat: 1h, foo: 1, preset: moon}
-witness: maybe
-data:
-advertise: {a: b}
-name: c
-log: xml
-`, "--option", "x", "--option", "announce_interval=soon")
-	require.Error(t, err)
+func TestConfigShow(t *testing.T) {
+	written(t, right+"timing:\n  heartbeat: 50ms\nvote: {early_close: false}\nbully: {head_start: 20ms}\n")
+	t.Setenv("ELECT_DATA", "/var/lib/elect")
+	t.Setenv("ELECT_LISTNE", "x")
+	status, stdout, stderr := elect("config", "show", "--config", "elect.yaml", "--priority", "3", "--nodes", "3")
+	require.Zero(t, status, stderr)
 	for _, want := range []string{
-		"elect.yaml:1: clutser is not a field, want one of advertise, algorithm, ",
-		`name is "a b", want 1 to 64 letters`,
-		"elect.yaml:3: listen is a list, want a text",
-		`elect.yaml:4: priority is "high", want a whole number`,
-		`elect.yaml:5: join is "10.0.0.2:7400", want a list of addresses`,
-		`elect.yaml:7: bully.answer_timeout is "300", want a duration with its unit`,
-		"elect.yaml:8: bully.skip_suspectd is not a field, want one of announce_interval, answer_timeout, coordinator_timeout, head_start, skip_suspected",
-		"elect.yaml:10: timing.foo is not a field, want one of first_contact, ",
-		`timing.preset is "moon", want one of lan, local, wan`,
-		"timing.heartbeat is 1h0m0s, want ",
-		`elect.yaml:11: witness is "maybe", want true or false`,
-		"elect.yaml:12: data is empty, want a text",
-		"elect.yaml:13: advertise is a section, want a text",
-		"elect.yaml:14: name is set twice, first in line 2",
-		`log is "xml", want text or json`,
-		`--option is "x", want key=value`,
-		`bully.announce_interval is "soon", want a duration with its unit`,
+		`(?m)^FIELD +VALUE +FROM$`,
+		`(?m)^listen +127\.0\.0\.1:7400 +elect\.yaml:1$`,
+		`(?m)^data +/var/lib/elect +ELECT_DATA$`,
+		`(?m)^priority +3 +--priority$`,
+		`(?m)^timing\.heartbeat +50ms +elect\.yaml:4$`,
+		`(?m)^bully\.announce_interval +500ms +default$`,
+		`(?m)^vote\.early_close +false +elect\.yaml:5$`,
+		`means nothing to elect: ELECT_LISTNE \(did you mean ELECT_LISTEN\?\)`,
+		`for 3 nodes`,
+		`(?m)^ +worst detection +480 ms +of a silent leader, 3\.9 s once`,
+		`(?m)^ +failover bound +4\.13 s .* if it were not for bully\.head_start$`,
+		`(?m)^ +heartbeats +[0-9.]+ a second +in all, [0-9.]+ from each node`,
 	} {
-		require.ErrorContains(t, err, want)
+		require.Regexp(t, want, stdout)
 	}
-	require.NotContains(t, err.Error(), `listen is ""`, "it is empty because of a mistake that was said")
+	require.NotContains(t, stdout, "vote.window", "it is not selected, nor set")
+
+	status, stdout, stderr = elect("config", "show")
+	require.Equal(t, statusUsage, status)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, `listen is "", want host:port`)
 }
 
-func TestMistakesThatTheAlgorithmFindsAreSaidAllAtOnce(t *testing.T) {
-	_, err := configure(t, "listen: 127.0.0.1:0\nbully: {answer_timeout: 1ms, coordinator_timeout: 1us}\n")
-	require.ErrorContains(t, err, "answer_timeout (1ms) is below the round trip (200ms)")
-	require.ErrorContains(t, err, "coordinator_timeout (1µs) is below answer_timeout (1ms)")
+func TestConfigShowAsJSON(t *testing.T) {
+	written(t, right+"members: [127.0.0.1:7400, 127.0.0.1:7401, 127.0.0.1:7402]\n")
+	status, stdout, stderr := elect("config", "show", "--config", "elect.yaml", "--json", "--no-evidence", "--option", "head_start=0s")
+	require.Zero(t, status, stderr)
+	require.Equal(t, []string{"amounts", "fields", "file", "unknown_variables"}, keys(t, stdout))
+	var o showObject
+	decodeStrictly(t, stdout, &o)
+	require.Equal(t, "elect.yaml", o.File)
+	require.Len(t, o.Fields, len(fields.Fields()))
+	byName := make(map[string]effectiveObject)
+	for _, f := range o.Fields {
+		byName[f.Field] = f
+	}
+	require.Equal(t, effectiveObject{"listen", "127.0.0.1:7400", config.File, "elect.yaml:1", 1}, byName["listen"])
+	require.Equal(t, effectiveObject{"timing.no_evidence", true, config.Flag, "--no-evidence", 0}, byName["timing.no_evidence"])
+	require.Equal(t, effectiveObject{"bully.head_start", "0s", config.Flag, "--option", 0}, byName["bully.head_start"])
+	require.Equal(t, effectiveObject{"priority", 0.0, config.Default, "default", 0}, byName["priority"])
+	require.Equal(t, []any{"127.0.0.1:7400", "127.0.0.1:7401", "127.0.0.1:7402"}, byName["members"].Value)
+	require.Equal(t, 3, o.Amounts.Nodes, "as many as members")
+	require.Equal(t, ms(cluster.LAN().Bound()), o.Amounts.Failover)
+	require.Equal(t, 480.0, o.Amounts.Detection)
+	require.Equal(t, 3900.0, o.Amounts.Grown)
+	require.True(t, o.Amounts.ForDefaults)
+	require.NotNil(t, o.Amounts.Heartbeats)
 }
 
-func TestWhatIsNoConfigurationIsSaidAlone(t *testing.T) {
-	for text, want := range map[string]string{
-		"a: [\n":               "elect.yaml: line 1: ",
-		"a: b\n\tlisten: x\n":  "elect.yaml: line 2: ",
-		"just words\n":         `the file is "just words", want fields and their values`,
-		"- a\n":                "the file is a list, want fields and their values",
-		"name: a\n---\nb: c\n": "more than one document",
-		"timing: fast\n":       `timing is "fast", want fields and their values`,
+// The heartbeats follow from who watches whom: in bully all watch the leader, in the ring
+// each its successor, in vote the leader all and all the leader. Renewals of leases and the
+// leader's own repeats come on top.
+func TestHeartbeatsAtRest(t *testing.T) {
+	edges := map[string]func(n int) int{
+		"bully": func(n int) int { return n - 1 },
+		"ring":  func(n int) int { return n },
+		"vote":  func(n int) int { return 2 * (n - 1) },
+	}
+	for name := range builtin.Registry() {
+		for _, n := range []int{3, 5} {
+			s, err := settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", name)
+			require.NoError(t, err)
+			a, err := amountsOf(s, n)
+			require.NoError(t, err)
+			require.True(t, a.settled)
+			least := float64(edges[name](n)) / s.Config.Timing.Heartbeat.Seconds()
+			require.GreaterOrEqual(t, a.rest, least, "%s, %d nodes", name, n)
+			require.LessOrEqual(t, a.rest, 1.5*least, "%s, %d nodes", name, n)
+		}
+	}
+}
+
+func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
+	s, err := settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", "vote", "--option", "heartbeat_interval=24h")
+	require.NoError(t, err)
+	_, err = s.Node()
+	require.NoError(t, err)
+	a, err := amountsOf(s, 3)
+	require.NoError(t, err)
+	require.False(t, a.settled)
+	var out strings.Builder
+	require.NoError(t, printShow(&out, s, a))
+	require.Regexp(t, `heartbeats +unknown +a simulation did not come to rest within 1m38s`, out.String())
+	text, err := json.Marshal(newShow(s, a))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"heartbeats_per_second":null`)
+}
+
+// full is a disk with no room left.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
+	written(t, right)
+	for _, args := range []string{
+		"config example", "config example --json", "config check elect.yaml", "config check elect.yaml --json",
+		"config show --config elect.yaml --nodes 2", "config show --config elect.yaml --nodes 2 --json",
 	} {
-		_, err := configure(t, text)
-		require.ErrorContains(t, err, want, "%q", text)
+		var stderr strings.Builder
+		require.Equal(t, statusFailed, run(strings.Fields(args), full{}, &stderr), args)
+		require.Contains(t, stderr.String(), "no room", args)
 	}
-	_, err := configure(t, "a: [\n")
-	require.Equal(t, 1, strings.Count(err.Error(), "\n")+1, "%v", err)
 }
 
-func TestFieldsHaveTheNamesOfTheFile(t *testing.T) {
-	var o struct {
-		MaxTimeout int
-		Tagged     int `yaml:"other_name,omitempty"`
-		hidden     int
+func TestRoundly(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		480 * time.Millisecond: "480 ms", 1500 * time.Microsecond: "1.5 ms", 3900 * time.Millisecond: "3.9 s",
+		78 * time.Second: "1m18s", 12345 * time.Millisecond: "12.3 s",
+	} {
+		require.Equal(t, want, roundly(d))
 	}
-	o.hidden = 1
-	fields := fieldsOf(&o)
-	require.Len(t, fields, 2)
-	require.Same(t, &o.MaxTimeout, fields["max_timeout"])
-	require.Same(t, &o.Tagged, fields["other_name"])
 }
 
-func bullyTiming(s *settings) algo.Timing {
-	return algo.Timing{RoundTrip: s.config.Timing.RoundTrip, Heartbeat: s.config.Timing.Heartbeat}
+// A node is told by ELECT_CONFIG where its file is.
+func TestTheEnvironmentNamesTheFile(t *testing.T) {
+	written(t, right+"cluster: blue\n")
+	path, err := filepath.Abs("elect.yaml")
+	require.NoError(t, err)
+	t.Setenv("ELECT_CONFIG", path)
+	status, stdout, stderr := elect("config", "show", "--json", "--nodes", "2")
+	require.Zero(t, status, stderr)
+	var o showObject
+	decodeStrictly(t, stdout, &o)
+	require.Equal(t, path, o.File)
+	require.Contains(t, stdout, `"value":"blue"`)
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -84,27 +84,39 @@ are over: nodes, a list of objects: name, addr, pid.`,
 
 const maxDemoNodes = 64
 
+// nodeArgs are the flags that each node gets.
+func (f *demoFlags) nodeArgs() []string {
+	args := []string{"--algorithm", f.algorithm, "--preset", f.preset}
+	for _, option := range f.options {
+		args = append(args, "--option", option)
+	}
+	return args
+}
+
 // check says all that is wrong with the flags at once, and returns the settings that
 // the nodes will have.
-func (f *demoFlags) check() (fleet.Signal, *settings, error) {
-	s := &settings{options: make(map[string][]section), log: "text", logLevel: "info", preset: f.preset}
-	s.config = cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: "data", Algorithm: f.algorithm}
-	s.addOptions(f.options)
-	s.complete()
+func (f *demoFlags) check() (fleet.Signal, *config.Settings, error) {
+	s, err := settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data", "data")...)
+	if err != nil {
+		return "", nil, err
+	}
+	wrong := func(flag, got, want string) {
+		s.Add(config.Mistake{Field: flag, Origin: config.Origin{Source: config.Flag, Name: "--" + flag}, Got: got, Want: want})
+	}
 	sig, err := fleet.ParseSignal(f.signal)
 	if err != nil {
-		s.mistakes.add("signal", "--signal is %v", err)
+		wrong("signal", strconv.Quote(f.signal), "kill, stop or term")
 	}
 	if f.nodes < 2 || f.nodes > maxDemoNodes {
-		s.mistakes.add("nodes", "--nodes is %d, want 2 to %d", f.nodes, maxDemoNodes)
+		wrong("nodes", strconv.Itoa(f.nodes), fmt.Sprintf("2 to %d", maxDemoNodes))
 	}
 	if f.rounds < 0 {
-		s.mistakes.add("rounds", "--rounds is %d, want at least 0", f.rounds)
+		wrong("rounds", strconv.Itoa(f.rounds), "at least 0")
 	}
-	if f.nodes == 2 && s.needsQuorum() {
-		s.mistakes.add("nodes", "--nodes is 2, want at least 3: %s elects by majority, and the dead count", f.algorithm)
+	if spec, err := s.Spec(); err == nil && f.nodes == 2 && spec.Claims.NeedsQuorum {
+		wrong("nodes", "2", fmt.Sprintf("at least 3: %s elects by majority, and the dead count", f.algorithm))
 	}
-	_, err = s.make()
+	_, err = s.Node()
 	return sig, s, err
 }
 
@@ -140,16 +152,12 @@ func runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 
 	d := &demo{
 		flags: flags, signal: sig, out: cmd.OutOrStdout(),
-		bound:  15*time.Second + 2*s.config.Timing.Bound(),
+		bound:  15*time.Second + 2*s.Config.Timing.Bound(),
 		random: rand.New(rand.NewPCG(flags.seed, 0)),
 	}
 	d.story = newStory(d.out, flags)
-	args := []string{"--algorithm", flags.algorithm, "--preset", flags.preset}
-	for _, option := range flags.options {
-		args = append(args, "--option", option)
-	}
 	d.story.begin(flags)
-	d.fleet, err = fleet.New(ctx, fleet.Config{Command: command, Nodes: flags.nodes, Args: args})
+	d.fleet, err = fleet.New(ctx, fleet.Config{Command: command, Nodes: flags.nodes, Args: flags.nodeArgs()})
 	if err == nil {
 		d.story.attach(d.fleet)
 		err = d.run(ctx)

@@ -131,7 +131,7 @@ func (s *screen) draw() {
 	if s.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\r", s.drawn)
 	}
-	picture := s.picture(height - 1)
+	picture := s.picture(width, height-1)
 	for _, line := range picture {
 		s.write(&b, cut(line, width))
 	}
@@ -151,7 +151,7 @@ func (s *screen) write(b *strings.Builder, line span) {
 
 // picture is at most height lines: the table, and as much of the end of the story as
 // fits.
-func (s *screen) picture(height int) []span {
+func (s *screen) picture(width, height int) []span {
 	all := []span{{}, {" " + s.title, bold}, {}}
 	if s.fleet != nil {
 		s.last = s.fleet.States()
@@ -169,8 +169,37 @@ func (s *screen) picture(height int) []span {
 	}
 	all = append(all, span{})
 	room := max(3, height-len(all))
-	all = append(all, s.notes[max(0, len(s.notes)-room):]...)
+	var story []span
+	for _, note := range s.notes[max(0, len(s.notes)-room):] {
+		story = append(story, wrap(note, width)...)
+	}
+	all = append(all, story[max(0, len(story)-room):]...)
 	return all[max(0, len(all)-height):]
+}
+
+// wrap breaks a line of the story between words. What follows stands below the words, not
+// below the mark.
+func wrap(line span, width int) []span {
+	indent := marks[plain]
+	var lines []span
+	for runes := []rune(line.text); ; {
+		end := len(runes)
+		if end > width {
+			end = width
+			for i := width; i > len(indent); i-- {
+				if runes[i] == ' ' {
+					end = i
+					break
+				}
+			}
+		}
+		lines = append(lines, span{string(runes[:end]), line.look})
+		rest := strings.TrimLeft(string(runes[end:]), " ")
+		if rest == "" {
+			return lines
+		}
+		runes = []rune(indent + rest)
+	}
 }
 
 func lookOf(s fleet.State) string {

@@ -44,7 +44,7 @@ func TestThePictureFitsTheTerminal(t *testing.T) {
 	for i := range 30 {
 		s.notes = append(s.notes, span{fmt.Sprintf("note %d", i), ""})
 		for height := 4; height < 60; height++ {
-			picture := s.picture(height)
+			picture := s.picture(80, height)
 			require.LessOrEqual(t, len(picture), height)
 			require.Equal(t, fmt.Sprintf("note %d", i), picture[len(picture)-1].text, "the newest is always seen")
 			if height > 40 {
@@ -59,6 +59,27 @@ func TestThePictureFitsTheTerminal(t *testing.T) {
 			require.Equal(t, bold, line.look)
 		}
 	}
+}
+
+// What a round cost is said in one long line: nothing of it may be lost.
+func TestTheStoryIsWrapped(t *testing.T) {
+	said := marks[good] + "n5 is back and takes over in epoch 12, after 12.4 ms, 14 messages (5 elected, 9 election)."
+	for width := 20; width < 120; width++ {
+		var words []string
+		for i, line := range wrap(span{said, green}, width) {
+			require.LessOrEqual(t, utf8.RuneCountInString(line.text), width)
+			require.Equal(t, green, line.look)
+			require.Equal(t, i > 0, strings.HasPrefix(line.text, "   "), "what follows is indented")
+			words = append(words, strings.Fields(line.text)...)
+		}
+		require.Equal(t, strings.Fields(said), words)
+	}
+	require.Len(t, wrap(span{strings.Repeat("é", 100), ""}, 20), 6, "a word that is too long is broken: 20, and 17 in each line that follows")
+	require.Equal(t, []span{{}}, wrap(span{}, 20))
+
+	s := &screen{title: "a title", last: someStates(), notes: []span{{marks[plain] + keptHint, ""}}}
+	picture := s.picture(80, 24)
+	require.True(t, strings.HasSuffix(picture[len(picture)-1].text, " an address."), "a terminal of usual size shows it whole")
 }
 
 func TestMessagesAreDescribedByKind(t *testing.T) {

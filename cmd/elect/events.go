@@ -14,6 +14,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/store"
 	"github.com/elect-go/elect/trace"
@@ -22,7 +23,7 @@ import (
 // runWatched runs a node that belongs to a fleet: it writes what happens as events to
 // where (a file descriptor, or "-" for standard output). It does what the lines on its
 // standard input say, and stops when that ends, for then its parent is gone.
-func runWatched(ctx context.Context, s *settings, where string, log *slog.Logger) error {
+func runWatched(ctx context.Context, s *config.Settings, where string, log *slog.Logger, r *reloader) error {
 	out := os.Stdout
 	if where != "-" {
 		fd, err := strconv.ParseUint(where, 10, 31)
@@ -39,21 +40,22 @@ func runWatched(ctx context.Context, s *settings, where string, log *slog.Logger
 		w.others[m.Kind()] = true
 	}
 	options := []cluster.Option{cluster.WithLogger(log), cluster.WithTrace(w.see), cluster.WithNetwork(w.listen, nil)}
-	if data := s.config.Data; data != "" {
+	if data := s.Config.Data; data != "" {
 		options = append(options, cluster.WithStore(&timedStore{open: func() (store.Store, error) {
 			return store.Open(data, store.Options{})
 		}, saved: w.saved}))
 	}
-	n, err := s.make(options...)
+	n, err := s.Node(options...)
 	if err != nil {
 		return err
 	}
+	defer r.attach(ctx, n)()
 	go func() {
 		obey(ctx, os.Stdin, n)
 		cancel()
 	}()
 	var watching sync.WaitGroup
-	watching.Go(func() { w.follow(ctx, n, s.config.Name) })
+	watching.Go(func() { w.follow(ctx, n, s.Config.Name) })
 	err = n.Run(ctx)
 	watching.Wait() // the node has stopped, so this ends
 	return err

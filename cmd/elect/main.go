@@ -12,12 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/internal/config"
 )
 
 // The exit statuses.
 const (
 	statusFailed      = 1   // it could not be done
 	statusUsage       = 2   // the command line or the configuration is wrong
+	statusCut         = 3   // a limit cut it short
 	statusInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
@@ -36,16 +39,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	var usage *usageError
+	var cut *cutError
+	var wrong *config.Error
 	switch {
+	case errors.Is(err, errSaid):
+		return statusUsage
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintf(stderr, "elect: %v\n", err)
 		return statusInterrupted
-	case errors.As(err, &usage) || !began: // what comes before the command begins is about its words
+	case errors.As(err, &usage), errors.As(err, &wrong), !began: // what comes before the command begins is about its words
 		fmt.Fprintf(stderr, "elect: %v\n", err)
-		if len(usage.mistakes()) < 2 {
+		if !strings.Contains(err.Error(), "\n") {
 			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
 		}
 		return statusUsage
+	case errors.As(err, &cut):
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		return statusCut
 	}
 	fmt.Fprintf(stderr, "elect: %v\n", err)
 	return statusFailed
@@ -57,12 +67,14 @@ func newRoot() *cobra.Command {
 		Short: "Leader election for a small fleet",
 		Long: `Leader election for a small fleet of processes, with nothing else to run first.
 
-Exit status: 0 done, 1 it could not be done, 2 a mistake in the command line or in
-the configuration.`,
+Exit status: 0 done, 1 it could not be done or something is broken, 2 a mistake in the
+command line or in the configuration, 3 a limit cut it short.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
+  elect config example > elect.yaml     a configuration to begin with
   elect node --config /etc/elect.yaml   run a member
   elect status 10.0.0.1:7400            ask any member who leads
-  elect sim --crashed 1 --diagram       count an election, and draw it`,
+  elect sim --crashed 1 --diagram       count an election, and draw it
+  elect explore --algorithm ring        visit every state of a small cluster`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -70,7 +82,7 @@ the configuration.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newDemo(), newNode(), newSim(), newStatus())
+	root.AddCommand(newBench(), newConfig(), newDemo(), newExplore(), newNode(), newSim(), newStatus())
 	return root
 }
 
@@ -96,28 +108,26 @@ func commandOf(root *cobra.Command, args []string) string {
 	if err != nil || cmd == root {
 		return ""
 	}
-	return cmd.Name() + " "
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	return path + " "
 }
 
-var errInterrupted = errors.New("interrupted")
+var (
+	errInterrupted = errors.New("interrupted")
+	// errSaid is for a mistake of the user that was printed already, as JSON.
+	errSaid = errors.New("said already")
+)
 
-// usageError holds mistakes of whoever wrote the command line or the configuration.
+// usageError holds mistakes of whoever wrote the command line.
 type usageError struct{ all []string }
 
 func usagef(format string, args ...any) error {
 	return &usageError{[]string{fmt.Sprintf(format, args...)}}
 }
 
-func (e *usageError) mistakes() []string {
-	if e == nil {
-		return nil
-	}
-	return e.all
-}
-
 func (e *usageError) Error() string {
 	if len(e.all) == 1 {
 		return e.all[0]
 	}
-	return fmt.Sprintf("%d mistakes in the configuration:\n  %s", len(e.all), strings.Join(e.all, "\n  "))
+	return fmt.Sprintf("%d mistakes in the command line:\n  %s", len(e.all), strings.Join(e.all, "\n  "))
 }

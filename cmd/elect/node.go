@@ -6,48 +6,47 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
 )
 
 func newNode() *cobra.Command {
-	var flags nodeFlags
+	var from source
+	var events string
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Run one member of a cluster",
 		Long: `Run one member of a cluster until SIGTERM or Ctrl-C, when it says goodbye to the
 others and exits with status 0. A second signal ends it at once.
 
-A node with neither --peer nor --members founds a cluster, at its first start. With a
+A node with neither --join nor --members founds a cluster, at its first start. With a
 data folder it is the same member again after a restart; without, it is a new one.
 
-The configuration file is YAML. All its fields, with their defaults:
+The configuration is a YAML file. Each of its fields is a flag and a variable of the
+environment as well, those of the timing and of the algorithms too: heartbeat in the
+section timing is --timing-heartbeat and ELECT_TIMING_HEARTBEAT. A flag overrides the
+environment, the environment the file. 'elect config example' shows all fields,
+'elect config check' checks a file, 'elect config show' says what is in effect.
 
-  cluster: elect            # the same on all members
-  name: HOST                # unique in the cluster
-  listen: HOST:PORT         # required
-  advertise: HOST:PORT      # where the others reach it, if that is not listen
-  join: [HOST:PORT, ...]    # members that let this one in, or instead of that
-  members: [HOST:PORT, ...] # all members, equal on all of them
-  data: FOLDER
-  algorithm: bully
-  bully: {skip_suspected: true}   # options of the algorithm, under its name
-  priority: 0
-  witness: false
-  timing: {preset: lan, heartbeat: 120ms, timeout: 380ms}   # any field of cluster.Timing
-  log: text                 # or json
-  log_level: info           # debug, info, warn or error`,
+With a file, SIGHUP has it read again. A node that runs takes over log_level and
+priority; what else has changed is named in the log and needs a restart. If anything is
+wrong nothing changes. Without a file SIGHUP stops the node like SIGTERM.`,
 		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect            the first member
-  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --peer 10.0.0.1:7400
-  elect node --config /etc/elect.yaml --log json`,
+  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
+  elect node --config /etc/elect.yaml --log json
+  ELECT_TIMING_PRESET=wan elect node --config /etc/elect.yaml --bully-head-start 500ms`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runNode(cmd, &flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runNode(cmd, &from, events) },
 	}
-	flags.register(cmd.Flags())
-	cmd.Flags().SortFlags = false
+	from.registerFile(cmd.Flags())
+	from.register(cmd.Flags())
+	cmd.Flags().StringVar(&events, "events", "", "")
+	_ = cmd.Flags().MarkHidden("events") // for a fleet: see runWatched
 	return cmd
 }
 
@@ -60,35 +59,50 @@ func useOneThread() {
 	}
 }
 
-func runNode(cmd *cobra.Command, flags *nodeFlags) error {
+func runNode(cmd *cobra.Command, from *source, events string) error {
 	useOneThread()
-	s, err := flags.load(cmd.Flags())
+	s, err := from.load()
 	if err != nil {
 		return err
 	}
-	if s.mistakes.fields["log"] || s.mistakes.fields["log_level"] {
-		_, err := s.make()
-		return err
-	}
-	log := s.logger(cmd.ErrOrStderr())
-	ctx, stop := untilSignal(cmd.Context(), log)
+	var level slog.LevelVar
+	level.Set(s.Level())
+	log := logger(cmd.ErrOrStderr(), s.Log, &level)
+	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
 	defer stop()
-	if flags.events != "" {
-		return runWatched(ctx, s, flags.events, log)
+	r := &reloader{load: from.load, running: s, level: &level, log: log}
+	if events != "" {
+		return runWatched(ctx, s, events, log, r)
 	}
-	n, err := s.make(cluster.WithLogger(log))
+	n, err := s.Node(cluster.WithLogger(log))
 	if err != nil {
 		return err
 	}
+	warnOfUnknown(log, s)
+	defer r.attach(ctx, n)()
 	return n.Run(ctx)
 }
 
-// untilSignal returns a context that ends with the first signal to stop. The second
-// ends the process.
-func untilSignal(ctx context.Context, log *slog.Logger) (context.Context, context.CancelFunc) {
+func warnOfUnknown(log *slog.Logger, s *config.Settings) {
+	var names []string
+	for _, u := range s.Unknown {
+		names = append(names, u.String())
+	}
+	if len(names) > 0 {
+		log.Warn("variables of the environment that mean nothing to elect", "variables", strings.Join(names, ", "))
+	}
+}
+
+// untilSignal returns a context that ends with the first signal to stop. The second ends
+// the process. hangup says that SIGHUP is such a signal: the terminal is gone; but not
+// under nohup.
+func untilSignal(ctx context.Context, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if hangup && !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		select {
 		case s := <-signals:

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -80,25 +79,6 @@ func (p *process) requireClean(t *testing.T) {
 	entries, err := os.ReadDir(p.temp)
 	require.NoError(t, err)
 	require.Empty(t, entries, "left behind")
-}
-
-func decodeStrictly(t *testing.T, line string, object any) {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(line))
-	d.DisallowUnknownFields()
-	require.NoError(t, d.Decode(object), line)
-}
-
-func keys(t *testing.T, object string) []string {
-	t.Helper()
-	var fields map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal([]byte(object), &fields), object)
-	var names []string
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func requireGone(t *testing.T, nodes []keptNode) {

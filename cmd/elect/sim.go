@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -63,9 +62,10 @@ initiators miss the leader, and the algorithm leaves out what its source does no
 Without a detector no ring gets around a crashed node.
 
 A --scenario is a text file: what happens, and what must hold. 'go doc
-github.com/elect-go/elect/sim.Scenario' has its commands. A --storm disturbs the nodes
-at random for a while, lets everything heal, and all must agree within the bound of the
-timing. Both can be run with --seeds many seeds, each a run of its own.
+github.com/elect-go/elect/sim.Scenario' has its commands. One that elect explore has
+saved is run step by step, as it was found. A --storm disturbs the nodes at random for a
+while, lets everything heal, and all must agree within the bound of the timing. Both can
+be run with --seeds many seeds, each a run of its own.
 
 With --json, one object. For an election: algorithm, nodes, crashed, seed, leader (its
 rank: 1 is the lowest candidate; 0 for none), agreed, sent, delivered, kinds (sent, by
@@ -73,10 +73,12 @@ kind), turnaround (in T, until every live node knows the leader), decided (in T,
 the leader knows), epoch, repeats (sent), violations (a list of objects: property, at
 in nanoseconds, text). For a scenario: scenario, algorithm, seed, holds, leader (the
 number of the node), agreed, epoch, messages (sent, heartbeats included), violations,
-and error where something did not hold. For --storm, and for --seeds above 1: algorithm,
-first_seed, seeds (how many were run), failed (how many of them), failures (a list of
-objects: seed, error, violations, command), messages, and for storms crashes,
-healed_median_ms, healed_most_ms and bound_ms.
+and error where something did not hold. For one of elect explore: scenario, algorithm,
+steps, holds, violations (a list of objects: property, step, text). For --storm, and
+for --seeds above 1: algorithm, first_seed, seeds (how many were run), failed (how many
+of them), failures (a list of objects: seed, error, violations, command, and for storms
+scenario), messages, and for storms crashes, healed_median_ms, healed_most_ms and
+bound_ms.
 
 The exit status is 1 when a property was violated or something in a scenario did not hold.
 Then the command that does it again is printed.`,
@@ -152,7 +154,7 @@ type simulation struct {
 
 func runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	s := &simulation{simFlags: flags, flags: cmd.Flags(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
-	s.settings = &settings{options: make(map[string][]section)}
+	s.settings = new(settings)
 	s.check()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
@@ -172,83 +174,39 @@ func (s *simulation) check() {
 	mode := s.mode()
 	s.flags.Visit(func(flag *pflag.Flag) {
 		if modes, some := simOnly[flag.Name]; some && !slices.Contains(modes, mode) {
-			m.add("", "--%s says nothing about %s", flag.Name, mode)
+			m.add("--%s says nothing about %s", flag.Name, mode)
 		}
 	})
 	if s.simFlags.scenario != "" && s.storm {
-		m.add("", "--scenario and --storm are two things: want one")
+		m.add("--scenario and --storm are two things: want one")
 	}
 	if s.seeds < 1 {
-		m.add("", "--seeds is %d, want at least 1", s.seeds)
+		m.add("--seeds is %d, want at least 1", s.seeds)
 	}
 	if s.seeds > 1 && (s.diagram || s.trace != "") {
-		m.add("", "--seeds is %d, and --diagram and --trace show one", s.seeds)
+		m.add("--seeds is %d, and --diagram and --trace show one", s.seeds)
 	}
 	if s.diagram && s.json {
-		m.add("", "--diagram and --json are two things: want one")
+		m.add("--diagram and --json are two things: want one")
 	}
 	if s.width < 0 || s.width > 0 && s.width < leastWidth {
-		m.add("", "--width is %d, want at least %d", s.width, leastWidth)
+		m.add("--width is %d, want at least %d", s.width, leastWidth)
 	}
 }
 
 // spec makes the algorithm of that name with the options of the flags, after others.
 // What is wrong with them is noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
-	m := &s.settings.mistakes
-	factory, ok := builtin.Registry()[name]
-	if !ok {
-		m.add("algorithm", "algorithm is %q, want one of %s", name, strings.Join(algorithms(), ", "))
-		return algo.Spec{}
-	}
-	s.settings.config.Algorithm = name
-	var all []string
-	for _, o := range options {
-		all = append(all, o.Name+"="+o.Value)
-	}
-	s.settings.addOptions(append(all, s.options...))
-	spec, err := factory(timing, func(options any) error {
+	return s.settings.build(name, timing, withSettings(options, s.options), func(options any) {
 		if o, has := options.(algo.Textbook); has && s.textbook {
 			o.Textbook()
 		}
-		s.settings.decodeOptions(name, options)
-		return nil
 	})
-	for _, e := range leaves(err) {
-		m.add(name, "%v", e)
-	}
-	return spec
 }
 
-// again is the command that does the same again with one seed, and draws it.
+// again is the command that does the same again with one seed.
 func (s *simulation) again(seed uint64) string {
-	words := []string{"elect", "sim"}
-	s.flags.Visit(func(flag *pflag.Flag) {
-		switch flag.Name {
-		case "seed", "seeds", "json", "diagram", "ascii", "width", "trace":
-			return
-		case "option":
-			for _, option := range s.options {
-				words = append(words, "--option", quoted(option))
-			}
-			return
-		}
-		if flag.Value.Type() == "bool" {
-			words = append(words, "--"+flag.Name+strings.TrimPrefix("="+flag.Value.String(), "=true"))
-			return
-		}
-		words = append(words, "--"+flag.Name, quoted(strings.Trim(flag.Value.String(), "[]")))
-	})
-	return strings.Join(append(words, "--seed", strconv.FormatUint(seed, 10)), " ")
-}
-
-// quoted is a word as a shell reads it.
-func quoted(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,~%+@"
-	if word != "" && strings.Trim(word, plain) == "" && word[0] != '~' {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
 }
 
 // simFailure is what a simulation found, and how to find it again.

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -44,21 +46,21 @@ func (s *simulation) election() (sim.Options, error) {
 	}
 	delay, err := sim.ParseDelay(s.delay)
 	if err != nil {
-		m.add("", "--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
+		m.add("--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
 		delay = sim.Delay{Least: 1, Most: 1} // for the rest of the mistakes
 	}
 	o.Delay = delay
 	if o.Initiators, err = initiators(s.initiators, &o); err != nil {
-		m.add("", "--initiators %v", err)
+		m.add("--initiators %v", err)
 	}
 	if delay.Most > 0 { // else Check says so
 		o.Spec = s.spec(s.algorithm, delay.Algo())
 	}
-	for _, e := range leaves(o.Check()) {
+	for _, e := range config.Leaves(o.Check()) {
 		if o.Spec.New == nil && errors.Is(e, sim.ErrNoAlgorithm) {
 			continue // it was said why
 		}
-		m.add("", "%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
+		m.add("%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
 	}
 	return o, m.error()
 }
@@ -111,21 +113,24 @@ func (s *simulation) printElection(o *sim.Options, r *sim.Result) error {
 	row("sent", "%d messages%s", r.Sent, strings.Join(append([]string{""}, strings.Join(kinds, ", ")), ": "))
 	row("delivered", "%d", r.Delivered)
 	if r.Agreed {
-		row("decided", "after %v T: then the leader knows", r.Decided)
-		row("turnaround", "%v T: then all live nodes know", r.Turnaround)
+		row("decided", "after %s T: then the leader knows", shortly(r.Decided))
+		row("turnaround", "%s T: then all live nodes know", shortly(r.Turnaround))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(s.out, `
-Messages of the election: sent ones include those to crashed nodes, heartbeats and the
-%d repeats of what was said before are left out. Finding the crash takes no time.
+Messages of the election: sent ones include those to crashed nodes; heartbeats, and repeats
+of what was said before (%d), are left out. Finding the crash takes no time.
 `, r.Repeats)
 	if s.diagram {
 		fmt.Fprintln(s.out)
 	}
 	return err
 }
+
+// shortly writes a time for people.
+func shortly(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
 
 // describeElection is the setting of the numbers.
 func describeElection(o *sim.Options) string {

@@ -11,19 +11,24 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/sim"
 )
 
 // openScenario reads the file of --scenario.
-func (s *simulation) openScenario() (*sim.Scenario, error) {
-	text, err := os.ReadFile(s.scenario)
+func (s *simulation) openScenario() (name, text string, err error) {
+	bytes, err := os.ReadFile(s.scenario)
 	if err != nil {
-		return nil, usagef("--scenario: %v", err)
+		return "", "", usagef("--scenario: %v", err)
 	}
-	name := strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario))
-	scenario, err := sim.ParseScenario(name, string(text))
-	for _, e := range leaves(err) {
-		s.settings.mistakes.add("", "%s", plainly(e))
+	return strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario)), string(bytes), nil
+}
+
+func (s *simulation) parseScenario(name, text string) (*sim.Scenario, error) {
+	scenario, err := sim.ParseScenario(name, text)
+	for _, e := range config.Leaves(err) {
+		s.settings.mistakes.add("%s", plainly(e))
 	}
 	if err != nil {
 		return nil, s.settings.mistakes.error()
@@ -33,12 +38,19 @@ func (s *simulation) openScenario() (*sim.Scenario, error) {
 
 // runScenario runs the scenario of a file, with one seed or with many.
 func (s *simulation) runScenario(ctx context.Context) error {
-	scenario, err := s.openScenario()
+	name, text, err := s.openScenario()
+	if err != nil {
+		return err
+	}
+	if explore.IsScenario(text) {
+		return s.replay(name, text)
+	}
+	scenario, err := s.parseScenario(name, text)
 	if err != nil {
 		return err
 	}
 	if s.flags.Changed("algorithm") && scenario.Algorithm != "" && scenario.Algorithm != s.algorithm {
-		s.settings.mistakes.add("algorithm", "--algorithm is %s, and the scenario is about %s", s.algorithm, scenario.Algorithm)
+		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, scenario.Algorithm)
 	}
 	spec := s.spec(cmp.Or(scenario.Algorithm, s.algorithm), scenario.Timing().Algo(), scenario.Options...)
 	if err := s.settings.mistakes.error(); err != nil {

@@ -86,7 +86,7 @@ func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, 
 		return nil
 	}
 	d := trace.Diagram{
-		Names: nodeName, Messages: messages, Unit: unit, UnitName: unitName, From: from, Width: s.columns(), ASCII: s.ascii,
+		Names: nodeName, Messages: messages, Unit: unit, UnitName: unitName, From: from, Width: widthOf(s.out, s.width), ASCII: s.ascii,
 	}
 	for _, e := range s.watch.events {
 		d.Event(e)
@@ -95,12 +95,13 @@ func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, 
 	return err
 }
 
-// columns is how wide a diagram may be; 0 where nobody says.
-func (s *simulation) columns() int {
-	if s.width > 0 {
-		return s.width
+// widthOf is how wide a diagram may be, of the width that was asked for, if one was; 0
+// where nobody says.
+func widthOf(out io.Writer, asked int) int {
+	if asked > 0 {
+		return asked
 	}
-	if width, ok := terminalWidth(s.out); ok {
+	if width, ok := terminalWidth(out); ok {
 		return max(width, leastWidth)
 	}
 	return 0

@@ -34,7 +34,7 @@ var Rules = []Rule{
 	{Package: "algo/ring", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/vote", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/builtin", Imports: []string{"algo", "algo/bully", "algo/ring", "algo/vote"}, Modules: none},
-	{Package: "algo/algotest", Imports: []string{"algo", "explore", "sim", "trace", "wire"}},
+	{Package: "algo/algotest", Imports: []string{"algo", "engine", "explore", "sim", "trace", "wire"}},
 
 	{Package: "fd", Imports: []string{"algo"}, Modules: none},
 	{Package: "trace", Imports: []string{"algo"}, Modules: none},
@@ -51,8 +51,11 @@ var Rules = []Rule{
 
 	{Package: "bench/theory", Imports: none, Modules: none},
 	{Package: "bench/result", Imports: none, Modules: []string{"golang.org/x/exp"}},
+	{Package: "bench/report", Imports: []string{"bench/result", "bench/theory"}, Modules: []string{"golang.org/x/exp"}},
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
+	{Package: "examples/omega", Imports: []string{"algo"}, Modules: none},
+	{Package: "examples/omega/fleet", Imports: []string{"...", "examples/omega"}, Except: []string{"bench", "cmd/..."}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -119,7 +120,7 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	wrong := s.mistakes.fields()
 	n, err := cluster.New(s.Config, append(options, cluster.WithRegistry(s.table.registry))...)
 	sound := true
-	for _, err := range leaves(err) {
+	for _, err := range Leaves(err) {
 		m := s.explain(err)
 		sound = sound && !strings.HasPrefix(m.Field, "timing.")
 		if _, given := s.given[base(m.Field)]; given || !wrong[base(m.Field)] {
@@ -144,7 +145,7 @@ func (s *Settings) checkOthers() {
 			continue
 		}
 		_, err := s.table.registry[name](s.timing(), func(o any) error { s.fill(name, o); return nil })
-		for _, err := range leaves(err) {
+		for _, err := range Leaves(err) {
 			s.mistakes.add(s.optionMistake(name, err))
 		}
 	}
@@ -157,9 +158,14 @@ func (s *Settings) anyGiven(algorithm string) bool {
 	})
 }
 
-// Spec is the algorithm as configured, after Node has found no mistake.
+// Spec is the algorithm as configured. Its error is what the factory says, or that there
+// is no such algorithm; Node says it better.
 func (s *Settings) Spec() (algo.Spec, error) {
-	return s.table.registry[s.Config.Algorithm](s.timing(), s.Config.Options)
+	factory, ok := s.table.registry[s.Config.Algorithm]
+	if !ok {
+		return algo.Spec{}, fmt.Errorf("config: there is no algorithm %q", s.Config.Algorithm)
+	}
+	return factory(s.timing(), s.Config.Options)
 }
 
 // Level is what is logged.
@@ -216,9 +222,19 @@ func (s *Settings) Changed(before *Settings) []Effective {
 	return changed
 }
 
-// leaves returns the errors that errors.Join has put together. One that wraps several
+// Adopt takes over the value of one field.
+func (s *Settings) Adopt(from *Settings, name string) {
+	f := s.table.byName[name]
+	reflect.ValueOf(s.target(f)).Elem().Set(reflect.ValueOf(from.target(f)).Elem())
+	delete(s.given, name)
+	if g, ok := from.given[name]; ok {
+		s.given[name] = g
+	}
+}
+
+// Leaves returns the errors that errors.Join has put together. One that wraps several
 // with words of its own stays whole.
-func leaves(err error) []error {
+func Leaves(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -235,7 +251,7 @@ func leaves(err error) []error {
 	}
 	var all []error
 	for _, e := range joined.Unwrap() {
-		all = append(all, leaves(e)...)
+		all = append(all, Leaves(e)...)
 	}
 	return all
 }

@@ -282,6 +282,24 @@ func TestWhatWasChanged(t *testing.T) {
 	}
 }
 
+func TestAdoptTakesOverOneField(t *testing.T) {
+	load := func(file string) *Settings {
+		s, err := told{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
+		require.NoError(t, err)
+		return s
+	}
+	running, now := load("priority: 3\nwitness: true\n"), load("\nlog_level: debug\n")
+	running.Adopt(now, "priority")
+	running.Adopt(now, "log_level")
+	origins := make(map[string]string)
+	for _, e := range running.Effective() {
+		origins[e.Field.Name] = e.Text() + " " + e.Origin.String()
+	}
+	require.Equal(t, "0 default", origins["priority"])
+	require.Equal(t, "debug elect.yaml:4", origins["log_level"])
+	require.Equal(t, "true elect.yaml:4", origins["witness"])
+}
+
 // errEngine is what a factory says that does not say which option is wrong.
 var errEngine = errors.New("no such engine")
 
@@ -355,6 +373,28 @@ bully: {}
   lelann is refused: no such engine`)
 }
 
+// Commands that run no node take the options of an algorithm, and nothing else.
+func TestSpec(t *testing.T) {
+	timing := algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}
+	textbook := func(o any) { o.(algo.Textbook).Textbook() }
+	spec, err := builtins.Spec("bully", timing, []string{"answer_timeout=30ms"}, textbook)
+	require.NoError(t, err)
+	require.Equal(t, []algo.Setting{
+		{Name: "announce_interval", Value: "100ms"}, {Name: "answer_timeout", Value: "30ms"}, {Name: "coordinator_timeout", Value: "40ms"},
+		{Name: "head_start", Value: "10ms"}, {Name: "skip_suspected", Value: "false"},
+	}, spec.Settings)
+
+	_, err = builtins.Spec("bully", timing, []string{"x=1", "what", "answer_timeout=1ms", "skip_suspected=no", "head_start=0"}, textbook)
+	require.EqualError(t, err, `4 mistakes in the configuration:
+  --option is "what", want key=value
+  bully.x is not a field, want one of answer_timeout, coordinator_timeout, announce_interval, head_start, skip_suspected
+  bully.skip_suspected is "no", want true or false
+  bully.answer_timeout is 1ms, want at least the round trip (20ms)`)
+
+	_, err = builtins.Spec("paxos", timing, nil, textbook)
+	require.EqualError(t, err, `algorithm is "paxos", want bully, ring or vote`)
+}
+
 func TestARegistryOfOneNeedsNoWord(t *testing.T) {
 	registry := lelann()
 	delete(registry, "plain")
@@ -398,7 +438,7 @@ func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
 	help := set.FlagUsages()
 	for _, want := range []string{
 		"--listen host:port", "(default: none, it must be given)", "--preset word", "(local, lan or wan; default lan)",
-		"--join host:port", "(repeatable; also --peer; default: none; without", "--witness ", "--option key=value", "(bully, ring or vote; default bully)",
+		"--join host:port", "(repeatable; also --peer; default: none, it founds", "--witness ", "--option key=value", "(bully, ring or vote; default bully)",
 	} {
 		require.Contains(t, help, want)
 	}

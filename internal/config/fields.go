@@ -15,11 +15,11 @@ func memberFields(algorithms []string) []Field {
 		{Name: "advertise", Arg: address, Help: "where the others reach it, if that is not listen", Empty: "listen",
 			target: func(s *Settings) any { return &s.Config.Advertise }},
 		{Name: "join", Alias: "peer", Arg: address, Help: "members, any of which lets this one in at its first start",
-			Empty:  "none; without join and members it founds a cluster",
+			Empty:  "none, it founds a cluster unless there are members",
 			target: func(s *Settings) any { return &s.Config.Join }},
 		{Name: "members", Arg: address, Help: "all members, this one included, equal on all of them; instead of join", Empty: "none, they join and leave",
 			target: func(s *Settings) any { return &s.Config.Members }},
-		{Name: "data", Arg: "folder", Help: "folder for what must survive a restart", Empty: "none, so that a restart makes it a new member",
+		{Name: "data", Arg: "folder", Help: "folder for what must survive a restart", Empty: "none, a restart makes it a new member",
 			target: func(s *Settings) any { return &s.Config.Data }},
 		{Name: "algorithm", Arg: "word", Words: algorithms, Help: "how a leader is elected, the same on all members",
 			target: func(s *Settings) any { return &s.Config.Algorithm }},
@@ -44,7 +44,7 @@ func timingFields() []Field {
 	noEvidence.Alias = "no-evidence"
 	return []Field{
 		{Name: presetField, Alias: "preset", Arg: "word", Words: presets(),
-			Help:   "what of the timing is not given: for members on one machine, in one building, or far apart",
+			Help:   "the timing for members on one machine, in one building, or far apart",
 			target: func(s *Settings) any { return &s.preset }},
 		timing("heartbeat", "time between two heartbeats of a leader",
 			func(t *cluster.Timing) any { return &t.Heartbeat }),

@@ -110,7 +110,7 @@ func (v *flagValue) Type() string {
 		return v.field.Arg
 	}
 	if _, ok := v.flags.table.Default(v.field).(bool); ok {
-		return "bool" // which help leaves out
+		return "bool" // which help Leaves out
 	}
 	return "value"
 }
@@ -130,19 +130,20 @@ func (v *optionValue) String() string { return "" }
 // Type is what help calls the value.
 func (v *optionValue) Type() string { return "key=value" }
 
-// resolve turns --option into the fields of an algorithm.
-func (f *Flags) resolve(algorithm string, values map[string]given, m *mistakes) {
-	at := Origin{Source: Flag, Name: optionFlag}
-	for _, text := range f.options {
+// resolve turns options, each key=value, into the fields of an algorithm.
+func (t *Table) resolve(algorithm string, options []string, at Origin, m *mistakes) map[string]given {
+	values := make(map[string]given)
+	for _, text := range options {
 		key, value, ok := strings.Cut(text, "=")
-		field, known := f.table.byName[algorithm+"."+key]
+		field, known := t.byName[algorithm+"."+key]
 		switch {
 		case !ok:
-			m.add(Mistake{Field: "option", Origin: at, Got: quoted(text), Want: "key=value"})
+			m.add(Mistake{Field: "option", Origin: Origin{Source: Flag, Name: optionFlag}, Got: quoted(text), Want: "key=value"})
 		case known:
-			values[field.Name] = given{texts: f.table.split(field, value), origin: at}
-		case f.table.registry[algorithm] != nil: // else that is the mistake
-			m.add(f.table.unknown(algorithm+".", key, at))
+			values[field.Name] = given{texts: t.split(field, value), origin: at}
+		case t.registry[algorithm] != nil: // else that is the mistake
+			m.add(t.unknown(algorithm+".", key, at))
 		}
 	}
+	return values
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/elect-go/elect/algo"
 )
 
 // Input is where a configuration comes from.
@@ -46,9 +48,7 @@ func (t *Table) load(path string, text []byte, fromEnvironment map[string]given,
 	if flags != nil {
 		s.accept(flags.values)
 		s.assign(t.byName["algorithm"], &s.Config.Algorithm)
-		options := make(map[string]given)
-		flags.resolve(s.Config.Algorithm, options, &s.mistakes)
-		s.accept(options)
+		s.accept(t.resolve(s.Config.Algorithm, flags.options, Origin{Source: Flag, Name: optionFlag}, &s.mistakes))
 	}
 	s.settle()
 	return s
@@ -70,4 +70,26 @@ func (s *Settings) accept(values map[string]given) {
 			s.given[name] = g
 		}
 	}
+}
+
+// Spec makes an algorithm for a host that is no node: with options, each key=value. prepare
+// sees the struct of the options before, with the defaults for the timing. The error is an
+// [*Error].
+func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, prepare func(options any)) (algo.Spec, error) {
+	s := newSettings(t)
+	factory, ok := t.registry[algorithm]
+	if !ok {
+		s.mistakes.add(Mistake{Field: "algorithm", Got: quoted(algorithm), Want: either(t.algorithms())})
+		return algo.Spec{}, s.mistakes.err()
+	}
+	s.accept(t.resolve(algorithm, options, Origin{}, &s.mistakes))
+	spec, err := factory(timing, func(o any) error {
+		prepare(o)
+		s.fill(algorithm, o)
+		return nil
+	})
+	for _, err := range Leaves(err) {
+		s.mistakes.add(s.optionMistake(algorithm, err))
+	}
+	return spec, s.mistakes.err()
 }

@@ -130,29 +130,30 @@ func base(field string) string {
 	return name
 }
 
-// maxMistakes are said. The rest is counted: a file that is something else altogether has
-// as many as lines.
+// maxMistakes are said. A file that is something else altogether has as many as lines.
 const maxMistakes = 100
 
 // mistakes are those found so far, each once.
 type mistakes struct {
 	all       []Mistake
-	more      int
+	more      bool // were found or would be
 	illegible bool // the file is no YAML at all
 }
 
 func (m *mistakes) add(one Mistake) {
 	switch {
 	case slices.Contains(m.all, one):
-	case len(m.all) == maxMistakes:
-		m.more++
+	case m.full():
 	default:
 		m.all = append(m.all, one)
 	}
 }
 
-// full reports whether another one would only be counted.
-func (m *mistakes) full() bool { return len(m.all) == maxMistakes }
+// full reports whether no more can be taken, when one more was found.
+func (m *mistakes) full() bool {
+	m.more = m.more || len(m.all) == maxMistakes
+	return m.more
+}
 
 // fields are those about which something is wrong.
 func (m *mistakes) fields() map[string]bool {
@@ -176,7 +177,7 @@ func (m *mistakes) err() error {
 // then the environment, then the flags.
 type Error struct {
 	Mistakes []Mistake // at least one
-	More     int       // that were found and are not in the list
+	More     bool      // there are others
 }
 
 func (e *Error) Error() string {
@@ -184,12 +185,13 @@ func (e *Error) Error() string {
 		return e.Mistakes[0].String()
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d mistakes in the configuration:", len(e.Mistakes)+e.More)
+	more := ""
+	if e.More {
+		more = "more than "
+	}
+	fmt.Fprintf(&text, "%s%d mistakes in the configuration:", more, len(e.Mistakes))
 	for _, m := range e.Mistakes {
 		text.WriteString("\n  " + m.String())
-	}
-	if e.More > 0 {
-		fmt.Fprintf(&text, "\n  and %d more", e.More)
 	}
 	return text.String()
 }

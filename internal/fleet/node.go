@@ -139,7 +139,7 @@ func (n *node) launch() (*process, error) {
 		cmd: exec.Command(command[0], command[1:]...), stderr: new(tail),
 		ready: make(chan struct{}), done: make(chan struct{}),
 	}
-	p.cmd.Env = append(os.Environ(), f.config.Env...)
+	p.cmd.Env = append(environment(), f.config.Env...)
 	p.cmd.SysProcAttr = attributes()
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = endTimeout
@@ -161,6 +161,12 @@ func (n *node) launch() (*process, error) {
 	n.state = State{Pid: p.cmd.Process.Pid, ID: n.state.ID}
 	go n.follow(p, stdout)
 	return p, nil
+}
+
+// environment is that of this process without what elect reads of it: a node of a fleet is
+// told by its flags, and nothing else.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ELECT_") })
 }
 
 // args is how the node is told what to be. It runs under fleet.mu.

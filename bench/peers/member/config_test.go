@@ -52,7 +52,7 @@ func TestEtcdCountsBothTimesInTicks(t *testing.T) {
 }
 
 func TestMemberlistGivesUpAboutAtTheTimeout(t *testing.T) {
-	require.Equal(t, memberlist.DefaultLANConfig(), memberlistConfig(Timing{}))
+	require.Equal(t, memberlist.DefaultLocalConfig(), memberlistConfig(Timing{}))
 	for _, test := range []struct {
 		timing Timing
 		mult   int // a probe and this many intervals

@@ -10,7 +10,8 @@
 //   - etcd's raft: the configuration of its README with ticks of 100 ms, as etcd and its
 //     raftexample have them, on etcd's write-ahead log and etcd's transport. The library
 //     has no storage, no transport and no unit of time of its own.
-//   - memberlist: DefaultLANConfig. It keeps nothing on disk and elects nobody.
+//   - memberlist: DefaultLocalConfig, which its README shows. It keeps nothing on disk and
+//     elects nobody.
 //
 // A state machine is not measured: it is empty, as an application's would be that wants
 // no more than a leader.

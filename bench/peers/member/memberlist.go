@@ -18,11 +18,12 @@ var memberlistLibrary = Library{
 	start:    startMemberlist,
 }
 
-// memberlistConfig has a member probe each t.Heartbeat, and give a silent one up after
+// memberlistConfig starts from the configuration that the README shows and that is made
+// for a loopback. With t a member probes each t.Heartbeat, and gives a silent one up after
 // t.Timeout: a probe, and then as many of its intervals as come nearest to the rest. What
 // else depends on the network keeps its proportion to the interval.
 func memberlistConfig(t Timing) *memberlist.Config {
-	c := memberlist.DefaultLANConfig()
+	c := memberlist.DefaultLocalConfig()
 	if t != (Timing{}) {
 		c.ProbeInterval, c.ProbeTimeout, c.GossipInterval = t.Heartbeat, t.Heartbeat/2, t.Heartbeat/5
 		c.SuspicionMult = max(1, int((t.Timeout-t.Heartbeat+t.Heartbeat/2)/t.Heartbeat))
@@ -37,7 +38,7 @@ func describeMemberlist(c *memberlist.Config) []string {
 			c.ProbeInterval, c.ProbeTimeout, c.SuspicionMult, c.SuspicionMaxTimeoutMult, c.GossipInterval, c.GossipNodes, c.IndirectChecks, c.RetransmitMult),
 		fmt.Sprintf("up to 10 members a suspect is dead after %v, where enough others confirm it, else after up to %v",
 			suspicion, time.Duration(c.SuspicionMaxTimeoutMult)*suspicion),
-		"UDP and TCP; nothing on disk; the rest by DefaultLANConfig",
+		"UDP and TCP; nothing on disk; the rest by DefaultLocalConfig",
 	}
 }
 

@@ -1,15 +1,14 @@
 //go:build unix
 
-package sim
+package cpu
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpu is the time that processors have spent on this process: on a machine that others
-// use too, it says more than the time that has passed.
-func cpu() time.Duration {
+// Time is how long processors have worked on this process.
+func Time() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err)

@@ -1,0 +1,169 @@
+package algotest
+
+import (
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/explore"
+)
+
+// checks are all there are. What fails early in the list is to be mended first.
+var checks = []Check{
+	{
+		Name: "spec", run: wellFormed,
+		Wanted: "The Spec is complete: a name, settings sorted by name, New that makes a new process each time, and messages that the wire can carry, of kinds that nobody else has.",
+	},
+	{
+		Name: "wire-round-trip", run: roundTrip,
+		Wanted: "Every message that is sent arrives as it was: it is encoded, and decoded to the same. Fields that are not exported, or longer than the wire allows, would be lost.",
+	},
+	{
+		Name: "wire-unknown-field", run: unknownField,
+		Wanted: "A message with one field more, as a newer version may send it, is read as the one that is known.",
+	},
+	{
+		Name: "wire-truncation", run: truncation,
+		Wanted: "A message that is cut short, anywhere, is refused.",
+	},
+	{
+		Name: "sent-messages-stay", run: sentMessagesStay,
+		Wanted: "A message does not change after it was sent. It may wait in a queue, and in a simulation it is never copied: what it refers to must not be written to again.",
+	},
+	{
+		Name: "determinism", run: deterministic,
+		Wanted: "The same calls have the same effects, in the same order: no map order, clock, randomness or state outside of the process.",
+	},
+	{
+		Name: "clone", run: cloneSharesNothing,
+		Wanted: "A clone is in the same state and shares nothing that changes: what one of the two does, the other does not see.",
+	},
+	{
+		Name: "alone", run: alone,
+		Wanted: "Alone, a node leads itself.",
+	},
+	{
+		Name: "agreement", run: agreement,
+		Wanted: "1, 2, 3, 5 and 7 nodes that start together, or one after the other, agree on one leader.",
+	},
+	{
+		Name: "quiet", run: quiet,
+		Wanted: "Once all agree, and nothing happens, there is no message but repeats, and no announcement, however long it lasts.",
+	},
+	{
+		Name: "campaign", run: campaign,
+		Wanted: "Any process can call for an election, several at once, too. It ends with one leader.",
+	},
+	{
+		Name: "failover", run: failover,
+		Wanted: "Whoever crashes together, the others agree on one of themselves. With NeedsQuorum that holds for every minority.",
+	},
+	{
+		Name: "restart", run: restart,
+		Wanted: "Nodes that crash and start again, before or after the others have noticed, all of them too, agree again, and no epoch goes back.",
+	},
+	{
+		Name: "restart-after-save", run: restartAfterSave,
+		Wanted: "A node may crash between a save and the messages that were to follow it, or in the middle of them. What was saved binds it when it comes back; what was not sent is missed by nobody for long.",
+	},
+	{
+		Name: "loss", run: loss,
+		Wanted: "Elections during which a third of all messages are lost do no harm that lasts.",
+	},
+	{
+		Name: "duplication", run: duplication,
+		Wanted: "Elections during which every other message arrives twice do no harm that lasts: who votes twice has one vote.",
+	},
+	{
+		Name: "reordering", run: reordering,
+		Wanted: "Elections during which messages overtake each other do no harm that lasts.",
+	},
+	{
+		Name: "delay", run: delay,
+		Wanted: "Elections during which messages take longer than every timeout do no harm that lasts.",
+	},
+	{
+		Name: "wrong-suspicion", run: wrongSuspicion,
+		Wanted: "Suspicions that are wrong, and are taken back, do no harm that lasts.",
+	},
+	{
+		Name: "partition", run: partition,
+		Wanted: "However the cluster is parted, also in one direction only, all agree once it has healed.",
+	},
+	{
+		Name: "pause", run: pause,
+		Wanted: "While a process is stopped the others agree without it. When it goes on, with its old ideas, all agree again.",
+	},
+	{
+		Name: "add-member", run: addMember,
+		Wanted: "A node that joins is told who leads, or takes the lead if it is the highest and the algorithm claims that; several may join at once.",
+	},
+	{
+		Name: "remove-member", run: removeMember,
+		Wanted: "A member that is removed, alive or dead, is not waited for, not counted and not followed any more.",
+	},
+	{
+		Name: "remove-leader", run: removeLeader,
+		Wanted: "When the leader is removed, alive or dead, the others agree on one of themselves.",
+	},
+	{
+		Name: "resignation", run: resignation,
+		Wanted: "A leader that resigns is followed by another until it may lead again. When nobody may lead, nobody does.",
+	},
+	{
+		Name: "strangers", run: strangers,
+		Wanted: "Whatever a message says, nobody follows a node that is no member.",
+	},
+	{
+		Name: "old-messages", run: oldMessages,
+		Wanted: "Messages of older epochs that come again, long after, do no harm that lasts.",
+	},
+	{
+		Name: "poisoned-epochs", run: poisonedEpochs,
+		Wanted: "An epoch that leaves no room for the next is never believed. A message that carries epochs says so by being algo.Numbered, and Machine refuses the poisoned.",
+	},
+	{
+		Name: "messages", run: messages,
+		Wanted: "An election stays within its budget of messages, whoever starts it, also when all do: see Options.Messages. At rest there are at most two repeats for each node and heartbeat.",
+	},
+	{
+		Name: "watched-edges", run: watchedEdges,
+		Wanted: "At rest, nodes watch no more of each other than Options.Watched allows: heartbeats must not cost N².",
+	},
+	{
+		Name: "storm", run: storm,
+		Wanted: "All of that at once, at random, and then all agree.",
+	},
+	{
+		Name: "contract", run: keeps(explore.Contract),
+		Wanted: "In every state that a small cluster can reach, as far as the search goes, the algorithm asks for nothing that algo.Machine refuses.",
+	},
+	{
+		Name: "epochs-grow", run: keeps(explore.EpochsGrow),
+		Wanted: "In every state that a small cluster can reach, as far as the search goes, no epoch goes back, neither one that is saved nor one that is announced, over crashes too.",
+	},
+	{
+		Name: "durable", run: keeps(explore.Durable),
+		Wanted: "In every state that a small cluster can reach, as far as the search goes, what is announced is saved: Stable covers its epoch.",
+	},
+	{
+		Name: "no-phantom", run: keeps(explore.NoPhantom),
+		Wanted: "In every state that a small cluster can reach, as far as the search goes, whoever is followed in an epoch has itself announced that it leads in that epoch.",
+	},
+	{
+		Name: "eventual-agreement", run: keeps(explore.EventualAgreement),
+		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to agree when nothing more goes wrong.",
+	},
+	{
+		Name: "one-leader-per-epoch", run: keeps(explore.OneLeaderPerEpoch),
+		claim:  func(c algo.Claims) bool { return c.OneLeaderPerEpoch },
+		Wanted: "No two nodes announce themselves for one epoch: in every state that a small cluster can reach, as far as the search goes.",
+	},
+	{
+		Name: "needs-quorum", run: needsQuorum,
+		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
+		Wanted: "Nobody leads without a majority of all members: in no state that a minority can reach, and a leader whose majority crashes, or is cut off, stops.",
+	},
+	{
+		Name: "highest-leads", run: highestLeads,
+		claim:  func(c algo.Claims) bool { return c.HighestLeads },
+		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to follow the highest who lives when nothing more goes wrong.",
+	},
+}

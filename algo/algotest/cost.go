@@ -1,0 +1,100 @@
+package algotest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/elect-go/elect/sim"
+)
+
+// messages counts elections of several sizes. What finds the crashes sends nothing here.
+func messages(p *probe) {
+	for _, nodes := range []int{4, 12, 32} {
+		for range p.seeds(4) {
+			p.try("counting messages", nodes, func(w *world) { w.count(p.options.Messages(nodes)) }, detector(sim.Perfect))
+		}
+	}
+}
+
+func (w *world) count(limit int) {
+	w.p.Helper()
+	const heartbeats = 20
+	w.election("all start", limit, func() {})
+	leader := w.leader()
+	w.election("the leader crashes", limit, func() { w.crash(leader) })
+	w.election("a former leader comes back", limit, func() { w.restart(leader) })
+	w.election("all call for an election at once", limit, func() {
+		for _, n := range w.all() {
+			w.do(w.Campaign(n))
+		}
+	})
+	w.election("almost half of them crash", limit, func() { w.crash(w.all()[w.Nodes()/2+1:]...) })
+	// Each that starts takes those for dead who start after it, until its detector knows
+	// better.
+	w.election("they come back at once", 4*limit, func() { w.restart(w.all()...) })
+	w.election("all crash and start again", 4*limit, func() {
+		w.crash(w.all()...)
+		w.restart(w.all()...)
+	})
+
+	before := w.Frames()
+	w.Run(heartbeats * w.p.options.Timing.Heartbeat)
+	if most, sent := 2*w.Nodes()*heartbeats, int(w.Frames()-before); sent > most {
+		w.p.fatalf("at rest %d repeats were sent in %d heartbeats, want at most %d", sent, heartbeats, most)
+	}
+}
+
+// election counts what follows an event.
+func (w *world) election(event string, limit int, happens func()) {
+	w.p.Helper()
+	w.ResetCounts()
+	happens()
+	w.Run(w.p.options.Within)
+	if sent := w.Counts().Sent; total(sent) > limit {
+		w.p.fatalf("%s, and %s are sent, %d together; want at most %d", event, counted(sent), total(sent), limit)
+	}
+	w.sound()
+}
+
+// watchedEdges counts who watches whom. That many agree may take longer: time is not what
+// this is about.
+func watchedEdges(p *probe) {
+	sizes := []int{3, 9, 18}
+	if testing.Short() {
+		sizes = sizes[:2]
+	}
+	for _, nodes := range sizes {
+		for range p.seeds(1) {
+			p.try("counting who watches whom", nodes, func(w *world) {
+				limit := p.options.Watched(nodes)
+				dead := (nodes - 1) / 2
+				for _, step := range []struct {
+					when    string
+					happens func()
+				}{
+					{"at rest", func() {}},
+					{"after a failover", func() { w.crash(w.leader()) }},
+					{fmt.Sprintf("with %d dead", dead), func() { w.crash(w.all()[:dead-1]...) }},
+				} {
+					step.happens()
+					w.Run(3 * p.options.Within)
+					w.settle()
+					w.sparse(step.when, limit)
+				}
+			})
+		}
+	}
+}
+
+func (w *world) sparse(when string, limit int) {
+	w.p.Helper()
+	watched := 0
+	for _, n := range w.all() {
+		if w.runs(n) {
+			watched += len(w.tape.last(sim.ID(n)).watches)
+		}
+	}
+	if watched > limit {
+		w.p.fatalf("%s %d watch others, counted once for each whom they watch; want at most %d", when, watched, limit)
+	}
+}

@@ -1,0 +1,134 @@
+package algotest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/explore"
+)
+
+// searches go through every state of two and of three nodes, until they have seen so many
+// states; and at random, so many steps, to what is further away. Epochs are bounded: there
+// is no end of them.
+var searches = []struct {
+	about         string
+	states, steps int
+	explore.Options
+}{
+	{"2 nodes from their start", 12_000, 0, explore.Options{Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2}},
+	{"2 nodes that have settled", 6_000, 0, explore.Options{Nodes: 2, Settled: true, Epochs: 4, Crashes: 1, Mistakes: 1, Campaigns: 1, Repeats: 2}},
+	{"3 nodes from their start", 12_000, 0, explore.Options{Nodes: 3, Epochs: 2, Crashes: 1, Repeats: 2}},
+	{"3 nodes that have settled", 12_000, 0, explore.Options{Nodes: 3, Settled: true, Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2}},
+	{"walks of 3 nodes through one epoch", 0, 240_000, explore.Options{Nodes: 3, Epochs: 1, Crashes: 2, Network: explore.Once}},
+	{"walks of 3 nodes that have settled", 0, 30_000, explore.Options{Nodes: 3, Settled: true, Epochs: 4, Crashes: 1, Mistakes: 1, Campaigns: 1}},
+	{"walks of 3 nodes from their start", 0, 30_000, explore.Options{Nodes: 3, Epochs: 4, Crashes: 2, Mistakes: 1}},
+}
+
+// walk is how many steps a walk has before the next begins.
+const walk = 40
+
+// explored is what the searches found, for the checks that share them.
+type explored struct {
+	once  sync.Once
+	found []finding
+	log   []string
+	err   error
+}
+
+// finding is a violation and where it was found.
+type finding struct {
+	about string
+	explore.Violation
+}
+
+// keeps returns a check of one property.
+func keeps(property explore.Property) func(*probe) {
+	return func(p *probe) {
+		p.explored.once.Do(func() {
+			spec := p.spec
+			spec.Claims.HighestLeads = false // that has a check of its own
+			p.explored.search(p, spec, explore.Claimed(spec.Claims)...)
+		})
+		p.found(p.explored, property)
+	}
+}
+
+// highestLeads looks for agreement again, which has to be on the highest now.
+func highestLeads(p *probe) {
+	var e explored
+	e.search(p, p.spec, explore.EventualAgreement)
+	p.found(&e, explore.EventualAgreement)
+}
+
+// found fails the check if a property was found broken.
+func (p *probe) found(e *explored, property explore.Property) {
+	p.Helper()
+	for _, line := range e.log {
+		p.Log(line)
+	}
+	if e.err != nil {
+		p.fatalf("it cannot be explored: %v", e.err)
+	}
+	for _, f := range e.found {
+		if f.Property == property {
+			p.fatalf("%s: %s\n%s", f.about, f.What, f.Text)
+		}
+	}
+}
+
+// search does all searches.
+func (e *explored) search(p *probe, spec algo.Spec, properties ...explore.Property) {
+	led := false
+	for _, s := range searches {
+		o := s.Options
+		o.Spec, o.Properties, o.Limits.States = spec, properties, p.effort(s.states)
+		var violations []explore.Violation
+		var err error
+		if s.steps > 0 {
+			var r explore.WalkReport
+			r, err = explore.Walk(p.Context(), o, explore.WalkOptions{Seed: p.first(), Steps: p.effort(s.steps), Length: walk})
+			violations = r.Violations
+			e.log = append(e.log, fmt.Sprintf("%s: %d of %d steps", s.about, r.Walks, walk))
+		} else {
+			var r explore.Report
+			r, err = explore.Run(p.Context(), o)
+			violations = r.Violations
+			e.log = append(e.log, s.about+": "+visited(r))
+		}
+		switch {
+		case err == nil:
+			led = true
+		case !errors.Is(err, explore.ErrNoLeader):
+			e.err = fmt.Errorf("%s: %w", s.about, err)
+			return
+		}
+		for _, v := range violations {
+			e.found = append(e.found, finding{s.about, v})
+		}
+	}
+	if !led {
+		e.err = explore.ErrNoLeader
+	}
+}
+
+func visited(r explore.Report) string {
+	if r.Complete {
+		return fmt.Sprintf("%d states, which are all", r.States)
+	}
+	return fmt.Sprintf("%d states, and not all: cut by %s", r.States, r.Cut)
+}
+
+// effort is what is left of a count of states or steps under -short and under the race
+// detector.
+func (p *probe) effort(count int) int {
+	if testing.Short() {
+		count /= 6
+	}
+	if raced {
+		count /= 4
+	}
+	return count
+}

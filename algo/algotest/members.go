@@ -1,0 +1,111 @@
+package algotest
+
+import (
+	"fmt"
+	"time"
+)
+
+func addMember(p *probe) {
+	for range p.seeds(4) {
+		p.try("and one more joins, and two more at once", 3, func(w *world) {
+			w.settle()
+			w.join(1)
+			w.settle()
+			w.join(2)
+			w.join(4)
+			w.settle()
+			for _, n := range w.all() {
+				if got := w.Engine(n).View().Len(); got != 6 {
+					panic(fmt.Sprintf("algotest: n%d knows of %d members, want 6: the simulator does not let members in", n, got))
+				}
+			}
+			w.crash(w.leader())
+			w.settle()
+		})
+		p.try("and one more joins, which was alone before", 1, func(w *world) {
+			w.settle()
+			w.join(1)
+			w.settle()
+		})
+	}
+}
+
+func (w *world) join(through int) {
+	_, err := w.Join(through)
+	w.do(err)
+}
+
+// removeMember removes one who follows, and some who are dead. Of four members without
+// two, the rest is no majority until one of the dead is removed.
+func removeMember(p *probe) {
+	for range p.seeds(4) {
+		p.try("and one who follows is removed", 4, func(w *world) {
+			w.settle()
+			gone := others(4, []int{w.leader()})[p.random().IntN(3)]
+			w.do(w.Remove(gone))
+			w.settle()
+			w.led(others(4, []int{gone}))
+		})
+		p.try("and of two who are dead one is removed", 4, func(w *world) {
+			w.settle()
+			dead := []int{1 + p.random().IntN(4)}
+			w.crash(dead...)
+			w.settle()
+			dead = append(dead, others(4, dead)[p.random().IntN(3)])
+			w.crash(dead...)
+			w.Run(p.options.Within)
+			w.do(w.Remove(dead[0]))
+			w.settle()
+			w.led(others(4, dead))
+		})
+	}
+}
+
+func removeLeader(p *probe) {
+	for range p.seeds(4) {
+		for _, alive := range []bool{true, false} {
+			p.try(fmt.Sprintf("and the leader is removed, alive: %v", alive), 4, func(w *world) {
+				w.settle()
+				for left := 4; left > 2; left-- {
+					leader := w.leader()
+					if !alive {
+						w.crash(leader)
+					}
+					w.do(w.Remove(leader))
+					w.settle()
+				}
+			})
+		}
+	}
+}
+
+func resignation(p *probe) {
+	within := p.options.Within
+	for range p.seeds(4) {
+		p.try("and the leader resigns for a while", 4, func(w *world) {
+			w.settle()
+			leader := w.leader()
+			w.do(w.Resign(leader, 4*within))
+			w.settle()
+			w.led(others(4, []int{leader}))
+			w.Run(4 * within)
+			w.settle()
+		})
+		p.try("and all resign for a while", 3, func(w *world) {
+			w.settle()
+			for _, n := range w.all() {
+				w.do(w.Resign(n, 2*within))
+				w.pass(p.random(), time.Second)
+			}
+			w.Run(within)
+			w.sound()
+			for _, n := range w.all() {
+				if l, _ := w.Follows(n); !l.Vacant() {
+					p.fatalf("nobody may lead, and still: %s", w.Opinions())
+				}
+			}
+			w.Run(2 * within)
+			w.settle()
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package algotest
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// probe is one check of one algorithm, as it runs.
+type probe struct {
+	*testing.T
+	check    *Check
+	spec     algo.Spec
+	options  Options
+	explored *explored // of all checks of one Test
+
+	seed  uint64 // of the trial that is on; 0 where nothing is random
+	world *world // of the trial that is on, or nil
+}
+
+// seeds are those of so many trials, or of an eighth under -short; or those that the flags
+// say.
+func (p *probe) seeds(count int) iter.Seq[uint64] {
+	first := p.first()
+	switch {
+	case *oneSeed > 0:
+		count = 1
+	case *manySeeds > 0:
+		count = *manySeeds
+	case testing.Short():
+		count = (count + 7) / 8
+	}
+	return func(yield func(uint64) bool) {
+		for seed := first; seed < first+uint64(count); seed++ {
+			p.seed = seed
+			if !yield(seed) {
+				return
+			}
+		}
+		p.seed = 0
+	}
+}
+
+// first is the first of the seeds.
+func (p *probe) first() uint64 { return max(*oneSeed, 1) }
+
+// random is where what a check does at random comes from. The world has a source of its
+// own.
+func (p *probe) random() *rand.Rand { return rand.New(rand.NewPCG(p.seed, 3)) }
+
+// fatalf ends the check: it says what is wrong, what was wanted, how that came about and
+// how to see it again.
+func (p *probe) fatalf(format string, args ...any) {
+	p.Helper()
+	p.Fatal(p.report(fmt.Sprintf(format, args...)))
+}
+
+func (p *probe) report(wrong string) string {
+	var b strings.Builder
+	section := func(title, text string) {
+		fmt.Fprintf(&b, "\n%s:\n", title)
+		for line := range strings.Lines(text) {
+			fmt.Fprintf(&b, "    %s", line)
+		}
+	}
+	if p.world != nil {
+		wrong = p.world.about + ": " + wrong
+	}
+	if p.seed > 0 {
+		wrong = fmt.Sprintf("seed %d, %s", p.seed, wrong)
+	}
+	b.WriteString(wrong)
+	section("Wanted", p.check.Wanted+"\n")
+	if p.world != nil {
+		section("What happened", p.world.told())
+		section("What was done, as a scenario of the simulator", p.world.Scenario())
+	}
+	section("To see it again", p.command()+"\n")
+	return b.String()
+}
+
+// command is what runs this check again, in the folder of the test.
+func (p *probe) command() string {
+	parts := strings.Split(regexp.QuoteMeta(p.Name()), "/")
+	command := "go test -run '^" + strings.Join(parts, "$/^") + "$'"
+	if seed := max(p.seed, *oneSeed); seed > 0 {
+		command += fmt.Sprintf(" -algotest.seed=%d", seed)
+	}
+	return command
+}
+
+// caught makes a failure of a panic: one of algo.Machine, which the algorithm has broken
+// the contract of, or one of the algorithm itself. It is deferred.
+func (p *probe) caught() {
+	switch why := recover().(type) {
+	case nil:
+	case string:
+		if strings.HasPrefix(why, "algo: ") {
+			p.Error(p.report("the contract is broken: " + strings.TrimPrefix(why, "algo: ")))
+			return
+		}
+		p.Error(p.report(fmt.Sprintf("panic: %s\n%s", why, debug.Stack())))
+	default:
+		p.Error(p.report(fmt.Sprintf("panic: %v\n%s", why, debug.Stack())))
+	}
+}

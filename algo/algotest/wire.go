@@ -1,0 +1,174 @@
+package algotest
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/wire"
+)
+
+// codec is that of the algorithm's messages.
+func (p *probe) codec() *wire.Codec {
+	p.Helper()
+	c, err := wire.NewCodec(p.spec.Messages...)
+	if err != nil {
+		p.fatalf("there is no codec: %v", err)
+	}
+	return c
+}
+
+// samples are one message of each type with all fields set, and those that seven nodes
+// send each other in some elections.
+func (p *probe) samples() (all []algo.Message) {
+	for _, m := range p.spec.Messages {
+		all = append(all, m, filled(m))
+	}
+	p.elections(7, func(_, _ algo.NodeID, m algo.Message) { all = append(all, m) })
+	return all
+}
+
+// elections runs a few, and hands over what is sent.
+func (p *probe) elections(nodes int, sent func(from, to algo.NodeID, m algo.Message)) {
+	for range p.seeds(2) {
+		p.try("electing", nodes, func(w *world) {
+			w.tape.sent = sent
+			w.Run(p.options.Within)
+			w.do(w.Campaign(1))
+			w.Run(p.options.Within)
+			for range 2 {
+				for _, n := range w.all() { // while one of them has just died
+					if n == w.leader() {
+						w.crash(n)
+					} else if w.runs(n) {
+						w.do(w.Campaign(n))
+					}
+				}
+				w.Run(p.options.Within)
+			}
+		}, detector(sim.Perfect))
+	}
+}
+
+func roundTrip(p *probe) {
+	codec := p.codec()
+	for _, m := range p.samples() {
+		encoded, err := codec.Append(nil, m)
+		if err != nil {
+			p.fatalf("%T is refused: %v\n%+v", m, err, m)
+		}
+		decoded, err := codec.Decode(encoded)
+		if err != nil {
+			p.fatalf("%T is not read again: %v\n%+v", m, err, m)
+		}
+		if again, err := codec.Append(nil, decoded); err != nil || !bytes.Equal(again, encoded) {
+			p.fatalf("%T arrives as another message:\n%+v\n%+v", m, m, decoded)
+		}
+	}
+}
+
+// more is what a newer version adds: a list with a text and a map.
+var more = []byte{0x93, 0xa3, 'n', 'e', 'w', 0x81, 0x01, 0xc3, 0xc0}
+
+func unknownField(p *probe) {
+	codec := p.codec()
+	for _, m := range p.samples() {
+		encoded, err := codec.Append(nil, m)
+		if err != nil {
+			continue // that is another check's
+		}
+		want, _ := codec.Decode(encoded)
+		got, err := codec.Decode(longer(encoded))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			p.fatalf("%T with a field more is read as %+v, error %v; want %+v", m, got, err, want)
+		}
+	}
+}
+
+// longer returns the array of msgpack with one element more.
+func longer(encoded []byte) []byte {
+	var head []byte
+	rest := encoded[1:]
+	switch count := int(encoded[0] & 0x0f); {
+	case encoded[0] == 0xdc: // array 16
+		count = int(encoded[1])<<8 | int(encoded[2])
+		head, rest = []byte{0xdc, byte((count + 1) >> 8), byte(count + 1)}, encoded[3:]
+	case count == 15:
+		head = []byte{0xdc, 0, 16}
+	default:
+		head = []byte{encoded[0] + 1}
+	}
+	return append(append(head, rest...), more...)
+}
+
+func truncation(p *probe) {
+	codec := p.codec()
+	for _, m := range p.samples() {
+		encoded, err := codec.Append(nil, m)
+		if err != nil {
+			continue
+		}
+		for length := range encoded {
+			if got, err := codec.Decode(encoded[:length]); err == nil {
+				p.fatalf("%d of the %d bytes of %T are read as %+v", length, len(encoded), m, got)
+			}
+		}
+	}
+}
+
+func sentMessagesStay(p *probe) {
+	codec := p.codec()
+	type sent struct {
+		message algo.Message
+		then    []byte
+	}
+	var all []sent
+	p.elections(5, func(_, _ algo.NodeID, m algo.Message) {
+		encoded, err := codec.Append(nil, m)
+		if err == nil {
+			all = append(all, sent{m, encoded})
+		}
+	})
+	for _, s := range all {
+		if now, err := codec.Append(nil, s.message); err != nil || !bytes.Equal(now, s.then) {
+			then, _ := codec.Decode(s.then)
+			p.fatalf("%T was sent as\n%+v\nand has become\n%+v", s.message, then, s.message)
+		}
+	}
+}
+
+// filled returns a message of the type of m whose fields are all set, to values that take
+// more than one byte.
+func filled(m algo.Message) algo.Message {
+	v := reflect.New(reflect.TypeOf(m)).Elem()
+	fill(v, 1)
+	return v.Interface().(algo.Message)
+}
+
+func fill(v reflect.Value, depth int) {
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(-1 << (v.Type().Bits() - 1))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1<<v.Type().Bits() - 1)
+	case reflect.String:
+		v.SetString("ü" + fmt.Sprint(depth)[:1])
+	case reflect.Array:
+		for i := range v.Len() {
+			v.Index(i).SetUint(uint64(i + depth))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), depth+1)
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth+1)
+	}
+}

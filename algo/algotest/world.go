@@ -1,0 +1,233 @@
+package algotest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
+)
+
+// world is a simulated cluster that a check looks at.
+type world struct {
+	*sim.World
+	p     *probe
+	about string // what is tried in it
+	tape  *tape
+	story []trace.Event
+}
+
+// mostFrames is what a world may send, heartbeats included. A healthy one sends a
+// hundredth of it.
+const mostFrames = 100_000
+
+// try runs a trial in a world of so many nodes, which start at once. What the world itself
+// finds wrong fails the check.
+func (p *probe) try(about string, nodes int, run func(w *world), changes ...func(*sim.Config)) {
+	p.Helper()
+	rtt := p.options.Timing.RoundTrip
+	w := &world{p: p, about: fmt.Sprintf("%d nodes, %s", nodes, about), tape: newTape()}
+	config := sim.Config{
+		Spec: w.tape.record(p.spec), Timing: p.options.Timing, Delay: sim.Uniform(rtt/100, rtt/10),
+		Seed: p.seed, Budget: mostFrames, Trace: w.hear,
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	w.World, p.world = sim.New(config), w
+	w.do(w.Cluster(nodes, w.priorities(nodes)...))
+	run(w)
+	w.sound()
+	p.world = nil
+}
+
+// priorities are drawn in every other trial, and all the same in the rest.
+func (w *world) priorities(nodes int) (all []int) {
+	if w.p.seed%2 == 0 {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(w.p.seed, 4))
+	for range nodes {
+		all = append(all, random.IntN(3))
+	}
+	return all
+}
+
+// detector has a world use it.
+func detector(d sim.Detection) func(*sim.Config) { return func(c *sim.Config) { c.Detector = d } }
+
+// do is for what can be done: else the suite itself is wrong.
+func (w *world) do(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// sound fails the check if anything was wrong so far.
+func (w *world) sound() {
+	w.p.Helper()
+	for _, v := range w.Violations() {
+		w.p.fatalf("%s at %v: %s", v.Property, v.At, v.Text)
+	}
+	if w.tape.wrong != "" {
+		w.p.fatalf("%s", w.tape.wrong)
+	}
+}
+
+// settle gives the nodes their time to agree. Then they must agree, and nothing may go on
+// but heartbeats and repeats.
+func (w *world) settle() {
+	w.p.Helper()
+	within := w.p.options.Within
+	w.Run(within)
+	w.sound()
+	w.ResetCounts()
+	w.Await(within / 4)
+	w.sound()
+	w.silent("it goes on electing: since all agree, it sent")
+}
+
+// silent fails the check if messages were sent since the counts were reset.
+func (w *world) silent(wrong string) {
+	w.p.Helper()
+	if sent := w.Counts().Sent; len(sent) > 0 {
+		w.p.fatalf("%s %s", wrong, counted(sent))
+	}
+}
+
+// counted writes counts by kind, in one order.
+func counted(counts map[string]uint64) string {
+	var all []string
+	for kind, count := range counts {
+		all = append(all, fmt.Sprintf("%d %s", count, kind))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func total(counts map[string]uint64) (sum int) {
+	for _, count := range counts {
+		sum += int(count)
+	}
+	return sum
+}
+
+// leader is who leads, after settle.
+func (w *world) leader() int {
+	leader, _, _ := w.Leader()
+	return leader
+}
+
+// runs reports whether a node is up.
+func (w *world) runs(n int) bool {
+	_, up := w.Follows(n)
+	return up
+}
+
+// crash crashes nodes that run.
+func (w *world) crash(nodes ...int) {
+	for _, n := range nodes {
+		if w.runs(n) {
+			w.do(w.Crash(n))
+		}
+	}
+}
+
+// restart starts nodes that are down.
+func (w *world) restart(nodes ...int) {
+	for _, n := range nodes {
+		if !w.runs(n) {
+			w.do(w.Restart(n))
+		}
+	}
+}
+
+// all are the numbers of the nodes.
+func (w *world) all() (nodes []int) {
+	for n := range w.Nodes() {
+		nodes = append(nodes, n+1)
+	}
+	return nodes
+}
+
+// leads reports whether a node takes itself for the leader.
+func (w *world) leads(n int) bool {
+	l, up := w.Follows(n)
+	return up && l.ID == sim.ID(n)
+}
+
+// pass lets a random time up to most pass.
+func (w *world) pass(random *rand.Rand, most time.Duration) {
+	w.Run(time.Duration(random.Int64N(int64(most))).Round(time.Millisecond))
+}
+
+// sets are the sets of nodes, the empty one left out, each as a list of numbers.
+func sets(nodes int) (all [][]int) {
+	for mask := 1; mask < 1<<nodes; mask++ {
+		all = append(all, members(mask, nodes))
+	}
+	return all
+}
+
+func members(mask, nodes int) (list []int) {
+	for n := range nodes {
+		if mask>>n&1 == 1 {
+			list = append(list, n+1)
+		}
+	}
+	return list
+}
+
+// names writes nodes as they are called.
+func names(nodes []int) string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, fmt.Sprintf("n%d", n))
+	}
+	return strings.Join(all, ", ")
+}
+
+// quorum is the smallest majority of so many nodes.
+func quorum(nodes int) int { return nodes/2 + 1 }
+
+// enough reports whether so many who live, of all, can elect.
+func (p *probe) enough(alive, nodes int) bool {
+	return alive > 0 && (!p.spec.Claims.NeedsQuorum || alive >= quorum(nodes))
+}
+
+// hear keeps what a reader wants to see of a run.
+func (w *world) hear(e trace.Event) {
+	switch e.Kind {
+	case trace.Announce, trace.Suspect, trace.Trust, trace.Crash, trace.Restart, trace.Note:
+		w.story = append(w.story, e)
+	}
+}
+
+// longest is how many lines of a story are told: its last.
+const longest = 40
+
+// told is the story in words. What is said several times in a row is told once.
+func (w *world) told() string {
+	var lines []string
+	last, times := "", 0
+	for _, e := range w.story {
+		said := w.Describe(e)
+		if said == "" {
+			continue
+		}
+		if said = w.Name(e.Node) + " " + said; said == last {
+			times++
+			lines[len(lines)-1] = fmt.Sprintf("%12v  %s (%d times)\n", e.At, said, times)
+			continue
+		}
+		last, times = said, 1
+		lines = append(lines, fmt.Sprintf("%12v  %s\n", e.At, said))
+	}
+	if left := len(lines) - longest; left > 0 {
+		lines = append([]string{fmt.Sprintf("(%d lines before)\n", left)}, lines[left:]...)
+	}
+	return strings.Join(lines, "")
+}

@@ -1,0 +1,23 @@
+package ring_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/algotest"
+	"github.com/elect-go/elect/algo/ring"
+)
+
+// defaults returns the algorithm for the network of the suite.
+func defaults(t testing.TB) algo.Spec {
+	t.Helper()
+	spec, err := ring.New(ring.Defaults(algotest.Timing()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func TestConformance(t *testing.T) { algotest.Test(t, defaults(t)) }
+
+func FuzzSchedule(f *testing.F) { algotest.Fuzz(f, defaults(f)) }

@@ -1,0 +1,34 @@
+package vote_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/algotest"
+	"github.com/elect-go/elect/algo/vote"
+)
+
+// with returns the algorithm for the network of the suite, with some options changed.
+func with(t testing.TB, change func(o *vote.Options)) algo.Spec {
+	t.Helper()
+	o := vote.Defaults(algotest.Timing())
+	change(&o)
+	spec, err := vote.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// As it is published it claims less, and is asked for less.
+func TestConformance(t *testing.T) {
+	for name, change := range map[string]func(o *vote.Options){
+		"defaults":     func(*vote.Options) {},
+		"textbook":     (*vote.Options).Textbook,
+		"as published": func(o *vote.Options) { o.AsPublished = true },
+	} {
+		t.Run(name, func(t *testing.T) { algotest.Test(t, with(t, change)) })
+	}
+}
+
+func FuzzSchedule(f *testing.F) { algotest.Fuzz(f, with(f, func(*vote.Options) {})) }

@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkSteady measures what a cluster costs at rest, against the number of its nodes,
+// which are all in this process. "growth" is the exponent of a power of N fitted to the
+// frames of all nodes: 1 is linear, as heartbeats on demand should be. An iteration is 10 s,
+// or 1 s with -short.
+func BenchmarkSteady(b *testing.B) {
+	setting(b)
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		b.Run("algorithm="+algorithm, func(b *testing.B) {
+			var sizes, frames []float64
+			for _, n := range []int{5, 10, 25, 50, 100, 200} {
+				if testing.Short() && n > 25 {
+					continue
+				}
+				b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+					if s, ok := benchmarkSteady(b, algorithm, n); ok {
+						sizes, frames = append(sizes, float64(n)), append(frames, s.Frames)
+					}
+				})
+			}
+			if len(sizes) >= 3 {
+				b.Run("growth", func(b *testing.B) { reportGrowth(b, sizes, frames) })
+			}
+		})
+	}
+}
+
+func benchmarkSteady(b *testing.B, algorithm string, n int) (s Steady, ok bool) {
+	span := 10 * time.Second
+	if testing.Short() {
+		span = time.Second
+	}
+	r, err := Rest(within(b, 2*time.Minute), algorithm, n)
+	if errors.Is(err, ErrFiles) {
+		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := r.Stop(); err != nil {
+			b.Error(err)
+		}
+	}()
+	repeat(b, 1, func() {
+		if s, err = r.Measure(b.Context(), span); err != nil {
+			b.Fatal(err)
+		}
+	})
+	each := float64(n)
+	b.ReportMetric(s.Frames/each, "frames/interval/node")
+	b.ReportMetric(s.Bytes/each, "B/s/node")
+	b.ReportMetric(100*s.CPU/each, "%core/node")
+	b.ReportMetric(s.Heap/each/1024, "KiB-heap/node")
+	return s, true
+}
+
+func TestSteadyMeasuresAClusterAtRest(t *testing.T) {
+	config(t)
+	r, err := Rest(within(t, time.Minute), "bully", 3)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Stop()) }()
+	s, err := r.Measure(within(t, time.Minute), 300*time.Millisecond)
+	require.NoError(t, err)
+	require.Equal(t, 3, s.Nodes)
+	for name, value := range map[string]float64{"frames": s.Frames, "bytes": s.Bytes, "processor": s.CPU, "heap": s.Heap} {
+		require.Positive(t, value, name)
+	}
+	_, err = Rest(within(t, time.Minute), "paxos", 3)
+	require.ErrorContains(t, err, "paxos")
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/bench/report"
+	"github.com/elect-go/elect/bench/result"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// elections counts elections of one kind. The ones of a drawn kind differ by their seed.
+func (m *measuring) elections(ctx context.Context, c bench.SimulatedCase, sizes []int) error {
+	for _, n := range sizes {
+		draws := min(c.Draws(n), 10)
+		if m.flags.short {
+			draws = min(draws, 2)
+		}
+		for round := range draws {
+			seed := m.flags.seed + uint64(round)
+			s, err := c.Run(ctx, n, seed)
+			if err != nil {
+				return fmt.Errorf("%d nodes, seed %d: %w", n, seed, err)
+			}
+			t := result.Trial{Round: round + 1, Seed: seed, Labels: map[string]string{
+				result.Algorithm: c.Algorithm, result.Case: c.Name, report.Convention: c.Convention,
+				result.Host: "simulator", result.Nodes: strconv.Itoa(n),
+			}}
+			m.add(t, result.Messages, map[string]float64{
+				report.Sent: float64(s.Sent), report.Delivered: float64(s.Delivered), report.Bytes: float64(s.Bytes),
+			})
+			m.add(t, result.Turnaround, map[string]float64{report.Time: s.Turnaround})
+		}
+	}
+	return nil
+}
+
+// add adds what a trial found about a group, if that is asked for.
+func (m *measuring) add(t result.Trial, g result.Group, values map[string]float64) {
+	if m.flags.wants(g) {
+		t.Group, t.Values = g, values
+		m.run.Trials = append(m.run.Trials, t)
+	}
+}
+
+// failovers measures one case.
+type failovers struct {
+	m      *measuring
+	of     bench.Case
+	series *bench.Series // that runs; nil between two
+}
+
+// benchPatience bounds each wait for real processes.
+const benchPatience = time.Minute
+
+// slow reports whether a failover waits for a timeout, and the leader lives on.
+func (f *failovers) slow() bool { return f.of.Signal == fleet.Stop || f.of.Signal == bench.Drop }
+
+// rounds is how many there are.
+func (f *failovers) rounds() int {
+	if f.slow() {
+		return f.m.flags.slowRounds()
+	}
+	return f.m.flags.rounds
+}
+
+// measure takes the leader away again and again. Where it lives on, each round has a
+// cluster of its own: a detector that was wrong about somebody gives him more time for a
+// while.
+func (f *failovers) measure(ctx context.Context, part func(done float64)) error {
+	defer f.close()
+	for round := range f.rounds() {
+		seed := f.m.flags.seed + uint64(round)
+		if err := f.round(ctx, round+1, seed); err != nil {
+			return fmt.Errorf("round %d: %w", round+1, err)
+		}
+		if f.slow() {
+			f.close()
+		}
+		part(float64(round+1) / float64(f.rounds()))
+	}
+	return nil
+}
+
+func (f *failovers) close() {
+	if f.series != nil {
+		f.m.left(f.series.Close())
+		f.series = nil
+	}
+}
+
+func (f *failovers) round(ctx context.Context, number int, seed uint64) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, benchPatience, fmt.Errorf("no agreement after %v", benchPatience))
+	defer cancel()
+	if f.series == nil {
+		s, err := f.of.Start(ctx, fleet.Config{Command: f.m.command})
+		if err != nil {
+			return err
+		}
+		f.series = s
+	}
+	r, err := f.series.Round(ctx, moment(seed), false)
+	if err != nil {
+		return err
+	}
+	labels := map[string]string{
+		result.Algorithm: f.of.Algorithm, report.Fault: string(f.of.Signal), result.Host: "processes", result.Nodes: strconv.Itoa(f.of.Nodes),
+	}
+	if fleet.Clock != "monotonic" {
+		labels[report.Clock] = fleet.Clock
+	}
+	f.m.add(result.Trial{Round: number, Seed: seed, Labels: labels}, result.Failover, map[string]float64{
+		report.FailoverMS: bench.Milliseconds(r.Failover.Failover), report.DetectMS: bench.Milliseconds(r.Detect),
+		report.ElectMS: bench.Milliseconds(r.Elect), report.Recovery: float64(r.Total()),
+	})
+	return nil
+}
+
+// moment is how long a cluster is left alone before a fault, so that it meets the
+// heartbeats at any phase.
+func moment(seed uint64) time.Duration {
+	return time.Duration(100+rand.New(rand.NewPCG(seed, 0)).IntN(400)) * time.Millisecond
+}
+
+// restSpan is how long a cluster at rest is looked at.
+func (m *measuring) restSpan() time.Duration {
+	if m.flags.short {
+		return 200 * time.Millisecond
+	}
+	return 1200 * time.Millisecond // ten heartbeats: leaders of bully repeat themselves that seldom
+}
+
+// rest measures a cluster that nothing happens to, a few times.
+func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm string, n int) error {
+	starting, cancel := context.WithTimeoutCause(ctx, benchPatience, fmt.Errorf("no agreement after %v", benchPatience))
+	defer cancel()
+	cluster, err := bench.Rest(starting, algorithm, n)
+	if err != nil {
+		return err
+	}
+	defer func() { m.left(cluster.Stop()) }()
+	for round := range m.flags.slowRounds() {
+		s, err := cluster.Measure(ctx, m.restSpan())
+		if err != nil {
+			return fmt.Errorf("round %d: %w", round+1, err)
+		}
+		each := float64(n)
+		m.add(result.Trial{Round: round + 1, Seed: m.flags.seed, Labels: map[string]string{
+			result.Algorithm: algorithm, result.Host: "one process", result.Nodes: strconv.Itoa(n),
+		}}, result.Idle, map[string]float64{
+			report.Frames: s.Frames / each, report.Traffic: s.Bytes / each,
+			report.Processor: 100 * s.CPU / each, report.Heap: s.Heap / each / 1024,
+		})
+		part(float64(round+1) / float64(m.flags.slowRounds()))
+	}
+	return nil
+}

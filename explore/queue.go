@@ -1,0 +1,89 @@
+package explore
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// queue holds the states whose successors are not known yet, the oldest first. They are
+// packed, a number into as many bytes as it needs: about 40 bytes for a state of three
+// nodes. What a fingerprint covers is not kept twice.
+type queue struct {
+	nodes  int
+	count  int
+	chunks [][]byte // the first is read, the last is written
+	at     int      // in the first
+	spare  [][]byte
+}
+
+const chunkBytes = 1 << 18
+
+func newQueue(nodes int) *queue { return &queue{nodes: nodes} }
+
+// push appends a state, which is the index-th visited.
+func (q *queue) push(s *state, index uint32) {
+	most := binary.MaxVarintLen32*(3+q.nodes+len(s.network)) + 4
+	last := len(q.chunks) - 1
+	if last < 0 || cap(q.chunks[last])-len(q.chunks[last]) < most {
+		q.chunks = append(q.chunks, q.chunk(most))
+		last++
+	}
+	b := binary.AppendUvarint(q.chunks[last], uint64(index))
+	b = append(b, s.crashes, s.mistakes, s.campaigns, s.repeats)
+	b = binary.AppendUvarint(b, uint64(s.history))
+	for _, number := range s.locals[:q.nodes] {
+		b = binary.AppendUvarint(b, uint64(number))
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.network)))
+	before := uint32(0)
+	for _, e := range s.network { // sorted
+		b = binary.AppendUvarint(b, uint64(e-before))
+		before = e
+	}
+	q.chunks[last] = b
+	q.count++
+}
+
+func (q *queue) chunk(least int) []byte {
+	if last := len(q.spare) - 1; last >= 0 && least <= chunkBytes {
+		chunk := q.spare[last]
+		q.spare = q.spare[:last]
+		return chunk[:0]
+	}
+	return make([]byte, 0, max(chunkBytes, least))
+}
+
+// pop takes out the oldest state, all but its fingerprint, and returns its index.
+func (q *queue) pop(s *state) uint32 {
+	if q.at == len(q.chunks[0]) {
+		q.spare = append(q.spare, q.chunks[0])
+		q.chunks = slices.Delete(q.chunks, 0, 1)
+		q.at = 0
+	}
+	b := q.chunks[0][q.at:]
+	begin := len(b)
+	next := func() uint32 {
+		n, size := binary.Uvarint(b)
+		b = b[size:]
+		return uint32(n)
+	}
+	index := next()
+	s.crashes, s.mistakes, s.campaigns, s.repeats = b[0], b[1], b[2], b[3]
+	b = b[4:]
+	s.history = next()
+	for i := range q.nodes {
+		s.locals[i] = next()
+	}
+	s.network = s.network[:0]
+	before := uint32(0)
+	for range next() {
+		before += next()
+		s.network = append(s.network, before)
+	}
+	q.at += begin - len(b)
+	q.count--
+	return index
+}
+
+// bytes is what it holds in memory.
+func (q *queue) bytes() int64 { return int64(len(q.chunks)+len(q.spare)) * chunkBytes }

@@ -1,0 +1,164 @@
+package explore_test
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/vote"
+	"github.com/elect-go/elect/explore"
+)
+
+var (
+	large     = flag.Bool("large", false, "search what takes more than seconds too")
+	walkSteps = flag.Int("walk", 300_000, "how many random steps TestStrictVoteWalks takes")
+)
+
+// newVote has timeouts that suit a T of 10 ms.
+func newVote(t testing.TB, change func(*vote.Options)) algo.Spec {
+	t.Helper()
+	o := vote.Defaults(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond})
+	if change != nil {
+		change(&o)
+	}
+	spec, err := vote.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func TestWhoseRepeatsAreNumbered(t *testing.T) {
+	for _, tc := range []struct {
+		spec algo.Spec
+		want bool
+	}{{newVote(t, nil), true}, {newBully(t), false}, {newToy(rules{}), true}, {changRobertsSpec(nil), false}} {
+		if got := explore.NumbersRepeats(tc.spec); got != tc.want {
+			t.Errorf("NumbersRepeats of %s = %v, want %v", tc.spec.Name, got, tc.want)
+		}
+	}
+}
+
+// twoLeaders searches for two leaders in one epoch of three nodes that vote. A Lead is
+// numbered, so that repeats need a bound.
+func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
+	t.Helper()
+	if underRace {
+		t.Skip("too slow under the race detector")
+	}
+	o := explore.Options{
+		Spec: spec, Nodes: 3, Epochs: 1, Repeats: 1, Crashes: crashes, Properties: []explore.Property{explore.OneLeaderPerEpoch},
+	}
+	return run(t, o)
+}
+
+// As it is published, a server votes again within a term. The shortest way to two
+// leaders needs no crash and no mistake of a detector: n2 votes for n1, and again for
+// itself or for n3.
+func TestAsPublishedVoteElectsTwoLeadersInOneTerm(t *testing.T) {
+	spec := newVote(t, func(o *vote.Options) { o.AsPublished = true })
+	r := twoLeaders(t, spec, 0)
+	if len(r.Violations) != 1 {
+		t.Fatalf("violations %v in %d states", r.Violations, r.States)
+	}
+	v := r.Violations[0]
+	if v.Property != explore.OneLeaderPerEpoch || len(v.Steps) != 13 {
+		t.Errorf("%s after %d steps, want 13\n%s", v.Property, len(v.Steps), v.Text)
+	}
+	replaysAsItWas(t, spec, v)
+}
+
+// forgetful does not save whom it voted for.
+type forgetful struct{ algo.Algorithm }
+
+func (f forgetful) Stable() algo.Stable {
+	return algo.Stable{Epoch: f.Algorithm.Stable().Epoch}
+}
+
+func (f forgetful) Clone() algo.Algorithm { return forgetful{f.Algorithm.Clone()} }
+
+// With the save of the vote removed, a server that restarts votes again: two leaders in
+// one round, over one crash. Without a crash there are none, and with the save there are
+// none over a crash.
+func TestAVoteThatIsNotSavedElectsTwoOverARestart(t *testing.T) {
+	spec := newVote(t, nil)
+	without := spec
+	without.New = func(self algo.NodeID) algo.Algorithm { return forgetful{spec.New(self)} }
+	for _, tc := range []struct {
+		name    string
+		spec    algo.Spec
+		crashes int
+		found   bool
+	}{{"saved", spec, 1, false}, {"not saved, no crash", without, 0, false}, {"not saved", without, 1, true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := twoLeaders(t, tc.spec, tc.crashes)
+			if !tc.found {
+				if !r.Complete || len(r.Violations) > 0 {
+					t.Errorf("complete %v, violations %v", r.Complete, r.Violations)
+				}
+				return
+			}
+			if len(r.Violations) != 1 {
+				t.Fatalf("nothing is found in %d states", r.States)
+			}
+			v := r.Violations[0]
+			crash := slices.IndexFunc(v.Steps, func(s explore.Step) bool { return s.Kind == explore.Crash })
+			if crash < 0 || v.Steps[crash+1].Kind != explore.Start || v.Steps[crash+1].Node != v.Steps[crash].Node {
+				t.Errorf("nobody crashes and starts again:\n%s", v.Text)
+			}
+			replaysAsItWas(t, tc.spec, v)
+		})
+	}
+}
+
+// Strict vote keeps all that it promises in every state within these bounds.
+func TestStrictVoteKeepsItsPromises(t *testing.T) {
+	for _, tc := range []struct {
+		o      explore.Options
+		states int
+		large  bool
+	}{
+		{explore.Options{Nodes: 2, Epochs: 2, Crashes: 1}, 11_034, false},
+		{explore.Options{Nodes: 3, Epochs: 1}, 87_599, false},
+		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 2}, 717_671, true},
+		{explore.Options{Nodes: 2, Epochs: 3, Crashes: 2}, 839_479, true},
+		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 1, Mistakes: 1}, 1_205_322, true},
+	} {
+		if tc.large && !*large || underRace && tc.o.Nodes > 2 {
+			continue
+		}
+		o := tc.o
+		o.Spec, o.Repeats = newVote(t, nil), 1
+		r := run(t, o)
+		if !r.Complete || r.States != tc.states {
+			t.Errorf("N=%d, %d rounds, %d crashes, %d mistakes: %d states, want %d; complete %v", o.Nodes, o.Epochs, o.Crashes, o.Mistakes, r.States, tc.states, r.Complete)
+		}
+		for _, v := range r.Violations {
+			t.Error(v.Text)
+		}
+		t.Logf("N=%d, %d rounds, %d crashes, %d mistakes: %d states in %v", o.Nodes, o.Epochs, o.Crashes, o.Mistakes, r.States, r.Elapsed)
+	}
+}
+
+// Random walks go where there are too many states to visit: three rounds of three nodes
+// with two crashes.
+func TestStrictVoteWalks(t *testing.T) {
+	o := explore.Options{Spec: newVote(t, nil), Nodes: 3, Epochs: 3, Crashes: 2}
+	if underRace {
+		*walkSteps = min(*walkSteps, 10_000)
+	}
+	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: *walkSteps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Steps != *walkSteps || r.WalksWithLeader < r.Walks/2 {
+		t.Errorf("%d steps, a leader in %d of %d walks", r.Steps, r.WalksWithLeader, r.Walks)
+	}
+	for _, v := range r.Violations {
+		t.Error(v.Text)
+	}
+	t.Logf("%d steps in %d walks, %v", r.Steps, r.Walks, r.Elapsed)
+}
