@@ -127,6 +127,7 @@ func TestWire(t *testing.T) {
 			host = Processes
 		}
 		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
+			t.Parallel()
 			w, err := c.Start(within(t, time.Minute), host, processes, 3)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, w.Close()) }()
