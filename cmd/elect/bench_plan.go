@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/bench"
@@ -68,7 +69,7 @@ func notHere(err error) bool {
 }
 
 func (m *measuring) skip(shown *progress, s step, err error) {
-	what := s.name + ": " + err.Error()
+	what := s.name + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") // a line, whatever was joined
 	m.note(what)
 	shown.warn("not measured: %s", what)
 }
