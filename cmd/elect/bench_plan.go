@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/bench"
@@ -68,10 +69,13 @@ func notHere(err error) bool {
 }
 
 func (m *measuring) skip(shown *benchProgress, s step, err error) {
-	what := s.name + ": " + err.Error()
-	m.run.Skipped = append(m.run.Skipped, what)
+	what := s.name + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") // a line, whatever was joined
+	m.note(what)
 	shown.warn("not measured: %s", what)
 }
+
+// note has the report say what was not measured.
+func (m *measuring) note(what string) { m.run.Skipped = append(m.run.Skipped, what) }
 
 // plan is what the flags ask for. The short version leaves out nothing that could break.
 func (m *measuring) plan() []step {
@@ -133,7 +137,7 @@ func (m *measuring) failoverSteps() []step {
 			}
 			s := &failovers{m: m, of: bench.Case{Algorithm: algorithm, Signal: fault.signal, Nodes: nodes}}
 			steps = append(steps, step{
-				part: "failovers of real processes", name: "failover of " + algorithm + " after " + string(fault.signal),
+				part: "failovers of real processes", name: s.name(),
 				takes: time.Second + time.Duration(s.rounds())*fault.takes, do: s.measure,
 			})
 		}

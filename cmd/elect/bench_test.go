@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,7 +100,7 @@ func TestAStepThatGoesWrong(t *testing.T) {
 		return func(context.Context, func(float64)) error { return err }
 	}
 	err := m.perform(t.Context(), shown, []step{
-		{"one", "a", time.Second, is(fmt.Errorf("45 nodes: %w", bench.ErrFiles))},
+		{"one", "a", time.Second, is(errors.Join(errors.New("45 nodes"), bench.ErrFiles))},
 		{"one", "b", time.Second, is(broken)},
 		{"two", "c", 2 * time.Second, func(context.Context, func(float64)) error { done = true; return nil }},
 	})
@@ -109,8 +108,8 @@ func TestAStepThatGoesWrong(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	require.NotErrorIs(t, err, bench.ErrFiles)
 	require.True(t, done)
-	require.Equal(t, []string{"a: 45 nodes: bench: not enough open files are allowed", "b: an epoch went back"}, m.run.Skipped)
-	require.Equal(t, "  0 %  one\nnot measured: a: 45 nodes: bench: not enough open files are allowed\nnot measured: b: an epoch went back\n 50 %  two\n", said.String())
+	require.Equal(t, []string{"a: 45 nodes; bench: not enough open files are allowed", "b: an epoch went back"}, m.run.Skipped)
+	require.Equal(t, "  0 %  one\nnot measured: a: 45 nodes; bench: not enough open files are allowed\nnot measured: b: an epoch went back\n 50 %  two\n", said.String())
 }
 
 func TestABarIsAsLongAsWhatIsDone(t *testing.T) {
