@@ -48,15 +48,16 @@ func (w *World) crash(n *node) {
 	w.end(n, false)
 	n.emit(trace.Crash)
 	if w.config.Detector == Perfect {
-		w.report(n, learnCrash)
+		w.report(n, learnCrash, w.network.delay.Most)
 	}
 }
 
-// report has the perfect detectors of all others learn what happened to n.
-func (w *World) report(n *node, what action) {
+// report has the perfect detectors of all others learn what happened to n: of a crash
+// after the last that n sent has arrived, of a restart before the first.
+func (w *World) report(n *node, what action, after time.Duration) {
 	for _, o := range w.nodes {
 		if o != n && o.up {
-			w.queue.add(w.now+w.network.delay.Most, event{action: what, node: o.index, peer: n.index, life: o.life})
+			w.queue.add(w.now+after, event{action: what, node: o.index, peer: n.index, life: o.life})
 		}
 	}
 }
@@ -70,7 +71,7 @@ func (w *World) acquaint(n *node) {
 		}
 	}
 	if n.life > 1 {
-		w.report(n, learnRestart)
+		w.report(n, learnRestart, w.network.delay.Least)
 	}
 }
 

@@ -15,8 +15,9 @@ type Detection uint8
 const (
 	// Heartbeats is the detector of the live cluster, with its connections and dials.
 	Heartbeats Detection = iota
-	// Perfect knows of every crash and every restart after one message time, and makes
-	// no mistake. There are no heartbeats and no connections: what is sent arrives, and
+	// Perfect knows of every crash after one message time, the longest, and of every restart
+	// after the shortest: it takes nobody for dead whose messages still arrive, or arrive
+	// again. There are no heartbeats and no connections: what is sent arrives, and
 	// the counts are those of the algorithm alone.
 	Perfect
 	// Scripted knows only what it is told by World.Suspect and World.Trust. Else it is

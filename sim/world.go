@@ -351,11 +351,16 @@ func (w *World) happensTo(n *node, e event) {
 	case hangUp, hangUpPolitely:
 		w.hungUp(n, peer, e)
 	case learnCrash:
-		n.script.Suspect(n.clock.at(w.now), peer.id, "it crashed")
-		n.perform(n.engine.Wake(n.clock.at(w.now)))
+		if !peer.up { // else it is known already that it runs again
+			n.script.Suspect(n.clock.at(w.now), peer.id, "it crashed")
+			n.perform(n.engine.Wake(n.clock.at(w.now)))
+		}
 	case learnRestart:
-		n.script.Trust(peer.id, "it runs again")
-		n.perform(n.engine.Wake(n.clock.at(w.now)))
+		n.script.Suspect(n.clock.at(w.now), peer.id, "it was restarted") // if that is news
+		if n.perform(n.engine.Wake(n.clock.at(w.now))); n.up && n.life == e.life {
+			n.script.Trust(peer.id, "it runs again")
+			n.perform(n.engine.Wake(n.clock.at(w.now)))
+		}
 	}
 }
 
