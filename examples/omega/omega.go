@@ -19,7 +19,9 @@
 //
 // There is no majority: under a partition each side has a leader, and for a while there
 // may be two, even in one epoch. Who suspects the leader wrongly, and alone, is without
-// one until it says again that it leads.
+// one until it says again that it leads. And two leaders that know the membership
+// differently outdo each other until they know the same; leaders watch nobody, so that no
+// heartbeat tells them.
 //
 // # What it costs
 //
@@ -72,7 +74,7 @@ type process struct {
 	// trusted is the highest who may lead and is not suspected: maybe this process itself,
 	// or nobody.
 	trusted   algo.NodeID
-	suspected []algo.NodeID // those above who are taken for dead, sorted
+	suspected algo.Set // those above who are taken for dead
 	// heard is the leadership that was heard of last: of somebody, maybe, who is not trusted
 	// yet because nobody has noticed yet that all above are dead.
 	heard algo.Leader
@@ -115,7 +117,7 @@ func (p *process) told(env algo.Env, l algo.Leader) {
 		return
 	}
 	p.epoch, p.heard = l.Epoch, l
-	p.forgive(l.ID) // "I am the leader": it lives
+	p.suspected.Remove(l.ID) // "I am the leader": it lives
 	p.trust(env)
 	if p.leads() {
 		p.answer(env, l.ID)
@@ -147,9 +149,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
-	if i, found := slices.BinarySearchFunc(p.suspected, peer, algo.NodeID.Compare); !found {
-		p.suspected = slices.Insert(p.suspected, i, peer)
-	}
+	p.suspected.Add(peer)
 	if peer == p.heard.ID {
 		p.heard = algo.Leader{}
 	}
@@ -157,12 +157,8 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 }
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
-	p.forgive(peer)
+	p.suspected.Remove(peer)
 	p.trust(env)
-}
-
-func (p *process) forgive(peer algo.NodeID) {
-	p.suspected = slices.DeleteFunc(p.suspected, func(id algo.NodeID) bool { return id == peer })
 }
 
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
@@ -210,7 +206,7 @@ func (p *process) highest() (highest algo.NodeID) {
 // mayLead reports whether id is a member that is eligible and not suspected.
 func (p *process) mayLead(id algo.NodeID) bool {
 	m, ok := p.view.Member(id)
-	return ok && m.Eligible && !slices.Contains(p.suspected, id)
+	return ok && m.Eligible && !p.suspected.Has(id)
 }
 
 // lead makes this process the leader of a new epoch.
@@ -247,10 +243,10 @@ func (p *process) leads() bool { return p.leader.ID == p.self }
 // watch has the detector watch whom this process trusts, and whom it follows meanwhile.
 // Who is suspected is watched no more: it is heard when it leads.
 func (p *process) watch(env algo.Env) {
-	var watched []algo.NodeID
+	var watched algo.Set
 	for _, id := range []algo.NodeID{p.trusted, p.leader.ID} {
-		if !id.IsZero() && id != p.self && !slices.Contains(watched, id) {
-			watched = append(watched, id)
+		if !id.IsZero() && id != p.self {
+			watched.Add(id)
 		}
 	}
 	env.Monitor(watched...)
