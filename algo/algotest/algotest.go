@@ -27,7 +27,6 @@ type Options struct {
 
 	// Messages is the most that one election among n nodes may send, whoever starts it,
 	// repeats and heartbeats left out. 4·n² if nil: everybody talks to everybody, a few times.
-	// When many come back at once it may be four times as much.
 	Messages func(n int) int
 
 	// Watched is the most that a cluster of n at rest may have of pairs of nodes of which

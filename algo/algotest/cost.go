@@ -29,10 +29,8 @@ func (w *world) count(limit int) {
 		}
 	})
 	w.election("almost half of them crash", limit, func() { w.crash(w.all()[w.Nodes()/2+1:]...) })
-	// Each that starts takes those for dead who start after it, until its detector knows
-	// better.
-	w.election("they come back at once", 4*limit, func() { w.restart(w.all()...) })
-	w.election("all crash and start again", 4*limit, func() {
+	w.election("they come back at once", limit, func() { w.restart(w.all()...) })
+	w.election("all crash and start again", limit, func() {
 		w.crash(w.all()...)
 		w.restart(w.all()...)
 	})

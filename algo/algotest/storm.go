@@ -33,6 +33,8 @@ func (o Options) storm(spec algo.Spec, nodes int, seed uint64) sim.StormOptions 
 // scenario, too.
 //
 //	func FuzzSchedule(f *testing.F) { algotest.Fuzz(f, spec) }
+//
+// With -fuzzminimizetime=10x the fuzzer does not spend its time on making inputs shorter.
 func Fuzz(f *testing.F, spec algo.Spec) { Options{}.Fuzz(f, spec) }
 
 // Fuzz is [Fuzz] with options.

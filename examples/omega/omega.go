@@ -19,7 +19,9 @@
 //
 // There is no majority: under a partition each side has a leader, and for a while there
 // may be two, even in one epoch. Who suspects the leader wrongly, and alone, is without
-// one until it says again that it leads.
+// one until it says again that it leads. And two leaders that know the membership
+// differently outdo each other until they know the same; leaders watch nobody, so that no
+// heartbeat tells them.
 //
 // # What it costs
 //
