@@ -705,7 +705,8 @@ func TestPoisonedStampsAreRefused(t *testing.T) {
 // In a cluster that is told to, the leader removes who was dead for long, unless most
 // are.
 func TestForgetAfter(t *testing.T) {
-	forgets := func(c *Config) { c.ForgetAfter = time.Minute }
+	const after = 5 * time.Second // to be removed, once it is suspected
+	forgets := func(c *Config) { c.ForgetAfter = after }
 	cluster := func() *world {
 		w := newWorld(t)
 		for i := 1; i <= 5; i++ {
@@ -721,7 +722,7 @@ func TestForgetAfter(t *testing.T) {
 	t.Run("the dead", func(t *testing.T) {
 		w := cluster()
 		w.node(2).crash() // whom nobody monitors
-		w.run(59 * time.Second)
+		w.run(after - time.Second)
 		w.wantView(1, 2, 3, 4, 5)
 		w.run(2 * time.Second)
 		w.wantView(1, 3, 4, 5)
@@ -734,7 +735,7 @@ func TestForgetAfter(t *testing.T) {
 	t.Run("the hung", func(t *testing.T) {
 		w := cluster()
 		w.node(2).paused = true // its connections stand
-		w.run(62 * time.Second)
+		w.run(after + 2*time.Second)
 		if got := w.node(5).engine.View().Len(); got != 4 {
 			t.Errorf("the leader knows %d members, want 4", got)
 		}
@@ -743,20 +744,20 @@ func TestForgetAfter(t *testing.T) {
 		w := cluster()
 		for range 3 {
 			w.node(2).crash()
-			w.run(50 * time.Second)
+			w.run(after - time.Second)
 			w.node(2).start()
-			w.run(5 * time.Second)
+			w.run(2 * time.Second)
 		}
 		w.wantView(1, 2, 3, 4, 5)
 	})
 	t.Run("the old leader", func(t *testing.T) {
 		w := cluster()
 		w.node(5).crash()
-		w.run(62 * time.Second)
+		w.run(after + 2*time.Second)
 		w.wantView(1, 2, 3, 4)
 		w.wantLeader(4)
 		w.node(4).crash() // the next one goes on
-		w.run(62 * time.Second)
+		w.run(after + 2*time.Second)
 		w.wantView(1, 2, 3)
 		w.wantLeader(3)
 	})
@@ -767,12 +768,12 @@ func TestForgetAfter(t *testing.T) {
 				w.cut[[2]string{a, b}] = true
 			}
 		}
-		w.run(50 * time.Second)
+		w.run(after - time.Second)
 		w.node(1).crash() // nobody has a majority now
-		w.run(5 * time.Minute)
+		w.run(4 * after)
 		clear(w.cut)
 		w.node(1).start()
-		w.run(20 * time.Second)
+		w.run(5 * time.Second)
 		w.wantView(1, 2, 3, 4, 5)
 		w.wantLeader(5)
 	})
@@ -783,9 +784,9 @@ func TestForgetAfter(t *testing.T) {
 				w.cut[[2]string{a, b}] = true
 			}
 		}
-		w.run(2 * time.Minute)
+		w.run(2 * after)
 		clear(w.cut)
-		w.run(20 * time.Second)
+		w.run(5 * time.Second)
 		w.wantView(1, 2, 3)
 		if !w.node(4).removed || !w.node(5).removed {
 			t.Error("those who were forgotten run on")
@@ -798,7 +799,7 @@ func TestForgetAfter(t *testing.T) {
 		}
 		w.run(3 * time.Second)
 		w.node(3).crash()
-		w.run(5 * time.Minute)
+		w.run(4 * after)
 		w.wantView(1, 2, 3)
 	})
 	t.Run("the algorithm hears of it", func(t *testing.T) {
@@ -809,7 +810,7 @@ func TestForgetAfter(t *testing.T) {
 				env.Monitor(id(2))
 			}
 		})
-		e.config.ForgetAfter = time.Minute
+		e.config.ForgetAfter = after
 		e.watched = []algo.NodeID{id(2)}
 		e.detector.Monitor(0, e.watched)
 		e.Receive(0, id(2), Goodbye{})
