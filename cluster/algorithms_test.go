@@ -113,3 +113,24 @@ func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
 		require.False(t, known)
 	})
 }
+
+// The last who may lead cannot hand over. When its resignation is over somebody leads, and
+// knows it.
+func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
+	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
+		for range c.Nodes() {
+			leader := c.Await()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			_ = c.Node(leader.Name).ResignFor(ctx, 20*time.Second)
+			cancel()
+			if _, known := c.Node(leader.Name).Leader(); !known {
+				break // nobody is left
+			}
+		}
+		virtual.Pass(40 * time.Second)
+		leader := c.Await()
+		w := newWork()
+		lead(t.Context(), &member{Node: c.Node(leader.Name)}, w)
+		require.Equal(t, leader, <-w.begun)
+	})
+}

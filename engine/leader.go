@@ -116,10 +116,14 @@ func (e *Engine) handOver(now time.Duration) {
 // Who is a member changes only when a majority of those who are now are known to hold the
 // roster in this leader's epoch: no two leaders go on from one roster in two ways. A new
 // leader stamps it as it is for that. Nor does it change to members of whom no majority is
-// there: nobody could lead then, and nothing be changed back.
+// there, nor to such of whom none may lead: nobody could lead then, and nothing be changed
+// back.
 func (e *Engine) amend(now time.Duration, number uint64, changes ...Entry) bool {
 	epoch := e.machine.Leader().Epoch
 	next := e.members.with(number+1, changes...)
+	if len(changes) > 0 && !slices.ContainsFunc(next.live(), func(o Entry) bool { return o.Eligible }) {
+		return false
+	}
 	if !sameVoters(e.view(), next.view) {
 		switch {
 		case e.members.epoch < epoch:

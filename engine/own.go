@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
 
 // What a node says of itself in the membership: its name, its address, its priority and
 // whether it may lead. All of it is configured; the last two can be changed while it
@@ -82,6 +86,11 @@ func (e *Engine) Resign(now, period time.Duration) *Output {
 func (e *Engine) reenter(now time.Duration) {
 	e.resigned = never
 	e.alter(now)
+	if e.leads() {
+		// It was the last who may lead, so that nobody could take over. Its work was told all
+		// the same that the leadership is over, so it leads in a new epoch.
+		e.step(now, algo.Event{Kind: algo.EventCampaign})
+	}
 }
 
 // resigning is until when this node has resigned; 0 when it has not.
