@@ -56,14 +56,14 @@ func removeMember(p *probe) {
 			w.settle()
 			w.led(others(4, []int{gone}))
 		})
-		p.try("and one who is dead is removed, and another dies", 4, func(w *world) {
+		p.try("and one who is dead is removed, and then the leader dies", 4, func(w *world) {
 			w.settle()
 			dead := []int{1 + p.random().IntN(4)}
 			w.crash(dead...)
 			w.settle()
 			w.remove(dead[0])
 			w.settle()
-			dead = append(dead, others(4, dead)[p.random().IntN(3)])
+			dead = append(dead, w.leader())
 			w.crash(dead[1])
 			w.settle()
 			w.led(others(4, dead))
