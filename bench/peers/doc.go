@@ -27,7 +27,6 @@
 //   - equal: a heartbeat of 120 ms, and nobody is given up after less than 380 ms of
 //     silence, which are our defaults.
 //   - aggressive: for each system the shortest times with which five processes kept
-//     their leader on the machine on which this was written; try it on yours with
-//     -steady 60s.
+//     their leader on an idle machine of two cores; try it on yours with -steady 60s.
 //   - any other HEARTBEAT/TIMEOUT, as 50ms/150ms.
 package main
