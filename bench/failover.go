@@ -265,6 +265,9 @@ func closeFleet(f *fleet.Fleet) error {
 		err = errors.Join(err, fmt.Errorf("bench: the folder %s is left behind", f.Dir()))
 	}
 	for _, n := range nodes {
+		if host, _, _ := net.SplitHostPort(n.Addr); !net.ParseIP(host).IsLoopback() {
+			continue // of a network of its own, which went with it
+		}
 		if c, refused := net.Dial("tcp", n.Addr); refused == nil {
 			_ = c.Close()
 			err = errors.Join(err, fmt.Errorf("bench: something listens where %s did, at %s", n.Name, n.Addr))

@@ -510,8 +510,10 @@ func TestHeldCounts(t *testing.T) {
 		}
 		return held
 	}
-	if answers() != 1 || answers() != 1 {
-		t.Error("it does not say that it holds a roster, or not again")
+	for _, what := range []string{"it does not say that it holds a roster", "not again"} {
+		if answers() != 1 {
+			t.Error(what)
+		}
 	}
 	w.node(3).perform(follower.Campaign(w.now)) // a later epoch
 	if answers() != 0 {
@@ -628,8 +630,7 @@ func TestAJoinerWithoutALeaderWaits(t *testing.T) {
 func TestTheOldestThatIsGoneMakesRoom(t *testing.T) {
 	e := solo(t, by(voteSpec()))
 	e.Start(0)
-	var r Roster
-	r = e.members.record()
+	r := e.members.record()
 	for i := 2; len(r.Entries) < maxEntries; i++ {
 		r.Entries = append(r.Entries, Entry{ID: id(i), Name: fmt.Sprint("n", i), Addr: addr(i), Version: uint64(1000 - i), Gone: true})
 	}
