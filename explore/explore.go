@@ -4,8 +4,8 @@
 // and no connections. From the state in which nobody has started, [Run] goes breadth
 // first through whatever can happen next: a node starts, takes a message, sees a timer
 // expire, is told by its detector of a peer, rightly or wrongly, or crashes. A property
-// that is broken is so shown by a shortest trace. [Walk] goes at random where there are
-// too many states to visit.
+// that is broken is so shown by a shortest trace, and kept as a [Scenario]. [Walk] goes at
+// random where there are too many states to visit.
 //
 // # What can happen
 //
@@ -41,11 +41,10 @@
 // crashes, detectors are right, messages arrive at once, timers expire when due. What was on
 // its way is lost before, if the network loses. Nobody starts, unless those who run are too
 // few to elect. If it ends with all who run following one of them, the highest where the
-// algorithm claims that, the state is good. That
-// is decided for every state visited, also in a search that was cut, and the continuation
-// may go beyond the bound of epochs. That a state is found bad does not prove that no other
-// continuation is good; but one that is perfect and does not end in agreement is a finding in
-// any case.
+// algorithm claims that, the state is good. That is decided for every state visited, also in
+// a search that was cut, and the continuation may go beyond the bound of epochs. That a state
+// is found bad does not prove that no other continuation is good; but one that is perfect and
+// does not end in agreement is a finding in any case.
 package explore
 
 import (
