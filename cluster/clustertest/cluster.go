@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/store"
 )
 
@@ -216,6 +217,10 @@ func (c *Cluster) Partition(groups ...[]string) { c.Network.Partition(groups...)
 // Heal ends every partition.
 func (c *Cluster) Heal() { c.Network.Heal() }
 
+// Pass lets time pass, which is that of the bubble and not of the test. Outside of a bubble
+// it panics.
+func (c *Cluster) Pass(d time.Duration) { virtual.Pass(d) }
+
 // Await waits until the nodes of these names follow one leader in one epoch, and returns
 // it. Without names it waits for all that run and are not paused. The leader must be one
 // of them. It fails the test after [cluster.Timing.Bound], twice.
@@ -238,7 +243,7 @@ func (c *Cluster) Await(names ...string) cluster.Leadership {
 		case time.Now().After(limit):
 			c.t.Fatalf("clustertest: no agreement among %s after %v: %s", strings.Join(names, ", "), 2*c.timing.Bound(), c.opinions(names))
 		}
-		time.Sleep(time.Millisecond) // of the bubble
+		c.Pass(time.Millisecond)
 	}
 }
 

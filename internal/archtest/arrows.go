@@ -44,7 +44,7 @@ var Rules = []Rule{
 	{Package: "transport", Imports: []string{"internal/hostile"}},
 	{Package: "store", Imports: none, Modules: []string{"go.etcd.io/bbolt", "golang.org/x/sys"}},
 	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "engine", "fd", "internal/hostile", "store", "trace", "transport", "wire"}},
-	{Package: "cluster/clustertest", Imports: []string{"algo", "algo/builtin", "cluster", "engine", "fd", "store", "trace", "transport", "wire"}},
+	{Package: "cluster/clustertest", Imports: []string{"cluster", "internal/virtual", "store"}},
 
 	{Package: "sim", Imports: []string{"algo", "engine", "fd", "trace"}},
 	{Package: "explore", Imports: []string{"algo", "trace"}},
@@ -60,6 +60,7 @@ var Rules = []Rule{
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
 	{Package: "internal/config", Imports: []string{"algo", "cluster"}},
+	{Package: "internal/virtual", Imports: none, Modules: none},
 	{Package: "internal/...", Imports: none},
 }
 
