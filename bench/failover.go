@@ -84,9 +84,7 @@ func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
 		if s.lab, err = netlab.New(c.Nodes); err != nil {
 			return nil, err
 		}
-		for i := range c.Nodes {
-			config.Hosts = append(config.Hosts, fleet.Host{Command: s.lab.Command(i), Addr: net.JoinHostPort(s.lab.Addr(i), "0")})
-		}
+		config.Hosts = hostsOf(s.lab, c.Nodes)
 	}
 	if s.fleet, err = fleet.New(ctx, config); err != nil {
 		return nil, errors.Join(err, s.Close())

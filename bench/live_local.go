@@ -8,9 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/store"
 	"github.com/elect-go/elect/trace"
@@ -21,6 +19,7 @@ import (
 type local struct {
 	nodes   []*resident // n1 first
 	journal *journal
+	kinds   map[string]bool
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -38,10 +37,11 @@ type resident struct {
 	heard chan struct{} // closed when it listens
 }
 
-// startLocal starts a cluster. What its nodes take off their sockets is counted by taps.
-func (c WireCase) startLocal(ctx context.Context, n int, j *journal, taps *taps) (live, error) {
+// startLocal starts a cluster of an algorithm with messages of those kinds. What its nodes
+// take off their sockets is counted by taps.
+func (c WireCase) startLocal(ctx context.Context, n int, j *journal, taps *taps, kinds map[string]bool) (live, error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l := &local{journal: j, stop: stop, leaders: make(map[string]fleet.Event)}
+	l := &local{journal: j, kinds: kinds, stop: stop, leaders: make(map[string]fleet.Event)}
 	for i := range n {
 		config := cluster.Config{
 			Name: nodeName(i + 1), Listen: "127.0.0.1:0", Algorithm: c.Algorithm, Priority: i + 1, Timing: cluster.Presets()[c.Preset],
@@ -61,7 +61,6 @@ func (c WireCase) startLocal(ctx context.Context, n int, j *journal, taps *taps)
 func (l *local) start(ctx, running context.Context, config cluster.Config, taps *taps) error {
 	r := &resident{name: config.Name, heard: make(chan struct{})}
 	clock := fleet.NewStamper()
-	control := kindsOf(engine.Messages())
 	var err error
 	r.node, err = cluster.New(config,
 		cluster.WithStore(store.NewMemory()),
@@ -75,10 +74,7 @@ func (l *local) start(ctx, running context.Context, config cluster.Config, taps 
 			return taps.listener(inner), nil
 		}, taps.dial),
 		cluster.WithTrace(func(e trace.Event) {
-			if e.Kind != trace.Send && e.Kind != trace.Deliver || control[e.Message.Kind()] {
-				return
-			}
-			if again, ok := e.Message.(algo.Repeater); ok && again.Repeats() {
+			if e.Kind != trace.Send && e.Kind != trace.Deliver || !elects(e.Message, l.kinds) {
 				return
 			}
 			what := fleet.Send

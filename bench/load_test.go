@@ -39,7 +39,7 @@ type witness struct {
 }
 
 func (w *witness) see(node string, e fleet.Event) {
-	if e.What != fleet.Leader && e.What != fleet.Suspect {
+	if e.What != fleet.Leader && e.What != fleet.Suspect && e.What != fleet.Trust {
 		return
 	}
 	w.mu.Lock()
@@ -56,9 +56,10 @@ func (w *witness) between(from, to int64) (changes, suspicions int, text string)
 		if e.At < from || e.At >= to {
 			continue
 		}
-		if e.What == fleet.Leader {
+		switch e.What {
+		case fleet.Leader:
 			changes++
-		} else {
+		case fleet.Suspect:
 			suspicions++
 		}
 		text += fmt.Sprintf("\n%s after %v: %s of %s, epoch %d", w.nodes[i], time.Duration(e.At-from), e.What, e.Peer, e.Epoch)

@@ -187,15 +187,19 @@ func kindsOf(messages []algo.Message) map[string]bool {
 	return kinds
 }
 
+// elects reports whether a message is of one of the kinds and says something new: whether
+// it counts as one of an election.
+func elects(m algo.Message, kinds map[string]bool) bool {
+	again, ok := m.(algo.Repeater)
+	return kinds[m.Kind()] && !(ok && again.Repeats())
+}
+
 // frameHead is the length before each frame.
 const frameHead = 4
 
 // weigh is for the trace of a simulation.
 func (s *scale) weigh(e trace.Event) {
-	if e.Kind != trace.Send || s.err != nil || !s.kinds[e.Message.Kind()] {
-		return
-	}
-	if r, ok := e.Message.(algo.Repeater); ok && r.Repeats() {
+	if e.Kind != trace.Send || s.err != nil || !elects(e.Message, s.kinds) {
 		return
 	}
 	s.frame, s.err = s.codec.Append(s.frame[:0], e.Message)

@@ -105,7 +105,7 @@ func (c WireCase) Start(ctx context.Context, host string, config fleet.Config, n
 	if host == Processes {
 		w.live, err = c.startProcesses(ctx, config, n, w.journal)
 	} else if w.taps, err = newTaps(spec); err == nil {
-		w.live, err = c.startLocal(ctx, n, w.journal, w.taps)
+		w.live, err = c.startLocal(ctx, n, w.journal, w.taps, kindsOf(spec.Messages))
 	}
 	if err != nil {
 		return nil, err

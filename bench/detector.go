@@ -1,0 +1,272 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
+)
+
+// Quality is how good a failure detector is at watching one process, in the terms of Chen,
+// Toueg and Aguilera, "On the Quality of Service of Failure Detectors" (2002): how fast it
+// is, and how seldom, and for how long, it is wrong.
+type Quality struct {
+	// Detections are the detection times: from each crash until the process is suspected for
+	// good. One that was suspected when it crashed counts as found at once.
+	Detections []time.Duration
+	// Mistakes are how long each suspicion of a process that lived lasted: until it was taken
+	// back, or the process did crash.
+	Mistakes []time.Duration
+	// Watched is for how long a process was watched that lived.
+	Watched time.Duration
+}
+
+// Rate is the mean number of mistakes in an hour. Its inverse is their mean recurrence time.
+func (q Quality) Rate() float64 {
+	if q.Watched == 0 {
+		return 0
+	}
+	return float64(len(q.Mistakes)) / q.Watched.Hours()
+}
+
+// Accuracy is the query accuracy probability: how probable it is that a process which lives
+// is trusted, at any moment.
+func (q Quality) Accuracy() float64 {
+	if q.Watched == 0 {
+		return 1
+	}
+	return 1 - q.wrong().Seconds()/q.Watched.Seconds()
+}
+
+// wrong is how long all mistakes lasted together.
+func (q Quality) wrong() (sum time.Duration) {
+	for _, m := range q.Mistakes {
+		sum += m
+	}
+	return sum
+}
+
+// Add adds what was observed at another time.
+func (q *Quality) Add(more Quality) {
+	q.Detections = append(q.Detections, more.Detections...)
+	q.Mistakes = append(q.Mistakes, more.Mistakes...)
+	q.Watched += more.Watched
+}
+
+// Values is q by metric. A metric of which there is no observation is left out.
+func (q Quality) Values() map[string]float64 {
+	values := map[string]float64{MetricMistakes: q.Rate(), MetricAccuracy: q.Accuracy()}
+	if len(q.Mistakes) > 0 {
+		values[MetricMistake] = Milliseconds(q.wrong()) / float64(len(q.Mistakes))
+	}
+	if len(q.Detections) > 0 {
+		s := Summarize(q.Detections)
+		values[MetricDetection], values[MetricSlowest] = s.P50, s.Max
+	}
+	return values
+}
+
+// The metrics of a quality.
+const (
+	MetricMistakes  = "mistakes/hour"
+	MetricMistake   = "ms/mistake"   // mean
+	MetricDetection = "ms/detection" // median
+	MetricSlowest   = "max-ms/detection"
+	MetricAccuracy  = "accuracy"
+)
+
+// Condition is what makes a detector wrong: the network, and processes that do not get to
+// run.
+type Condition struct {
+	Name  string
+	About string
+
+	delay sim.Delay
+	loss  float64
+	// stalls is the mean time between two stalls, 0 for never: then one of the two processes,
+	// the watcher or the watched, does not get to run, for stall in the mean. Both times are
+	// distributed exponentially.
+	stalls, stall time.Duration
+}
+
+// Conditions returns all of them.
+func Conditions() []Condition {
+	return []Condition{
+		{Name: "calm", About: "messages take 0.05 to 0.2 ms", delay: simulatedDelay},
+		{Name: "lossy", About: "the same, and one frame in ten is lost", delay: simulatedDelay, loss: 0.1},
+		{Name: "late", About: "messages take 5 ms or more, Pareto of index 1.5, up to 2 s", delay: sim.HeavyTailed(5*time.Millisecond, 2*time.Second)},
+		{
+			Name: "stalls", About: "messages take 0.05 to 0.2 ms; each 2 s one of the two processes does not run for 0.2 s, both exponential means",
+			delay: simulatedDelay, stalls: 2 * time.Second, stall: 200 * time.Millisecond,
+		},
+	}
+}
+
+// DetectorCase is a detector that watches one process in the simulator.
+type DetectorCase struct {
+	Condition Condition
+	Timeout   time.Duration
+	// Fixed: the timeout does not grow after a mistake.
+	Fixed bool
+	// Span is how long it is watched, in virtual time.
+	Span time.Duration
+}
+
+// Name is the case as part of the name of a benchmark.
+func (c DetectorCase) Name() string {
+	return fmt.Sprintf("condition=%s/adapts=%v/timeout=%v/host=%s", c.Condition.Name, !c.Fixed, c.Timeout, Simulator)
+}
+
+// DetectorTimeouts are those that are compared. The heartbeat is that of the preset lan,
+// 120 ms, and so is the third timeout.
+func DetectorTimeouts() []time.Duration {
+	return []time.Duration{
+		250 * time.Millisecond, 310 * time.Millisecond, 380 * time.Millisecond, 620 * time.Millisecond, 1100 * time.Millisecond, 2100 * time.Millisecond,
+	}
+}
+
+// betweenCrashes is the mean time between two crashes of the process that is watched. A crash
+// is that of a machine: nobody is told, and only silence is left.
+const betweenCrashes = time.Minute
+
+// Measure has the detector watch for Span. The error is that of ctx, or says that something
+// was not as it should be.
+func (c DetectorCase) Measure(ctx context.Context, seed uint64) (Quality, error) {
+	timing := sim.LAN()
+	timing.Timeout = c.Timeout
+	timing.MaxTimeout = 10 * c.Timeout
+	if c.Fixed {
+		timing.MaxTimeout = c.Timeout
+	}
+	w := &watched{random: random(seed)}
+	w.world = sim.New(sim.Config{
+		Spec: watching, Timing: timing, Delay: c.Condition.delay, Faults: sim.Faults{Loss: c.Condition.loss}, Seed: seed, Trace: w.see,
+	})
+	if err := w.world.Cluster(2); err != nil {
+		return Quality{}, err
+	}
+	w.world.Run(10 * time.Second) // they connect
+	w.quality, w.since = Quality{}, w.world.Now()
+	for end := w.since + c.Span; w.world.Now() < end && ctx.Err() == nil; {
+		w.live(w.exponential(betweenCrashes), c.Condition)
+		if err := w.crash(c.Condition); err != nil {
+			return Quality{}, fmt.Errorf("bench: %s, seed %d: %w", c.Name(), seed, err)
+		}
+	}
+	return w.quality, context.Cause(ctx)
+}
+
+// watched is a process and who watches it.
+type watched struct {
+	world   *sim.World
+	random  *rand.Rand
+	quality Quality
+
+	dead      bool
+	since     time.Duration // when it began to live, as far as that is counted
+	suspected bool
+	from      time.Duration // when it was suspected
+}
+
+// The numbers of the two.
+const watcher, target = 1, 2
+
+func (w *watched) see(e trace.Event) {
+	if e.Node != sim.ID(watcher) {
+		return
+	}
+	switch e.Kind {
+	case trace.Suspect:
+		w.suspected, w.from = true, e.At
+	case trace.Trust:
+		if w.suspected && !w.dead {
+			w.quality.Mistakes = append(w.quality.Mistakes, e.At-max(w.from, w.since))
+		}
+		w.suspected = false
+	}
+}
+
+func (w *watched) exponential(mean time.Duration) time.Duration {
+	return time.Duration(w.random.ExpFloat64() * float64(mean))
+}
+
+// live passes time, in which processes stall.
+func (w *watched) live(period time.Duration, c Condition) {
+	if c.stalls == 0 {
+		w.world.Run(period)
+		return
+	}
+	for end := w.world.Now() + period; w.world.Now() < end; {
+		w.world.Run(w.exponential(c.stalls))
+		who := watcher + w.random.IntN(2)
+		mustDo(w.world.Pause(who))
+		w.world.Run(w.exponential(c.stall))
+		mustDo(w.world.Resume(who))
+	}
+}
+
+// crash takes the process and its machine away until that is found, and brings it back.
+func (w *watched) crash(c Condition) error {
+	at := w.world.Now()
+	w.quality.Watched += at - w.since
+	if w.suspected {
+		w.quality.Mistakes = append(w.quality.Mistakes, at-max(w.from, w.since))
+	}
+	w.dead = true
+	mustDo(w.world.Partition([]int{watcher}, []int{target}), w.world.Crash(target))
+	// What is under way may still be trusted for a while, so it is suspected for good only
+	// when that has come in.
+	w.world.Run(4 * time.Second)
+	for end := at + patience; !w.suspected; {
+		if w.world.Now() > end {
+			return errors.New("a crash is not found within a minute")
+		}
+		w.world.Run(10 * time.Millisecond)
+	}
+	w.quality.Detections = append(w.quality.Detections, max(at, w.from)-at)
+	w.world.Heal()
+	w.world.SetFaults(sim.Faults{Loss: c.loss})
+	mustDo(w.world.Restart(target))
+	for end := w.world.Now() + patience; w.suspected; {
+		if w.world.Now() > end {
+			return errors.New("who came back is suspected for a minute")
+		}
+		w.world.Run(10 * time.Millisecond)
+	}
+	w.dead, w.since = false, w.world.Now()
+	return nil
+}
+
+// mustDo is for what a world cannot refuse.
+func mustDo(errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		panic(err)
+	}
+}
+
+// watching is no election: the first node watches the second, and nothing else happens. So
+// only heartbeats pass.
+var watching = algo.Spec{Name: "watching", New: func(self algo.NodeID) algo.Algorithm { return &watch{self: self} }}
+
+type watch struct{ self algo.NodeID }
+
+func (w *watch) Start(env algo.Env, view algo.View, _ algo.Stable) { w.Reconfigure(env, view) }
+
+func (w *watch) Reconfigure(env algo.Env, view algo.View) {
+	if w.self == sim.ID(watcher) && view.Contains(sim.ID(target)) {
+		env.Monitor(sim.ID(target))
+	}
+}
+
+func (w *watch) Receive(algo.Env, algo.NodeID, algo.Message) {}
+func (w *watch) Expire(algo.Env, algo.Timer)                 {}
+func (w *watch) Suspect(algo.Env, algo.NodeID)               {}
+func (w *watch) Trust(algo.Env, algo.NodeID)                 {}
+func (w *watch) Campaign(algo.Env)                           {}
+func (w *watch) Stable() algo.Stable                         { return algo.Stable{} }
+func (w *watch) Clone() algo.Algorithm                       { c := *w; return &c }

@@ -1,0 +1,289 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// detectorCases are all conditions and timeouts, with a timeout that grows after mistakes,
+// as it does by default, and with one that does not.
+func detectorCases(span time.Duration) []DetectorCase {
+	var all []DetectorCase
+	for _, condition := range Conditions() {
+		for _, fixed := range []bool{false, true} {
+			for _, timeout := range DetectorTimeouts() {
+				all = append(all, DetectorCase{Condition: condition, Timeout: timeout, Fixed: fixed, Span: span})
+			}
+		}
+	}
+	return all
+}
+
+// BenchmarkDetector measures how fast the failure detector is, and how often, and for how
+// long, it is wrong. In the simulator an iteration is an hour of virtual time. Of processes
+// it is a rest beside spinning threads, of 20 s, or 1 s with -short; then a leader is paused
+// until it is found, five times, or once.
+func BenchmarkDetector(b *testing.B) {
+	config := setting(b)
+	for _, c := range detectorCases(time.Hour) {
+		b.Run(c.Name(), func(b *testing.B) {
+			var sum Quality
+			seed := *seedFlag
+			repeat(b, 1, func() {
+				q, err := c.Measure(b.Context(), seed)
+				if err != nil {
+					b.Fatal(err)
+				}
+				sum.Add(q)
+				seed++
+			})
+			sum.report(b)
+			b.Logf("%s; heartbeat %v; crashes of machines: only silence tells", c.Condition.About, cluster.LAN().Heartbeat)
+		})
+	}
+	span, crashes := 20*time.Second, 5
+	if testing.Short() {
+		span, crashes = time.Second, 1
+	}
+	for _, threads := range []int{0, 4, 16} {
+		for _, timeout := range []time.Duration{30 * time.Millisecond, 100 * time.Millisecond, cluster.LAN().Timeout} {
+			b.Run(fmt.Sprintf("threads=%d/timeout=%v/host=%s", threads, timeout, Processes), func(b *testing.B) {
+				config := config
+				config.Args = append(slices.Clone(config.Args), impatient(timeout)...)
+				var sum Quality
+				repeat(b, 1, func() {
+					q, err := detectBeside(b.Context(), config, threads, span, crashes)
+					if err != nil {
+						b.Fatal(err)
+					}
+					sum.Add(q)
+				})
+				sum.report(b)
+			})
+		}
+	}
+}
+
+func (q Quality) report(b *testing.B) {
+	for metric, value := range q.Values() {
+		b.ReportMetric(value, metric)
+	}
+	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), Summarize(q.Detections))
+}
+
+// impatient are the flags of a node with that timeout, and the other times as the preset lan
+// has them in proportion to it.
+func impatient(timeout time.Duration) []string {
+	t := cluster.LAN()
+	var flags []string
+	for _, f := range []struct {
+		name string
+		of   time.Duration
+	}{
+		{"heartbeat", t.Heartbeat},
+		{"timeout", t.Timeout},
+		{"max-timeout", t.MaxTimeout},
+		{"round-trip", t.RoundTrip},
+	} {
+		of := time.Duration(float64(f.of) * float64(timeout) / float64(t.Timeout)).Round(time.Microsecond)
+		flags = append(flags, "--timing-"+f.name, of.String())
+	}
+	return flags
+}
+
+// detectBeside measures the detectors of processes beside threads that spin: the mistakes of
+// all who watch somebody in a cluster of three at rest, and how soon a pause of the leader is
+// found. Whoever has found it first has ended the other's watch, so that is one detection.
+func detectBeside(ctx context.Context, config fleet.Config, threads int, span time.Duration, crashes int) (q Quality, err error) {
+	if threads > 0 {
+		load, err := startLoad(threads)
+		if err != nil {
+			return q, err
+		}
+		defer func() { err = errors.Join(err, load.stop()) }()
+	}
+	if q, err = restBeside(ctx, config, span); err != nil {
+		return q, err
+	}
+	next := moments()
+	for range crashes {
+		took, err := detectPause(ctx, config, next())
+		if err != nil {
+			return q, err
+		}
+		q.Detections = append(q.Detections, took)
+	}
+	return q, nil
+}
+
+// restBeside looks for mistakes in a cluster to which nothing happens. A node is watched by
+// about one other: two followers watch their leader, who watches nobody.
+func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q Quality, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute+span)
+	defer cancel()
+	var seen witness
+	config.Nodes, config.OnEvent = 3, seen.see
+	f, err := fleet.New(ctx, config)
+	if err != nil {
+		return q, err
+	}
+	defer func() { err = errors.Join(err, closeFleet(f)) }()
+	if _, err := f.AwaitLeader(ctx); err != nil {
+		return q, err
+	}
+	from := fleet.Now()
+	timer := time.NewTimer(span)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return q, context.Cause(ctx)
+	}
+	to := fleet.Now()
+	return Quality{Watched: 2 * time.Duration(to-from), Mistakes: seen.mistakes(from, to)}, nil
+}
+
+// mistakes are how long each suspicion of that time lasted; of one that is not taken back in
+// it, the part that falls into it.
+func (w *witness) mistakes(from, to int64) []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	began := make(map[[2]string]int64) // by who suspects, and whom
+	var all []time.Duration
+	for i, e := range w.events {
+		who := [2]string{w.nodes[i], e.Peer}
+		since, suspects := began[who]
+		switch {
+		case e.What == fleet.Suspect && !suspects:
+			began[who] = e.At
+		case e.What == fleet.Trust && suspects:
+			if e.At > from && since < to {
+				all = append(all, time.Duration(min(e.At, to)-max(since, from)))
+			}
+			delete(began, who)
+		}
+	}
+	for _, since := range began {
+		if since < to {
+			all = append(all, time.Duration(to-max(since, from)))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// detectPause pauses the leader of a new cluster and returns when that is first found.
+func detectPause(ctx context.Context, config fleet.Config, moment time.Duration) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	c := Case{Algorithm: "bully", Signal: fleet.Stop, Nodes: 3}
+	s, err := c.Start(ctx, config)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for {
+		r, err := s.Round(ctx, moment, false)
+		if errors.Is(err, fleet.ErrNoLeader) { // it was wrong about somebody just then
+			continue
+		}
+		return r.Detect, err
+	}
+}
+
+// TestDetectorIsAsFastAsItsTimeout: where nothing goes wrong, a crash is found when the
+// timeout is over since the last heartbeat, which was sent up to a heartbeat before.
+func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
+	heartbeat := cluster.LAN().Heartbeat
+	for _, timeout := range DetectorTimeouts() {
+		c := DetectorCase{Condition: Conditions()[0], Timeout: timeout, Span: time.Hour}
+		q, err := c.Measure(t.Context(), 1)
+		require.NoError(t, err)
+		require.Empty(t, q.Mistakes)
+		require.Greater(t, len(q.Detections), 30)
+		var sum time.Duration
+		for _, took := range q.Detections {
+			require.LessOrEqual(t, took, timeout)
+			require.GreaterOrEqual(t, took, timeout-heartbeat-ms)
+			sum += took
+		}
+		// The moments of crashes are uniform: a mean of n of them is off by a standard error
+		// of heartbeat/√(12n), so by heartbeat/8 in one of 10⁵ runs, of which this is one.
+		mean := sum / time.Duration(len(q.Detections))
+		require.InDelta(t, Milliseconds(timeout-heartbeat/2), Milliseconds(mean), Milliseconds(heartbeat/8))
+		again, err := c.Measure(t.Context(), 1)
+		require.NoError(t, err)
+		require.Equal(t, q, again, "of the same seed")
+	}
+}
+
+// TestDetectorTradesSpeedForMistakes: where frames are lost or processes stall, a longer
+// timeout makes fewer mistakes, and one that grows fewer than one that does not.
+func TestDetectorTradesSpeedForMistakes(t *testing.T) {
+	for _, condition := range Conditions()[1:] {
+		t.Run(condition.Name, func(t *testing.T) {
+			measure := func(timeout time.Duration, fixed bool) Quality {
+				q, err := DetectorCase{Condition: condition, Timeout: timeout, Fixed: fixed, Span: 4 * time.Hour}.Measure(t.Context(), 1)
+				require.NoError(t, err)
+				require.Len(t, slices.DeleteFunc(slices.Clone(q.Mistakes), func(d time.Duration) bool { return d > 0 }), 0, "a mistake of no length")
+				return q
+			}
+			short, long := measure(250*time.Millisecond, true), measure(1100*time.Millisecond, true)
+			adapts := measure(250*time.Millisecond, false)
+			require.Greater(t, short.Rate(), 10*long.Rate())
+			require.Greater(t, short.Rate(), 5*adapts.Rate())
+			require.Less(t, short.Accuracy(), adapts.Accuracy())
+			require.Less(t, Summarize(short.Detections).P50, Summarize(adapts.Detections).P50)
+		})
+	}
+}
+
+func TestQualityIsThatOfChen(t *testing.T) {
+	q := Quality{Watched: 30 * time.Minute, Mistakes: []time.Duration{time.Second, 2 * time.Second}}
+	q.Add(Quality{Watched: 30 * time.Minute, Detections: []time.Duration{time.Second}, Mistakes: []time.Duration{3 * time.Second}})
+	require.Equal(t, map[string]float64{
+		MetricMistakes: 3, MetricMistake: 2000, MetricAccuracy: 1 - 6.0/3600, MetricDetection: 1000, MetricSlowest: 1000,
+	}, q.Values())
+	require.Equal(t, map[string]float64{MetricMistakes: 0, MetricAccuracy: 1}, Quality{}.Values())
+}
+
+func TestWitnessMeasuresMistakes(t *testing.T) {
+	var w witness
+	for _, e := range []struct {
+		node string
+		fleet.Event
+	}{
+		{"n1", fleet.Event{At: 5, What: fleet.Suspect, Peer: "c"}}, // before
+		{"n1", fleet.Event{At: 12, What: fleet.Trust, Peer: "c"}},
+		{"n1", fleet.Event{At: 20, What: fleet.Suspect, Peer: "c"}},
+		{"n2", fleet.Event{At: 21, What: fleet.Suspect, Peer: "c"}},
+		{"n1", fleet.Event{At: 27, What: fleet.Trust, Peer: "c"}},
+		{"n1", fleet.Event{At: 60, What: fleet.Suspect, Peer: "c"}}, // after
+	} {
+		w.see(e.node, e.Event)
+	}
+	require.Equal(t, []time.Duration{2, 7, 29}, w.mistakes(10, 50))
+}
+
+// TestDetectorsOfProcesses measures for a moment, so that the benchmark does not rot.
+func TestDetectorsOfProcesses(t *testing.T) {
+	config := config(t)
+	timeout := cluster.LAN().Timeout
+	config.Args = impatient(timeout)
+	require.Contains(t, strings.Join(config.Args, " "), "--timing-heartbeat 120ms --timing-timeout 380ms")
+	q, err := detectBeside(t.Context(), config, 1, 100*time.Millisecond, 1)
+	require.NoError(t, err)
+	require.Len(t, q.Detections, 1)
+	require.Greater(t, q.Detections[0], timeout-2*cluster.LAN().Heartbeat)
+	require.Greater(t, q.Watched, 200*time.Millisecond)
+}

@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const ms = time.Millisecond
+
+// three are three nodes that run and follow n3 in epoch 1.
+func three() *ledger {
+	l := &ledger{nodes: 3}
+	for node := 1; node <= 3; node++ {
+		l.starts(0, node)
+		l.follows(ms, node, 3, 1)
+	}
+	return l
+}
+
+func TestLedgerOfAFailover(t *testing.T) {
+	l := three()
+	l.runs(10*ms, 3, false)
+	l.sends(11 * ms)
+	l.follows(12*ms, 2, 2, 2)
+	l.follows(14*ms, 1, 2, 2)
+	l.sends(13 * ms) // entries may be late
+	l.starts(20*ms, 3)
+	l.follows(23*ms, 3, 2, 2)
+	require.Equal(t, Cost{
+		Took: 13 * ms, None: 2 * ms, Unled: (2*2 + 2 + 3) * ms / 3, Changes: 1, Messages: 2,
+	}, l.cost(10*ms))
+}
+
+func TestLedgerOfAPauseHasTwoLeaders(t *testing.T) {
+	l := three()
+	l.runs(10*ms, 3, false)
+	l.follows(20*ms, 1, 2, 2) // it hears of n2 before n2 has said so itself
+	l.follows(21*ms, 2, 2, 2)
+	l.runs(50*ms, 3, true) // with its old ideas
+	l.follows(54*ms, 3, 3, 3)
+	l.follows(55*ms, 2, 3, 3)
+	l.follows(56*ms, 1, 3, 3)
+	c := l.cost(10 * ms)
+	require.Equal(t, 11*ms, c.None)
+	require.Equal(t, 5*ms, c.Two)
+	require.Equal(t, 2, c.Changes, "n2, and n3 in a new epoch")
+	// n1 and n2 had none for 11 ms. While n3 leads in epoch 3 and n2 no more, n1 follows n2.
+	require.Equal(t, (11+11+1)*ms/3, c.Unled)
+}
+
+func TestLedgerOfACut(t *testing.T) {
+	for name, cut := range map[string]func(l *ledger){
+		"what the leader sends":   func(l *ledger) { l.cuts(10*ms, 3, 1) },
+		"what the leader is sent": func(l *ledger) { l.cuts(10*ms, 1, 3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := three()
+			cut(l)
+			l.heals(16 * ms)
+			require.Equal(t, Cost{Took: 6 * ms, Unled: 2 * ms}, l.cost(10*ms))
+		})
+	}
+}
+
+func TestLedgerCountsAnEpochOnce(t *testing.T) {
+	l := three()
+	l.follows(11*ms, 3, 3, 1)
+	l.follows(12*ms, 3, 3, 2)
+	l.follows(13*ms, 3, 0, 3)
+	require.Equal(t, 1, l.cost(10*ms).Changes)
+}
+
+func TestSidesOfAPartition(t *testing.T) {
+	for _, c := range []struct {
+		size, leader       int
+		minority, majority []int
+	}{
+		{3, 3, []int{3}, []int{1, 2}},
+		{5, 5, []int{5, 1}, []int{2, 3, 4}},
+		{5, 1, []int{1, 2}, []int{3, 4, 5}},
+		{4, 4, []int{4}, []int{1, 2, 3}},
+		{7, 7, []int{7, 1, 2}, []int{3, 4, 5, 6}},
+	} {
+		minority, majority := sides(c.size, c.leader)
+		require.Equal(t, c.minority, minority)
+		require.Equal(t, c.majority, majority)
+	}
+}
