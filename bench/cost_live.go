@@ -70,7 +70,7 @@ func (s *liveStage) see(name string, e fleet.Event) {
 	s.write(func(l *ledger) {
 		switch e.What {
 		case fleet.Ready:
-			l.starts(at, node)
+			l.ready(at, node)
 		case fleet.Leader:
 			l.follows(at, node, number(e.Name), e.Epoch)
 		case fleet.Send:
@@ -105,7 +105,9 @@ func (s *liveStage) signal(node int, signal fleet.Signal) error {
 }
 
 func (s *liveStage) start(ctx context.Context, node int) error {
-	return s.fleet.Restart(ctx, nodeName(node)) // which says when it is ready
+	at := s.now()
+	s.write(func(l *ledger) { l.boots(at, node) })
+	return s.fleet.Restart(ctx, nodeName(node))
 }
 
 func (s *liveStage) cut(from int, to ...int) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -60,25 +61,16 @@ func (q *Quality) Add(more Quality) {
 
 // Values is q by metric. A metric of which there is no observation is left out.
 func (q Quality) Values() map[string]float64 {
-	values := map[string]float64{MetricMistakes: q.Rate(), MetricAccuracy: q.Accuracy()}
+	values := map[string]float64{result.MetricMistakes: q.Rate(), result.MetricAccuracy: q.Accuracy()}
 	if len(q.Mistakes) > 0 {
-		values[MetricMistake] = Milliseconds(q.wrong()) / float64(len(q.Mistakes))
+		values[result.MetricMistake] = Milliseconds(q.wrong()) / float64(len(q.Mistakes))
 	}
 	if len(q.Detections) > 0 {
 		s := Summarize(q.Detections)
-		values[MetricDetection], values[MetricSlowest] = s.P50, s.Max
+		values[result.MetricDetection], values[result.MetricSlowest] = s.P50, s.Max
 	}
 	return values
 }
-
-// The metrics of a quality.
-const (
-	MetricMistakes  = "mistakes/hour"
-	MetricMistake   = "ms/mistake"   // mean
-	MetricDetection = "ms/detection" // median
-	MetricSlowest   = "max-ms/detection"
-	MetricAccuracy  = "accuracy"
-)
 
 // Condition is what makes a detector wrong: the network, and processes that do not get to
 // run.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 )
@@ -252,9 +253,9 @@ func TestQualityIsThatOfChen(t *testing.T) {
 	q := Quality{Watched: 30 * time.Minute, Mistakes: []time.Duration{time.Second, 2 * time.Second}}
 	q.Add(Quality{Watched: 30 * time.Minute, Detections: []time.Duration{time.Second}, Mistakes: []time.Duration{3 * time.Second}})
 	require.Equal(t, map[string]float64{
-		MetricMistakes: 3, MetricMistake: 2000, MetricAccuracy: 1 - 6.0/3600, MetricDetection: 1000, MetricSlowest: 1000,
+		result.MetricMistakes: 3, result.MetricMistake: 2000, result.MetricAccuracy: 1 - 6.0/3600, result.MetricDetection: 1000, result.MetricSlowest: 1000,
 	}, q.Values())
-	require.Equal(t, map[string]float64{MetricMistakes: 0, MetricAccuracy: 1}, Quality{}.Values())
+	require.Equal(t, map[string]float64{result.MetricMistakes: 0, result.MetricAccuracy: 1}, Quality{}.Values())
 }
 
 func TestWitnessMeasuresMistakes(t *testing.T) {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/bench"
-	"github.com/elect-go/elect/bench/report"
 	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 )
@@ -27,24 +25,18 @@ func (m *measuring) elections(ctx context.Context, c bench.SimulatedCase, sizes 
 			if err != nil {
 				return fmt.Errorf("%d nodes, seed %d: %w", n, seed, err)
 			}
-			t := result.Trial{Round: round + 1, Seed: seed, Labels: map[string]string{
-				result.Algorithm: c.Algorithm, result.Case: c.Name, report.Convention: c.Convention,
-				result.Host: "simulator", result.Nodes: strconv.Itoa(n),
-			}}
-			m.add(t, result.Messages, map[string]float64{
-				report.Sent: float64(s.Sent), report.Delivered: float64(s.Delivered), report.Bytes: float64(s.Bytes),
-			})
-			m.add(t, result.Turnaround, map[string]float64{report.Time: s.Turnaround})
+			m.add(c.Trials(s, round+1, seed)...)
 		}
 	}
 	return nil
 }
 
-// add adds what a trial found about a group, if that is asked for.
-func (m *measuring) add(t result.Trial, g result.Group, values map[string]float64) {
-	if m.flags.wants(g) {
-		t.Group, t.Values = g, values
-		m.run.Trials = append(m.run.Trials, t)
+// add adds trials, those of a group that is asked for.
+func (m *measuring) add(trials ...result.Trial) {
+	for _, t := range trials {
+		if m.flags.wants(t.Group) {
+			m.run.Trials = append(m.run.Trials, t)
+		}
 	}
 }
 
@@ -120,24 +112,21 @@ func (f *failovers) round(ctx context.Context, number int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	labels := map[string]string{
-		result.Algorithm: f.of.Algorithm, report.Fault: string(f.of.Signal), result.Host: "processes", result.Nodes: strconv.Itoa(f.of.Nodes),
-	}
+	trial := f.of.Trial(r, number, seed)
 	if fleet.Clock != "monotonic" {
-		labels[report.Clock] = fleet.Clock
+		trial.Labels[result.Clock] = fleet.Clock
 	}
-	f.m.add(result.Trial{Round: number, Seed: seed, Labels: labels}, result.Failover, map[string]float64{
-		report.FailoverMS: bench.Milliseconds(r.Failover.Failover), report.DetectMS: bench.Milliseconds(r.Detect),
-		report.ElectMS: bench.Milliseconds(r.Elect), report.Recovery: float64(r.Total()),
-	})
+	f.m.add(trial)
 	return nil
 }
 
 // moment is how long a cluster is left alone before a fault, so that it meets the
 // heartbeats at any phase.
 func moment(seed uint64) time.Duration {
-	return time.Duration(100+rand.New(rand.NewPCG(seed, 0)).IntN(400)) * time.Millisecond
+	return time.Duration(100+random(seed).IntN(400)) * time.Millisecond
 }
+
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // restSpan is how long a cluster at rest is looked at.
 func (m *measuring) restSpan() time.Duration {
@@ -161,13 +150,7 @@ func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm
 		if err != nil {
 			return fmt.Errorf("round %d: %w", round+1, err)
 		}
-		each := float64(n)
-		m.add(result.Trial{Round: round + 1, Seed: m.flags.seed, Labels: map[string]string{
-			result.Algorithm: algorithm, result.Host: "one process", result.Nodes: strconv.Itoa(n),
-		}}, result.Idle, map[string]float64{
-			report.Frames: s.Frames / each, report.Traffic: s.Bytes / each,
-			report.Processor: 100 * s.CPU / each, report.Heap: s.Heap / each / 1024,
-		})
+		m.add(s.Trial(round+1, m.flags.seed))
 		part(float64(round+1) / float64(m.flags.slowRounds()))
 	}
 	return nil

@@ -80,14 +80,21 @@ func (m *measuring) note(what string) { m.run.Skipped = append(m.run.Skipped, wh
 // plan is what the flags ask for. The short version leaves out nothing that could break.
 func (m *measuring) plan() []step {
 	var steps []step
-	if m.flags.wants(result.Messages) || m.flags.wants(result.Turnaround) {
-		steps = append(steps, m.electionSteps()...)
-	}
-	if m.flags.wants(result.Failover) {
-		steps = append(steps, m.failoverSteps()...)
-	}
-	if m.flags.wants(result.Idle) {
-		steps = append(steps, m.idleSteps()...)
+	for _, of := range []struct {
+		groups []result.Group
+		steps  func() []step
+	}{
+		{[]result.Group{result.Messages, result.Turnaround}, m.electionSteps},
+		{[]result.Group{result.Messages, result.Turnaround}, m.wireSteps},
+		{[]result.Group{result.Failover}, m.failoverSteps},
+		{[]result.Group{result.Application}, m.costSteps},
+		{[]result.Group{result.Detector}, m.detectorSteps},
+		{[]result.Group{result.Idle}, m.idleSteps},
+		{[]result.Group{result.Parts}, m.partSteps},
+	} {
+		if m.flags.asks(of.groups...) {
+			steps = append(steps, of.steps()...)
+		}
 	}
 	return steps
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/bench"
-	"github.com/elect-go/elect/bench/report"
 	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 )
@@ -28,8 +27,8 @@ func TestBenchShort(t *testing.T) {
 		least []string            // metrics that must be above zero
 	}{
 		{result.Failover, map[string][]string{"bully": {"kill", "term", "stop"}, "ring": {"kill"}, "vote": {"kill"}},
-			[]string{report.FailoverMS, report.DetectMS, report.Recovery}},
-		{result.Idle, map[string][]string{"bully": {""}}, []string{report.Frames, report.Traffic, report.Heap}},
+			[]string{result.MetricFailover, result.MetricDetect, result.MetricFailoverMessages}},
+		{result.Idle, map[string][]string{"bully": {""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
 	} {
 		t.Run(string(tc.group), func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +43,7 @@ func TestBenchShort(t *testing.T) {
 				for _, metric := range tc.least {
 					require.Positive(t, trial.Values[metric], metric)
 				}
-				if fault := trial.Labels[report.Fault]; fault != "drop" {
+				if fault := trial.Labels[result.Signal]; fault != "drop" {
 					found[trial.Labels[result.Algorithm]] = append(found[trial.Labels[result.Algorithm]], fault)
 				}
 			}
