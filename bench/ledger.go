@@ -50,7 +50,7 @@ type picture struct {
 type standing struct {
 	runs   bool
 	boots  bool // its process was started, and has not said a word yet
-	leader int // by number; 0 for nobody
+	leader int  // by number; 0 for nobody
 	epoch  uint64
 }
 

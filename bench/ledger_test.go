@@ -25,7 +25,7 @@ func TestLedgerOfAFailover(t *testing.T) {
 	l.sends(11 * ms)
 	l.follows(12*ms, 2, 2, 2)
 	l.follows(14*ms, 1, 2, 2)
-	l.sends(13 * ms) // entries may be late
+	l.sends(13 * ms)          // entries may be late
 	l.follows(10*ms, 3, 3, 9) // its last word is late
 	l.boots(15*ms, 3)
 	l.ready(20*ms, 3)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,7 @@ with real processes.
 
 With --json the run is printed as one object, and the folder is written only where --out
 names one: format, began, command (that measures it again), seed, machine (an object:
-system, cores, model, kernel, go, load), skipped (a list of texts), trials (a list of
+system, cores, model, kernel, go, load, file_system: where nodes keep their data), skipped (a list of texts), trials (a list of
 objects: group, labels (an object of texts), round, seed, values (an object of numbers
 by metric)). The labels are algorithm, host (simulator, one-process or processes), n,
 and of some groups case, convention, signal, clock (where processes share no monotonic
@@ -80,7 +81,7 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	set := cmd.Flags()
 	set.SortFlags = false
 	set.StringSliceVar(&flags.groups, "groups", groupNames(), "`what` to measure")
-	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause, of a partition and at rest; 4 times as many of the simulated cost of faults (default 5, with --short 1)")
+	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause and of a partition; 4 times as many of the simulated cost of faults (default 5, with --short 1)")
 	set.BoolVar(&flags.short, "short", false, "as little as possible of each group, in seconds: whether it works")
 	set.Uint64Var(&flags.seed, "seed", 1, "from which the seeds of the trials follow")
 	set.StringVar(&flags.out, "out", "", "write the report to this `folder` (default elect-bench- and the time)")
@@ -167,6 +168,11 @@ func runBench(cmd *cobra.Command, flags *benchFlags) error {
 
 	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine()}
 	m := &measuring{flags: flags, command: command, run: r}
+	if m.dir, err = bench.OnDisk(); err != nil {
+		m.dir = os.TempDir()
+		m.note("what a save costs: " + err.Error())
+	}
+	r.Machine.FileSystem = bench.FileSystem(m.dir)
 	shown := newBenchProgress(cmd.ErrOrStderr())
 	wrong := m.perform(ctx, shown, m.plan())
 	shown.end()

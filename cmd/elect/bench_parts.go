@@ -95,7 +95,7 @@ func (m *measuring) costSteps() []step {
 func (m *measuring) cost(ctx context.Context, c bench.CostCase) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, benchPatience, fmt.Errorf("no agreement after %v", benchPatience))
 	defer cancel()
-	cost, err := c.Measure(ctx, fleet.Config{Command: m.command}, m.flags.seed)
+	cost, err := c.Measure(ctx, m.config(), m.flags.seed)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ const partSpan = 100 * time.Millisecond
 
 // part measures one, in a folder where the nodes of this measurement have theirs.
 func (m *measuring) part(ctx context.Context, part func(done float64), p bench.Part) (err error) {
-	dir, err := os.MkdirTemp("", "elect-bench-")
+	dir, err := os.MkdirTemp(m.dir, "elect-bench-")
 	if err != nil {
 		return err
 	}

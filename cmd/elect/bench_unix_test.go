@@ -23,12 +23,15 @@ import (
 func TestBenchShort(t *testing.T) {
 	for _, tc := range []struct {
 		group result.Group
-		want  map[string][]string // by the algorithm: the faults, or nothing
+		want  map[string][]string // by the algorithm: the faults, or nothing; nil where that is not looked at
 		least []string            // metrics that must be above zero
 	}{
 		{result.Failover, map[string][]string{"bully": {"kill", "term", "stop"}, "ring": {"kill"}, "vote": {"kill"}},
 			[]string{result.MetricFailover, result.MetricDetect, result.MetricFailoverMessages}},
-		{result.Idle, map[string][]string{"bully": {""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
+		{result.Idle, map[string][]string{"bully": {"", ""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
+		{result.Application, nil, []string{result.MetricUnled, result.MetricChanges, result.MetricMessages, result.MetricTook}},
+		{result.Detector, nil, []string{result.MetricDetection, result.MetricSlowest, result.MetricAccuracy}},
+		{result.Parts, nil, []string{result.MetricRate}},
 	} {
 		t.Run(string(tc.group), func(t *testing.T) {
 			t.Parallel()
@@ -49,9 +52,10 @@ func TestBenchShort(t *testing.T) {
 			}
 			// A partition needs rights; processor time is read on Linux only.
 			for _, what := range r.Skipped {
-				require.Regexp(t, "^(failover of bully after drop|3 nodes of bully at rest): ", what)
+				require.Regexp(t, "^(failovers after drop|partition of processes of bully|3 nodes of bully at rest): ", what)
 			}
-			if tc.group == result.Failover || len(r.Skipped) == 0 {
+			require.NotEmpty(t, found)
+			if tc.want != nil && (tc.group == result.Failover || len(r.Skipped) == 0) {
 				require.Equal(t, tc.want, found)
 			}
 		})
@@ -80,11 +84,12 @@ func TestBenchIsInterruptedWhileProcessesRun(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	ctx, interrupt := context.WithCancelCause(within(t))
-	m := &measuring{flags: &benchFlags{groups: groupNames(), rounds: 1000}, command: []string{os.Args[0]}, run: new(result.Run)}
+	m := &measuring{flags: &benchFlags{groups: groupNames(), rounds: 1}, command: []string{os.Args[0]}, run: new(result.Run)}
 	f := &failovers{m: m, of: bench.Case{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}}
+	cases := []*failovers{f}
 	shown := newBenchProgress(io.Discard)
 	err := m.perform(ctx, shown, []step{{"failovers", "kill", time.Second, func(ctx context.Context, _ func(float64)) error {
-		return f.measure(ctx, func(float64) { interrupt(errInterrupted) })
+		return m.inTurns(ctx, func(float64) { interrupt(errInterrupted) }, 1000, cases)
 	}}})
 	shown.end()
 	require.ErrorIs(t, err, errInterrupted)
