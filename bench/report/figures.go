@@ -134,11 +134,18 @@ func costFigures(r *result.Run) []figure {
 	return all
 }
 
+// knownConditions are in words.
+var knownConditions = map[string]string{"lossy": "Frames are lost", "late": "Messages are late", "stalls": "Processes stall"}
+
 // detectorFigures have, for each condition, mistakes against speed. A point is a timeout.
 func detectorFigures(r *result.Run) []figure {
 	var all []figure
 	for _, condition := range values(r, result.Detector, result.Condition, nil) {
-		p := plot{title: "the detector where it is " + condition, x: "ms until a crash is found (median)", y: "mistakes an hour", join: true}
+		title := condition
+		if inWords, known := knownConditions[condition]; known {
+			title = inWords
+		}
+		p := plot{title: title + ": mistakes an hour against ms until a crash is found", x: "ms until a crash is found (median)", y: "mistakes an hour", join: true}
 		most := 0.0
 		for look, adapts := range []string{"false", "true"} {
 			s := set{name: map[string]string{"false": "fixed timeout", "true": "adapts"}[adapts], look: look}
@@ -163,7 +170,7 @@ func detectorFigures(r *result.Run) []figure {
 			}
 		}
 		if most > 0 {
-			all = append(all, figure{"Where it is " + condition, p.draw()})
+			all = append(all, figure{title, p.draw()})
 		}
 	}
 	return all

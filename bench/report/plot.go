@@ -100,6 +100,10 @@ func (d *drawing) bottom(x scale, at float64, name string) {
 		if x.at(tick)-half < free {
 			continue
 		}
+		if x.at(tick)+half > d.width {
+			d.text(d.width-2, at+17, end, "tick", text)
+			break
+		}
 		d.text(x.at(tick), at+17, middle, "tick", text)
 		free = x.at(tick) + half + 4
 	}

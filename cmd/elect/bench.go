@@ -33,7 +33,7 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare the algorithms, and write a report",
-		Long: `Measure what each algorithm costs on this machine, in about two minutes: messages and
+		Long: `Measure what each algorithm costs on this machine, in two to three minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
 the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
 real processes; what faults cost an application; how good the failure detector is; the
