@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,4 +140,16 @@ func parseSetting(s string) (string, error) {
 		return "", fmt.Errorf("%w, or %s or %s", err, equal, aggressive)
 	}
 	return s, nil
+}
+
+// writable says early if what is measured for hours could not be saved.
+func (o options) writable() error {
+	if o.json == "" {
+		return nil
+	}
+	f, err := os.OpenFile(o.json, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("-json: %w", err)
+	}
+	return f.Close()
 }
