@@ -21,7 +21,7 @@
 //
 // A short version of what takes no processes takes seconds:
 //
-//	go test -bench 'Election|Wire/host=one|Parts|Cost/./././host=simulator|Detector/condition' \
+//	go test -bench 'Election|Wire/host=one|Parts|Cost/././host=simulator|Detector/condition' \
 //	    -benchtime 1x -max-n 32 -wire-rounds 2 -rounds 2 ./bench
 //
 // Other projects are measured beside ours in bench/peers, a module of its own.
