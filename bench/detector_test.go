@@ -14,6 +14,7 @@ import (
 	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // detectorCases are all conditions and timeouts, with a timeout that grows after mistakes,
@@ -143,12 +144,8 @@ func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q
 		return q, err
 	}
 	from := fleet.Now()
-	timer := time.NewTimer(span)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return q, context.Cause(ctx)
+	if err := wait.For(ctx, span); err != nil {
+		return q, err
 	}
 	to := fleet.Now()
 	return Quality{Watched: 2 * time.Duration(to-from), Mistakes: seen.mistakes(from, to)}, nil

@@ -168,16 +168,6 @@ func within(tb testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// wait lets time pass: what is measured is a time in which nothing happens.
-func wait(b *testing.B, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-b.Context().Done():
-	}
-}
-
 // repeat runs round as often as -benchtime asks for, and at least that often. The time
 // of an iteration is not reported: it holds pauses and restarts.
 func repeat(b *testing.B, least int, round func()) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/store"
 )
 
@@ -98,12 +99,8 @@ func (r *Resting) settle(ctx context.Context) error {
 			return nil
 		}
 		before = now
-		timer := time.NewTimer(2 * time.Second)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(err, context.Cause(ctx))
+		if ended := wait.For(ctx, 2*time.Second); ended != nil {
+			return errors.Join(err, ended)
 		}
 	}
 }
@@ -135,12 +132,8 @@ func (r *Resting) Measure(ctx context.Context, span time.Duration) (Steady, erro
 	if err != nil {
 		return s, err
 	}
-	timer := time.NewTimer(span)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return s, context.Cause(ctx)
+	if err := wait.For(ctx, span); err != nil {
+		return s, err
 	}
 	after, err := r.read(ctx)
 	if err != nil {
