@@ -137,12 +137,13 @@ func (c DetectorCase) Measure(ctx context.Context, seed uint64) (Quality, error)
 	}
 	w := &watched{random: random(seed)}
 	w.world = sim.New(sim.Config{
-		Spec: watching, Timing: timing, Delay: c.Condition.delay, Faults: sim.Faults{Loss: c.Condition.loss}, Seed: seed, Trace: w.see,
+		Spec: watching, Timing: timing, Delay: c.Condition.delay, Seed: seed, Trace: w.see,
 	})
 	if err := w.world.Cluster(2); err != nil {
 		return Quality{}, err
 	}
-	w.world.Run(10 * time.Second) // they connect
+	w.world.Run(10 * time.Second) // they meet, as over TCP, which loses nothing
+	w.world.SetFaults(sim.Faults{Loss: c.Condition.loss})
 	w.quality, w.since = Quality{}, w.world.Now()
 	for end := w.since + c.Span; w.world.Now() < end && ctx.Err() == nil; {
 		w.live(w.exponential(betweenCrashes), c.Condition)
@@ -221,8 +222,7 @@ func (w *watched) crash(c Condition) error {
 		w.world.Run(10 * time.Millisecond)
 	}
 	w.quality.Detections = append(w.quality.Detections, max(at, w.from)-at)
-	w.world.Heal()
-	w.world.SetFaults(sim.Faults{Loss: c.loss})
+	w.world.Heal() // of losses too, until they have met again
 	mustDo(w.world.Restart(target))
 	for end := w.world.Now() + patience; w.suspected; {
 		if w.world.Now() > end {
@@ -230,6 +230,7 @@ func (w *watched) crash(c Condition) error {
 		}
 		w.world.Run(10 * time.Millisecond)
 	}
+	w.world.SetFaults(sim.Faults{Loss: c.loss})
 	w.dead, w.since = false, w.world.Now()
 	return nil
 }
