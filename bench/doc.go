@@ -21,8 +21,8 @@
 //
 // A short version of what takes no processes takes seconds:
 //
-//	go test -bench 'Election|Wire/host=one|Parts|Cost/././host=simulator|Detector/condition' \
-//	    -benchtime 1x -max-n 32 -wire-rounds 2 -rounds 2 ./bench
+//	go test ./bench -bench 'Election|Wire/host=one|Parts|Cost/././host=simulator|Detector/condition' \
+//	    -benchtime 1x -max-n 32 -wire-rounds 2 -rounds 2
 //
 // Other projects are measured beside ours in bench/peers, a module of its own.
 //
