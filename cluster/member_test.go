@@ -226,6 +226,40 @@ func TestLeaveInVain(t *testing.T) {
 	})
 }
 
+// So is one whose context ends while the node is still saving what it begins with.
+func TestLeaveThatIsGivenUpInASave(t *testing.T) {
+	each(t, func(t *testing.T, f *fleet) {
+		for i := 1; i <= 3; i++ {
+			f.stores[nameOf(i)] = newHooked()
+		}
+		f.growTo(3)
+		leader := f.leader(bound)
+		var others []int
+		for i := 1; i <= 3; i++ {
+			if nameOf(i) != leader.name {
+				others = append(others, i)
+				f.kill(f.live[nameOf(i)])
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		returned := make(chan struct{})
+		f.stores[leader.name].(*hooked).set(func([]store.Record) error {
+			cancel()
+			<-returned
+			return nil
+		})
+		require.ErrorIs(t, leader.Leave(ctx), context.Canceled)
+		close(returned)
+		virtual.Pass(2 * bound)
+		for _, i := range others {
+			f.start(i)
+		}
+		f.members(3*bound, "n1", "n2", "n3")
+		virtual.Pass(bound)
+		f.members(0, "n1", "n2", "n3")
+	})
+}
+
 func TestOperator(t *testing.T) {
 	each(t, func(t *testing.T, f *fleet) {
 		all := f.growTo(4)

@@ -304,22 +304,31 @@ func (n *Node) tell(f func()) {
 	}
 }
 
+// submit has f run on the loop, unless ctx ends before. The error is that of ctx, or
+// ErrStopped; then f does not run.
+func (n *Node) submit(ctx context.Context, f func()) error {
+	call := func() {
+		if ctx.Err() == nil {
+			f()
+		}
+	}
+	select {
+	case n.inbox <- call:
+		return nil
+	case <-n.over:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // ask has f run on the loop and returns its result. The error is that of ctx, and f
 // may not have run then; or ErrStopped.
 func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
 	result := make(chan T, 1) // the loop never waits for who asked
-	call := func() {
-		if ctx.Err() == nil {
-			result <- f()
-		}
-	}
 	var none T
-	select {
-	case n.inbox <- call:
-	case <-n.over:
-		return none, ErrStopped
-	case <-ctx.Done():
-		return none, context.Cause(ctx)
+	if err := n.submit(ctx, func() { result <- f() }); err != nil {
+		return none, err
 	}
 	select {
 	case r := <-result:
