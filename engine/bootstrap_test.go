@@ -446,6 +446,32 @@ func TestTwoNodesWithOneSeat(t *testing.T) {
 	}
 }
 
+// A name is checked at a restart too.
+func TestARestartWithANameThatIsTaken(t *testing.T) {
+	for _, spec := range []algo.Spec{bullySpec(), voteSpec()} {
+		w := joinedBy(t, spec, 3)
+		three := w.node(3)
+		three.crash()
+		w.run(time.Second)
+		three.config.Self.Name = "n2"
+		saves := three.saves
+		three.start()
+		w.run(time.Second)
+		if three.up || !strings.Contains(three.rejected, `"n2"`) || three.saves != saves {
+			t.Errorf("%s: rejected %q after %d saves, want a reason that names the name", spec.Name, three.rejected, three.saves-saves)
+		}
+		three.config.Self.Name = "n9"
+		three.start()
+		w.run(2 * time.Second)
+		w.wantView(1, 2, 3)
+		for _, h := range w.nodes {
+			if m, _ := h.engine.View().Member(id(3)); m.Name != "n9" {
+				t.Errorf("%s: %s calls n3 %q", spec.Name, h.config.Self.Name, m.Name)
+			}
+		}
+	}
+}
+
 func TestTwoFoundersByMistake(t *testing.T) {
 	w := newWorld(t)
 	w.add(member(1), nil).start()

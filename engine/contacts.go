@@ -41,8 +41,15 @@ func (e *Engine) bootstrap(now time.Duration) {
 		e.remove()
 		return
 	case found:
+		if own := e.own(stored.Version); stored != own {
+			if why := e.unfit(own); why != "" {
+				e.out.Rejected = why
+				return
+			}
+		}
 		others(e.config.Fixed)
-		restated := e.restate()
+		// Where only the leader makes rosters it is asked for the change.
+		restated := e.members.merging() && e.restate()
 		e.changed(now)
 		if !e.members.shared {
 			for m := range e.view().All() {
@@ -56,6 +63,7 @@ func (e *Engine) bootstrap(now time.Duration) {
 		if restated {
 			e.broadcast(now)
 		}
+		e.wish(now)
 	case len(e.config.Fixed) > 0:
 		others(e.config.Fixed)
 		e.found(now, len(e.config.Fixed))

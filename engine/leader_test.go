@@ -273,6 +273,44 @@ func TestAttributesThroughTheLeader(t *testing.T) {
 	}
 }
 
+// A restart with other attributes makes no roster either: the leader does, where that is
+// sound. Of two rosters with one stamp, members would choose blindly.
+func TestAttributesOfARestart(t *testing.T) {
+	for cluster := range 8 { // whatever the digests are
+		w := newWorld(t)
+		w.add(member(1), by(voteSpec(), func(c *Config) { c.Cluster[0] = byte(cluster) })).start()
+		for i := 2; i <= 3; i++ {
+			m := member(i)
+			m.Eligible = false
+			w.add(m, by(voteSpec(), joins(addr(1)))).start()
+		}
+		w.run(2 * time.Second)
+		one := w.node(1)
+		before := one.engine.Digest()
+		one.crash()
+		w.run(time.Second)
+		one.config.Self.Priority = 7
+		one.config.Self.Eligible = false
+		one.start()
+		if one.engine.Digest() != before {
+			t.Errorf("cluster %d: it starts with a roster of its own making", cluster)
+		}
+		w.run(10 * time.Second)
+		w.wantLeader(1) // nobody else may
+		w.wantView(1, 2, 3)
+		one.crash()
+		w.run(time.Second)
+		one.config.Self.Eligible = true
+		one.start()
+		w.run(3 * time.Second)
+		w.wantLeader(1)
+		w.wantConfirmed()
+		if m, _ := w.node(2).engine.View().Member(id(1)); m.Priority != 7 {
+			t.Errorf("cluster %d: n2 knows n1 with priority %d, want 7", cluster, m.Priority)
+		}
+	}
+}
+
 // Without a majority nothing changes. What was asked for is done when there is one.
 func TestWithoutAMajorityNothingChanges(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 2)
