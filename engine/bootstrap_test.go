@@ -446,6 +446,27 @@ func TestTwoNodesWithOneSeat(t *testing.T) {
 	}
 }
 
+// A newcomer that is set up like a member which lives does not push that out, when it asks
+// it to be let in.
+func TestATwinAsksTheOneThatIsThere(t *testing.T) {
+	for size := 1; size <= 3; size++ {
+		w := joined(t, size)
+		old := w.node(size) // it leads
+		twin := member(size)
+		twin.ID = id(200)
+		e := old.engine
+		old.perform(e.Up(w.now, twin.ID, 1, 0))
+		before := e.Digest()
+		out := e.Receive(w.now, twin.ID, Join{Entry{ID: twin.ID, Name: twin.Name, Addr: twin.Addr, Eligible: true}})
+		if len(out.Send) != 1 || out.Send[0].Message.Kind() != "reject" || !strings.Contains(out.Send[0].Message.(Reject).Reason, "belongs to member") {
+			t.Errorf("%d members: it answers %v, want a rejection", size, out.Send)
+		}
+		if !e.View().Contains(id(size)) || e.Digest() != before {
+			t.Errorf("%d members: its view is %v", size, e.View())
+		}
+	}
+}
+
 // A name is checked at a restart too.
 func TestARestartWithANameThatIsTaken(t *testing.T) {
 	for _, spec := range []algo.Spec{bullySpec(), voteSpec()} {
