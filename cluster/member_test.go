@@ -311,6 +311,33 @@ func TestOperator(t *testing.T) {
 	})
 }
 
+// Two sides of a partition may each let a member in, both of one name. Which of them is to
+// go the operator must say.
+func TestRemoveOneOfTwoWithOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.growTo(2)
+		f.net.Partition([]string{"n1", "a"}, []string{"n2", "b"})
+		for host, seed := range map[string]string{"a": "n1:7400", "b": "n2:7400"} {
+			c := cluster.Config{Name: "twin", Listen: host + ":7400", Join: []string{seed}}
+			f.live[host] = run(t, c, append(f.net.Process(host).Options(), cluster.WithStore(store.NewMemory()))...)
+		}
+		virtual.Pass(2 * bound)
+		f.net.Heal()
+		f.members(2*bound, "n1", "n2", "twin", "twin")
+		var refused *cluster.RefusedError
+		require.ErrorAs(t, f.operator().Remove(t.Context(), "n1:7400", "twin"), &refused)
+		require.Contains(t, refused.Reason, "2 members have that name")
+		s, err := f.live["b"].Status(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, refused.Reason, s.Node.String())
+		require.NoError(t, f.operator().Remove(t.Context(), "n1:7400", s.Node.String()))
+		<-f.live["b"].done
+		delete(f.live, "b")
+		f.members(bound, "n1", "n2", "twin")
+	})
+}
+
 // Nothing is changed without a majority, and the operator hears why.
 func TestAnOrderWithoutAMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
