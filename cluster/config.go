@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -171,7 +172,7 @@ func (c *Config) complete() error {
 }
 
 func checkPriority(priority int) error {
-	if priority < -1<<31 || priority >= 1<<31 {
+	if int64(priority) < math.MinInt32 || int64(priority) > math.MaxInt32 {
 		return &ConfigError{Field: "priority", Got: strconv.Itoa(priority), Want: "a number of 32 bits"}
 	}
 	return nil
