@@ -125,19 +125,18 @@ func (c *Config) complete() error {
 		mistakes = append(mistakes, mistake)
 	}
 
-	if err := checkAddr(c.Listen, toListen); err != nil {
-		want(false, "listen", strconv.Quote(c.Listen), "host:port (%v)", err)
-	} else if c.Advertise == "" {
+	unheard := checkAddr(c.Listen, toListen)
+	want(unheard == nil, "listen", strconv.Quote(c.Listen), "host:port (%v)", unheard)
+	if c.Advertise != "" {
+		err := checkAddr(c.Advertise, toShare)
+		want(err == nil, "advertise", strconv.Quote(c.Advertise), "host:port as the others dial it (%v)", err)
+	} else if unheard == nil {
 		host, port, _ := net.SplitHostPort(c.Listen)
 		want(host != "" && !isUnspecified(host), "advertise", "empty",
 			"host:port as the others dial it, for listen (%s) names no host", c.Listen)
 		if port != "0" {
 			c.Advertise = c.Listen
 		}
-	}
-	if c.Advertise != "" && c.Advertise != c.Listen {
-		err := checkAddr(c.Advertise, toShare)
-		want(err == nil, "advertise", strconv.Quote(c.Advertise), "host:port as the others dial it (%v)", err)
 	}
 	for i, addr := range c.Join {
 		err := checkAddr(addr, toShare)
