@@ -571,6 +571,20 @@ func TestARefusalAtAnOldAddressIsNoEvidence(t *testing.T) {
 	}
 }
 
+// A dial to a member whose address this node has now is one that nobody answered.
+func TestAMemberWhoseAddressIsOurs(t *testing.T) {
+	w := joined(t, 2)
+	one := w.nodes[0]
+	w.drop(one, w.nodes[1], false)
+	w.run(hop) // it dials
+	one.perform(one.engine.Itself(w.now, addr(2)))
+	w.wantLeader(2)
+	out := one.engine.Wake(w.now + detection().MinRedial)
+	if want := (Target{ID: id(2), Addr: addr(2)}); !slices.Contains(out.Dial, want) {
+		t.Errorf("dials %v, want n2 again", out.Dial)
+	}
+}
+
 func TestABroadcastThatWasLostHeals(t *testing.T) {
 	w := joined(t, 4)
 	w.cut[[2]string{"n1", "n2"}] = true
