@@ -430,6 +430,29 @@ func TestForgetAfter(t *testing.T) {
 	require.ErrorContains(t, err, "forget_after is 1h0m0s, want 0: vote elects by a majority of all members")
 }
 
+// Two nodes on copies of one data folder have one id. Each takes the other for its double,
+// not for its own mirror image, and says so.
+func TestACopyOfADataFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) { c.Join, c.Members = nil, []string{"n1:7400", "n2:7400"} }
+		one := f.start(1)
+		f.agree("n1", 2*bound)
+		records, err := f.stores["n1"].Load()
+		require.NoError(t, err)
+		f.stores["n2"] = store.NewMemory()
+		for key, value := range records {
+			require.NoError(t, f.stores["n2"].Save(store.Record{Key: key, Value: value}))
+		}
+		two := f.start(2)
+		virtual.Pass(bound)
+		require.NotEmpty(t, append(one.log.with("level=ERROR", "duplicate id"), two.log.with("level=ERROR", "duplicate id")...))
+		for _, m := range []*member{one, two} {
+			require.NotEmpty(t, m.log.with("is a data folder a copy of another's?"), m.name)
+		}
+	})
+}
+
 // A seed may be a name behind which there are many: all members, dead ones and this node
 // itself among them.
 func TestJoinThroughAName(t *testing.T) {

@@ -287,7 +287,7 @@ func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 		dial = n.names.dial
 	}
 	return transport.New(transport.Options{
-		Self: n.self.ID, Listener: listener, Dial: dial,
+		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
 		MaxPeers: maxMembers, MaxHello: wire.MaxHello,
 	})
