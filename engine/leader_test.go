@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -723,12 +724,13 @@ func TestPoisonedStampsAreRefused(t *testing.T) {
 		}
 	}
 	e.Receive(0, id(2), Join{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}})
+	e.Receive(0, id(3), Join{Entry{ID: id(3), Name: "n3", Addr: addr(3), Eligible: true}})
 	for _, m := range []algo.Message{
 		Propose{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}, Propose{Entry{ID: id(2), Gone: true}},
-		Propose{Entry{Name: "n2", Addr: addr(2), Gone: true}},
+		Propose{Entry{Name: "n2", Addr: addr(2), Gone: true}}, Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}},
 	} {
-		if out := e.Receive(0, id(2), m); len(out.Refuse) != 1 {
-			t.Errorf("%+v was not refused", m)
+		if out := e.Receive(0, id(2), m); len(out.Refuse) != 1 || strings.HasSuffix(out.Refuse[0].Reason, ": ") || e.View().Len() != 3 {
+			t.Errorf("%+v: refused %+v", m, out.Refuse)
 		}
 	}
 	// One that is not the leader changes nothing.
