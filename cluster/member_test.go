@@ -411,6 +411,25 @@ func TestAFloodOfOrders(t *testing.T) {
 	})
 }
 
+// Whoever gives order upon order does not fill the log.
+func TestOrdersWithoutEndAreLoggedWithinALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		one := f.growTo(2)[0]
+		for priority := range 200 {
+			require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", priority))
+		}
+		for _, line := range []string{"order taken", "view changed"} {
+			got := len(one.log.with("level=INFO", line))
+			require.NotZero(t, got, line)
+			require.Less(t, got, 50, line)
+		}
+		virtual.Pass(2 * time.Second)
+		require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", 7))
+		require.NotEmpty(t, one.log.with("suppressed="))
+	})
+}
+
 func TestForgetAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

@@ -99,7 +99,8 @@ type Node struct {
 	inbox   chan func()   // to the loop
 	over    chan struct{} // closed when the loop has ended
 	hello   atomic.Pointer[wire.Hello]
-	noisy   limitedLog
+	noisy   limitedLog // of what went wrong
+	asked   limitedLog // of what somebody asked for: it must not drown among the former
 	deaf    chan error // the listener was closed
 
 	// The rest belongs to Run and its loop.
@@ -135,7 +136,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	for _, option := range options {
 		option(n)
 	}
-	n.noisy.log = n.log
+	n.noisy.log, n.asked.log = n.log, n.log
 	mistakes := c.complete()
 	timing := c.Timing.check()
 	spec, err := c.spec(n.registry, timing == nil)

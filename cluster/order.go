@@ -78,7 +78,7 @@ func (n *Node) obey(p transport.Peer, order algo.Message) {
 		reply(err)
 		return
 	}
-	n.log.Info("order taken", "order", fmt.Sprintf("%s %+v", order.Kind(), order), "from", p.Addr)
+	n.asked.info("order taken", "order", fmt.Sprintf("%s %+v", order.Kind(), order), "from", p.Addr)
 	e.until, e.result = time.Now().Add(min(max(wait, 0), maxWait)), reply
 	n.errands = append(n.errands, e)
 }
