@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -158,11 +159,13 @@ func (n *Node) find(member string) (algo.NodeID, error) {
 	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %d members have that name, %s and %s are two: say which one by its id", member, len(named), named[0], named[1])
 }
 
-// shorten cuts a reason to what fits its message.
+// shorten makes of a reason what its message can carry: 512 bytes of UTF-8. The name of a
+// file in it may be none.
 func shorten(reason string) string {
 	const most = 500
+	reason = strings.ToValidUTF8(reason, "\ufffd")
 	if len(reason) > most {
-		return reason[:most] + "..."
+		return strings.ToValidUTF8(reason[:most], "") + "..."
 	}
 	return reason
 }
