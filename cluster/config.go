@@ -53,7 +53,8 @@ type Config struct {
 
 	// Priority decides who is elected: a higher one first, then a higher ID. 0.
 	Priority int
-	// Witness is for a member that votes and is told, but is never elected.
+	// Witness is for a member that votes and is told, but is never elected. Where an
+	// algorithm needs a majority the founder cannot be one.
 	Witness bool
 
 	// ForgetAfter has the leader remove a member that it has suspected for so long without

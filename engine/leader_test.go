@@ -230,6 +230,38 @@ func TestTheOnlyOneWhoMayLeadStays(t *testing.T) {
 	w.wantLeader(1)
 }
 
+// A witness that founded a cluster could let nobody in, and nobody would know why.
+func TestAWitnessFoundsNothing(t *testing.T) {
+	witness := func(c *Config) { c.Self.Eligible = false }
+	for name, start := range map[string]func() (*Engine, *Output){
+		"no seed": func() (*Engine, *Output) {
+			e := solo(t, by(voteSpec(), witness))
+			return e, e.Start(0)
+		},
+		"no seed but itself": func() (*Engine, *Output) {
+			e := solo(t, by(voteSpec(), witness, joins("localhost:7400")))
+			e.Start(0)
+			return e, e.Itself(0, "localhost:7400")
+		},
+	} {
+		if e, out := start(); !strings.Contains(out.Rejected, "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {
+			t.Errorf("%s: rejected %q, saved %v", name, out.Rejected, out.Save)
+		}
+	}
+	if out := solo(t, by(bullySpec(), witness)).Start(0); out.Rejected != "" {
+		t.Errorf("rejected %q, where any member lets others in", out.Rejected)
+	}
+	// Of a fixed set others may lead, and one that was founded before others may have joined.
+	if out := solo(t, by(voteSpec(), witness, fixed(3))).Start(0); out.Rejected != "" {
+		t.Errorf("rejected %q, as one of a set", out.Rejected)
+	}
+	of := settled(5)
+	of.Epoch, of.Number, of.Confirmed = 1, 9, true
+	if out := solo(t, by(voteSpec(), witness), of).Start(0); out.Rejected != "" {
+		t.Errorf("rejected %q, as a member", out.Rejected)
+	}
+}
+
 // Attributes are changed by the leader too: for a follower, and for itself.
 func TestAttributesThroughTheLeader(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 3)
