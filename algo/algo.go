@@ -63,8 +63,11 @@ func (l Leader) OlderThan(o Leader) bool { return l.Compare(o) < 0 }
 type Stable struct {
 	Epoch Epoch
 	Vote  NodeID
-	Extra string // what else an algorithm must keep, in a form of its own
+	Extra string // what else an algorithm must keep, as UTF-8 of at most MaxExtra bytes
 }
+
+// MaxExtra is how many bytes of Stable.Extra a record has room for.
+const MaxExtra = 4096
 
 // Message is what algorithms send to each other: a struct from [Spec].Messages,
 // by value, never changed after it was sent.

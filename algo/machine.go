@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // EventKind says which method of an [Algorithm] an [Event] is for.
@@ -176,6 +177,9 @@ func (m *Machine) settle() {
 	stable := m.algorithm.Stable()
 	if stable.Epoch < m.stable.Epoch {
 		m.broken("took its epoch back from " + number(m.stable.Epoch) + " to " + number(stable.Epoch))
+	}
+	if extra := stable.Extra; extra != m.stable.Extra && (len(extra) > MaxExtra || !utf8.ValidString(extra)) {
+		m.broken("keeps an Extra of " + strconv.Itoa(len(extra)) + " bytes, want UTF-8 of at most " + strconv.Itoa(MaxExtra))
 	}
 	m.effects.Save = stable != m.stable
 	m.effects.Stable = stable

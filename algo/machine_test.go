@@ -161,6 +161,9 @@ func TestABrokenContractPanics(t *testing.T) {
 		{"an empty range", func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
 		{"monitoring oneself", func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},
 		{"an epoch that goes back", func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
+		{"an Extra that is too long", func(s *scripted, _ algo.Env) { s.stable.Extra = strings.Repeat("x", algo.MaxExtra+1) }, campaign,
+			"keeps an Extra of 4097 bytes, want UTF-8 of at most 4096"},
+		{"an Extra of bytes", func(s *scripted, _ algo.Env) { s.stable.Extra = "\xff" }, campaign, "keeps an Extra of 1 bytes, want UTF-8 of at most 4096"},
 		{"an announcement that is not durable", func(_ *scripted, env algo.Env) { env.Announce(algo.Leader{Epoch: 6}) }, campaign,
 			"announced a leader in epoch 6, but keeps epoch 5"},
 		{"an announcement that goes back", func(_ *scripted, env algo.Env) {

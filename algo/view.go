@@ -148,6 +148,12 @@ func (w View) Member(id NodeID) (Member, bool) {
 	return Member{}, false
 }
 
+// MayLead reports whether id is a member that may be elected.
+func (w View) MayLead(id NodeID) bool {
+	i := w.Index(id)
+	return i >= 0 && w.get().members[i].Eligible
+}
+
 // Contains reports whether id is a member.
 func (w View) Contains(id NodeID) bool { return w.Index(id) >= 0 }
 

@@ -117,8 +117,12 @@ func TestTheSizeOfAView(t *testing.T) {
 		t.Errorf("of two members the size is %d", got)
 	}
 	var none algo.View
-	if none.Size() != 0 || none.Len() != 0 || none.Contains(id(1)) || none.Index(id(1)) != -1 {
+	if none.Size() != 0 || none.Len() != 0 || none.Contains(id(1)) || none.Index(id(1)) != -1 || none.MayLead(id(1)) {
 		t.Error("the zero view has members")
+	}
+	view = algo.NewView(3, 5, member(1, 0, true), member(2, 0, false))
+	if !view.MayLead(id(1)) || view.MayLead(id(2)) || view.MayLead(id(3)) {
+		t.Error("who may lead is not n1 alone")
 	}
 }
 

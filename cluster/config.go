@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -52,7 +53,8 @@ type Config struct {
 
 	// Priority decides who is elected: a higher one first, then a higher ID. 0.
 	Priority int
-	// Witness is for a member that votes and is told, but is never elected.
+	// Witness is for a member that votes and is told, but is never elected. Where an
+	// algorithm needs a majority the founder cannot be one.
 	Witness bool
 
 	// ForgetAfter has the leader remove a member that it has suspected for so long without
@@ -124,19 +126,18 @@ func (c *Config) complete() error {
 		mistakes = append(mistakes, mistake)
 	}
 
-	if err := checkAddr(c.Listen, toListen); err != nil {
-		want(false, "listen", strconv.Quote(c.Listen), "host:port (%v)", err)
-	} else if c.Advertise == "" {
+	unheard := checkAddr(c.Listen, toListen)
+	want(unheard == nil, "listen", strconv.Quote(c.Listen), "host:port (%v)", unheard)
+	if c.Advertise != "" {
+		err := checkAddr(c.Advertise, toShare)
+		want(err == nil, "advertise", strconv.Quote(c.Advertise), "host:port as the others dial it (%v)", err)
+	} else if unheard == nil {
 		host, port, _ := net.SplitHostPort(c.Listen)
 		want(host != "" && !isUnspecified(host), "advertise", "empty",
 			"host:port as the others dial it, for listen (%s) names no host", c.Listen)
 		if port != "0" {
 			c.Advertise = c.Listen
 		}
-	}
-	if c.Advertise != "" && c.Advertise != c.Listen {
-		err := checkAddr(c.Advertise, toShare)
-		want(err == nil, "advertise", strconv.Quote(c.Advertise), "host:port as the others dial it (%v)", err)
 	}
 	for i, addr := range c.Join {
 		err := checkAddr(addr, toShare)
@@ -171,7 +172,7 @@ func (c *Config) complete() error {
 }
 
 func checkPriority(priority int) error {
-	if priority < -1<<31 || priority >= 1<<31 {
+	if int64(priority) < math.MinInt32 || int64(priority) > math.MaxInt32 {
 		return &ConfigError{Field: "priority", Got: strconv.Itoa(priority), Want: "a number of 32 bits"}
 	}
 	return nil

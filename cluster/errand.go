@@ -61,19 +61,22 @@ func (n *Node) nextErrand(longest time.Duration) time.Duration {
 	return longest
 }
 
-// run has the loop start an errand, and waits for it. When ctx ends it is given up.
+// run has the loop start an errand, and waits for it. When ctx ends it is given up, also
+// where the loop was still starting it: that takes a save.
 func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	outcome := make(chan error, 1)
-	var e *errand
-	failed, err := ask(ctx, n, func() (err error) {
-		if e, err = start(); err != nil {
-			return err
+	var e *errand // belongs to the loop
+	err := n.submit(ctx, func() {
+		begun, err := start()
+		if err != nil {
+			outcome <- err
+			return
 		}
+		e = begun
 		e.result = func(err error) { outcome <- err }
 		n.errands = append(n.errands, e)
-		return nil
 	})
-	if err = cmp.Or(failed, err); err != nil {
+	if err != nil {
 		return err
 	}
 	select {
@@ -81,8 +84,10 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 		return err
 	case <-ctx.Done():
 		n.tell(func() {
-			n.endErrand(e, nil)
-			e.undo()
+			if e != nil {
+				n.endErrand(e, nil)
+				e.undo()
+			}
 		})
 		return context.Cause(ctx)
 	case <-n.over:

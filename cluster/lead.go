@@ -10,7 +10,8 @@ import (
 //
 // The context of fn ends as soon as this node knows that the leadership it was
 // started for is over, before anything is saved or sent that gives it up, and
-// context.Cause says why: see State.Cause. Then Lead waits for fn to return, whatever
+// context.Cause says why: see State.Cause. (Where this node leads on, in a newer epoch, it
+// ends when that is saved.) Then Lead waits for fn to return, whatever
 // it returns, and for the next leadership. So one Lead never runs its fn twice at a
 // time. On two nodes it may for a while: see what the algorithm promises.
 //

@@ -638,3 +638,28 @@ func TestTheOptionsOfTheAlgorithmReachIt(t *testing.T) {
 		require.Equal(t, 2, called)
 	})
 }
+
+// docs/guarantees.md says how long a leader of vote may go on when it is cut off.
+func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
+	for name, timing := range cluster.Presets() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				f.config = func(c *cluster.Config) { c.Algorithm, c.Timing = "vote", timing }
+				for i := 1; i <= 3; i++ {
+					f.start(i)
+					f.leader(3 * timing.Bound())
+				}
+				virtual.Pass(timing.Bound())
+				leader := f.leader(0)
+				f.net.Partition([]string{leader.name})
+				cut := time.Now()
+				s := leader.shows(t, "no leadership", time.Minute, func(s cluster.State) bool { return !s.Leads })
+				require.ErrorIs(t, s.Cause, cluster.ErrNoMajority)
+				promised := timing.Timeout + 3*4*timing.Heartbeat
+				require.InDelta(t, promised, time.Since(cut), float64(timing.Heartbeat+10*time.Millisecond), "the time since then")
+				require.LessOrEqual(t, time.Since(cut), promised+10*time.Millisecond)
+			})
+		})
+	}
+}

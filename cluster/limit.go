@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -14,7 +15,10 @@ type limitedLog struct {
 	limit hostile.Limiter
 }
 
-func (l *limitedLog) warn(text string, args ...any) {
+func (l *limitedLog) warn(text string, args ...any) { l.line(slog.LevelWarn, text, args...) }
+func (l *limitedLog) info(text string, args ...any) { l.line(slog.LevelInfo, text, args...) }
+
+func (l *limitedLog) line(level slog.Level, text string, args ...any) {
 	ok, suppressed := l.limit.Allow(time.Now())
 	if !ok {
 		return
@@ -22,5 +26,5 @@ func (l *limitedLog) warn(text string, args ...any) {
 	if suppressed > 0 {
 		args = append(args, "suppressed", suppressed)
 	}
-	l.log.Warn(text, args...)
+	l.log.Log(context.Background(), level, text, args...)
 }

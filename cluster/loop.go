@@ -180,7 +180,7 @@ func (n *Node) viewChanged() {
 	hello := *n.hello.Load()
 	hello.ClusterID, hello.View = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
-	n.log.Info("view changed", "view", n.engine.View().Number(), "members", n.engine.View().Len())
+	n.asked.info("view changed", "view", n.engine.View().Number(), "members", n.engine.View().Len())
 }
 
 // loseBy ends the leadership of this node if one of the announcements does.

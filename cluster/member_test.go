@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,15 +41,17 @@ func TestSetPriority(t *testing.T) {
 		f.agree("n1", bound)
 
 		var mistake *cluster.ConfigError
-		require.ErrorAs(t, members[1].SetPriority(t.Context(), 1<<40), &mistake)
-		require.Equal(t, "priority", mistake.Field)
+		if strconv.IntSize > 32 {
+			require.ErrorAs(t, members[1].SetPriority(t.Context(), math.MaxInt), &mistake)
+			require.Equal(t, "priority", mistake.Field)
+			require.ErrorAs(t, members[2].ConfigurePriority(t.Context(), math.MaxInt), &mistake)
+		}
 		require.NoError(t, members[1].halt())
 		delete(f.live, "n2")
 		require.ErrorIs(t, members[1].SetPriority(t.Context(), 1), cluster.ErrStopped)
 
 		require.NoError(t, members[2].ConfigurePriority(t.Context(), 20))
 		f.agree("n3", bound)
-		require.ErrorAs(t, members[2].ConfigurePriority(t.Context(), 1<<40), &mistake)
 		require.ErrorIs(t, members[1].ConfigurePriority(t.Context(), 1), cluster.ErrStopped)
 	})
 }
@@ -226,6 +230,40 @@ func TestLeaveInVain(t *testing.T) {
 	})
 }
 
+// So is one whose context ends while the node is still saving what it begins with.
+func TestLeaveThatIsGivenUpInASave(t *testing.T) {
+	each(t, func(t *testing.T, f *fleet) {
+		for i := 1; i <= 3; i++ {
+			f.stores[nameOf(i)] = newHooked()
+		}
+		f.growTo(3)
+		leader := f.leader(bound)
+		var others []int
+		for i := 1; i <= 3; i++ {
+			if nameOf(i) != leader.name {
+				others = append(others, i)
+				f.kill(f.live[nameOf(i)])
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		returned := make(chan struct{})
+		f.stores[leader.name].(*hooked).set(func([]store.Record) error {
+			cancel()
+			<-returned
+			return nil
+		})
+		require.ErrorIs(t, leader.Leave(ctx), context.Canceled)
+		close(returned)
+		virtual.Pass(2 * bound)
+		for _, i := range others {
+			f.start(i)
+		}
+		f.members(3*bound, "n1", "n2", "n3")
+		virtual.Pass(bound)
+		f.members(0, "n1", "n2", "n3")
+	})
+}
+
 func TestOperator(t *testing.T) {
 	each(t, func(t *testing.T, f *fleet) {
 		all := f.growTo(4)
@@ -261,7 +299,9 @@ func TestOperator(t *testing.T) {
 		var refused *cluster.RefusedError
 		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "nobody"), &refused)
 		require.Contains(t, refused.Error(), `n1:7400: cluster: remove "nobody": engine: there is no such member`)
-		require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", 1<<40), &refused)
+		if strconv.IntSize > 32 {
+			require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", math.MaxInt), &refused)
+		}
 		require.ErrorAs(t, o.Resign(ctx, "n1:7400", -time.Second), &refused)
 		require.ErrorAs(t, o.Resign(ctx, "n1:7400", 25*time.Hour), &refused)
 
@@ -274,6 +314,33 @@ func TestOperator(t *testing.T) {
 		require.Contains(t, refused.Reason, "last member")
 		require.Error(t, o.Leave(ctx, "n1"), "no port")
 		require.Error(t, o.Leave(ctx, "n2:7400"), "nobody listens")
+	})
+}
+
+// Two sides of a partition may each let a member in, both of one name. Which of them is to
+// go the operator must say.
+func TestRemoveOneOfTwoWithOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.growTo(2)
+		f.net.Partition([]string{"n1", "a"}, []string{"n2", "b"})
+		for host, seed := range map[string]string{"a": "n1:7400", "b": "n2:7400"} {
+			c := cluster.Config{Name: "twin", Listen: host + ":7400", Join: []string{seed}}
+			f.live[host] = run(t, c, append(f.net.Process(host).Options(), cluster.WithStore(store.NewMemory()))...)
+		}
+		virtual.Pass(2 * bound)
+		f.net.Heal()
+		f.members(2*bound, "n1", "n2", "twin", "twin")
+		var refused *cluster.RefusedError
+		require.ErrorAs(t, f.operator().Remove(t.Context(), "n1:7400", "twin"), &refused)
+		require.Contains(t, refused.Reason, "2 members have that name")
+		s, err := f.live["b"].Status(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, refused.Reason, s.Node.String())
+		require.NoError(t, f.operator().Remove(t.Context(), "n1:7400", s.Node.String()))
+		<-f.live["b"].done
+		delete(f.live, "b")
+		f.members(bound, "n1", "n2", "twin")
 	})
 }
 
@@ -344,6 +411,25 @@ func TestAFloodOfOrders(t *testing.T) {
 	})
 }
 
+// Whoever gives order upon order does not fill the log.
+func TestOrdersWithoutEndAreLoggedWithinALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		one := f.growTo(2)[0]
+		for priority := range 200 {
+			require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", priority))
+		}
+		for _, line := range []string{"order taken", "view changed"} {
+			got := len(one.log.with("level=INFO", line))
+			require.NotZero(t, got, line)
+			require.Less(t, got, 50, line)
+		}
+		virtual.Pass(2 * time.Second)
+		require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", 7))
+		require.NotEmpty(t, one.log.with("suppressed="))
+	})
+}
+
 func TestForgetAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -361,6 +447,29 @@ func TestForgetAfter(t *testing.T) {
 	c.ForgetAfter, c.Algorithm, c.Data = time.Hour, "vote", "data"
 	_, err = cluster.New(c)
 	require.ErrorContains(t, err, "forget_after is 1h0m0s, want 0: vote elects by a majority of all members")
+}
+
+// Two nodes on copies of one data folder have one id. Each takes the other for its double,
+// not for its own mirror image, and says so.
+func TestACopyOfADataFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) { c.Join, c.Members = nil, []string{"n1:7400", "n2:7400"} }
+		one := f.start(1)
+		f.agree("n1", 2*bound)
+		records, err := f.stores["n1"].Load()
+		require.NoError(t, err)
+		f.stores["n2"] = store.NewMemory()
+		for key, value := range records {
+			require.NoError(t, f.stores["n2"].Save(store.Record{Key: key, Value: value}))
+		}
+		two := f.start(2)
+		virtual.Pass(bound)
+		require.NotEmpty(t, append(one.log.with("level=ERROR", "duplicate id"), two.log.with("level=ERROR", "duplicate id")...))
+		for _, m := range []*member{one, two} {
+			require.NotEmpty(t, m.log.with("is a data folder a copy of another's?"), m.name)
+		}
+	})
 }
 
 // A seed may be a name behind which there are many: all members, dead ones and this node

@@ -99,7 +99,8 @@ type Node struct {
 	inbox   chan func()   // to the loop
 	over    chan struct{} // closed when the loop has ended
 	hello   atomic.Pointer[wire.Hello]
-	noisy   limitedLog
+	noisy   limitedLog // of what went wrong
+	asked   limitedLog // of what somebody asked for: it must not drown among the former
 	deaf    chan error // the listener was closed
 
 	// The rest belongs to Run and its loop.
@@ -135,7 +136,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	for _, option := range options {
 		option(n)
 	}
-	n.noisy.log = n.log
+	n.noisy.log, n.asked.log = n.log, n.log
 	mistakes := c.complete()
 	timing := c.Timing.check()
 	spec, err := c.spec(n.registry, timing == nil)
@@ -287,7 +288,7 @@ func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 		dial = n.names.dial
 	}
 	return transport.New(transport.Options{
-		Self: n.self.ID, Listener: listener, Dial: dial,
+		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
 		MaxPeers: maxMembers, MaxHello: wire.MaxHello,
 	})
@@ -304,22 +305,31 @@ func (n *Node) tell(f func()) {
 	}
 }
 
+// submit has f run on the loop, unless ctx ends before. The error is that of ctx, or
+// ErrStopped; then f does not run.
+func (n *Node) submit(ctx context.Context, f func()) error {
+	call := func() {
+		if ctx.Err() == nil {
+			f()
+		}
+	}
+	select {
+	case n.inbox <- call:
+		return nil
+	case <-n.over:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // ask has f run on the loop and returns its result. The error is that of ctx, and f
 // may not have run then; or ErrStopped.
 func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
 	result := make(chan T, 1) // the loop never waits for who asked
-	call := func() {
-		if ctx.Err() == nil {
-			result <- f()
-		}
-	}
 	var none T
-	select {
-	case n.inbox <- call:
-	case <-n.over:
-		return none, ErrStopped
-	case <-ctx.Done():
-		return none, context.Cause(ctx)
+	if err := n.submit(ctx, func() { result <- f() }); err != nil {
+		return none, err
 	}
 	select {
 	case r := <-result:

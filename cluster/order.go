@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -78,7 +79,7 @@ func (n *Node) obey(p transport.Peer, order algo.Message) {
 		reply(err)
 		return
 	}
-	n.log.Info("order taken", "order", fmt.Sprintf("%s %+v", order.Kind(), order), "from", p.Addr)
+	n.asked.info("order taken", "order", fmt.Sprintf("%s %+v", order.Kind(), order), "from", p.Addr)
 	e.until, e.result = time.Now().Add(min(max(wait, 0), maxWait)), reply
 	n.errands = append(n.errands, e)
 }
@@ -136,22 +137,35 @@ func (n *Node) shown(ok func(algo.Member) bool) *errand {
 	}
 }
 
-// find returns the ID of a member, by name or ID.
+// find returns the ID of a member, by ID or name. Two sides of a partition may each have
+// let in one of a name.
 func (n *Node) find(member string) (algo.NodeID, error) {
-	id, err := algo.ParseNodeID(member)
-	for m := range n.engine.View().All() {
-		if m.Name == member || err == nil && m.ID == id {
-			return m.ID, nil
+	view := n.engine.View()
+	if id, err := algo.ParseNodeID(member); err == nil && view.Contains(id) {
+		return id, nil
+	}
+	var named []algo.NodeID
+	for m := range view.All() {
+		if m.Name == member {
+			named = append(named, m.ID)
 		}
 	}
-	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %w", member, ErrNoMember)
+	switch len(named) {
+	case 0:
+		return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %w", member, ErrNoMember)
+	case 1:
+		return named[0], nil
+	}
+	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %d members have that name, %s and %s are two: say which one by its id", member, len(named), named[0], named[1])
 }
 
-// shorten cuts a reason to what fits its message.
+// shorten makes of a reason what its message can carry: 512 bytes of UTF-8. The name of a
+// file in it may be none.
 func shorten(reason string) string {
 	const most = 500
+	reason = strings.ToValidUTF8(reason, "\ufffd")
 	if len(reason) > most {
-		return reason[:most] + "..."
+		return strings.ToValidUTF8(reason[:most], "") + "..."
 	}
 	return reason
 }

@@ -54,8 +54,9 @@ var (
 	// ErrLeft says that this node has left the cluster, as it was asked to. It is an
 	// ErrStopped.
 	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
-	// ErrNotLetIn says that a member refused to let this node in, or that it runs another
-	// algorithm.
+	// ErrNotLetIn says that a member refused to let this node in, that it runs another
+	// algorithm, that its name was changed to one that another member has, or that it is
+	// a witness and would found a cluster into which only a leader lets others.
 	ErrNotLetIn = errors.New("cluster: not let in")
 	// ErrSave says that something could not be made durable, so that the node had to
 	// stop.

@@ -114,8 +114,9 @@ func (n *Node) counters() map[string]uint64 {
 // states are the states of a member. Their places are those of fd.State.
 var states = [...]string{fd.Unknown.String(), fd.Connected.String(), fd.Alive.String(), fd.Suspected.String(), "self"}
 
-// maxCounters is how many counters a status on the wire has room for: those of an
-// algorithm of 18 kinds of messages. Of one that has more, some are left out.
+// maxCounters is how many counters a status on the wire has room for: 13 beside those of
+// kinds, two for each of the 6 kinds of the membership, and two for each kind of an
+// algorithm, up to 12 of them. Of one that has more the last by name are left out.
 const maxCounters = 50
 
 // statusRequest asks a node for its status. What else a client may send is in order.go.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,4 +23,12 @@ func TestAStatusIsNoOrderToATerminal(t *testing.T) {
 		Members:  []memberReply{{ID: id, Name: bad, Addr: bad, State: 200, Since: 5}},
 		Counters: []counterReply{{bad, 7}},
 	}.status())
+}
+
+// Whoever gave an order is told why it was not carried out, whatever the reason says.
+func TestAnyReasonCanBeSaid(t *testing.T) {
+	for _, reason := range []string{"", "no", "é" + strings.Repeat("a", 498) + "é", strings.Repeat("é", 600), "\xff/data", strings.Repeat("\xff", 400)} {
+		_, err := adminCodec.Append(nil, done{shorten(reason)})
+		require.NoError(t, err, "%q", reason)
+	}
 }

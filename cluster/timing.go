@@ -58,9 +58,16 @@ func preset(heartbeat, timeout, roundTrip time.Duration) Timing {
 }
 
 // Bound is how long after the last fault all members that live and can reach each
-// other name one leader, for the algorithms of this module, as long as no timeout
-// has grown: the silence, a repeat by the old leader, two elections, and a dial that
-// was under way when the fault ended, and must first be given up and made again.
+// other name one leader, for the algorithms of this module with the options that follow
+// from t, as long as no timeout has grown: the silence, a repeat by the old leader, two
+// elections, and a dial that was under way when the fault ended, and must first be given
+// up and made again.
+//
+// It knows neither how many members there are nor the options of the algorithm, and is no
+// bound where these make an election longer. With ring that is a matter of size: when a
+// token is lost it waits for 3 to 4.5 times N·RoundTrip/2, N being the members, the dead
+// included, before it starts anew. With LAN that alone may be more than Bound for 11
+// members, and is for 17.
 func (t Timing) Bound() time.Duration {
 	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + dialTimeout + t.MaxRedial
 }

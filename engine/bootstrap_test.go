@@ -446,6 +446,53 @@ func TestTwoNodesWithOneSeat(t *testing.T) {
 	}
 }
 
+// A newcomer that is set up like a member which lives does not push that out, when it asks
+// it to be let in.
+func TestATwinAsksTheOneThatIsThere(t *testing.T) {
+	for size := 1; size <= 3; size++ {
+		w := joined(t, size)
+		old := w.node(size) // it leads
+		twin := member(size)
+		twin.ID = id(200)
+		e := old.engine
+		old.perform(e.Up(w.now, twin.ID, 1, 0))
+		before := e.Digest()
+		out := e.Receive(w.now, twin.ID, Join{Entry{ID: twin.ID, Name: twin.Name, Addr: twin.Addr, Eligible: true}})
+		if len(out.Send) != 1 || out.Send[0].Message.Kind() != "reject" || !strings.Contains(out.Send[0].Message.(Reject).Reason, "belongs to member") {
+			t.Errorf("%d members: it answers %v, want a rejection", size, out.Send)
+		}
+		if !e.View().Contains(id(size)) || e.Digest() != before {
+			t.Errorf("%d members: its view is %v", size, e.View())
+		}
+	}
+}
+
+// A name is checked at a restart too.
+func TestARestartWithANameThatIsTaken(t *testing.T) {
+	for _, spec := range []algo.Spec{bullySpec(), voteSpec()} {
+		w := joinedBy(t, spec, 3)
+		three := w.node(3)
+		three.crash()
+		w.run(time.Second)
+		three.config.Self.Name = "n2"
+		saves := three.saves
+		three.start()
+		w.run(time.Second)
+		if three.up || !strings.Contains(three.rejected, `"n2"`) || three.saves != saves {
+			t.Errorf("%s: rejected %q after %d saves, want a reason that names the name", spec.Name, three.rejected, three.saves-saves)
+		}
+		three.config.Self.Name = "n9"
+		three.start()
+		w.run(2 * time.Second)
+		w.wantView(1, 2, 3)
+		for _, h := range w.nodes {
+			if m, _ := h.engine.View().Member(id(3)); m.Name != "n9" {
+				t.Errorf("%s: %s calls n3 %q", spec.Name, h.config.Self.Name, m.Name)
+			}
+		}
+	}
+}
+
 func TestTwoFoundersByMistake(t *testing.T) {
 	w := newWorld(t)
 	w.add(member(1), nil).start()
@@ -521,6 +568,20 @@ func TestARefusalAtAnOldAddressIsNoEvidence(t *testing.T) {
 	one.perform(one.engine.DialFailed(w.now, Target{ID: id(2), Addr: addr(2)}, fd.Refused))
 	if one.leader.ID != id(1) {
 		t.Error("a refusal at its address is evidence")
+	}
+}
+
+// A dial to a member whose address this node has now is one that nobody answered.
+func TestAMemberWhoseAddressIsOurs(t *testing.T) {
+	w := joined(t, 2)
+	one := w.nodes[0]
+	w.drop(one, w.nodes[1], false)
+	w.run(hop) // it dials
+	one.perform(one.engine.Itself(w.now, addr(2)))
+	w.wantLeader(2)
+	out := one.engine.Wake(w.now + detection().MinRedial)
+	if want := (Target{ID: id(2), Addr: addr(2)}); !slices.Contains(out.Dial, want) {
+		t.Errorf("dials %v, want n2 again", out.Dial)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -109,5 +110,12 @@ func TestChangeOfTheAlgorithm(t *testing.T) {
 			t.Errorf("%s: epoch %d after epoch %d", spec.Name, now.Epoch, before.Epoch)
 		}
 		before = now
+	}
+}
+
+// What an algorithm may keep fits its record.
+func TestTheLargestRecordOfAnAlgorithm(t *testing.T) {
+	if _, err := records.Append(nil, Kept{Extra: strings.Repeat("x", algo.MaxExtra)}); err != nil {
+		t.Error(err)
 	}
 }

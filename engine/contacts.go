@@ -41,8 +41,15 @@ func (e *Engine) bootstrap(now time.Duration) {
 		e.remove()
 		return
 	case found:
+		if own := e.own(stored.Version); stored != own {
+			if why := e.unfit(own); why != "" {
+				e.out.Rejected = why
+				return
+			}
+		}
 		others(e.config.Fixed)
-		restated := e.restate()
+		// Where only the leader makes rosters it is asked for the change.
+		restated := e.members.merging() && e.restate()
 		e.changed(now)
 		if !e.members.shared {
 			for m := range e.view().All() {
@@ -56,6 +63,7 @@ func (e *Engine) bootstrap(now time.Duration) {
 		if restated {
 			e.broadcast(now)
 		}
+		e.wish(now)
 	case len(e.config.Fixed) > 0:
 		others(e.config.Fixed)
 		e.found(now, len(e.config.Fixed))
@@ -70,8 +78,14 @@ func (e *Engine) bootstrap(now time.Duration) {
 	e.proceed(now)
 }
 
-// found begins a cluster with this node as its only member so far.
+// found begins a cluster with this node as its only member so far. Where the leader lets
+// others in, there must be one who may lead.
 func (e *Engine) found(now time.Duration, size int) {
+	if e.members.strict && size == 0 && !e.config.Self.Eligible {
+		e.out.Rejected = "a witness cannot found a cluster that runs " + e.config.Spec.Name +
+			": only a leader lets others in, and nobody could lead; have it join another member"
+		return
+	}
 	e.members.cluster, e.members.size = e.config.Cluster, size
 	e.members.put(e.own(1))
 	e.changed(now)

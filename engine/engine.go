@@ -315,10 +315,16 @@ func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Out
 	return e.finish(now)
 }
 
-// Itself says that an address turned out to be this node's own.
+// Itself says that an address turned out to be this node's own. A member that was dialled
+// there has moved, and may move back.
 func (e *Engine) Itself(now time.Duration, addr string) *Output {
 	e.begin()
 	e.disregard(now, addr)
+	for m := range e.view().All() {
+		if m.Addr == addr && m.ID != e.config.Self.ID {
+			e.detector.DialFailed(now, m.ID, fd.Unanswered)
+		}
+	}
 	return e.finish(now)
 }
 

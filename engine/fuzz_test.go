@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"math"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func FuzzReceive(f *testing.F) {
 		f.Fatalf("nobody says %T", m)
 		return nil
 	}
-	poisoned := Roster{Cluster: algo.NodeID{0: 99}, Size: 1 << 40, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Version: 1<<64 - 1}}}
+	poisoned := Roster{Cluster: algo.NodeID{0: 99}, Size: math.MaxInt, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Version: 1<<64 - 1}}}
 	sound := Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{
 		{ID: id(1), Name: "n1", Addr: addr(1), Version: 9, Eligible: true}, {ID: id(2), Name: "n2", Addr: addr(2), Version: 1 << 32},
 		{ID: id(4), Name: "n4", Addr: addr(4), Version: 1, Gone: true}, {ID: id(7), Name: "n1", Addr: addr(1), Version: 20},

@@ -44,7 +44,11 @@ func (e *Engine) petition(now time.Duration, entry Entry) {
 
 // consider takes a Propose.
 func (e *Engine) consider(now time.Duration, from algo.NodeID, entry Entry) {
-	if why := entry.malformed(); why != "" || entry.ID.IsZero() {
+	why := entry.malformed()
+	if entry.ID.IsZero() {
+		why = "it is for nobody"
+	}
+	if why != "" {
 		e.refuse(now, from, Propose{}, why)
 		return
 	}
@@ -55,7 +59,9 @@ func (e *Engine) consider(now time.Duration, from algo.NodeID, entry Entry) {
 		}
 	case !entry.Gone:
 		e.refuse(now, from, Propose{}, "it is not to strike a member")
-	case entry.ID != e.config.Self.ID:
+	case entry.ID != from: // who removes another one strikes it itself
+		e.refuse(now, from, Propose{}, "it is to strike another than its sender")
+	default:
 		e.strike(now, entry.ID)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -229,6 +230,38 @@ func TestTheOnlyOneWhoMayLeadStays(t *testing.T) {
 	w.wantLeader(1)
 }
 
+// A witness that founded a cluster could let nobody in, and nobody would know why.
+func TestAWitnessFoundsNothing(t *testing.T) {
+	witness := func(c *Config) { c.Self.Eligible = false }
+	for name, start := range map[string]func() (*Engine, *Output){
+		"no seed": func() (*Engine, *Output) {
+			e := solo(t, by(voteSpec(), witness))
+			return e, e.Start(0)
+		},
+		"no seed but itself": func() (*Engine, *Output) {
+			e := solo(t, by(voteSpec(), witness, joins("localhost:7400")))
+			e.Start(0)
+			return e, e.Itself(0, "localhost:7400")
+		},
+	} {
+		if e, out := start(); !strings.Contains(out.Rejected, "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {
+			t.Errorf("%s: rejected %q, saved %v", name, out.Rejected, out.Save)
+		}
+	}
+	if out := solo(t, by(bullySpec(), witness)).Start(0); out.Rejected != "" {
+		t.Errorf("rejected %q, where any member lets others in", out.Rejected)
+	}
+	// Of a fixed set others may lead, and one that was founded before others may have joined.
+	if out := solo(t, by(voteSpec(), witness, fixed(3))).Start(0); out.Rejected != "" {
+		t.Errorf("rejected %q, as one of a set", out.Rejected)
+	}
+	of := settled(5)
+	of.Epoch, of.Number, of.Confirmed = 1, 9, true
+	if out := solo(t, by(voteSpec(), witness), of).Start(0); out.Rejected != "" {
+		t.Errorf("rejected %q, as a member", out.Rejected)
+	}
+}
+
 // Attributes are changed by the leader too: for a follower, and for itself.
 func TestAttributesThroughTheLeader(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 3)
@@ -269,6 +302,44 @@ func TestAttributesThroughTheLeader(t *testing.T) {
 	for _, h := range w.nodes {
 		if m, _ := h.engine.View().Member(id(2)); m.Addr != addr(20) {
 			t.Errorf("%s knows n2 at %s", h.config.Self.Name, m.Addr)
+		}
+	}
+}
+
+// A restart with other attributes makes no roster either: the leader does, where that is
+// sound. Of two rosters with one stamp, members would choose blindly.
+func TestAttributesOfARestart(t *testing.T) {
+	for cluster := range 8 { // whatever the digests are
+		w := newWorld(t)
+		w.add(member(1), by(voteSpec(), func(c *Config) { c.Cluster[0] = byte(cluster) })).start()
+		for i := 2; i <= 3; i++ {
+			m := member(i)
+			m.Eligible = false
+			w.add(m, by(voteSpec(), joins(addr(1)))).start()
+		}
+		w.run(2 * time.Second)
+		one := w.node(1)
+		before := one.engine.Digest()
+		one.crash()
+		w.run(time.Second)
+		one.config.Self.Priority = 7
+		one.config.Self.Eligible = false
+		one.start()
+		if one.engine.Digest() != before {
+			t.Errorf("cluster %d: it starts with a roster of its own making", cluster)
+		}
+		w.run(10 * time.Second)
+		w.wantLeader(1) // nobody else may
+		w.wantView(1, 2, 3)
+		one.crash()
+		w.run(time.Second)
+		one.config.Self.Eligible = true
+		one.start()
+		w.run(3 * time.Second)
+		w.wantLeader(1)
+		w.wantConfirmed()
+		if m, _ := w.node(2).engine.View().Member(id(1)); m.Priority != 7 {
+			t.Errorf("cluster %d: n2 knows n1 with priority %d, want 7", cluster, m.Priority)
 		}
 	}
 }
@@ -685,12 +756,13 @@ func TestPoisonedStampsAreRefused(t *testing.T) {
 		}
 	}
 	e.Receive(0, id(2), Join{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}})
+	e.Receive(0, id(3), Join{Entry{ID: id(3), Name: "n3", Addr: addr(3), Eligible: true}})
 	for _, m := range []algo.Message{
 		Propose{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}, Propose{Entry{ID: id(2), Gone: true}},
-		Propose{Entry{Name: "n2", Addr: addr(2), Gone: true}},
+		Propose{Entry{Name: "n2", Addr: addr(2), Gone: true}}, Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}},
 	} {
-		if out := e.Receive(0, id(2), m); len(out.Refuse) != 1 {
-			t.Errorf("%+v was not refused", m)
+		if out := e.Receive(0, id(2), m); len(out.Refuse) != 1 || strings.HasSuffix(out.Refuse[0].Reason, ": ") || e.View().Len() != 3 {
+			t.Errorf("%+v: refused %+v", m, out.Refuse)
 		}
 	}
 	// One that is not the leader changes nothing.

@@ -64,7 +64,9 @@ func (e *Engine) unfit(asks Entry) string {
 		return "member " + asks.ID.String() + " was removed: empty its data folder to have it join as a new one"
 	}
 	for _, m := range e.members.live() {
-		if m.ID != asks.ID && m.Name == asks.Name && (e.members.strict || m.Addr != asks.Addr) {
+		// With the same address too it is an earlier life, which kept nothing. This node lives.
+		earlier := !e.members.strict && m.Addr == asks.Addr && m.ID != e.config.Self.ID
+		if m.ID != asks.ID && m.Name == asks.Name && !earlier {
 			return "the name " + strconv.Quote(asks.Name) + " belongs to member " + m.ID.String() + " at " + m.Addr +
 				": choose another name, or remove that member first"
 		}

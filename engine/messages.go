@@ -133,8 +133,8 @@ func (Goodbye) Kind() string { return "goodbye" }
 type Kept struct {
 	Epoch     algo.Epoch
 	Vote      algo.NodeID
-	Extra     string `wire:"max=4096"`
-	Algorithm string `wire:"max=32"` // whose it is
+	Extra     string `wire:"max=4096"` // algo.MaxExtra
+	Algorithm string `wire:"max=32"`   // whose it is
 }
 
 // Kind is "stable".

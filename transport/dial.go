@@ -210,6 +210,10 @@ func (t *Transport) greet(c *conn) error {
 		return broken // what the handshake makes of it matters less
 	case err != nil:
 		return &RejectedError{Err: err, label: "handshake"}
+	case peer.ID == t.o.Self && !peer.Client && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
+		err := fmt.Errorf("node id %s is in use by incarnation %d and by incarnation %d: is a data folder a copy of another's?",
+			idText(peer.ID), t.o.Incarnation, peer.Incarnation)
+		return &RejectedError{Err: err, label: "duplicate id"}
 	case peer.ID == t.o.Self && !peer.Client:
 		return &RejectedError{Err: ErrSelf, label: "self"}
 	case c.target.ID != ID{} && c.target.ID != peer.ID:

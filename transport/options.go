@@ -75,7 +75,11 @@ type Handshake func(send func([]byte) error, recv func() ([]byte, error), dialed
 // Options configure a [Transport]. Zero values mean the default, which stands behind
 // each; a negative time means never where that is said.
 type Options struct {
-	Self      ID
+	Self ID
+	// Incarnation is what Handshake says of this run of the node: another one with the ID
+	// Self is another process, which claims it. 0: whoever has that ID is this node.
+	Incarnation uint64
+
 	Listener  net.Listener // the transport's own from New on; nil: nobody can dial this node
 	Dial      func(ctx context.Context, addr string) (net.Conn, error)
 	Handshake Handshake

@@ -289,6 +289,32 @@ func TestDialThatFindsADoubleFails(t *testing.T) {
 	})
 }
 
+// TestDoubleOfThisNode: another process runs with this node's id, on a copy of its data.
+func TestDoubleOfThisNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		as := func(incarnation uint64) func(*Options) {
+			return func(o *Options) { o.Incarnation = incarnation }
+		}
+		a := m.start(t, 1, 1, as(1))
+		double := startNode(t, 1, 2, m.listen("double"), "double", as(2))
+		a.Dial(Target{Addr: "double"})
+		virtual.Pass(time.Second)
+		require.Equal(t, []string{"failed 0 rejected"}, a.all())
+		require.Empty(t, double.all())
+		for _, n := range []*node{a, double} {
+			require.Len(t, n.log.above(), 1, "both sides say it")
+		}
+		require.Contains(t, a.log.above()[0]+double.log.above()[0], "level=ERROR")
+		require.NotZero(t, a.Stats().Refused["duplicate id"]+double.Stats().Refused["duplicate id"])
+
+		a.Dial(Target{Addr: a.addr})
+		virtual.Pass(time.Second)
+		require.Equal(t, []string{"failed 0 rejected", "failed 0 self"}, a.all())
+		require.Len(t, a.log.above(), 1)
+	})
+}
+
 func TestOwnSecondDialIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

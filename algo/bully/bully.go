@@ -172,7 +172,7 @@ func (p *process) Trust(_ algo.Env, peer algo.NodeID) { p.suspected.Remove(peer)
 
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
-	if !p.leader.Vacant() && !p.eligible(p.leader.ID) {
+	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
 		p.vacate(env) // it left, or resigned; maybe it was this process
 	}
 	waited := len(p.awaited) > 0
@@ -330,7 +330,7 @@ func (p *process) told(env algo.Env, from algo.NodeID, said algo.Leader) {
 		// ◆ Without an answer the leader would never hear of the newer epoch that keeps
 		// us from following it, and we would be left without it for good.
 		env.Send(from, Answer{p.epoch})
-	case said.ID != p.self && !p.eligible(said.ID):
+	case said.ID != p.self && !p.view.MayLead(said.ID):
 		env.Note("does not follow %s, which may not lead", said.ID)
 	default:
 		// ◆ It names somebody below, or somebody suspected, or this process for a
@@ -372,7 +372,7 @@ func (p *process) follow(env algo.Env, l algo.Leader) {
 // else.
 func (p *process) lead(env algo.Env) {
 	p.leaveElection(env)
-	if !p.eligible(p.self) {
+	if !p.view.MayLead(p.self) {
 		p.holdOut(env)
 		return
 	}
@@ -526,9 +526,3 @@ func (p *process) heir() (heir algo.NodeID) {
 
 // leads reports whether this process leads, as it sees it.
 func (p *process) leads() bool { return p.leader.ID == p.self }
-
-// eligible reports whether id is a member that may lead.
-func (p *process) eligible(id algo.NodeID) bool {
-	m, ok := p.view.Member(id)
-	return ok && m.Eligible
-}

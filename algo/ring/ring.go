@@ -150,7 +150,7 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
-	if !p.leader.Vacant() && !p.mayLead(p.leader.ID) {
+	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
 		p.vacate(env) // it left, or resigned; maybe it was this process
 	}
 	changed := p.closeRing(env)
@@ -311,7 +311,7 @@ func (p *process) told(env algo.Env, m Elected) {
 	switch {
 	case p.canFollow(said):
 		p.follow(env, said)
-	case !said.Vacant() && !p.mayLead(said.ID):
+	case !said.Vacant() && !p.view.MayLead(said.ID):
 		env.Note("does not follow %s, which may not lead", said.ID)
 		p.participating = false
 	default:
@@ -333,7 +333,7 @@ func (p *process) canFollow(said algo.Leader) bool {
 	if said.Vacant() {
 		return !p.me().Eligible
 	}
-	above := p.view.IsAbove(said.ID, p.self) || said.ID == p.best.ID && p.mayLead(said.ID)
+	above := p.view.IsAbove(said.ID, p.self) || said.ID == p.best.ID && p.view.MayLead(said.ID)
 	return above && !p.suspected.Has(said.ID)
 }
 
@@ -453,10 +453,4 @@ func (p *process) alone() bool { return p.successor == p.self }
 func (p *process) me() algo.Member {
 	m, _ := p.view.Member(p.self)
 	return m
-}
-
-// mayLead reports whether id is a member that may lead.
-func (p *process) mayLead(id algo.NodeID) bool {
-	m, ok := p.view.Member(id)
-	return ok && m.Eligible
 }

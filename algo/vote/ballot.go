@@ -96,8 +96,9 @@ func (b *strict) take(round algo.Epoch, state electorState) verdict {
 	}
 }
 
+// Who found nobody to vote for has its vote still, for when the others elect it.
 func (b *strict) cast(choice algo.NodeID) {
-	if !b.closed {
+	if !b.closed || b.vote.IsZero() && !b.decided {
 		b.vote, b.closed = choice, true
 	}
 }

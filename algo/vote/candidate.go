@@ -73,7 +73,7 @@ func (s *server) enterFollower(env algo.Env) {
 // ◆ Identical votes are those of one round: votes of different rounds may be of one
 // server that changed its mind, and of a majority only together.
 func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
-	if !s.ballot.counts(round, s.candidate.state == leader) || !s.eligible(s.self) {
+	if !s.ballot.counts(round, s.candidate.state == leader) || !s.view.MayLead(s.self) {
 		return
 	}
 	i, found := slices.BinarySearchFunc(s.candidate.tally, voter, byVoter)

@@ -150,6 +150,21 @@ func TestARestartedServerDoesNotLeadInItsOldRound(t *testing.T) {
 	})
 }
 
+// Nor where it had found nobody to vote for, itself not eligible, and was when the others
+// elected it.
+func TestWhoVotedForNobodyAndLeadsKnowsItAfterARestart(t *testing.T) {
+	s := alone(1, witnesses(1, 3, 1), Defaults(timing))
+	s.Start(6)
+	s.Expires(timerWatch)
+	does(t, "it finds nobody to vote for", s.Expires(timerWindow), "pause in 60ms to 120ms")
+	s.Gets(viewOf(3))
+	does(t, "one votes for it", s.Hears(2, Vote{7}), "")
+	does(t, "and another", s.Hears(3, Vote{7}), "save 7 for n1; lead in 40ms; stop pause; watch in 120ms; n2 <- Lead(7, 1); n3 <- Lead(7, 1); announce n1 in 7")
+	s = alone(1, viewOf(3), Defaults(timing))
+	s.StartFrom(algo.Stable{Epoch: 7, Vote: n(1)})
+	does(t, "the votes come again", s.Hears(2, Vote{7})+s.Hears(3, Vote{7}), "")
+}
+
 // "Identical votes means the same round; a vote of any round but my saved round is
 // ignored." Without it a late vote of one round and a vote of the next elect a second
 // leader there.

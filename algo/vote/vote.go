@@ -135,7 +135,7 @@ func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
 	case s.ballot.obsolete(m.Term, s.leader.Epoch):
 		env.Note("ignores an obsolete Lead of %s, of term %d", from, uint64(m.Term))
 		return
-	case !s.eligible(from):
+	case !s.view.MayLead(from):
 		env.Note("does not follow %s, which may not lead", from)
 		return
 	}
@@ -193,7 +193,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	}
 	s.claimAnew()
 	s.forgetStrangers(env)
-	if !s.leader.Vacant() && !s.eligible(s.leader.ID) {
+	if !s.leader.Vacant() && !s.view.MayLead(s.leader.ID) {
 		// It left, or resigned; maybe it was this server.
 		s.stepDown(env)
 		if !s.electing() {
@@ -283,9 +283,3 @@ func (s *server) broadcast(env algo.Env, m algo.Message) {
 
 // round is the round that is on.
 func (s *server) round() algo.Epoch { return s.ballot.stable().Epoch }
-
-// eligible reports whether id is a member that may lead.
-func (s *server) eligible(id algo.NodeID) bool {
-	m, ok := s.view.Member(id)
-	return ok && m.Eligible
-}

@@ -15,6 +15,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -260,6 +261,6 @@ func Leaves(err error) []error {
 func presets() []string {
 	all := cluster.Presets()
 	return slices.SortedFunc(maps.Keys(all), func(a, b string) int {
-		return int(all[a].Timeout - all[b].Timeout)
+		return cmp.Compare(all[a].Timeout, all[b].Timeout)
 	})
 }

@@ -182,9 +182,10 @@ func (f *Fleet) Close() error {
 	f.close.Do(func() {
 		f.mu.Lock()
 		f.closing = true
+		nodes := slices.Clone(f.nodes)
 		f.mu.Unlock()
 		var all sync.WaitGroup
-		for _, n := range f.nodes {
+		for _, n := range nodes {
 			all.Go(n.end)
 		}
 		all.Wait()

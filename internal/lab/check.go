@@ -98,8 +98,7 @@ func (c *Cluster) highest() int {
 
 // mayLead reports whether somebody runs and is eligible.
 func (c *Cluster) mayLead(id algo.NodeID) bool {
-	m, ok := c.View.Member(id)
-	return ok && m.Eligible && c.node(id).Machine != nil
+	return c.View.MayLead(id) && c.node(id).Machine != nil
 }
 
 // CanAgree reports whether the live nodes can come to rest: somebody may lead, with a
