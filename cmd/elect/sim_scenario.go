@@ -66,11 +66,11 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	if s.seeds > 1 {
 		return s.runSeeds(ctx, first, seedsResult{Scenario: scenario.Name, Algorithm: spec.Name}, func(ctx context.Context, seed uint64) (seedRun, error) {
 			host := host
-			host.Seed = seed
+			host.Seed = &seed
 			return runOne(ctx, scenario, host)
 		})
 	}
-	host.Seed = first
+	host.Seed = &first
 	return s.runTranscript(ctx, scenario, host, spec)
 }
 
@@ -125,7 +125,7 @@ func (s *simulation) runTranscript(ctx context.Context, scenario *sim.Scenario, 
 		return err
 	}
 	r := scenarioResult{
-		Scenario: scenario.Name, Algorithm: spec.Name, Seed: host.Seed, Holds: broken == nil, Messages: w.Frames(),
+		Scenario: scenario.Name, Algorithm: spec.Name, Seed: *host.Seed, Holds: broken == nil, Messages: w.Frames(),
 		Violations: append([]sim.Violation{}, w.Violations()...),
 	}
 	r.Leader, r.Epoch, r.Agreed = w.Leader()

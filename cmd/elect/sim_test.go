@@ -165,6 +165,21 @@ func TestAScenarioIsRun(t *testing.T) {
 	require.NotZero(t, r.Messages)
 }
 
+// TestTheSeedThatIsSaidIsRun: zero is a seed like others, also where seeds wrap around to
+// it.
+func TestTheSeedThatIsSaidIsRun(t *testing.T) {
+	// With these losses each seed is another run.
+	file := write(t, "seed 3\nloss 20%\ncluster 5\nrun 5s\n")
+	messages := func(seed string) uint64 {
+		return simulated[scenarioResult](t, "--scenario", file, "--seed", seed).Messages
+	}
+	zero, last := messages("0"), messages("18446744073709551615")
+	require.NotEqual(t, messages("3"), zero)
+	require.NotEqual(t, last, zero)
+	r := simulated[seedsResult](t, "--scenario", file, "--seed", "18446744073709551615", "--seeds", "2")
+	require.Equal(t, last+zero, r.Messages)
+}
+
 func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 	file := write(t, "seed 3\ncluster 3\nrun 1s\nleader 2\n")
 	for _, args := range [][]string{{}, {"--json"}, {"--diagram"}} {
