@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -40,8 +38,8 @@ func newStory(out io.Writer, flags *demoFlags) story {
 	if flags.json {
 		return silence{}
 	}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
-		return newScreen(file)
+	if redraws(out) {
+		return newScreen(out.(*os.File))
 	}
 	return &lines{out: out}
 }

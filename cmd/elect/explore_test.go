@@ -380,7 +380,7 @@ func TestProgress(t *testing.T) {
 
 	out.Reset()
 	p = newProgress(&out, true)
-	p.width = func() (int, bool) { return 20, true }
+	p.line.width = func() int { return 21 }
 	for second := range 3 {
 		p.show(at(time.Duration(second) * time.Second))
 	}

@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/sim"
@@ -140,7 +137,7 @@ func (s *simulation) runSeeds(ctx context.Context, first uint64, r seedsResult, 
 	}
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
-	s.progress(all, done)
+	all.progress(newProgressLine(s.err), s.seeds, done)
 	if all.err != nil {
 		if s.seeds > 1 {
 			fmt.Fprintf(s.err, "elect: stopped after %d of %d seeds, %d of them failed\n", all.result.Seeds, s.seeds, all.result.Failed)
@@ -187,32 +184,19 @@ func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
 	})
 }
 
-// progress says on stderr how far it is, until it is done.
-func (s *simulation) progress(all *seeds, done <-chan struct{}) {
-	file, ok := s.err.(*os.File)
-	terminal := ok && term.IsTerminal(int(file.Fd()))
-	every := 10 * time.Second
-	if terminal {
-		every = 200 * time.Millisecond
-	}
-	ticker := time.NewTicker(every)
+// progress says how far it is, until it is done.
+func (all *seeds) progress(line progressLine, of int, done <-chan struct{}) {
+	defer func() { line.wipe() }()
+	ticker := time.NewTicker(line.period())
 	defer ticker.Stop()
-	shown := false
 	for {
 		select {
 		case <-ticker.C:
 			all.mu.Lock()
-			text := fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, s.seeds, all.result.Failed)
+			text := fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, of, all.result.Failed)
 			all.mu.Unlock()
-			if shown = terminal; terminal {
-				fmt.Fprintf(s.err, "\r%s\x1b[K", text)
-			} else {
-				fmt.Fprintln(s.err, text)
-			}
+			line.say(text)
 		case <-done:
-			if shown {
-				fmt.Fprint(s.err, "\r\x1b[K")
-			}
 			return
 		}
 	}
