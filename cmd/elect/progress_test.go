@@ -47,7 +47,8 @@ func TestManySeedsSayHowFarTheyAre(t *testing.T) {
 	show := func(line func(*strings.Builder) progressLine, lasts time.Duration) string {
 		var out strings.Builder
 		synctest.Test(t, func(*testing.T) {
-			all := &seeds{result: seedsResult{Seeds: 12, Failed: 1}}
+			all := &seeds{}
+			all.result.Seeds, all.result.Failed = 12, 1
 			done := make(chan struct{})
 			go func() { time.Sleep(lasts); close(done) }()
 			all.progress(line(&out), 100, done)

@@ -64,7 +64,7 @@ func (s *simulation) runScenario(ctx context.Context) error {
 		first = s.seed
 	}
 	if s.seeds > 1 {
-		return s.runSeeds(ctx, first, seedsResult{Scenario: scenario.Name, Algorithm: spec.Name}, func(ctx context.Context, seed uint64) (seedRun, error) {
+		return s.runSeeds(ctx, first, stormsResult{seedsResult: seedsResult{Scenario: scenario.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
 			host := host
 			host.Seed = &seed
 			return runOne(ctx, scenario, host)

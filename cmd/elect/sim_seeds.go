@@ -37,12 +37,16 @@ type seedsResult struct {
 	Failed    int           `json:"failed"`
 	Failures  []seedFailure `json:"failures"`
 	Messages  uint64        `json:"messages"`
+}
 
-	// Of storms.
-	Crashes int     `json:"crashes,omitempty"`
-	Median  float64 `json:"healed_median_ms,omitempty"`
-	Most    float64 `json:"healed_most_ms,omitempty"`
-	Bound   float64 `json:"bound_ms,omitempty"`
+// stormsResult is what came of many storms. The times are of the seeds that did not fail,
+// and nil where there is none.
+type stormsResult struct {
+	seedsResult
+	Crashes int      `json:"crashes"`
+	Median  *float64 `json:"healed_median_ms"`
+	Most    *float64 `json:"healed_most_ms"`
+	Bound   float64  `json:"bound_ms"`
 }
 
 // seedFailure is a seed that failed.
@@ -64,7 +68,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 		return err
 	}
 	o.Trace = s.watch.event()
-	r := seedsResult{Algorithm: o.Spec.Name, Bound: ms(o.Timing.Bound())}
+	r := stormsResult{seedsResult: seedsResult{Algorithm: o.Spec.Name}, Bound: ms(o.Timing.Bound())}
 	err = s.runSeeds(ctx, s.seed, r, func(ctx context.Context, seed uint64) (seedRun, error) {
 		o := o
 		o.Seed = seed
@@ -120,14 +124,14 @@ type seeds struct {
 	mu     sync.Mutex
 	next   uint64 // to begin
 	end    uint64
-	result seedsResult
+	result stormsResult // of a scenario no more than its seedsResult
 	healed []time.Duration
 	err    error // the first one
 }
 
 // runSeeds runs all seeds, as many at once as there are processors, and shows what came
 // of them.
-func (s *simulation) runSeeds(ctx context.Context, first uint64, r seedsResult, run func(context.Context, uint64) (seedRun, error)) error {
+func (s *simulation) runSeeds(ctx context.Context, first uint64, r stormsResult, run func(context.Context, uint64) (seedRun, error)) error {
 	r.FirstSeed, r.Failures = first, []seedFailure{}
 	all := &seeds{next: first, end: first + uint64(s.seeds), result: r}
 	began := time.Now()
@@ -207,17 +211,20 @@ func (s *simulation) showSeeds(all *seeds, took time.Duration) error {
 	r := &all.result
 	slices.SortFunc(r.Failures, func(a, b seedFailure) int { return cmp.Compare(a.Seed, b.Seed) })
 	slices.Sort(all.healed)
-	if n := len(all.healed); n > 0 && s.storm {
-		r.Median, r.Most = ms(all.healed[n/2]), ms(all.healed[n-1])
+	if n := len(all.healed); n > 0 {
+		r.Median, r.Most = new(ms(all.healed[n/2])), new(ms(all.healed[n-1]))
 	}
 	var err error
-	if s.json {
-		err = json.NewEncoder(s.out).Encode(r)
-	} else {
+	switch {
+	case !s.json:
 		err = s.printSeeds(r, took)
+	case s.storm:
+		err = json.NewEncoder(s.out).Encode(r)
+	default:
+		err = json.NewEncoder(s.out).Encode(&r.seedsResult)
 	}
 	if err == nil && r.Failed > 0 {
-		err = failureOf(r)
+		err = failureOf(&r.seedsResult)
 	}
 	return err
 }
@@ -241,7 +248,7 @@ func failureOf(r *seedsResult) error {
 	return &simFailure{what, r.Failures[0].Command}
 }
 
-func (s *simulation) printSeeds(r *seedsResult, took time.Duration) error {
+func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
 	what := fmt.Sprintf("%d nodes of %s, disturbed for %v, then all heals (timing: %s)", s.nodes, r.Algorithm, s.period, s.preset)
 	if !s.storm {
 		what = fmt.Sprintf("the scenario %s with %s", r.Scenario, r.Algorithm)
@@ -255,7 +262,7 @@ func (s *simulation) printSeeds(r *seedsResult, took time.Duration) error {
 	fmt.Fprintf(table, "failed\t%d of %d\n", r.Failed, r.Seeds)
 	if s.storm {
 		fmt.Fprintf(table, "crashes\t%d\n", r.Crashes)
-		fmt.Fprintf(table, "agreement\t%v ms after the last fault (median), %v ms (at most); the bound is %v ms\n", r.Median, r.Most, r.Bound)
+		fmt.Fprintf(table, "agreement\t%s\n", r.agreement())
 	}
 	fmt.Fprintf(table, "messages\t%d, heartbeats included\n", r.Messages)
 	fmt.Fprintf(table, "took\t%v\n", took.Round(time.Millisecond))
@@ -269,6 +276,18 @@ func (s *simulation) printSeeds(r *seedsResult, took time.Duration) error {
 		fmt.Fprintln(s.out)
 	}
 	return nil
+}
+
+// agreement says in words how long it took.
+func (r *stormsResult) agreement() string {
+	if r.Median == nil {
+		return fmt.Sprintf("- (every seed failed); the bound is %v ms", r.Bound)
+	}
+	of := "median"
+	if r.Failed > 0 {
+		of += " of the seeds that did not fail"
+	}
+	return fmt.Sprintf("%v ms after the last fault (%s), %v ms (at most); the bound is %v ms", *r.Median, of, *r.Most, r.Bound)
 }
 
 func indented(text string) string {
