@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -137,6 +138,9 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	status, stdout, _ := elect()
 	require.Zero(t, status)
 	require.Contains(t, stdout, "elect demo")
+	for _, status := range []int{0, statusFailed, statusUsage, statusCut, statusInterrupted} {
+		require.Regexp(t, fmt.Sprintf(`(?s)Exit status: .*\b%d [a-z]`, status), stdout)
+	}
 }
 
 func TestAFailureIsNoUsageError(t *testing.T) {
