@@ -35,7 +35,7 @@ type Run struct {
 	Command string    `json:"command"` // that measures it again
 	Seed    uint64    `json:"seed"`    // from which the seeds of the trials follow
 	Machine Machine   `json:"machine"`
-	Skipped []string  `json:"skipped,omitempty"` // what was not measured, and why
+	Skipped []string  `json:"skipped,omitzero"` // what was not measured, and why; an empty list stays one
 	Trials  []Trial   `json:"trials,omitempty"`
 }
 
