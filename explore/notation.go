@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // notation is how traces and scenarios write what they are about: nodes by their names
@@ -171,7 +172,7 @@ func unquoted(word string) (string, error) {
 	}
 	text, err := strconv.Unquote(word)
 	if err != nil {
-		return "", fmt.Errorf("%s, want one text", word)
+		return "", fmt.Errorf("%s, want one text", hostile.Plain(word))
 	}
 	return text, nil
 }

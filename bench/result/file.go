@@ -78,12 +78,18 @@ func (r *Run) WriteCSV(out io.Writer) error {
 	return w.Error()
 }
 
+// maxText bounds what is read, in bytes: hundreds of thousands of trials, but no device.
+const maxText = 64 << 20
+
 // Read reads what WriteJSON or WriteCSV wrote; which of the two is seen at its first
 // byte. Its error wraps ErrFormat, or is that of in.
 func Read(in io.Reader) (*Run, error) {
-	text, err := io.ReadAll(in)
+	text, err := io.ReadAll(io.LimitReader(in, maxText+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(text) > maxText {
+		return nil, fmt.Errorf("%w: it has more than %d MiB", ErrFormat, maxText>>20)
 	}
 	r := new(Run)
 	if bytes.HasPrefix(text, []byte("#")) {

@@ -122,3 +122,14 @@ func TestReadFile(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, r.Seed)
 }
+
+// zeros is a device that has no end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+func TestWhatHasNoEndIsRefused(t *testing.T) {
+	_, err := Read(zeros{})
+	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorContains(t, err, "it has more than 64 MiB")
+}

@@ -1,6 +1,10 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/elect-go/elect/internal/hostile"
+)
 
 // Machine is where a measurement was made.
 type Machine struct {
@@ -13,7 +17,7 @@ type Machine struct {
 }
 
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load)
+	return hostile.Plain(fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load))
 }
 
 // Differs says in words in what two machines are not the same, as far as that may change
@@ -22,7 +26,7 @@ func (m Machine) Differs(o Machine) []string {
 	var all []string
 	differ := func(what string, a, b any) {
 		if a != b {
-			all = append(all, fmt.Sprintf("%s: %v and %v", what, a, b))
+			all = append(all, hostile.Plain(fmt.Sprintf("%s: %v and %v", what, a, b)))
 		}
 	}
 	differ("system", m.System, o.System)

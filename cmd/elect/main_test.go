@@ -102,6 +102,7 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 			"--crashed says nothing about --storm", `--preset is "moon", want local, lan or wan`, "--nodes is 0, want 1 to", "--period is 1ms",
 		}},
 		{"sim --storm --seeds 2 --trace x", []string{"--trace show one"}},
+		{"sim --scenario " + t.TempDir(), []string{"--scenario: ", "is a directory"}},
 		{"sim --storm --scenario /no/such/file", []string{"--scenario: open /no/such/file"}},
 		{"status", []string{"one address", "got 0"}},
 		{"status a:1 b:2", []string{"one address", "got 2"}},

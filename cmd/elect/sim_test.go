@@ -323,3 +323,25 @@ func TestACommandIsQuotedForAShell(t *testing.T) {
 		require.Equal(t, want, quoted(word))
 	}
 }
+
+// A file may come from a stranger: what stands in it does not reach the terminal as it is.
+func TestAHostileScenario(t *testing.T) {
+	for _, text := range []string{
+		"cluster 3\n\x1b[2J\n", "cluster 3\nrun\tx\x1b[2J\n", "algorithm \x1b[2J\ncluster 3\n", "option \x1b[2J=1\ncluster 3\n",
+		"delay \x1b[2J\n", "cluster 3\nleader \x1b[2J\n",
+		"explore\n\x1b[2J\n", "explore\nalgorithm \x1b[2J\nnode n1\n", "explore\nalgorithm bully\noption \x1b[2J=1\nnode n1\n",
+		"explore\nalgorithm bully\nnode \x1b[2J\nstart \x1b[2J\n", "explore\nalgorithm bully\nnode n1\nexpire n1 \"a\"\x1b[2J\n",
+		"explore\nalgorithm bully\nnode n1\nexpire n1 \x1b[2J\n", "explore\nalgorithm bully\nnode n1\nstart \"\x1b[2J\n",
+	} {
+		file := write(t, text)
+		for _, args := range [][]string{nil, {"--algorithm", "ring"}, {"--json"}} {
+			status, stdout, stderr := elect(append([]string{"sim", "--scenario", file}, args...)...)
+			require.NotZero(t, status, text)
+			require.NotContains(t, stdout+stderr, "\x1b", text)
+		}
+	}
+	status, stdout, _ := elect("sim", "--scenario", write(t, "cluster 3\nrun 1s # \x1b[2J\nrun\u00a01s\n"))
+	require.Zero(t, status)
+	require.Contains(t, stdout, "> run 1s\n")
+	require.NotContains(t, stdout, "\x1b")
+}
