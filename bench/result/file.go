@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // WriteJSON writes r as one object. Its error wraps ErrFormat, or is that of out.
@@ -143,7 +145,7 @@ func (r *Run) readCSV(text []byte) error {
 	behind := len(names) - len(columns) + 1
 	if behind < 1 || names[0] != columns[0] || !slices.Equal(names[behind:], columns[1:]) {
 		return fmt.Errorf("%w: the columns are %s, want group, labels, %s",
-			ErrFormat, strings.Join(names, ", "), strings.Join(columns[1:], ", "))
+			ErrFormat, hostile.Plain(strings.Join(names, ", ")), strings.Join(columns[1:], ", "))
 	}
 	for at, line := range lines[1:] {
 		if err := r.take(names, line); err != nil {
@@ -176,7 +178,7 @@ func (r *Run) take(names, line []string) error {
 		r.Trials = append(r.Trials, t)
 	}
 	if _, twice := t.Values[metric]; twice {
-		return errors.New(metric + " is there twice")
+		return errors.New(hostile.Plain(metric) + " is there twice")
 	}
 	t.Values[metric] = value
 	return nil
