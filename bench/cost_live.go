@@ -10,6 +10,7 @@ import (
 
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // Measure has the fault happen to processes, which it starts out of config, whose nodes and
@@ -70,7 +71,7 @@ func (s *liveStage) see(name string, e fleet.Event) {
 	s.write(func(l *ledger) {
 		switch e.What {
 		case fleet.Ready:
-			l.starts(at, node)
+			l.ready(at, node)
 		case fleet.Leader:
 			l.follows(at, node, number(e.Name), e.Epoch)
 		case fleet.Send:
@@ -82,16 +83,7 @@ func (s *liveStage) see(name string, e fleet.Event) {
 func (s *liveStage) size() int          { return s.ledger.nodes }
 func (s *liveStage) now() time.Duration { return time.Duration(fleet.Now()) }
 
-func (s *liveStage) pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+func (s *liveStage) pass(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
 
 func (s *liveStage) kill(node int) error   { return s.signal(node, fleet.Kill) }
 func (s *liveStage) stop(node int) error   { return s.signal(node, fleet.Term) }
@@ -105,7 +97,9 @@ func (s *liveStage) signal(node int, signal fleet.Signal) error {
 }
 
 func (s *liveStage) start(ctx context.Context, node int) error {
-	return s.fleet.Restart(ctx, nodeName(node)) // which says when it is ready
+	at := s.now()
+	s.write(func(l *ledger) { l.boots(at, node) })
+	return s.fleet.Restart(ctx, nodeName(node))
 }
 
 func (s *liveStage) cut(from int, to ...int) error {

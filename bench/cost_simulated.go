@@ -25,7 +25,7 @@ func (c CostCase) Simulate(ctx context.Context, seed uint64) (Cost, error) {
 	var priorities []int
 	for node := 1; node <= c.Nodes; node++ {
 		priorities = append(priorities, node)
-		s.ledger.starts(0, node)
+		s.ledger.ready(0, node)
 	}
 	if err := s.world.Cluster(c.Nodes, priorities...); err != nil {
 		return Cost{}, err
@@ -79,7 +79,8 @@ func (s *simulatedStage) stop(node int) error {
 }
 
 func (s *simulatedStage) start(_ context.Context, node int) error {
-	s.ledger.starts(s.now(), node)
+	s.ledger.boots(s.now(), node)
+	s.ledger.ready(s.now(), node)
 	return s.world.Restart(node)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -60,25 +61,16 @@ func (q *Quality) Add(more Quality) {
 
 // Values is q by metric. A metric of which there is no observation is left out.
 func (q Quality) Values() map[string]float64 {
-	values := map[string]float64{MetricMistakes: q.Rate(), MetricAccuracy: q.Accuracy()}
+	values := map[string]float64{result.MetricMistakes: q.Rate(), result.MetricAccuracy: q.Accuracy()}
 	if len(q.Mistakes) > 0 {
-		values[MetricMistake] = Milliseconds(q.wrong()) / float64(len(q.Mistakes))
+		values[result.MetricMistake] = Milliseconds(q.wrong()) / float64(len(q.Mistakes))
 	}
 	if len(q.Detections) > 0 {
 		s := Summarize(q.Detections)
-		values[MetricDetection], values[MetricSlowest] = s.P50, s.Max
+		values[result.MetricDetection], values[result.MetricSlowest] = s.P50, s.Max
 	}
 	return values
 }
-
-// The metrics of a quality.
-const (
-	MetricMistakes  = "mistakes/hour"
-	MetricMistake   = "ms/mistake"   // mean
-	MetricDetection = "ms/detection" // median
-	MetricSlowest   = "max-ms/detection"
-	MetricAccuracy  = "accuracy"
-)
 
 // Condition is what makes a detector wrong: the network, and processes that do not get to
 // run.
@@ -145,12 +137,13 @@ func (c DetectorCase) Measure(ctx context.Context, seed uint64) (Quality, error)
 	}
 	w := &watched{random: random(seed)}
 	w.world = sim.New(sim.Config{
-		Spec: watching, Timing: timing, Delay: c.Condition.delay, Faults: sim.Faults{Loss: c.Condition.loss}, Seed: seed, Trace: w.see,
+		Spec: watching, Timing: timing, Delay: c.Condition.delay, Seed: seed, Trace: w.see,
 	})
 	if err := w.world.Cluster(2); err != nil {
 		return Quality{}, err
 	}
-	w.world.Run(10 * time.Second) // they connect
+	w.world.Run(10 * time.Second) // they meet, as over TCP, which loses nothing
+	w.world.SetFaults(sim.Faults{Loss: c.Condition.loss})
 	w.quality, w.since = Quality{}, w.world.Now()
 	for end := w.since + c.Span; w.world.Now() < end && ctx.Err() == nil; {
 		w.live(w.exponential(betweenCrashes), c.Condition)
@@ -229,8 +222,7 @@ func (w *watched) crash(c Condition) error {
 		w.world.Run(10 * time.Millisecond)
 	}
 	w.quality.Detections = append(w.quality.Detections, max(at, w.from)-at)
-	w.world.Heal()
-	w.world.SetFaults(sim.Faults{Loss: c.loss})
+	w.world.Heal() // of losses too, until they have met again
 	mustDo(w.world.Restart(target))
 	for end := w.world.Now() + patience; w.suspected; {
 		if w.world.Now() > end {
@@ -238,6 +230,7 @@ func (w *watched) crash(c Condition) error {
 		}
 		w.world.Run(10 * time.Millisecond)
 	}
+	w.world.SetFaults(sim.Faults{Loss: c.loss})
 	w.dead, w.since = false, w.world.Now()
 	return nil
 }

@@ -11,8 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // detectorCases are all conditions and timeouts, with a timeout that grows after mistakes,
@@ -142,41 +144,47 @@ func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q
 		return q, err
 	}
 	from := fleet.Now()
-	timer := time.NewTimer(span)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return q, context.Cause(ctx)
+	if err := wait.For(ctx, span); err != nil {
+		return q, err
 	}
 	to := fleet.Now()
 	return Quality{Watched: 2 * time.Duration(to-from), Mistakes: seen.mistakes(from, to)}, nil
 }
 
-// mistakes are how long each suspicion of that time lasted; of one that is not taken back in
-// it, the part that falls into it.
+// mistakes are how long each suspicion of that time lasted: until it was taken back, or the
+// node followed a leader anew and so watched others; of one that neither happens to in that
+// time, the part that falls into it.
 func (w *witness) mistakes(from, to int64) []time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	began := make(map[[2]string]int64) // by who suspects, and whom
 	var all []time.Duration
+	ends := func(who [2]string, at int64) {
+		since, suspects := began[who]
+		if suspects && at > from && since < to {
+			all = append(all, time.Duration(min(at, to)-max(since, from)))
+		}
+		delete(began, who)
+	}
 	for i, e := range w.events {
 		who := [2]string{w.nodes[i], e.Peer}
-		since, suspects := began[who]
 		switch {
-		case e.What == fleet.Suspect && !suspects:
-			began[who] = e.At
-		case e.What == fleet.Trust && suspects:
-			if e.At > from && since < to {
-				all = append(all, time.Duration(min(e.At, to)-max(since, from)))
+		case e.What == fleet.Suspect:
+			if _, already := began[who]; !already {
+				began[who] = e.At
 			}
-			delete(began, who)
+		case e.What == fleet.Trust:
+			ends(who, e.At)
+		case e.What == fleet.Leader && e.Peer != "":
+			for of := range began {
+				if of[0] == who[0] {
+					ends(of, e.At)
+				}
+			}
 		}
 	}
-	for _, since := range began {
-		if since < to {
-			all = append(all, time.Duration(to-max(since, from)))
-		}
+	for who := range began {
+		ends(who, to)
 	}
 	slices.Sort(all)
 	return all
@@ -252,9 +260,9 @@ func TestQualityIsThatOfChen(t *testing.T) {
 	q := Quality{Watched: 30 * time.Minute, Mistakes: []time.Duration{time.Second, 2 * time.Second}}
 	q.Add(Quality{Watched: 30 * time.Minute, Detections: []time.Duration{time.Second}, Mistakes: []time.Duration{3 * time.Second}})
 	require.Equal(t, map[string]float64{
-		MetricMistakes: 3, MetricMistake: 2000, MetricAccuracy: 1 - 6.0/3600, MetricDetection: 1000, MetricSlowest: 1000,
+		result.MetricMistakes: 3, result.MetricMistake: 2000, result.MetricAccuracy: 1 - 6.0/3600, result.MetricDetection: 1000, result.MetricSlowest: 1000,
 	}, q.Values())
-	require.Equal(t, map[string]float64{MetricMistakes: 0, MetricAccuracy: 1}, Quality{}.Values())
+	require.Equal(t, map[string]float64{result.MetricMistakes: 0, result.MetricAccuracy: 1}, Quality{}.Values())
 }
 
 func TestWitnessMeasuresMistakes(t *testing.T) {
@@ -268,11 +276,14 @@ func TestWitnessMeasuresMistakes(t *testing.T) {
 		{"n1", fleet.Event{At: 20, What: fleet.Suspect, Peer: "c"}},
 		{"n2", fleet.Event{At: 21, What: fleet.Suspect, Peer: "c"}},
 		{"n1", fleet.Event{At: 27, What: fleet.Trust, Peer: "c"}},
+		{"n3", fleet.Event{At: 30, What: fleet.Suspect, Peer: "c"}},
+		{"n3", fleet.Event{At: 33, What: fleet.Leader}}, // a vacancy
+		{"n3", fleet.Event{At: 34, What: fleet.Leader, Peer: "b"}},
 		{"n1", fleet.Event{At: 60, What: fleet.Suspect, Peer: "c"}}, // after
 	} {
 		w.see(e.node, e.Event)
 	}
-	require.Equal(t, []time.Duration{2, 7, 29}, w.mistakes(10, 50))
+	require.Equal(t, []time.Duration{2, 4, 7, 29}, w.mistakes(10, 50))
 }
 
 // TestDetectorsOfProcesses measures for a moment, so that the benchmark does not rot.

@@ -4,7 +4,10 @@
 // With real processes, the elect command, each node with a data folder of its own on a
 // disk, over TCP on the loopback:
 //
-//	go test -bench Failover ./bench     a leader is killed, paused, stopped or cut off; some minutes
+//	go test -bench Failover ./bench     a leader is killed, paused, stopped or cut off; most of an
+//	                                    hour, and part of it as in Failover/algorithm=bully/signal=kill
+//	go test -bench Cost ./bench         what faults cost an application, also in the simulator
+//	go test -bench Detector ./bench     how fast the failure detector is, and how often wrong; the same
 //	go test -bench ColdStart ./bench    until five new processes agree
 //	go test -bench Idle ./bench         processor, frames and memory at rest
 //	go test -bench Steady ./bench       the same against the number of nodes, up to 200
@@ -16,9 +19,12 @@
 //	go test -bench Wire -benchtime 1x ./bench        live nodes, in one process and in processes; some minutes
 //	go test -bench Parts ./bench                     codec, frames, engine, store, simulator, explorer
 //
-// A short version of these three takes seconds:
+// A short version of what takes no processes takes seconds:
 //
-//	go test -bench 'Election|Wire/host=one|Parts' -benchtime 1x -max-n 32 -wire-rounds 2 ./bench
+//	go test -bench 'Election|Wire/host=one|Parts|Cost/././host=simulator|Detector/condition' \
+//	    -benchtime 1x -max-n 32 -wire-rounds 2 -rounds 2 ./bench
+//
+// Other projects are measured beside ours in bench/peers, a module of its own.
 //
 // Names and metrics are those that benchstat reads. What trials find is written, asked and
 // compared by package result.

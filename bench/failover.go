@@ -16,6 +16,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // Case is one way in which a cluster loses its leader.
@@ -139,12 +140,8 @@ func (s *Series) expect(ctx context.Context) (fleet.State, error) {
 // that what happened was not right. While an observer asks, it takes processor time
 // from the nodes: rounds with one and rounds without are not to be mixed.
 func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) (Result, error) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return Result{}, context.Cause(ctx)
+	if err := wait.For(ctx, pause); err != nil {
+		return Result{}, err
 	}
 	strike, err := s.strike()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/cluster"
 )
 
@@ -204,20 +205,10 @@ func phase(seed uint64) time.Duration {
 	return time.Duration(random(seed).Int64N(int64(2 * cluster.LAN().Heartbeat)))
 }
 
-// The metrics of a cost.
-const (
-	MetricNone     = "ms/no-leader"
-	MetricTwo      = "ms/two-leaders"
-	MetricUnled    = "ms/unled-node"
-	MetricChanges  = "leader-changes"
-	MetricMessages = "msgs/fault"
-	MetricTook     = "ms/fault"
-)
-
 // Values is c by metric.
 func (c Cost) Values() map[string]float64 {
 	return map[string]float64{
-		MetricNone: Milliseconds(c.None), MetricTwo: Milliseconds(c.Two), MetricUnled: Milliseconds(c.Unled),
-		MetricChanges: float64(c.Changes), MetricMessages: float64(c.Messages), MetricTook: Milliseconds(c.Took),
+		result.MetricNone: Milliseconds(c.None), result.MetricTwo: Milliseconds(c.Two), result.MetricUnled: Milliseconds(c.Unled),
+		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: Milliseconds(c.Took),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // BenchmarkIdle measures what a node costs while nothing happens. An iteration is 20 s,
@@ -67,14 +68,14 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	wait(b, 2*time.Second) // the leases, and the redials of the start, are over
+	_ = wait.For(b.Context(), 2*time.Second) // the leases, and the redials of the start, are over
 
 	nodes := f.States()
 	first := make([]reading, len(nodes))
 	for i, n := range nodes {
 		first[i] = read(b, n)
 	}
-	repeat(b, 1, func() { wait(b, span) })
+	repeat(b, 1, func() { _ = wait.For(b.Context(), span) })
 	var cpu, frames, resident, bytes, mostCPU, mostFrames float64
 	for i, n := range nodes {
 		last := read(b, n)

@@ -49,7 +49,8 @@ type picture struct {
 // standing is that of a node. While it does not run its opinion stands still.
 type standing struct {
 	runs   bool
-	leader int // by number; 0 for nobody
+	boots  bool // its process was started, and has not said a word yet
+	leader int  // by number; 0 for nobody
 	epoch  uint64
 }
 
@@ -57,10 +58,18 @@ func (l *ledger) add(at time.Duration, do func(*picture)) {
 	l.entries = append(l.entries, entry{at, do})
 }
 
-// starts says that the process of a node began to run, with no opinion.
-func (l *ledger) starts(at time.Duration, node int) {
-	l.add(at, func(p *picture) { p.nodes[node-1] = standing{runs: true} })
+// boots says that the process of a node is started anew, with no opinion. It runs from its
+// first word on.
+func (l *ledger) boots(at time.Duration, node int) {
+	l.add(at, func(p *picture) { p.nodes[node-1] = standing{boots: true} })
 }
+
+// ready is a word of a process.
+func (l *ledger) ready(at time.Duration, node int) {
+	l.add(at, func(p *picture) { p.nodes[node-1].speaks() })
+}
+
+func (s *standing) speaks() { s.runs, s.boots = s.runs || s.boots, false }
 
 // runs says that a process goes on, or does not.
 func (l *ledger) runs(at time.Duration, node int, runs bool) {
@@ -71,6 +80,7 @@ func (l *ledger) runs(at time.Duration, node int, runs bool) {
 func (l *ledger) follows(at time.Duration, node, leader int, epoch uint64) {
 	l.add(at, func(p *picture) {
 		s := &p.nodes[node-1]
+		s.speaks()
 		if s.runs && leader == node && (s.leader != node || s.epoch != epoch) {
 			p.changes++
 		}
@@ -92,7 +102,7 @@ func (l *ledger) heals(at time.Duration) { l.add(at, func(p *picture) { clear(p.
 // cost adds up what happened from then on.
 func (l *ledger) cost(from time.Duration) Cost {
 	slices.SortStableFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	now := &picture{nodes: make([]standing, l.nodes), cut: make(map[[2]int]bool)}
+	now := &picture{nodes: slices.Repeat([]standing{{boots: true}}, l.nodes), cut: make(map[[2]int]bool)}
 	at := 0
 	for ; at < len(l.entries) && l.entries[at].at < from; at++ {
 		l.entries[at].do(now)

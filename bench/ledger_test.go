@@ -13,7 +13,7 @@ const ms = time.Millisecond
 func three() *ledger {
 	l := &ledger{nodes: 3}
 	for node := 1; node <= 3; node++ {
-		l.starts(0, node)
+		l.ready(0, node)
 		l.follows(ms, node, 3, 1)
 	}
 	return l
@@ -25,12 +25,27 @@ func TestLedgerOfAFailover(t *testing.T) {
 	l.sends(11 * ms)
 	l.follows(12*ms, 2, 2, 2)
 	l.follows(14*ms, 1, 2, 2)
-	l.sends(13 * ms) // entries may be late
-	l.starts(20*ms, 3)
+	l.sends(13 * ms)          // entries may be late
+	l.follows(10*ms, 3, 3, 9) // its last word is late
+	l.boots(15*ms, 3)
+	l.ready(20*ms, 3)
 	l.follows(23*ms, 3, 2, 2)
 	require.Equal(t, Cost{
 		Took: 13 * ms, None: 2 * ms, Unled: (2*2 + 2 + 3) * ms / 3, Changes: 1, Messages: 2,
 	}, l.cost(10*ms))
+}
+
+// TestLedgerOfWhoLeadsBeforeItIsReady: a process says that it is ready when its loop answers
+// first, and may lead by then.
+func TestLedgerOfWhoLeadsBeforeItIsReady(t *testing.T) {
+	l := three()
+	l.runs(10*ms, 3, false)
+	l.boots(20*ms, 3)
+	l.follows(22*ms, 3, 3, 2)
+	l.ready(23*ms, 3)
+	l.follows(24*ms, 1, 3, 2)
+	l.follows(25*ms, 2, 3, 2)
+	require.Equal(t, Cost{Took: 15 * ms, None: 12 * ms, Unled: (2*12 + 2 + 3) * ms / 3, Changes: 1}, l.cost(10*ms))
 }
 
 func TestLedgerOfAPauseHasTwoLeaders(t *testing.T) {

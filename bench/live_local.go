@@ -10,6 +10,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/store"
 	"github.com/elect-go/elect/trace"
 )
@@ -157,12 +158,8 @@ func (l *local) settle(ctx context.Context, above uint64) (uint64, error) {
 		case quiet >= rest:
 			return epoch, nil
 		}
-		timer := time.NewTimer(rest - quiet)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, fmt.Errorf("bench: the nodes do not agree: %w", context.Cause(ctx))
+		if err := wait.For(ctx, rest-quiet); err != nil {
+			return 0, fmt.Errorf("bench: the nodes do not agree: %w", err)
 		}
 	}
 }

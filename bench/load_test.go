@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // BenchmarkLoad counts the elections that nothing called for while threads of another
@@ -88,7 +89,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	if err != nil {
 		b.Fatal(err)
 	}
-	repeat(b, 1, func() { wait(b, span) })
+	repeat(b, 1, func() { _ = wait.For(b.Context(), span) })
 	elapsed := time.Duration(fleet.Now() - begin)
 	used, usageErr := ReadUsage(load.cmd.Process.Pid)
 	if err := errors.Join(usageErr, load.stop()); err != nil {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,6 +91,24 @@ func fileSystem(mounts io.Reader, path string) string {
 	}
 	return kind
 }
+
+// OnDisk is the folder in which to make folders for data: the first of TMPDIR, the user's cache
+// folder and the current one that is not in memory, where a synced save would cost nothing.
+func OnDisk() (dir string, err error) {
+	candidates := []string{os.TempDir()}
+	if cache, err := os.UserCacheDir(); err == nil && os.MkdirAll(cache, 0o700) == nil {
+		candidates = append(candidates, cache)
+	}
+	for _, dir := range append(candidates, ".") {
+		if !InMemory(FileSystem(dir)) {
+			return filepath.Abs(dir)
+		}
+	}
+	return "", ErrInMemory
+}
+
+// ErrInMemory says that there is no folder on a disk.
+var ErrInMemory = errors.New("bench: no folder on a disk")
 
 // InMemory reports whether a file system of that type forgets when the power goes, so
 // that a synced save costs nothing there.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -96,16 +95,11 @@ var dataDir = sync.OnceValues(func() (string, error) {
 	if *dataFlag != "" {
 		return folders.make(*dataFlag)
 	}
-	candidates := []string{os.TempDir()}
-	if cache, err := os.UserCacheDir(); err == nil && os.MkdirAll(cache, 0o700) == nil {
-		candidates = append(candidates, cache)
+	dir, err := OnDisk()
+	if err != nil {
+		return "", fmt.Errorf("%w: name one with -data", err)
 	}
-	for _, dir := range append(candidates, ".") {
-		if !InMemory(FileSystem(dir)) {
-			return folders.make(dir)
-		}
-	}
-	return "", errors.New("no folder on a disk: name one with -data")
+	return folders.make(dir)
 })
 
 // config is how all fleets of this package are made.
@@ -172,16 +166,6 @@ func within(tb testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeoutCause(tb.Context(), d, fmt.Errorf("not done after %v", d))
 	tb.Cleanup(cancel)
 	return ctx
-}
-
-// wait lets time pass: what is measured is a time in which nothing happens.
-func wait(b *testing.B, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-b.Context().Done():
-	}
 }
 
 // repeat runs round as often as -benchtime asks for, and at least that often. The time

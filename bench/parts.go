@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -59,6 +60,13 @@ func Parts() []Part {
 		{"explore/work=search", "transitions", search},
 		{"explore/work=walk", "transitions", walk},
 	}
+}
+
+// label is the name as a label: "codec beat".
+func (p Part) label() string {
+	what, of, _ := strings.Cut(p.Name, "/")
+	_, of, _ = strings.Cut(of, "=")
+	return strings.TrimSpace(what + " " + of)
 }
 
 // codec is a message that is encoded and decoded, into a buffer that is used again.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/store"
 )
 
@@ -21,7 +22,9 @@ type Steady struct {
 	Frames    float64 // sent, a heartbeat interval
 	Bytes     float64 // sent, a second
 	CPU       float64 // cores, those of the measurement included
-	Heap      float64 // bytes in use after a collection, those of the connections too
+	// Heap is bytes in use after a collection, those of the connections too, less what was in
+	// use before the first node.
+	Heap float64
 }
 
 // ErrFiles says that this process may not open as many files as a measurement takes.
@@ -34,6 +37,7 @@ type Resting struct {
 	nodes     []*cluster.Node
 	stop      context.CancelFunc
 	ended     chan error
+	heap      float64 // of this process before
 }
 
 // Rest starts such a cluster and returns when all its nodes have followed one leader for
@@ -42,6 +46,7 @@ func Rest(ctx context.Context, algorithm string, nodes int) (*Resting, error) {
 	if err := allowFiles(uint64(nodes*nodes + 100)); err != nil {
 		return nil, fmt.Errorf("%w for %d nodes: %w", ErrFiles, nodes, err)
 	}
+	heap := heapInUse()
 	var listeners []net.Listener
 	var members []string
 	for range nodes {
@@ -56,7 +61,7 @@ func Rest(ctx context.Context, algorithm string, nodes int) (*Resting, error) {
 		members = append(members, l.Addr().String())
 	}
 	living, stop := context.WithCancel(context.WithoutCancel(ctx))
-	r := &Resting{algorithm: algorithm, stop: stop, ended: make(chan error, nodes)}
+	r := &Resting{algorithm: algorithm, stop: stop, ended: make(chan error, nodes), heap: heap}
 	for i, l := range listeners {
 		node, err := cluster.New(cluster.Config{
 			Name: "n" + strconv.Itoa(i+1), Algorithm: algorithm, Listen: members[i], Members: members, Priority: i + 1,
@@ -87,16 +92,15 @@ func (r *Resting) settle(ctx context.Context) error {
 	var before sum
 	for {
 		now, err := r.read(ctx)
-		if err == nil && now.leader == before.leader {
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return err
+		case err == nil && now.leader == before.leader:
 			return nil
 		}
 		before = now
-		timer := time.NewTimer(2 * time.Second)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(err, context.Cause(ctx))
+		if ended := wait.For(ctx, 2*time.Second); ended != nil {
+			return errors.Join(err, ended)
 		}
 	}
 }
@@ -128,12 +132,8 @@ func (r *Resting) Measure(ctx context.Context, span time.Duration) (Steady, erro
 	if err != nil {
 		return s, err
 	}
-	timer := time.NewTimer(span)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return s, context.Cause(ctx)
+	if err := wait.For(ctx, span); err != nil {
+		return s, err
 	}
 	after, err := r.read(ctx)
 	if err != nil {
@@ -146,11 +146,16 @@ func (r *Resting) Measure(ctx context.Context, span time.Duration) (Steady, erro
 	s.Frames = float64(after.frames-before.frames) / elapsed * cluster.LAN().Heartbeat.Seconds()
 	s.Bytes = float64(after.bytes-before.bytes) / elapsed
 	s.CPU = (after.cpu - before.cpu).Seconds() / elapsed
+	s.Heap = max(0, heapInUse()-r.heap)
+	return s, nil
+}
+
+// heapInUse is the bytes in use after a collection.
+func heapInUse() float64 {
 	var memory runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&memory)
-	s.Heap = float64(memory.HeapAlloc)
-	return s, nil
+	return float64(memory.HeapAlloc)
 }
 
 // sum is what all nodes have sent until a moment.

@@ -12,13 +12,14 @@ import (
 // BenchmarkSteady measures what a cluster costs at rest, against the number of its nodes,
 // which are all in this process. "growth" is the exponent of a power of N fitted to the
 // frames of all nodes: 1 is linear, as heartbeats on demand should be. An iteration is 10 s,
-// or 1 s with -short.
+// or 1 s with -short. Each pair of nodes has a connection, with two ends: 140 nodes take
+// 20,000 open files, and 200 take 40,000. Where not so many are allowed they are skipped.
 func BenchmarkSteady(b *testing.B) {
 	setting(b)
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		b.Run("algorithm="+algorithm, func(b *testing.B) {
 			var sizes, frames []float64
-			for _, n := range []int{5, 10, 25, 50, 100, 200} {
+			for _, n := range []int{5, 10, 25, 50, 100, 140, 200} {
 				if testing.Short() && n > 25 {
 					continue
 				}

@@ -26,11 +26,11 @@ func TestTrialsAnswerQuestions(t *testing.T) {
 	read, err := result.Read(&text)
 	require.NoError(t, err)
 	for metric, want := range map[string]map[string]float64{
-		MetricSent:       {"bully": 7, "ring": 16, "vote": 79}, // N−2, 2(N−1), (m+1)(N−1)+m−1
-		MetricTurnaround: {"bully": 1, "ring": 15, "vote": 3},
+		result.MetricSent:       {"bully": 7, "ring": 16, "vote": 79}, // N−2, 2(N−1), (m+1)(N−1)+m−1
+		result.MetricTurnaround: {"bully": 1, "ring": 15, "vote": 3},
 	} {
 		group := result.Messages
-		if metric == MetricTurnaround {
+		if metric == result.MetricTurnaround {
 			group = result.Turnaround
 		}
 		answer := read.Ask(result.Question{
@@ -54,8 +54,8 @@ func TestTrialsOfLiveNodes(t *testing.T) {
 	}
 	trials := w.Trials(r, 2, 7)
 	require.NoError(t, (&result.Run{Format: result.Format, Trials: trials}).Check())
-	require.Equal(t, map[string]float64{MetricSent: 7, MetricDelivered: 7}, trials[0].Values)
-	require.Equal(t, map[string]float64{MetricTurnaround: 6, MetricElect: 12, MetricT: 2}, trials[1].Values)
+	require.Equal(t, map[string]float64{result.MetricSent: 7, result.MetricDelivered: 7}, trials[0].Values)
+	require.Equal(t, map[string]float64{result.MetricTurnaround: 6, result.MetricElect: 12, result.MetricT: 2}, trials[1].Values)
 	r.Turnaround = 0
 	require.Len(t, w.Trials(r, 2, 7), 1, "nobody changed its mind")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/elect-go/elect/bench/theory"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -268,12 +269,8 @@ func (w *Wired) atRest(ctx context.Context) (epoch uint64, err error) {
 	if w.Host == OneProcess {
 		pause = 0 // in memory a save takes no time
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+	if err := wait.For(ctx, pause); err != nil {
+		return 0, err
 	}
 	return w.live.settle(ctx, 0)
 }

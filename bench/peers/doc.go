@@ -25,7 +25,7 @@
 //
 //   - defaults: each system as its documentation recommends.
 //   - equal: a heartbeat of 120 ms, and nobody is given up after less than 380 ms of
-//     silence, which are our defaults.
+//     silence, which are our defaults; memberlist, which counts in whole probes, after 360.
 //   - aggressive: for each system the shortest times with which five processes kept
 //     their leader on an idle machine of two cores; try it on yours with -steady 60s.
 //   - any other HEARTBEAT/TIMEOUT, as 50ms/150ms.

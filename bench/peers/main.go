@@ -56,6 +56,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "peers:", err)
 		return statusUsage
 	}
+	if err := o.writable(); err != nil {
+		fmt.Fprintln(stderr, "peers:", err)
+		return statusUsage
+	}
 	result, err := o.result(ctx, stderr)
 	if len(result.Trials) > 0 { // what was measured before an interruption counts
 		result.write(stdout)

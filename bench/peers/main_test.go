@@ -192,3 +192,12 @@ func (c cancelAfter) Write(b []byte) (int, error) {
 	}
 	return io.Discard.Write(b)
 }
+
+// TestWhereNothingCanBeSaved: it is said before anything is measured.
+func TestWhereNothingCanBeSaved(t *testing.T) {
+	var out, said bytes.Buffer
+	status := run(t.Context(), []string{"-json", filepath.Join(t.TempDir(), "no", "out.json")}, &out, &said)
+	require.Equal(t, statusUsage, status)
+	require.Contains(t, said.String(), "-json: open ")
+	require.Empty(t, out.String())
+}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	flags.Func("settings", "with commas: defaults, equal, aggressive, or HEARTBEAT/TIMEOUT as 50ms/150ms (default the first three)", listOf(&o.settings, parseSetting))
 	flags.DurationVar(&o.steady, "steady", 0, "instead of signals: how often a cluster is unsettled in that `time` of rest")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the random moments at which signals come")
-	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR and this one that is not in memory)")
+	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
 	flags.StringVar(&o.elect, "elect", "", "the elect `command` (default: built from this checkout)")
 	flags.StringVar(&o.json, "json", "", "`file` for every round's figures")
 	flags.BoolVar(&o.show, "show", false, "measure nothing; print what the JSON files named behind the flags hold together")
@@ -139,4 +140,16 @@ func parseSetting(s string) (string, error) {
 		return "", fmt.Errorf("%w, or %s or %s", err, equal, aggressive)
 	}
 	return s, nil
+}
+
+// writable says early if what is measured for hours could not be saved.
+func (o options) writable() error {
+	if o.json == "" {
+		return nil
+	}
+	f, err := os.OpenFile(o.json, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("-json: %w", err)
+	}
+	return f.Close()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -52,18 +51,15 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 
 // dataDir makes the folder in which all others are made.
 func dataDir(wanted string) (string, error) {
-	candidates := []string{wanted}
 	if wanted == "" {
-		candidates = []string{os.TempDir(), "."}
-	}
-	for _, dir := range candidates {
-		if wanted != "" || !bench.InMemory(bench.FileSystem(dir)) {
-			dir, err := os.MkdirTemp(dir, "elect-peers-")
-			if err != nil {
-				return "", err
-			}
-			return filepath.Abs(dir)
+		var err error
+		if wanted, err = bench.OnDisk(); err != nil {
+			return "", fmt.Errorf("%w: name one with -data", err)
 		}
 	}
-	return "", errors.New("no folder on a disk: name one with -data")
+	dir, err := os.MkdirTemp(wanted, "elect-peers-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
 }

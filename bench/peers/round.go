@@ -12,6 +12,7 @@ import (
 	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/bench/peers/member"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // Case is what is done to whom.
@@ -99,7 +100,7 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 	}
 	t.Pause = bench.Milliseconds(pause)
 	from := fleet.Now()
-	if err := sleep(ctx, pause); err != nil {
+	if err := wait.For(ctx, pause); err != nil {
 		return err
 	}
 	if t.Unasked = w.restless(from); t.Signal == steady {
@@ -127,14 +128,3 @@ func (t *Trial) strike(ctx context.Context, g group, w *watch) error {
 }
 
 func sinceMS(from, to int64) float64 { return bench.Milliseconds(time.Duration(to - from)) }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

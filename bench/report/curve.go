@@ -32,10 +32,10 @@ func curves(r *result.Run, group result.Group, metric string) []*curve {
 	for _, t := range r.Trials {
 		value, found := t.Values[metric]
 		n, err := strconv.Atoi(t.Labels[result.Nodes])
-		if t.Group != group || !found || err != nil || n < 1 {
+		if t.Group != group || !found || err != nil || n < 1 || onTheWire(t) {
 			continue
 		}
-		of := curve{algorithm: t.Labels[result.Algorithm], name: t.Labels[result.Case], convention: t.Labels[Convention]}
+		of := curve{algorithm: t.Labels[result.Algorithm], name: t.Labels[result.Case], convention: t.Labels[result.Convention]}
 		at := slices.IndexFunc(all, func(c *curve) bool {
 			return c.algorithm == of.algorithm && c.name == of.name && c.convention == of.convention
 		})
@@ -51,6 +51,13 @@ func curves(r *result.Run, group result.Group, metric string) []*curve {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.algorithm, b.algorithm), cmp.Compare(a.convention, b.convention))
 	})
 	return all
+}
+
+// onTheWire reports whether a trial is an election of live nodes, which are few: those have
+// a table.
+func onTheWire(t result.Trial) bool {
+	host, said := t.Labels[result.Host]
+	return (t.Group == result.Messages || t.Group == result.Turnaround) && said && host != simulator
 }
 
 // take adds a trial.
@@ -145,11 +152,11 @@ func (c *curve) expected(metric string, n int) (sum float64, known bool) {
 			return 0, false
 		}
 		switch metric {
-		case Sent:
+		case result.MetricSent:
 			sum += row.Sent.At(e)
-		case Delivered:
+		case result.MetricDelivered:
 			sum += row.Delivered.At(e)
-		case Time:
+		case result.MetricTurnaround:
 			sum += row.Turnaround.At(e)
 		default:
 			return 0, false

@@ -21,12 +21,12 @@ func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
 		if c.Drawn {
 			rounds = draws
 		}
-		for _, metric := range []string{Sent, Delivered, Time} {
+		for _, metric := range []string{result.MetricSent, result.MetricDelivered, result.MetricTurnaround} {
 			var points curve
 			for seed := range rounds {
 				s, err := c.Run(t.Context(), n, uint64(seed))
 				require.NoError(t, err)
-				points.take(n, map[string]float64{Sent: float64(s.Sent), Delivered: float64(s.Delivered), Time: s.Turnaround}[metric])
+				points.take(n, map[string]float64{result.MetricSent: float64(s.Sent), result.MetricDelivered: float64(s.Delivered), result.MetricTurnaround: s.Turnaround}[metric])
 			}
 			p := points.points[0]
 			want, known := of.expected(metric, n)
@@ -47,11 +47,11 @@ func TestWhatTheTheoryDoesNotSay(t *testing.T) {
 		algorithm, name, convention, metric string
 		n                                   int
 	}{
-		{"bully", "worst", "textbook", Bytes, 9},
-		{"bully", "worst", "gossip", Sent, 9},
-		{"bully", "sideways", "textbook", Sent, 9},
-		{"paxos", "worst", "textbook", Sent, 9},
-		{"bully", "worst", "textbook", Sent, 1},
+		{"bully", "worst", "textbook", result.MetricBytes, 9},
+		{"bully", "worst", "gossip", result.MetricSent, 9},
+		{"bully", "sideways", "textbook", result.MetricSent, 9},
+		{"paxos", "worst", "textbook", result.MetricSent, 9},
+		{"bully", "worst", "textbook", result.MetricSent, 1},
 	} {
 		c := &curve{algorithm: tc.algorithm, name: tc.name, convention: tc.convention}
 		_, known := c.expected(tc.metric, tc.n)
@@ -70,9 +70,9 @@ func TestAPointIsTheMeanOfItsTrials(t *testing.T) {
 func TestGrowthsAreFitted(t *testing.T) {
 	r := new(result.Run)
 	for _, n := range []float64{4, 8, 16, 32} {
-		r.Trials = append(r.Trials, result.Trial{Group: result.Messages, Values: map[string]float64{Sent: n * n}, Labels: map[string]string{
-			result.Algorithm: "bully", result.Case: "worst", Convention: "textbook", result.Nodes: strconv.Itoa(int(n))}})
-		r.Trials = append(r.Trials, result.Trial{Group: result.Idle, Values: map[string]float64{Frames: 2}, Labels: map[string]string{
+		r.Trials = append(r.Trials, result.Trial{Group: result.Messages, Values: map[string]float64{result.MetricSent: n * n}, Labels: map[string]string{
+			result.Algorithm: "bully", result.Case: "worst", result.Convention: "textbook", result.Nodes: strconv.Itoa(int(n))}})
+		r.Trials = append(r.Trials, result.Trial{Group: result.Idle, Values: map[string]float64{result.MetricFrames: 2}, Labels: map[string]string{
 			result.Algorithm: "ring", result.Nodes: strconv.Itoa(int(n))}})
 	}
 	all := Growths(r)

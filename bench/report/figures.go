@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/elect-go/elect/bench/result"
 )
@@ -84,14 +86,14 @@ func lookOf(r *result.Run, algorithm string) int {
 func failoverFigures(r *result.Run) []figure {
 	var all []figure
 	for _, fault := range faults(r) {
-		sizes := values(r, result.Failover, result.Nodes, map[string]string{Fault: fault})
+		sizes := values(r, result.Failover, result.Nodes, map[string]string{result.Signal: fault})
 		title := "After " + faultInWords(fault)
 		if len(sizes) == 1 {
 			title += ", N=" + sizes[0]
 		}
 		p := strip{title: title + ": ms until the last survivor knows the new leader", x: "ms until the last survivor knows the new leader"}
 		for _, s := range r.Samples() {
-			if s.Group != result.Failover || s.Metric != FailoverMS || s.Labels[Fault] != fault {
+			if s.Group != result.Failover || s.Metric != result.MetricFailover || s.Labels[result.Signal] != fault {
 				continue
 			}
 			name := s.Labels[result.Algorithm]
@@ -105,6 +107,80 @@ func failoverFigures(r *result.Run) []figure {
 		}
 	}
 	return all
+}
+
+// costFigures have, for each fault, how long two lead at once, and how long a node has no leader
+// within reach, in the simulator.
+func costFigures(r *result.Run) []figure {
+	var all []figure
+	for _, fault := range values(r, result.Application, result.Fault, map[string]string{result.Host: simulator}) {
+		for _, m := range []struct{ metric, inWords string }{
+			{result.MetricUnled, "ms that a node has no leader within reach"},
+			{result.MetricTwo, "ms with two leaders"},
+		} {
+			p := strip{title: "fault " + fault + ": " + m.inWords, x: m.inWords}
+			most := 0.0
+			for _, s := range r.Samples() {
+				if s.Group == result.Application && s.Metric == m.metric && s.Labels[result.Fault] == fault && s.Labels[result.Host] == simulator {
+					p.rows = append(p.rows, row{s.Labels[result.Algorithm], lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
+					most = max(most, s.Estimate().Max)
+				}
+			}
+			if most >= 1 { // else there is nothing to see
+				all = append(all, figure{fault + ": " + m.inWords, p.draw()})
+			}
+		}
+	}
+	return all
+}
+
+// knownConditions are in words.
+var knownConditions = map[string]string{"lossy": "Frames are lost", "late": "Messages are late", "stalls": "Processes stall"}
+
+// detectorFigures have, for each condition, mistakes against speed. A point is a timeout.
+func detectorFigures(r *result.Run) []figure {
+	var all []figure
+	for _, condition := range values(r, result.Detector, result.Condition, nil) {
+		title := condition
+		if inWords, known := knownConditions[condition]; known {
+			title = inWords
+		}
+		p := plot{title: title + ": mistakes an hour against ms until a crash is found", x: "ms until a crash is found (median)", y: "mistakes an hour", join: true}
+		most := 0.0
+		for look, adapts := range []string{"false", "true"} {
+			s := set{name: map[string]string{"false": "fixed timeout", "true": "adapts"}[adapts], look: look}
+			for _, timeout := range numbers(values(r, result.Detector, result.Timeout, nil)) {
+				at := point{low: math.Inf(1), high: math.Inf(-1)}
+				for _, t := range r.Trials {
+					if t.Group == result.Detector && t.Has(map[string]string{result.Condition: condition, result.Adapts: adapts, result.Timeout: timeout}) {
+						at.trials++
+						at.n += t.Values[result.MetricDetection]
+						at.mean += t.Values[result.MetricMistakes]
+						at.low, at.high = min(at.low, t.Values[result.MetricMistakes]), max(at.high, t.Values[result.MetricMistakes])
+					}
+				}
+				if at.trials > 0 {
+					at.n, at.mean = at.n/float64(at.trials), at.mean/float64(at.trials)
+					s.points = append(s.points, at)
+					most = max(most, at.high)
+				}
+			}
+			if len(s.points) > 0 {
+				p.sets = append(p.sets, s)
+			}
+		}
+		if most > 0 {
+			all = append(all, figure{title, p.draw()})
+		}
+	}
+	return all
+}
+
+// numbers sorts texts that are numbers by their size.
+func numbers(texts []string) []string {
+	size := func(text string) float64 { value, _ := strconv.ParseFloat(text, 64); return value }
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Compare(size(a), size(b)) })
+	return texts
 }
 
 // restFigures has one for each cost at rest.

@@ -26,12 +26,12 @@ const fromN = 8
 // measured.
 func Growths(r *result.Run) []Growth {
 	var all []Growth
-	for _, c := range curves(r, result.Messages, Sent) {
+	for _, c := range curves(r, result.Messages, result.MetricSent) {
 		if p, err := result.FitPower(c.from(fromN)); err == nil {
 			all = append(all, Growth{fmt.Sprintf("messages: %s, %s", c.algorithm, c.name), p, c.growth()})
 		}
 	}
-	for _, c := range curves(r, result.Idle, Frames) {
+	for _, c := range curves(r, result.Idle, result.MetricFrames) {
 		for at := range c.points {
 			c.points[at].mean *= c.points[at].n // of all nodes
 		}

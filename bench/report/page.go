@@ -65,8 +65,9 @@ func facts(r *result.Run) [][2]string {
 // questions writes the answers, and how it grows.
 func (w *writer) questions(r *result.Run) {
 	all := Questions(r)
+	more := sheets(r)
 	growths := Growths(r)
-	if len(all)+len(growths) == 0 {
+	if len(all)+len(more)+len(growths) == 0 {
 		return
 	}
 	w.element("h2", "", "Questions")
@@ -74,6 +75,12 @@ func (w *writer) questions(r *result.Run) {
 		w.element("h3", "", q.Text)
 		head, rows := r.Ask(q).Cells()
 		w.table(table{len(q.By), head, rows})
+	}
+	for _, s := range more {
+		w.element("h3", "", s.question)
+		head, rows := s.cells(r)
+		w.table(table{len(s.by), head, rows})
+		w.element("p", "soft", s.text)
 	}
 	if len(growths) > 0 {
 		w.element("h3", "", growthText)
@@ -114,11 +121,15 @@ func sections(r *result.Run) []section {
 	var all []section
 	for _, s := range []section{
 		{"Messages of an election", "Counted in the simulator, which runs whole nodes in virtual time: the same on every machine. Points are means of the trials, bars reach from the least to the most; lines are the theory: a formula, not a measurement. Both axes are logarithmic.",
-			electionFigures(r, result.Messages, Sent, "messages sent")},
+			electionFigures(r, result.Messages, result.MetricSent, "messages sent")},
 		{"Turnaround", "From the start of the election until the last process knows the leader, in T, the time that one message takes; to find the crash takes none. Points, bars and lines as above.",
-			electionFigures(r, result.Turnaround, Time, "T")},
+			electionFigures(r, result.Turnaround, result.MetricTurnaround, "T")},
 		{"Failover", "Real processes on one machine. Each point is a trial: from right before the fault until the last survivor knows the new leader, by the survivors' own stamps. The line is the median, the band its interval of 95 %. Where the trials lie far apart the axis is logarithmic.",
 			failoverFigures(r)},
+		{"What a fault costs an application", "In the simulator. Each point is a trial: its window reaches from the fault until all agree again. A node has a leader within reach when it leads, or exchanges packets with somebody who leads in the same epoch.",
+			costFigures(r)},
+		{"The failure detector", "One process watches another, in the simulator, and only silence tells. Points are timeouts, from the shortest on the left, on the mean of the trials; bars reach from the least to the most. A timeout that adapts grows after each mistake.",
+			detectorFigures(r)},
 		{"At rest", "What a node costs while nothing happens: all nodes in one process, over TCP on the loopback. Lines join the means; bars reach from the least to the most.",
 			restFigures(r)},
 	} {

@@ -42,19 +42,19 @@ func run() *result.Run {
 	}
 	for _, at := range [][2]float64{{9, 71}, {17, 271}, {33, 1055}} {
 		labels := "algorithm:bully|case:worst|convention:textbook|n:" + strconv.Itoa(int(at[0]))
-		add(result.Messages, 1, labels, map[string]float64{Sent: at[1]})
-		add(result.Turnaround, 1, labels, map[string]float64{Time: 4})
+		add(result.Messages, 1, labels, map[string]float64{result.MetricSent: at[1]})
+		add(result.Turnaround, 1, labels, map[string]float64{result.MetricTurnaround: 4})
 	}
 	for round, sent := range []float64{30, 33, 40} {
-		add(result.Messages, round+1, "algorithm:ring|case:all-start|convention:detector|n:9", map[string]float64{Sent: sent})
+		add(result.Messages, round+1, "algorithm:ring|case:all-start|convention:detector|n:9", map[string]float64{result.MetricSent: sent})
 	}
 	for round, ms := range []float64{2, 2.5, 3, 300} {
-		add(result.Failover, round+1, "algorithm:bully|signal:kill|n:5", map[string]float64{FailoverMS: ms})
-		add(result.Failover, round+1, "algorithm:"+strings.ReplaceAll(hostile, "/", "")+"|signal:kill|n:5", map[string]float64{FailoverMS: 2 * ms})
+		add(result.Failover, round+1, "algorithm:bully|signal:kill|n:5", map[string]float64{result.MetricFailover: ms})
+		add(result.Failover, round+1, "algorithm:"+strings.ReplaceAll(hostile, "/", "")+"|signal:kill|n:5", map[string]float64{result.MetricFailover: 2 * ms})
 	}
-	add(result.Failover, 1, "algorithm:bully|signal:<b>|n:3", map[string]float64{FailoverMS: 7})
+	add(result.Failover, 1, "algorithm:bully|signal:<b>|n:3", map[string]float64{result.MetricFailover: 7})
 	for _, n := range []string{"5", "15", "45"} {
-		add(result.Idle, 1, "algorithm:vote|n:"+n, map[string]float64{Frames: 1.5, Processor: 0.2})
+		add(result.Idle, 1, "algorithm:vote|n:"+n, map[string]float64{result.MetricFrames: 1.5, result.MetricProcessor: 0.2})
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,9 +19,11 @@ const (
 	plotBottom = plotHeight - 44
 )
 
-// plot is points and lines against N, which has a logarithmic axis.
+// plot is points and lines against N, which has a logarithmic axis, or against something
+// else.
 type plot struct {
 	title string // for those who do not see it
+	x     string // what is on the horizontal axis, which is linear then; empty for N
 	y     string // what is measured, with its unit
 	log   bool   // the vertical axis, where it can be
 	join  bool   // points are joined by lines: where there is no theory
@@ -46,14 +49,17 @@ func (p *plot) draw() markup {
 			values = append(values, at[1])
 		}
 	}
-	x := newScale(ns, true, plotLeft, plotRight)
-	x.ticks = sizes(ns)
+	name := cmp.Or(p.x, "N")
+	x := newScale(ns, p.x == "", plotLeft, plotRight)
+	if p.x == "" {
+		x.ticks = sizes(ns)
+	}
 	y := newScale(values, p.log, plotBottom, plotTop)
 	d := newDrawing(plotWidth, plotHeight, p.title)
 	p.legend(d)
-	d.axes(x, y, "N", p.y)
+	d.axes(x, y, name, p.y)
 	for _, s := range p.sets {
-		s.draw(d, x, y, p.join)
+		s.draw(d, x, y, name, p.join)
 	}
 	return d.end()
 }
@@ -94,13 +100,17 @@ func (d *drawing) bottom(x scale, at float64, name string) {
 		if x.at(tick)-half < free {
 			continue
 		}
+		if x.at(tick)+half > d.width {
+			d.text(d.width-2, at+17, end, "tick", text)
+			break
+		}
 		d.text(x.at(tick), at+17, middle, "tick", text)
 		free = x.at(tick) + half + 4
 	}
 	d.text((x.from+x.to)/2, at+36, middle, "tick", name)
 }
 
-func (s set) draw(d *drawing, x, y scale, join bool) {
+func (s set) draw(d *drawing, x, y scale, xName string, join bool) {
 	var line, measured [][2]float64
 	for _, at := range s.theory {
 		if y.shown(at[1]) {
@@ -119,12 +129,12 @@ func (s set) draw(d *drawing, x, y scale, join bool) {
 		if y.at(p.low)-y.at(p.high) > 1 {
 			d.line(place[0], y.at(p.low), place[0], y.at(p.high), fmt.Sprintf("whisker s%d", s.look%looks))
 		}
-		d.mark(place[0], place[1], s.look, p.hint(s.name))
+		d.mark(place[0], place[1], s.look, p.hint(s.name, xName))
 	}
 }
 
-func (p point) hint(name string) string {
-	text := fmt.Sprintf("%s, N=%s: %s", name, result.Number(p.n), result.Number(p.mean))
+func (p point) hint(name, xName string) string {
+	text := fmt.Sprintf("%s, %s=%s: %s", name, xName, result.Number(p.n), result.Number(p.mean))
 	if p.trials > 1 {
 		text += fmt.Sprintf(" on the mean of %d, from %s to %s", p.trials, result.Number(p.low), result.Number(p.high))
 	}

@@ -16,26 +16,6 @@ import (
 	"github.com/elect-go/elect/bench/result"
 )
 
-// The labels and metrics that a report knows of, beside the labels of the package result.
-const (
-	Convention = "convention" // one of the theory's: of messages and turnaround
-	Fault      = "signal"     // that took the leader away: of failovers
-	Clock      = "clock"      // "wall" where processes share no monotonic clock: of failovers
-
-	Sent       = "msgs/election"
-	Delivered  = "delivered/election"
-	Bytes      = "bytes/election"
-	Time       = "T/election" // in T, the time that one message takes
-	FailoverMS = "ms/failover"
-	DetectMS   = "ms/detect"
-	ElectMS    = "ms/elect"
-	Recovery   = "msgs/failover"
-	Frames     = "frames/interval/node" // in a heartbeat interval
-	Traffic    = "B/s/node"
-	Processor  = "%core/node"
-	Heap       = "KiB-heap/node"
-)
-
 // Questions are those that a run can answer. Each is asked at the size that is nearest to
 // the usual one, of those that were measured.
 func Questions(r *result.Run) []result.Question {
@@ -43,19 +23,19 @@ func Questions(r *result.Run) []result.Question {
 	elections := func(text string, group result.Group, metric, which string) {
 		if n, found := nearest(r, group, map[string]string{result.Case: which}, 9); found {
 			all = append(all, result.Question{Text: fmt.Sprintf(text, n), Group: group, Metric: metric,
-				Where: map[string]string{result.Case: which, result.Nodes: n}, By: []string{result.Algorithm, Convention}})
+				Where: map[string]string{result.Case: which, result.Nodes: n}, By: []string{result.Algorithm, result.Convention}})
 		}
 	}
-	elections("Which costs fewest messages at N=%s, when the leader has crashed?", result.Messages, Sent, "leader-crash")
-	elections("Which costs fewest messages at N=%s, at worst?", result.Messages, Sent, "worst")
-	elections("Which costs fewest messages at N=%s, when all start?", result.Messages, Sent, "all-start")
-	elections("Which knows the new leader first at N=%s, when the leader has crashed?", result.Turnaround, Time, "leader-crash")
-	elections("Which knows the new leader first at N=%s, at worst?", result.Turnaround, Time, "worst")
+	elections("Which costs fewest messages at N=%s, when the leader has crashed?", result.Messages, result.MetricSent, "leader-crash")
+	elections("Which costs fewest messages at N=%s, at worst?", result.Messages, result.MetricSent, "worst")
+	elections("Which costs fewest messages at N=%s, when all start?", result.Messages, result.MetricSent, "all-start")
+	elections("Which knows the new leader first at N=%s, when the leader has crashed?", result.Turnaround, result.MetricTurnaround, "leader-crash")
+	elections("Which knows the new leader first at N=%s, at worst?", result.Turnaround, result.MetricTurnaround, "worst")
 	for _, fault := range faults(r) {
-		if n, found := nearest(r, result.Failover, map[string]string{Fault: fault}, 5); found {
+		if n, found := nearest(r, result.Failover, map[string]string{result.Signal: fault}, 5); found {
 			all = append(all, result.Question{
 				Text:  fmt.Sprintf("Which recovers fastest from %s, at N=%s?", faultInWords(fault), n),
-				Group: result.Failover, Metric: FailoverMS, Where: map[string]string{Fault: fault, result.Nodes: n}, By: []string{result.Algorithm},
+				Group: result.Failover, Metric: result.MetricFailover, Where: map[string]string{result.Signal: fault, result.Nodes: n}, By: []string{result.Algorithm},
 			})
 		}
 	}
@@ -72,10 +52,10 @@ func Questions(r *result.Run) []result.Question {
 
 // restMetrics are the costs at rest in the order in which they are shown.
 var restMetrics = []struct{ metric, inWords string }{
-	{Frames, "frames sent a heartbeat interval and node"},
-	{Traffic, "bytes sent a second and node"},
-	{Processor, "percent of a core and node"},
-	{Heap, "memory a node"},
+	{result.MetricFrames, "frames sent a heartbeat interval and node"},
+	{result.MetricTraffic, "bytes sent a second and node"},
+	{result.MetricProcessor, "percent of a core and node"},
+	{result.MetricHeap, "memory a node"},
 }
 
 // knownFaults are in the order in which they are shown.
@@ -99,7 +79,7 @@ func faultInWords(name string) string {
 
 // faults are those that were measured, the known ones first.
 func faults(r *result.Run) []string {
-	found := values(r, result.Failover, Fault, nil)
+	found := values(r, result.Failover, result.Signal, nil)
 	var all []string
 	for _, f := range knownFaults {
 		if at := slices.Index(found, f.name); at >= 0 {
@@ -114,21 +94,11 @@ func faults(r *result.Run) []string {
 func values(r *result.Run, group result.Group, label string, where map[string]string) []string {
 	found := make(map[string]bool)
 	for _, t := range r.Trials {
-		if value, has := t.Labels[label]; has && t.Group == group && carries(t, where) {
+		if value, has := t.Labels[label]; has && t.Group == group && t.Has(where) {
 			found[value] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// carries reports whether a trial has all of the labels.
-func carries(t result.Trial, labels map[string]string) bool {
-	for key, value := range labels {
-		if t.Labels[key] != value {
-			return false
-		}
-	}
-	return true
 }
 
 // nearest is the N nearest to the wanted one of those measured; of two the larger.
@@ -152,14 +122,19 @@ const textNote = `Columns: the median of the trials, its bootstrap interval of 9
 in parentheses where the trials do not tell it apart from 1. Of fewer than about ten trials
 the interval is too narrow, and of one it has no width.`
 
-// WriteTables writes a table for each question, then how the messages grow, and what was
-// skipped.
+// WriteTables writes a table for each question, those of several metrics behind the others,
+// then how the messages grow, and what was skipped.
 func WriteTables(out io.Writer, r *result.Run) error {
 	for _, q := range Questions(r) {
 		if err := r.Ask(q).Write(out); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(out); err != nil {
+			return err
+		}
+	}
+	for _, s := range sheets(r) {
+		if err := s.write(out, r); err != nil {
 			return err
 		}
 	}

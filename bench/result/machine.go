@@ -13,11 +13,17 @@ type Machine struct {
 	Model  string `json:"model"` // of the processor
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
-	Load   string `json:"load"` // the load averages of 1, 5 and 15 minutes: what else was going on
+	Load   string `json:"load"` // the load averages of 1, 5 and 15 minutes before it: what else was going on
+	// FileSystem is the type of that on which nodes keep what they save; empty if none did.
+	FileSystem string `json:"file_system,omitempty"`
 }
 
 func (m Machine) String() string {
-	return hostile.Plain(fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load))
+	text := fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load)
+	if m.FileSystem != "" {
+		text += ", data on " + m.FileSystem
+	}
+	return hostile.Plain(text)
 }
 
 // Differs says in words in what two machines are not the same, as far as that may change
@@ -34,5 +40,6 @@ func (m Machine) Differs(o Machine) []string {
 	differ("processor", m.Model, o.Model)
 	differ("kernel", m.Kernel, o.Kernel)
 	differ("go", m.Go, o.Go)
+	differ("file system", m.FileSystem, o.FileSystem)
 	return all
 }

@@ -46,7 +46,7 @@ func (r *Run) Ask(q Question) Answer {
 	for _, t := range r.Trials {
 		value, found := t.Values[q.Metric]
 		labels, full := t.pick(q.By)
-		if t.Group != q.Group || !found || !full || !t.has(q.Where) {
+		if t.Group != q.Group || !found || !full || !t.Has(q.Where) {
 			continue
 		}
 		s := Series{q.Group, labels, q.Metric}
@@ -73,8 +73,8 @@ func (r *Run) Ask(q Question) Answer {
 	return answer
 }
 
-// has reports whether a trial has all of the labels.
-func (t Trial) has(labels map[string]string) bool {
+// Has reports whether a trial has all of the labels.
+func (t Trial) Has(labels map[string]string) bool {
 	for key, value := range labels {
 		if t.Labels[key] != value {
 			return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,10 +33,12 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare the algorithms, and write a report",
-		Long: `Measure what each algorithm costs on this machine, in about two minutes: messages and
-turnaround of elections, counted in the simulator and compared with the theory; the
-time to recover from a kill, a pause, a polite stop and a partition, with real
-processes; and the cost at rest. Print a table for each question, and write a folder:
+		Long: `Measure what each algorithm costs on this machine, in two to three minutes: messages and
+turnaround of elections, counted in the simulator and compared with the theory, and on
+the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
+real processes; what faults cost an application; how good the failure detector is; the
+cost at rest; and how fast the parts are. Print a table for each question, and write a
+folder:
 
   report.html   the tables, plots, and all data; needs no network
   result.json   every trial with its seed, and the machine; for elect bench compare
@@ -49,12 +52,21 @@ with real processes.
 
 With --json the run is printed as one object, and the folder is written only where --out
 names one: format, began, command (that measures it again), seed, machine (an object:
-system, cores, model, kernel, go, load), skipped (a list of texts), trials (a list of
-objects: group, labels (an object of texts: algorithm, case, convention, host, n,
-signal, and clock where processes share no monotonic one), round, seed, values (an object of numbers by metric)). The metrics are:
-msgs/election, delivered/election, bytes/election, T/election (in T, the time that a
-message takes), ms/failover, ms/detect, ms/elect, msgs/failover, and at rest
-frames/interval/node (in a heartbeat interval), B/s/node, %core/node, KiB-heap/node.
+system, cores, model, kernel, go, load, file_system: where nodes keep their data), skipped (a list of texts), trials (a list of
+objects: group, labels (an object of texts), round, seed, values (an object of numbers
+by metric)). The labels are algorithm, host (simulator, one-process or processes), n,
+and of some groups case, convention, signal, clock (where processes share no monotonic
+one), fault, condition, adapts, timeout-ms, part, unit. The metrics by group:
+  messages     msgs/election, delivered/election, bytes/election
+  turnaround   T/election (in T, the time that a message takes); on the wire ms/elect
+               and T-ms
+  failover     ms/failover, ms/detect, ms/elect, msgs/failover
+  idle         frames/interval/node (in a heartbeat interval), B/s/node, %core/node,
+               KiB-heap/node
+  application  ms/no-leader, ms/two-leaders, ms/unled-node (a node has no leader within
+               reach), leader-changes, msgs/fault, ms/fault (until all agree again)
+  detector     ms/detection, max-ms/detection, mistakes/hour, ms/mistake, accuracy
+  parts        units/s
 
 The exit status is 1 when what was measured was not right: a count that is not that of
 the theory, or a cluster that did not do what it should. The rest is still reported.`,
@@ -69,7 +81,7 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	set := cmd.Flags()
 	set.SortFlags = false
 	set.StringSliceVar(&flags.groups, "groups", groupNames(), "`what` to measure")
-	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause, of a partition and at rest (default 5, with --short 1)")
+	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause and of a partition; 4 times as many of the simulated cost of faults (default 5, with --short 1)")
 	set.BoolVar(&flags.short, "short", false, "as little as possible of each group, in seconds: whether it works")
 	set.Uint64Var(&flags.seed, "seed", 1, "from which the seeds of the trials follow")
 	set.StringVar(&flags.out, "out", "", "write the report to this `folder` (default elect-bench- and the time)")
@@ -78,14 +90,9 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	return cmd
 }
 
-// benchGroups are those that this command measures.
-func benchGroups() []result.Group {
-	return []result.Group{result.Messages, result.Turnaround, result.Failover, result.Idle}
-}
-
 func groupNames() []string {
 	var names []string
-	for _, g := range benchGroups() {
+	for _, g := range result.Groups() {
 		names = append(names, string(g))
 	}
 	return names
@@ -161,6 +168,11 @@ func runBench(cmd *cobra.Command, flags *benchFlags) error {
 
 	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine(), Skipped: []string{}}
 	m := &measuring{flags: flags, command: command, run: r}
+	if m.dir, err = bench.OnDisk(); err != nil {
+		m.dir = os.TempDir()
+		m.note("what a save costs: " + err.Error())
+	}
+	r.Machine.FileSystem = bench.FileSystem(m.dir)
 	shown := newBenchProgress(cmd.ErrOrStderr())
 	wrong := m.perform(ctx, shown, m.plan())
 	shown.end()

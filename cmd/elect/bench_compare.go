@@ -16,9 +16,11 @@ func newBenchCompare() *cobra.Command {
 		Short: "Show what changed between two runs of elect bench",
 		Long: `Show which series of trials changed from one run of elect bench to another: the medians,
 their ratio, and its bootstrap interval of 95 %. A series is the same unless that
-interval leaves 1 out; of a hundred that did not change, about five are found to have.
-Of few trials an interval is too narrow, and of one trial it has no width: compare runs
-with --rounds 10 or more. The files are those that elect bench writes, JSON or CSV.
+interval leaves 1 out. Of a hundred that did not change about five are found to have, if
+their trials are many and independent. Here more are: of few trials an interval is too
+narrow, of one it has no width, and the trials of a kill, of a polite stop and at rest
+are of one cluster each. Compare runs with --rounds 20 or more, and measure again what
+matters. The files are those that elect bench writes, JSON or CSV.
 
 With --json, one object: machines (a list of texts: in what the machines differ) and
 changes (a list of objects: group, labels, metric, old and new (objects: trials, min,

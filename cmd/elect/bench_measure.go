@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/bench"
-	"github.com/elect-go/elect/bench/report"
 	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 )
@@ -27,28 +25,22 @@ func (m *measuring) elections(ctx context.Context, c bench.SimulatedCase, sizes 
 			if err != nil {
 				return fmt.Errorf("%d nodes, seed %d: %w", n, seed, err)
 			}
-			t := result.Trial{Round: round + 1, Seed: seed, Labels: map[string]string{
-				result.Algorithm: c.Algorithm, result.Case: c.Name, report.Convention: c.Convention,
-				result.Host: "simulator", result.Nodes: strconv.Itoa(n),
-			}}
-			m.add(t, result.Messages, map[string]float64{
-				report.Sent: float64(s.Sent), report.Delivered: float64(s.Delivered), report.Bytes: float64(s.Bytes),
-			})
-			m.add(t, result.Turnaround, map[string]float64{report.Time: s.Turnaround})
+			m.add(c.Trials(s, round+1, seed)...)
 		}
 	}
 	return nil
 }
 
-// add adds what a trial found about a group, if that is asked for.
-func (m *measuring) add(t result.Trial, g result.Group, values map[string]float64) {
-	if m.flags.wants(g) {
-		t.Group, t.Values = g, values
-		m.run.Trials = append(m.run.Trials, t)
+// add adds trials, those of a group that is asked for.
+func (m *measuring) add(trials ...result.Trial) {
+	for _, t := range trials {
+		if m.flags.wants(t.Group) {
+			m.run.Trials = append(m.run.Trials, t)
+		}
 	}
 }
 
-// failovers measures one case.
+// failovers are those of one case.
 type failovers struct {
 	m      *measuring
 	of     bench.Case
@@ -65,38 +57,27 @@ func (f *failovers) name() string {
 // slow reports whether a failover waits for a timeout, and the leader lives on.
 func (f *failovers) slow() bool { return f.of.Signal == fleet.Stop || f.of.Signal == bench.Drop }
 
-// rounds is how many there are.
-func (f *failovers) rounds() int {
-	if f.slow() {
-		return f.m.flags.slowRounds()
-	}
-	return f.m.flags.rounds
-}
-
-// measure takes the leader away again and again. Where it lives on, each round has a
-// cluster of its own: a detector that was wrong about somebody gives him more time for a
-// while.
-func (f *failovers) measure(ctx context.Context, part func(done float64)) error {
-	defer f.close()
-	for round := range f.rounds() {
-		seed := f.m.flags.seed + uint64(round)
-		err := f.round(ctx, round+1, seed)
-		if errors.Is(err, fleet.ErrNoLeader) {
-			// On a machine that is busy a cluster may lose its leader by itself before the
-			// fault comes. Then there is nothing to measure yet.
-			f.close()
-			f.m.note(fmt.Sprintf("a first try of %s, round %d: %v", f.name(), round+1, err))
-			err = f.round(ctx, round+1, seed)
-		}
-		if err != nil {
-			return fmt.Errorf("round %d: %w", round+1, err)
-		}
-		if f.slow() {
+// inTurns measures some cases so many times, one after the other, so that what the machine
+// does meanwhile meets all of them. One that goes wrong is left out from then on.
+func (m *measuring) inTurns(ctx context.Context, part func(done float64), rounds int, cases []*failovers) error {
+	defer func() {
+		for _, f := range cases {
 			f.close()
 		}
-		part(float64(round+1) / float64(f.rounds()))
+	}()
+	wrong := make([]error, len(cases))
+	for round := range rounds {
+		for at, f := range cases {
+			if wrong[at] != nil {
+				continue
+			}
+			if err := f.round(ctx, round+1, m.flags.seed+uint64(round)); err != nil {
+				wrong[at] = fmt.Errorf("%s: round %d: %w", f.name(), round+1, err)
+			}
+			part((float64(round) + float64(at+1)/float64(len(cases))) / float64(rounds))
+		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 func (f *failovers) close() {
@@ -106,11 +87,27 @@ func (f *failovers) close() {
 	}
 }
 
+// round takes the leader away once. Where it lives on, each round has a cluster of its own: a
+// detector that was wrong about somebody gives him more time for a while.
 func (f *failovers) round(ctx context.Context, number int, seed uint64) error {
+	err := f.measure(ctx, number, seed)
+	if errors.Is(err, fleet.ErrNoLeader) {
+		// On a machine that is busy a cluster may lose its leader by itself before the
+		// fault comes. Then there is nothing to measure yet.
+		f.close()
+		err = f.measure(ctx, number, seed)
+	}
+	if f.slow() || err != nil {
+		f.close()
+	}
+	return err
+}
+
+func (f *failovers) measure(ctx context.Context, number int, seed uint64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, benchPatience, fmt.Errorf("no agreement after %v", benchPatience))
 	defer cancel()
 	if f.series == nil {
-		s, err := f.of.Start(ctx, fleet.Config{Command: f.m.command})
+		s, err := f.of.Start(ctx, f.m.config())
 		if err != nil {
 			return err
 		}
@@ -120,26 +117,30 @@ func (f *failovers) round(ctx context.Context, number int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	labels := map[string]string{
-		result.Algorithm: f.of.Algorithm, report.Fault: string(f.of.Signal), result.Host: "processes", result.Nodes: strconv.Itoa(f.of.Nodes),
-	}
+	trial := f.of.Trial(r, number, seed)
 	if fleet.Clock != "monotonic" {
-		labels[report.Clock] = fleet.Clock
+		trial.Labels[result.Clock] = fleet.Clock
 	}
-	f.m.add(result.Trial{Round: number, Seed: seed, Labels: labels}, result.Failover, map[string]float64{
-		report.FailoverMS: bench.Milliseconds(r.Failover.Failover), report.DetectMS: bench.Milliseconds(r.Detect),
-		report.ElectMS: bench.Milliseconds(r.Elect), report.Recovery: float64(r.Total()),
-	})
+	f.m.add(trial)
 	return nil
 }
+
+// config is what processes are made of: their data is on a disk, if there is one.
+func (m *measuring) config() fleet.Config { return fleet.Config{Command: m.command, Dir: m.dir} }
 
 // moment is how long a cluster is left alone before a fault, so that it meets the
 // heartbeats at any phase.
 func moment(seed uint64) time.Duration {
-	return time.Duration(100+rand.New(rand.NewPCG(seed, 0)).IntN(400)) * time.Millisecond
+	return time.Duration(100+random(seed).IntN(400)) * time.Millisecond
 }
 
-// restSpan is how long a cluster at rest is looked at.
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// restRounds is how often a cluster at rest is looked at. More of the same cluster would say
+// little about another.
+const restRounds = 2
+
+// restSpan is for how long.
 func (m *measuring) restSpan() time.Duration {
 	if m.flags.short {
 		return 200 * time.Millisecond
@@ -156,19 +157,13 @@ func (m *measuring) rest(ctx context.Context, part func(done float64), algorithm
 		return err
 	}
 	defer func() { m.left(cluster.Stop()) }()
-	for round := range m.flags.slowRounds() {
+	for round := range restRounds {
 		s, err := cluster.Measure(ctx, m.restSpan())
 		if err != nil {
 			return fmt.Errorf("round %d: %w", round+1, err)
 		}
-		each := float64(n)
-		m.add(result.Trial{Round: round + 1, Seed: m.flags.seed, Labels: map[string]string{
-			result.Algorithm: algorithm, result.Host: "one process", result.Nodes: strconv.Itoa(n),
-		}}, result.Idle, map[string]float64{
-			report.Frames: s.Frames / each, report.Traffic: s.Bytes / each,
-			report.Processor: 100 * s.CPU / each, report.Heap: s.Heap / each / 1024,
-		})
-		part(float64(round+1) / float64(m.flags.slowRounds()))
+		m.add(s.Trial(round+1, m.flags.seed))
+		part(float64(round+1) / restRounds)
 	}
 	return nil
 }

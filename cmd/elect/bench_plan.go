@@ -17,6 +17,7 @@ import (
 type measuring struct {
 	flags   *benchFlags
 	command []string // that runs a node
+	dir     string   // where data folders are made
 	run     *result.Run
 	unclean error // what could not be stopped, or was left behind
 }
@@ -80,14 +81,21 @@ func (m *measuring) note(what string) { m.run.Skipped = append(m.run.Skipped, wh
 // plan is what the flags ask for. The short version leaves out nothing that could break.
 func (m *measuring) plan() []step {
 	var steps []step
-	if m.flags.wants(result.Messages) || m.flags.wants(result.Turnaround) {
-		steps = append(steps, m.electionSteps()...)
-	}
-	if m.flags.wants(result.Failover) {
-		steps = append(steps, m.failoverSteps()...)
-	}
-	if m.flags.wants(result.Idle) {
-		steps = append(steps, m.idleSteps()...)
+	for _, of := range []struct {
+		groups []result.Group
+		steps  func() []step
+	}{
+		{[]result.Group{result.Messages, result.Turnaround}, m.electionSteps},
+		{[]result.Group{result.Messages, result.Turnaround}, m.wireSteps},
+		{[]result.Group{result.Failover}, m.failoverSteps},
+		{[]result.Group{result.Application}, m.costSteps},
+		{[]result.Group{result.Detector}, m.detectorSteps},
+		{[]result.Group{result.Idle}, m.idleSteps},
+		{[]result.Group{result.Parts}, m.partSteps},
+	} {
+		if m.flags.asks(of.groups...) {
+			steps = append(steps, of.steps()...)
+		}
 	}
 	return steps
 }
@@ -114,8 +122,7 @@ func (m *measuring) electionSteps() []step {
 	return steps
 }
 
-// failoverSteps has the algorithms take turns within each fault, so that what the machine
-// does meanwhile meets all of them.
+// failoverSteps have the algorithms take turns.
 func (m *measuring) failoverSteps() []step {
 	nodes := 5
 	if m.flags.short {
@@ -131,16 +138,22 @@ func (m *measuring) failoverSteps() []step {
 		{fleet.Stop, 1500 * time.Millisecond},
 		{bench.Drop, 2 * time.Second},
 	} {
+		var cases []*failovers
 		for at, algorithm := range algorithms() {
 			if m.flags.short && at > 0 && fault.signal != fleet.Kill {
 				continue // the fault is the same for the others
 			}
-			s := &failovers{m: m, of: bench.Case{Algorithm: algorithm, Signal: fault.signal, Nodes: nodes}}
-			steps = append(steps, step{
-				part: "failovers of real processes", name: s.name(),
-				takes: time.Second + time.Duration(s.rounds())*fault.takes, do: s.measure,
-			})
+			cases = append(cases, &failovers{m: m, of: bench.Case{Algorithm: algorithm, Signal: fault.signal, Nodes: nodes}})
 		}
+		rounds := m.flags.rounds
+		if cases[0].slow() {
+			rounds = m.flags.slowRounds()
+		}
+		steps = append(steps, step{
+			part: "failovers of real processes", name: "failovers after " + string(fault.signal),
+			takes: time.Second + time.Duration(rounds*len(cases))*fault.takes,
+			do:    func(ctx context.Context, part func(float64)) error { return m.inTurns(ctx, part, rounds, cases) },
+		})
 	}
 	return steps
 }
@@ -158,7 +171,7 @@ func (m *measuring) idleSteps() []step {
 			}
 			steps = append(steps, step{
 				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm),
-				takes: 2500*time.Millisecond + time.Duration(m.flags.slowRounds())*m.restSpan(),
+				takes: 2500*time.Millisecond + restRounds*m.restSpan(),
 				do:    func(ctx context.Context, part func(float64)) error { return m.rest(ctx, part, algorithm, n) },
 			})
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/bench"
-	"github.com/elect-go/elect/bench/report"
 	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 )
@@ -24,12 +23,15 @@ import (
 func TestBenchShort(t *testing.T) {
 	for _, tc := range []struct {
 		group result.Group
-		want  map[string][]string // by the algorithm: the faults, or nothing
+		want  map[string][]string // by the algorithm: the faults, or nothing; nil where that is not looked at
 		least []string            // metrics that must be above zero
 	}{
 		{result.Failover, map[string][]string{"bully": {"kill", "term", "stop"}, "ring": {"kill"}, "vote": {"kill"}},
-			[]string{report.FailoverMS, report.DetectMS, report.Recovery}},
-		{result.Idle, map[string][]string{"bully": {""}}, []string{report.Frames, report.Traffic, report.Heap}},
+			[]string{result.MetricFailover, result.MetricDetect, result.MetricFailoverMessages}},
+		{result.Idle, map[string][]string{"bully": {"", ""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
+		{result.Application, nil, []string{result.MetricUnled, result.MetricChanges, result.MetricMessages, result.MetricTook}},
+		{result.Detector, nil, []string{result.MetricDetection, result.MetricSlowest, result.MetricAccuracy}},
+		{result.Parts, nil, []string{result.MetricRate}},
 	} {
 		t.Run(string(tc.group), func(t *testing.T) {
 			t.Parallel()
@@ -44,15 +46,16 @@ func TestBenchShort(t *testing.T) {
 				for _, metric := range tc.least {
 					require.Positive(t, trial.Values[metric], metric)
 				}
-				if fault := trial.Labels[report.Fault]; fault != "drop" {
+				if fault := trial.Labels[result.Signal]; fault != "drop" {
 					found[trial.Labels[result.Algorithm]] = append(found[trial.Labels[result.Algorithm]], fault)
 				}
 			}
 			// A partition needs rights; processor time is read on Linux only.
 			for _, what := range r.Skipped {
-				require.Regexp(t, "^(failover of bully after drop|3 nodes of bully at rest): ", what)
+				require.Regexp(t, "^(failovers after drop|partition of processes of bully|3 nodes of bully at rest): ", what)
 			}
-			if tc.group == result.Failover || len(r.Skipped) == 0 {
+			require.NotEmpty(t, found)
+			if tc.want != nil && (tc.group == result.Failover || len(r.Skipped) == 0) {
 				require.Equal(t, tc.want, found)
 			}
 		})
@@ -81,11 +84,12 @@ func TestBenchIsInterruptedWhileProcessesRun(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	ctx, interrupt := context.WithCancelCause(within(t))
-	m := &measuring{flags: &benchFlags{groups: groupNames(), rounds: 1000}, command: []string{os.Args[0]}, run: new(result.Run)}
+	m := &measuring{flags: &benchFlags{groups: groupNames(), rounds: 1}, command: []string{os.Args[0]}, run: new(result.Run)}
 	f := &failovers{m: m, of: bench.Case{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}}
+	cases := []*failovers{f}
 	shown := newBenchProgress(io.Discard)
 	err := m.perform(ctx, shown, []step{{"failovers", "kill", time.Second, func(ctx context.Context, _ func(float64)) error {
-		return f.measure(ctx, func(float64) { interrupt(errInterrupted) })
+		return m.inTurns(ctx, func(float64) { interrupt(errInterrupted) }, 1000, cases)
 	}}})
 	shown.end()
 	require.ErrorIs(t, err, errInterrupted)

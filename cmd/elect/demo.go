@@ -20,6 +20,7 @@ import (
 
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // demoFlags are the flags of elect demo.
@@ -246,7 +247,7 @@ func (d *demo) start(ctx context.Context) error {
 // round takes the leader away, and brings it back.
 func (d *demo) round(ctx context.Context, number int) error {
 	// At a random moment, so that the signal meets the heartbeats at any phase.
-	if err := sleep(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
+	if err := wait.For(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
 		return err
 	}
 	old, err := d.takeAway(ctx, number)
@@ -420,16 +421,4 @@ func describeMessages(messages map[string]int) string {
 		return "1 message (" + strings.Join(kinds, ", ") + ")"
 	}
 	return fmt.Sprintf("%d messages (%s)", total, strings.Join(kinds, ", "))
-}
-
-// sleep waits for d, or for the end of ctx, whose cause it returns.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // joinObject is what came of demo --join, as JSON.
@@ -103,7 +104,7 @@ func (d *demo) arrival(ctx context.Context) (at int64, members []string, err err
 		if members, agreed, err = d.views(ctx); err != nil {
 			return 0, nil, err
 		}
-		if err := sleep(ctx, gathered); err != nil {
+		if err := wait.For(ctx, gathered); err != nil {
 			return 0, nil, err
 		}
 	}

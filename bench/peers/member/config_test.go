@@ -75,7 +75,7 @@ func TestSettingsSayWhatIsSet(t *testing.T) {
 		"hashicorp-raft":    {"HeartbeatTimeout 380ms", "LeaderLeaseTimeout 190ms", "every 38ms to 76ms", "pre-vote on"},
 		"etcd-raft":         {"tick 20ms, HeartbeatTick 6, ElectionTick 19", "waits 380ms to 740ms", "PreVote off, CheckQuorum off"},
 		"etcd-raft-prevote": {"waits 380ms to 740ms", "PreVote on, CheckQuorum on"},
-		"memberlist":        {"ProbeInterval 120ms", "SuspicionMult 2", "dead after 240ms", "up to 1.44s"},
+		"memberlist":        {"ProbeInterval 120ms", "SuspicionMult 2", "dead after 240ms; UDP"},
 	} {
 		l, ok := Lookup(name)
 		require.True(t, ok, name)

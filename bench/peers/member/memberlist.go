@@ -20,8 +20,8 @@ var memberlistLibrary = Library{
 
 // memberlistConfig starts from the configuration that the README shows and that is made
 // for a loopback. With t a member probes each t.Heartbeat, and gives a silent one up after
-// t.Timeout: a probe, and then as many of its intervals as come nearest to the rest. What
-// else depends on the network keeps its proportion to the interval.
+// t.Timeout: a probe, and then as many of its intervals as come nearest to the rest, which
+// may be less. What else depends on the network keeps its proportion to the interval.
 func memberlistConfig(t Timing) *memberlist.Config {
 	c := memberlist.DefaultLocalConfig()
 	if t != (Timing{}) {
@@ -33,11 +33,15 @@ func memberlistConfig(t Timing) *memberlist.Config {
 
 func describeMemberlist(c *memberlist.Config) []string {
 	suspicion := time.Duration(c.SuspicionMult) * c.ProbeInterval
+	dead := fmt.Sprintf("up to 10 members a suspect is dead after %v", suspicion)
+	if c.SuspicionMult > 2 { // else, and in clusters too small for it, no confirmation is waited for
+		dead += fmt.Sprintf(", where %d others confirm it, else after up to %v",
+			c.SuspicionMult-2, time.Duration(c.SuspicionMaxTimeoutMult)*suspicion)
+	}
 	return []string{
 		fmt.Sprintf("ProbeInterval %v, ProbeTimeout %v, SuspicionMult %d, SuspicionMaxTimeoutMult %d, GossipInterval %v, GossipNodes %d, IndirectChecks %d, RetransmitMult %d",
 			c.ProbeInterval, c.ProbeTimeout, c.SuspicionMult, c.SuspicionMaxTimeoutMult, c.GossipInterval, c.GossipNodes, c.IndirectChecks, c.RetransmitMult),
-		fmt.Sprintf("up to 10 members a suspect is dead after %v, where enough others confirm it, else after up to %v",
-			suspicion, time.Duration(c.SuspicionMaxTimeoutMult)*suspicion),
+		dead,
 		"UDP and TCP; nothing on disk; the rest by DefaultLocalConfig",
 	}
 }
