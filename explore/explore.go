@@ -102,7 +102,7 @@ type Options struct {
 	Properties []Property
 	Limits     Limits
 	// Progress, if set, is called about once a second and at the end, from the goroutine of
-	// Run.
+	// Run or Walk.
 	Progress func(Progress)
 }
 

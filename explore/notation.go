@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // notation is how traces and scenarios write what they are about: nodes by their names
@@ -144,16 +146,20 @@ func splitWords(line string) ([]string, error) {
 			return words, nil
 		}
 		end := 0
-		for end < len(line) && line[end] != '#' && !unicode.IsSpace(rune(line[end])) {
-			if line[end] != '"' {
-				end++
-				continue
+		for end < len(line) {
+			// By runes: the last byte of "à", alone, is the number of a space.
+			r, size := utf8.DecodeRuneInString(line[end:])
+			if r == '#' || unicode.IsSpace(r) {
+				break
 			}
-			text, err := strconv.QuotedPrefix(line[end:])
-			if err != nil {
-				return nil, errQuote
+			if r == '"' {
+				text, err := strconv.QuotedPrefix(line[end:])
+				if err != nil {
+					return nil, errQuote
+				}
+				size = len(text)
 			}
-			end += len(text)
+			end += size
 		}
 		words, line = append(words, line[:end]), line[end:]
 	}
@@ -166,7 +172,7 @@ func unquoted(word string) (string, error) {
 	}
 	text, err := strconv.Unquote(word)
 	if err != nil {
-		return "", fmt.Errorf("%s, want one text", word)
+		return "", fmt.Errorf("%s, want one text", hostile.Plain(word))
 	}
 	return text, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // firstWord is the first line of a scenario.
@@ -34,10 +35,10 @@ func ParseScenario(name, text string, build Build) (*Scenario, error) {
 	r := scenarioReader{scenario: &Scenario{Name: name}, number: 1}
 	for i, raw := range strings.Split(text, "\n") {
 		words, err := splitWords(raw)
-		r.at = line{i + 1, strings.Join(words, " ")}
+		r.at = line{i + 1, hostile.Plain(strings.Join(words, " "))}
 		switch {
 		case err != nil:
-			r.at.text = strings.TrimSpace(raw)
+			r.at.text = hostile.Plain(strings.TrimSpace(raw))
 			r.mistake(fmt.Errorf("%w: %w", ErrSyntax, err))
 		case len(words) > 0:
 			r.mistake(r.read(words))

@@ -58,7 +58,7 @@ type line struct {
 type ScenarioError struct {
 	Scenario string
 	Line     int    // from 1; 0 for all of it
-	Text     string // of the line
+	Text     string // of the line, with what is not printable replaced
 	Err      error
 }
 

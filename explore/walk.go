@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -13,8 +14,12 @@ import (
 type WalkOptions struct {
 	Seed   uint64 // of the choices: the same seed gives the same walks
 	Steps  int    // in all
-	Length int    // of one walk, after which the next begins; zero is 200
+	Length int    // of one walk, after which the next begins; zero is 200, MaxLength the most
 }
+
+// MaxLength is the most steps that one walk can have. What is found at its end is told and
+// repeated step by step, again and again, to leave out what is not needed.
+const MaxLength = 100_000
 
 // WalkReport is what random walks have found.
 type WalkReport struct {
@@ -25,22 +30,22 @@ type WalkReport struct {
 	Elapsed        time.Duration
 	StepsPerSecond float64
 	// Violations are at most one for each property, without the steps that are not
-	// needed. There may be shorter ones.
+	// needed, unless the walk was cut before these were found. There may be shorter ones.
 	Violations []Violation
 }
 
 // Walk walks at random through the states that [Run] would visit: from the beginning,
 // to anything that can happen next and leads to another state, each as likely. What is broken is found
 // at the step that breaks it; agreement is looked for at the end of each walk. Of the limits, Memory and
-// Time count.
+// Time count, within a walk too.
 //
 // That a walk finds nothing proves nothing.
 func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err error) {
 	if w.Length == 0 {
 		w.Length = 200
 	}
-	if w.Length < 0 || w.Steps < 1 {
-		return WalkReport{}, errors.Join(ErrOptions, fmt.Errorf("explore: a walk of %d steps, %d at a time", w.Steps, w.Length))
+	if w.Length < 0 || w.Length > MaxLength || w.Steps < 1 {
+		return WalkReport{}, errors.Join(ErrOptions, fmt.Errorf("explore: a walk of %d steps, %d at a time, want at most %d of these", w.Steps, w.Length, MaxLength))
 	}
 	o.Limits.States = 0
 	e, err := newSearch(o)
@@ -52,15 +57,20 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err
 		return WalkReport{}, err
 	}
 	k := walker{search: e, random: rand.New(rand.NewPCG(w.Seed, 0))}
-	for k.steps < w.Steps && !k.refuted() && !k.enough(ctx, 0, 0) {
+	k.over = func() bool { return k.enough(ctx, 0, int64(cap(k.taken))*int64(reflect.TypeFor[action]().Size())) }
+	for k.steps < w.Steps && !k.refuted() && !k.over() {
 		k.walk(min(w.Length, w.Steps-k.steps))
 	}
 	report = WalkReport{Walks: k.walks, Steps: k.steps, WalksWithLeader: k.withLeader, Cut: e.report.Cut,
 		Elapsed: time.Since(e.began), Violations: e.report.Violations}
-	if k.refuted() {
+	if k.refuted() && report.Cut == "" {
 		report.Cut = AllBroken
 	}
 	report.StepsPerSecond = float64(report.Steps) / max(report.Elapsed.Seconds(), 1e-9)
+	if o.Progress != nil {
+		e.progress.Generated, e.progress.Elapsed = report.Steps, report.Elapsed
+		o.Progress(e.progress)
+	}
 	if report.WalksWithLeader == 0 && len(report.Violations) == 0 {
 		err = ErrNoLeader
 	}
@@ -71,12 +81,16 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err
 type walker struct {
 	*search
 	random                   *rand.Rand
+	over                     func() bool // whether a limit or the context ends it here; shows how far it is
 	walks, steps, withLeader int
 
 	here, next state
 	actions    []action
 	taken      []action
 }
+
+// lookEvery is how many steps are taken between two looks at the limits.
+const lookEvery = 256
 
 // walk takes one walk of at most so many steps.
 func (k *walker) walk(length int) {
@@ -85,8 +99,11 @@ func (k *walker) walk(length int) {
 	network := append(k.here.network[:0], k.start.network...)
 	k.here = k.start
 	k.here.network = network
-	led := false
-	for range length {
+	led, cut := false, false
+	for i := range length {
+		if cut = i%lookEvery == lookEvery-1 && k.over(); cut {
+			break
+		}
 		a, ok := k.choose()
 		if !ok {
 			break
@@ -100,7 +117,7 @@ func (k *walker) walk(length int) {
 	if led {
 		k.withLeader++
 	}
-	if k.asked(EventualAgreement) && !k.violated(EventualAgreement) && !k.agrees(&k.here) {
+	if !cut && k.asked(EventualAgreement) && !k.violated(EventualAgreement) && !k.agrees(&k.here) {
 		k.report.Violations = append(k.report.Violations, k.shortened(disagreement()))
 	}
 }
@@ -140,6 +157,9 @@ func (k *walker) shortened(b breach) Violation {
 		for i := len(steps) - 1; i >= 0; i-- {
 			if i >= len(steps) {
 				continue // cut off, after a breach of the contract
+			}
+			if k.over() {
+				return k.violation(b.property, steps)
 			}
 			without := slices.Delete(slices.Clone(steps), i, i+1)
 			t, possible := k.follow(without)

@@ -72,3 +72,56 @@ func TestAWalkIsCut(t *testing.T) {
 		t.Errorf("no steps: error %v", err)
 	}
 }
+
+// patience is a context that ends when it was asked so often.
+type patience struct {
+	context.Context
+	left int
+}
+
+func (p *patience) Err() error {
+	if p.left--; p.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestAWalkIsCutOnItsWay(t *testing.T) {
+	var shown []explore.Progress
+	// Without a bound of its rounds, vote has no end.
+	o := explore.Options{Spec: newVote(t, nil), Nodes: 2, Progress: func(p explore.Progress) { shown = append(shown, p) }}
+	ctx := &patience{context.Background(), 3}
+	r, err := explore.Walk(ctx, o, explore.WalkOptions{Steps: 1_000_000, Length: explore.MaxLength})
+	if err != nil || r.Walks != 1 || r.Steps == 0 || r.Steps > 1000 || r.Cut != context.Canceled.Error() {
+		t.Errorf("%+v, error %v", r, err)
+	}
+	if len(shown) == 0 || shown[len(shown)-1].Generated != r.Steps {
+		t.Errorf("of %d steps the progress was %+v", r.Steps, shown)
+	}
+	if _, err := explore.Walk(ctx, o, explore.WalkOptions{Steps: 1_000_000, Length: explore.MaxLength + 1}); !errors.Is(err, explore.ErrOptions) {
+		t.Errorf("one walk of too many steps: error %v", err)
+	}
+}
+
+// What was found is told, also where there is no time to leave out what is not needed.
+func TestAWalkIsCutWhileItIsShortened(t *testing.T) {
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	const most = 1_000_000
+	walk := func(left int) (explore.WalkReport, int) {
+		ctx := &patience{context.Background(), left}
+		r, err := explore.Walk(ctx, o, explore.WalkOptions{Seed: 1, Steps: most})
+		if err != nil || len(r.Violations) != 1 {
+			t.Fatalf("violations %v, error %v", r.Violations, err)
+		}
+		return r, left - ctx.left
+	}
+	whole, asked := walk(most)
+	if whole.Cut != explore.AllBroken {
+		t.Errorf("it was cut by %q", whole.Cut)
+	}
+	// One pass that finds nothing more to leave out comes last.
+	cut, _ := walk(asked - 2*len(whole.Violations[0].Steps))
+	if cut.Cut != context.Canceled.Error() || cut.Steps != whole.Steps || len(cut.Violations[0].Steps) < len(whole.Violations[0].Steps) {
+		t.Errorf("cut by %q after %d steps, found %v", cut.Cut, cut.Steps, cut.Violations)
+	}
+}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -93,5 +95,51 @@ func TestARunEndsAtItsBudget(t *testing.T) {
 	}
 	if !found || r.Agreed {
 		t.Errorf("agreed %v and violations %v, want a violation of the budget", r.Agreed, r.Violations)
+	}
+}
+
+// TestAWorldThatStandsStillPerformsNothing: the moment that uses up the budget may ask for
+// more messages than there is memory.
+func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {
+	const budget = 1000
+	for _, test := range []struct {
+		name string
+		stop func(*World)
+		want string // said of the budget
+	}{
+		{"budget", func(w *World) { w.config.Budget = budget }, "1001 messages were sent"},
+		{"room", func(w *World) { w.room = budget }, "1000 messages are on their way at once"},
+		{"nobody waits", func(w *World) {
+			stop := make(chan struct{})
+			close(stop)
+			w.stop = stop
+		}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := New(Config{Spec: spec(t, textbook), Detector: Scripted})
+			test.stop(w)
+			if err := w.Cluster(500); err != nil { // who each ask all that are above
+				t.Fatal(err)
+			}
+			if w.queue.size > budget || len(w.running()) > 4 {
+				t.Errorf("%d messages are on their way, %d nodes have started", w.queue.size, len(w.running()))
+			}
+			var said string
+			for _, v := range w.Violations() {
+				said += v.Text
+			}
+			if said != test.want {
+				t.Errorf("violations %v, want %q", w.Violations(), test.want)
+			}
+		})
+	}
+}
+
+// TestARunEndsWithItsContext: also within one moment.
+func TestARunEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, Options{Spec: spec(t, textbook), Nodes: 500, Textbook: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 }

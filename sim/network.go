@@ -75,12 +75,25 @@ func (net *network) lastOf(from, to int32, nodes int) *time.Duration {
 
 func (w *World) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
 
-// send takes a message from a node.
+// send takes a message from a node. In a world that stands still nothing is on its way: a
+// single moment may ask for more messages than there is memory.
 func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
+	if w.stuck {
+		return
+	}
 	w.sent++
-	if w.sent > w.config.Budget && !w.stuck {
+	switch {
+	case w.sent > w.config.Budget:
 		w.stuck = true
 		w.violated(Budget, "%d messages were sent", w.sent)
+		return
+	case w.queue.size >= w.room:
+		w.stuck = true
+		w.violated(Budget, "%d messages are on their way at once", w.queue.size)
+		return
+	case w.sent%4096 == 0 && w.stopped():
+		w.stuck = true
+		return
 	}
 	kind := w.count(m)
 	if kind > 0 {

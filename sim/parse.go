@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // ParseScenario reads the text of a scenario. It says every mistake at once, each a
@@ -24,7 +25,7 @@ func ParseScenario(name, text string) (*Scenario, error) {
 		if len(words) == 0 {
 			continue
 		}
-		line = strings.Join(words, " ")
+		line = hostile.Plain(strings.Join(words, " ")) // it is shown
 		if err := s.parse(i+1, line, words); err != nil {
 			mistakes = append(mistakes, &ScenarioError{Scenario: name, Line: i + 1, Text: line, Err: err})
 		}

@@ -170,6 +170,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	w := New(Config{
 		Spec: o.Spec, Timing: o.Timing, Delay: o.Delay, Detector: Scripted, Seed: o.Seed, Budget: o.Budget, Trace: o.Trace,
 	})
+	w.stop = ctx.Done()
 	r := Result{Algorithm: o.Spec.Name, Nodes: o.Nodes, Crashed: o.Crashed, Seed: o.Seed}
 	err := w.election(ctx, &o, &r)
 	r.Violations = append([]Violation{}, w.judge.violations...)
@@ -261,6 +262,9 @@ func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
 			}
 		}
 		last = w.now
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	w.now = max(w.now, end) // nothing was left to happen
 	if _, _, agreed := w.Leader(); !agreed || w.underWay > 0 {

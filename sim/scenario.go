@@ -91,7 +91,7 @@ type step struct {
 type ScenarioError struct {
 	Scenario string
 	Line     int    // from 1; 0 for all of it
-	Text     string // of the line
+	Text     string // of the line, with what is not printable replaced
 	Err      error
 }
 
@@ -123,16 +123,16 @@ type ScenarioHost struct {
 	Output io.Writer
 	// Trace, when set, sees everything.
 	Trace func(trace.Event)
-	// Seed replaces that of the scenario unless it is zero.
-	Seed uint64
+	// Seed, when set, replaces that of the scenario.
+	Seed *uint64
 }
 
 // Run runs a scenario and returns the world as it is then. Its error is the first
 // *ScenarioError, or that of ctx, of Build or of Output.
 func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 	config := s.config
-	if host.Seed != 0 {
-		config.Seed = host.Seed
+	if host.Seed != nil {
+		config.Seed = *host.Seed
 	}
 	var err error
 	if config.Spec, err = host.Build(s.Algorithm, config.Timing.Algo(), s.Options); err != nil {

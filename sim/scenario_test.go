@@ -175,13 +175,30 @@ func TestAScenarioTakesOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Run(t.Context(), ScenarioHost{Build: build, Seed: 7})
+	w, err := s.Run(t.Context(), ScenarioHost{Build: build, Seed: new(uint64(7))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"option skip_suspected=false\n", "option answer_timeout=250ms\n", "seed 7\n"} {
 		if got := w.Scenario(); !strings.Contains(got, want) {
 			t.Errorf("the scenario of the run is\n%swithout %q", got, want)
+		}
+	}
+}
+
+// TestTheSeedOfTheHost replaces that of the scenario: zero, too.
+func TestTheSeedOfTheHost(t *testing.T) {
+	s, err := ParseScenario("test", "seed 3\ncluster 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		seed *uint64
+		want string
+	}{{nil, "seed 3\n"}, {new(uint64(0)), "seed 0\n"}, {new(uint64(7)), "seed 7\n"}} {
+		w, err := s.Run(t.Context(), ScenarioHost{Build: build, Seed: test.seed})
+		if err != nil || !strings.Contains(w.Scenario(), test.want) {
+			t.Errorf("error %v, and the run was\n%swant %q in it", err, w.Scenario(), test.want)
 		}
 	}
 }

@@ -95,6 +95,35 @@ func TestStorms(t *testing.T) {
 	}
 }
 
+// TestTheBoundIsCountedFromTheHeal: who resigned is not waited for first.
+func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
+	w := New(Config{Spec: lan(t), Delay: Fixed(time.Millisecond)})
+	s := storm{w: w, o: &StormOptions{Period: 10 * time.Second}}
+	if err := w.Cluster(3); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(2 * time.Second)
+	if err := w.Resign(3, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(time.Second)
+	if leader, _, agreed := w.Leader(); !agreed || leader != 2 {
+		t.Fatalf("%s, want n2 to lead", w.Opinions())
+	}
+	began := w.Now()
+	s.calm()
+	if now := w.Now(); now != began {
+		t.Errorf("%v pass before the clock runs", now-began)
+	}
+	took := w.Await(LAN().Bound())
+	if leader, _, _ := w.Leader(); leader != 3 || took == 0 || len(w.Violations()) > 0 {
+		t.Errorf("after %v: %s, violations %v, want n3 to lead again", took, w.Opinions(), w.Violations())
+	}
+	if _, err := ParseScenario("again", w.Scenario()); err != nil {
+		t.Error(err)
+	}
+}
+
 // few is how many seeds a test runs.
 func few(seeds uint64) uint64 {
 	if underRace {

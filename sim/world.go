@@ -27,7 +27,8 @@ type Config struct {
 	// Seed is where everything random comes from.
 	Seed uint64
 	// Budget is how many messages may be sent, heartbeats included, before the world
-	// stands still with a Violation of Budget; 0 for 100 million.
+	// stands still with a Violation of Budget; 0 for 100 million. So it does where more than
+	// eight million are on their way at once.
 	Budget uint64
 	// Trace, when set, sees everything. It must not call the world.
 	Trace func(trace.Event)
@@ -51,6 +52,7 @@ type World struct {
 	now      time.Duration
 	random   *rand.Rand
 	queue    queue
+	room     int // in the queue
 	due      deadlines
 	nodes    []*node
 	kinds    []kindCount
@@ -58,7 +60,7 @@ type World struct {
 	underWay int // election messages
 	changed  time.Duration
 	active   time.Duration
-	stuck    bool            // the budget is used up, or the algorithm broke the contract
+	stuck    bool            // the budget is used up, the algorithm broke the contract, or nobody waits any more
 	stop     <-chan struct{} // ends what passes time; nil for never
 	judge    judge
 	network  network
@@ -78,7 +80,7 @@ func New(config Config) *World {
 	}
 	config.Budget = cmp.Or(config.Budget, 100_000_000)
 	w := &World{
-		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), queue: newQueue(), judge: newJudge(),
+		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), queue: newQueue(), room: maxUnderWay, judge: newJudge(),
 		network: newNetwork(config),
 	}
 	for _, m := range config.Spec.Messages {
@@ -86,6 +88,10 @@ func New(config Config) *World {
 	}
 	return w
 }
+
+// maxUnderWay bounds the memory of a world, with what its nodes remember of those messages
+// to about 3 GiB. 4,096 nodes may each ask all that are above.
+const maxUnderWay = 1 << 23
 
 // maxNodes is how many nodes a world can have.
 const maxNodes = 1 << 20
@@ -246,6 +252,9 @@ func (w *World) Cluster(size int, priorities ...int) error {
 		}
 	}
 	for _, n := range w.nodes {
+		if w.stuck || w.stopped() {
+			return nil // whoever waits for it sees why
+		}
 		n.start()
 	}
 	return nil

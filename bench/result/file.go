@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // WriteJSON writes r as one object. Its error wraps ErrFormat, or is that of out.
@@ -78,12 +80,18 @@ func (r *Run) WriteCSV(out io.Writer) error {
 	return w.Error()
 }
 
+// maxText bounds what is read, in bytes: hundreds of thousands of trials, but no device.
+const maxText = 64 << 20
+
 // Read reads what WriteJSON or WriteCSV wrote; which of the two is seen at its first
 // byte. Its error wraps ErrFormat, or is that of in.
 func Read(in io.Reader) (*Run, error) {
-	text, err := io.ReadAll(in)
+	text, err := io.ReadAll(io.LimitReader(in, maxText+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(text) > maxText {
+		return nil, fmt.Errorf("%w: it has more than %d MiB", ErrFormat, maxText>>20)
 	}
 	r := new(Run)
 	if bytes.HasPrefix(text, []byte("#")) {
@@ -137,7 +145,7 @@ func (r *Run) readCSV(text []byte) error {
 	behind := len(names) - len(columns) + 1
 	if behind < 1 || names[0] != columns[0] || !slices.Equal(names[behind:], columns[1:]) {
 		return fmt.Errorf("%w: the columns are %s, want group, labels, %s",
-			ErrFormat, strings.Join(names, ", "), strings.Join(columns[1:], ", "))
+			ErrFormat, hostile.Plain(strings.Join(names, ", ")), strings.Join(columns[1:], ", "))
 	}
 	for at, line := range lines[1:] {
 		if err := r.take(names, line); err != nil {
@@ -170,7 +178,7 @@ func (r *Run) take(names, line []string) error {
 		r.Trials = append(r.Trials, t)
 	}
 	if _, twice := t.Values[metric]; twice {
-		return errors.New(metric + " is there twice")
+		return errors.New(hostile.Plain(metric) + " is there twice")
 	}
 	t.Values[metric] = value
 	return nil

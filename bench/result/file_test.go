@@ -122,3 +122,30 @@ func TestReadFile(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, r.Seed)
 }
+
+// zeros is a device that has no end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+func TestWhatHasNoEndIsRefused(t *testing.T) {
+	_, err := Read(zeros{})
+	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorContains(t, err, "it has more than 64 MiB")
+}
+
+func TestWhatIsRefusedIsShownPlainly(t *testing.T) {
+	const head = "# {\"format\":1}\n"
+	for _, text := range []string{
+		head + "group,\x1b[2J,round,seed,metric\n",
+		head + "group,n,round,seed,metric,value\nmessages,3,1,1,\x1b[2J,1\nmessages,3,1,1,\x1b[2J,2\n",
+		head + "group,\x1b[2J,round,seed,metric,value\nmessages,3,1,1,m,1\n",
+		head + "group,n,round,seed,metric,value\nmessages,\x1b[2J,1,1,m,1\n",
+		head + "group,n,round,seed,metric,value\n\x1b[2J,3,1,1,m,\x1b[2J\n",
+		"\x1b[2J", "# \x1b[2J\n", `{"format":1,"trials":[{"group":"\u001b[2J"}]}`,
+	} {
+		_, err := Read(bytes.NewReader([]byte(text)))
+		require.ErrorIs(t, err, ErrFormat)
+		require.NotContains(t, err.Error(), "\x1b")
+	}
+}

@@ -1,6 +1,10 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/elect-go/elect/internal/hostile"
+)
 
 // Machine is where a measurement was made.
 type Machine struct {
@@ -19,7 +23,7 @@ func (m Machine) String() string {
 	if m.FileSystem != "" {
 		text += ", data on " + m.FileSystem
 	}
-	return text
+	return hostile.Plain(text)
 }
 
 // Differs says in words in what two machines are not the same, as far as that may change
@@ -28,7 +32,7 @@ func (m Machine) Differs(o Machine) []string {
 	var all []string
 	differ := func(what string, a, b any) {
 		if a != b {
-			all = append(all, fmt.Sprintf("%s: %v and %v", what, a, b))
+			all = append(all, hostile.Plain(fmt.Sprintf("%s: %v and %v", what, a, b)))
 		}
 	}
 	differ("system", m.System, o.System)

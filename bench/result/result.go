@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // Format is the version of what is written.
@@ -35,7 +37,7 @@ type Run struct {
 	Command string    `json:"command"` // that measures it again
 	Seed    uint64    `json:"seed"`    // from which the seeds of the trials follow
 	Machine Machine   `json:"machine"`
-	Skipped []string  `json:"skipped,omitempty"` // what was not measured, and why
+	Skipped []string  `json:"skipped,omitzero"` // what was not measured, and why; an empty list stays one
 	Trials  []Trial   `json:"trials,omitempty"`
 }
 
@@ -204,8 +206,8 @@ func (t *Trial) wrong() string {
 		switch value := t.Labels[key]; {
 		case !isWord(key) || slices.Contains(columns, key):
 			return fmt.Sprintf("a label cannot be named %q", key)
-		case value == "" || strings.ContainsAny(value, "/=\n\r") || strings.TrimSpace(value) != value:
-			return fmt.Sprintf("%s is %q, want some text on one line without / and =", key, value)
+		case value == "" || strings.ContainsAny(value, "/=\n\r") || strings.TrimSpace(value) != value || hostile.Plain(value) != value:
+			return fmt.Sprintf("%s is %q, want some printable text on one line without / and =", key, value)
 		}
 	}
 	if len(t.Values) == 0 {
@@ -213,7 +215,7 @@ func (t *Trial) wrong() string {
 	}
 	for metric, value := range t.Values {
 		switch {
-		case metric == "" || strings.ContainsAny(metric, " \t\n\r"):
+		case metric == "" || strings.ContainsAny(metric, " \t\n\r") || hostile.Plain(metric) != metric:
 			return fmt.Sprintf("a metric cannot be named %q", metric)
 		case math.IsNaN(value) || math.IsInf(value, 0):
 			return fmt.Sprintf("%s is %v, want a number", metric, value)

@@ -69,6 +69,9 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 		"a slash in a value":     {func(r *Run) { r.Trials[0].Labels[Case] = "a/b" }, "case is"},
 		"an empty value":         {func(r *Run) { r.Trials[0].Labels[Case] = "" }, "case is"},
 		"a space at the end":     {func(r *Run) { r.Trials[0].Labels[Case] = "worst " }, "case is"},
+		"a label for terminals":  {func(r *Run) { r.Trials[0].Labels[Case] = "a\x1b[2Jb" }, "case is"},
+		"a tab in a value":       {func(r *Run) { r.Trials[0].Labels[Case] = "a\tb" }, "case is"},
+		"a metric for terminals": {func(r *Run) { r.Trials[0].Values["ms\x1b[2J"] = 1 }, "metric cannot be named"},
 		"no values":              {func(r *Run) { r.Trials[0].Values = nil }, "no values"},
 		"a metric with a space":  {func(r *Run) { r.Trials[0].Values["ms failover"] = 1 }, "ms failover"},
 		"a value that is none":   {func(r *Run) { r.Trials[0].Values["ms"] = math.NaN() }, "ms is NaN"},
@@ -99,4 +102,7 @@ func TestMachinesDiffer(t *testing.T) {
 	require.Empty(t, m.Differs(other))
 	other.Cores, other.Go = 4, "go1.27"
 	require.Equal(t, []string{"cores: 2 and 4", "go: go1.26 and go1.27"}, m.Differs(other))
+	m.Model = "x\x1b[2J"
+	require.Contains(t, m.Differs(other), "processor: x\uFFFD[2J and x")
+	require.NotContains(t, m.String(), "\x1b")
 }

@@ -34,7 +34,7 @@ func amountsOf(s *config.Settings, nodes int) (amounts, error) {
 	if err != nil {
 		return a, err
 	}
-	world := sim.New(sim.Config{Spec: spec, Timing: simTiming(t), Delay: sim.Fixed(t.RoundTrip / 4)})
+	world := sim.New(sim.Config{Spec: spec, Timing: simTiming(t), Delay: sim.Fixed(t.RoundTrip / 4), Budget: restBudget})
 	if err := world.Cluster(nodes); err != nil {
 		return a, err
 	}
@@ -52,6 +52,7 @@ func amountsOf(s *config.Settings, nodes int) (amounts, error) {
 	period := restIntervals * t.Heartbeat
 	world.Run(period)
 	a.rest = float64(world.Frames()-before) / period.Seconds()
+	a.settled = len(world.Violations()) == 0 // else it used up its budget, and stands still
 	return a, nil
 }
 
@@ -62,6 +63,9 @@ const (
 	// heartbeats, leaders of bully repeat themselves every ten, those of vote every four.
 	restIntervals = 200
 )
+
+// restBudget is how many frames that may take: half a minute's work. A test sets it.
+var restBudget uint64 = 20_000_000
 
 // perSecond is a rate for people.
 func perSecond(rate float64) string {

@@ -166,7 +166,7 @@ func runBench(cmd *cobra.Command, flags *benchFlags) error {
 	defer cancel(nil)
 	defer interruptible(cancel)()
 
-	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine()}
+	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine(), Skipped: []string{}}
 	m := &measuring{flags: flags, command: command, run: r}
 	if m.dir, err = bench.OnDisk(); err != nil {
 		m.dir = os.TempDir()

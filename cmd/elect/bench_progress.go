@@ -3,43 +3,34 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 )
 
-// benchProgress says on stderr how far a measurement is: a terminal has a bar, that is drawn
-// again in place; a pipe a line for each part, and one every ten seconds.
+// benchProgress says on stderr how far a measurement is: a terminal has a bar, a pipe a
+// line for each part, and one every ten seconds.
 type benchProgress struct {
-	out      io.Writer
-	terminal bool
-	began    time.Time
+	began time.Time
 
 	mu    sync.Mutex
+	line  progressLine
 	what  string
 	done  float64 // 0 to 1
-	shown bool    // there is a bar on the terminal
 	stop  chan struct{}
 	ended sync.WaitGroup
 }
 
 func newBenchProgress(out io.Writer) *benchProgress {
-	p := &benchProgress{out: out, began: time.Now(), stop: make(chan struct{})}
-	every := 10 * time.Second
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
-		p.terminal, every = true, 200*time.Millisecond
-	}
+	p := &benchProgress{line: newProgressLine(out), began: time.Now(), stop: make(chan struct{})}
 	p.ended.Go(func() {
-		ticker := time.NewTicker(every)
+		ticker := time.NewTicker(p.line.period())
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
 				p.mu.Lock()
-				p.say()
+				p.say(p.what)
 				p.mu.Unlock()
 			case <-p.stop:
 				return
@@ -49,12 +40,14 @@ func newBenchProgress(out io.Writer) *benchProgress {
 	return p
 }
 
-// part begins a part: a line in a pipe.
+// part begins a part: a line in a pipe. The bar of a terminal has what is done in it.
 func (p *benchProgress) part(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.what = name
-	p.say()
+	if p.line.inPlace() {
+		name = p.what
+	}
+	p.say(name)
 }
 
 // at says what is done now, and how much is done.
@@ -68,8 +61,7 @@ func (p *benchProgress) at(what string, done float64) {
 func (p *benchProgress) warn(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wipe()
-	fmt.Fprintf(p.out, format+"\n", args...)
+	p.line.note(fmt.Sprintf(format, args...))
 }
 
 // end takes the bar away.
@@ -78,32 +70,17 @@ func (p *benchProgress) end() {
 	p.ended.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wipe()
+	p.line.wipe()
 }
 
 // say shows it; the caller holds the lock.
-func (p *benchProgress) say() {
-	if p.what == "" {
-		return
-	}
-	if !p.terminal {
-		fmt.Fprintf(p.out, "%3.0f %%  %s\n", 100*p.done, p.what)
-		return
-	}
-	width := 80
-	if file, ok := p.out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(file.Fd())); err == nil && w > 0 {
-			width = w
-		}
-	}
-	fmt.Fprintf(p.out, "\r%s\x1b[K", cut(span{text: bar(p.done, time.Since(p.began), p.what)}, width).text)
-	p.shown = true
-}
-
-func (p *benchProgress) wipe() {
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-		p.shown = false
+func (p *benchProgress) say(what string) {
+	switch {
+	case what == "":
+	case p.line.inPlace():
+		p.line.say(bar(p.done, time.Since(p.began), what))
+	default:
+		p.line.say(fmt.Sprintf("%3.0f %%  %s", 100*p.done, what))
 	}
 }
 

@@ -77,6 +77,8 @@ func TestBenchWritesAFolder(t *testing.T) {
 		r, err := result.ReadFile(filepath.Join(folder, name))
 		require.NoError(t, err)
 		require.Equal(t, "elect bench --groups messages,turnaround --rounds 1 --short --seed 7", r.Command)
+		require.NotNil(t, r.Skipped, "%s says that nothing was skipped", name)
+		require.Empty(t, r.Skipped)
 		runs = append(runs, r)
 	}
 	require.Equal(t, runs[0].Trials, runs[1].Trials)

@@ -166,7 +166,7 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	if a.settled {
 		line("heartbeats", perSecond(a.rest)+" a second", "in all, "+perSecond(a.rest/float64(a.nodes))+" from each node, when nothing happens")
 	} else {
-		line("heartbeats", "unknown", "a simulation did not come to rest within "+roundly(settleTries*a.failover))
+		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not come to rest within %s and %d frames", roundly(settleTries*a.failover), restBudget))
 	}
 	return lines.Flush()
 }

@@ -192,6 +192,19 @@ func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
 	require.Contains(t, string(text), `"heartbeats_per_second":null`)
 }
 
+// Of a simulation that stands still nothing can be said.
+func TestASimulationThatUsesUpItsBudgetIsSaid(t *testing.T) {
+	s, err := settingsOf("--listen", "127.0.0.1:0", "--data", "data")
+	require.NoError(t, err)
+	defer func(usual uint64) { restBudget = usual }(restBudget)
+	// At first a leader is not found, then nothing is heard at rest, or half of it.
+	for _, restBudget = range []uint64{10, 500, 1000} {
+		a, err := amountsOf(s, 5)
+		require.NoError(t, err)
+		require.False(t, a.settled, restBudget)
+	}
+}
+
 // full is a disk with no room left.
 type full struct{}
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -114,7 +113,7 @@ func (s *screen) rest(ctx context.Context, d time.Duration) error { return wait.
 func (s *screen) kept([]fleet.State) { s.tell(plain, nil, keptHint) }
 
 func (s *screen) end(err error) {
-	if err == nil || errors.Is(err, errInterrupted) {
+	if leftNothing(err) {
 		s.tell(plain, nil, farewell)
 	}
 	fmt.Fprint(s.out, "\x1b[?25h\n")

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +83,34 @@ func TestTheStoryIsWrapped(t *testing.T) {
 	s := &screen{title: "a title", last: someStates(), notes: []span{{marks[plain] + keptHint, ""}}}
 	picture := s.picture(80, 24)
 	require.True(t, strings.HasSuffix(picture[len(picture)-1].text, " an address."), "a terminal of usual size shows it whole")
+}
+
+// TestTheFarewell is true.
+func TestTheFarewell(t *testing.T) {
+	left := errors.New("fleet: the folder cannot be removed")
+	for _, tc := range []struct {
+		err  error
+		said bool
+	}{
+		{nil, true},
+		{errInterrupted, true},
+		{errors.Join(errInterrupted, nil), true},
+		{errors.Join(fmt.Errorf("start n1: %w", errInterrupted), errInterrupted), true},
+		{left, false},
+		{errors.Join(errInterrupted, left), false},
+		{errors.Join(errors.Join(errInterrupted, left)), false},
+	} {
+		var out strings.Builder
+		(&lines{out: &out}).end(tc.err)
+		require.Equal(t, tc.said, strings.Contains(out.String(), farewell), "%v", tc.err)
+		file, err := os.Create(filepath.Join(t.TempDir(), "screen"))
+		require.NoError(t, err)
+		newScreen(file).end(tc.err)
+		require.NoError(t, file.Close())
+		drawn, err := os.ReadFile(file.Name())
+		require.NoError(t, err)
+		require.Equal(t, tc.said, strings.Contains(string(drawn), "nothing is left behind"), "%v", tc.err)
+	}
 }
 
 func TestMessagesAreDescribedByKind(t *testing.T) {

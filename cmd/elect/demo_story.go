@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
+	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -40,8 +40,8 @@ func newStory(out io.Writer, flags *demoFlags) story {
 	if flags.json {
 		return silence{}
 	}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
-		return newScreen(file)
+	if redraws(out) {
+		return newScreen(out.(*os.File))
 	}
 	return &lines{out: out}
 }
@@ -55,6 +55,12 @@ const (
 	keptHint = "The cluster runs until Ctrl-C. From another terminal: kill -9 a pid, or elect status an address."
 	farewell = "All processes are stopped, nothing is left behind."
 )
+
+// leftNothing reports whether a demonstration that ended with err, an interruption perhaps,
+// has cleaned up: what Close could not do stands in err beside that.
+func leftNothing(err error) bool {
+	return !slices.ContainsFunc(config.Leaves(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
+}
 
 // role is what a node takes itself for.
 func role(s fleet.State) string {
@@ -146,7 +152,7 @@ func (l *lines) kept(states []fleet.State) {
 }
 
 func (l *lines) end(err error) {
-	if err == nil || errors.Is(err, errInterrupted) {
+	if leftNothing(err) {
 		fmt.Fprintln(l.out, "\n"+farewell)
 	}
 }

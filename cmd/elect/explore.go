@@ -220,8 +220,8 @@ func (e *exploration) check() error {
 	if e.time < 0 {
 		m.add("--time is %v, want at least 0", e.time)
 	}
-	if e.length < 1 {
-		m.add("--length is %d, want at least 1", e.length)
+	if e.length < 1 || e.length > explore.MaxLength {
+		m.add("--length is %d, want 1 to %d", e.length, explore.MaxLength)
 	}
 	var err error
 	if e.o.Limits.Memory, err = parseSize(e.memory); err != nil {

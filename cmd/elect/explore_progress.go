@@ -3,22 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/explore"
 )
 
-// progress shows how far a search is: on a terminal in one line that is drawn again in
-// place, else in a line now and then.
+// progress shows how far a search is: in a pipe in a line now and then, ever less often.
 type progress struct {
-	out   io.Writer
-	walk  bool
-	width func() (int, bool) // of the terminal, if it is one
-
-	drawn bool
-	next  time.Duration // when the next line is due
+	line progressLine
+	walk bool
+	next time.Duration // when the next line is due
 }
 
 // The time between two lines is doubled from the first to the last of these.
@@ -28,35 +23,22 @@ const (
 )
 
 func newProgress(out io.Writer, walk bool) *progress {
-	width := func() (int, bool) { return terminalWidth(out) }
-	if os.Getenv("TERM") == "dumb" {
-		width = func() (int, bool) { return 0, false }
-	}
-	return &progress{out: out, walk: walk, width: width, next: firstLine}
+	return &progress{line: newProgressLine(out), walk: walk, next: firstLine}
 }
 
 func (p *progress) show(now explore.Progress) {
-	if now.Elapsed < firstLine {
-		return
-	}
-	text := p.text(now)
-	if width, ok := p.width(); ok {
-		fmt.Fprint(p.out, "\r"+cut(span{text: text}, width).text+"\x1b[K")
-		p.drawn = true
-		return
-	}
-	if now.Elapsed >= p.next {
-		fmt.Fprintln(p.out, text)
+	switch {
+	case now.Elapsed < firstLine:
+	case p.line.inPlace():
+		p.line.say(p.text(now))
+	case now.Elapsed >= p.next:
+		p.line.say(p.text(now))
 		p.next = now.Elapsed + min(p.next, mostQuiet)
 	}
 }
 
 // end leaves nothing of it on a terminal.
-func (p *progress) end() {
-	if p.drawn {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
-}
+func (p *progress) end() { p.line.wipe() }
 
 func (p *progress) text(now explore.Progress) string {
 	elapsed := now.Elapsed.Truncate(time.Second)

@@ -325,7 +325,7 @@ func TestUsageOfExplore(t *testing.T) {
 	}{
 		{"--nodes 9 --crashes -1 --mistakes 256 --campaigns -1 --repeats -1 --states -1 --walk -1 --width 7 --time -1s --length 0", []string{
 			"--nodes is 9, want 1 to 8", "--crashes is -1, want 0 to 255", "--mistakes is 256", "--campaigns is -1", "--repeats is -1",
-			"--states is -1, want at least 0", "--walk is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--length is 0, want at least 1",
+			"--states is -1, want at least 0", "--walk is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--length is 0, want 1 to 100000",
 		}},
 		{"--algorithm paxos --network fast --property peace --memory lots", []string{
 			`algorithm is "paxos", want bully, ring or vote`, `--network is "fast", want lossy or once`, `--property is "peace", want all or one of [one-leader`,
@@ -380,7 +380,7 @@ func TestProgress(t *testing.T) {
 
 	out.Reset()
 	p = newProgress(&out, true)
-	p.width = func() (int, bool) { return 20, true }
+	p.line.width = func() int { return 21 }
 	for second := range 3 {
 		p.show(at(time.Duration(second) * time.Second))
 	}

@@ -21,7 +21,7 @@ const (
 	statusFailed      = 1   // it could not be done
 	statusUsage       = 2   // the command line or the configuration is wrong
 	statusCut         = 3   // a limit cut it short
-	statusInterrupted = 130 // by Ctrl-C, as shells have it
+	statusInterrupted = 130 // by Ctrl-C, as shells have it, or by another signal that ends in order
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -68,7 +68,8 @@ func newRoot() *cobra.Command {
 		Long: `Leader election for a small fleet of processes, with nothing else to run first.
 
 Exit status: 0 done, 1 it could not be done or something is broken, 2 a mistake in the
-command line or in the configuration, 3 a limit cut it short.`,
+command line or in the configuration, 3 a limit cut it short, 130 a signal (Ctrl-C,
+SIGTERM, SIGHUP) ended it before it was done.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
   elect config example > elect.yaml     a configuration to begin with
   elect node --config /etc/elect.yaml   run a member

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -101,6 +102,7 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 			"--crashed says nothing about --storm", `--preset is "moon", want local, lan or wan`, "--nodes is 0, want 1 to", "--period is 1ms",
 		}},
 		{"sim --storm --seeds 2 --trace x", []string{"--trace show one"}},
+		{"sim --scenario " + t.TempDir(), []string{"--scenario: ", "is a directory"}},
 		{"sim --storm --scenario /no/such/file", []string{"--scenario: open /no/such/file"}},
 		{"status", []string{"one address", "got 0"}},
 		{"status a:1 b:2", []string{"one address", "got 2"}},
@@ -137,6 +139,9 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	status, stdout, _ := elect()
 	require.Zero(t, status)
 	require.Contains(t, stdout, "elect demo")
+	for _, status := range []int{0, statusFailed, statusUsage, statusCut, statusInterrupted} {
+		require.Regexp(t, fmt.Sprintf(`(?s)Exit status: .*\b%d [a-z]`, status), stdout)
+	}
 }
 
 func TestAFailureIsNoUsageError(t *testing.T) {

@@ -76,12 +76,18 @@ number of the node), agreed, epoch, messages (sent, heartbeats included), violat
 and error where something did not hold. For one of elect explore: scenario, algorithm,
 steps, holds, violations (a list of objects: property, step, text). For --storm, and
 for --seeds above 1: algorithm, first_seed, seeds (how many were run), failed (how many
-of them), failures (a list of objects: seed, error, violations, command, and for storms
-scenario), messages, and for storms crashes, healed_median_ms, healed_most_ms and
-bound_ms.
+of them), failures (a list of objects: seed, violations, command, for scenarios error
+where something did not hold, and for storms scenario), messages; for scenarios the
+scenario; and for storms crashes, healed_median_ms and healed_most_ms (of the seeds that
+did not fail; null if all did) and bound_ms.
 
-The exit status is 1 when a property was violated or something in a scenario did not hold.
-Then the command that does it again is printed.`,
+A line of --trace is an object: at (in nanoseconds), node, kind, and what the kind has:
+peer, message (an object: kind and body), timer, until, epoch, leader (an object: epoch,
+id), view and text. 'go doc github.com/elect-go/elect/trace.JSON' explains each.
+
+Exit status: 0 done, 1 a property was violated or something in a scenario did not hold, 2
+a mistake in the command line or in the scenario, 130 interrupted. With 1 comes the
+command that does it again.`,
 		Example: `  elect sim --crashed 1 --initiators lowest --textbook --diagram
   elect sim --algorithm ring --priorities 3,1,5,2,4 --initiators 1 --diagram
   elect sim --nodes 9 --delay 1ms~50ms --loss 0.05 --seed 7 --json | jq .turnaround

@@ -25,3 +25,12 @@ func TestASimulationThatIsInterruptedEnds(t *testing.T) {
 	require.Equal(t, statusInterrupted, p.status(t), p.stderr.text())
 	require.Equal(t, "elect: interrupted\n", p.stderr.text())
 }
+
+func TestAFileThatHasNoEndIsRefused(t *testing.T) {
+	for _, args := range [][]string{{"sim", "--scenario", "/dev/zero"}, {"bench", "compare", "/dev/zero", "testdata/bench/old.csv"}} {
+		status, stdout, stderr := elect(args...)
+		require.Equal(t, statusUsage, status)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "more than 64 MiB")
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -41,7 +42,7 @@ func (s *simulation) replay(name, text string) error {
 	}
 	scenario, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
 		if s.flags.Changed("algorithm") && algorithm != s.algorithm {
-			m.add("--algorithm is %s, and the scenario is about %s", s.algorithm, algorithm)
+			m.add("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(algorithm))
 		}
 		spec := s.settings.timeless(algorithm, withSettings(options, s.options))
 		return spec, nil // what is wrong is noted

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,16 +14,29 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/sim"
 )
 
+// maxScenario bounds the file of --scenario, in bytes: it may be a device.
+const maxScenario = 64 << 20
+
 // openScenario reads the file of --scenario.
 func (s *simulation) openScenario() (name, text string, err error) {
-	bytes, err := os.ReadFile(s.scenario)
+	file, err := os.Open(s.scenario)
 	if err != nil {
 		return "", "", usagef("--scenario: %v", err)
 	}
-	return strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario)), string(bytes), nil
+	defer file.Close()
+	bytes, err := io.ReadAll(io.LimitReader(file, maxScenario+1))
+	switch {
+	case err != nil:
+		return "", "", usagef("--scenario: %v", err)
+	case len(bytes) > maxScenario:
+		return "", "", usagef("--scenario: %s has more than %d MiB, want a scenario", s.scenario, maxScenario>>20)
+	}
+	name = strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario))
+	return hostile.Plain(name), string(bytes), nil
 }
 
 func (s *simulation) parseScenario(name, text string) (*sim.Scenario, error) {
@@ -50,7 +64,7 @@ func (s *simulation) runScenario(ctx context.Context) error {
 		return err
 	}
 	if s.flags.Changed("algorithm") && scenario.Algorithm != "" && scenario.Algorithm != s.algorithm {
-		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, scenario.Algorithm)
+		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(scenario.Algorithm))
 	}
 	spec := s.spec(cmp.Or(scenario.Algorithm, s.algorithm), scenario.Timing().Algo(), scenario.Options...)
 	if err := s.settings.mistakes.error(); err != nil {
@@ -64,13 +78,13 @@ func (s *simulation) runScenario(ctx context.Context) error {
 		first = s.seed
 	}
 	if s.seeds > 1 {
-		return s.runSeeds(ctx, first, seedsResult{Scenario: scenario.Name, Algorithm: spec.Name}, func(ctx context.Context, seed uint64) (seedRun, error) {
+		return s.runSeeds(ctx, first, stormsResult{seedsResult: seedsResult{Scenario: scenario.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
 			host := host
-			host.Seed = seed
+			host.Seed = &seed
 			return runOne(ctx, scenario, host)
 		})
 	}
-	host.Seed = first
+	host.Seed = &first
 	return s.runTranscript(ctx, scenario, host, spec)
 }
 
@@ -125,7 +139,7 @@ func (s *simulation) runTranscript(ctx context.Context, scenario *sim.Scenario, 
 		return err
 	}
 	r := scenarioResult{
-		Scenario: scenario.Name, Algorithm: spec.Name, Seed: host.Seed, Holds: broken == nil, Messages: w.Frames(),
+		Scenario: scenario.Name, Algorithm: spec.Name, Seed: *host.Seed, Holds: broken == nil, Messages: w.Frames(),
 		Violations: append([]sim.Violation{}, w.Violations()...),
 	}
 	r.Leader, r.Epoch, r.Agreed = w.Leader()

@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/sim"
@@ -40,12 +37,16 @@ type seedsResult struct {
 	Failed    int           `json:"failed"`
 	Failures  []seedFailure `json:"failures"`
 	Messages  uint64        `json:"messages"`
+}
 
-	// Of storms.
-	Crashes int     `json:"crashes,omitempty"`
-	Median  float64 `json:"healed_median_ms,omitempty"`
-	Most    float64 `json:"healed_most_ms,omitempty"`
-	Bound   float64 `json:"bound_ms,omitempty"`
+// stormsResult is what came of many storms. The times are of the seeds that did not fail,
+// and nil where there is none.
+type stormsResult struct {
+	seedsResult
+	Crashes int      `json:"crashes"`
+	Median  *float64 `json:"healed_median_ms"`
+	Most    *float64 `json:"healed_most_ms"`
+	Bound   float64  `json:"bound_ms"`
 }
 
 // seedFailure is a seed that failed.
@@ -67,7 +68,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 		return err
 	}
 	o.Trace = s.watch.event()
-	r := seedsResult{Algorithm: o.Spec.Name, Bound: ms(o.Timing.Bound())}
+	r := stormsResult{seedsResult: seedsResult{Algorithm: o.Spec.Name}, Bound: ms(o.Timing.Bound())}
 	err = s.runSeeds(ctx, s.seed, r, func(ctx context.Context, seed uint64) (seedRun, error) {
 		o := o
 		o.Seed = seed
@@ -123,14 +124,14 @@ type seeds struct {
 	mu     sync.Mutex
 	next   uint64 // to begin
 	end    uint64
-	result seedsResult
+	result stormsResult // of a scenario no more than its seedsResult
 	healed []time.Duration
 	err    error // the first one
 }
 
 // runSeeds runs all seeds, as many at once as there are processors, and shows what came
 // of them.
-func (s *simulation) runSeeds(ctx context.Context, first uint64, r seedsResult, run func(context.Context, uint64) (seedRun, error)) error {
+func (s *simulation) runSeeds(ctx context.Context, first uint64, r stormsResult, run func(context.Context, uint64) (seedRun, error)) error {
 	r.FirstSeed, r.Failures = first, []seedFailure{}
 	all := &seeds{next: first, end: first + uint64(s.seeds), result: r}
 	began := time.Now()
@@ -140,7 +141,7 @@ func (s *simulation) runSeeds(ctx context.Context, first uint64, r seedsResult, 
 	}
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
-	s.progress(all, done)
+	all.progress(newProgressLine(s.err), s.seeds, done)
 	if all.err != nil {
 		if s.seeds > 1 {
 			fmt.Fprintf(s.err, "elect: stopped after %d of %d seeds, %d of them failed\n", all.result.Seeds, s.seeds, all.result.Failed)
@@ -187,32 +188,19 @@ func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
 	})
 }
 
-// progress says on stderr how far it is, until it is done.
-func (s *simulation) progress(all *seeds, done <-chan struct{}) {
-	file, ok := s.err.(*os.File)
-	terminal := ok && term.IsTerminal(int(file.Fd()))
-	every := 10 * time.Second
-	if terminal {
-		every = 200 * time.Millisecond
-	}
-	ticker := time.NewTicker(every)
+// progress says how far it is, until it is done.
+func (all *seeds) progress(line progressLine, of int, done <-chan struct{}) {
+	defer func() { line.wipe() }()
+	ticker := time.NewTicker(line.period())
 	defer ticker.Stop()
-	shown := false
 	for {
 		select {
 		case <-ticker.C:
 			all.mu.Lock()
-			text := fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, s.seeds, all.result.Failed)
+			text := fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, of, all.result.Failed)
 			all.mu.Unlock()
-			if shown = terminal; terminal {
-				fmt.Fprintf(s.err, "\r%s\x1b[K", text)
-			} else {
-				fmt.Fprintln(s.err, text)
-			}
+			line.say(text)
 		case <-done:
-			if shown {
-				fmt.Fprint(s.err, "\r\x1b[K")
-			}
 			return
 		}
 	}
@@ -223,17 +211,20 @@ func (s *simulation) showSeeds(all *seeds, took time.Duration) error {
 	r := &all.result
 	slices.SortFunc(r.Failures, func(a, b seedFailure) int { return cmp.Compare(a.Seed, b.Seed) })
 	slices.Sort(all.healed)
-	if n := len(all.healed); n > 0 && s.storm {
-		r.Median, r.Most = ms(all.healed[n/2]), ms(all.healed[n-1])
+	if n := len(all.healed); n > 0 {
+		r.Median, r.Most = new(ms(all.healed[n/2])), new(ms(all.healed[n-1]))
 	}
 	var err error
-	if s.json {
-		err = json.NewEncoder(s.out).Encode(r)
-	} else {
+	switch {
+	case !s.json:
 		err = s.printSeeds(r, took)
+	case s.storm:
+		err = json.NewEncoder(s.out).Encode(r)
+	default:
+		err = json.NewEncoder(s.out).Encode(&r.seedsResult)
 	}
 	if err == nil && r.Failed > 0 {
-		err = failureOf(r)
+		err = failureOf(&r.seedsResult)
 	}
 	return err
 }
@@ -257,7 +248,7 @@ func failureOf(r *seedsResult) error {
 	return &simFailure{what, r.Failures[0].Command}
 }
 
-func (s *simulation) printSeeds(r *seedsResult, took time.Duration) error {
+func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
 	what := fmt.Sprintf("%d nodes of %s, disturbed for %v, then all heals (timing: %s)", s.nodes, r.Algorithm, s.period, s.preset)
 	if !s.storm {
 		what = fmt.Sprintf("the scenario %s with %s", r.Scenario, r.Algorithm)
@@ -271,7 +262,7 @@ func (s *simulation) printSeeds(r *seedsResult, took time.Duration) error {
 	fmt.Fprintf(table, "failed\t%d of %d\n", r.Failed, r.Seeds)
 	if s.storm {
 		fmt.Fprintf(table, "crashes\t%d\n", r.Crashes)
-		fmt.Fprintf(table, "agreement\t%v ms after the last fault (median), %v ms (at most); the bound is %v ms\n", r.Median, r.Most, r.Bound)
+		fmt.Fprintf(table, "agreement\t%s\n", r.agreement())
 	}
 	fmt.Fprintf(table, "messages\t%d, heartbeats included\n", r.Messages)
 	fmt.Fprintf(table, "took\t%v\n", took.Round(time.Millisecond))
@@ -285,6 +276,18 @@ func (s *simulation) printSeeds(r *seedsResult, took time.Duration) error {
 		fmt.Fprintln(s.out)
 	}
 	return nil
+}
+
+// agreement says in words how long it took.
+func (r *stormsResult) agreement() string {
+	if r.Median == nil {
+		return fmt.Sprintf("- (every seed failed); the bound is %v ms", r.Bound)
+	}
+	of := "median"
+	if r.Failed > 0 {
+		of += " of the seeds that did not fail"
+	}
+	return fmt.Sprintf("%v ms after the last fault (%s), %v ms (at most); the bound is %v ms", *r.Median, of, *r.Most, r.Bound)
 }
 
 func indented(text string) string {

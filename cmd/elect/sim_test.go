@@ -78,14 +78,91 @@ func TestAnElectionIsCounted(t *testing.T) {
 
 func TestTheFieldsOfAnElectionHaveTheirNames(t *testing.T) {
 	_, stdout, _ := elect("sim", "--json")
-	var object map[string]any
-	require.NoError(t, json.Unmarshal([]byte(stdout), &object))
 	for _, field := range []string{"leader", "agreed", "sent", "delivered", "kinds", "turnaround", "decided", "epoch", "violations"} {
-		require.Contains(t, object, field)
+		require.Contains(t, keys(t, stdout), field)
 	}
+}
+
+// everyKey returns the names of all fields of an object, and of those in its lists.
+func everyKey(t *testing.T, object string) []string {
+	t.Helper()
+	names := keys(t, object)
+	var fields map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(object), &fields))
+	for _, text := range fields {
+		var list []json.RawMessage
+		if json.Unmarshal(text, &list) == nil {
+			for _, element := range list {
+				names = append(names, everyKey(t, string(element))...)
+			}
+		}
+	}
+	return names
+}
+
+// TestTheHelpExplainsEachField of each mode, also of those that fail.
+func TestTheHelpExplainsEachField(t *testing.T) {
+	holds, fails := write(t, "cluster 3\nrun 1s\n"), write(t, "cluster 3\nrun 1s\nleader 2\n")
+	steps := write(t, "explore\nalgorithm bully\nnode n1\nnode n2\nsettled\nproperty one-leader-per-epoch\nsuspect n1 n2 wrongly\ncampaign n2\n")
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
 	_, help, _ := elect("sim", "--help")
-	for field := range object {
-		require.Contains(t, help, field, "the help explains it")
+	for _, tc := range []struct {
+		args string
+		has  []string
+	}{
+		{"--trace " + file, []string{"kinds", "repeats"}},
+		{"--loss 0.95 --initiators 1 --option skip_suspected=false", []string{"violations", "property", "at", "text"}},
+		{"--scenario " + holds, []string{"holds", "messages"}},
+		{"--scenario " + fails, []string{"error"}},
+		{"--scenario " + holds + " --seeds 2", []string{"scenario", "failures"}},
+		{"--scenario " + fails + " --seeds 2", []string{"seed", "error", "command"}},
+		{"--scenario " + steps, []string{"steps"}},
+		// Nothing crashes in so short a time.
+		{"--storm --nodes 2 --period 100ms", []string{"crashes", "healed_median_ms", "healed_most_ms", "bound_ms"}},
+	} {
+		_, stdout, stderr := elect(append([]string{"sim", "--json"}, strings.Fields(tc.args)...)...)
+		require.NotEmpty(t, stdout, stderr)
+		fields := everyKey(t, stdout)
+		require.Subset(t, fields, tc.has, tc.args)
+		for _, field := range fields {
+			require.Regexp(t, `\b`+field+`\b`, help, tc.args)
+		}
+	}
+	lines, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(lines)) {
+		for _, field := range keys(t, line) {
+			require.Regexp(t, `\b`+field+`\b`, help, line)
+		}
+	}
+}
+
+// TestStormsOfWhichEachFails: no time is made up for what did not heal.
+func TestStormsOfWhichEachFails(t *testing.T) {
+	failed := seedRun{violations: []sim.Violation{{Property: sim.Agreement, Text: "none"}}, healed: time.Second}
+	for _, tc := range []struct {
+		runs  []seedRun
+		text  string
+		times string
+	}{
+		{[]seedRun{failed}, "agreement  - (every seed failed); the bound is 4900 ms\n", `"healed_median_ms":null,"healed_most_ms":null`},
+		{[]seedRun{failed, {healed: 5 * time.Millisecond}}, "agreement  5 ms after the last fault (median of the seeds that did not fail), 5 ms (at most)", `"healed_median_ms":5,"healed_most_ms":5`},
+		{[]seedRun{{healed: 5 * time.Millisecond}, {}, {}}, "agreement  0 ms after the last fault (median), 5 ms (at most)", `"healed_median_ms":0,"healed_most_ms":5`},
+	} {
+		for _, asJSON := range []bool{false, true} {
+			var out strings.Builder
+			s := &simulation{simFlags: &simFlags{storm: true, json: asJSON}, flags: newSim().Flags(), out: &out}
+			all := &seeds{result: stormsResult{Bound: 4900}}
+			for i, run := range tc.runs {
+				all.take(uint64(i), &run, s)
+			}
+			_ = s.showSeeds(all, time.Second)
+			if asJSON {
+				require.Contains(t, out.String(), `"crashes":0,`+tc.times)
+			} else {
+				require.Contains(t, out.String(), tc.text)
+			}
+		}
 	}
 }
 
@@ -165,6 +242,21 @@ func TestAScenarioIsRun(t *testing.T) {
 	require.NotZero(t, r.Messages)
 }
 
+// TestTheSeedThatIsSaidIsRun: zero is a seed like others, also where seeds wrap around to
+// it.
+func TestTheSeedThatIsSaidIsRun(t *testing.T) {
+	// With these losses each seed is another run.
+	file := write(t, "seed 3\nloss 20%\ncluster 5\nrun 5s\n")
+	messages := func(seed string) uint64 {
+		return simulated[scenarioResult](t, "--scenario", file, "--seed", seed).Messages
+	}
+	zero, last := messages("0"), messages("18446744073709551615")
+	require.NotEqual(t, messages("3"), zero)
+	require.NotEqual(t, last, zero)
+	r := simulated[seedsResult](t, "--scenario", file, "--seed", "18446744073709551615", "--seeds", "2")
+	require.Equal(t, last+zero, r.Messages)
+}
+
 func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 	file := write(t, "seed 3\ncluster 3\nrun 1s\nleader 2\n")
 	for _, args := range [][]string{{}, {"--json"}, {"--diagram"}} {
@@ -202,14 +294,14 @@ func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 
 func TestStormsAreTheSameEachTime(t *testing.T) {
 	args := []string{"--storm", "--algorithm", "vote", "--seed", "11", "--seeds", "8", "--period", "2s", "--nodes", "3"}
-	r := simulated[seedsResult](t, args...)
+	r := simulated[stormsResult](t, args...)
 	require.Equal(t, 8, r.Seeds)
 	require.Zero(t, r.Failed)
 	require.Positive(t, r.Crashes)
-	require.Positive(t, r.Median)
-	require.LessOrEqual(t, r.Median, r.Most)
+	require.Positive(t, *r.Median)
+	require.LessOrEqual(t, *r.Median, *r.Most)
 	require.Equal(t, ms(cluster.LAN().Bound()), r.Bound)
-	require.Equal(t, r, simulated[seedsResult](t, args...))
+	require.Equal(t, r, simulated[stormsResult](t, args...))
 	status, stdout, stderr := elect("sim", "--storm", "--period", "1s", "--diagram", "--preset", "wan")
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "(timing: wan), seed 1\n")
@@ -230,4 +322,26 @@ func TestACommandIsQuotedForAShell(t *testing.T) {
 	} {
 		require.Equal(t, want, quoted(word))
 	}
+}
+
+// A file may come from a stranger: what stands in it does not reach the terminal as it is.
+func TestAHostileScenario(t *testing.T) {
+	for _, text := range []string{
+		"cluster 3\n\x1b[2J\n", "cluster 3\nrun\tx\x1b[2J\n", "algorithm \x1b[2J\ncluster 3\n", "option \x1b[2J=1\ncluster 3\n",
+		"delay \x1b[2J\n", "cluster 3\nleader \x1b[2J\n",
+		"explore\n\x1b[2J\n", "explore\nalgorithm \x1b[2J\nnode n1\n", "explore\nalgorithm bully\noption \x1b[2J=1\nnode n1\n",
+		"explore\nalgorithm bully\nnode \x1b[2J\nstart \x1b[2J\n", "explore\nalgorithm bully\nnode n1\nexpire n1 \"a\"\x1b[2J\n",
+		"explore\nalgorithm bully\nnode n1\nexpire n1 \x1b[2J\n", "explore\nalgorithm bully\nnode n1\nstart \"\x1b[2J\n",
+	} {
+		file := write(t, text)
+		for _, args := range [][]string{nil, {"--algorithm", "ring"}, {"--json"}} {
+			status, stdout, stderr := elect(append([]string{"sim", "--scenario", file}, args...)...)
+			require.NotZero(t, status, text)
+			require.NotContains(t, stdout+stderr, "\x1b", text)
+		}
+	}
+	status, stdout, _ := elect("sim", "--scenario", write(t, "cluster 3\nrun 1s # \x1b[2J\nrun\u00a01s\n"))
+	require.Zero(t, status)
+	require.Contains(t, stdout, "> run 1s\n")
+	require.NotContains(t, stdout, "\x1b")
 }

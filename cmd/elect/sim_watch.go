@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
@@ -105,13 +103,4 @@ func widthOf(out io.Writer, asked int) int {
 		return max(width, leastWidth)
 	}
 	return 0
-}
-
-func terminalWidth(w io.Writer) (int, bool) {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	return width, err == nil
 }

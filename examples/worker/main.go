@@ -15,8 +15,10 @@ import (
 )
 
 func main() {
-	name, listen, peers := os.Args[1], os.Args[2], os.Args[3:]
-	node, err := cluster.New(cluster.Config{Name: name, Listen: listen, Join: peers, Data: name + ".data"})
+	if len(os.Args) < 3 {
+		log.Fatal("worker: want NAME LISTEN [PEER ...]")
+	}
+	node, err := cluster.New(cluster.Config{Name: os.Args[1], Listen: os.Args[2], Join: os.Args[3:], Data: os.Args[1] + ".data"})
 	if err != nil {
 		log.Fatal(err)
 	}

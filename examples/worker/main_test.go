@@ -84,3 +84,14 @@ func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 		t.Fatal("neither works")
 	}
 }
+
+func TestWithoutArgumentsItSaysWhatIsWanted(t *testing.T) {
+	for _, args := range [][]string{nil, {"a"}} {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), "WORKER_TEST_MAIN=1")
+		said, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(said), "want NAME LISTEN [PEER ...]")
+		require.NotContains(t, string(said), "panic")
+	}
+}

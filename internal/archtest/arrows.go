@@ -46,11 +46,11 @@ var Rules = []Rule{
 	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "engine", "fd", "internal/hostile", "store", "trace", "transport", "wire"}},
 	{Package: "cluster/clustertest", Imports: []string{"cluster", "internal/virtual", "store"}},
 
-	{Package: "sim", Imports: []string{"algo", "engine", "fd", "trace"}},
-	{Package: "explore", Imports: []string{"algo", "trace"}},
+	{Package: "sim", Imports: []string{"algo", "engine", "fd", "internal/hostile", "trace"}},
+	{Package: "explore", Imports: []string{"algo", "internal/hostile", "trace"}},
 
 	{Package: "bench/theory", Imports: none, Modules: none},
-	{Package: "bench/result", Imports: none, Modules: []string{"golang.org/x/exp"}},
+	{Package: "bench/result", Imports: []string{"internal/hostile"}, Modules: []string{"golang.org/x/exp"}},
 	{Package: "bench/report", Imports: []string{"bench/result", "bench/theory"}, Modules: []string{"golang.org/x/exp"}},
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
