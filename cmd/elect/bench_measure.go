@@ -71,7 +71,11 @@ func (m *measuring) inTurns(ctx context.Context, part func(done float64), rounds
 			if wrong[at] != nil {
 				continue
 			}
-			if err := f.round(ctx, round+1, m.flags.seed+uint64(round)); err != nil {
+			err := f.round(ctx, round+1, m.flags.seed+uint64(round))
+			if notHere(err) { // for none of them
+				return err
+			}
+			if err != nil {
 				wrong[at] = fmt.Errorf("%s: round %d: %w", f.name(), round+1, err)
 			}
 			part((float64(round) + float64(at+1)/float64(len(cases))) / float64(rounds))

@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -15,5 +16,5 @@ func send(p *os.Process, s Signal) error {
 	if s == Kill {
 		return p.Kill()
 	}
-	return fmt.Errorf("%s is not possible on %s, only kill", s, runtime.GOOS)
+	return fmt.Errorf("%w: %s on %s, only kill", errors.ErrUnsupported, s, runtime.GOOS)
 }
