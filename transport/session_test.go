@@ -133,6 +133,29 @@ func TestPoliteEndThenRefusedDial(t *testing.T) {
 	})
 }
 
+// TestWhatIsForgottenLateTakesNobodysPlace: the end of a session is tidied up when its node has
+// been forgotten meanwhile, and is connected again. The new entry of the node was taken for the
+// old one: the node was heard, but what was sent to it went nowhere, as long as it had reason to
+// keep the connection.
+func TestWhatIsForgottenLateTakesNobodysPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		a.SetAddr(id(2), "n2")
+		before := a.peers[id(2)]
+		a.SetAddrs(nil)
+		require.NotContains(t, a.peers, id(2))
+		r := m.raw(t, "x", a.addr)
+		r.greet(id(2), 1, false)
+		synctest.Wait()
+		a.Transport.mu.Lock()
+		a.forget(before)
+		a.Transport.mu.Unlock()
+		require.True(t, a.Send(id(2), body("x")), "it is connected")
+		require.Equal(t, body("x"), r.next())
+	})
+}
+
 func TestRedialByTheSameSideTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -210,9 +210,10 @@ func (t *Transport) peerOf(id ID) *peer {
 	return p
 }
 
-// forget removes the entry of a node of which nothing is left to know.
+// forget removes the entry of a node of which nothing is left to know. It may be gone
+// already, and the node have another one since.
 func (t *Transport) forget(p *peer) {
-	if p.addr != "" || p.session != nil || p.dial != nil || p.queue.len() > 0 {
+	if t.peers[p.id] != p || p.addr != "" || p.session != nil || p.dial != nil || p.queue.len() > 0 {
 		return
 	}
 	if p.last != nil {
