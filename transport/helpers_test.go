@@ -69,9 +69,19 @@ type recorder struct {
 	block   chan struct{} // when set, Frame waits for it
 	refuse  error         // when set, Frame returns it
 	onFrame func(Peer, []byte)
+
+	up map[ID]bool // members that are, for what the contract of Handler says of them
 }
 
-func newRecorder() *recorder { return &recorder{news: make(chan struct{}, 1)} }
+func newRecorder() *recorder { return &recorder{news: make(chan struct{}, 1), up: make(map[ID]bool)} }
+
+// turns notes that a member is connected, or no more. That must come in turns.
+func (r *recorder) turns(p Peer, up bool) {
+	if !p.Client && r.up[p.ID] == up {
+		panic(fmt.Sprintf("%x is told to be up=%v, and was already", p.ID, up))
+	}
+	r.up[p.ID] = up
+}
 
 func (r *recorder) add(line string) {
 	r.mu.Lock()
@@ -86,6 +96,7 @@ func (r *recorder) add(line string) {
 func (r *recorder) Up(p Peer) {
 	r.mu.Lock()
 	r.seen = append(r.seen, p)
+	r.turns(p, true)
 	r.mu.Unlock()
 	r.add(fmt.Sprintf("up %d/%d", p.ID[15], p.Incarnation))
 }
@@ -104,6 +115,7 @@ func (r *recorder) Frame(p Peer, b []byte) error {
 
 func (r *recorder) Down(p Peer, why error) {
 	r.mu.Lock()
+	r.turns(p, false)
 	r.whys = append(r.whys, why)
 	r.mu.Unlock()
 	r.add(fmt.Sprintf("down %d/%d %v", p.ID[15], p.Incarnation, Cause(why)))

@@ -51,7 +51,7 @@ func (t Target) String() string {
 // Calls about one node come one at a time and in order: Up, any number of Frame,
 // Down, and DialFailed only while it is not up.
 type Handler interface {
-	// Up says that a peer is connected.
+	// Up says that a peer is connected. It is not said again before Down.
 	Up(p Peer)
 	// Frame takes a frame. b is valid during the call only. An error closes the
 	// connection, and its text is sent to the peer as the reason.
