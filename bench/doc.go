@@ -1,5 +1,5 @@
 // Package bench sets the algorithms side by side: what an election costs, how long it
-// takes, and what a cluster costs at rest.
+// takes, what a fault costs an application, and what a cluster costs at rest.
 //
 // With real processes, the elect command, each node with a data folder of its own on a
 // disk, over TCP on the loopback:

@@ -39,7 +39,7 @@ type stage interface {
 	settle(ctx context.Context) (leader int, err error)
 }
 
-// How long faults last. Each is longer than the silence after which a node is given up.
+// How long faults last: the first two longer than the silence after which a node is given up.
 const (
 	faultPeriod  = 2 * time.Second
 	flapPeriod   = 500 * time.Millisecond
