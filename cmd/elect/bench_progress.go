@@ -21,8 +21,11 @@ type benchProgress struct {
 	ended sync.WaitGroup
 }
 
-func newBenchProgress(out io.Writer) *benchProgress {
-	p := &benchProgress{line: newProgressLine(out), began: time.Now(), stop: make(chan struct{})}
+func newBenchProgress(out io.Writer) *benchProgress { return showBench(newProgressLine(out)) }
+
+// showBench shows it in a line.
+func showBench(line progressLine) *benchProgress {
+	p := &benchProgress{line: line, began: time.Now(), stop: make(chan struct{})}
 	p.ended.Go(func() {
 		ticker := time.NewTicker(p.line.period())
 		defer ticker.Stop()

@@ -63,8 +63,7 @@ func TestManySeedsSayHowFarTheyAre(t *testing.T) {
 // The bar says what is done, not only to which part it belongs.
 func TestABarSaysTheStep(t *testing.T) {
 	var out strings.Builder
-	p := newBenchProgress(&out)
-	p.line = onTerminal(&out, 120)
+	p := showBench(onTerminal(&out, 120))
 	p.at("elections of bully", 0)
 	p.part("elections in the simulator")
 	p.warn("not measured: %s", "x")
