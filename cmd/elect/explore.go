@@ -227,6 +227,9 @@ func (e *exploration) check() error {
 	if e.o.Limits.Memory, err = parseSize(e.memory); err != nil {
 		m.add("--memory is %q, want a size, as 512MiB or 4GiB", e.memory)
 	}
+	if e.json {
+		e.only(m, "a drawing, which --json has not", "ascii", "width")
+	}
 	if e.walk == 0 {
 		e.only(m, "--walk", "length", "seed")
 	} else {
@@ -252,7 +255,7 @@ func (e *exploration) wanted(m *mistakes) []explore.Property {
 	for _, word := range e.properties {
 		switch p := explore.Property(word); {
 		case word == "all":
-			return explore.All()
+			all = explore.All()
 		case !slices.Contains(explore.All(), p):
 			m.add("--property is %q, want all or one of %v", word, explore.All())
 		case !slices.Contains(all, p):

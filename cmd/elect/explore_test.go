@@ -327,6 +327,9 @@ func TestUsageOfExplore(t *testing.T) {
 			"--nodes is 9, want 1 to 8", "--crashes is -1, want 0 to 255", "--mistakes is 256", "--campaigns is -1", "--repeats is -1",
 			"--states is -1, want at least 0", "--walk is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--length is 0, want 1 to 100000",
 		}},
+		{"--json --ascii --width 60 --property all,peace", []string{
+			"--ascii is for a drawing, which --json has not", "--width is for a drawing", `--property is "peace", want all or one of`,
+		}},
 		{"--algorithm paxos --network fast --property peace --memory lots", []string{
 			`algorithm is "paxos", want bully, ring or vote`, `--network is "fast", want lossy or once`, `--property is "peace", want all or one of [one-leader`,
 			`--memory is "lots", want a size, as 512MiB or 4GiB`,

@@ -88,6 +88,7 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 		{"config show --listen a:1 --nodes x", []string{`--nodes is "x", want a whole number`}},
 		{"config nonsense", []string{`unknown command "nonsense"`}},
 		{"sim x", []string{`unknown command "x"`}},
+		{"sim --ascii --width 60", []string{"--ascii is for --diagram", "--width is for --diagram"}},
 		{"sim --nodes 3 --crashed 3 --initiators first --priorities 1 --delay fast --loss 1 --width 3 --period 1s --seeds 0 --diagram --json", []string{
 			"3 of 3 nodes crash, want one to live", `--initiators is "first", want numbers with commas, lowest, highest or all`,
 			"1 priorities for 3 nodes", "--delay: a delay is 1ms (fixed)", "loss is 1, want at least 0 and less than 1",

@@ -195,6 +195,11 @@ func (s *simulation) check() {
 	if s.diagram && s.json {
 		m.add("--diagram and --json are two things: want one")
 	}
+	for _, flag := range []string{"ascii", "width"} {
+		if s.flags.Changed(flag) && !s.diagram {
+			m.add("--%s is for --diagram", flag)
+		}
+	}
 	if s.width < 0 || s.width > 0 && s.width < leastWidth {
 		m.add("--width is %d, want at least %d", s.width, leastWidth)
 	}
