@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 // onTerminal is a line on a terminal of so many columns.
@@ -50,7 +52,7 @@ func TestManySeedsSayHowFarTheyAre(t *testing.T) {
 			all := &seeds{}
 			all.result.Seeds, all.result.Failed = 12, 1
 			done := make(chan struct{})
-			go func() { time.Sleep(lasts); close(done) }()
+			go func() { virtual.Pass(lasts); close(done) }()
 			all.progress(line(&out), 100, done)
 		})
 		return out.String()
