@@ -86,15 +86,7 @@ func TestAJoinersFirstMessagesAreNotRefused(t *testing.T) {
 func TestAColdStartOfJoiners(t *testing.T) {
 	for _, size := range []int{5, 20} {
 		w := newWorld(t)
-		var all []int
-		for i := 1; i <= size; i++ {
-			change := joins(addr(1))
-			if i == 1 {
-				change = nil
-			}
-			w.add(member(i), change).start()
-			all = append(all, i)
-		}
+		all := w.joiners(bullySpec(), size)
 		w.run(5 * time.Second)
 		w.wantView(all...)
 		w.wantLeader(size)

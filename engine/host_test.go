@@ -552,12 +552,22 @@ func joined(t testing.TB, size int) *world { return joinedBy(t, bullySpec(), siz
 
 func joinedBy(t testing.TB, spec algo.Spec, size int) *world {
 	w := newWorld(t)
+	w.joiners(spec, size)
+	w.run(3 * time.Second)
+	return w
+}
+
+// joiners starts nodes of which the first founds a cluster and the others join through it,
+// all at once, and returns their numbers.
+func (w *world) joiners(spec algo.Spec, size int) (all []int) {
 	w.add(member(1), by(spec)).start()
 	for i := 2; i <= size; i++ {
 		w.add(member(i), by(spec, joins(addr(1)))).start()
 	}
-	w.run(3 * time.Second)
-	return w
+	for i := range size {
+		all = append(all, i+1)
+	}
+	return all
 }
 
 // cutOff has nothing pass between one node and all others.

@@ -45,15 +45,7 @@ func TestJoinThroughTheLeader(t *testing.T) {
 func TestJoinersTakeTurns(t *testing.T) {
 	for _, size := range []int{5, 20} {
 		w := newWorld(t)
-		var all []int
-		for i := 1; i <= size; i++ {
-			change := joins(addr(1))
-			if i == 1 {
-				change = nil
-			}
-			w.add(member(i), by(voteSpec(), change)).start()
-			all = append(all, i)
-		}
+		all := w.joiners(voteSpec(), size)
 		w.run(2 * time.Second)
 		w.wantView(all...)
 		w.wantConfirmed()
