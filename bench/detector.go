@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/bench/result"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
 )

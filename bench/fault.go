@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elect-go/elect/bench/result"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 // Fault is something that happens to a cluster and passes, done alike to real processes and

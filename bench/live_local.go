@@ -10,8 +10,8 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wait"
-	"github.com/elect-go/elect/store"
 	"github.com/elect-go/elect/trace"
 )
 

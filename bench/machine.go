@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/elect-go/elect/bench/result"
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 // Machine is where a measurement was made.

@@ -13,13 +13,13 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/ring"
 	"github.com/elect-go/elect/algo/vote"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/sim"
-	"github.com/elect-go/elect/store"
 	"github.com/elect-go/elect/transport"
-	"github.com/elect-go/elect/wire"
 )
 
 // Part is something that a node is made of, or that is made of nodes, and how fast it is.

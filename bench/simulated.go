@@ -8,11 +8,11 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/bench/theory"
-	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
-	"github.com/elect-go/elect/wire"
 )
 
 // SimulatedCase is a kind of election that the simulator runs and counts.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/bench/result"
-	"github.com/elect-go/elect/bench/theory"
+	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/bench/theory"
 )
 
 var maxNFlag = flag.Int("max-n", 0, "the largest N of elections (default that of each case: 33 for live nodes, 1,024 or 16,384 for simulated ones)")

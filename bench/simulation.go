@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/bench/theory"
+	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/sim"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wait"
-	"github.com/elect-go/elect/store"
 )
 
 // Steady is what a whole cluster costs while nothing happens: all its nodes together.

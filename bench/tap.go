@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/wire"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // taps look on at sockets: what a process reads from them, as frames of an algorithm.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/elect-go/elect/bench/result"
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 // Simulator is the host of what is simulated.

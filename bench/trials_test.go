@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/bench/result"
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 // TestTrialsAnswerQuestions: what the simulator counts, as it is written, read and asked.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/bench/theory"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/sim"

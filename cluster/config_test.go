@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/store"
+	"github.com/elect-go/elect/internal/store"
 )
 
 // good is a configuration without a mistake.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/engine"
 )
 
 // errand is what somebody waits for: a change of the membership that others have a part

@@ -16,8 +16,8 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
-	"github.com/elect-go/elect/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,9 +11,9 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/ring"
 	"github.com/elect-go/elect/algo/vote"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/store"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/store"
 )
 
 // FuzzWireTypes takes any bytes for each type that a node reads: frames of peers, of

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
-	"github.com/elect-go/elect/wire"
 )
 
 var helloCodec = func() *wire.Codec {

@@ -19,9 +19,9 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/virtual"
-	"github.com/elect-go/elect/wire"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 var hostileFor = flag.Duration("hostile.for", 200*time.Millisecond, "for how long random bytes are sent to a node")

@@ -15,9 +15,9 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
-	"github.com/elect-go/elect/store"
 	"github.com/elect-go/elect/trace"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
-	"github.com/elect-go/elect/store"
 )
 
 func TestSetPriority(t *testing.T) {

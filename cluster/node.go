@@ -29,12 +29,12 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/store"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
 	"github.com/elect-go/elect/transport"
-	"github.com/elect-go/elect/wire"
 )
 
 // Option changes what a node is made of, beyond its configuration.

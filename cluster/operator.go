@@ -11,8 +11,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
-	"github.com/elect-go/elect/wire"
 )
 
 // Operator asks running nodes, over the network, for what a program asks its own node.

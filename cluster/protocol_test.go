@@ -17,9 +17,9 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/ring"
 	"github.com/elect-go/elect/algo/vote"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/wire"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 var example = regexp.MustCompile("(?s)<!-- decode: ([a-z-]+) -->\n```hex\n(.*?)```")

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
-	"github.com/elect-go/elect/wire"
 )
 
 // ErrNotNode says that what listens at an address does not speak as a node does.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
-	"github.com/elect-go/elect/engine"
-	"github.com/elect-go/elect/wire"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // raw is a connection whose other end is played by hand.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
-	"github.com/elect-go/elect/store"
-	"github.com/elect-go/elect/wire"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // identity is the record of who this member is.

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/hostile"
-	"github.com/elect-go/elect/wire"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // Member is one member as the node that is asked sees it.

@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/store"
+	"github.com/elect-go/elect/internal/store"
 )
 
 func TestStopTakesLessThanASecond(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/engine"
 )
 
 // Property is something that must hold.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
+	"github.com/elect-go/elect/internal/engine"
 )
 
 // TestViolationsAreSeen has the judge look at what must not be.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/engine"
 )
 
 // Detection is who finds out that a node is dead.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/trace"
 )
 

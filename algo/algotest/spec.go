@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/engine"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/wire"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 func wellFormed(p *probe) {

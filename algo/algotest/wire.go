@@ -6,8 +6,8 @@ import (
 	"reflect"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/sim"
-	"github.com/elect-go/elect/wire"
 )
 
 // codec is that of the algorithm's messages.

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/exp/stats"
 
-	"github.com/elect-go/elect/bench/result"
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 // summary describes a sample.

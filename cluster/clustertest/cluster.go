@@ -30,8 +30,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
-	"github.com/elect-go/elect/store"
 )
 
 // Config is what a Cluster is made of.

@@ -29,9 +29,9 @@ var Purities = []Purity{
 		// A page that runs them in a browser must load fast.
 		Reaches: []string{"crypto", "fmt", "math/rand", "net", "os"},
 	},
-	{Packages: []string{"fd", "engine"}, Imports: append([]string{"sync"}, world...)},
+	{Packages: []string{"fd", "internal/engine"}, Imports: append([]string{"sync"}, world...)},
 	// Both may format, and wire may keep its buffers in a pool.
-	{Packages: []string{"trace", "wire"}, Imports: world},
+	{Packages: []string{"trace", "internal/wire"}, Imports: world},
 }
 
 // CheckReach returns what the pure packages import or reach that they must not.

@@ -1,0 +1,201 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/report"
+	"github.com/elect-go/elect/internal/bench/result"
+)
+
+// benchFlags are the flags of elect bench.
+type benchFlags struct {
+	groups []string
+	rounds int
+	short  bool
+	seed   uint64
+	out    string
+	json   bool
+}
+
+func newBench() *cobra.Command {
+	var flags benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Compare the algorithms, and write a report",
+		Long: `Measure what each algorithm costs on this machine, in two to three minutes: messages and
+turnaround of elections, counted in the simulator and compared with the theory, and on
+the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
+real processes; what faults cost an application; how good the failure detector is; the
+cost at rest; and how fast the parts are. Print a table for each question, and write a
+folder:
+
+  report.html   the tables, plots, and all data; needs no network
+  result.json   every trial with its seed, and the machine; for elect bench compare
+  result.csv    the same as a table
+
+Ctrl-C ends it, and leaves neither a process nor a folder behind.
+
+What this machine does not permit is skipped, and said; a partition needs Linux and the
+right to make network namespaces. What else runs on the machine slows what is measured
+with real processes.
+
+With --json the run is printed as one object, and the folder is written only where --out
+names one: format, began, command (that measures it again), seed, machine (an object:
+system, cores, model, kernel, go, load, file_system: where nodes keep their data), skipped (a list of texts), trials (a list of
+objects: group, labels (an object of texts), round, seed, values (an object of numbers
+by metric)). The labels are algorithm, host (simulator, one-process or processes), n,
+and of some groups case, convention, signal, clock (where processes share no monotonic
+one), fault, condition, adapts, timeout-ms, part, unit. The metrics by group:
+  messages     msgs/election, delivered/election, bytes/election
+  turnaround   T/election (in T, the time that a message takes); on the wire ms/elect
+               and T-ms
+  failover     ms/failover, ms/detect, ms/elect, msgs/failover
+  idle         frames/interval/node (in a heartbeat interval), B/s/node, %core/node,
+               KiB-heap/node
+  application  ms/no-leader, ms/two-leaders, ms/unled-node (a node has no leader within
+               reach), leader-changes, msgs/fault, ms/fault (until all agree again)
+  detector     ms/detection, max-ms/detection, mistakes/hour, ms/mistake, accuracy
+  parts        units/s
+
+The exit status is 1 when what was measured was not right: a count that is not that of
+the theory, or a cluster that did not do what it should. The rest is still reported.`,
+		Example: `  elect bench
+  elect bench --out before && elect bench --out after
+  elect bench compare before/result.json after/result.json
+  elect bench --groups failover --rounds 30
+  elect bench --short --json | jq '.trials | length'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, &flags) },
+	}
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringSliceVar(&flags.groups, "groups", groupNames(), "`what` to measure")
+	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause and of a partition; 4 times as many of the simulated cost of faults (default 5, with --short 1)")
+	set.BoolVar(&flags.short, "short", false, "as little as possible of each group, in seconds: whether it works")
+	set.Uint64Var(&flags.seed, "seed", 1, "from which the seeds of the trials follow")
+	set.StringVar(&flags.out, "out", "", "write the report to this `folder` (default elect-bench- and the time)")
+	set.BoolVar(&flags.json, "json", false, "print one JSON object")
+	cmd.AddCommand(newBenchCompare())
+	return cmd
+}
+
+func groupNames() []string {
+	var names []string
+	for _, g := range result.Groups() {
+		names = append(names, string(g))
+	}
+	return names
+}
+
+// check says all that is wrong with the flags, and sets what is left to it.
+func (f *benchFlags) check(set *pflag.FlagSet) error {
+	var mistakes []string
+	add := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }
+	for _, g := range f.groups {
+		if !slices.Contains(groupNames(), g) {
+			add("--groups has %q, want some of %s", g, strings.Join(groupNames(), ", "))
+		}
+	}
+	if len(f.groups) == 0 {
+		add("--groups is empty, want some of %s", strings.Join(groupNames(), ", "))
+	}
+	switch {
+	case !set.Changed("rounds") && f.short:
+		f.rounds = 1
+	case !set.Changed("rounds"):
+		f.rounds = 5
+	case f.rounds < 1:
+		add("--rounds is %d, want at least 1", f.rounds)
+	}
+	if set.Changed("out") && f.out == "" {
+		add("--out is empty, want a folder")
+	}
+	if len(mistakes) > 0 {
+		return &usageError{mistakes}
+	}
+	return nil
+}
+
+// slowRounds are the rounds of what takes long: about half of them.
+func (f *benchFlags) slowRounds() int { return (f.rounds + 1) / 2 }
+
+// wants reports whether a group is to be measured.
+func (f *benchFlags) wants(g result.Group) bool { return slices.Contains(f.groups, string(g)) }
+
+// again is the command that measures it again.
+func (f *benchFlags) again() string {
+	words := []string{"elect", "bench"}
+	if !slices.Equal(f.groups, groupNames()) {
+		words = append(words, "--groups", strings.Join(f.groups, ","))
+	}
+	words = append(words, "--rounds", strconv.Itoa(f.rounds))
+	if f.short {
+		words = append(words, "--short")
+	}
+	return strings.Join(append(words, "--seed", strconv.FormatUint(f.seed, 10)), " ")
+}
+
+func runBench(cmd *cobra.Command, flags *benchFlags) error {
+	if err := flags.check(cmd.Flags()); err != nil {
+		return err
+	}
+	began := time.Now()
+	if flags.out == "" && !flags.json {
+		flags.out = began.Format("elect-bench-2006-01-02-150405")
+	}
+	command, err := childCommand()
+	if err != nil {
+		return err
+	}
+	files, err := newBenchFolder(flags.out)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	defer interruptible(cancel)()
+
+	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine(), Skipped: []string{}}
+	m := &measuring{flags: flags, command: command, run: r}
+	if m.dir, err = bench.OnDisk(); err != nil {
+		m.dir = os.TempDir()
+		m.note("what a save costs: " + err.Error())
+	}
+	r.Machine.FileSystem = bench.FileSystem(m.dir)
+	shown := newBenchProgress(cmd.ErrOrStderr())
+	wrong := m.perform(ctx, shown, m.plan())
+	shown.end()
+	if cause := context.Cause(ctx); cause != nil {
+		files.forget()
+		return errors.Join(cause, m.unclean)
+	}
+	if err := errors.Join(files.write(r), printBench(cmd, flags, r)); err != nil {
+		return err
+	}
+	return wrong
+}
+
+// printBench prints what was found, and where it was written.
+func printBench(cmd *cobra.Command, flags *benchFlags, r *result.Run) error {
+	out := cmd.OutOrStdout()
+	if flags.json {
+		return r.WriteJSON(out)
+	}
+	fmt.Fprintf(out, "%v\n\n", r.Machine)
+	if err := report.WriteTables(out, r); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "Written: %s\n", reportPath(flags.out))
+	return err
+}

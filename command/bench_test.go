@@ -1,0 +1,131 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/result"
+)
+
+var updateBench = flag.Bool("update-bench", false, "write the golden files of elect bench anew")
+
+func TestBenchSaysWhatIsWanted(t *testing.T) {
+	full := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(full, csvFile), nil, 0o600))
+	for _, tc := range []struct {
+		args string
+		want []string
+	}{
+		{"bench x", []string{`unknown command "x"`}},
+		{"bench --groups messages,speed --rounds 0 --out=", []string{
+			`--groups has "speed", want some of messages, turnaround, failover, idle`, "--rounds is 0, want at least 1", "--out is empty",
+		}},
+		{"bench --groups=", []string{"--groups is empty"}},
+		{"bench --out " + full, []string{csvFile + " is there already, want another folder"}},
+		{"bench --out " + filepath.Join(full, csvFile, "below"), []string{"--out: "}},
+		{"bench compare a", []string{"bench compare wants two files, and got 1", "See 'elect bench compare --help'"}},
+		{"bench compare /no/such/file testdata/bench/old.csv", []string{"open /no/such/file"}},
+		{"bench compare testdata/bench/old.csv main.go", []string{"main.go: result: not the results of a benchmark"}},
+	} {
+		status, stdout, stderr := elect(strings.Fields(tc.args)...)
+		require.Equal(t, statusUsage, status, tc.args)
+		require.Empty(t, stdout, tc.args)
+		for _, want := range tc.want {
+			require.Contains(t, stderr, want, tc.args)
+		}
+	}
+}
+
+func TestBenchCompare(t *testing.T) {
+	for name, args := range map[string][]string{"changed.txt": nil, "all.txt": {"--all"}, "all.json": {"--json"}} {
+		status, got, stderr := elect(append([]string{"bench", "compare", "testdata/bench/old.csv", "testdata/bench/new.csv"}, args...)...)
+		require.Zero(t, status, stderr)
+		path := filepath.Join("testdata", "bench", name)
+		if *updateBench {
+			require.NoError(t, os.WriteFile(path, []byte(got), 0o666))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got, "%s; with -update-bench it is written anew", name)
+	}
+}
+
+// TestBenchWritesAFolder: elections alone, which take no processes, in the simulator and of bully
+// on the wire.
+func TestBenchWritesAFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	status, stdout, stderr := elect("bench", "--short", "--groups", "messages,turnaround", "--seed", "7", "--out", folder)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "Which costs fewest messages at N=9, at worst?")
+	require.Contains(t, stdout, "Written: "+filepath.Join(folder, reportFile))
+	require.Contains(t, stderr, "  0 %  elections in the simulator\n")
+	page, err := os.ReadFile(filepath.Join(folder, reportFile))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<svg")
+	var runs []*result.Run
+	for _, name := range []string{jsonFile, csvFile} {
+		r, err := result.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		require.Equal(t, "elect bench --groups messages,turnaround --rounds 1 --short --seed 7", r.Command)
+		require.NotNil(t, r.Skipped, "%s says that nothing was skipped", name)
+		require.Empty(t, r.Skipped)
+		runs = append(runs, r)
+	}
+	require.Equal(t, runs[0].Trials, runs[1].Trials)
+	require.Equal(t, uint64(7), runs[0].Trials[0].Seed)
+	require.Equal(t, bench.ThisMachine().Cores, runs[0].Machine.Cores)
+	counted := make(map[string]bool)
+	for _, trial := range runs[0].Trials {
+		counted[trial.Labels[result.Algorithm]+" "+trial.Labels[result.Case]] = true
+	}
+	wired := map[string]bool{"bully highest-starts": true, "bully third-starts": true}
+	require.Len(t, counted, len(bench.SimulatedCases())+len(wired))
+	require.Subset(t, counted, wired)
+}
+
+// TestAStepThatGoesWrong: the others are still done, and what the machine does not permit
+// is no failure.
+func TestAStepThatGoesWrong(t *testing.T) {
+	var said bytes.Buffer
+	shown := newBenchProgress(&said)
+	broken := errors.New("an epoch went back")
+	done := false
+	m := &measuring{run: new(result.Run)}
+	is := func(err error) func(context.Context, func(float64)) error {
+		return func(context.Context, func(float64)) error { return err }
+	}
+	err := m.perform(t.Context(), shown, []step{
+		{"one", "a", time.Second, is(errors.Join(errors.New("45 nodes"), bench.ErrFiles))},
+		{"one", "b", time.Second, is(broken)},
+		{"two", "c", 2 * time.Second, func(context.Context, func(float64)) error { done = true; return nil }},
+	})
+	shown.end()
+	require.ErrorIs(t, err, broken)
+	require.NotErrorIs(t, err, bench.ErrFiles)
+	require.True(t, done)
+	require.Equal(t, []string{"a: 45 nodes; bench: not enough open files are allowed", "b: an epoch went back"}, m.run.Skipped)
+	require.Equal(t, "  0 %  one\nnot measured: a: 45 nodes; bench: not enough open files are allowed\nnot measured: b: an epoch went back\n 50 %  two\n", said.String())
+}
+
+func TestABarIsAsLongAsWhatIsDone(t *testing.T) {
+	for _, tc := range []struct {
+		done float64
+		want string
+	}{
+		{0, " [........................]   0 %  1m5s  x"},
+		{0.5, " [############............]  50 %  1m5s  x"},
+		{1, " [########################] 100 %  1m5s  x"},
+	} {
+		require.Equal(t, tc.want, bar(tc.done, 65*time.Second+3*time.Millisecond, "x"))
+	}
+}

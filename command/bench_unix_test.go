@@ -1,0 +1,101 @@
+//go:build unix
+
+package command
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// TestBenchShort runs what has real processes and real time, as little of it as there is.
+func TestBenchShort(t *testing.T) {
+	for _, tc := range []struct {
+		group result.Group
+		want  map[string][]string // by the algorithm: the faults, or nothing; nil where that is not looked at
+		least []string            // metrics that must be above zero
+	}{
+		{result.Failover, map[string][]string{"bully": {"kill", "term", "stop"}, "ring": {"kill"}, "vote": {"kill"}},
+			[]string{result.MetricFailover, result.MetricDetect, result.MetricFailoverMessages}},
+		{result.Idle, map[string][]string{"bully": {"", ""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
+		{result.Application, nil, []string{result.MetricUnled, result.MetricChanges, result.MetricMessages, result.MetricTook}},
+		{result.Detector, nil, []string{result.MetricDetection, result.MetricSlowest, result.MetricAccuracy}},
+		{result.Parts, nil, []string{result.MetricRate}},
+	} {
+		t.Run(string(tc.group), func(t *testing.T) {
+			t.Parallel()
+			p := launch(t, "bench", "--short", "--json", "--groups", string(tc.group))
+			require.Zero(t, p.status(t), p.stderr.text())
+			p.requireClean(t)
+			r, err := result.Read(bytes.NewReader([]byte(p.stdout.text())))
+			require.NoError(t, err)
+			found := make(map[string][]string)
+			for _, trial := range r.Trials {
+				require.Equal(t, tc.group, trial.Group)
+				for _, metric := range tc.least {
+					require.Positive(t, trial.Values[metric], metric)
+				}
+				if fault := trial.Labels[result.Signal]; fault != "drop" {
+					found[trial.Labels[result.Algorithm]] = append(found[trial.Labels[result.Algorithm]], fault)
+				}
+			}
+			// A partition needs rights; processor time is read on Linux only.
+			for _, what := range r.Skipped {
+				require.Regexp(t, "^(failovers after drop|partition of processes of bully|3 nodes of bully at rest): ", what)
+			}
+			require.NotEmpty(t, found)
+			if tc.want != nil && (tc.group == result.Failover || len(r.Skipped) == 0) {
+				require.Equal(t, tc.want, found)
+			}
+		})
+	}
+}
+
+func TestBenchEndsWithASignal(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	p := launch(t, "bench", "--groups", "failover", "--rounds", "1000", "--out", folder)
+	require.Contains(t, p.stderr.line(t), "failovers of real processes")
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	require.Equal(t, statusInterrupted, p.status(t), p.stderr.text())
+	require.Empty(t, p.stdout.text())
+	require.True(t, strings.HasSuffix(p.stderr.text(), "elect: interrupted\n"), p.stderr.text())
+	p.requireClean(t)
+	_, err := os.Stat(filepath.Dir(folder))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestBenchIsInterruptedWhileProcessesRun: after the first round.
+func TestBenchIsInterruptedWhileProcessesRun(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	for _, variable := range childEnv {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Setenv(name, value)
+	}
+	ctx, interrupt := context.WithCancelCause(within(t))
+	m := &measuring{flags: &benchFlags{groups: groupNames(), rounds: 1}, command: []string{os.Args[0]}, run: new(result.Run)}
+	f := &failovers{m: m, of: bench.Case{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}}
+	cases := []*failovers{f}
+	shown := newBenchProgress(io.Discard)
+	err := m.perform(ctx, shown, []step{{"failovers", "kill", time.Second, func(ctx context.Context, _ func(float64)) error {
+		return m.inTurns(ctx, func(float64) { interrupt(errInterrupted) }, 1000, cases)
+	}}})
+	shown.end()
+	require.ErrorIs(t, err, errInterrupted)
+	require.Len(t, m.run.Trials, 1)
+	require.Nil(t, f.series)
+	entries, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	require.Empty(t, entries, "left behind")
+}

@@ -1,0 +1,83 @@
+//go:build unix
+
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// The procedure of docs/operations.md with real processes: all are stopped, the word is
+// changed in the file, all are started. Ids stay, and no epoch comes twice or goes back.
+func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "elect.yaml")
+	word := func(algorithm string) {
+		require.NoError(t, os.WriteFile(file, []byte("algorithm: "+algorithm+"\n"), 0o600))
+	}
+	var mu sync.Mutex
+	newest := make(map[string]uint64) // epoch, by node
+	var wrong []string
+	follow := func(node string, e fleet.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.What == fleet.Leader && e.Peer != "" {
+			if e.Epoch < newest[node] {
+				wrong = append(wrong, node+" goes back from epoch "+strconv.FormatUint(newest[node], 10)+" to "+strconv.FormatUint(e.Epoch, 10))
+			}
+			newest[node] = e.Epoch
+		}
+	}
+	word("bully")
+	f := runFleet(t, 3, follow, "--config", file, "--preset", "local")
+	ids := make(map[string]string)
+	for _, s := range f.States() {
+		ids[s.Name] = s.ID
+	}
+	before, agreed := fleet.Agreement(f.States())
+	require.True(t, agreed)
+	for _, algorithm := range []string{"vote", "ring", "bully"} {
+		for name := range ids {
+			_, err := f.Signal(name, fleet.Term)
+			require.NoError(t, err)
+		}
+		word(algorithm)
+		var starts sync.WaitGroup
+		for name := range ids {
+			starts.Go(func() {
+				if err := f.Restart(within(t), name); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		starts.Wait()
+		leader, err := f.Settle(within(t))
+		require.NoError(t, err, algorithm)
+		require.Greater(t, leader.Epoch, before.Epoch, algorithm)
+		for _, s := range f.States() {
+			require.Equal(t, ids[s.Name], s.ID, algorithm)
+			status, stdout, stderr := elect("status", s.Addr, "--json")
+			require.Zero(t, status, stderr)
+			require.Contains(t, stdout, `"algorithm":"`+algorithm+`"`)
+		}
+		before = leader
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	require.Empty(t, wrong)
+}
+
+// What is meant for a node that somebody runs is not for those of the demonstration.
+func TestTheDemoIsToldNothingByTheEnvironment(t *testing.T) {
+	t.Setenv("ELECT_MEMBERS", "nowhere")
+	t.Setenv("ELECT_CONFIG", "/no/such/file")
+	p := launch(t, "demo", "--json", "--nodes", "3", "--rounds", "0")
+	require.Zero(t, p.status(t), p.stderr.text())
+	p.requireClean(t)
+}

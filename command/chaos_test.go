@@ -1,0 +1,224 @@
+//go:build unix
+
+package command
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+var (
+	chaosTime = flag.Duration("chaos", 0, "for how long the chaos of processes lasts for each algorithm, as 2h; 0: 20 faults")
+	chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that is printed")
+)
+
+// TestChaos kills, stops, ends and restarts processes at random and checks, for each
+// algorithm, the whole history of what they announced. For hours:
+//
+//	go test ./command -run TestChaos -timeout 0 -v -args -chaos 2h
+func TestChaos(t *testing.T) {
+	seed := *chaosSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	for _, algorithm := range algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			t.Logf("go test ./command -run 'TestChaos$/%s' -args -chaosseed %d -chaos %v", algorithm, seed, *chaosTime)
+			newChaos(t, algorithm, seed).run()
+		})
+	}
+}
+
+// chaos is a fleet that is disturbed at random.
+type chaos struct {
+	t       *testing.T
+	random  *rand.Rand
+	fleet   *fleet.Fleet
+	history *history
+	quorum  int // how many must run for a leader
+	faults  map[fleet.Signal]int
+	starts  int
+	slowest time.Duration // from the last fault of a round until all agreed
+}
+
+const chaosNodes = 5
+
+func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
+	c := &chaos{t: t, random: rand.New(rand.NewPCG(seed, 0)), history: newHistory(), quorum: 1, faults: map[fleet.Signal]int{}}
+	spec, err := fields.Spec(algorithm, algo.Timing{RoundTrip: time.Millisecond, Heartbeat: time.Millisecond}, nil, func(any) {})
+	require.NoError(t, err)
+	if spec.Claims.NeedsQuorum {
+		c.quorum = chaosNodes/2 + 1
+	}
+	c.history.oneLeaderPerEpoch = spec.Claims.OneLeaderPerEpoch
+	c.fleet, err = fleet.New(within(t), fleet.Config{
+		Command: []string{os.Args[0]}, Env: childEnv, Nodes: chaosNodes, Hosts: fleet.Loopback(chaosNodes), Dir: t.TempDir(),
+		Args: []string{"--algorithm", algorithm, "--preset", "local"}, OnEvent: c.history.add,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.fleet.Close()) })
+	return c
+}
+
+func (c *chaos) run() {
+	c.settle()
+	over := time.Now().Add(*chaosTime)
+	for c.total() < 20 || time.Now().Before(over) {
+		for range 1 + c.random.IntN(3) {
+			c.disturb()
+			c.moment()
+		}
+		// Enough of them come back, so that there is somebody to elect.
+		for c.count(fleet.Up) < c.quorum {
+			c.revive(c.pick(func(s fleet.State) bool { return s.Life != fleet.Up }))
+		}
+		c.settle()
+	}
+	for c.count(fleet.Up) < chaosNodes {
+		c.revive(c.pick(func(s fleet.State) bool { return s.Life != fleet.Up }))
+	}
+	c.settle()
+	c.t.Logf("injected: %d killed, %d stopped, %d ended, %d gone on, %d restarted; %d announcements; at most %v until all agreed",
+		c.faults[fleet.Kill], c.faults[fleet.Stop], c.faults[fleet.Term], c.faults[fleet.Cont], c.starts, c.history.announcements, c.slowest.Round(time.Millisecond))
+	require.GreaterOrEqual(c.t, c.total(), 20, "too few faults were injected")
+	require.NotZero(c.t, c.starts)
+	require.Positive(c.t, c.history.announcements)
+	require.Empty(c.t, c.history.wrong, "the history")
+}
+
+func (c *chaos) total() int {
+	return c.faults[fleet.Kill] + c.faults[fleet.Stop] + c.faults[fleet.Term] + c.starts
+}
+
+// moment lets the election that is on come some way, or all of it.
+func (c *chaos) moment() {
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Duration(c.random.Int64N(int64(60*time.Millisecond))))
+	defer cancel()
+	_ = c.fleet.Await(ctx, func([]fleet.State) bool { return false })
+}
+
+// disturb does something to one of the nodes.
+func (c *chaos) disturb() {
+	victim := c.pick(func(fleet.State) bool { return true })
+	switch {
+	case victim.Life == fleet.Down, victim.Life == fleet.Paused && c.random.IntN(2) == 0:
+		c.revive(victim)
+	case victim.Life == fleet.Paused:
+		c.signal(victim, fleet.Kill)
+	default:
+		c.signal(victim, []fleet.Signal{fleet.Kill, fleet.Kill, fleet.Stop, fleet.Term}[c.random.IntN(4)])
+	}
+}
+
+func (c *chaos) signal(victim fleet.State, s fleet.Signal) {
+	c.faults[s]++
+	_, err := c.fleet.Signal(victim.Name, s)
+	require.NoError(c.t, err)
+}
+
+func (c *chaos) revive(n fleet.State) {
+	if n.Life == fleet.Paused {
+		c.signal(n, fleet.Cont)
+		return
+	}
+	c.starts++
+	require.NoError(c.t, c.fleet.Restart(within(c.t), n.Name))
+}
+
+func (c *chaos) pick(fits func(fleet.State) bool) fleet.State {
+	states := slices.DeleteFunc(c.fleet.States(), func(s fleet.State) bool { return !fits(s) })
+	return states[c.random.IntN(len(states))]
+}
+
+func (c *chaos) count(life fleet.Life) int {
+	return len(slices.DeleteFunc(c.fleet.States(), func(s fleet.State) bool { return s.Life != life }))
+}
+
+// settle waits until all who run agree.
+func (c *chaos) settle() {
+	began := time.Now()
+	_, err := c.fleet.Settle(within(c.t))
+	require.NoError(c.t, err)
+	c.slowest = max(c.slowest, time.Since(began))
+}
+
+// history is what all nodes announced in all their lives.
+type history struct {
+	oneLeaderPerEpoch bool
+
+	mu            sync.Mutex
+	ids           map[string]string // of each node, since its first life
+	epochs        map[string]uint64 // the highest that each has announced
+	led           map[uint64]string // who led in an epoch
+	announcements int
+	wrong         []string
+}
+
+func newHistory() *history {
+	return &history{ids: map[string]string{}, epochs: map[string]uint64{}, led: map[uint64]string{}}
+}
+
+func (h *history) add(node string, e fleet.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch e.What {
+	case fleet.Ready:
+		if before := cmp.Or(h.ids[node], e.ID); before != e.ID {
+			h.wrongs("%s was %s and is %s", node, before, e.ID)
+		}
+		h.ids[node] = e.ID
+	case fleet.Leader:
+		if e.Peer == "" {
+			return // a vacancy: to the application it has no epoch
+		}
+		h.announcements++
+		if e.Epoch < h.epochs[node] {
+			h.wrongs("%s goes back from epoch %d to %d", node, h.epochs[node], e.Epoch)
+		}
+		h.epochs[node] = e.Epoch
+		if !e.Leads {
+			return
+		}
+		if other := cmp.Or(h.led[e.Epoch], node); h.oneLeaderPerEpoch && other != node {
+			h.wrongs("%s and %s lead in epoch %d", other, node, e.Epoch)
+		}
+		h.led[e.Epoch] = node
+	}
+}
+
+func (h *history) wrongs(format string, args ...any) {
+	h.wrong = append(h.wrong, fmt.Sprintf(format, args...))
+}
+
+// The history finds what it is for.
+func TestHistory(t *testing.T) {
+	h := newHistory()
+	h.oneLeaderPerEpoch = true
+	leads := func(node string, epoch uint64) {
+		h.add(node, fleet.Event{What: fleet.Leader, Epoch: epoch, Leads: true, Peer: node})
+	}
+	h.add("n1", fleet.Event{What: fleet.Ready, ID: "a"})
+	leads("n1", 2)
+	leads("n1", 3)
+	h.add("n2", fleet.Event{What: fleet.Leader, Epoch: 3, Peer: "n1"})
+	require.Empty(t, h.wrong)
+	leads("n2", 3)
+	h.add("n1", fleet.Event{What: fleet.Ready, ID: "b"})
+	h.add("n1", fleet.Event{What: fleet.Leader, Epoch: 1, Peer: "n2"})
+	require.Equal(t, "n1 and n2 lead in epoch 3; n1 was a and is b; n1 goes back from epoch 3 to 1", strings.Join(h.wrong, "; "))
+}

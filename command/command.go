@@ -1,0 +1,141 @@
+// Package command is the command elect: it runs a member of a cluster that elects a
+// leader, asks one for its status, simulates, searches and measures elections. It takes
+// the algorithms that it offers from its caller.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/config"
+)
+
+// The exit statuses.
+const (
+	statusFailed      = 1   // it could not be done
+	statusUsage       = 2   // the command line or the configuration is wrong
+	statusCut         = 3   // a limit cut it short
+	statusInterrupted = 130 // by Ctrl-C, as shells have it, or by another signal that ends in order
+)
+
+// Main runs the command with the arguments of the process and the algorithms of registry,
+// and ends the process with its exit status.
+func Main(registry algo.Registry) {
+	fields = config.NewTable(registry)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole command, and returns its exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	began := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	err := root.ExecuteContext(context.Background())
+	if err == nil {
+		return 0
+	}
+	var usage *usageError
+	var cut *cutError
+	var wrong *config.Error
+	switch {
+	case errors.Is(err, errSaid):
+		return statusUsage
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		return statusInterrupted
+	case errors.As(err, &usage), errors.As(err, &wrong), !began: // what comes before the command begins is about its words
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		if !strings.Contains(err.Error(), "\n") {
+			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
+		}
+		return statusUsage
+	case errors.As(err, &cut):
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+		return statusCut
+	}
+	fmt.Fprintf(stderr, "elect: %v\n", err)
+	return statusFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "elect",
+		Short: "Leader election for a small fleet",
+		Long: `Leader election for a small fleet of processes, with nothing else to run first.
+
+Exit status: 0 done, 1 it could not be done or something is broken, 2 a mistake in the
+command line or in the configuration, 3 a limit cut it short, 130 a signal (Ctrl-C,
+SIGTERM, SIGHUP) ended it before it was done.`,
+		Example: `  elect demo                            watch five processes replace a killed leader
+  elect config example > elect.yaml     a configuration to begin with
+  elect node --config /etc/elect.yaml   run a member
+  elect status 10.0.0.1:7400            ask any member who leads
+  elect sim --crashed 1 --diagram       count an election, and draw it
+  elect explore --algorithm ring        visit every state of a small cluster`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
+	root.AddCommand(newBench(), newConfig(), newDemo(), newExplore(), newLeave(), newNode(), newPriority(), newRemove(), newResign(), newSim(), newStatus())
+	return root
+}
+
+// explainFlag says what a flag wants, where it got something else.
+func explainFlag(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return usagef("%v", err)
+	}
+	wants := map[string]string{
+		"int": "a whole number", "intSlice": "whole numbers with commas", "float64": "a number", "uint64": "a whole number, not negative", "bool": "true or false",
+		"duration": "a duration with its unit, as 300ms or 1.5s",
+	}
+	want, ok := wants[invalid.GetFlag().Value.Type()]
+	if !ok {
+		want = "another value"
+	}
+	return usagef("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+}
+
+func commandOf(root *cobra.Command, args []string) string {
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == root {
+		return ""
+	}
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	return path + " "
+}
+
+var (
+	errInterrupted = errors.New("interrupted")
+	// errSaid is for a mistake of the user that was printed already, as JSON.
+	errSaid = errors.New("said already")
+)
+
+// usageError holds mistakes of whoever wrote the command line.
+type usageError struct{ all []string }
+
+func usagef(format string, args ...any) error {
+	return &usageError{[]string{fmt.Sprintf(format, args...)}}
+}
+
+func (e *usageError) Error() string {
+	if len(e.all) == 1 {
+		return e.all[0]
+	}
+	return fmt.Sprintf("%d mistakes in the command line:\n  %s", len(e.all), strings.Join(e.all, "\n  "))
+}

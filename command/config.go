@@ -1,0 +1,210 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/internal/config"
+)
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check a configuration, show one that is in effect, or an example",
+		Long: `Check a configuration, show one that is in effect, or an example.
+
+A configuration comes from a YAML file, from the environment and from flags, each of
+which overrides the one before. The commands below take the same flags and variables as
+elect node, so that they see what it would see.`,
+		Example: `  elect config example > elect.yaml
+  elect config check elect.yaml
+  elect config show --config elect.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigCheck(), newConfigExample(), newConfigShow())
+	return cmd
+}
+
+func newConfigCheck() *cobra.Command {
+	var from source
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say all that is wrong with a configuration",
+		Long: `Say all that is wrong with a configuration: what stands in FILE, in the environment
+and in the flags, as 'elect node --config FILE' would take it. Nothing is started, and
+no folder or port is touched.
+
+Exit status: 0 nothing is wrong, 1 the file cannot be read, 2 something is wrong, or
+there is no such file.
+
+With --json, one object: file, ok (a bool), mistakes (a list of objects, at most 100),
+more (a bool: there are others), unknown_variables (a list of objects: name, and meant,
+the variable that is probably meant). A mistake has field, source (file, environment,
+flag or default), at (the place, as elect.yaml:7), line (0 if it is none of the file's),
+got, want, meant (the name that is probably meant), text (all of it, for people).`,
+		Example: `  elect config check /etc/elect.yaml
+  elect config check elect.yaml --listen 10.0.0.1:7400      what it does not say, flags do
+  elect config check elect.yaml --json | jq -r '.mistakes[].text'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return usagef("config check wants one file, and got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from.file = args[0]
+			return runConfigCheck(cmd, &from, asJSON)
+		},
+	}
+	from.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
+	s, err := from.load()
+	if err != nil {
+		return err
+	}
+	_, wrong := s.Node()
+	switch {
+	case asJSON:
+		if err := json.NewEncoder(cmd.OutOrStdout()).Encode(newCheck(s, wrong)); err != nil {
+			return err
+		}
+		if wrong != nil {
+			return errSaid
+		}
+		return nil
+	case wrong != nil:
+		return wrong
+	}
+	for _, u := range s.Unknown {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "means nothing to elect: %s\n", u); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing is wrong\n", s.File)
+	return err
+}
+
+// checkObject is the outcome of a check as JSON.
+type checkObject struct {
+	File     string          `json:"file"`
+	OK       bool            `json:"ok"`
+	Mistakes []mistakeObject `json:"mistakes"`
+	More     bool            `json:"more"`
+	Unknown  []unknownObject `json:"unknown_variables"`
+}
+
+type mistakeObject struct {
+	Field  string        `json:"field"`
+	Source config.Source `json:"source"`
+	At     string        `json:"at"`
+	Line   int           `json:"line"`
+	Got    string        `json:"got"`
+	Want   string        `json:"want"`
+	Meant  string        `json:"meant"`
+	Text   string        `json:"text"`
+}
+
+type unknownObject struct {
+	Name  string `json:"name"`
+	Meant string `json:"meant"`
+}
+
+func newCheck(s *config.Settings, wrong error) checkObject {
+	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistakeObject{}, Unknown: newUnknown(s)}
+	if wrong, ok := wrong.(*config.Error); ok {
+		o.More = wrong.More
+		for _, m := range wrong.Mistakes {
+			o.Mistakes = append(o.Mistakes, mistakeObject{
+				m.Field, m.Kind(), m.Origin.String(), m.Line, m.Got, m.Want, m.Meant, m.String(),
+			})
+		}
+	}
+	return o
+}
+
+func newUnknown(s *config.Settings) []unknownObject {
+	all := []unknownObject{}
+	for _, u := range s.Unknown {
+		all = append(all, unknownObject(u))
+	}
+	return all
+}
+
+func newConfigExample() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "example",
+		Short: "Print a configuration file with every field, its default and its meaning",
+		Long: `Print a configuration file with every field, its default and its meaning. It sets
+nothing but where to listen: take the # away before what you want to change.
+
+With --json, a list of objects, one for each field: field, flag, variable, default (a
+string, number, bool or list; durations are strings), empty (what an empty default stands
+for), words (a list: all that it may be; empty if it may be more), reload (a bool: SIGHUP
+has a running node take over a change), help.`,
+		Example: `  elect config example > /etc/elect.yaml
+  elect config example --json | jq -r '.[] | .variable + "  " + .help'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(newExample())
+			}
+			return fields.Example(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON list of the fields")
+	return cmd
+}
+
+// fieldObject is a field as JSON.
+type fieldObject struct {
+	Field    string   `json:"field"`
+	Flag     string   `json:"flag"`
+	Variable string   `json:"variable"`
+	Default  any      `json:"default"`
+	Empty    string   `json:"empty"`
+	Words    []string `json:"words"`
+	Reload   bool     `json:"reload"`
+	Help     string   `json:"help"`
+}
+
+func newExample() []fieldObject {
+	var all []fieldObject
+	for _, f := range fields.Fields() {
+		all = append(all, fieldObject{
+			f.Name, "--" + f.Flag(), f.Variable(), fields.Default(f), f.Empty, append([]string{}, f.Words...), f.Live, f.Help,
+		})
+	}
+	return all
+}
+
+// fieldsSet are those that were given, in the order of the table.
+func fieldsSet(s *config.Settings) []string {
+	var names []string
+	for _, e := range s.Effective() {
+		if e.Origin.Kind() != config.Default {
+			names = append(names, e.Field.Name)
+		}
+	}
+	return names
+}
+
+// changedOptions are options of the selected algorithm that are not its defaults.
+func changedOptions(s *config.Settings) []string {
+	var changed []string
+	for _, name := range fieldsSet(s) {
+		if strings.HasPrefix(name, s.Config.Algorithm+".") {
+			changed = append(changed, name)
+		}
+	}
+	return changed
+}

@@ -1,0 +1,194 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/internal/config"
+)
+
+const (
+	defaultShowNodes = 5
+	maxShowNodes     = 64 // what is simulated in a second or two
+)
+
+func newConfigShow() *cobra.Command {
+	var from source
+	var asJSON bool
+	var nodes int
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show what is in effect, where it came from, and what it amounts to",
+		Long: `Show every value that is in effect for a node with this file, environment and these
+flags, where it came from, and what they amount to. Nothing is started, and no folder or
+port is touched.
+
+A leader that is silent, because it was paused or cut off, is suspected by its timeout:
+at worst half a round trip later, as its last heartbeat was under way. A timeout that
+was too short grows, up to max_timeout. A process that is killed is found at once by
+those who are connected, unless evidence is off. The failover bound is the time after
+the last fault within which all who live and reach each other name one leader, messages
+lost meanwhile included, as long as no timeout has grown; it is for the default options
+of the algorithm. What is sent at rest was counted in a simulation of so many nodes.
+
+Exit status: 0 done, 1 the file cannot be read, 2 something is wrong with the
+configuration.
+
+With --json, one object: file (empty if there is none), fields (a list of objects: field,
+value, source (default, file, environment or flag), at (as elect.yaml:7, ELECT_NAME or
+--name), line (0 if it is none of a file)), unknown_variables (as in 'config check'),
+amounts (an object: nodes, detection_ms, grown_detection_ms, failover_ms,
+failover_is_for_defaults (a bool: options of the algorithm were changed),
+heartbeats_per_second of all nodes, null if the simulation did not come to rest).`,
+		Example: `  elect config show --listen 10.0.0.1:7400
+  elect config show --config /etc/elect.yaml --preset wan --nodes 9
+  elect config show --config /etc/elect.yaml --json | jq .amounts`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if nodes != 0 && (nodes < 2 || nodes > maxShowNodes) {
+				return usagef("--nodes is %d, want 2 to %d", nodes, maxShowNodes)
+			}
+			return runConfigShow(cmd, &from, nodes, asJSON)
+		},
+	}
+	from.registerFile(cmd.Flags())
+	from.register(cmd.Flags())
+	cmd.Flags().IntVar(&nodes, "nodes", 0, "how many nodes the cluster has (default: as many as members, else 5)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runConfigShow(cmd *cobra.Command, from *source, nodes int, asJSON bool) error {
+	s, err := from.load()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Node(); err != nil {
+		return err
+	}
+	if nodes == 0 {
+		nodes = len(s.Config.Members)
+	}
+	if nodes < 2 {
+		nodes = defaultShowNodes
+	}
+	nodes = min(nodes, maxShowNodes)
+	a, err := amountsOf(s, nodes)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(newShow(s, a))
+	}
+	return printShow(cmd.OutOrStdout(), s, a)
+}
+
+// showObject is what is in effect as JSON.
+type showObject struct {
+	File    string            `json:"file"`
+	Fields  []effectiveObject `json:"fields"`
+	Unknown []unknownObject   `json:"unknown_variables"`
+	Amounts amountsObject     `json:"amounts"`
+}
+
+type effectiveObject struct {
+	Field  string        `json:"field"`
+	Value  any           `json:"value"`
+	Source config.Source `json:"source"`
+	At     string        `json:"at"`
+	Line   int           `json:"line"`
+}
+
+type amountsObject struct {
+	Nodes       int      `json:"nodes"`
+	Detection   float64  `json:"detection_ms"`
+	Grown       float64  `json:"grown_detection_ms"`
+	Failover    float64  `json:"failover_ms"`
+	ForDefaults bool     `json:"failover_is_for_defaults"`
+	Heartbeats  *float64 `json:"heartbeats_per_second"`
+}
+
+func newShow(s *config.Settings, a amounts) showObject {
+	o := showObject{File: s.File, Unknown: newUnknown(s), Amounts: amountsObject{
+		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover),
+		ForDefaults: len(changedOptions(s)) > 0,
+	}}
+	if a.settled {
+		o.Amounts.Heartbeats = &a.rest
+	}
+	for _, e := range s.Effective() {
+		o.Fields = append(o.Fields, effectiveObject{e.Field.Name, e.Value, e.Origin.Kind(), e.Origin.String(), e.Origin.Line})
+	}
+	return o
+}
+
+// printShow shows it to people: the options of other algorithms only where they are set.
+func printShow(w io.Writer, s *config.Settings, a amounts) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
+	for _, e := range s.Effective() {
+		section, _, _ := strings.Cut(e.Field.Name, ".")
+		if _, isAlgorithm := otherAlgorithms(s)[section]; isAlgorithm && e.Origin.Kind() == config.Default {
+			continue
+		}
+		from := e.Origin.String()
+		if e.Origin.Kind() == config.Default && e.Field.Empty != "" {
+			from += ": " + e.Field.Empty
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", e.Field.Name, e.Text(), from)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, u := range s.Unknown {
+		fmt.Fprintf(w, "\nmeans nothing to elect: %s\n", u)
+	}
+	fmt.Fprintf(w, "\nWhat it amounts to, for %d nodes (--nodes):\n\n", a.nodes)
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(what, much, why string) { fmt.Fprintf(lines, "  %s\t%s\t%s\n", what, much, why) }
+	killed := "a killed one is found at once"
+	if s.Config.Timing.NoEvidence {
+		killed = "so for a killed one: evidence is off"
+	}
+	line("worst detection", roundly(a.detection), "of a silent leader, "+roundly(a.grown)+" once its timeout has grown; "+killed)
+	bound := "from the last fault until all name one leader"
+	if changed := changedOptions(s); len(changed) > 0 {
+		bound += ", if it were not for " + strings.Join(changed, ", ")
+	}
+	line("failover bound", roundly(a.failover), bound)
+	if a.settled {
+		line("heartbeats", perSecond(a.rest)+" a second", "in all, "+perSecond(a.rest/float64(a.nodes))+" from each node, when nothing happens")
+	} else {
+		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not come to rest within %s and %d frames", roundly(settleTries*a.failover), restBudget))
+	}
+	return lines.Flush()
+}
+
+// otherAlgorithms are those that are not selected.
+func otherAlgorithms(s *config.Settings) map[string]bool {
+	others := make(map[string]bool)
+	for _, name := range algorithms() {
+		if name != s.Config.Algorithm {
+			others[name] = true
+		}
+	}
+	return others
+}
+
+// roundly is a time for people, in three digits.
+func roundly(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return strconv.FormatFloat(ms(d), 'g', 3, 64) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
+	}
+	return d.Round(time.Second).String()
+}

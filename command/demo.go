@@ -1,0 +1,424 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
+)
+
+// demoFlags are the flags of elect demo.
+type demoFlags struct {
+	algorithm string
+	options   []string
+	preset    string
+	nodes     int
+	rounds    int
+	signal    string
+	seed      uint64
+	keep      bool
+	join      bool
+	json      bool
+}
+
+func newDemo() *cobra.Command {
+	var flags demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch real processes replace a killed leader",
+		Long: `Start a cluster of processes on this machine, take its leader away, and show how the
+others elect the next one. Then the old leader comes back. At the end every process is
+stopped, and nothing is left behind.
+
+The nodes are n1, n2, ... in the order in which they are elected: the last has the
+highest priority. A failover is measured from right before the signal until the last
+survivor knows the new leader, by the survivors' own stamps of a clock that all
+processes share. The part until the first of them suspects the old leader is its
+detection, the rest the election. Messages are those that survivors sent for it,
+heartbeats not counted.
+
+With --join, one more node joins the running ones first, through n1, and another is
+removed. How long it takes until all others know is measured until the view of the last
+of them has changed.
+
+With --json, one object per round, each on a line: algorithm, nodes, old_leader,
+new_leader, epoch_before, epoch_after, failover_ms, detect_ms, elect_ms, messages (an
+object: how many of each kind), and on systems without a shared monotonic clock:
+clock, which is then "wall". With --keep and --json, one object more when the rounds
+are over: nodes, a list of objects: name, addr, pid. With --join and --json, one object
+first: algorithm, joined, join_ms, removed, remove_ms, members (names), and clock as
+above.`,
+		Example: `  elect demo
+  elect demo --signal stop --rounds 3          a leader that is paused, not dead
+  elect demo --join                            the members change, too
+  elect demo --keep                            try it with kill and elect status
+  elect demo --json --rounds 10 | jq .failover_ms`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.keep && !cmd.Flags().Changed("rounds") {
+				flags.rounds = 0
+			}
+			return runDemo(cmd, &flags)
+		},
+	}
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&flags.algorithm, "algorithm", "bully", "one of "+strings.Join(algorithms(), ", "))
+	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
+	set.StringVar(&flags.preset, "preset", "lan", "timing: local, lan or wan")
+	set.IntVar(&flags.nodes, "nodes", 5, "how many processes")
+	set.IntVar(&flags.rounds, "rounds", 1, "how often the leader is taken away (0 with --keep)")
+	set.StringVar(&flags.signal, "signal", "kill", "how: kill, stop (it only pauses) or term (it says goodbye)")
+	set.Uint64Var(&flags.seed, "seed", 1, "of the random moments at which the signals come")
+	set.BoolVar(&flags.keep, "keep", false, "leave the cluster running until Ctrl-C")
+	set.BoolVar(&flags.join, "join", false, "have one more node join, and another removed, before the rounds")
+	set.BoolVar(&flags.json, "json", false, "print one JSON object per round")
+	return cmd
+}
+
+const maxDemoNodes = 64
+
+// nodeArgs are the flags that each node gets.
+func (f *demoFlags) nodeArgs() []string {
+	args := []string{"--algorithm", f.algorithm, "--preset", f.preset}
+	for _, option := range f.options {
+		args = append(args, "--option", option)
+	}
+	return args
+}
+
+// check says all that is wrong with the flags at once, and returns the settings that
+// the nodes will have.
+func (f *demoFlags) check() (fleet.Signal, *config.Settings, error) {
+	s, err := settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data", "data")...)
+	if err != nil {
+		return "", nil, err
+	}
+	wrong := func(flag, got, want string) {
+		s.Add(config.Mistake{Field: flag, Origin: config.Origin{Source: config.Flag, Name: "--" + flag}, Got: got, Want: want})
+	}
+	sig, err := fleet.ParseSignal(f.signal)
+	if err != nil {
+		wrong("signal", strconv.Quote(f.signal), "kill, stop or term")
+	}
+	if f.nodes < 2 || f.nodes > maxDemoNodes {
+		wrong("nodes", strconv.Itoa(f.nodes), fmt.Sprintf("2 to %d", maxDemoNodes))
+	}
+	if f.rounds < 0 {
+		wrong("rounds", strconv.Itoa(f.rounds), "at least 0")
+	}
+	if spec, err := s.Spec(); err == nil && f.nodes == 2 && spec.Claims.NeedsQuorum {
+		wrong("nodes", "2", fmt.Sprintf("at least 3: %s elects by majority, and the dead count", f.algorithm))
+	}
+	_, err = s.Node()
+	return sig, s, err
+}
+
+// childCommand is how the demonstration runs a node. Tests replace it.
+var childCommand = func() ([]string, error) {
+	self, err := os.Executable()
+	return []string{self}, err
+}
+
+// demo is one demonstration.
+type demo struct {
+	flags  *demoFlags
+	signal fleet.Signal
+	fleet  *fleet.Fleet
+	story  story
+	out    io.Writer
+	bound  time.Duration // of each wait
+	random *rand.Rand
+}
+
+func runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
+	sig, s, err := flags.check()
+	if err != nil {
+		return err
+	}
+	command, err := childCommand()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	defer interruptible(cancel)()
+
+	d := &demo{
+		flags: flags, signal: sig, out: cmd.OutOrStdout(),
+		bound:  15*time.Second + 2*s.Config.Timing.Bound(),
+		random: rand.New(rand.NewPCG(flags.seed, 0)),
+	}
+	d.story = newStory(d.out, flags)
+	d.story.begin(flags)
+	d.fleet, err = fleet.New(ctx, fleet.Config{Command: command, Nodes: flags.nodes, Args: flags.nodeArgs()})
+	if err == nil {
+		d.story.attach(d.fleet)
+		err = d.run(ctx)
+		d.story.detach()
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = cause
+		}
+		err = errors.Join(err, d.fleet.Close())
+	}
+	d.story.end(err)
+	return err
+}
+
+// interruptible has ctx end with the first signal; later ones change nothing, for what
+// is left to do is to clean up. A reader that goes away does not end the process
+// either: its writes fail.
+func interruptible(cancel context.CancelCauseFunc) (stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			cancel(errInterrupted)
+		case <-done:
+		}
+	}()
+	return func() { signal.Stop(signals); close(done) }
+}
+
+func (d *demo) run(ctx context.Context) error {
+	if err := d.start(ctx); err != nil {
+		return err
+	}
+	if d.flags.join {
+		if err := d.grow(ctx); err != nil {
+			return err
+		}
+	}
+	for round := range d.flags.rounds {
+		if err := d.round(ctx, round+1); err != nil {
+			return fmt.Errorf("round %d: %w", round+1, err)
+		}
+	}
+	if d.flags.keep {
+		return d.keep(ctx)
+	}
+	return nil
+}
+
+// bounded is ctx for one wait.
+func (d *demo) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d.bound, fmt.Errorf("no agreement after %v", d.bound))
+}
+
+func (d *demo) start(ctx context.Context) error {
+	ctx, cancel := d.bounded(ctx)
+	defer cancel()
+	leader, err := d.fleet.Settle(ctx)
+	if err != nil {
+		return err
+	}
+	states := d.fleet.States()
+	var up, agreed int64
+	for _, s := range states {
+		up, agreed = max(up, s.Ready), max(agreed, s.Since)
+	}
+	after := "as soon as the last process was up"
+	if agreed > up {
+		after = inMS(time.Duration(agreed-up)) + " after the last process was up"
+	}
+	d.story.tell(good, states, "All %d follow %s in epoch %d, %s.", len(states), leader.Name, leader.Epoch, after)
+	return d.story.rest(ctx, time.Second)
+}
+
+// round takes the leader away, and brings it back.
+func (d *demo) round(ctx context.Context, number int) error {
+	// At a random moment, so that the signal meets the heartbeats at any phase.
+	if err := wait.For(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
+		return err
+	}
+	old, err := d.takeAway(ctx, number)
+	if err != nil {
+		return err
+	}
+	if err := d.story.rest(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	if err := d.bringBack(ctx, old); err != nil {
+		return err
+	}
+	return d.story.rest(ctx, 1500*time.Millisecond)
+}
+
+var pastTense = map[fleet.Signal]string{fleet.Kill: "killed", fleet.Stop: "paused", fleet.Term: "stopped politely"}
+
+func (d *demo) takeAway(ctx context.Context, number int) (old string, err error) {
+	ctx, cancel := d.bounded(ctx)
+	defer cancel()
+	strike, err := d.fleet.Strike(d.signal)
+	if err != nil {
+		return "", err
+	}
+	old = strike.Leader.Name
+	round := ""
+	if d.flags.rounds > 1 {
+		round = fmt.Sprintf("Round %d: ", number)
+	}
+	d.story.tell(bad, nil, "%s%s, the leader, is %s (SIG%s).", round, old, pastTense[d.signal], strings.ToUpper(string(d.signal)))
+	m, err := strike.Settle(ctx)
+	if err != nil {
+		return "", err
+	}
+	if d.flags.json {
+		return old, d.print(newRound(d.flags.algorithm, m))
+	}
+	d.story.tell(good, d.fleet.States(), "All survivors follow %s in epoch %d, %s after the signal%s.",
+		m.NewLeader, m.EpochAfter, inMS(m.Failover), otherClock())
+	d.story.tell(plain, nil, "%s to suspect, %s to elect, %s.", inMS(m.Detect), inMS(m.Elect), describeMessages(m.Messages))
+	return old, nil
+}
+
+func (d *demo) bringBack(ctx context.Context, old string) error {
+	ctx, cancel := d.bounded(ctx)
+	defer cancel()
+	before, _ := fleet.Agreement(d.fleet.States())
+	r, err := d.fleet.Recover(ctx, old)
+	if err != nil {
+		return err
+	}
+	how := "is back"
+	if d.signal == fleet.Stop {
+		how = "goes on"
+	}
+	what := fmt.Sprintf("and takes over in epoch %d, after %s", r.EpochAfter, inMS(r.Took))
+	switch {
+	case r.Leader == before.Name:
+		what = fmt.Sprintf("and follows %s", r.Leader)
+	case r.Leader != old:
+		what = fmt.Sprintf("and all follow %s in epoch %d, after %s", r.Leader, r.EpochAfter, inMS(r.Took))
+	}
+	d.story.tell(good, d.fleet.States(), "%s %s %s, %s.", old, how, what, describeMessages(r.Messages))
+	return nil
+}
+
+// keep leaves the cluster alone until ctx ends. Whoever kills a node of it by hand
+// sees what follows.
+func (d *demo) keep(ctx context.Context) error {
+	if d.flags.json {
+		if err := d.print(newKept(d.fleet.States())); err != nil {
+			return err
+		}
+	} else {
+		d.story.kept(d.fleet.States())
+	}
+	leader, _ := fleet.Agreement(d.fleet.States())
+	for {
+		changed := d.fleet.Changed()
+		now, agreed := fleet.Agreement(d.fleet.States())
+		if agreed && (now.ID != leader.ID || now.Epoch != leader.Epoch) {
+			leader = now
+			d.story.tell(good, nil, "%s leads in epoch %d.", now.Name, now.Epoch)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (d *demo) print(object any) error { return json.NewEncoder(d.out).Encode(object) }
+
+// roundObject is a round as JSON.
+type roundObject struct {
+	Algorithm   string         `json:"algorithm"`
+	Nodes       int            `json:"nodes"`
+	OldLeader   string         `json:"old_leader"`
+	NewLeader   string         `json:"new_leader"`
+	EpochBefore uint64         `json:"epoch_before"`
+	EpochAfter  uint64         `json:"epoch_after"`
+	FailoverMS  float64        `json:"failover_ms"`
+	DetectMS    float64        `json:"detect_ms"`
+	ElectMS     float64        `json:"elect_ms"`
+	Messages    map[string]int `json:"messages"`
+	Clock       string         `json:"clock,omitempty"`
+}
+
+func newRound(algorithm string, m fleet.Failover) roundObject {
+	o := roundObject{
+		Algorithm: algorithm, Nodes: m.Nodes, OldLeader: m.OldLeader, NewLeader: m.NewLeader,
+		EpochBefore: m.EpochBefore, EpochAfter: m.EpochAfter,
+		FailoverMS: ms(m.Failover), DetectMS: ms(m.Detect), ElectMS: ms(m.Elect), Messages: m.Messages,
+	}
+	if fleet.Clock != "monotonic" {
+		o.Clock = fleet.Clock
+	}
+	return o
+}
+
+// keptObject is a running cluster as JSON.
+type keptObject struct {
+	Nodes []keptNode `json:"nodes"`
+}
+
+type keptNode struct {
+	Name string `json:"name"`
+	Addr string `json:"addr"`
+	Pid  int    `json:"pid"`
+}
+
+func newKept(states []fleet.State) keptObject {
+	var o keptObject
+	for _, s := range states {
+		o.Nodes = append(o.Nodes, keptNode{s.Name, s.Addr, s.Pid})
+	}
+	return o
+}
+
+// ms is d in milliseconds, to the microsecond.
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func inMS(d time.Duration) string {
+	digits := 1
+	if d >= 100*time.Millisecond {
+		digits = 0
+	}
+	return strconv.FormatFloat(ms(d), 'f', digits, 64) + " ms"
+}
+
+// otherClock is what to add to a time that is not by a monotonic clock.
+func otherClock() string {
+	if fleet.Clock == "monotonic" {
+		return ""
+	}
+	return " (by the " + fleet.Clock + " clock)"
+}
+
+func describeMessages(messages map[string]int) string {
+	var kinds []string
+	total := 0
+	for _, kind := range slices.Sorted(maps.Keys(messages)) {
+		kinds = append(kinds, fmt.Sprintf("%d %s", messages[kind], kind))
+		total += messages[kind]
+	}
+	switch {
+	case total == 0:
+		return "no messages"
+	case total == 1:
+		return "1 message (" + strings.Join(kinds, ", ") + ")"
+	}
+	return fmt.Sprintf("%d messages (%s)", total, strings.Join(kinds, ", "))
+}

@@ -1,0 +1,223 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
+)
+
+// frame is the time between two pictures: what changes faster nobody could read.
+const frame = 40 * time.Millisecond
+
+// screen tells a terminal: a table that is drawn again in place, and below it what
+// has happened.
+type screen struct {
+	out   *os.File
+	color bool
+
+	mu    sync.Mutex
+	title string
+	fleet *fleet.Fleet // nil before it runs
+	last  []fleet.State
+	notes []span
+	drawn int // lines of the last picture
+
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+// span is a text of one look.
+type span struct {
+	text string
+	look string // an SGR sequence, or empty
+}
+
+// The looks.
+const (
+	bold   = "\x1b[1m"
+	dim    = "\x1b[2m"
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+)
+
+var (
+	marks = map[tone]string{plain: "   ", good: " ✓ ", bad: " ✗ "}
+	looks = map[tone]string{plain: dim, good: green, bad: red}
+)
+
+func newScreen(out *os.File) *screen {
+	return &screen{out: out, color: os.Getenv("NO_COLOR") == "", stop: make(chan struct{})}
+}
+
+func (s *screen) begin(f *demoFlags) {
+	s.title = title(f)
+	fmt.Fprint(s.out, "\x1b[?25l") // no cursor
+	s.draw()
+}
+
+func (s *screen) attach(f *fleet.Fleet) {
+	s.mu.Lock()
+	s.fleet = f
+	s.mu.Unlock()
+	s.done.Go(func() {
+		tick := time.NewTicker(frame)
+		defer tick.Stop()
+		changed := f.Changed()
+		s.draw()
+		for {
+			select {
+			case <-changed:
+				changed = f.Changed() // before the states are read: none is missed
+				s.draw()
+			case <-s.stop:
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-s.stop:
+				return
+			}
+		}
+	})
+}
+
+// detach leaves the last picture: the nodes that stop now are no part of the story.
+func (s *screen) detach() {
+	close(s.stop)
+	s.done.Wait()
+	s.draw()
+	s.mu.Lock()
+	s.fleet = nil
+	s.mu.Unlock()
+}
+
+func (s *screen) tell(t tone, _ []fleet.State, format string, args ...any) {
+	s.mu.Lock()
+	s.notes = append(s.notes, span{marks[t] + fmt.Sprintf(format, args...), looks[t]})
+	s.mu.Unlock()
+	s.draw()
+}
+
+func (s *screen) rest(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
+
+func (s *screen) kept([]fleet.State) { s.tell(plain, nil, keptHint) }
+
+func (s *screen) end(err error) {
+	if leftNothing(err) {
+		s.tell(plain, nil, farewell)
+	}
+	fmt.Fprint(s.out, "\x1b[?25h\n")
+}
+
+// draw replaces the picture.
+func (s *screen) draw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	width, height, err := term.GetSize(int(s.out.Fd()))
+	if err != nil || width < 20 || height < 5 {
+		width, height = 80, 24
+	}
+	var b strings.Builder
+	if s.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", s.drawn)
+	}
+	picture := s.picture(width, height-1)
+	for _, line := range picture {
+		s.write(&b, cut(line, width))
+	}
+	b.WriteString("\x1b[J") // what was below
+	s.drawn = strings.Count(b.String(), "\n")
+	fmt.Fprint(s.out, b.String())
+}
+
+func (s *screen) write(b *strings.Builder, line span) {
+	if s.color && line.look != "" {
+		b.WriteString(line.look + line.text + "\x1b[0m")
+	} else {
+		b.WriteString(line.text)
+	}
+	b.WriteString("\x1b[K\n")
+}
+
+// picture is at most height lines: the table, and as much of the end of the story as
+// fits.
+func (s *screen) picture(width, height int) []span {
+	all := []span{{}, {" " + s.title, bold}, {}}
+	if s.fleet != nil {
+		s.last = s.fleet.States()
+	}
+	if s.last == nil {
+		all = append(all, span{" starting ...", dim})
+	} else {
+		for i, row := range table(s.last) {
+			look := dim
+			if i > 0 {
+				look = lookOf(s.last[i-1])
+			}
+			all = append(all, span{" " + row, look})
+		}
+	}
+	all = append(all, span{})
+	room := max(3, height-len(all))
+	var story []span
+	for _, note := range s.notes[max(0, len(s.notes)-room):] {
+		story = append(story, wrap(note, width)...)
+	}
+	all = append(all, story[max(0, len(story)-room):]...)
+	return all[max(0, len(all)-height):]
+}
+
+// wrap breaks a line of the story between words. What follows stands below the words, not
+// below the mark.
+func wrap(line span, width int) []span {
+	indent := marks[plain]
+	var lines []span
+	for runes := []rune(line.text); ; {
+		end := len(runes)
+		if end > width {
+			end = width
+			for i := width; i > len(indent); i-- {
+				if runes[i] == ' ' {
+					end = i
+					break
+				}
+			}
+		}
+		lines = append(lines, span{string(runes[:end]), line.look})
+		rest := strings.TrimLeft(string(runes[end:]), " ")
+		if rest == "" {
+			return lines
+		}
+		runes = []rune(indent + rest)
+	}
+}
+
+func lookOf(s fleet.State) string {
+	switch role(s) {
+	case "leader":
+		return bold + green
+	case "follower":
+		return ""
+	case "electing", "starting":
+		return yellow
+	}
+	return red
+}
+
+// cut ends a line where the terminal does: a line that wraps would be two.
+func cut(line span, width int) span {
+	if utf8.RuneCountInString(line.text) > width {
+		line.text = string([]rune(line.text)[:width-1]) + "…"
+	}
+	return line
+}

@@ -1,0 +1,294 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/explore"
+)
+
+// exploreFlags are the flags of elect explore.
+type exploreFlags struct {
+	algorithm  string
+	options    []string
+	nodes      int
+	settled    bool
+	network    string
+	crashes    int
+	mistakes   int
+	campaigns  int
+	epochs     uint64
+	repeats    int
+	properties []string
+
+	states int
+	memory string
+	time   time.Duration
+
+	walk   int
+	length int
+	seed   uint64
+
+	save  string
+	ascii bool
+	width int
+	json  bool
+}
+
+func newExplore() *cobra.Command {
+	flags := &exploreFlags{}
+	cmd := &cobra.Command{
+		Use:   "explore",
+		Short: "Visit every state that a small cluster can reach",
+		Long: `Visit every state that a small cluster can reach within the budgets, and look for one
+in which a property is broken. Messages arrive in any order, any number of times or
+never; timers end in any order that their ranges allow; nodes crash and start again;
+detectors find a crash at any time after it, or never. 'go doc
+github.com/elect-go/elect/explore' says it exactly.
+
+A property that is broken is shown by a sequence diagram. No fewer steps break it. The
+steps are saved as a scenario, which 'elect sim --scenario FILE' replays.
+
+What is looked for, if no --property says otherwise, is what the algorithm claims:
+  one-leader-per-epoch  no two nodes lead in one epoch
+  epochs-grow           no node goes back to an older epoch, over crashes too
+  durable               what a node announces is saved
+  no-phantom            whoever is followed has itself announced that it leads
+  eventual-agreement    from every state, some continuation without another fault
+                        ends with one leader known to all who run
+
+A search has an end because it is bounded: by the budgets, by --epochs (of vote, its
+rounds), and by --repeats where heartbeats are numbered, as those of vote are, so that no
+two are the same: then leaders repeat themselves no more often than that in a run, all
+together. What lies beyond a bound is not searched, but counted. Where there are too many
+states, --walk takes random steps instead; they prove nothing.
+
+With --json, one object: algorithm, options (an object), nodes, from (nothing or
+settled), network, crashes, mistakes, campaigns, epochs and repeats (0: no bound),
+properties (a list); of a search: states, generated (transitions to another state),
+depth (states on the longest of all shortest ways), complete, left_out (steps beyond
+the bounds), states_with_leader, transitions_per_second; of a walk: seed, walks, steps,
+complete (never), walks_with_leader, steps_per_second; and of both: seconds, cut (what
+ended it early, empty if nothing did), violations (a list of objects: property, what,
+steps (a list of lines), scenario (the text), file (where it was saved)).
+
+Exit status: 0 nothing is broken, 1 a property is broken or no leader was ever seen,
+2 a mistake in the command line, 3 a limit cut it short before anything was found
+broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
+		Example: `  elect explore --algorithm ring --nodes 3 --epochs 1
+  elect explore --settled --mistakes 1 --property one-leader-per-epoch    two leaders
+  elect explore --algorithm vote --epochs 1 --crashes 2
+  elect explore --algorithm vote --option as_published=true --property one-leader-per-epoch
+  elect explore --algorithm vote --epochs 3 --crashes 2 --time 10m --memory 4GiB
+  elect explore --algorithm vote --epochs 3 --crashes 2 --walk 1000000 --seed 7`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runExplore(cmd, flags) },
+	}
+	flags.register(cmd.Flags())
+	return cmd
+}
+
+func (f *exploreFlags) register(set *pflag.FlagSet) {
+	set.SortFlags = false
+	set.StringVar(&f.algorithm, "algorithm", "bully", "one of "+strings.Join(algorithms(), ", "))
+	set.StringArrayVar(&f.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
+	set.IntVar(&f.nodes, "nodes", 3, "how many nodes")
+	set.BoolVar(&f.settled, "settled", false, "begin where all have started and agree, not where nobody has started")
+	set.StringVar(&f.network, "network", "lossy", "lossy: a message arrives any number of times or never; once: once")
+	set.IntVar(&f.crashes, "crashes", 0, "budget of crashes; as many restarts")
+	set.IntVar(&f.mistakes, "mistakes", 0, "budget of wrong suspicions")
+	set.IntVar(&f.campaigns, "campaigns", 0, "budget of calls for an election")
+	set.Uint64Var(&f.epochs, "epochs", 2, "the highest epoch; 0: no bound")
+	set.IntVar(&f.repeats, "repeats", 0, "how often in a run leaders repeat themselves; 0: no bound (default 1\nin a search where repeats are numbered, as those of vote are, else 0)")
+	set.StringSliceVar(&f.properties, "property", nil, "what is looked for: a `property`, or all; repeatable (default what the\nalgorithm claims)")
+	set.IntVar(&f.states, "states", 0, "limit of states visited; 0: none")
+	set.StringVar(&f.memory, "memory", "2GiB", "limit of memory, about; 0: none")
+	set.DurationVar(&f.time, "time", 0, "limit of time; 0: none")
+	set.IntVar(&f.walk, "walk", 0, "take so many random `steps` instead of visiting every state")
+	set.IntVar(&f.length, "length", 200, "of one walk, in steps, after which the next begins")
+	set.Uint64Var(&f.seed, "seed", 1, "of the walks")
+	set.StringVar(&f.save, "save", "", "`file` or folder for the scenario of a violation (default a new one in\nthe folder for temporary files)")
+	set.BoolVar(&f.ascii, "ascii", false, "draw with characters that every terminal has")
+	set.IntVar(&f.width, "width", 0, "of the diagram, in `columns` (default that of the terminal, else 100)")
+	set.BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+// exploration is one call of the command.
+type exploration struct {
+	*exploreFlags
+	set     *pflag.FlagSet
+	out     io.Writer
+	o       explore.Options
+	command string // that does it again
+}
+
+func runExplore(cmd *cobra.Command, flags *exploreFlags) error {
+	e := &exploration{exploreFlags: flags, set: cmd.Flags(), out: cmd.OutOrStdout()}
+	if err := e.check(); err != nil {
+		return err
+	}
+	e.command = again("explore", e.set, "json", "save", "ascii", "width")
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	defer interruptible(cancel)()
+	p := newProgress(cmd.ErrOrStderr(), flags.walk > 0)
+	e.o.Progress = p.show
+	if e.o.Limits.Memory > 0 {
+		// The collector works harder before the heap is twice what is held.
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
+	}
+	var f finding
+	var err error
+	if flags.walk > 0 {
+		var r explore.WalkReport
+		r, err = explore.Walk(ctx, e.o, explore.WalkOptions{Seed: flags.seed, Steps: flags.walk, Length: flags.length})
+		f = finding{walk: &r, cut: r.Cut, violations: r.Violations}
+	} else {
+		var r explore.Report
+		r, err = explore.Run(ctx, e.o)
+		f = finding{search: &r, cut: r.Cut, violations: r.Violations}
+	}
+	p.end()
+	if err != nil && !errors.Is(err, explore.ErrNoLeader) {
+		return err
+	}
+	f.noLeader = err != nil
+	return cmp.Or(errors.Join(e.keep(&f), e.print(&f)), f.verdict(ctx))
+}
+
+// cutError says that a limit cut a search short.
+type cutError struct{ what string }
+
+func (e *cutError) Error() string {
+	return "cut short by " + e.what + ", before anything was found broken"
+}
+
+// check makes the options of the search from the flags, or says all that is wrong at
+// once.
+func (e *exploration) check() error {
+	s := new(settings)
+	m := &s.mistakes
+	e.o = explore.Options{
+		Settled: e.settled, Crashes: e.crashes, Mistakes: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
+		Limits: explore.Limits{States: e.states, Time: e.time},
+	}
+	e.o.Spec = s.timeless(e.algorithm, e.options)
+	switch e.network {
+	case "lossy":
+	case "once":
+		e.o.Network = explore.Once
+	default:
+		m.add("--network is %q, want lossy or once", e.network)
+	}
+	if e.nodes >= 1 && e.nodes <= explore.MaxNodes {
+		e.o.View = explore.NewView(e.nodes)
+	} else {
+		m.add("--nodes is %d, want 1 to %d", e.nodes, explore.MaxNodes)
+	}
+	for _, flag := range []string{"crashes", "mistakes", "campaigns", "repeats"} {
+		if n, _ := e.set.GetInt(flag); n < 0 || n > 255 {
+			m.add("--%s is %d, want 0 to 255", flag, n)
+		}
+	}
+	for _, flag := range []string{"states", "walk"} {
+		if n, _ := e.set.GetInt(flag); n < 0 {
+			m.add("--%s is %d, want at least 0", flag, n)
+		}
+	}
+	if e.width < 0 || e.width > 0 && e.width < leastWidth {
+		m.add("--width is %d, want at least %d", e.width, leastWidth)
+	}
+	e.o.Repeats = e.repeats
+	if !e.set.Changed("repeats") && e.walk == 0 && explore.NumbersRepeats(e.o.Spec) {
+		e.o.Repeats = 1
+	}
+	e.o.Properties = e.wanted(m)
+	if e.time < 0 {
+		m.add("--time is %v, want at least 0", e.time)
+	}
+	if e.length < 1 || e.length > explore.MaxLength {
+		m.add("--length is %d, want 1 to %d", e.length, explore.MaxLength)
+	}
+	var err error
+	if e.o.Limits.Memory, err = parseSize(e.memory); err != nil {
+		m.add("--memory is %q, want a size, as 512MiB or 4GiB", e.memory)
+	}
+	if e.json {
+		e.only(m, "a drawing, which --json has not", "ascii", "width")
+	}
+	if e.walk == 0 {
+		e.only(m, "--walk", "length", "seed")
+	} else {
+		e.only(m, "a search without --walk", "states")
+	}
+	return m.error()
+}
+
+// only says that these flags mean something with the other one only.
+func (e *exploration) only(m *mistakes, with string, flags ...string) {
+	for _, flag := range flags {
+		if e.set.Changed(flag) {
+			m.add("--%s is for %s", flag, with)
+		}
+	}
+}
+
+func (e *exploration) wanted(m *mistakes) []explore.Property {
+	if len(e.properties) == 0 {
+		return explore.Claimed(e.o.Spec.Claims)
+	}
+	var all []explore.Property
+	for _, word := range e.properties {
+		switch p := explore.Property(word); {
+		case word == "all":
+			all = explore.All()
+		case !slices.Contains(explore.All(), p):
+			m.add("--property is %q, want all or one of %v", word, explore.All())
+		case !slices.Contains(all, p):
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// timeless makes an algorithm for where there is no time, only an order of events: the
+// options that are not set are those of a cluster with the preset lan, and all are
+// checked against each other only.
+func (s *settings) timeless(name string, options []string) algo.Spec {
+	var defaults any
+	lan := cluster.LAN()
+	s.build(name, algo.Timing{RoundTrip: lan.RoundTrip, Heartbeat: lan.Heartbeat}, nil, func(options any) { defaults = options })
+	if defaults == nil {
+		return algo.Spec{} // there is no such algorithm
+	}
+	return s.build(name, algo.Timing{}, options, func(options any) {
+		reflect.ValueOf(options).Elem().Set(reflect.ValueOf(defaults).Elem())
+	})
+}
+
+var errSize = errors.New("no size")
+
+// parseSize reads a number of bytes.
+func parseSize(text string) (int64, error) {
+	digits := strings.TrimRight(text, "KMGTiB")
+	shift, ok := map[string]int{"": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[text[len(digits):]]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return 0, errSize
+	}
+	return n << shift, nil
+}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package command
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/explore"
+)
+
+// Ctrl-C ends a search in order: what was found so far is printed.
+func TestASearchThatIsInterruptedSaysWhatItFound(t *testing.T) {
+	p := launch(t, "explore", "--json", "--epochs", "9", "--crashes", "9")
+	require.Contains(t, p.stderr.line(t), " states, ") // it is under way
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	require.Equal(t, statusInterrupted, p.status(t), p.stderr.text())
+	var got searchObject
+	decodeStrictly(t, p.stdout.text(), &got)
+	require.False(t, got.Complete)
+	require.Equal(t, "interrupted", got.Cut)
+	require.Empty(t, got.Violations)
+	require.Positive(t, got.States)
+	require.Positive(t, got.StatesWithLeader)
+	p.requireClean(t)
+}
+
+// What was found before is still a failure.
+func TestAWalkThatIsInterruptedAfterAViolation(t *testing.T) {
+	// One property breaks within seconds, the other never.
+	p := launch(t, "explore", "--json", "--settled", "--mistakes", "1", "--walk", "9000000000",
+		"--property", "one-leader-per-epoch", "--property", "durable")
+	require.Contains(t, p.stderr.line(t), " steps, ")
+	require.Contains(t, p.stderr.line(t), " steps, ")
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
+	var got walkObject
+	decodeStrictly(t, p.stdout.text(), &got)
+	require.Equal(t, "interrupted", got.Cut)
+	require.Len(t, got.Violations, 1)
+	require.Equal(t, explore.OneLeaderPerEpoch, got.Violations[0].Property)
+}

@@ -1,0 +1,322 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/trace"
+)
+
+// finding is what a search or a walk has found.
+type finding struct {
+	search *explore.Report     // one of the two
+	walk   *explore.WalkReport //
+
+	cut        string
+	noLeader   bool
+	violations []explore.Violation
+	files      []string // where their scenarios were saved
+}
+
+// verdict is what the command ends with.
+func (f *finding) verdict(ctx context.Context) error {
+	var broken []string
+	for _, v := range f.violations {
+		broken = append(broken, string(v.Property))
+	}
+	switch {
+	case len(broken) > 0:
+		return fmt.Errorf("broken: %s", strings.Join(broken, ", "))
+	case context.Cause(ctx) != nil:
+		return errInterrupted
+	case f.noLeader && f.cut != "":
+		return fmt.Errorf("nobody had led when it was cut short by %s: nothing was tried", f.cut)
+	case f.noLeader:
+		return errors.New("nobody ever led: nothing was tried")
+	case f.cut != "":
+		return &cutError{f.cut}
+	}
+	return nil
+}
+
+// keep saves the scenarios.
+func (e *exploration) keep(f *finding) error {
+	for i, v := range f.violations {
+		file, err := e.create(v.Property, i)
+		if err != nil {
+			return fmt.Errorf("the scenario was not saved: %w", err)
+		}
+		_, err = fmt.Fprintf(file, "# %s\n%s", e.command, v.Scenario)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return fmt.Errorf("the scenario was not saved: %w", err)
+		}
+		f.files = append(f.files, file.Name())
+	}
+	return nil
+}
+
+// create makes the file for the i-th violation.
+func (e *exploration) create(p explore.Property, i int) (*os.File, error) {
+	name := fmt.Sprintf("%s-%s", e.algorithm, p)
+	if e.save == "" {
+		return os.CreateTemp("", name+"-*.txt")
+	}
+	path := e.save
+	if info, err := os.Stat(path); err == nil && info.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return nil, err
+		}
+		path = filepath.Join(path, name+".txt")
+	} else if i > 0 {
+		extension := filepath.Ext(path)
+		path = strings.TrimSuffix(path, extension) + "-" + string(p) + extension
+	}
+	return os.Create(path)
+}
+
+// print shows what was found.
+func (e *exploration) print(f *finding) error {
+	if e.json {
+		encoder := json.NewEncoder(e.out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(e.object(f))
+	}
+	if err := e.table(f); err != nil {
+		return err
+	}
+	for i, v := range f.violations {
+		fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), f.shortest(), v.What)
+		if err := drawSteps(e.out, e.o.View, v.Trace, trace.Diagram{Width: widthOf(e.out, e.width), ASCII: e.ascii}); err != nil {
+			return err
+		}
+		if i < len(f.files) {
+			fmt.Fprintf(e.out, "\nIt is saved, and can be replayed: elect sim --scenario %s\n", f.files[i])
+		}
+	}
+	_, err := fmt.Fprintf(e.out, "\n%s\n", f.outcome())
+	return err
+}
+
+func (f *finding) shortest() string {
+	if f.walk != nil {
+		return "" // there may be fewer
+	}
+	return ", and no fewer"
+}
+
+// table says what was explored, within which bounds, and counts what was found.
+func (e *exploration) table(f *finding) error {
+	fmt.Fprintf(e.out, "%s, %s\n\n", e.o.Spec.Name, count(e.nodes, "node"))
+	table := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(table, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	row("at first", "%s", map[bool]string{false: "nobody has started", true: "all have started and agree"}[e.o.Settled])
+	row("messages", "%s", map[explore.Network]string{
+		explore.Lossy: "arrive late, in any order, any number of times or never", explore.Once: "arrive late, in any order, once",
+	}[e.o.Network])
+	row("budget", "%s, %s, %s", count(e.o.Crashes, "crash"), count(e.o.Mistakes, "wrong suspicion"), count(e.o.Campaigns, "call for an election"))
+	row("bounds", "%s", e.bounds())
+	properties := make([]string, len(e.o.Properties))
+	for i, p := range e.o.Properties {
+		properties[i] = string(p)
+	}
+	row("looked for", "%s", strings.Join(properties, ", "))
+	if r := f.walk; r != nil {
+		row("steps", "%s, in %s of at most %d", grouped(r.Steps), count(r.Walks, "walk"), e.length)
+		row("a leader", "in %s", count(r.WalksWithLeader, "walk"))
+		row("time", "%v, %s steps a second, seed %d", rounded(r.Elapsed), grouped(int(r.StepsPerSecond)), e.seed)
+		return table.Flush()
+	}
+	r := f.search
+	row("states", "%s, the farthest at depth %d", grouped(r.States), r.Depth)
+	row("transitions", "%s to another state; %s beyond the bounds, left out", grouped(r.Generated), grouped(r.LeftOut))
+	row("a leader", "in %s", count(r.StatesWithLeader, "state"))
+	row("time", "%v, %s transitions a second", rounded(r.Elapsed), grouped(int(r.TransitionsPerSecond)))
+	return table.Flush()
+}
+
+func (e *exploration) bounds() string {
+	text := "no epoch is too high"
+	if e.o.Epochs > 0 {
+		text = fmt.Sprintf("epochs up to %d", e.o.Epochs)
+	}
+	if e.o.Repeats > 0 {
+		text += fmt.Sprintf(", at most %s of heartbeats in a run", count(e.o.Repeats, "repeat"))
+	}
+	return text
+}
+
+// count writes how many of something there are.
+func count(n int, what string) string {
+	many := what + "s"
+	if strings.HasSuffix(what, "sh") {
+		many = what + "es"
+	}
+	if what, rest, found := strings.Cut(what, " for "); found {
+		many = what + "s for " + rest
+	}
+	switch n {
+	case 0:
+		return "no " + many
+	case 1:
+		return "1 " + what
+	}
+	return grouped(n) + " " + many
+}
+
+func rounded(d time.Duration) time.Duration {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond)
+	case d < time.Second:
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second / 10)
+}
+
+// outcome is the last line.
+func (f *finding) outcome() string {
+	broken := len(f.violations) > 0
+	switch {
+	case f.search != nil && f.search.Complete && f.noLeader:
+		return "Complete within these bounds, but nobody ever leads: it proves nothing."
+	case f.search != nil && f.search.Complete && broken:
+		return "Complete within these bounds. What else was looked for holds."
+	case f.search != nil && f.search.Complete:
+		return "Complete within these bounds. What was looked for holds."
+	case f.cut == explore.AllBroken:
+		return "Not complete: it ended when every property asked for was broken."
+	case f.cut != "" && broken:
+		return "Not complete: " + f.why() + ". More may be broken."
+	case f.cut != "":
+		return "Not complete: " + f.why() + ". In what was visited nothing is broken."
+	case broken:
+		return "Random walks are never complete. There may be more, and shorter ways to this."
+	}
+	return "Random walks are never complete. In these nothing is broken."
+}
+
+func (f *finding) why() string {
+	if strings.HasPrefix(f.cut, "the limit") {
+		return "cut short by " + f.cut
+	}
+	return f.cut
+}
+
+// drawSteps draws a run whose time counts steps.
+func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diagram) error {
+	d.Unit, d.UnitName, d.All, d.Names = 1, "step", true, namesOf(view)
+	for m := range view.All() {
+		d.Nodes = append(d.Nodes, m.ID)
+	}
+	for _, e := range events {
+		d.Event(e)
+	}
+	_, err := d.WriteTo(out)
+	return err
+}
+
+// namesOf returns the names of the members of a view.
+func namesOf(view algo.View) func(algo.NodeID) string {
+	return func(id algo.NodeID) string {
+		m, _ := view.Member(id)
+		return m.Name
+	}
+}
+
+// exploredObject is an exploration as JSON, without what it found.
+type exploredObject struct {
+	Algorithm  string             `json:"algorithm"`
+	Options    map[string]string  `json:"options"`
+	Nodes      int                `json:"nodes"`
+	From       string             `json:"from"`
+	Network    string             `json:"network"`
+	Crashes    int                `json:"crashes"`
+	Mistakes   int                `json:"mistakes"`
+	Campaigns  int                `json:"campaigns"`
+	Epochs     algo.Epoch         `json:"epochs"`
+	Repeats    int                `json:"repeats"`
+	Properties []explore.Property `json:"properties"`
+}
+
+type searchObject struct {
+	exploredObject
+	States               int               `json:"states"`
+	Generated            int               `json:"generated"`
+	Depth                int               `json:"depth"`
+	Complete             bool              `json:"complete"`
+	LeftOut              int               `json:"left_out"`
+	StatesWithLeader     int               `json:"states_with_leader"`
+	TransitionsPerSecond float64           `json:"transitions_per_second"`
+	Seconds              float64           `json:"seconds"`
+	Cut                  string            `json:"cut"`
+	Violations           []violationObject `json:"violations"`
+}
+
+type walkObject struct {
+	exploredObject
+	Seed            uint64            `json:"seed"`
+	Walks           int               `json:"walks"`
+	Steps           int               `json:"steps"`
+	Complete        bool              `json:"complete"`
+	WalksWithLeader int               `json:"walks_with_leader"`
+	StepsPerSecond  float64           `json:"steps_per_second"`
+	Seconds         float64           `json:"seconds"`
+	Cut             string            `json:"cut"`
+	Violations      []violationObject `json:"violations"`
+}
+
+type violationObject struct {
+	Property explore.Property `json:"property"`
+	What     string           `json:"what"`
+	Steps    []string         `json:"steps"`
+	Scenario string           `json:"scenario"`
+	File     string           `json:"file"`
+}
+
+func (e *exploration) object(f *finding) any {
+	settings := exploredObject{
+		Algorithm: e.o.Spec.Name, Options: map[string]string{}, Nodes: e.nodes, From: "nothing", Network: e.network,
+		Crashes: e.o.Crashes, Mistakes: e.o.Mistakes, Campaigns: e.o.Campaigns, Epochs: e.o.Epochs, Repeats: e.o.Repeats,
+		Properties: e.o.Properties,
+	}
+	for _, o := range e.o.Spec.Settings {
+		settings.Options[o.Name] = o.Value
+	}
+	if e.o.Settled {
+		settings.From = "settled"
+	}
+	violations := []violationObject{}
+	for i, v := range f.violations {
+		o := violationObject{Property: v.Property, What: v.What, Scenario: v.Scenario}
+		lines := strings.Split(strings.TrimSpace(v.Scenario), "\n")
+		o.Steps = lines[len(lines)-len(v.Steps):]
+		if i < len(f.files) {
+			o.File = f.files[i]
+		}
+		violations = append(violations, o)
+	}
+	if r := f.walk; r != nil {
+		return walkObject{
+			exploredObject: settings, Seed: e.seed, Walks: r.Walks, Steps: r.Steps, WalksWithLeader: r.WalksWithLeader,
+			StepsPerSecond: r.StepsPerSecond, Seconds: r.Elapsed.Seconds(), Cut: f.cut, Violations: violations,
+		}
+	}
+	r := f.search
+	return searchObject{
+		exploredObject: settings, States: r.States, Generated: r.Generated, Depth: r.Depth, Complete: r.Complete,
+		LeftOut: r.LeftOut, StatesWithLeader: r.StatesWithLeader, TransitionsPerSecond: r.TransitionsPerSecond,
+		Seconds: r.Elapsed.Seconds(), Cut: f.cut, Violations: violations,
+	}
+}

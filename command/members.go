@@ -1,0 +1,195 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/cluster"
+)
+
+// The commands that have a running node change something.
+
+// order is what such a command has in common with the others.
+type order struct {
+	addr    string
+	timeout time.Duration
+	json    bool
+}
+
+// orderObject is its outcome as JSON.
+type orderObject struct {
+	Order  string `json:"order"`
+	Addr   string `json:"addr"`
+	Member string `json:"member,omitempty"`
+	Done   bool   `json:"done"`
+	Reason string `json:"reason,omitempty"`
+}
+
+const orderJSON = `With --json, one object: order, addr, member (of remove), done (true or false), reason
+(why not, in the words of the node). The exit status is 1 if it was not done.
+
+There is no authentication: whoever reaches the port of a node can do this. A node whose
+configuration says no_admin refuses.`
+
+func (o *order) register(cmd *cobra.Command, which string) {
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&o.addr, "addr", "", "`host:port` of "+which)
+	set.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait until it is done")
+	set.BoolVar(&o.json, "json", false, "print one JSON object")
+}
+
+// give has the node do it, and says how that went.
+func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to *cluster.Operator) error) error {
+	if o.timeout <= 0 {
+		return usagef("--timeout is %v, want more than 0", o.timeout)
+	}
+	if o.addr == "" {
+		return usagef("--addr is missing, want the address of a node, host:port")
+	}
+	if _, port, err := net.SplitHostPort(o.addr); err != nil || port == "" {
+		return usagef("--addr is %q, want host:port", o.addr)
+	}
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("not done within %v", o.timeout))
+	defer cancel()
+	err := do(ctx, new(cluster.Operator))
+	if err != nil {
+		what.Reason = strings.TrimPrefix(err.Error(), "cluster: ")
+	}
+	if o.json {
+		what.Addr, what.Done = o.addr, err == nil
+		if printed := json.NewEncoder(cmd.OutOrStdout()).Encode(what); printed != nil {
+			return printed
+		}
+	} else if err == nil {
+		fmt.Fprintln(cmd.OutOrStdout(), did)
+	}
+	if err != nil {
+		return fmt.Errorf("%s", what.Reason)
+	}
+	return nil
+}
+
+// one checks that a command got exactly one argument.
+func one(command, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s wants %s, and got %d arguments", command, what, len(args))
+		}
+		return nil
+	}
+}
+
+func newRemove() *cobra.Command {
+	var o order
+	cmd := &cobra.Command{
+		Use:   "remove MEMBER",
+		Short: "Remove a member for good, dead or alive",
+		Long: `Remove the member with that name or id from its cluster, through any node. A dead
+member stays one, and counts for a majority, until it is removed. One that lives stops
+as soon as it is told, and one that comes back later then. Its data folder is of no more
+use: emptied, the node joins as a new member.
+
+With bully and ring the node that is asked decides it, and tells the others. With vote
+the leader does, one member at a time, when a majority of the members are there: of two
+members one of which is dead none can be removed. Start the dead one again, also on
+another machine with its data folder. If that is lost, stop the other one, empty its
+data folder, and begin a new cluster with it.
+
+` + orderJSON,
+		Example: `  elect remove n3 --addr 10.0.0.1:7400
+  elect remove 6f1c5a4e-8d0b-4d8e-9a7e-3c2b1a0f9e8d --addr 10.0.0.1:7400 --timeout 1m`,
+		Args: one("remove", "the name or the id of one member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.give(cmd, orderObject{Order: "remove", Member: args[0]}, args[0]+" is no member any more",
+				func(ctx context.Context, to *cluster.Operator) error { return to.Remove(ctx, o.addr, args[0]) })
+		},
+	}
+	o.register(cmd, "any member of the cluster")
+	return cmd
+}
+
+func newLeave() *cobra.Command {
+	var o order
+	cmd := &cobra.Command{
+		Use:   "leave",
+		Short: "Have a node leave its cluster for good",
+		Long: `Have the node at --addr end its membership and stop. If it leads, another is elected
+first. To stop a node for a while send it SIGTERM instead: it says goodbye, stays a
+member, and counts for a majority.
+
+` + orderJSON,
+		Example: `  elect leave --addr 10.0.0.3:7400`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.give(cmd, orderObject{Order: "leave"}, "the node at "+o.addr+" has left",
+				func(ctx context.Context, to *cluster.Operator) error { return to.Leave(ctx, o.addr) })
+		},
+	}
+	o.register(cmd, "the node that is to leave")
+	return cmd
+}
+
+func newPriority() *cobra.Command {
+	var o order
+	cmd := &cobra.Command{
+		Use:   "priority NUMBER",
+		Short: "Change the priority of a running node",
+		Long: `Change the priority of the node at --addr. With bully and ring the highest leads, so
+another may be elected; with vote priorities decide only between equal claims in the
+next election. Negative numbers follow a --, as in the example.
+
+The change outlives a restart of the node. It ends when the node is started with
+another priority in its configuration than it had when the change was made: the later
+decision counts.
+
+` + orderJSON,
+		Example: `  elect priority 10 --addr 10.0.0.2:7400
+  elect priority --addr 10.0.0.2:7400 -- -1`,
+		Args: one("priority", "one number"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.ParseInt(args[0], 10, 32)
+			if err != nil {
+				return usagef("the priority is %q, want a whole number of 32 bits", args[0])
+			}
+			return o.give(cmd, orderObject{Order: "priority"}, fmt.Sprintf("the node at %s has priority %d", o.addr, n),
+				func(ctx context.Context, to *cluster.Operator) error { return to.SetPriority(ctx, o.addr, int(n)) })
+		},
+	}
+	o.register(cmd, "the node")
+	return cmd
+}
+
+func newResign() *cobra.Command {
+	var o order
+	var period time.Duration
+	cmd := &cobra.Command{
+		Use:   "resign",
+		Short: "Have a node give its leadership up for a while",
+		Long: `Have the node at --addr not lead for a while, and another one elected if it leads. It
+stays a member and votes. It ends earlier when the node is restarted. A member that
+shall never lead is configured as a witness.
+
+` + orderJSON,
+		Example: `  elect resign --addr 10.0.0.1:7400
+  elect resign --for 10m --addr 10.0.0.1:7400     before work on that machine`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if period < 0 || period > 24*time.Hour {
+				return usagef("--for is %v, want from 0 to 24h", period)
+			}
+			return o.give(cmd, orderObject{Order: "resign"}, "the node at "+o.addr+" has resigned",
+				func(ctx context.Context, to *cluster.Operator) error { return to.Resign(ctx, o.addr, period) })
+		},
+	}
+	cmd.Flags().DurationVar(&period, "for", 0, "how long it may not lead, at most 24h (default as long as an election may take)")
+	o.register(cmd, "the node")
+	return cmd
+}

@@ -1,0 +1,129 @@
+//go:build unix
+
+package command
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// The operator's commands, with real processes.
+func TestAnOperatorChangesTheMembers(t *testing.T) {
+	for _, algorithm := range []string{"bully", "vote"} {
+		t.Run(algorithm, func(t *testing.T) {
+			f := runFleet(t, 4, nil, "--algorithm", algorithm, "--preset", "local")
+			states := f.States()
+			known := func(at string) string {
+				status, stdout, stderr := elect("status", at)
+				require.Zero(t, status, stderr)
+				return stdout
+			}
+
+			status, stdout, stderr := elect("priority", "--addr", states[0].Addr, "--", "-7")
+			require.Zero(t, status, stderr)
+			require.Equal(t, "the node at "+states[0].Addr+" has priority -7\n", stdout)
+			require.Regexp(t, `(?m)^n1 .* -7  `, known(states[0].Addr))
+
+			leader, ok := fleet.Agreement(f.States())
+			require.True(t, ok)
+			status, stdout, stderr = elect("resign", "--addr", leader.Addr, "--for", "30s", "--json")
+			require.Zero(t, status, stderr)
+			require.JSONEq(t, `{"order":"resign","addr":"`+leader.Addr+`","done":true}`, stdout)
+			require.Regexp(t, `(?m)^`+leader.Name+` +witness `, known(leader.Addr))
+
+			_, err := f.Signal("n4", fleet.Kill)
+			require.NoError(t, err)
+			status, stdout, stderr = elect("remove", "n4", "--addr", states[1].Addr, "--json")
+			require.Zero(t, status, stderr)
+			require.JSONEq(t, `{"order":"remove","addr":"`+states[1].Addr+`","member":"n4","done":true}`, stdout)
+			require.NotContains(t, known(states[1].Addr), "n4")
+
+			_, err = f.Retire(within(t), "n3", func(context.Context) error {
+				status, stdout, stderr := elect("leave", "--addr", states[2].Addr)
+				require.Zero(t, status, stderr)
+				require.Equal(t, "the node at "+states[2].Addr+" has left\n", stdout)
+				return nil
+			})
+			require.NoError(t, err)
+			require.NotContains(t, known(states[1].Addr), "n3")
+
+			status, stdout, stderr = elect("remove", "nobody", "--addr", states[0].Addr, "--json")
+			require.Equal(t, statusFailed, status)
+			require.Contains(t, stderr, `remove "nobody": engine: there is no such member`)
+			var o orderObject
+			decodeStrictly(t, stdout, &o)
+			require.False(t, o.Done)
+			require.Contains(t, o.Reason, "no such member")
+		})
+	}
+}
+
+// A node that was removed while it was down says so at its next start, and that it has to
+// join as a new one.
+func TestARemovedNodeSaysWhatToDo(t *testing.T) {
+	f := runFleet(t, 3, nil, "--preset", "local")
+	_, err := f.Signal("n3", fleet.Term)
+	require.NoError(t, err)
+	require.NoError(t, new(cluster.Operator).Remove(within(t), f.States()[0].Addr, "n3"))
+	err = f.Restart(within(t), "n3")
+	if err == nil { // it was up before it was told
+		err = f.Await(within(t), func([]fleet.State) bool { return false })
+	}
+	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
+}
+
+func TestUsageOfOrders(t *testing.T) {
+	for args, want := range map[string]string{
+		"remove --addr a:1":                    "remove wants the name or the id of one member, and got 0 arguments",
+		"remove a b --addr a:1":                "got 2 arguments",
+		"remove a":                             "--addr is missing, want the address of a node, host:port",
+		"remove a --addr x":                    `--addr is "x", want host:port`,
+		"remove a --addr a:1 --timeout 0s":     "--timeout is 0s, want more than 0",
+		"leave x --addr a:1":                   `unknown command "x"`,
+		"priority --addr a:1":                  "priority wants one number, and got 0 arguments",
+		"priority high --addr a:1":             `the priority is "high", want a whole number of 32 bits`,
+		"priority 4294967296 --addr a:1":       "want a whole number of 32 bits",
+		"resign --addr a:1 --for -1s":          "--for is -1s, want from 0 to 24h",
+		"resign --addr a:1 --for 25h":          "--for is 25h0m0s, want from 0 to 24h",
+		"resign --addr a:1 --for soon":         `--for is "soon", want a duration`,
+		"demo --join --rounds -1 --nodes 4 -x": "unknown shorthand flag",
+	} {
+		status, stdout, stderr := elect(strings.Fields(args)...)
+		require.Equal(t, statusUsage, status, args)
+		require.Empty(t, stdout, args)
+		require.Contains(t, stderr, want, args)
+	}
+	status, _, stderr := elect("leave", "--addr", "127.0.0.1:1", "--timeout", "1s")
+	require.Equal(t, statusFailed, status)
+	require.Contains(t, stderr, "127.0.0.1:1")
+}
+
+// The demonstration of a change of the members.
+func TestTheDemoHasANodeJoin(t *testing.T) {
+	for _, algorithm := range []string{"bully", "vote"} {
+		p := launch(t, "demo", "--join", "--json", "--rounds", "0", "--nodes", "3", "--algorithm", algorithm)
+		require.Zero(t, p.status(t), p.stderr.text())
+		var o joinObject
+		decodeStrictly(t, p.stdout.text(), &o)
+		require.Equal(t, algorithm, o.Algorithm)
+		require.Equal(t, "n4", o.Joined)
+		require.Contains(t, []string{"n2", "n3"}, o.Removed, "neither through whom it goes, nor the leader")
+		require.Len(t, o.Members, 3)
+		require.Contains(t, o.Members, "n4")
+		require.NotContains(t, o.Members, o.Removed)
+		require.Positive(t, o.RemoveMS)
+		p.requireClean(t)
+	}
+	p := launch(t, "demo", "--join", "--nodes", "3", "--rounds", "1")
+	require.Zero(t, p.status(t), p.stderr.text())
+	for _, want := range []string{"n4 joins through n1. All 4 know it", "n4 is the highest now", "n2 is removed through n1 (elect remove n2), and stops. The other 3 know it", "retired", "n4, the leader, is killed"} {
+		require.Contains(t, p.stdout.text(), want)
+	}
+	p.requireClean(t)
+}

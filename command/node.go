@@ -1,0 +1,119 @@
+package command
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
+)
+
+func newNode() *cobra.Command {
+	var from source
+	var events string
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Run one member of a cluster",
+		Long: `Run one member of a cluster until SIGTERM or Ctrl-C, when it says goodbye to the
+others and exits with status 0. A second signal ends it at once.
+
+A node with neither --join nor --members founds a cluster, at its first start. With a
+data folder it is the same member again after a restart; without, it is a new one.
+
+The configuration is a YAML file. Each of its fields is a flag and a variable of the
+environment as well, those of the timing and of the algorithms too: heartbeat in the
+section timing is --timing-heartbeat and ELECT_TIMING_HEARTBEAT. A flag overrides the
+environment, the environment the file. 'elect config example' shows all fields,
+'elect config check' checks a file, 'elect config show' says what is in effect.
+
+With a file, SIGHUP has it read again. A node that runs takes over log_level and
+priority; what else has changed is named in the log and needs a restart. If anything is
+wrong nothing changes. Without a file SIGHUP stops the node like SIGTERM.`,
+		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect            the first member
+  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
+  elect node --config /etc/elect.yaml --log json
+  ELECT_TIMING_PRESET=wan elect node --config /etc/elect.yaml --bully-head-start 500ms`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runNode(cmd, &from, events) },
+	}
+	from.registerFile(cmd.Flags())
+	from.register(cmd.Flags())
+	cmd.Flags().StringVar(&events, "events", "", "")
+	_ = cmd.Flags().MarkHidden("events") // for a fleet: see runWatched
+	return cmd
+}
+
+// useOneThread has the Go runtime run one goroutine at a time, unless the user says
+// otherwise. A node has little to do and does it in turns: threads that wake each other
+// for it cost more processor time at rest, and time in a failover.
+func useOneThread() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+}
+
+func runNode(cmd *cobra.Command, from *source, events string) error {
+	useOneThread()
+	s, err := from.load()
+	if err != nil {
+		return err
+	}
+	var level slog.LevelVar
+	level.Set(s.Level())
+	log := logger(cmd.ErrOrStderr(), s.Log, &level)
+	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
+	defer stop()
+	r := &reloader{load: from.load, running: s, level: &level, log: log}
+	if events != "" {
+		return runWatched(ctx, s, events, log, r)
+	}
+	n, err := s.Node(cluster.WithLogger(log))
+	if err != nil {
+		return err
+	}
+	warnOfUnknown(log, s)
+	defer r.attach(ctx, n)()
+	return n.Run(ctx)
+}
+
+func warnOfUnknown(log *slog.Logger, s *config.Settings) {
+	var names []string
+	for _, u := range s.Unknown {
+		names = append(names, u.String())
+	}
+	if len(names) > 0 {
+		log.Warn("variables of the environment that mean nothing to elect", "variables", strings.Join(names, ", "))
+	}
+}
+
+// untilSignal returns a context that ends with the first signal to stop. The second ends
+// the process. hangup says that SIGHUP is such a signal: the terminal is gone; but not
+// under nohup.
+func untilSignal(ctx context.Context, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if hangup && !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	go func() {
+		select {
+		case s := <-signals:
+			log.Info("stopping", "signal", s.String())
+			cancel()
+		case <-ctx.Done():
+			return
+		}
+		s := <-signals
+		log.Warn("stopped without goodbyes", "signal", s.String())
+		os.Exit(statusFailed)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel() }
+}

@@ -1,0 +1,162 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/netlab"
+)
+
+// split is a fleet on a network of its own, that may be cut: n1 is on host 0, and so on.
+type split struct {
+	*fleet.Fleet
+	lab *netlab.Lab
+}
+
+// newSplit runs real nodes on five hosts until they agree.
+func newSplit(t *testing.T) *split {
+	t.Helper()
+	const nodes = 5
+	lab, err := netlab.New(nodes)
+	if errors.Is(err, netlab.ErrUnavailable) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, lab.Close()) })
+	config := fleet.Config{Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes}
+	for i := range nodes {
+		config.Hosts = append(config.Hosts, fleet.Host{Command: lab.Command(i), Addr: net.JoinHostPort(lab.Addr(i), "0")})
+	}
+	f, err := fleet.New(within(t), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	leader, err := f.Settle(within(t))
+	require.NoError(t, err)
+	require.Equal(t, "n5", leader.Name)
+	return &split{Fleet: f, lab: lab}
+}
+
+// side is nodes that follow one leader during a cut.
+type side struct {
+	hosts  []int
+	leader string
+	elects bool // it lost the leader of before
+}
+
+// await waits until all of a side follow its leader, and returns when the last of them
+// knew it.
+func (s *split) await(t *testing.T, side side) (since int64) {
+	t.Helper()
+	require.NoError(t, s.Await(within(t), func(all []fleet.State) bool {
+		since = 0
+		for _, host := range side.hosts {
+			n := all[host]
+			if n.Leader != side.leader || n.Leads != (n.Name == side.leader) {
+				return false
+			}
+			since = max(since, n.Since)
+		}
+		return true
+	}))
+	return since
+}
+
+// outcome is what elections have led to at a node, and cost it.
+type outcome struct {
+	leader string
+	epoch  uint64
+	sent   int
+}
+
+func settled(n fleet.State) outcome { return outcome{n.LeaderID, n.Epoch, n.Total()} }
+
+// led leaves out what a leader may do that still hears the other side: it claims a
+// higher epoch.
+func led(n fleet.State) outcome { return outcome{leader: n.LeaderID} }
+
+// requireCalm watches for some time that nothing changes in what is looked at.
+func (s *split) requireCalm(t *testing.T, during time.Duration, look func(fleet.State) outcome) {
+	t.Helper()
+	outcomes := func(all []fleet.State) (o []outcome) {
+		for _, n := range all {
+			o = append(o, look(n))
+		}
+		return o
+	}
+	before := outcomes(s.States())
+	var after []outcome
+	ctx, cancel := context.WithTimeout(t.Context(), during)
+	defer cancel()
+	err := s.Await(ctx, func(all []fleet.State) bool {
+		after = outcomes(all)
+		return !slices.Equal(before, after)
+	})
+	require.ErrorIs(t, err, context.DeadlineExceeded, "%v became %v", before, after)
+}
+
+// Nothing is refused in a cut: silence decides. Bully then has a leader on each side,
+// for a leader that reaches nobody does not learn of it, and promises no more. After the
+// heal all name the highest within the bound, and then nothing happens any more.
+func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
+	timing := cluster.LAN()
+	// Two leaders find each other by what each of them repeats.
+	announceInterval := max(10*timing.Heartbeat, 2*timing.RoundTrip)
+	sides := func(l *netlab.Lab, a, b side) error { return l.Split(a.hosts, b.hosts) }
+	mute := func(l *netlab.Lab, a, b side) error { return l.Drop(a.hosts[0], b.hosts...) }
+	deaf := func(l *netlab.Lab, a, b side) error {
+		for _, host := range b.hosts {
+			if err := l.Drop(host, a.hosts...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, tc := range []struct {
+		name string
+		cut  func(l *netlab.Lab, a, b side) error
+		a, b side
+	}{
+		{"the leader alone", sides, side{[]int{4}, "n5", false}, side{[]int{0, 1, 2, 3}, "n4", true}},
+		{"the leader and a follower", sides, side{[]int{1, 4}, "n5", false}, side{[]int{0, 2, 3}, "n4", true}},
+		{"two followers", sides, side{[]int{0, 1}, "n2", true}, side{[]int{2, 3, 4}, "n5", false}},
+		{"the leader hears but is not heard", mute, side{[]int{4}, "n5", false}, side{[]int{0, 1, 2, 3}, "n4", true}},
+		{"the leader is heard but does not hear", deaf, side{[]int{4}, "n5", false}, side{[]int{0, 1, 2, 3}, "n4", true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSplit(t)
+			at := fleet.Now()
+			require.NoError(t, tc.cut(s.lab, tc.a, tc.b))
+			for _, side := range []side{tc.a, tc.b} {
+				since := s.await(t, side)
+				if side.elects {
+					took := time.Duration(since - at)
+					t.Logf("%s elected %v after the cut", side.leader, took)
+					require.Greater(t, took, timing.Timeout-2*timing.Heartbeat, "only silence tells")
+					require.Less(t, took, timing.Bound())
+				}
+			}
+			// Long enough for the connections across the cut to be given up.
+			s.requireCalm(t, 2*announceInterval, led)
+
+			at = fleet.Now()
+			require.NoError(t, s.lab.Heal())
+			leader, err := s.Settle(within(t))
+			require.NoError(t, err)
+			require.Equal(t, "n5", leader.Name)
+			took := time.Duration(s.await(t, side{hosts: []int{0, 1, 2, 3, 4}, leader: "n5"}) - at)
+			t.Logf("all agree %v after the heal", took)
+			require.Less(t, took, timing.Bound())
+			s.requireCalm(t, 3*announceInterval, settled)
+		})
+	}
+}

@@ -1,0 +1,396 @@
+//go:build unix
+
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// patience is for what must happen soon, on the slowest machine.
+const patience = 30 * time.Second
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// childEnv makes this program the command. Under the race detector a process would
+// wait a second at its end for other reports.
+var childEnv = []string{mainEnv + "=1", "GORACE=atexit_sleep_ms=0 halt_on_error=1"}
+
+// process is the command in a process of its own, its temporary folder included.
+type process struct {
+	*exec.Cmd
+	temp           string
+	stdout, stderr *lineBuffer
+}
+
+func command(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{temp: t.TempDir(), stdout: newLineBuffer(), stderr: newLineBuffer()}
+	p.Cmd = exec.CommandContext(within(t), os.Args[0], args...)
+	p.Env = append(append(os.Environ(), childEnv...), "TMPDIR="+p.temp)
+	p.Stdout, p.Stderr = p.stdout, p.stderr
+	return p
+}
+
+func launch(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := command(t, args...)
+	require.NoError(t, p.Start())
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	return p
+}
+
+// status waits for the end.
+func (p *process) status(t *testing.T) int {
+	t.Helper()
+	err := p.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("elect %v: %v, it said %s", p.Args[1:], err, p.stderr.text())
+	}
+	return p.ProcessState.ExitCode()
+}
+
+func (p *process) requireClean(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir(p.temp)
+	require.NoError(t, err)
+	require.Empty(t, entries, "left behind")
+}
+
+func requireGone(t *testing.T, nodes []keptNode) {
+	t.Helper()
+	for _, n := range nodes {
+		require.ErrorIs(t, syscall.Kill(n.Pid, 0), syscall.ESRCH, "%s still runs", n.Name)
+		c, err := net.Dial("tcp", n.Addr)
+		if err == nil {
+			c.Close()
+		}
+		require.ErrorIs(t, err, syscall.ECONNREFUSED, "%s still listens", n.Name)
+	}
+}
+
+func TestTheDemoMeasuresEachRound(t *testing.T) {
+	for _, tc := range []struct {
+		signal string
+		rounds int
+		least  time.Duration // that a failover can take
+	}{
+		{"kill", 2, 0},
+		{"stop", 1, cluster.LAN().Timeout - 2*cluster.LAN().Heartbeat}, // only silence tells
+		{"term", 1, 0},
+	} {
+		t.Run(tc.signal, func(t *testing.T) {
+			p := launch(t, "demo", "--json", "--rounds", strconv.Itoa(tc.rounds), "--nodes", "3", "--signal", tc.signal)
+			require.Zero(t, p.status(t), p.stderr.text())
+			rounds := strings.Split(strings.TrimSpace(p.stdout.text()), "\n")
+			require.Len(t, rounds, tc.rounds)
+			before := uint64(0)
+			for _, line := range rounds {
+				require.Equal(t, []string{"algorithm", "detect_ms", "elect_ms", "epoch_after", "epoch_before", "failover_ms",
+					"messages", "new_leader", "nodes", "old_leader"}, keys(t, line))
+				var r roundObject
+				decodeStrictly(t, line, &r)
+				require.Equal(t, "bully", r.Algorithm)
+				require.Equal(t, 3, r.Nodes)
+				require.Equal(t, "n3", r.OldLeader, "the highest leads, also after it came back")
+				require.Equal(t, "n2", r.NewLeader)
+				require.Greater(t, r.EpochAfter, r.EpochBefore)
+				require.GreaterOrEqual(t, r.EpochBefore, before)
+				require.Greater(t, r.FailoverMS, ms(tc.least))
+				require.Positive(t, r.DetectMS)
+				require.InDelta(t, r.FailoverMS, r.DetectMS+r.ElectMS, 0.002)
+				require.Positive(t, r.Messages["coordinator"])
+				before = r.EpochAfter
+			}
+			p.requireClean(t)
+		})
+	}
+}
+
+func TestTheDemoTellsAPipeInLines(t *testing.T) {
+	p := launch(t, "demo", "--nodes", "3")
+	require.Zero(t, p.status(t), p.stderr.text())
+	said := p.stdout.text()
+	for _, want := range []string{
+		"NODE", "STATE", "LEADER", "EPOCH", "SENT", "All 3 follow n3", "n3, the leader, is killed (SIGKILL)",
+		"All survivors follow n2 in epoch", " to suspect, ", " coordinator", "n3 is back and takes over in epoch", farewell,
+	} {
+		require.Contains(t, said, want)
+	}
+	require.NotContains(t, said, "\x1b", "a pipe is no terminal")
+	p.requireClean(t)
+}
+
+func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
+	p := launch(t, "demo", "--keep", "--json", "--nodes", "3")
+	line := p.stdout.line(t)
+	require.Equal(t, []string{"nodes"}, keys(t, line))
+	var o keptObject
+	decodeStrictly(t, line, &o)
+	require.Len(t, o.Nodes, 3)
+	for i, n := range o.Nodes {
+		require.Equal(t, []string{"n1", "n2", "n3"}[i], n.Name)
+		require.NoError(t, syscall.Kill(n.Pid, 0))
+	}
+
+	status, stdout, stderr := elect("status", o.Nodes[0].Addr, "--json")
+	require.Zero(t, status, stderr)
+	require.Equal(t, []string{"algorithm", "cluster", "confirmed", "counters", "epoch", "leader", "members", "node", "view", "view_epoch"}, keys(t, stdout))
+	var s cluster.Status
+	decodeStrictly(t, stdout, &s)
+	require.Len(t, s.Members, 3)
+	status, stdout, stderr = elect("status", o.Nodes[0].Addr)
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `(?m)^leader +n3 in epoch [0-9]+$`, stdout)
+	require.Regexp(t, `(?m)^asked +n1$`, stdout)
+	require.Regexp(t, `(?m)^n3 +leader +alive `, stdout)
+	require.Regexp(t, `(?m)^n1 +follower +self `, stdout)
+	require.Regexp(t, `(?m)^sent\.beat +[0-9]+$`, stdout)
+
+	// Whoever tries it out kills a node by hand: the rest goes on.
+	require.NoError(t, syscall.Kill(o.Nodes[2].Pid, syscall.SIGKILL))
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	require.Zero(t, p.status(t), p.stderr.text())
+	requireGone(t, o.Nodes)
+	p.requireClean(t)
+}
+
+func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		p := launch(t, "demo", "--nodes", "3", "--rounds", "1000")
+		for !strings.Contains(p.stdout.line(t), "is killed") {
+		}
+		require.NoError(t, p.Process.Signal(s))
+		require.Equal(t, statusInterrupted, p.status(t), "%v: %s", s, p.stderr.text())
+		p.requireClean(t)
+	}
+}
+
+func TestTheDemoWhoseReaderGoesAwayLeavesNothing(t *testing.T) {
+	p := command(t, "demo", "--nodes", "3")
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	p.Stdout = w
+	require.NoError(t, p.Start())
+	require.NoError(t, w.Close())
+	require.Zero(t, p.status(t), p.stderr.text())
+	p.requireClean(t)
+}
+
+func TestTheDemoWhoseNodeFailsToStartLeavesNothing(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	before := childCommand
+	t.Cleanup(func() { childCommand = before })
+	childCommand = func() ([]string, error) { return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil }
+	status, stdout, stderr := elect("demo", "--json")
+	require.Equal(t, statusFailed, status)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "start n1: exit status 3; it said:\nno such luck")
+	entries, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	require.Empty(t, entries, "left behind")
+}
+
+// startNode runs elect node until it leads.
+func startNode(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--name", "a", "--log", "json"}, args...)...)
+	for {
+		var entry struct{ Msg string }
+		require.NoError(t, json.Unmarshal([]byte(p.stderr.line(t)), &entry), "a log of JSON")
+		if entry.Msg == "leading" {
+			return p
+		}
+	}
+}
+
+func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		p := startNode(t, "--data", filepath.Join(t.TempDir(), "data"))
+		begin := time.Now()
+		require.NoError(t, p.Process.Signal(s))
+		require.Zero(t, p.status(t), p.stderr.text())
+		require.Less(t, time.Since(begin), 5*time.Second, "it is meant to take less than one, on a machine with nothing else to do")
+	}
+}
+
+func TestANodeSaysThatARestartMakesItANewMember(t *testing.T) {
+	p := startNode(t)
+	require.Contains(t, p.stderr.text(), "no data folder")
+}
+
+func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	startNode(t, "--data", data)
+	second := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "b", "--data", data)
+	require.Equal(t, statusFailed, second.status(t))
+	require.Contains(t, second.stderr.text(), "in use by another process: one data folder serves one node")
+	require.Contains(t, second.stderr.text(), data)
+}
+
+func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	data := filepath.Join(file, "data")
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "a", "--data", data)
+	require.Equal(t, statusFailed, p.status(t))
+	require.Contains(t, p.stderr.text(), data)
+	require.Contains(t, p.stderr.text(), "not a directory")
+}
+
+func TestAnAddressInUseIsSaid(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	p := launch(t, "node", "--listen", l.Addr().String(), "--name", "a")
+	require.Equal(t, statusFailed, p.status(t))
+	require.Contains(t, p.stderr.text(), "listen on "+l.Addr().String())
+}
+
+// runFleet runs real nodes until they agree.
+func runFleet(t *testing.T, nodes int, events func(string, fleet.Event), args ...string) *fleet.Fleet {
+	t.Helper()
+	f, err := fleet.New(within(t), fleet.Config{
+		Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, Args: args, OnEvent: events,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	_, err = f.Settle(within(t))
+	require.NoError(t, err)
+	return f
+}
+
+func TestEvidenceBeatsWaiting(t *testing.T) {
+	f := runFleet(t, 3, nil, "--preset", "wan")
+	m, err := f.Failover(within(t), fleet.Kill)
+	require.NoError(t, err)
+	require.Less(t, m.Detect, cluster.WAN().Timeout-cluster.WAN().Heartbeat, "sooner than silence could tell")
+}
+
+func TestWithoutEvidenceSilenceTells(t *testing.T) {
+	f := runFleet(t, 3, nil, "--preset", "local", "--no-evidence")
+	m, err := f.Failover(within(t), fleet.Kill)
+	require.NoError(t, err)
+	require.Greater(t, m.Detect, cluster.Local().Timeout-2*cluster.Local().Heartbeat)
+}
+
+func TestAFixedSetElects(t *testing.T) {
+	f, err := fleet.New(within(t), fleet.Config{
+		Command: []string{os.Args[0]}, Env: childEnv, Nodes: 3, Fixed: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	leader, err := f.Settle(within(t))
+	require.NoError(t, err)
+	require.Equal(t, "n3", leader.Name)
+	m, err := f.Failover(within(t), fleet.Kill)
+	require.NoError(t, err)
+	require.Equal(t, "n2", m.NewLeader)
+	require.NotEmpty(t, m.Saves)
+	require.Positive(t, m.CriticalSaves)
+}
+
+// After a pause of the leader all name one leader within the bound, and then nobody
+// calls for an election any more.
+func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
+	var settled atomic.Int64 // when all had agreed
+	settled.Store(math.MaxInt64)
+	elections := make(chan string, 1)
+	f := runFleet(t, 3, func(node string, e fleet.Event) {
+		calls := e.What == fleet.Leader || e.What == fleet.Send && e.Kind == "election"
+		if calls && e.At > settled.Load() {
+			select {
+			case elections <- node + " " + e.What + " " + e.Kind + e.Name:
+			default: // one is enough to fail
+			}
+		}
+	})
+	bound := cluster.LAN().Bound()
+
+	old, err := f.AwaitLeader(within(t))
+	require.NoError(t, err)
+	m, err := f.Failover(within(t), fleet.Stop)
+	require.NoError(t, err)
+	require.NotEqual(t, old.Name, m.NewLeader)
+	r, err := f.Recover(within(t), old.Name)
+	require.NoError(t, err)
+	settled.Store(fleet.Now())
+	require.Less(t, r.Took, bound)
+	require.Equal(t, old.Name, r.Leader, "the highest takes over")
+
+	select {
+	case e := <-elections:
+		t.Errorf("an election after all had agreed: %s", e)
+	case <-time.After(bound):
+	}
+}
+
+// lineBuffer takes the output of a process and hands it out by line.
+type lineBuffer struct {
+	lines chan string
+	all   chan []byte // holds the one buffer
+	rest  []byte
+}
+
+func newLineBuffer() *lineBuffer {
+	b := &lineBuffer{lines: make(chan string, 1<<16), all: make(chan []byte, 1)}
+	b.all <- nil
+	return b
+}
+
+func (b *lineBuffer) Write(text []byte) (int, error) {
+	b.all <- append(<-b.all, text...)
+	b.rest = append(b.rest, text...)
+	for {
+		line, rest, whole := bytes.Cut(b.rest, []byte("\n"))
+		if !whole {
+			return len(text), nil
+		}
+		b.lines <- string(line)
+		b.rest = rest
+	}
+}
+
+// line waits for the next one.
+func (b *lineBuffer) line(t *testing.T) string {
+	t.Helper()
+	select {
+	case line := <-b.lines:
+		return line
+	case <-time.After(patience):
+		t.Fatalf("no more lines after %s", b.text())
+		return ""
+	}
+}
+
+func (b *lineBuffer) text() string {
+	all := <-b.all
+	defer func() { b.all <- all }()
+	return string(all)
+}

@@ -1,0 +1,106 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/elect-go/elect/internal/config"
+)
+
+// adjustable is what a running node can change.
+type adjustable interface {
+	ConfigurePriority(ctx context.Context, priority int) error
+}
+
+// reloader reads the configuration of a running node again at each SIGHUP, and takes over
+// what a running node can change.
+type reloader struct {
+	load    func() (*config.Settings, error)
+	running *config.Settings // what is in effect
+	level   *slog.LevelVar
+	log     *slog.Logger
+}
+
+// attach has SIGHUP reload the configuration of a node, if there is a file to read. What
+// it returns ends that, and waits until nothing of it runs.
+func (r *reloader) attach(ctx context.Context, n adjustable) (detach func()) {
+	if r.running.File == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			select {
+			case <-signals:
+				r.reload(ctx, n)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		cancel()
+		serving.Wait()
+	}
+}
+
+// reload changes nothing unless everything is right.
+func (r *reloader) reload(ctx context.Context, n adjustable) {
+	s, err := r.load()
+	if err == nil {
+		_, err = s.Node() // only to check it
+	}
+	if err != nil {
+		r.complain(err)
+		return
+	}
+	var taken, kept []string
+	for _, e := range s.Changed(r.running) {
+		name := e.Field.Name
+		switch {
+		case !e.Field.Live:
+			kept = append(kept, name)
+			continue
+		case name == "priority":
+			if err := n.ConfigurePriority(ctx, s.Config.Priority); err != nil {
+				r.log.Error("priority not changed", "error", err)
+				continue
+			}
+		}
+		taken = append(taken, name+" "+e.Text())
+		r.running.Adopt(s, name)
+	}
+	// Whoever raises the level still sees that it was.
+	r.level.Set(min(r.level.Level(), s.Level()))
+	if len(kept) > 0 {
+		r.log.Warn("needs a restart: changed in the configuration, but not in this running node", "fields", strings.Join(kept, ", "))
+	}
+	r.log.Info("configuration reloaded", "file", s.File, "changed", strings.Join(taken, ", "))
+	r.level.Set(s.Level())
+}
+
+// complain logs every mistake.
+func (r *reloader) complain(err error) {
+	const what = "configuration not reloaded"
+	wrong, ok := errors.AsType[*config.Error](err)
+	if !ok {
+		r.log.Error(what, "error", err)
+		return
+	}
+	for _, m := range wrong.Mistakes {
+		r.log.Error(what, "mistake", m.String())
+	}
+	if wrong.More {
+		r.log.Error(what, "mistake", "and more")
+	}
+}

@@ -1,0 +1,82 @@
+//go:build unix
+
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+)
+
+// logged waits for a line of a log in JSON.
+func (p *process) logged(t *testing.T, msg string) map[string]any {
+	t.Helper()
+	for {
+		var entry map[string]any
+		line := p.stderr.line(t)
+		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
+		if entry["msg"] == msg {
+			return entry
+		}
+	}
+}
+
+func TestSIGHUPReloadsTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "elect.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("priority: 1\n")
+	p := command(t, "node", "--config", file, "--listen", "127.0.0.1:0", "--name", "a", "--log", "json")
+	p.Env = append(p.Env, "ELECT_LISTNE=x")
+	require.NoError(t, p.Start())
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	require.Equal(t, "ELECT_LISTNE (did you mean ELECT_LISTEN?)",
+		p.logged(t, "variables of the environment that mean nothing to elect")["variables"])
+	addr := p.logged(t, "started")["addr"].(string)
+	p.logged(t, "leading")
+	priority := func() int {
+		s, err := cluster.Query(within(t), addr)
+		require.NoError(t, err)
+		return s.Members[0].Priority
+	}
+	require.Equal(t, 1, priority())
+
+	write("priority: 2\nwitness: true\nlog_level: debug\n")
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	require.Equal(t, "witness", p.logged(t, "needs a restart: changed in the configuration, but not in this running node")["fields"])
+	require.Equal(t, "priority 2, log_level debug", p.logged(t, "configuration reloaded")["changed"])
+	require.Equal(t, 2, priority())
+
+	write("priority: 3\nnonsense: 1\n")
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	require.Contains(t, p.logged(t, "configuration not reloaded")["mistake"], "elect.yaml:2: nonsense is not a field")
+	require.Equal(t, 2, priority())
+
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, p.status(t), p.stderr.text())
+}
+
+// Without a file there is nothing to reload: the terminal is gone.
+func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
+	p := startNode(t)
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	require.Equal(t, "hangup", p.logged(t, "stopping")["signal"])
+	require.Zero(t, p.status(t), p.stderr.text())
+}
+
+func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {
+	p := command(t)
+	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --name a --log json`, os.Args[0]}
+	require.NoError(t, p.Start())
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	p.logged(t, "leading")
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, "terminated", p.logged(t, "stopping")["signal"])
+	require.Zero(t, p.status(t), p.stderr.text())
+}

@@ -1,0 +1,110 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/config"
+)
+
+// fields are all that a node can be told.
+var fields = config.NewTable(builtin.Registry())
+
+func algorithms() []string { return slices.Sorted(maps.Keys(builtin.Registry())) }
+
+// source is where a command finds the configuration of a node.
+type source struct {
+	file  string
+	flags *config.Flags
+}
+
+// register adds the flags of a node to those of a command.
+func (s *source) register(set *pflag.FlagSet) {
+	set.SortFlags = false
+	s.flags = fields.Flags(set)
+}
+
+// registerFile adds the flag that names the file.
+func (s *source) registerFile(set *pflag.FlagSet) {
+	set.StringVar(&s.file, "config", "", "configuration `file` (default: the one that "+config.FileVariable+" names, if any)")
+}
+
+// load reads the file, the environment and the flags. What is wrong with them, the
+// settings say when a node is made; the error is a file that cannot be read.
+func (s *source) load() (*config.Settings, error) {
+	settings, err := fields.Load(config.Input{File: s.file, Environ: os.Environ(), Flags: s.flags})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("the configuration: %v", err)
+	}
+	return settings, err
+}
+
+// settingsOf are those of a node that is told nothing but these flags.
+func settingsOf(args ...string) (*config.Settings, error) {
+	var set pflag.FlagSet
+	flags := fields.Flags(&set)
+	if err := set.Parse(args); err != nil {
+		return nil, err
+	}
+	return fields.Load(config.Input{Flags: flags})
+}
+
+// settings are what a command is told that runs no node: options of an algorithm. What is
+// wrong with its command line is collected, to be said at once.
+type settings struct{ mistakes mistakes }
+
+// build makes an algorithm with options as they are given to --option. prepare sees them
+// before, with their defaults. What is wrong is noted.
+func (s *settings) build(name string, timing algo.Timing, options []string, prepare func(options any)) algo.Spec {
+	spec, err := fields.Spec(name, timing, options, prepare)
+	if wrong, ok := errors.AsType[*config.Error](err); ok {
+		for _, m := range wrong.Mistakes {
+			s.mistakes.add("%s", m)
+		}
+	}
+	return spec
+}
+
+// withSettings puts options of a file before those of flags, of which the last counts.
+func withSettings(settings []algo.Setting, options []string) []string {
+	var all []string
+	for _, o := range settings {
+		all = append(all, o.Name+"="+o.Value)
+	}
+	return append(all, options...)
+}
+
+// mistakes are those of a command line, each once.
+type mistakes struct{ texts []string }
+
+func (m *mistakes) add(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(m.texts, text) {
+		m.texts = append(m.texts, text)
+	}
+}
+
+func (m *mistakes) error() error {
+	if len(m.texts) == 0 {
+		return nil
+	}
+	return &usageError{m.texts}
+}
+
+// logger writes as the settings say, from a level on.
+func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if form == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

@@ -1,0 +1,243 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/sim"
+)
+
+// simFlags are the flags of elect sim.
+type simFlags struct {
+	algorithm string
+	options   []string
+	nodes     int
+	seed      uint64
+	json      bool
+	diagram   bool
+	ascii     bool
+	width     int
+	trace     string
+
+	crashed    int
+	initiators string
+	priorities []int
+	delay      string
+	textbook   bool
+	faults     sim.Faults
+
+	scenario string
+	storm    bool
+	preset   string
+	period   time.Duration
+	seeds    int
+}
+
+func newSim() *cobra.Command {
+	flags := &simFlags{}
+	cmd := &cobra.Command{
+		Use:   "sim",
+		Short: "Simulate an election, a scenario, or many storms",
+		Long: `Run whole nodes in virtual time, on a network that is made up. Everything random comes
+from one seed: the same command gives the same run again.
+
+Without --scenario or --storm it counts one election. The nodes have a leader; then
+the --crashed highest of them crash and the initiators begin. T is what a message
+takes, at most. Counted are the messages of the election: sent ones include those to
+crashed nodes; heartbeats, and repeats of what was said before, are not in them. Times
+are in T from the beginning of the election; finding the crash takes no time. They end
+when all live nodes know the leader.
+
+--textbook is how the literature counts: nobody knows who crashed, except that the
+initiators miss the leader, and the algorithm leaves out what its source does not have.
+Without a detector no ring gets around a crashed node.
+
+A --scenario is a text file: what happens, and what must hold. 'go doc
+github.com/elect-go/elect/sim.Scenario' has its commands. One that elect explore has
+saved is run step by step, as it was found. A --storm disturbs the nodes at random for a
+while, lets everything heal, and all must agree within the bound of the timing. Both can
+be run with --seeds many seeds, each a run of its own.
+
+With --json, one object. For an election: algorithm, nodes, crashed, seed, leader (its
+rank: 1 is the lowest candidate; 0 for none), agreed, sent, delivered, kinds (sent, by
+kind), turnaround (in T, until every live node knows the leader), decided (in T, until
+the leader knows), epoch, repeats (sent), violations (a list of objects: property, at
+in nanoseconds, text). For a scenario: scenario, algorithm, seed, holds, leader (the
+number of the node), agreed, epoch, messages (sent, heartbeats included), violations,
+and error where something did not hold. For one of elect explore: scenario, algorithm,
+steps, holds, violations (a list of objects: property, step, text). For --storm, and
+for --seeds above 1: algorithm, first_seed, seeds (how many were run), failed (how many
+of them), failures (a list of objects: seed, violations, command, for scenarios error
+where something did not hold, and for storms scenario), messages; for scenarios the
+scenario; and for storms crashes, healed_median_ms and healed_most_ms (of the seeds that
+did not fail; null if all did) and bound_ms.
+
+A line of --trace is an object: at (in nanoseconds), node, kind, and what the kind has:
+peer, message (an object: kind and body), timer, until, epoch, leader (an object: epoch,
+id), view and text. 'go doc github.com/elect-go/elect/trace.JSON' explains each.
+
+Exit status: 0 done, 1 a property was violated or something in a scenario did not hold, 2
+a mistake in the command line or in the scenario, 130 interrupted. With 1 comes the
+command that does it again.`,
+		Example: `  elect sim --crashed 1 --initiators lowest --textbook --diagram
+  elect sim --algorithm ring --priorities 3,1,5,2,4 --initiators 1 --diagram
+  elect sim --nodes 9 --delay 1ms~50ms --loss 0.05 --seed 7 --json | jq .turnaround
+  elect sim --scenario failover.txt --trace failover.jsonl
+  elect sim --algorithm vote --storm --seeds 10000`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSim(cmd, flags) },
+	}
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&flags.algorithm, "algorithm", "bully", "one of "+strings.Join(algorithms(), ", "))
+	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
+	set.IntVar(&flags.nodes, "nodes", 5, "how many members, crashed ones included")
+	set.IntVar(&flags.crashed, "crashed", 0, "how many of them, the highest, crash before the election")
+	set.StringVar(&flags.initiators, "initiators", "all", "who starts: `numbers` with commas, lowest, highest or all")
+	set.IntSliceVar(&flags.priorities, "priorities", nil, "of the nodes, in the order of the ring (default 1,2,3,…)")
+	set.StringVar(&flags.delay, "delay", "10ms", "`time` that messages take: 10ms (fixed), 1ms..10ms (uniform) or 1ms~1s (heavy tailed)")
+	set.BoolVar(&flags.textbook, "textbook", false, "count as the literature does")
+	set.Float64Var(&flags.faults.Loss, "loss", 0, "`probability` that a message does not arrive")
+	set.Float64Var(&flags.faults.Duplicate, "duplicate", 0, "`probability` that it arrives twice")
+	set.Float64Var(&flags.faults.Reorder, "reorder", 0, "`probability` that it may overtake others, and is late")
+	set.StringVar(&flags.scenario, "scenario", "", "run the scenario in this `file`")
+	set.BoolVar(&flags.storm, "storm", false, "disturb the nodes at random")
+	set.StringVar(&flags.preset, "preset", "lan", "timing of the nodes in a storm: local, lan or wan")
+	set.DurationVar(&flags.period, "period", 10*time.Second, "of the disturbance in a storm")
+	set.Uint64Var(&flags.seed, "seed", 1, "of everything random (default for a scenario: its own)")
+	set.IntVar(&flags.seeds, "seeds", 1, "how many seeds to run, from --seed on")
+	set.BoolVar(&flags.diagram, "diagram", false, "draw a sequence diagram")
+	set.BoolVar(&flags.ascii, "ascii", false, "draw it with characters that every terminal has")
+	set.IntVar(&flags.width, "width", 0, "of the diagram, in `columns` (default that of the terminal, else 100)")
+	set.StringVar(&flags.trace, "trace", "", "write what happened to this `file`, a JSON object a line")
+	set.BoolVar(&flags.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// simMode is one of the things that elect sim does.
+type simMode string
+
+const (
+	simElection simMode = "an election"
+	simScenario simMode = "--scenario"
+	simStorm    simMode = "--storm"
+)
+
+func (f *simFlags) mode() simMode {
+	switch {
+	case f.scenario != "":
+		return simScenario
+	case f.storm:
+		return simStorm
+	}
+	return simElection
+}
+
+// simOnly are the flags that mean something in some modes only.
+var simOnly = map[string][]simMode{
+	"nodes": {simElection, simStorm}, "seeds": {simScenario, simStorm}, "preset": {simStorm}, "period": {simStorm},
+	"crashed": {simElection}, "initiators": {simElection}, "priorities": {simElection}, "delay": {simElection},
+	"textbook": {simElection}, "loss": {simElection}, "duplicate": {simElection}, "reorder": {simElection},
+}
+
+// simulation is one call of the command.
+type simulation struct {
+	*simFlags
+	flags    *pflag.FlagSet
+	out, err io.Writer
+	settings *settings // for the options of the algorithm, and all mistakes
+	watch    observer
+}
+
+func runSim(cmd *cobra.Command, flags *simFlags) (err error) {
+	s := &simulation{simFlags: flags, flags: cmd.Flags(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
+	s.settings = new(settings)
+	s.check()
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	defer interruptible(cancel)()
+	switch s.mode() {
+	case simScenario:
+		return s.runScenario(ctx)
+	case simStorm:
+		return s.runStorms(ctx)
+	}
+	return s.runElection(ctx)
+}
+
+// check notes what is wrong with flags that all modes have, or that do not go together.
+func (s *simulation) check() {
+	m := &s.settings.mistakes
+	mode := s.mode()
+	s.flags.Visit(func(flag *pflag.Flag) {
+		if modes, some := simOnly[flag.Name]; some && !slices.Contains(modes, mode) {
+			m.add("--%s says nothing about %s", flag.Name, mode)
+		}
+	})
+	if s.simFlags.scenario != "" && s.storm {
+		m.add("--scenario and --storm are two things: want one")
+	}
+	if s.seeds < 1 {
+		m.add("--seeds is %d, want at least 1", s.seeds)
+	}
+	if s.seeds > 1 && (s.diagram || s.trace != "") {
+		m.add("--seeds is %d, and --diagram and --trace show one", s.seeds)
+	}
+	if s.diagram && s.json {
+		m.add("--diagram and --json are two things: want one")
+	}
+	for _, flag := range []string{"ascii", "width"} {
+		if s.flags.Changed(flag) && !s.diagram {
+			m.add("--%s is for --diagram", flag)
+		}
+	}
+	if s.width < 0 || s.width > 0 && s.width < leastWidth {
+		m.add("--width is %d, want at least %d", s.width, leastWidth)
+	}
+}
+
+// spec makes the algorithm of that name with the options of the flags, after others.
+// What is wrong with them is noted.
+func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
+	return s.settings.build(name, timing, withSettings(options, s.options), func(options any) {
+		if o, has := options.(algo.Textbook); has && s.textbook {
+			o.Textbook()
+		}
+	})
+}
+
+// again is the command that does the same again with one seed.
+func (s *simulation) again(seed uint64) string {
+	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
+}
+
+// simFailure is what a simulation found, and how to find it again.
+type simFailure struct {
+	what    []string
+	command string
+}
+
+func (e *simFailure) Error() string {
+	return strings.Join(e.what, "\n  ") + "\nDo it again with:\n  " + e.command
+}
+
+// failure makes an error of violations; nil if there are none.
+func (s *simulation) failure(seed uint64, violations []sim.Violation) error {
+	if len(violations) == 0 {
+		return nil
+	}
+	what := []string{fmt.Sprintf("seed %d does not hold what it should:", seed)}
+	for _, v := range violations {
+		what = append(what, fmt.Sprintf("%s at %v: %s", v.Property, v.At, v.Text))
+	}
+	return &simFailure{what, s.again(seed)}
+}

@@ -1,0 +1,295 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/sim"
+)
+
+// seedRun is what came of one seed.
+type seedRun struct {
+	messages   uint64
+	crashes    int
+	healed     time.Duration // storms: after the last fault
+	violations []sim.Violation
+	broken     string // scenarios: the line that does not hold, and why
+	scenario   string // storms: what does the same again
+}
+
+func (r *seedRun) failed() bool { return len(r.violations) > 0 || r.broken != "" }
+
+// seedsResult is what came of many seeds, as JSON.
+type seedsResult struct {
+	Scenario  string        `json:"scenario,omitempty"`
+	Algorithm string        `json:"algorithm"`
+	FirstSeed uint64        `json:"first_seed"`
+	Seeds     int           `json:"seeds"`
+	Failed    int           `json:"failed"`
+	Failures  []seedFailure `json:"failures"`
+	Messages  uint64        `json:"messages"`
+}
+
+// stormsResult is what came of many storms. The times are of the seeds that did not fail,
+// and nil where there is none.
+type stormsResult struct {
+	seedsResult
+	Crashes int      `json:"crashes"`
+	Median  *float64 `json:"healed_median_ms"`
+	Most    *float64 `json:"healed_most_ms"`
+	Bound   float64  `json:"bound_ms"`
+}
+
+// seedFailure is a seed that failed.
+type seedFailure struct {
+	Seed       uint64          `json:"seed"`
+	Error      string          `json:"error,omitempty"`
+	Violations []sim.Violation `json:"violations"`
+	Command    string          `json:"command"`
+	Scenario   string          `json:"scenario,omitempty"`
+}
+
+// runStorms runs storms: one for each seed.
+func (s *simulation) runStorms(ctx context.Context) error {
+	o, err := s.stormOptions()
+	if err != nil {
+		return err
+	}
+	if err := s.observe(); err != nil {
+		return err
+	}
+	o.Trace = s.watch.event()
+	r := stormsResult{seedsResult: seedsResult{Algorithm: o.Spec.Name}, Bound: ms(o.Timing.Bound())}
+	err = s.runSeeds(ctx, s.seed, r, func(ctx context.Context, seed uint64) (seedRun, error) {
+		o := o
+		o.Seed = seed
+		report, err := sim.Storm(ctx, o)
+		return seedRun{
+			messages: report.Frames, crashes: report.Crashes, healed: report.Healed, violations: report.Violations,
+			scenario: report.Scenario,
+		}, err
+	})
+	if failed := s.watch.close(); failed != nil {
+		return failed
+	}
+	if drawn := s.drawing(o.Spec.Messages, 0, 0, ""); drawn != nil {
+		return drawn
+	}
+	return err
+}
+
+func (s *simulation) stormOptions() (sim.StormOptions, error) {
+	m := &s.settings.mistakes
+	preset, ok := cluster.Presets()[s.preset]
+	if !ok {
+		m.add("--preset is %q, want local, lan or wan", s.preset)
+		preset = cluster.LAN()
+	}
+	o := sim.StormOptions{Timing: simTiming(preset), Nodes: s.nodes, Period: s.period}
+	if s.nodes < 1 || s.nodes > maxStormNodes {
+		m.add("--nodes is %d, want 1 to %d", s.nodes, maxStormNodes)
+	}
+	if s.period < leastPeriod {
+		m.add("--period is %v, want at least %v", s.period, leastPeriod)
+	}
+	o.Spec = s.spec(s.algorithm, o.Timing.Algo())
+	return o, m.error()
+}
+
+const (
+	maxStormNodes = 1000
+	leastPeriod   = 100 * time.Millisecond
+)
+
+// simTiming is how a simulated node has the timing of a live one.
+func simTiming(t cluster.Timing) sim.Timing {
+	return sim.Timing{
+		Heartbeat: t.Heartbeat, Timeout: t.Timeout, MaxTimeout: t.MaxTimeout, Forgive: t.Forgive,
+		MinRedial: t.MinRedial, MaxRedial: t.MaxRedial, RoundTrip: t.RoundTrip, FirstContact: t.FirstContact,
+		DialTimeout: sim.LAN().DialTimeout,
+	}
+}
+
+// seeds is a run of many seeds.
+type seeds struct {
+	mu     sync.Mutex
+	next   uint64 // to begin
+	end    uint64
+	result stormsResult // of a scenario no more than its seedsResult
+	healed []time.Duration
+	err    error // the first one
+}
+
+// runSeeds runs all seeds, as many at once as there are processors, and shows what came
+// of them.
+func (s *simulation) runSeeds(ctx context.Context, first uint64, r stormsResult, run func(context.Context, uint64) (seedRun, error)) error {
+	r.FirstSeed, r.Failures = first, []seedFailure{}
+	all := &seeds{next: first, end: first + uint64(s.seeds), result: r}
+	began := time.Now()
+	var workers sync.WaitGroup
+	for range min(s.seeds, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() { all.work(ctx, s, run) })
+	}
+	done := make(chan struct{})
+	go func() { workers.Wait(); close(done) }()
+	all.progress(newProgressLine(s.err), s.seeds, done)
+	if all.err != nil {
+		if s.seeds > 1 {
+			fmt.Fprintf(s.err, "elect: stopped after %d of %d seeds, %d of them failed\n", all.result.Seeds, s.seeds, all.result.Failed)
+		}
+		return all.err
+	}
+	return s.showSeeds(all, time.Since(began))
+}
+
+// work runs seeds until none is left.
+func (all *seeds) work(ctx context.Context, s *simulation, run func(context.Context, uint64) (seedRun, error)) {
+	for {
+		all.mu.Lock()
+		seed := all.next
+		if seed == all.end || all.err != nil {
+			all.mu.Unlock()
+			return
+		}
+		all.next++
+		all.mu.Unlock()
+		one, err := run(ctx, seed)
+		all.mu.Lock()
+		if err != nil {
+			all.err = cmp.Or(all.err, err)
+		} else {
+			all.take(seed, &one, s)
+		}
+		all.mu.Unlock()
+	}
+}
+
+func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
+	r := &all.result
+	r.Seeds++
+	r.Messages += one.messages
+	r.Crashes += one.crashes
+	if !one.failed() {
+		all.healed = append(all.healed, one.healed)
+		return
+	}
+	r.Failed++
+	r.Failures = append(r.Failures, seedFailure{
+		Seed: seed, Error: one.broken, Violations: append([]sim.Violation{}, one.violations...), Command: s.again(seed), Scenario: one.scenario,
+	})
+}
+
+// progress says how far it is, until it is done.
+func (all *seeds) progress(line progressLine, of int, done <-chan struct{}) {
+	defer func() { line.wipe() }()
+	ticker := time.NewTicker(line.period())
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			all.mu.Lock()
+			text := fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, of, all.result.Failed)
+			all.mu.Unlock()
+			line.say(text)
+		case <-done:
+			return
+		}
+	}
+}
+
+// showSeeds prints what came of all of them. Its error is what failed.
+func (s *simulation) showSeeds(all *seeds, took time.Duration) error {
+	r := &all.result
+	slices.SortFunc(r.Failures, func(a, b seedFailure) int { return cmp.Compare(a.Seed, b.Seed) })
+	slices.Sort(all.healed)
+	if n := len(all.healed); n > 0 {
+		r.Median, r.Most = new(ms(all.healed[n/2])), new(ms(all.healed[n-1]))
+	}
+	var err error
+	switch {
+	case !s.json:
+		err = s.printSeeds(r, took)
+	case s.storm:
+		err = json.NewEncoder(s.out).Encode(r)
+	default:
+		err = json.NewEncoder(s.out).Encode(&r.seedsResult)
+	}
+	if err == nil && r.Failed > 0 {
+		err = failureOf(&r.seedsResult)
+	}
+	return err
+}
+
+// failureOf is the error of the first seeds that failed.
+func failureOf(r *seedsResult) error {
+	const shown = 5
+	what := []string{fmt.Sprintf("%d of %d seeds failed:", r.Failed, r.Seeds)}
+	for i, f := range r.Failures {
+		if i == shown {
+			what = append(what, "and so on")
+			break
+		}
+		text := f.Error
+		if text == "" {
+			v := f.Violations[0]
+			text = fmt.Sprintf("%s at %v: %s", v.Property, v.At, v.Text)
+		}
+		what = append(what, fmt.Sprintf("seed %d: %s", f.Seed, text))
+	}
+	return &simFailure{what, r.Failures[0].Command}
+}
+
+func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
+	what := fmt.Sprintf("%d nodes of %s, disturbed for %v, then all heals (timing: %s)", s.nodes, r.Algorithm, s.period, s.preset)
+	if !s.storm {
+		what = fmt.Sprintf("the scenario %s with %s", r.Scenario, r.Algorithm)
+	}
+	numbers := fmt.Sprintf("seed %d", r.FirstSeed)
+	if r.Seeds > 1 {
+		numbers = fmt.Sprintf("seeds %d to %d", r.FirstSeed, r.FirstSeed+uint64(r.Seeds)-1)
+	}
+	fmt.Fprintf(s.out, "%s, %s\n\n", what, numbers)
+	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "failed\t%d of %d\n", r.Failed, r.Seeds)
+	if s.storm {
+		fmt.Fprintf(table, "crashes\t%d\n", r.Crashes)
+		fmt.Fprintf(table, "agreement\t%s\n", r.agreement())
+	}
+	fmt.Fprintf(table, "messages\t%d, heartbeats included\n", r.Messages)
+	fmt.Fprintf(table, "took\t%v\n", took.Round(time.Millisecond))
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if r.Failed > 0 && r.Failures[0].Scenario != "" {
+		fmt.Fprintf(s.out, "\nSeed %d as a scenario, for --scenario:\n\n%s", r.Failures[0].Seed, indented(r.Failures[0].Scenario))
+	}
+	if s.diagram {
+		fmt.Fprintln(s.out)
+	}
+	return nil
+}
+
+// agreement says in words how long it took.
+func (r *stormsResult) agreement() string {
+	if r.Median == nil {
+		return fmt.Sprintf("- (every seed failed); the bound is %v ms", r.Bound)
+	}
+	of := "median"
+	if r.Failed > 0 {
+		of += " of the seeds that did not fail"
+	}
+	return fmt.Sprintf("%v ms after the last fault (%s), %v ms (at most); the bound is %v ms", *r.Median, of, *r.Most, r.Bound)
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}

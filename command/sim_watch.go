@@ -1,0 +1,106 @@
+package command
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
+)
+
+// leastWidth is the fewest columns in which a diagram can be read.
+const leastWidth = 40
+
+// observer is what is done with the trace of a simulation: it is written to a file, or
+// kept for a diagram.
+type observer struct {
+	file   *os.File
+	buffer *bufio.Writer
+	lines  *trace.JSON
+	draw   bool
+	events []trace.Event
+}
+
+// observe opens the file of --trace, if there is one.
+func (s *simulation) observe() error {
+	s.watch.draw = s.diagram
+	if s.trace == "" {
+		return nil
+	}
+	file, err := os.Create(s.trace)
+	if err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	s.watch.file, s.watch.buffer = file, bufio.NewWriter(file)
+	s.watch.lines = trace.NewJSON(s.watch.buffer)
+	s.watch.lines.Names = nodeName
+	return nil
+}
+
+// event is where the trace goes, or nil where nobody wants it: a simulation is slower with
+// one.
+func (o *observer) event() func(trace.Event) {
+	if o.lines == nil && !o.draw {
+		return nil
+	}
+	return func(e trace.Event) {
+		if o.lines != nil {
+			o.lines.Event(e)
+		}
+		if o.draw {
+			o.events = append(o.events, e)
+		}
+	}
+}
+
+// close ends the file.
+func (o *observer) close() error {
+	if o.file == nil {
+		return nil
+	}
+	if err := errors.Join(o.lines.Err(), o.buffer.Flush(), o.file.Close()); err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	return nil
+}
+
+// nodeName is what the node of an ID is called in a simulation.
+func nodeName(id algo.NodeID) string {
+	if n := sim.Number(id); n > 0 {
+		return "n" + strconv.Itoa(n)
+	}
+	return ""
+}
+
+// drawing draws what was observed, from a time on, in a unit of time.
+func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, unitName string) error {
+	if !s.diagram {
+		return nil
+	}
+	d := trace.Diagram{
+		Names: nodeName, Messages: messages, Unit: unit, UnitName: unitName, From: from, Width: widthOf(s.out, s.width), ASCII: s.ascii,
+	}
+	for _, e := range s.watch.events {
+		d.Event(e)
+	}
+	_, err := d.WriteTo(s.out)
+	return err
+}
+
+// widthOf is how wide a diagram may be, of the width that was asked for, if one was; 0
+// where nobody says.
+func widthOf(out io.Writer, asked int) int {
+	if asked > 0 {
+		return asked
+	}
+	if width, ok := terminalWidth(out); ok {
+		return max(width, leastWidth)
+	}
+	return 0
+}

@@ -1,0 +1,148 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/cluster"
+)
+
+func newStatus() *cobra.Command {
+	var asJSON bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "status ADDR",
+		Short: "Ask any member who leads",
+		Long: `Ask the member at ADDR who leads, who the members are, and what it has counted since
+it started. Each member answers for itself: two may differ for a while.
+
+The state of a member is "self"; "alive" or "suspected" when the one that is asked
+watches it or has evidence; "connected" when it does not watch it but a connection
+stands; else "unknown". Who watches whom is the algorithm's affair.
+
+A member that is dead stays one, and counts for a majority, until it is removed (see
+elect remove). With vote a view has the number EPOCH.NUMBER, where the epoch is that of
+the leader that made it, and is unconfirmed until a majority is known to hold it.
+
+With --json, one object: cluster, algorithm, node (the id of who answered), leader
+(an id or null), epoch, view (its number), view_epoch (0 but for vote), confirmed,
+members (a list of objects: id, name, addr, priority, eligible, state, since), counters
+(an object: name and number).`,
+		Example: `  elect status 10.0.0.1:7400
+  elect status 10.0.0.1:7400 --json | jq -r .leader`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("status wants one address, host:port, and got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout <= 0 {
+				return usagef("--timeout is %v, want more than 0", timeout)
+			}
+			if _, port, err := net.SplitHostPort(args[0]); err != nil || port == "" {
+				return usagef("the address is %q, want host:port", args[0])
+			}
+			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("no answer within %v", timeout))
+			defer cancel()
+			s, err := cluster.Query(ctx, args[0])
+			if err != nil {
+				return errors.New(strings.TrimPrefix(err.Error(), "cluster: "))
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)
+			}
+			return printStatus(cmd.OutOrStdout(), s, time.Now())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long to wait for the answer")
+	return cmd
+}
+
+// printStatus shows a status for people: the members in the order of their names.
+func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
+	names := make(map[string]string) // by id
+	members := slices.SortedFunc(slices.Values(s.Members), func(a, b cluster.Member) int {
+		return strings.Compare(a.Name, b.Name)
+	})
+	for _, m := range members {
+		names[m.ID.String()] = m.Name
+	}
+	name := func(id string) string {
+		if n := names[id]; n != "" {
+			return n
+		}
+		return id
+	}
+	leader := "nobody is known to lead"
+	if s.Leader != nil {
+		leader = name(s.Leader.String())
+	}
+	fmt.Fprintf(w, "leader     %s in epoch %d\n", leader, s.Epoch)
+	fmt.Fprintf(w, "cluster    %s, algorithm %s, view %s\n", s.Cluster, s.Algorithm, viewOf(s))
+	fmt.Fprintf(w, "asked      %s\n\n", name(s.Node.String()))
+
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "MEMBER\tROLE\tSTATE\tSINCE\tPRIORITY\tADDRESS\tID")
+	for _, m := range members {
+		role := "follower"
+		switch {
+		case s.Leader != nil && *s.Leader == m.ID:
+			role = "leader"
+		case !m.Eligible:
+			role = "witness"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
+			m.Name, role, m.State, ago(now.Sub(m.Since)), m.Priority, m.Addr, m.ID)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	counters := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(counters, "COUNTER\tSINCE ITS START")
+	for _, key := range slices.Sorted(maps.Keys(s.Counters)) {
+		fmt.Fprintf(counters, "%s\t%d\n", key, s.Counters[key])
+	}
+	return counters.Flush()
+}
+
+// viewOf is the number of a view for people.
+func viewOf(s cluster.Status) string {
+	number := strconv.FormatUint(s.View, 10)
+	if s.ViewEpoch > 0 {
+		number = fmt.Sprintf("%d.%d", s.ViewEpoch, s.View)
+	}
+	if !s.Confirmed {
+		number += " (unconfirmed)"
+	}
+	return number
+}
+
+// ago is a time for people.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}

@@ -1,0 +1,53 @@
+package command
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+)
+
+func TestAStatusForPeople(t *testing.T) {
+	now := time.Unix(10_000, 0)
+	s := cluster.Status{
+		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, View: 3, Confirmed: true,
+		Members: []cluster.Member{
+			{ID: algo.NodeID{2}, Name: "b", Addr: "h:2", Priority: 5, Eligible: true, State: "alive", Since: now.Add(-time.Minute)},
+			{ID: algo.NodeID{1}, Name: "a", Addr: "h:1", Eligible: false, State: "self", Since: now},
+		},
+		Counters: map[string]uint64{"saves": 4},
+	}
+	print := func() string {
+		var out bytes.Buffer
+		require.NoError(t, printStatus(&out, s, now))
+		return out.String()
+	}
+	require.Regexp(t, `(?m)^leader +nobody is known to lead in epoch 7$`, print())
+	s.Leader = &s.Members[0].ID
+	text := print()
+	for _, want := range []string{
+		`^leader +b in epoch 7$`, `^cluster +fleet, algorithm bully, view 3$`, `^asked +a$`,
+		`^b +leader +alive +1 min ago +5 +h:2 +02000000-`, `^a +witness +self +now +0 +h:1 +01000000-`, `^saves +4$`,
+	} {
+		require.Regexp(t, "(?m)"+want, text)
+	}
+	s.ViewEpoch, s.Confirmed = 5, false
+	require.Regexp(t, `(?m)view 5\.3 \(unconfirmed\)$`, print())
+	s.Leader = &algo.NodeID{9} // of whom it has not heard yet
+	require.Contains(t, print(), "09000000-")
+}
+
+func TestAgo(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "now", 999 * time.Millisecond: "now", time.Second: "1 s ago", 59 * time.Second: "59 s ago", 90 * time.Second: "1 min ago",
+		time.Hour: "1 h ago", 47 * time.Hour: "47 h ago", 49 * time.Hour: "2 days ago",
+	} {
+		if got := ago(d); got != want {
+			t.Errorf("ago(%v) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/elect-go/elect/internal/bench/result"
+)
+
+// figure is a drawing and what stands above it.
+type figure struct {
+	title string
+	svg   markup
+}
+
+// knownCases are in the order in which they are shown.
+var knownCases = []struct{ name, inWords string }{
+	{"leader-crash", "The leader has crashed, and all who watch it start"},
+	{"best", "The best case"},
+	{"worst", "The worst case"},
+	{"all-start", "All start"},
+	{"all-start-worst", "All start, in the worst order"},
+	{"random", "A random one starts"},
+}
+
+// electionFigures has one figure for each case of the elections, with all algorithms.
+func electionFigures(r *result.Run, group result.Group, metric, y string) []figure {
+	byCase := make(map[string][]*curve)
+	for _, c := range curves(r, group, metric) {
+		byCase[c.name] = append(byCase[c.name], c)
+	}
+	var all []figure
+	add := func(name, title string) {
+		p := plot{title: title + ": " + y + " against N", y: y, log: true}
+		for _, c := range byCase[name] {
+			p.sets = append(p.sets, set{name: c.algorithm, look: lookOf(r, c.algorithm), points: c.points, theory: c.line(metric)})
+		}
+		if len(p.sets) > 0 {
+			all = append(all, figure{title, p.draw()})
+		}
+		delete(byCase, name)
+	}
+	for _, c := range knownCases {
+		add(c.name, c.inWords)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byCase)) {
+		add(name, name)
+	}
+	return all
+}
+
+// line is the theory between the least and the largest N that were measured.
+func (c *curve) line(metric string) [][2]float64 {
+	const steps = 24
+	least, most := c.points[0].n, c.points[len(c.points)-1].n
+	var all [][2]float64
+	last := 0
+	for at := range steps + 1 {
+		n := int(math.Round(least * math.Pow(most/least, float64(at)/steps)))
+		if n == last {
+			continue
+		}
+		last = n
+		if value, known := c.expected(metric, n); known {
+			all = append(all, [2]float64{float64(n), value})
+		}
+	}
+	return all
+}
+
+// lookOf numbers the algorithms, so that one has the same color in all figures.
+func lookOf(r *result.Run, algorithm string) int {
+	var all []string
+	for _, group := range result.Groups() {
+		all = append(all, values(r, group, result.Algorithm, nil)...)
+	}
+	slices.Sort(all)
+	return slices.Index(slices.Compact(all), algorithm)
+}
+
+// failoverFigures has one for each fault, with all trials.
+func failoverFigures(r *result.Run) []figure {
+	var all []figure
+	for _, fault := range faults(r) {
+		sizes := values(r, result.Failover, result.Nodes, map[string]string{result.Signal: fault})
+		title := "After " + faultInWords(fault)
+		if len(sizes) == 1 {
+			title += ", N=" + sizes[0]
+		}
+		p := strip{title: title + ": ms until the last survivor knows the new leader", x: "ms until the last survivor knows the new leader"}
+		for _, s := range r.Samples() {
+			if s.Group != result.Failover || s.Metric != result.MetricFailover || s.Labels[result.Signal] != fault {
+				continue
+			}
+			name := s.Labels[result.Algorithm]
+			if len(sizes) > 1 {
+				name += " N=" + s.Labels[result.Nodes]
+			}
+			p.rows = append(p.rows, row{name, lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
+		}
+		if len(p.rows) > 0 {
+			all = append(all, figure{title, p.draw()})
+		}
+	}
+	return all
+}
+
+// costFigures have, for each fault, how long two lead at once, and how long a node has no leader
+// within reach, in the simulator.
+func costFigures(r *result.Run) []figure {
+	var all []figure
+	for _, fault := range values(r, result.Application, result.Fault, map[string]string{result.Host: simulator}) {
+		for _, m := range []struct{ metric, inWords string }{
+			{result.MetricUnled, "ms that a node has no leader within reach"},
+			{result.MetricTwo, "ms with two leaders"},
+		} {
+			p := strip{title: "fault " + fault + ": " + m.inWords, x: m.inWords}
+			most := 0.0
+			for _, s := range r.Samples() {
+				if s.Group == result.Application && s.Metric == m.metric && s.Labels[result.Fault] == fault && s.Labels[result.Host] == simulator {
+					p.rows = append(p.rows, row{s.Labels[result.Algorithm], lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
+					most = max(most, s.Estimate().Max)
+				}
+			}
+			if most >= 1 { // else there is nothing to see
+				all = append(all, figure{fault + ": " + m.inWords, p.draw()})
+			}
+		}
+	}
+	return all
+}
+
+// knownConditions are in words.
+var knownConditions = map[string]string{"lossy": "Frames are lost", "late": "Messages are late", "stalls": "Processes stall"}
+
+// detectorFigures have, for each condition, mistakes against speed. A point is a timeout.
+func detectorFigures(r *result.Run) []figure {
+	var all []figure
+	for _, condition := range values(r, result.Detector, result.Condition, nil) {
+		title := condition
+		if inWords, known := knownConditions[condition]; known {
+			title = inWords
+		}
+		p := plot{title: title + ": mistakes an hour against ms until a crash is found", x: "ms until a crash is found (median)", y: "mistakes an hour", join: true}
+		most := 0.0
+		for look, adapts := range []string{"false", "true"} {
+			s := set{name: map[string]string{"false": "fixed timeout", "true": "adapts"}[adapts], look: look}
+			for _, timeout := range numbers(values(r, result.Detector, result.Timeout, nil)) {
+				at := point{low: math.Inf(1), high: math.Inf(-1)}
+				for _, t := range r.Trials {
+					if t.Group == result.Detector && t.Has(map[string]string{result.Condition: condition, result.Adapts: adapts, result.Timeout: timeout}) {
+						at.trials++
+						at.n += t.Values[result.MetricDetection]
+						at.mean += t.Values[result.MetricMistakes]
+						at.low, at.high = min(at.low, t.Values[result.MetricMistakes]), max(at.high, t.Values[result.MetricMistakes])
+					}
+				}
+				if at.trials > 0 {
+					at.n, at.mean = at.n/float64(at.trials), at.mean/float64(at.trials)
+					s.points = append(s.points, at)
+					most = max(most, at.high)
+				}
+			}
+			if len(s.points) > 0 {
+				p.sets = append(p.sets, s)
+			}
+		}
+		if most > 0 {
+			all = append(all, figure{title, p.draw()})
+		}
+	}
+	return all
+}
+
+// numbers sorts texts that are numbers by their size.
+func numbers(texts []string) []string {
+	size := func(text string) float64 { value, _ := strconv.ParseFloat(text, 64); return value }
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Compare(size(a), size(b)) })
+	return texts
+}
+
+// restFigures has one for each cost at rest.
+func restFigures(r *result.Run) []figure {
+	var all []figure
+	for _, rest := range restMetrics {
+		p := plot{title: fmt.Sprintf("%s against N", rest.metric), y: rest.metric, join: true}
+		for _, c := range curves(r, result.Idle, rest.metric) {
+			p.sets = append(p.sets, set{name: c.algorithm, look: lookOf(r, c.algorithm), points: c.points})
+		}
+		if len(p.sets) > 0 {
+			all = append(all, figure{"At rest: " + rest.inWords, p.draw()})
+		}
+	}
+	return all
+}

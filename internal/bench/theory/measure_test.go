@@ -1,0 +1,119 @@
+package theory_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
+)
+
+// counted is what the simulator found, in the terms of a convention.
+type counted struct {
+	kinds               map[string]uint64
+	sent, delivered     uint64
+	decided, turnaround float64 // in T
+}
+
+// outcome is what the simulator found.
+type outcome struct {
+	sim.Result
+	arrived float64 // the last message, in T
+}
+
+// simulate has the simulator run an election under the convention of a row.
+func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, error) {
+	o, err := bench.Simulation(r, e)
+	if err != nil {
+		return outcome{}, err
+	}
+	if r.Convention.Altered != "" {
+		o.Spec = tellingAll(o.Spec)
+	}
+	var arrived time.Duration // the last message
+	o.Trace = func(e trace.Event) {
+		if e.Kind == trace.Deliver {
+			arrived = e.At
+		}
+	}
+	result, err := sim.Run(ctx, o)
+	switch {
+	case err != nil:
+		return outcome{}, err
+	case len(result.Violations) > 0:
+		return outcome{}, result.Violations[0]
+	case result.Leader != e.Live():
+		return outcome{}, fmt.Errorf("rank %d leads, want the highest that lives", result.Leader)
+	}
+	return outcome{result, float64(arrived-result.Began) / float64(bench.OneWay)}, nil
+}
+
+// under counts it by a convention that the same election can be counted by.
+func (o outcome) under(c theory.Convention, n int) counted {
+	m := counted{
+		kinds: c.Counting.Count(o.Kinds, n), delivered: o.Delivered, decided: o.Decided, turnaround: o.Turnaround,
+	}
+	for _, sent := range m.kinds {
+		m.sent += sent
+	}
+	switch c.Counting {
+	case theory.Broadcast:
+		m.delivered = m.sent // the medium loses nothing
+	case theory.OnlyElection:
+		// Of the other kinds none goes to a crashed process: an Answer goes to who asked,
+		// Coordinator and Elected to those who live.
+		m.delivered -= o.Sent - m.sent
+	}
+	if c.Quiet {
+		m.turnaround = o.arrived
+	}
+	return m
+}
+
+// tellingAll is bully in which the winner tells those above it, too.
+func tellingAll(spec algo.Spec) algo.Spec {
+	inner := spec.New
+	spec.New = func(self algo.NodeID) algo.Algorithm { return &loud{Algorithm: inner(self), self: self} }
+	return spec
+}
+
+type loud struct {
+	algo.Algorithm
+	self algo.NodeID
+	view algo.View
+}
+
+// megaphone is the Env of a loud process.
+type megaphone struct {
+	algo.Env
+	*loud
+}
+
+func (m megaphone) Announce(l algo.Leader) {
+	if l.ID == m.self {
+		for above := range m.view.Above(m.self) {
+			m.Send(above, bully.Coordinator{Epoch: l.Epoch, Leader: l.ID})
+		}
+	}
+	m.Env.Announce(l)
+}
+
+func (l *loud) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	l.view = view
+	l.Algorithm.Start(megaphone{env, l}, view, saved)
+}
+
+func (l *loud) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
+	l.Algorithm.Receive(megaphone{env, l}, from, m)
+}
+
+func (l *loud) Expire(env algo.Env, t algo.Timer)     { l.Algorithm.Expire(megaphone{env, l}, t) }
+func (l *loud) Suspect(env algo.Env, p algo.NodeID)   { l.Algorithm.Suspect(megaphone{env, l}, p) }
+func (l *loud) Trust(env algo.Env, p algo.NodeID)     { l.Algorithm.Trust(megaphone{env, l}, p) }
+func (l *loud) Campaign(env algo.Env)                 { l.Algorithm.Campaign(megaphone{env, l}) }
+func (l *loud) Reconfigure(env algo.Env, v algo.View) { l.Algorithm.Reconfigure(megaphone{env, l}, v) }

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/ring"
+	"github.com/elect-go/elect/algo/vote"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/wire"
+)
+
+// speech is an algorithm and the codec of all that its nodes say.
+type speech struct {
+	spec   algo.Spec
+	frames *wire.Codec
+}
+
+// speeches are those of all algorithms.
+func speeches(t testing.TB) []speech {
+	timing := algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}
+	ringSpec, err := ring.New(ring.Defaults(timing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	voteSpec, err := vote.New(vote.Defaults(timing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := vote.Defaults(timing)
+	published.AsPublished = true
+	sourceSpec, err := vote.New(published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []speech
+	for _, spec := range []algo.Spec{bullySpec(), ringSpec, voteSpec, sourceSpec} {
+		all = append(all, speech{spec, codec(append(Messages(), spec.Messages...)...)})
+	}
+	return all
+}
+
+// FuzzReceive hands engines what comes from their peers, as the transport does: frames of
+// members, of strangers, and of this node itself. Each frame of the input has a byte for
+// its sender, two for its length and one for how much later it comes.
+func FuzzReceive(f *testing.F) {
+	algorithms := speeches(f)
+	frame := func(from, wait byte, m algo.Message) []byte {
+		for _, a := range algorithms {
+			if b, err := a.frames.Append(nil, m); err == nil {
+				return append([]byte{from, byte(len(b) >> 8), byte(len(b)), wait}, b...)
+			}
+		}
+		f.Fatalf("nobody says %T", m)
+		return nil
+	}
+	poisoned := Roster{Cluster: algo.NodeID{0: 99}, Size: math.MaxInt, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Version: 1<<64 - 1}}}
+	sound := Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{
+		{ID: id(1), Name: "n1", Addr: addr(1), Version: 9, Eligible: true}, {ID: id(2), Name: "n2", Addr: addr(2), Version: 1 << 32},
+		{ID: id(4), Name: "n4", Addr: addr(4), Version: 1, Gone: true}, {ID: id(7), Name: "n1", Addr: addr(1), Version: 20},
+	}}
+	stamped := sound
+	stamped.Epoch, stamped.Number = 3, 12
+	said := append(Messages(), poisoned, sound, stamped, Held{Epoch: 2, Number: 10}, Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}}, Join{Entry{ID: id(9), Name: "n9", Addr: addr(9)}},
+		fd.Watch{Interval: time.Millisecond, Lease: time.Hour}, fd.Watch{Interval: -1, Lease: 1<<63 - 1},
+		ring.Election{Epoch: 3, Eligible: true, Priority: 1, ID: id(5), Hops: 1}, ring.Elected{Epoch: 3, ID: id(5), Hops: 9},
+		vote.Elect{Round: 3, Term: 2, Msg: 7, Leader: id(5)}, vote.Vote{Round: 3}, vote.Lead{Term: 3, Msg: 1})
+	for _, a := range algorithms {
+		said = append(said, a.spec.Messages...)
+	}
+	var all []byte
+	for _, m := range said {
+		for _, from := range []byte{0, 1, 2, 3, 9} { // nobody, the node itself, members, a stranger
+			f.Add(frame(from, 10, m))
+		}
+		all = append(append(all, frame(2, 255, m)...), frame(9, 1, m)...)
+	}
+	f.Add(all)
+	election := []byte("\x92\xa8election\xcf\x00\x00\x00\x01\x00\x00\x00\x01")
+	f.Add(append([]byte{2, 0, byte(len(election)), 1}, election...))
+
+	f.Fuzz(func(t *testing.T, input []byte) {
+		for _, a := range algorithms {
+			receive(t, a, input)
+		}
+	})
+}
+
+// receive hands the input to a founder, with four members, and to a node that nobody has
+// let in yet.
+func receive(t *testing.T, a speech, input []byte) {
+	runs := func(change func(*Config)) *Engine {
+		return solo(t, func(c *Config) { change(c); c.Spec = a.spec })
+	}
+	engines := []*Engine{runs(func(*Config) {}), runs(joins(addr(2)))}
+	if a.spec.Claims.NeedsQuorum { // it lets nobody in alone
+		of := settled(5)
+		of.Cluster, of.Epoch, of.Number, of.Confirmed = algo.NodeID{0: 99}, 1, 9, true
+		engines = append(engines, solo(t, by(a.spec), of))
+	}
+	for _, e := range engines {
+		e.Start(0)
+	}
+	for i := 2; i <= 5; i++ {
+		engines[0].Receive(0, id(i), Join{Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: true}})
+		for _, e := range engines {
+			e.Up(0, id(i), 7, 1)
+		}
+	}
+	now := time.Duration(0)
+	for len(input) >= 4 {
+		from, length, wait := id(int(input[0])), int(binary.BigEndian.Uint16(input[1:])), time.Duration(input[3])*4*ms
+		input = input[4:]
+		length = min(length, len(input))
+		m, err := a.frames.Decode(input[:length])
+		input = input[length:]
+		now += wait
+		for _, e := range engines {
+			wakeAll(t, a, e, now)
+			if err == nil {
+				bounded(t, a, e, func() *Output { return e.Receive(now, from, m) })
+			}
+		}
+	}
+}
+
+// wakeAll wakes an engine as its host does.
+func wakeAll(t *testing.T, a speech, e *Engine, now time.Duration) {
+	for {
+		deadline, due := e.Deadline()
+		if !due || deadline > now {
+			return
+		}
+		bounded(t, a, e, func() *Output { return e.Wake(deadline) })
+		if next, due := e.Deadline(); due && next <= deadline {
+			t.Fatalf("woken at %v, it wants to be woken at %v", deadline, next)
+		}
+	}
+}
+
+// bounded fails when one input brings about too much.
+func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
+	before, leader := e.machine.Stable().Epoch, e.machine.Leader()
+	out := input()
+	// What was adopted may be bumped once on top, and the one after that reserved.
+	if after := e.machine.Stable().Epoch; after < before || after-before > algo.MaxEpochLead+2 {
+		t.Fatalf("the epoch went from %d to %d", before, after)
+	}
+	if e.machine.Leader().Epoch < leader.Epoch {
+		t.Fatalf("the leadership went from %v to %v", leader, e.machine.Leader())
+	}
+	most := 4*e.View().Len() + 8
+	if len(out.Send) > most || len(out.Dial) > most || len(out.Refuse) > 1 || len(out.Save) > 3 || len(out.Leaders) > 4 {
+		t.Fatalf("one input brings about %d sends, %d dials, %d refusals, %d records and %d leaders",
+			len(out.Send), len(out.Dial), len(out.Refuse), len(out.Save), len(out.Leaders))
+	}
+	for _, s := range out.Send {
+		if s.To == e.config.Self.ID || s.To.IsZero() {
+			t.Fatalf("it sends %v to itself or nobody", s.Message)
+		}
+		if _, err := a.frames.Append(nil, s.Message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(e.members.entries) > maxEntries || len(e.met) > maxEntries+len(e.links) {
+		t.Fatalf("%d entries, %d acquaintances", len(e.members.entries), len(e.met))
+	}
+}

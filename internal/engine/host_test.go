@@ -1,0 +1,608 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/vote"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/trace"
+)
+
+const (
+	ms       = time.Millisecond
+	hop      = ms // one way
+	interval = 50 * ms
+	timeout  = 340 * ms
+)
+
+func id(i int) algo.NodeID { return algo.NodeID{14: byte(i >> 8), 15: byte(i)} }
+
+func addr(i int) string { return fmt.Sprintf("10.0.0.%d:7400", i) }
+
+func detection() fd.Config {
+	return fd.Config{
+		Interval: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Minute,
+		MinRedial: 10 * ms, MaxRedial: time.Second,
+	}
+}
+
+func bullySpec() algo.Spec {
+	spec, err := bully.New(bully.Defaults(algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}))
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}
+
+func voteSpec() algo.Spec {
+	spec, err := vote.New(vote.Defaults(algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}))
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}
+
+func member(i int) algo.Member {
+	return algo.Member{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}
+}
+
+// frames is the codec of everything that travels, records that of what is kept.
+var (
+	frames  = codec(slices.Concat(Messages(), bullySpec().Messages, voteSpec().Messages)...)
+	records = codec(Records()...)
+)
+
+func codec(messages ...algo.Message) *wire.Codec {
+	c, err := wire.NewCodec(messages...)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// tester is a *testing.T or a *rapid.T.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Error(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// world hosts engines in virtual time: processes that listen, connections between them
+// that keep the order, a delay for each hop. What a node does is logged as bytes.
+type world struct {
+	t      tester
+	now    time.Duration
+	random *rand.Rand
+	nodes  []*host
+	queue  []event
+	made   int
+	cut    map[[2]string]bool // pairs of addresses between which nothing passes
+
+	kinds map[string]int // frames sent, by kind
+	log   strings.Builder
+	wakes int
+}
+
+// host is one process, or what a crash leaves of it.
+type host struct {
+	w           *world
+	config      Config
+	engine      *Engine
+	up          bool
+	paused      bool
+	waiting     []func() // while it is paused
+	incarnation uint64
+	disk        map[string]algo.Message
+	links       map[algo.NodeID]int // the connection that stands to whom
+	dialing     map[Target]bool
+	queued      map[algo.NodeID][]algo.Message // until the dial succeeds
+	addrs       map[algo.NodeID]string
+	out         []Output // all of them, copied
+	leader      algo.Leader
+	rejected    string
+	removed     bool
+	saves       int
+	dieAtSave   int // counts down: crash after the save of that many outputs, before its sends
+}
+
+type event struct {
+	at   time.Duration
+	made int
+	do   func()
+}
+
+func newWorld(t tester) *world {
+	return &world{t: t, random: rand.New(rand.NewPCG(1, 2)), cut: map[[2]string]bool{}, kinds: map[string]int{}}
+}
+
+func (w *world) after(wait time.Duration, do func()) {
+	w.made++
+	e := event{w.now + wait, w.made, do}
+	at, _ := slices.BinarySearchFunc(w.queue, e, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.made, b.made))
+	})
+	w.queue = slices.Insert(w.queue, at, e)
+}
+
+// add makes a node that is not started.
+func (w *world) add(m algo.Member, change func(*Config)) *host {
+	h := &host{w: w, disk: map[string]algo.Message{}}
+	h.config = Config{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}, FirstContact: 2 * timeout, Spec: bullySpec()}
+	if change != nil {
+		change(&h.config)
+	}
+	w.nodes = append(w.nodes, h)
+	return h
+}
+
+func joins(addrs ...string) func(*Config) { return func(c *Config) { c.Seeds = addrs } }
+
+func fixed(size int) func(*Config) {
+	return func(c *Config) {
+		c.Cluster = algo.NodeID{0: 98}
+		for i := range size {
+			c.Fixed = append(c.Fixed, addr(i+1))
+		}
+	}
+}
+
+// by has a node run another algorithm.
+func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
+	return func(c *Config) {
+		c.Spec = spec
+		for _, change := range changes {
+			if change != nil {
+				change(c)
+			}
+		}
+	}
+}
+
+// start begins a process, with what the disk holds.
+func (h *host) start() *host {
+	var saved []algo.Message
+	for _, kind := range []string{"priority", "stable", "view"} {
+		if record, ok := h.disk[kind]; ok {
+			saved = append(saved, h.copy(records, record))
+		}
+	}
+	h.w.made++
+	h.incarnation, h.up = uint64(h.w.made), true
+	h.links, h.dialing = map[algo.NodeID]int{}, map[Target]bool{}
+	h.queued, h.addrs, h.leader = map[algo.NodeID][]algo.Message{}, map[algo.NodeID]string{}, algo.Leader{}
+	c := h.config
+	c.Detector = fd.New(detection())
+	c.Pick = func(least, most time.Duration) time.Duration {
+		return least + time.Duration(h.w.random.Int64N(int64(most-least)+1))
+	}
+	h.engine = New(c, saved...)
+	h.perform(h.engine.Start(h.w.now))
+	return h
+}
+
+func (h *host) copy(c *wire.Codec, m algo.Message) algo.Message {
+	b, err := c.Append(nil, m)
+	if err != nil {
+		h.w.t.Fatalf("%s cannot be encoded: %v", m.Kind(), err)
+	}
+	again, err := c.Decode(b)
+	if err != nil {
+		h.w.t.Fatalf("%s cannot be decoded: %v", m.Kind(), err)
+	}
+	return again
+}
+
+// perform does what an output asks for, in order, and checks what every output must be.
+func (h *host) perform(out *Output) {
+	h.w.record(h, out)
+	h.out = append(h.out, Output{Save: slices.Clone(out.Save), Send: slices.Clone(out.Send), Refuse: slices.Clone(out.Refuse),
+		Leaders: slices.Clone(out.Leaders), ViewChanged: out.ViewChanged, Rejected: out.Rejected, Removed: out.Removed, Left: out.Left})
+	if len(out.Save) > 0 {
+		h.saves++
+		seen := map[string]bool{}
+		for _, m := range out.Save {
+			if seen[m.Kind()] {
+				h.w.t.Errorf("two records %q in one save", m.Kind())
+			}
+			seen[m.Kind()] = true
+			h.disk[m.Kind()] = h.copy(records, m)
+		}
+		if h.dieAtSave--; h.dieAtSave == 0 {
+			h.crash()
+			return
+		}
+	}
+	if out.ViewChanged {
+		clear(h.addrs)
+		for m := range h.engine.View().All() {
+			h.addrs[m.ID] = m.Addr
+		}
+	}
+	for _, target := range out.Dial {
+		h.dial(target)
+	}
+	for _, e := range out.Send {
+		h.send(e.To, e.Message)
+	}
+	for _, r := range out.Refuse {
+		h.disconnect(r.Peer)
+	}
+	for _, l := range out.Leaders {
+		h.leader = l
+	}
+	h.removed = h.removed || out.Removed
+	h.rejected = cmp.Or(h.rejected, out.Rejected)
+	if out.Removed || out.Rejected != "" {
+		h.crash() // it stops
+	}
+}
+
+// record writes an output down as bytes.
+func (w *world) record(h *host, out *Output) {
+	fmt.Fprintf(&w.log, "%v %s", w.now, h.config.Self.Name)
+	write := func(c *wire.Codec, m algo.Message) {
+		b, err := c.Append(nil, m)
+		if err != nil {
+			w.t.Fatalf("%s sends what cannot be encoded: %v", h.config.Self.Name, err)
+		}
+		fmt.Fprintf(&w.log, " %x", b)
+	}
+	for _, m := range out.Save {
+		write(records, m)
+	}
+	for _, e := range out.Send {
+		write(frames, e.Message)
+	}
+	fmt.Fprintln(&w.log, out.Dial, out.Refuse, out.Leaders, out.ViewChanged, out.Rejected, out.Removed)
+}
+
+func (w *world) listener(addr string) *host {
+	for _, h := range w.nodes {
+		if h.up && h.config.Self.Addr == addr {
+			return h
+		}
+	}
+	return nil
+}
+
+func (w *world) find(node algo.NodeID) *host {
+	for _, h := range w.nodes {
+		if h.up && h.config.Self.ID == node {
+			return h
+		}
+	}
+	return nil
+}
+
+// tell has a process take an input, if it still is the one that it was.
+func (h *host) tell(incarnation uint64, input func()) {
+	if !h.up || h.incarnation != incarnation {
+		return
+	}
+	if h.paused {
+		h.waiting = append(h.waiting, func() { h.tell(incarnation, input) })
+		return
+	}
+	input()
+}
+
+func (w *world) isCut(a, b *host) bool {
+	return w.cut[[2]string{a.config.Self.Name, b.config.Self.Name}] || w.cut[[2]string{b.config.Self.Name, a.config.Self.Name}]
+}
+
+// dial takes two hops: there and back.
+func (h *host) dial(target Target) {
+	if _, connected := h.links[target.ID]; h.dialing[target] || connected && !target.ID.IsZero() {
+		return
+	}
+	h.dialing[target] = true
+	me := h.incarnation
+	fail := func(fact fd.Fact) {
+		h.tell(me, func() {
+			delete(h.dialing, target)
+			delete(h.queued, target.ID)
+			h.perform(h.engine.DialFailed(h.w.now, target, fact))
+		})
+	}
+	h.w.after(hop, func() {
+		peer := h.w.listener(target.Addr)
+		switch {
+		case peer == nil:
+			h.w.after(hop, func() { fail(fd.Refused) })
+		case h.w.isCut(h, peer) || peer.paused:
+			h.w.after(10*timeout, func() { fail(fd.Unanswered) })
+		case peer == h:
+			h.w.after(hop, func() {
+				h.tell(me, func() {
+					delete(h.dialing, target)
+					h.perform(h.engine.Itself(h.w.now, target.Addr))
+				})
+			})
+		case !h.engine.Cluster().IsZero() && !peer.engine.Cluster().IsZero() && h.engine.Cluster() != peer.engine.Cluster(),
+			!target.ID.IsZero() && peer.config.Self.ID != target.ID:
+			h.w.after(hop, func() { fail(fd.Unanswered) })
+		default:
+			h.w.connect(h, peer)
+			delete(h.dialing, target)
+		}
+	})
+}
+
+// connect makes a connection, of which both sides learn a hop later.
+func (w *world) connect(a, b *host) {
+	if _, stands := a.links[b.config.Self.ID]; stands || !a.up || !b.up {
+		return
+	}
+	w.made++
+	link := w.made
+	for _, side := range [][2]*host{{a, b}, {b, a}} {
+		self, peer := side[0], side[1]
+		me, it, digest := self.incarnation, peer.incarnation, peer.engine.Digest()
+		self.links[peer.config.Self.ID] = link
+		w.after(hop, func() {
+			self.tell(me, func() {
+				if self.links[peer.config.Self.ID] != link {
+					return
+				}
+				waiting := self.queued[peer.config.Self.ID]
+				delete(self.queued, peer.config.Self.ID)
+				for _, m := range waiting {
+					self.send(peer.config.Self.ID, m)
+				}
+				self.perform(self.engine.Up(w.now, peer.config.Self.ID, it, digest))
+			})
+		})
+	}
+}
+
+// send never waits. Who is not connected is dialled.
+func (h *host) send(to algo.NodeID, m algo.Message) {
+	w := h.w
+	w.kinds[m.Kind()]++
+	link, connected := h.links[to]
+	if !connected {
+		if target, known := h.addrs[to]; known {
+			h.queued[to] = append(h.queued[to], h.copy(frames, m))
+			h.dial(Target{ID: to, Addr: target})
+		}
+		return
+	}
+	m = h.copy(frames, m)
+	from := h.config.Self.ID
+	peer := w.find(to)
+	if peer == nil || w.isCut(h, peer) {
+		return
+	}
+	it := peer.incarnation
+	w.after(hop, func() {
+		peer.tell(it, func() {
+			if peer.links[from] == link {
+				peer.perform(peer.engine.Receive(w.now, from, m))
+			}
+		})
+	})
+}
+
+func (h *host) disconnect(from algo.NodeID) {
+	peer := h.w.find(from)
+	if peer == nil || h.links[from] == 0 {
+		return
+	}
+	h.w.drop(h, peer, false)
+}
+
+// drop ends a connection.
+func (w *world) drop(a, b *host, politely bool) {
+	for _, side := range [][2]*host{{a, b}, {b, a}} {
+		self, peer := side[0], side[1]
+		link, stands := self.links[peer.config.Self.ID]
+		if !self.up || !stands {
+			continue
+		}
+		me := self.incarnation
+		w.after(hop/2, func() {
+			self.tell(me, func() {
+				if self.links[peer.config.Self.ID] == link {
+					delete(self.links, peer.config.Self.ID)
+					self.perform(self.engine.Down(w.now, peer.config.Self.ID, politely))
+				}
+			})
+		})
+	}
+}
+
+// crash ends a process as SIGKILL does: its kernel closes its connections.
+func (h *host) crash() { h.end(false) }
+
+// stop ends a process as SIGTERM does.
+func (h *host) stop() {
+	h.perform(h.engine.Stop(h.w.now))
+	h.w.run(2 * hop)
+	h.end(true)
+}
+
+func (h *host) end(politely bool) {
+	h.up, h.paused, h.waiting = false, false, nil
+	for _, peer := range h.w.nodes {
+		if peer.up && peer != h {
+			h.w.drop(peer, h, politely)
+		}
+	}
+}
+
+// resume goes on after a pause: what waited comes before anything that is due.
+func (h *host) resume() {
+	h.paused = false
+	waiting := h.waiting
+	h.waiting = nil
+	for _, input := range waiting {
+		input()
+	}
+}
+
+// run passes time: deliveries come before what is due, each in the order of their
+// making.
+func (w *world) run(period time.Duration) {
+	w.t.Helper()
+	end := w.now + period
+	for steps := 0; ; steps++ {
+		next := end + 1
+		if len(w.queue) > 0 {
+			next = min(next, w.queue[0].at)
+		}
+		for _, h := range w.nodes {
+			if deadline, due := h.deadline(); due {
+				next = min(next, max(deadline, w.now))
+			}
+		}
+		if next > end {
+			w.now = end
+			return
+		}
+		w.now = next
+		if steps > 3_000_000 {
+			w.t.Fatalf("no end of work at %v", w.now)
+		}
+		if len(w.queue) > 0 && w.queue[0].at <= w.now {
+			do := w.queue[0].do
+			w.queue = slices.Delete(w.queue, 0, 1)
+			do()
+			continue
+		}
+		for _, h := range w.nodes {
+			if deadline, due := h.deadline(); due && deadline <= w.now {
+				w.wakes++
+				h.perform(h.engine.Wake(w.now))
+				if deadline, due := h.deadline(); due && deadline <= w.now {
+					w.t.Fatalf("%s was woken at %v and wants to be woken at %v", h.config.Self.Name, w.now, deadline)
+				}
+			}
+		}
+	}
+}
+
+func (h *host) deadline() (time.Duration, bool) {
+	if !h.up || h.paused {
+		return 0, false
+	}
+	return h.engine.Deadline()
+}
+
+// wantLeader fails unless all live nodes name that leader.
+func (w *world) wantLeader(i int) {
+	w.t.Helper()
+	for _, h := range w.nodes {
+		if h.up && !h.paused && h.leader.ID != id(i) {
+			w.t.Errorf("%v: %s follows %v, want n%d", w.now, h.config.Self.Name, h.leader, i)
+		}
+	}
+}
+
+// wantView fails unless all live nodes have one membership, of those.
+func (w *world) wantView(members ...int) {
+	w.t.Helper()
+	var want []algo.NodeID
+	for _, i := range members {
+		want = append(want, id(i))
+	}
+	slices.SortFunc(want, algo.NodeID.Compare)
+	var digest uint64
+	for _, h := range w.nodes {
+		if !h.up {
+			continue
+		}
+		var got []algo.NodeID
+		for m := range h.engine.View().All() {
+			got = append(got, m.ID)
+		}
+		if !slices.Equal(got, want) {
+			w.t.Errorf("%v: the members of %s are %v, want %v", w.now, h.config.Self.Name, got, want)
+		}
+		if digest == 0 {
+			digest = h.engine.Digest()
+		}
+		if h.engine.Digest() != digest {
+			w.t.Errorf("%v: %s has another digest", w.now, h.config.Self.Name)
+		}
+	}
+}
+
+func (w *world) refused() (sum uint64) {
+	for _, h := range w.nodes {
+		if h.engine != nil {
+			sum += h.engine.Counters().Refused
+		}
+	}
+	return sum
+}
+
+// joined is a cluster of n1, who founded it, and others who joined through it, once it
+// is quiet.
+func joined(t testing.TB, size int) *world { return joinedBy(t, bullySpec(), size) }
+
+func joinedBy(t testing.TB, spec algo.Spec, size int) *world {
+	w := newWorld(t)
+	w.joiners(spec, size)
+	w.run(3 * time.Second)
+	return w
+}
+
+// joiners starts nodes of which the first founds a cluster and the others join through it,
+// all at once, and returns their numbers.
+func (w *world) joiners(spec algo.Spec, size int) (all []int) {
+	w.add(member(1), by(spec)).start()
+	for i := 2; i <= size; i++ {
+		w.add(member(i), by(spec, joins(addr(1)))).start()
+	}
+	for i := range size {
+		all = append(all, i+1)
+	}
+	return all
+}
+
+// cutOff has nothing pass between one node and all others.
+func (w *world) cutOff(i int, but ...int) {
+	for j := range w.nodes {
+		if i != j+1 && !slices.Contains(but, j+1) {
+			w.cut[[2]string{w.nodes[i-1].config.Self.Name, w.nodes[j].config.Self.Name}] = true
+		}
+	}
+}
+
+// node is the one of that number.
+func (w *world) node(i int) *host { return w.nodes[i-1] }
+
+// remove has an operator at one node remove another.
+func (w *world) remove(at, i int) error {
+	out, err := w.node(at).engine.Remove(w.now, id(i))
+	if err == nil {
+		w.node(at).perform(out)
+	}
+	return err
+}
+
+// solo is an engine without a host, to be stepped by hand.
+func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
+	c := Config{
+		Self: member(1), Cluster: algo.NodeID{0: 99}, Spec: bullySpec(), Detector: fd.New(detection()),
+		Pick: func(least, _ time.Duration) time.Duration { return least },
+	}
+	if change != nil {
+		change(&c)
+	}
+	return New(c, saved...)
+}
+
+func traced(events *[]trace.Event) func(*Config) {
+	return func(c *Config) { c.Trace = func(e trace.Event) { *events = append(*events, e) } }
+}

@@ -1,0 +1,163 @@
+package store_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/internal/store"
+)
+
+// The test binary is its own second process: with these variables set it does
+// what they say in the folder that they name, instead of running tests.
+const (
+	childRole = "STORE_TEST_CHILD"
+	childDir  = "STORE_TEST_DIR"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childRole) {
+	case "":
+		os.Exit(m.Run())
+	case "open":
+		_, err := store.Open(os.Getenv(childDir), store.Options{})
+		fmt.Println(err)
+	case "save":
+		saveUntilKilled(os.Getenv(childDir))
+	}
+}
+
+// saveUntilKilled counts on from what the store holds, and reports each number
+// when it is saved.
+func saveUntilKilled(dir string) {
+	s, err := store.Open(dir, store.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	records, err := s.Load()
+	count, _ := strconv.Atoi(string(records["count"]))
+	for err == nil {
+		count++
+		text := strconv.Itoa(count)
+		err = s.Save(record("count", text), record("copy", strings.Repeat(text+" ", count%2000)))
+		if err == nil {
+			fmt.Println(text)
+		}
+	}
+	fmt.Println(err)
+}
+
+// startChild starts the second process and returns what it prints.
+func startChild(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command(exe)
+	child.Env = append(os.Environ(), childRole+"="+role, childDir+"="+dir)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // after an early end of the test
+		if child.ProcessState == nil {
+			child.Process.Kill()
+			child.Wait()
+		}
+	})
+	return child, bufio.NewReader(out)
+}
+
+func TestAKilledProcessLosesNothingItReportedAsSaved(t *testing.T) {
+	dir := t.TempDir()
+	saved := 0
+	for _, saves := range []int{1, 2, 17, 60, 5, 150, 33, 90} {
+		child, out := startChild(t, "save", dir)
+		read := func(line string) {
+			n, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil || n != saved+1 {
+				t.Fatalf("the child reports %q after %d", line, saved)
+			}
+			saved = n
+		}
+		for range saves {
+			line, err := out.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			read(line)
+		}
+		if err := child.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := io.ReadAll(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(rest)) {
+			read(line)
+		}
+		child.Wait() // it was killed
+
+		s := open(t, dir)
+		records, err := s.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, _ := strconv.Atoi(string(records["count"]))
+		if count != saved && count != saved+1 {
+			t.Fatalf("the store holds %d, want %d, which was reported last, or the next", count, saved)
+		}
+		if want := strings.Repeat(string(records["count"])+" ", count%2000); string(records["copy"]) != want {
+			t.Fatalf("the records of one save differ: %.40q, want %.40q", records["copy"], want)
+		}
+		saved = count
+		closeStore(t, s)
+	}
+}
+
+func TestASecondProcessIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	child, out := startChild(t, "open", dir)
+	said, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	want := "store: " + filepath.Join(dir, store.FileName) + " is in use by another process: one data folder serves one node\n"
+	if string(said) != want {
+		t.Errorf("the second process said %q, want %q", said, want)
+	}
+	closeStore(t, s)
+
+	child, out = startChild(t, "save", dir)
+	if _, err := out.ReadString('\n'); err != nil { // it holds the file from here on
+		t.Fatal(err)
+	}
+	refused(t, dir, store.ErrLocked)
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Fatal(err)
+	}
+	child.Wait() // it was killed
+	if records, err := open(t, dir).Load(); err != nil || len(records) == 0 {
+		t.Errorf("after the other process died: %d records, %v", len(records), err)
+	}
+}

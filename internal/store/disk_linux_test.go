@@ -1,0 +1,118 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/elect-go/elect/internal/store"
+)
+
+// mountDisk mounts a disk of that size and returns its folder. It skips the test
+// where that is not permitted.
+func mountDisk(t *testing.T, options string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+		t.Skipf("a small disk cannot be mounted here, which takes root: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return dir
+}
+
+// fillUp leaves no block of a disk free and returns the file that did it.
+func fillUp(t *testing.T, disk string) string {
+	t.Helper()
+	name := filepath.Join(disk, "filler")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for block := make([]byte, page); ; {
+		if _, err := file.Write(block); errors.Is(err, syscall.ENOSPC) {
+			return name
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAFullDiskIsRefusedAtTheStart(t *testing.T) {
+	disk := mountDisk(t, "size=200k") // less than a new file takes
+	dir := filepath.Join(disk, "data")
+	refused(t, dir, syscall.ENOSPC, filepath.Join(dir, store.FileName)+": make the file: ", "make room on its disk")
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("the folder holds %v (%v), want nothing", entries, err)
+	}
+}
+
+func TestAFullDiskFailsOnlyTheSaveThatNeedsMore(t *testing.T) {
+	disk := mountDisk(t, "size=2m")
+	dir := filepath.Join(disk, "data")
+	s := open(t, dir)
+	filler := fillUp(t, disk)
+	for range 50 { // the room of the file is its own
+		save(t, s, record("vote", "a"), record("view", strings.Repeat("view ", 1000)))
+	}
+	want := state{"vote": []byte("b"), "view": bytes.Repeat([]byte("view "), 1000)}
+	save(t, s, record("vote", "b"))
+
+	first := s.Save(record("vote", "c"), store.Record{Key: "view", Value: make([]byte, 600<<10)})
+	if !errors.Is(first, syscall.ENOSPC) {
+		t.Fatalf("a save of more than the disk holds: %v, want ENOSPC", first)
+	}
+	for _, words := range []string{filepath.Join(dir, store.FileName) + ": save ", "make room on its disk"} {
+		if !strings.Contains(first.Error(), words) {
+			t.Errorf("Save: %q does not say %q", first, words)
+		}
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(record("vote", "d")); err != first {
+		t.Errorf("a save after it, with room again: %v, want the first error", err)
+	}
+	closeStore(t, s)
+	wantState(t, open(t, dir), want)
+}
+
+func TestAReadOnlyFolderIsRefused(t *testing.T) {
+	disk := mountDisk(t, "size=2m")
+	used, unused := filepath.Join(disk, "used"), filepath.Join(disk, "unused")
+	closeStore(t, open(t, used))
+	if err := os.Mkdir(unused, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	help := "let the user of this process write there"
+	refused(t, used, syscall.EROFS, filepath.Join(used, store.FileName)+": open: ", help)
+	refused(t, unused, syscall.EROFS, filepath.Join(unused, store.FileName)+": make the file: ", help)
+	refused(t, filepath.Join(disk, "new"), syscall.EROFS, filepath.Join(disk, "new")+": make the folder: ", help)
+}
+
+func TestMissingPermissionIsRefused(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root is denied nothing; the read-only disk stands in for this")
+	}
+	used, unused := filepath.Join(t.TempDir(), "used"), t.TempDir()
+	closeStore(t, open(t, used))
+	if err := os.Chmod(filepath.Join(used, store.FileName), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(unused, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, used, syscall.EACCES, "let the user of this process write there")
+	refused(t, unused, syscall.EACCES, "let the user of this process write there")
+}
