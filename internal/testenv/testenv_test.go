@@ -1,0 +1,46 @@
+package testenv_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
+)
+
+// recorder is a test that says what became of it.
+type recorder struct {
+	testing.TB
+	skipped, failed bool
+}
+
+func (r *recorder) Helper()               {}
+func (r *recorder) Skipf(string, ...any)  { r.skipped = true }
+func (r *recorder) Fatalf(string, ...any) { r.failed = true }
+
+func TestWhatIsNotThereIsSkippedAtHomeAndFailsInCI(t *testing.T) {
+	for _, test := range []struct {
+		ci              string
+		there           bool
+		skipped, failed bool
+	}{
+		{"", true, false, false},
+		{"true", true, false, false},
+		{"", false, true, false},
+		{"true", false, false, true},
+	} {
+		t.Setenv("CI", test.ci)
+		r := &recorder{TB: t}
+		testenv.Need(r, test.there, "a tool")
+		require.Equal(t, test.skipped, r.skipped, "%+v", test)
+		require.Equal(t, test.failed, r.failed, "%+v", test)
+	}
+}
+
+func TestRoundsFollowTheFlag(t *testing.T) {
+	want := 3
+	if testenv.Long() {
+		want = 100
+	}
+	require.Equal(t, want, testenv.Rounds(3, 100))
+}
