@@ -51,8 +51,8 @@ type Effects struct {
 	Sends    []Envelope
 	Announce []Leader
 	Notes    []Note
-	// Refused says why a message was dropped before the algorithm saw it; else empty.
-	Refused string
+	// Refused is why a message was dropped before the algorithm saw it, an [*EpochError].
+	Refused error
 }
 
 // TimerChange arms a timer, or stops it.
@@ -75,8 +75,8 @@ type Note struct {
 }
 
 // Machine runs one [Algorithm]: Step is the only switch that joins events to
-// methods, and the only place where the contract is enforced. It panics when the
-// algorithm breaks it.
+// methods, and the only place where the contract is enforced. It panics with a
+// [*ContractError] when the algorithm breaks it.
 type Machine struct {
 	self      NodeID
 	spec      *Spec
@@ -128,8 +128,8 @@ func (m *Machine) Step(e Event) *Effects {
 		m.stable = e.Saved
 		m.algorithm.Start(env, e.View, e.Saved)
 	case EventReceive:
-		if why := m.poisoned(e.Message); why != "" {
-			m.effects.Refused = why
+		if poison := m.poisoned(e.Message); poison != nil {
+			m.effects.Refused = poison
 			return &m.effects
 		}
 		m.algorithm.Receive(env, e.Peer, e.Message)
@@ -144,31 +144,31 @@ func (m *Machine) Step(e Event) *Effects {
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
 	default:
-		m.broken("was stepped with " + e.Kind.String())
+		m.broken(RuleEvent, "was stepped with "+e.Kind.String())
 	}
 	m.settle()
 	return &m.effects
 }
 
 // poisoned says why a message must not reach the algorithm, or nothing.
-func (m *Machine) poisoned(msg Message) string {
+func (m *Machine) poisoned(msg Message) *EpochError {
 	numbered, ok := msg.(Numbered)
-	if !ok || numbered.Number() <= m.stable.Epoch && numbered.Number() != ^Epoch(0) {
-		return ""
+	if !ok {
+		return nil
 	}
-	epoch := numbered.Number()
-	what := "epoch " + number(epoch) + " is too far ahead of " + number(m.stable.Epoch)
-	switch ahead := epoch - m.stable.Epoch; {
+	epoch, kept := numbered.Number(), m.stable.Epoch
+	ahead := max(epoch, kept) - kept
+	switch {
 	case epoch == ^Epoch(0) || ahead > MaxEpochLead:
-		return what
+		return &EpochError{Epoch: epoch, Kept: kept}
 	case ahead <= MaxEpochLead-EpochMargin:
-		return ""
-	case m.doubted:
-		m.doubted = false
-		return ""
+		return nil
 	}
-	m.doubted = true
-	return what + " to be believed at once"
+	m.doubted = !m.doubted
+	if !m.doubted {
+		return nil
+	}
+	return &EpochError{Epoch: epoch, Kept: kept, Doubted: true}
 }
 
 // settle compares what must be durable with what was, and checks what was
@@ -176,20 +176,20 @@ func (m *Machine) poisoned(msg Message) string {
 func (m *Machine) settle() {
 	stable := m.algorithm.Stable()
 	if stable.Epoch < m.stable.Epoch {
-		m.broken("took its epoch back from " + number(m.stable.Epoch) + " to " + number(stable.Epoch))
+		m.broken(RuleEpoch, "took its epoch back from "+number(m.stable.Epoch)+" to "+number(stable.Epoch))
 	}
 	if extra := stable.Extra; extra != m.stable.Extra && (len(extra) > MaxExtra || !utf8.ValidString(extra)) {
-		m.broken("keeps an Extra of " + strconv.Itoa(len(extra)) + " bytes, want UTF-8 of at most " + strconv.Itoa(MaxExtra))
+		m.broken(RuleExtra, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(MaxExtra))
 	}
 	m.effects.Save = stable != m.stable
 	m.effects.Stable = stable
 	m.stable = stable
 	for _, l := range m.effects.Announce {
 		if l.Epoch > stable.Epoch {
-			m.broken("announced a leader in epoch " + number(l.Epoch) + ", but keeps epoch " + number(stable.Epoch))
+			m.broken(RuleDurable, "announced a leader in epoch "+number(l.Epoch)+", but keeps epoch "+number(stable.Epoch))
 		}
 		if l.Epoch < m.announced.Epoch {
-			m.broken("announced a leader in epoch " + number(l.Epoch) + " after one in epoch " + number(m.announced.Epoch))
+			m.broken(RuleEpoch, "announced a leader in epoch "+number(l.Epoch)+" after one in epoch "+number(m.announced.Epoch))
 		}
 		m.announced = l
 	}
@@ -197,8 +197,8 @@ func (m *Machine) settle() {
 
 func number(e Epoch) string { return strconv.FormatUint(uint64(e), 10) }
 
-func (m *Machine) broken(what string) {
-	panic("algo: " + m.spec.Name + " at " + m.self.String() + " " + what)
+func (m *Machine) broken(rule Rule, did string) {
+	panic(&ContractError{Algorithm: m.spec.Name, Node: m.self, Rule: rule, Did: did})
 }
 
 // env is the Machine as its algorithm sees it.
@@ -207,17 +207,17 @@ type env Machine
 func (e *env) Send(to NodeID, msg Message) {
 	m := (*Machine)(e)
 	if to == m.self || to.IsZero() {
-		m.broken("sent " + msg.Kind() + " to itself or to nobody")
+		m.broken(RuleRecipient, "sent "+msg.Kind()+" to itself or to nobody")
 	}
 	if !slices.ContainsFunc(m.spec.Messages, func(known Message) bool { return known.Kind() == msg.Kind() }) {
-		m.broken("sent " + msg.Kind() + ", which is not among its messages")
+		m.broken(RuleMessage, "sent "+msg.Kind()+", which is not among its messages")
 	}
 	m.effects.Sends = append(m.effects.Sends, Envelope{To: to, Message: msg})
 }
 
 func (e *env) SetTimer(t Timer, minimum, maximum time.Duration) {
 	if minimum < 0 || maximum < minimum {
-		(*Machine)(e).broken("set timer " + string(t) + " to a range that is empty or negative")
+		(*Machine)(e).broken(RuleTimer, "set timer "+string(t)+" to a range that is empty or negative")
 	}
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Min: minimum, Max: maximum})
 }
@@ -229,7 +229,7 @@ func (e *env) StopTimer(t Timer) {
 func (e *env) Monitor(peers ...NodeID) {
 	m := (*Machine)(e)
 	if slices.Contains(peers, m.self) {
-		m.broken("monitors itself")
+		m.broken(RuleMonitor, "monitors itself")
 	}
 	e.effects.Watch = true
 	e.effects.Monitor = append(e.effects.Monitor[:0], peers...)

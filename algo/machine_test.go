@@ -134,7 +134,7 @@ func TestEffectsAreWhatWasAskedFor(t *testing.T) {
 
 	m, _ = newMachine(nil)
 	e = m.Step(algo.Event{Kind: algo.EventCampaign})
-	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 || e.Refused != "" {
+	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 || e.Refused != nil {
 		t.Errorf("nothing was asked for, the effects are %+v", e)
 	}
 }
@@ -150,34 +150,38 @@ func TestABrokenContractPanics(t *testing.T) {
 	campaign := algo.Event{Kind: algo.EventCampaign}
 	for _, tc := range []struct {
 		name  string
+		rule  algo.Rule
 		do    func(s *scripted, env algo.Env)
 		event algo.Event
 		want  string
 	}{
-		{"a send to oneself", func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
-		{"a send to nobody", func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to nobody"},
-		{"an unknown message", func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
-		{"a negative range", func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
-		{"an empty range", func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
-		{"monitoring oneself", func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},
-		{"an epoch that goes back", func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
-		{"an Extra that is too long", func(s *scripted, _ algo.Env) { s.stable.Extra = strings.Repeat("x", algo.MaxExtra+1) }, campaign,
+		{"a send to oneself", algo.RuleRecipient, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
+		{"a send to nobody", algo.RuleRecipient, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to nobody"},
+		{"an unknown message", algo.RuleMessage, func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
+		{"a negative range", algo.RuleTimer, func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
+		{"an empty range", algo.RuleTimer, func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
+		{"monitoring oneself", algo.RuleMonitor, func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},
+		{"an epoch that goes back", algo.RuleEpoch, func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
+		{"an Extra that is too long", algo.RuleExtra, func(s *scripted, _ algo.Env) { s.stable.Extra = strings.Repeat("x", algo.MaxExtra+1) }, campaign,
 			"keeps an Extra of 4097 bytes, want UTF-8 of at most 4096"},
-		{"an Extra of bytes", func(s *scripted, _ algo.Env) { s.stable.Extra = "\xff" }, campaign, "keeps an Extra of 1 bytes, want UTF-8 of at most 4096"},
-		{"an announcement that is not durable", func(_ *scripted, env algo.Env) { env.Announce(algo.Leader{Epoch: 6}) }, campaign,
+		{"an Extra of bytes", algo.RuleExtra, func(s *scripted, _ algo.Env) { s.stable.Extra = "\xff" }, campaign, "keeps an Extra of 1 bytes, want UTF-8 of at most 4096"},
+		{"an announcement that is not durable", algo.RuleDurable, func(_ *scripted, env algo.Env) { env.Announce(algo.Leader{Epoch: 6}) }, campaign,
 			"announced a leader in epoch 6, but keeps epoch 5"},
-		{"an announcement that goes back", func(_ *scripted, env algo.Env) {
+		{"an announcement that goes back", algo.RuleEpoch, func(_ *scripted, env algo.Env) {
 			env.Announce(algo.Leader{Epoch: 4})
 			env.Announce(algo.Leader{Epoch: 3})
 		}, campaign, "announced a leader in epoch 3 after one in epoch 4"},
-		{"no event", nil, algo.Event{}, "was stepped with none"},
+		{"no event", algo.RuleEvent, nil, algo.Event{}, "was stepped with none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, _ := newMachine(tc.do)
 			defer func() {
-				want := "algo: scripted at 00000000-0000-0000-0000-000000000001 " + tc.want
-				if got := recover(); got != want {
-					t.Errorf("panics with %v, want %q", got, want)
+				got, ok := recover().(*algo.ContractError)
+				if want := (algo.ContractError{Algorithm: "scripted", Node: id(1), Rule: tc.rule, Did: tc.want}); !ok || *got != want {
+					t.Errorf("panics with %+v, want %+v", got, want)
+				}
+				if want := "algo: scripted at 00000000-0000-0000-0000-000000000001 " + tc.want; got.Error() != want {
+					t.Errorf("the error is %q, want %q", got, want)
 				}
 			}()
 			m.Step(tc.event)
@@ -208,10 +212,10 @@ func TestAPoisonedEpochIsRefused(t *testing.T) {
 			m, s := newMachine(func(s *scripted, env algo.Env) { s.stable.Epoch = 6 })
 			before := len(s.calls)
 			e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: tc.message})
-			if e.Refused != tc.refused {
-				t.Errorf("refused: %q, want %q", e.Refused, tc.refused)
-			}
 			refused := tc.refused != ""
+			if (e.Refused != nil) != refused || refused && e.Refused.Error() != tc.refused {
+				t.Errorf("refused: %v, want %q", e.Refused, tc.refused)
+			}
 			if reached := len(s.calls) > before; reached == refused {
 				t.Errorf("the algorithm was called: %v", reached)
 			}
@@ -227,7 +231,7 @@ func TestAPoisonedEpochIsRefused(t *testing.T) {
 func TestAnEpochWithinTheMarginIsBelievedWhenItIsSaidAgain(t *testing.T) {
 	m, _ := newMachine(nil)
 	hears := func(e algo.Epoch) (refused bool) {
-		return m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: ping{e}}).Refused != ""
+		return m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: ping{e}}).Refused != nil
 	}
 	for i, tc := range []struct {
 		epoch   algo.Epoch
@@ -251,7 +255,7 @@ func TestTheLastEpochIsNeverBelieved(t *testing.T) {
 	m, _ := newMachine(nil)
 	m.Step(algo.Event{Kind: algo.EventStart, Saved: algo.Stable{Epoch: ^algo.Epoch(0) - 1}})
 	e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: ping{^algo.Epoch(0)}})
-	if e.Refused == "" {
+	if e.Refused == nil {
 		t.Error("it was taken")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -291,12 +290,14 @@ func (sp *space) event(l *local, what happening, argument uint32) algo.Event {
 // contract, and of the property that the contract is about.
 func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *algo.Effects, broken *breach) {
 	defer func() {
-		if cause := recover(); cause != nil {
-			if unreadable, ok := cause.(*UnreadableError); ok {
-				panic(unreadable)
-			}
-			why := strings.ReplaceAll(fmt.Sprint(cause), sp.ids[l.node].String(), sp.name(l.node))
-			broken = &breach{contractProperty(why), strings.TrimPrefix(why, "algo: ")}
+		switch cause := recover().(type) {
+		case nil:
+		case *UnreadableError:
+			panic(cause)
+		case *algo.ContractError:
+			broken = &breach{contractProperty(cause.Rule), cause.Algorithm + " at " + sp.name(l.node) + " " + cause.Did}
+		default:
+			broken = &breach{Contract, fmt.Sprint(cause)}
 		}
 	}()
 	if e.Kind == algo.EventStart {

@@ -3,7 +3,6 @@ package explore
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -47,12 +46,12 @@ func Claimed(claims algo.Claims) []Property {
 	return properties
 }
 
-// contractProperty returns which property a Machine found broken when it panicked.
-func contractProperty(why string) Property {
-	switch {
-	case strings.Contains(why, " took its epoch back "), strings.Contains(why, " after one in epoch "):
+// contractProperty returns which property it is about that a Machine found broken.
+func contractProperty(rule algo.Rule) Property {
+	switch rule {
+	case algo.RuleEpoch:
 		return EpochsGrow
-	case strings.Contains(why, ", but keeps epoch "):
+	case algo.RuleDurable:
 		return Durable
 	}
 	return Contract

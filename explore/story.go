@@ -82,9 +82,9 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 		}
 		t.line("note: "+note.Format, args...)
 	}
-	if effects.Refused != "" {
-		add(trace.Event{Kind: trace.Drop, Format: "%s", Args: []any{effects.Refused}})
-		t.line("refused: %s", effects.Refused)
+	if effects.Refused != nil {
+		add(trace.Event{Kind: trace.Drop, Format: "%v", Args: []any{effects.Refused}})
+		t.line("refused: %v", effects.Refused)
 	}
 	if effects.Save {
 		add(trace.Event{Kind: trace.Save, Epoch: effects.Stable.Epoch})

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -70,12 +69,9 @@ func (w *World) violated(p Property, format string, args ...any) {
 func (w *World) caught() {
 	switch why := recover().(type) {
 	case nil:
-	case string:
-		if !strings.HasPrefix(why, "algo: ") {
-			panic(why)
-		}
+	case *algo.ContractError:
 		w.stuck = true
-		w.violated(Contract, "%s", why)
+		w.violated(Contract, "%v", why)
 	default:
 		panic(why)
 	}

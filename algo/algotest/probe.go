@@ -100,12 +100,8 @@ func (p *probe) command() string {
 func (p *probe) caught() {
 	switch why := recover().(type) {
 	case nil:
-	case string:
-		if strings.HasPrefix(why, "algo: ") {
-			p.Error(p.report("the contract is broken: " + strings.TrimPrefix(why, "algo: ")))
-			return
-		}
-		p.Error(p.report(fmt.Sprintf("panic: %s\n%s", why, debug.Stack())))
+	case *algo.ContractError:
+		p.Error(p.report("the contract is broken: " + why.Error()))
 	default:
 		p.Error(p.report(fmt.Sprintf("panic: %v\n%s", why, debug.Stack())))
 	}

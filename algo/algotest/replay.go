@@ -57,7 +57,7 @@ func step(m *algo.Machine, e algo.Event) (asked string, ok bool) {
 	for _, s := range f.Sends {
 		text += fmt.Sprintf(" %T%+v to %v", s.Message, s.Message, s.To)
 	}
-	text += fmt.Sprintf(", announces %v, refused %q, notes", f.Announce, f.Refused)
+	text += fmt.Sprintf(", announces %v, refused %v, notes", f.Announce, f.Refused)
 	for _, n := range f.Notes {
 		text += fmt.Sprintf(" %q", fmt.Sprintf(n.Format, n.Args...))
 	}

@@ -440,8 +440,8 @@ func (e *Engine) settle(now time.Duration) {
 // step runs the algorithm and takes over what it asks for.
 func (e *Engine) step(now time.Duration, event algo.Event) {
 	effects := e.machine.Step(event)
-	if effects.Refused != "" {
-		e.refuse(now, event.Peer, event.Message, effects.Refused)
+	if effects.Refused != nil {
+		e.refuse(now, event.Peer, event.Message, effects.Refused.Error())
 		return
 	}
 	for _, n := range effects.Notes {
