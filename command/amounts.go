@@ -24,8 +24,9 @@ type amounts struct {
 }
 
 // amountsOf works them out. What is sent at rest depends on whom an algorithm has watched,
-// so a cluster of that many nodes is run in virtual time, and its frames are counted.
-func amountsOf(s *config.Settings, nodes int) (amounts, error) {
+// so a cluster of that many nodes is run in virtual time, and its frames are counted, up to
+// the budget.
+func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	t := s.Config.Timing
 	a := amounts{
 		nodes: nodes, detection: t.Timeout + t.RoundTrip/2, grown: t.MaxTimeout + t.RoundTrip/2, failover: t.Bound(),
@@ -34,7 +35,7 @@ func amountsOf(s *config.Settings, nodes int) (amounts, error) {
 	if err != nil {
 		return a, err
 	}
-	world := sim.New(sim.Config{Spec: spec, Timing: simTiming(t), Delay: sim.Fixed(t.RoundTrip / 4), Budget: restBudget})
+	world := sim.New(sim.Config{Spec: spec, Timing: simTiming(t), Delay: sim.Fixed(t.RoundTrip / 4), Budget: budget})
 	if err := world.Cluster(nodes); err != nil {
 		return a, err
 	}
@@ -62,10 +63,9 @@ const (
 	// restIntervals is long enough for what is seldom said: leases are renewed every five
 	// heartbeats, leaders of bully repeat themselves every ten, those of vote every four.
 	restIntervals = 200
+	// restBudget is how many frames that may take: half a minute's work.
+	restBudget = 20_000_000
 )
-
-// restBudget is how many frames that may take: half a minute's work. A test sets it.
-var restBudget uint64 = 20_000_000
 
 // perSecond is a rate for people.
 func perSecond(rate float64) string {

@@ -28,7 +28,7 @@ type benchFlags struct {
 	json   bool
 }
 
-func newBench() *cobra.Command {
+func (p *program) newBench() *cobra.Command {
 	var flags benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -76,7 +76,7 @@ the theory, or a cluster that did not do what it should. The rest is still repor
   elect bench --groups failover --rounds 30
   elect bench --short --json | jq '.trials | length'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, &flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runBench(cmd, &flags) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
@@ -146,7 +146,7 @@ func (f *benchFlags) again() string {
 	return strings.Join(append(words, "--seed", strconv.FormatUint(f.seed, 10)), " ")
 }
 
-func runBench(cmd *cobra.Command, flags *benchFlags) error {
+func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	if err := flags.check(cmd.Flags()); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func runBench(cmd *cobra.Command, flags *benchFlags) error {
 	if flags.out == "" && !flags.json {
 		flags.out = began.Format("elect-bench-2006-01-02-150405")
 	}
-	command, err := childCommand()
+	command, err := p.itself()
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func runBench(cmd *cobra.Command, flags *benchFlags) error {
 	defer interruptible(cancel)()
 
 	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine(), Skipped: []string{}}
-	m := &measuring{flags: flags, command: command, run: r}
+	m := &measuring{flags: flags, command: command, algorithms: p.fields.Algorithms(), run: r}
 	if m.dir, err = bench.OnDisk(); err != nil {
 		m.dir = os.TempDir()
 		m.note("what a save costs: " + err.Error())

@@ -17,7 +17,7 @@ import (
 func (m *measuring) wireSteps() []step {
 	var steps []step
 	for _, c := range bench.WireCases() {
-		if c.Crash || m.flags.short && c.Algorithm != algorithms()[0] {
+		if c.Crash || m.flags.short && c.Algorithm != m.algorithms[0] {
 			continue
 		}
 		n := 5
@@ -62,7 +62,7 @@ func (m *measuring) costSteps() []step {
 	}
 	var steps []step
 	for _, fault := range bench.Faults() {
-		for _, algorithm := range algorithms() {
+		for _, algorithm := range m.algorithms {
 			c := bench.CostCase{Algorithm: algorithm, Fault: fault, Nodes: nodes}
 			steps = append(steps, step{
 				part: "the cost of faults, in the simulator", name: fault.Name + " of " + algorithm + " in the simulator", takes: 50 * time.Millisecond,
@@ -82,7 +82,7 @@ func (m *measuring) costSteps() []step {
 		if m.flags.short && fault.Name != "kill" && fault.Name != "partition" {
 			continue
 		}
-		c := bench.CostCase{Algorithm: algorithms()[0], Fault: fault, Nodes: nodes}
+		c := bench.CostCase{Algorithm: m.algorithms[0], Fault: fault, Nodes: nodes}
 		steps = append(steps, step{
 			part: "the cost of faults, to processes", name: fault.Name + " of processes of " + c.Algorithm, takes: 5 * time.Second,
 			do: func(ctx context.Context, _ func(float64)) error { return m.cost(ctx, c) },

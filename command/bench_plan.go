@@ -15,11 +15,12 @@ import (
 
 // measuring is one call of elect bench.
 type measuring struct {
-	flags   *benchFlags
-	command []string // that runs a node
-	dir     string   // where data folders are made
-	run     *result.Run
-	unclean error // what could not be stopped, or was left behind
+	flags      *benchFlags
+	command    []string // that runs a node
+	algorithms []string
+	dir        string // where data folders are made
+	run        *result.Run
+	unclean    error // what could not be stopped, or was left behind
 }
 
 // left notes what the end of a cluster has left behind, if anything.
@@ -139,7 +140,7 @@ func (m *measuring) failoverSteps() []step {
 		{bench.Drop, 2 * time.Second},
 	} {
 		var cases []*failovers
-		for at, algorithm := range algorithms() {
+		for at, algorithm := range m.algorithms {
 			if m.flags.short && at > 0 && fault.signal != fleet.Kill {
 				continue // the fault is the same for the others
 			}
@@ -165,7 +166,7 @@ func (m *measuring) idleSteps() []step {
 	}
 	var steps []step
 	for _, n := range sizes {
-		for at, algorithm := range algorithms() {
+		for at, algorithm := range m.algorithms {
 			if m.flags.short && at > 0 {
 				continue
 			}

@@ -35,7 +35,7 @@ func TestBenchSaysWhatIsWanted(t *testing.T) {
 		{"bench --out " + filepath.Join(full, csvFile, "below"), []string{"--out: "}},
 		{"bench compare a", []string{"bench compare wants two files, and got 1", "See 'elect bench compare --help'"}},
 		{"bench compare /no/such/file testdata/bench/old.csv", []string{"open /no/such/file"}},
-		{"bench compare testdata/bench/old.csv main.go", []string{"main.go: result: not the results of a benchmark"}},
+		{"bench compare testdata/bench/old.csv command.go", []string{"command.go: result: not the results of a benchmark"}},
 	} {
 		status, stdout, stderr := elect(strings.Fields(tc.args)...)
 		require.Equal(t, statusUsage, status, tc.args)

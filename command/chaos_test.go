@@ -35,7 +35,7 @@ func TestChaos(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	for _, algorithm := range algorithms() {
+	for _, algorithm := range builtins.fields.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
 			t.Logf("go test ./command -run 'TestChaos$/%s' -args -chaosseed %d -chaos %v", algorithm, seed, *chaosTime)
@@ -60,7 +60,7 @@ const chaosNodes = 5
 
 func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
 	c := &chaos{t: t, random: rand.New(rand.NewPCG(seed, 0)), history: newHistory(), quorum: 1, faults: map[fleet.Signal]int{}}
-	spec, err := fields.Spec(algorithm, algo.Timing{RoundTrip: time.Millisecond, Heartbeat: time.Millisecond}, nil, func(any) {})
+	spec, err := builtins.fields.Spec(algorithm, algo.Timing{RoundTrip: time.Millisecond, Heartbeat: time.Millisecond}, nil, func(any) {})
 	require.NoError(t, err)
 	if spec.Claims.NeedsQuorum {
 		c.quorum = chaosNodes/2 + 1

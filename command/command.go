@@ -27,15 +27,29 @@ const (
 )
 
 // Main runs the command with the arguments of the process and the algorithms of registry,
-// and ends the process with its exit status.
+// and ends the process with its exit status. In what it prints it is called elect, whatever
+// the name of the program is.
 func Main(registry algo.Registry) {
-	fields = config.NewTable(registry)
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(newProgram(registry).run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// program is the command with the algorithms that it offers.
+type program struct {
+	fields *config.Table // all that a node can be told
+	// itself is the beginning of a command line that runs this program.
+	itself func() ([]string, error)
+}
+
+func newProgram(registry algo.Registry) *program {
+	return &program{fields: config.NewTable(registry), itself: func() ([]string, error) {
+		path, err := os.Executable()
+		return []string{path}, err
+	}}
 }
 
 // run is the whole command, and returns its exit status.
-func run(args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+func (p *program) run(args []string, stdout, stderr io.Writer) int {
+	root := p.newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -68,7 +82,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return statusFailed
 }
 
-func newRoot() *cobra.Command {
+func (p *program) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "elect",
 		Short: "Leader election for a small fleet",
@@ -90,7 +104,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(newBench(), newConfig(), newDemo(), newExplore(), newLeave(), newNode(), newPriority(), newRemove(), newResign(), newSim(), newStatus())
+	root.AddCommand(p.newBench(), p.newConfig(), p.newDemo(), p.newExplore(), newLeave(), p.newNode(), newPriority(), newRemove(), newResign(), p.newSim(), newStatus())
 	return root
 }
 

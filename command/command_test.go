@@ -30,10 +30,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// builtins is the command with the algorithms of this module.
+var builtins = newProgram(builtin.Registry())
+
 // elect runs the command in this process.
 func elect(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = run(args, &out, &err)
+	status = builtins.run(args, &out, &err)
 	return status, out.String(), err.String()
 }
 
@@ -126,7 +129,7 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 }
 
 func TestEveryCommandHasAnExample(t *testing.T) {
-	all := []*cobra.Command{newRoot()}
+	all := []*cobra.Command{builtins.newRoot()}
 	for i := 0; i < len(all); i++ {
 		cmd := all[i]
 		all = append(all, cmd.Commands()...)

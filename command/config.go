@@ -3,14 +3,13 @@ package command
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/internal/config"
 )
 
-func newConfig() *cobra.Command {
+func (p *program) newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check a configuration, show one that is in effect, or an example",
@@ -25,12 +24,12 @@ elect node, so that they see what it would see.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newConfigCheck(), newConfigExample(), newConfigShow())
+	cmd.AddCommand(p.newConfigCheck(), p.newConfigExample(), p.newConfigShow())
 	return cmd
 }
 
-func newConfigCheck() *cobra.Command {
-	var from source
+func (p *program) newConfigCheck() *cobra.Command {
+	from := source{table: p.fields}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check FILE",
@@ -139,7 +138,7 @@ func newUnknown(s *config.Settings) []unknownObject {
 	return all
 }
 
-func newConfigExample() *cobra.Command {
+func (p *program) newConfigExample() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "example",
@@ -156,9 +155,9 @@ has a running node take over a change), help.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(newExample())
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(newExample(p.fields))
 			}
-			return fields.Example(cmd.OutOrStdout())
+			return p.fields.Example(cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON list of the fields")
@@ -177,7 +176,7 @@ type fieldObject struct {
 	Help     string   `json:"help"`
 }
 
-func newExample() []fieldObject {
+func newExample(fields *config.Table) []fieldObject {
 	var all []fieldObject
 	for _, f := range fields.Fields() {
 		all = append(all, fieldObject{
@@ -187,23 +186,12 @@ func newExample() []fieldObject {
 	return all
 }
 
-// fieldsSet are those that were given, in the order of the table.
-func fieldsSet(s *config.Settings) []string {
-	var names []string
-	for _, e := range s.Effective() {
-		if e.Origin.Kind() != config.Default {
-			names = append(names, e.Field.Name)
-		}
-	}
-	return names
-}
-
 // changedOptions are options of the selected algorithm that are not its defaults.
 func changedOptions(s *config.Settings) []string {
 	var changed []string
-	for _, name := range fieldsSet(s) {
-		if strings.HasPrefix(name, s.Config.Algorithm+".") {
-			changed = append(changed, name)
+	for _, e := range s.Effective() {
+		if e.Field.Algorithm == s.Config.Algorithm && e.Origin.Kind() != config.Default {
+			changed = append(changed, e.Field.Name)
 		}
 	}
 	return changed

@@ -19,8 +19,8 @@ const (
 	maxShowNodes     = 64 // what is simulated in a second or two
 )
 
-func newConfigShow() *cobra.Command {
-	var from source
+func (p *program) newConfigShow() *cobra.Command {
+	from := source{table: p.fields}
 	var asJSON bool
 	var nodes int
 	cmd := &cobra.Command{
@@ -80,7 +80,7 @@ func runConfigShow(cmd *cobra.Command, from *source, nodes int, asJSON bool) err
 		nodes = defaultShowNodes
 	}
 	nodes = min(nodes, maxShowNodes)
-	a, err := amountsOf(s, nodes)
+	a, err := amountsOf(s, nodes, restBudget)
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,7 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
 	for _, e := range s.Effective() {
-		section, _, _ := strings.Cut(e.Field.Name, ".")
-		if _, isAlgorithm := otherAlgorithms(s)[section]; isAlgorithm && e.Origin.Kind() == config.Default {
+		if of := e.Field.Algorithm; of != "" && of != s.Config.Algorithm && e.Origin.Kind() == config.Default {
 			continue
 		}
 		from := e.Origin.String()
@@ -169,17 +168,6 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not come to rest within %s and %d frames", roundly(settleTries*a.failover), restBudget))
 	}
 	return lines.Flush()
-}
-
-// otherAlgorithms are those that are not selected.
-func otherAlgorithms(s *config.Settings) map[string]bool {
-	others := make(map[string]bool)
-	for _, name := range algorithms() {
-		if name != s.Config.Algorithm {
-			others[name] = true
-		}
-	}
-	return others
 }
 
 // roundly is a time for people, in three digits.

@@ -83,7 +83,7 @@ func TestConfigExample(t *testing.T) {
 	var raw []json.RawMessage
 	require.NoError(t, json.Unmarshal([]byte(stdout), &raw))
 	require.Equal(t, []string{"default", "empty", "field", "flag", "help", "reload", "variable", "words"}, keys(t, string(raw[0])))
-	require.Len(t, listed, len(fields.Fields()))
+	require.Len(t, listed, len(builtins.fields.Fields()))
 	for _, f := range listed {
 		name := f.Field[strings.LastIndex(f.Field, ".")+1:]
 		require.Regexp(t, "(?m)^ *#?"+name+": ", example, f.Field)
@@ -135,7 +135,7 @@ func TestConfigShowAsJSON(t *testing.T) {
 	var o showObject
 	decodeStrictly(t, stdout, &o)
 	require.Equal(t, "elect.yaml", o.File)
-	require.Len(t, o.Fields, len(fields.Fields()))
+	require.Len(t, o.Fields, len(builtins.fields.Fields()))
 	byName := make(map[string]effectiveObject)
 	for _, f := range o.Fields {
 		byName[f.Field] = f
@@ -164,9 +164,9 @@ func TestHeartbeatsAtRest(t *testing.T) {
 	}
 	for name := range builtin.Registry() {
 		for _, n := range []int{3, 5} {
-			s, err := settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", name)
+			s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", name)
 			require.NoError(t, err)
-			a, err := amountsOf(s, n)
+			a, err := amountsOf(s, n, restBudget)
 			require.NoError(t, err)
 			require.True(t, a.settled)
 			least := float64(edges[name](n)) / s.Config.Timing.Heartbeat.Seconds()
@@ -177,11 +177,11 @@ func TestHeartbeatsAtRest(t *testing.T) {
 }
 
 func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
-	s, err := settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", "vote", "--option", "heartbeat_interval=24h")
+	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", "vote", "--option", "heartbeat_interval=24h")
 	require.NoError(t, err)
 	_, err = s.Node()
 	require.NoError(t, err)
-	a, err := amountsOf(s, 3)
+	a, err := amountsOf(s, 3, restBudget)
 	require.NoError(t, err)
 	require.False(t, a.settled)
 	var out strings.Builder
@@ -194,14 +194,13 @@ func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
 
 // Of a simulation that stands still nothing can be said.
 func TestASimulationThatUsesUpItsBudgetIsSaid(t *testing.T) {
-	s, err := settingsOf("--listen", "127.0.0.1:0", "--data", "data")
+	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data")
 	require.NoError(t, err)
-	defer func(usual uint64) { restBudget = usual }(restBudget)
 	// At first a leader is not found, then nothing is heard at rest, or half of it.
-	for _, restBudget = range []uint64{10, 500, 1000} {
-		a, err := amountsOf(s, 5)
+	for _, budget := range []uint64{10, 500, 1000} {
+		a, err := amountsOf(s, 5, budget)
 		require.NoError(t, err)
-		require.False(t, a.settled, restBudget)
+		require.False(t, a.settled, budget)
 	}
 }
 
@@ -217,7 +216,7 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 		"config show --config elect.yaml --nodes 2", "config show --config elect.yaml --nodes 2 --json",
 	} {
 		var stderr strings.Builder
-		require.Equal(t, statusFailed, run(strings.Fields(args), full{}, &stderr), args)
+		require.Equal(t, statusFailed, builtins.run(strings.Fields(args), full{}, &stderr), args)
 		require.Contains(t, stderr.String(), "no room", args)
 	}
 }

@@ -37,7 +37,7 @@ type demoFlags struct {
 	json      bool
 }
 
-func newDemo() *cobra.Command {
+func (p *program) newDemo() *cobra.Command {
 	var flags demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -74,12 +74,12 @@ above.`,
 			if flags.keep && !cmd.Flags().Changed("rounds") {
 				flags.rounds = 0
 			}
-			return runDemo(cmd, &flags)
+			return p.runDemo(cmd, &flags)
 		},
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&flags.algorithm, "algorithm", "bully", "one of "+strings.Join(algorithms(), ", "))
+	set.StringVar(&flags.algorithm, "algorithm", p.fields.DefaultAlgorithm(), "one of "+strings.Join(p.fields.Algorithms(), ", "))
 	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.StringVar(&flags.preset, "preset", "lan", "timing: local, lan or wan")
 	set.IntVar(&flags.nodes, "nodes", 5, "how many processes")
@@ -105,8 +105,8 @@ func (f *demoFlags) nodeArgs() []string {
 
 // check says all that is wrong with the flags at once, and returns the settings that
 // the nodes will have.
-func (f *demoFlags) check() (fleet.Signal, *config.Settings, error) {
-	s, err := settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data", "data")...)
+func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error) {
+	s, err := p.settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data", "data")...)
 	if err != nil {
 		return "", nil, err
 	}
@@ -130,12 +130,6 @@ func (f *demoFlags) check() (fleet.Signal, *config.Settings, error) {
 	return sig, s, err
 }
 
-// childCommand is how the demonstration runs a node. Tests replace it.
-var childCommand = func() ([]string, error) {
-	self, err := os.Executable()
-	return []string{self}, err
-}
-
 // demo is one demonstration.
 type demo struct {
 	flags  *demoFlags
@@ -147,12 +141,12 @@ type demo struct {
 	random *rand.Rand
 }
 
-func runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
-	sig, s, err := flags.check()
+func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
+	sig, s, err := p.checkDemo(flags)
 	if err != nil {
 		return err
 	}
-	command, err := childCommand()
+	command, err := p.itself()
 	if err != nil {
 		return err
 	}

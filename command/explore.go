@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/internal/config"
 )
 
 // exploreFlags are the flags of elect explore.
@@ -49,7 +50,7 @@ type exploreFlags struct {
 	json  bool
 }
 
-func newExplore() *cobra.Command {
+func (p *program) newExplore() *cobra.Command {
 	flags := &exploreFlags{}
 	cmd := &cobra.Command{
 		Use:   "explore",
@@ -96,15 +97,15 @@ broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
   elect explore --algorithm vote --epochs 3 --crashes 2 --time 10m --memory 4GiB
   elect explore --algorithm vote --epochs 3 --crashes 2 --walk 1000000 --seed 7`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runExplore(cmd, flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runExplore(cmd, flags) },
 	}
-	flags.register(cmd.Flags())
+	flags.register(cmd.Flags(), p.fields)
 	return cmd
 }
 
-func (f *exploreFlags) register(set *pflag.FlagSet) {
+func (f *exploreFlags) register(set *pflag.FlagSet, fields *config.Table) {
 	set.SortFlags = false
-	set.StringVar(&f.algorithm, "algorithm", "bully", "one of "+strings.Join(algorithms(), ", "))
+	set.StringVar(&f.algorithm, "algorithm", fields.DefaultAlgorithm(), "one of "+strings.Join(fields.Algorithms(), ", "))
 	set.StringArrayVar(&f.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&f.nodes, "nodes", 3, "how many nodes")
 	set.BoolVar(&f.settled, "settled", false, "begin where all have started and agree, not where nobody has started")
@@ -131,13 +132,14 @@ func (f *exploreFlags) register(set *pflag.FlagSet) {
 type exploration struct {
 	*exploreFlags
 	set     *pflag.FlagSet
+	fields  *config.Table
 	out     io.Writer
 	o       explore.Options
 	command string // that does it again
 }
 
-func runExplore(cmd *cobra.Command, flags *exploreFlags) error {
-	e := &exploration{exploreFlags: flags, set: cmd.Flags(), out: cmd.OutOrStdout()}
+func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
+	e := &exploration{exploreFlags: flags, set: cmd.Flags(), fields: p.fields, out: cmd.OutOrStdout()}
 	if err := e.check(); err != nil {
 		return err
 	}
@@ -145,8 +147,8 @@ func runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	defer interruptible(cancel)()
-	p := newProgress(cmd.ErrOrStderr(), flags.walk > 0)
-	e.o.Progress = p.show
+	shown := newProgress(cmd.ErrOrStderr(), flags.walk > 0)
+	e.o.Progress = shown.show
 	if e.o.Limits.Memory > 0 {
 		// The collector works harder before the heap is twice what is held.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
@@ -162,7 +164,7 @@ func runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 		r, err = explore.Run(ctx, e.o)
 		f = finding{search: &r, cut: r.Cut, violations: r.Violations}
 	}
-	p.end()
+	shown.end()
 	if err != nil && !errors.Is(err, explore.ErrNoLeader) {
 		return err
 	}
@@ -180,7 +182,7 @@ func (e *cutError) Error() string {
 // check makes the options of the search from the flags, or says all that is wrong at
 // once.
 func (e *exploration) check() error {
-	s := new(settings)
+	s := &settings{table: e.fields}
 	m := &s.mistakes
 	e.o = explore.Options{
 		Settled: e.settled, Crashes: e.crashes, Mistakes: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),

@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/config"
 )
 
-func newNode() *cobra.Command {
-	var from source
+func (p *program) newNode() *cobra.Command {
+	from := source{table: p.fields}
 	var events string
 	cmd := &cobra.Command{
 		Use:   "node",

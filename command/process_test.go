@@ -205,13 +205,13 @@ func TestTheDemoWhoseReaderGoesAwayLeavesNothing(t *testing.T) {
 func TestTheDemoWhoseNodeFailsToStartLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	before := childCommand
-	t.Cleanup(func() { childCommand = before })
-	childCommand = func() ([]string, error) { return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil }
-	status, stdout, stderr := elect("demo", "--json")
-	require.Equal(t, statusFailed, status)
-	require.Empty(t, stdout)
-	require.Contains(t, stderr, "start n1: exit status 3; it said:\nno such luck")
+	p := &program{fields: builtins.fields, itself: func() ([]string, error) {
+		return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil
+	}}
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, statusFailed, p.run([]string{"demo", "--json"}, &stdout, &stderr))
+	require.Empty(t, stdout.String())
+	require.Contains(t, stderr.String(), "start n1: exit status 3; it said:\nno such luck")
 	entries, err := os.ReadDir(temp)
 	require.NoError(t, err)
 	require.Empty(t, entries, "left behind")

@@ -39,9 +39,11 @@ func newReloading(t *testing.T, text string, args ...string) *reloading {
 	t.Helper()
 	written(t, text)
 	var set pflag.FlagSet
-	flags := fields.Flags(&set)
+	flags := builtins.fields.Flags(&set)
 	require.NoError(t, set.Parse(args))
-	load := func() (*config.Settings, error) { return fields.Load(config.Input{File: "elect.yaml", Flags: flags}) }
+	load := func() (*config.Settings, error) {
+		return builtins.fields.Load(config.Input{File: "elect.yaml", Flags: flags})
+	}
 	s, err := load()
 	require.NoError(t, err)
 	_, err = s.Node()

@@ -6,24 +6,18 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/config"
 )
 
-// fields are all that a node can be told.
-var fields = config.NewTable(builtin.Registry())
-
-func algorithms() []string { return slices.Sorted(maps.Keys(builtin.Registry())) }
-
 // source is where a command finds the configuration of a node.
 type source struct {
+	table *config.Table
 	file  string
 	flags *config.Flags
 }
@@ -31,7 +25,7 @@ type source struct {
 // register adds the flags of a node to those of a command.
 func (s *source) register(set *pflag.FlagSet) {
 	set.SortFlags = false
-	s.flags = fields.Flags(set)
+	s.flags = s.table.Flags(set)
 }
 
 // registerFile adds the flag that names the file.
@@ -42,7 +36,7 @@ func (s *source) registerFile(set *pflag.FlagSet) {
 // load reads the file, the environment and the flags. What is wrong with them, the
 // settings say when a node is made; the error is a file that cannot be read.
 func (s *source) load() (*config.Settings, error) {
-	settings, err := fields.Load(config.Input{File: s.file, Environ: os.Environ(), Flags: s.flags})
+	settings, err := s.table.Load(config.Input{File: s.file, Environ: os.Environ(), Flags: s.flags})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("the configuration: %v", err)
 	}
@@ -50,23 +44,26 @@ func (s *source) load() (*config.Settings, error) {
 }
 
 // settingsOf are those of a node that is told nothing but these flags.
-func settingsOf(args ...string) (*config.Settings, error) {
+func (p *program) settingsOf(args ...string) (*config.Settings, error) {
 	var set pflag.FlagSet
-	flags := fields.Flags(&set)
+	flags := p.fields.Flags(&set)
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
-	return fields.Load(config.Input{Flags: flags})
+	return p.fields.Load(config.Input{Flags: flags})
 }
 
 // settings are what a command is told that runs no node: options of an algorithm. What is
 // wrong with its command line is collected, to be said at once.
-type settings struct{ mistakes mistakes }
+type settings struct {
+	table    *config.Table
+	mistakes mistakes
+}
 
 // build makes an algorithm with options as they are given to --option. prepare sees them
 // before, with their defaults. What is wrong is noted.
 func (s *settings) build(name string, timing algo.Timing, options []string, prepare func(options any)) algo.Spec {
-	spec, err := fields.Spec(name, timing, options, prepare)
+	spec, err := s.table.Spec(name, timing, options, prepare)
 	if wrong, ok := errors.AsType[*config.Error](err); ok {
 		for _, m := range wrong.Mistakes {
 			s.mistakes.add("%s", m)

@@ -42,7 +42,7 @@ type simFlags struct {
 	seeds    int
 }
 
-func newSim() *cobra.Command {
+func (p *program) newSim() *cobra.Command {
 	flags := &simFlags{}
 	cmd := &cobra.Command{
 		Use:   "sim",
@@ -94,11 +94,11 @@ command that does it again.`,
   elect sim --scenario failover.txt --trace failover.jsonl
   elect sim --algorithm vote --storm --seeds 10000`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSim(cmd, flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runSim(cmd, flags) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&flags.algorithm, "algorithm", "bully", "one of "+strings.Join(algorithms(), ", "))
+	set.StringVar(&flags.algorithm, "algorithm", p.fields.DefaultAlgorithm(), "one of "+strings.Join(p.fields.Algorithms(), ", "))
 	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&flags.nodes, "nodes", 5, "how many members, crashed ones included")
 	set.IntVar(&flags.crashed, "crashed", 0, "how many of them, the highest, crash before the election")
@@ -158,9 +158,9 @@ type simulation struct {
 	watch    observer
 }
 
-func runSim(cmd *cobra.Command, flags *simFlags) (err error) {
+func (p *program) runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	s := &simulation{simFlags: flags, flags: cmd.Flags(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
-	s.settings = new(settings)
+	s.settings = &settings{table: p.fields}
 	s.check()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)

@@ -151,7 +151,7 @@ func TestStormsOfWhichEachFails(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
-			s := &simulation{simFlags: &simFlags{storm: true, json: asJSON}, flags: newSim().Flags(), out: &out}
+			s := &simulation{simFlags: &simFlags{storm: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
 			all := &seeds{result: stormsResult{Bound: 4900}}
 			for i, run := range tc.runs {
 				all.take(uint64(i), &run, s)

@@ -56,7 +56,7 @@ var Rules = []Rule{
 	{Package: "command", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"algo/builtin", "command"}},
 	{Package: "examples/omega", Imports: []string{"algo"}, Modules: none},
-	{Package: "examples/omega/fleet", Imports: []string{"...", "examples/omega"}, Except: []string{"bench", "cmd/..."}},
+	{Package: "examples/omega/cmd", Imports: []string{"algo/builtin", "command", "examples/omega"}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},

@@ -63,10 +63,7 @@ func newSettings(t *Table) *Settings {
 		Log: "text", level: "info", preset: "lan", options: make(map[string]any),
 		table: t, given: make(map[string]given),
 	}
-	s.Config.Cluster, s.Config.Algorithm = "elect", "bully"
-	if names := t.algorithms(); len(names) == 1 {
-		s.Config.Algorithm = names[0]
-	}
+	s.Config.Cluster, s.Config.Algorithm = "elect", t.DefaultAlgorithm()
 	s.Config.Timing = cluster.Presets()[s.preset]
 	return s
 }
@@ -76,7 +73,7 @@ func newSettings(t *Table) *Settings {
 func (s *Settings) settle() {
 	for _, early := range []bool{true, false} {
 		for _, f := range s.table.fields {
-			if f.algorithm == "" && (f.Name == presetField) == early {
+			if f.Algorithm == "" && (f.Name == presetField) == early {
 				s.assign(f, f.target(s))
 			}
 		}
@@ -102,7 +99,7 @@ func (s *Settings) assign(f Field, target any) {
 func (s *Settings) fill(algorithm string, options any) {
 	targets := targetsOf(options)
 	for _, f := range s.table.fields {
-		if target := targets[f.option]; f.algorithm == algorithm && target != nil {
+		if target := targets[f.option]; f.Algorithm == algorithm && target != nil {
 			s.assign(f, target)
 		}
 	}
@@ -141,7 +138,7 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 // checkOthers checks the options of the algorithms that are not selected, as far as any
 // were given: they are there to be selected.
 func (s *Settings) checkOthers() {
-	for _, name := range s.table.algorithms() {
+	for _, name := range s.table.Algorithms() {
 		if name == s.Config.Algorithm || !s.anyGiven(name) {
 			continue
 		}
@@ -155,7 +152,7 @@ func (s *Settings) checkOthers() {
 func (s *Settings) anyGiven(algorithm string) bool {
 	return slices.ContainsFunc(s.table.fields, func(f Field) bool {
 		_, ok := s.given[f.Name]
-		return ok && f.algorithm == algorithm
+		return ok && f.Algorithm == algorithm
 	})
 }
 
@@ -202,8 +199,8 @@ func (s *Settings) Effective() []Effective {
 }
 
 func (s *Settings) target(f Field) any {
-	if f.algorithm != "" {
-		return targetsOf(s.options[f.algorithm])[f.option]
+	if f.Algorithm != "" {
+		return targetsOf(s.options[f.Algorithm])[f.option]
 	}
 	return f.target(s)
 }

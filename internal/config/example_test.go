@@ -23,7 +23,7 @@ func example(t *testing.T, table *Table) string {
 // The example is taken, and equals the defaults: as it is, and with every # taken away.
 func TestTheExampleEqualsTheDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
-		algorithm := table.algorithms()[0]
+		algorithm := table.Algorithms()[0]
 		want, err := told{table: table, args: []string{"--listen", exampleListen, "--algorithm", algorithm}}.load(t)
 		require.NoError(t, err)
 		text := example(t, table)

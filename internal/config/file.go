@@ -181,7 +181,7 @@ func (t *Table) in(section string) []string {
 		}
 	}
 	if section == "" {
-		names = append(append(names, "timing"), t.algorithms()...)
+		names = append(append(names, "timing"), t.Algorithms()...)
 	}
 	return names
 }

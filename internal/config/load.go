@@ -79,7 +79,7 @@ func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, pre
 	s := newSettings(t)
 	factory, ok := t.registry[algorithm]
 	if !ok {
-		s.mistakes.add(Mistake{Field: "algorithm", Got: quoted(algorithm), Want: either(t.algorithms())})
+		s.mistakes.add(Mistake{Field: "algorithm", Got: quoted(algorithm), Want: either(t.Algorithms())})
 		return algo.Spec{}, s.mistakes.err()
 	}
 	s.accept(t.resolve(algorithm, options, Origin{}, &s.mistakes))

@@ -21,8 +21,10 @@ type Field struct {
 	Alias string   // another name of its flag
 	Live  bool     // a running node takes over a change
 
-	algorithm, option string // whose option it is
-	target            func(*Settings) any
+	Algorithm string // whose option it is; empty: a field of every node
+
+	option string // its name there
+	target func(*Settings) any
 }
 
 // Flag is the name of its flag.
@@ -72,9 +74,9 @@ func NewTable(registry algo.Registry) *Table {
 		registry: registry, byName: make(map[string]Field), sections: make(map[string]bool),
 		defaults: make(map[string]func(algo.Timing) any),
 	}
-	t.add(memberFields(t.algorithms())...)
+	t.add(memberFields(t.Algorithms())...)
 	t.add(timingFields()...)
-	for _, name := range t.algorithms() {
+	for _, name := range t.Algorithms() {
 		t.addOptions(name)
 	}
 	t.base = newSettings(t)
@@ -100,7 +102,17 @@ func (t *Table) want(f Field) string {
 	return wanted(t.target(f))
 }
 
-func (t *Table) algorithms() []string { return slices.Sorted(maps.Keys(t.registry)) }
+// Algorithms are the names of those that can be selected.
+func (t *Table) Algorithms() []string { return slices.Sorted(maps.Keys(t.registry)) }
+
+// DefaultAlgorithm is the one that is selected where nothing is said: bully, or where there
+// is no bully the first.
+func (t *Table) DefaultAlgorithm() string {
+	if _, ok := t.registry["bully"]; ok || len(t.registry) == 0 {
+		return "bully"
+	}
+	return t.Algorithms()[0]
+}
 
 func (t *Table) add(fields ...Field) {
 	for _, f := range fields {
@@ -132,7 +144,7 @@ func (t *Table) addOptions(algorithm string) {
 	lan := cluster.LAN()
 	options := t.defaults[algorithm](algo.Timing{RoundTrip: lan.RoundTrip, Heartbeat: lan.Heartbeat})
 	for _, o := range optionsOf(options) {
-		f := Field{Name: algorithm + "." + o.name, Help: o.help, algorithm: algorithm, option: o.name}
+		f := Field{Name: algorithm + "." + o.name, Help: o.help, Algorithm: algorithm, option: o.name}
 		if !plain(o.name) || wanted(o.target) == "" {
 			panic(fmt.Sprintf("config: the option %q of %s, a %T, cannot be configured", o.name, algorithm, o.target))
 		}
