@@ -38,8 +38,9 @@
 //
 // # What the sources leave open
 //
-// The rules marked ◆ in the code are in none of the sources. Each mends a failure
-// that shows when it is taken out; the tests do that.
+// This file is what the sources say. The rules that are in none of them are marked ◆ and
+// stand in repairs.go, each a function with a name. Each mends a failure that shows when
+// it is taken out; the tests do that. Package algo/textbook/bully has none of them.
 package bully
 
 import (
@@ -151,43 +152,15 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 		p.reserve()
 		p.vacate(env)
 	}
-	switch {
-	case p.phase == settled && p.leader.Vacant():
+	if p.phase == settled && p.leader.Vacant() {
 		env.Note("suspects its leader %s", peer)
 		p.succeed(env)
-	case !p.options.SkipSuspected || !p.awaited.Remove(peer):
-	case len(p.awaited) > 0:
-		if p.headStart() {
-			p.watch(env) // the next heir
-		}
-	default:
-		// ◆ The wait ends with the last one it was for. A crash in the middle of an
-		// election would otherwise cost a whole timeout, for each that crashes.
-		env.Note("suspects %s, the last it waited for", peer)
-		p.goOn(env)
+	} else {
+		p.awaitNoMore(env, peer)
 	}
 }
 
 func (p *process) Trust(_ algo.Env, peer algo.NodeID) { p.suspected.Remove(peer) }
-
-func (p *process) Reconfigure(env algo.Env, view algo.View) {
-	p.view = view
-	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
-		p.vacate(env) // it left, or resigned; maybe it was this process
-	}
-	waited := len(p.awaited) > 0
-	p.awaited = slices.DeleteFunc(p.awaited, func(id algo.NodeID) bool { return !view.IsAbove(id, p.self) })
-	switch {
-	case p.phase == settled && p.leader.Vacant():
-		p.succeed(env)
-	case p.phase == settled && view.IsAbove(p.self, p.leader.ID):
-		p.elect(env)
-	case waited && len(p.awaited) == 0:
-		p.goOn(env)
-	default:
-		p.watch(env)
-	}
-}
 
 func (p *process) Stable() algo.Stable {
 	return algo.Stable{Epoch: max(p.epoch, p.reserved)}
@@ -200,36 +173,10 @@ func (p *process) Clone() algo.Algorithm {
 	return &clone
 }
 
-// adopt takes over an epoch that is higher than what this process knows.
-//
-// ◆ Every message's epoch is adopted, and saved before anything is sent. Else a
-// process that comes back would number its leadership below what the others have
-// seen, and they would refuse it round after round.
-func (p *process) adopt(e algo.Epoch) { p.epoch = max(p.epoch, e) }
-
-// reserve has the epoch of the next leadership saved as soon as the last one is over.
-// Else each follower would save it only when the new leader's Coordinator is there, and
-// a failover would wait for two saves in a row. It is no more than a save: messages go
-// on carrying the epoch, so that a leader who was suspected wrongly keeps its own.
-func (p *process) reserve() { p.reserved = p.epoch + 1 }
-
-// elect starts an election, or starts it anew.
+// elect starts an election, or starts it anew. "If P has the highest process id", it leads
+// without.
 func (p *process) elect(env algo.Env) {
 	if p.await(env) {
-		p.ask(env)
-	}
-}
-
-// succeed starts the election that follows the end of a leader. Mostly all see it at
-// once, and the highest of them leads without having asked anybody. So those below
-// leave it a head start: if each of them asked all above, N−2 messages would become
-// about N², and the answers would keep the new leader from telling that it leads.
-func (p *process) succeed(env algo.Env) {
-	switch {
-	case !p.await(env):
-	case p.options.SkipSuspected && p.options.HeadStart > 0:
-		env.SetTimer(timerHeadStart, p.options.HeadStart, p.options.HeadStart)
-	default:
 		p.ask(env)
 	}
 }
@@ -239,7 +186,7 @@ func (p *process) succeed(env algo.Env) {
 func (p *process) await(env algo.Env) bool {
 	p.leaveElection(env)
 	for above := range p.view.Above(p.self) {
-		if !p.options.SkipSuspected || !p.suspected.Has(above) {
+		if !p.skips(above) {
 			p.awaited.Add(above)
 		}
 	}
@@ -262,25 +209,19 @@ func (p *process) ask(env algo.Env) {
 	env.SetTimer(timerAnswer, p.options.AnswerTimeout, p.options.AnswerTimeout)
 }
 
-// asked takes an Election.
+// asked takes an Election: "it sends an Answer message back and starts the election process
+// at the beginning", "unless it has already done so".
 func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 	older := epoch < p.epoch
 	p.adopt(epoch)
-	if !p.view.IsAbove(p.self, from) {
-		// Its view of the cluster is another than ours. If it is above us indeed it
-		// will lead, and an answer would only keep it waiting.
+	switch {
+	case !p.view.IsAbove(p.self, from):
+		// Only "a process with a lower ID" is answered. This one's view of the cluster is
+		// another than ours. If it is above us indeed it will lead, and an answer would only
+		// keep it waiting.
 		return
-	}
-	if older {
-		// An election of an older epoch changes nothing, it is answered with the newer
-		// one. Else, when all start at once, the elections of the late would start new
-		// ones among those who follow already: 30 nodes would send 6 million messages,
-		// instead of 900, if the leader also told everybody each time, below.
-		if !p.leader.Vacant() && p.leader.Epoch > epoch {
-			p.tell(env, from)
-		} else {
-			env.Send(from, Answer{p.epoch})
-		}
+	case older:
+		p.bringUpToDate(env, from, epoch)
 		return
 	}
 	// Answer before electing: the asker must not time out while we wait for answers
@@ -289,11 +230,10 @@ func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 	switch {
 	case p.phase != settled:
 		// At most one election at a time.
-	case !p.leads():
+	case p.leads():
+		p.tellTheAsker(env, from)
+	default:
 		p.elect(env)
-	case p.leader.Epoch == p.epoch:
-		// To the asker alone: everybody else has been told.
-		p.tell(env, from)
 	}
 }
 
@@ -310,45 +250,15 @@ func (p *process) answered(env algo.Env, from algo.NodeID) {
 	}
 }
 
-// told takes a Coordinator, which may be passed on by somebody else than the
-// leader that it names.
+// told takes a Coordinator: "it treats the sender as the coordinator". It may be passed on
+// by somebody else than the leader that it names.
 func (p *process) told(env algo.Env, from algo.NodeID, said algo.Leader) {
 	p.adopt(said.Epoch)
 	if p.canFollow(said) {
 		p.follow(env, said)
-		return
+	} else {
+		p.refuse(env, from, said)
 	}
-	// What cannot be followed still shows that its sender lives: it must not be led
-	// by somebody below for want of an Answer.
-	p.answered(env, from)
-	switch {
-	case said == p.leader && p.leads():
-		// It knows.
-	case said.OlderThan(p.leader) && !p.leader.Vacant():
-		p.tell(env, from)
-	case said.Epoch < p.epoch:
-		// ◆ Without an answer the leader would never hear of the newer epoch that keeps
-		// us from following it, and we would be left without it for good.
-		env.Send(from, Answer{p.epoch})
-	case said.ID != p.self && !p.view.MayLead(said.ID):
-		env.Note("does not follow %s, which may not lead", said.ID)
-	default:
-		// ◆ It names somebody below, or somebody suspected, or this process for a
-		// leadership that it does not hold. Had we followed, the highest would not
-		// lead; or we would follow the dead, whom the detector will not report twice;
-		// or each would take another for the leader and nobody would lead.
-		env.Note("contests the leadership of %s", said.ID)
-		p.contest(env)
-	}
-}
-
-// canFollow reports whether a Coordinator for said is to be followed.
-//
-// ◆ Not if it is older than the epoch, also after a restart, when nobody is
-// followed: a late Coordinator would bring back a leadership that ended.
-func (p *process) canFollow(said algo.Leader) bool {
-	return said.Epoch >= p.epoch && !said.OlderThan(p.leader) &&
-		p.view.IsAbove(said.ID, p.self) && !p.suspected.Has(said.ID)
 }
 
 // follow takes l for the leader. A leader steps down this way.
@@ -387,65 +297,6 @@ func (p *process) lead(env algo.Env) {
 	env.Announce(p.leader)
 }
 
-// holdOut is what a process does that should lead and may not: it knows no leader,
-// and asks again later.
-func (p *process) holdOut(env algo.Env) {
-	env.Note("finds nobody to lead")
-	p.vacate(env)
-	p.phase = waiting
-	p.watch(env)
-	env.SetTimer(timerCoordinator, p.options.CoordinatorTimeout, p.options.CoordinatorTimeout)
-}
-
-// keepAhead gives a settled leader that has heard of a newer epoch a newer one
-// still.
-//
-// ◆ Those who know the newer epoch cannot follow the leadership of the older one.
-func (p *process) keepAhead(env algo.Env) {
-	if p.phase == settled && p.leads() && p.leader.Epoch < p.epoch && p.bumps < maxBumps {
-		env.Note("bumps its epoch: epoch %d is known", uint64(p.epoch))
-		p.bump(env)
-	}
-}
-
-// maxBumps is how many newer epochs a leader takes in one announce_interval. Two leaders
-// who find each other are done with one or two.
-const maxBumps = 3
-
-// bump has a leader lead on in a newer epoch.
-//
-// ◆ At most so often in an announce_interval. Two leaders whose views differ, so that
-// neither may follow the other, would else answer each bump with the next one for as long
-// as that lasts.
-func (p *process) bump(env algo.Env) {
-	if bumps := p.bumps; bumps < maxBumps {
-		p.lead(env)
-		p.bumps = bumps + 1
-	}
-}
-
-// contest answers a leadership that must not be: a leader takes a newer epoch,
-// anybody else calls for an election.
-func (p *process) contest(env algo.Env) {
-	switch {
-	case p.phase != settled:
-		// The election that is on will decide.
-	case p.leads():
-		p.bump(env)
-	default:
-		p.elect(env)
-	}
-}
-
-// goOn continues an election when nobody is left to wait for.
-func (p *process) goOn(env algo.Env) {
-	if p.phase == electing {
-		p.lead(env)
-	} else {
-		p.elect(env)
-	}
-}
-
 // vacate announces that nobody is known to lead.
 func (p *process) vacate(env algo.Env) {
 	if p.leader.Vacant() {
@@ -472,56 +323,9 @@ func (p *process) leaveElection(env algo.Env) {
 	p.awaited = nil
 }
 
-// repeatLeadership says again who leads, to those above too.
-//
-// ◆ This is how two leaders find each other after a partition has healed, or a
-// stopped process goes on: each believes that all is well.
-func (p *process) repeatLeadership(env algo.Env) {
-	for other := range p.view.Others(p.self) {
-		env.Send(other, Coordinator{Epoch: p.leader.Epoch, Leader: p.leader.ID, Repeat: true})
-	}
-	env.SetTimer(timerAnnounce, p.options.AnnounceInterval, p.options.AnnounceInterval)
-}
-
 // tell sends a Coordinator for whom this process follows, or for itself.
 func (p *process) tell(env algo.Env, to algo.NodeID) {
 	env.Send(to, Coordinator{Epoch: p.leader.Epoch, Leader: p.leader.ID})
-}
-
-// watch has the detector watch those whom this process depends on. A settled leader
-// depends on nobody; a follower on its leader; and in an election on everybody
-// above. ◆ Those whose answer is awaited are among them, so that their crash ends
-// the wait; and those who are suspected, so that a Coordinator for one of them is
-// known for what it is, until the detector trusts them again. In a head start it depends
-// on the heir alone: the highest who may live.
-func (p *process) watch(env algo.Env) {
-	var watched algo.Set
-	if p.phase != settled {
-		heir := p.heir()
-		for above := range p.view.Above(p.self) {
-			if !p.headStart() || above == heir || p.suspected.Has(above) {
-				watched.Add(above)
-			}
-		}
-	}
-	if !p.leader.Vacant() && !p.leads() {
-		watched.Add(p.leader.ID)
-	}
-	p.suspected.Keep(watched) // the detector forgets the others too
-	env.Monitor(watched...)
-}
-
-// headStart reports whether those above are left to lead without being asked.
-func (p *process) headStart() bool { return p.phase == electing && !p.asking }
-
-// heir is the highest of those awaited.
-func (p *process) heir() (heir algo.NodeID) {
-	for _, id := range p.awaited {
-		if heir.IsZero() || p.view.IsAbove(id, heir) {
-			heir = id
-		}
-	}
-	return heir
 }
 
 // leads reports whether this process leads, as it sees it.

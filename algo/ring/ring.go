@@ -40,13 +40,13 @@
 //
 // # What the sources leave open
 //
-// The rules marked ◆ in the code are in none of the sources. Each mends a failure
-// that shows when it is taken out; the tests do that.
+// This file is what the sources say. The rules that are in none of them are marked ◆ and
+// stand in repairs.go, each a function with a name. Each mends a failure that shows when
+// it is taken out; the tests do that. Package algo/textbook/ring has none of them.
 package ring
 
 import (
 	"slices"
-	"time"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -120,8 +120,6 @@ func (p *process) Receive(env algo.Env, _ algo.NodeID, m algo.Message) {
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
 	case t == timerElection && p.waiting:
-		// ◆ Whoever forwarded a token waits for the outcome, not only who called for the
-		// election: that one may have crashed, and the token with whoever held it.
 		env.Note("no outcome in time")
 		p.waiting = false
 		p.call(env)
@@ -148,23 +146,6 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.wait(env)
 }
 
-func (p *process) Reconfigure(env algo.Env, view algo.View) {
-	p.view = view
-	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
-		p.vacate(env) // it left, or resigned; maybe it was this process
-	}
-	changed := p.closeRing(env)
-	switch {
-	case changed, p.participating, !p.decided():
-		// What is on its way was sent around another ring, or names candidates as they
-		// are no more.
-		p.call(env)
-	case p.leader.Vacant() || view.IsAbove(p.self, p.leader.ID):
-		p.call(env)
-	}
-	p.wait(env)
-}
-
 func (p *process) Stable() algo.Stable {
 	return algo.Stable{Epoch: max(p.epoch, p.reserved)}
 }
@@ -175,27 +156,6 @@ func (p *process) Clone() algo.Algorithm {
 	clone.outcomes = slices.Clone(p.outcomes)
 	clone.suspected = slices.Clone(p.suspected)
 	return &clone
-}
-
-// call starts a run of the election.
-//
-// ◆ Every run has an epoch of its own. So the tokens of a run that came to nothing are
-// known for what they are, and participating in it keeps nobody out of the next.
-func (p *process) call(env algo.Env) {
-	p.enter(p.epoch + 1)
-	p.nominate(env)
-}
-
-// enter takes over a newer epoch, which is saved before anything is sent.
-//
-// ◆ It makes a process forget that it participates in an older run, and what it
-// forwarded in it.
-func (p *process) enter(e algo.Epoch) {
-	if e > p.epoch {
-		p.epoch = e
-		p.participating = false
-		p.tokens, p.outcomes, p.best = nil, nil, algo.Member{}
-	}
 }
 
 // nominate sends this process's own token.
@@ -213,30 +173,12 @@ func (p *process) pass(env algo.Env, m Election) {
 	switch {
 	case m.Epoch < p.epoch:
 		p.overtake(env)
-		return
-	case m.ID == p.self && m.Epoch == p.epoch:
+	case m.Epoch == p.epoch && m.ID == p.self:
 		p.comeBack(env)
-		return
-	case m.Epoch == p.epoch && p.full(p.tokens):
-		env.Note("has passed more tokens than there are candidates")
-		return
-	}
-	p.enter(m.Epoch)
-	if !p.tokens.Add(m.ID) {
+	case p.passedBefore(env, m.Epoch, m.ID, &p.tokens):
 		env.Note("has passed the token of %s already", m.ID)
-		return
-	}
-	switch {
-	case p.suspected.Has(m.ID):
-		// ◆ The process before a candidate that has died takes the token from the ring.
-		// Those who forwarded it keep lower candidates out, also those of the run that
-		// began when the death was noticed, if that has the same epoch: without a newer
-		// one, all would wait for their timers.
-		env.Note("takes the token of %s, which is suspected", m.ID)
-		p.call(env)
-	case p.decided() && !p.participating && !p.outranksLeader(m):
-		env.Note("has the outcome of epoch %d, which %s has missed", uint64(p.epoch), m.ID)
-		p.call(env)
+	case p.suspected.Has(m.ID), p.missedTheOutcome(m):
+		p.takeFromTheRing(env, m.ID)
 	case m.candidate().Compare(p.me()) > 0:
 		// Chang and Roberts 1979: a larger ID is passed on.
 		if m.candidate().Compare(p.best) > 0 {
@@ -254,18 +196,6 @@ func (p *process) pass(env algo.Env, m Election) {
 	}
 }
 
-// overtake takes a token of an older epoch. It is not forwarded.
-//
-// ◆ But its sender does not know of this epoch, and nobody answers against the
-// direction of the ring. A new run tells it. Who participates already leaves that to
-// the run that is on.
-func (p *process) overtake(env algo.Env) {
-	if !p.participating {
-		env.Note("hears of an older epoch")
-		p.call(env)
-	}
-}
-
 // comeBack takes this process's own token: nobody in the ring is above it.
 func (p *process) comeBack(env algo.Env) {
 	if p.participating && !p.decided() {
@@ -273,14 +203,9 @@ func (p *process) comeBack(env algo.Env) {
 	}
 }
 
-// win makes this process the leader of the epoch, or, if it may not lead, tells
-// everybody that nobody may: else one of them would have sent a token in place of its
-// own.
+// win makes this process the leader of the epoch.
 func (p *process) win(env algo.Env) {
-	outcome := algo.Leader{Epoch: p.epoch}
-	if p.me().Eligible {
-		outcome.ID = p.self
-	}
+	outcome := p.outcome()
 	p.outcomes.Add(outcome.ID)
 	p.follow(env, outcome)
 	if !p.alone() {
@@ -288,53 +213,24 @@ func (p *process) win(env algo.Env) {
 	}
 }
 
-// told takes an outcome.
+// told takes an outcome. It is "forwarded along the ring until it reaches the leader".
 func (p *process) told(env algo.Env, m Elected) {
 	said := m.leader()
 	if m.Epoch < p.epoch || said.OlderThan(p.leader) {
 		return // what it says is over
 	}
-	if m.Epoch == p.epoch && p.full(p.outcomes) {
-		env.Note("has heard of more outcomes than there are candidates")
-		return
-	}
-	p.enter(m.Epoch)
-	if m.ID == p.self || !p.outcomes.Add(m.ID) {
-		// "Until it is back at the leader." ◆ Also if it is back at somebody else, since
-		// the leader is gone: it would circle for ever.
+	if p.passedBefore(env, m.Epoch, m.ID, &p.outcomes) || m.ID == p.self {
 		return
 	}
 	if p.fresh(env, m.Hops) {
 		m.Hops++
 		p.send(env, m)
 	}
-	switch {
-	case p.canFollow(said):
+	if p.canFollow(said) {
 		p.follow(env, said)
-	case !said.Vacant() && !p.view.MayLead(said.ID):
-		env.Note("does not follow %s, which may not lead", said.ID)
-		p.participating = false
-	default:
-		// ◆ It names somebody below, or somebody suspected: this process was left out of
-		// the run, or the leader has died since. Had we followed, the highest would not
-		// lead, or we would follow the dead. A second bound, too: as long as all have one
-		// view, the changed successor that left us out has started a newer run.
-		env.Note("contests the leadership of %s", said.ID)
-		p.call(env)
+	} else {
+		p.refuse(env, said)
 	}
-}
-
-// canFollow reports whether the outcome of an election is to be accepted.
-//
-// ◆ A candidate whose token was forwarded has shown that it is above, whatever the view
-// says, which may be older than the candidate. Else two processes that see each
-// other's priority differently would contest each other without end.
-func (p *process) canFollow(said algo.Leader) bool {
-	if said.Vacant() {
-		return !p.me().Eligible
-	}
-	above := p.view.IsAbove(said.ID, p.self) || said.ID == p.best.ID && p.view.MayLead(said.ID)
-	return above && !p.suspected.Has(said.ID)
 }
 
 // follow takes l for the outcome of its epoch. A leader steps down this way.
@@ -350,23 +246,6 @@ func (p *process) vacate(env algo.Env) {
 	env.Announce(p.leader)
 }
 
-// fresh reports whether a message that was sent so often may be sent on.
-//
-// ◆ Nothing goes round more than twice: a second bound, which holds also where
-// somebody has forgotten what it forwarded.
-func (p *process) fresh(env algo.Env, hops uint32) bool {
-	if uint64(hops) >= 2*uint64(p.view.Len()) {
-		env.Note("drops what went round twice")
-		return false
-	}
-	return true
-}
-
-// full reports whether a process need not keep more of those that it heard of in one epoch.
-// There are as many as members, and of those some may not be in the view yet; more come
-// from somebody who makes them up, and would fill the memory.
-func (p *process) full(heard []algo.NodeID) bool { return len(heard) >= 2*p.view.Len() }
-
 // send sends clockwise. Who sends a token participates, and waits for the outcome anew.
 func (p *process) send(env algo.Env, m algo.Message) {
 	if _, token := m.(Election); token {
@@ -375,18 +254,6 @@ func (p *process) send(env algo.Env, m algo.Message) {
 	}
 	if !p.alone() {
 		env.Send(p.successor, m)
-	}
-}
-
-// repair closes the ring after somebody died or came back, and calls for an election
-// if the leader is lost.
-//
-// ◆ It does so, too, whenever the successor changes: what was sent to the old one may
-// be lost, and the new one may never have heard of the leader.
-func (p *process) repair(env algo.Env, lost bool) {
-	if p.closeRing(env) || lost {
-		env.Note("has %s for its successor", p.successor)
-		p.call(env)
 	}
 }
 
@@ -410,42 +277,8 @@ func (p *process) closeRing(env algo.Env) (changed bool) {
 	return changed
 }
 
-// wait keeps each timer armed for as long as there is something to wait for.
-func (p *process) wait(env algo.Env) {
-	T := p.options.MessageTime
-	least := time.Duration(p.options.ElectionRounds) * time.Duration(p.view.Len()) * T
-	over := p.decided() && !p.participating
-	keep(env, timerElection, &p.waiting, !over, least, least+least/2)
-	keep(env, timerReserve, &p.reserving, over && p.reserved <= p.epoch, T, 2*T)
-}
-
-func keep(env algo.Env, t algo.Timer, armed *bool, wanted bool, least, most time.Duration) {
-	switch {
-	case wanted && !*armed:
-		env.SetTimer(t, least, most)
-	case !wanted && *armed:
-		env.StopTimer(t)
-	}
-	*armed = wanted
-}
-
-// reserve has the epoch of the next run saved after this one, when nobody waits for it.
-// Else each process would save it when the first token of that run comes, one after the
-// other, and a failover would wait for N−1 saves in a row.
-func (p *process) reserve() { p.reserved = p.epoch + 1 }
-
 // decided reports whether this process knows the outcome of its epoch.
 func (p *process) decided() bool { return p.leader.Epoch == p.epoch }
-
-// outranksLeader reports whether a token can still win in an epoch that has an outcome:
-// its candidate is above the leader, and its leadership would be the newer.
-func (p *process) outranksLeader(m Election) bool {
-	if !m.Eligible || (algo.Leader{Epoch: m.Epoch, ID: m.ID}).OlderThan(p.leader) {
-		return false
-	}
-	leader, _ := p.view.Member(p.leader.ID) // nobody is below everybody
-	return m.candidate().Compare(leader) > 0
-}
 
 func (p *process) alone() bool { return p.successor == p.self }
 

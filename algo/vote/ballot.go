@@ -7,10 +7,10 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// ballot is the rule by which rounds follow each other, votes are cast and votes are
+// ballots is the rule by which rounds follow each other, votes are cast and votes are
 // counted. It is all that differs between the algorithm as it is published and as it is
 // by default. Neither state machine asks which of the two it runs with.
-type ballot interface {
+type ballots interface {
 	// begin opens an election that this server itself calls for.
 	begin()
 	// take says what an Elect of that round means to an elector in that state, and
@@ -32,7 +32,7 @@ type ballot interface {
 	rest(o Options) (t algo.Timer, least, most time.Duration)
 	// stable is what must survive a crash: the round, and the vote in it.
 	stable() algo.Stable
-	clone() ballot
+	clone() ballots
 }
 
 // verdict says what an Elect means to an elector.
@@ -48,87 +48,6 @@ const (
 	// late: that round is over.
 	late
 )
-
-// strict is the rule by default.
-//
-// ◆ Rounds are numbered, a server has one vote in a round, saved before it is sent, and
-// the winner's term is its round. Two majorities of one round would share a voter, who
-// voted once; so no term has two leaders, whatever is lost, late or restarted.
-type strict struct {
-	round algo.Epoch
-	vote  algo.NodeID // nobody until it is cast
-	// closed: this server votes no more in this round.
-	closed bool
-	// decided: the leader of this round is known, or was, or may have been before a
-	// restart. Nobody leads twice in one term.
-	decided bool
-}
-
-// restore goes on after a restart. A vote that was kept is not cast again, and the
-// round is not led: it may have been led before the crash. Without a vote this server
-// has promised nothing in the round yet.
-func restore(saved algo.Stable) *strict {
-	voted := !saved.Vote.IsZero()
-	return &strict{round: saved.Epoch, vote: saved.Vote, closed: voted, decided: voted}
-}
-
-// ◆ A timeout takes the saved round + 1: in the old one this server, and those who
-// heard it, have no vote left.
-func (b *strict) begin() { b.open(b.round + 1) }
-
-func (b *strict) open(round algo.Epoch) { *b = strict{round: round} }
-
-// ◆ A newer round is adopted, or servers that differ would never elect together. In the
-// same round there are claims as long as there is a vote to cast.
-func (b *strict) take(round algo.Epoch, state electorState) verdict {
-	switch {
-	case round < b.round:
-		return late
-	case round > b.round:
-		b.open(round)
-		return join
-	case state == voting:
-		return record
-	case b.closed:
-		return settled
-	default:
-		return join // restarted in a round in which it had not voted yet
-	}
-}
-
-// Who found nobody to vote for has its vote still, for when the others elect it.
-func (b *strict) cast(choice algo.NodeID) {
-	if !b.closed || b.vote.IsZero() && !b.decided {
-		b.vote, b.closed = choice, true
-	}
-}
-
-// ◆ A vote of any round but the saved one is ignored.
-func (b *strict) counts(round algo.Epoch, _ bool) bool { return round == b.round && !b.decided }
-
-// ◆ A Lead of a term below the saved round is obsolete: this server has done with that
-// leader, and it may be dead.
-func (b *strict) obsolete(term, _ algo.Epoch) bool { return term < b.round }
-
-func (b *strict) decide(term algo.Epoch) bool {
-	if term > b.round {
-		b.open(term)
-	}
-	b.closed, b.decided = true, true
-	return true
-}
-
-// ◆ The pause is random, so that two candidates cannot tie for ever.
-func (b *strict) rest(o Options) (algo.Timer, time.Duration, time.Duration) {
-	return timerPause, o.Pause, 2 * o.Pause
-}
-
-func (b *strict) stable() algo.Stable { return algo.Stable{Epoch: b.round, Vote: b.vote} }
-
-func (b *strict) clone() ballot {
-	clone := *b
-	return &clone
-}
 
 // published is the rule of the source. The round of its messages is the term to be
 // elected: the latest that is known, and one more when its leader is known. A server
@@ -204,7 +123,7 @@ func (b *published) stable() algo.Stable {
 	return saved
 }
 
-func (b *published) clone() ballot {
+func (b *published) clone() ballots {
 	clone := *b
 	return &clone
 }

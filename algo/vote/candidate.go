@@ -69,9 +69,6 @@ func (s *server) enterFollower(env algo.Env) {
 // receiveVote. "rcv VOTE: record on the tally board; if now have > N/2 identical votes
 // for self, enter LEADER state". N is "the number of servers configured (not
 // necessarily all alive)".
-//
-// ◆ Identical votes are those of one round: votes of different rounds may be of one
-// server that changed its mind, and of a majority only together.
 func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
 	if !s.ballot.counts(round, s.candidate.state == leader) || !s.view.MayLead(s.self) {
 		return
@@ -86,17 +83,6 @@ func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) 
 	}
 }
 
-// votes counts the identical votes, of those who are members.
-func (s *server) votes(round algo.Epoch) int {
-	count := 0
-	for _, p := range s.candidate.tally {
-		if p.round == round && s.view.Contains(p.voter) {
-			count++
-		}
-	}
-	return count
-}
-
 func byVoter(p paper, id algo.NodeID) int { return p.voter.Compare(id) }
 
 // LEADER actions.
@@ -104,9 +90,7 @@ func byVoter(p paper, id algo.NodeID) int { return p.voter.Compare(id) }
 // lead enters leader, in a term that is the round of its votes; also from a term
 // before. "The first broadcast announces to others that there is a new leader."
 func (s *server) lead(env algo.Env, round algo.Epoch) {
-	// A vote that is not cast yet is its own. Else, restarted, this server would not
-	// know that it had led in this round, and might lead again.
-	s.ballot.cast(s.self)
+	s.ballot.cast(s.self) // unless it is cast: see there
 	s.ballot.decide(round)
 	s.candidate.state = leader
 	s.candidate.tally = nil
@@ -133,31 +117,6 @@ func (s *server) tellLead(env algo.Env, to algo.NodeID) {
 // leadsRound reports whether this server leads in the round that is on.
 func (s *server) leadsRound() bool {
 	return s.candidate.state == leader && s.leader.Epoch == s.round()
-}
-
-// checkMajority starts and stops the time that a leader may lead without life from a
-// majority.
-//
-// ◆ It is 3 · HBT. A leader that is cut off would otherwise lead for ever, beside the
-// one that the majority has elected.
-func (s *server) checkMajority(env algo.Env) {
-	if s.candidate.state != leader {
-		return
-	}
-	alive := 0 // itself included
-	for m := range s.view.All() {
-		if !s.suspected.Has(m.ID) {
-			alive++
-		}
-	}
-	switch doubting := alive < s.view.Quorum(); {
-	case doubting && !s.candidate.doubting:
-		env.SetTimer(timerQuorum, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
-		s.candidate.doubting = true
-	case !doubting && s.candidate.doubting:
-		env.StopTimer(timerQuorum)
-		s.candidate.doubting = false
-	}
 }
 
 // stepDown gives up the leadership, if it is this server's, and announces that nobody

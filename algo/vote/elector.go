@@ -51,11 +51,7 @@ func (s *server) watch(env algo.Env, t algo.Timer, least, most time.Duration) {
 }
 
 // heed takes a Lead, of another or of this server itself. "rcv LEAD: reset timer to
-// 3 * HBT".
-//
-// ◆ A leader's own Lead resets it only while its term is the saved round. Otherwise the
-// leader would stay in a term that is obsolete to whoever has heard of the newer round
-// as well.
+// 3 * HBT". What is obsolete resets nothing: see there.
 func (s *server) heed(env algo.Env, lead sighting) {
 	s.seen = newer(s.seen, lead)
 	if s.ballot.obsolete(lead.term, s.leader.Epoch) {
@@ -79,19 +75,9 @@ func (s *server) receiveElect(env algo.Env, from algo.NodeID, m Elect) {
 		s.record(claimed)
 		s.closeEarly(env)
 	case settled:
-		// ◆ Who asks in a round that this server won has missed its Lead. It would begin
-		// another round.
-		if s.leadsRound() {
-			s.tellLead(env, from)
-		}
+		s.answerWhoMissedIt(env, from)
 	case late:
-		// ◆ Without an answer who is behind would climb, round by round, to where its
-		// votes count again.
-		if s.leadsRound() {
-			s.tellLead(env, from)
-		} else {
-			env.Send(from, s.elect())
-		}
+		s.answerWhoIsBehind(env, from)
 	}
 }
 
@@ -131,41 +117,6 @@ func (s *server) record(c claim) {
 	}
 }
 
-// claimAnew has this server's own claim go by a view that has changed.
-func (s *server) claimAnew() {
-	if s.elector.state == voting {
-		s.record(claim{s.self, s.seen, s.view.Stamp()})
-	}
-}
-
-// withdraw takes the claim of a peer back that has died since: a vote for it would be
-// lost, and with it the round.
-func (s *server) withdraw(env algo.Env, peer algo.NodeID) {
-	s.elector.slate = slices.DeleteFunc(s.elector.slate, func(c claim) bool { return c.from == peer })
-	s.closeEarly(env)
-}
-
-// closeEarly ends the voting before its time when nobody is left who could claim.
-func (s *server) closeEarly(env algo.Env) {
-	if !s.options.EarlyClose || s.elector.state != voting {
-		return
-	}
-	if len(s.elector.slate)+len(s.suspected) < s.view.Len() {
-		return // somebody is missing: no need to look for who
-	}
-	for m := range s.view.All() {
-		if !s.suspected.Has(m.ID) && !s.claimed(m.ID) {
-			return
-		}
-	}
-	s.vote(env)
-}
-
-func (s *server) claimed(id algo.NodeID) bool {
-	_, found := slices.BinarySearchFunc(s.elector.slate, id, byClaimant)
-	return found
-}
-
 // vote: "timeout: send VOTE to server having best claim; enter WATCHING state". A vote
 // for oneself is counted and not sent.
 func (s *server) vote(env algo.Env) {
@@ -189,9 +140,6 @@ func (s *server) vote(env algo.Env) {
 // leader, if still alive; otherwise, a server reporting the latest (term,msg) seen with
 // ties broken in favor of the smallest ID". A higher priority goes before the ID. Who
 // may not lead claims only that it is there.
-//
-// ◆ Nor may who counts its votes by an older view than this server's. That of a majority
-// of older members could elect beside one of newer members, in one round.
 func bestClaim(slate []claim, view algo.View) algo.NodeID {
 	old := oldLeader(slate)
 	var best claim
@@ -199,7 +147,7 @@ func bestClaim(slate []claim, view algo.View) algo.NodeID {
 	for _, c := range slate {
 		m, ok := view.Member(c.from)
 		switch {
-		case !ok || !m.Eligible || c.view.OlderThan(view.Stamp()):
+		case !ok || !m.Eligible || countsByAnOlderView(c, view):
 		case c.from == old:
 			return old
 		case best.from.IsZero() || betterClaim(c, best, m, member):
@@ -207,20 +155,6 @@ func bestClaim(slate []claim, view algo.View) algo.NodeID {
 		}
 	}
 	return best.from
-}
-
-// oldLeader returns who led last, as far as those who claim know.
-//
-// ◆ The highest term among the claims says who that is. If each server voted for the
-// one that it followed itself, votes would split between a leader and the one before.
-func oldLeader(slate []claim) algo.NodeID {
-	var last sighting
-	for _, c := range slate {
-		if c.seen.term > last.term || c.seen.term == last.term && last.leader.IsZero() {
-			last = c.seen
-		}
-	}
-	return last.leader
 }
 
 // betterClaim reports whether a, of the member m, goes before b, of the member o. Ties
@@ -251,9 +185,6 @@ func (s *server) elect() Elect {
 	return Elect{Round: s.round(), Term: s.seen.term, Msg: s.seen.msg, Leader: s.seen.leader, View: s.view.Stamp()}
 }
 
-// pausing reports whether the elector has voted and waits for the outcome.
-func (s *server) pausing() bool { return s.elector.armed == timerPause }
-
 // electing reports whether an election is on that this server takes part in.
 func (s *server) electing() bool { return s.elector.state == voting || s.pausing() }
 
@@ -264,10 +195,4 @@ func (s *server) arm(env algo.Env, t algo.Timer, least, most time.Duration) {
 	}
 	s.elector.armed = t
 	env.SetTimer(t, least, most)
-}
-
-// forgetStrangers drops what those said who are members no more.
-func (s *server) forgetStrangers(env algo.Env) {
-	s.elector.slate = slices.DeleteFunc(s.elector.slate, func(c claim) bool { return !s.view.Contains(c.from) })
-	s.closeEarly(env)
 }

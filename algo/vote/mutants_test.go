@@ -11,9 +11,9 @@ import (
 type rule = lab.Rule[*server]
 
 // byBallot returns what takes a rule of the ballot out.
-func byBallot(change func(b *strict) ballot) rule {
+func byBallot(change func(b *ballot) ballots) rule {
 	install := func(s *server) bool {
-		if b, ok := s.ballot.(*strict); ok {
+		if b, ok := s.ballot.(*ballot); ok {
 			s.ballot = change(b)
 		}
 		return false
@@ -28,18 +28,18 @@ func byBallot(change func(b *strict) ballot) rule {
 
 // The ballots from which a rule is taken out.
 type (
-	manyVotes  struct{ *strict }
-	sameRound  struct{ *strict }
-	ownRounds  struct{ *strict }
-	oldLeads   struct{ *strict }
-	fixedPause struct{ *strict }
+	manyVotes  struct{ *ballot }
+	sameRound  struct{ *ballot }
+	ownRounds  struct{ *ballot }
+	oldLeads   struct{ *ballot }
+	fixedPause struct{ *ballot }
 )
 
 func (b manyVotes) take(round algo.Epoch, state electorState) verdict {
 	if round == b.round && state == watching {
 		b.closed = false
 	}
-	return b.strict.take(round, state)
+	return b.ballot.take(round, state)
 }
 
 func (b sameRound) begin() { b.round = max(b.round, 1) }
@@ -48,7 +48,7 @@ func (b ownRounds) take(round algo.Epoch, state electorState) verdict {
 	if round > b.round {
 		return settled
 	}
-	return b.strict.take(round, state)
+	return b.ballot.take(round, state)
 }
 
 func (oldLeads) obsolete(term, known algo.Epoch) bool { return term < known }
@@ -57,28 +57,28 @@ func (b fixedPause) rest(o Options) (algo.Timer, time.Duration, time.Duration) {
 	return timerPause, o.Pause, o.Pause
 }
 
-func (b manyVotes) clone() ballot  { return manyVotes{b.strict.clone().(*strict)} }
-func (b sameRound) clone() ballot  { return sameRound{b.strict.clone().(*strict)} }
-func (b ownRounds) clone() ballot  { return ownRounds{b.strict.clone().(*strict)} }
-func (b oldLeads) clone() ballot   { return oldLeads{b.strict.clone().(*strict)} }
-func (b fixedPause) clone() ballot { return fixedPause{b.strict.clone().(*strict)} }
+func (b manyVotes) clone() ballots  { return manyVotes{b.ballot.clone().(*ballot)} }
+func (b sameRound) clone() ballots  { return sameRound{b.ballot.clone().(*ballot)} }
+func (b ownRounds) clone() ballots  { return ownRounds{b.ballot.clone().(*ballot)} }
+func (b oldLeads) clone() ballots   { return oldLeads{b.ballot.clone().(*ballot)} }
+func (b fixedPause) clone() ballots { return fixedPause{b.ballot.clone().(*ballot)} }
 
 // The rules, taken out one by one.
 var (
 	// A server votes as often in a round as somebody claims.
-	votesAgain = byBallot(func(b *strict) ballot { return manyVotes{b} })
+	votesAgain = byBallot(func(b *ballot) ballots { return manyVotes{b} })
 
 	// A timeout begins the same round again.
-	staysInItsRound = byBallot(func(b *strict) ballot { return sameRound{b} })
+	staysInItsRound = byBallot(func(b *ballot) ballots { return sameRound{b} })
 
 	// Nobody adopts the round of another.
-	adoptsNoRound = byBallot(func(b *strict) ballot { return ownRounds{b} })
+	adoptsNoRound = byBallot(func(b *ballot) ballots { return ownRounds{b} })
 
 	// A Lead is obsolete only if a newer leader is known.
-	followsTheOld = byBallot(func(b *strict) ballot { return oldLeads{b} })
+	followsTheOld = byBallot(func(b *ballot) ballots { return oldLeads{b} })
 
 	// All pauses are of one length.
-	pausesAlike = byBallot(func(b *strict) ballot { return fixedPause{b} })
+	pausesAlike = byBallot(func(b *ballot) ballots { return fixedPause{b} })
 
 	// The vote is not saved.
 	forgetsItsVote = rule{

@@ -50,8 +50,10 @@
 //
 // # What the source leaves open
 //
-// The rules marked ◆ in the code are not in the source. Each mends a failure that shows
-// when it is taken out; the tests do that.
+// This file, elector.go and candidate.go are what the source says. The rules that are not in
+// it are marked ◆ and stand in repairs.go, each a function with a name. Each mends a failure
+// that shows when it is taken out; the tests do that. Package algo/textbook/vote has none of
+// them.
 package vote
 
 import (
@@ -70,7 +72,7 @@ type server struct {
 	candidate candidate
 
 	// ballot is the round that is on and the vote in it, which survive a crash.
-	ballot ballot
+	ballot ballots
 	// leader is who is announced: whom this server follows, itself, or nobody. While
 	// the elector is voting it may still be the old one.
 	leader algo.Leader
@@ -161,70 +163,6 @@ func (s *server) Expire(env algo.Env, t algo.Timer) {
 	s.monitor(env)
 }
 
-func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
-	s.suspected.Add(peer)
-	lost := peer == s.leader.ID
-	if lost {
-		s.vacate(env)
-	}
-	switch {
-	case s.elector.state == voting:
-		s.withdraw(env, peer)
-	case lost && !s.electing(), s.pausing() && peer == s.ballot.stable().Vote:
-		env.Note("suspects %s, which leads or should", peer)
-		s.callElection(env)
-	}
-	s.checkMajority(env)
-	s.monitor(env)
-}
-
-func (s *server) Trust(env algo.Env, peer algo.NodeID) {
-	s.suspected.Remove(peer)
-	s.checkMajority(env)
-}
-
-func (s *server) Reconfigure(env algo.Env, view algo.View) {
-	old := s.view
-	s.view = view
-	if s.heedView() {
-		env.Note("learns from the view that somebody leads in term %d", uint64(view.Stamp().Epoch))
-		s.stepDown(env)
-		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
-	}
-	s.claimAnew()
-	s.forgetStrangers(env)
-	if !s.leader.Vacant() && !s.view.MayLead(s.leader.ID) {
-		// It left, or resigned; maybe it was this server.
-		s.stepDown(env)
-		if !s.electing() {
-			s.callElection(env)
-		}
-	}
-	if s.candidate.state == leader {
-		for other := range view.Others(s.self) {
-			if !old.Contains(other) {
-				s.tellLead(env, other)
-			}
-		}
-	}
-	s.checkMajority(env)
-	s.monitor(env)
-}
-
-// heedView takes note of the leader that has made or confirmed the view, and reports
-// whether that is news.
-//
-// ◆ A round in which somebody leads is over, and so are those before it. Whoever voted in
-// one of them now would count, or be counted, by members that have changed since.
-func (s *server) heedView() (news bool) {
-	term := s.view.Stamp().Epoch
-	if term == 0 || term < s.round() || term == s.leader.Epoch {
-		return false
-	}
-	s.ballot.decide(term)
-	return true
-}
-
 func (s *server) Stable() algo.Stable { return s.ballot.stable() }
 
 func (s *server) Clone() algo.Algorithm {
@@ -245,33 +183,6 @@ func (s *server) vacate(env algo.Env) {
 		s.leader.ID = algo.NodeID{}
 		env.Announce(s.leader)
 	}
-}
-
-// monitor has the detector watch those whom this server depends on: a follower depends
-// on its leader, an elector in an election on everybody's claim. Its vote, too, goes to
-// somebody whose crash must be known. ◆ A leader depends on everybody: it stops when it
-// hears of no majority. It is called once, at the end of an event: whom the server does
-// without only in between the detector would not report again.
-func (s *server) monitor(env algo.Env) {
-	var watched algo.Set
-	var all algo.View
-	switch {
-	case s.electing() || s.candidate.state == leader:
-		if s.watchesAll == s.view {
-			return // as after most messages of an election: they need not look at everybody
-		}
-		all = s.view
-		watched = slices.Collect(s.view.Others(s.self))
-	case !s.leader.Vacant():
-		watched.Add(s.leader.ID)
-	}
-	s.watchesAll = all
-	if slices.Equal(watched, s.watched) {
-		return
-	}
-	s.watched = watched
-	s.suspected.Keep(watched) // the detector forgets the others too
-	env.Monitor(watched...)
 }
 
 // broadcast sends m to all other members.

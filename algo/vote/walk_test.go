@@ -47,7 +47,7 @@ func TestWalksFindWhatIsTakenOut(t *testing.T) {
 // An algorithm from which nothing is taken out breaks nothing: what the others break is
 // their own.
 func TestAMutantWithAllRulesIsTheAlgorithm(t *testing.T) {
-	for name, r := range map[string]rule{"no rule": {}, "no rule of the ballot": byBallot(func(b *strict) ballot { return b })} {
+	for name, r := range map[string]rule{"no rule": {}, "no rule of the ballot": byBallot(func(b *ballot) ballots { return b })} {
 		if seed, why := lab.WalksUntilBroken(walk, r, 500); why != "" {
 			t.Fatalf("%s: seed %d: %s", name, seed, why)
 		}
