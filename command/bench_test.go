@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,8 +15,6 @@ import (
 	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/internal/bench/result"
 )
-
-var updateBench = flag.Bool("update-bench", false, "write the golden files of elect bench anew")
 
 func TestBenchSaysWhatIsWanted(t *testing.T) {
 	full := t.TempDir()
@@ -51,18 +48,19 @@ func TestBenchCompare(t *testing.T) {
 		status, got, stderr := elect(append([]string{"bench", "compare", "testdata/bench/old.csv", "testdata/bench/new.csv"}, args...)...)
 		require.Zero(t, status, stderr)
 		path := filepath.Join("testdata", "bench", name)
-		if *updateBench {
+		if *update {
 			require.NoError(t, os.WriteFile(path, []byte(got), 0o666))
 		}
 		want, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Equal(t, string(want), got, "%s; with -update-bench it is written anew", name)
+		require.Equal(t, string(want), got, "%s; with -update it is written anew", name)
 	}
 }
 
 // TestBenchWritesAFolder: elections alone, which take no processes, in the simulator and of bully
 // on the wire.
 func TestBenchWritesAFolder(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	status, stdout, stderr := elect("bench", "--short", "--groups", "messages,turnaround", "--seed", "7", "--out", folder)
 	require.Zero(t, status, stderr)

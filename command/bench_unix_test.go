@@ -17,10 +17,12 @@ import (
 	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // TestBenchShort runs what has real processes and real time, as little of it as there is.
 func TestBenchShort(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		group result.Group
 		want  map[string][]string // by the algorithm: the faults, or nothing; nil where that is not looked at
@@ -58,11 +60,13 @@ func TestBenchShort(t *testing.T) {
 			if tc.want != nil && (tc.group == result.Failover || len(r.Skipped) == 0) {
 				require.Equal(t, tc.want, found)
 			}
+			testenv.Need(t, len(r.Skipped) == 0, strings.Join(r.Skipped, "\n"))
 		})
 	}
 }
 
 func TestBenchEndsWithASignal(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	p := launch(t, "bench", "--groups", "failover", "--rounds", "1000", "--out", folder)
 	require.Contains(t, p.stderr.line(t), "failovers of real processes")

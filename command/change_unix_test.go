@@ -17,6 +17,7 @@ import (
 // The procedure of docs/operations.md with real processes: all are stopped, the word is
 // changed in the file, all are started. Ids stay, and no epoch comes twice or goes back.
 func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	word := func(algorithm string) {
 		require.NoError(t, os.WriteFile(file, []byte("algorithm: "+algorithm+"\n"), 0o600))

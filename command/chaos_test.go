@@ -19,18 +19,17 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
-var (
-	chaosTime = flag.Duration("chaos", 0, "for how long the chaos of processes lasts for each algorithm, as 2h; 0: 20 faults")
-	chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that is printed")
-)
+var chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that is printed")
 
 // TestChaos kills, stops, ends and restarts processes at random and checks, for each
 // algorithm, the whole history of what they announced. For hours:
 //
-//	go test ./command -run TestChaos -timeout 0 -v -args -chaos 2h
+//	go test ./command -run TestChaos -timeout 0 -v -long -count 100
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	seed := *chaosSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
@@ -38,7 +37,7 @@ func TestChaos(t *testing.T) {
 	for _, algorithm := range builtins.fields.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
-			t.Logf("go test ./command -run 'TestChaos$/%s' -args -chaosseed %d -chaos %v", algorithm, seed, *chaosTime)
+			t.Logf("go test ./command -run 'TestChaos$/%s' -chaosseed %d -long=%v", algorithm, seed, testenv.Long())
 			newChaos(t, algorithm, seed).run()
 		})
 	}
@@ -77,8 +76,8 @@ func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
 
 func (c *chaos) run() {
 	c.settle()
-	over := time.Now().Add(*chaosTime)
-	for c.total() < 20 || time.Now().Before(over) {
+	faults := testenv.Rounds(20, 200)
+	for c.total() < faults {
 		for range 1 + c.random.IntN(3) {
 			c.disturb()
 			c.moment()
@@ -95,7 +94,7 @@ func (c *chaos) run() {
 	c.settle()
 	c.t.Logf("injected: %d killed, %d stopped, %d ended, %d gone on, %d restarted; %d announcements; at most %v until all agreed",
 		c.faults[fleet.Kill], c.faults[fleet.Stop], c.faults[fleet.Term], c.faults[fleet.Cont], c.starts, c.history.announcements, c.slowest.Round(time.Millisecond))
-	require.GreaterOrEqual(c.t, c.total(), 20, "too few faults were injected")
+	require.GreaterOrEqual(c.t, c.total(), faults, "too few faults were injected")
 	require.NotZero(c.t, c.starts)
 	require.Positive(c.t, c.history.announcements)
 	require.Empty(c.t, c.history.wrong, "the history")

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -21,6 +22,12 @@ const mainEnv = "TEST_MAIN_OF_ELECT"
 func TestMain(m *testing.M) {
 	if os.Getenv(mainEnv) != "" {
 		Main(builtin.Registry())
+	}
+	flag.Parse()
+	parallel := false
+	flag.Visit(func(f *flag.Flag) { parallel = parallel || f.Name == "test.parallel" })
+	if !parallel { // most of these tests wait for processes, and compute little
+		flag.Set("test.parallel", "6")
 	}
 	for _, variable := range os.Environ() { // what a node of whoever runs the tests is told
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ELECT_") {

@@ -1,11 +1,14 @@
 package command
 
 import (
+	"fmt"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // mountDisk mounts a disk and returns its folder. It skips the test where that is not
@@ -13,14 +16,14 @@ import (
 func mountDisk(t *testing.T, flags uintptr, options string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options); err != nil {
-		t.Skipf("a disk cannot be mounted here, which takes root: %v", err)
-	}
+	err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options)
+	testenv.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
 	return dir
 }
 
 func TestADiskThatCannotBeWrittenIsSaid(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		flags   uintptr

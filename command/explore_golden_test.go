@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // counted are the searches whose counts are kept. Those in large take more than half a
@@ -49,12 +51,12 @@ var (
 const (
 	countsFile = "testdata/explore.golden"
 	countsHead = `# What elect explore counts with these flags. Each search is complete, and nothing that
-# the algorithm claims is broken. -update writes it anew, with -large all of it.
+# the algorithm claims is broken. -update writes it anew, with -long all of it.
 `
 )
 
 // TestCountsOfStates holds the number of states of each algorithm with few nodes, so that
-// none changes unnoticed. Run it with -large for all: a minute, and 1 GiB.
+// none changes unnoticed. Run it with -long for all: a minute, and 1 GiB.
 func TestCountsOfStates(t *testing.T) {
 	if underRace {
 		t.Skip("too slow under the race detector")
@@ -70,7 +72,7 @@ func TestCountsOfStates(t *testing.T) {
 		}
 	}
 	all := counted
-	if *large {
+	if testenv.Long() {
 		all = append(all[:len(all):len(all)], countedLarge...)
 	}
 	for _, flags := range all {
@@ -84,7 +86,7 @@ func TestCountsOfStates(t *testing.T) {
 	}
 	anew := countsHead + "    states   generated  depth  with leader  flags\n"
 	for _, flags := range append(counted[:len(counted):len(counted)], countedLarge...) {
-		require.NotEmpty(t, kept[flags], "%s is not in %s: write it with -update -large", flags, countsFile)
+		require.NotEmpty(t, kept[flags], "%s is not in %s: write it with -update -long", flags, countsFile)
 		anew += kept[flags]
 	}
 	if *update {

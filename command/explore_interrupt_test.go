@@ -13,6 +13,7 @@ import (
 
 // Ctrl-C ends a search in order: what was found so far is printed.
 func TestASearchThatIsInterruptedSaysWhatItFound(t *testing.T) {
+	t.Parallel()
 	p := launch(t, "explore", "--json", "--epochs", "9", "--crashes", "9")
 	require.Contains(t, p.stderr.line(t), " states, ") // it is under way
 	require.NoError(t, p.Process.Signal(os.Interrupt))
@@ -29,6 +30,7 @@ func TestASearchThatIsInterruptedSaysWhatItFound(t *testing.T) {
 
 // What was found before is still a failure.
 func TestAWalkThatIsInterruptedAfterAViolation(t *testing.T) {
+	t.Parallel()
 	// One property breaks within seconds, the other never.
 	p := launch(t, "explore", "--json", "--settled", "--mistakes", "1", "--walk", "9000000000",
 		"--property", "one-leader-per-epoch", "--property", "durable")

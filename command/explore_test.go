@@ -17,10 +17,7 @@ import (
 	"github.com/elect-go/elect/explore"
 )
 
-var (
-	update = flag.Bool("update", false, "write the golden files anew")
-	large  = flag.Bool("large", false, "explore what takes more than seconds too")
-)
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // explored runs elect explore with --json, and decodes what it printed.
 func explored[T any](t *testing.T, want int, args ...string) (object T, stderr string) {

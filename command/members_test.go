@@ -15,8 +15,10 @@ import (
 
 // The operator's commands, with real processes.
 func TestAnOperatorChangesTheMembers(t *testing.T) {
+	t.Parallel()
 	for _, algorithm := range []string{"bully", "vote"} {
 		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
 			f := runFleet(t, 4, nil, "--algorithm", algorithm, "--preset", "local")
 			states := f.States()
 			known := func(at string) string {
@@ -67,6 +69,7 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 // A node that was removed while it was down says so at its next start, and that it has to
 // join as a new one.
 func TestARemovedNodeSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "local")
 	_, err := f.Signal("n3", fleet.Term)
 	require.NoError(t, err)
@@ -106,19 +109,23 @@ func TestUsageOfOrders(t *testing.T) {
 
 // The demonstration of a change of the members.
 func TestTheDemoHasANodeJoin(t *testing.T) {
+	t.Parallel()
 	for _, algorithm := range []string{"bully", "vote"} {
-		p := launch(t, "demo", "--join", "--json", "--rounds", "0", "--nodes", "3", "--algorithm", algorithm)
-		require.Zero(t, p.status(t), p.stderr.text())
-		var o joinObject
-		decodeStrictly(t, p.stdout.text(), &o)
-		require.Equal(t, algorithm, o.Algorithm)
-		require.Equal(t, "n4", o.Joined)
-		require.Contains(t, []string{"n2", "n3"}, o.Removed, "neither through whom it goes, nor the leader")
-		require.Len(t, o.Members, 3)
-		require.Contains(t, o.Members, "n4")
-		require.NotContains(t, o.Members, o.Removed)
-		require.Positive(t, o.RemoveMS)
-		p.requireClean(t)
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			p := launch(t, "demo", "--join", "--json", "--rounds", "0", "--nodes", "3", "--algorithm", algorithm)
+			require.Zero(t, p.status(t), p.stderr.text())
+			var o joinObject
+			decodeStrictly(t, p.stdout.text(), &o)
+			require.Equal(t, algorithm, o.Algorithm)
+			require.Equal(t, "n4", o.Joined)
+			require.Contains(t, []string{"n2", "n3"}, o.Removed, "neither through whom it goes, nor the leader")
+			require.Len(t, o.Members, 3)
+			require.Contains(t, o.Members, "n4")
+			require.NotContains(t, o.Members, o.Removed)
+			require.Positive(t, o.RemoveMS)
+			p.requireClean(t)
+		})
 	}
 	p := launch(t, "demo", "--join", "--nodes", "3", "--rounds", "1")
 	require.Zero(t, p.status(t), p.stderr.text())

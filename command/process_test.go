@@ -94,6 +94,7 @@ func requireGone(t *testing.T, nodes []keptNode) {
 }
 
 func TestTheDemoMeasuresEachRound(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		signal string
 		rounds int
@@ -104,6 +105,7 @@ func TestTheDemoMeasuresEachRound(t *testing.T) {
 		{"term", 1, 0},
 	} {
 		t.Run(tc.signal, func(t *testing.T) {
+			t.Parallel()
 			p := launch(t, "demo", "--json", "--rounds", strconv.Itoa(tc.rounds), "--nodes", "3", "--signal", tc.signal)
 			require.Zero(t, p.status(t), p.stderr.text())
 			rounds := strings.Split(strings.TrimSpace(p.stdout.text()), "\n")
@@ -132,6 +134,7 @@ func TestTheDemoMeasuresEachRound(t *testing.T) {
 }
 
 func TestTheDemoTellsAPipeInLines(t *testing.T) {
+	t.Parallel()
 	p := launch(t, "demo", "--nodes", "3")
 	require.Zero(t, p.status(t), p.stderr.text())
 	said := p.stdout.text()
@@ -146,6 +149,7 @@ func TestTheDemoTellsAPipeInLines(t *testing.T) {
 }
 
 func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
+	t.Parallel()
 	p := launch(t, "demo", "--keep", "--json", "--nodes", "3")
 	line := p.stdout.line(t)
 	require.Equal(t, []string{"nodes"}, keys(t, line))
@@ -180,17 +184,22 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 }
 
 func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		p := launch(t, "demo", "--nodes", "3", "--rounds", "1000")
-		for !strings.Contains(p.stdout.line(t), "is killed") {
-		}
-		require.NoError(t, p.Process.Signal(s))
-		require.Equal(t, statusInterrupted, p.status(t), "%v: %s", s, p.stderr.text())
-		p.requireClean(t)
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			p := launch(t, "demo", "--nodes", "3", "--rounds", "1000")
+			for !strings.Contains(p.stdout.line(t), "is killed") {
+			}
+			require.NoError(t, p.Process.Signal(s))
+			require.Equal(t, statusInterrupted, p.status(t), p.stderr.text())
+			p.requireClean(t)
+		})
 	}
 }
 
 func TestTheDemoWhoseReaderGoesAwayLeavesNothing(t *testing.T) {
+	t.Parallel()
 	p := command(t, "demo", "--nodes", "3")
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -231,6 +240,7 @@ func startNode(t *testing.T, args ...string) *process {
 }
 
 func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		p := startNode(t, "--data", filepath.Join(t.TempDir(), "data"))
 		begin := time.Now()
@@ -241,11 +251,13 @@ func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
 }
 
 func TestANodeSaysThatARestartMakesItANewMember(t *testing.T) {
+	t.Parallel()
 	p := startNode(t)
 	require.Contains(t, p.stderr.text(), "no data folder")
 }
 
 func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	startNode(t, "--data", data)
 	second := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "b", "--data", data)
@@ -255,6 +267,7 @@ func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
 }
 
 func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	data := filepath.Join(file, "data")
@@ -265,6 +278,7 @@ func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
 }
 
 func TestAnAddressInUseIsSaid(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -287,6 +301,7 @@ func runFleet(t *testing.T, nodes int, events func(string, fleet.Event), args ..
 }
 
 func TestEvidenceBeatsWaiting(t *testing.T) {
+	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "wan")
 	m, err := f.Failover(within(t), fleet.Kill)
 	require.NoError(t, err)
@@ -294,6 +309,7 @@ func TestEvidenceBeatsWaiting(t *testing.T) {
 }
 
 func TestWithoutEvidenceSilenceTells(t *testing.T) {
+	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "local", "--no-evidence")
 	m, err := f.Failover(within(t), fleet.Kill)
 	require.NoError(t, err)
@@ -301,6 +317,7 @@ func TestWithoutEvidenceSilenceTells(t *testing.T) {
 }
 
 func TestAFixedSetElects(t *testing.T) {
+	t.Parallel()
 	f, err := fleet.New(within(t), fleet.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: 3, Fixed: true,
 	})
@@ -319,6 +336,7 @@ func TestAFixedSetElects(t *testing.T) {
 // After a pause of the leader all name one leader within the bound, and then nobody
 // calls for an election any more.
 func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
+	t.Parallel()
 	var settled atomic.Int64 // when all had agreed
 	settled.Store(math.MaxInt64)
 	elections := make(chan string, 1)

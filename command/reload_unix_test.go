@@ -28,6 +28,7 @@ func (p *process) logged(t *testing.T, msg string) map[string]any {
 }
 
 func TestSIGHUPReloadsTheFile(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("priority: 1\n")
@@ -63,6 +64,7 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 
 // Without a file there is nothing to reload: the terminal is gone.
 func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
+	t.Parallel()
 	p := startNode(t)
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
 	require.Equal(t, "hangup", p.logged(t, "stopping")["signal"])
@@ -70,6 +72,7 @@ func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
 }
 
 func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {
+	t.Parallel()
 	p := command(t)
 	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --name a --log json`, os.Args[0]}
 	require.NoError(t, p.Start())

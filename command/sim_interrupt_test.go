@@ -12,6 +12,7 @@ import (
 )
 
 func TestASimulationThatIsInterruptedEnds(t *testing.T) {
+	t.Parallel()
 	// Once the command reads the pipe it is ready for the signal.
 	pipe := filepath.Join(t.TempDir(), "endless.txt")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -27,6 +28,7 @@ func TestASimulationThatIsInterruptedEnds(t *testing.T) {
 }
 
 func TestAFileThatHasNoEndIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"sim", "--scenario", "/dev/zero"}, {"bench", "compare", "/dev/zero", "testdata/bench/old.csv"}} {
 		status, stdout, stderr := elect(args...)
 		require.Equal(t, statusUsage, status)

@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 func newLab(t *testing.T, hosts int) *Lab {
 	t.Helper()
 	l, err := New(hosts)
 	if errors.Is(err, ErrUnavailable) {
-		t.Skip(err)
+		testenv.Need(t, false, err.Error())
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
