@@ -16,73 +16,15 @@ import (
 )
 
 // SimulatedCase is a kind of election that the simulator runs and counts.
-type SimulatedCase struct {
-	Algorithm string
-	// Name is "best", "worst", "all-start" or "random" (a random one starts), of the cases
-	// that books have; or "leader-crash": what follows a crash by default, where whoever
-	// watches the leader starts at once.
-	Name string
-	// Convention is one of the theory's.
-	Convention string
-	// Most is the largest N for which it is done in seconds.
-	Most int
-	// Drawn says that elections differ by their seed.
-	Drawn bool
-
-	draw func(n int, random *rand.Rand) theory.Election
-}
+type SimulatedCase struct{ theory.Case }
 
 // SimulatedCases returns all of them.
 func SimulatedCases() []SimulatedCase {
-	const bully, ring, vote = "bully", "ring", "vote"
-	crashed := func(initiators func(n int) []int) func(int, *rand.Rand) theory.Election {
-		return func(n int, _ *rand.Rand) theory.Election {
-			return theory.Election{N: n, Crashed: 1, Initiators: initiators(n)}
-		}
+	var all []SimulatedCase
+	for _, c := range theory.Cases() {
+		all = append(all, SimulatedCase{c})
 	}
-	lives := func(initiators func(n int) []int) func(int, *rand.Rand) theory.Election {
-		return func(n int, _ *rand.Rand) theory.Election {
-			return theory.Election{N: n, Initiators: initiators(n)}
-		}
-	}
-	everybody := func(int) []int { return nil }
-	lowest := func(int) []int { return []int{1} }
-	highest := func(n int) []int { return []int{n} }
-	next := func(n int) []int { return []int{n - 1} }
-	return []SimulatedCase{
-		{bully, "best", "detector", 1024, false, crashed(next)},
-		{bully, "worst", "textbook", 1024, false, crashed(lowest)},
-		{bully, "all-start", "textbook", 1024, false, crashed(everybody)},
-		{bully, "random", "textbook", 1024, true, func(n int, random *rand.Rand) theory.Election {
-			return theory.Election{N: n, Crashed: 1, Initiators: []int{1 + random.IntN(n-1)}}
-		}},
-		{bully, "leader-crash", "detector", 1024, false, crashed(everybody)},
-
-		{ring, "best", "detector", 16384, false, lives(highest)},
-		{ring, "worst", "detector", 16384, false, lives(lowest)},
-		{ring, "all-start", "detector", 16384, true, func(n int, random *rand.Rand) theory.Election {
-			order := random.Perm(n)
-			for at := range order {
-				order[at]++
-			}
-			return theory.Election{N: n, Order: order}
-		}},
-		{ring, "all-start-worst", "detector", 1024, false, func(n int, _ *rand.Rand) theory.Election {
-			return theory.Election{N: n, Order: theory.Descending(n)}
-		}},
-		{ring, "random", "detector", 16384, true, func(n int, random *rand.Rand) theory.Election {
-			return theory.Election{N: n, Initiators: []int{1 + random.IntN(n)}}
-		}},
-		{ring, "leader-crash", "detector", 16384, false, crashed(next)}, // nobody else watches it
-
-		{vote, "best", "detector", 1024, false, lives(everybody)},
-		{vote, "worst", "textbook", 1024, false, lives(lowest)},
-		{vote, "all-start", "textbook", 1024, false, lives(everybody)},
-		{vote, "random", "detector", 1024, true, func(n int, random *rand.Rand) theory.Election {
-			return theory.Election{N: n, Initiators: []int{1 + random.IntN(n)}}
-		}},
-		{vote, "leader-crash", "detector", 1024, false, crashed(everybody)},
-	}
+	return all
 }
 
 // Sizes are the N of a case: 3, and the powers of two up to the largest.
@@ -97,12 +39,12 @@ func (c SimulatedCase) Sizes() []int {
 // Draws is how many elections of n nodes make a mean: 20, fewer where they take long,
 // and one where they are all the same.
 func (c SimulatedCase) Draws(n int) int {
-	if !c.Drawn {
+	if !c.Drawn() {
 		return 1
 	}
 	const work = 2_000_000 // messages, and what it takes to set a node up
-	e := c.draw(n, random(1))
-	row, _ := theory.For(c.Algorithm, c.Convention, e)
+	e := c.Draw(n, random(1))
+	row, _ := theory.For(c.Algorithm, c.Convention, theory.Single, e)
 	return max(3, min(20, int(work/(row.Sent.At(e)+16*float64(n)))))
 }
 
@@ -120,8 +62,8 @@ var ErrTheory = errors.New("bench: the count is not that of the theory")
 // Run has the simulator run one election and counts it. Its error is ErrTheory where the
 // numbers are not exactly those of the theory.
 func (c SimulatedCase) Run(ctx context.Context, n int, seed uint64) (Simulated, error) {
-	e := c.draw(n, random(seed))
-	row, known := theory.For(c.Algorithm, c.Convention, e)
+	e := c.Draw(n, random(seed))
+	row, known := theory.For(c.Algorithm, c.Convention, theory.Single, e)
 	if !known {
 		return Simulated{}, fmt.Errorf("%w: it says nothing of %s, %s, N=%d", ErrTheory, c.Algorithm, c.Name, n)
 	}

@@ -110,7 +110,7 @@ func TestSimulatedCases(t *testing.T) {
 			}
 		}
 		require.Equal(t, c.Most, c.Sizes()[len(c.Sizes())-1])
-		require.Equal(t, c.Drawn, c.Draws(16) > 1)
+		require.Equal(t, c.Drawn(), c.Draws(16) > 1)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestACountThatIsNotThatOfTheTheory(t *testing.T) {
 	require.Equal(t, "worst", c.Name)
 	right, err := c.Run(t.Context(), 5, 1)
 	require.NoError(t, err)
-	row, known := theory.For(c.Algorithm, c.Convention, right.Election)
+	row, known := theory.For(c.Algorithm, c.Convention, theory.Single, right.Election)
 	require.True(t, known)
 	require.NoError(t, right.check(row))
 	for name, spoil := range map[string]func(*Simulated){

@@ -222,7 +222,7 @@ func (w *Wired) Round(ctx context.Context, random *rand.Rand) (WireRound, error)
 		return WireRound{}, err
 	}
 	e := w.election(before, random)
-	row, known := theory.For(w.Case.Algorithm, "detector", e)
+	row, known := theory.For(w.Case.Algorithm, "detector", theory.Single, e)
 	if !known {
 		return WireRound{}, fmt.Errorf("%w: of %+v the theory says nothing", ErrTheory, e)
 	}

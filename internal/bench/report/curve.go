@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
@@ -83,84 +82,34 @@ func (c *curve) from(least float64) (x, y []float64) {
 	return x, y
 }
 
-// theoryRows is theory.Rows, which takes a while to make.
-var theoryRows = sync.OnceValue(theory.Rows)
-
-// rowOf returns the row that says what an election costs by a convention. With mean it is
-// one that gives that mean, of elections of which e is one.
-func rowOf(algorithm, convention string, mean theory.Mean, e theory.Election) (theory.Row, bool) {
-	for _, r := range theoryRows() {
-		if r.Algorithm == algorithm && r.Convention.Name == convention && r.Mean == mean && r.Holds(e) {
-			return r, true
-		}
+// theory is the case of the theory that the curve is measured of, and whether there is one.
+func (c *curve) theory() (theory.Case, bool) {
+	all := theory.Cases()
+	at := slices.IndexFunc(all, func(t theory.Case) bool {
+		return t.Algorithm == c.algorithm && t.Name == c.name && t.Convention == c.convention
+	})
+	if at < 0 {
+		return theory.Case{}, false
 	}
-	return theory.Row{}, false
-}
-
-// elections are those whose mean is measured at n, and the mean of them that the theory
-// has to give for each; none where the case is unknown. The cases are those of
-// bench.SimulatedCases.
-func (c *curve) elections(n int) (all []theory.Election, mean theory.Mean) {
-	crashed := 0
-	if c.algorithm == "bully" || c.name == "leader-crash" {
-		crashed = 1 // books start bully when the leader has crashed
-	}
-	live := n - crashed
-	if live < 1 {
-		return nil, theory.Single
-	}
-	start := func(initiators ...int) []theory.Election {
-		return []theory.Election{{N: n, Crashed: crashed, Initiators: initiators}}
-	}
-	ring, vote := c.algorithm == "ring", c.algorithm == "vote"
-	switch {
-	case ring && c.name == "all-start":
-		return start(), theory.OverOrders
-	case ring && c.name == "all-start-worst":
-		return []theory.Election{{N: n, Order: theory.Descending(n)}}, theory.Single
-	case c.name == "random":
-		for i := range live {
-			all = append(all, start(i+1)...)
-		}
-		return all, theory.Single
-	case c.name == "worst":
-		return start(1), theory.Single
-	case !vote && c.name == "best", ring && c.name == "leader-crash":
-		return start(live), theory.Single
-	case c.name == "best", c.name == "all-start", c.name == "leader-crash":
-		return start(), theory.Single
-	}
-	return nil, theory.Single
+	return all[at], true
 }
 
 // growth is how the messages grow by the theory; empty where it says nothing.
 func (c *curve) growth() string {
-	all, mean := c.elections(int(c.points[len(c.points)-1].n))
-	if len(all) == 0 {
-		return ""
-	}
-	row, _ := rowOf(c.algorithm, c.convention, mean, all[0])
-	return row.Growth
+	of, _ := c.theory()
+	return of.Growth(int(c.points[len(c.points)-1].n))
 }
 
 // expected is the theory's mean at n of a metric of elections.
-func (c *curve) expected(metric string, n int) (sum float64, known bool) {
-	all, mean := c.elections(n)
-	for _, e := range all {
-		row, known := rowOf(c.algorithm, c.convention, mean, e)
-		if !known {
-			return 0, false
-		}
-		switch metric {
-		case result.MetricSent:
-			sum += row.Sent.At(e)
-		case result.MetricDelivered:
-			sum += row.Delivered.At(e)
-		case result.MetricTurnaround:
-			sum += row.Turnaround.At(e)
-		default:
-			return 0, false
-		}
+func (c *curve) expected(metric string, n int) (mean float64, known bool) {
+	of, known := c.theory()
+	number, counted := map[string]func(theory.Row) theory.Formula{
+		result.MetricSent:       func(r theory.Row) theory.Formula { return r.Sent },
+		result.MetricDelivered:  func(r theory.Row) theory.Formula { return r.Delivered },
+		result.MetricTurnaround: func(r theory.Row) theory.Formula { return r.Turnaround },
+	}[metric]
+	if !known || !counted {
+		return 0, false
 	}
-	return sum / float64(max(1, len(all))), len(all) > 0
+	return of.Expected(n, number)
 }

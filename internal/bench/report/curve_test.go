@@ -18,7 +18,7 @@ func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
 	for _, c := range bench.SimulatedCases() {
 		of := &curve{algorithm: c.Algorithm, name: c.Name, convention: c.Convention}
 		rounds := 1
-		if c.Drawn {
+		if c.Drawn() {
 			rounds = draws
 		}
 		for _, metric := range []string{result.MetricSent, result.MetricDelivered, result.MetricTurnaround} {
@@ -31,7 +31,7 @@ func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
 			p := points.points[0]
 			want, known := of.expected(metric, n)
 			require.True(t, known, "%s, %s, %s", c.Algorithm, c.Name, metric)
-			if c.Drawn {
+			if c.Drawn() {
 				require.GreaterOrEqual(t, want, p.low, "%s, %s, %s", c.Algorithm, c.Name, metric)
 				require.LessOrEqual(t, want, p.high, "%s, %s, %s", c.Algorithm, c.Name, metric)
 				require.InEpsilon(t, want, p.mean, 0.2, "%s, %s, %s", c.Algorithm, c.Name, metric)

@@ -18,59 +18,41 @@ func ring() []Row {
 // of those that wake up on the way, cover the way to the highest just once: d messages.
 func ringOneStarts() []Row {
 	one := func(e Election) bool { return e.Crashed == 0 && e.N >= 2 && e.one() }
-	elected := Kind{"elected", count("N", func(e Election) int { return e.N })}
-	decided := formula("N+d", func(e Election) float64 { return float64(e.N + e.Hops()) })
-	known := formula("2N+d−1", func(e Election) float64 { return float64(2*e.N + e.Hops() - 1) })
 	typical := func(d func(n int) int) func(int) (Election, bool) {
 		// In the order of ranks the highest is d hops ahead of rank N−d.
 		return func(n int) (Election, bool) { return Election{N: n, Initiators: []int{n - d(n)}}, n >= 2 }
 	}
+	before := Row{
+		Case: "one starts, the highest stands before it", Convention: ringDetector,
+		Kinds: []Kind{{"election", "2N−1"}, {"elected", "N"}}, Sent: "3N−1", Delivered: "3N−1", Decided: "(2N−1)T", Turnaround: "(3N−2)T",
+		Growth: "N", Source: coulouris + "; " + notes,
+		Holds:   func(e Election) bool { return one(e) && e.Hops() == e.N-1 },
+		Typical: typical(func(n int) int { return n - 1 }),
+	}
+	quiet := before
+	quiet.Convention, quiet.Turnaround = ringQuiet, "(3N−1)T"
+	quiet.Source = coulouris + ": \"the turnaround time is also 3N−1\""
 	return []Row{
 		{
-			Algorithm: "ring", Case: "one starts, it is the highest", Convention: ringDetector,
-			Kinds: []Kind{{"election", count("N", func(e Election) int { return e.N })}, elected},
-			Sent:  count("2N", func(e Election) int { return 2 * e.N }), Delivered: count("2N", func(e Election) int { return 2 * e.N }),
-			Decided:    count("NT", func(e Election) int { return e.N }),
-			Turnaround: count("(2N−1)T", func(e Election) int { return 2*e.N - 1 }),
-			Growth:     "N", Source: notes,
+			Case: "one starts, it is the highest", Convention: ringDetector,
+			Kinds: []Kind{{"election", "N"}, {"elected", "N"}}, Sent: "2N", Delivered: "2N", Decided: "NT", Turnaround: "(2N−1)T",
+			Growth: "N", Source: notes,
 			Holds:   func(e Election) bool { return one(e) && e.highestStarts() },
 			Typical: typical(func(int) int { return 0 }),
 		},
+		before,
+		quiet,
 		{
-			Algorithm: "ring", Case: "one starts, the highest stands before it", Convention: ringDetector,
-			Kinds: []Kind{{"election", count("2N−1", func(e Election) int { return 2*e.N - 1 })}, elected},
-			Sent:  count("3N−1", func(e Election) int { return 3*e.N - 1 }), Delivered: count("3N−1", func(e Election) int { return 3*e.N - 1 }),
-			Decided:    count("(2N−1)T", func(e Election) int { return 2*e.N - 1 }),
-			Turnaround: count("(3N−2)T", func(e Election) int { return 3*e.N - 2 }),
-			Growth:     "N", Source: coulouris + "; " + notes,
-			Holds:   func(e Election) bool { return one(e) && e.Hops() == e.N-1 },
-			Typical: typical(func(n int) int { return n - 1 }),
-		},
-		{
-			Algorithm: "ring", Case: "one starts, the highest stands before it", Convention: ringQuiet,
-			Kinds: []Kind{{"election", count("2N−1", func(e Election) int { return 2*e.N - 1 })}, elected},
-			Sent:  count("3N−1", func(e Election) int { return 3*e.N - 1 }), Delivered: count("3N−1", func(e Election) int { return 3*e.N - 1 }),
-			Decided:    count("(2N−1)T", func(e Election) int { return 2*e.N - 1 }),
-			Turnaround: count("(3N−1)T", func(e Election) int { return 3*e.N - 1 }),
-			Growth:     "N", Source: coulouris + ": \"the turnaround time is also 3N−1\"",
-			Holds:   func(e Election) bool { return one(e) && e.Hops() == e.N-1 },
-			Typical: typical(func(n int) int { return n - 1 }),
-		},
-		{
-			Algorithm: "ring", Case: "one starts", Convention: ringDetector,
-			Kinds: []Kind{{"election", count("N+d", func(e Election) int { return e.N + e.Hops() })}, elected},
-			Sent:  count("2N+d", func(e Election) int { return 2*e.N + e.Hops() }), Delivered: count("2N+d", func(e Election) int { return 2*e.N + e.Hops() }),
-			Decided: inT(decided), Turnaround: inT(known),
+			Case: "one starts", Convention: ringDetector,
+			Kinds: []Kind{{"election", "N+d"}, {"elected", "N"}}, Sent: "2N+d", Delivered: "2N+d", Decided: "(N+d)T", Turnaround: "(2N+d−1)T",
 			Growth: "N", Source: derived,
 			Holds: one, Typical: typical(func(n int) int { return n / 2 }),
 		},
 		{
-			Algorithm: "ring", Case: "one starts, whoever", Convention: ringDetector, Mean: OverInitiators,
+			Case: "one starts, whoever", Convention: ringDetector, Mean: OverInitiators,
 			// The mean of d = 0 … N−1 is (N−1)/2.
-			Kinds:     []Kind{{"election", formula("N + (N−1)/2", func(e Election) float64 { return float64(3*e.N-1) / 2 })}, elected},
-			Sent:      formula("2N + (N−1)/2", func(e Election) float64 { return float64(5*e.N-1) / 2 }),
-			Delivered: formula("2N + (N−1)/2", func(e Election) float64 { return float64(5*e.N-1) / 2 }),
-			Decided:   formula("(N + (N−1)/2)T", func(e Election) float64 { return float64(3*e.N-1) / 2 }), Turnaround: formula("(2N−1 + (N−1)/2)T", func(e Election) float64 { return float64(5*e.N-3) / 2 }),
+			Kinds: []Kind{{"election", "N + (N−1)/2"}, {"elected", "N"}},
+			Sent:  "2N + (N−1)/2", Delivered: "2N + (N−1)/2", Decided: "(N + (N−1)/2)T", Turnaround: "(2N−1 + (N−1)/2)T",
 			Growth: "N", Source: derived,
 			Holds: one, Typical: typical(func(n int) int { return n / 2 }),
 		},
@@ -82,47 +64,36 @@ func ringOneStarts() []Row {
 func ringAllStart() []Row {
 	nobody := func(e Election) bool { return e.Crashed == 0 && e.N >= 2 }
 	all := func(e Election) bool { return nobody(e) && e.everybodyStarts() }
-	elected := Kind{"elected", count("N", func(e Election) int { return e.N })}
-	decided := count("NT", func(e Election) int { return e.N })
-	known := count("(2N−1)T", func(e Election) int { return 2*e.N - 1 })
 	return []Row{
 		{
-			Algorithm: "ring", Case: "all start, in the order of their ranks", Convention: ringDetector,
+			Case: "all start, in the order of their ranks", Convention: ringDetector,
 			// Each but the highest stands before a higher one.
-			Kinds: []Kind{{"election", count("2N−1", func(e Election) int { return 2*e.N - 1 })}, elected},
-			Sent:  count("3N−1", func(e Election) int { return 3*e.N - 1 }), Delivered: count("3N−1", func(e Election) int { return 3*e.N - 1 }),
-			Decided: decided, Turnaround: known,
+			Kinds: []Kind{{"election", "2N−1"}, {"elected", "N"}}, Sent: "3N−1", Delivered: "3N−1", Decided: "NT", Turnaround: "(2N−1)T",
 			Growth: "N", Source: chang + "; " + notes,
 			Holds:   func(e Election) bool { return all(e) && e.ascending() },
 			Typical: func(n int) (Election, bool) { return Election{N: n}, n >= 2 },
 		},
 		{
-			Algorithm: "ring", Case: "all start, in a random order", Convention: ringDetector, Mean: OverOrders,
+			Case: "all start, in a random order", Convention: ringDetector, Mean: OverOrders,
 			// The highest but j, for j = 1 … N−1, has j higher ones scattered over the ring, and
 			// N/(j+1) hops to the next of them on the mean; the highest has N.
-			Kinds:     []Kind{{"election", formula("N·H(N)", func(e Election) float64 { return float64(e.N) * H(e.N) })}, elected},
-			Sent:      formula("N·H(N)+N", func(e Election) float64 { return float64(e.N)*H(e.N) + float64(e.N) }),
-			Delivered: formula("N·H(N)+N", func(e Election) float64 { return float64(e.N)*H(e.N) + float64(e.N) }),
-			Decided:   decided, Turnaround: known,
+			Kinds: []Kind{{"election", "N·H(N)"}, {"elected", "N"}},
+			Sent:  "N·H(N)+N", Delivered: "N·H(N)+N", Decided: "NT", Turnaround: "(2N−1)T",
 			Growth: "N log N", Source: chang,
 			Holds: all, Typical: func(n int) (Election, bool) { return Election{N: n}, n >= 2 },
 		},
 		{
-			Algorithm: "ring", Case: "all start, against the order of their ranks", Convention: ringDetector,
+			Case: "all start, against the order of their ranks", Convention: ringDetector,
 			// The candidate of rank r passes all below it, r hops: 1 + 2 + … + N.
-			Kinds: []Kind{{"election", count("N(N+1)/2", func(e Election) int { return pairs(e.N + 1) })}, elected},
-			Sent:  count("N(N+1)/2 + N", func(e Election) int { return pairs(e.N+1) + e.N }), Delivered: count("N(N+1)/2 + N", func(e Election) int { return pairs(e.N+1) + e.N }),
-			Decided: decided, Turnaround: known,
+			Kinds: []Kind{{"election", "N(N+1)/2"}, {"elected", "N"}},
+			Sent:  "N(N+1)/2 + N", Delivered: "N(N+1)/2 + N", Decided: "NT", Turnaround: "(2N−1)T",
 			Growth: "N²", Source: chang + "; " + notes,
 			Holds:   func(e Election) bool { return all(e) && e.descending() },
 			Typical: func(n int) (Election, bool) { return Election{N: n, Order: Descending(n)}, n >= 2 },
 		},
 		{
-			Algorithm: "ring", Case: "any start, in any order", Convention: ringDetector,
-			Kinds:     []Kind{{"election", count("Σ of the ways of all tokens", Election.ways)}, elected},
-			Sent:      count("Σ of the ways of all tokens + N", func(e Election) int { return e.ways() + e.N }),
-			Delivered: count("Σ of the ways of all tokens + N", func(e Election) int { return e.ways() + e.N }),
-			Decided:   count("(N+d)T", func(e Election) int { return e.N + e.Hops() }), Turnaround: count("(2N+d−1)T", func(e Election) int { return 2*e.N + e.Hops() - 1 }),
+			Case: "any start, in any order", Convention: ringDetector,
+			Kinds: []Kind{{"election", "W"}, {"elected", "N"}}, Sent: "W+N", Delivered: "W+N", Decided: "(N+d)T", Turnaround: "(2N+d−1)T",
 			Growth: "N²", Source: derived,
 			Holds: nobody,
 			Typical: func(n int) (Election, bool) {
@@ -136,11 +107,8 @@ func ringAllStart() []Row {
 func ringElectionsOnly() []Row {
 	var rows []Row
 	for _, r := range ringAllStart()[:3] {
-		r.Convention = ringElections
-		r.Kinds = r.Kinds[:1]
-		r.Sent = r.Kinds[0].Sent
-		r.Delivered = r.Sent
-		r.Source = chang
+		r.Convention, r.Kinds, r.Source = ringElections, r.Kinds[:1], chang
+		r.Sent, r.Delivered = r.Kinds[0].Sent, r.Kinds[0].Sent
 		rows = append(rows, r)
 	}
 	return rows
@@ -152,54 +120,29 @@ func ringElectionsOnly() []Row {
 // starts a new run, and the tokens of the older ones end with it.
 func ringCrashed() []Row {
 	crashed := func(e Election) bool { return e.Crashed >= 1 && e.Live() >= 2 && e.ascending() }
-	// lost are the tokens sent to the crashed.
-	lost := func(e Election) int {
-		if e.Crashed == 1 && e.highestStarts() {
-			return 0
-		}
-		return e.Crashed
-	}
-	// before is the way of the tokens up to the highest, from whoever started.
-	before := func(e Election) int { return e.Live() - e.Lowest() }
 	return []Row{
 		{
-			Algorithm: "ring", Case: "the leader crashed, the one before it starts", Convention: ringDetector,
-			Kinds: []Kind{
-				{"election", count("N−1", func(e Election) int { return e.N - 1 })},
-				{"elected", count("N−1", func(e Election) int { return e.N - 1 })},
-			},
-			Sent: count("2(N−1)", func(e Election) int { return 2 * (e.N - 1) }), Delivered: count("2(N−1)", func(e Election) int { return 2 * (e.N - 1) }),
-			Decided:    count("(N−1)T", func(e Election) int { return e.N - 1 }),
-			Turnaround: count("(2N−3)T", func(e Election) int { return 2*e.N - 3 }),
-			Growth:     "N", Source: derived + ": 2N of notes, N being those that live",
+			Case: "the leader crashed, the one before it starts", Convention: ringDetector,
+			Kinds: []Kind{{"election", "N−1"}, {"elected", "N−1"}},
+			Sent:  "2(N−1)", Delivered: "2(N−1)", Decided: "(N−1)T", Turnaround: "(2N−3)T",
+			Growth: "N", Source: derived + ": 2N of notes, N being those that live",
 			Holds:   func(e Election) bool { return crashed(e) && e.Crashed == 1 && e.one() && e.highestStarts() },
 			Typical: func(n int) (Election, bool) { return Election{N: n, Crashed: 1, Initiators: []int{n - 1}}, n >= 3 },
 		},
 		{
-			Algorithm: "ring", Case: "the leader crashed, the one before it starts, in any order", Convention: ringDetector,
+			Case: "the leader crashed, the one before it starts, in any order", Convention: ringDetector,
 			// It closes the ring before it sends: what is left is a ring of m where one starts.
-			Kinds: []Kind{
-				{"election", count("m+d", func(e Election) int { return e.Live() + e.Hops() })},
-				{"elected", count("m", Election.Live)},
-			},
-			Sent: count("2m+d", func(e Election) int { return 2*e.Live() + e.Hops() }), Delivered: count("2m+d", func(e Election) int { return 2*e.Live() + e.Hops() }),
-			Decided:    count("(m+d)T", func(e Election) int { return e.Live() + e.Hops() }),
-			Turnaround: count("(2m+d−1)T", func(e Election) int { return 2*e.Live() + e.Hops() - 1 }),
-			Growth:     "N", Source: derived,
+			Kinds: []Kind{{"election", "m+d"}, {"elected", "m"}}, Sent: "2m+d", Delivered: "2m+d", Decided: "(m+d)T", Turnaround: "(2m+d−1)T",
+			Growth: "N", Source: derived,
 			Holds: func(e Election) bool { return e.Crashed == 1 && e.Live() >= 2 && e.one() && e.Starts(e.Before(e.N)) },
 			Typical: func(n int) (Election, bool) {
 				return Election{N: n, Crashed: 1, Initiators: []int{1}, Order: Descending(n)}, n >= 3
 			},
 		},
 		{
-			Algorithm: "ring", Case: "f crashed, any start, in the order of their ranks", Convention: ringDetector,
-			Kinds: []Kind{
-				{"election", count("m + (m−i) + f; without f if it is 1 and the highest that lives starts", func(e Election) int { return e.Live() + before(e) + lost(e) })},
-				{"elected", count("m", Election.Live)},
-			},
-			Sent:      count("2m + (m−i) + f; without f if it is 1 and the highest that lives starts", func(e Election) int { return 2*e.Live() + before(e) + lost(e) }),
-			Delivered: count("2m + (m−i)", func(e Election) int { return 2*e.Live() + before(e) }),
-			Decided:   count("(m+d)T", func(e Election) int { return e.Live() + e.Hops() }), Turnaround: count("(2m+d−1)T", func(e Election) int { return 2*e.Live() + e.Hops() - 1 }),
+			Case: "f crashed, any start, in the order of their ranks", Convention: ringDetector,
+			Kinds: []Kind{{"election", "m + (m−i) + l"}, {"elected", "m"}},
+			Sent:  "2m + (m−i) + l", Delivered: "2m + (m−i)", Decided: "(m+d)T", Turnaround: "(2m+d−1)T",
 			Growth: "N", Source: derived,
 			Holds: crashed,
 			Typical: func(n int) (Election, bool) {
@@ -209,8 +152,13 @@ func ringCrashed() []Row {
 	}
 }
 
-// inT writes the unit behind a number of hops.
-func inT(f Formula) Formula { return Formula{"(" + f.Text + ")T", f.At} }
+// lost is l.
+func (e Election) lost() int {
+	if e.Crashed == 1 && e.highestStarts() {
+		return 0
+	}
+	return e.Crashed
+}
 
 // Descending is the order of the ring that costs most when all start.
 func Descending(n int) []int {

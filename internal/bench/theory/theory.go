@@ -10,8 +10,15 @@
 //	m    N−f, those that live
 //	i    the rank of the lowest that starts; ranks count from 1, the lowest
 //	k    m−i+1, those that live and are not below i
+//	a    how many of those k do not start, and are asked
+//	u    1; 0 where the highest that lives is among those who start
 //	d    in a ring, the hops clockwise from who starts to the highest that lives; where
 //	     several start, from the nearest of them
+//	l    in a ring, the tokens that are sent to crashed processes: f, but none of the leader
+//	     whose crash made the process before it start
+//	W    in a ring, the sum of the ways of all tokens
+//	V    in a vote, when the winner has a majority, if servers vote at the end of a window
+//	v    the same, if they vote when all have claimed that live
 //	H(N) 1 + 1/2 + … + 1/N
 //	T    the time that one message takes, one way; processing takes none
 //	RTT  what the algorithms take for a round trip: the answer timeout of bully and the
@@ -87,12 +94,6 @@ func (e Election) one() bool { return e.Starting() == 1 }
 // elections is k.
 func (e Election) elections() int { return e.Live() - e.Lowest() + 1 }
 
-// Formula is a number that depends on the election.
-type Formula struct {
-	Text string // in the symbols of the package comment
-	At   func(Election) float64
-}
-
 // Kind is how many messages of one kind are sent.
 type Kind struct {
 	Name string // as in algo.Message
@@ -139,19 +140,23 @@ type Row struct {
 func (r Row) Name() string { return r.Algorithm + ": " + r.Case + " (" + r.Convention.Name + ")" }
 
 // Rows returns the table, those of one algorithm together, the best known cases first.
-func Rows() []Row {
-	var table []Row
-	for _, r := range slices.Concat(bully(), ring(), vote()) {
-		table = append(table, r.complete())
+func Rows() []Row { return slices.Clone(table) }
+
+var table = slices.Concat(of("bully", bully()), of("ring", ring()), of("vote", vote()))
+
+func of(algorithm string, rows []Row) []Row {
+	for at := range rows {
+		rows[at].Algorithm = algorithm
+		rows[at] = rows[at].complete()
 	}
-	return table
+	return rows
 }
 
-// For returns the row that says what an election costs by a convention, or false. What
-// is only a mean is left out.
-func For(algorithm, convention string, e Election) (Row, bool) {
-	for _, r := range Rows() {
-		if r.Algorithm == algorithm && r.Convention.Name == convention && r.Mean == Single && r.Holds(e) {
+// For returns the row that says what an election costs by a convention, or false. With mean it
+// is one that gives that mean, of elections of which e is one.
+func For(algorithm, convention string, mean Mean, e Election) (Row, bool) {
+	for _, r := range table {
+		if r.Algorithm == algorithm && r.Convention.Name == convention && r.Mean == mean && r.Holds(e) {
 			return r, true
 		}
 	}
@@ -193,22 +198,6 @@ func permutation(order []int, n int) bool {
 	}
 	return len(order) == n
 }
-
-// formula makes a Formula of a number.
-func formula(text string, at func(Election) float64) Formula { return Formula{text, at} }
-
-// count makes one of a whole number.
-func count(text string, at func(Election) int) Formula {
-	return Formula{text, func(e Election) float64 { return float64(at(e)) }}
-}
-
-// constant makes one that depends on nothing.
-func constant(text string, value float64) Formula {
-	return Formula{text, func(Election) float64 { return value }}
-}
-
-// pairs is n over 2.
-func pairs(n int) int { return n * (n - 1) / 2 }
 
 // H is the harmonic number of n.
 func H(n int) float64 {

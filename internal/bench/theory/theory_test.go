@@ -166,11 +166,11 @@ func compare(t *testing.T, r theory.Row, e theory.Election, got counted) {
 		want := k.Sent.At(e)
 		sum += want
 		if float64(got.kinds[k.Name]) != want {
-			t.Errorf("%s, %+v: %d %s, want %s = %v", r.Name(), e, got.kinds[k.Name], k.Name, k.Sent.Text, want)
+			t.Errorf("%s, %+v: %d %s, want %s = %v", r.Name(), e, got.kinds[k.Name], k.Name, k.Sent, want)
 		}
 	}
 	if sum != r.Sent.At(e) {
-		t.Errorf("%s, %+v: the kinds make %v, and %s = %v", r.Name(), e, sum, r.Sent.Text, r.Sent.At(e))
+		t.Errorf("%s, %+v: the kinds make %v, and %s = %v", r.Name(), e, sum, r.Sent, r.Sent.At(e))
 	}
 	for _, x := range []struct {
 		what string
@@ -181,7 +181,7 @@ func compare(t *testing.T, r theory.Row, e theory.Election, got counted) {
 		{"decided after", got.decided, r.Decided}, {"a turnaround of", got.turnaround, r.Turnaround},
 	} {
 		if want := x.want.At(e); x.got != want {
-			t.Errorf("%s, %+v: %s %v, want %s = %v", r.Name(), e, x.what, x.got, x.want.Text, want)
+			t.Errorf("%s, %+v: %s %v, want %s = %v", r.Name(), e, x.what, x.got, x.want, want)
 		}
 	}
 }
@@ -346,7 +346,7 @@ func TestTable(t *testing.T) {
 		names[r.Name()] = true
 		for what, text := range map[string]string{
 			"source": r.Source, "growth": r.Growth, "convention": r.Convention.Text, "counting": string(r.Convention.Counting),
-			"sent": r.Sent.Text, "delivered": r.Delivered.Text, "decided": r.Decided.Text, "turnaround": r.Turnaround.Text,
+			"sent": string(r.Sent), "delivered": string(r.Delivered), "decided": string(r.Decided), "turnaround": string(r.Turnaround),
 		} {
 			if text == "" {
 				t.Errorf("%s: no %s", r.Name(), what)
@@ -356,7 +356,7 @@ func TestTable(t *testing.T) {
 		if !possible || r.Mean != theory.Single {
 			continue
 		}
-		found, ok := theory.For(r.Algorithm, r.Convention.Name, e)
+		found, ok := theory.For(r.Algorithm, r.Convention.Name, theory.Single, e)
 		if !ok || found.Sent.At(e) != r.Sent.At(e) || found.Turnaround.At(e) != r.Turnaround.At(e) {
 			t.Errorf("for what is typical of %s there is %s", r.Name(), found.Name())
 		}
@@ -380,7 +380,7 @@ func TestNoRow(t *testing.T) {
 	} {
 		for _, algorithm := range []string{"bully", "ring", "vote"} {
 			for _, c := range theory.Conventions(algorithm) {
-				if r, ok := theory.For(algorithm, c.Name, e); ok {
+				if r, ok := theory.For(algorithm, c.Name, theory.Single, e); ok {
 					t.Errorf("%s: there is %s", name, r.Name())
 				}
 			}
@@ -389,11 +389,11 @@ func TestNoRow(t *testing.T) {
 	for name, e := range map[string]theory.Election{
 		"no majority": {N: 4, Crashed: 2},
 	} {
-		if r, ok := theory.For("vote", "detector", e); ok {
+		if r, ok := theory.For("vote", "detector", theory.Single, e); ok {
 			t.Errorf("%s: there is %s", name, r.Name())
 		}
 	}
-	if r, ok := theory.For("bully", "gossip", theory.Election{N: 3}); ok {
+	if r, ok := theory.For("bully", "gossip", theory.Single, theory.Election{N: 3}); ok {
 		t.Errorf("by no convention there is %s", r.Name())
 	}
 }
@@ -402,13 +402,13 @@ func Example() {
 	// The worst case of bully at N = 5, by every convention that there is a row for.
 	e := theory.Election{N: 5, Crashed: 1, Initiators: []int{1}}
 	for _, c := range theory.Conventions("bully") {
-		if r, ok := theory.For("bully", c.Name, e); ok {
+		if r, ok := theory.For("bully", c.Name, theory.Single, e); ok {
 			fmt.Printf("%s: %s = %v sent, %v delivered, known to all after %v T\n",
-				c.Name, r.Sent.Text, r.Sent.At(e), r.Delivered.At(e), r.Turnaround.At(e))
+				c.Name, r.Sent, r.Sent.At(e), r.Delivered.At(e), r.Turnaround.At(e))
 		}
 	}
 	// Output:
-	// detector: k² − k + m−1 + f for each that is asked and has not started = 18 sent, 15 delivered, known to all after 3 T
+	// detector: k² − k + m−1 + fa = 18 sent, 15 delivered, known to all after 3 T
 	// textbook: N²−N−1 = 19 sent, 15 delivered, known to all after 4 T
 	// textbook, coordinator to all: N²−N = 20 sent, 15 delivered, known to all after 4 T
 	// textbook, election messages: N(N−1)/2 = 10 sent, 6 delivered, known to all after 4 T

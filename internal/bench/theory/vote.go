@@ -19,64 +19,33 @@ func quorate(e Election) bool { return e.N >= 2 && e.Live() >= quorum(e) }
 
 func quorum(e Election) int { return e.N/2 + 1 }
 
-func fullKinds() []Kind {
-	return []Kind{
-		{"elect", count("N(N−1)", func(e Election) int { return e.N * (e.N - 1) })},
-		{"vote", count("N−1", func(e Election) int { return e.N - 1 })},
-		{"lead", count("N−1", func(e Election) int { return e.N - 1 })},
-	}
-}
-
-// N(N−1) + 2(N−1) = N²+N−2.
-var fullSent = count("N²+N−2", func(e Election) int { return e.N*e.N + e.N - 2 })
-
-// voteAllStart is nobody crashed and everybody starting at once.
+// voteAllStart is nobody crashed and everybody starting at once: N(N−1) + 2(N−1) = N²+N−2.
 func voteAllStart() []Row {
-	all := func(e Election) bool { return quorate(e) && e.Crashed == 0 && e.everybodyStarts() }
-	typical := func(n int) (Election, bool) { return Election{N: n}, n >= 2 }
-	return []Row{
-		{
-			Algorithm: "vote", Case: "all start", Convention: voteTextbook,
-			Kinds: fullKinds(), Sent: fullSent, Delivered: fullSent,
-			// T for the last vote that is needed, once the window has ended.
-			Decided:    formula("RTT+T (3T)", func(e Election) float64 { return e.Wait() + 1 }),
-			Turnaround: formula("RTT+2T (4T)", func(e Election) float64 { return e.Wait() + 2 }),
-			Growth:     "N²", Source: gmt + "; " + derived,
-			Holds: all, Typical: typical,
-		},
-		{
-			Algorithm: "vote", Case: "all start", Convention: voteDetector,
-			Kinds: fullKinds(), Sent: fullSent, Delivered: fullSent,
-			Decided: constant("2T", 2), Turnaround: constant("3T", 3),
-			Growth: "N²", Source: derived,
-			Holds: all, Typical: typical,
-		},
+	row := Row{
+		Case: "all start", Convention: voteTextbook,
+		Kinds: []Kind{{"elect", "N(N−1)"}, {"vote", "N−1"}, {"lead", "N−1"}}, Sent: "N²+N−2", Delivered: "N²+N−2",
+		// T for the last vote that is needed, once the window has ended.
+		Decided: "RTT+T", Turnaround: "RTT+2T",
+		Growth: "N²", Source: gmt + "; " + derived,
+		Holds:   func(e Election) bool { return quorate(e) && e.Crashed == 0 && e.everybodyStarts() },
+		Typical: func(n int) (Election, bool) { return Election{N: n}, n >= 2 },
 	}
+	early := row
+	early.Convention, early.Decided, early.Turnaround, early.Source = voteDetector, "2T", "3T", derived
+	return []Row{row, early}
 }
 
 // voteAnyStart is the same for any f that leaves a majority, and any that start.
 func voteAnyStart() []Row {
-	return []Row{voteAny(voteTextbook), voteAny(voteDetector)}
+	return []Row{voteAny(voteTextbook, "V"), voteAny(voteDetector, "v")}
 }
 
-func voteAny(c Convention) Row {
-	decided := "the time of the (⌊N/2⌋+1)-th vote; at most RTT+2T"
-	if !c.Textbook {
-		decided = "the time of the (⌊N/2⌋+1)-th vote; at most 3T"
-	}
-	at := func(e Election) float64 { return decidedAt(e, c) }
+func voteAny(c Convention, decided Formula) Row {
 	return Row{
-		Algorithm: "vote", Case: "f crashed, any start", Convention: c,
-		Kinds: []Kind{
-			{"elect", count("m(N−1)", func(e Election) int { return e.Live() * (e.N - 1) })},
-			{"vote", count("m−1", func(e Election) int { return e.Live() - 1 })},
-			{"lead", count("N−1", func(e Election) int { return e.N - 1 })},
-		},
-		Sent:       count("(m+1)(N−1) + m−1", func(e Election) int { return (e.Live()+1)*(e.N-1) + e.Live() - 1 }),
-		Delivered:  count("(m+2)(m−1)", func(e Election) int { return (e.Live() + 2) * (e.Live() - 1) }),
-		Decided:    formula(decided, at),
-		Turnaround: formula("T after that", func(e Election) float64 { return at(e) + 1 }),
-		Growth:     "N²", Source: derived,
+		Case: "f crashed, any start", Convention: c,
+		Kinds: []Kind{{"elect", "m(N−1)"}, {"vote", "m−1"}, {"lead", "N−1"}},
+		Sent:  "(m+1)(N−1) + m−1", Delivered: "(m+2)(m−1)", Decided: decided, Turnaround: decided + "+T",
+		Growth: "N²", Source: derived,
 		Holds: quorate,
 		Typical: func(n int) (Election, bool) {
 			return Election{N: n, Crashed: min(1, (n-1)/2), Initiators: []int{1}}, n >= 2
@@ -86,11 +55,12 @@ func voteAny(c Convention) Row {
 
 // decidedAt is when the winner has a majority. Who starts claims at 0, the others claim
 // when they hear of it, at T. All vote for the highest that lives; its own vote is there
-// at once, the others after T.
-func decidedAt(e Election, c Convention) float64 {
+// at once, the others after T. A server votes at the end of its window, or as soon as all have
+// claimed that live.
+func decidedAt(e Election, window bool) float64 {
 	claims := func(rank int) float64 { return unless(e.Starts(rank)) }
 	votes := func(rank int) float64 {
-		if c.Textbook {
+		if window {
 			return claims(rank) + e.Wait()
 		}
 		heard := 0.0 // the last claim
@@ -112,16 +82,12 @@ func decidedAt(e Election, c Convention) float64 {
 // votePublishedRows is the source to the letter. A leader that lives is voted for, and
 // says nothing to that: "rcv VOTE" is among the actions of a FOLLOWER only.
 func votePublishedRows() []Row {
-	replaced := voteAny(votePublished)
+	replaced := voteAny(votePublished, "V")
 	replaced.Holds = func(e Election) bool { return quorate(e) && e.Crashed >= 1 }
 	replaced.Typical = func(n int) (Election, bool) { return Election{N: n, Crashed: 1}, n >= 3 }
-	full := fullKinds()
 	return []Row{replaced, {
-		Algorithm: "vote", Case: "nobody crashed, any start", Convention: votePublished,
-		Kinds:     full[:2],
-		Sent:      count("N²−1", func(e Election) int { return e.N*e.N - 1 }),
-		Delivered: count("N²−1", func(e Election) int { return e.N*e.N - 1 }),
-		Decided:   constant("0", 0), Turnaround: constant("0: the leader stays", 0),
+		Case: "nobody crashed, any start", Convention: votePublished,
+		Kinds: []Kind{{"elect", "N(N−1)"}, {"vote", "N−1"}}, Sent: "N²−1", Delivered: "N²−1", Decided: "0", Turnaround: "0",
 		Growth: "N²", Source: derived,
 		Holds:   func(e Election) bool { return quorate(e) && e.Crashed == 0 },
 		Typical: func(n int) (Election, bool) { return Election{N: n}, n >= 2 },
@@ -132,15 +98,9 @@ func votePublishedRows() []Row {
 func voteOnABroadcastMedium() []Row {
 	r := voteAllStart()[0]
 	r.Convention = voteBroadcast
-	r.Kinds = []Kind{
-		{"elect", count("N", func(e Election) int { return e.N })},
-		{"vote", count("N", func(e Election) int { return e.N })},
-		{"lead", constant("1", 1)},
-	}
-	r.Sent = count("2N+1", func(e Election) int { return 2*e.N + 1 })
 	// Each of those that live gets all of it that is not its own; as messages on the medium
 	// there are as many as were sent.
-	r.Delivered = r.Sent
+	r.Kinds, r.Sent, r.Delivered = []Kind{{"elect", "N"}, {"vote", "N"}, {"lead", "1"}}, "2N+1", "2N+1"
 	r.Growth = "N"
 	r.Source = gmt + ": \"each server sends a max of two messages (ELECT + VOTE) per RTT interval\""
 	return []Row{r}

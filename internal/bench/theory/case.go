@@ -1,0 +1,110 @@
+package theory
+
+import "math/rand/v2"
+
+// Case is a kind of election that is measured against the theory, for any N.
+type Case struct {
+	Algorithm string
+	// Name is "best", "worst", "all-start" or "random" (a random one starts), of the cases that
+	// books have; or "leader-crash": what follows a crash by default, where whoever watches the
+	// leader starts at once.
+	Name       string
+	Convention string // one of those of the rows
+	Mean       Mean   // of what the theory says
+	Most       int    // the largest N that is counted in seconds
+
+	elections func(n int) []Election
+}
+
+// Cases returns all of them.
+func Cases() []Case {
+	const bully, ring, vote = "bully", "ring", "vote"
+	// one is an election in which f have crashed, and those start; nobody named, all.
+	one := func(f int, starts ...func(n int) int) func(n int) []Election {
+		return func(n int) []Election {
+			e := Election{N: n, Crashed: f}
+			for _, s := range starts {
+				e.Initiators = append(e.Initiators, s(n))
+			}
+			return []Election{e}
+		}
+	}
+	// any is one for each that lives and may start alone.
+	any := func(f int) func(n int) []Election {
+		return func(n int) (all []Election) {
+			for i := range n - f {
+				all = append(all, Election{N: n, Crashed: f, Initiators: []int{1 + i}})
+			}
+			return all
+		}
+	}
+	lowest := func(int) int { return 1 }
+	next := func(n int) int { return n - 1 }
+	highest := func(n int) int { return n }
+	return []Case{
+		{bully, "best", "detector", Single, 1024, one(1, next)},
+		{bully, "worst", "textbook", Single, 1024, one(1, lowest)},
+		{bully, "all-start", "textbook", Single, 1024, one(1)},
+		{bully, "random", "textbook", Single, 1024, any(1)},
+		{bully, "leader-crash", "detector", Single, 1024, one(1)},
+
+		{ring, "best", "detector", Single, 16384, one(0, highest)},
+		{ring, "worst", "detector", Single, 16384, one(0, lowest)},
+		{ring, "all-start", "detector", OverOrders, 16384, one(0)},
+		{ring, "all-start-worst", "detector", Single, 1024, func(n int) []Election { return []Election{{N: n, Order: Descending(n)}} }},
+		{ring, "random", "detector", Single, 16384, any(0)},
+		{ring, "leader-crash", "detector", Single, 16384, one(1, next)}, // nobody else watches it
+
+		{vote, "best", "detector", Single, 1024, one(0)},
+		{vote, "worst", "textbook", Single, 1024, one(0, lowest)},
+		{vote, "all-start", "textbook", Single, 1024, one(0)},
+		{vote, "random", "detector", Single, 1024, any(0)},
+		{vote, "leader-crash", "detector", Single, 1024, one(1)},
+	}
+}
+
+// Drawn says that elections differ by their seed.
+func (c Case) Drawn() bool { return c.Mean == OverOrders || len(c.elections(4)) > 1 }
+
+// Draw is one of the elections of n.
+func (c Case) Draw(n int, random *rand.Rand) Election {
+	all := c.elections(n)
+	e := all[0]
+	switch {
+	case c.Mean == OverOrders:
+		e.Order = random.Perm(n)
+		for at := range e.Order {
+			e.Order[at]++
+		}
+	case len(all) > 1:
+		e = all[random.IntN(len(all))]
+	}
+	return e
+}
+
+// Expected is the mean over the elections of n of one of the numbers of a row, and whether the
+// theory says it.
+func (c Case) Expected(n int, number func(Row) Formula) (mean float64, known bool) {
+	var sum float64
+	if n < 2 {
+		return 0, false
+	}
+	all := c.elections(n)
+	for _, e := range all {
+		row, known := For(c.Algorithm, c.Convention, c.Mean, e)
+		if !known {
+			return 0, false
+		}
+		sum += number(row).At(e)
+	}
+	return sum / float64(len(all)), true
+}
+
+// Growth is how the messages grow with N; empty where the theory says nothing.
+func (c Case) Growth(n int) string {
+	if c.elections == nil || n < 2 {
+		return ""
+	}
+	row, _ := For(c.Algorithm, c.Convention, c.Mean, c.elections(n)[0])
+	return row.Growth
+}
