@@ -194,15 +194,6 @@ type Spec struct {
 	New      func(self NodeID) Algorithm
 }
 
-// Timing is what the host knows of its network, for the defaults of options.
-type Timing struct {
-	// RoundTrip is a generous bound on the time there and back, processing
-	// included: twice the T of the literature.
-	RoundTrip time.Duration
-	// Heartbeat is the interval of the failure detector's heartbeats.
-	Heartbeat time.Duration
-}
-
 // Factory makes a [Spec] from options. It fills a struct of its own with
 // defaults for the timing, has decode overwrite what the user configured, checks
 // the result and says every mistake at once, each an [*OptionError].

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -16,7 +17,7 @@ var simulatedDelay = sim.Uniform(50*time.Microsecond, 200*time.Microsecond)
 
 // Simulate has the fault happen in the simulator.
 func (c CostCase) Simulate(ctx context.Context, seed uint64) (Cost, error) {
-	spec, err := Spec(c.Algorithm, sim.LAN().Algo(), nil)
+	spec, err := Spec(c.Algorithm, algo.LAN(), nil)
 	if err != nil {
 		return Cost{}, err
 	}

@@ -129,7 +129,7 @@ const betweenCrashes = time.Minute
 // Measure has the detector watch for Span. The error is that of ctx, or says that something
 // was not as it should be.
 func (c DetectorCase) Measure(ctx context.Context, seed uint64) (Quality, error) {
-	timing := sim.LAN()
+	timing := algo.LAN()
 	timing.Timeout = c.Timeout
 	timing.MaxTimeout = 10 * c.Timeout
 	if c.Fixed {

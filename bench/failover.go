@@ -105,7 +105,7 @@ func (c Case) spec() (algo.Spec, error) {
 		return algo.Spec{}, fmt.Errorf("bench: algorithm %q is unknown", c.Algorithm)
 	}
 	timing := cluster.LAN()
-	return factory(algo.Timing{RoundTrip: timing.RoundTrip, Heartbeat: timing.Heartbeat}, func(any) error { return nil })
+	return factory(timing, func(any) error { return nil })
 }
 
 func (s *Series) prepare(ctx context.Context) error {

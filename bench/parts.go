@@ -171,8 +171,8 @@ func (r *receiver) DialFailed(transport.Target, error) {}
 // comes of it but the sending: whole engine, detector and algorithm.
 func step(m algo.Message) func(context.Context, string) (Prepared, error) {
 	return func(context.Context, string) (Prepared, error) {
-		timing := sim.LAN()
-		spec, err := Spec("bully", timing.Algo(), nil)
+		timing := algo.LAN()
+		spec, err := Spec("bully", timing, nil)
 		if err != nil {
 			return Prepared{}, err
 		}
@@ -236,9 +236,9 @@ func saving(open func(dir string) (store.Store, error)) func(context.Context, st
 // all above, who ask all above them.
 func elections(context.Context, string) (Prepared, error) {
 	const nodes = 30
-	timing := sim.LAN()
+	timing := algo.LAN()
 	timing.RoundTrip = 2 * OneWay
-	spec, err := Spec("bully", timing.Algo(), [][2]string{{"skip_suspected", "false"}})
+	spec, err := Spec("bully", timing, [][2]string{{"skip_suspected", "false"}})
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -261,8 +261,8 @@ func elections(context.Context, string) (Prepared, error) {
 // minute of virtual time.
 func heartbeats(context.Context, string) (Prepared, error) {
 	const nodes = 5
-	timing := sim.LAN()
-	spec, err := Spec("bully", timing.Algo(), nil)
+	timing := algo.LAN()
+	spec, err := Spec("bully", timing, nil)
 	if err != nil {
 		return Prepared{}, err
 	}

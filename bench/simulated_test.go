@@ -156,7 +156,7 @@ func TestSpecRefusesWhatIsNoOption(t *testing.T) {
 	row := theory.Rows()[0]
 	o, err := Simulation(row, theory.Election{N: 3, Crashed: 1, Initiators: []int{2}})
 	require.NoError(t, err)
-	timing := o.Timing.Algo()
+	timing := o.Timing
 	_, err = Spec("gossip", timing, nil)
 	require.ErrorContains(t, err, `"gossip"`)
 	_, err = Spec("bully", timing, [][2]string{{"answer", "1s"}})

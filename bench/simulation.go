@@ -20,7 +20,7 @@ const OneWay = 10 * time.Millisecond
 // Simulation returns what sim.Run needs for an election that a row of the theory is
 // about, under the convention of that row. Its error is a mistake in the row.
 func Simulation(r theory.Row, e theory.Election) (sim.Options, error) {
-	timing := sim.LAN()
+	timing := algo.LAN()
 	timing.RoundTrip = time.Duration(e.Wait() * float64(OneWay))
 	options := slices.Clone(r.Convention.Options)
 	var limit time.Duration
@@ -31,7 +31,7 @@ func Simulation(r theory.Row, e theory.Election) (sim.Options, error) {
 		options = append(options, [2]string{"heartbeat_interval", heartbeat.String()})
 		limit = 5*heartbeat + heartbeat/2 // a first start waits for five
 	}
-	spec, err := Spec(r.Algorithm, timing.Algo(), options)
+	spec, err := Spec(r.Algorithm, timing, options)
 	if err != nil {
 		return sim.Options{}, fmt.Errorf("bench: %s: %w", r.Name(), err)
 	}

@@ -98,7 +98,7 @@ func (c WireCase) Start(ctx context.Context, host string, config fleet.Config, n
 		return nil, errNoCrash
 	}
 	timing := cluster.Presets()[c.Preset]
-	spec, err := Spec(c.Algorithm, algo.Timing{RoundTrip: timing.RoundTrip, Heartbeat: timing.Heartbeat}, c.Options)
+	spec, err := Spec(c.Algorithm, timing, c.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clusterte
 	for name, factory := range builtin.Registry() {
 		t.Run(name, func(t *testing.T) {
 			lan := cluster.LAN()
-			spec, err := factory(algo.Timing{RoundTrip: lan.RoundTrip, Heartbeat: lan.Heartbeat}, func(any) error { return nil })
+			spec, err := factory(lan, func(any) error { return nil })
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				test(t, clustertest.New(t, clustertest.Config{

@@ -248,7 +248,7 @@ func isUnspecified(host string) bool {
 func (c *Config) needsQuorum(registry algo.Registry, spec algo.Spec) bool {
 	if factory, ok := registry[c.Algorithm]; ok && spec.New == nil {
 		t := LAN()
-		spec, _ = factory(algo.Timing{RoundTrip: t.RoundTrip, Heartbeat: t.Heartbeat}, func(any) error { return nil })
+		spec, _ = factory(t, func(any) error { return nil })
 	}
 	return spec.Claims.NeedsQuorum
 }
@@ -268,7 +268,7 @@ func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
 	if options == nil {
 		options = func(any) error { return nil }
 	}
-	spec, err := factory(algo.Timing{RoundTrip: c.Timing.RoundTrip, Heartbeat: c.Timing.Heartbeat}, options)
+	spec, err := factory(c.Timing, options)
 	var mistakes []error
 	for _, err := range each(err) {
 		mistakes = append(mistakes, optionError(c.Algorithm, err))

@@ -138,7 +138,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	}
 	n.noisy.log, n.asked.log = n.log, n.log
 	mistakes := c.complete()
-	timing := c.Timing.check()
+	timing := checkTiming(c.Timing)
 	spec, err := c.spec(n.registry, timing == nil)
 	quorum := c.needsQuorum(n.registry, spec)
 	if quorum && c.ForgetAfter != 0 {
@@ -264,7 +264,7 @@ func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
 	n.self = algo.Member{ID: id, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
 		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Fixed: c.Members, FirstContact: c.Timing.FirstContact, ForgetAfter: c.ForgetAfter,
-		Spec: n.spec, Detector: fd.New(c.Timing.detector()), Trace: n.trace,
+		Spec: n.spec, Detector: fd.New(fd.ConfigOf(c.Timing)), Trace: n.trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
 	hello := n.greeting(id, addr)
@@ -290,7 +290,7 @@ func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 	return transport.New(transport.Options{
 		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
-		MaxPeers: maxMembers, MaxHello: wire.MaxHello,
+		MaxPeers: maxMembers, MaxHello: wire.MaxHello, DialTimeout: algo.DialTimeout,
 	})
 }
 

@@ -35,7 +35,7 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	if err != nil {
 		return a, err
 	}
-	world := sim.New(sim.Config{Spec: spec, Timing: simTiming(t), Delay: sim.Fixed(t.RoundTrip / 4), Budget: budget})
+	world := sim.New(sim.Config{Spec: spec, Timing: t, Delay: sim.Fixed(t.RoundTrip / 4), Budget: budget})
 	if err := world.Cluster(nodes); err != nil {
 		return a, err
 	}

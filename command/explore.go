@@ -69,7 +69,7 @@ What is looked for, if no --property says otherwise, is what the algorithm claim
   epochs-grow           no node goes back to an older epoch, over crashes too
   durable               what a node announces is saved
   no-phantom            whoever is followed has itself announced that it leads
-  eventual-agreement    from every state, some continuation without another fault
+  agreement             from every state, some continuation without another fault
                         ends with one leader known to all who run
 
 A search has an end because it is bounded: by the budgets, by --epochs (of vote, its
@@ -249,13 +249,13 @@ func (e *exploration) only(m *mistakes, with string, flags ...string) {
 	}
 }
 
-func (e *exploration) wanted(m *mistakes) []explore.Property {
+func (e *exploration) wanted(m *mistakes) []algo.Property {
 	if len(e.properties) == 0 {
 		return explore.Claimed(e.o.Spec.Claims)
 	}
-	var all []explore.Property
+	var all []algo.Property
 	for _, word := range e.properties {
-		switch p := explore.Property(word); {
+		switch p := algo.Property(word); {
 		case word == "all":
 			all = explore.All()
 		case !slices.Contains(explore.All(), p):
@@ -273,7 +273,7 @@ func (e *exploration) wanted(m *mistakes) []explore.Property {
 func (s *settings) timeless(name string, options []string) algo.Spec {
 	var defaults any
 	lan := cluster.LAN()
-	s.build(name, algo.Timing{RoundTrip: lan.RoundTrip, Heartbeat: lan.Heartbeat}, nil, func(options any) { defaults = options })
+	s.build(name, lan, nil, func(options any) { defaults = options })
 	if defaults == nil {
 		return algo.Spec{} // there is no such algorithm
 	}

@@ -6,9 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/stretchr/testify/require"
-
-	"github.com/elect-go/elect/explore"
 )
 
 // Ctrl-C ends a search in order: what was found so far is printed.
@@ -42,5 +41,5 @@ func TestAWalkThatIsInterruptedAfterAViolation(t *testing.T) {
 	decodeStrictly(t, p.stdout.text(), &got)
 	require.Equal(t, "interrupted", got.Cut)
 	require.Len(t, got.Violations, 1)
-	require.Equal(t, explore.OneLeaderPerEpoch, got.Violations[0].Property)
+	require.Equal(t, algo.OneLeaderPerEpoch, got.Violations[0].Property)
 }

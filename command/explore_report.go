@@ -66,7 +66,7 @@ func (e *exploration) keep(f *finding) error {
 }
 
 // create makes the file for the i-th violation.
-func (e *exploration) create(p explore.Property, i int) (*os.File, error) {
+func (e *exploration) create(p algo.Property, i int) (*os.File, error) {
 	name := fmt.Sprintf("%s-%s", e.algorithm, p)
 	if e.save == "" {
 		return os.CreateTemp("", name+"-*.txt")
@@ -237,17 +237,17 @@ func namesOf(view algo.View) func(algo.NodeID) string {
 
 // exploredObject is an exploration as JSON, without what it found.
 type exploredObject struct {
-	Algorithm  string             `json:"algorithm"`
-	Options    map[string]string  `json:"options"`
-	Nodes      int                `json:"nodes"`
-	From       string             `json:"from"`
-	Network    string             `json:"network"`
-	Crashes    int                `json:"crashes"`
-	Mistakes   int                `json:"mistakes"`
-	Campaigns  int                `json:"campaigns"`
-	Epochs     algo.Epoch         `json:"epochs"`
-	Repeats    int                `json:"repeats"`
-	Properties []explore.Property `json:"properties"`
+	Algorithm  string            `json:"algorithm"`
+	Options    map[string]string `json:"options"`
+	Nodes      int               `json:"nodes"`
+	From       string            `json:"from"`
+	Network    string            `json:"network"`
+	Crashes    int               `json:"crashes"`
+	Mistakes   int               `json:"mistakes"`
+	Campaigns  int               `json:"campaigns"`
+	Epochs     algo.Epoch        `json:"epochs"`
+	Repeats    int               `json:"repeats"`
+	Properties []algo.Property   `json:"properties"`
 }
 
 type searchObject struct {
@@ -278,11 +278,11 @@ type walkObject struct {
 }
 
 type violationObject struct {
-	Property explore.Property `json:"property"`
-	What     string           `json:"what"`
-	Steps    []string         `json:"steps"`
-	Scenario string           `json:"scenario"`
-	File     string           `json:"file"`
+	Property algo.Property `json:"property"`
+	What     string        `json:"what"`
+	Steps    []string      `json:"steps"`
+	Scenario string        `json:"scenario"`
+	File     string        `json:"file"`
 }
 
 func (e *exploration) object(f *finding) any {

@@ -53,7 +53,7 @@ func TestACompleteSearch(t *testing.T) {
 		exploredObject: exploredObject{
 			Algorithm: "ring", Options: map[string]string{"election_rounds": "3", "message_time": "100ms"}, Nodes: 3, From: "nothing",
 			Network: "lossy", Epochs: 1,
-			Properties: []explore.Property{explore.EpochsGrow, explore.Durable, explore.NoPhantom, explore.EventualAgreement},
+			Properties: []algo.Property{algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
 		States: 160, Generated: 244, Depth: 11, Complete: true, LeftOut: 744, StatesWithLeader: 72, Violations: []violationObject{},
 	}, got)
@@ -62,7 +62,7 @@ func TestACompleteSearch(t *testing.T) {
 	require.Zero(t, status)
 	for _, want := range []string{
 		"ring, 3 nodes\n", "no crashes, no wrong suspicions, no calls for an election", "epochs up to 1\n",
-		"epochs-grow, durable, no-phantom, eventual-agreement", "160, the farthest at depth 11",
+		"epochs-grow, durable, no-phantom, agreement", "160, the farthest at depth 11",
 		"244 to another state; 744 beyond the bounds, left out", "in 72 states", "Complete within these bounds. What was looked for holds.",
 	} {
 		require.Contains(t, stdout, want)
@@ -76,7 +76,7 @@ func TestTheFlagsOfASearch(t *testing.T) {
 		"--option", "window=20ms", "--option", "pause=60ms")
 	require.Equal(t, exploredObject{
 		Algorithm: "vote", Nodes: 2, From: "settled", Network: "once", Crashes: 1, Mistakes: 2, Campaigns: 1, Epochs: 1, Repeats: 1,
-		Properties: []explore.Property{explore.Durable, explore.NoPhantom},
+		Properties: []algo.Property{algo.Durable, algo.NoPhantom},
 		Options:    map[string]string{"as_published": "false", "early_close": "true", "heartbeat_interval": "480ms", "pause": "60ms", "window": "20ms"},
 	}, got.exploredObject)
 	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--repeats", "2", "--property", "all")
@@ -113,7 +113,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 			require.Equal(t, explore.AllBroken, got.Cut)
 			require.Len(t, got.Violations, 1)
 			v := got.Violations[0]
-			require.Equal(t, explore.OneLeaderPerEpoch, v.Property)
+			require.Equal(t, algo.OneLeaderPerEpoch, v.Property)
 			require.Equal(t, tc.what, v.What)
 			require.Len(t, v.Steps, tc.steps)
 			require.True(t, strings.HasSuffix(v.Scenario, strings.Join(v.Steps, "\n")+"\n"), v.Scenario)
@@ -128,7 +128,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(stdout), &replayed))
 			require.Equal(t, replayResult{
 				Scenario: strings.TrimSuffix(filepath.Base(v.File), ".txt"), Algorithm: got.Algorithm, Steps: tc.steps,
-				Violations: []replayViolation{{explore.OneLeaderPerEpoch, tc.steps, tc.what}},
+				Violations: []replayViolation{{algo.OneLeaderPerEpoch, tc.steps, tc.what}},
 			}, replayed)
 		})
 	}
@@ -218,7 +218,7 @@ func TestWhereAScenarioIsSaved(t *testing.T) {
 		{filepath.Join(dir, "new") + string(filepath.Separator), []string{"new/ring-no-phantom.txt", "new/ring-durable.txt"}},
 	} {
 		e := exploration{exploreFlags: &exploreFlags{algorithm: "ring", save: tc.save}, command: "elect explore"}
-		f := finding{violations: []explore.Violation{{Property: explore.NoPhantom, Scenario: "one\n"}, {Property: explore.Durable, Scenario: "two\n"}}}
+		f := finding{violations: []explore.Violation{{Property: algo.NoPhantom, Scenario: "one\n"}, {Property: algo.Durable, Scenario: "two\n"}}}
 		require.NoError(t, e.keep(&f))
 		for i, want := range tc.want {
 			require.Equal(t, filepath.Join(dir, filepath.FromSlash(want)), f.files[i])

@@ -27,9 +27,9 @@ type replayResult struct {
 }
 
 type replayViolation struct {
-	Property explore.Property `json:"property"`
-	Step     int              `json:"step"`
-	Text     string           `json:"text"`
+	Property algo.Property `json:"property"`
+	Step     int           `json:"step"`
+	Text     string        `json:"text"`
 }
 
 // replay runs a scenario of elect explore.

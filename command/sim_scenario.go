@@ -66,7 +66,7 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	if s.flags.Changed("algorithm") && scenario.Algorithm != "" && scenario.Algorithm != s.algorithm {
 		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(scenario.Algorithm))
 	}
-	spec := s.spec(cmp.Or(scenario.Algorithm, s.algorithm), scenario.Timing().Algo(), scenario.Options...)
+	spec := s.spec(cmp.Or(scenario.Algorithm, s.algorithm), scenario.Timing(), scenario.Options...)
 	if err := s.settings.mistakes.error(); err != nil {
 		return err
 	}

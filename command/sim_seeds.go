@@ -94,14 +94,14 @@ func (s *simulation) stormOptions() (sim.StormOptions, error) {
 		m.add("--preset is %q, want local, lan or wan", s.preset)
 		preset = cluster.LAN()
 	}
-	o := sim.StormOptions{Timing: simTiming(preset), Nodes: s.nodes, Period: s.period}
+	o := sim.StormOptions{Timing: preset, Nodes: s.nodes, Period: s.period}
 	if s.nodes < 1 || s.nodes > maxStormNodes {
 		m.add("--nodes is %d, want 1 to %d", s.nodes, maxStormNodes)
 	}
 	if s.period < leastPeriod {
 		m.add("--period is %v, want at least %v", s.period, leastPeriod)
 	}
-	o.Spec = s.spec(s.algorithm, o.Timing.Algo())
+	o.Spec = s.spec(s.algorithm, o.Timing)
 	return o, m.error()
 }
 
@@ -109,15 +109,6 @@ const (
 	maxStormNodes = 1000
 	leastPeriod   = 100 * time.Millisecond
 )
-
-// simTiming is how a simulated node has the timing of a live one.
-func simTiming(t cluster.Timing) sim.Timing {
-	return sim.Timing{
-		Heartbeat: t.Heartbeat, Timeout: t.Timeout, MaxTimeout: t.MaxTimeout, Forgive: t.Forgive,
-		MinRedial: t.MinRedial, MaxRedial: t.MaxRedial, RoundTrip: t.RoundTrip, FirstContact: t.FirstContact,
-		DialTimeout: sim.LAN().DialTimeout,
-	}
-}
 
 // seeds is a run of many seeds.
 type seeds struct {

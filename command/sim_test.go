@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/sim"
+	"github.com/stretchr/testify/require"
 )
 
 // simulated runs elect sim with --json, which must succeed, and decodes what it printed.
@@ -139,7 +139,7 @@ func TestTheHelpExplainsEachField(t *testing.T) {
 
 // TestStormsOfWhichEachFails: no time is made up for what did not heal.
 func TestStormsOfWhichEachFails(t *testing.T) {
-	failed := seedRun{violations: []sim.Violation{{Property: sim.Agreement, Text: "none"}}, healed: time.Second}
+	failed := seedRun{violations: []sim.Violation{{Property: algo.Agreement, Text: "none"}}, healed: time.Second}
 	for _, tc := range []struct {
 		runs  []seedRun
 		text  string
@@ -280,7 +280,7 @@ func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 	var result sim.Result
 	require.NoError(t, json.Unmarshal([]byte(stdout), &result))
 	require.False(t, result.Agreed)
-	require.Equal(t, sim.Agreement, result.Violations[0].Property)
+	require.Equal(t, algo.Agreement, result.Violations[0].Property)
 
 	status, stdout, stderr = elect("sim", "--scenario", file, "--seeds", "7", "--json")
 	require.Equal(t, statusFailed, status)
@@ -306,14 +306,6 @@ func TestStormsAreTheSameEachTime(t *testing.T) {
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "(timing: wan), seed 1\n")
 	require.Contains(t, stdout, "heartbeats and messages of the membership")
-}
-
-// TestASimulatedNodeHasTheTimingOfALiveOne, by default too.
-func TestASimulatedNodeHasTheTimingOfALiveOne(t *testing.T) {
-	require.Equal(t, sim.LAN(), simTiming(cluster.LAN()))
-	for name, preset := range cluster.Presets() {
-		require.Equal(t, preset.Bound(), simTiming(preset).Bound(), name)
-	}
 }
 
 func TestACommandIsQuotedForAShell(t *testing.T) {

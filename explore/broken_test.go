@@ -95,14 +95,14 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 		name     string
 		options  explore.Options
 		rules    rules
-		property explore.Property
+		property algo.Property
 		what     string
 		steps    string
 	}{
 		{
 			name:     "two leaders",
 			rules:    rules{start: func(t *toy, env algo.Env) { t.lead(env, 1) }},
-			property: explore.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1", steps: "start n1, start n2",
+			property: algo.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1", steps: "start n1, start n2",
 		},
 		{
 			name: "a phantom",
@@ -110,7 +110,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				start:   func(t *toy, env algo.Env) { t.tell(env) },
 				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) { env.Announce(algo.Leader{ID: from}) },
 			},
-			property: explore.NoPhantom, what: "n2 follows n1 in epoch 0, which has not announced that it leads then",
+			property: algo.NoPhantom, what: "n2 follows n1 in epoch 0, which has not announced that it leads then",
 			steps: "start n1, start n2, deliver n1 n2 hello",
 		},
 		{
@@ -119,7 +119,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				env.SetTimer("later", 1, 1)
 				env.Monitor()
 			}, expire: func(t *toy, env algo.Env) { env.Announce(algo.Leader{Epoch: 1, ID: t.self}) }},
-			property: explore.Durable, what: "announced a leader in epoch 1, but keeps epoch 0", steps: "start n1, expire n1 later",
+			property: algo.Durable, what: "announced a leader in epoch 1, but keeps epoch 0", steps: "start n1, expire n1 later",
 		},
 		{
 			name: "a saved epoch that goes back",
@@ -131,7 +131,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				}
 			}},
 			options:  explore.Options{Crashes: 1},
-			property: explore.EpochsGrow, what: "took its epoch back from 1 to 0", steps: "start n1, crash n1, start n1",
+			property: algo.EpochsGrow, what: "took its epoch back from 1 to 0", steps: "start n1, crash n1, start n1",
 		},
 		{
 			name: "an announced epoch that goes back over a crash",
@@ -143,7 +143,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				}
 			}},
 			options:  explore.Options{Crashes: 1},
-			property: explore.EpochsGrow, what: "n1 announced epoch 2 before a crash, and now epoch 1", steps: "start n1, crash n1, start n1",
+			property: algo.EpochsGrow, what: "n1 announced epoch 2 before a crash, and now epoch 1", steps: "start n1, crash n1, start n1",
 		},
 		{
 			name: "a vote that is forgotten",
@@ -159,7 +159,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				},
 				expire: func(t *toy, env algo.Env) { t.lead(env, 1) },
 			},
-			property: explore.OneLeaderPerEpoch, what: "n2 and n1 both lead in epoch 1",
+			property: algo.OneLeaderPerEpoch, what: "n2 and n1 both lead in epoch 1",
 			steps: "start n1, start n2, deliver n2 n1 hello epoch=1, expire n1 forget",
 		},
 		{
@@ -175,7 +175,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				suspect: func(t *toy, env algo.Env, _ algo.NodeID) { t.lead(env, 1) },
 			},
 			options:  explore.Options{Mistakes: 1},
-			property: explore.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1",
+			property: algo.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1",
 			steps: "start n1, start n2, deliver n1 n2 hello epoch=1, suspect n2 n1 wrongly",
 		},
 		{
@@ -191,7 +191,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				suspect: func(t *toy, env algo.Env, _ algo.NodeID) { t.lead(env, 2) },
 			},
 			options:  explore.Options{Crashes: 1},
-			property: explore.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 2",
+			property: algo.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 2",
 			steps: "start n1, crash n1, start n2, start n1, suspect n2 n1",
 		},
 		{
@@ -204,7 +204,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 					}
 				},
 			},
-			property: explore.Contract, what: "twice", steps: "start n1, start n2, deliver n1 n2 hello, deliver n1 n2 hello",
+			property: algo.Contract, what: "twice", steps: "start n1, start n2, deliver n1 n2 hello, deliver n1 n2 hello",
 		},
 		{
 			name: "a crash between a save and its sends",
@@ -240,15 +240,15 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				},
 			},
 			options:  explore.Options{Crashes: 1},
-			property: explore.EventualAgreement, what: "nothing is wrong from here on", steps: "start n1, crash n1",
+			property: algo.Agreement, what: "nothing is wrong from here on", steps: "start n1, crash n1",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			o := tc.options
 			o.Spec, o.Nodes, o.Epochs, o.Limits.States = newToy(tc.rules), 2, 4, 100_000
-			o.Properties = []explore.Property{tc.property}
-			if tc.property == explore.Contract {
-				o.Properties = []explore.Property{}
+			o.Properties = []algo.Property{tc.property}
+			if tc.property == algo.Contract {
+				o.Properties = []algo.Property{}
 			}
 			r, err := explore.Run(context.Background(), o)
 			if err != nil || len(r.Violations) != 1 {
@@ -269,7 +269,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 }
 
 func TestASearchThatSeesNoLeaderProvesNothing(t *testing.T) {
-	o := explore.Options{Spec: newToy(rules{}), Nodes: 2, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newToy(rules{}), Nodes: 2, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	r, err := explore.Run(context.Background(), o)
 	if !errors.Is(err, explore.ErrNoLeader) || !r.Complete || r.States != 4 {
 		t.Errorf("error %v, complete %v, %d states", err, r.Complete, r.States)
@@ -326,7 +326,7 @@ func TestRepeatsCanBeBounded(t *testing.T) {
 			env.SetTimer("beat", 1, 1)
 		},
 	})
-	o := explore.Options{Spec: spec, Nodes: 2, Repeats: 3, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: spec, Nodes: 2, Repeats: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	// n1 has not started, or has said 0 to 3 beats; n2 has started or not.
 	if r := run(t, o); !r.Complete || r.States != 10 || r.LeftOut != 2 {
 		t.Errorf("complete %v, %d states, %d steps left out; want 10 and 2", r.Complete, r.States, r.LeftOut)
@@ -355,7 +355,7 @@ func TestOnlyALossyNetworkLoses(t *testing.T) {
 			env.Announce(algo.Leader{Epoch: epoch, ID: from})
 		},
 	})
-	o := explore.Options{Spec: spec, Nodes: 2, Network: explore.Once, Properties: []explore.Property{explore.EventualAgreement}}
+	o := explore.Options{Spec: spec, Nodes: 2, Network: explore.Once, Properties: []algo.Property{algo.Agreement}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
 		t.Errorf("once: complete %v, violations %v", r.Complete, r.Violations)
 	}

@@ -95,7 +95,7 @@ func golden(t *testing.T, path string, got []byte) {
 
 // Who is called to campaign is in an election, and its timeouts may be too short.
 func TestACallForAnElectionIsWithinABudget(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
 		t.Errorf("without a call: complete %v, violations %v", r.Complete, r.Violations)
 	}
@@ -115,7 +115,7 @@ func TestACallForAnElectionIsWithinABudget(t *testing.T) {
 // Without a wrong suspicion a settled cluster stays as it is, and with one bully has two
 // leaders in one epoch, which it does not claim to prevent.
 func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
 		t.Errorf("without mistakes: complete %v, violations %v", r.Complete, r.Violations)
 	}
@@ -125,7 +125,7 @@ func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
 		t.Fatalf("violations %v, complete %v", r.Violations, r.Complete)
 	}
 	v := r.Violations[0]
-	if v.Property != explore.OneLeaderPerEpoch || len(v.Steps) != r.Depth {
+	if v.Property != algo.OneLeaderPerEpoch || len(v.Steps) != r.Depth {
 		t.Errorf("%s after %d steps, found from states %d steps away\n%s", v.Property, len(v.Steps), r.Depth-1, v.Text)
 	}
 	if first := v.Steps[0]; first.Kind != explore.Suspect || !first.Mistaken {
@@ -140,10 +140,10 @@ func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
 }
 
 func TestATraceCanBeReplayed(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	v := run(t, o).Violations[0]
 	events, broken, err := explore.Replay(o, v.Steps)
-	if err != nil || !reflect.DeepEqual(events, v.Trace) || !reflect.DeepEqual(broken, []explore.Property{explore.OneLeaderPerEpoch}) {
+	if err != nil || !reflect.DeepEqual(events, v.Trace) || !reflect.DeepEqual(broken, []algo.Property{algo.OneLeaderPerEpoch}) {
 		t.Errorf("broken %v, error %v, events\n%v\nwant\n%v", broken, err, events, v.Trace)
 	}
 	if _, broken, err = explore.Replay(o, v.Steps[:len(v.Steps)-1]); err != nil || len(broken) > 0 {
@@ -199,7 +199,7 @@ func TestACutIsSaid(t *testing.T) {
 }
 
 func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
-	_, err := explore.Run(context.Background(), explore.Options{Nodes: 9, Crashes: -1, Mistakes: 256, Network: 2, Properties: []explore.Property{"peace"}})
+	_, err := explore.Run(context.Background(), explore.Options{Nodes: 9, Crashes: -1, Mistakes: 256, Network: 2, Properties: []algo.Property{"peace"}})
 	if !errors.Is(err, explore.ErrOptions) {
 		t.Fatalf("error %v", err)
 	}
@@ -215,7 +215,7 @@ func TestANodeOfItsOwnViewIsNamedAsThere(t *testing.T) {
 		{ID: explore.NodeID(1), Name: "low", Priority: 5, Eligible: true}, {ID: explore.NodeID(2), Name: "high", Eligible: true}, {ID: explore.NodeID(3), Name: "silent"},
 	}
 	r := run(t, explore.Options{
-		Spec: newBully(t), View: algo.NewView(4, 3, members...), Epochs: 2, Properties: []explore.Property{explore.OneLeaderPerEpoch},
+		Spec: newBully(t), View: algo.NewView(4, 3, members...), Epochs: 2, Properties: []algo.Property{algo.OneLeaderPerEpoch},
 	})
 	if len(r.Violations) != 1 {
 		t.Fatalf("violations %v", r.Violations)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/explore"
 )
@@ -20,7 +21,7 @@ func ExampleRun_twoLeaders() {
 	}
 	report, err := explore.Run(context.Background(), explore.Options{
 		Spec: spec, Nodes: 3, Settled: true, Mistakes: 1,
-		Properties: []explore.Property{explore.OneLeaderPerEpoch},
+		Properties: []algo.Property{algo.OneLeaderPerEpoch},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -56,6 +56,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -99,7 +100,7 @@ type Options struct {
 	Repeats int
 
 	// Properties are what must hold; nil is what the algorithm claims, see [Claimed].
-	Properties []Property
+	Properties []algo.Property
 	Limits     Limits
 	// Progress, if set, is called about once a second and at the end, from the goroutine of
 	// Run or Walk.
@@ -147,7 +148,7 @@ type Report struct {
 
 // Violation is a property that is broken, at most one for each.
 type Violation struct {
-	Property Property
+	Property algo.Property
 	What     string // who did what
 	// Steps lead there from the beginning. No fewer do, if Run found them.
 	Steps []Step
@@ -171,16 +172,10 @@ var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing wa
 var ErrOptions = errors.New("explore: bad options")
 
 // NodeID returns the id of node i, counted from 1, where Options.Nodes is set.
-func NodeID(i int) algo.NodeID { return algo.NodeID{0: byte(i), 6: 0x40, 8: 0x80} }
+func NodeID(i int) algo.NodeID { return host.ID(i) }
 
 // NewView is the view of so many nodes, as Options.Nodes describes them.
-func NewView(nodes int) algo.View {
-	members := make([]algo.Member, nodes)
-	for i := range members {
-		members[i] = algo.Member{ID: NodeID(i + 1), Name: fmt.Sprintf("n%d", i+1), Eligible: true}
-	}
-	return algo.NewView(1, nodes, members...)
-}
+func NewView(nodes int) algo.View { return host.View(nodes) }
 
 // Run visits every state. A report comes with ErrNoLeader too; a search cut short by
 // its limits or by ctx has no error, but says so in the report.
@@ -256,7 +251,7 @@ func (o *Options) check() error {
 type search struct {
 	m          *model
 	options    Options
-	properties []Property
+	properties []algo.Property
 	calms      map[fingerprint]bool // of nodes: whether they come to agree
 	visited    *visited
 	start      state
@@ -363,18 +358,20 @@ func (e *search) visit(s *state, index uint32) {
 	if e.m.led(s) {
 		e.report.StatesWithLeader++
 	}
-	if e.asked(EventualAgreement) && !e.violated(EventualAgreement) && !e.agrees(s) {
+	if e.asked(algo.Agreement) && !e.violated(algo.Agreement) && !e.agrees(s) {
 		e.record(disagreement(), e.visited.path(index))
 	}
 }
 
 func disagreement() breach {
-	return breach{EventualAgreement, "nothing is wrong from here on, and still those who run do not come to follow one leader"}
+	return breach{algo.Agreement, "nothing is wrong from here on, and still those who run do not come to follow one leader"}
 }
 
-func (e *search) asked(p Property) bool { return p == Contract || slices.Contains(e.properties, p) }
+func (e *search) asked(p algo.Property) bool {
+	return p == algo.Contract || slices.Contains(e.properties, p)
+}
 
-func (e *search) violated(p Property) bool {
+func (e *search) violated(p algo.Property) bool {
 	return slices.ContainsFunc(e.report.Violations, func(v Violation) bool { return v.Property == p })
 }
 
@@ -383,7 +380,7 @@ func (e *search) refuted() bool {
 	if len(e.properties) == 0 || len(e.report.Violations) < len(e.properties) {
 		return false
 	}
-	return !slices.ContainsFunc(e.properties, func(p Property) bool { return !e.violated(p) })
+	return !slices.ContainsFunc(e.properties, func(p algo.Property) bool { return !e.violated(p) })
 }
 
 // violate records what the k-th action in a state breaks.

@@ -34,7 +34,7 @@ type local struct {
 	// run while it was watched, unseen: the detector still may find that out, and be right.
 	watched, suspected, missed nodes
 	// told is the highest epoch announced so far, in earlier lives too. It is kept
-	// only for the property EpochsGrow.
+	// only for the property algo.EpochsGrow.
 	told algo.Epoch
 
 	print fingerprint
@@ -84,7 +84,7 @@ type outcome struct {
 
 // breach is a property that is broken, and how.
 type breach struct {
-	property Property
+	property algo.Property
 	what     string
 }
 
@@ -214,7 +214,7 @@ func (sp *space) happen(number uint32, what happening, argument uint32) outcome 
 	for _, leader := range effects.Announce {
 		if sp.track.told {
 			if leader.Epoch < l.told {
-				return outcome{broken: &breach{EpochsGrow, fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
+				return outcome{broken: &breach{algo.EpochsGrow, fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
 			}
 			l.told = leader.Epoch
 		}
@@ -297,7 +297,7 @@ func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *a
 		case *algo.ContractError:
 			broken = &breach{contractProperty(cause.Rule), cause.Algorithm + " at " + sp.name(l.node) + " " + cause.Did}
 		default:
-			broken = &breach{Contract, fmt.Sprint(cause)}
+			broken = &breach{algo.Contract, fmt.Sprint(cause)}
 		}
 	}()
 	if e.Kind == algo.EventStart {

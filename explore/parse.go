@@ -165,14 +165,14 @@ var settings = map[string]func(*scenarioReader, []string) error{
 	},
 	"property": func(r *scenarioReader, args []string) error {
 		o := &r.scenario.Options
-		p := Property(strings.Join(args, " "))
+		p := algo.Property(strings.Join(args, " "))
 		switch {
-		case p == Contract:
-			o.Properties = append([]Property{}, o.Properties...)
+		case p == algo.Contract:
+			o.Properties = append([]algo.Property{}, o.Properties...)
 		case slices.Contains(All(), p):
 			o.Properties = append(o.Properties, p)
 		default:
-			return wanted("property NAME, with a name among %v and %s", All(), Contract)
+			return wanted("property NAME, with a name among %v and %s", All(), algo.Contract)
 		}
 		return nil
 	},

@@ -7,38 +7,15 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Property is something that must hold in every state. Its value is the word that a
-// command takes for it.
-type Property string
-
-// The properties.
-const (
-	// OneLeaderPerEpoch: no two nodes announce themselves for one epoch.
-	OneLeaderPerEpoch Property = "one-leader-per-epoch"
-	// EpochsGrow: neither what a node saves nor what it announces goes back to an older
-	// epoch, over crashes too.
-	EpochsGrow Property = "epochs-grow"
-	// Durable: what a node announces is saved.
-	Durable Property = "durable"
-	// NoPhantom: whoever is followed as (epoch, id) has itself announced that it leads
-	// in that epoch. What a step announces counts from its save on: a crash in the middle
-	// of its sends may keep its application from hearing of it, and not the others.
-	NoPhantom Property = "no-phantom"
-	// EventualAgreement: from every state some continuation without another fault ends
-	// with one leader, known to all who run. The package comment says how it is found.
-	EventualAgreement Property = "eventual-agreement"
-	// Contract is what a [algo.Machine] enforces beyond the above. It cannot be left out.
-	Contract Property = "contract"
-)
-
-// All returns all properties that can be asked for.
-func All() []Property {
-	return []Property{OneLeaderPerEpoch, EpochsGrow, Durable, NoPhantom, EventualAgreement}
+// All returns all properties that can be asked for. algo.Contract is always looked for.
+// algo.Agreement is asked for as the package comment says.
+func All() []algo.Property {
+	return []algo.Property{algo.OneLeaderPerEpoch, algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement}
 }
 
 // Claimed returns the properties that an algorithm promises: those of the contract,
 // and what it claims.
-func Claimed(claims algo.Claims) []Property {
+func Claimed(claims algo.Claims) []algo.Property {
 	properties := All()
 	if !claims.OneLeaderPerEpoch {
 		properties = properties[1:]
@@ -47,14 +24,14 @@ func Claimed(claims algo.Claims) []Property {
 }
 
 // contractProperty returns which property it is about that a Machine found broken.
-func contractProperty(rule algo.Rule) Property {
+func contractProperty(rule algo.Rule) algo.Property {
 	switch rule {
 	case algo.RuleEpoch:
-		return EpochsGrow
+		return algo.EpochsGrow
 	case algo.RuleDurable:
-		return Durable
+		return algo.Durable
 	}
-	return Contract
+	return algo.Contract
 }
 
 // tracked says what must be remembered of the past. What is not asked for is not
@@ -64,10 +41,10 @@ type tracked struct {
 	led  bool // who has announced itself, in which epoch
 }
 
-func track(properties []Property) tracked {
+func track(properties []algo.Property) tracked {
 	return tracked{
-		told: slices.Contains(properties, EpochsGrow),
-		led:  slices.Contains(properties, OneLeaderPerEpoch) || slices.Contains(properties, NoPhantom),
+		told: slices.Contains(properties, algo.EpochsGrow),
+		led:  slices.Contains(properties, algo.OneLeaderPerEpoch) || slices.Contains(properties, algo.NoPhantom),
 	}
 }
 
@@ -127,11 +104,11 @@ func (sp *space) announceAnew(number uint32, node int, l algo.Leader) (uint32, *
 		return number, nil
 	}
 	if l.ID != sp.ids[node] {
-		return number, &breach{NoPhantom, fmt.Sprintf("%s follows %s in epoch %d, which has not announced that it leads then", sp.name(node), sp.idName(l.ID), l.Epoch)}
+		return number, &breach{algo.NoPhantom, fmt.Sprintf("%s follows %s in epoch %d, which has not announced that it leads then", sp.name(node), sp.idName(l.ID), l.Epoch)}
 	}
 	var broken *breach
 	if other := slices.IndexFunc(led, func(o algo.Leader) bool { return o.Epoch == l.Epoch }); other >= 0 {
-		broken = &breach{OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", sp.idName(led[other].ID), sp.name(node), l.Epoch)}
+		broken = &breach{algo.OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", sp.idName(led[other].ID), sp.name(node), l.Epoch)}
 	}
 	return sp.history(slices.Insert(slices.Clone(led), at, l)), broken
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/trace"
 )
 
 // Breach is a property that a run breaks.
 type Breach struct {
-	Property Property
+	Property algo.Property
 	What     string // who did what
 	Step     int    // after how many steps it shows
 }
@@ -26,7 +27,7 @@ type Replayed struct {
 // Replay repeats steps, which are those of a [Violation] under the same options, and
 // returns what happens and which properties that breaks. Its error wraps ErrImpossible if
 // a step cannot happen. Agreement is looked for after the last step only.
-func Replay(o Options, steps []Step) (events []trace.Event, broken []Property, err error) {
+func Replay(o Options, steps []Step) (events []trace.Event, broken []algo.Property, err error) {
 	r, err := replay(o, steps)
 	for _, b := range r.Breaches {
 		if !slices.Contains(broken, b.Property) {
@@ -61,7 +62,7 @@ func replay(o Options, steps []Step) (r Replayed, err error) {
 }
 
 // violation tells how steps break a property.
-func (e *search) violation(p Property, steps []Step) Violation {
+func (e *search) violation(p algo.Property, steps []Step) Violation {
 	t, possible := e.follow(steps)
 	i := slices.IndexFunc(t.broken, func(b Breach) bool { return b.Property == p })
 	if !possible || i < 0 {
@@ -99,7 +100,7 @@ func (e *search) follow(steps []Step) (t *story, possible bool) {
 			t.end, next = next, t.end
 		}
 	}
-	if e.asked(EventualAgreement) && !e.agrees(&t.end) {
+	if e.asked(algo.Agreement) && !e.agrees(&t.end) {
 		t.breaks(e, []breach{disagreement()})
 	}
 	return t, true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // token carries an id around the ring.
@@ -57,7 +58,7 @@ func changRobertsSpec(initiators map[int]bool) algo.Spec {
 		Name:     "chang-roberts",
 		Messages: []algo.Message{token{}},
 		New: func(self algo.NodeID) algo.Algorithm {
-			return &changRoberts{self: self, initiator: initiators[int(self[0])]}
+			return &changRoberts{self: self, initiator: initiators[host.Number(self)]}
 		},
 	}
 }
@@ -75,7 +76,7 @@ func TestCountsAreThoseOfTLC(t *testing.T) {
 	for set := range 8 {
 		initiators := map[int]bool{1: set&1 != 0, 2: set&2 != 0, 3: set&4 != 0}
 		report, err := explore.Run(context.Background(), explore.Options{
-			Spec: changRobertsSpec(initiators), Nodes: 3, Network: explore.Once, Properties: []explore.Property{explore.OneLeaderPerEpoch},
+			Spec: changRobertsSpec(initiators), Nodes: 3, Network: explore.Once, Properties: []algo.Property{algo.OneLeaderPerEpoch},
 		})
 		if nobody := set == 0; nobody != errors.Is(err, explore.ErrNoLeader) || err != nil && !nobody {
 			t.Errorf("initiators %v: error %v", initiators, err)

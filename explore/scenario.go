@@ -127,7 +127,7 @@ func (s *Scenario) write(why string) string {
 		line("property %s%s", p, why)
 	}
 	if o.Properties != nil && len(o.Properties) == 0 {
-		line("property %s%s", Contract, why)
+		line("property %s%s", algo.Contract, why)
 	}
 	for _, step := range s.Steps {
 		line("%s", notation{o.View}.describe(step))
@@ -152,9 +152,9 @@ func describeMember(i int, m algo.Member) string {
 // scenario writes steps that break a property.
 func (e *search) scenario(b Breach, steps []Step) string {
 	s := Scenario{Options: e.options, Steps: steps}
-	s.Options.Properties = []Property{b.Property}
-	if b.Property == Contract {
-		s.Options.Properties = []Property{}
+	s.Options.Properties = []algo.Property{b.Property}
+	if b.Property == algo.Contract {
+		s.Options.Properties = []algo.Property{}
 	}
 	return s.write(strings.ReplaceAll(b.What, "\n", " "))
 }

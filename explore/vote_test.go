@@ -50,7 +50,7 @@ func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
 		t.Skip("too slow under the race detector")
 	}
 	o := explore.Options{
-		Spec: spec, Nodes: 3, Epochs: 1, Repeats: 1, Crashes: crashes, Properties: []explore.Property{explore.OneLeaderPerEpoch},
+		Spec: spec, Nodes: 3, Epochs: 1, Repeats: 1, Crashes: crashes, Properties: []algo.Property{algo.OneLeaderPerEpoch},
 	}
 	return run(t, o)
 }
@@ -65,7 +65,7 @@ func TestAsPublishedVoteElectsTwoLeadersInOneTerm(t *testing.T) {
 		t.Fatalf("violations %v in %d states", r.Violations, r.States)
 	}
 	v := r.Violations[0]
-	if v.Property != explore.OneLeaderPerEpoch || len(v.Steps) != 13 {
+	if v.Property != algo.OneLeaderPerEpoch || len(v.Steps) != 13 {
 		t.Errorf("%s after %d steps, want 13\n%s", v.Property, len(v.Steps), v.Text)
 	}
 	replaysAsItWas(t, spec, v)

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"github.com/elect-go/elect/algo"
 )
 
 // WalkOptions say how far to walk.
@@ -117,7 +119,7 @@ func (k *walker) walk(length int) {
 	if led {
 		k.withLeader++
 	}
-	if !cut && k.asked(EventualAgreement) && !k.violated(EventualAgreement) && !k.agrees(&k.here) {
+	if !cut && k.asked(algo.Agreement) && !k.violated(algo.Agreement) && !k.agrees(&k.here) {
 		k.report.Violations = append(k.report.Violations, k.shortened(disagreement()))
 	}
 }

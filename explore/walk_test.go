@@ -11,14 +11,14 @@ import (
 )
 
 func TestAWalkFindsWhatASearchFinds(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	shortest := run(t, o).Violations[0].Steps
 	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})
 	if err != nil || len(r.Violations) != 1 || r.Cut == "" {
 		t.Fatalf("violations %v, cut %q, error %v", r.Violations, r.Cut, err)
 	}
 	v := r.Violations[0]
-	if v.Property != explore.OneLeaderPerEpoch || len(v.Steps) < len(shortest) {
+	if v.Property != algo.OneLeaderPerEpoch || len(v.Steps) < len(shortest) {
 		t.Errorf("%s after %d steps; the shortest has %d", v.Property, len(v.Steps), len(shortest))
 	}
 	// No step of it can be left out.
@@ -32,7 +32,7 @@ func TestAWalkFindsWhatASearchFinds(t *testing.T) {
 
 func TestAWalkFindsDisagreement(t *testing.T) {
 	spec := newToy(rules{start: func(t *toy, env algo.Env) { t.lead(env, t.stable.Epoch+1) }})
-	o := explore.Options{Spec: spec, Nodes: 2, Properties: []explore.Property{explore.EventualAgreement}}
+	o := explore.Options{Spec: spec, Nodes: 2, Properties: []algo.Property{algo.Agreement}}
 	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Steps: 10})
 	if err != nil || len(r.Violations) != 1 || len(r.Violations[0].Steps) != 2 {
 		t.Errorf("violations %v, error %v; want one of two starts", r.Violations, err)
@@ -105,7 +105,7 @@ func TestAWalkIsCutOnItsWay(t *testing.T) {
 
 // What was found is told, also where there is no time to leave out what is not needed.
 func TestAWalkIsCutWhileItIsShortened(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []explore.Property{explore.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	const most = 1_000_000
 	walk := func(left int) (explore.WalkReport, int) {
 		ctx := &patience{context.Background(), left}

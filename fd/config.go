@@ -1,6 +1,10 @@
 package fd
 
-import "time"
+import (
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
 
 // Config is the timing of a [Detector].
 type Config struct {
@@ -21,6 +25,14 @@ type Config struct {
 	// NoEvidence has only silence count, for networks whose firewalls forge resets
 	// and refusals.
 	NoEvidence bool
+}
+
+// ConfigOf is the part of a timing that is for a Detector.
+func ConfigOf(t algo.Timing) Config {
+	return Config{
+		Interval: t.Heartbeat, Timeout: t.Timeout, MaxTimeout: t.MaxTimeout, Forgive: t.Forgive,
+		MinRedial: t.MinRedial, MaxRedial: t.MaxRedial, NoEvidence: t.NoEvidence,
+	}
 }
 
 // lease is for how many intervals a Watch asks: long enough that renewals are

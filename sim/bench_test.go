@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/cpu"
 	"github.com/elect-go/elect/trace"
@@ -101,7 +102,7 @@ func BenchmarkDelivered(b *testing.B) {
 func BenchmarkStorm(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
 		b.Run(name, func(b *testing.B) {
-			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
+			spec, err := builtin.Registry()[name](algo.LAN(), func(any) error { return nil })
 			must(b, err)
 			var seed, frames uint64
 			began := cpu.Time()

@@ -8,36 +8,17 @@ import (
 	"github.com/elect-go/elect/internal/engine"
 )
 
-// Property is something that must hold.
-type Property string
-
-// The properties that are checked.
+// What is checked beyond the properties of an algorithm.
 const (
-	// OneLeaderPerEpoch: no two nodes announce themselves for one epoch. Only where the
-	// algorithm claims it.
-	OneLeaderPerEpoch Property = "one-leader-per-epoch"
-	// EpochsGrow: neither what a node announces nor what it saves goes back to an older
-	// epoch, over crashes too.
-	EpochsGrow Property = "epochs-grow"
-	// Durable: what a node announces is covered by what it has saved.
-	Durable Property = "durable"
-	// NoPhantom: whoever is followed in an epoch has itself announced that it leads in
-	// that epoch.
-	NoPhantom Property = "no-phantom"
-	// Agreement: some time after the last fault all live nodes follow one leader that
-	// lives, the highest where that is claimed, and nothing changes after that.
-	Agreement Property = "agreement"
 	// OneView: with the leader all live nodes know one membership, which has all of them.
-	OneView Property = "one-view"
-	// Contract: the algorithm keeps the contract that algo.Machine enforces.
-	Contract Property = "contract"
+	OneView algo.Property = "one-view"
 	// Budget: a run stays within the number of messages that it was given.
-	Budget Property = "budget"
+	Budget algo.Property = "budget"
 )
 
 // Violation is a property that did not hold.
 type Violation struct {
-	Property Property      `json:"property"`
+	Property algo.Property `json:"property"`
 	At       time.Duration `json:"at"` // the time of the world, in nanoseconds
 	Text     string        `json:"text"`
 }
@@ -58,7 +39,7 @@ func newJudge() judge {
 	return judge{claimed: make(map[algo.Leader]bool), holders: make(map[algo.Epoch]algo.NodeID)}
 }
 
-func (w *World) violated(p Property, format string, args ...any) {
+func (w *World) violated(p algo.Property, format string, args ...any) {
 	if len(w.judge.violations) < maxViolations {
 		w.judge.violations = append(w.judge.violations, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...)})
 	}
@@ -71,7 +52,7 @@ func (w *World) caught() {
 	case nil:
 	case *algo.ContractError:
 		w.stuck = true
-		w.violated(Contract, "%v", why)
+		w.violated(algo.Contract, "%v", why)
 	default:
 		panic(why)
 	}
@@ -90,28 +71,28 @@ func (w *World) claims(n *node, l algo.Leader) {
 	if first, taken := w.judge.holders[l.Epoch]; !taken {
 		w.judge.holders[l.Epoch] = l.ID
 	} else if first != l.ID {
-		w.violated(OneLeaderPerEpoch, "%s and %s both lead in epoch %d", w.Name(first), n.name, l.Epoch)
+		w.violated(algo.OneLeaderPerEpoch, "%s and %s both lead in epoch %d", w.Name(first), n.name, l.Epoch)
 	}
 }
 
 // announced sees an announcement when it is performed.
 func (w *World) announced(n *node, l algo.Leader) {
 	if l.Epoch < n.highest {
-		w.violated(EpochsGrow, "%s announces epoch %d after epoch %d", n.name, l.Epoch, n.highest)
+		w.violated(algo.EpochsGrow, "%s announces epoch %d after epoch %d", n.name, l.Epoch, n.highest)
 	}
 	n.highest = max(n.highest, l.Epoch)
 	if l.Epoch > n.kept.Epoch {
-		w.violated(Durable, "%s announces epoch %d and has saved epoch %d", n.name, l.Epoch, n.kept.Epoch)
+		w.violated(algo.Durable, "%s announces epoch %d and has saved epoch %d", n.name, l.Epoch, n.kept.Epoch)
 	}
 	if !l.Vacant() && !w.judge.claimed[l] {
-		w.violated(NoPhantom, "%s follows %s, who never led in epoch %d", n.name, w.Name(l.ID), l.Epoch)
+		w.violated(algo.NoPhantom, "%s follows %s, who never led in epoch %d", n.name, w.Name(l.ID), l.Epoch)
 	}
 }
 
 // saved sees a record before it replaces the one of before.
 func (w *World) saved(n *node, k engine.Kept) {
 	if k.Epoch < n.kept.Epoch {
-		w.violated(EpochsGrow, "%s saves epoch %d over epoch %d", n.name, k.Epoch, n.kept.Epoch)
+		w.violated(algo.EpochsGrow, "%s saves epoch %d over epoch %d", n.name, k.Epoch, n.kept.Epoch)
 	}
 }
 
@@ -141,7 +122,7 @@ func (w *World) Leader() (leader int, epoch algo.Epoch, agreed bool) {
 
 // Await gives the nodes so much time to agree on a leader, and then as much again, in
 // which nothing may change. It is how a run ends whose faults have ended. What does not
-// hold becomes a Violation of Agreement. It returns how long they took to agree.
+// hold becomes a Violation of algo.Agreement. It returns how long they took to agree.
 func (w *World) Await(within time.Duration) time.Duration {
 	w.did("await %v", within)
 	began := w.now
@@ -151,17 +132,17 @@ func (w *World) Await(within time.Duration) time.Duration {
 		return within // it did not get so far: that has been said
 	}
 	if !agreed {
-		w.violated(Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
+		w.violated(algo.Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
 		return within
 	}
 	took := max(w.changed-began, 0)
 	w.pass(w.now + within)
 	if then, later, still := w.Leader(); !still || then != leader || later != epoch {
-		w.violated(Agreement, "n%d led in epoch %d, and %v later: %s", leader, epoch, within, w.Opinions())
+		w.violated(algo.Agreement, "n%d led in epoch %d, and %v later: %s", leader, epoch, within, w.Opinions())
 		return took
 	}
 	if highest := w.highest(); w.config.Spec.Claims.HighestLeads && highest != leader {
-		w.violated(Agreement, "n%d leads, and n%d is the highest", leader, highest)
+		w.violated(algo.Agreement, "n%d leads, and n%d is the highest", leader, highest)
 	}
 	w.compareViews()
 	return took

@@ -14,7 +14,7 @@ import (
 func TestViolationsAreSeen(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		want Property // empty for nothing
+		want algo.Property // empty for nothing
 		do   func(w *World, n1, n2 *node)
 	}{
 		{"a sound leadership", "", func(w *World, n1, n2 *node) {
@@ -24,36 +24,36 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.announced(n2, algo.Leader{Epoch: 7, ID: n1.id})
 			w.announced(n2, algo.Leader{Epoch: 7})
 		}},
-		{"announced before it was saved", Durable, func(w *World, n1, _ *node) {
+		{"announced before it was saved", algo.Durable, func(w *World, n1, _ *node) {
 			n1.kept.Epoch = 6
 			w.announced(n1, algo.Leader{Epoch: 7})
 		}},
-		{"announced, and then an older one", EpochsGrow, func(w *World, n1, _ *node) {
+		{"announced, and then an older one", algo.EpochsGrow, func(w *World, n1, _ *node) {
 			n1.kept.Epoch = 7
 			w.announced(n1, algo.Leader{Epoch: 7})
 			w.announced(n1, algo.Leader{Epoch: 6})
 		}},
-		{"saved over a newer one", EpochsGrow, func(_ *World, n1, _ *node) {
+		{"saved over a newer one", algo.EpochsGrow, func(_ *World, n1, _ *node) {
 			n1.save([]algo.Message{engine.Kept{Epoch: 7}})
 			n1.save([]algo.Message{engine.Kept{Epoch: 6}})
 		}},
-		{"followed, and never led", NoPhantom, func(w *World, n1, n2 *node) {
+		{"followed, and never led", algo.NoPhantom, func(w *World, n1, n2 *node) {
 			n1.kept.Epoch = 7
 			w.claims(n2, algo.Leader{Epoch: 6, ID: n2.id})
 			w.announced(n1, algo.Leader{Epoch: 7, ID: n2.id})
 		}},
-		{"two lead in one epoch", OneLeaderPerEpoch, func(w *World, n1, n2 *node) {
+		{"two lead in one epoch", algo.OneLeaderPerEpoch, func(w *World, n1, n2 *node) {
 			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
 			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
 			w.claims(n2, algo.Leader{Epoch: 7, ID: n2.id})
 		}},
-		{"the lowest leads", Agreement, func(w *World, n1, n2 *node) {
+		{"the lowest leads", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = n1.leader
 			w.stuck = true
 			w.Await(time.Second)
 		}},
-		{"they differ", Agreement, func(w *World, n1, n2 *node) {
+		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = algo.Leader{Epoch: 7, ID: n2.id}
 			w.stuck = true
@@ -72,7 +72,7 @@ func TestViolationsAreSeen(t *testing.T) {
 				n.kept, n.highest = engine.Kept{}, 0
 			}
 			test.do(w, w.nodes[0], w.nodes[1])
-			var got []Property
+			var got []algo.Property
 			for _, v := range w.Violations() {
 				got = append(got, v.Property)
 			}

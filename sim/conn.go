@@ -82,7 +82,7 @@ func (w *World) dial(n *node, target engine.Target) {
 	n.dialing = append(n.dialing, target)
 	at, known := w.network.listens[target.Addr]
 	if !known {
-		w.fails(n, target, fd.Unanswered, w.now+w.config.Timing.DialTimeout)
+		w.fails(n, target, fd.Unanswered, w.now+algo.DialTimeout)
 		return
 	}
 	b := w.nodes[at]
@@ -101,7 +101,7 @@ func (w *World) knocked(b *node, e event) {
 	if !a.up || a.life != e.life {
 		return // nobody waits for the answer
 	}
-	timeout := w.now + w.config.Timing.DialTimeout
+	timeout := w.now + algo.DialTimeout
 	switch {
 	case w.isCut(a, b) || w.isCut(b, a):
 		w.fails(a, target, fd.Unanswered, timeout)
@@ -142,7 +142,7 @@ func (w *World) answered(a, b *node, e event) {
 		a.dialFailed(dial{target, fd.Broken})
 	case w.isCut(b, a):
 		c.ended[c.side(a)] = true
-		w.fails(a, target, fd.Unanswered, w.now+w.config.Timing.DialTimeout)
+		w.fails(a, target, fd.Unanswered, w.now+algo.DialTimeout)
 	case c.ended[c.side(b)]:
 		c.ended[c.side(a)] = true
 		a.dialFailed(dial{target, fd.Broken})

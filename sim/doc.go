@@ -36,6 +36,6 @@
 //
 // # What is checked
 //
-// Every run checks, at each step, what an algorithm promises: see [Property]. It does
+// Every run checks, at each step, what an algorithm promises: see [algo.Property]. It does
 // not stop at what it finds: [World.Violations] has the list.
 package sim

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"pgregory.net/rapid"
 )
 
 // Any interleaving of joins, leaves, removals, restarts and partitions ends in one view,
@@ -17,7 +17,7 @@ import (
 func TestMembershipsConverge(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
 		t.Run(name, func(t *testing.T) {
-			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
+			spec, err := builtin.Registry()[name](algo.LAN(), func(any) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,8 +34,8 @@ func TestMembershipsConverge(t *testing.T) {
 					interfere(t, w)
 					w.Run(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 30 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second}).Draw(t, "wait"))
 				}
-				(&storm{w: w, o: &StormOptions{Nodes: size, Period: 5 * time.Second, Timing: LAN()}}).calm()
-				w.Await(2 * LAN().Bound())
+				(&storm{w: w, o: &StormOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).calm()
+				w.Await(2 * algo.LAN().Bound())
 				for _, v := range w.Violations() {
 					t.Errorf("%v", v)
 				}

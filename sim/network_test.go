@@ -92,7 +92,7 @@ func TestARestartIsAnotherIncarnation(t *testing.T) {
 	})
 	must(t, w.Crash(3))
 	must(t, w.Restart(3))
-	w.Run(LAN().Bound())
+	w.Run(algo.LAN().Bound())
 	if suspected[ID(1)] != 1 || suspected[ID(2)] != 1 {
 		t.Errorf("suspected by n1 %d times and by n2 %d times, want once each", suspected[ID(1)], suspected[ID(2)])
 	}
@@ -113,7 +113,7 @@ func TestAHalfOpenConnectionIsReset(t *testing.T) {
 	}
 	w.Heal()
 	must(t, w.Restart(3))
-	w.Run(LAN().Bound())
+	w.Run(algo.LAN().Bound())
 	if leader, _, agreed := w.Leader(); !agreed || leader != 3 || links(w) != 6 {
 		t.Errorf("%d ends of connections, want 6; %s", links(w), w.Opinions())
 	}

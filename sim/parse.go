@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/hostile"
 )
 
 // ParseScenario reads the text of a scenario. It says every mistake at once, each a
 // *ScenarioError that wraps ErrSyntax.
 func ParseScenario(name, text string) (*Scenario, error) {
-	s := &Scenario{Name: name, config: Config{Timing: LAN(), Delay: Fixed(time.Millisecond), Seed: 1}}
+	s := &Scenario{Name: name, config: Config{Timing: algo.LAN(), Delay: Fixed(time.Millisecond), Seed: 1}}
 	var mistakes []error
 	for i, raw := range strings.Split(text, "\n") {
 		line, _, _ := strings.Cut(raw, "#")
@@ -31,7 +32,7 @@ func ParseScenario(name, text string) (*Scenario, error) {
 		}
 	}
 	if len(mistakes) == 0 {
-		for _, m := range s.config.Timing.detector().Check() {
+		for _, m := range fd.ConfigOf(s.config.Timing).Check() {
 			mistakes = append(mistakes, &ScenarioError{Scenario: name, Err: fmt.Errorf("timing: %w", m)})
 		}
 	}

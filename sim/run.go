@@ -18,7 +18,7 @@ type Options struct {
 	// Spec is the algorithm, with its options: those of the textbook too.
 	Spec algo.Spec
 	// Timing is only for FirstContact and the like; LAN if zero.
-	Timing Timing
+	Timing algo.Timing
 	// Nodes is how many members there are, those that crash included.
 	Nodes int
 	// Crashed of them, the highest, crash before the election.
@@ -268,7 +268,7 @@ func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
 	}
 	w.now = max(w.now, end) // nothing was left to happen
 	if _, _, agreed := w.Leader(); !agreed || w.underWay > 0 {
-		w.violated(Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
+		w.violated(algo.Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
 	}
 	return nil
 }
@@ -295,6 +295,6 @@ func (w *World) result(r *Result, began, t time.Duration) {
 		}
 	}
 	if highest := w.highest(); agreed && w.config.Spec.Claims.HighestLeads && highest != leader {
-		w.violated(Agreement, "n%d leads, and n%d is the highest", leader, highest)
+		w.violated(algo.Agreement, "n%d leads, and n%d is the highest", leader, highest)
 	}
 }

@@ -22,7 +22,7 @@ import (
 //	algorithm bully       what the nodes run
 //	option answer_timeout=20ms
 //	timing timeout=380ms  of the nodes: heartbeat, timeout, max_timeout, forgive,
-//	                      min_redial, max_redial, round_trip, first_contact, dial_timeout
+//	                      min_redial, max_redial, round_trip, first_contact
 //	detector heartbeats   or perfect, or scripted
 //	delay 1ms..5ms        of messages: 1ms (fixed), 1ms..5ms (uniform), 1ms~1s (heavy tailed)
 //	loss 5%               of frames; also duplicate and reorder
@@ -75,7 +75,7 @@ type Scenario struct {
 }
 
 // Timing is what its nodes are configured with.
-func (s *Scenario) Timing() Timing { return s.config.Timing }
+func (s *Scenario) Timing() algo.Timing { return s.config.Timing }
 
 // Seed is its own.
 func (s *Scenario) Seed() uint64 { return s.config.Seed }
@@ -135,7 +135,7 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 		config.Seed = *host.Seed
 	}
 	var err error
-	if config.Spec, err = host.Build(s.Algorithm, config.Timing.Algo(), s.Options); err != nil {
+	if config.Spec, err = host.Build(s.Algorithm, config.Timing, s.Options); err != nil {
 		return nil, &ScenarioError{Scenario: s.Name, Err: err}
 	}
 	out := &transcript{out: host.Output}
@@ -237,7 +237,7 @@ func (w *World) Scenario() string {
 	for _, o := range c.Spec.Settings {
 		line("option %s=%s", o.Name, o.Value)
 	}
-	lan := LAN()
+	lan := algo.LAN()
 	for _, f := range timingFields {
 		if own := *f.of(&c.Timing); own != *f.of(&lan) {
 			line("timing %s=%v", f.name, own)
@@ -275,19 +275,18 @@ func (w *World) Scenario() string {
 
 type timingField struct {
 	name string
-	of   func(*Timing) *time.Duration
+	of   func(*algo.Timing) *time.Duration
 }
 
 var timingFields = []timingField{
-	{"heartbeat", func(t *Timing) *time.Duration { return &t.Heartbeat }},
-	{"timeout", func(t *Timing) *time.Duration { return &t.Timeout }},
-	{"max_timeout", func(t *Timing) *time.Duration { return &t.MaxTimeout }},
-	{"forgive", func(t *Timing) *time.Duration { return &t.Forgive }},
-	{"min_redial", func(t *Timing) *time.Duration { return &t.MinRedial }},
-	{"max_redial", func(t *Timing) *time.Duration { return &t.MaxRedial }},
-	{"round_trip", func(t *Timing) *time.Duration { return &t.RoundTrip }},
-	{"first_contact", func(t *Timing) *time.Duration { return &t.FirstContact }},
-	{"dial_timeout", func(t *Timing) *time.Duration { return &t.DialTimeout }},
+	{"heartbeat", func(t *algo.Timing) *time.Duration { return &t.Heartbeat }},
+	{"timeout", func(t *algo.Timing) *time.Duration { return &t.Timeout }},
+	{"max_timeout", func(t *algo.Timing) *time.Duration { return &t.MaxTimeout }},
+	{"forgive", func(t *algo.Timing) *time.Duration { return &t.Forgive }},
+	{"min_redial", func(t *algo.Timing) *time.Duration { return &t.MinRedial }},
+	{"max_redial", func(t *algo.Timing) *time.Duration { return &t.MaxRedial }},
+	{"round_trip", func(t *algo.Timing) *time.Duration { return &t.RoundTrip }},
+	{"first_contact", func(t *algo.Timing) *time.Duration { return &t.FirstContact }},
 }
 
 type faultField struct {

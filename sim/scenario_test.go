@@ -222,8 +222,8 @@ func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
 	_, err = s.Run(t.Context(), ScenarioHost{Build: build})
 	var found *ScenarioError
 	var violation Violation
-	if !errors.As(err, &found) || !errors.As(err, &violation) || violation.Property != Contract {
-		t.Errorf("error %v, want a ScenarioError about a violation of %s", err, Contract)
+	if !errors.As(err, &found) || !errors.As(err, &violation) || violation.Property != algo.Contract {
+		t.Errorf("error %v, want a ScenarioError about a violation of %s", err, algo.Contract)
 	}
 }
 

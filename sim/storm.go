@@ -17,7 +17,7 @@ import (
 // StormOptions are those of Storm.
 type StormOptions struct {
 	Spec   algo.Spec
-	Timing Timing // LAN if zero
+	Timing algo.Timing // LAN if zero
 	// Nodes of the cluster; 5 if zero.
 	Nodes int
 	// Period is for how long it is disturbed; 10 s if zero.
@@ -83,8 +83,8 @@ func (e *StormError) Error() string { return e.text }
 // between them. Then it heals, all processes run, and all who are members must agree on
 // one leader and on one membership. Everything follows from the seed. Its error is that of ctx.
 func Storm(ctx context.Context, o StormOptions) (Report, error) {
-	if o.Timing == (Timing{}) {
-		o.Timing = LAN()
+	if o.Timing == (algo.Timing{}) {
+		o.Timing = algo.LAN()
 	}
 	if o.Nodes == 0 {
 		o.Nodes = 5

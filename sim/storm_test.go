@@ -46,7 +46,7 @@ func build(algorithm string, timing algo.Timing, options []algo.Setting) (algo.S
 
 func lan(t testing.TB) algo.Spec {
 	t.Helper()
-	spec, err := build("", LAN().Algo(), nil)
+	spec, err := build("", algo.LAN(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestStorms(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec, err := builtin.Registry()[name](LAN().Algo(), func(any) error { return nil })
+			spec, err := builtin.Registry()[name](algo.LAN(), func(any) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestStorms(t *testing.T) {
 			}
 			t.Logf("%d storms in %v: %d frames, %d crashes, %d members that came or went; healed after %v (median), %v (at most); the bound is %v",
 				runs, time.Since(began).Round(time.Millisecond), frames, crashes, changes,
-				healed[len(healed)/2], healed[len(healed)-1], LAN().Bound())
+				healed[len(healed)/2], healed[len(healed)-1], algo.LAN().Bound())
 		})
 	}
 }
@@ -115,7 +115,7 @@ func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 	if now := w.Now(); now != began {
 		t.Errorf("%v pass before the clock runs", now-began)
 	}
-	took := w.Await(LAN().Bound())
+	took := w.Await(algo.LAN().Bound())
 	if leader, _, _ := w.Leader(); leader != 3 || took == 0 || len(w.Violations()) > 0 {
 		t.Errorf("after %v: %s, violations %v, want n3 to lead again", took, w.Opinions(), w.Violations())
 	}
@@ -172,7 +172,7 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 	for seed := range few(20) {
 		var first, second bytes.Buffer
 		w := New(Config{Spec: lan(t), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: LAN()}, random: newRandom(seed)}
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
 		if err := w.Cluster(5); err != nil {
 			t.Fatal(err)
 		}
@@ -227,22 +227,22 @@ func (b *broken) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 func TestStormsFindWhatIsBroken(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		want Property
+		want algo.Property
 		mend broken
 	}{
-		{"forgets its epoch in a crash", Contract, broken{
+		{"forgets its epoch in a crash", algo.Contract, broken{
 			start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
 				b.Algorithm.Start(env, view, algo.Stable{})
 			},
 		}},
-		{"is deaf to repeats", Agreement, broken{
+		{"is deaf to repeats", algo.Agreement, broken{
 			receive: func(b *broken, env algo.Env, from algo.NodeID, m algo.Message) {
 				if r, ok := m.(algo.Repeater); !ok || !r.Repeats() {
 					b.Algorithm.Receive(env, from, m)
 				}
 			},
 		}},
-		{"numbers the leadership of others", NoPhantom, broken{
+		{"numbers the leadership of others", algo.NoPhantom, broken{
 			receive: func(b *broken, env algo.Env, from algo.NodeID, m algo.Message) {
 				if c, ok := m.(bully.Coordinator); ok && !c.Repeat {
 					c.Epoch++
@@ -251,7 +251,7 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 				b.Algorithm.Receive(env, from, m)
 			},
 		}},
-		{"claims too much", OneLeaderPerEpoch, broken{}},
+		{"claims too much", algo.OneLeaderPerEpoch, broken{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			spec := lan(t)
@@ -261,7 +261,7 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 				b.Algorithm = sound(self)
 				return &b
 			}
-			spec.Claims.OneLeaderPerEpoch = test.want == OneLeaderPerEpoch
+			spec.Claims.OneLeaderPerEpoch = test.want == algo.OneLeaderPerEpoch
 			for seed := range uint64(200) {
 				r, err := Storm(t.Context(), StormOptions{Spec: spec, Seed: seed})
 				if err != nil {
@@ -302,7 +302,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 				open[route{e.Peer, e.Node, e.Message}]--
 			}
 		}})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: LAN()}, random: newRandom(seed)}
+		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
 		must(t, w.Cluster(5))
 		for w.now < s.o.Period {
 			w.Run(time.Millisecond + s.period(s.o.Period/20))

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -12,13 +11,14 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/trace"
 )
 
 // Config is what a World is made of.
 type Config struct {
 	Spec   algo.Spec
-	Timing Timing // LAN if zero
+	Timing algo.Timing // LAN if zero
 	// Delay is that of every link that has none of its own.
 	Delay Delay
 	// Faults are what the network does to every frame.
@@ -75,8 +75,8 @@ type kindCount struct {
 
 // New returns a world without nodes, at time 0.
 func New(config Config) *World {
-	if config.Timing == (Timing{}) {
-		config.Timing = LAN()
+	if config.Timing == (algo.Timing{}) {
+		config.Timing = algo.LAN()
 	}
 	config.Budget = cmp.Or(config.Budget, 100_000_000)
 	w := &World{
@@ -96,20 +96,12 @@ const maxUnderWay = 1 << 23
 // maxNodes is how many nodes a world can have.
 const maxNodes = 1 << 20
 
-// idOf gives IDs in the order of the numbers, of the form of a version 4 UUID.
-func idOf(index int) algo.NodeID {
-	id := algo.NodeID{6: 0x40, 8: 0x80}
-	binary.BigEndian.PutUint32(id[12:], uint32(index)+1)
-	return id
-}
-
 // find returns the node of an ID, or nil.
 func (w *World) find(id algo.NodeID) *node {
-	i := int(binary.BigEndian.Uint32(id[12:])) - 1
-	if i < 0 || i >= len(w.nodes) || w.nodes[i].id != id {
-		return nil
+	if n := host.Number(id); n > 0 && n <= len(w.nodes) {
+		return w.nodes[n-1]
 	}
-	return w.nodes[i]
+	return nil
 }
 
 // node returns node number n.
@@ -121,27 +113,13 @@ func (w *World) node(n int) (*node, error) {
 }
 
 // ID is the ID of node number n, whether or not there is such a node yet.
-func ID(n int) algo.NodeID { return idOf(n - 1) }
+func ID(n int) algo.NodeID { return host.ID(n) }
 
 // Number is the inverse of ID; 0 for the ID of something else.
-func Number(id algo.NodeID) int {
-	n := int(binary.BigEndian.Uint32(id[12:]))
-	if n == 0 || ID(n) != id {
-		return 0
-	}
-	return n
-}
+func Number(id algo.NodeID) int { return host.Number(id) }
 
 // Name is what a node is called: n1 for the first one.
-func (w *World) Name(id algo.NodeID) string {
-	switch n := w.find(id); {
-	case n != nil:
-		return n.name
-	case id.IsZero():
-		return "nobody"
-	}
-	return id.String()
-}
+func (w *World) Name(id algo.NodeID) string { return host.Name(id) }
 
 // Now is the time of the world, since its beginning.
 func (w *World) Now() time.Duration { return w.now }
@@ -265,7 +243,7 @@ var clusterID = algo.NodeID{0: 0xc1, 6: 0x40, 8: 0x80, 15: 1}
 
 func member(index int) algo.Member {
 	name := "n" + strconv.Itoa(index+1)
-	return algo.Member{ID: idOf(index), Name: name, Addr: name + ":7400", Eligible: true}
+	return algo.Member{ID: host.ID(index + 1), Name: name, Addr: name + ":7400", Eligible: true}
 }
 
 // roster is the membership of all nodes there are.
@@ -429,7 +407,7 @@ func (w *World) emit(e trace.Event) {
 
 func newDetector(w *World) (engine.Detector, *Script) {
 	if w.config.Detector == Heartbeats {
-		return fd.New(w.config.Timing.detector()), nil
+		return fd.New(fd.ConfigOf(w.config.Timing)), nil
 	}
 	s := new(Script)
 	return s, s

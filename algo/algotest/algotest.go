@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/sim"
 )
 
 var (
@@ -18,8 +17,8 @@ var (
 // most.
 type Options struct {
 	// Timing is that of the simulated network and its failure detector. The options of the
-	// algorithm must suit it: see [Timing]. sim.LAN if zero.
-	Timing sim.Timing
+	// algorithm must suit it: see [Timing]. algo.LAN if zero.
+	Timing algo.Timing
 
 	// Within is how long after the last fault all must have agreed, in the time of the
 	// simulation. Timing.Bound if zero, which is what the live cluster promises.
@@ -36,8 +35,8 @@ type Options struct {
 }
 
 func (o Options) complete() Options {
-	if o.Timing == (sim.Timing{}) {
-		o.Timing = sim.LAN()
+	if o.Timing == (algo.Timing{}) {
+		o.Timing = algo.LAN()
 	}
 	if o.Within == 0 {
 		o.Within = o.Timing.Bound()
@@ -53,7 +52,7 @@ func (o Options) complete() Options {
 
 // Timing is what a Factory is to be called with, or the defaults of options are to be
 // taken for, where [Options] do not say another.
-func Timing() algo.Timing { return sim.LAN().Algo() }
+func Timing() algo.Timing { return algo.LAN() }
 
 // Check is one subtest.
 type Check struct {

@@ -2,7 +2,6 @@ package algotest
 
 import (
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/explore"
 )
 
 // checks are all there are. What fails early in the list is to be mended first.
@@ -132,27 +131,27 @@ var checks = []Check{
 		Wanted: "All of that at once, at random, and then all agree.",
 	},
 	{
-		Name: "contract", run: keeps(explore.Contract),
+		Name: "contract", run: keeps(algo.Contract),
 		Wanted: "In every state that a small cluster can reach, as far as the search goes, the algorithm asks for nothing that algo.Machine refuses.",
 	},
 	{
-		Name: "epochs-grow", run: keeps(explore.EpochsGrow),
+		Name: "epochs-grow", run: keeps(algo.EpochsGrow),
 		Wanted: "In every state that a small cluster can reach, as far as the search goes, no epoch goes back, neither one that is saved nor one that is announced, over crashes too.",
 	},
 	{
-		Name: "durable", run: keeps(explore.Durable),
+		Name: "durable", run: keeps(algo.Durable),
 		Wanted: "In every state that a small cluster can reach, as far as the search goes, what is announced is saved: Stable covers its epoch.",
 	},
 	{
-		Name: "no-phantom", run: keeps(explore.NoPhantom),
+		Name: "no-phantom", run: keeps(algo.NoPhantom),
 		Wanted: "In every state that a small cluster can reach, as far as the search goes, whoever is followed in an epoch has itself announced that it leads in that epoch.",
 	},
 	{
-		Name: "eventual-agreement", run: keeps(explore.EventualAgreement),
+		Name: "eventual-agreement", run: keeps(algo.Agreement),
 		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to agree when nothing more goes wrong.",
 	},
 	{
-		Name: "one-leader-per-epoch", run: keeps(explore.OneLeaderPerEpoch),
+		Name: "one-leader-per-epoch", run: keeps(algo.OneLeaderPerEpoch),
 		claim:  func(c algo.Claims) bool { return c.OneLeaderPerEpoch },
 		Wanted: "No two nodes announce themselves for one epoch: in every state that a small cluster can reach, as far as the search goes.",
 	},

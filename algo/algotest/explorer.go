@@ -45,7 +45,7 @@ type finding struct {
 }
 
 // keeps returns a check of one property.
-func keeps(property explore.Property) func(*probe) {
+func keeps(property algo.Property) func(*probe) {
 	return func(p *probe) {
 		p.explored.once.Do(func() {
 			spec := p.spec
@@ -59,12 +59,12 @@ func keeps(property explore.Property) func(*probe) {
 // highestLeads looks for agreement again, which has to be on the highest now.
 func highestLeads(p *probe) {
 	var e explored
-	e.search(p, p.spec, explore.EventualAgreement)
-	p.found(&e, explore.EventualAgreement)
+	e.search(p, p.spec, algo.Agreement)
+	p.found(&e, algo.Agreement)
 }
 
 // found fails the check if a property was found broken.
-func (p *probe) found(e *explored, property explore.Property) {
+func (p *probe) found(e *explored, property algo.Property) {
 	p.Helper()
 	for _, line := range e.log {
 		p.Log(line)
@@ -80,7 +80,7 @@ func (p *probe) found(e *explored, property explore.Property) {
 }
 
 // search does all searches.
-func (e *explored) search(p *probe, spec algo.Spec, properties ...explore.Property) {
+func (e *explored) search(p *probe, spec algo.Spec, properties ...algo.Property) {
 	led := false
 	for _, s := range searches {
 		o := s.Options

@@ -69,7 +69,7 @@ func (p *probe) minorities() {
 		}
 		o := explore.Options{
 			Spec: p.spec, View: algo.NewView(1, 2*known, members...), Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2,
-			Properties: []explore.Property{explore.EpochsGrow}, Limits: explore.Limits{States: p.effort(20_000)},
+			Properties: []algo.Property{algo.EpochsGrow}, Limits: explore.Limits{States: p.effort(20_000)},
 		}
 		report, err := explore.Run(p.Context(), o)
 		about := fmt.Sprintf("%d of %d members", known, 2*known)

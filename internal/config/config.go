@@ -83,7 +83,7 @@ func (s *Settings) settle() {
 	}
 	s.Config.Options = func(options any) error { s.fill(s.Config.Algorithm, options); return nil }
 	for name := range s.table.registry {
-		s.options[name] = s.table.defaults[name](s.timing())
+		s.options[name] = s.table.defaults[name](s.Config.Timing)
 		s.fill(name, s.options[name])
 	}
 }
@@ -103,10 +103,6 @@ func (s *Settings) fill(algorithm string, options any) {
 			s.assign(f, target)
 		}
 	}
-}
-
-func (s *Settings) timing() algo.Timing {
-	return algo.Timing{RoundTrip: s.Config.Timing.RoundTrip, Heartbeat: s.Config.Timing.Heartbeat}
 }
 
 // Node makes the node, or says all mistakes at once as an [*Error]. When it returns,
@@ -142,7 +138,7 @@ func (s *Settings) checkOthers() {
 		if name == s.Config.Algorithm || !s.anyGiven(name) {
 			continue
 		}
-		_, err := s.table.registry[name](s.timing(), func(o any) error { s.fill(name, o); return nil })
+		_, err := s.table.registry[name](s.Config.Timing, func(o any) error { s.fill(name, o); return nil })
 		for _, err := range Leaves(err) {
 			s.mistakes.add(s.optionMistake(name, err))
 		}
@@ -163,7 +159,7 @@ func (s *Settings) Spec() (algo.Spec, error) {
 	if !ok {
 		return algo.Spec{}, fmt.Errorf("config: there is no algorithm %q", s.Config.Algorithm)
 	}
-	return factory(s.timing(), s.Config.Options)
+	return factory(s.Config.Timing, s.Config.Options)
 }
 
 // Level is what is logged.

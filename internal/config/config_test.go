@@ -78,7 +78,7 @@ func wantWhole(t *testing.T, s *Settings) {
 	timing := cluster.WAN()
 	timing.Heartbeat, timing.NoEvidence = 400*time.Millisecond, true
 	c := s.Config
-	o := bully.Defaults(s.timing())
+	o := bully.Defaults(s.Config.Timing)
 	require.NoError(t, c.Options(&o))
 	require.Equal(t, 2*time.Second, o.AnswerTimeout)
 	require.Equal(t, 3*time.Second, o.CoordinatorTimeout)
@@ -200,7 +200,7 @@ func TestTheTableHasEveryField(t *testing.T) {
 	missing("", names, exported(cluster.Config{}))
 	missing("timing.", names, exported(cluster.Timing{}))
 	for algorithm, factory := range builtin.Registry() {
-		spec, err := factory(s.timing(), func(any) error { return nil })
+		spec, err := factory(s.Config.Timing, func(any) error { return nil })
 		require.NoError(t, err)
 		for _, setting := range spec.Settings {
 			require.Contains(t, names, algorithm+"."+setting.Name)

@@ -142,7 +142,7 @@ func (t *Table) addOptions(algorithm string) {
 	}
 	t.sections[algorithm+"."] = true
 	lan := cluster.LAN()
-	options := t.defaults[algorithm](algo.Timing{RoundTrip: lan.RoundTrip, Heartbeat: lan.Heartbeat})
+	options := t.defaults[algorithm](lan)
 	for _, o := range optionsOf(options) {
 		f := Field{Name: algorithm + "." + o.name, Help: o.help, Algorithm: algorithm, option: o.name}
 		if !plain(o.name) || wanted(o.target) == "" {
