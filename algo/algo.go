@@ -84,12 +84,18 @@ type Numbered interface {
 	Number() Epoch
 }
 
-// Repeater is a [Message] that may say again what was said before, as a
-// heartbeat does. Hosts count repeats with the heartbeats, not with the messages
-// of an election.
-type Repeater interface {
-	Message
-	Repeats() bool
+// Repeat is an envelope for a [Message] that says again what was said before, as a
+// heartbeat does: env.Send(peer, algo.Repeat{m}). Hosts carry it like the message itself,
+// but count it with the heartbeats and not with the messages of an election. The
+// [Machine] of the receiver opens it: an algorithm cannot tell the two apart.
+type Repeat struct{ Message }
+
+// Open returns what is in an envelope, and whether there was one.
+func Open(m Message) (inner Message, repeat bool) {
+	if r, ok := m.(Repeat); ok {
+		return r.Message, true
+	}
+	return m, false
 }
 
 // Timer names one of an algorithm's timers. It has a name and not a number so
@@ -101,8 +107,8 @@ type Timer string
 // a changed [Stable], timers, monitoring, sends, announcements. If the save
 // fails the host performs none of the others.
 type Env interface {
-	// Send sends m to another member. It may be lost. Sending to oneself, or a
-	// message that is not among Spec.Messages, panics.
+	// Send sends m, or a Repeat of it, to another member. It may be lost. Sending to
+	// oneself, or a message that is not among Spec.Messages, panics.
 	Send(to NodeID, m Message)
 
 	// SetTimer arms t to expire once, at a moment within [min, max] from now that

@@ -128,11 +128,12 @@ func (m *Machine) Step(e Event) *Effects {
 		m.stable = e.Saved
 		m.algorithm.Start(env, e.View, e.Saved)
 	case EventReceive:
-		if poison := m.poisoned(e.Message); poison != nil {
+		message, _ := Open(e.Message)
+		if poison := m.poisoned(message); poison != nil {
 			m.effects.Refused = poison
 			return &m.effects
 		}
-		m.algorithm.Receive(env, e.Peer, e.Message)
+		m.algorithm.Receive(env, e.Peer, message)
 	case EventExpire:
 		m.algorithm.Expire(env, e.Timer)
 	case EventSuspect:
@@ -209,7 +210,9 @@ func (e *env) Send(to NodeID, msg Message) {
 	if to == m.self || to.IsZero() {
 		m.broken(RuleRecipient, "sent "+msg.Kind()+" to itself or to nobody")
 	}
-	if !slices.ContainsFunc(m.spec.Messages, func(known Message) bool { return known.Kind() == msg.Kind() }) {
+	inner, _ := Open(msg)
+	_, twice := Open(inner)
+	if twice || !slices.ContainsFunc(m.spec.Messages, func(known Message) bool { return known.Kind() == msg.Kind() }) {
 		m.broken(RuleMessage, "sent "+msg.Kind()+", which is not among its messages")
 	}
 	m.effects.Sends = append(m.effects.Sends, Envelope{To: to, Message: msg})

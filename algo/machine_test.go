@@ -21,9 +21,10 @@ func (bare) Kind() string { return "bare" }
 
 // scripted is an algorithm that does in each call what the test says.
 type scripted struct {
-	do     func(env algo.Env)
-	calls  []string
-	stable algo.Stable
+	do       func(env algo.Env)
+	calls    []string
+	stable   algo.Stable
+	received algo.Message
 }
 
 func (s *scripted) call(env algo.Env, format string, args ...any) {
@@ -39,6 +40,7 @@ func (s *scripted) Start(env algo.Env, view algo.View, saved algo.Stable) {
 }
 
 func (s *scripted) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
+	s.received = m
 	s.call(env, "receive %d %s", from[15], m.Kind())
 }
 
@@ -146,6 +148,23 @@ func TestMonitoringNobodyIsSaid(t *testing.T) {
 	}
 }
 
+// The algorithm of the receiver cannot tell a repeat, and is as safe from it.
+func TestARepeatIsAnEnvelope(t *testing.T) {
+	again := algo.Repeat{Message: ping{6}}
+	m, s := newMachine(func(_ *scripted, env algo.Env) { env.Send(id(2), again) })
+	e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: again})
+	if want := []algo.Envelope{{To: id(2), Message: again}}; !slices.Equal(e.Sends, want) {
+		t.Errorf("sends %v, want %v", e.Sends, want)
+	}
+	if got := s.received; got != again.Message {
+		t.Errorf("the algorithm is told of %#v, want what is in the envelope", got)
+	}
+	e = m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: algo.Repeat{Message: ping{^algo.Epoch(0)}}})
+	if e.Refused == nil {
+		t.Error("a poisoned repeat was taken")
+	}
+}
+
 func TestABrokenContractPanics(t *testing.T) {
 	campaign := algo.Event{Kind: algo.EventCampaign}
 	for _, tc := range []struct {
@@ -158,6 +177,9 @@ func TestABrokenContractPanics(t *testing.T) {
 		{"a send to oneself", algo.RuleRecipient, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
 		{"a send to nobody", algo.RuleRecipient, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to nobody"},
 		{"an unknown message", algo.RuleMessage, func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
+		{"a repeat of a repeat", algo.RuleMessage, func(_ *scripted, env algo.Env) {
+			env.Send(id(2), algo.Repeat{Message: algo.Repeat{Message: ping{}}})
+		}, campaign, "sent ping, which is not among its messages"},
 		{"a negative range", algo.RuleTimer, func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
 		{"an empty range", algo.RuleTimer, func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
 		{"monitoring oneself", algo.RuleMonitor, func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},

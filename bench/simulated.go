@@ -132,8 +132,8 @@ func kindsOf(messages []algo.Message) map[string]bool {
 // elects reports whether a message is of one of the kinds and says something new: whether
 // it counts as one of an election.
 func elects(m algo.Message, kinds map[string]bool) bool {
-	again, ok := m.(algo.Repeater)
-	return kinds[m.Kind()] && !(ok && again.Repeats())
+	_, repeat := algo.Open(m)
+	return kinds[m.Kind()] && !repeat
 }
 
 // frameHead is the length before each frame.

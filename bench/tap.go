@@ -42,11 +42,8 @@ func (t *taps) counts() map[string]int {
 // frame takes one frame.
 func (t *taps) frame(payload []byte) {
 	m, err := t.codec.Decode(payload)
-	if err != nil || !t.kinds[m.Kind()] {
-		return // a hello, or the transport's own
-	}
-	if r, ok := m.(algo.Repeater); ok && r.Repeats() {
-		return
+	if err != nil || !elects(m, t.kinds) {
+		return // a hello, the transport's own, or a repeat
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

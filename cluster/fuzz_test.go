@@ -30,9 +30,9 @@ func FuzzWireTypes(f *testing.F) {
 	entry := engine.Entry{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Eligible: true, Version: 4}
 	for _, m := range []algo.Message{
 		fd.Beat{View: 1}, fd.Watch{Interval: 1, Lease: 2, View: 3},
-		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id, Repeat: true},
+		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id}, algo.Repeat{Message: bully.Coordinator{Epoch: 3, Leader: id}},
 		ring.Election{Epoch: 1, Eligible: true, Priority: -3, ID: id, Hops: 4}, ring.Elected{Epoch: 2, ID: id, Hops: 5},
-		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6, Repeat: true},
+		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6},
 		engine.Join{Entry: entry}, engine.Reject{Reason: "no"}, engine.Goodbye{},
 		engine.Roster{Cluster: id, Size: 3, Entries: []engine.Entry{entry}},
 		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, engine.Override{Configured: 1, Priority: -2}, engine.Held{Epoch: 1, Number: 2}, engine.Propose{Entry: entry},

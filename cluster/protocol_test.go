@@ -65,7 +65,7 @@ func TestProtocolDocument(t *testing.T) {
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true, Gone: true,
 		}},
 		"vote":   vote.Vote{Round: 8},
-		"lead":   vote.Lead{Term: 8, Msg: 2, Repeat: true},
+		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status": statusRequest{},
 		"status-reply": statusReply{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: algo.Leader{Epoch: 3, ID: id(1)}, View: 2,

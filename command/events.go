@@ -124,7 +124,7 @@ func (w *watched) see(e trace.Event) {
 		if e.Kind == trace.Deliver {
 			what = fleet.Deliver
 		}
-		if again, ok := e.Message.(algo.Repeater); ok && again.Repeats() {
+		if _, repeat := algo.Open(e.Message); repeat {
 			return
 		}
 		if kind := e.Message.Kind(); !w.others[kind] {

@@ -215,7 +215,7 @@ func (e *exploration) check() error {
 		m.add("--width is %d, want at least %d", e.width, leastWidth)
 	}
 	e.o.Repeats = e.repeats
-	if !e.set.Changed("repeats") && e.walk == 0 && explore.NumbersRepeats(e.o.Spec) {
+	if !e.set.Changed("repeats") && e.walk == 0 && explore.MayNumberRepeats(e.o.Spec) {
 		e.o.Repeats = 1
 	}
 	e.o.Properties = e.wanted(m)

@@ -17,8 +17,7 @@ func (hello) Kind() string { return "hello" }
 // beat is a numbered heartbeat.
 type beat struct{ Number uint64 }
 
-func (beat) Kind() string  { return "beat" }
-func (beat) Repeats() bool { return true }
+func (beat) Kind() string { return "beat" }
 
 // toy is an algorithm that does what a test says.
 type toy struct {
@@ -321,7 +320,7 @@ func TestRepeatsCanBeBounded(t *testing.T) {
 		expire: func(t *toy, env algo.Env) {
 			t.stable.Extra += "x"
 			for other := range t.view.Others(t.self) {
-				env.Send(other, beat{number(t)})
+				env.Send(other, algo.Repeat{Message: beat{number(t)}})
 			}
 			env.SetTimer("beat", 1, 1)
 		},

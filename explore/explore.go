@@ -95,8 +95,8 @@ type Options struct {
 	// ends without one.
 	Epochs algo.Epoch
 	// Repeats bounds how often in a run a timer leads to nothing but repeats, see
-	// [algo.Repeater]: one more is left out. Zero is no bound. It is needed where repeats are
-	// numbered, see [NumbersRepeats].
+	// [algo.Repeat]: one more is left out. Zero is no bound. It is needed where repeats are
+	// numbered, see [MayNumberRepeats].
 	Repeats int
 
 	// Properties are what must hold; nil is what the algorithm claims, see [Claimed].

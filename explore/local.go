@@ -152,15 +152,16 @@ func (sp *space) intern(l local) uint32 {
 // send returns the number of a message to a member.
 func (sp *space) send(from int, e algo.Envelope) uint32 {
 	to := sp.index(e.To)
+	message, _ := algo.Open(e.Message) // who gets it cannot tell it from a repeat
 	var d digest
 	d.word(uint64(from)<<8 | uint64(to))
-	sp.readers.of(&d, e.Message)
+	sp.readers.of(&d, message)
 	print := d.sum()
 	if number, ok := sp.messagesBy[print]; ok {
 		return number
 	}
 	number := uint32(len(sp.messages))
-	sp.messages = append(sp.messages, envelope{from, to, e.Message, print})
+	sp.messages = append(sp.messages, envelope{from, to, message, print})
 	sp.messagesBy[print] = number
 	return number
 }
@@ -240,22 +241,22 @@ func (sp *space) happen(number uint32, what happening, argument uint32) outcome 
 	return o
 }
 
-// repeats reports whether all that is sent was said before, see [algo.Repeater].
+// repeats reports whether all that is sent was said before, see [algo.Repeat].
 func repeats(sends []algo.Envelope) bool {
 	return len(sends) > 0 && !slices.ContainsFunc(sends, func(e algo.Envelope) bool {
-		repeater, ok := e.Message.(algo.Repeater)
-		return !ok || !repeater.Repeats()
+		_, repeat := algo.Open(e.Message)
+		return !repeat
 	})
 }
 
-// NumbersRepeats reports whether what an algorithm says again is numbered, as the
-// heartbeats of a leader may be: a message that can be a repeat has a whole number in it,
-// and not only an epoch. Then no two repeats are the same, and no search ends without a
-// bound of Options.Repeats.
-func NumbersRepeats(spec algo.Spec) bool {
+// MayNumberRepeats reports whether what an algorithm says again may be numbered, as the
+// heartbeats of a leader are: a message has a whole number in it that is not an epoch.
+// Then no two repeats are the same, and no search ends without a bound of
+// Options.Repeats. It bounds nothing for an algorithm that repeats nothing.
+func MayNumberRepeats(spec algo.Spec) bool {
 	return slices.ContainsFunc(spec.Messages, func(m algo.Message) bool {
 		t := reflect.TypeOf(m)
-		if _, ok := m.(algo.Repeater); !ok || t.Kind() != reflect.Struct {
+		if t.Kind() != reflect.Struct {
 			return false
 		}
 		for i := range t.NumField() {

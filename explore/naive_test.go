@@ -168,7 +168,8 @@ func (s *naive) step(n *naiveNode, e algo.Event) {
 		maps.DeleteFunc(n.missed, func(id algo.NodeID, _ bool) bool { return !watched[id] })
 	}
 	for _, m := range effects.Sends {
-		s.network[fmt.Sprintf("%v %v %T %+v", n.id, m.To, m.Message, m.Message)] = naiveMessage{n.id, m.To, m.Message}
+		message, _ := algo.Open(m.Message)
+		s.network[fmt.Sprintf("%v %v %T %+v", n.id, m.To, message, message)] = naiveMessage{n.id, m.To, message}
 	}
 	for _, l := range effects.Announce {
 		n.told = l.Epoch

@@ -68,7 +68,11 @@ func (n notation) member(word string) (algo.NodeID, error) {
 }
 
 func (n notation) message(msg algo.Message) string {
+	msg, repeat := algo.Open(msg)
 	words := append([]string{msg.Kind()}, n.fields(reflect.ValueOf(msg))...)
+	if repeat {
+		words = append(words, "again")
+	}
 	return strings.Join(words, " ")
 }
 

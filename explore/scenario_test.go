@@ -154,7 +154,7 @@ deliver n1 n2 answer epoch=x
 deliver n1 n2 answer epoch=1 epoch=2
 deliver n1 n2 answer color=red
 deliver n1 n2 coordinator leader=n8
-deliver n1 n2 coordinator repeat=maybe
+deliver n1 n2 coordinator leader=
 deliver n1 n2 "answer
 expire n1
 suspect n1 n2 rightly
@@ -200,8 +200,14 @@ func TestMistakesInAScenarioAreSaidAtOnceWithTheirLines(t *testing.T) {
 	}
 }
 
+// colour is a message with what those of bully do not have.
+type colour struct{ Bright bool }
+
+func (colour) Kind() string { return "colour" }
+
 func TestMistakesInASingleLine(t *testing.T) {
 	spec := newBully(t)
+	spec.Messages = append(spec.Messages, colour{})
 	head := "explore\nalgorithm bully\n"
 	for _, o := range spec.Settings {
 		head += "option " + o.Name + "=" + o.Value + "\n"
@@ -219,9 +225,9 @@ func TestMistakesInASingleLine(t *testing.T) {
 		{"a field without a value", head + "node a\nnode b\ndeliver a b answer epoch\n", `not understood: answer: "epoch", want FIELD=VALUE`},
 		{"no number", head + "node a\nnode b\ndeliver a b answer epoch=-1\n", `answer: epoch is "-1", want a whole number of 64 bits, not negative`},
 		{"a field twice", head + "node a\nnode b\ndeliver a b answer epoch=1 epoch=2\n", `answer: field "epoch" is set twice`},
-		{"a field that is not known", head + "node a\nnode b\ndeliver a b coordinator color=red\n", `coordinator: field "color", want one of epoch, leader, repeat`},
+		{"a field that is not known", head + "node a\nnode b\ndeliver a b coordinator color=red\n", `coordinator: field "color", want one of epoch, leader`},
 		{"no node", head + "node a\nnode b\ndeliver a b coordinator leader=c\n", `coordinator: leader is "c", want one of a, b`},
-		{"no bool", head + "node a\nnode b\ndeliver a b coordinator repeat=maybe\n", `coordinator: repeat is "maybe", want true or false`},
+		{"no bool", head + "node a\nnode b\ndeliver a b colour bright=maybe\n", `colour: bright is "maybe", want true or false`},
 		{"something after a value", head + "node a\nnode b\ndeliver a b answer epoch=1]\n", `answer: "]" follows a value`},
 		{"neither rightly", head + "node a\nnode b\nsuspect a b rightly\n", "line 10: suspect a b rightly: not understood, want suspect NODE PEER [wrongly]"},
 		{"a stranger", head + "node a\nnode b\nsuspect a 09000000-0000-4000-8000-000000000000\n", "want a node of this scenario"},

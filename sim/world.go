@@ -355,7 +355,7 @@ func (w *World) happensTo(n *node, e event) {
 // count returns the place of a message among the counters, from 1; zero for a repeat,
 // and for what is not of the algorithm.
 func (w *World) count(m algo.Message) uint8 {
-	if r, ok := m.(algo.Repeater); ok && r.Repeats() {
+	if _, repeat := algo.Open(m); repeat {
 		return 0
 	}
 	kind := m.Kind()

@@ -56,9 +56,9 @@ func (d *Diagram) newFlights() *flights {
 }
 
 func (f *flights) of(from, to int, m algo.Message) (*flight, route) {
-	r, ok := m.(algo.Repeater)
-	made := &flight{kind: m.Kind(), label: f.d.label(m), from: from, to: to, repeat: ok && r.Repeats()}
-	return made, route{from, to, fmt.Sprintf("%T%v", m, m)}
+	inner, repeat := algo.Open(m)
+	made := &flight{kind: m.Kind(), label: f.d.label(inner), from: from, to: to, repeat: repeat}
+	return made, route{from, to, fmt.Sprintf("%T%v", inner, inner)}
 }
 
 // send begins a flight.
@@ -85,7 +85,7 @@ func (f *flights) end(from, to int, e Event) *flight {
 	if waiting := f.waiting[route]; len(waiting) > 0 {
 		ended, f.waiting[route] = waiting[0], waiting[1:]
 	} else if last := f.last[route]; last != nil {
-		ended.sent, ended.known = last.sent, true
+		ended.sent, ended.known, ended.repeat = last.sent, true, last.repeat
 	}
 	ended.ended, ended.lost = true, e.Kind == Drop
 	switch {

@@ -15,7 +15,8 @@ import (
 //	node     string   where it happened: a name if Names knows one, else the ID
 //	kind     string   one of the Kinds
 //	peer     string   like node: the other one of a message, who is suspected or trusted
-//	message  object   kind: a string; body: an object with the fields of the message
+//	message  object   kind: a string; body: an object with the fields of the message;
+//	                  repeat: true for an algo.Repeat of it
 //	timer    string   set, expire: the timer
 //	until    number   set: when it ends, like at, in the clock of the node
 //	epoch    number   start, save, crash, restart: as it was saved
@@ -54,8 +55,9 @@ type line struct {
 }
 
 type message struct {
-	Kind string       `json:"kind"`
-	Body algo.Message `json:"body"`
+	Kind   string       `json:"kind"`
+	Body   algo.Message `json:"body"`
+	Repeat bool         `json:"repeat,omitempty"`
 }
 
 type leader struct {
@@ -73,7 +75,8 @@ func (j *JSON) Event(e Event) {
 		Timer: e.Timer, Until: e.Until, View: e.Number, Text: j.text(e),
 	}
 	if e.Message != nil {
-		l.Message = &message{e.Message.Kind(), e.Message}
+		body, repeat := algo.Open(e.Message)
+		l.Message = &message{body.Kind(), body, repeat}
 	}
 	switch e.Kind {
 	case Start, Save, Crash, Restart:

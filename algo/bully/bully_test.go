@@ -91,7 +91,7 @@ func TestRule5ACoordinatorIsFollowed(t *testing.T) {
 	s.Hears(2, Answer{6})
 	does(t, "while it waits for it", s.Hears(3, news), follows("stop coordinator; "))
 	does(t, "when it follows it already", s.Hears(3, news), "")
-	does(t, "when it is repeated", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3), Repeat: true}), "")
+	does(t, "when it is repeated", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 7, Leader: n(3)}}), "")
 	does(t, "of a newer epoch", s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)}), "save 8; monitor n3; announce n3 in 8")
 
 	s = leading(t, 2, viewOf(3))
@@ -378,7 +378,7 @@ func TestAnOlderCoordinatorIsAnsweredWithWhomItFollows(t *testing.T) {
 	does(t, "of an older epoch", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
 	does(t, "of the same epoch and a lower ID", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
 	s = leading(t, 4, viewOf(4))
-	does(t, "to a leader", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3), Repeat: true}), "n3 <- Coordinator(7, n4)")
+	does(t, "to a leader", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- Coordinator(7, n4)")
 	does(t, "its own leadership, come back", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
 }
 

@@ -12,14 +12,11 @@ type Answer struct{ Epoch algo.Epoch }
 
 // Coordinator says that Leader leads in Epoch. Another name for it is victory.
 // Mostly Leader itself sends it; others pass on whom they follow to those who know
-// an older leadership.
+// an older leadership. What a leader says again every announce_interval is an
+// [algo.Repeat] of it.
 type Coordinator struct {
 	Epoch  algo.Epoch
 	Leader algo.NodeID
-	// Repeat is true for what a leader says again every announce_interval, to
-	// everybody. It is followed or refused like any other; only counts of messages
-	// tell the two apart.
-	Repeat bool
 }
 
 // Kind is "election".
@@ -40,12 +37,8 @@ func (m Answer) Number() algo.Epoch { return m.Epoch }
 // Number is the epoch of the leadership.
 func (m Coordinator) Number() algo.Epoch { return m.Epoch }
 
-// Repeats reports whether m counts as a heartbeat.
-func (m Coordinator) Repeats() bool { return m.Repeat }
-
 var (
 	_ algo.Numbered = Election{}
 	_ algo.Numbered = Answer{}
 	_ algo.Numbered = Coordinator{}
-	_ algo.Repeater = Coordinator{}
 )

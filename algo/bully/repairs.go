@@ -218,7 +218,7 @@ func (p *process) bump(env algo.Env) {
 // stopped process goes on: each believes that all is well.
 func (p *process) repeatLeadership(env algo.Env) {
 	for other := range p.view.Others(p.self) {
-		env.Send(other, Coordinator{Epoch: p.leader.Epoch, Leader: p.leader.ID, Repeat: true})
+		env.Send(other, algo.Repeat{Message: Coordinator{Epoch: p.leader.Epoch, Leader: p.leader.ID}})
 	}
 	env.SetTimer(timerAnnounce, p.options.AnnounceInterval, p.options.AnnounceInterval)
 }

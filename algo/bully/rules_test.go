@@ -259,9 +259,6 @@ func TestARepeatGoesToEverybodyAndIsNotCounted(t *testing.T) {
 	s := leading(t, 2, viewOf(3))
 	does(t, "its timer ends", s.Expires("announce"),
 		"announce in 100ms; n1 <- Coordinator(7, n2) again; n3 <- Coordinator(7, n2) again")
-	if (Coordinator{}).Repeats() || !(Coordinator{Repeat: true}).Repeats() {
-		t.Error("Repeats is not what Repeat says")
-	}
 }
 
 // The two rules that keep a cold start within its budget of 3·N² messages: a settled

@@ -104,7 +104,11 @@ func (s *server) lead(env algo.Env, round algo.Epoch) {
 // broadcastLead: "broadcast global state at least every HBT interval".
 func (s *server) broadcastLead(env algo.Env, repeat bool) {
 	s.seen.msg++
-	s.broadcast(env, Lead{Term: s.leader.Epoch, Msg: s.seen.msg, Repeat: repeat})
+	var m algo.Message = Lead{Term: s.leader.Epoch, Msg: s.seen.msg}
+	if repeat {
+		m = algo.Repeat{Message: m}
+	}
+	s.broadcast(env, m)
 	env.SetTimer(timerLead, s.options.HeartbeatInterval, s.options.HeartbeatInterval)
 	s.heed(env, s.seen)
 }

@@ -23,9 +23,6 @@ type Vote struct{ Round algo.Epoch }
 type Lead struct {
 	Term algo.Epoch
 	Msg  uint64 // counts the broadcasts of this leader in this term, from 1
-	// Repeat is true for what a leader says again every heartbeat_interval. It is
-	// followed or refused like any other; only counts of messages tell the two apart.
-	Repeat bool
 }
 
 // Kind is "elect".
@@ -46,12 +43,8 @@ func (m Vote) Number() algo.Epoch { return m.Round }
 // Number is the term, which is the round that its leader won.
 func (m Lead) Number() algo.Epoch { return m.Term }
 
-// Repeats reports whether m counts as a heartbeat.
-func (m Lead) Repeats() bool { return m.Repeat }
-
 var (
 	_ algo.Numbered = Elect{}
 	_ algo.Numbered = Vote{}
 	_ algo.Numbered = Lead{}
-	_ algo.Repeater = Lead{}
 )

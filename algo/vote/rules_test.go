@@ -205,7 +205,7 @@ func TestAnObsoleteLeadIsIgnored(t *testing.T) {
 		c.Detect = T / 10
 		c.Crash(1)
 		c.Run(T / 2)
-		c.Deliver(1, 2, Lead{Term: 1, Msg: 2, Repeat: true})
+		c.Deliver(1, 2, algo.Repeat{Message: Lead{Term: 1, Msg: 2}})
 		if got := c.Leader(2); !got.Vacant() {
 			return fmt.Sprintf("n2 follows the dead %s", name(got.ID))
 		}

@@ -33,7 +33,7 @@ func TestWatchingReceivesLead(t *testing.T) {
 		s := alone(2, viewOf(3), o)
 		s.Start(6)
 		does(t, "the first", s.Hears(1, Lead{Term: 7, Msg: 1}), "save 7; watch in 120ms; monitor n1; announce n1 in 7")
-		does(t, "the next", s.Hears(1, Lead{Term: 7, Msg: 2, Repeat: true}), "watch in 120ms")
+		does(t, "the next", s.Hears(1, algo.Repeat{Message: Lead{Term: 7, Msg: 2}}), "watch in 120ms")
 	}
 }
 
@@ -205,9 +205,6 @@ func TestLeaderBroadcasts(t *testing.T) {
 		"lead in 40ms; watch in 120ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
 	does(t, "and again", s.Expires(timerLead),
 		"lead in 40ms; watch in 120ms; n1 <- Lead(7, 3) again; n3 <- Lead(7, 3) again")
-	if (Lead{}).Repeats() || !(Lead{Repeat: true}).Repeats() {
-		t.Error("Repeats is not what Repeat says")
-	}
 }
 
 // "LEADER: if receive LEAD message that is not obsolete: enter FOLLOWER state."

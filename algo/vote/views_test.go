@@ -75,7 +75,7 @@ func TestAViewEndsTheRound(t *testing.T) {
 	restarted.Start(6)
 	does(t, "also after a restart", restarted.Hears(3, Elect{Round: 6}), "")
 	does(t, "late votes", s.Hears(2, Vote{6})+s.Hears(3, Vote{6}), "")
-	does(t, "whom it asked", s.Hears(2, Lead{6, 1, false}), "watch in 120ms; monitor n2; announce n2 in 6")
+	does(t, "whom it asked", s.Hears(2, Lead{6, 1}), "watch in 120ms; monitor n2; announce n2 in 6")
 }
 
 // A leader, or who follows one, learns from the view that there is a newer one; who has

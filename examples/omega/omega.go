@@ -36,11 +36,7 @@ import (
 )
 
 // Lead says that its sender leads in Epoch.
-type Lead struct {
-	Epoch algo.Epoch
-	// Repeat is true for what a leader says again: such messages count as heartbeats.
-	Repeat bool
-}
+type Lead struct{ Epoch algo.Epoch }
 
 // Ask asks its receiver to say so if it leads, in an epoch that is not older than this.
 type Ask struct{ Epoch algo.Epoch }
@@ -56,9 +52,6 @@ func (m Lead) Number() algo.Epoch { return m.Epoch }
 
 // Number has poisoned epochs refused.
 func (m Ask) Number() algo.Epoch { return m.Epoch }
-
-// Repeats reports whether m counts as a heartbeat.
-func (m Lead) Repeats() bool { return m.Repeat }
 
 // timerRepeat is armed while this process leads.
 const timerRepeat algo.Timer = "repeat"
@@ -217,10 +210,15 @@ func (p *process) lead(env algo.Env) {
 	env.Announce(p.leader)
 }
 
-// say tells all others who leads: those above as well, who may have been cut off.
-func (p *process) say(env algo.Env, repeat bool) {
+// say tells all others who leads: those above as well, who may have been cut off. What is
+// said again counts as a heartbeat.
+func (p *process) say(env algo.Env, again bool) {
+	var m algo.Message = Lead{Epoch: p.leader.Epoch}
+	if again {
+		m = algo.Repeat{Message: m}
+	}
 	for other := range p.view.Others(p.self) {
-		env.Send(other, Lead{Epoch: p.leader.Epoch, Repeat: repeat})
+		env.Send(other, m)
 	}
 	env.SetTimer(timerRepeat, p.options.RepeatInterval, p.options.RepeatInterval)
 }

@@ -15,7 +15,7 @@ type Counters struct {
 	// the membership.
 	Kinds map[string]*Count
 	// Beats counts heartbeats: beats, watches, and messages that only repeat what was
-	// said (see algo.Repeater).
+	// said (see algo.Repeat).
 	Beats Count
 	// Refused counts messages that were refused: strangers', poisoned epochs.
 	Refused uint64
@@ -43,13 +43,9 @@ func newCounters(messages []algo.Message) counting {
 }
 
 func (c *counting) of(m algo.Message) *Count {
-	switch m := m.(type) {
-	case fd.Beat, fd.Watch:
+	switch m.(type) {
+	case fd.Beat, fd.Watch, algo.Repeat:
 		return &c.Beats
-	case algo.Repeater:
-		if m.Repeats() {
-			return &c.Beats
-		}
 	}
 	kind := m.Kind()
 	if count, ok := c.Kinds[kind]; ok {

@@ -175,12 +175,13 @@ func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *O
 	return e.finish(now)
 }
 
-func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
+func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message) {
+	m, _ := algo.Open(said)
 	if from.IsZero() || from == e.config.Self.ID {
 		e.refuse(now, from, m, "its sender is this node itself, or nobody")
 		return
 	}
-	e.counters.received(m)
+	e.counters.received(said)
 	switch m := m.(type) {
 	case Join:
 		e.admit(now, from, m.Entry)
@@ -221,12 +222,12 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, m algo.Message) {
 		e.held(now, from, m)
 	default:
 		if !e.running { // it will be told again; we have nothing to answer from
-			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "it has not started yet"})
+			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: said, Format: "it has not started yet"})
 			return
 		}
 		e.remind(now, from)
 		if e.config.Trace != nil {
-			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: m})
+			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: said})
 		}
 		e.step(now, algo.Event{Kind: algo.EventReceive, Peer: from, Message: m})
 	}

@@ -54,11 +54,9 @@ type hello struct {
 	ID     algo.NodeID
 	Leader algo.Leader
 	Loud   bool
-	Repeat bool
 }
 
-func (hello) Kind() string    { return "hello" }
-func (h hello) Repeats() bool { return h.Repeat }
+func (hello) Kind() string { return "hello" }
 
 func toys(claims algo.Claims, on func(self int, t *toy, env algo.Env, e algo.Event)) algo.Spec {
 	return algo.Spec{
@@ -253,7 +251,11 @@ func TestDeliveriesComeBeforeTimers(t *testing.T) {
 	c := New(toys(algo.Claims{}, func(self int, _ *toy, env algo.Env, e algo.Event) {
 		if e.Kind == algo.EventStart {
 			env.SetTimer("t", T, 2*T)
-			env.Send(ID(3-self), hello{Repeat: self == 1})
+			var m algo.Message = hello{}
+			if self == 1 {
+				m = algo.Repeat{Message: m}
+			}
+			env.Send(ID(3-self), m)
 			return
 		}
 		got = append(got, Name(ID(self))+" "+e.Kind.String())
@@ -275,7 +277,7 @@ func TestShow(t *testing.T) {
 	}{
 		{hello{}, "hello(0, nobody, nobody in 0)"},
 		{hello{Epoch: 7, ID: ID(2), Leader: Leadership(3, 300), Loud: true}, "hello(7, n2, n300 in 3, loud)"},
-		{hello{Repeat: true}, "hello(0, nobody, nobody in 0) again"},
+		{algo.Repeat{Message: hello{}}, "hello(0, nobody, nobody in 0) again"},
 	} {
 		if got := Show(tc.m); got != tc.want {
 			t.Errorf("Show(%#v) = %q, want %q", tc.m, got, tc.want)

@@ -12,6 +12,7 @@ import (
 // bool shows as its name where it is true, the stamp of a view where a leader has made it.
 // A repeat is followed by "again".
 func Show(m algo.Message) string {
+	m, repeat := algo.Open(m)
 	v := reflect.ValueOf(m)
 	var fields []string
 	for i := range v.NumField() {
@@ -21,12 +22,12 @@ func Show(m algo.Message) string {
 		case ofView && stamp.Epoch == 0:
 		case field.Kind() != reflect.Bool:
 			fields = append(fields, fmt.Sprint(show(field.Interface())))
-		case field.Bool() && name != "Repeat":
+		case field.Bool():
 			fields = append(fields, strings.ToLower(name))
 		}
 	}
 	text := v.Type().Name() + "(" + strings.Join(fields, ", ") + ")"
-	if repeats(m) {
+	if repeat {
 		text += " again"
 	}
 	return text

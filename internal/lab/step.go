@@ -84,7 +84,7 @@ func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
 }
 
 func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
-	repeat := repeats(m)
+	m, repeat := algo.Open(m)
 	if repeat {
 		c.Repeats++
 	} else {
@@ -125,9 +125,4 @@ func (c *Cluster) whenAwake(nd *Node, f func()) {
 		return
 	}
 	f()
-}
-
-func repeats(m algo.Message) bool {
-	r, ok := m.(algo.Repeater)
-	return ok && r.Repeats()
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,6 +24,7 @@ type message struct {
 	kind   string
 	typ    reflect.Type
 	head   []byte // what every encoding begins with: the array's length and the kind
+	again  []byte // head, of a repeat
 	body   *structShape
 	blanks sync.Pool // of *blank
 }
@@ -60,7 +62,7 @@ func NewCodec(messages ...algo.Message) (*Codec, error) {
 		if err != nil {
 			mistakes = append(mistakes, err)
 		}
-		msg := &message{kind: kind, typ: typ, head: head(kind, len(body.fields)), body: body}
+		msg := &message{kind: kind, typ: typ, head: head(kind, len(body.fields)), again: head(kind+repeats, len(body.fields)), body: body}
 		msg.blanks.New = func() any { return &blank{reflect.New(typ).Elem()} }
 		c.byKind[kind], c.byType[typ] = msg, msg
 	}
@@ -78,12 +80,17 @@ func (c *Codec) Kinds() []string { return slices.Sorted(maps.Keys(c.byKind)) }
 // [ErrUnknownKind] if the type of m is not registered, and dst is then returned as
 // it was. It allocates nothing but what dst needs to grow.
 func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
+	m, repeat := algo.Open(m)
 	msg := c.byType[reflect.TypeOf(m)]
 	if msg == nil {
 		return dst, fmt.Errorf("%w: %T is not registered", ErrUnknownKind, m)
 	}
 	e := encoders.Get().(*encoder)
-	e.out = append(dst, msg.head...)
+	if repeat {
+		e.out = append(dst, msg.again...)
+	} else {
+		e.out = append(dst, msg.head...)
+	}
 	f := msg.body.appendFields(e, reflect.ValueOf(m))
 	out := e.out
 	e.out = nil
@@ -128,6 +135,7 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 	if why != "" {
 		return nil, &DecodeError{Why: "its kind " + why}
 	}
+	kind, repeat := bytes.CutSuffix(kind, []byte(repeats))
 	msg := c.byKind[string(kind)]
 	if msg == nil {
 		return nil, fmt.Errorf("%w: %s", ErrUnknownKind, quote(kind))
@@ -141,6 +149,9 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 	if f == nil {
 		m = blank.value.Interface().(algo.Message)
 	}
+	if f == nil && repeat {
+		m = algo.Repeat{Message: m}
+	}
 	blank.value.SetZero()
 	msg.blanks.Put(blank)
 	if f != nil {
@@ -149,6 +160,9 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 	}
 	return m, nil
 }
+
+// repeats follows the kind of an [algo.Repeat].
+const repeats = "+"
 
 // maxKind bounds the kinds of messages, in bytes.
 const maxKind = 64

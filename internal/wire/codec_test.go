@@ -117,6 +117,7 @@ func TestWhatIsEncodedDecodesToTheSame(t *testing.T) {
 	c := everything(t)
 	for _, m := range []algo.Message{
 		every{}, smallest(), largest(), heartbeat{}, heartbeat{View: math.MaxUint64}, empty{}, Hello{}, largestHello(),
+		algo.Repeat{Message: heartbeat{View: 7}}, algo.Repeat{Message: empty{}},
 	} {
 		b, err := c.Append(nil, m)
 		if err != nil {
@@ -300,7 +301,8 @@ func TestAppendRefusesWhatDecodeWouldRefuse(t *testing.T) {
 
 func TestUnknownMessages(t *testing.T) {
 	c := newCodec(t, heartbeat{})
-	for _, m := range []algo.Message{nil, empty{}, &heartbeat{}, (*heartbeat)(nil), example{}} {
+	for _, m := range []algo.Message{nil, empty{}, &heartbeat{}, (*heartbeat)(nil), example{},
+		algo.Repeat{}, algo.Repeat{Message: example{}}, algo.Repeat{Message: algo.Repeat{Message: heartbeat{}}}} {
 		if _, err := c.Append(nil, m); !errors.Is(err, ErrUnknownKind) {
 			t.Errorf("Append(%T) = %v, want ErrUnknownKind", m, err)
 		}
@@ -308,6 +310,11 @@ func TestUnknownMessages(t *testing.T) {
 	_, err := c.Decode([]byte("\x93\xa4boat\x01\x02"))
 	if want := `wire: unknown kind of message: "boat"`; !errors.Is(err, ErrUnknownKind) || err.Error() != want {
 		t.Errorf("Decode = %v, want %s", err, want)
+	}
+	for _, odd := range []string{"\x92\xa6beat++\x01", "\x92\xa1+\x01", "\x92\xa5+beat\x01"} {
+		if m, err := c.Decode([]byte(odd)); !errors.Is(err, ErrUnknownKind) {
+			t.Errorf("Decode(%q) = %v, %v, want ErrUnknownKind", odd, m, err)
+		}
 	}
 	_, err = c.Decode([]byte("\x91\xd9\x2e" + "line\nbreak\xff\x1b[31m" + strings.Repeat("x", 30)))
 	if want := `wire: unknown kind of message: "line\nbreak\xff\x1b[31mxxxxxxxxxxxxxxxx" and 14 more bytes`; err == nil || err.Error() != want {

@@ -10,7 +10,8 @@
 //
 //	[kind, field, field, …]
 //
-// The kind is a string of 1 to 64 bytes out of a-z, 0-9, "-", "_" and "/". The
+// The kind is a string of 1 to 64 bytes out of a-z, 0-9, "-", "_" and "/". A "+" after it
+// says that the message is an [algo.Repeat]. The
 // fields follow in the order of the Go struct, without names:
 //
 //	bool                       boolean
