@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // BenchmarkColdStart measures how long five new processes take until all agree: from
@@ -28,11 +30,11 @@ func BenchmarkColdStart(b *testing.B) {
 				}
 				agreed, total = append(agreed, s.agreed), append(total, s.total)
 			})
-			up, all := Summarize(agreed), Summarize(total)
-			up.Report(b)
-			b.ReportMetric(all.P50, "from-start-p50-ms")
-			b.Logf("from when the last of 5 was up (its own stamp, when its loop answered first) until all had announced one leader: %v", up)
-			b.Logf("from before the first process was started: %v; load average now %s", all, LoadAverage())
+			up, all := sample.Milliseconds(agreed), sample.Milliseconds(total)
+			reportMS(b, up)
+			b.ReportMetric(all.Median, "from-start-p50-ms")
+			b.Logf("from when the last of 5 was up (its own stamp, when its loop answered first) until all had announced one leader: %v", inWords(up))
+			b.Logf("from before the first process was started: %v; load average now %s", inWords(all), machine.LoadAverage())
 		})
 	}
 }

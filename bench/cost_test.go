@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
@@ -56,7 +57,7 @@ func (c CostCase) benchmark(b *testing.B, least int, run func(seed uint64) (Cost
 	})
 	b.Logf("%s", c.Fault.About)
 	for metric, values := range columns {
-		b.ReportMetric(median(values), metric)
+		b.ReportMetric(sample.Summarize(values).Median, metric)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -63,11 +64,11 @@ func (q *Quality) Add(more Quality) {
 func (q Quality) Values() map[string]float64 {
 	values := map[string]float64{result.MetricMistakes: q.Rate(), result.MetricAccuracy: q.Accuracy()}
 	if len(q.Mistakes) > 0 {
-		values[result.MetricMistake] = Milliseconds(q.wrong()) / float64(len(q.Mistakes))
+		values[result.MetricMistake] = sample.MS(q.wrong()) / float64(len(q.Mistakes))
 	}
 	if len(q.Detections) > 0 {
-		s := Summarize(q.Detections)
-		values[result.MetricDetection], values[result.MetricSlowest] = s.P50, s.Max
+		s := sample.Milliseconds(q.Detections)
+		values[result.MetricDetection], values[result.MetricSlowest] = s.Median, s.Max
 	}
 	return values
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/wait"
 )
 
@@ -80,7 +81,7 @@ func (q Quality) report(b *testing.B) {
 	for metric, value := range q.Values() {
 		b.ReportMetric(value, metric)
 	}
-	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), Summarize(q.Detections))
+	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), inWords(sample.Milliseconds(q.Detections)))
 }
 
 // impatient are the flags of a node with that timeout, and the other times as the preset lan
@@ -228,7 +229,7 @@ func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
 		// The moments of crashes are uniform: a mean of n of them is off by a standard error
 		// of heartbeat/√(12n), so by heartbeat/8 in one of 10⁵ runs, of which this is one.
 		mean := sum / time.Duration(len(q.Detections))
-		require.InDelta(t, Milliseconds(timeout-heartbeat/2), Milliseconds(mean), Milliseconds(heartbeat/8))
+		require.InDelta(t, sample.MS(timeout-heartbeat/2), sample.MS(mean), sample.MS(heartbeat/8))
 		again, err := c.Measure(t.Context(), 1)
 		require.NoError(t, err)
 		require.Equal(t, q, again, "of the same seed")
@@ -251,7 +252,7 @@ func TestDetectorTradesSpeedForMistakes(t *testing.T) {
 			require.Greater(t, short.Rate(), 10*long.Rate())
 			require.Greater(t, short.Rate(), 5*adapts.Rate())
 			require.Less(t, short.Accuracy(), adapts.Accuracy())
-			require.Less(t, Summarize(short.Detections).P50, Summarize(adapts.Detections).P50)
+			require.Less(t, sample.Milliseconds(short.Detections).Median, sample.Milliseconds(adapts.Detections).Median)
 		})
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 func cases() []Case {
@@ -125,19 +127,19 @@ func (c Case) report(b *testing.B, results, observed []Result) {
 		messages = append(messages, float64(r.Total()))
 		critical = append(critical, float64(r.CriticalSaves))
 	}
-	failover, save := Summarize(took), Summarize(saves)
-	failover.Report(b)
-	b.ReportMetric(Summarize(detect).P50, "detect-p50-ms")
-	b.ReportMetric(Summarize(elect).P50, "elect-p50-ms")
-	b.ReportMetric(save.P50, "save-p50-ms")
-	b.ReportMetric(median(critical), "critical-saves")
-	b.ReportMetric(median(messages), "msgs/failover")
+	failover, save := sample.Milliseconds(took), sample.Milliseconds(saves)
+	reportMS(b, failover)
+	b.ReportMetric(sample.Milliseconds(detect).Median, "detect-p50-ms")
+	b.ReportMetric(sample.Milliseconds(elect).Median, "elect-p50-ms")
+	b.ReportMetric(save.Median, "save-p50-ms")
+	b.ReportMetric(sample.Summarize(critical).Median, "critical-saves")
+	b.ReportMetric(sample.Summarize(messages).Median, "msgs/failover")
 	b.Logf("survivors: %d of %d; from the signal until the last survivor's own announcement of the new leader (its own stamp): %v",
-		c.Nodes-1-c.Dead, c.Nodes, failover)
-	b.Logf("until the first suspicion: %v; from then on: %v", Summarize(detect), Summarize(elect))
+		c.Nodes-1-c.Dead, c.Nodes, inWords(failover))
+	b.Logf("until the first suspicion: %v; from then on: %v", inWords(sample.Milliseconds(detect)), inWords(sample.Milliseconds(elect)))
 	b.Logf("a save: %v; %g are on the way (median): the new leader's before it tells, and at once with it that of the survivor who knows last; messages %g (median)",
-		save, median(critical), median(messages))
-	b.Logf("return of the old leader until all follow it again: %v", Summarize(back))
+		inWords(save), sample.Summarize(critical).Median, sample.Summarize(messages).Median)
+	b.Logf("return of the old leader until all follow it again: %v", inWords(sample.Milliseconds(back)))
 	if len(observed) > 0 {
 		var self, outside, questions []time.Duration
 		for _, r := range observed {
@@ -145,12 +147,12 @@ func (c Case) report(b *testing.B, results, observed []Result) {
 			outside = append(outside, r.Observed)
 			questions = append(questions, r.Questions...)
 		}
-		seen := Summarize(outside)
-		b.ReportMetric(seen.P50, "observer-p50-ms")
-		b.Logf("an outside observer, in rounds of its own, from its signal until each survivor has answered it with the new leader: %v", seen)
-		b.Logf("  in the same rounds by their own stamps: %v; it asks without a pause, a question takes %v", Summarize(self), Summarize(questions))
+		seen := sample.Milliseconds(outside)
+		b.ReportMetric(seen.Median, "observer-p50-ms")
+		b.Logf("an outside observer, in rounds of its own, from its signal until each survivor has answered it with the new leader: %v", inWords(seen))
+		b.Logf("  in the same rounds by their own stamps: %v; it asks without a pause, a question takes %v", inWords(sample.Milliseconds(self)), inWords(sample.Milliseconds(questions)))
 	}
-	b.Logf("load average now: %s; for more: -rounds, or -benchtime", LoadAverage())
+	b.Logf("load average now: %s; for more: -rounds, or -benchtime", machine.LoadAverage())
 }
 
 // TestFailoverRound runs one round of each kind with three processes: that the

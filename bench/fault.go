@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // Fault is something that happens to a cluster and passes, done alike to real processes and
@@ -208,7 +209,7 @@ func phase(seed uint64) time.Duration {
 // Values is c by metric.
 func (c Cost) Values() map[string]float64 {
 	return map[string]float64{
-		result.MetricNone: Milliseconds(c.None), result.MetricTwo: Milliseconds(c.Two), result.MetricUnled: Milliseconds(c.Unled),
-		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: Milliseconds(c.Took),
+		result.MetricNone: sample.MS(c.None), result.MetricTwo: sample.MS(c.Two), result.MetricUnled: sample.MS(c.Unled),
+		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: sample.MS(c.Took),
 	}
 }

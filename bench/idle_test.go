@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
 )
@@ -102,5 +103,5 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 	b.ReportMetric(mostFrames, "frames/interval/busiest")
 	b.ReportMetric(bytes, "B/s/node")
 	b.ReportMetric(resident, "MiB-resident-max")
-	b.Logf("processor time by the process's own clock, frames by the counters of status (the question itself adds 2 per node), memory by smaps_rollup (Rss); load average now %s", LoadAverage())
+	b.Logf("processor time by the process's own clock, frames by the counters of status (the question itself adds 2 per node), memory by smaps_rollup (Rss); load average now %s", machine.LoadAverage())
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
 )
@@ -114,7 +115,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	b.ReportMetric(float64(changes), "leader-changes")
 	b.ReportMetric(float64(suspicions), "suspicions")
 	b.ReportMetric(cores, "load-cores")
-	b.Logf("%d spinning threads used %.2f of %d cores for %v; load average now %s", threads, cores, runtime.NumCPU(), elapsed.Round(time.Second), LoadAverage())
+	b.Logf("%d spinning threads used %.2f of %d cores for %v; load average now %s", threads, cores, runtime.NumCPU(), elapsed.Round(time.Second), machine.LoadAverage())
 	if cores < 0.5 {
 		b.Errorf("the load used %.2f cores, want at least half of one: this proves nothing", cores)
 	}

@@ -17,8 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 var (
@@ -95,7 +99,7 @@ var dataDir = sync.OnceValues(func() (string, error) {
 	if *dataFlag != "" {
 		return folders.make(*dataFlag)
 	}
-	dir, err := OnDisk()
+	dir, err := machine.OnDisk()
 	if err != nil {
 		return "", fmt.Errorf("%w: name one with -data", err)
 	}
@@ -140,12 +144,12 @@ func settingLines(c fleet.Config) string {
 		procs = strconv.Itoa(*procsFlag)
 	}
 	t := cluster.LAN()
-	disk := FileSystem(c.Dir)
-	if InMemory(disk) {
+	disk := machine.FileSystem(c.Dir)
+	if machine.InMemory(disk) {
 		disk += " (in memory: saves cost nothing here)"
 	}
 	return strings.Join([]string{
-		"machine: " + ThisMachine().String(),
+		"machine: " + machine.This().String(),
 		fmt.Sprintf("nodes: a process each, GOMAXPROCS %s, preset lan (heartbeat %v, timeout %v, round trip %v), loopback",
 			procs, t.Heartbeat, t.Timeout, t.RoundTrip),
 		"file-system: " + disk + ", a data folder for each node, each save synced",
@@ -179,4 +183,35 @@ func repeat(b *testing.B, least int, round func()) {
 		round()
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// A reporter takes the figures of a benchmark, as a *testing.B does.
+type reporter interface{ ReportMetric(n float64, unit string) }
+
+// reportMS hands a summary in ms to r.
+func reportMS(r reporter, s sample.Summary) {
+	r.ReportMetric(s.Min, "min-ms")
+	r.ReportMetric(s.Median, "p50-ms")
+	r.ReportMetric(s.P90, "p90-ms")
+	r.ReportMetric(s.Max, "max-ms")
+}
+
+// inWords is a summary in ms.
+func inWords(s sample.Summary) string {
+	if s.Trials == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("min %.2f, median %.2f, p90 %.2f, max %.2f ms of %d", s.Min, s.Median, s.P90, s.Max, s.Trials)
+}
+
+type reported map[string]float64
+
+func (r reported) ReportMetric(n float64, unit string) { r[unit] = n }
+
+func TestASummaryIsReportedInMilliseconds(t *testing.T) {
+	got := make(reported)
+	reportMS(got, sample.Summary{Trials: 3, Min: 1, Median: 2, P90: 3, Max: 4})
+	require.Equal(t, reported{"min-ms": 1, "p50-ms": 2, "p90-ms": 3, "max-ms": 4}, got)
+	require.Equal(t, "none", inWords(sample.Summary{}))
+	require.Equal(t, "min 1.00, median 2.00, p90 3.25, max 4.00 ms of 3", inWords(sample.Summary{Trials: 3, Min: 1, Median: 2, P90: 3.25, Max: 4}))
 }

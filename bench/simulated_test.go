@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 var maxNFlag = flag.Int("max-n", 0, "the largest N of elections (default that of each case: 33 for live nodes, 1,024 or 16,384 for simulated ones)")
@@ -83,10 +83,10 @@ func (c SimulatedCase) benchmark(b *testing.B, n int) (sent float64) {
 }
 
 func reportGrowth(b *testing.B, sizes, messages []float64) {
-	var p result.Power
+	var p sample.Power
 	var err error
 	for b.Loop() {
-		p, err = result.FitPower(sizes, messages)
+		p, err = sample.FitPower(sizes, messages)
 	}
 	if err != nil {
 		b.Fatal(err)

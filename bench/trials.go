@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // Simulator is the host of what is simulated.
@@ -32,7 +33,7 @@ func (w *Wired) Trials(r WireRound, round int, seed uint64) []result.Trial {
 	}}}
 	if r.Turnaround > 0 {
 		trials = append(trials, result.Trial{Group: result.Turnaround, Labels: labels, Round: round, Seed: seed, Values: map[string]float64{
-			result.MetricTurnaround: r.InT(), result.MetricElect: Milliseconds(r.Turnaround), result.MetricT: Milliseconds(r.T()),
+			result.MetricTurnaround: r.InT(), result.MetricElect: sample.MS(r.Turnaround), result.MetricT: sample.MS(r.T()),
 		}})
 	}
 	return trials
@@ -42,8 +43,8 @@ func (w *Wired) Trials(r WireRound, round int, seed uint64) []result.Trial {
 func (c Case) Trial(r Result, round int, seed uint64) result.Trial {
 	return result.Trial{Group: result.Failover, Labels: labels(c.Algorithm, Processes, c.Nodes, result.Signal, string(c.Signal)),
 		Round: round, Seed: seed, Values: map[string]float64{
-			result.MetricFailover: Milliseconds(r.Failover.Failover), result.MetricDetect: Milliseconds(r.Detect),
-			result.MetricElect: Milliseconds(r.Elect), result.MetricFailoverMessages: float64(r.Total()),
+			result.MetricFailover: sample.MS(r.Failover.Failover), result.MetricDetect: sample.MS(r.Detect),
+			result.MetricElect: sample.MS(r.Elect), result.MetricFailoverMessages: float64(r.Total()),
 		}}
 }
 
@@ -66,7 +67,7 @@ func (c CostCase) Trial(cost Cost, host string, round int, seed uint64) result.T
 func (c DetectorCase) Trial(q Quality, round int, seed uint64) result.Trial {
 	return result.Trial{Group: result.Detector, Round: round, Seed: seed, Values: q.Values(), Labels: map[string]string{
 		result.Condition: c.Condition.Name, result.Adapts: strconv.FormatBool(!c.Fixed), result.Host: Simulator,
-		result.Timeout: strconv.FormatFloat(Milliseconds(c.Timeout), 'f', -1, 64),
+		result.Timeout: strconv.FormatFloat(sample.MS(c.Timeout), 'f', -1, 64),
 	}}
 }
 

@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
 // TestTrialsAnswerQuestions: what the simulator counts, as it is written, read and asked.
 func TestTrialsAnswerQuestions(t *testing.T) {
-	run := result.Run{Format: result.Format, Machine: ThisMachine(), Seed: 1}
+	run := result.Run{Format: result.Format, Machine: machine.This(), Seed: 1}
 	for _, c := range SimulatedCases() {
 		if c.Name != "leader-crash" {
 			continue
@@ -29,21 +31,17 @@ func TestTrialsAnswerQuestions(t *testing.T) {
 		result.MetricSent:       {"bully": 7, "ring": 16, "vote": 79}, // N−2, 2(N−1), (m+1)(N−1)+m−1
 		result.MetricTurnaround: {"bully": 1, "ring": 15, "vote": 3},
 	} {
-		group := result.Messages
-		if metric == result.MetricTurnaround {
-			group = result.Turnaround
-		}
-		answer := read.Ask(result.Question{
-			Text: "Which is best at N=9?", Group: group, Metric: metric,
-			Where: map[string]string{result.Nodes: "9", result.Host: Simulator}, By: []string{result.Algorithm},
-		})
 		got := make(map[string]float64)
-		for _, row := range answer.Rows {
-			got[row.Labels[result.Algorithm]] = row.Median
+		for _, of := range read.Samples() {
+			if of.Metric == metric {
+				got[of.Labels[result.Algorithm]] = of.Estimate().Median
+			}
 		}
 		require.Equal(t, want, got)
-		require.Equal(t, "bully", answer.Rows[0].Labels[result.Algorithm])
 	}
+	text.Reset()
+	require.NoError(t, report.WriteTables(&text, read))
+	require.Regexp(t, "Which costs fewest messages at N=9, when the leader has crashed\\?\n.*\n  bully +detector +7 .* best\n  ring .* 2.29\n  vote .* 11.3\n", text.String())
 }
 
 func TestTrialsOfLiveNodes(t *testing.T) {

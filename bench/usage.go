@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/elect-go/elect/internal/bench/machine"
 )
 
 // Usage is what a process has used.
@@ -37,7 +39,7 @@ func ReadUsage(pid int) (Usage, error) {
 
 // residentOf finds "Rss:  1672 kB".
 func residentOf(rollup io.Reader) (int64, error) {
-	value, ok := field(rollup, "Rss")
+	value, ok := machine.Field(rollup, "Rss")
 	if !ok {
 		return 0, fmt.Errorf("no line Rss")
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 var wireRoundsFlag = flag.Int("wire-rounds", 10, "elections per case of live nodes, at least")
@@ -37,7 +39,7 @@ func BenchmarkWire(b *testing.B) {
 				b.Run(fmt.Sprintf("host=%s/algorithm=%s/case=%s/n=%d", host, c.Algorithm, c.Name, n), func(b *testing.B) {
 					printWire.Do(func() {
 						fmt.Printf("wire-machine: %v\nwire-nodes: loopback, those of processes keep what they save on %s, seed %d\n",
-							ThisMachine(), FileSystem(config.Dir), *seedFlag)
+							machine.This(), machine.FileSystem(config.Dir), *seedFlag)
 					})
 					c.benchmark(b, host, config, n)
 				})
@@ -52,7 +54,7 @@ func wireConfig(tb testing.TB) fleet.Config {
 	tb.Helper()
 	c := config(tb)
 	for _, dir := range []string{"/dev/shm", os.TempDir()} {
-		if InMemory(FileSystem(dir)) {
+		if machine.InMemory(machine.FileSystem(dir)) {
 			made, err := folders.make(dir)
 			if err != nil {
 				tb.Fatal(err)
@@ -99,21 +101,21 @@ func reportWire(b *testing.B, rounds []WireRound) {
 			took, saves = append(took, r.Turnaround), append(saves, r.Saves...)
 			multiples, above = append(multiples, r.InT()), append(above, r.InT()-r.Multiple)
 		}
-		T = append(T, Milliseconds(r.T()))
+		T = append(T, sample.MS(r.T()))
 	}
 	count := float64(len(rounds))
 	b.ReportMetric(float64(sent)/count, "msgs/election")
 	b.ReportMetric(float64(received)/count, "delivered/election")
 	b.ReportMetric(100*float64(exact)/count, "exact-%")
-	b.ReportMetric(median(T), "T-ms")
+	b.ReportMetric(sample.Summarize(T).Median, "T-ms")
 	if len(took) == 0 {
 		return // nobody changed its mind
 	}
-	b.ReportMetric(Summarize(took).P50, "ms/elect")
-	b.ReportMetric(median(multiples), "T/election")
-	b.ReportMetric(median(above), "T-above-theory")
+	b.ReportMetric(sample.Milliseconds(took).Median, "ms/elect")
+	b.ReportMetric(sample.Summarize(multiples).Median, "T/election")
+	b.ReportMetric(sample.Summarize(above).Median, "T-above-theory")
 	if len(saves) > 0 {
-		b.ReportMetric(Summarize(saves).P50, "save-ms")
+		b.ReportMetric(sample.Milliseconds(saves).Median, "save-ms")
 	}
 }
 

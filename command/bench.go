@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
 )
@@ -166,13 +166,13 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	defer cancel(nil)
 	defer interruptible(cancel)()
 
-	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: bench.ThisMachine(), Skipped: []string{}}
+	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: machine.This(), Skipped: []string{}}
 	m := &measuring{flags: flags, command: command, algorithms: p.fields.Algorithms(), run: r}
-	if m.dir, err = bench.OnDisk(); err != nil {
+	if m.dir, err = machine.OnDisk(); err != nil {
 		m.dir = os.TempDir()
 		m.note("what a save costs: " + err.Error())
 	}
-	r.Machine.FileSystem = bench.FileSystem(m.dir)
+	r.Machine.FileSystem = machine.FileSystem(m.dir)
 	shown := newBenchProgress(cmd.ErrOrStderr())
 	wrong := m.perform(ctx, shown, m.plan())
 	shown.end()

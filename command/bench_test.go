@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
@@ -81,7 +82,7 @@ func TestBenchWritesAFolder(t *testing.T) {
 	}
 	require.Equal(t, runs[0].Trials, runs[1].Trials)
 	require.Equal(t, uint64(7), runs[0].Trials[0].Seed)
-	require.Equal(t, bench.ThisMachine().Cores, runs[0].Machine.Cores)
+	require.Equal(t, machine.This().Cores, runs[0].Machine.Cores)
 	counted := make(map[string]bool)
 	for _, trial := range runs[0].Trials {
 		counted[trial.Labels[result.Algorithm]+" "+trial.Labels[result.Case]] = true

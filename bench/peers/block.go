@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // block is one table: what was done, whatever the system and the number of nodes.
@@ -117,16 +118,16 @@ func (b block) writeFailovers(w io.Writer) {
 }
 
 // compare is the four cells about one sample of r, held against ours.
-func (r row) compare(metric string, sample, own []float64) []string {
-	if len(sample) == 0 {
+func (r row) compare(metric string, values, own []float64) []string {
+	if len(values) == 0 {
 		return []string{"-", "-", "-", "-"}
 	}
-	s := summarize(sample)
+	s := sample.Summarize(values)
 	against := "1"
 	if r.System != ours {
-		against = ratioText(times(r.Case, metric, sample, own))
+		against = ratioText(times(r.Case, metric, values, own))
 	}
-	return []string{milliseconds(s.median), milliseconds(s.p10), milliseconds(s.p90), against}
+	return []string{milliseconds(s.Median), milliseconds(s.P10), milliseconds(s.P90), against}
 }
 
 func (b block) writeSteady(w io.Writer) {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/machine"
 )
 
 // prepare builds the command that is measured, and finds a place on a disk. root is the
@@ -53,7 +53,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 func dataDir(wanted string) (string, error) {
 	if wanted == "" {
 		var err error
-		if wanted, err = bench.OnDisk(); err != nil {
+		if wanted, err = machine.OnDisk(); err != nil {
 			return "", fmt.Errorf("%w: name one with -data", err)
 		}
 	}

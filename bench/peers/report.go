@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // write prints r as text that is Markdown too.
@@ -71,7 +72,7 @@ func (b block) aim(want float64, text string) []string {
 		if r.Nodes != 5 || s.isOurs() || len(r.followed) == 0 || len(r.ownFollowed) == 0 {
 			continue
 		}
-		if best == nil || summarize(r.followed).median < summarize(best.followed).median {
+		if best == nil || sample.Summarize(r.followed).Median < sample.Summarize(best.followed).Median {
 			best = &b.rows[i]
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -18,7 +18,7 @@ func example() Result {
 	r := Result{
 		Runs: []Origin{{
 			Began: time.Date(2001, 2, 3, 4, 5, 0, 0, time.UTC), Args: []string{"-rounds", "3"}, Seed: 7,
-			Machine:    bench.Machine{System: "linux/amd64", Cores: 2, Model: "abacus", Kernel: "6.1", Go: "go1", Load: "0.1 0.2 0.3"},
+			Machine:    machine.Machine{System: "linux/amd64", Cores: 2, Model: "abacus", Kernel: "6.1", Go: "go1", Load: "0.1 0.2 0.3"},
 			FileSystem: "ext4", Clock: "monotonic",
 		}},
 		Versions: map[string]string{"b": "v2", "a": "v1"},

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -26,12 +26,12 @@ type Result struct {
 
 // Origin is where and when trials were made.
 type Origin struct {
-	Began      time.Time     `json:"began"`
-	Args       []string      `json:"args"`
-	Seed       uint64        `json:"seed"`
-	Machine    bench.Machine `json:"machine"`
-	FileSystem string        `json:"file_system"` // of the data folders
-	Clock      string        `json:"clock"`
+	Began      time.Time       `json:"began"`
+	Args       []string        `json:"args"`
+	Seed       uint64          `json:"seed"`
+	Machine    machine.Machine `json:"machine"`
+	FileSystem string          `json:"file_system"` // of the data folders
+	Clock      string          `json:"clock"`
 }
 
 // Settings are what a system was told.
@@ -44,7 +44,7 @@ type Settings struct {
 
 func originNow(args []string, seed uint64, dir string) Origin {
 	return Origin{
-		Began: time.Now(), Args: args, Seed: seed, Machine: bench.ThisMachine(), FileSystem: bench.FileSystem(dir), Clock: fleet.Clock,
+		Began: time.Now(), Args: args, Seed: seed, Machine: machine.This(), FileSystem: machine.FileSystem(dir), Clock: fleet.Clock,
 	}
 }
 

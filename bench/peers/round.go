@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/bench/peers/member"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/wait"
 )
 
@@ -98,7 +98,7 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 	if t.Signal == steady {
 		pause = r.rest
 	}
-	t.Pause = bench.Milliseconds(pause)
+	t.Pause = sample.MS(pause)
 	from := fleet.Now()
 	if err := wait.For(ctx, pause); err != nil {
 		return err
@@ -127,4 +127,4 @@ func (t *Trial) strike(ctx context.Context, g group, w *watch) error {
 	return err
 }
 
-func sinceMS(from, to int64) float64 { return bench.Milliseconds(time.Duration(to - from)) }
+func sinceMS(from, to int64) float64 { return sample.MS(time.Duration(to - from)) }

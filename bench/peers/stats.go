@@ -4,35 +4,20 @@ import (
 	"fmt"
 	"strconv"
 
-	"golang.org/x/exp/stats"
-
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/sample"
 )
-
-// summary describes a sample.
-type summary struct {
-	n                int
-	median, p10, p90 float64
-}
-
-func summarize(sample []float64) summary {
-	if len(sample) == 0 {
-		return summary{}
-	}
-	q := stats.Quantiles(sample, 0.1, 0.5, 0.9)
-	return summary{n: len(sample), p10: q[0], median: q[1], p90: q[2]}
-}
 
 // times is how many times the median of own that of theirs is, in c. The draws for its
 // interval follow from what is compared.
-func times(c Case, metric string, theirs, own []float64) result.Ratio {
+func times(c Case, metric string, theirs, own []float64) sample.Ratio {
 	series := result.Series{Group: result.Failover, Metric: metric, Labels: map[string]string{
 		"system": c.System, "setting": c.Setting, "signal": string(c.Signal), result.Nodes: strconv.Itoa(c.Nodes),
 	}}
 	return result.Sample{Series: series, Values: theirs}.Over(result.Sample{Values: own})
 }
 
-func ratioText(r result.Ratio) string {
+func ratioText(r sample.Ratio) string {
 	if !r.Defined {
 		return "-"
 	}

@@ -8,19 +8,6 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-func TestSummarize(t *testing.T) {
-	require.Equal(t, summary{}, summarize(nil))
-	sample := make([]float64, 101)
-	for i := range sample {
-		sample[(i*37)%101] = float64(i) // in no order
-	}
-	s := summarize(sample)
-	require.Equal(t, 101, s.n)
-	require.InDelta(t, 50, s.median, 1e-9)
-	require.InDelta(t, 10, s.p10, 0.5)
-	require.InDelta(t, 90, s.p90, 0.5)
-}
-
 func TestTimes(t *testing.T) {
 	c := Case{System: "etcd-raft", Setting: equal, Signal: fleet.Kill, Nodes: 5}
 	require.Equal(t, "-", ratioText(times(c, "ms", nil, []float64{1})))

@@ -50,8 +50,10 @@ var Rules = []Rule{
 	{Package: "explore", Imports: []string{"algo", "internal/host", "internal/hostile", "trace"}},
 
 	{Package: "internal/bench/theory", Imports: none, Modules: none},
-	{Package: "internal/bench/result", Imports: []string{"internal/hostile"}, Modules: []string{"golang.org/x/exp"}},
-	{Package: "internal/bench/report", Imports: []string{"internal/bench/result", "internal/bench/theory"}, Modules: []string{"golang.org/x/exp"}},
+	{Package: "internal/bench/machine", Imports: []string{"internal/hostile"}, Modules: none},
+	{Package: "internal/bench/result", Imports: []string{"internal/bench/machine", "internal/hostile", "internal/sample"}, Modules: []string{"golang.org/x/exp"}},
+	{Package: "internal/bench/report", Imports: []string{"internal/bench/result", "internal/bench/theory", "internal/sample"}, Modules: []string{"golang.org/x/exp"}},
+	{Package: "internal/sample", Imports: none, Modules: []string{"golang.org/x/exp"}},
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "command", "examples/..."}},
 	{Package: "command", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"algo/builtin", "command"}},

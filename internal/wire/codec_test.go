@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elect-go/elect/algo"
 	"pgregory.net/rapid"
+
+	"github.com/elect-go/elect/algo"
 )
 
 // The messages of these tests. every has every supported type.

@@ -2,51 +2,56 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // curve is a metric against N.
 type curve struct {
-	algorithm  string
-	name       string // of the case; of what is measured at rest it is empty
-	convention string
-	points     []point // by N
+	curveName
+	points []point // by N
 }
+
+// curveName is what tells curves apart; name is that of the case, and empty for what is measured
+// at rest.
+type curveName struct{ name, algorithm, convention string }
 
 // point is what was measured at one N.
 type point struct {
-	n               float64
-	mean, low, high float64 // of the trials; the least and the most
-	trials          int
+	n float64
+	sample.Summary
 }
 
 // curves collects the trials of a group that have that metric and an N, by case and
 // algorithm.
 func curves(r *result.Run, group result.Group, metric string) []*curve {
 	var all []*curve
+	byCase := make(map[curveName]*curve)
+	values := make(map[curveName]map[float64][]float64) // by N
 	for _, t := range r.Trials {
 		value, found := t.Values[metric]
 		n, err := strconv.Atoi(t.Labels[result.Nodes])
 		if t.Group != group || !found || err != nil || n < 1 || onTheWire(t) {
 			continue
 		}
-		of := curve{algorithm: t.Labels[result.Algorithm], name: t.Labels[result.Case], convention: t.Labels[result.Convention]}
-		at := slices.IndexFunc(all, func(c *curve) bool {
-			return c.algorithm == of.algorithm && c.name == of.name && c.convention == of.convention
-		})
-		if at < 0 {
-			at, all = len(all), append(all, &of)
+		of := curveName{t.Labels[result.Case], t.Labels[result.Algorithm], t.Labels[result.Convention]}
+		if byCase[of] == nil {
+			byCase[of], values[of] = &curve{curveName: of}, make(map[float64][]float64)
+			all = append(all, byCase[of])
 		}
-		all[at].take(float64(n), value)
+		values[of][float64(n)] = append(values[of][float64(n)], value)
 	}
 	for _, c := range all {
-		slices.SortFunc(c.points, func(a, b point) int { return cmp.Compare(a.n, b.n) })
+		for _, n := range slices.Sorted(maps.Keys(values[c.curveName])) {
+			c.points = append(c.points, point{n, sample.Summarize(values[c.curveName][n])})
+		}
 	}
-	slices.SortStableFunc(all, func(a, b *curve) int {
+	slices.SortFunc(all, func(a, b *curve) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.algorithm, b.algorithm), cmp.Compare(a.convention, b.convention))
 	})
 	return all
@@ -57,29 +62,6 @@ func curves(r *result.Run, group result.Group, metric string) []*curve {
 func onTheWire(t result.Trial) bool {
 	host, said := t.Labels[result.Host]
 	return (t.Group == result.Messages || t.Group == result.Turnaround) && said && host != simulator
-}
-
-// take adds a trial.
-func (c *curve) take(n, value float64) {
-	at := slices.IndexFunc(c.points, func(p point) bool { return p.n == n })
-	if at < 0 {
-		c.points = append(c.points, point{n: n, mean: value, low: value, high: value, trials: 1})
-		return
-	}
-	p := &c.points[at]
-	p.trials++
-	p.mean += (value - p.mean) / float64(p.trials)
-	p.low, p.high = min(p.low, value), max(p.high, value)
-}
-
-// from returns the points from some N on.
-func (c *curve) from(least float64) (x, y []float64) {
-	for _, p := range c.points {
-		if p.n >= least {
-			x, y = append(x, p.n), append(y, p.mean)
-		}
-	}
-	return x, y
 }
 
 // theory is the case of the theory that the curve is measured of, and whether there is one.

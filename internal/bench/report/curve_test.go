@@ -8,6 +8,7 @@ import (
 
 	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // TestTheLinesAreThoseOfTheTheory counts elections: where they are all the same, a line must
@@ -16,27 +17,27 @@ import (
 func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
 	const n, draws = 9, 60
 	for _, c := range bench.SimulatedCases() {
-		of := &curve{algorithm: c.Algorithm, name: c.Name, convention: c.Convention}
+		of := &curve{curveName: curveName{c.Name, c.Algorithm, c.Convention}}
 		rounds := 1
 		if c.Drawn() {
 			rounds = draws
 		}
 		for _, metric := range []string{result.MetricSent, result.MetricDelivered, result.MetricTurnaround} {
-			var points curve
+			var values []float64
 			for seed := range rounds {
 				s, err := c.Run(t.Context(), n, uint64(seed))
 				require.NoError(t, err)
-				points.take(n, map[string]float64{result.MetricSent: float64(s.Sent), result.MetricDelivered: float64(s.Delivered), result.MetricTurnaround: s.Turnaround}[metric])
+				values = append(values, map[string]float64{result.MetricSent: float64(s.Sent), result.MetricDelivered: float64(s.Delivered), result.MetricTurnaround: s.Turnaround}[metric])
 			}
-			p := points.points[0]
+			p := sample.Summarize(values)
 			want, known := of.expected(metric, n)
 			require.True(t, known, "%s, %s, %s", c.Algorithm, c.Name, metric)
 			if c.Drawn() {
-				require.GreaterOrEqual(t, want, p.low, "%s, %s, %s", c.Algorithm, c.Name, metric)
-				require.LessOrEqual(t, want, p.high, "%s, %s, %s", c.Algorithm, c.Name, metric)
-				require.InEpsilon(t, want, p.mean, 0.2, "%s, %s, %s", c.Algorithm, c.Name, metric)
+				require.GreaterOrEqual(t, want, p.Min, "%s, %s, %s", c.Algorithm, c.Name, metric)
+				require.LessOrEqual(t, want, p.Max, "%s, %s, %s", c.Algorithm, c.Name, metric)
+				require.InEpsilon(t, want, p.Mean, 0.2, "%s, %s, %s", c.Algorithm, c.Name, metric)
 			} else {
-				require.Equal(t, p.mean, want, "%s, %s, %s", c.Algorithm, c.Name, metric)
+				require.Equal(t, p.Mean, want, "%s, %s, %s", c.Algorithm, c.Name, metric)
 			}
 		}
 	}
@@ -53,18 +54,22 @@ func TestWhatTheTheoryDoesNotSay(t *testing.T) {
 		{"paxos", "worst", "textbook", result.MetricSent, 9},
 		{"bully", "worst", "textbook", result.MetricSent, 1},
 	} {
-		c := &curve{algorithm: tc.algorithm, name: tc.name, convention: tc.convention}
+		c := &curve{curveName: curveName{tc.name, tc.algorithm, tc.convention}}
 		_, known := c.expected(tc.metric, tc.n)
 		require.False(t, known, tc)
 	}
 }
 
 func TestAPointIsTheMeanOfItsTrials(t *testing.T) {
-	var c curve
+	r := new(result.Run)
 	for _, value := range []float64{4, 1, 7} {
-		c.take(3, value)
+		r.Trials = append(r.Trials, result.Trial{Group: result.Idle, Values: map[string]float64{"x": value}, Labels: map[string]string{result.Nodes: "3"}})
 	}
-	require.Equal(t, []point{{n: 3, mean: 4, low: 1, high: 7, trials: 3}}, c.points)
+	all := curves(r, result.Idle, "x")
+	require.Len(t, all, 1)
+	require.Len(t, all[0].points, 1)
+	p := all[0].points[0]
+	require.Equal(t, []float64{3, 4, 1, 7, 3}, []float64{p.n, p.Mean, p.Min, p.Max, float64(p.Trials)})
 }
 
 func TestGrowthsAreFitted(t *testing.T) {
@@ -75,11 +80,8 @@ func TestGrowthsAreFitted(t *testing.T) {
 		r.Trials = append(r.Trials, result.Trial{Group: result.Idle, Values: map[string]float64{result.MetricFrames: 2}, Labels: map[string]string{
 			result.Algorithm: "ring", result.Nodes: strconv.Itoa(int(n))}})
 	}
-	all := Growths(r)
-	require.Len(t, all, 2)
-	require.Equal(t, "messages: bully, worst", all[0].What)
-	require.InDelta(t, 2, all[0].Power.Exponent, 1e-9)
-	require.Equal(t, "N²", all[0].Theory)
-	require.Equal(t, "frames of all nodes at rest: ring", all[1].What)
-	require.InDelta(t, 1, all[1].Power.Exponent, 1e-9)
+	require.Equal(t, [][]string{
+		{"messages: bully, worst", "2.00", "0.0 %", "N²"},
+		{"frames of all nodes at rest: ring", "1.00", "0.0 %", "N"},
+	}, growth(r).Rows)
 }

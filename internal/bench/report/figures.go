@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // figure is a drawing and what stands above it.
@@ -100,7 +101,7 @@ func failoverFigures(r *result.Run) []figure {
 			if len(sizes) > 1 {
 				name += " N=" + s.Labels[result.Nodes]
 			}
-			p.rows = append(p.rows, row{name, lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
+			p.rows = append(p.rows, lane{name, lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
 		}
 		if len(p.rows) > 0 {
 			all = append(all, figure{title, p.draw()})
@@ -122,7 +123,7 @@ func costFigures(r *result.Run) []figure {
 			most := 0.0
 			for _, s := range r.Samples() {
 				if s.Group == result.Application && s.Metric == m.metric && s.Labels[result.Fault] == fault && s.Labels[result.Host] == simulator {
-					p.rows = append(p.rows, row{s.Labels[result.Algorithm], lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
+					p.rows = append(p.rows, lane{s.Labels[result.Algorithm], lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
 					most = max(most, s.Estimate().Max)
 				}
 			}
@@ -150,19 +151,17 @@ func detectorFigures(r *result.Run) []figure {
 		for look, adapts := range []string{"false", "true"} {
 			s := set{name: map[string]string{"false": "fixed timeout", "true": "adapts"}[adapts], look: look}
 			for _, timeout := range numbers(values(r, result.Detector, result.Timeout, nil)) {
-				at := point{low: math.Inf(1), high: math.Inf(-1)}
+				var detections, mistakes []float64
 				for _, t := range r.Trials {
 					if t.Group == result.Detector && t.Has(map[string]string{result.Condition: condition, result.Adapts: adapts, result.Timeout: timeout}) {
-						at.trials++
-						at.n += t.Values[result.MetricDetection]
-						at.mean += t.Values[result.MetricMistakes]
-						at.low, at.high = min(at.low, t.Values[result.MetricMistakes]), max(at.high, t.Values[result.MetricMistakes])
+						detections = append(detections, t.Values[result.MetricDetection])
+						mistakes = append(mistakes, t.Values[result.MetricMistakes])
 					}
 				}
-				if at.trials > 0 {
-					at.n, at.mean = at.n/float64(at.trials), at.mean/float64(at.trials)
+				if len(mistakes) > 0 {
+					at := point{sample.Summarize(detections).Mean, sample.Summarize(mistakes)}
 					s.points = append(s.points, at)
-					most = max(most, at.high)
+					most = max(most, at.Max)
 				}
 			}
 			if len(s.points) > 0 {

@@ -14,12 +14,8 @@ import (
 //go:embed head.html
 var head string
 
-const (
-	reading = "Each table has the median of the trials and its bootstrap interval of 95 %; of fewer than about ten trials the interval is too narrow, " +
-		"and of one it has no width. A ratio in parentheses is one that the trials do not tell apart from 1. What real processes took is true of this machine and its load."
-	growing = "The exponent of a power of N that was fitted to what was measured, and how far the points are from it; for messages from N=8 on. " +
-		"What grows as N log N has no exponent: one between 1 and 1.4 comes closest."
-)
+const reading = "Each table has the median of the trials and its bootstrap interval of 95 %; of fewer than about ten trials the interval is too narrow, " +
+	"and of one it has no width. A ratio in parentheses is one that the trials do not tell apart from 1. What real processes took is true of this machine and its load."
 
 // WritePage writes a page of HTML with the tables, the plots and all data: it needs no
 // network, no other file and no script. It is XML too. Its error wraps [result.ErrFormat]
@@ -30,22 +26,72 @@ func WritePage(out io.Writer, r *result.Run) error {
 		return err
 	}
 	w := new(writer)
-	w.raw(markup(head))
-	w.element("h1", "", "elect: which algorithm costs what")
-	w.facts(facts(r))
-	w.element("p", "soft", reading)
-	w.questions(r)
+	w.b.WriteString(head)
+	w.line(element("h1", "elect: which algorithm costs what"))
+	w.line("<dl>")
+	for _, f := range facts(r) {
+		w.line(element("dt", escaped(f[0])))
+		w.line(element("dd", escaped(f[1])))
+	}
+	w.line("</dl>")
+	w.line(element("p", reading, "class", "soft"))
+	if all := tables(r); len(all) > 0 {
+		w.line("<h2>Questions</h2>")
+		for _, t := range all {
+			w.line(element("h3", escaped(t.Title)))
+			w.table(t)
+			if t.Note != "" {
+				w.line(element("p", escaped(t.Note), "class", "soft"))
+			}
+		}
+	}
 	for _, s := range sections(r) {
 		w.section(s)
 	}
-	w.raw(data)
+	w.line(data)
 	all := seriesTable(r)
-	w.raw("<details>\n")
-	w.element("summary", "", fmt.Sprintf("All %d series", len(all.rows)))
+	w.line("<details>")
+	w.line(element("summary", escaped(all.Title)))
 	w.table(all)
-	w.raw("</details>\n</body>\n</html>\n")
+	w.line("</details>\n</body>\n</html>")
 	_, err = io.WriteString(out, w.b.String())
 	return err
+}
+
+func (w *writer) table(t result.Table) {
+	row := func(kind string, texts []string) markup {
+		var cells markup
+		for at, text := range texts {
+			class := ""
+			if at < t.Names {
+				class = "text"
+			}
+			cells += element(kind, escaped(text), "class", class)
+		}
+		return element("tr", cells) + "\n"
+	}
+	var body markup
+	for _, cells := range t.Rows {
+		body += row("td", cells)
+	}
+	w.line("<div class=\"wide\"><table>\n" + element("thead", row("th", t.Head)) + "\n" + element("tbody", "\n"+body) + "\n</table></div>")
+}
+
+// section is figures that belong together.
+type section struct {
+	title   string
+	text    string
+	figures []figure
+}
+
+func (w *writer) section(s section) {
+	w.line(element("h2", escaped(s.title)))
+	w.line(element("p", escaped(s.text), "class", "soft"))
+	w.line("<div class=\"figures\">")
+	for _, f := range s.figures {
+		w.line(element("figure", element("figcaption", escaped(f.title))+"\n"+f.svg+"\n"))
+	}
+	w.line("</div>")
 }
 
 // facts say what was measured, and where.
@@ -62,34 +108,6 @@ func facts(r *result.Run) [][2]string {
 	return all
 }
 
-// questions writes the answers, and how it grows.
-func (w *writer) questions(r *result.Run) {
-	all := Questions(r)
-	more := sheets(r)
-	growths := Growths(r)
-	if len(all)+len(more)+len(growths) == 0 {
-		return
-	}
-	w.element("h2", "", "Questions")
-	for _, q := range all {
-		w.element("h3", "", q.Text)
-		head, rows := r.Ask(q).Cells()
-		w.table(table{len(q.By), head, rows})
-	}
-	for _, s := range more {
-		w.element("h3", "", s.question)
-		head, rows := s.cells(r)
-		w.table(table{len(s.by), head, rows})
-		w.element("p", "soft", s.text)
-	}
-	if len(growths) > 0 {
-		w.element("h3", "", growthText)
-		head, rows := growthCells(growths)
-		w.table(table{1, head, rows})
-		w.element("p", "soft", growing)
-	}
-}
-
 // dataOf is the data, as links that hold it.
 func dataOf(r *result.Run) (markup, error) {
 	json, err := inline("application/json", r.WriteJSON)
@@ -102,8 +120,7 @@ func dataOf(r *result.Run) (markup, error) {
 	}
 	return `<h2>Data</h2>
 <p>Every trial with its seed, and the machine: <a download="result.json" href="` + json + `">JSON</a>, which
-<code>elect bench compare OLD.json NEW.json</code> reads, or <a download="result.csv" href="` + csv + `">CSV</a>. Both are in this page.</p>
-`, nil
+<code>elect bench compare OLD.json NEW.json</code> reads, or <a download="result.csv" href="` + csv + `">CSV</a>. Both are in this page.</p>`, nil
 }
 
 // inline is data as an address that holds it. Base 64 has no character that ends an
@@ -141,12 +158,13 @@ func sections(r *result.Run) []section {
 }
 
 // seriesTable is all series.
-func seriesTable(r *result.Run) table {
-	t := table{names: 1, head: []string{"series", "median", "95 %", "min", "p90", "max", "trials"}}
+func seriesTable(r *result.Run) result.Table {
+	t := result.Table{Names: 1, Head: []string{"series", "median", "95 %", "min", "p90", "max", "trials"}}
 	for _, s := range r.Samples() {
 		e := s.Estimate()
-		t.rows = append(t.rows, []string{s.Name(), result.Number(e.Median), e.Interval.String(), result.Number(e.Min),
+		t.Rows = append(t.Rows, []string{s.Name(), result.Number(e.Median), between(e.Interval), result.Number(e.Min),
 			result.Number(e.P90), result.Number(e.Max), strconv.Itoa(e.Trials)})
 	}
+	t.Title = fmt.Sprintf("All %d series", len(t.Rows))
 	return t
 }

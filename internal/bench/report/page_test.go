@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
@@ -29,7 +30,7 @@ const hostile = `<script>alert("1")&'`
 func run() *result.Run {
 	r := &result.Run{
 		Format: result.Format, Began: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Command: "elect bench --seed 1", Seed: 1,
-		Machine: result.Machine{System: "linux/amd64", Cores: 2, Model: hostile, Kernel: "6.1", Go: "go1.26", Load: "0.1 0.1 0.1"},
+		Machine: machine.Machine{System: "linux/amd64", Cores: 2, Model: hostile, Kernel: "6.1", Go: "go1.26", Load: "0.1 0.1 0.1"},
 		Skipped: []string{"failover of ring after drop: " + hostile},
 	}
 	add := func(g result.Group, round int, labels string, values map[string]float64) {

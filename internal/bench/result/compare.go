@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"text/tabwriter"
+
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // Comparison is what changed from one run to another.
@@ -32,10 +32,10 @@ const (
 // is zero.
 type Change struct {
 	Series
-	Old     Estimate `json:"old"`
-	New     Estimate `json:"new"`
-	Ratio   Ratio    `json:"ratio"` // of the medians, new to old
-	Verdict Verdict  `json:"verdict"`
+	Old     sample.Estimate `json:"old"`
+	New     sample.Estimate `json:"new"`
+	Ratio   sample.Ratio    `json:"ratio"` // of the medians, new to old
+	Verdict Verdict         `json:"verdict"`
 }
 
 // Compare compares all series of two runs. Of a hundred that have not changed, about
@@ -45,7 +45,7 @@ func Compare(before, after *Run) Comparison {
 	was := before.Samples()
 	is := after.Samples()
 	for _, n := range is {
-		at := slices.IndexFunc(was, func(o Sample) bool { return o.compare(n.Series) == 0 })
+		at := slices.IndexFunc(was, func(o Sample) bool { return o.Compare(n.Series) == 0 })
 		if at < 0 {
 			c.Changes = append(c.Changes, Change{Series: n.Series, New: n.Estimate(), Verdict: Added})
 			continue
@@ -56,7 +56,7 @@ func Compare(before, after *Run) Comparison {
 	for _, o := range was {
 		c.Changes = append(c.Changes, Change{Series: o.Series, Old: o.Estimate(), Verdict: Removed})
 	}
-	slices.SortFunc(c.Changes, func(a, b Change) int { return a.compare(b.Series) })
+	slices.SortFunc(c.Changes, func(a, b Change) int { return a.Compare(b.Series) })
 	return c
 }
 
@@ -85,8 +85,7 @@ func (c Comparison) Write(out io.Writer, all bool) error {
 			return err
 		}
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "series\told\tnew\tratio\t95 %\tverdict")
+	t := Table{Head: []string{"series", "old", "new", "ratio", "95 %", "verdict"}}
 	same := 0
 	for _, x := range c.Changes {
 		if x.Verdict == Same {
@@ -95,34 +94,19 @@ func (c Comparison) Write(out io.Writer, all bool) error {
 				continue
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.Name(), median(x.Old), median(x.New), x.Ratio, x.Verdict)
+		row := []string{x.Name(), median(x.Old), median(x.New), "", "", string(x.Verdict)}
+		if x.Ratio.Defined {
+			row[3], row[4] = fmt.Sprintf("%.3g", x.Ratio.Times), fmt.Sprintf("%.3g to %.3g", x.Ratio.Interval.Low, x.Ratio.Interval.High)
+		}
+		t.Rows = append(t.Rows, row)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "%d of %d series are the same\n", same, len(c.Changes))
-	return err
+	t.Note = fmt.Sprintf("%d of %d series are the same", same, len(c.Changes))
+	return t.Write(out)
 }
 
-// String is the ratio and its interval as two cells of a table.
-func (r Ratio) String() string {
-	if !r.Defined {
-		return "\t"
-	}
-	return fmt.Sprintf("%.3g\t%.3g to %.3g", r.Times, r.Interval.Low, r.Interval.High)
-}
-
-func median(e Estimate) string {
+func median(e sample.Estimate) string {
 	if e.Trials == 0 {
 		return "-"
 	}
 	return Number(e.Median)
-}
-
-// Number is x in four digits, whole numbers in all of theirs.
-func Number(x float64) string {
-	if x == float64(int64(x)) {
-		return strconv.FormatInt(int64(x), 10)
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
 }

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/bench/machine"
 )
 
 func runOf(trials ...[]Trial) *Run {
-	return &Run{Format: Format, Machine: Machine{Cores: 2}, Trials: slices.Concat(trials...)}
+	return &Run{Format: Format, Machine: machine.Machine{Cores: 2}, Trials: slices.Concat(trials...)}
 }
 
 func TestCompare(t *testing.T) {
@@ -68,55 +70,4 @@ messages/algorithm=ring/case=worst/n=5 ms   -    1.5                     added
 	require.NoError(t, Compare(before, after).Write(&text, true))
 	require.Contains(t, text.String(), "n=5 ms  4    4    1      1 to 1")
 	require.ErrorIs(t, Compare(before, after).Write(full{}, false), errFull)
-}
-
-func TestAsk(t *testing.T) {
-	other := series("bully", "5", "msgs/election", 1)
-	failover := series("ring", "9", "msgs/election", 1)
-	for at := range failover {
-		failover[at].Group = Failover
-	}
-	unlabelled := series("x", "9", "msgs/election", 1)
-	delete(unlabelled[0].Labels, Algorithm)
-	r := runOf(
-		series("vote", "9", "msgs/election", 88, 88), series("bully", "9", "msgs/election", 71, 71), series("ring", "9", "msgs/election", 18, 26, 22),
-		series("bully", "9", "T/election", 1), other, failover, unlabelled,
-	)
-	q := Question{
-		Text: "Which costs fewest messages at N=9?", Group: Messages, Metric: "msgs/election",
-		Where: map[string]string{Nodes: "9"}, By: []string{Algorithm},
-	}
-	a := r.Ask(q)
-	var order []string
-	for _, row := range a.Rows {
-		order = append(order, row.Labels[Algorithm])
-	}
-	require.Equal(t, []string{"ring", "bully", "vote"}, order)
-	require.Equal(t, 3, a.Rows[0].Trials)
-	require.Equal(t, 22.0, a.Rows[0].Median)
-	require.Equal(t, 1.0, a.Rows[0].Ratio.Times)
-	require.Equal(t, 4.0, a.Rows[2].Ratio.Times)
-	require.True(t, a.Rows[2].Ratio.Apart())
-
-	q.Most = true
-	require.Equal(t, "vote", r.Ask(q).Rows[0].Labels[Algorithm])
-	q.Where = map[string]string{Nodes: "1000"}
-	require.Empty(t, r.Ask(q).Rows)
-}
-
-func TestAnAnswerIsWritten(t *testing.T) {
-	r := runOf(series("vote", "9", "ms", 3, 3), series("bully", "9", "ms", 1.5, 1.5, 1.5), series("ring", "9", "ms", 1, 2, 2))
-	var text bytes.Buffer
-	a := r.Ask(Question{Text: "Which is fastest?", Group: Messages, Metric: "ms", By: []string{Algorithm, Nodes}})
-	require.NoError(t, a.Write(&text))
-	require.Equal(t, `Which is fastest?
-  algorithm  n  ms   95 %        min  p90  trials  to the best
-  bully      9  1.5  1.5 to 1.5  1.5  1.5  3       best
-  ring       9  2    1 to 2      1    2    3       (1.33)
-  vote       9  3    3 to 3      3    3    2       2
-`, text.String())
-	text.Reset()
-	require.NoError(t, new(Run).Ask(Question{Text: "Which?"}).Write(&text))
-	require.Equal(t, "Which?\n  no trial says\n", text.String())
-	require.ErrorIs(t, a.Write(full{}), errFull)
 }

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/bench/machine"
 )
 
-// sample is a run with some of everything.
-func sample() *Run {
+// written is a run with some of everything.
+func written() *Run {
 	return &Run{
 		Format: Format, Began: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Command: "elect bench --seed 7", Seed: 7,
-		Machine: Machine{System: "linux/amd64", Cores: 2, Model: "AMD EPYC, \"2\"", Kernel: "6.18", Go: "go1.26", Load: "0.1 0.2 0.3"},
+		Machine: machine.Machine{System: "linux/amd64", Cores: 2, Model: "AMD EPYC, \"2\"", Kernel: "6.18", Go: "go1.26", Load: "0.1 0.2 0.3"},
 		Trials: []Trial{
 			{Messages, map[string]string{Algorithm: "bully", Case: "worst", Nodes: "16"}, 1, 8, map[string]float64{"msgs/election": 239, "T/election": 4}},
 			{Messages, map[string]string{Algorithm: "bully", Case: "worst", Nodes: "16"}, 2, 9, map[string]float64{"msgs/election": 239, "T/election": 4}},
@@ -32,10 +34,10 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer
-			require.NoError(t, write(sample(), &text))
+			require.NoError(t, write(written(), &text))
 			got, err := Read(&text)
 			require.NoError(t, err)
-			want := sample()
+			want := written()
 			for at := range got.Trials { // no labels are as good as none
 				if len(got.Trials[at].Labels) == 0 {
 					got.Trials[at].Labels = nil
@@ -48,7 +50,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 
 func TestCSVIsATable(t *testing.T) {
 	var text bytes.Buffer
-	require.NoError(t, sample().WriteCSV(&text))
+	require.NoError(t, written().WriteCSV(&text))
 	require.Equal(t, `# {"format":1,"began":"2026-01-02T03:04:05.000000006Z","command":"elect bench --seed 7","seed":7,`+
 		`"machine":{"system":"linux/amd64","cores":2,"model":"AMD EPYC, \"2\"","kernel":"6.18","go":"go1.26","load":"0.1 0.2 0.3"}}
 group,algorithm,case,signal,n,round,seed,metric,value
@@ -90,7 +92,7 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 
 // TestWhatIsWrongIsNotWritten: nobody could read it.
 func TestWhatIsWrongIsNotWritten(t *testing.T) {
-	r := sample()
+	r := written()
 	r.Trials[0].Values = nil
 	var text bytes.Buffer
 	require.ErrorIs(t, r.WriteJSON(&text), ErrFormat)
@@ -105,8 +107,8 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestAFailedWriteIsAnError(t *testing.T) {
-	require.ErrorIs(t, sample().WriteJSON(full{}), errFull)
-	require.ErrorIs(t, sample().WriteCSV(full{}), errFull)
+	require.ErrorIs(t, written().WriteJSON(full{}), errFull)
+	require.ErrorIs(t, written().WriteCSV(full{}), errFull)
 }
 
 func TestReadFile(t *testing.T) {

@@ -4,13 +4,6 @@
 //
 // Nothing here measures, and nothing is computed from a formula: a [Trial] holds numbers
 // that were counted or timed.
-//
-// # Uncertainty
-//
-// An interval is a bootstrap interval of 95 %: the median is taken anew of 2,000 samples
-// that are drawn from the trials with replacement, and 95 % of these medians lie in it.
-// The draws come from a fixed seed, so the same trials have the same interval. Of fewer
-// than about ten trials it is too narrow, and of one trial it has no width.
 package result
 
 import (
@@ -24,7 +17,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // Format is the version of what is written.
@@ -32,13 +27,13 @@ const Format = 1
 
 // Run is all that was measured in one go.
 type Run struct {
-	Format  int       `json:"format"`
-	Began   time.Time `json:"began"`
-	Command string    `json:"command"` // that measures it again
-	Seed    uint64    `json:"seed"`    // from which the seeds of the trials follow
-	Machine Machine   `json:"machine"`
-	Skipped []string  `json:"skipped,omitzero"` // what was not measured, and why; an empty list stays one
-	Trials  []Trial   `json:"trials,omitempty"`
+	Format  int             `json:"format"`
+	Began   time.Time       `json:"began"`
+	Command string          `json:"command"` // that measures it again
+	Seed    uint64          `json:"seed"`    // from which the seeds of the trials follow
+	Machine machine.Machine `json:"machine"`
+	Skipped []string        `json:"skipped,omitzero"` // what was not measured, and why; an empty list stays one
+	Trials  []Trial         `json:"trials,omitempty"`
 }
 
 // Group is what a trial is about.
@@ -118,8 +113,8 @@ func ordered(labels map[string]string) []string {
 	})
 }
 
-// compare orders series by group, labels and metric; numbers among the labels by size.
-func (s Series) compare(o Series) int {
+// Compare orders series by group, labels and metric; numbers among the labels by size.
+func (s Series) Compare(o Series) int {
 	if c := cmp.Compare(slices.Index(Groups(), s.Group), slices.Index(Groups(), o.Group)); c != 0 {
 		return c
 	}
@@ -163,7 +158,7 @@ func (r *Run) Samples() []Sample {
 	for _, s := range byName {
 		all = append(all, *s)
 	}
-	slices.SortFunc(all, func(a, b Sample) int { return a.compare(b.Series) })
+	slices.SortFunc(all, func(a, b Sample) int { return a.Compare(b.Series) })
 	return all
 }
 
@@ -172,6 +167,12 @@ type Sample struct {
 	Series
 	Values []float64
 }
+
+func (s Sample) sample() sample.Sample { return sample.Sample{Name: s.Name(), Values: s.Values} }
+
+// Estimate sums it up. Over is the ratio of its median to that of another.
+func (s Sample) Estimate() sample.Estimate  { return s.sample().Estimate() }
+func (s Sample) Over(o Sample) sample.Ratio { return s.sample().Over(o.sample()) }
 
 // ErrFormat is what errors about data that cannot be written, or was read, wrap.
 var ErrFormat = errors.New("result: not the results of a benchmark")
@@ -228,4 +229,14 @@ func (t *Trial) wrong() string {
 func isWord(s string) bool {
 	other := func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-') }
 	return s != "" && !strings.ContainsFunc(s, other)
+}
+
+// Has reports whether a trial has all of the labels.
+func (t Trial) Has(labels map[string]string) bool {
+	for key, value := range labels {
+		if t.Labels[key] != value {
+			return false
+		}
+	}
+	return true
 }

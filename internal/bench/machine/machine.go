@@ -1,27 +1,64 @@
-package bench
+// Package machine says where a measurement is made, and on what kind of disk.
+package machine
 
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/hostile"
 )
 
 // Machine is where a measurement was made.
-type Machine = result.Machine
+type Machine struct {
+	System string `json:"system"` // as linux/amd64
+	Cores  int    `json:"cores"`
+	Model  string `json:"model"` // of the processor
+	Kernel string `json:"kernel"`
+	Go     string `json:"go"`
+	Load   string `json:"load"` // the load averages of 1, 5 and 15 minutes before it: what else was going on
+	// FileSystem is the type of that on which nodes keep what they save; empty if none did.
+	FileSystem string `json:"file_system,omitempty"`
+}
 
-// ThisMachine describes the machine now. What cannot be found out is "unknown".
-func ThisMachine() Machine {
+func (m Machine) String() string {
+	text := fmt.Sprintf("%s, %d cores (%s), kernel %s, %s, load average %s", m.System, m.Cores, m.Model, m.Kernel, m.Go, m.Load)
+	if m.FileSystem != "" {
+		text += ", data on " + m.FileSystem
+	}
+	return hostile.Plain(text)
+}
+
+// Differs says in words in what two machines are not the same, as far as that may change
+// what is measured. The load is not compared: it never is the same.
+func (m Machine) Differs(o Machine) []string {
+	var all []string
+	differ := func(what string, a, b any) {
+		if a != b {
+			all = append(all, hostile.Plain(fmt.Sprintf("%s: %v and %v", what, a, b)))
+		}
+	}
+	differ("system", m.System, o.System)
+	differ("cores", m.Cores, o.Cores)
+	differ("processor", m.Model, o.Model)
+	differ("kernel", m.Kernel, o.Kernel)
+	differ("go", m.Go, o.Go)
+	differ("file system", m.FileSystem, o.FileSystem)
+	return all
+}
+
+// This describes the machine now. What cannot be found out is "unknown".
+func This() Machine {
 	m := Machine{System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
 		Model: "unknown", Kernel: "unknown", Load: "unknown"}
 	if f, err := os.Open("/proc/cpuinfo"); err == nil {
 		defer f.Close()
-		if model, ok := field(f, "model name"); ok {
+		if model, ok := Field(f, "model name"); ok {
 			m.Model = model
 		}
 	}
@@ -41,8 +78,8 @@ func LoadAverage() string {
 	return "unknown"
 }
 
-// field finds the first line "name: value" of a file of /proc.
-func field(r io.Reader, name string) (value string, ok bool) {
+// Field finds the first line "name: value" of a file of /proc.
+func Field(r io.Reader, name string) (value string, ok bool) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		key, value, found := strings.Cut(lines.Text(), ":")
@@ -108,7 +145,7 @@ func OnDisk() (dir string, err error) {
 }
 
 // ErrInMemory says that there is no folder on a disk.
-var ErrInMemory = errors.New("bench: no folder on a disk")
+var ErrInMemory = errors.New("machine: no folder on a disk")
 
 // InMemory reports whether a file system of that type forgets when the power goes, so
 // that a synced save costs nothing there.

@@ -1,13 +1,10 @@
-package bench
+package machine
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/elect-go/elect/internal/fleet"
 )
 
 func TestFileSystemIsThatOfTheLongestMount(t *testing.T) {
@@ -42,25 +39,21 @@ func TestInMemory(t *testing.T) {
 
 func TestField(t *testing.T) {
 	const text = "processor\t: 0\nmodel name\t: Some CPU @ 3 GHz: fast\nmodel name\t: another\n"
-	got, ok := field(strings.NewReader(text), "model name")
+	got, ok := Field(strings.NewReader(text), "model name")
 	require.True(t, ok)
 	require.Equal(t, "Some CPU @ 3 GHz: fast", got)
-	_, ok = field(strings.NewReader(text), "model")
+	_, ok = Field(strings.NewReader(text), "model")
 	require.False(t, ok)
 }
 
-// The lines are what benchstat takes for configuration: a key in lower case without
-// spaces, a colon, and a value.
-func TestSettingLinesAreConfiguration(t *testing.T) {
-	lines := strings.Split(settingLines(fleet.Config{Dir: t.TempDir()}), "\n")
-	require.Empty(t, lines[len(lines)-1], "the last line ends too")
-	lines = lines[:len(lines)-1]
-	form := regexp.MustCompile(`^[a-z][^\sA-Z]*: \S.*$`)
-	var keys []string
-	for _, line := range lines {
-		require.Regexp(t, form, line)
-		key, _, _ := strings.Cut(line, ":")
-		keys = append(keys, key)
-	}
-	require.Equal(t, []string{"machine", "nodes", "file-system", "clock", "seed"}, keys)
+func TestMachinesDiffer(t *testing.T) {
+	m := Machine{System: "linux/amd64", Cores: 2, Model: "x", Kernel: "6", Go: "go1.26", Load: "1 1 1"}
+	other := m
+	other.Load = "0 0 0"
+	require.Empty(t, m.Differs(other))
+	other.Cores, other.Go = 4, "go1.27"
+	require.Equal(t, []string{"cores: 2 and 4", "go: go1.26 and go1.27"}, m.Differs(other))
+	m.Model = "x\x1b[2J"
+	require.Contains(t, m.Differs(other), "processor: x\uFFFD[2J and x")
+	require.NotContains(t, m.String(), "\x1b")
 }

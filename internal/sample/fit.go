@@ -1,4 +1,4 @@
-package result
+package sample
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ type Power struct {
 }
 
 // ErrFit says that no curve can be fitted.
-var ErrFit = errors.New("result: no curve can be fitted")
+var ErrFit = errors.New("sample: no curve can be fitted")
 
 // FitPower fits a power of x to points, by least squares of the logarithms. What grows as
 // N log N has no exponent: over N = 8 … 1,024 one of about 1.2 comes closest, and the

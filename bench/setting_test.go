@@ -1,0 +1,27 @@
+package bench
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// The lines are what benchstat takes for configuration: a key in lower case without
+// spaces, a colon, and a value.
+func TestSettingLinesAreConfiguration(t *testing.T) {
+	lines := strings.Split(settingLines(fleet.Config{Dir: t.TempDir()}), "\n")
+	require.Empty(t, lines[len(lines)-1], "the last line ends too")
+	lines = lines[:len(lines)-1]
+	form := regexp.MustCompile(`^[a-z][^\sA-Z]*: \S.*$`)
+	var keys []string
+	for _, line := range lines {
+		require.Regexp(t, form, line)
+		key, _, _ := strings.Cut(line, ":")
+		keys = append(keys, key)
+	}
+	require.Equal(t, []string{"machine", "nodes", "file-system", "clock", "seed"}, keys)
+}
