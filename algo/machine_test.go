@@ -141,6 +141,23 @@ func TestEffectsAreWhatWasAskedFor(t *testing.T) {
 	}
 }
 
+// Whatever of it changes must be durable: a vote is as binding as an epoch.
+func TestEachPartOfWhatIsStableIsSaved(t *testing.T) {
+	for name, change := range map[string]func(*algo.Stable){
+		"the epoch": func(s *algo.Stable) { s.Epoch++ },
+		"the vote":  func(s *algo.Stable) { s.Vote = id(2) },
+		"the rest":  func(s *algo.Stable) { s.Extra = "x" },
+	} {
+		m, _ := newMachine(func(s *scripted, _ algo.Env) { change(&s.stable) })
+		before := m.Stable()
+		e := m.Step(algo.Event{Kind: algo.EventCampaign})
+		change(&before)
+		if !e.Save || e.Stable != before || m.Stable() != before {
+			t.Errorf("%s changes: save %v of %+v, want %+v", name, e.Save, e.Stable, before)
+		}
+	}
+}
+
 func TestMonitoringNobodyIsSaid(t *testing.T) {
 	m, _ := newMachine(func(_ *scripted, env algo.Env) { env.Monitor() })
 	if e := m.Step(algo.Event{Kind: algo.EventCampaign}); !e.Watch || len(e.Monitor) != 0 {
@@ -301,5 +318,19 @@ func TestACloneOfAMachineGoesItsOwnWay(t *testing.T) {
 	m.Step(algo.Event{Kind: algo.EventCampaign})
 	if clone.Stable().Epoch != 6 || m.Stable().Epoch != 7 || clone.Leader().Epoch != 6 || m.Leader().Epoch != 7 {
 		t.Errorf("epochs %d and %d, want 6 and 7", clone.Stable().Epoch, m.Stable().Epoch)
+	}
+}
+
+// The effects of a step are the machine's own until its next one, whatever its clones do.
+func TestAStepOfACloneLeavesTheEffectsOfTheFirst(t *testing.T) {
+	to := 1
+	m, _ := newMachine(func(_ *scripted, env algo.Env) {
+		to++
+		env.Send(id(to), ping{})
+	})
+	e := m.Step(algo.Event{Kind: algo.EventCampaign})
+	m.Clone().Step(algo.Event{Kind: algo.EventCampaign})
+	if want := []algo.Envelope{{To: id(2), Message: ping{}}}; !slices.Equal(e.Sends, want) {
+		t.Errorf("it sends %v, want %v", e.Sends, want)
 	}
 }

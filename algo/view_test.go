@@ -83,6 +83,9 @@ func TestWitnessesAreAboveNobody(t *testing.T) {
 	if got := numbers(view.Below(id(1))); got != "[2]" {
 		t.Errorf("below a witness are %s, want everybody who is not above", got)
 	}
+	if view.IsAbove(id(2), id(1)) || view.IsAbove(id(1), id(2)) {
+		t.Error("of two witnesses one is above the other")
+	}
 }
 
 func TestSuccessorGoesRound(t *testing.T) {

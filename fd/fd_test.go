@@ -46,10 +46,15 @@ func hears(d *Detector, at, end time.Duration) (all Output) {
 	return all
 }
 
-// runs wakes the detector at each of its deadlines up to end, its end included.
+// runs wakes the detector at each of its deadlines up to end, its end included. What is due
+// at a deadline must be done then: a detector that leaves it would be woken for ever.
 func runs(d *Detector, end time.Duration) (all Output) {
 	for d.Deadline() <= end {
-		d.Wake(d.Deadline())
+		now := d.Deadline()
+		d.Wake(now)
+		if d.Deadline() <= now {
+			panic("fd: woken at " + now.String() + ", and due again at " + d.Deadline().String())
+		}
 		collect(&all, d.Take())
 	}
 	return all
@@ -574,6 +579,82 @@ func TestLateWakeAndAPeerThatIsDead(t *testing.T) {
 	d.Wake(back)
 	says(t, "a late wake", d.Take())
 	says(t, "soon after", runs(d, back+timeout+interval), true)
+}
+
+// A pause that ends just after a deadline is noticed: while a peer is silent the detector is
+// woken more often than it needs for that deadline.
+func TestAPauseBeforeTheDeadlineIsNoticed(t *testing.T) {
+	d := watcher(t)
+	says(t, "until the pause", runs(d, timeout-interval))
+	back := timeout + interval/4
+	d.Wake(back)
+	says(t, "late by less than an interval", d.Take())
+}
+
+// Nobody knows when in the last two intervals a pause began: a peer has them to be heard
+// of, also when its deadline would have come just then. It has no more.
+func TestAfterAPauseAPeerHasTwoIntervals(t *testing.T) {
+	d := watcher(t)
+	says(t, "silence, not too long", runs(d, timeout-1))
+	back := time.Minute
+	d.Wake(back)
+	says(t, "a late wake", d.Take())
+	says(t, "soon after", runs(d, back+2*interval-1))
+	says(t, "two intervals after", runs(d, back+2*interval), true)
+}
+
+// However long a pause was, a peer is suspected when it has been silent for its timeout
+// since: also one whose frame waited on the socket and came before the late wake.
+func TestTheExcuseForAPauseIsBounded(t *testing.T) {
+	d := New(config())
+	d.Up(0, n(1), 7)
+	d.Up(0, n(2), 7)
+	d.Monitor(0, []algo.NodeID{n(1), n(2)})
+	d.Take()
+	back := time.Hour
+	d.Heard(back, n(1))
+	d.Wake(back)
+	d.Heard(back, n(2))
+	says(t, "a late wake", d.Take())
+	for at := back; at < back+timeout; at += interval {
+		runs(d, at)
+		d.Heard(at, n(2))
+	}
+	d.Take()
+	runs(d, back+timeout)
+	if state, since := d.State(n(1)); state != Suspected || since > back+timeout {
+		t.Errorf("silent for its timeout of %v since the pause, n1 is %v", timeout, state)
+	}
+}
+
+// In a pause of this node nobody was silent: a timeout that grew comes back after it as
+// after any other time.
+func TestAPauseIsNoSilenceOfAPeer(t *testing.T) {
+	d := watcher(t)
+	says(t, "silence", runs(d, timeout), true)
+	d.Heard(timeout, n(1))
+	d.Take()
+	grown := d.peers[n(1)].timeout
+	back := time.Minute
+	d.Wake(back)
+	hears(d, back, back+interval)
+	if got, want := d.peers[n(1)].timeout, grown-(grown-timeout)/4; got != want {
+		t.Errorf("after the pause the timeout is %v, want %v: a quarter of what it grew has come back", got, want)
+	}
+}
+
+// Nor is it an excuse for who was suspected before it: a process that was stopped for long
+// would have been suspected with any timeout.
+func TestAPauseExcusesNobodyWhoWasSuspected(t *testing.T) {
+	d := watcher(t)
+	says(t, "silence", runs(d, time.Minute), true)
+	back := time.Minute + 10*time.Second
+	d.Wake(back)
+	d.Heard(back, n(1))
+	says(t, "heard", d.Take(), false)
+	if got := d.peers[n(1)].timeout; got != timeout {
+		t.Errorf("the timeout grew to %v, which would not have helped", got)
+	}
 }
 
 func TestAWakeInTimeIsNoExcuse(t *testing.T) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -263,16 +264,18 @@ func TestPoisonIsRefused(t *testing.T) {
 			e.Start(0)
 			e.Receive(0, id(2), Join{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}})
 			digest, stable, leader := e.Digest(), e.machine.Stable(), e.machine.Leader()
-			out := e.Receive(ms, id(2), m)
-			if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || !strings.HasPrefix(out.Refuse[0].Reason, "engine: refused ") {
-				t.Errorf("refused %v, want one refusal of n2", out.Refuse)
-			}
-			if got := e.Counters().Refused; got != 1 {
-				t.Errorf("counted %d", got)
-			}
-			if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.Removed || out.Rejected != "" || e.Digest() != digest ||
-				e.machine.Stable() != stable || e.machine.Leader() != leader {
-				t.Errorf("it changed something: %+v", out)
+			for time := range 3 { // to say it again does not help
+				out := e.Receive(ms, id(2), m)
+				if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || !strings.HasPrefix(out.Refuse[0].Reason, "engine: refused ") {
+					t.Errorf("refused %v, want one refusal of n2", out.Refuse)
+				}
+				if got := e.Counters().Refused; got != uint64(time+1) {
+					t.Errorf("counted %d, want %d", got, time+1)
+				}
+				if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.Removed || out.Rejected != "" || e.Digest() != digest ||
+					e.machine.Stable() != stable || e.machine.Leader() != leader {
+					t.Errorf("it changed something: %+v", out)
+				}
 			}
 		})
 	}
@@ -521,6 +524,31 @@ func TestRostersThatCannotAgreeAreExchangedRarely(t *testing.T) {
 	}
 	if most := int(period/pause) + 1; sent > most {
 		t.Errorf("%d rosters in %v of constant contradiction, want at most %d", sent, period, most)
+	}
+}
+
+// Two that do not watch each other show each other no digest. Who speaks to this node, and
+// has not shown that it has the roster of now, is told it; who has shown it is not.
+func TestWhoSpeaksAndMayNotKnowTheMembersIsTold(t *testing.T) {
+	e := solo(t, nil)
+	e.Start(0)
+	for i := 2; i <= 3; i++ { // that of n3 is lost on its way to n2
+		e.Receive(0, id(i), Join{Entry{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}})
+	}
+	told := func(now time.Duration) (count int) {
+		for _, s := range e.Receive(now, id(2), bullySpec().Messages[0]).Send {
+			if r, ok := s.Message.(Roster); ok && s.To == id(2) && len(r.Entries) == 3 {
+				count++
+			}
+		}
+		return count
+	}
+	if got := told(time.Second); got != 1 {
+		t.Errorf("n2, which has not heard of n3, is told %d times, want once", got)
+	}
+	e.Receive(2*time.Second, id(2), fd.Beat{View: e.Digest()})
+	if got := told(3 * time.Second); got != 0 {
+		t.Errorf("n2, which has shown that it knows, is told %d times", got)
 	}
 }
 

@@ -588,6 +588,44 @@ func TestHeldCounts(t *testing.T) {
 	}
 }
 
+// A leader that has taken part in a later epoch makes no roster any more, though nobody else
+// leads yet: somebody may, whom it has helped.
+func TestALeaderInALaterEpochMakesNoRoster(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 3)
+	e := w.node(1).engine
+	digest, led := e.Digest(), e.machine.Leader()
+	changed := e.members.live()[1]
+	changed.Priority = 7
+	for _, s := range w.node(3).engine.Campaign(w.now).Send {
+		if s.To == id(1) {
+			e.Receive(w.now, id(3), s.Message)
+		}
+	}
+	if l, _ := e.Leader(); l != led || e.epoch() <= l.Epoch {
+		t.Fatalf("n1 follows %v in epoch %d: the test shows nothing", l, e.epoch())
+	}
+	e.Receive(w.now, id(2), Propose{changed})
+	if e.Digest() != digest {
+		t.Errorf("the leader of epoch %d, in epoch %d, has changed the members", led.Epoch, e.epoch())
+	}
+}
+
+// What waits for its turn has a bound, whatever is asked for meanwhile.
+func TestWhatWaitsForItsTurnIsBounded(t *testing.T) {
+	w := joinedBy(t, voteSpec(), 3)
+	w.cutOff(1)
+	e := w.node(1).engine
+	for i := range 2 * maxWaiting {
+		e.Receive(w.now, id(2), Propose{Entry{ID: id(i + 4), Name: fmt.Sprintf("n%d", i+4), Addr: addr(i + 4), Eligible: true}})
+	}
+	if e.view().Len() != 4 || e.Confirmed() {
+		t.Fatalf("it has %d members, want that one more waits for a majority", e.view().Len())
+	}
+	if len(e.queue) != maxWaiting {
+		t.Errorf("%d changes wait for it, want the first %d", len(e.queue), maxWaiting)
+	}
+}
+
 // A new leader finishes what the one before began and what reached it. What did not
 // reach it is undone.
 func TestAChangeThatWasNotFinished(t *testing.T) {
@@ -841,6 +879,44 @@ func TestForgetAfter(t *testing.T) {
 		w.run(5 * time.Second)
 		w.wantView(1, 2, 3, 4, 5)
 		w.wantLeader(5)
+	})
+	t.Run("not by half of them", func(t *testing.T) {
+		w := newWorld(t)
+		for i := 1; i <= 4; i++ {
+			w.add(member(i), by(bullySpec(), fixed(4), forgets)).start()
+		}
+		w.run(5 * time.Second)
+		for _, a := range []string{"n3", "n4"} {
+			for _, b := range []string{"n1", "n2"} {
+				w.cut[[2]string{a, b}] = true
+			}
+		}
+		w.run(4 * after)
+		w.wantView(1, 2, 3, 4)
+		clear(w.cut)
+		w.run(5 * time.Second)
+		w.wantView(1, 2, 3, 4)
+		w.wantLeader(4)
+	})
+	t.Run("not for the time without a majority", func(t *testing.T) {
+		w := cluster()
+		w.node(1).crash()
+		w.run(after - time.Second)
+		w.node(2).crash()
+		w.node(3).crash()
+		w.run(4 * after)
+		w.node(2).start()
+		w.node(3).start()
+		w.run(after - time.Second)
+		w.wantView(1, 2, 3, 4, 5)
+		w.run(2 * time.Second)
+		w.wantView(2, 3, 4, 5)
+	})
+	t.Run("by the leader alone", func(t *testing.T) {
+		w := cluster()
+		w.cut[[2]string{"n1", "n2"}] = true
+		w.run(4 * after)
+		w.wantView(1, 2, 3, 4, 5)
 	})
 	t.Run("by the larger side", func(t *testing.T) {
 		w := cluster()

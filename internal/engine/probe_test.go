@@ -138,7 +138,11 @@ func TestTheHostPicksWithinTheRange(t *testing.T) {
 
 // A timer for at once does not keep the engine in a wake for ever: frames come between.
 func TestATimerForAtOnce(t *testing.T) {
+	wakes := 0
 	e, p := probed(t, func(env algo.Env, what string) {
+		if wakes++; wakes > 100 {
+			t.Fatal("the engine is caught in one wake")
+		}
 		if what == "campaign" || what == "expire now" {
 			env.SetTimer("now", 0, 0)
 		}
