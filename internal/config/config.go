@@ -2,25 +2,22 @@
 // environment, and by flags, each of which overrides the one before.
 //
 // A [Table] lists all fields, and is the only list of them. The three sources are made
-// from it, and so are help, example and listing: what one has no other lacks. Most fields
-// stand in it by themselves. Those of an algorithm come from its factory: it hands out the
-// struct of its options, whose fields are named by their tags. So an algorithm that this
-// package has never heard of is configured like those it knows.
+// from it, and so are help, example and listing: what one has no other lacks. The fields of
+// an algorithm come from its factory: it hands out the struct of its options, whose fields
+// are named by their tags. So an algorithm that this package has never heard of is
+// configured like those it knows.
 //
 // The name of a field in the file gives the others: timing.heartbeat is the flag
 // --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
 //
 // [Table.Load] says all that is wrong at once, each [Mistake] with the place where it
-// was made.
+// was made. That is why no library does it: koanf and ff merge the sources before anything
+// is checked, and no line is left to name; kong stops at the first mistake.
 package config
 
 import (
-	"cmp"
-	"fmt"
 	"log/slog"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
@@ -34,95 +31,98 @@ type Settings struct {
 	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
 	// options that were given to the factory of the algorithm.
 	Config cluster.Config
-	// Log is text or json.
-	Log string
+	// Log is text or json, LogLevel debug, info, warn or error.
+	Log, LogLevel string
+	// Preset is a word for a timing.
+	Preset string
 	// Unknown are variables of the environment that begin like ours and are none.
 	Unknown []Unknown
 
-	level    string
-	preset   string
-	options  map[string]any // of each algorithm: a pointer to the struct of its options
-	table    *Table
-	given    map[string]given // what counts, by field
-	mistakes mistakes
-}
-
-// Unknown is a variable that is none of a field, and the one that may be meant, if any.
-type Unknown struct{ Name, Meant string }
-
-func (u Unknown) String() string {
-	if u.Meant == "" {
-		return shown(u.Name)
-	}
-	return shown(u.Name) + " (did you mean " + u.Meant + "?)"
+	table     *Table
+	given     map[string]given // what counts, by field
+	options   map[string]any   // of each algorithm: a pointer to the struct of its options
+	refused   map[string]error // what the factory of each algorithm says to them
+	mistakes  mistakes
+	illegible bool // the file is no YAML at all
 }
 
 // newSettings are the defaults.
 func newSettings(t *Table) *Settings {
 	s := &Settings{
-		Log: "text", level: "info", preset: "lan", options: make(map[string]any),
-		table: t, given: make(map[string]given),
+		Log: "text", LogLevel: "info", Preset: "lan", table: t,
+		given: make(map[string]given), options: make(map[string]any), refused: make(map[string]error),
 	}
 	s.Config.Cluster, s.Config.Algorithm = "elect", t.DefaultAlgorithm()
-	s.Config.Timing = cluster.Presets()[s.preset]
 	return s
 }
 
 // settle takes over what was given. The preset comes before the fields of the timing, the
 // timing before the options of the algorithms, whose defaults follow from it.
 func (s *Settings) settle() {
-	for _, early := range []bool{true, false} {
-		for _, f := range s.table.fields {
-			if f.Algorithm == "" && (f.Name == presetField) == early {
-				s.assign(f, f.target(s))
-			}
-		}
-		if early {
-			s.Config.Timing = cluster.Presets()[s.preset]
+	s.assign(s.table.byName[presetField], s)
+	s.Config.Timing = cluster.Presets()[s.Preset]
+	for _, f := range s.table.fields {
+		if f.Algorithm == "" {
+			s.assign(f, f.place(s))
 		}
 	}
 	s.Config.Options = func(options any) error { s.fill(s.Config.Algorithm, options); return nil }
 	for name := range s.table.registry {
-		s.options[name] = s.table.defaults[name](s.Config.Timing)
-		s.fill(name, s.options[name])
+		_, s.refused[name] = s.build(name)
 	}
 }
 
-// assign sets a field to what was given for it, which is known to fit.
-func (s *Settings) assign(f Field, target any) {
-	if g, ok := s.given[f.Name]; ok && set(target, g.texts) != nil {
-		panic("config: " + f.Name + " was not checked")
-	}
+// build makes an algorithm with the options that were given, and keeps these.
+func (s *Settings) build(algorithm string) (algo.Spec, error) {
+	return s.table.registry[algorithm](s.Config.Timing, func(options any) error {
+		s.options[algorithm] = options
+		s.fill(algorithm, options)
+		return nil
+	})
 }
 
 // fill sets the options of an algorithm to what was given for them.
 func (s *Settings) fill(algorithm string, options any) {
-	targets := targetsOf(options)
 	for _, f := range s.table.fields {
-		if target := targets[f.option]; f.Algorithm == algorithm && target != nil {
-			s.assign(f, target)
+		if f.Algorithm == algorithm {
+			s.assign(f, options)
 		}
+	}
+}
+
+// assign sets the field of a struct to what was given for it.
+func (s *Settings) assign(f Field, in any) {
+	if g, ok := s.given[f.Name]; ok {
+		f.in(in).Set(g.value)
 	}
 }
 
 // Node makes the node, or says all mistakes at once as an [*Error]. When it returns,
 // Config is what is in effect.
 func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
-	if s.mistakes.illegible {
+	if s.illegible {
 		return nil, s.mistakes.err() // the rest would be about what the file could not say
 	}
-	wrong := s.mistakes.fields()
+	wrong := make(map[string]bool)
+	for _, m := range s.mistakes {
+		wrong[base(m.Field)] = true
+	}
 	n, err := cluster.New(s.Config, append(options, cluster.WithRegistry(s.table.registry))...)
 	sound := true
 	for _, err := range Leaves(err) {
-		m := s.explain(err)
-		sound = sound && !strings.HasPrefix(m.Field, "timing.")
+		m := s.explain("", err)
+		sound = sound && !strings.HasPrefix(m.Field, timingSection)
 		if _, given := s.given[base(m.Field)]; given || !wrong[base(m.Field)] {
 			s.mistakes.add(m) // else it is empty because of that
 		}
 	}
-	if sound {
-		s.checkOthers()
+	// The options of the algorithms that are not selected are there to be selected.
+	for _, f := range s.table.fields {
+		if _, given := s.given[f.Name]; given && sound && f.Algorithm != s.Config.Algorithm {
+			for _, err := range Leaves(s.refused[f.Algorithm]) {
+				s.mistakes.add(s.explain(f.Algorithm, err))
+			}
+		}
 	}
 	if err := s.mistakes.err(); err != nil {
 		return nil, err
@@ -131,43 +131,13 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	return n, nil
 }
 
-// checkOthers checks the options of the algorithms that are not selected, as far as any
-// were given: they are there to be selected.
-func (s *Settings) checkOthers() {
-	for _, name := range s.table.Algorithms() {
-		if name == s.Config.Algorithm || !s.anyGiven(name) {
-			continue
-		}
-		_, err := s.table.registry[name](s.Config.Timing, func(o any) error { s.fill(name, o); return nil })
-		for _, err := range Leaves(err) {
-			s.mistakes.add(s.optionMistake(name, err))
-		}
-	}
-}
-
-func (s *Settings) anyGiven(algorithm string) bool {
-	return slices.ContainsFunc(s.table.fields, func(f Field) bool {
-		_, ok := s.given[f.Name]
-		return ok && f.Algorithm == algorithm
-	})
-}
-
-// Spec is the algorithm as configured. Its error is what the factory says, or that there
-// is no such algorithm; Node says it better.
-func (s *Settings) Spec() (algo.Spec, error) {
-	factory, ok := s.table.registry[s.Config.Algorithm]
-	if !ok {
-		return algo.Spec{}, fmt.Errorf("config: there is no algorithm %q", s.Config.Algorithm)
-	}
-	return factory(s.Config.Timing, s.Config.Options)
-}
+// Spec is the algorithm as configured. Its error is what the factory says; Node says it
+// better.
+func (s *Settings) Spec() (algo.Spec, error) { return s.build(s.Config.Algorithm) }
 
 // Level is what is logged.
-func (s *Settings) Level() slog.Level {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(s.level)); err != nil {
-		panic(fmt.Sprintf("config: log level %q was not checked", s.level))
-	}
+func (s *Settings) Level() (level slog.Level) {
+	_ = level.UnmarshalText([]byte(s.LogLevel)) // it is one of the words of its field
 	return level
 }
 
@@ -177,7 +147,7 @@ func (s *Settings) Add(m Mistake) { s.mistakes.add(m) }
 // Effective is the value of a field and where it came from.
 type Effective struct {
 	Field  Field
-	Value  any // a string, int64, uint64, float64, bool or []string; of a duration the text
+	Value  any // as JSON has it: of a duration the text
 	Origin Origin
 }
 
@@ -194,12 +164,7 @@ func (s *Settings) Effective() []Effective {
 	return all
 }
 
-func (s *Settings) target(f Field) any {
-	if f.Algorithm != "" {
-		return targetsOf(s.options[f.Algorithm])[f.option]
-	}
-	return f.target(s)
-}
+func (s *Settings) target(f Field) reflect.Value { return f.in(f.place(s)) }
 
 // Changed returns the fields whose values differ between two settings, of those that
 // either of the two was given: what follows from another field is not among them.
@@ -219,41 +184,9 @@ func (s *Settings) Changed(before *Settings) []Effective {
 // Adopt takes over the value of one field.
 func (s *Settings) Adopt(from *Settings, name string) {
 	f := s.table.byName[name]
-	reflect.ValueOf(s.target(f)).Elem().Set(reflect.ValueOf(from.target(f)).Elem())
+	s.target(f).Set(from.target(f))
 	delete(s.given, name)
 	if g, ok := from.given[name]; ok {
 		s.given[name] = g
 	}
-}
-
-// Leaves returns the errors that errors.Join has put together. One that wraps several
-// with words of its own stays whole.
-func Leaves(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var texts []string
-	for _, e := range joined.Unwrap() {
-		texts = append(texts, e.Error())
-	}
-	if err.Error() != strings.Join(texts, "\n") {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, Leaves(e)...)
-	}
-	return all
-}
-
-// presets are the words for timings, in the order of their size.
-func presets() []string {
-	all := cluster.Presets()
-	return slices.SortedFunc(maps.Keys(all), func(a, b string) int {
-		return cmp.Compare(all[a].Timeout, all[b].Timeout)
-	})
 }

@@ -6,10 +6,7 @@ import (
 	"strings"
 )
 
-const (
-	exampleListen = "127.0.0.1:7400" // there is no default
-	exampleWidth  = 92
-)
+const exampleListen = "127.0.0.1:7400" // there is no default
 
 // Example writes a file that sets nothing but where to listen, and shows every field with
 // its default, commented out: what is set would no longer follow the preset.
@@ -25,55 +22,32 @@ func (t *Table) Example(w io.Writer) error {
 `)
 	section := ""
 	for _, f := range t.fields {
+		before, indent := "\n", ""
+		if f.section() != "" {
+			before, indent = "", "  "
+		}
 		if f.section() != section {
 			section = f.section()
-			fmt.Fprintf(text, "\n# %s\n%s:\n", t.about(section), strings.TrimSuffix(section, "."))
+			about := "Options of the algorithm " + f.Algorithm + ". They count where it is selected."
+			if section == timingSection {
+				about = "What depends on the network. Members of a cluster should share it."
+			}
+			fmt.Fprintf(text, "\n# %s\n%s:\n", about, strings.TrimSuffix(section, "."))
 		}
-		indent := ""
-		if section != "" {
-			indent = "  "
-		} else {
-			text.WriteString("\n")
+		help, notes, _ := strings.Cut(f.explained(), " (")
+		fmt.Fprintf(text, "%s%s# %s\n", before, indent, help)
+		if notes != "" {
+			fmt.Fprintf(text, "%s# (%s\n", indent, notes)
 		}
-		var notes []string
 		if f.Live {
-			notes = append(notes, "SIGHUP reloads it")
+			fmt.Fprintf(text, "%s# (SIGHUP reloads it)\n", indent)
 		}
-		for _, line := range wrap(f.explained(notes...), exampleWidth-len(indent)-2) {
-			fmt.Fprintf(text, "%s# %s\n", indent, line)
-		}
-		name := strings.TrimPrefix(f.Name, section)
 		if f.Name == "listen" {
-			fmt.Fprintf(text, "%s: %s\n", name, exampleListen)
+			fmt.Fprintf(text, "listen: %s\n", exampleListen)
 		} else {
-			fmt.Fprintf(text, "%s#%s: %s\n", indent, name, textOf(t.Default(f)))
+			fmt.Fprintf(text, "%s#%s: %s\n", indent, f.local(), textOf(t.Default(f)))
 		}
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-// about says what a section of the file is for.
-func (t *Table) about(section string) string {
-	if section == "timing." {
-		return "What depends on the network. Members of a cluster should share it."
-	}
-	return "Options of the algorithm " + strings.TrimSuffix(section, ".") + ". They count where it is selected."
-}
-
-// wrap breaks a text into lines between words.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

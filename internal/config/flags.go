@@ -14,41 +14,64 @@ const optionFlag = "--option"
 // that of the algorithm that is selected. What they are given is checked when it is
 // loaded, together with all the rest.
 type Flags struct {
-	table   *Table
 	values  map[string]given
 	options []string // of --option
 }
 
+// value is a flag that takes what it is given. Its default stands in its help.
+type value struct {
+	kind string // what help calls it
+	take func(text string)
+}
+
+func (v value) Set(text string) error { v.take(text); return nil }
+func (v value) String() string        { return "" }
+func (v value) Type() string          { return v.kind }
+
 // Flags adds the flags to a set. Those of the timing and of the algorithms are hidden from
 // its help, for they are many, but for those with a short name.
 func (t *Table) Flags(set *pflag.FlagSet) *Flags {
-	flags := &Flags{table: t, values: make(map[string]given)}
+	flags := &Flags{values: make(map[string]given)}
 	for _, f := range t.fields {
-		names := []string{f.Flag()}
+		kind, given := "value", ""
+		if _, ok := t.Default(f).(bool); ok {
+			kind, given = "bool", "true" // help leaves this kind out
+		}
+		if f.Arg != "" {
+			kind = f.Arg
+		}
+		names, shown := []string{f.Flag()}, f.Flag()
 		if f.Alias != "" {
 			names = append(names, f.Alias)
 		}
-		_, isBool := t.Default(f).(bool)
-		shownName := names[0]
 		if f.section() != "" {
-			shownName = f.Alias
+			shown = f.Alias
 		}
 		for _, name := range names {
-			flag := set.VarPF(&flagValue{flags, f, "--" + name}, name, "", f.usage(t))
-			if isBool {
-				flag.NoOptDefVal = "true"
-			}
-			flag.Hidden = name != shownName
+			flag := set.VarPF(value{kind, func(text string) { flags.take(t, f, "--"+name, text) }}, name, "", t.usage(f))
+			flag.NoOptDefVal = given
+			flag.Hidden = name != shown
 		}
 	}
-	set.Var((*optionValue)(flags), strings.TrimPrefix(optionFlag, "--"), "option of the algorithm (repeatable)")
+	set.Var(value{"key=value", func(text string) { flags.options = append(flags.options, text) }},
+		strings.TrimPrefix(optionFlag, "--"), "option of the algorithm (repeatable)")
 	return flags
 }
 
+// take notes what a flag is given: whether that fits is said together with all the rest. A
+// list may be given in parts.
+func (flags *Flags) take(t *Table, f Field, name, text string) {
+	g := given{texts: t.split(f, text), origin: Origin{Source: Flag, Name: name}}
+	if t.isList(f) {
+		g.texts = slices.Concat(flags.values[f.Name].texts, g.texts)
+	}
+	flags.values[f.Name] = g
+}
+
 // usage is the help of a flag.
-func (f Field) usage(t *Table) string {
+func (t *Table) usage(f Field) string {
 	var notes []string
-	if isList(t.target(f)) {
+	if t.isList(f) {
 		notes = append(notes, "repeatable")
 	}
 	if f.section() == "" && f.Alias != "" {
@@ -81,69 +104,4 @@ func either(words []string) string {
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-// flagValue is a flag of a field.
-type flagValue struct {
-	flags *Flags
-	field Field
-	name  string
-}
-
-// Set takes what it is given: whether that fits is said together with all the rest. A list
-// may be given in parts.
-func (v *flagValue) Set(text string) error {
-	g := given{texts: v.flags.table.split(v.field, text), origin: Origin{Source: Flag, Name: v.name}}
-	if isList(v.flags.table.target(v.field)) {
-		g.texts = append(slices.Clone(v.flags.values[v.field.Name].texts), g.texts...)
-	}
-	v.flags.values[v.field.Name] = g
-	return nil
-}
-
-// String is empty: the default stands in the help.
-func (v *flagValue) String() string { return "" }
-
-// Type is what help calls the value.
-func (v *flagValue) Type() string {
-	if v.field.Arg != "" {
-		return v.field.Arg
-	}
-	if _, ok := v.flags.table.Default(v.field).(bool); ok {
-		return "bool" // which help Leaves out
-	}
-	return "value"
-}
-
-// optionValue is the flag --option.
-type optionValue Flags
-
-// Set takes one option.
-func (v *optionValue) Set(text string) error {
-	v.options = append(v.options, text)
-	return nil
-}
-
-// String is empty.
-func (v *optionValue) String() string { return "" }
-
-// Type is what help calls the value.
-func (v *optionValue) Type() string { return "key=value" }
-
-// resolve turns options, each key=value, into the fields of an algorithm.
-func (t *Table) resolve(algorithm string, options []string, at Origin, m *mistakes) map[string]given {
-	values := make(map[string]given)
-	for _, text := range options {
-		key, value, ok := strings.Cut(text, "=")
-		field, known := t.byName[algorithm+"."+key]
-		switch {
-		case !ok:
-			m.add(Mistake{Field: "option", Origin: Origin{Source: Flag, Name: optionFlag}, Got: quoted(text), Want: "key=value"})
-		case known:
-			values[field.Name] = given{texts: t.split(field, value), origin: at}
-		case t.registry[algorithm] != nil: // else that is the mistake
-			m.add(t.unknown(algorithm+".", key, at))
-		}
-	}
-	return values
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -13,18 +14,41 @@ import (
 type Input struct {
 	// File is the path of the file. Empty: what the environment names, if anything.
 	File string
-	// Environ are the variables, each NAME=value.
+	// Environ are the variables, each NAME=value as os.Environ returns them.
 	Environ []string
 	// Flags, if any, have been parsed.
 	Flags *Flags
 }
 
+// prefix is that of the variables of the environment.
+const prefix = "ELECT_"
+
+// FileVariable is the variable that names the file, where no flag does.
+const FileVariable = prefix + "CONFIG"
+
+// Unknown is a variable that is none of a field, and the one that may be meant, if any.
+type Unknown struct{ Name, Meant string }
+
+func (u Unknown) String() string {
+	if u.Meant == "" {
+		return shown(u.Name)
+	}
+	return shown(u.Name) + " (did you mean " + u.Meant + "?)"
+}
+
+// given is what was written for a field, by its name.
+type given struct {
+	texts  []string
+	lines  []int // of each text of a list
+	origin Origin
+	bad    string        // what it is instead, if it is no text: "a section"
+	value  reflect.Value // what it says, if that fits
+}
+
 // Load reads a configuration. Its error is that the file cannot be read, of the file
 // system. What is wrong with what stands in it, [Settings.Node] says.
 func (t *Table) Load(in Input) (*Settings, error) {
-	var path string
-	fromEnvironment := make(map[string]given)
-	unknown := t.environ(in.Environ, &path, fromEnvironment)
+	path, fromEnvironment, unknown := t.environ(in.Environ)
 	path = cmp.Or(in.File, path)
 	var text []byte
 	if path != "" {
@@ -41,27 +65,66 @@ func (t *Table) Load(in Input) (*Settings, error) {
 func (t *Table) load(path string, text []byte, fromEnvironment map[string]given, flags *Flags) *Settings {
 	s := newSettings(t)
 	s.File = path
-	fromFile := make(map[string]given)
-	(&file{path: path, table: t, values: fromFile, mistakes: &s.mistakes}).parse(text)
-	s.accept(fromFile)
+	s.accept(s.parse(text))
 	s.accept(fromEnvironment)
 	if flags != nil {
 		s.accept(flags.values)
-		s.assign(t.byName["algorithm"], &s.Config.Algorithm)
-		s.accept(t.resolve(s.Config.Algorithm, flags.options, Origin{Source: Flag, Name: optionFlag}, &s.mistakes))
+		s.assign(s.table.byName["algorithm"], &s.Config)
+		s.acceptOptions(s.Config.Algorithm, flags.options, Origin{Source: Flag, Name: optionFlag})
 	}
 	s.settle()
 	return s
+}
+
+// environ reads variables. An empty one counts as not set, as in templates of containers.
+// What begins with ELECT_ and is unknown is returned and not refused: nobody may be able to
+// take it away. In Kubernetes a service called elect puts ELECT_SERVICE_HOST and more into
+// every container.
+func (t *Table) environ(variables []string) (path string, values map[string]given, unknown []Unknown) {
+	values = make(map[string]given)
+	for _, variable := range variables {
+		name, value, _ := strings.Cut(variable, "=")
+		i := slices.IndexFunc(t.fields, func(f Field) bool { return f.Variable() == name })
+		wrote, ours := strings.CutPrefix(name, prefix)
+		switch {
+		case !ours:
+		case name == FileVariable:
+			path = value
+		case i >= 0 && value != "":
+			values[t.fields[i].Name] = given{texts: t.split(t.fields[i], value), origin: Origin{Source: Environment, Name: name}}
+		case i < 0:
+			u := Unknown{Name: name}
+			if f := nearestField(wrote, append([]Field{{Name: "config"}}, t.fields...)); f.Name != "" {
+				u.Meant = f.Variable()
+			}
+			unknown = append(unknown, u)
+		}
+	}
+	return path, values, unknown
+}
+
+// split takes a list apart at its commas.
+func (t *Table) split(f Field, value string) []string {
+	if !t.isList(f) {
+		return []string{value}
+	}
+	items := strings.Split(value, ",")
+	for i, item := range items {
+		items[i] = strings.TrimSpace(item)
+	}
+	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
 }
 
 // accept takes over what one source says, as far as it fits.
 func (s *Settings) accept(values map[string]given) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		g, f := values[name], s.table.byName[name]
-		m := Mistake{Field: name, Origin: g.origin, Got: g.describe(), Want: s.table.want(f)}
-		fresh := reflect.New(reflect.TypeOf(s.table.target(f)).Elem()).Interface()
+		m := Mistake{Field: name, Origin: g.origin, Got: cmp.Or(g.bad, quoted(strings.Join(g.texts, ",")))}
+		var err error
+		g.value, m.Want, err = readAll(s.table.base.target(f).Type(), g.texts)
+		m.Want = cmp.Or(either(f.Words), m.Want)
 		switch {
-		case g.bad != "" || set(fresh, g.texts) != nil:
+		case g.bad != "" || err != nil:
 			s.mistakes.add(m)
 		case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
 			m.Meant = nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
@@ -70,6 +133,24 @@ func (s *Settings) accept(values map[string]given) {
 			s.given[name] = g
 		}
 	}
+}
+
+// acceptOptions is accept of options of an algorithm, each key=value.
+func (s *Settings) acceptOptions(algorithm string, options []string, at Origin) {
+	values := make(map[string]given)
+	for _, text := range options {
+		key, value, ok := strings.Cut(text, "=")
+		field, known := s.table.byName[algorithm+"."+key]
+		switch {
+		case !ok:
+			s.mistakes.add(Mistake{Field: "option", Origin: Origin{Source: Flag, Name: optionFlag}, Got: quoted(text), Want: "key=value"})
+		case known:
+			values[field.Name] = given{texts: s.table.split(field, value), origin: at}
+		case s.table.registry[algorithm] != nil: // else that is the mistake
+			s.mistakes.add(s.table.unknown(algorithm+".", key, at))
+		}
+	}
+	s.accept(values)
 }
 
 // Spec makes an algorithm for a host that is no node: with options, each key=value. prepare
@@ -82,14 +163,14 @@ func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, pre
 		s.mistakes.add(Mistake{Field: "algorithm", Got: quoted(algorithm), Want: either(t.Algorithms())})
 		return algo.Spec{}, s.mistakes.err()
 	}
-	s.accept(t.resolve(algorithm, options, Origin{}, &s.mistakes))
+	s.acceptOptions(algorithm, options, Origin{})
 	spec, err := factory(timing, func(o any) error {
 		prepare(o)
 		s.fill(algorithm, o)
 		return nil
 	})
 	for _, err := range Leaves(err) {
-		s.mistakes.add(s.optionMistake(algorithm, err))
+		s.mistakes.add(s.explain(algorithm, err))
 	}
 	return spec, s.mistakes.err()
 }

@@ -23,8 +23,6 @@ const (
 	Flag        Source = "flag"
 )
 
-var sources = []Source{File, Environment, Flag, Default}
-
 // Origin is where a value came from.
 type Origin struct {
 	Source Source // empty: Default
@@ -37,37 +35,10 @@ func (o Origin) Kind() Source { return cmp.Or(o.Source, Default) }
 
 // String is "elect.yaml:7", "ELECT_NAME", "--name" or "default".
 func (o Origin) String() string {
-	switch {
-	case o.Kind() == Default:
-		return string(Default)
-	case o.Line > 0:
+	if o.Line > 0 {
 		return o.Name + ":" + strconv.Itoa(o.Line)
 	}
-	return o.Name
-}
-
-// compare puts the lines of the file first, in their order.
-func (o Origin) compare(other Origin) int {
-	return cmp.Or(
-		slices.Index(sources, o.Kind())-slices.Index(sources, other.Kind()),
-		cmp.Compare(o.Line, other.Line),
-	)
-}
-
-// given is what was written for a field, or "no value" where that is wrong.
-type given struct {
-	texts  []string
-	lines  []int // of each text of a list
-	origin Origin
-	bad    string // what it is instead, if it is no text: "a section"
-}
-
-// describe is what errors call it.
-func (g given) describe() string {
-	if g.bad != "" || len(g.texts) == 0 {
-		return cmp.Or(g.bad, "empty")
-	}
-	return quoted(strings.Join(g.texts, ","))
+	return cmp.Or(o.Name, string(Default))
 }
 
 // Mistake is one thing that is wrong with a configuration.
@@ -84,26 +55,23 @@ type Mistake struct {
 //	elect.yaml:7: priority is "high", want a whole number
 //	ELECT_PRIORITY is "high", want a whole number
 func (m Mistake) String() string {
-	var text strings.Builder
-	switch derived := m.Field != "" && !strings.Contains(m.Field, "["); {
+	text := m.Origin.String() + ": " + shown(m.Field)
+	switch item := strings.Contains(m.Field, "["); {
 	case m.Kind() == Default:
-		text.WriteString(shown(m.Field))
-	case derived && m.Kind() != File && (m.Name != optionFlag || m.Field == "option"):
-		text.WriteString(m.Name) // it says which field is meant
-	default:
-		text.WriteString(m.Origin.String() + ": " + shown(m.Field))
+		text = shown(m.Field)
+	case m.Field != "" && !item && m.Kind() != File && (m.Name != optionFlag || m.Field == "option"):
+		text = m.Name // it says which field is meant
 	}
 	if m.Field != "" {
-		text.WriteString(" is ")
+		text += " is "
 	}
-	text.WriteString(m.Got)
-	switch {
+	switch text += m.Got; {
 	case m.Meant != "":
-		text.WriteString(", did you mean " + m.Meant + "?")
+		text += ", did you mean " + m.Meant + "?"
 	case m.Want != "":
-		text.WriteString(", want " + m.Want)
+		text += ", want " + m.Want
 	}
-	return text.String()
+	return text
 }
 
 // shown is a name as errors have it: in quotes when it is not plain, and not too long.
@@ -133,98 +101,68 @@ func base(field string) string {
 // maxMistakes are said. A file that is something else altogether has as many as lines.
 const maxMistakes = 100
 
-// mistakes are those found so far, each once.
-type mistakes struct {
-	all       []Mistake
-	more      bool // were found or would be
-	illegible bool // the file is no YAML at all
-}
+// mistakes are those found so far, each once, and no more than one that is not said.
+type mistakes []Mistake
 
 func (m *mistakes) add(one Mistake) {
-	switch {
-	case slices.Contains(m.all, one):
-	case m.full():
-	default:
-		m.all = append(m.all, one)
+	if !m.full() && !slices.Contains(*m, one) {
+		*m = append(*m, one)
 	}
 }
 
-// full reports whether no more can be taken, when one more was found.
-func (m *mistakes) full() bool {
-	m.more = m.more || len(m.all) == maxMistakes
-	return m.more
-}
+func (m *mistakes) full() bool { return len(*m) > maxMistakes }
 
-// fields are those about which something is wrong.
-func (m *mistakes) fields() map[string]bool {
-	fields := make(map[string]bool)
-	for _, one := range m.all {
-		fields[base(one.Field)] = true
-	}
-	return fields
-}
-
+// err says what stands in the file by its lines, then the environment, then the flags.
 func (m *mistakes) err() error {
-	if len(m.all) == 0 {
+	if len(*m) == 0 {
 		return nil
 	}
-	all := slices.Clone(m.all)
-	slices.SortStableFunc(all, func(a, b Mistake) int { return a.compare(b.Origin) })
-	return &Error{Mistakes: all, More: m.more}
+	said := slices.Clone((*m)[:min(len(*m), maxMistakes)])
+	rank := []Source{File, Environment, Flag, Default}
+	slices.SortStableFunc(said, func(a, b Mistake) int {
+		return cmp.Or(slices.Index(rank, a.Kind())-slices.Index(rank, b.Kind()), a.Line-b.Line)
+	})
+	return &Error{Mistakes: said, More: m.full()}
 }
 
-// Error is all that is wrong with a configuration: what stands in the file by its lines,
-// then the environment, then the flags.
+// Error is all that is wrong with a configuration.
 type Error struct {
 	Mistakes []Mistake // at least one
 	More     bool      // there are others
 }
 
 func (e *Error) Error() string {
-	if len(e.Mistakes) == 1 {
-		return e.Mistakes[0].String()
-	}
 	var text strings.Builder
-	more := ""
-	if e.More {
-		more = "more than "
-	}
-	fmt.Fprintf(&text, "%s%d mistakes in the configuration:", more, len(e.Mistakes))
 	for _, m := range e.Mistakes {
 		text.WriteString("\n  " + m.String())
 	}
-	return text.String()
+	switch n := len(e.Mistakes); {
+	case e.More:
+		return fmt.Sprintf("more than %d mistakes in the configuration:%s", n, &text)
+	case n > 1:
+		return fmt.Sprintf("%d mistakes in the configuration:%s", n, &text)
+	}
+	return e.Mistakes[0].String()
 }
 
-// explain says where a mistake was made that the cluster found.
-func (s *Settings) explain(err error) Mistake {
-	c, ok := errors.AsType[*cluster.ConfigError](err)
-	if !ok {
+// explain says where a mistake was made that the cluster found, or the factory of an
+// algorithm. A default that does not fit what was given is said to be one.
+func (s *Settings) explain(algorithm string, err error) Mistake {
+	var m Mistake
+	if c, ok := errors.AsType[*cluster.ConfigError](err); ok && c.Want != "" {
+		m = Mistake{Field: c.Field, Got: c.Got, Want: c.Want}
+	} else if ok {
+		m = Mistake{Field: c.Field, Got: "refused: " + c.Err.Error()}
+	} else if o, ok := errors.AsType[*algo.OptionError](err); ok {
+		m = Mistake{Field: algorithm + "." + o.Option, Got: o.Got, Want: o.Want}
+	} else if algorithm != "" {
+		m = Mistake{Field: algorithm, Got: "refused: " + err.Error()}
+	} else {
 		return Mistake{Got: strings.TrimPrefix(err.Error(), "cluster: ")}
 	}
-	if c.Want == "" {
-		return s.optionMistake(c.Field, c.Err)
-	}
-	return s.locate(Mistake{Field: c.Field, Got: c.Got, Want: c.Want})
-}
-
-// optionMistake says where a mistake was made that the factory of an algorithm found.
-func (s *Settings) optionMistake(algorithm string, err error) Mistake {
-	if o, ok := errors.AsType[*algo.OptionError](err); ok {
-		return s.locate(Mistake{Field: algorithm + "." + o.Option, Got: o.Got, Want: o.Want})
-	}
-	return Mistake{Field: algorithm, Got: "refused: " + err.Error()}
-}
-
-// locate adds where the value came from that is wrong. A default that does not fit what
-// was given is said to be one.
-func (s *Settings) locate(m Mistake) Mistake {
-	g, ok := s.given[base(m.Field)]
-	if !ok {
-		if strings.Contains(m.Field, ".") {
-			m.Got += " (the default)"
-		}
-		return m
+	g, given := s.given[base(m.Field)]
+	if !given && strings.Contains(m.Field, ".") && m.Want != "" {
+		m.Got += " (the default)"
 	}
 	m.Origin = g.origin
 	var item int
@@ -232,4 +170,20 @@ func (s *Settings) locate(m Mistake) Mistake {
 		m.Line = g.lines[item]
 	}
 	return m
+}
+
+// Leaves returns the errors that errors.Join has put together. One that wraps several
+// with words of its own stays whole.
+func Leaves(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+	case !ok, errors.Join(joined.Unwrap()...).Error() != err.Error():
+		all = []error{err}
+	default:
+		for _, e := range joined.Unwrap() {
+			all = append(all, Leaves(e)...)
+		}
+	}
+	return all
 }

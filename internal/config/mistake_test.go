@@ -206,7 +206,7 @@ func TestNearest(t *testing.T) {
 		{"", "", ""},
 		{"", "nothing_like_it", ""},
 	} {
-		require.Equal(t, tc.want, builtins.meant(tc.section, tc.wrote), "%s%s", tc.section, tc.wrote)
+		require.Equal(t, tc.want, builtins.unknown(tc.section, tc.wrote, Origin{}).Meant, "%s%s", tc.section, tc.wrote)
 	}
 }
 

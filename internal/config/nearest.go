@@ -2,22 +2,28 @@ package config
 
 import "strings"
 
-// nearest returns the name that somebody probably meant who wrote another one, or
-// nothing. keys are what may be written for each name; the first of the nearest counts.
-func nearest(wrote string, names []string, keys func(name string) []string) string {
+// nearest returns which of some things somebody probably meant who wrote another name, or
+// nothing. keys are what may be written for each; the first of the nearest counts.
+func nearest[T any](wrote string, all []T, keys func(T) []string) (best T) {
 	wrote = folded(wrote)
 	if wrote == "" || len(wrote) > maxShown {
-		return ""
+		return best
 	}
-	best, least := "", max(1, len(wrote)/3)+1
-	for _, name := range names {
-		for _, key := range keys(name) {
+	least := max(1, len(wrote)/3) + 1
+	for _, one := range all {
+		for _, key := range keys(one) {
 			if d := distance(wrote, folded(key)); d < least && d < len(key) {
-				best, least = name, d
+				best, least = one, d
 			}
 		}
 	}
 	return best
+}
+
+// nearestField is nearest, by the name in the section, the whole name, and the other name of
+// the flag: a field at the wrong place is a field.
+func nearestField(wrote string, fields []Field) Field {
+	return nearest(wrote, fields, func(f Field) []string { return []string{f.local(), f.Name, f.Alias} })
 }
 
 // folded is a name without what is easily taken for something else.
@@ -47,22 +53,4 @@ func distance(a, b string) int {
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
-}
-
-// meant returns the field that somebody probably meant who wrote a name in a section.
-// Within the section the last part of a name will do, and elsewhere too if it fits well:
-// a field at the wrong place is a field.
-func (t *Table) meant(section, key string) string {
-	var names []string
-	for _, inside := range []bool{true, false} {
-		for _, f := range t.fields {
-			if (f.section() == section) == inside {
-				names = append(names, f.Name)
-			}
-		}
-	}
-	return nearest(key, names, func(name string) []string {
-		f := t.byName[name]
-		return []string{strings.TrimPrefix(name, f.section()), name, f.Alias}
-	})
 }

@@ -2,157 +2,99 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // The values of fields are texts wherever they come from, so that a value that one source
-// takes the others take too. A target is a pointer to a time.Duration, bool, string,
-// integer, float64 or []string.
+// takes the others take too. A field is a time.Duration, bool, string, integer, float64 or
+// []string.
 
 var errUnfit = errors.New("config: the value does not fit")
 
-// set sets a target to what is written in texts: one, or any number for a list. Its only
-// error is that they do not fit.
-func set(target any, texts []string) error {
-	if list, ok := target.(*[]string); ok {
-		*list = append([]string(nil), texts...)
-		return nil
+// read sets a value, of any of these types but a list, to what a text says. It returns what
+// it wants, which is nothing where the type is another, and whether it got that.
+func read(v reflect.Value, text string) (want string, err error) {
+	bits := 64
+	if v.CanInt() || v.CanUint() || v.CanFloat() {
+		bits = v.Type().Bits()
 	}
-	if len(texts) != 1 {
-		return errUnfit
-	}
-	text := texts[0]
-	v := reflect.ValueOf(target).Elem()
-	var err error
-	switch duration, isDuration := target.(*time.Duration); {
-	case isDuration:
-		*duration, err = time.ParseDuration(text)
+	switch {
+	case v.Type() == reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(text)
+		v.SetInt(int64(d))
+		return "a duration with its unit, as 300ms or 1.5s", err
+	case v.Kind() == reflect.Bool:
+		v.SetBool(text == "true")
+		if text != "true" && text != "false" {
+			err = errUnfit
+		}
+		return "true or false", err
 	case v.Kind() == reflect.String:
 		v.SetString(text)
-	case v.Kind() == reflect.Bool && (text == "true" || text == "false"):
-		v.SetBool(text == "true")
+		return "a text", nil
 	case v.CanInt():
-		var n int64
-		n, err = strconv.ParseInt(text, 10, v.Type().Bits())
+		n, err := strconv.ParseInt(text, 10, bits)
 		v.SetInt(n)
+		return "a whole number", err
 	case v.CanUint():
-		var n uint64
-		n, err = strconv.ParseUint(text, 10, v.Type().Bits())
+		n, err := strconv.ParseUint(text, 10, bits)
 		v.SetUint(n)
+		return "a whole number, not negative", err
 	case v.CanFloat():
-		var n float64
-		n, err = strconv.ParseFloat(text, v.Type().Bits())
+		n, err := strconv.ParseFloat(text, bits)
 		v.SetFloat(n)
-	default:
+		return "a number", err
+	}
+	return "", errUnfit
+}
+
+// readAll is read for a new value of a type, from one text, or any number for a list.
+func readAll(of reflect.Type, texts []string) (v reflect.Value, want string, err error) {
+	v = reflect.New(of).Elem()
+	if of == reflect.TypeFor[[]string]() {
+		v.Set(reflect.ValueOf(append([]string(nil), texts...)))
+		return v, "a list, as [10.0.0.1:7400, 10.0.0.2:7400]", nil
+	}
+	want, err = read(v, strings.Join(texts, ""))
+	if len(texts) != 1 {
 		err = errUnfit
 	}
-	if err != nil {
-		return errUnfit
-	}
-	return nil
+	return v, want, err
 }
 
-// wanted says what fits a target, or nothing where nothing does.
-func wanted(target any) string {
-	switch target.(type) {
-	case *time.Duration:
-		return "a duration with its unit, as 300ms or 1.5s"
-	case *[]string:
-		return "a list, as [10.0.0.1:7400, 10.0.0.2:7400]"
+// valueOf is a value as JSON has it: a duration is its text.
+func valueOf(v reflect.Value) any {
+	switch value := v.Interface().(type) {
+	case time.Duration:
+		// Without the parts that are zero.
+		return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(value.String())
+	case []string:
+		return append([]string{}, value...)
+	default:
+		return value
 	}
-	v := reflect.ValueOf(target).Elem()
-	switch {
-	case v.Kind() == reflect.Bool:
-		return "true or false"
-	case v.Kind() == reflect.String:
-		return "a text"
-	case v.CanInt():
-		return "a whole number"
-	case v.CanUint():
-		return "a whole number, not negative"
-	case v.CanFloat():
-		return "a number"
-	}
-	return ""
 }
 
-func isList(target any) bool {
-	_, ok := target.(*[]string)
-	return ok
-}
-
-// valueOf is what a target points to, as JSON has it: a duration is its text.
-func valueOf(target any) any {
-	switch t := target.(type) {
-	case *time.Duration:
-		return durationText(*t)
-	case *[]string:
-		return append([]string{}, *t...)
-	}
-	v := reflect.ValueOf(target).Elem()
-	switch {
-	case v.Kind() == reflect.Bool:
-		return v.Bool()
-	case v.CanInt():
-		return v.Int()
-	case v.CanUint():
-		return v.Uint()
-	case v.CanFloat():
-		return v.Float()
-	}
-	return v.String()
-}
+// simple is what YAML reads as the text that it is, in a list too.
+var simple = regexp.MustCompile(`^-?[A-Za-z0-9/._]([A-Za-z0-9/._:+-]*[A-Za-z0-9/._+-])?$`)
 
 // textOf is a value as it is written in a file.
 func textOf(value any) string {
-	switch v := value.(type) {
-	case string:
-		return scalar(v)
-	case []string:
-		items := make([]string, len(v))
-		for i, item := range v {
-			items[i] = scalar(item)
-			if strings.ContainsAny(items[i], ",[]{}") && items[i][0] != '"' {
-				items[i] = strconv.Quote(item)
-			}
+	if list, ok := value.([]string); ok {
+		items := make([]string, len(list))
+		for i, item := range list {
+			items[i] = textOf(item)
 		}
 		return "[" + strings.Join(items, ", ") + "]"
-	case bool:
-		return strconv.FormatBool(v)
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case uint64:
-		return strconv.FormatUint(v, 10)
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
-	panic("config: a value of a type that valueOf does not return")
-}
-
-// scalar is a text in YAML, in quotes where it would not be read as that text.
-func scalar(text string) string {
-	simple := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/:[]", r)
+	text := fmt.Sprint(value)
+	if simple.MatchString(text) && !strings.EqualFold(text, "null") {
+		return text
 	}
-	quoted := text == "" || strings.EqualFold(text, "null") || strings.ContainsFunc(text, func(r rune) bool { return !simple(r) }) ||
-		strings.ContainsRune("[]:-", rune(text[0])) || strings.HasSuffix(text, ":")
-	if quoted {
-		return strconv.Quote(text)
-	}
-	return text
-}
-
-// durationText is a duration without the parts that are zero.
-func durationText(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return strconv.Quote(text)
 }
