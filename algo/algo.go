@@ -198,6 +198,10 @@ type Spec struct {
 	Messages []Message // a zero value of each type that is ever sent
 	Settings []Setting // the options in effect, sorted by name
 	New      func(self NodeID) Algorithm
+	// Textbook: the algorithm is its source to the letter, for lessons. What a source leaves
+	// out it lacks, such as a crash during an election or a partition, so that no host runs it
+	// among machines.
+	Textbook bool
 }
 
 // Factory makes a [Spec] from options. It fills a struct of its own with

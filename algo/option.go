@@ -55,3 +55,17 @@ func (c *OptionCheck) Duration(option string, got time.Duration, name string, le
 
 // Err is all mistakes, each an [*OptionError], or nil.
 func (c *OptionCheck) Err() error { return errors.Join(c.mistakes...) }
+
+// Build is what a [Factory] does: it has decode overwrite options, which hold the defaults for
+// that timing, checks them, and makes the algorithm of them. A decode of nil leaves them.
+func Build[O interface{ Validate(Timing) error }](t Timing, options O, decode func(any) error, spec func(O) Spec) (Spec, error) {
+	if decode != nil {
+		if err := decode(&options); err != nil {
+			return Spec{}, err
+		}
+	}
+	if err := options.Validate(t); err != nil {
+		return Spec{}, err
+	}
+	return spec(options), nil
+}

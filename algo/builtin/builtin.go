@@ -6,6 +6,9 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/ring"
+	textbookbully "github.com/elect-go/elect/algo/textbook/bully"
+	textbookring "github.com/elect-go/elect/algo/textbook/ring"
+	textbookvote "github.com/elect-go/elect/algo/textbook/vote"
 	"github.com/elect-go/elect/algo/vote"
 )
 
@@ -16,5 +19,9 @@ func Registry() algo.Registry {
 		"bully": bully.Factory,
 		"ring":  ring.Factory,
 		"vote":  vote.Factory,
+
+		textbookbully.Name: textbookbully.Factory,
+		textbookring.Name:  textbookring.Factory,
+		textbookvote.Name:  textbookvote.Factory,
 	}
 }

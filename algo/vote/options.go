@@ -63,24 +63,12 @@ func (o Options) Validate(t algo.Timing) error {
 // Factory is the [algo.Factory] of this package: it takes [Defaults] for the
 // timing, has decode overwrite what the user configured, and checks the result.
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
-	o := Defaults(t)
-	if err := decode(&o); err != nil {
-		return algo.Spec{}, err
-	}
-	if err := o.Validate(t); err != nil {
-		return algo.Spec{}, err
-	}
-	return newSpec(o), nil
+	return algo.Build(t, Defaults(t), decode, newSpec)
 }
 
 // New returns the algorithm with these options. Its error is that of
 // [Options.Validate].
-func New(o Options) (algo.Spec, error) {
-	if err := o.Validate(algo.Timing{}); err != nil {
-		return algo.Spec{}, err
-	}
-	return newSpec(o), nil
-}
+func New(o Options) (algo.Spec, error) { return algo.Build(algo.Timing{}, o, nil, newSpec) }
 
 func newSpec(o Options) algo.Spec {
 	o.EarlyClose = o.EarlyClose && !o.AsPublished

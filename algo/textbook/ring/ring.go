@@ -1,0 +1,237 @@
+// Package ring is the ring algorithm as it is taught, to the letter: the process with the
+// highest ⟨attribute, ID⟩ leads. For what works among machines see package algo/ring; what is
+// between the two is in docs/from-textbook-to-production.md.
+//
+// # The source
+//
+// The rules are those of the notes "Distributed System (10)"
+// (https://yzzzf.xyz/2024/02/23/distributed-system-10/), in their order:
+//
+//	[1] "N processes are organized in a logical ring"
+//	[2] "All messages are sent clockwise around the ring."
+//	[3] "When Pi start election: send election message with Pi's ⟨attr_i, i⟩ to ring successor;
+//	    set state to participating"
+//	[4] "If (attr_x, x) > (attr_j, j): forward message (election, ⟨attr_x, x⟩) to successor; set
+//	    state to participating"
+//	[5] "If (attr_x, x) < (attr_j, j): If (not participating): send (election, ⟨attr_j, j⟩) to
+//	    successor; set state to participating"
+//	[6] "If (attr_x, x) = (attr_j, j): Pj is the elected leader …; send elected message
+//	    containing Pj's id."
+//	[7] "elected message forwarded along the ring until it reaches the leader. Set state to not
+//	    participating when an elected message is received."
+//	[8] "A process can detect failure of a process via its own local failure detector: Repair the
+//	    ring. Stop forwarding message on failed process. Start a new run of leader election."
+//	[9] "Any process can call for an election. A process can call for at most one election at a
+//	    time."
+//
+// They retell E. Chang and R. Roberts, "An Improved Algorithm for Decentralized Extrema-Finding
+// in Circular Configurations of Processes", Communications of the ACM 22(5), 1979,
+// https://doi.org/10.1145/359104.359108: there the highest is found, nobody fails, and that an
+// election is over is told "around the circle" as in [7].
+//
+// # What it costs
+//
+// With N members: 2N+d messages if one starts and the highest is d hops ahead, which is 2N to
+// 3N−1. If all start, 3N−1 in the best order and N(N+1)/2+N in the worst.
+//
+// # What has no counterpart here
+//
+//	"assume no failures occur during the         of the analysis: [8] says what happens else
+//	election protocol itself"
+//	"failure detectors cannot be both complete   why [8] is not enough; what to do is not said
+//	and accurate"
+//	"Safety", "Liveness"                         what is to come out, not what to do
+//	"the initiator" (1979)                       any process is one: [9]
+//
+// When a process starts is not said. Here it calls for an election, by [9]: else there would
+// never be a first.
+//
+// What the contract of package algo asks for and the sources do not is marked "contract:".
+package ring
+
+import (
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
+
+type (
+	// Election is (election, ⟨attr, id⟩).
+	Election struct {
+		Attr int
+		ID   algo.NodeID
+	}
+	// Elected is the elected message.
+	Elected struct {
+		ID    algo.NodeID
+		Epoch algo.Epoch // contract: leaderships have numbers
+	}
+)
+
+// Kind is "election".
+func (Election) Kind() string { return "election" }
+
+// Kind is "elected".
+func (Elected) Kind() string { return "elected" }
+
+// Number is the epoch. contract: poisoned epochs are refused by it.
+func (m Elected) Number() algo.Epoch { return m.Epoch }
+
+// process is Pj.
+type process struct {
+	algo.Base // contract: Expire. There is no timer.
+
+	self          algo.NodeID
+	view          algo.View
+	participating bool
+	failed        algo.Set   // those between Pj and its successor
+	epoch         algo.Epoch // contract: the highest heard of
+}
+
+// Start is [9].
+func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	p.epoch = saved.Epoch
+	p.Reconfigure(env, view)
+}
+
+// Campaign is [9].
+func (p *process) Campaign(env algo.Env) {
+	if !p.participating {
+		p.elect(env)
+	}
+}
+
+// elect is [3].
+func (p *process) elect(env algo.Env) {
+	p.sendElection(env, Election{p.me().Priority, p.self})
+}
+
+func (p *process) Receive(env algo.Env, _ algo.NodeID, m algo.Message) {
+	switch m := m.(type) {
+	case Election:
+		switch order := m.compare(p.me()); {
+		case order > 0:
+			p.sendElection(env, m) // [4]
+		case order < 0 && !p.participating:
+			p.elect(env) // [5]
+		case order == 0:
+			p.win(env) // [6]
+		}
+	case Elected:
+		p.accept(env, m)
+		if m.ID != p.self {
+			p.send(env, m) // [7]
+		}
+	}
+}
+
+// compare is the order of (attr_x, x) and (attr_j, j).
+func (m Election) compare(j algo.Member) int {
+	return algo.Member{Priority: m.Attr, ID: m.ID, Eligible: j.Eligible}.Compare(j)
+}
+
+// win is [6].
+func (p *process) win(env algo.Env) {
+	m := Elected{p.self, p.epoch + 1}
+	p.accept(env, m)
+	p.send(env, m)
+}
+
+// accept is [7].
+func (p *process) accept(env algo.Env, m Elected) {
+	p.participating = false
+	p.epoch = max(p.epoch, m.Epoch) // contract: an epoch never goes back
+	env.Announce(algo.Leader{Epoch: p.epoch, ID: m.ID})
+}
+
+// sendElection is the end of [3], [4] and [5].
+func (p *process) sendElection(env algo.Env, m Election) {
+	p.participating = true
+	p.send(env, m)
+}
+
+// send is [2].
+func (p *process) send(env algo.Env, m algo.Message) {
+	if next := p.successor(); next != p.self {
+		env.Send(next, m)
+	} else if own, ok := m.(Election); ok && own.ID == p.self { // contract: nobody sends to itself
+		p.win(env)
+	}
+}
+
+// successor is [1], and [8]: "Stop forwarding message on failed process".
+func (p *process) successor() algo.NodeID {
+	next := p.view.Successor(p.self)
+	for p.failed.Has(next) {
+		next = p.view.Successor(next)
+	}
+	return next
+}
+
+// Suspect is [8]: "Repair the ring. … Start a new run of leader election."
+func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
+	p.failed.Add(peer)
+	p.watch(env)
+	p.elect(env)
+}
+
+// Trust is contract: a ring that was repaired is closed for who comes back, so it is opened.
+func (p *process) Trust(env algo.Env, peer algo.NodeID) {
+	p.failed.Remove(peer)
+	p.watch(env)
+}
+
+// watch has the failure detector of [8] watch the successor, and those who failed before it.
+func (p *process) watch(env algo.Env) {
+	var watched algo.Set
+	for next, last := p.self, p.successor(); next != last; {
+		next = p.view.Successor(next)
+		watched.Add(next)
+	}
+	watched.Remove(p.self)
+	p.failed.Keep(watched) // contract: the detector forgets the others too
+	env.Monitor(watched...)
+}
+
+func (p *process) me() algo.Member {
+	m, _ := p.view.Member(p.self)
+	return m
+}
+
+// Reconfigure is contract: the sources have no other processes than those at the beginning.
+// Others make another ring, in which Pj starts anew.
+func (p *process) Reconfigure(env algo.Env, view algo.View) {
+	p.view = view
+	p.watch(env)
+	p.elect(env)
+}
+
+// Stable is contract: numbers do not go back over a crash.
+func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.epoch} }
+
+// Clone is contract: the explorer goes on from a state more than once.
+func (p *process) Clone() algo.Algorithm {
+	clone := *p
+	clone.failed = slices.Clone(p.failed)
+	return &clone
+}
+
+// Options are contract: there are none.
+type Options struct{}
+
+// Validate finds nothing.
+func (Options) Validate(algo.Timing) error { return nil }
+
+// Name selects the algorithm.
+const Name = "textbook-ring"
+
+// Factory is the [algo.Factory] of this package.
+func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
+	return algo.Build(t, Options{}, decode, func(Options) algo.Spec {
+		return algo.Spec{
+			Name: Name, Textbook: true, Claims: algo.Claims{HighestLeads: true},
+			Messages: []algo.Message{Election{}, Elected{}},
+			New:      func(self algo.NodeID) algo.Algorithm { return &process{self: self} },
+		}
+	})
+}
