@@ -77,6 +77,9 @@ func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
 	}
 	config.Nodes = c.Nodes
 	config.Args = append(slices.Clone(config.Args), "--algorithm", c.Algorithm)
+	if spec.Textbook {
+		config.Args = append(config.Args, "--lesson")
+	}
 	if c.NoEvidence {
 		config.Args = append(config.Args, "--no-evidence")
 	}

@@ -46,7 +46,7 @@ func (c WireCase) startLocal(ctx context.Context, n int, j *journal, taps *taps,
 	for i := range n {
 		config := cluster.Config{
 			Name: nodeName(i + 1), Listen: "127.0.0.1:0", Algorithm: c.Algorithm, Priority: i + 1, Timing: cluster.Presets()[c.Preset],
-			Options: withOptions(c.Options),
+			Options: withOptions(c.Options), Lesson: true,
 		}
 		if i > 0 {
 			config.Join = []string{l.nodes[0].addr}

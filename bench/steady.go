@@ -64,7 +64,7 @@ func Rest(ctx context.Context, algorithm string, nodes int) (*Resting, error) {
 	r := &Resting{algorithm: algorithm, stop: stop, ended: make(chan error, nodes), heap: heap}
 	for i, l := range listeners {
 		node, err := cluster.New(cluster.Config{
-			Name: "n" + strconv.Itoa(i+1), Algorithm: algorithm, Listen: members[i], Members: members, Priority: i + 1,
+			Name: "n" + strconv.Itoa(i+1), Algorithm: algorithm, Listen: members[i], Members: members, Priority: i + 1, Lesson: true,
 		}, cluster.WithStore(store.NewMemory()), cluster.WithNetwork(func(string) (net.Listener, error) { return l, nil }, nil))
 		if err != nil {
 			for _, unused := range listeners[i:] {

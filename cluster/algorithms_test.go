@@ -19,7 +19,7 @@ import (
 
 // eachAlgorithm runs a test with a cluster of every algorithm.
 func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluster, claims algo.Claims)) {
-	for name, factory := range builtin.Registry() {
+	for name, factory := range builtin.ForUse() {
 		t.Run(name, func(t *testing.T) {
 			lan := cluster.LAN()
 			spec, err := factory(lan, func(any) error { return nil })

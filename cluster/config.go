@@ -51,6 +51,10 @@ type Config struct {
 	//	func(o any) error { o.(*bully.Options).SkipSuspected = false; return nil }
 	Options func(options any) error
 
+	// Lesson lets an algorithm run that is its source to the letter (see algo.Spec.Textbook).
+	// It is not for use: every address must be of the loopback then.
+	Lesson bool
+
 	// Priority decides who is elected: a higher one first, then a higher ID. 0.
 	Priority int
 	// Witness is for a member that votes and is told, but is never elected. Where an
@@ -162,6 +166,11 @@ func (c *Config) complete() error {
 		want(seen[self] || checkAddr(self, toListen) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
+	if c.Lesson {
+		c.eachAddr(func(field, addr string) {
+			want(isLoopback(addr), field, strconv.Quote(addr), "an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
+		})
+	}
 	c.Join, c.Members = slices.Clone(c.Join), slices.Clone(c.Members)
 	if c.Timing == (Timing{}) {
 		c.Timing = LAN()
@@ -236,6 +245,29 @@ func checkDial(addr string) error {
 		return fmt.Errorf("cluster: %q is not host:port: %w", addr, err)
 	}
 	return nil
+}
+
+// eachAddr calls f with each address that is given, and with the field that it stands in.
+func (c *Config) eachAddr(f func(field, addr string)) {
+	f("listen", c.Listen)
+	if c.Advertise != c.Listen {
+		f("advertise", c.Advertise)
+	}
+	for i, addr := range c.Join {
+		f(fmt.Sprintf("join[%d]", i), addr)
+	}
+	for i, addr := range c.Members {
+		f(fmt.Sprintf("members[%d]", i), addr)
+	}
+}
+
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return true // what is wrong with it is said elsewhere
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 func isUnspecified(host string) bool {

@@ -189,3 +189,42 @@ func TestPresets(t *testing.T) {
 	require.Less(t, cluster.Local().Bound(), cluster.LAN().Bound())
 	require.Less(t, cluster.LAN().Bound(), cluster.WAN().Bound())
 }
+
+// A textbook runs for a lesson only, and a lesson only where nobody else is.
+func TestATextbookRunsOnlyForALesson(t *testing.T) {
+	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for lesson is set"
+	local := func(change func(c *cluster.Config)) cluster.Config {
+		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Data: "data", Algorithm: "textbook-bully", Lesson: true}
+		change(&c)
+		return c
+	}
+	for name, tc := range map[string]struct {
+		change func(c *cluster.Config)
+		field  string // of the mistake; empty: there is none
+		want   string
+	}{
+		"for a lesson":     {func(*cluster.Config) {}, "", ""},
+		"on IPv6":          {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
+		"by name":          {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
+		"for use":          {func(c *cluster.Config) { c.Lesson = false }, "algorithm", "one for use, or lesson"},
+		"for others":       {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
+		"for all":          {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
+		"known to others":  {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
+		"let in elsewhere": {func(c *cluster.Config) { c.Join = []string{"127.0.0.1:7401", "10.0.0.2:7400"} }, "join[1]", wanted},
+		"of members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
+			"members[1]", wanted},
+		"a lesson of one for use": {func(c *cluster.Config) { c.Algorithm, c.Listen = "bully", "10.0.0.1:7400" }, "listen", wanted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := cluster.New(local(tc.change))
+			if tc.field == "" {
+				require.NoError(t, err)
+				return
+			}
+			found := mistakes(err)
+			require.Len(t, found, 1)
+			require.Equal(t, tc.field, found[0].Field)
+			require.Contains(t, found[0].Want, tc.want)
+		})
+	}
+}

@@ -145,6 +145,10 @@ func New(c Config, options ...Option) (*Node, error) {
 		err = errors.Join(err, &ConfigError{Field: "forget_after", Got: c.ForgetAfter.String(), Want: "0: " + c.Algorithm +
 			" elects by a majority of all members, the dead too; if it forgot them, two sides of a partition could each elect"})
 	}
+	if spec.Textbook && !c.Lesson {
+		err = errors.Join(err, &ConfigError{Field: "algorithm", Got: c.Algorithm, Want: "one for use, or lesson: " +
+			"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two"})
+	}
 	if c.Data == "" && n.store == nil && quorum {
 		err = errors.Join(err, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + c.Algorithm + " elect two leaders"})
 	}

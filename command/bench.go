@@ -167,7 +167,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	defer interruptible(cancel)()
 
 	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: machine.This(), Skipped: []string{}}
-	m := &measuring{flags: flags, command: command, algorithms: p.fields.Algorithms(), run: r}
+	m := &measuring{flags: flags, command: command, algorithms: p.measured(), run: r}
 	if m.dir, err = machine.OnDisk(); err != nil {
 		m.dir = os.TempDir()
 		m.note("what a save costs: " + err.Error())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -178,4 +179,22 @@ func (m *measuring) idleSteps() []step {
 		}
 	}
 	return steps
+}
+
+// measured are the algorithms that are compared. What a textbook costs is counted beside the
+// theory; how it bears faults says nothing, unless there is nothing else.
+func (p *program) measured() []string {
+	all := p.fields.Algorithms()
+	forUse := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		s, err := p.settingsOf("--algorithm", name)
+		if err != nil {
+			return false
+		}
+		spec, err := s.Spec()
+		return err == nil && spec.Textbook
+	})
+	if len(forUse) == 0 {
+		return all
+	}
+	return forUse
 }

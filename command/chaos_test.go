@@ -7,6 +7,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testenv"
 )
@@ -34,7 +36,7 @@ func TestChaos(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	for _, algorithm := range builtins.fields.Algorithms() {
+	for _, algorithm := range slices.Sorted(maps.Keys(builtin.ForUse())) {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
 			t.Logf("go test ./command -run 'TestChaos$/%s' -chaosseed %d -long=%v", algorithm, seed, testenv.Long())

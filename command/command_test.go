@@ -78,7 +78,7 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 		{"demo --seed -1", []string{`--seed is "-1", want a whole number, not negative`}},
 		{"demo --rounds -1 --nodes 1 --signal hup --algorithm paxos --preset moon", []string{
 			"--rounds is -1, want at least 0", "--nodes is 1, want 2 to 64", `--signal is "hup", want kill, stop or term`,
-			`--algorithm is "paxos", want bully, ring or vote`, `--preset is "moon", want local, lan or wan`,
+			`--algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`, `--preset is "moon", want local, lan or wan`,
 		}},
 		{"demo --option answer_timeout=5 --option what", []string{
 			`bully.answer_timeout is "5", want a duration`, `--option is "what", want key=value`,
@@ -107,7 +107,7 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 			"--width is 3, want at least 40", "--period says nothing about an election", "--seeds is 0", "--diagram and --json",
 		}},
 		{"sim --nodes 3 --initiators 3,4 --crashed 1", []string{"initiator 3, and it crashes", "initiator 4, want 1 to 3"}},
-		{"sim --algorithm paxos --nodes 0", []string{`algorithm is "paxos", want bully, ring or vote`, "0 nodes, want 1 to"}},
+		{"sim --algorithm paxos --nodes 0", []string{`algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`, "0 nodes, want 1 to"}},
 		{"sim --option answer_timeout=1ms --option x=1", []string{"bully.answer_timeout is 1ms, want at least the round trip (20ms)", "bully.x is not a field"}},
 		{"sim --priorities 1,b", []string{`--priorities is "1,b", want whole numbers with commas`}},
 		{"sim --loss much", []string{`--loss is "much", want a number`}},

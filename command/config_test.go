@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
 )
@@ -162,7 +161,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 		"ring":  func(n int) int { return n },
 		"vote":  func(n int) int { return 2 * (n - 1) },
 	}
-	for name := range builtin.Registry() {
+	for name := range edges {
 		for _, n := range []int{3, 5} {
 			s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", name)
 			require.NoError(t, err)

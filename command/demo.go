@@ -96,7 +96,7 @@ const maxDemoNodes = 64
 
 // nodeArgs are the flags that each node gets.
 func (f *demoFlags) nodeArgs() []string {
-	args := []string{"--algorithm", f.algorithm, "--preset", f.preset}
+	args := []string{"--algorithm", f.algorithm, "--preset", f.preset, "--lesson"}
 	for _, option := range f.options {
 		args = append(args, "--option", option)
 	}

@@ -168,7 +168,7 @@ func TestStormsOfWhichEachFails(t *testing.T) {
 
 // TestTheCommandOfARunDoesItAgain: what sim.Options.Command says is understood here.
 func TestTheCommandOfARunDoesItAgain(t *testing.T) {
-	for name, factory := range builtin.Registry() {
+	for name, factory := range builtin.ForUse() {
 		o := sim.Options{
 			Nodes: 6, Crashed: 1, Initiators: []int{2, 3}, Priorities: []int{3, 5, 1, 6, 2, 4}, Delay: sim.HeavyTailed(time.Millisecond, 20*time.Millisecond),
 			Faults: sim.Faults{Loss: 0.05, Duplicate: 0.1, Reorder: 0.2}, Seed: 7,

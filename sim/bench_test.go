@@ -100,7 +100,7 @@ func BenchmarkDelivered(b *testing.B) {
 // BenchmarkStorm is 10 s of five nodes that crash and start again, with faults, and
 // their healing.
 func BenchmarkStorm(b *testing.B) {
-	for _, name := range slices.Sorted(maps.Keys(builtin.Registry())) {
+	for _, name := range slices.Sorted(maps.Keys(builtin.ForUse())) {
 		b.Run(name, func(b *testing.B) {
 			spec, err := builtin.Registry()[name](algo.LAN(), func(any) error { return nil })
 			must(b, err)

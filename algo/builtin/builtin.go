@@ -3,6 +3,8 @@
 package builtin
 
 import (
+	"maps"
+
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/ring"
@@ -12,16 +14,24 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 )
 
-// Registry returns the algorithms by name. The map is the caller's, who may add
-// to it.
-func Registry() algo.Registry {
+// ForUse returns the algorithms that are for use among machines, by name. The map is the
+// caller's, who may add to it.
+func ForUse() algo.Registry {
 	return algo.Registry{
 		"bully": bully.Factory,
 		"ring":  ring.Factory,
 		"vote":  vote.Factory,
+	}
+}
 
+// Registry returns all: those for use, and the textbooks, which are for lessons. The map is
+// the caller's, who may add to it.
+func Registry() algo.Registry {
+	all := ForUse()
+	maps.Copy(all, algo.Registry{
 		textbookbully.Name: textbookbully.Factory,
 		textbookring.Name:  textbookring.Factory,
 		textbookvote.Name:  textbookvote.Factory,
-	}
+	})
+	return all
 }

@@ -34,3 +34,17 @@ func TestTheMapIsTheCallers(t *testing.T) {
 		t.Error("what one caller takes out is missing for the next")
 	}
 }
+
+// A host that asks Spec.Textbook keeps them from being used: none of the others says so.
+func TestATextbookSaysThatItIsOne(t *testing.T) {
+	forUse := builtin.ForUse()
+	for name, factory := range builtin.Registry() {
+		spec, err := factory(algo.LAN(), func(any) error { return nil })
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, use := forUse[name]; use == spec.Textbook || spec.Textbook != strings.HasPrefix(name, "textbook-") {
+			t.Errorf("%s: Textbook is %v, and it is for use: %v", name, spec.Textbook, use)
+		}
+	}
+}

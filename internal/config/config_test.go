@@ -369,7 +369,7 @@ bully: {}
   elect.yaml:4: lelann.sites is "here", want a list, as [10.0.0.1:7400, 10.0.0.2:7400]
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
-  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, join, members, data, algorithm, priority, witness, forget_after, no_admin, log, log_level, timing, lelann, plain
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, log, log_level, timing, lelann, plain
   lelann is refused: no such engine`)
 }
 
@@ -392,7 +392,7 @@ func TestSpec(t *testing.T) {
   bully.answer_timeout is 1ms, want at least the round trip (20ms)`)
 
 	_, err = builtins.Spec("paxos", timing, nil, textbook)
-	require.EqualError(t, err, `algorithm is "paxos", want bully, ring or vote`)
+	require.EqualError(t, err, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`)
 }
 
 func TestARegistryOfOneNeedsNoWord(t *testing.T) {
@@ -438,7 +438,7 @@ func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
 	help := set.FlagUsages()
 	for _, want := range []string{
 		"--listen host:port", "(default: none, it must be given)", "--preset word", "(local, lan or wan; default lan)",
-		"--join host:port", "(repeatable; also --peer; default: none, it founds", "--witness ", "--option key=value", "(bully, ring or vote; default bully)",
+		"--join host:port", "(repeatable; also --peer; default: none, it founds", "--witness ", "--option key=value", "(bully, ring, textbook-bully, textbook-ring, textbook-vote or vote; default bully)",
 	} {
 		require.Contains(t, help, want)
 	}

@@ -25,6 +25,7 @@ var memberFields = []Field{
 	{Name: "members", Arg: address, Help: "all members, this one included, equal on all of them; instead of join", Empty: "none, they join and leave"},
 	{Name: "data", Arg: "folder", Help: "folder for what must survive a restart", Empty: "none, a restart makes it a new member"},
 	{Name: "algorithm", Arg: "word", Help: "how a leader is elected, the same on all members"},
+	{Name: "lesson", Help: "let an algorithm run that is for lessons, on the loopback only"},
 	{Name: "priority", Arg: "number", Live: true, Help: "a higher one is elected first, then a higher id"},
 	{Name: "witness", Help: "take part, but never lead"},
 	{Name: "forget_after", Help: "the leader removes who was suspected for so long; 0 for never; not with vote"},

@@ -56,7 +56,6 @@
 //	other info", "global state"                 host's part
 //	"LEADER: do all the things a leader is      the application's part
 //	supposed to do"
-//	"messages serve as heartbeats"              Repeats, for who counts messages
 //	Notes: "This tends to synchronize the       what comes out of [W3], and of [V1] with [V3];
 //	servers", "a max of two messages"           the tests count it
 //
@@ -117,9 +116,6 @@ func (m Vote) Number() algo.Epoch { return m.Term }
 
 // Number is the term. contract: poisoned ones are refused by it.
 func (m Lead) Number() algo.Epoch { return m.Term }
-
-// Repeats is [L1]: the first broadcast announces, the others are heartbeats.
-func (m Lead) Repeats() bool { return m.Msg > 1 }
 
 // The timers: those of the ELECTOR in WATCHING and VOTING, and that of the LEADER.
 const (
@@ -284,8 +280,12 @@ func (s *server) receiveVote(env algo.Env, from algo.NodeID, voted seen) {
 // broadcastLead is [L1].
 func (s *server) broadcastLead(env algo.Env) {
 	s.last.Msg++
+	var m algo.Message = Lead{s.last.Term, s.last.Msg}
+	if s.last.Msg > 1 {
+		m = algo.Repeat{Message: m} // contract: a heartbeat, for who counts messages
+	}
 	for other := range s.view.Others(s.self) {
-		env.Send(other, Lead{s.last.Term, s.last.Msg})
+		env.Send(other, m)
 	}
 	env.SetTimer(timerLead, s.options.HeartbeatInterval, s.options.HeartbeatInterval)
 	s.heed(env) // [E]

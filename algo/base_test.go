@@ -1,0 +1,34 @@
+package algo_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// first is a first algorithm: whoever starts leads, and says so. It knows nothing else.
+type first struct{ algo.Base }
+
+func (first) Start(env algo.Env, _ algo.View, _ algo.Stable) {
+	env.Announce(algo.Leader{ID: algo.NodeID{1}})
+}
+func (first) Receive(algo.Env, algo.NodeID, algo.Message) {}
+func (first) Stable() algo.Stable                         { return algo.Stable{} }
+func (first) Clone() algo.Algorithm                       { return first{} }
+
+// An algorithm that embeds Base keeps the contract whatever happens, and asks for nothing.
+func TestBaseIgnoresWhatItIsTold(t *testing.T) {
+	spec := algo.Spec{Name: "first", New: func(algo.NodeID) algo.Algorithm { return first{} }}
+	m := algo.NewMachine(&spec, algo.NodeID{1})
+	if got := m.Step(algo.Event{Kind: algo.EventStart}).Announce; len(got) != 1 {
+		t.Fatalf("at the start it announces %v, want itself", got)
+	}
+	for _, kind := range []algo.EventKind{
+		algo.EventExpire, algo.EventSuspect, algo.EventTrust, algo.EventCampaign, algo.EventReconfigure,
+	} {
+		e := m.Step(algo.Event{Kind: kind, Peer: algo.NodeID{2}, Timer: "none"})
+		if e.Save || e.Watch || len(e.Timers)+len(e.Sends)+len(e.Announce) > 0 {
+			t.Errorf("told of %v it asks for %+v", kind, e)
+		}
+	}
+}
