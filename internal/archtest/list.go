@@ -60,12 +60,14 @@ func List(root string) ([]Listed, error) {
 	}
 }
 
-func run(dir string, args ...string) ([]byte, error) {
-	cmd := exec.Command("go", args...)
+func run(dir string, args ...string) ([]byte, error) { return command(dir, "go", args...) }
+
+func command(dir, name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return nil, fmt.Errorf("archtest: go %s: %w\n%s", args[0], err, exit.Stderr)
+		return nil, fmt.Errorf("archtest: %s %s: %w\n%s", name, args[0], err, exit.Stderr)
 	}
 	return out, err
 }

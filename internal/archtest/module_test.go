@@ -115,3 +115,20 @@ func TestRulesNameEachOther(t *testing.T) {
 		check("a purity", purity.Packages)
 	}
 }
+
+// TestWhatIsPublic: others can name all that they see, and see nothing that nobody needs.
+func TestWhatIsPublic(t *testing.T) {
+	root, err := archtest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch(t, root)
+	packages, err := archtest.LoadTyped(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is yet to be settled is only said, with -v.
+	for _, wrong := range slices.Concat(archtest.CheckAPI(packages), archtest.CheckUse(packages)) {
+		t.Log(wrong)
+	}
+}
