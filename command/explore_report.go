@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -301,6 +302,7 @@ func (e *exploration) object(f *finding) any {
 	for i, v := range f.violations {
 		o := violationObject{Property: v.Property, What: v.What, Scenario: v.Scenario}
 		lines := strings.Split(strings.TrimSpace(v.Scenario), "\n")
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, ">") })
 		o.Steps = lines[len(lines)-len(v.Steps):]
 		if i < len(f.files) {
 			o.File = f.files[i]

@@ -61,10 +61,12 @@ when all live nodes know the leader.
 initiators miss the leader, and the algorithm leaves out what its source does not have.
 Without a detector no ring gets around a crashed node.
 
-A --scenario is a text file: what happens, and what must hold. 'go doc
-github.com/elect-go/elect/sim.Scenario' has its commands. One that elect explore has
-saved is run step by step, as it was found. A --storm disturbs the nodes at random for a
-while, lets everything heal, and all must agree within the bound of the timing. Both can
+A --scenario is a text file: what happens, and what must hold; 'elect help scenario' has
+its commands. What it prints is a scenario again, with what came of each command below it,
+in lines that begin with >. A file that has such lines must say the same again, unless it
+is run with another --seed, --algorithm or --option. One that elect explore has saved is
+run step by step, as it was found. A --storm disturbs the nodes at random for a while, lets
+everything heal, and all must agree within the bound of the timing. Both can
 be run with --seeds many seeds, each a run of its own.
 
 With --json, one object. For an election: algorithm, nodes, crashed, seed, leader (its
@@ -73,8 +75,8 @@ kind), turnaround (in T, until every live node knows the leader), decided (in T,
 the leader knows), epoch, repeats (sent), violations (a list of objects: property, at
 in nanoseconds, text). For a scenario: scenario, algorithm, seed, holds, leader (the
 number of the node), agreed, epoch, messages (sent, heartbeats included), violations,
-and error where something did not hold. For one of elect explore: scenario, algorithm,
-steps, holds, violations (a list of objects: property, step, text). For --storm, and
+and error where something did not hold. For one of mode choice: scenario, algorithm,
+steps, holds, violations (a list of objects: property, step, text), error. For --storm, and
 for --seeds above 1: algorithm, first_seed, seeds (how many were run), failed (how many
 of them), failures (a list of objects: seed, violations, command, for scenarios error
 where something did not hold, and for storms scenario), messages; for scenarios the

@@ -1,21 +1,14 @@
 package command
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/config"
-	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/trace"
 )
-
-// A scenario of elect explore is run step by step, without clocks and detectors, which
-// it has no need of: it says itself what happens next.
 
 // replayResult is a replayed scenario, as JSON.
 type replayResult struct {
@@ -24,6 +17,7 @@ type replayResult struct {
 	Steps      int               `json:"steps"`
 	Holds      bool              `json:"holds"`
 	Violations []replayViolation `json:"violations"`
+	Error      string            `json:"error,omitempty"`
 }
 
 type replayViolation struct {
@@ -32,43 +26,33 @@ type replayViolation struct {
 	Text     string        `json:"text"`
 }
 
-// replay runs a scenario of elect explore.
+// replay runs a scenario of mode choice: it says itself what happens next.
 func (s *simulation) replay(name, text string) error {
 	m := &s.settings.mistakes
 	for _, flag := range []string{"seed", "seeds"} {
 		if s.flags.Changed(flag) {
-			m.add("--%s is for what is random, and in a scenario of elect explore nothing is", flag)
+			m.add("--%s is for what is random, and in a scenario of mode choice nothing is", flag)
 		}
 	}
-	scenario, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
-		if s.flags.Changed("algorithm") && algorithm != s.algorithm {
-			m.add("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(algorithm))
-		}
-		spec := s.settings.timeless(algorithm, withSettings(options, s.options))
-		return spec, nil // what is wrong is noted
+	story, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
+		s.about(algorithm)
+		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // what is wrong is noted
 	})
-	for _, e := range config.Leaves(err) {
-		if len(m.texts) > 0 && errors.Is(e, explore.ErrOptions) {
-			continue // because of what was said
-		}
-		m.add("%s", strings.TrimPrefix(e.Error(), "explore: "))
-	}
+	s.mistaken(err)
 	if err := m.error(); err != nil {
 		return err
 	}
-	r, err := scenario.Replay()
-	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "explore: "))
+	story.Unchecked = s.otherwise()
+	r, err := story.Replay()
+	if shown := s.showReplay(story, &r, err); shown != nil || err == nil {
+		return shown
 	}
-	return cmp.Or(s.showReplay(scenario, &r), replayFailure(r.Breaches))
+	return errors.New(plainly(err))
 }
 
-func (s *simulation) showReplay(scenario *explore.Scenario, r *explore.Replayed) error {
+func (s *simulation) showReplay(story *explore.Scenario, r *explore.Replayed, broken error) error {
 	if err := s.observe(); err != nil {
 		return err
-	}
-	if s.watch.lines != nil {
-		s.watch.lines.Names = namesOf(scenario.Options.View)
 	}
 	if see := s.watch.event(); see != nil {
 		for _, e := range r.Trace {
@@ -81,32 +65,23 @@ func (s *simulation) showReplay(scenario *explore.Scenario, r *explore.Replayed)
 	switch {
 	case s.json:
 		result := replayResult{
-			Scenario: scenario.Name, Algorithm: scenario.Options.Spec.Name, Steps: len(scenario.Steps), Holds: len(r.Breaches) == 0,
+			Scenario: story.Name, Algorithm: story.Options.Spec.Name, Steps: len(story.Steps), Holds: broken == nil,
 			Violations: []replayViolation{},
 		}
 		for _, b := range r.Breaches {
 			result.Violations = append(result.Violations, replayViolation{b.Property, b.Step, b.What})
 		}
+		if broken != nil {
+			result.Error = plainly(broken)
+		}
 		return json.NewEncoder(s.out).Encode(result)
 	case s.diagram:
-		return drawSteps(s.out, scenario.Options.View, r.Trace, trace.Diagram{Width: widthOf(s.out, s.width), ASCII: s.ascii})
+		return drawSteps(s.out, story.Options.View, r.Trace, trace.Diagram{Width: widthOf(s.out, s.width), ASCII: s.ascii})
 	}
 	holds := ""
-	if len(r.Breaches) == 0 {
-		holds = "\nAll of it holds that was looked for.\n"
+	if broken == nil {
+		holds = "\n# All of it holds that was looked for.\n"
 	}
 	_, err := fmt.Fprint(s.out, r.Text, holds)
 	return err
-}
-
-// replayFailure makes an error of what is broken; nil if nothing is.
-func replayFailure(breaches []explore.Breach) error {
-	var all []string
-	for _, b := range breaches {
-		all = append(all, fmt.Sprintf("%s is broken at step %d: %s", b.Property, b.Step, b.What))
-	}
-	if all == nil {
-		return nil
-	}
-	return errors.New(strings.Join(all, "\n  "))
 }

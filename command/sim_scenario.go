@@ -11,100 +11,115 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/sim"
 )
 
-// maxScenario bounds the file of --scenario, in bytes: it may be a device.
-const maxScenario = 64 << 20
-
-// openScenario reads the file of --scenario.
+// openScenario reads the file of --scenario: no more than a scenario may have, for it may
+// be a device.
 func (s *simulation) openScenario() (name, text string, err error) {
 	file, err := os.Open(s.scenario)
 	if err != nil {
 		return "", "", usagef("--scenario: %v", err)
 	}
 	defer file.Close()
-	bytes, err := io.ReadAll(io.LimitReader(file, maxScenario+1))
-	switch {
-	case err != nil:
+	bytes, err := io.ReadAll(io.LimitReader(file, scenario.MaxText+1))
+	if err != nil {
 		return "", "", usagef("--scenario: %v", err)
-	case len(bytes) > maxScenario:
-		return "", "", usagef("--scenario: %s has more than %d MiB, want a scenario", s.scenario, maxScenario>>20)
 	}
 	name = strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario))
 	return hostile.Plain(name), string(bytes), nil
 }
 
-func (s *simulation) parseScenario(name, text string) (*sim.Scenario, error) {
-	scenario, err := sim.ParseScenario(name, text)
-	for _, e := range config.Leaves(err) {
-		s.settings.mistakes.add("%s", plainly(e))
-	}
-	if err != nil {
-		return nil, s.settings.mistakes.error()
-	}
-	return scenario, nil
-}
-
-// runScenario runs the scenario of a file, with one seed or with many.
+// runScenario runs the scenario of a file, with one seed or with many. One of mode choice
+// has none.
 func (s *simulation) runScenario(ctx context.Context) error {
 	name, text, err := s.openScenario()
 	if err != nil {
 		return err
 	}
-	if explore.IsScenario(text) {
+	file, err := scenario.Parse(name, text)
+	if err == nil && file.Mode == scenario.Choice {
 		return s.replay(name, text)
 	}
-	scenario, err := s.parseScenario(name, text)
+	var story *sim.Scenario
+	if err == nil {
+		story, err = sim.ParseScenario(name, text)
+	}
+	s.mistaken(err)
 	if err != nil {
-		return err
+		return s.settings.mistakes.error()
 	}
-	if s.flags.Changed("algorithm") && scenario.Algorithm != "" && scenario.Algorithm != s.algorithm {
-		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(scenario.Algorithm))
-	}
-	spec := s.spec(cmp.Or(scenario.Algorithm, s.algorithm), scenario.Timing(), scenario.Options...)
+	s.about(story.Algorithm)
+	spec := s.spec(cmp.Or(story.Algorithm, s.algorithm), story.Timing(), story.Options...)
 	if err := s.settings.mistakes.error(); err != nil {
 		return err
 	}
 	host := sim.ScenarioHost{
-		Build: func(string, algo.Timing, []algo.Setting) (algo.Spec, error) { return spec, nil },
+		Build:     func(string, algo.Timing, []algo.Setting) (algo.Spec, error) { return spec, nil },
+		Unchecked: s.otherwise(),
 	}
-	first := scenario.Seed()
+	first := story.Seed()
 	if s.flags.Changed("seed") {
 		first = s.seed
 	}
 	if s.seeds > 1 {
-		return s.runSeeds(ctx, first, stormsResult{seedsResult: seedsResult{Scenario: scenario.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
+		return s.runSeeds(ctx, first, stormsResult{seedsResult: seedsResult{Scenario: story.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
 			host := host
 			host.Seed = &seed
-			return runOne(ctx, scenario, host)
+			return runOne(ctx, story, host)
 		})
 	}
 	host.Seed = &first
-	return s.runTranscript(ctx, scenario, host, spec)
+	return s.runTranscript(ctx, story, host, spec)
+}
+
+// mistaken notes what is wrong with the text of a scenario.
+func (s *simulation) mistaken(err error) {
+	for _, e := range config.Leaves(err) {
+		if len(s.settings.mistakes.texts) > 0 && errors.Is(e, explore.ErrOptions) {
+			continue // because of what was said
+		}
+		s.settings.mistakes.add("%s", plainly(e))
+	}
+}
+
+// about notes that a scenario has another algorithm than the command line.
+func (s *simulation) about(algorithm string) {
+	if s.flags.Changed("algorithm") && algorithm != "" && algorithm != s.algorithm {
+		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(algorithm))
+	}
+}
+
+// otherwise reports whether a scenario is run otherwise than it was written: then it may
+// say something else.
+func (s *simulation) otherwise() bool {
+	return s.flags.Changed("algorithm") || s.flags.Changed("option")
 }
 
 // runOne runs a scenario with one seed among many. What does not hold is no error.
-func runOne(ctx context.Context, scenario *sim.Scenario, host sim.ScenarioHost) (seedRun, error) {
-	w, err := scenario.Run(ctx, host)
-	var broken *sim.ScenarioError
-	if err != nil && !errors.As(err, &broken) {
+func runOne(ctx context.Context, story *sim.Scenario, host sim.ScenarioHost) (seedRun, error) {
+	w, err := story.Run(ctx, host)
+	broken, failed := errors.AsType[*scenario.Error](err)
+	if err != nil && !failed {
 		return seedRun{}, err
 	}
 	run := seedRun{messages: w.Frames(), violations: w.Violations()}
-	if broken != nil {
+	if failed {
 		run.broken = plainly(broken)
 	}
 	return run, nil
 }
 
-// plainly is an error of sim without the name of the package.
+// plainly is an error without the names of packages.
 func plainly(err error) string {
-	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "sim: "), ": sim: ", ": ")
+	return strings.NewReplacer(": sim: ", ": ", ": explore: ", ": ").Replace(err.Error())
 }
 
 // scenarioResult is one run of a scenario, as JSON.
@@ -122,7 +137,7 @@ type scenarioResult struct {
 }
 
 // runTranscript runs a scenario once, and shows what happens.
-func (s *simulation) runTranscript(ctx context.Context, scenario *sim.Scenario, host sim.ScenarioHost, spec algo.Spec) error {
+func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, host sim.ScenarioHost, spec algo.Spec) error {
 	if err := s.observe(); err != nil {
 		return err
 	}
@@ -130,16 +145,16 @@ func (s *simulation) runTranscript(ctx context.Context, scenario *sim.Scenario, 
 	if !s.json && !s.diagram {
 		host.Output = s.out
 	}
-	w, err := scenario.Run(ctx, host)
+	w, err := story.Run(ctx, host)
 	if failed := s.watch.close(); failed != nil {
 		return failed
 	}
-	var broken *sim.ScenarioError
-	if err != nil && !errors.As(err, &broken) {
+	broken, failed := errors.AsType[*scenario.Error](err)
+	if err != nil && !failed {
 		return err
 	}
 	r := scenarioResult{
-		Scenario: scenario.Name, Algorithm: spec.Name, Seed: *host.Seed, Holds: broken == nil, Messages: w.Frames(),
+		Scenario: story.Name, Algorithm: spec.Name, Seed: *host.Seed, Holds: broken == nil, Messages: w.Frames(),
 		Violations: append([]sim.Violation{}, w.Violations()...),
 	}
 	r.Leader, r.Epoch, r.Agreed = w.Leader()
@@ -152,11 +167,27 @@ func (s *simulation) runTranscript(ctx context.Context, scenario *sim.Scenario, 
 	default:
 		err = s.drawing(spec.Messages, 0, 0, "")
 		if err == nil && r.Holds {
-			_, err = fmt.Fprintf(s.out, "\nAll of it holds, with seed %d. After %v: %s.\n", r.Seed, w.Now(), w.Opinions())
+			_, err = fmt.Fprintf(s.out, "\n# All of it holds, with seed %d. After %v: %s.\n", r.Seed, w.Now(), w.Opinions())
 		}
 	}
 	if err == nil && broken != nil {
 		err = &simFailure{[]string{r.Error}, s.again(r.Seed)}
 	}
 	return err
+}
+
+// newScenarioTopic is what help has to say of scenarios.
+func newScenarioTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "scenario",
+		Short: "What can stand in a scenario",
+		Long: `A scenario is a text file, for elect sim --scenario: what happens to a cluster, and what
+must hold. A line holds a command; # begins a comment. Nodes are n1, n2, and so on, times
+are as in 1.5s, and texts with spaces are in quotes. Lines that begin with > are what the
+command above them had to say. In mode time whole nodes run on clocks, a network and one
+seed; in mode choice, which elect explore writes, the scenario says each step.
+
+` + scenario.Reference(),
+		Example: "  elect sim --scenario failover.txt",
+	}
 }

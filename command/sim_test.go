@@ -102,8 +102,8 @@ func everyKey(t *testing.T, object string) []string {
 
 // TestTheHelpExplainsEachField of each mode, also of those that fail.
 func TestTheHelpExplainsEachField(t *testing.T) {
-	holds, fails := write(t, "cluster 3\nrun 1s\n"), write(t, "cluster 3\nrun 1s\nleader 2\n")
-	steps := write(t, "explore\nalgorithm bully\nnode n1\nnode n2\nsettled\nproperty one-leader-per-epoch\nsuspect n1 n2 wrongly\ncampaign n2\n")
+	holds, fails := write(t, "cluster 3\nrun 1s\n"), write(t, "cluster 3\nrun 1s\nleader n2\n")
+	steps := write(t, "mode choice\nalgorithm bully\nsettled\nproperty one-leader-per-epoch\ncluster 2\nsuspect n1 n2 wrongly\ncampaign n2\n")
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
 	_, help, _ := elect("sim", "--help")
 	for _, tc := range []struct {
@@ -227,11 +227,11 @@ func write(t *testing.T, text string) string {
 }
 
 func TestAScenarioIsRun(t *testing.T) {
-	file := write(t, "detector perfect\ncluster 3\nrun 1s\ncrash 3\nrun 1s\nleader 2\n")
+	file := write(t, "detector perfect\ncluster 3\nrun 1s\ncrash n3\nrun 1s\nleader n2\n")
 	status, stdout, stderr := elect("sim", "--scenario", file)
 	require.Zero(t, status, stderr)
-	require.Contains(t, stdout, "> crash 3\n          1s  n3 is down\n")
-	require.Contains(t, stdout, "\nAll of it holds, with seed 1.")
+	require.Contains(t, stdout, "crash n3\n>         1s  n3 is down\n")
+	require.Contains(t, stdout, "\n# All of it holds, with seed 1.")
 	require.Equal(t, scenarioResult{
 		Scenario: "story", Algorithm: "bully", Seed: 5, Holds: true, Leader: 2, Agreed: true, Epoch: 2, Messages: 9, Violations: []sim.Violation{},
 	}, simulated[scenarioResult](t, "--scenario", file, "--seed", "5"))
@@ -258,12 +258,12 @@ func TestTheSeedThatIsSaidIsRun(t *testing.T) {
 }
 
 func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
-	file := write(t, "seed 3\ncluster 3\nrun 1s\nleader 2\n")
+	file := write(t, "seed 3\ncluster 3\nrun 1s\nleader n2\n")
 	for _, args := range [][]string{{}, {"--json"}, {"--diagram"}} {
 		status, stdout, stderr := elect(append([]string{"sim", "--scenario", file}, args...)...)
 		require.Equal(t, statusFailed, status)
 		require.NotEmpty(t, stdout)
-		require.Contains(t, stderr, "scenario story, line 4: leader 2: does not hold: n1 follows n3 in epoch 1")
+		require.Contains(t, stderr, "scenario story, line 4, column 1: leader n2: does not hold: n1 follows n3 in epoch 1")
 		require.Contains(t, stderr, "Do it again with:\n  elect sim --scenario "+file+" --seed 3\n")
 	}
 	_, stdout, _ := elect("sim", "--scenario", file, "--json")
@@ -320,10 +320,12 @@ func TestACommandIsQuotedForAShell(t *testing.T) {
 func TestAHostileScenario(t *testing.T) {
 	for _, text := range []string{
 		"cluster 3\n\x1b[2J\n", "cluster 3\nrun\tx\x1b[2J\n", "algorithm \x1b[2J\ncluster 3\n", "option \x1b[2J=1\ncluster 3\n",
-		"delay \x1b[2J\n", "cluster 3\nleader \x1b[2J\n",
-		"explore\n\x1b[2J\n", "explore\nalgorithm \x1b[2J\nnode n1\n", "explore\nalgorithm bully\noption \x1b[2J=1\nnode n1\n",
-		"explore\nalgorithm bully\nnode \x1b[2J\nstart \x1b[2J\n", "explore\nalgorithm bully\nnode n1\nexpire n1 \"a\"\x1b[2J\n",
-		"explore\nalgorithm bully\nnode n1\nexpire n1 \x1b[2J\n", "explore\nalgorithm bully\nnode n1\nstart \"\x1b[2J\n",
+		"delay \x1b[2J\ncluster 3", "cluster 3\nleader \x1b[2J\n", "cluster 3\nrun\u00a01s\n", "cluster 3\x00\n",
+		"algorithm \"\\x1b[2J\"\ncluster 3\n", "option \"\\x1b[2J\"=1\ncluster 3\n", "cluster 3\nbroken \"\\x1b[2J\"\n",
+		"mode choice\n\x1b[2J\n", "mode choice\nalgorithm \"\\x1b[2J\"\ncluster 1\n", "mode choice\nalgorithm bully\noption \"\\x1b[2J\"=1\ncluster 1\n",
+		"mode choice\nalgorithm bully\ncluster \x1b[2J\nstart \x1b[2J\n", "mode choice\nalgorithm bully\ncluster 1\nexpire n1 \"a\"\x1b[2J\n",
+		"mode choice\nalgorithm bully\ncluster 1\nexpire n1 \"\\x1b[2J\"\n", "mode choice\nalgorithm bully\ncluster 1\nstart \"\x1b[2J\n",
+		"mode choice\nalgorithm bully\ncluster 2\ndeliver n1 n2 \"\\x1b[2J\"\n", "mode choice\nalgorithm bully\ncluster 2\ndeliver n1 n2 answer \"\\x1b[2J\"=1\n",
 	} {
 		file := write(t, text)
 		for _, args := range [][]string{nil, {"--algorithm", "ring"}, {"--json"}} {
@@ -332,8 +334,8 @@ func TestAHostileScenario(t *testing.T) {
 			require.NotContains(t, stdout+stderr, "\x1b", text)
 		}
 	}
-	status, stdout, _ := elect("sim", "--scenario", write(t, "cluster 3\nrun 1s # \x1b[2J\nrun\u00a01s\n"))
+	status, stdout, _ := elect("sim", "--scenario", write(t, "cluster 3\nrun 1s # \x1b[2J\n"))
 	require.Zero(t, status)
-	require.Contains(t, stdout, "> run 1s\n")
+	require.Contains(t, stdout, "\nrun 1s # \ufffd[2J\n")
 	require.NotContains(t, stdout, "\x1b")
 }

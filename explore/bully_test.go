@@ -71,7 +71,7 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 			t.Errorf("%s\nis cut: %s", table.String(), r.Cut)
 		}
 		for _, v := range r.Violations {
-			t.Errorf("%s\n%s", table.String(), v.Text)
+			t.Errorf("%s\n%s", table.String(), v.Scenario)
 		}
 	}
 	golden(t, "testdata/bully.golden", table.Bytes())
@@ -107,8 +107,8 @@ func TestACallForAnElectionIsWithinABudget(t *testing.T) {
 	if _, broken, err := explore.Replay(o, r.Violations[0].Steps); err != nil || len(broken) != 1 {
 		t.Errorf("replayed it breaks %v, error %v", broken, err)
 	}
-	if !strings.Contains(r.Violations[0].Text, "is called to campaign") {
-		t.Errorf("the text does not say so:\n%s", r.Violations[0].Text)
+	if !strings.Contains(r.Violations[0].Scenario, "\ncampaign n") {
+		t.Errorf("the text does not say so:\n%s", r.Violations[0].Scenario)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
 	}
 	v := r.Violations[0]
 	if v.Property != algo.OneLeaderPerEpoch || len(v.Steps) != r.Depth {
-		t.Errorf("%s after %d steps, found from states %d steps away\n%s", v.Property, len(v.Steps), r.Depth-1, v.Text)
+		t.Errorf("%s after %d steps, found from states %d steps away\n%s", v.Property, len(v.Steps), r.Depth-1, v.Scenario)
 	}
 	if first := v.Steps[0]; first.Kind != explore.Suspect || !first.Mistaken {
 		t.Errorf("it begins with %+v", first)
@@ -210,7 +210,7 @@ func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestANodeOfItsOwnViewIsNamedAsThere(t *testing.T) {
+func TestANodeOfItsOwnViewIsNamedByItsPlace(t *testing.T) {
 	members := []algo.Member{
 		{ID: explore.NodeID(1), Name: "low", Priority: 5, Eligible: true}, {ID: explore.NodeID(2), Name: "high", Eligible: true}, {ID: explore.NodeID(3), Name: "silent"},
 	}
@@ -221,7 +221,7 @@ func TestANodeOfItsOwnViewIsNamedAsThere(t *testing.T) {
 		t.Fatalf("violations %v", r.Violations)
 	}
 	v := r.Violations[0]
-	if want := "view 4\nnode low priority 5\nnode high\nnode silent witness\nproperty one-leader-per-epoch"; !strings.Contains(v.Scenario, want) {
+	if want := "view 4\nproperty one-leader-per-epoch\nwitness n3\ncluster 3 5 0 0\n"; !strings.Contains(v.Scenario, want) {
 		t.Errorf("scenario\n%swant in it\n%s", v.Scenario, want)
 	}
 	replaysAsItWas(t, newBully(t), v)

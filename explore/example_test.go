@@ -28,26 +28,36 @@ func ExampleRun_twoLeaders() {
 		return
 	}
 	for _, v := range report.Violations {
-		fmt.Print(v.Text)
+		fmt.Print(v.Scenario)
 	}
 
 	// Output:
-	//   0  all have started and follow n3 in epoch 1
-	//   1  n1 suspects n3, wrongly
-	//        note: suspects its leader n3
-	//        saves epoch 2
-	//        sends election epoch=1 to n2
-	//        follows nobody in epoch 1
-	//   2  n1: its timer "answer" ends
-	//        note: no answer in time
-	//        leads in epoch 2
-	//   3  n2 hears from n1: election epoch=1
-	//        sends answer epoch=1 to n1
-	//        sends election epoch=1 to n3
-	//   4  n2: its timer "answer" ends
-	//        note: no answer in time
-	//        saves epoch 2
-	//        sends coordinator epoch=2 leader=n2 to n1
-	//        leads in epoch 2
-	//      one-leader-per-epoch: n1 and n2 both lead in epoch 2
+	// mode choice
+	// algorithm bully
+	// option announce_interval=100ms
+	// option answer_timeout=20ms
+	// option coordinator_timeout=40ms
+	// option head_start=0s
+	// option skip_suspected=true
+	// settled
+	// property one-leader-per-epoch
+	// cluster 3
+	// > all have started and follow n3 in epoch 1
+	// suspect n1 n3 wrongly
+	// > note: suspects its leader n3
+	// > saves epoch 2
+	// > sends election epoch=1 to n2
+	// > follows nobody in epoch 1
+	// expire n1 answer
+	// > note: no answer in time
+	// > leads in epoch 2
+	// deliver n1 n2 election epoch=1
+	// > sends answer epoch=1 to n1
+	// > sends election epoch=1 to n3
+	// expire n2 answer
+	// > note: no answer in time
+	// > saves epoch 2
+	// > sends coordinator epoch=2 leader=n2 to n1
+	// > leads in epoch 2
+	// > broken: one-leader-per-epoch: n1 and n2 both lead in epoch 2
 }

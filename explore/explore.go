@@ -52,7 +52,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -76,8 +75,8 @@ const (
 // Options say what to explore.
 type Options struct {
 	Spec algo.Spec
-	// Nodes is how many there are, of equal priority, named n1, n2, … in the order of
-	// candidates. Zero: those of View, each with a name of one word.
+	// Nodes is how many there are, of equal priority, n1, n2, … in the order of candidates.
+	// Zero: those of View, n1, n2, … in the order of their IDs.
 	Nodes int
 	View  algo.View
 
@@ -155,9 +154,8 @@ type Violation struct {
 	// Trace is the same with all effects and notes. At counts the steps; at 0 all announce
 	// whom they follow, where the search began settled.
 	Trace []trace.Event
-	// Text is the trace to read.
-	Text string
-	// Scenario is the steps, a line each, after what is needed to repeat them.
+	// Scenario is the steps, a line each, after what is needed to repeat them, and below
+	// each what comes of it: see [Scenario].
 	Scenario string
 }
 
@@ -220,13 +218,6 @@ func (o *Options) check() error {
 	}
 	if size := o.View.Len(); size < 1 || size > MaxNodes {
 		bad("nodes (%d) must be between 1 and %d", size, MaxNodes)
-	}
-	names := map[string]bool{nobody: true}
-	for m := range o.View.All() {
-		if names[m.Name] || m.Name == "" || quoted(m.Name) != m.Name || strings.Contains(m.Name, "@") {
-			bad("a node is called %q, want one word, which no other has", m.Name)
-		}
-		names[m.Name] = true
 	}
 	for _, budget := range []struct {
 		name  string

@@ -122,9 +122,6 @@ func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	return sp
 }
 
-// name is how traces call a node.
-func (sp *space) name(i int) string { return sp.view.At(i).Name }
-
 func (sp *space) index(id algo.NodeID) int { return sp.view.Index(id) }
 
 // intern returns the number of a local, under which an equal one may be already.

@@ -1,21 +1,18 @@
 package explore
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/scenario"
 )
 
-// notation is how traces and scenarios write what they are about: nodes by their names
-// in a view, and messages by their kind and the fields that are not zero, as in
+// notation is how traces and scenarios write what they are about: nodes by their place in
+// a view, and messages by their kind and the fields that are not zero, as in
 // "coordinator epoch=2 leader=n3". What a codec of messages takes can be read again.
 //
 //	true, 7, -1          bool and whole numbers
@@ -33,38 +30,30 @@ func (n notation) idName(id algo.NodeID) string {
 	if id.IsZero() {
 		return nobody
 	}
-	if m, ok := n.view.Member(id); ok {
-		return m.Name
+	if n.view.Contains(id) {
+		return n.name(n.view.Index(id))
 	}
 	return id.String()
 }
+
+// name is how traces call a node.
+func (notation) name(i int) string { return "n" + strconv.Itoa(i+1) }
 
 // id is the inverse of idName.
 func (n notation) id(word string) (algo.NodeID, error) {
 	if word == nobody {
 		return algo.NodeID{}, nil
 	}
-	var names []string
-	for m := range n.view.All() {
-		if m.Name == word {
-			return m.ID, nil
+	for i := range n.view.Len() {
+		if n.name(i) == word {
+			return n.view.At(i).ID, nil
 		}
-		names = append(names, m.Name)
 	}
 	id, err := algo.ParseNodeID(word)
 	if err != nil {
-		return id, fmt.Errorf("%q, want one of %s", word, strings.Join(names, ", "))
+		return id, fmt.Errorf("%q, want n1 to %s", word, n.name(n.view.Len()-1))
 	}
 	return id, nil
-}
-
-// member is id of a word that must name a member.
-func (n notation) member(word string) (algo.NodeID, error) {
-	id, err := n.id(word)
-	if err == nil && !n.view.Contains(id) {
-		return id, fmt.Errorf("%q, want a node of this scenario", word)
-	}
-	return id, err
 }
 
 func (n notation) message(msg algo.Message) string {
@@ -105,7 +94,7 @@ func (n notation) value(v reflect.Value) string {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return strconv.FormatUint(v.Uint(), 10)
 	case reflect.String:
-		return quoted(v.String())
+		return scenario.Quote(v.String())
 	case reflect.Struct:
 		return "{" + strings.Join(n.fields(v), ",") + "}"
 	case reflect.Slice:
@@ -127,85 +116,33 @@ func (n notation) named(v any) any {
 	return v
 }
 
-// quoted returns a text as one word.
-func quoted(text string) string {
-	special := func(r rune) bool {
-		return strings.ContainsRune(`"#,=[]{}\`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
-	}
-	if text == "" || strings.ContainsFunc(text, special) {
-		return strconv.Quote(text)
-	}
-	return text
-}
-
-var errQuote = errors.New("a quoted text has no end")
-
-// splitWords returns the words of a line up to its comment. Words are divided by
-// spaces; those within quotes are no division.
-func splitWords(line string) ([]string, error) {
-	var words []string
-	for {
-		line = strings.TrimLeftFunc(line, unicode.IsSpace)
-		if line == "" || line[0] == '#' {
-			return words, nil
-		}
-		end := 0
-		for end < len(line) {
-			// By runes: the last byte of "à", alone, is the number of a space.
-			r, size := utf8.DecodeRuneInString(line[end:])
-			if r == '#' || unicode.IsSpace(r) {
-				break
-			}
-			if r == '"' {
-				text, err := strconv.QuotedPrefix(line[end:])
-				if err != nil {
-					return nil, errQuote
-				}
-				size = len(text)
-			}
-			end += size
-		}
-		words, line = append(words, line[:end]), line[end:]
-	}
-}
-
-// unquoted is the inverse of quoted.
-func unquoted(word string) (string, error) {
-	if !strings.HasPrefix(word, `"`) {
-		return word, nil
-	}
-	text, err := strconv.Unquote(word)
-	if err != nil {
-		return "", fmt.Errorf("%s, want one text", hostile.Plain(word))
-	}
-	return text, nil
-}
-
-// readMessage is the inverse of message, for one of the known messages.
-func (n notation) readMessage(known []algo.Message, kind string, fields []string) (algo.Message, error) {
+// readMessage is the inverse of message, for one of the known messages. The number is of
+// the word that is wrong, 0 for the kind.
+func (n notation) readMessage(known []algo.Message, kind string, fields []string) (algo.Message, int, error) {
 	i := slices.IndexFunc(known, func(m algo.Message) bool { return m.Kind() == kind })
 	if i < 0 {
 		kinds := make([]string, len(known))
 		for i, m := range known {
 			kinds[i] = m.Kind()
 		}
-		return nil, fmt.Errorf("message %q, want one of %s", kind, strings.Join(kinds, ", "))
+		return nil, 0, fmt.Errorf("message %q, want one of %s", kind, strings.Join(kinds, ", "))
 	}
 	v := reflect.New(reflect.TypeOf(known[i])).Elem()
 	if v.Kind() != reflect.Struct && len(fields) > 0 {
-		return nil, fmt.Errorf("%s has no fields", kind)
+		return nil, 1, fmt.Errorf("%s has no fields", kind)
 	}
 	seen := map[string]bool{}
-	for _, field := range fields {
+	for i, field := range fields {
 		p := parser{notation: n, rest: field}
-		if err := p.field(v, seen); err != nil {
-			return nil, fmt.Errorf("%s: %w", kind, err)
+		err := p.field(v, seen)
+		if err == nil && p.rest != "" {
+			err = fmt.Errorf("%q follows a value", p.rest)
 		}
-		if p.rest != "" {
-			return nil, fmt.Errorf("%s: %q follows a value", kind, p.rest)
+		if err != nil {
+			return nil, i + 1, fmt.Errorf("%s: %w", kind, err)
 		}
 	}
-	return v.Interface().(algo.Message), nil
+	return v.Interface().(algo.Message), 0, nil
 }
 
 // parser reads what value writes.
@@ -271,7 +208,7 @@ func (p *parser) value(v reflect.Value) error {
 			return err
 		})
 	case reflect.String:
-		text, err := unquoted(p.word())
+		text, err := scenario.Unquote(p.word())
 		v.SetString(text)
 		return err
 	}

@@ -3,8 +3,10 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -15,12 +17,16 @@ type Breach struct {
 	Step     int    // after how many steps it shows
 }
 
+func (b *Breach) broken() scenario.Broken {
+	return scenario.Broken{Property: string(b.Property), Text: b.What}
+}
+
 // Replayed is what steps have come to.
 type Replayed struct {
 	Breaches []Breach // in the order in which they show; a property may be broken again
 	// Trace is the steps with all effects and notes. At counts the steps.
 	Trace []trace.Event
-	// Text is the trace to read.
+	// Text is the scenario, with what it says now.
 	Text string
 }
 
@@ -28,37 +34,66 @@ type Replayed struct {
 // returns what happens and which properties that breaks. Its error wraps ErrImpossible if
 // a step cannot happen. Agreement is looked for after the last step only.
 func Replay(o Options, steps []Step) (events []trace.Event, broken []algo.Property, err error) {
-	r, err := replay(o, steps)
-	for _, b := range r.Breaches {
+	e, err := newReplay(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer catchUnreadable(&err)
+	t := e.newStory()
+	for i, step := range steps {
+		if err := e.take(t, step); err != nil {
+			return nil, nil, fmt.Errorf("explore: step %d, %s: %w", i+1, e.m.describe(step, false), err)
+		}
+	}
+	e.finishStory(t)
+	for _, b := range t.broken {
 		if !slices.Contains(broken, b.Property) {
 			broken = append(broken, b.Property)
 		}
 	}
-	return r.Trace, broken, err
+	return t.events, broken, nil
 }
 
-func replay(o Options, steps []Step) (r Replayed, err error) {
-	e, err := newSearch(o)
-	if err != nil {
-		return Replayed{}, err
+// newReplay returns a search that stands at its beginning.
+func newReplay(o Options) (e *search, err error) {
+	if e, err = newSearch(o); err == nil {
+		defer catchUnreadable(&err)
+		e.start, err = e.first()
 	}
-	defer catchUnreadable(&err)
-	if e.start, err = e.first(); err != nil {
-		return Replayed{}, err
+	return e, err
+}
+
+// take takes a step that is said to be just so.
+func (e *search) take(t *story, step Step) error {
+	if t.over {
+		return nil
 	}
-	t, possible := e.follow(steps)
-	if !possible {
-		return Replayed{}, e.m.impossible(&t.end, len(t.taken)+1, steps[len(t.taken)])
+	a, found := e.m.find(&t.end, step)
+	switch {
+	case !found:
+		return e.m.impossible(&t.end, step)
+	case a.mistaken != step.Mistaken:
+		return fmt.Errorf("%w; here it is %s", ErrImpossible, e.m.describe(e.m.step(a), false))
 	}
-	for i, step := range t.taken {
-		if step.Mistaken != steps[i].Mistaken {
-			return Replayed{}, &impossibleError{i + 1, e.m.describe(steps[i]), "here it is " + e.m.describe(step)}
-		}
+	e.act(t, a)
+	return nil
+}
+
+// act takes a step.
+func (e *search) act(t *story, a action) {
+	t.tell(&t.end, a)
+	o, moved := e.m.apply(&t.end, a, &t.next)
+	t.breaks(e, e.m.breach)
+	if t.over = o.broken != nil; moved {
+		t.end, t.next = t.next, t.end
 	}
-	for _, b := range t.broken {
-		t.breach(b)
+}
+
+// finishStory looks for what is looked for at the end.
+func (e *search) finishStory(t *story) {
+	if !t.over && e.asked(algo.Agreement) && !e.agrees(&t.end) {
+		t.breaks(e, []breach{disagreement()})
 	}
-	return Replayed{Breaches: t.broken, Trace: t.events, Text: t.text.String()}, nil
 }
 
 // violation tells how steps break a property.
@@ -68,41 +103,31 @@ func (e *search) violation(p algo.Property, steps []Step) Violation {
 	if !possible || i < 0 {
 		panic(fmt.Sprintf("explore: steps that broke %s before do not break it now", p))
 	}
-	b := t.broken[i]
-	t.breach(b)
-	return Violation{
-		Property: p, What: b.What, Steps: t.taken, Scenario: e.scenario(b, t.taken),
-		Trace: t.events, Text: t.text.String(),
+	b := &t.broken[i]
+	last := &t.said[len(t.said)-1]
+	*last = append(*last, b.broken().String())
+	s := Scenario{Options: e.options, Steps: t.taken}
+	s.Options.Properties = []algo.Property{b.Property}
+	if b.Property == algo.Contract {
+		s.Options.Properties = []algo.Property{}
 	}
+	return Violation{Property: p, What: b.What, Steps: t.taken, Scenario: s.write(t.said), Trace: t.events}
 }
 
 // follow takes steps one by one from the start, and tells what comes of it. It ends
 // early where one is not possible, and where one breaks the contract.
 func (e *search) follow(steps []Step) (t *story, possible bool) {
-	t = &story{m: e.m, end: e.start}
-	t.end.network = slices.Clone(e.start.network)
-	if e.options.Settled {
-		t.settled(e.m.locals[t.end.locals[0]].leader)
-	}
-	var next state
+	t = e.newStory()
 	for _, step := range steps {
 		a, found := e.m.find(&t.end, step)
 		if !found {
 			return t, false
 		}
-		t.tell(&t.end, a)
-		o, moved := e.m.apply(&t.end, a, &next)
-		t.breaks(e, e.m.breach)
-		if o.broken != nil {
-			return t, true // nobody knows what that node would do now
-		}
-		if moved {
-			t.end, next = next, t.end
+		if e.act(t, a); t.over {
+			return t, true
 		}
 	}
-	if e.asked(algo.Agreement) && !e.agrees(&t.end) {
-		t.breaks(e, []breach{disagreement()})
-	}
+	e.finishStory(t)
 	return t, true
 }
 
@@ -112,4 +137,106 @@ func (t *story) breaks(e *search, all []breach) {
 			t.broken = append(t.broken, Breach{b.property, b.what, len(t.taken)})
 		}
 	}
+}
+
+// Replay repeats a scenario, and returns what it comes to. Its error is about a step that is
+// not possible, about what is broken and not said to be, about what does not hold, or about
+// what the scenario now says: all with the line.
+func (s *Scenario) Replay() (r Replayed, err error) {
+	file := s.file
+	if file == nil {
+		if file, err = scenario.Parse(s.Name, s.String()); err != nil {
+			return r, err
+		}
+	}
+	e, err := newReplay(s.Options)
+	if err != nil {
+		return r, &scenario.Error{Scenario: file.Name, Err: err}
+	}
+	defer catchUnreadable(&err)
+	var text strings.Builder
+	h := hosted{search: e, story: e.newStory(), left: s.Steps, transcript: file.Transcript(&text, !s.Unchecked)}
+	err = file.Run(&h, h.transcript)
+	return Replayed{Breaches: h.broken, Trace: h.events, Text: text.String()}, err
+}
+
+// hosted is a search that does what a scenario says.
+type hosted struct {
+	*search
+	*story
+	left       []Step
+	transcript *scenario.Transcript
+}
+
+// Do takes the next step; of the cluster, none.
+func (h *hosted) Do(l *scenario.Line) error {
+	if l.Form.Usage != clusterUsage {
+		if err := h.take(h.story, h.left[0]); err != nil {
+			return err
+		}
+		h.left = h.left[1:]
+	}
+	for _, said := range h.said[len(h.said)-1] {
+		h.transcript.Say("%s", said)
+	}
+	if len(h.left) == 0 {
+		h.finishStory(h.story)
+	}
+	return nil
+}
+
+func (h *hosted) local(node int) *local { return &h.search.m.locals[h.end.locals[node]] }
+
+// Nodes is how many there are.
+func (h *hosted) Nodes() int { return len(h.search.m.ids) }
+
+// Leader is whom all who run follow.
+func (h *hosted) Leader() (leader int, epoch algo.Epoch, agreed bool) {
+	var common algo.Leader
+	for i := range h.Nodes() {
+		switch l := h.local(i); {
+		case l.phase != up:
+		case l.leader.Vacant() || !common.Vacant() && l.leader != common:
+			return 0, 0, false
+		default:
+			common = l.leader
+		}
+	}
+	if common.Vacant() || h.local(h.search.m.index(common.ID)).phase != up {
+		return 0, 0, false
+	}
+	return h.search.m.index(common.ID) + 1, common.Epoch, true
+}
+
+// Follows is whom a node follows.
+func (h *hosted) Follows(node int) (leader int, runs bool) {
+	if node > h.Nodes() || h.local(node-1).phase != up {
+		return 0, false
+	}
+	if l := h.local(node - 1).leader; !l.Vacant() {
+		return h.search.m.index(l.ID) + 1, true
+	}
+	return 0, true
+}
+
+// Opinions says in words whom each node follows.
+func (h *hosted) Opinions() string {
+	var all []string
+	for i := range h.Nodes() {
+		said := "is down"
+		if l := h.local(i); l.phase == up {
+			said = follows(h.search.m.notation, h.search.m.ids[i], l.leader)
+		}
+		all = append(all, h.search.m.name(i)+" "+said)
+	}
+	return strings.Join(all, "; ")
+}
+
+// Broken is what was broken so far.
+func (h *hosted) Broken() []scenario.Broken {
+	var all []scenario.Broken
+	for i := range h.broken {
+		all = append(all, h.broken[i].broken())
+	}
+	return all
 }

@@ -7,103 +7,208 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/scenario"
 )
 
 // Scenario is a run written down, step by step: what a [Violation] is kept as, and what
-// can be written by hand. ParseScenario reads it. In a line, # begins a comment.
+// can be written by hand. ParseScenario reads it.
 //
-// Its first line tells it from a scenario of package sim, where nodes have detectors and
-// clocks. Then comes what the cluster is:
-//
-//	explore
+//	mode choice
 //	algorithm bully
-//	option head_start=0s  of the algorithm; any number of them
-//	node n1               in the order of IDs; "priority 5" and "witness" may follow
-//	node n2
-//	network once          a message arrives once; without it, any number of times
-//	settled               all have started and agree; without it, nobody has started
-//	property durable      what is looked for; any number; without it, what the algorithm
-//	                      claims. "property contract": only what is always looked for
+//	option head_start=0s
+//	settled
+//	property one-leader-per-epoch
+//	cluster 2
+//	suspect n1 n2 wrongly
+//	campaign n2
 //
-// And what happens to it, a step a line:
+// docs/scenarios.md has all commands, as 'elect help scenario' does. Those for packages sim
+// and explore are one language: this package runs the scenarios of mode choice, in which there
+// are no clocks and no detectors.
 //
-//	start n1              for the first time, or again after a crash
-//	deliver n1 n2 election epoch=1   from n1 to n2; fields that are zero are left out
-//	expire n1 answer      the timer of that name ends
-//	suspect n1 n2         the detector of n1 takes n2 for dead; it does not run, or did not
-//	suspect n1 n2 wrongly it does run
-//	trust n1 n2           that is taken back
-//	campaign n1           it is called to
-//	crash n1
-//
-// Less common are "node n1 id UUID", where IDs are not those of [NodeID], and before the
-// nodes "size 5", where more are configured than known, and "view 2", the number of the view.
+// What a scenario breaks must be said, by "broken PROPERTY" below the step that shows it.
+// Lines that begin with > are what was said when it ran: where there are any, it must say the
+// same again.
 type Scenario struct {
 	Name string
 	// Options are those under which the steps are possible: the budgets are what they use
 	// up, and nothing else is bounded.
 	Options Options
 	Steps   []Step
+	// Unchecked: it is run otherwise than it was written, and may say something else.
+	Unchecked bool
 
-	lines []line // of the steps
+	file *scenario.File
 }
 
-// line is where a step stands in a text.
-type line struct {
-	number int
-	text   string
-}
+// ErrSyntax says that a line of a scenario is not understood, or not there.
+var ErrSyntax = scenario.ErrSyntax
 
-// ScenarioError is a mistake in the text of a scenario, or a step that is not possible.
-type ScenarioError struct {
-	Scenario string
-	Line     int    // from 1; 0 for all of it
-	Text     string // of the line, with what is not printable replaced
-	Err      error
-}
+// Build returns the algorithm of that name with these options.
+type Build func(algorithm string, options []algo.Setting) (algo.Spec, error)
 
-func (e *ScenarioError) Error() string {
-	what := strings.TrimPrefix(e.Err.Error(), "explore: ")
-	if e.Line == 0 {
-		return fmt.Sprintf("explore: scenario %s: %s", e.Scenario, what)
+const clusterUsage = "cluster COUNT [PRIORITY…]"
+
+// ParseScenario reads the text of a scenario, whose algorithm is made by build. It says
+// every mistake at once, with its line and column.
+func ParseScenario(name, text string, build Build) (*Scenario, error) {
+	file, err := scenario.Parse(name, text)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf("explore: scenario %s, line %d: %s: %s", e.Scenario, e.Line, e.Text, what)
-}
-
-// Unwrap returns what the error is about: ErrSyntax, ErrImpossible, ErrOptions, or what
-// kept the algorithm from being made.
-func (e *ScenarioError) Unwrap() error { return e.Err }
-
-// ErrSyntax says that a line of a scenario is not understood.
-var ErrSyntax = errors.New("not understood")
-
-// Replay repeats a scenario, and returns what it comes to. Its error is a
-// *ScenarioError.
-func (s *Scenario) Replay() (Replayed, error) {
-	r, err := replay(s.Options, s.Steps)
-	impossible, ok := errors.AsType[*impossibleError](err)
-	switch {
-	case ok && impossible.number <= len(s.lines):
-		at := s.lines[impossible.number-1]
-		return r, &ScenarioError{Scenario: s.Name, Line: at.number, Text: at.text, Err: fmt.Errorf("%w; %s", ErrImpossible, impossible.instead)}
-	case err != nil:
-		return r, &ScenarioError{Scenario: s.Name, Err: err}
+	r := parsing{Scenario: &Scenario{Name: name, file: file}, number: 1, crashed: map[int]bool{}}
+	overall := func(err error) error { return &scenario.Error{Scenario: file.Name, Err: err} }
+	if file.Mode != scenario.Choice {
+		return nil, overall(scenario.Wanted("mode choice: package sim runs mode time"))
 	}
-	return r, nil
+	wrong := file.Commands(true, r.set)
+	if r.algorithm == "" {
+		wrong = errors.Join(wrong, overall(scenario.Wanted("algorithm NAME")))
+	} else if r.Options.Spec, err = build(r.algorithm, r.options); err != nil {
+		wrong = errors.Join(wrong, overall(err))
+	}
+	wrong = errors.Join(wrong, file.Commands(false, r.step))
+	if r.budgets(); wrong == nil {
+		if err := r.Options.check(); err != nil {
+			wrong = overall(err)
+		}
+	}
+	if wrong != nil {
+		return nil, wrong
+	}
+	return r.Scenario, nil
 }
 
-// String is the text of the scenario, without comments.
-func (s *Scenario) String() string { return s.write("") }
+// parsing reads the commands of a scenario.
+type parsing struct {
+	*Scenario
+	algorithm string
+	options   []algo.Setting
+	number    uint64
+	size      int
+	witnesses []int
+	crashed   map[int]bool
+}
 
-// write may tell why what is looked for is.
-func (s *Scenario) write(why string) string {
+// set takes a command of the head.
+func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
+	o := &r.Options
+	switch l.Form.Usage {
+	case "algorithm NAME":
+		r.algorithm = l.Args[0].Text
+	case "option NAME=VALUE":
+		r.options = append(r.options, algo.Setting{Name: l.Args[0].Name, Value: l.Args[0].Text})
+	case "view COUNT":
+		r.number = l.Args[0].Count
+	case "size COUNT":
+		r.size = int(min(l.Args[0].Count, 1<<20))
+	case "witness NODE":
+		r.witnesses = append(r.witnesses, l.Args[0].Node)
+	case "network once|lossy":
+		if l.Args[0].Text == "once" {
+			o.Network = Once
+		}
+	case "settled":
+		o.Settled = true
+	case "property NAME":
+		switch p := algo.Property(l.Args[0].Text); {
+		case p == algo.Contract:
+			o.Properties = append([]algo.Property{}, o.Properties...)
+		case slices.Contains(All(), p):
+			o.Properties = append(o.Properties, p)
+		default:
+			return &l.Args[0], scenario.Wanted("one of %v and %s", All(), algo.Contract)
+		}
+	}
+	return nil, nil
+}
+
+// cluster makes the view.
+func (r *parsing) cluster(l *scenario.Line) (*scenario.Arg, error) {
+	members := host.Members(int(min(l.Args[0].Count, MaxNodes+1))) // that is too many
+	if priorities := l.Args[1:]; len(priorities) > 0 && len(priorities) != len(members) {
+		return nil, scenario.Wanted("no priorities, or one for each node")
+	}
+	for i := range members {
+		members[i].Eligible = !slices.Contains(r.witnesses, i+1)
+		if len(l.Args) > 1 {
+			members[i].Priority = l.Args[i+1].Number
+		}
+	}
+	for _, n := range r.witnesses {
+		if n > len(members) {
+			return nil, scenario.Wanted("at least %d nodes, because n%d is a witness", n, n)
+		}
+	}
+	r.Options.View = algo.NewView(r.number, r.size, members...)
+	return nil, nil
+}
+
+// step takes a command that is not of the head.
+func (r *parsing) step(l *scenario.Line) (*scenario.Arg, error) {
+	if l.Form.Usage == clusterUsage {
+		return r.cluster(l)
+	}
+	view := r.Options.View
+	for i := range l.Args {
+		if a := &l.Args[i]; a.Node > view.Len() {
+			return a, scenario.Wanted("n1 to n%d", view.Len())
+		}
+	}
+	verb, _, _ := strings.Cut(l.Form.Usage, " ")
+	s := Step{Kind: StepKind(verb)}
+	switch verb {
+	case "leader", "follows", "epoch", "broken":
+		return nil, nil
+	case "restart":
+		s.Kind = Start
+	}
+	id := func(i int) algo.NodeID { return view.At(l.Args[i].Node - 1).ID }
+	switch s.Node = id(0); s.Kind {
+	case Start:
+		if again := r.crashed[l.Args[0].Node]; again && verb == "start" {
+			return nil, scenario.Wanted("restart, because it crashed")
+		} else if !again && verb == "restart" {
+			return nil, scenario.Wanted("a crash of that node before")
+		}
+	case Crash:
+		r.crashed[l.Args[0].Node] = true
+	case Deliver:
+		s.Node, s.Peer = id(1), s.Node
+		if r.Options.Spec.New == nil {
+			return nil, nil // its messages are not known; that was said
+		}
+		var fields []string
+		for i := range l.Args[3:] {
+			fields = append(fields, l.Args[3+i].Raw())
+		}
+		m, place, err := notation{view}.readMessage(r.Options.Spec.Messages, l.Args[2].Text, fields)
+		if err != nil {
+			return &l.Args[2+place], fmt.Errorf("%w: %w", ErrSyntax, err)
+		}
+		s.Message = m
+	case Expire:
+		s.Timer = algo.Timer(l.Args[1].Text)
+	case Suspect, Trust:
+		s.Peer, s.Mistaken = id(1), len(l.Args) == 3
+	}
+	r.Steps = append(r.Steps, s)
+	return nil, nil
+}
+
+// String is the text of the scenario, without comments and output.
+func (s *Scenario) String() string { return s.write(nil) }
+
+// write may add what each step says, and first what is said before.
+func (s *Scenario) write(said [][]string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	o := &s.Options
-	line(firstWord)
-	line("algorithm %s", o.Spec.Name)
+	line("mode choice")
+	line("algorithm %s", scenario.Quote(o.Spec.Name))
 	for _, set := range o.Spec.Settings {
-		line("option %s", quoted(set.Name)+"="+quoted(set.Value))
+		line("option %s=%s", scenario.Quote(set.Name), scenario.Quote(set.Value))
 	}
 	if number := o.View.Number(); number != 1 {
 		line("view %d", number)
@@ -111,60 +216,59 @@ func (s *Scenario) write(why string) string {
 	if size := o.View.Size(); size != o.View.Len() {
 		line("size %d", size)
 	}
-	for i := range o.View.Len() {
-		line("node %s", describeMember(i, o.View.At(i)))
-	}
 	if o.Network == Once {
 		line("network once")
 	}
 	if o.Settled {
 		line("settled")
 	}
-	if why != "" {
-		why = " # " + why
-	}
 	for _, p := range o.Properties {
-		line("property %s%s", p, why)
+		line("property %s", p)
 	}
 	if o.Properties != nil && len(o.Properties) == 0 {
-		line("property %s%s", algo.Contract, why)
+		line("property %s", algo.Contract)
 	}
-	for _, step := range s.Steps {
-		line("%s", notation{o.View}.describe(step))
+	n := notation{o.View}
+	priorities, differ := "", false
+	for i := range o.View.Len() {
+		m := o.View.At(i)
+		if !m.Eligible {
+			line("witness %s", n.name(i))
+		}
+		priorities, differ = fmt.Sprintf("%s %d", priorities, m.Priority), differ || m.Priority != 0
+	}
+	if !differ {
+		priorities = ""
+	}
+	output := func(i int) {
+		if i < len(said) {
+			for _, text := range said[i] {
+				line("%s", scenario.Output(text))
+			}
+		}
+	}
+	line("cluster %d%s", o.View.Len(), priorities)
+	output(0)
+	crashed := map[algo.NodeID]bool{}
+	for i, step := range s.Steps {
+		line("%s", n.describe(step, crashed[step.Node]))
+		crashed[step.Node] = crashed[step.Node] || step.Kind == Crash
+		output(i + 1)
 	}
 	return b.String()
 }
 
-func describeMember(i int, m algo.Member) string {
-	text := m.Name
-	if m.Priority != 0 {
-		text += fmt.Sprintf(" priority %d", m.Priority)
-	}
-	if !m.Eligible {
-		text += " witness"
-	}
-	if m.ID != NodeID(i+1) {
-		text += " id " + m.ID.String()
-	}
-	return text
-}
-
-// scenario writes steps that break a property.
-func (e *search) scenario(b Breach, steps []Step) string {
-	s := Scenario{Options: e.options, Steps: steps}
-	s.Options.Properties = []algo.Property{b.Property}
-	if b.Property == algo.Contract {
-		s.Options.Properties = []algo.Property{}
-	}
-	return s.write(strings.ReplaceAll(b.What, "\n", " "))
-}
-
 // budgets sets those that the steps use up.
 func (s *Scenario) budgets() {
-	count := func(counts func(Step) bool) int {
-		return len(slices.DeleteFunc(slices.Clone(s.Steps), func(step Step) bool { return !counts(step) }))
+	o := &s.Options
+	for _, step := range s.Steps {
+		switch {
+		case step.Kind == Crash:
+			o.Crashes++
+		case step.Mistaken:
+			o.Mistakes++
+		case step.Kind == Campaign:
+			o.Campaigns++
+		}
 	}
-	s.Options.Crashes = count(func(step Step) bool { return step.Kind == Crash })
-	s.Options.Mistakes = count(func(step Step) bool { return step.Mistaken })
-	s.Options.Campaigns = count(func(step Step) bool { return step.Kind == Campaign })
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/scenario"
 )
 
 // StepKind says what a [Step] is. Its value is the word that a scenario has for it.
@@ -38,7 +39,7 @@ type Step struct {
 }
 
 // ErrImpossible says that a step cannot happen where it stands.
-var ErrImpossible = errors.New("explore: the step is impossible there")
+var ErrImpossible = errors.New("the step is impossible there")
 
 // step returns an action as data.
 func (m *model) step(a action) Step {
@@ -72,52 +73,41 @@ func (m *model) find(s *state, step Step) (action, bool) {
 	return action{}, false
 }
 
-// impossibleError is a step that cannot happen.
-type impossibleError struct {
-	number  int // of the step, from 1
-	step    string
-	instead string // what can happen to that node
-}
-
-func (e *impossibleError) Error() string {
-	return fmt.Sprintf("%v: step %d, %s; %s", ErrImpossible, e.number, e.step, e.instead)
-}
-
-func (e *impossibleError) Unwrap() error { return ErrImpossible }
-
 // impossible says that a step cannot happen in a state, and what can happen instead, were
 // the budgets larger too.
-func (m *model) impossible(s *state, number int, step Step) error {
+func (m *model) impossible(s *state, step Step) error {
 	defer func(o Options) { *m.options = o }(*m.options)
 	m.options.Crashes, m.options.Mistakes, m.options.Campaigns = mostBudget, mostBudget, mostBudget
 	var possible []string
 	for _, a := range m.actions(s, nil) {
 		if m.ids[a.node] == step.Node {
-			possible = append(possible, m.describe(m.step(a)))
+			possible = append(possible, m.describe(m.step(a), m.locals[s.locals[a.node]].phase == down))
 		}
 	}
-	instead := "nothing can happen to " + m.idName(step.Node)
-	if len(possible) > 0 {
-		instead = "possible are: " + strings.Join(possible, ", ")
+	if possible == nil {
+		return fmt.Errorf("%w; nothing can happen to %s", ErrImpossible, m.idName(step.Node))
 	}
-	return &impossibleError{number, m.describe(step), instead}
+	return fmt.Errorf("%w; possible are: %s", ErrImpossible, strings.Join(possible, ", "))
 }
 
-// describe writes a step as it stands in a scenario.
-func (n notation) describe(s Step) string {
-	words := []string{string(s.Kind)}
+// describe writes a step as it stands in a scenario. A node that crashed before starts
+// again.
+func (n notation) describe(s Step, again bool) string {
+	words := []string{string(s.Kind), n.idName(s.Node)}
 	switch s.Kind {
+	case Start:
+		if again {
+			words[0] = "restart"
+		}
 	case Deliver:
-		words = append(words, n.idName(s.Peer), n.idName(s.Node), n.message(s.Message))
+		words = []string{words[0], n.idName(s.Peer), words[1], n.message(s.Message)}
 	case Expire:
-		words = append(words, n.idName(s.Node), quoted(string(s.Timer)))
+		words = append(words, scenario.Quote(string(s.Timer)))
 	case Suspect, Trust:
-		words = append(words, n.idName(s.Node), n.idName(s.Peer))
+		words = append(words, n.idName(s.Peer))
 		if s.Mistaken {
 			words = append(words, "wrongly")
 		}
-	default:
-		words = append(words, n.idName(s.Node))
 	}
 	return strings.Join(words, " ")
 }

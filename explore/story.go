@@ -2,7 +2,7 @@ package explore
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -15,13 +15,25 @@ type story struct {
 	taken  []Step // as they were: a suspicion that turned out to be mistaken says so
 	broken []Breach
 	events []trace.Event
-	text   strings.Builder
+	said   [][]string // of each step; first, of what was before
 	end    state
+	next   state
+	over   bool // it broke the contract: nobody knows what that node would do now
+}
+
+// newStory begins a story where a search begins.
+func (e *search) newStory() *story {
+	t := &story{m: e.m, end: e.start, said: make([][]string, 1)}
+	t.end.network = slices.Clone(e.start.network)
+	if e.options.Settled {
+		t.settled(e.m.locals[t.end.locals[0]].leader)
+	}
+	return t
 }
 
 // settled tells that all have started and agree.
 func (t *story) settled(l algo.Leader) {
-	fmt.Fprintf(&t.text, "  0  all have started and follow %s in epoch %d\n", t.m.idName(l.ID), l.Epoch)
+	t.line("all have started and follow %s in epoch %d", t.m.idName(l.ID), l.Epoch)
 	for _, id := range t.m.ids {
 		t.events = append(t.events, trace.Event{Node: id, Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
 	}
@@ -32,13 +44,14 @@ func (t *story) tell(s *state, a action) {
 	l, step := &t.m.locals[s.locals[a.node]], t.m.step(a)
 	t.taken = append(t.taken, step)
 	at := time.Duration(len(t.taken))
-	fmt.Fprintf(&t.text, "%3d  %s\n", len(t.taken), t.m.sentence(l, step))
+	t.said = append(t.said, nil)
 	event := trace.Event{At: at, Node: step.Node, Peer: step.Peer, Message: step.Message, Timer: step.Timer, Epoch: l.saved.Epoch}
 	switch a.what {
 	case starts:
 		event.Kind = trace.Start
 		if l.phase == down {
 			event.Kind = trace.Restart
+			t.line("had saved epoch %d", l.saved.Epoch)
 		}
 	case receives:
 		event.Kind = trace.Deliver
@@ -96,46 +109,22 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 	}
 	for _, l := range effects.Announce {
 		add(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
-		switch l.ID {
-		case node:
-			t.line("leads in epoch %d", l.Epoch)
-		default:
-			t.line("follows %s in epoch %d", t.m.idName(l.ID), l.Epoch)
-		}
+		t.line("%s", follows(t.m.notation, node, l))
 	}
 }
 
-// breach tells what is broken.
-func (t *story) breach(b Breach) {
-	fmt.Fprintf(&t.text, "     %s: %s\n", b.Property, b.What)
+// follows says in words whom a node follows.
+func follows(n notation, node algo.NodeID, l algo.Leader) string {
+	switch {
+	case l.ID == node:
+		return fmt.Sprintf("leads in epoch %d", l.Epoch)
+	case l == algo.Leader{}:
+		return "follows nobody"
+	}
+	return fmt.Sprintf("follows %s in epoch %d", n.idName(l.ID), l.Epoch)
 }
 
 func (t *story) line(format string, args ...any) {
-	fmt.Fprintf(&t.text, "       "+format+"\n", args...)
-}
-
-// sentence tells a step in words.
-func (m *model) sentence(l *local, s Step) string {
-	node, peer := m.idName(s.Node), m.idName(s.Peer)
-	switch s.Kind {
-	case Start:
-		if l.phase == down {
-			return fmt.Sprintf("%s starts again, with epoch %d as saved", node, l.saved.Epoch)
-		}
-		return node + " starts"
-	case Deliver:
-		return fmt.Sprintf("%s hears from %s: %s", node, peer, m.message(s.Message))
-	case Expire:
-		return fmt.Sprintf("%s: its timer %q ends", node, s.Timer)
-	case Suspect:
-		if s.Mistaken {
-			return fmt.Sprintf("%s suspects %s, wrongly", node, peer)
-		}
-		return fmt.Sprintf("%s suspects %s", node, peer)
-	case Trust:
-		return fmt.Sprintf("%s trusts %s again", node, peer)
-	case Campaign:
-		return node + " is called to campaign"
-	}
-	return node + " crashes"
+	said := &t.said[len(t.said)-1]
+	*said = append(*said, fmt.Sprintf(format, args...))
 }

@@ -66,7 +66,7 @@ func TestAsPublishedVoteElectsTwoLeadersInOneTerm(t *testing.T) {
 	}
 	v := r.Violations[0]
 	if v.Property != algo.OneLeaderPerEpoch || len(v.Steps) != 13 {
-		t.Errorf("%s after %d steps, want 13\n%s", v.Property, len(v.Steps), v.Text)
+		t.Errorf("%s after %d steps, want 13\n%s", v.Property, len(v.Steps), v.Scenario)
 	}
 	replaysAsItWas(t, spec, v)
 }
@@ -107,7 +107,7 @@ func TestAVoteThatIsNotSavedElectsTwoOverARestart(t *testing.T) {
 			v := r.Violations[0]
 			crash := slices.IndexFunc(v.Steps, func(s explore.Step) bool { return s.Kind == explore.Crash })
 			if crash < 0 || v.Steps[crash+1].Kind != explore.Start || v.Steps[crash+1].Node != v.Steps[crash].Node {
-				t.Errorf("nobody crashes and starts again:\n%s", v.Text)
+				t.Errorf("nobody crashes and starts again:\n%s", v.Scenario)
 			}
 			replaysAsItWas(t, tc.spec, v)
 		})
@@ -137,7 +137,7 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 			t.Errorf("N=%d, %d rounds, %d crashes, %d mistakes: %d states, want %d; complete %v", o.Nodes, o.Epochs, o.Crashes, o.Mistakes, r.States, tc.states, r.Complete)
 		}
 		for _, v := range r.Violations {
-			t.Error(v.Text)
+			t.Error(v.Scenario)
 		}
 		t.Logf("N=%d, %d rounds, %d crashes, %d mistakes: %d states in %v", o.Nodes, o.Epochs, o.Crashes, o.Mistakes, r.States, r.Elapsed)
 	}
@@ -158,7 +158,7 @@ func TestStrictVoteWalks(t *testing.T) {
 		t.Errorf("%d steps, a leader in %d of %d walks", r.Steps, r.WalksWithLeader, r.Walks)
 	}
 	for _, v := range r.Violations {
-		t.Error(v.Text)
+		t.Error(v.Scenario)
 	}
 	t.Logf("%d steps in %d walks, %v", r.Steps, r.Walks, r.Elapsed)
 }

@@ -10,10 +10,20 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// did writes down what was done, as a line of a scenario. Runs that follow each other
-// are one.
+// did writes down what was done, as a line of a scenario.
 func (w *World) did(format string, args ...any) {
-	w.dids = append(w.dids, fmt.Sprintf(format, args...))
+	w.dids, w.ran = append(w.dids, fmt.Sprintf(format, args...)), 0
+}
+
+// didRun writes down that time passed. Runs that follow each other are one.
+func (w *World) didRun(period time.Duration) {
+	ran := w.ran + period
+	if w.ran > 0 {
+		w.dids = w.dids[:len(w.dids)-1]
+	}
+	if w.did("run %v", ran); ran > 0 {
+		w.ran = ran
+	}
 }
 
 // alive returns node number n if it runs.
@@ -39,7 +49,7 @@ func (w *World) awake(n int, what string) (*node, error) {
 func (w *World) Crash(n int) error {
 	node, err := w.alive(n, "crash")
 	if err == nil {
-		w.did("crash %d", n)
+		w.did("crash n%d", n)
 		w.crash(node)
 	}
 	return err
@@ -97,7 +107,7 @@ func (w *World) end(n *node, politely bool) {
 func (w *World) CrashAfterSave(n int) error {
 	node, err := w.alive(n, "crash")
 	if err == nil {
-		w.did("crash %d after save", n)
+		w.did("crash n%d after save", n)
 		node.trap = trap{set: true, save: true, after: 1}
 	}
 	return err
@@ -112,7 +122,7 @@ func (w *World) CrashAfter(n, effects int) error {
 		err = fmt.Errorf("sim: crash n%d after %d effects, want 0 or more", n, effects)
 	}
 	if err == nil {
-		w.did("crash %d after %d", n, effects)
+		w.did("crash n%d after %d", n, effects)
 		node.trap = trap{set: true, after: effects}
 	}
 	return err
@@ -127,7 +137,7 @@ func (w *World) Restart(n int) error {
 	if err != nil {
 		return err
 	}
-	w.did("restart %d", n)
+	w.did("restart n%d", n)
 	node.emit(trace.Restart)
 	w.changed, w.active = w.now, w.now
 	node.start()
@@ -140,7 +150,7 @@ func (w *World) Stop(n int) error {
 	if err != nil {
 		return err
 	}
-	w.did("stop %d", n)
+	w.did("stop n%d", n)
 	node.perform(node.engine.Stop(node.clock.at(w.now)))
 	if node.up {
 		w.end(node, true)
@@ -153,7 +163,7 @@ func (w *World) Stop(n int) error {
 func (w *World) Pause(n int) error {
 	node, err := w.awake(n, "pause")
 	if err == nil {
-		w.did("pause %d", n)
+		w.did("pause n%d", n)
 		node.paused = true
 		w.due.set(node, never)
 	}
@@ -168,7 +178,7 @@ func (w *World) Resume(n int) error {
 		err = fmt.Errorf("sim: resume n%d: it is not paused", n)
 	}
 	if err == nil {
-		w.did("resume %d", n)
+		w.did("resume n%d", n)
 		node.resume()
 	}
 	return err
@@ -184,7 +194,7 @@ func (w *World) SetClock(n int, ppm int64) error {
 	if err != nil {
 		return err
 	}
-	w.did("clock %d %d", n, ppm)
+	w.did("clock n%d %d", n, ppm)
 	node.clock.setSpeed(w.now, ppm)
 	if node.up {
 		node.rest()
@@ -196,7 +206,7 @@ func (w *World) SetClock(n int, ppm int64) error {
 func (w *World) Campaign(n int) error {
 	node, err := w.awake(n, "campaign")
 	if err == nil {
-		w.did("campaign %d", n)
+		w.did("campaign n%d", n)
 		w.campaign(node)
 	}
 	return err
@@ -211,7 +221,7 @@ func (w *World) campaign(n *node) {
 func (w *World) Resign(n int, period time.Duration) error {
 	node, err := w.awake(n, "resign")
 	if err == nil {
-		w.did("resign %d %v", n, period)
+		w.did("resign n%d %v", n, period)
 		node.perform(node.engine.Resign(node.clock.at(w.now), period))
 	}
 	return err
@@ -221,7 +231,7 @@ func (w *World) Resign(n int, period time.Duration) error {
 func (w *World) SetPriority(n, priority int) error {
 	node, err := w.awake(n, "set the priority of")
 	if err == nil {
-		w.did("priority %d %d", n, priority)
+		w.did("priority n%d %d", n, priority)
 		node.perform(node.engine.SetPriority(node.clock.at(w.now), priority))
 	}
 	return err
@@ -238,7 +248,7 @@ func (w *World) tell(n, peer int, what string, now bool) error {
 	if err != nil {
 		return err
 	}
-	w.did("%s %d %d", what, n, peer)
+	w.did("%s n%d n%d", what, n, peer)
 	if now {
 		node.script.Suspect(node.clock.at(w.now), about.id, "it was told so")
 	} else {
@@ -252,7 +262,7 @@ func (w *World) tell(n, peer int, what string, now bool) error {
 func (w *World) Trust(n, peer int) error {
 	node, about, err := w.scripted(n, peer, "trust")
 	if err == nil {
-		w.did("trust %d %d", n, peer)
+		w.did("trust n%d n%d", n, peer)
 		node.script.Trust(about.id, "it was told so")
 		node.perform(node.engine.Wake(node.clock.at(w.now)))
 	}
@@ -280,7 +290,7 @@ func (w *World) Cut(from, to int) error {
 		err = fmt.Errorf("sim: cut n%d from itself", from)
 	}
 	if err == nil {
-		w.did("cut %d %d", from, to)
+		w.did("cut n%d n%d", from, to)
 		w.network.cuts[pair{a.index, b.index}] = true
 		w.active = w.now
 	}
@@ -298,7 +308,7 @@ func (w *World) Partition(groups ...[]int) error {
 			if _, err := w.node(n); err != nil {
 				return err
 			}
-			names = append(names, strconv.Itoa(n))
+			names = append(names, "n"+strconv.Itoa(n))
 			for _, o := range group {
 				together[pair{int32(n) - 1, int32(o) - 1}] = true
 			}
@@ -361,7 +371,7 @@ func (w *World) SetLink(from, to int, d Delay) error {
 	if why := d.wrong(); why != "" {
 		return fmt.Errorf("%w: %v is %s", ErrDelay, d, why)
 	}
-	w.did("link %d %d %v", from, to, d)
+	w.did("link n%d n%d %v", from, to, d)
 	w.network.links[pair{a.index, b.index}], w.network.ordered = d, true
 	return nil
 }
@@ -375,7 +385,7 @@ func (w *World) Join(through int) (int, error) {
 	if !w.network.connected {
 		return 0, fmt.Errorf("sim: join through n%d: want the detector %v, for it takes connections", through, Heartbeats)
 	}
-	w.did("join %d", through)
+	w.did("join n%d", through)
 	m := member(len(w.nodes))
 	n := newNode(w, int32(len(w.nodes)), m)
 	n.seeds = []string{peer.member.Addr}
@@ -403,7 +413,7 @@ func (w *World) Remove(at, n int) error {
 	if err != nil {
 		return fmt.Errorf("sim: remove n%d: %w", n, err)
 	}
-	w.did("remove %d %d", at, n)
+	w.did("remove n%d n%d", at, n)
 	node.perform(out)
 	return nil
 }
@@ -412,7 +422,7 @@ func (w *World) Remove(at, n int) error {
 func (w *World) Withdraw(n int) error {
 	node, err := w.awake(n, "withdraw at")
 	if err == nil {
-		w.did("withdraw %d", n)
+		w.did("withdraw n%d", n)
 		node.perform(node.engine.Withdraw(node.clock.at(w.now), algo.NodeID{}))
 	}
 	return err

@@ -43,9 +43,9 @@ func ExampleScenario() {
 		detector perfect
 		cluster 3
 		run 1s
-		crash 3
+		crash n3
 		run 1s
-		leader 2
+		leader n2
 	`)
 	if err != nil {
 		fmt.Println(err)
@@ -58,21 +58,22 @@ func ExampleScenario() {
 		fmt.Println(err)
 	}
 	// Output:
-	// > cluster 3
-	//           0s  n3 leads in epoch 1
-	// > run 1s
-	//          1ms  n1 follows n3 in epoch 1
-	//          1ms  n2 follows n3 in epoch 1
-	// > crash 3
-	//           1s  n3 is down
-	// > run 1s
-	//       1.001s  n1 suspects n3: it crashed
-	//       1.001s  n1 suspects its leader n3
-	//       1.001s  n1 follows nobody
-	//       1.001s  n2 suspects n3: it crashed
-	//       1.001s  n2 suspects its leader n3
-	//       1.001s  n2 follows nobody
-	//       1.001s  n2 leads in epoch 2
-	//       1.002s  n1 follows n2 in epoch 2
-	// > leader 2
+	// detector perfect
+	// cluster 3
+	// >         0s  n3 leads in epoch 1
+	// run 1s
+	// >        1ms  n1 follows n3 in epoch 1
+	// >        1ms  n2 follows n3 in epoch 1
+	// crash n3
+	// >         1s  n3 is down
+	// run 1s
+	// >     1.001s  n1 suspects n3: it crashed
+	// >     1.001s  n1 suspects its leader n3
+	// >     1.001s  n1 follows nobody
+	// >     1.001s  n2 suspects n3: it crashed
+	// >     1.001s  n2 suspects its leader n3
+	// >     1.001s  n2 follows nobody
+	// >     1.001s  n2 leads in epoch 2
+	// >     1.002s  n1 follows n2 in epoch 2
+	// leader n2
 }

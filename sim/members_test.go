@@ -98,23 +98,23 @@ func TestAScenarioOfMembers(t *testing.T) {
 	text := `
 cluster 3
 run 2s
-leader 3
-join 1
+leader n3
+join n1
 run 2s
-leader 4
-priority 1 5
+leader n4
+priority n1 5
 run 1s
-leader 1
-remove 2 1
+leader n1
+remove n2 n1
 run 2s
-leader 4
-leave 4
+leader n4
+leave n4
 run 1s
-leader 3
-remove 3 2
+leader n3
+remove n3 n2
 run 1s
-leader 3
-crash 3
+leader n3
+crash n3
 `
 	s, err := ParseScenario("members", text)
 	if err != nil {
@@ -133,15 +133,15 @@ crash 3
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, err = again.Run(t.Context(), ScenarioHost{Build: build}); err != nil || !strings.Contains(w.Scenario(), "remove 4 4\n") {
+	if w, err = again.Run(t.Context(), ScenarioHost{Build: build}); err != nil || !strings.Contains(w.Scenario(), "remove n4 n4\n") {
 		t.Errorf("%v in\n%s", err, w.Scenario())
 	}
-	for _, wrong := range []string{"remove 3", "leave", "withdraw", "priority 1"} {
+	for _, wrong := range []string{"remove n3", "leave", "withdraw", "priority n1"} {
 		if _, err := ParseScenario("wrong", "cluster 3\n"+wrong); err == nil {
 			t.Errorf("%q is understood", wrong)
 		}
 	}
-	for _, mistake := range []string{"remove 3 3", "leave 3", "remove 1 2"} { // the last; down; down
+	for _, mistake := range []string{"remove n3 n3", "leave n3", "remove n1 n2"} { // the last; down; down
 		s, err := ParseScenario("mistake", text+mistake)
 		if err != nil {
 			t.Fatal(err)

@@ -5,73 +5,122 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
 
-// Scenario is a transcript: what happens to a cluster, and what must hold, one command
-// a line. ParseScenario reads it. In a line, # begins a comment. Nodes are numbers,
-// lists of them have commas and no spaces; times are as in 1.5s; probabilities as in
-// 0.05 or 5%.
+// Scenario is a transcript: what happens to a cluster, what must hold, and what comes of
+// it, one command a line. ParseScenario reads it.
 //
-// What the world is comes first; each of these may be left out:
+//	# The leader is killed, and the next one takes over.
+//	algorithm bully
+//	delay 1ms..5ms
+//	cluster 3
+//	run 1s
+//	leader n3
+//	crash n3
+//	run 1s
+//	leader n2
 //
-//	algorithm bully       what the nodes run
-//	option answer_timeout=20ms
-//	timing timeout=380ms  of the nodes: heartbeat, timeout, max_timeout, forgive,
-//	                      min_redial, max_redial, round_trip, first_contact
-//	detector heartbeats   or perfect, or scripted
-//	delay 1ms..5ms        of messages: 1ms (fixed), 1ms..5ms (uniform), 1ms~1s (heavy tailed)
-//	loss 5%               of frames; also duplicate and reorder
-//	seed 1
+// docs/scenarios.md has all commands, as 'elect help scenario' does. Those for packages sim
+// and explore are one language: this package runs the scenarios of mode time.
 //
-// Then what happens:
-//
-//	cluster 5             five nodes are started, n1 to n5; priorities may follow
-//	run 1s                time passes
-//	crash 5               a kill; "crash 5 after save": the next time that it has saved,
-//	                      before anything is sent; "crash 5 after 2": after so many
-//	                      effects of what its engine next asks for
-//	disarm                no crash that is yet to come comes
-//	restart 5             with what it had saved
-//	stop 5                it says goodbye
-//	pause 5, resume 5     as SIGSTOP and SIGCONT do
-//	clock 5 500000        its clock goes half as fast: parts per million
-//	campaign 3            the application calls for an election
-//	resign 5 10s          it may not lead for so long
-//	priority 5 2          its priority is 2 from now on
-//	join 1                one more node joins, through n1
-//	leave 5               it ends its membership, once others have heard of that
-//	remove 1 5            an operator at n1 removes n5
-//	withdraw 1            n1 asks no more for what is not done of that
-//	suspect 1 5           what a detector says that is not heartbeats: n1 suspects n5;
-//	trust 1 5             or takes that back;
-//	learn 1 5             or says it when n1 asks about n5, or sends to it
-//	cut 1 2               nothing passes from n1 to n2
-//	partition 1,2 2,3     who shares a group hears each other: n2 is a bridge here
-//	heal                  no cut, no partition, no loss, duplicates or reordering
-//	delay, loss, duplicate, reorder   as above, from now on
-//	link 1 2 5ms          from n1 to n2, messages take so long
-//
-// And what must hold:
-//
-//	leader 4              all nodes that run follow n4, who runs; "leader none": nobody
-//	                      follows anybody
-//	follows 1 4           n1 follows n4; "follows 1 none"
-//	epoch 3               of the leadership that all follow
-//	await 4s              all agree on one leader after so long, and nothing changes for
-//	                      so long again
-//
-// At its end nothing may have been violated that a World checks.
+// What a scenario violates of what a [World] checks must be said, by "broken PROPERTY" below
+// the command that shows it. Lines that begin with > are what was said when it ran: where
+// there are any, it must say the same again.
 type Scenario struct {
 	Name      string
 	Algorithm string // empty where the scenario leaves it to its host
 	Options   []algo.Setting
 	config    Config
-	steps     []step
+	file      *scenario.File
+}
+
+// What is wrong with a scenario: what all errors about one wrap, with its name, the line and
+// the column.
+var (
+	// ErrSyntax says that a line is no command, or not there.
+	ErrSyntax = scenario.ErrSyntax
+	// ErrExpected says that something does not hold that the scenario asks for.
+	ErrExpected = scenario.ErrExpected
+	// ErrOutput says that a scenario ran to its end, and does not say what it said before.
+	ErrOutput = scenario.ErrOutput
+)
+
+// ParseScenario reads the text of a scenario. It says every mistake at once.
+func ParseScenario(name, text string) (*Scenario, error) {
+	file, err := scenario.Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scenario{Name: name, config: Config{Timing: algo.LAN(), Delay: Fixed(time.Millisecond), Seed: 1}, file: file}
+	if file.Mode != scenario.Time {
+		return nil, &scenario.Error{Scenario: file.Name, Err: scenario.Wanted("mode time: package explore runs mode choice")}
+	}
+	if err := errors.Join(file.Commands(true, s.set), file.Commands(false, check)); err != nil {
+		return nil, err
+	}
+	for _, m := range fd.ConfigOf(s.config.Timing).Check() {
+		return nil, &scenario.Error{Scenario: file.Name, Err: fmt.Errorf("timing: %w", m)}
+	}
+	return s, nil
+}
+
+// set takes a command of the head.
+func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
+	a := &l.Args[0]
+	switch c := &s.config; l.Form.Usage {
+	case "algorithm NAME":
+		s.Algorithm = a.Text
+	case "option NAME=VALUE":
+		s.Options = append(s.Options, algo.Setting{Name: a.Name, Value: a.Text})
+	case "timing local|lan|wan":
+		c.Timing = algo.Presets()[a.Text]
+	case "timing NAME=TIME":
+		i := slices.IndexFunc(timingFields, func(f timingField) bool { return f.name == a.Name })
+		if i < 0 {
+			return a, scenario.Wanted("%s", l.Form.Means)
+		}
+		*timingFields[i].of(&c.Timing) = a.Time
+	case "detector heartbeats|perfect|scripted":
+		c.Detector = Detection(slices.Index(detections[:], a.Text))
+	case "seed COUNT":
+		c.Seed = a.Count
+	case "delay DELAY":
+		var err error
+		c.Delay, err = ParseDelay(a.Text)
+		return a, err
+	default:
+		if f := faultOf(l); f != nil {
+			*f.of(&c.Faults) = a.Share
+		}
+	}
+	return nil, nil
+}
+
+// check reads the delays of a command.
+func check(l *scenario.Line) (*scenario.Arg, error) {
+	if !strings.HasSuffix(l.Form.Usage, " DELAY") {
+		return nil, nil
+	}
+	a := &l.Args[len(l.Args)-1]
+	_, err := ParseDelay(a.Text)
+	return a, err
+}
+
+// faultOf is the fault of the network that a command sets, or nil.
+func faultOf(l *scenario.Line) *faultField {
+	i := slices.IndexFunc(faultFields, func(f faultField) bool { return f.name+" PROBABILITY" == l.Form.Usage })
+	if i < 0 {
+		return nil
+	}
+	return &faultFields[i]
 }
 
 // Timing is what its nodes are configured with.
@@ -80,55 +129,23 @@ func (s *Scenario) Timing() algo.Timing { return s.config.Timing }
 // Seed is its own.
 func (s *Scenario) Seed() uint64 { return s.config.Seed }
 
-// step is one line.
-type step struct {
-	line int
-	text string
-	do   func(*World) error
-}
-
-// ScenarioError is a mistake in the text of a scenario, or what did not hold.
-type ScenarioError struct {
-	Scenario string
-	Line     int    // from 1; 0 for all of it
-	Text     string // of the line, with what is not printable replaced
-	Err      error
-}
-
-func (e *ScenarioError) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("sim: scenario %s: %v", e.Scenario, e.Err)
-	}
-	return fmt.Sprintf("sim: scenario %s, line %d: %s: %v", e.Scenario, e.Line, e.Text, e.Err)
-}
-
-// Unwrap returns what the error is about: ErrSyntax, ErrExpected, or what an action
-// of World returned.
-func (e *ScenarioError) Unwrap() error { return e.Err }
-
-// What is wrong with a scenario.
-var (
-	// ErrSyntax says that a line is no command.
-	ErrSyntax = errors.New("not understood")
-	// ErrExpected says that something does not hold that the scenario asks for.
-	ErrExpected = errors.New("does not hold")
-)
-
 // ScenarioHost is what a scenario needs to run.
 type ScenarioHost struct {
 	// Build returns the algorithm of that name, the default one if it is empty, with
 	// these options.
 	Build func(algorithm string, t algo.Timing, options []algo.Setting) (algo.Spec, error)
-	// Output, when set, gets the transcript: each line with what came of it.
+	// Output, when set, gets the transcript: the text of the scenario, with what is said now.
 	Output io.Writer
+	// Unchecked: it is run otherwise than it was written, and may say something else.
+	Unchecked bool
 	// Trace, when set, sees everything.
 	Trace func(trace.Event)
-	// Seed, when set, replaces that of the scenario.
+	// Seed, when set, replaces that of the scenario, which is then not checked.
 	Seed *uint64
 }
 
-// Run runs a scenario and returns the world as it is then. Its error is the first
-// *ScenarioError, or that of ctx, of Build or of Output.
+// Run runs a scenario and returns the world as it is then. Its error is the first of the
+// scenario, or that of ctx, of Build or of Output.
 func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 	config := s.config
 	if host.Seed != nil {
@@ -136,13 +153,16 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 	}
 	var err error
 	if config.Spec, err = host.Build(s.Algorithm, config.Timing, s.Options); err != nil {
-		return nil, &ScenarioError{Scenario: s.Name, Err: err}
+		return nil, &scenario.Error{Scenario: s.file.Name, Err: err}
 	}
-	out := &transcript{out: host.Output}
+	transcript := s.file.Transcript(host.Output, !host.Unchecked && config.Seed == s.config.Seed)
 	config.Trace = host.Trace
-	if out.out != nil {
+	hosted := &hosted{}
+	if transcript.Wanted() {
 		config.Trace = func(e trace.Event) {
-			out.event(e)
+			if said := hosted.World.Describe(e); said != "" {
+				transcript.Say("%10v  %s %s", e.At, hosted.Name(e.Node), said)
+			}
 			if host.Trace != nil {
 				host.Trace(e)
 			}
@@ -150,53 +170,108 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 	}
 	w := New(config)
 	w.stop = ctx.Done()
-	out.world = w
-	for _, step := range s.steps {
-		if ctx.Err() != nil {
-			return w, context.Cause(ctx)
-		}
-		out.printf("> %s\n", step.text)
-		err := w.try(step.do)
-		if ctx.Err() != nil {
-			return w, context.Cause(ctx)
-		}
-		if err != nil {
-			return w, &ScenarioError{Scenario: s.Name, Line: step.line, Text: step.text, Err: err}
-		}
+	hosted.World = w
+	err = s.file.Run(hosted, transcript)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	for _, v := range w.Violations() {
-		return w, &ScenarioError{Scenario: s.Name, Err: v}
-	}
-	return w, out.err
+	return w, err
 }
 
-// try does something that may show that the algorithm breaks the contract.
-func (w *World) try(do func(*World) error) error {
+// hosted is a world that does what a scenario says.
+type hosted struct{ *World }
+
+// Do performs a command.
+func (h *hosted) Do(l *scenario.Line) error {
+	w := h.World
 	defer w.caught()
-	if w.stuck {
+	switch do, ok := commands[l.Form.Usage]; {
+	case w.stuck && !w.stopped():
 		return nil
+	case w.stopped():
+		return context.Canceled // why is said by the context
+	case ok:
+		return do(w, l.Args)
 	}
-	return do(w)
+	f := w.network.faults
+	*faultOf(l).of(&f) = l.Args[0].Share
+	w.SetFaults(f)
+	return nil
 }
 
-// transcript writes what happens.
-type transcript struct {
-	out   io.Writer
-	world *World
-	err   error
+// Follows is whom a node follows, by number.
+func (h *hosted) Follows(n int) (leader int, runs bool) {
+	l, runs := h.World.Follows(n)
+	return Number(l.ID), runs
 }
 
-func (t *transcript) printf(format string, args ...any) {
-	if t.out != nil && t.err == nil {
-		_, t.err = fmt.Fprintf(t.out, format, args...)
+// Broken is what was violated so far.
+func (h *hosted) Broken() []scenario.Broken {
+	var all []scenario.Broken
+	for _, v := range h.Violations() {
+		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
 	}
+	return all
 }
 
-// event writes what a reader wants to see of an event, in words.
-func (t *transcript) event(e trace.Event) {
-	if said := t.world.Describe(e); said != "" {
-		t.printf("%12v  %s %s\n", e.At, t.world.Name(e.Node), said)
-	}
+type args = []scenario.Arg
+
+// commands are what happens, by usage. Those of faults are as faultFields say.
+var commands = map[string]func(w *World, a args) error{
+	"cluster COUNT [PRIORITY…]": func(w *World, a args) error {
+		var priorities []int
+		for _, p := range a[1:] {
+			priorities = append(priorities, p.Number)
+		}
+		return w.Cluster(int(min(a[0].Count, maxNodes+1)), priorities...)
+	},
+	"run TIME": func(w *World, a args) error { w.Run(a[0].Time); return nil },
+	"at TIME": func(w *World, a args) error {
+		if a[0].Time < w.now {
+			return fmt.Errorf("it is %v already", w.now)
+		}
+		w.Run(a[0].Time - w.now)
+		return nil
+	},
+	"await TIME":             func(w *World, a args) error { w.Await(a[0].Time); return nil },
+	"crash NODE":             func(w *World, a args) error { return w.Crash(a[0].Node) },
+	"crash NODE after save":  func(w *World, a args) error { return w.CrashAfterSave(a[0].Node) },
+	"crash NODE after COUNT": func(w *World, a args) error { return w.CrashAfter(a[0].Node, int(min(a[2].Count, 1<<30))) },
+	"disarm":                 func(w *World, a args) error { w.Disarm(); return nil },
+	"restart NODE":           func(w *World, a args) error { return w.Restart(a[0].Node) },
+	"stop NODE":              func(w *World, a args) error { return w.Stop(a[0].Node) },
+	"pause NODE":             func(w *World, a args) error { return w.Pause(a[0].Node) },
+	"resume NODE":            func(w *World, a args) error { return w.Resume(a[0].Node) },
+	"clock NODE COUNT":       func(w *World, a args) error { return w.SetClock(a[0].Node, int64(min(a[1].Count, 1<<60))) },
+	"campaign NODE":          func(w *World, a args) error { return w.Campaign(a[0].Node) },
+	"resign NODE TIME":       func(w *World, a args) error { return w.Resign(a[0].Node, a[1].Time) },
+	"priority NODE NUMBER":   func(w *World, a args) error { return w.SetPriority(a[0].Node, a[1].Number) },
+	"join NODE":              func(w *World, a args) error { _, err := w.Join(a[0].Node); return err },
+	"leave NODE":             func(w *World, a args) error { return w.Leave(a[0].Node) },
+	"remove NODE PEER":       func(w *World, a args) error { return w.Remove(a[0].Node, a[1].Node) },
+	"withdraw NODE":          func(w *World, a args) error { return w.Withdraw(a[0].Node) },
+	"suspect NODE PEER":      func(w *World, a args) error { return w.Suspect(a[0].Node, a[1].Node) },
+	"trust NODE PEER":        func(w *World, a args) error { return w.Trust(a[0].Node, a[1].Node) },
+	"learn NODE PEER":        func(w *World, a args) error { return w.Learn(a[0].Node, a[1].Node) },
+	"cut FROM TO":            func(w *World, a args) error { return w.Cut(a[0].Node, a[1].Node) },
+	"heal":                   func(w *World, a args) error { w.Heal(); return nil },
+	"partition [GROUP…]": func(w *World, a args) error {
+		var groups [][]int
+		for _, group := range a {
+			groups = append(groups, group.Nodes)
+		}
+		return w.Partition(groups...)
+	},
+	"delay DELAY": func(w *World, a args) error { return w.SetDelay(delayOf(&a[0])) },
+	"link FROM TO DELAY": func(w *World, a args) error {
+		return w.SetLink(a[0].Node, a[1].Node, delayOf(&a[2]))
+	},
+}
+
+// delayOf is an argument that was checked.
+func delayOf(a *scenario.Arg) Delay {
+	d, _ := ParseDelay(a.Text)
+	return d
 }
 
 // Describe says in words what happened at a node, with the names of nodes: who follows
@@ -233,13 +308,14 @@ func (w *World) Scenario() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	c := w.config
-	line("algorithm %s", c.Spec.Name)
+	line("algorithm %s", scenario.Quote(c.Spec.Name))
 	for _, o := range c.Spec.Settings {
-		line("option %s=%s", o.Name, o.Value)
+		line("option %s=%s", scenario.Quote(o.Name), scenario.Quote(o.Value))
 	}
-	lan := algo.LAN()
+	preset, base := nearest(c.Timing)
+	line("timing %s", preset)
 	for _, f := range timingFields {
-		if own := *f.of(&c.Timing); own != *f.of(&lan) {
+		if own := *f.of(&c.Timing); own != *f.of(&base) {
 			line("timing %s=%v", f.name, own)
 		}
 	}
@@ -251,26 +327,27 @@ func (w *World) Scenario() string {
 		}
 	}
 	line("seed %d", c.Seed)
-	var ran time.Duration
-	flush := func() {
-		if ran > 0 {
-			line("run %v", ran)
-		}
-		ran = 0
-	}
 	for _, did := range w.dids {
-		if period, ok := strings.CutPrefix(did, "run "); ok {
-			d, err := time.ParseDuration(period)
-			if err == nil {
-				ran += d
-				continue
-			}
-		}
-		flush()
 		line("%s", did)
 	}
-	flush()
 	return b.String()
+}
+
+// nearest is the preset that has the most of these times.
+func nearest(t algo.Timing) (name string, near algo.Timing) {
+	most := -1
+	for _, each := range []string{"lan", "local", "wan"} {
+		preset, alike := algo.Presets()[each], 0
+		for _, f := range timingFields {
+			if *f.of(&t) == *f.of(&preset) {
+				alike++
+			}
+		}
+		if alike > most {
+			name, near, most = each, preset, alike
+		}
+	}
+	return name, near
 }
 
 type timingField struct {

@@ -65,6 +65,7 @@ type World struct {
 	judge    judge
 	network  network
 	dids     []string
+	ran      time.Duration // as the last of dids says; 0 if that is something else
 }
 
 // kindCount counts the messages of one kind of the algorithm, repeats left out.
@@ -259,7 +260,7 @@ func (w *World) roster() engine.Roster {
 
 // Run passes time.
 func (w *World) Run(period time.Duration) {
-	w.did("run %v", period)
+	w.didRun(period)
 	w.pass(w.now + period)
 }
 

@@ -74,7 +74,7 @@ func (p *probe) found(e *explored, property algo.Property) {
 	}
 	for _, f := range e.found {
 		if f.Property == property {
-			p.fatalf("%s: %s\n%s", f.about, f.What, f.Text)
+			p.fatalf("%s: %s\n%s", f.about, f.What, f.Scenario)
 		}
 	}
 }

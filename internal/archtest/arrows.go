@@ -47,8 +47,8 @@ var Rules = []Rule{
 	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "internal/engine", "fd", "internal/hostile", "internal/store", "trace", "transport", "internal/wire"}},
 	{Package: "cluster/clustertest", Imports: []string{"cluster", "internal/virtual", "internal/store"}},
 
-	{Package: "sim", Imports: []string{"algo", "internal/engine", "fd", "internal/host", "internal/hostile", "trace"}},
-	{Package: "explore", Imports: []string{"algo", "internal/host", "internal/hostile", "trace"}},
+	{Package: "sim", Imports: []string{"algo", "internal/engine", "fd", "internal/host", "internal/scenario", "trace"}},
+	{Package: "explore", Imports: []string{"algo", "internal/host", "internal/scenario", "trace"}},
 
 	{Package: "internal/bench/theory", Imports: none, Modules: none},
 	{Package: "internal/bench/machine", Imports: []string{"internal/hostile"}, Modules: none},
@@ -62,6 +62,7 @@ var Rules = []Rule{
 	{Package: "examples/omega/cmd", Imports: []string{"algo/builtin", "command", "examples/omega"}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
 	{Package: "internal/hostile", Imports: none, Modules: none},
+	{Package: "internal/scenario", Imports: []string{"algo", "internal/hostile"}, Modules: none},
 	{Package: "internal/host", Imports: []string{"algo"}, Modules: none},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
 	{Package: "internal/config", Imports: []string{"algo", "cluster"}},

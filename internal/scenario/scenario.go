@@ -1,0 +1,385 @@
+// Package scenario reads the one form in which this module writes down what happens to a
+// cluster: for the simulator, for the search, for lessons.
+//
+// A scenario is a text of lines. A line holds a command, such as "crash n5"; # begins a
+// comment. Lines that begin with > are what the command above them has to say; they are
+// written by whoever runs the scenario, and compared when it is run again. A scenario
+// without any may say what it likes.
+//
+//	# The leader is killed, and the next one takes over.
+//	cluster 3
+//	run 1s
+//	> 3ms  n3 leads in epoch 1
+//	crash n3
+//	run 1s
+//	leader n2
+//
+// [Language] has all commands. The package knows how they are written and in which order,
+// and what those that ask for something mean; what the others do is their [Host]'s.
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/elect-go/elect/internal/hostile"
+)
+
+// What is wrong with a scenario.
+var (
+	// ErrSyntax says that a line is not understood.
+	ErrSyntax = errors.New("not understood")
+	// ErrExpected says that something does not hold that a scenario asks for.
+	ErrExpected = errors.New("does not hold")
+	// ErrOutput says that a scenario ran to its end, and said something else than it did.
+	ErrOutput = errors.New("says something else")
+)
+
+// Error is a mistake in a scenario, or what did not hold.
+type Error struct {
+	Scenario     string
+	Line, Column int    // from 1; 0 for all of it
+	Text         string // of the line
+	Err          error
+}
+
+func (e *Error) Error() string {
+	at := "scenario " + e.Scenario
+	if e.Line > 0 {
+		at += ", line " + strconv.Itoa(e.Line)
+	}
+	if e.Column > 0 {
+		at += ", column " + strconv.Itoa(e.Column)
+	}
+	if e.Text != "" {
+		at += ": " + e.Text
+	}
+	return at + ": " + e.Err.Error()
+}
+
+// Unwrap returns what the error is about.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Line is a line of a scenario, with the output below it.
+type Line struct {
+	Number int    // from 1
+	Text   string // as it stands, without what does not belong on a terminal
+	Form   *Form  // nil where there is no command
+	Args   []Arg
+	want   []Line // its output
+	column int    // of the first word
+}
+
+// File is a scenario that is well formed.
+type File struct {
+	Name    string
+	Mode    Mode
+	Lines   []Line
+	expects bool // it has output
+}
+
+// Error is err, at a line. The argument a is what it is about, or nil.
+func (f *File) Error(l *Line, a *Arg, err error) *Error {
+	column := l.column
+	if a != nil {
+		column = a.word.column
+	}
+	text := l.Text
+	if runes := []rune(text); len(runes) > 100 {
+		text = string(runes[:100]) + "…"
+	}
+	return &Error{f.Name, l.Number, column, text, err}
+}
+
+// Commands calls do for each command of the head, or for all others, and joins its errors
+// at their lines. The argument that do returns is what its error is about, or nil.
+func (f *File) Commands(head bool, do func(l *Line) (*Arg, error)) error {
+	var mistakes []error
+	inHead := true
+	for i := range f.Lines {
+		l := &f.Lines[i]
+		if l.Form == nil {
+			continue
+		}
+		inHead = inHead && l.Form.verb() != cluster
+		if inHead != head {
+			continue
+		}
+		if a, err := do(l); err != nil {
+			mistakes = append(mistakes, f.Error(l, a, err))
+		}
+	}
+	return errors.Join(mistakes...)
+}
+
+// MaxText is how long a scenario may be, in bytes.
+const MaxText = 64 << 20
+
+const (
+	cluster     = "cluster"
+	maxLine     = 16 << 10 // bytes
+	maxMistakes = 20       // that are said
+)
+
+// Wanted is a syntax error that says what should stand there.
+func Wanted(format string, args ...any) error {
+	return fmt.Errorf("%w, want %s", ErrSyntax, fmt.Sprintf(format, args...))
+}
+
+// reader reads a scenario line by line.
+type reader struct {
+	file     *File
+	began    int            // the line of the cluster; 0 before it
+	heads    map[string]int // by what they set: their lines
+	length   time.Duration  // of all that passes
+	mistakes []error
+	more     int // mistakes that are not said
+}
+
+// Parse reads a scenario. It says every mistake at once, each an [Error].
+func Parse(name, text string) (*File, error) {
+	r := reader{file: &File{Name: hostile.Plain(name), Mode: Time}, heads: make(map[string]int)}
+	if len(text) > MaxText {
+		return nil, &Error{Scenario: r.file.Name, Err: Wanted("at most %d MiB", MaxText>>20)}
+	}
+	number := 0
+	for raw := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		number++
+		r.line(number, strings.TrimSpace(raw))
+	}
+	if r.began == 0 && len(r.mistakes) == 0 {
+		r.mistakes = append(r.mistakes, &Error{Scenario: r.file.Name, Err: Wanted("a cluster")})
+	}
+	if r.more > 0 {
+		r.mistakes = append(r.mistakes, fmt.Errorf("scenario %s: and %d more mistakes", r.file.Name, r.more))
+	}
+	if err := errors.Join(r.mistakes...); err != nil {
+		return nil, err
+	}
+	return r.file, nil
+}
+
+func (r *reader) mistake(l *Line, column int, err error) {
+	if len(r.mistakes) == maxMistakes {
+		r.more++
+		return
+	}
+	r.mistakes = append(r.mistakes, r.file.Error(l, &Arg{word: word{column: column}}, err))
+}
+
+func (r *reader) line(number int, raw string) {
+	if len(raw) > maxLine {
+		r.mistake(&Line{Number: number}, 0, Wanted("at most %d bytes in a line, it has %d", maxLine, len(raw)))
+		return
+	}
+	l := Line{Number: number, Text: hostile.Plain(strings.ReplaceAll(raw, "\t", " "))}
+	lines := r.file.Lines
+	if said, ok := strings.CutPrefix(l.Text, ">"); ok {
+		if len(lines) == 0 || lines[len(lines)-1].Form == nil {
+			r.mistake(&l, 1, Wanted("a command above its output"))
+			return
+		}
+		l.Text, l.column = strings.TrimSpace(said), 1
+		r.file.expects = true
+		above := &lines[len(lines)-1]
+		above.want = append(above.want, l)
+		return
+	}
+	words, column, err := split(raw)
+	if err != nil {
+		r.mistake(&l, column, err)
+	} else if len(words) > 0 {
+		if column, err := r.command(&l, words); err != nil {
+			r.mistake(&l, column, err)
+		}
+	}
+	r.file.Lines = append(r.file.Lines, l)
+}
+
+// command finds the form of a line, and reads its arguments.
+func (r *reader) command(l *Line, words []word) (column int, err error) {
+	verb := words[0].text
+	l.column = words[0].column
+	var usages []string
+	var known *Form
+	best, want := -1, ""
+	for i := range Language {
+		f := &Language[i]
+		if f.verb() != verb {
+			continue
+		}
+		if known = f; f.Modes&r.file.Mode == 0 {
+			continue
+		}
+		args, fit, wanted := f.match(words[1:])
+		if wanted == "" {
+			l.Form, l.Args = f, args
+			return l.column, r.place(l)
+		}
+		if usages = append(usages, f.Usage); fit > best {
+			best, want = fit, wanted
+		} else if fit == best && !strings.Contains(want, wanted) {
+			want += " or " + wanted
+		}
+	}
+	switch {
+	case usages != nil:
+		column = words[min(best+1, len(words)-1)].column
+		return column, Wanted("%s (%s)", want, strings.Join(usages, ", or "))
+	case known != nil && r.file.Mode == Time:
+		return l.column, Wanted("it in mode choice only")
+	case known != nil:
+		return l.column, Wanted("it in mode time only")
+	}
+	return l.column, r.unknown(verb)
+}
+
+// place checks that a command may stand where it does.
+func (r *reader) place(l *Line) error {
+	verb := l.Form.verb()
+	switch {
+	case verb == cluster && r.began > 0:
+		return Wanted("one cluster; line %d has it", r.began)
+	case verb == cluster:
+		r.began = l.Number
+		return nil
+	case r.began > 0 && !l.Form.Body:
+		return Wanted("it before the cluster, which is in line %d", r.began)
+	case r.began > 0:
+		for _, a := range l.Args {
+			if r.length += a.Time; r.length > longest {
+				r.length -= a.Time
+				return Wanted("times that are at most 500000h together")
+			}
+		}
+		return nil
+	case !l.Form.Head:
+		return Wanted("a cluster first")
+	}
+	key := verb
+	switch verb {
+	case "option", "timing":
+		key += " " + l.Args[0].Name
+	case "property", "witness":
+		key += " " + l.Args[0].Text
+	}
+	if line, twice := r.heads[key]; twice {
+		return Wanted("it once; line %d has it", line)
+	}
+	if verb == "mode" {
+		if len(r.heads) > 0 {
+			return Wanted("it before everything else")
+		}
+		if l.Args[0].Text == "choice" {
+			r.file.Mode = Choice
+		}
+	}
+	r.heads[key] = l.Number
+	return nil
+}
+
+// unknown says which word may be meant.
+func (r *reader) unknown(verb string) error {
+	var known []string
+	near, nearest := "", 3
+	for i := range Language {
+		if f := &Language[i]; f.Modes&r.file.Mode != 0 {
+			known = append(known, f.verb())
+			if d := distance(verb, f.verb()); d < nearest && d < len(f.verb()) {
+				near, nearest = f.verb(), d
+			}
+		}
+	}
+	slices.Sort(known)
+	if near != "" {
+		return Wanted("%s, perhaps", near)
+	}
+	return Wanted("one of %s", strings.Join(slices.Compact(known), ", "))
+}
+
+// distance is how many letters must be changed, put in or taken out; 3 for more than 2.
+func distance(a, b string) int {
+	if len(a) > len(b)+2 || len(b) > len(a)+2 {
+		return 3
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j]+1, corner+1)
+		}
+	}
+	return min(row[len(b)], 3)
+}
+
+// word is a part of a line, with the place where it begins, in characters from 1.
+type word struct {
+	text   string
+	column int
+}
+
+// split returns the words of a line up to its comment. They are divided by spaces and
+// tabs; what is within quotes is no division.
+func split(line string) (words []word, column int, err error) {
+	inWord := false
+	for at, size := 0, 0; at < len(line); at += size {
+		column++
+		r, n := utf8.DecodeRuneInString(line[at:])
+		size = n
+		switch {
+		case r == '#':
+			return words, 0, nil
+		case r == ' ' || r == '\t':
+			inWord = false
+			continue
+		case r == utf8.RuneError && n == 1:
+			return nil, column, Wanted("text: the byte %#02x is none", line[at])
+		case !unicode.IsPrint(r):
+			return nil, column, Wanted("what can be printed, and spaces U+0020: this is %U", r)
+		}
+		if !inWord {
+			words = append(words, word{column: column})
+		}
+		inWord = true
+		if r == '"' {
+			text, err := strconv.QuotedPrefix(line[at:])
+			if err != nil {
+				return nil, column, Wanted("an end of the quoted text")
+			}
+			for _, r := range text {
+				if !unicode.IsPrint(r) {
+					return nil, column, Wanted("what can be printed within quotes: this is %U, and \\u%04x stands for it", r, r)
+				}
+			}
+			size = len(text)
+			column += utf8.RuneCountInString(text) - 1
+		}
+		last := &words[len(words)-1]
+		last.text += line[at : at+size]
+	}
+	return words, 0, nil
+}
+
+// Quote returns a text as one word.
+func Quote(text string) string {
+	special := func(r rune) bool { return strings.ContainsRune(`"#,=[]{}\>`, r) || r == ' ' || !unicode.IsPrint(r) }
+	if text == "" || !utf8.ValidString(text) || strings.ContainsFunc(text, special) {
+		return strconv.Quote(text)
+	}
+	return text
+}
