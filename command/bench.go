@@ -173,7 +173,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 		m.note("what a save costs: " + err.Error())
 	}
 	r.Machine.FileSystem = machine.FileSystem(m.dir)
-	shown := newBenchProgress(cmd.ErrOrStderr())
+	shown := newBenchProgress(newProgressLine(cmd.ErrOrStderr()))
 	wrong := m.perform(ctx, shown, m.plan())
 	shown.end()
 	if cause := context.Cause(ctx); cause != nil {

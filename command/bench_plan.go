@@ -74,7 +74,7 @@ func notHere(err error) bool {
 func (m *measuring) skip(shown *benchProgress, s step, err error) {
 	what := s.name + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") // a line, whatever was joined
 	m.note(what)
-	shown.warn("not measured: %s", what)
+	shown.note("not measured: " + what)
 }
 
 // note has the report say what was not measured.

@@ -2,90 +2,53 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
 )
 
 // benchProgress says on stderr how far a measurement is: a terminal has a bar, a pipe a
-// line for each part, and one every ten seconds.
+// line for each part, and some between.
 type benchProgress struct {
-	began time.Time
-
-	mu    sync.Mutex
-	line  progressLine
-	what  string
-	done  float64 // 0 to 1
-	stop  chan struct{}
-	ended sync.WaitGroup
+	*progress
+	mu   sync.Mutex
+	what string
+	done float64 // 0 to 1
 }
 
-func newBenchProgress(out io.Writer) *benchProgress { return showBench(newProgressLine(out)) }
-
-// showBench shows it in a line.
-func showBench(line progressLine) *benchProgress {
-	p := &benchProgress{line: line, began: time.Now(), stop: make(chan struct{})}
-	p.ended.Go(func() {
-		ticker := time.NewTicker(p.line.period())
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				p.mu.Lock()
-				p.say(p.what)
-				p.mu.Unlock()
-			case <-p.stop:
-				return
-			}
-		}
-	})
-	return p
+func newBenchProgress(line progressLine) *benchProgress {
+	b := new(benchProgress)
+	b.progress = newProgress(line, b.text)
+	return b
 }
 
 // part begins a part: a line in a pipe. The bar of a terminal has what is done in it.
-func (p *benchProgress) part(name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.line.inPlace() {
-		name = p.what
+func (b *benchProgress) part(name string) {
+	if !b.inPlace() {
+		b.note(percent(b.done, name))
 	}
-	p.say(name)
 }
 
 // at says what is done now, and how much is done.
-func (p *benchProgress) at(what string, done float64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.what, p.done = what, done
+func (b *benchProgress) at(what string, done float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.what, b.done = what, done
 }
 
-// warn says a line that stays.
-func (p *benchProgress) warn(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line.note(fmt.Sprintf(format, args...))
-}
-
-// end takes the bar away.
-func (p *benchProgress) end() {
-	close(p.stop)
-	p.ended.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line.wipe()
-}
-
-// say shows it; the caller holds the lock.
-func (p *benchProgress) say(what string) {
+func (b *benchProgress) text(since time.Duration) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
-	case what == "":
-	case p.line.inPlace():
-		p.line.say(bar(p.done, time.Since(p.began), what))
-	default:
-		p.line.say(fmt.Sprintf("%3.0f %%  %s", 100*p.done, what))
+	case b.what == "":
+		return ""
+	case b.inPlace():
+		return bar(b.done, since, b.what)
 	}
+	return percent(b.done, b.what)
 }
+
+func percent(done float64, what string) string { return fmt.Sprintf("%3.0f %%  %s", 100*done, what) }
 
 // bar is a line: how much is done, for how long it went on, and at what.
 func bar(done float64, since time.Duration, what string) string {

@@ -96,7 +96,7 @@ func TestBenchWritesAFolder(t *testing.T) {
 // is no failure.
 func TestAStepThatGoesWrong(t *testing.T) {
 	var said bytes.Buffer
-	shown := newBenchProgress(&said)
+	shown := newBenchProgress(newProgressLine(&said))
 	broken := errors.New("an epoch went back")
 	done := false
 	m := &measuring{run: new(result.Run)}

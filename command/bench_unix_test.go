@@ -91,7 +91,7 @@ func TestBenchIsInterruptedWhileProcessesRun(t *testing.T) {
 	m := &measuring{flags: &benchFlags{groups: groupNames(), rounds: 1}, command: []string{os.Args[0]}, run: new(result.Run)}
 	f := &failovers{m: m, of: bench.Case{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}}
 	cases := []*failovers{f}
-	shown := newBenchProgress(io.Discard)
+	shown := newBenchProgress(newProgressLine(io.Discard))
 	err := m.perform(ctx, shown, []step{{"failovers", "kill", time.Second, func(ctx context.Context, _ func(float64)) error {
 		return m.inTurns(ctx, func(float64) { interrupt(errInterrupted) }, 1000, cases)
 	}}})

@@ -147,8 +147,9 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	defer interruptible(cancel)()
-	shown := newProgress(cmd.ErrOrStderr(), flags.walk > 0)
-	e.o.Progress = shown.show
+	far := &searched{walk: flags.walk > 0}
+	e.o.Progress = far.take
+	shown := newProgress(newProgressLine(cmd.ErrOrStderr()), far.text)
 	if e.o.Limits.Memory > 0 {
 		// The collector works harder before the heap is twice what is held.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))

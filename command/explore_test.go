@@ -1,14 +1,12 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -365,33 +363,6 @@ func TestSizes(t *testing.T) {
 		_, err := parseSize(text)
 		require.ErrorIs(t, err, errSize, text)
 	}
-}
-
-// On a terminal there is one line, drawn again; in a pipe one now and then.
-func TestProgress(t *testing.T) {
-	at := func(d time.Duration) explore.Progress {
-		return explore.Progress{States: 1234567, Generated: 7654321, Depth: 12, Waiting: 999, Bytes: 5 << 20, Elapsed: d}
-	}
-	const line = "1,234,567 states, 7,654,321 transitions, depth 12, 999 waiting, 5 MiB"
-	var out bytes.Buffer
-	p := newProgress(&out, false)
-	for second := range 5 * 60 {
-		p.show(at(time.Duration(second) * time.Second))
-	}
-	p.end()
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	require.Equal(t, []string{"1s: " + line, "2s: " + line, "4s: " + line, "8s: " + line}, lines[:4])
-	require.Equal(t, "2m4s: "+line, lines[7])
-	require.Equal(t, "4m4s: "+line, lines[len(lines)-1])
-
-	out.Reset()
-	p = newProgress(&out, true)
-	p.line.width = func() int { return 21 }
-	for second := range 3 {
-		p.show(at(time.Duration(second) * time.Second))
-	}
-	p.end()
-	require.Equal(t, "\r1s: 7,654,321 steps…\x1b[K\r2s: 7,654,321 steps…\x1b[K\r\x1b[K", out.String())
 }
 
 func TestGrouped(t *testing.T) {

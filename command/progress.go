@@ -4,13 +4,70 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
 )
 
-// progressLine says how far something is. A terminal has one line, that is drawn again in
-// place; a pipe, a file or a terminal that cannot draw has lines that stay.
+// progress says how far something is, until it ends. A terminal has one line, that is drawn
+// again in place; a pipe, a file or a terminal that cannot draw has lines that stay, ever
+// fewer of them.
+type progress struct {
+	progressLine
+	mu    sync.Mutex
+	began time.Time
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+// The time between two lines that stay is doubled from the first to the last of these.
+const (
+	firstLine = time.Second
+	mostQuiet = time.Minute
+)
+
+// newProgress shows a text, which may be empty while there is nothing to say.
+func newProgress(line progressLine, text func(since time.Duration) string) *progress {
+	p := &progress{progressLine: line, began: time.Now(), stop: make(chan struct{})}
+	p.ended.Go(func() {
+		ticker := time.NewTicker(200 * time.Millisecond)
+		defer ticker.Stop()
+		next := firstLine // when the next line is due
+		for {
+			select {
+			case <-ticker.C:
+			case <-p.stop:
+				return
+			}
+			since := time.Since(p.began)
+			if now := text(since); now != "" && (p.inPlace() || since >= next) {
+				p.mu.Lock()
+				p.say(now)
+				p.mu.Unlock()
+				next = since + min(next, mostQuiet)
+			}
+		}
+	})
+	return p
+}
+
+// note writes a line that stays.
+func (p *progress) note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wipe()
+	fmt.Fprintln(p.out, text)
+}
+
+// end leaves nothing of the line on a terminal.
+func (p *progress) end() {
+	close(p.stop)
+	p.ended.Wait()
+	p.wipe()
+}
+
+// progressLine is where it is said.
 type progressLine struct {
 	out   io.Writer
 	width func() int // of the terminal, which may change; 0 where nothing is drawn in place
@@ -36,14 +93,6 @@ const usualWidth = 80
 // inPlace reports whether a line is drawn again.
 func (p *progressLine) inPlace() bool { return p.width() > 0 }
 
-// period is how often something new is to be said.
-func (p *progressLine) period() time.Duration {
-	if p.inPlace() {
-		return 200 * time.Millisecond
-	}
-	return 10 * time.Second
-}
-
 // say replaces the line, or writes one more.
 func (p *progressLine) say(text string) {
 	width := p.width()
@@ -54,12 +103,6 @@ func (p *progressLine) say(text string) {
 	// The last column stays free: in it some terminals would rub out what was just written.
 	fmt.Fprintf(p.out, "\r%s\x1b[K", cut(span{text: text}, max(width-1, 1)).text)
 	p.drawn = true
-}
-
-// note writes a line that stays.
-func (p *progressLine) note(text string) {
-	p.wipe()
-	fmt.Fprintln(p.out, text)
 }
 
 // wipe leaves nothing of the line on a terminal.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/virtual"
 )
 
@@ -27,12 +28,9 @@ func TestALineOnATerminalIsDrawnInPlace(t *testing.T) {
 		line := onTerminal(&out, tc.columns)
 		line.say("half is done")
 		require.Equal(t, tc.want, out.String(), "of %d columns", tc.columns)
-		out.Reset()
-		line.note("this stays")
-		line.say("x")
 		line.wipe()
 		line.wipe()
-		require.Equal(t, "\r\x1b[Kthis stays\n\rx\x1b[K\r\x1b[K", out.String())
+		require.Equal(t, tc.want+"\r\x1b[K", out.String())
 	}
 }
 
@@ -40,35 +38,72 @@ func TestALineInAPipeStays(t *testing.T) {
 	var out strings.Builder
 	line := newProgressLine(&out)
 	line.say("half is done")
-	line.note("this stays")
 	line.wipe()
-	require.Equal(t, "half is done\nthis stays\n", out.String())
+	require.Equal(t, "half is done\n", out.String())
+}
+
+// shown is what is said of something that takes so long.
+func shownFor(t *testing.T, line func(*strings.Builder) progressLine, lasts time.Duration, text func(time.Duration) string) string {
+	var out strings.Builder
+	synctest.Test(t, func(*testing.T) {
+		p := newProgress(line(&out), text)
+		virtual.Pass(lasts)
+		p.end()
+	})
+	return out.String()
+}
+
+func inPipe(out *strings.Builder) progressLine { return newProgressLine(out) }
+
+// In a pipe there is a line now and then, ever less often.
+func TestProgressInAPipeGrowsQuiet(t *testing.T) {
+	lines := strings.Fields(shownFor(t, inPipe, 5*time.Minute, func(since time.Duration) string { return since.String() }))
+	require.Equal(t, []string{"1s", "2s", "4s", "8s", "16s", "32s", "1m4s", "2m4s", "3m4s", "4m4s"}, lines)
+	require.Empty(t, shownFor(t, inPipe, time.Minute, func(time.Duration) string { return "" }), "there is nothing to say")
+}
+
+func TestALineThatStaysIsNotWipedAway(t *testing.T) {
+	var out strings.Builder
+	synctest.Test(t, func(*testing.T) {
+		p := newProgress(onTerminal(&out, 80), func(time.Duration) string { return "x" })
+		virtual.Pass(300 * time.Millisecond)
+		p.note("this stays")
+		virtual.Pass(200 * time.Millisecond)
+		p.end()
+	})
+	require.Equal(t, "\rx\x1b[K\r\x1b[Kthis stays\n\rx\x1b[K\r\x1b[K", out.String())
 }
 
 func TestManySeedsSayHowFarTheyAre(t *testing.T) {
-	show := func(line func(*strings.Builder) progressLine, lasts time.Duration) string {
-		var out strings.Builder
-		synctest.Test(t, func(*testing.T) {
-			all := &seeds{}
-			all.result.Seeds, all.result.Failed = 12, 1
-			done := make(chan struct{})
-			go func() { virtual.Pass(lasts); close(done) }()
-			all.progress(line(&out), 100, done)
-		})
-		return out.String()
-	}
-	const text = "12 of 100 seeds, 1 failed"
-	require.Equal(t, text+"\n"+text+"\n", show(func(out *strings.Builder) progressLine { return newProgressLine(out) }, 25*time.Second))
-	require.Equal(t, "\r12 of 100…\x1b[K\r12 of 100…\x1b[K\r\x1b[K", show(func(out *strings.Builder) progressLine { return onTerminal(out, 11) }, 500*time.Millisecond))
+	all := new(seeds)
+	all.result.Seeds, all.result.Failed = 12, 1
+	text := func(time.Duration) string { return all.text(100) }
+	require.Equal(t, "12 of 100 seeds, 1 failed\n", shownFor(t, inPipe, 1500*time.Millisecond, text))
+	narrow := func(out *strings.Builder) progressLine { return onTerminal(out, 11) }
+	require.Equal(t, "\r12 of 100…\x1b[K\r12 of 100…\x1b[K\r\x1b[K", shownFor(t, narrow, 500*time.Millisecond, text))
+}
+
+// A search says what it has counted, as it was told last.
+func TestASearchSaysHowFarItIs(t *testing.T) {
+	s := new(searched)
+	require.Empty(t, s.text(time.Second))
+	s.take(explore.Progress{States: 1, Elapsed: time.Second})
+	s.take(explore.Progress{States: 1234567, Generated: 7654321, Depth: 12, Waiting: 999, Bytes: 5 << 20, Elapsed: 2 * time.Second})
+	require.Equal(t, "3s: 1,234,567 states, 7,654,321 transitions, depth 12, 999 waiting, 5 MiB", s.text(3400*time.Millisecond))
+	s.walk = true
+	require.Equal(t, "3s: 7,654,321 steps, 5 MiB", s.text(3*time.Second))
 }
 
 // The bar says what is done, not only to which part it belongs.
 func TestABarSaysTheStep(t *testing.T) {
 	var out strings.Builder
-	p := showBench(onTerminal(&out, 120))
-	p.at("elections of bully", 0)
-	p.part("elections in the simulator")
-	p.warn("not measured: %s", "x")
-	p.end()
+	synctest.Test(t, func(*testing.T) {
+		p := newBenchProgress(onTerminal(&out, 120))
+		p.part("elections in the simulator")
+		p.at("elections of bully", 0)
+		virtual.Pass(300 * time.Millisecond)
+		p.note("not measured: x")
+		p.end()
+	})
 	require.Equal(t, "\r"+bar(0, 0, "elections of bully")+"\x1b[K\r\x1b[Knot measured: x\n", out.String())
 }

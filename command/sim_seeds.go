@@ -130,9 +130,9 @@ func (s *simulation) runSeeds(ctx context.Context, first uint64, r stormsResult,
 	for range min(s.seeds, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() { all.work(ctx, s, run) })
 	}
-	done := make(chan struct{})
-	go func() { workers.Wait(); close(done) }()
-	all.progress(newProgressLine(s.err), s.seeds, done)
+	shown := newProgress(newProgressLine(s.err), func(time.Duration) string { return all.text(s.seeds) })
+	workers.Wait()
+	shown.end()
 	if all.err != nil {
 		if s.seeds > 1 {
 			fmt.Fprintf(s.err, "elect: stopped after %d of %d seeds, %d of them failed\n", all.result.Seeds, s.seeds, all.result.Failed)
@@ -179,22 +179,11 @@ func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
 	})
 }
 
-// progress says how far it is, until it is done.
-func (all *seeds) progress(line progressLine, of int, done <-chan struct{}) {
-	defer func() { line.wipe() }()
-	ticker := time.NewTicker(line.period())
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			all.mu.Lock()
-			text := fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, of, all.result.Failed)
-			all.mu.Unlock()
-			line.say(text)
-		case <-done:
-			return
-		}
-	}
+// text says how far it is.
+func (all *seeds) text(of int) string {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, of, all.result.Failed)
 }
 
 // showSeeds prints what came of all of them. Its error is what failed.
