@@ -162,9 +162,8 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(cmd.Context())
-	defer cancel(nil)
-	defer interruptible(cancel)()
+	ctx, stop := interruptible(cmd)
+	defer stop()
 
 	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: machine.This(), Skipped: []string{}}
 	m := &measuring{flags: flags, command: command, algorithms: p.measured(), run: r}

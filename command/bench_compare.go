@@ -29,12 +29,7 @@ same, less, more, unknown, added or removed). An interval is an object: low, hig
 series are there.`,
 		Example: `  elect bench compare before/result.json after/result.json
   elect bench compare before/result.json after/result.json --json | jq '.changes[] | select(.verdict == "more")'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("bench compare wants two files, and got %d", len(args))
-			}
-			return nil
-		},
+		Args: exactly(2, "two files"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, errBefore := result.ReadFile(args[0])
 			after, errAfter := result.ReadFile(args[1])

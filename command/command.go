@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"os/signal"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -71,7 +75,11 @@ func (p *program) run(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &usage), errors.As(err, &wrong), !began: // what comes before the command begins is about its words
 		fmt.Fprintf(stderr, "elect: %v\n", err)
 		if !strings.Contains(err.Error(), "\n") {
-			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(root, args))
+			cmd, _, err := root.Find(args)
+			if err != nil {
+				cmd = root
+			}
+			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(cmd))
 		}
 		return statusUsage
 	case errors.As(err, &cut):
@@ -125,13 +133,46 @@ func explainFlag(err error) error {
 	return usagef("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
 }
 
-func commandOf(root *cobra.Command, args []string) string {
-	cmd, _, err := root.Find(args)
-	if err != nil || cmd == root {
-		return ""
+// commandOf is the words of a command after elect, each with a space behind it.
+func commandOf(cmd *cobra.Command) string {
+	_, path, _ := strings.Cut(cmd.CommandPath()+" ", " ")
+	return path
+}
+
+// interruptible is a context that ends with the first signal; later ones change nothing, for
+// what is left to do is to clean up. A reader that goes away does not end the process either:
+// its writes fail.
+func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE)
+	go func() {
+		select {
+		case <-signals:
+			cancel(errInterrupted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// exactly wants so many arguments, none of them empty, which it says in words.
+func exactly(n int, want string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n || slices.Contains(args, "") {
+			return usagef("%swants %s, and got %d", commandOf(cmd), want, len(args))
+		}
+		return nil
 	}
-	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
-	return path + " "
+}
+
+// checkAddress wants host:port; what is how errors call it.
+func checkAddress(what, addr string) error {
+	if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
+		return usagef("%s is %q, want host:port", what, addr)
+	}
+	return nil
 }
 
 var (

@@ -49,12 +49,7 @@ got, want, meant (the name that is probably meant), text (all of it, for people)
 		Example: `  elect config check /etc/elect.yaml
   elect config check elect.yaml --listen 10.0.0.1:7400      what it does not say, flags do
   elect config check elect.yaml --json | jq -r '.mistakes[].text'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return usagef("config check wants one file, and got %d", len(args))
-			}
-			return nil
-		},
+		Args: exactly(1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from.file = args[0]
 			return runConfigCheck(cmd, &from, asJSON)

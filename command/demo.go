@@ -8,12 +8,9 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -150,9 +147,8 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(cmd.Context())
-	defer cancel(nil)
-	defer interruptible(cancel)()
+	ctx, stop := interruptible(cmd)
+	defer stop()
 
 	d := &demo{
 		flags: flags, signal: sig, out: cmd.OutOrStdout(),
@@ -173,24 +169,6 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 	}
 	d.story.end(err)
 	return err
-}
-
-// interruptible has ctx end with the first signal; later ones change nothing, for what
-// is left to do is to clean up. A reader that goes away does not end the process
-// either: its writes fail.
-func interruptible(cancel context.CancelCauseFunc) (stop func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	signal.Ignore(syscall.SIGPIPE)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			cancel(errInterrupted)
-		case <-done:
-		}
-	}()
-	return func() { signal.Stop(signals); close(done) }
 }
 
 func (d *demo) run(ctx context.Context) error {

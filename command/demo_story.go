@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/elect-go/elect/internal/config"
@@ -37,10 +38,10 @@ const (
 )
 
 func newStory(out io.Writer, flags *demoFlags) story {
-	if flags.json {
-		return silence{}
-	}
-	if redraws(out) {
+	switch {
+	case flags.json:
+		return &lines{out: io.Discard}
+	case redraws(out):
 		return newScreen(out.(*os.File))
 	}
 	return &lines{out: out}
@@ -77,54 +78,25 @@ func role(s fleet.State) string {
 	return "follower"
 }
 
-var columns = []string{"NODE", "STATE", "LEADER", "EPOCH", "SENT", "ADDRESS", "PID"}
-
-// cells is a row of the table of nodes.
-func cells(s fleet.State) []string {
-	row := []string{s.Name, role(s), "-", "-", strconv.Itoa(s.Total()), s.Addr, strconv.Itoa(s.Pid)}
-	if s.Leader != "" && s.Life == fleet.Up {
-		row[2], row[3] = s.Leader, strconv.FormatUint(s.Epoch, 10)
-	}
-	if s.Life == fleet.Down {
-		row[4], row[6] = "-", "-"
-	}
-	return row
-}
-
-// table aligns the columns, the first line being their names.
+// table is what the nodes are, a line for each below the names of the columns.
 func table(states []fleet.State) []string {
-	rows := [][]string{columns}
+	var text strings.Builder
+	rows := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	// What a node takes itself for changes, and the columns behind it stay where they are.
+	fmt.Fprintf(rows, "NODE\t%-8s\tLEADER\tEPOCH\tSENT\tADDRESS\tPID\n", "STATE")
 	for _, s := range states {
-		rows = append(rows, cells(s))
-	}
-	widths := make([]int, len(columns))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len(cell))
+		leader, epoch, sent, pid := "-", "-", strconv.Itoa(s.Total()), strconv.Itoa(s.Pid)
+		if s.Leader != "" && s.Life == fleet.Up {
+			leader, epoch = s.Leader, strconv.FormatUint(s.Epoch, 10)
 		}
-	}
-	widths[1] = max(widths[1], len("follower"))
-	text := make([]string, len(rows))
-	for i, row := range rows {
-		var b strings.Builder
-		for j, cell := range row {
-			fmt.Fprintf(&b, "%-*s  ", widths[j]+1, cell)
+		if s.Life == fleet.Down {
+			sent, pid = "-", "-"
 		}
-		text[i] = strings.TrimRight(b.String(), " ")
+		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, role(s), leader, epoch, sent, s.Addr, pid)
 	}
-	return text
+	rows.Flush()
+	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
-
-// silence tells nothing.
-type silence struct{}
-
-func (silence) begin(*demoFlags)                          {}
-func (silence) attach(*fleet.Fleet)                       {}
-func (silence) detach()                                   {}
-func (silence) tell(tone, []fleet.State, string, ...any)  {}
-func (silence) rest(context.Context, time.Duration) error { return nil }
-func (silence) kept([]fleet.State)                        {}
-func (silence) end(error)                                 {}
 
 // lines tells a pipe or a file.
 type lines struct{ out io.Writer }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"math"
@@ -144,9 +143,8 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 		return err
 	}
 	e.command = again("explore", e.set, "json", "save", "ascii", "width")
-	ctx, cancel := context.WithCancelCause(cmd.Context())
-	defer cancel(nil)
-	defer interruptible(cancel)()
+	ctx, stop := interruptible(cmd)
+	defer stop()
 	far := &searched{walk: flags.walk > 0}
 	e.o.Progress = far.take
 	shown := newProgress(newProgressLine(cmd.ErrOrStderr()), far.text)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -54,8 +53,8 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	if o.addr == "" {
 		return usagef("--addr is missing, want the address of a node, host:port")
 	}
-	if _, port, err := net.SplitHostPort(o.addr); err != nil || port == "" {
-		return usagef("--addr is %q, want host:port", o.addr)
+	if err := checkAddress("--addr", o.addr); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("not done within %v", o.timeout))
 	defer cancel()
@@ -77,16 +76,6 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	return nil
 }
 
-// one checks that a command got exactly one argument.
-func one(command, what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("%s wants %s, and got %d arguments", command, what, len(args))
-		}
-		return nil
-	}
-}
-
 func newRemove() *cobra.Command {
 	var o order
 	cmd := &cobra.Command{
@@ -106,7 +95,7 @@ data folder, and begin a new cluster with it.
 ` + orderJSON,
 		Example: `  elect remove n3 --addr 10.0.0.1:7400
   elect remove 6f1c5a4e-8d0b-4d8e-9a7e-3c2b1a0f9e8d --addr 10.0.0.1:7400 --timeout 1m`,
-		Args: one("remove", "the name or the id of one member"),
+		Args: exactly(1, "the name or the id of one member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.give(cmd, orderObject{Order: "remove", Member: args[0]}, args[0]+" is no member any more",
 				func(ctx context.Context, to *cluster.Operator) error { return to.Remove(ctx, o.addr, args[0]) })
@@ -153,7 +142,7 @@ decision counts.
 ` + orderJSON,
 		Example: `  elect priority 10 --addr 10.0.0.2:7400
   elect priority --addr 10.0.0.2:7400 -- -1`,
-		Args: one("priority", "one number"),
+		Args: exactly(1, "one number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(args[0], 10, 32)
 			if err != nil {

@@ -83,13 +83,13 @@ func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 
 func TestUsageOfOrders(t *testing.T) {
 	for args, want := range map[string]string{
-		"remove --addr a:1":                    "remove wants the name or the id of one member, and got 0 arguments",
-		"remove a b --addr a:1":                "got 2 arguments",
+		"remove --addr a:1":                    "remove wants the name or the id of one member, and got 0",
+		"remove a b --addr a:1":                "got 2",
 		"remove a":                             "--addr is missing, want the address of a node, host:port",
 		"remove a --addr x":                    `--addr is "x", want host:port`,
 		"remove a --addr a:1 --timeout 0s":     "--timeout is 0s, want more than 0",
 		"leave x --addr a:1":                   `unknown command "x"`,
-		"priority --addr a:1":                  "priority wants one number, and got 0 arguments",
+		"priority --addr a:1":                  "priority wants one number, and got 0",
 		"priority high --addr a:1":             `the priority is "high", want a whole number of 32 bits`,
 		"priority 4294967296 --addr a:1":       "want a whole number of 32 bits",
 		"resign --addr a:1 --for -1s":          "--for is -1s, want from 0 to 24h",

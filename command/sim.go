@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -164,9 +163,8 @@ func (p *program) runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	s := &simulation{simFlags: flags, flags: cmd.Flags(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
 	s.settings = &settings{table: p.fields}
 	s.check()
-	ctx, cancel := context.WithCancelCause(cmd.Context())
-	defer cancel(nil)
-	defer interruptible(cancel)()
+	ctx, stop := interruptible(cmd)
+	defer stop()
 	switch s.mode() {
 	case simScenario:
 		return s.runScenario(ctx)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,18 +41,13 @@ members (a list of objects: id, name, addr, priority, eligible, state, since), c
 (an object: name and number).`,
 		Example: `  elect status 10.0.0.1:7400
   elect status 10.0.0.1:7400 --json | jq -r .leader`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("status wants one address, host:port, and got %d", len(args))
-			}
-			return nil
-		},
+		Args: exactly(1, "one address, host:port"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout <= 0 {
 				return usagef("--timeout is %v, want more than 0", timeout)
 			}
-			if _, port, err := net.SplitHostPort(args[0]); err != nil || port == "" {
-				return usagef("the address is %q, want host:port", args[0])
+			if err := checkAddress("the address", args[0]); err != nil {
+				return err
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("no answer within %v", timeout))
 			defer cancel()
