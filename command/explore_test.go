@@ -49,7 +49,7 @@ func TestACompleteSearch(t *testing.T) {
 	require.Equal(t, searchObject{
 		exploredObject: exploredObject{
 			Algorithm: "ring", Options: map[string]string{"election_rounds": "3", "message_time": "100ms"}, Nodes: 3, From: "nothing",
-			Network: "lossy", Epochs: 1,
+			Network: "lossy", Epochs: 1, Repeats: 1, // its messages have numbers, and it repeats none
 			Properties: []algo.Property{algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
 		States: 160, Generated: 244, Depth: 11, Complete: true, LeftOut: 744, StatesWithLeader: 72, Violations: []violationObject{},
