@@ -240,6 +240,10 @@ var pastTense = map[fleet.Signal]string{fleet.Kill: "killed", fleet.Stop: "pause
 func (d *demo) takeAway(ctx context.Context, number int) (old string, err error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
+	// On a machine that is busy the nodes may be electing by themselves just now.
+	if _, err := d.fleet.AwaitLeader(ctx); err != nil {
+		return "", err
+	}
 	strike, err := d.fleet.Strike(d.signal)
 	if err != nil {
 		return "", err

@@ -58,7 +58,7 @@ func TestACompleteSearch(t *testing.T) {
 	status, stdout, _ := elect("explore", "--algorithm", "ring", "--epochs", "1")
 	require.Zero(t, status)
 	for _, want := range []string{
-		"ring, 3 nodes\n", "no crashes, no wrong suspicions, no calls for an election", "epochs up to 1\n",
+		"ring, 3 nodes\n", "no crashes, no wrong suspicions, no calls for an election", "epochs up to 1, at most 1 repeat of heartbeats in a run\n",
 		"epochs-grow, durable, no-phantom, agreement", "160, the farthest at depth 11",
 		"244 to another state; 744 beyond the bounds, left out", "in 72 states", "Complete within these bounds. What was looked for holds.",
 	} {
