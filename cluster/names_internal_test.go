@@ -7,6 +7,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -84,12 +85,14 @@ func TestAllAddressesBehindANameAreTried(t *testing.T) {
 // Each address gets its share of the time: one that does not answer must not keep the
 // others from being tried.
 func TestAddressesShareTheTime(t *testing.T) {
-	d := &directory{found: []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, fails: map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": errRefused}}
-	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
-	defer cancel()
-	_, err := d.names().dial(ctx, "host:7")
-	require.NoError(t, err)
-	require.Equal(t, []time.Duration{3 * time.Second, 4500 * time.Millisecond, 9 * time.Second}, d.shares)
+	synctest.Test(t, func(t *testing.T) {
+		d := &directory{found: []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, fails: map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": errRefused}}
+		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+		defer cancel()
+		_, err := d.names().dial(ctx, "host:7")
+		require.NoError(t, err)
+		require.Equal(t, []time.Duration{3 * time.Second, 4500 * time.Millisecond, 9 * time.Second}, d.shares)
+	})
 }
 
 // A name is looked up at every attempt, and each begins with another address.
