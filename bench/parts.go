@@ -43,8 +43,7 @@ type Prepared struct {
 // Parts returns all of them.
 func Parts() []Part {
 	id := sim.ID(4)
-	disk := func(dir string) (store.Store, error) { return store.Open(dir, store.Options{}) }
-	memory := func(string) (store.Store, error) { return store.NewMemory(), nil }
+	memory := func(string) (*store.Store, error) { return store.NewMemory(), nil }
 	return []Part{
 		{"codec/message=beat", "messages", codec(fd.Beat{View: 1 << 60})},
 		{"codec/message=coordinator", "messages", codec(bully.Coordinator{Epoch: 300, Leader: id})},
@@ -53,7 +52,7 @@ func Parts() []Part {
 		{"frames", "frames", frames},
 		{"engine/step=beat", "messages", step(fd.Beat{})},
 		{"engine/step=election", "messages", step(bully.Election{Epoch: 1})},
-		{"store/kept=disk", "saves", saving(disk)},
+		{"store/kept=disk", "saves", saving(store.Open)},
 		{"store/kept=memory", "saves", saving(memory)},
 		{"sim/work=elections", "messages", elections},
 		{"sim/work=heartbeats", "messages", heartbeats},
@@ -212,7 +211,7 @@ func step(m algo.Message) func(context.Context, string) (Prepared, error) {
 }
 
 // saving is what a vote costs: an epoch, an id and a word.
-func saving(open func(dir string) (store.Store, error)) func(context.Context, string) (Prepared, error) {
+func saving(open func(dir string) (*store.Store, error)) func(context.Context, string) (Prepared, error) {
 	return func(_ context.Context, dir string) (Prepared, error) {
 		s, err := open(dir)
 		if err != nil {
@@ -225,7 +224,7 @@ func saving(open func(dir string) (store.Store, error)) func(context.Context, st
 		return Prepared{
 			Do: func() (int, error) {
 				binary.BigEndian.PutUint64(value, binary.BigEndian.Uint64(value)+1)
-				return 1, s.Save(store.Record{Key: "stable", Value: value})
+				return 1, s.Save(value)
 			},
 			Close: s.Close,
 		}, nil

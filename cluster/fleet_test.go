@@ -138,12 +138,12 @@ type fleet struct {
 	t      testing.TB
 	net    *clustertest.Network
 	live   map[string]*member
-	stores map[string]store.Store
+	stores map[string]cluster.Store
 	config func(*cluster.Config) // changes every member's
 }
 
 func newFleet(t testing.TB) *fleet {
-	return &fleet{t: t, net: clustertest.NewNetwork(), live: make(map[string]*member), stores: make(map[string]store.Store), config: func(*cluster.Config) {}}
+	return &fleet{t: t, net: clustertest.NewNetwork(), live: make(map[string]*member), stores: make(map[string]cluster.Store), config: func(*cluster.Config) {}}
 }
 
 func nameOf(i int) string { return fmt.Sprintf("n%d", i) }

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -21,32 +22,42 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// hooked is a store that tells of each save before it is done, and fails with what
-// the hook returns.
+// hooked is a store that tells the kinds of records that each save changes, before it
+// is done, and fails with what the hook returns.
 type hooked struct {
-	store.Store
+	cluster.Store
 	mu   sync.Mutex
-	hook func([]store.Record) error
+	hook func(kinds []string) error
+	kept map[string]bool // the records of the last save
 }
 
 func newHooked() *hooked { return &hooked{Store: store.NewMemory()} }
 
-func (h *hooked) set(hook func([]store.Record) error) {
+func (h *hooked) set(hook func(kinds []string) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hook = hook
 }
 
-func (h *hooked) Save(records ...store.Record) error {
+func (h *hooked) Save(state []byte) error {
 	h.mu.Lock()
-	hook := h.hook
+	hook, kept, kinds := h.hook, make(map[string]bool), []string{}
+	for rest := state; len(rest) > 0; {
+		size, n := binary.Uvarint(rest)
+		record := string(rest[n:][:size]) // an array, and first in it the kind
+		if kept[record] = true; !h.kept[record] {
+			kinds = append(kinds, record[2:][:record[1]&0x1f])
+		}
+		rest = rest[n+int(size):]
+	}
+	h.kept = kept
 	h.mu.Unlock()
 	if hook != nil {
-		if err := hook(records); err != nil {
+		if err := hook(kinds); err != nil {
 			return err
 		}
 	}
-	return h.Store.Save(records...)
+	return h.Store.Save(state)
 }
 
 // work is a function for Lead that lasts as long as the leadership, and what became of
@@ -122,7 +133,7 @@ func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
 		{
 			"save failed",
 			func(f *fleet, leader *member, s *hooked) {
-				s.set(func([]store.Record) error { return bad })
+				s.set(func([]string) error { return bad })
 				require.ErrorIs(f.t, leader.Campaign(context.Background()), bad)
 				<-leader.done
 			},
@@ -189,10 +200,10 @@ func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 						require.NoError(t, other.Campaign(t.Context()))
 					}
 				}
-				s.set(func(records []store.Record) error {
-					for _, r := range records {
-						if r.Key == "stable" || name == "resignation" {
-							check("a save of " + r.Key)
+				s.set(func(kinds []string) error {
+					for _, kind := range kinds {
+						if kind == "stable" || name == "resignation" {
+							check("a save of " + kind)
 						}
 					}
 					return nil
@@ -218,7 +229,7 @@ func TestTheWorkIsToldAlsoWhileASaveHangs(t *testing.T) {
 		<-w.begun
 		saving, disk := make(chan struct{}), make(chan struct{})
 		var once sync.Once
-		s.set(func([]store.Record) error {
+		s.set(func([]string) error {
 			once.Do(func() { close(saving) })
 			<-disk
 			return nil
@@ -603,7 +614,7 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 		w := newWork()
 		lead(t.Context(), victim, w)
 		<-w.begun
-		s.set(func([]store.Record) error {
+		s.set(func([]string) error {
 			failing.Store(true)
 			return bad
 		})

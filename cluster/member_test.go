@@ -247,7 +247,7 @@ func TestLeaveThatIsGivenUpInASave(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		returned := make(chan struct{})
-		f.stores[leader.name].(*hooked).set(func([]store.Record) error {
+		f.stores[leader.name].(*hooked).set(func([]string) error {
 			cancel()
 			<-returned
 			return nil
@@ -457,12 +457,10 @@ func TestACopyOfADataFolder(t *testing.T) {
 		f.config = func(c *cluster.Config) { c.Join, c.Members = nil, []string{"n1:7400", "n2:7400"} }
 		one := f.start(1)
 		f.agree("n1", 2*bound)
-		records, err := f.stores["n1"].Load()
+		state, err := f.stores["n1"].Load()
 		require.NoError(t, err)
 		f.stores["n2"] = store.NewMemory()
-		for key, value := range records {
-			require.NoError(t, f.stores["n2"].Save(store.Record{Key: key, Value: value}))
-		}
+		require.NoError(t, f.stores["n2"].Save(state))
 		two := f.start(2)
 		virtual.Pass(bound)
 		require.NotEmpty(t, append(one.log.with("level=ERROR", "duplicate id"), two.log.with("level=ERROR", "duplicate id")...))

@@ -46,9 +46,23 @@ func WithLogger(log *slog.Logger) Option { return func(n *Node) { n.log = log } 
 // WithRegistry replaces the algorithms that Config.Algorithm can select.
 func WithRegistry(r algo.Registry) Option { return func(n *Node) { n.registry = r } }
 
+// Store is what a node keeps across a crash: one state of some bytes, which is more than
+// 64 KiB only where there are hundreds of members. Its duties:
+//
+//   - Load returns what was saved last, and no bytes if nothing was.
+//   - Save is durable when it returns, and a crash on the way leaves the state or the one
+//     before. It does not keep the bytes. One that failed may have happened or not: the
+//     node stops, and a later Save must fail too.
+//   - Close ends the use of the store, by this run of the node.
+type Store interface {
+	Load() (state []byte, err error)
+	Save(state []byte) error
+	Close() error
+}
+
 // WithStore has the node keep there what must survive a restart, instead of in
 // Config.Data. Run closes it.
-func WithStore(s store.Store) Option { return func(n *Node) { n.store = s } }
+func WithStore(s Store) Option { return func(n *Node) { n.store = s } }
 
 // WithNetwork replaces TCP. listen opens Config.Listen, dial connects to an address
 // of a member. Either may be nil.
@@ -86,7 +100,7 @@ type Node struct {
 	frames   *wire.Codec
 	log      *slog.Logger
 	registry algo.Registry
-	store    store.Store // nil: the one of config.Data
+	store    Store // nil: the one of config.Data
 	listen   func(addr string) (net.Listener, error)
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
 	lookup   func(ctx context.Context, host string) ([]string, error)
@@ -233,12 +247,12 @@ func (n *Node) stopWith(ctx context.Context) (release func()) {
 	}
 }
 
-func (n *Node) openStore() (store.Store, error) {
+func (n *Node) openStore() (Store, error) {
 	switch {
 	case n.store != nil:
 		return n.store, nil
 	case n.config.Data != "":
-		return store.Open(n.config.Data, store.Options{})
+		return store.Open(n.config.Data)
 	}
 	n.log.Warn("no data folder: a restart makes this a new member")
 	return store.NewMemory(), nil

@@ -25,37 +25,35 @@ type identity struct {
 
 func (identity) Kind() string { return "node" }
 
-// records is what a node keeps, in a store.
+// records is what a node keeps, in a store: the last one of each kind.
 type records struct {
-	store  store.Store
+	store  Store
 	folder string // what errors call the store
 	codec  *wire.Codec
+	kept   map[string][]byte // by kind
 }
 
-func newRecords(s store.Store, folder string) (*records, error) {
+func newRecords(s Store, folder string) (*records, error) {
 	codec, err := wire.NewCodec(append(engine.Records(), identity{})...)
 	if folder == "" {
 		folder = "the store"
 	}
-	return &records{store: s, folder: folder, codec: codec}, err
+	return &records{store: s, folder: folder, codec: codec, kept: make(map[string][]byte)}, err
 }
 
 // load returns who this node is and what else was saved. A node that never started
 // draws its ID, which is durable when load returns.
 func (r *records) load(cluster string) (algo.NodeID, []algo.Message, error) {
-	kept, err := r.store.Load()
+	state, err := r.store.Load()
 	if err != nil {
 		return algo.NodeID{}, nil, err
 	}
 	var self identity
 	var saved []algo.Message
-	for _, key := range slices.SortedFunc(maps.Keys(kept), strings.Compare) {
-		record, err := r.codec.Decode(kept[key])
-		if err == nil && record.Kind() != key {
-			err = fmt.Errorf("it holds a record %q", record.Kind())
-		}
-		if err != nil {
-			return algo.NodeID{}, nil, fmt.Errorf("cluster: record %q of %s: %w", key, r.folder, errors.Join(store.ErrDamaged, err))
+	for len(state) > 0 {
+		var record algo.Message
+		if record, state, err = r.next(state); err != nil {
+			return algo.NodeID{}, nil, fmt.Errorf("cluster: record %d of %s: %w", len(r.kept)+1, r.folder, errors.Join(store.ErrDamaged, err))
 		}
 		if record, ok := record.(identity); ok {
 			self = record
@@ -76,17 +74,39 @@ func (r *records) load(cluster string) (algo.NodeID, []algo.Message, error) {
 	return self.ID, saved, err
 }
 
-// save keeps all of the records in one transaction, each under its kind.
+// next takes the first record from what save has made.
+func (r *records) next(state []byte) (record algo.Message, rest []byte, err error) {
+	size, n := binary.Uvarint(state)
+	if n <= 0 || size > uint64(len(state)-n) {
+		return nil, nil, errors.New("it is cut off")
+	}
+	value, rest := state[n:n+int(size)], state[n+int(size):]
+	if record, err = r.codec.Decode(value); err != nil {
+		return nil, nil, err
+	}
+	if r.kept[record.Kind()] != nil {
+		return nil, nil, fmt.Errorf("it is the second of kind %q", record.Kind())
+	}
+	r.kept[record.Kind()] = value
+	return record, rest, nil
+}
+
+// save keeps all of the records at once, each instead of the one of its kind. What is
+// stored is all that is kept, each after its length, in the order of kinds.
 func (r *records) save(saved ...algo.Message) error {
-	batch := make([]store.Record, len(saved))
-	for i, m := range saved {
+	for _, m := range saved {
 		value, err := r.codec.Append(nil, m)
 		if err != nil {
 			return err
 		}
-		batch[i] = store.Record{Key: m.Kind(), Value: value}
+		r.kept[m.Kind()] = value
 	}
-	return r.store.Save(batch...)
+	var state []byte
+	for _, kind := range slices.Sorted(maps.Keys(r.kept)) {
+		state = binary.AppendUvarint(state, uint64(len(r.kept[kind])))
+		state = append(state, r.kept[kind]...)
+	}
+	return r.store.Save(state)
 }
 
 // newCluster is the ID of the cluster if this node founds it. Members of a fixed set

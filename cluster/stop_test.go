@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -218,19 +219,29 @@ func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
 }
 
 func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
-	cases := map[string]store.Record{
-		"a record that cannot be read":    {Key: "node", Value: []byte{0xc1}},
-		"a record under another's name":   {Key: "stable", Value: []byte{0x93, 0xa4, 'n', 'o', 'd', 'e', 0xc4, 0}},
-		"a record of a stranger":          {Key: "more", Value: []byte{0x91, 0xa4, 'm', 'o', 'r', 'e'}},
-		"records of nobody in particular": {Key: "stable", Value: append([]byte{0x94, 0xa6}, append([]byte("stable\x01\xc4\x10"), append(make([]byte, 16), 0xa0)...)...)},
+	id := string(make([]byte, 16))
+	sized := func(record string) string { return string(rune(len(record))) + record }
+	node := sized("\x93\xa4node\xc4\x10" + id + "\xa5elect")
+	stable := sized("\x95\xa6stable\x01\xc4\x10" + id + "\xa0\xa5bully")
+	cases := map[string]struct{ state, says string }{
+		"a record that cannot be read":    {"\x01\xc1", "record 1"},
+		"a record of a stranger":          {"\x06\x91\xa4more", "record 1"},
+		"a record that is cut off":        {node + stable[:len(stable)-1], "record 2 of the store: damaged\nit is cut off"},
+		"a length that is cut off":        {node + "\xff", "it is cut off"},
+		"a length that is no number":      {strings.Repeat("\xff", 11), "it is cut off"},
+		"a length beyond all":             {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
+		"two records of one kind":         {stable + stable, `it is the second of kind "stable"`},
+		"records of nobody in particular": {stable, "the store has records but no identity"},
 	}
-	for name, record := range cases {
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := store.NewMemory()
-			require.NoError(t, s.Save(record))
+			require.NoError(t, s.Save([]byte(c.state)))
 			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"}, cluster.WithStore(s))
 			require.NoError(t, err)
-			require.ErrorIs(t, n.Run(t.Context()), store.ErrDamaged)
+			err = n.Run(t.Context())
+			require.ErrorIs(t, err, store.ErrDamaged)
+			require.ErrorContains(t, err, c.says)
 		})
 	}
 }

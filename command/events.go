@@ -41,8 +41,8 @@ func runWatched(ctx context.Context, s *config.Settings, where string, log *slog
 	}
 	options := []cluster.Option{cluster.WithLogger(log), cluster.WithTrace(w.see), cluster.WithNetwork(w.listen, nil)}
 	if data := s.Config.Data; data != "" {
-		options = append(options, cluster.WithStore(&timedStore{open: func() (store.Store, error) {
-			return store.Open(data, store.Options{})
+		options = append(options, cluster.WithStore(&timedStore{open: func() (cluster.Store, error) {
+			return store.Open(data)
 		}, saved: w.saved}))
 	}
 	n, err := s.Node(options...)
@@ -140,12 +140,12 @@ func (w *watched) saved(took time.Duration) {
 // timedStore is a store that is opened when it is first needed, which is by the node,
 // and reports how long each save takes.
 type timedStore struct {
-	open  func() (store.Store, error)
+	open  func() (cluster.Store, error)
 	saved func(took time.Duration)
-	kept  store.Store
+	kept  cluster.Store
 }
 
-func (t *timedStore) Load() (map[string][]byte, error) {
+func (t *timedStore) Load() ([]byte, error) {
 	if t.kept == nil {
 		kept, err := t.open()
 		if err != nil {
@@ -156,9 +156,9 @@ func (t *timedStore) Load() (map[string][]byte, error) {
 	return t.kept.Load()
 }
 
-func (t *timedStore) Save(records ...store.Record) error {
+func (t *timedStore) Save(state []byte) error {
 	begin := time.Now()
-	err := t.kept.Save(records...)
+	err := t.kept.Save(state)
 	t.saved(time.Since(begin))
 	return err
 }

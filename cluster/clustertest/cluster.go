@@ -63,8 +63,8 @@ type Cluster struct {
 type member struct {
 	name     string
 	priority int
-	kept     store.Store // outlives the node
-	founder  bool        // it belongs to the first ones
+	kept     cluster.Store // outlives the node
+	founder  bool          // it belongs to the first ones
 
 	node    *cluster.Node
 	process *Process
@@ -127,7 +127,7 @@ func (c *Cluster) Start(name string) *cluster.Node {
 		c.config.Configure(&config)
 	}
 	m.process = c.Network.Process(name)
-	options := append(m.process.Options(), cluster.WithStore(lasting{m.kept}))
+	options := append(m.process.Options(), cluster.WithStore(m.kept))
 	node, err := cluster.New(config, append(options, c.config.Options...)...)
 	if err != nil {
 		c.t.Fatalf("clustertest: %s: %v", name, err)
@@ -138,11 +138,6 @@ func (c *Cluster) Start(name string) *cluster.Node {
 	go func() { m.ended <- node.Run(ctx) }()
 	return node
 }
-
-// lasting is a store that the end of a node does not close.
-type lasting struct{ store.Store }
-
-func (lasting) Close() error { return nil }
 
 // member returns one that runs.
 func (c *Cluster) member(name string) *member {

@@ -43,7 +43,8 @@ var Rules = []Rule{
 	{Package: "internal/engine", Imports: []string{"algo", "fd", "trace"}, Modules: none},
 
 	{Package: "transport", Imports: []string{"internal/hostile"}},
-	{Package: "internal/store", Imports: none, Modules: []string{"go.etcd.io/bbolt", "golang.org/x/sys"}},
+	{Package: "internal/disk", Imports: none, Modules: []string{"golang.org/x/sys"}},
+	{Package: "internal/store", Imports: []string{"internal/disk"}, Modules: []string{"golang.org/x/sys"}},
 	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "internal/engine", "fd", "internal/hostile", "internal/store", "trace", "transport", "internal/wire"}},
 	{Package: "cluster/clustertest", Imports: []string{"cluster", "internal/virtual", "internal/store"}},
 

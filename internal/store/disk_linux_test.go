@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // mountDisk mounts a disk of that size and returns its folder. It skips the test
@@ -17,9 +19,8 @@ import (
 func mountDisk(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("a small disk cannot be mounted here, which takes root: %v", err)
-	}
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options)
+	testenv.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
 			t.Errorf("unmount %s: %v", dir, err)
@@ -37,7 +38,7 @@ func fillUp(t *testing.T, disk string) string {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for block := make([]byte, page); ; {
+	for block := make([]byte, 4096); ; {
 		if _, err := file.Write(block); errors.Is(err, syscall.ENOSPC) {
 			return name
 		} else if err != nil {
@@ -49,28 +50,61 @@ func fillUp(t *testing.T, disk string) string {
 func TestAFullDiskIsRefusedAtTheStart(t *testing.T) {
 	disk := mountDisk(t, "size=200k") // less than a new file takes
 	dir := filepath.Join(disk, "data")
-	refused(t, dir, syscall.ENOSPC, filepath.Join(dir, store.FileName)+": make the file: ", "make room on its disk")
+	refused(t, dir, syscall.ENOSPC, filepath.Join(dir, store.FileName)+": ", "make room on its disk")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("the folder holds %v (%v), want nothing", entries, err)
 	}
 }
 
-func TestAFullDiskFailsOnlyTheSaveThatNeedsMore(t *testing.T) {
+// TestAFullDiskFailsNoSave: the room of the file is its own from the start.
+func TestAFullDiskFailsNoSave(t *testing.T) {
 	disk := mountDisk(t, "size=2m")
 	dir := filepath.Join(disk, "data")
 	s := open(t, dir)
-	filler := fillUp(t, disk)
-	for range 50 { // the room of the file is its own
-		save(t, s, record("vote", "a"), record("view", strings.Repeat("view ", 1000)))
+	fillUp(t, disk)
+	for _, size := range []int{10, 5000, store.MaxState, store.MaxState - 1, 10} {
+		save(t, s, strings.Repeat("v", size))
 	}
-	want := state{"vote": []byte("b"), "view": bytes.Repeat([]byte("view "), 1000)}
-	save(t, s, record("vote", "b"))
+	closeStore(t, s)
+	wantState(t, open(t, dir), strings.Repeat("v", 10)) // which saves, too
+}
 
-	first := s.Save(record("vote", "c"), store.Record{Key: "view", Value: make([]byte, 600<<10)})
+// TestASparseCopyOnAFullDisk: a program that copies files may leave out the zeros, so
+// that a save needs new blocks after all.
+func TestASparseCopyOnAFullDisk(t *testing.T) {
+	disk := mountDisk(t, "size=2m")
+	dir := filepath.Join(disk, "data")
+	s := open(t, dir)
+	save(t, s, "kept")
+	closeStore(t, s)
+	path := filepath.Join(dir, store.FileName)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := 0; k < len(content); k += 4096 {
+		if block := content[k : k+4096]; len(bytes.Trim(block, "\x00")) > 0 {
+			if _, err := file.WriteAt(block, int64(k)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := errors.Join(file.Truncate(int64(len(content))), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	s = open(t, dir)
+	filler := fillUp(t, disk)
+	save(t, s, "kept") // there is a block for it
+	first := s.Save(bytes.Repeat([]byte("lost"), 10_000))
 	if !errors.Is(first, syscall.ENOSPC) {
 		t.Fatalf("a save of more than the disk holds: %v, want ENOSPC", first)
 	}
-	for _, words := range []string{filepath.Join(dir, store.FileName) + ": save ", "make room on its disk"} {
+	for _, words := range []string{path + ": save ", "make room on its disk"} {
 		if !strings.Contains(first.Error(), words) {
 			t.Errorf("Save: %q does not say %q", first, words)
 		}
@@ -78,11 +112,11 @@ func TestAFullDiskFailsOnlyTheSaveThatNeedsMore(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Save(record("vote", "d")); err != first {
+	if err := s.Save([]byte("later")); err != first {
 		t.Errorf("a save after it, with room again: %v, want the first error", err)
 	}
 	closeStore(t, s)
-	wantState(t, open(t, dir), want)
+	wantState(t, open(t, dir), "kept")
 }
 
 func TestAReadOnlyFolderIsRefused(t *testing.T) {
@@ -96,9 +130,9 @@ func TestAReadOnlyFolderIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	help := "let the user of this process write there"
-	refused(t, used, syscall.EROFS, filepath.Join(used, store.FileName)+": open: ", help)
-	refused(t, unused, syscall.EROFS, filepath.Join(unused, store.FileName)+": make the file: ", help)
-	refused(t, filepath.Join(disk, "new"), syscall.EROFS, filepath.Join(disk, "new")+": make the folder: ", help)
+	refused(t, used, syscall.EROFS, filepath.Join(used, store.FileName)+": open ", help)
+	refused(t, unused, syscall.EROFS, filepath.Join(unused, store.FileName)+": ", help)
+	refused(t, filepath.Join(disk, "new"), syscall.EROFS, ": mkdir "+filepath.Join(disk, "new"), help)
 }
 
 func TestMissingPermissionIsRefused(t *testing.T) {

@@ -1,62 +1,143 @@
-// Package store keeps what a node must not forget over a crash: a few small
-// records, bytes under a name. It knows nothing of what they mean.
+// Package store keeps what a node must not forget over a crash: one small state, of
+// whose meaning it knows nothing.
 //
-// [Bolt] keeps them in one bbolt file of a folder, [Memory] in memory. When Save
-// returns, its records survive the process and the machine; a crash during Save
-// leaves all of its records or none. What is read back is checked against a
-// seal, so a file that is damaged, or whose disk lost a write, is refused and
-// never taken for an older or an empty state: a node that forgets a vote elects
-// two leaders.
+// When Save returns, the state survives the process and the machine; a crash during
+// Save leaves it or the one before. A file that is damaged, or whose disk lost a write,
+// is refused and never taken for an older or an empty state: a node that forgets a vote
+// elects two leaders.
 package store
 
-import "errors"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
 
-// Record is a piece of state under its name. Key must not be empty.
-type Record struct {
-	Key   string
-	Value []byte
-}
-
-// Store is what a node keeps across a crash. Its duties:
-//
-//   - Save is one transaction, and durable when it returns: all of its records
-//     replace those of the same keys, or none does. A record is kept until it is
-//     replaced. The values are not kept nor changed after the call.
-//   - A Save that failed may have happened or not, so the store has failed for
-//     good: every later Load and Save returns the first error. The node must stop.
-//   - Load returns every record that was saved, in a map that is the caller's.
-//   - Close ends the use of the store. Save after it returns ErrClosed.
-//
-// Its methods may be called at the same time.
-type Store interface {
-	Load() (map[string][]byte, error)
-	Save(records ...Record) error
-	Close() error
-}
-
-// Why a store refuses to open or to go on. The errors that wrap these name the
-// file and say what helps.
-var (
-	// ErrLocked says that another store, of this process or of another, has the
-	// file open.
-	ErrLocked = errors.New("in use by another process: one data folder serves one node")
-	// ErrNewerVersion says that the file was written in a format that this version
-	// does not know.
-	ErrNewerVersion = errors.New("written by a newer version")
-	// ErrDamaged says that the file does not hold what was saved.
-	ErrDamaged = errors.New("damaged")
-	// ErrClosed says that the store was closed.
-	ErrClosed = errors.New("store: closed")
+	"github.com/elect-go/elect/internal/disk"
 )
 
-var errNoKey = errors.New("store: a record has no key")
+// FileName is the file that [Open] keeps in its folder. Files of before format 1 have
+// that name too, so that neither version takes a folder of the other for an empty one.
+const FileName = "elect.db"
 
-// checkKeys refuses what could not be told from other records when it is loaded.
-func checkKeys(records []Record) error {
-	for _, r := range records {
-		if r.Key == "" {
-			return errNoKey
+// Store keeps a state in a file, or in memory. Its methods may be called at the same
+// time.
+type Store struct {
+	mu     sync.Mutex
+	path   string
+	file   *os.File // nil: in memory, or closed
+	made   fs.FileInfo
+	flush  func(*os.File) error
+	number uint64 // of the last save
+	state  []byte
+	failed error // what every Load and Save returns, or nil
+}
+
+// NewMemory returns a store that lasts as long as the process. Like a disk it keeps its
+// state over Close, for the next start of a node.
+func NewMemory() *Store { return &Store{} }
+
+// Open opens the store of the folder dir, and makes both if they do not exist: the
+// folder with mode 0700, and the file with 0600. An empty file, or one that is cut
+// short, is damaged and not new. Its errors name the file and what helps.
+func Open(dir string) (*Store, error) {
+	if dir == "" {
+		return nil, errors.New("store: no data folder is named")
+	}
+	path, err := filepath.Abs(filepath.Join(dir, FileName)) // the process may change its folder
+	if err != nil {
+		return nil, explain(dir, err)
+	}
+	s := &Store{path: path, flush: disk.Flush}
+	if err := s.open(); err != nil {
+		s.file.Close() // also of nil
+		return nil, explain(path, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open() (err error) {
+	if err = disk.Create(s.path, empty()); err != nil {
+		return err
+	}
+	if s.file, err = disk.OpenAlone(s.path); err != nil {
+		return err
+	}
+	if s.made, err = s.file.Stat(); err != nil {
+		return err
+	}
+	content, err := io.ReadAll(io.LimitReader(s.file, fileSize+1))
+	if err != nil {
+		return err
+	}
+	if s.number, s.state, err = decode(content); err != nil {
+		return err
+	}
+	// Of a process that was killed, or whose sync failed, the kernel may know the last
+	// save and the disk not. Nobody may act on that.
+	return s.write(s.state)
+}
+
+// Load returns what was saved last: no bytes if nothing was.
+func (s *Store) Load() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return nil, s.failed
+	}
+	return bytes.Clone(s.state), nil
+}
+
+// Save replaces the state and returns when that is durable.
+func (s *Store) Save(state []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return s.failed
+	}
+	if s.file != nil {
+		if err := s.write(state); err != nil {
+			s.failed = explain(s.path, fmt.Errorf("save (nothing more is saved, as this may be in the file or not): %w", err))
 		}
 	}
-	return nil
+	s.state = bytes.Clone(state)
+	return s.failed
+}
+
+func (s *Store) write(state []byte) error {
+	if len(state) > MaxState {
+		return ErrTooLarge
+	}
+	s.number++
+	slot := int64(s.number%2) * slotSize
+	if _, err := s.file.WriteAt(seal(s.number, state), slot+headSize); err != nil {
+		return err
+	}
+	if err := s.flush(s.file); err != nil {
+		return err
+	}
+	// Another error says nothing of the file: the process may have given up its rights.
+	now, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !os.SameFile(now, s.made) {
+		return ErrGone
+	}
+	_, err = s.file.WriteAt(seal(s.number, nil), slotSize-slot)
+	return err
+}
+
+// Close lets go of the file. Closing again does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	s.file, s.failed = nil, ErrClosed
+	return err
 }

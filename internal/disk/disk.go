@@ -1,0 +1,117 @@
+// Package disk does with files what the systems do each in their own way: make them so
+// that a crash leaves all or nothing, keep other processes out, and have the disk keep
+// what was written. Its errors are those of package os.
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrLocked says that a file is open elsewhere, in this process or in another.
+var ErrLocked = errors.New("in use by another process")
+
+// patience is how long OpenAlone waits for a process that is just ending.
+const patience = 200 * time.Millisecond
+
+// half follows the name of a file until it is complete, with a part of its own for each
+// attempt.
+const half = ".new-"
+
+// Create makes a file with that content and mode 0600, and its folder with 0700, unless
+// something has the name already. The file gets its name when it is complete and
+// durable, so that no crash leaves a part of it under that name. Each block of it is
+// written: to overwrite it asks the file system for none.
+func Create(path string, content []byte) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // what may be wrong with it is found when it is opened
+	}
+	dir, name := filepath.Split(path)
+	if err := makeFolder(filepath.Clean(dir)); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, name+half)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	// Not renamed: another process may have been faster, and its file be in use.
+	if os.Link(file.Name(), path) == nil {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	return os.Rename(file.Name(), path) // a file system without hard links
+}
+
+// makeFolder makes dir and what is missing above it, each durable when it returns.
+func makeFolder(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := makeFolder(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncFolder(filepath.Dir(dir))
+}
+
+// OpenAlone opens a file to read and write, with a lock until it is closed. Its name is
+// durable then, and what crashes have left of it is gone.
+func OpenAlone(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	end := time.Now().Add(patience)
+	for err = lock(file); err == ErrLocked && time.Now().Before(end); err = lock(file) {
+		time.Sleep(patience / 20)
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(path)) // who made the file may have been killed before that
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	removeHalves(path)
+	return file, nil
+}
+
+// removeHalves removes what never became a file. An attempt that is under way finds the
+// name taken. What cannot be removed is a few blocks, and not worth an error.
+func removeHalves(path string) {
+	dir, name := filepath.Split(path)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+half) {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// syncFolder makes the names in dir durable, where the system can.
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err = folder.Sync(); errors.Is(err, syscall.EINVAL) || runtime.GOOS == "windows" {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,16 @@
+package disk
+
+import (
+	"os"
+	"syscall"
+)
+
+// Flush makes the content of a file durable, and not its times: they would cost a write
+// of the journal.
+func Flush(file *os.File) error {
+	for {
+		if err := syscall.Fdatasync(int(file.Fd())); err != syscall.EINTR {
+			return os.NewSyscallError("fdatasync", err)
+		}
+	}
+}
