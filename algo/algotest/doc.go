@@ -41,6 +41,6 @@
 // A check that a stranger's algorithm fails may be one that another check is about: what
 // stands first in the list is to be mended first.
 //
-// The suite is tested by what it finds: the folder testdata/mutants has our own algorithms
-// with up to three lines changed, and by which checks each is caught.
+// The suite is tested by what it finds: among the mutants of internal/mutants are our own
+// algorithms with a mistake in each, and the checks that it is caught by.
 package algotest

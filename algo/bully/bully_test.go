@@ -271,7 +271,7 @@ func TestNote9ARestartKeepsTheEpochAlone(t *testing.T) {
 	c.Crash(1)
 	c.Start(1)
 	c.WantLeader(t, 1, algo.Leader{})
-	if got := lab.Process[*process](c, 1).epoch; got != 1 {
+	if got := c.Node(1).Machine.Algorithm().(*process).epoch; got != 1 {
 		t.Errorf("n1 starts with epoch %d, want 1", got)
 	}
 }

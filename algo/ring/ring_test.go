@@ -53,6 +53,17 @@ func TestWhoseTokenComesBackLeads(t *testing.T) {
 	does(t, "the same again", s.Hears(2, mine), "")
 }
 
+// Nor does its token win once more when it comes again after the outcome, while the token of
+// another, who stands above the leader, is on its way in the same epoch.
+func TestOnesOwnTokenWinsOnce(t *testing.T) {
+	s := alone(3, viewOf(4))
+	s.Start(6)
+	does(t, "its own token", s.Hears(2, token(7, 3, 4)), "stop election; reserve in 10ms to 20ms; n4 <- Elected(7, n3, 1); announce n3 in 7")
+	does(t, "that of somebody above", s.Hears(2, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
+		"election in 120ms to 180ms; stop reserve; n4 <- Election(7, eligible, 1, n5, 2)")
+	does(t, "its own token again", s.Hears(2, token(7, 3, 4)), "")
+}
+
 // "Elected message forwarded along the ring until it reaches the leader. Set state to
 // not participating when an elected message is received."
 func TestElectedIsFollowedAndForwarded(t *testing.T) {

@@ -77,15 +77,9 @@ func (w Walk) Fuzz(f *testing.F) {
 	})
 }
 
-// WalksUntilBroken takes up to count walks with a rule taken out, and returns the seed
-// of the first that breaks and how, also by a panic of the machine; or nothing.
-func WalksUntilBroken[P algo.Algorithm](w Walk, rule Rule[P], count uint64) (seed uint64, why string) {
-	with := w.Spec
-	w.Spec = func(random *rand.Rand) algo.Spec {
-		spec := with(random)
-		spec.New = Without(spec, rule)
-		return spec
-	}
+// UntilBroken takes up to count walks, and returns the seed of the first that breaks and
+// how, also by a panic of the machine; or nothing.
+func (w Walk) UntilBroken(count uint64) (seed uint64, why string) {
 	for ; seed < count && why == ""; seed++ {
 		why = w.breaks(seed)
 	}

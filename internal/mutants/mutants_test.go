@@ -332,7 +332,7 @@ func goTest(t *testing.T, files map[string]string, pkg string, names []string, f
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // with what it takes to compile
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(append(args, flags...), pkg)...)
+	cmd := exec.CommandContext(ctx, "go", append(append(args, pkg), flags...)...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
