@@ -25,7 +25,7 @@ type message struct {
 	typ    reflect.Type
 	head   []byte // what every encoding begins with: the array's length and the kind
 	again  []byte // head, of a repeat
-	body   *structShape
+	body   plan
 	blanks sync.Pool // of *blank
 }
 
@@ -58,7 +58,7 @@ func NewCodec(messages ...algo.Message) (*Codec, error) {
 			mistakes = append(mistakes, fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ))
 			continue
 		}
-		body, err := compile(typ, kind)
+		body, err := planOf(typ)
 		if err != nil {
 			mistakes = append(mistakes, err)
 		}
@@ -112,13 +112,13 @@ func head(kind string, fields int) []byte {
 
 // Decode reads one message, which must be all of b, and returns the struct by
 // value. It keeps nothing of b. An error is a [*DecodeError], or
-// [ErrUnknownKind]. Decode never panics, and allocates at most 4 times the length
-// of b plus 1 KiB, whatever b holds (memory that is pooled between calls aside).
+// [ErrUnknownKind]. Decode never panics, and what it allocates is in proportion to the
+// length of b, whatever b holds.
 func (c *Codec) Decode(b []byte) (algo.Message, error) {
 	d := decoders.Get().(*decoder)
-	d.reset(b)
+	d.input = input{b: b}
 	m, err := c.decode(d)
-	d.reset(nil)
+	d.input = input{}
 	decoders.Put(d)
 	return m, err
 }

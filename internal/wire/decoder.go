@@ -18,8 +18,6 @@ import (
 type decoder struct {
 	input
 	msgpack *msgpack.Decoder // reads from the input
-	// owed is how many bytes the values after the one being read need at least.
-	owed    int
 	id      algo.NodeID
 	idValue reflect.Value // id, to set a field from without an allocation
 }
@@ -30,14 +28,6 @@ var decoders = sync.Pool{New: func() any {
 	d.idValue = reflect.ValueOf(&d.id).Elem()
 	return d
 }}
-
-func (d *decoder) reset(b []byte) {
-	d.input = input{b: b}
-	d.owed = 0
-}
-
-// room is how many bytes the value being read can have.
-func (d *decoder) room() int { return d.left() - d.owed }
 
 // The methods below return a reason when they fail; it follows the name of what
 // was to be read.
@@ -115,8 +105,8 @@ func (d *decoder) bytes(wanted func(code byte) bool, want string) ([]byte, strin
 
 // take returns the next n bytes of the input.
 func (d *decoder) take(n int) ([]byte, string) {
-	if room := d.room(); n < 0 || n > room {
-		return nil, "claims " + count(n, "byte") + " where " + strconv.Itoa(max(room, 0)) + " can be"
+	if left := d.left(); n < 0 || n > left {
+		return nil, "claims " + count(n, "byte") + " where " + strconv.Itoa(left) + " can be"
 	}
 	b := d.b[d.at : d.at+n]
 	d.at += n

@@ -63,13 +63,12 @@
 //
 // # Hostile input
 //
-// Decode never panics. It allocates at most 4 times the length of its input plus
-// 1 KiB, whatever the input claims, and takes time linear in that length. It is
-// built from those primitives of github.com/vmihailenco/msgpack/v5 that read one
-// number or one head: what the library decodes by reflection, or skips, can be made
-// to exhaust memory or the stack by a few bytes. A type that could break the bound
-// on memory by honest means, such as a long slice of empty strings, is refused
-// when it is registered.
+// Decode never panics. Whatever the input claims, room is made only for elements that
+// what is left of it can hold: memory and time are in proportion to its length, and a
+// frame is at most 64 KiB long. It is built from those primitives of
+// github.com/vmihailenco/msgpack/v5 that read one number or one head: what the library
+// decodes by reflection, or skips, can be made to exhaust memory or the stack by a few
+// bytes.
 //
 // The text of every error is short and safe to log.
 package wire

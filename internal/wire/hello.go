@@ -51,6 +51,22 @@ type Hello struct {
 // Kind implements [algo.Message].
 func (Hello) Kind() string { return "hello" }
 
+// Say sends h.
+func (h Hello) Say(send func(frame []byte) error) error {
+	frame, err := Hellos.Append(nil, h)
+	if err != nil {
+		return err
+	}
+	return send(frame)
+}
+
+// ReadHello is what the other side has said.
+func ReadHello(frame []byte) (Hello, error) {
+	m, err := Hellos.Decode(frame)
+	hello, _ := m.(Hello)
+	return hello, err
+}
+
 // Check reports whether the sender of h can work with the sender of peer: nil, or
 // a [*MismatchError] with the first difference found. Versions must overlap. The
 // cluster must have the same name, and the same id when both know it. The

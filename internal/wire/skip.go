@@ -50,13 +50,13 @@ func (d *decoder) skipHead() (inside int, why string) {
 	switch {
 	case isArray(code):
 		n, why := d.arrayLen()
-		if why == "" && n > d.room() {
+		if why == "" && n > d.left() {
 			why = cutShort
 		}
 		return n, why
 	case isMap(code):
 		n, err := d.msgpack.DecodeMapLen()
-		if err != nil || n < 0 || n > d.room()/2 {
+		if err != nil || n < 0 || n > d.left()/2 {
 			return 0, cutShort
 		}
 		return 2 * n, ""

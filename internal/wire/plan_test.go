@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"math/bits"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -94,24 +92,5 @@ func TestNewCodecReportsAllMistakesAtOnce(t *testing.T) {
 	}
 	if got := err.Error(); got != strings.Join(want, "\n") {
 		t.Errorf("NewCodec reports\n%s\nwant\n%s", got, strings.Join(want, "\n"))
-	}
-}
-
-func TestNewCodecRefusesWhatCouldCostTooMuch(t *testing.T) {
-	const word = bits.UintSize / 8
-	for _, test := range []struct {
-		m    algo.Message
-		want string
-		size int // of an element
-	}{
-		{costly{}, ": set a lower max for Many, now 1024 elements of %d bytes that may be 1 byte on the wire", 2 * word},
-		{nested{}, ": set a lower max for Outer, now 1024 elements of %d bytes that may be 2 bytes on the wire", 3 * word},
-		{vast{}, ": it has too many fields", 0},
-	} {
-		_, err := NewCodec(test.m)
-		want := strings.Replace(test.want, "%d", strconv.Itoa(test.size), 1)
-		if err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("NewCodec(%T) = %v, want …%s", test.m, err, want)
-		}
 	}
 }

@@ -1,0 +1,66 @@
+package operator_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/transport"
+)
+
+func TestErrors(t *testing.T) {
+	listen := func(t *testing.T, serve func(net.Conn)) (addr string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				serve(c)
+				c.Close()
+			}
+		}()
+		t.Cleanup(func() { l.Close(); <-done })
+		return l.Addr().String()
+	}
+	t.Run("no address", func(t *testing.T) {
+		_, err := operator.Client{}.Status(t.Context(), "nonsense")
+		require.EqualError(t, err, `operator: "nonsense" is not host:port: missing port in address`)
+	})
+	t.Run("refused", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		l.Close()
+		_, err = operator.Client{}.Status(t.Context(), l.Addr().String())
+		require.Equal(t, transport.ConnRefused, transport.Cause(err))
+		require.ErrorContains(t, err, l.Addr().String())
+	})
+	t.Run("not a node", func(t *testing.T) {
+		for _, banner := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "", "\x00\x00\x00\x02\x91\xc0"} {
+			addr := listen(t, func(c net.Conn) {
+				_, _ = c.Read(make([]byte, 1024))
+				_, _ = c.Write([]byte(banner))
+			})
+			_, err := operator.Client{}.Status(t.Context(), addr)
+			require.ErrorIs(t, err, operator.ErrNotNode, "%q", banner)
+			require.ErrorContains(t, err, addr)
+		}
+	})
+	t.Run("timeout", func(t *testing.T) {
+		release := make(chan struct{})
+		addr := listen(t, func(net.Conn) { <-release })
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := operator.Client{}.Status(ctx, addr)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		close(release)
+	})
+}

@@ -1,0 +1,18 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/wire"
+)
+
+// Whoever gave an order is told why it was not carried out, whatever the reason says.
+func TestAnyReasonCanBeSaid(t *testing.T) {
+	for _, reason := range []string{"", "no", "é" + strings.Repeat("a", 498) + "é", strings.Repeat("é", 600), "\xff/data", strings.Repeat("\xff", 400)} {
+		_, err := wire.Clients.Append(nil, wire.Done{Reason: shorten(reason)})
+		require.NoError(t, err, "%q", reason)
+	}
+}

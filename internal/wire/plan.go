@@ -1,0 +1,333 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// form is how a value is written.
+type form uint8
+
+const (
+	aBool form = iota
+	anInt
+	aUint
+	aString
+	aBinary
+	anID
+	aStruct // an array of its fields, in the order of the Go source
+	aSlice
+)
+
+// plan is how the values of one type travel, at one place in one message. It is made once,
+// from the type; coding walks it.
+type plan struct {
+	field  string // its path in the message, for errors
+	form   form
+	max    int    // bytes of a string or binary, elements of a slice
+	least  int    // bytes that a value has at least
+	fields []plan // of a struct
+	elem   *plan  // of a slice
+}
+
+// The bounds of fields without a tag, and the largest that a tag can set.
+const (
+	defaultBytes    = 255
+	defaultElements = 1024
+	largestBound    = 1<<16 - 1
+)
+
+const supported = "supported are bool, integers, string, algo.NodeID, []byte, structs of these, and slices of any of these but slices"
+
+// planner makes the plan of one message, and collects the mistakes in it.
+type planner struct {
+	message  reflect.Type
+	open     []reflect.Type // structs around the place that it is at
+	mistakes []error
+}
+
+func planOf(message reflect.Type) (plan, error) {
+	p := &planner{message: message}
+	body := p.structOf(message, "")
+	return body, errors.Join(p.mistakes...)
+}
+
+func (p *planner) mistake(field, format string, args ...any) {
+	place := p.message.String()
+	if field != "" {
+		place += "." + field
+	}
+	p.mistakes = append(p.mistakes, fmt.Errorf("wire: %s: %w", place, fmt.Errorf(format, args...)))
+}
+
+func (p *planner) plan(t reflect.Type, field string, tag bounds) plan {
+	switch t.Kind() {
+	case reflect.Bool:
+		return plan{field: field, form: aBool, least: 1}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return plan{field: field, form: anInt, least: 1}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return plan{field: field, form: aUint, least: 1}
+	case reflect.String:
+		return plan{field: field, form: aString, max: or(tag.max, defaultBytes), least: 1}
+	case reflect.Struct:
+		return p.structOf(t, field)
+	case reflect.Array:
+		if t == reflect.TypeFor[algo.NodeID]() {
+			return plan{field: field, form: anID, least: 2 + t.Len()}
+		}
+	case reflect.Slice:
+		switch t.Elem().Kind() {
+		case reflect.Uint8:
+			return plan{field: field, form: aBinary, max: or(tag.max, defaultElements), least: 2}
+		case reflect.Slice:
+			p.mistake(field, "%s is not supported: it is a slice of slices (%s)", t, supported)
+			return plan{}
+		}
+		elem := p.plan(t.Elem(), field, bounds{max: tag.each})
+		return plan{field: field, form: aSlice, max: or(tag.max, defaultElements), least: 1, elem: &elem}
+	}
+	p.mistake(field, "%s is not supported (%s)", t, supported)
+	return plan{}
+}
+
+func (p *planner) structOf(t reflect.Type, path string) plan {
+	s := plan{field: path, form: aStruct, least: 1}
+	if slices.Contains(p.open, t) {
+		p.mistake(path, "%s contains itself, which is not supported", t)
+		return s
+	}
+	p.open = append(p.open, t)
+	defer func() { p.open = p.open[:len(p.open)-1] }()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		field := strings.TrimPrefix(path+"."+f.Name, ".")
+		if !f.IsExported() {
+			p.mistake(field, "is not exported, so its value would be lost")
+			continue
+		}
+		tag, err := parseTag(f)
+		if err != nil {
+			p.mistake(field, "%w", err)
+			continue
+		}
+		s.fields = append(s.fields, p.plan(f.Type, field, tag))
+		s.least += s.fields[len(s.fields)-1].least
+	}
+	return s
+}
+
+// bounds are what a struct tag says; zero is unsaid.
+type bounds struct{ max, each int }
+
+func or(said, unsaid int) int {
+	if said == 0 {
+		return unsaid
+	}
+	return said
+}
+
+// parseTag reads `wire:"max=N,each=N"`.
+func parseTag(f reflect.StructField) (bounds, error) {
+	var b bounds
+	text, ok := f.Tag.Lookup("wire")
+	if !ok {
+		return b, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > largestBound {
+			return b, fmt.Errorf("tag %q wants a number from 1 to %d after %q", text, largestBound, name+"=")
+		}
+		kind := f.Type.Kind()
+		switch {
+		case name == "max" && (kind == reflect.String || kind == reflect.Slice):
+			b.max = n
+		case name == "each" && kind == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+			b.each = n
+		case name == "max":
+			return b, fmt.Errorf("tag %q: max is for strings and slices, not for %s", text, f.Type)
+		case name == "each":
+			return b, fmt.Errorf("tag %q: each is for slices of strings, not for %s", text, f.Type)
+		default:
+			return b, fmt.Errorf("tag %q has %q, want max or each", text, name)
+		}
+	}
+	return b, nil
+}
+
+const notUTF8 = "is not valid UTF-8"
+
+// append encodes v. It refuses what decode would refuse.
+func (p *plan) append(e *encoder, v reflect.Value) *fault {
+	why := ""
+	var err error // of msgpack: there is none when it writes to memory
+	switch p.form {
+	case aBool:
+		err = e.msgpack.EncodeBool(v.Bool())
+	case anInt:
+		err = e.msgpack.EncodeInt(v.Int())
+	case aUint:
+		err = e.msgpack.EncodeUint(v.Uint())
+	case aString:
+		text := v.String()
+		if why = tooMany(len(text), p.max, "byte"); why == "" && !utf8.ValidString(text) {
+			why = notUTF8
+		}
+		if why == "" {
+			err = e.msgpack.EncodeString(text)
+		}
+	case aBinary:
+		b := v.Bytes()
+		if why = tooMany(len(b), p.max, "byte"); why == "" {
+			err = e.msgpack.EncodeBytesLen(len(b)) // not EncodeBytes, which writes nil for nil
+			e.out = append(e.out, b...)
+		}
+	case anID:
+		e.idValue.Set(v)
+		err = e.msgpack.EncodeBytes(e.id[:])
+	case aStruct:
+		if err = e.msgpack.EncodeArrayLen(len(p.fields)); err == nil {
+			return p.appendFields(e, v)
+		}
+	case aSlice:
+		n := v.Len()
+		if why = tooMany(n, p.max, "element"); why == "" {
+			err = e.msgpack.EncodeArrayLen(n)
+		}
+		for i := 0; i < n && why == "" && err == nil; i++ {
+			if f := p.elem.append(e, v.Index(i)); f != nil {
+				return f
+			}
+		}
+	}
+	if err != nil {
+		why = err.Error()
+	}
+	return because(p.field, why)
+}
+
+func (p *plan) appendFields(e *encoder, v reflect.Value) *fault {
+	for i := range p.fields {
+		if f := p.fields[i].append(e, v.Field(i)); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// decode sets v, which is zero.
+func (p *plan) decode(d *decoder, v reflect.Value) *fault {
+	why := ""
+	switch p.form {
+	case aBool:
+		var b bool
+		b, why = d.bool()
+		v.SetBool(b)
+	case anInt:
+		var n int64
+		if n, why = d.int(); why == "" && v.OverflowInt(n) {
+			why = "is " + strconv.FormatInt(n, 10) + ", which does not fit " + v.Kind().String()
+		}
+		v.SetInt(n)
+	case aUint:
+		var n uint64
+		if n, why = d.uint(); why == "" && v.OverflowUint(n) {
+			why = "is " + strconv.FormatUint(n, 10) + ", which does not fit " + v.Kind().String()
+		}
+		v.SetUint(n)
+	case aString:
+		var text []byte
+		if text, why = d.text(); why == "" {
+			why = tooMany(len(text), p.max, "byte")
+		}
+		if why == "" && !utf8.Valid(text) {
+			why = notUTF8
+		}
+		if why == "" {
+			v.SetString(string(text))
+		}
+	case aBinary:
+		var b []byte
+		if b, why = d.binary(); why == "" {
+			why = tooMany(len(b), p.max, "byte")
+		}
+		if why == "" && len(b) > 0 {
+			v.SetBytes(append(make([]byte, 0, len(b)), b...))
+		}
+	case anID:
+		var b []byte
+		if b, why = d.binary(); why == "" && len(b) != len(d.id) {
+			why = "has " + count(len(b), "byte") + ", want the 16 of a node id"
+		}
+		if why == "" {
+			copy(d.id[:], b)
+			v.Set(d.idValue)
+		}
+	case aStruct:
+		var n int
+		if n, why = d.arrayLen(); why == "" {
+			return p.decodeFields(d, v, n)
+		}
+	case aSlice:
+		return p.decodeSlice(d, v)
+	}
+	return because(p.field, why)
+}
+
+// decodeFields decodes an array of n values whose head has been read. Those
+// beyond the fields come from a newer peer and are skipped.
+func (p *plan) decodeFields(d *decoder, v reflect.Value, n int) *fault {
+	if n < len(p.fields) {
+		return &fault{Field: p.fields[n].field, Why: "is missing: " + count(n, "field") + ", want " + strconv.Itoa(len(p.fields))}
+	}
+	for i := range p.fields {
+		if f := p.fields[i].decode(d, v.Field(i)); f != nil {
+			return f
+		}
+	}
+	for range n - len(p.fields) {
+		if why := d.skip(); why != "" {
+			return because(p.field, "a field after the last known one "+why)
+		}
+	}
+	return nil
+}
+
+// decodeSlice allocates for no more elements than what is left of the input has room for.
+func (p *plan) decodeSlice(d *decoder, v reflect.Value) *fault {
+	n, why := d.arrayLen()
+	if why == "" {
+		why = tooMany(n, p.max, "element")
+	}
+	if why == "" && n > d.left()/p.elem.least {
+		why = cutShort
+	}
+	if why != "" || n == 0 {
+		return because(p.field, why)
+	}
+	v.Grow(n) // unlike MakeSlice it allocates the elements only
+	v.SetLen(n)
+	for i := range n {
+		if f := p.elem.decode(d, v.Index(i)); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// because makes a fault of a reason; no reason, no fault.
+func because(field, why string) *fault {
+	if why == "" {
+		return nil
+	}
+	return &fault{Field: field, Why: why}
+}
