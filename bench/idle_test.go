@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
@@ -42,7 +43,7 @@ func read(b *testing.B, node fleet.State) reading {
 	if err != nil {
 		b.Fatal(err)
 	}
-	status, err := cluster.Query(within(b, 10*time.Second), node.Addr)
+	status, err := operator.Client{}.Status(within(b, 10*time.Second), node.Addr)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 )
 
 // live is a cluster of live nodes on the loopback, n1 to nN, wherever they run. Of nodes
@@ -41,7 +42,7 @@ func counters(ctx context.Context, l live) (map[string]cluster.Status, error) {
 	all := make(map[string]cluster.Status)
 	for name, addr := range addrs {
 		asking.Go(func() {
-			status, err := cluster.Query(ctx, addr)
+			status, err := operator.Client{}.Status(ctx, addr)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -58,7 +58,7 @@ func ask(ctx context.Context, node, old fleet.State) (Observation, error) {
 	var o Observation
 	for {
 		begin := fleet.Now()
-		status, err := cluster.Query(ctx, node.Addr)
+		status, err := operator.Client{}.Status(ctx, node.Addr)
 		if err != nil {
 			return o, fmt.Errorf("bench: ask %s: %w", node.Name, err)
 		}

@@ -66,7 +66,7 @@ type Config struct {
 	// needs a majority, such as vote: there the dead must go on counting.
 	ForgetAfter time.Duration
 	// NoAdmin has this member refuse what an operator asks it to change over the network
-	// (see Operator): who is a member, its priority, its leadership.
+	// (see package operator): who is a member, its priority, its leadership.
 	NoAdmin bool
 
 	// Timing is all that depends on the network: LAN().
@@ -200,7 +200,6 @@ type purpose uint8
 
 const (
 	toListen purpose = iota // the host may be left out, the port may be 0
-	toDial                  // from here, once
 	toShare                 // by others, from elsewhere
 )
 
@@ -233,16 +232,8 @@ func checkAddr(addr string, use purpose) error {
 		return errors.New("the port is 0")
 	case host == "":
 		return errors.New("the host is missing")
-	case use == toShare && isUnspecified(host):
+	case isUnspecified(host):
 		return fmt.Errorf("the host %s stands for all of a machine's own, it cannot be dialled from elsewhere", host)
-	}
-	return nil
-}
-
-// checkDial is checkAddr for one to dial once.
-func checkDial(addr string) error {
-	if err := checkAddr(addr, toDial); err != nil {
-		return fmt.Errorf("cluster: %q is not host:port: %w", addr, err)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // FuzzWireTypes takes any bytes for each type that a node reads: frames of peers, of
@@ -36,8 +37,8 @@ func FuzzWireTypes(f *testing.F) {
 		engine.Join{Entry: entry}, engine.Reject{Reason: "no"}, engine.Goodbye{},
 		engine.Roster{Cluster: id, Size: 3, Entries: []engine.Entry{entry}},
 		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, engine.Override{Configured: 1, Priority: -2}, engine.Held{Epoch: 1, Number: 2}, engine.Propose{Entry: entry},
-		removeOrder{Member: "n1", Wait: 1}, leaveOrder{Wait: 2}, priorityOrder{Priority: -3, Wait: 4}, resignOrder{Period: 5, Wait: -6}, done{Reason: "no"}, identity{ID: id, Cluster: "elect"},
-		n.greeting(id, "127.0.0.1:7400"), statusRequest{},
+		wire.Order{What: wire.Remove, Member: "n1", Wait: 1}, wire.Order{What: wire.SetPriority, Priority: -3, Wait: -4}, wire.Done{Reason: "no"}, identity{ID: id, Cluster: "elect"},
+		n.greeting(id, "127.0.0.1:7400"), wire.StatusRequest{},
 		Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Counters: map[string]uint64{"saves": 1}}.reply(),
 	} {
 		known := false

@@ -12,14 +12,6 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-var helloCodec = func() *wire.Codec {
-	codec, err := wire.NewCodec(wire.Hello{})
-	if err != nil {
-		panic(err) // a mistake in wire
-	}
-	return codec
-}()
-
 // greet says hello on a new connection and checks what the other side says. The one
 // who was dialled lets the dialler speak first, and tells strangers nothing but what
 // keeps them out.
@@ -27,18 +19,22 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 	<-n.ready // the first connection may come before Run has gone on
 	ours := *n.hello.Load()
 	if dialed {
-		if err := sayHello(send, ours); err != nil {
+		if err := ours.Say(send); err != nil {
 			return transport.Peer{}, err
 		}
 	}
-	theirs, err := hearHello(recv)
+	frame, err := recv()
+	if err != nil {
+		return transport.Peer{}, err
+	}
+	theirs, err := wire.ReadHello(frame)
 	if err != nil {
 		return transport.Peer{}, err
 	}
 	if err := ours.Check(theirs); err != nil {
 		if !dialed && runsAnother(err) {
 			// One of this cluster who is configured differently: it must know by what.
-			_ = sayHello(send, ours)
+			_ = ours.Say(send)
 		}
 		return transport.Peer{}, err
 	}
@@ -46,7 +42,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 		return transport.Peer{}, errors.New("cluster: hello without an id or a valid name")
 	}
 	if !dialed {
-		if err := sayHello(send, ours); err != nil {
+		if err := ours.Say(send); err != nil {
 			return transport.Peer{}, err
 		}
 	}
@@ -54,26 +50,6 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 		n.noisy.warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
 	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Client: theirs.Client, Hello: theirs}, nil
-}
-
-func sayHello(send func([]byte) error, h wire.Hello) error {
-	frame, err := helloCodec.Append(nil, h)
-	if err != nil {
-		return err
-	}
-	return send(frame)
-}
-
-func hearHello(recv func() ([]byte, error)) (wire.Hello, error) {
-	frame, err := recv()
-	if err != nil {
-		return wire.Hello{}, err
-	}
-	m, err := helloCodec.Decode(frame)
-	if err != nil {
-		return wire.Hello{}, err
-	}
-	return m.(wire.Hello), nil
 }
 
 // handler is the node as its transport sees it. What is decided is decided on the
@@ -172,30 +148,4 @@ func (n *Node) misfit(why error) {
 
 func transportTarget(t engine.Target) transport.Target {
 	return transport.Target{ID: t.ID, Addr: t.Addr}
-}
-
-var errClientFrame = errors.New("cluster: a client may only ask for the status, or give an order")
-
-// serveClient takes a client's request.
-func (n *Node) serveClient(p transport.Peer, b []byte) error {
-	m, err := adminCodec.Decode(b)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errClientFrame, err)
-	}
-	switch m.(type) {
-	case statusRequest:
-		(*handler)(n).enqueue(func() {
-			frame, err := adminCodec.Append(nil, n.status().reply())
-			if err != nil {
-				n.log.Error("status not sent", "error", err)
-				return
-			}
-			n.net.Reply(p, frame)
-		})
-	case removeOrder, leaveOrder, priorityOrder, resignOrder:
-		(*handler)(n).enqueue(func() { n.obey(p, m) })
-	default:
-		return errClientFrame
-	}
-	return nil
 }

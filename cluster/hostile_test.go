@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/internal/wire"
@@ -100,7 +101,7 @@ func (g *target) withstands(attack func()) {
 	attack()
 	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
 	defer cancel()
-	status, err := cluster.Query(ctx, g.addr)
+	status, err := operator.Client{}.Status(ctx, g.addr)
 	require.NoError(g.t, err, "it keeps serving")
 	require.Equal(g.t, status.Node, *status.Leader)
 	for _, m := range g.members {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
 )
@@ -131,8 +132,8 @@ func each(t *testing.T, test func(t *testing.T, f *fleet)) {
 }
 
 // operator gives orders from a host of its own.
-func (f *fleet) operator() *cluster.Operator {
-	return &cluster.Operator{Dial: f.net.Process("operator").Dial}
+func (f *fleet) operator() operator.Client {
+	return operator.Client{Dial: f.net.Process("operator").Dial}
 }
 
 func TestRemoveADeadMember(t *testing.T) {
@@ -220,7 +221,7 @@ func TestLeaveInVain(t *testing.T) {
 		require.ErrorIs(t, all[2].Leave(ctx), context.DeadlineExceeded)
 		ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		var refused *cluster.RefusedError
+		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Leave(ctx, "n3:7400"), &refused)
 		require.Contains(t, refused.Reason, "not done in time")
 		f.start(1)
@@ -271,7 +272,7 @@ func TestOperator(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		status := func(at string) cluster.Status {
-			s, err := cluster.Query(t.Context(), at+":7400", f.net.Process("operator").Options()...)
+			s, err := f.operator().Status(t.Context(), at+":7400")
 			require.NoError(t, err)
 			return s
 		}
@@ -296,7 +297,7 @@ func TestOperator(t *testing.T) {
 		f.members(bound, "n1", "n2")
 		f.leader(2 * bound)
 
-		var refused *cluster.RefusedError
+		var refused *operator.RefusedError
 		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "nobody"), &refused)
 		require.Contains(t, refused.Error(), `n1:7400: cluster: remove "nobody": engine: there is no such member`)
 		if strconv.IntSize > 32 {
@@ -331,7 +332,7 @@ func TestRemoveOneOfTwoWithOneName(t *testing.T) {
 		virtual.Pass(2 * bound)
 		f.net.Heal()
 		f.members(2*bound, "n1", "n2", "twin", "twin")
-		var refused *cluster.RefusedError
+		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Remove(t.Context(), "n1:7400", "twin"), &refused)
 		require.Contains(t, refused.Reason, "2 members have that name")
 		s, err := f.live["b"].Status(t.Context())
@@ -354,7 +355,7 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 		virtual.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		var refused *cluster.RefusedError
+		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
 		require.Equal(t, "cluster: not done in time: no leader is known, and with vote the leader changes the membership", refused.Reason)
 		require.Len(t, all[0].Members(), 2)
@@ -371,14 +372,14 @@ func TestNoAdmin(t *testing.T) {
 			"remove": o.Remove(ctx, "n1:7400", "n2"), "leave": o.Leave(ctx, "n1:7400"),
 			"priority": o.SetPriority(ctx, "n1:7400", 1), "resign": o.Resign(ctx, "n1:7400", 0),
 		} {
-			var refused *cluster.RefusedError
+			var refused *operator.RefusedError
 			require.ErrorAs(t, err, &refused, what)
 			require.Contains(t, refused.Reason, "no_admin")
 		}
 		f.members(bound, "n1", "n2")
 		require.NotEmpty(t, all[0].log.with("order refused"))
 		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "each decides for itself")
-		_, err := cluster.Query(ctx, "n1:7400", f.net.Process("operator").Options()...)
+		_, err := o.Status(ctx, "n1:7400")
 		require.NoError(t, err, "who only asks is answered")
 	})
 }

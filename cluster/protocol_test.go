@@ -28,7 +28,7 @@ var example = regexp.MustCompile("(?s)<!-- decode: ([a-z-]+) -->\n```hex\n(.*?)`
 // its name, hellos, and what clients say.
 func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
-	codecs := map[string]*wire.Codec{"hello": helloCodec, "admin": adminCodec}
+	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Data: "data", Algorithm: algorithm})
 		require.NoError(t, err)
@@ -66,17 +66,14 @@ func TestProtocolDocument(t *testing.T) {
 		}},
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
-		"status": statusRequest{},
-		"status-reply": statusReply{
+		"status": wire.StatusRequest{},
+		"status-reply": wire.Status{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: algo.Leader{Epoch: 3, ID: id(1)}, View: 2,
-			Members:  []memberReply{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: 4, Since: 1_700_000_000_000_000_000}},
-			Counters: []counterReply{{"saves", 5}}, ViewEpoch: 1, Confirmed: true,
+			Members:  []wire.Member{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: 1_700_000_000_000_000_000}},
+			Counters: []wire.Counter{{Name: "saves", Value: 5}}, ViewEpoch: 1, Confirmed: true,
 		},
-		"remove":   removeOrder{Member: "n3", Wait: 10 * time.Second},
-		"leave":    leaveOrder{Wait: 10 * time.Second},
-		"priority": priorityOrder{Priority: -1, Wait: 10 * time.Second},
-		"resign":   resignOrder{Period: 30 * time.Second, Wait: 10 * time.Second},
-		"done":     done{Reason: "busy"},
+		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
+		"done":  wire.Done{Reason: "busy"},
 		"join": engine.Join{Entry: engine.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},

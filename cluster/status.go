@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -111,91 +109,20 @@ func (n *Node) counters() map[string]uint64 {
 	return all
 }
 
-// states are the states of a member. Their places are those of fd.State.
-var states = [...]string{fd.Unknown.String(), fd.Connected.String(), fd.Alive.String(), fd.Suspected.String(), "self"}
-
-// maxCounters is how many counters a status on the wire has room for: 13 beside those of
-// kinds, two for each of the 6 kinds of the membership, and two for each kind of an
-// algorithm, up to 12 of them. Of one that has more the last by name are left out.
-const maxCounters = 50
-
-// statusRequest asks a node for its status. What else a client may send is in order.go.
-type statusRequest struct{}
-
-func (statusRequest) Kind() string { return "status" }
-
-// statusReply is a Status on the wire.
-type statusReply struct {
-	Cluster   string `wire:"max=64"`
-	Algorithm string `wire:"max=32"`
-	Node      algo.NodeID
-	Leader    algo.Leader
-	View      uint64
-	Members   []memberReply  `wire:"max=512"`
-	Counters  []counterReply `wire:"max=50"`
-	ViewEpoch algo.Epoch
-	Confirmed bool
-}
-
-func (statusReply) Kind() string { return "status-reply" }
-
-type memberReply struct {
-	ID       algo.NodeID
-	Name     string `wire:"max=64"`
-	Addr     string `wire:"max=255"`
-	Priority int
-	Eligible bool
-	State    uint8 // its place in states
-	Since    int64 // Unix time in ns
-}
-
-type counterReply struct {
-	Name  string `wire:"max=80"`
-	Value uint64
-}
-
-var adminCodec = func() *wire.Codec {
-	codec, err := wire.NewCodec(statusRequest{}, statusReply{}, removeOrder{}, leaveOrder{}, priorityOrder{}, resignOrder{}, done{})
-	if err != nil {
-		panic(err) // a mistake in this file, or in order.go
-	}
-	return codec
-}()
-
-func (s Status) reply() statusReply {
-	r := statusReply{Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Leader: algo.Leader{Epoch: s.Epoch}, View: s.View, ViewEpoch: s.ViewEpoch, Confirmed: s.Confirmed}
+// reply is the status on the wire. Of counters for which there is no room the last by name
+// are left out.
+func (s Status) reply() wire.Status {
+	r := wire.Status{Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Leader: algo.Leader{Epoch: s.Epoch}, View: s.View, ViewEpoch: s.ViewEpoch, Confirmed: s.Confirmed}
 	if s.Leader != nil {
 		r.Leader.ID = *s.Leader
 	}
 	for _, m := range s.Members {
-		r.Members = append(r.Members, memberReply{
-			m.ID, m.Name, m.Addr, m.Priority, m.Eligible, uint8(slices.Index(states[:], m.State)), m.Since.UnixNano()})
+		r.Members = append(r.Members, wire.Member{
+			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible, State: m.State, Since: m.Since.UnixNano()})
 	}
 	names := slices.Sorted(maps.Keys(s.Counters))
-	for _, name := range names[:min(len(names), maxCounters)] {
-		r.Counters = append(r.Counters, counterReply{name, s.Counters[name]})
+	for _, name := range names[:min(len(names), wire.MaxCounters)] {
+		r.Counters = append(r.Counters, wire.Counter{Name: name, Value: s.Counters[name]})
 	}
 	return r
-}
-
-// status is the reply as it is shown. Who asks does not know who answers.
-func (r statusReply) status() Status {
-	s := Status{
-		Cluster: hostile.Plain(r.Cluster), Algorithm: hostile.Plain(r.Algorithm), Node: r.Node, Epoch: r.Leader.Epoch, View: r.View, ViewEpoch: r.ViewEpoch, Confirmed: r.Confirmed,
-		Members: []Member{}, Counters: make(map[string]uint64),
-	}
-	if !r.Leader.Vacant() {
-		s.Leader = &r.Leader.ID
-	}
-	for _, m := range r.Members {
-		state := states[fd.Unknown]
-		if int(m.State) < len(states) {
-			state = states[m.State]
-		}
-		s.Members = append(s.Members, Member{m.ID, hostile.Plain(m.Name), hostile.Plain(m.Addr), m.Priority, m.Eligible, state, time.Unix(0, m.Since)})
-	}
-	for _, c := range r.Counters {
-		s.Counters[hostile.Plain(c.Name)] = c.Value
-	}
-	return s
 }

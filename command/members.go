@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 )
 
 // The commands that have a running node change something.
@@ -46,7 +46,7 @@ func (o *order) register(cmd *cobra.Command, which string) {
 }
 
 // give has the node do it, and says how that went.
-func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to *cluster.Operator) error) error {
+func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to operator.Client) error) error {
 	if o.timeout <= 0 {
 		return usagef("--timeout is %v, want more than 0", o.timeout)
 	}
@@ -58,9 +58,9 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("not done within %v", o.timeout))
 	defer cancel()
-	err := do(ctx, new(cluster.Operator))
+	err := do(ctx, operator.Client{})
 	if err != nil {
-		what.Reason = strings.TrimPrefix(err.Error(), "cluster: ")
+		what.Reason = strings.TrimPrefix(err.Error(), "operator: ")
 	}
 	if o.json {
 		what.Addr, what.Done = o.addr, err == nil
@@ -98,7 +98,7 @@ data folder, and begin a new cluster with it.
 		Args: exactly(1, "the name or the id of one member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.give(cmd, orderObject{Order: "remove", Member: args[0]}, args[0]+" is no member any more",
-				func(ctx context.Context, to *cluster.Operator) error { return to.Remove(ctx, o.addr, args[0]) })
+				func(ctx context.Context, to operator.Client) error { return to.Remove(ctx, o.addr, args[0]) })
 		},
 	}
 	o.register(cmd, "any member of the cluster")
@@ -119,7 +119,7 @@ member, and counts for a majority.
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.give(cmd, orderObject{Order: "leave"}, "the node at "+o.addr+" has left",
-				func(ctx context.Context, to *cluster.Operator) error { return to.Leave(ctx, o.addr) })
+				func(ctx context.Context, to operator.Client) error { return to.Leave(ctx, o.addr) })
 		},
 	}
 	o.register(cmd, "the node that is to leave")
@@ -149,7 +149,7 @@ decision counts.
 				return usagef("the priority is %q, want a whole number of 32 bits", args[0])
 			}
 			return o.give(cmd, orderObject{Order: "priority"}, fmt.Sprintf("the node at %s has priority %d", o.addr, n),
-				func(ctx context.Context, to *cluster.Operator) error { return to.SetPriority(ctx, o.addr, int(n)) })
+				func(ctx context.Context, to operator.Client) error { return to.SetPriority(ctx, o.addr, int(n)) })
 		},
 	}
 	o.register(cmd, "the node")
@@ -175,7 +175,7 @@ shall never lead is configured as a witness.
 				return usagef("--for is %v, want from 0 to 24h", period)
 			}
 			return o.give(cmd, orderObject{Order: "resign"}, "the node at "+o.addr+" has resigned",
-				func(ctx context.Context, to *cluster.Operator) error { return to.Resign(ctx, o.addr, period) })
+				func(ctx context.Context, to operator.Client) error { return to.Resign(ctx, o.addr, period) })
 		},
 	}
 	cmd.Flags().DurationVar(&period, "for", 0, "how long it may not lead, at most 24h (default as long as an election may take)")

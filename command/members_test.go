@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -73,7 +73,7 @@ func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 	f := runFleet(t, 3, nil, "--preset", "local")
 	_, err := f.Signal("n3", fleet.Term)
 	require.NoError(t, err)
-	require.NoError(t, new(cluster.Operator).Remove(within(t), f.States()[0].Addr, "n3"))
+	require.NoError(t, operator.Client{}.Remove(within(t), f.States()[0].Addr, "n3"))
 	err = f.Restart(within(t), "n3")
 	if err == nil { // it was up before it was told
 		err = f.Await(within(t), func([]fleet.State) bool { return false })

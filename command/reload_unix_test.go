@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 )
 
 // logged waits for a line of a log in JSON.
@@ -41,7 +41,7 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 	addr := p.logged(t, "started")["addr"].(string)
 	p.logged(t, "leading")
 	priority := func() int {
-		s, err := cluster.Query(within(t), addr)
+		s, err := operator.Client{}.Status(within(t), addr)
 		require.NoError(t, err)
 		return s.Members[0].Priority
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 )
 
 func newStatus() *cobra.Command {
@@ -51,9 +52,9 @@ members (a list of objects: id, name, addr, priority, eligible, state, since), c
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("no answer within %v", timeout))
 			defer cancel()
-			s, err := cluster.Query(ctx, args[0])
+			s, err := operator.Client{}.Status(ctx, args[0])
 			if err != nil {
-				return errors.New(strings.TrimPrefix(err.Error(), "cluster: "))
+				return errors.New(strings.TrimPrefix(err.Error(), "operator: "))
 			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)

@@ -46,6 +46,7 @@ var Rules = []Rule{
 	{Package: "internal/disk", Imports: none, Modules: []string{"golang.org/x/sys"}},
 	{Package: "internal/store", Imports: []string{"internal/disk"}, Modules: []string{"golang.org/x/sys"}},
 	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "internal/engine", "fd", "internal/hostile", "internal/store", "trace", "transport", "internal/wire"}},
+	{Package: "cluster/operator", Imports: []string{"algo", "cluster", "internal/hostile", "internal/wire", "transport"}},
 	{Package: "cluster/clustertest", Imports: []string{"cluster", "internal/virtual", "internal/store"}},
 
 	{Package: "sim", Imports: []string{"algo", "internal/engine", "fd", "internal/host", "internal/scenario", "trace"}},

@@ -1,0 +1,232 @@
+// Package operator asks running nodes, over the network, for what a program asks its own
+// node: what it knows, and to change something.
+//
+// There is no authentication: whoever reaches the port of a node can, unless its
+// configuration says NoAdmin. So far, whoever reaches it can also say hello as a member and
+// take part in elections; NoAdmin is against mistakes.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/transport"
+)
+
+// Client asks nodes. Each of its methods ends with ctx, and then its error is that of ctx.
+// The kind of a failure to connect is known to transport.Cause; what is no node is
+// ErrNotNode.
+type Client struct {
+	// Dial replaces TCP, when set.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+}
+
+// ErrNotNode says that what listens at an address does not speak as a node does.
+var ErrNotNode = errors.New("no node of this protocol listens there")
+
+// RefusedError is why a node has not done what it was asked to.
+type RefusedError struct {
+	Addr   string
+	Reason string // in the words of the node
+}
+
+func (e *RefusedError) Error() string { return "operator: " + e.Addr + ": " + e.Reason }
+
+// Status asks the node at addr, which may be any, for its status.
+func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error) {
+	answer, err := c.ask(ctx, addr, wire.StatusRequest{})
+	if err != nil {
+		return cluster.Status{}, err
+	}
+	reply, ok := answer.(wire.Status)
+	if !ok {
+		return cluster.Status{}, fmt.Errorf("operator: %s: %w: the answer is not a status", addr, ErrNotNode)
+	}
+	return shown(reply), nil
+}
+
+// Remove has the node at addr, which may be any, remove a member, by name or ID: see
+// [cluster.Node.Remove]. As with what follows, the error is a *RefusedError where the node
+// has not done it.
+func (c Client) Remove(ctx context.Context, addr, member string) error {
+	return c.order(ctx, addr, wire.Order{What: wire.Remove, Member: member})
+}
+
+// Leave has the node at addr leave its cluster for good: see [cluster.Node.Leave].
+func (c Client) Leave(ctx context.Context, addr string) error {
+	return c.order(ctx, addr, wire.Order{What: wire.Leave})
+}
+
+// SetPriority gives the node at addr another priority: see [cluster.Node.SetPriority]. It
+// returns nil when the node's own view shows it; with vote that is when the leader has
+// changed it.
+func (c Client) SetPriority(ctx context.Context, addr string, priority int) error {
+	return c.order(ctx, addr, wire.Order{What: wire.SetPriority, Priority: priority})
+}
+
+// Resign has the node at addr give its leadership up and not lead for the period, from 0,
+// which stands for its Timing.Bound, to 24 h: see [cluster.Node.Resign]. It returns nil
+// when another leads, or when the node did not lead and is known not to be eligible.
+func (c Client) Resign(ctx context.Context, addr string, period time.Duration) error {
+	return c.order(ctx, addr, wire.Order{What: wire.Resign, Period: period})
+}
+
+func (c Client) order(ctx context.Context, addr string, order wire.Order) error {
+	order.Wait = patience(ctx)
+	answer, err := c.ask(ctx, addr, order)
+	if err != nil {
+		return err
+	}
+	done, ok := answer.(wire.Done)
+	switch {
+	case !ok:
+		return fmt.Errorf("operator: %s: %w: the answer is no outcome", addr, ErrNotNode)
+	case done.Reason != "":
+		return &RefusedError{Addr: addr, Reason: hostile.Plain(done.Reason)}
+	}
+	return nil
+}
+
+// patience is how long a node should wait: a little shorter than who asks, so that it can
+// still say what it waited for.
+func patience(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return wire.MaxWait
+	}
+	left := time.Until(deadline)
+	return left - min(left/4, 200*time.Millisecond)
+}
+
+// ask sends one request to a node and returns the answer.
+func (c Client) ask(ctx context.Context, addr string, request algo.Message) (answer algo.Message, err error) {
+	if err := checkDial(addr); err != nil {
+		return nil, fmt.Errorf("operator: %q is not host:port: %w", addr, err)
+	}
+	frame, err := wire.Clients.Append(nil, request)
+	if err != nil {
+		return nil, fmt.Errorf("operator: %s: %w", addr, err)
+	}
+	a := &asking{result: make(chan result, 1), up: make(chan transport.Peer, 1)}
+	network, err := transport.New(transport.Options{
+		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: greet, Handler: a, MaxHello: wire.MaxHello,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = network.Close(ctx) }()
+	network.Dial(transport.Target{Addr: addr})
+	for {
+		select {
+		case peer := <-a.up:
+			network.Reply(peer, frame)
+		case r := <-a.result:
+			if r.err != nil {
+				return nil, fmt.Errorf("operator: %s: %w", addr, r.err)
+			}
+			return r.answer, nil
+		case <-ctx.Done():
+			return nil, fmt.Errorf("operator: %s: %w", addr, context.Cause(ctx))
+		}
+	}
+}
+
+func checkDial(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	var detail *net.AddrError
+	switch {
+	case errors.As(err, &detail):
+		return errors.New(detail.Err)
+	case err != nil:
+		return err
+	case host == "" || port == "" || port == "0":
+		return errors.New("the host or the port is missing")
+	}
+	return nil
+}
+
+func greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ transport.Target) (transport.Peer, error) {
+	ours := wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true}
+	if err := ours.Say(send); err != nil {
+		return transport.Peer{}, err
+	}
+	frame, err := recv()
+	if err != nil {
+		return transport.Peer{}, err
+	}
+	theirs, err := wire.ReadHello(frame)
+	if err != nil {
+		return transport.Peer{}, fmt.Errorf("%w: %w", ErrNotNode, err)
+	}
+	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Hello: theirs}, ours.Check(theirs)
+}
+
+// asking is the handler of a connection that asks.
+type asking struct {
+	up     chan transport.Peer
+	result chan result
+}
+
+type result struct {
+	answer algo.Message
+	err    error
+}
+
+func (a *asking) Up(p transport.Peer) { a.up <- p }
+
+func (a *asking) Frame(_ transport.Peer, b []byte) error {
+	m, err := wire.Clients.Decode(b)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrNotNode, err)
+	}
+	a.finish(result{m, err})
+	return err
+}
+
+func (a *asking) Down(_ transport.Peer, why error) { a.finish(result{err: why}) }
+
+func (a *asking) DialFailed(_ transport.Target, why error) {
+	switch transport.Cause(why) {
+	case transport.Protocol, transport.ClosedBeforeHello:
+		why = fmt.Errorf("%w: %w", ErrNotNode, why)
+	}
+	a.finish(result{err: why})
+}
+
+// finish keeps the first result.
+func (a *asking) finish(r result) {
+	select {
+	case a.result <- r:
+	default:
+	}
+}
+
+// shown is a status as it is shown: who asks does not know who answers.
+func shown(r wire.Status) cluster.Status {
+	s := cluster.Status{
+		Cluster: hostile.Plain(r.Cluster), Algorithm: hostile.Plain(r.Algorithm), Node: r.Node, Epoch: r.Leader.Epoch, View: r.View, ViewEpoch: r.ViewEpoch, Confirmed: r.Confirmed,
+		Members: []cluster.Member{}, Counters: make(map[string]uint64),
+	}
+	if !r.Leader.Vacant() {
+		s.Leader = &r.Leader.ID
+	}
+	for _, m := range r.Members {
+		s.Members = append(s.Members, cluster.Member{
+			ID: m.ID, Name: hostile.Plain(m.Name), Addr: hostile.Plain(m.Addr), Priority: m.Priority, Eligible: m.Eligible,
+			State: hostile.Plain(m.State), Since: time.Unix(0, m.Since),
+		})
+	}
+	for _, counter := range r.Counters {
+		s.Counters[hostile.Plain(counter.Name)] = counter.Value
+	}
+	return s
+}
