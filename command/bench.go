@@ -16,6 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // benchFlags are the flags of elect bench.
@@ -100,8 +101,8 @@ func groupNames() []string {
 
 // check says all that is wrong with the flags, and sets what is left to it.
 func (f *benchFlags) check(set *pflag.FlagSet) error {
-	var mistakes []string
-	add := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }
+	var mistakes mistake.List
+	add := mistakes.Addf
 	for _, g := range f.groups {
 		if !slices.Contains(groupNames(), g) {
 			add("--groups has %q, want some of %s", g, strings.Join(groupNames(), ", "))
@@ -121,10 +122,7 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	if set.Changed("out") && f.out == "" {
 		add("--out is empty, want a folder")
 	}
-	if len(mistakes) > 0 {
-		return &usageError{mistakes}
-	}
-	return nil
+	return mistakes.Err(theCommandLine)
 }
 
 // slowRounds are the rounds of what takes long: about half of them.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // The exit statuses.
@@ -63,16 +64,15 @@ func (p *program) run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	var usage *usageError
 	var cut *cutError
-	var wrong *config.Error
+	var wrong *mistake.Error
 	switch {
 	case errors.Is(err, errSaid):
 		return statusUsage
 	case errors.Is(err, errInterrupted):
 		fmt.Fprintf(stderr, "elect: %v\n", err)
 		return statusInterrupted
-	case errors.As(err, &usage), errors.As(err, &wrong), !began: // what comes before the command begins is about its words
+	case errors.As(err, &wrong), !began: // what comes before the command begins is about its words
 		fmt.Fprintf(stderr, "elect: %v\n", err)
 		if !strings.Contains(err.Error(), "\n") {
 			cmd, _, err := root.Find(args)
@@ -181,16 +181,12 @@ var (
 	errSaid = errors.New("said already")
 )
 
-// usageError holds mistakes of whoever wrote the command line.
-type usageError struct{ all []string }
+// theCommandLine is in what mistakes were made.
+const theCommandLine = "command line"
 
+// usagef is a mistake of whoever wrote the command line.
 func usagef(format string, args ...any) error {
-	return &usageError{[]string{fmt.Sprintf(format, args...)}}
-}
-
-func (e *usageError) Error() string {
-	if len(e.all) == 1 {
-		return e.all[0]
-	}
-	return fmt.Sprintf("%d mistakes in the command line:\n  %s", len(e.all), strings.Join(e.all, "\n  "))
+	var m mistake.List
+	m.Addf(format, args...)
+	return m.Err(theCommandLine)
 }

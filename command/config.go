@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 func (p *program) newConfig() *cobra.Command {
@@ -97,14 +98,14 @@ type checkObject struct {
 }
 
 type mistakeObject struct {
-	Field  string        `json:"field"`
-	Source config.Source `json:"source"`
-	At     string        `json:"at"`
-	Line   int           `json:"line"`
-	Got    string        `json:"got"`
-	Want   string        `json:"want"`
-	Meant  string        `json:"meant"`
-	Text   string        `json:"text"`
+	Field  string         `json:"field"`
+	Source mistake.Source `json:"source"`
+	At     string         `json:"at"`
+	Line   int            `json:"line"`
+	Got    string         `json:"got"`
+	Want   string         `json:"want"`
+	Meant  string         `json:"meant"`
+	Text   string         `json:"text"`
 }
 
 type unknownObject struct {
@@ -114,7 +115,7 @@ type unknownObject struct {
 
 func newCheck(s *config.Settings, wrong error) checkObject {
 	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistakeObject{}, Unknown: newUnknown(s)}
-	if wrong, ok := wrong.(*config.Error); ok {
+	if wrong, ok := wrong.(*mistake.Error); ok {
 		o.More = wrong.More
 		for _, m := range wrong.Mistakes {
 			o.Mistakes = append(o.Mistakes, mistakeObject{
@@ -185,7 +186,7 @@ func newExample(fields *config.Table) []fieldObject {
 func changedOptions(s *config.Settings) []string {
 	var changed []string
 	for _, e := range s.Effective() {
-		if e.Field.Algorithm == s.Config.Algorithm && e.Origin.Kind() != config.Default {
+		if e.Field.Algorithm == s.Config.Algorithm && e.Origin.Kind() != mistake.Default {
 			changed = append(changed, e.Field.Name)
 		}
 	}

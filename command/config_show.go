@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 const (
@@ -99,11 +100,11 @@ type showObject struct {
 }
 
 type effectiveObject struct {
-	Field  string        `json:"field"`
-	Value  any           `json:"value"`
-	Source config.Source `json:"source"`
-	At     string        `json:"at"`
-	Line   int           `json:"line"`
+	Field  string         `json:"field"`
+	Value  any            `json:"value"`
+	Source mistake.Source `json:"source"`
+	At     string         `json:"at"`
+	Line   int            `json:"line"`
 }
 
 type amountsObject struct {
@@ -134,11 +135,11 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
 	for _, e := range s.Effective() {
-		if of := e.Field.Algorithm; of != "" && of != s.Config.Algorithm && e.Origin.Kind() == config.Default {
+		if of := e.Field.Algorithm; of != "" && of != s.Config.Algorithm && e.Origin.Kind() == mistake.Default {
 			continue
 		}
 		from := e.Origin.String()
-		if e.Origin.Kind() == config.Default && e.Field.Empty != "" {
+		if e.Origin.Kind() == mistake.Default && e.Field.Empty != "" {
 			from += ": " + e.Field.Empty
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", e.Field.Name, e.Text(), from)

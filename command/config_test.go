@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // written writes a configuration file. It is called elect.yaml, in the folder of the test.
@@ -139,10 +139,10 @@ func TestConfigShowAsJSON(t *testing.T) {
 	for _, f := range o.Fields {
 		byName[f.Field] = f
 	}
-	require.Equal(t, effectiveObject{"listen", "127.0.0.1:7400", config.File, "elect.yaml:1", 1}, byName["listen"])
-	require.Equal(t, effectiveObject{"timing.no_evidence", true, config.Flag, "--no-evidence", 0}, byName["timing.no_evidence"])
-	require.Equal(t, effectiveObject{"bully.head_start", "0s", config.Flag, "--option", 0}, byName["bully.head_start"])
-	require.Equal(t, effectiveObject{"priority", 0.0, config.Default, "default", 0}, byName["priority"])
+	require.Equal(t, effectiveObject{"listen", "127.0.0.1:7400", mistake.File, "elect.yaml:1", 1}, byName["listen"])
+	require.Equal(t, effectiveObject{"timing.no_evidence", true, mistake.Flag, "--no-evidence", 0}, byName["timing.no_evidence"])
+	require.Equal(t, effectiveObject{"bully.head_start", "0s", mistake.Flag, "--option", 0}, byName["bully.head_start"])
+	require.Equal(t, effectiveObject{"priority", 0.0, mistake.Default, "default", 0}, byName["priority"])
 	require.Equal(t, []any{"127.0.0.1:7400", "127.0.0.1:7401", "127.0.0.1:7402"}, byName["members"].Value)
 	require.Equal(t, 3, o.Amounts.Nodes, "as many as members")
 	require.Equal(t, ms(cluster.LAN().Bound()), o.Amounts.Failover)

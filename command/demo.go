@@ -17,6 +17,7 @@ import (
 
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/wait"
 )
 
@@ -108,7 +109,7 @@ func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error
 		return "", nil, err
 	}
 	wrong := func(flag, got, want string) {
-		s.Add(config.Mistake{Field: flag, Origin: config.Origin{Source: config.Flag, Name: "--" + flag}, Got: got, Want: want})
+		s.Add(mistake.Mistake{Field: flag, Origin: mistake.Origin{Source: mistake.Flag, Name: "--" + flag}, Got: got, Want: want})
 	}
 	sig, err := fleet.ParseSignal(f.signal)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // story is how a demonstration is told: to a terminal, to a pipe, or not at all where
@@ -60,7 +60,7 @@ const (
 // leftNothing reports whether a demonstration that ended with err, an interruption perhaps,
 // has cleaned up: what Close could not do stands in err beside that.
 func leftNothing(err error) bool {
-	return !slices.ContainsFunc(config.Leaves(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
+	return !slices.ContainsFunc(mistake.Leaves(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
 }
 
 // role is what a node takes itself for.

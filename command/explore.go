@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // exploreFlags are the flags of elect explore.
@@ -193,25 +194,25 @@ func (e *exploration) check() error {
 	case "once":
 		e.o.Network = explore.Once
 	default:
-		m.add("--network is %q, want lossy or once", e.network)
+		m.Addf("--network is %q, want lossy or once", e.network)
 	}
 	if e.nodes >= 1 && e.nodes <= explore.MaxNodes {
 		e.o.View = explore.NewView(e.nodes)
 	} else {
-		m.add("--nodes is %d, want 1 to %d", e.nodes, explore.MaxNodes)
+		m.Addf("--nodes is %d, want 1 to %d", e.nodes, explore.MaxNodes)
 	}
 	for _, flag := range []string{"crashes", "mistakes", "campaigns", "repeats"} {
 		if n, _ := e.set.GetInt(flag); n < 0 || n > 255 {
-			m.add("--%s is %d, want 0 to 255", flag, n)
+			m.Addf("--%s is %d, want 0 to 255", flag, n)
 		}
 	}
 	for _, flag := range []string{"states", "walk"} {
 		if n, _ := e.set.GetInt(flag); n < 0 {
-			m.add("--%s is %d, want at least 0", flag, n)
+			m.Addf("--%s is %d, want at least 0", flag, n)
 		}
 	}
 	if e.width < 0 || e.width > 0 && e.width < leastWidth {
-		m.add("--width is %d, want at least %d", e.width, leastWidth)
+		m.Addf("--width is %d, want at least %d", e.width, leastWidth)
 	}
 	e.o.Repeats = e.repeats
 	if !e.set.Changed("repeats") && e.walk == 0 && explore.MayNumberRepeats(e.o.Spec) {
@@ -219,14 +220,14 @@ func (e *exploration) check() error {
 	}
 	e.o.Properties = e.wanted(m)
 	if e.time < 0 {
-		m.add("--time is %v, want at least 0", e.time)
+		m.Addf("--time is %v, want at least 0", e.time)
 	}
 	if e.length < 1 || e.length > explore.MaxLength {
-		m.add("--length is %d, want 1 to %d", e.length, explore.MaxLength)
+		m.Addf("--length is %d, want 1 to %d", e.length, explore.MaxLength)
 	}
 	var err error
 	if e.o.Limits.Memory, err = parseSize(e.memory); err != nil {
-		m.add("--memory is %q, want a size, as 512MiB or 4GiB", e.memory)
+		m.Addf("--memory is %q, want a size, as 512MiB or 4GiB", e.memory)
 	}
 	if e.json {
 		e.only(m, "a drawing, which --json has not", "ascii", "width")
@@ -236,19 +237,19 @@ func (e *exploration) check() error {
 	} else {
 		e.only(m, "a search without --walk", "states")
 	}
-	return m.error()
+	return m.Err(theCommandLine)
 }
 
 // only says that these flags mean something with the other one only.
-func (e *exploration) only(m *mistakes, with string, flags ...string) {
+func (e *exploration) only(m *mistake.List, with string, flags ...string) {
 	for _, flag := range flags {
 		if e.set.Changed(flag) {
-			m.add("--%s is for %s", flag, with)
+			m.Addf("--%s is for %s", flag, with)
 		}
 	}
 }
 
-func (e *exploration) wanted(m *mistakes) []algo.Property {
+func (e *exploration) wanted(m *mistake.List) []algo.Property {
 	if len(e.properties) == 0 {
 		return explore.Claimed(e.o.Spec.Claims)
 	}
@@ -258,7 +259,7 @@ func (e *exploration) wanted(m *mistakes) []algo.Property {
 		case word == "all":
 			all = explore.All()
 		case !slices.Contains(explore.All(), p):
-			m.add("--property is %q, want all or one of %v", word, explore.All())
+			m.Addf("--property is %q, want all or one of %v", word, explore.All())
 		case !slices.Contains(all, p):
 			all = append(all, p)
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // adjustable is what a running node can change.
@@ -92,7 +93,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 // complain logs every mistake.
 func (r *reloader) complain(err error) {
 	const what = "configuration not reloaded"
-	wrong, ok := errors.AsType[*config.Error](err)
+	wrong, ok := errors.AsType[*mistake.Error](err)
 	if !ok {
 		r.log.Error(what, "error", err)
 		return

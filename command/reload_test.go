@@ -42,7 +42,7 @@ func newReloading(t *testing.T, text string, args ...string) *reloading {
 	flags := builtins.fields.Flags(&set)
 	require.NoError(t, set.Parse(args))
 	load := func() (*config.Settings, error) {
-		return builtins.fields.Load(config.Input{File: "elect.yaml", Flags: flags})
+		return builtins.fields.Load("elect.yaml", nil, flags)
 	}
 	s, err := load()
 	require.NoError(t, err)

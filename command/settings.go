@@ -2,17 +2,16 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
-	"slices"
 
 	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // source is where a command finds the configuration of a node.
@@ -36,7 +35,7 @@ func (s *source) registerFile(set *pflag.FlagSet) {
 // load reads the file, the environment and the flags. What is wrong with them, the
 // settings say when a node is made; the error is a file that cannot be read.
 func (s *source) load() (*config.Settings, error) {
-	settings, err := s.table.Load(config.Input{File: s.file, Environ: os.Environ(), Flags: s.flags})
+	settings, err := s.table.Load(s.file, os.Environ(), s.flags)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("the configuration: %v", err)
 	}
@@ -50,25 +49,21 @@ func (p *program) settingsOf(args ...string) (*config.Settings, error) {
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
-	return p.fields.Load(config.Input{Flags: flags})
+	return p.fields.Load("", nil, flags)
 }
 
 // settings are what a command is told that runs no node: options of an algorithm. What is
 // wrong with its command line is collected, to be said at once.
 type settings struct {
 	table    *config.Table
-	mistakes mistakes
+	mistakes mistake.List
 }
 
 // build makes an algorithm with options as they are given to --option. prepare sees them
 // before, with their defaults. What is wrong is noted.
 func (s *settings) build(name string, timing algo.Timing, options []string, prepare func(options any)) algo.Spec {
 	spec, err := s.table.Spec(name, timing, options, prepare)
-	if wrong, ok := errors.AsType[*config.Error](err); ok {
-		for _, m := range wrong.Mistakes {
-			s.mistakes.add("%s", m)
-		}
-	}
+	s.mistakes.AddError(err)
 	return spec
 }
 
@@ -79,22 +74,6 @@ func withSettings(settings []algo.Setting, options []string) []string {
 		all = append(all, o.Name+"="+o.Value)
 	}
 	return append(all, options...)
-}
-
-// mistakes are those of a command line, each once.
-type mistakes struct{ texts []string }
-
-func (m *mistakes) add(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(m.texts, text) {
-		m.texts = append(m.texts, text)
-	}
-}
-
-func (m *mistakes) error() error {
-	if len(m.texts) == 0 {
-		return nil
-	}
-	return &usageError{m.texts}
 }
 
 // logger writes as the settings say, from a level on.

@@ -180,28 +180,28 @@ func (s *simulation) check() {
 	mode := s.mode()
 	s.flags.Visit(func(flag *pflag.Flag) {
 		if modes, some := simOnly[flag.Name]; some && !slices.Contains(modes, mode) {
-			m.add("--%s says nothing about %s", flag.Name, mode)
+			m.Addf("--%s says nothing about %s", flag.Name, mode)
 		}
 	})
 	if s.simFlags.scenario != "" && s.storm {
-		m.add("--scenario and --storm are two things: want one")
+		m.Addf("--scenario and --storm are two things: want one")
 	}
 	if s.seeds < 1 {
-		m.add("--seeds is %d, want at least 1", s.seeds)
+		m.Addf("--seeds is %d, want at least 1", s.seeds)
 	}
 	if s.seeds > 1 && (s.diagram || s.trace != "") {
-		m.add("--seeds is %d, and --diagram and --trace show one", s.seeds)
+		m.Addf("--seeds is %d, and --diagram and --trace show one", s.seeds)
 	}
 	if s.diagram && s.json {
-		m.add("--diagram and --json are two things: want one")
+		m.Addf("--diagram and --json are two things: want one")
 	}
 	for _, flag := range []string{"ascii", "width"} {
 		if s.flags.Changed(flag) && !s.diagram {
-			m.add("--%s is for --diagram", flag)
+			m.Addf("--%s is for --diagram", flag)
 		}
 	}
 	if s.width < 0 || s.width > 0 && s.width < leastWidth {
-		m.add("--width is %d, want at least %d", s.width, leastWidth)
+		m.Addf("--width is %d, want at least %d", s.width, leastWidth)
 	}
 }
 

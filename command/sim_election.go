@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -46,23 +46,23 @@ func (s *simulation) election() (sim.Options, error) {
 	}
 	delay, err := sim.ParseDelay(s.delay)
 	if err != nil {
-		m.add("--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
+		m.Addf("--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
 		delay = sim.Delay{Least: 1, Most: 1} // for the rest of the mistakes
 	}
 	o.Delay = delay
 	if o.Initiators, err = initiators(s.initiators, &o); err != nil {
-		m.add("--initiators %v", err)
+		m.Addf("--initiators %v", err)
 	}
 	if delay.Most > 0 { // else Check says so
 		o.Spec = s.spec(s.algorithm, delay.Algo())
 	}
-	for _, e := range config.Leaves(o.Check()) {
+	for _, e := range mistake.Leaves(o.Check()) {
 		if o.Spec.New == nil && errors.Is(e, sim.ErrNoAlgorithm) {
 			continue // it was said why
 		}
-		m.add("%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
+		m.Addf("%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
 	}
-	return o, m.error()
+	return o, m.Err(theCommandLine)
 }
 
 // initiators reads who begins an election; nil for all that live.

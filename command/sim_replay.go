@@ -31,7 +31,7 @@ func (s *simulation) replay(name, text string) error {
 	m := &s.settings.mistakes
 	for _, flag := range []string{"seed", "seeds"} {
 		if s.flags.Changed(flag) {
-			m.add("--%s is for what is random, and in a scenario of mode choice nothing is", flag)
+			m.Addf("--%s is for what is random, and in a scenario of mode choice nothing is", flag)
 		}
 	}
 	story, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
@@ -39,7 +39,7 @@ func (s *simulation) replay(name, text string) error {
 		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // what is wrong is noted
 	})
 	s.mistaken(err)
-	if err := m.error(); err != nil {
+	if err := m.Err(theCommandLine); err != nil {
 		return err
 	}
 	story.Unchecked = s.otherwise()

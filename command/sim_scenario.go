@@ -15,8 +15,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/sim"
 )
@@ -54,11 +54,11 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	}
 	s.mistaken(err)
 	if err != nil {
-		return s.settings.mistakes.error()
+		return s.settings.mistakes.Err(theCommandLine)
 	}
 	s.about(story.Algorithm)
 	spec := s.spec(cmp.Or(story.Algorithm, s.algorithm), story.Timing(), story.Options...)
-	if err := s.settings.mistakes.error(); err != nil {
+	if err := s.settings.mistakes.Err(theCommandLine); err != nil {
 		return err
 	}
 	host := sim.ScenarioHost{
@@ -82,18 +82,18 @@ func (s *simulation) runScenario(ctx context.Context) error {
 
 // mistaken notes what is wrong with the text of a scenario.
 func (s *simulation) mistaken(err error) {
-	for _, e := range config.Leaves(err) {
-		if len(s.settings.mistakes.texts) > 0 && errors.Is(e, explore.ErrOptions) {
+	for _, e := range mistake.Leaves(err) {
+		if len(s.settings.mistakes) > 0 && errors.Is(e, explore.ErrOptions) {
 			continue // because of what was said
 		}
-		s.settings.mistakes.add("%s", plainly(e))
+		s.settings.mistakes.Addf("%s", plainly(e))
 	}
 }
 
 // about notes that a scenario has another algorithm than the command line.
 func (s *simulation) about(algorithm string) {
 	if s.flags.Changed("algorithm") && algorithm != "" && algorithm != s.algorithm {
-		s.settings.mistakes.add("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(algorithm))
+		s.settings.mistakes.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(algorithm))
 	}
 }
 

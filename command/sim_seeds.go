@@ -91,18 +91,18 @@ func (s *simulation) stormOptions() (sim.StormOptions, error) {
 	m := &s.settings.mistakes
 	preset, ok := cluster.Presets()[s.preset]
 	if !ok {
-		m.add("--preset is %q, want local, lan or wan", s.preset)
+		m.Addf("--preset is %q, want local, lan or wan", s.preset)
 		preset = cluster.LAN()
 	}
 	o := sim.StormOptions{Timing: preset, Nodes: s.nodes, Period: s.period}
 	if s.nodes < 1 || s.nodes > maxStormNodes {
-		m.add("--nodes is %d, want 1 to %d", s.nodes, maxStormNodes)
+		m.Addf("--nodes is %d, want 1 to %d", s.nodes, maxStormNodes)
 	}
 	if s.period < leastPeriod {
-		m.add("--period is %v, want at least %v", s.period, leastPeriod)
+		m.Addf("--period is %v, want at least %v", s.period, leastPeriod)
 	}
 	o.Spec = s.spec(s.algorithm, o.Timing)
-	return o, m.error()
+	return o, m.Err(theCommandLine)
 }
 
 const (

@@ -67,7 +67,8 @@ var Rules = []Rule{
 	{Package: "internal/scenario", Imports: []string{"algo", "internal/hostile"}, Modules: none},
 	{Package: "internal/host", Imports: []string{"algo"}, Modules: none},
 	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
-	{Package: "internal/config", Imports: []string{"algo", "cluster"}},
+	{Package: "internal/config", Imports: []string{"algo", "cluster", "internal/mistake"}},
+	{Package: "internal/mistake", Imports: none, Modules: none},
 	{Package: "internal/virtual", Imports: none, Modules: none},
 	{Package: "internal/...", Imports: none},
 }

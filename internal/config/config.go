@@ -10,7 +10,7 @@
 // The name of a field in the file gives the others: timing.heartbeat is the flag
 // --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
 //
-// [Table.Load] says all that is wrong at once, each [Mistake] with the place where it
+// [Table.Load] says all that is wrong at once, each [mistake.Mistake] with the place where it
 // was made. That is why no library does it: koanf and ff merge the sources before anything
 // is checked, and no line is left to name; kong stops at the first mistake.
 package config
@@ -22,6 +22,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // Settings is what a node was told.
@@ -42,7 +43,7 @@ type Settings struct {
 	given     map[string]given // what counts, by field
 	options   map[string]any   // of each algorithm: a pointer to the struct of its options
 	refused   map[string]error // what the factory of each algorithm says to them
-	mistakes  mistakes
+	mistakes  mistake.List
 	illegible bool // the file is no YAML at all
 }
 
@@ -97,11 +98,11 @@ func (s *Settings) assign(f Field, in any) {
 	}
 }
 
-// Node makes the node, or says all mistakes at once as an [*Error]. When it returns,
+// Node makes the node, or says all mistakes at once as an [*mistake.Error]. When it returns,
 // Config is what is in effect.
 func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	if s.illegible {
-		return nil, s.mistakes.err() // the rest would be about what the file could not say
+		return nil, s.mistakes.Err(about) // the rest would be about what the file could not say
 	}
 	wrong := make(map[string]bool)
 	for _, m := range s.mistakes {
@@ -109,22 +110,22 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	}
 	n, err := cluster.New(s.Config, append(options, cluster.WithRegistry(s.table.registry))...)
 	sound := true
-	for _, err := range Leaves(err) {
+	for _, err := range mistake.Leaves(err) {
 		m := s.explain("", err)
 		sound = sound && !strings.HasPrefix(m.Field, timingSection)
 		if _, given := s.given[base(m.Field)]; given || !wrong[base(m.Field)] {
-			s.mistakes.add(m) // else it is empty because of that
+			s.mistakes.Add(m) // else it is empty because of that
 		}
 	}
 	// The options of the algorithms that are not selected are there to be selected.
 	for _, f := range s.table.fields {
 		if _, given := s.given[f.Name]; given && sound && f.Algorithm != s.Config.Algorithm {
-			for _, err := range Leaves(s.refused[f.Algorithm]) {
-				s.mistakes.add(s.explain(f.Algorithm, err))
+			for _, err := range mistake.Leaves(s.refused[f.Algorithm]) {
+				s.mistakes.Add(s.explain(f.Algorithm, err))
 			}
 		}
 	}
-	if err := s.mistakes.err(); err != nil {
+	if err := s.mistakes.Err(about); err != nil {
 		return nil, err
 	}
 	s.Config = n.Config()
@@ -142,13 +143,13 @@ func (s *Settings) Level() (level slog.Level) {
 }
 
 // Add adds a mistake that the caller found.
-func (s *Settings) Add(m Mistake) { s.mistakes.add(m) }
+func (s *Settings) Add(m mistake.Mistake) { s.mistakes.Add(m) }
 
 // Effective is the value of a field and where it came from.
 type Effective struct {
 	Field  Field
 	Value  any // as JSON has it: of a duration the text
-	Origin Origin
+	Origin mistake.Origin
 }
 
 // Text is the value as it is written in a file.

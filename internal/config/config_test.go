@@ -36,15 +36,15 @@ func (in told) load(t *testing.T) (*Settings, error) {
 		table = builtins
 	}
 	t.Chdir(t.TempDir())
-	input := Input{Environ: in.environ}
+	path := ""
 	if in.file != "" {
-		input.File = "elect.yaml"
-		require.NoError(t, os.WriteFile(input.File, []byte(in.file), 0o600))
+		path = "elect.yaml"
+		require.NoError(t, os.WriteFile(path, []byte(in.file), 0o600))
 	}
 	set := pflag.NewFlagSet("node", pflag.ContinueOnError)
-	input.Flags = table.Flags(set)
+	flags := table.Flags(set)
 	require.NoError(t, set.Parse(in.args))
-	s, err := table.Load(input)
+	s, err := table.Load(path, in.environ, flags)
 	require.NoError(t, err)
 	_, err = s.Node()
 	return s, err
@@ -223,9 +223,9 @@ func TestTheConfigurationInEffectIsComplete(t *testing.T) {
 func TestFilesThatCannotBeRead(t *testing.T) {
 	folder := t.TempDir()
 	for _, path := range []string{filepath.Join(folder, "none.yaml"), folder} {
-		_, err := builtins.Load(Input{File: path})
+		_, err := builtins.Load(path, nil, nil)
 		require.ErrorContains(t, err, path)
-		_, err = builtins.Load(Input{Environ: []string{FileVariable + "=" + path}})
+		_, err = builtins.Load("", []string{FileVariable + "=" + path}, nil)
 		require.ErrorContains(t, err, path)
 	}
 }
@@ -234,10 +234,10 @@ func TestTheFlagNamesTheFileBeforeTheEnvironment(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "elect.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("cluster: x\n"), 0o600))
-	s, err := builtins.Load(Input{File: path, Environ: []string{FileVariable + "=/no/such/file"}})
+	s, err := builtins.Load(path, []string{FileVariable + "=/no/such/file"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, path, s.File)
-	s, err = builtins.Load(Input{Environ: []string{FileVariable + "=" + path}})
+	s, err = builtins.Load("", []string{FileVariable + "=" + path}, nil)
 	require.NoError(t, err)
 	require.Equal(t, path, s.File)
 	require.Equal(t, "x", s.Config.Cluster)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 var commented = regexp.MustCompile(`(?m)^( *)#([a-z_]+:)`)
@@ -55,7 +57,7 @@ func TestTheExampleSetsNothing(t *testing.T) {
 	s, err := told{file: example(t, builtins), args: []string{"--preset", "wan"}}.load(t)
 	require.NoError(t, err)
 	for _, e := range s.Effective() {
-		if e.Origin.Kind() == File {
+		if e.Origin.Kind() == mistake.File {
 			require.Equal(t, "listen", e.Field.Name)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // maxFile bounds a configuration file, in bytes. The longest that makes sense, with 512
@@ -37,7 +39,7 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 func (s *Settings) parse(text []byte) map[string]given {
 	values := make(map[string]given)
 	wrong := func(line int, got, want string) {
-		s.mistakes.add(Mistake{Origin: Origin{Source: File, Name: s.File, Line: line}, Got: got, Want: want})
+		s.mistakes.Add(mistake.Mistake{Origin: mistake.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})
 	}
 	if len(text) > maxFile {
 		wrong(0, fmt.Sprintf("more than %d KiB", maxFile>>10), "a configuration")
@@ -64,7 +66,9 @@ func (s *Settings) parse(text []byte) map[string]given {
 }
 
 // at is the place of a node in the file.
-func (s *Settings) at(n *yaml.Node) Origin { return Origin{Source: File, Name: s.File, Line: n.Line} }
+func (s *Settings) at(n *yaml.Node) mistake.Origin {
+	return mistake.Origin{Source: mistake.File, Name: s.File, Line: n.Line}
+}
 
 // mapping reads the fields of a section.
 func (s *Settings) mapping(section string, n *yaml.Node, values map[string]given) {
@@ -72,36 +76,36 @@ func (s *Settings) mapping(section string, n *yaml.Node, values map[string]given
 		return // a heading with nothing below
 	}
 	if n.Kind != yaml.MappingNode {
-		m := Mistake{Field: strings.TrimSuffix(section, "."), Origin: s.at(n), Got: describe(n), Want: "fields and their values"}
+		m := mistake.Mistake{Field: strings.TrimSuffix(section, "."), Origin: s.at(n), Got: describe(n), Want: "fields and their values"}
 		if section == "" {
 			m.Got = "the file is " + m.Got
 		}
-		s.mistakes.add(m)
+		s.mistakes.Add(m)
 		return
 	}
 	lines := make(map[string]int)
-	for i := 0; i+1 < len(n.Content) && !s.mistakes.full(); i += 2 {
+	for i := 0; i+1 < len(n.Content) && !s.mistakes.Full(); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			s.mistakes.add(Mistake{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
+			s.mistakes.Add(mistake.Mistake{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
 			continue
 		}
 		name := section + key.Value
 		field, known := s.table.byName[name]
-		m := Mistake{Field: name, Origin: s.at(key), Got: "not a field"}
+		m := mistake.Mistake{Field: name, Origin: s.at(key), Got: "not a field"}
 		switch first, again := lines[key.Value]; {
 		case again:
 			m.Got, m.Want = fmt.Sprintf("set twice, first in line %d", first), "it once"
-			s.mistakes.add(m)
+			s.mistakes.Add(m)
 		case known && field.section() != section:
 			m.Want = field.local() + " in the section " + strings.TrimSuffix(field.section(), ".")
-			s.mistakes.add(m)
+			s.mistakes.Add(m)
 		case known:
 			values[name] = s.value(value, s.table.isList(field))
 		case section == "" && s.table.sections[name+"."]:
 			s.mapping(name+".", value, values)
 		default:
-			s.mistakes.add(s.table.unknown(section, key.Value, s.at(key)))
+			s.mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
 		}
 		lines[key.Value] = key.Line
 	}
@@ -135,17 +139,17 @@ func describe(n *yaml.Node) string {
 	case n.Kind == yaml.MappingNode:
 		return "a section"
 	case n.Kind == yaml.AliasNode:
-		return "an alias (*" + shown(n.Value) + ")"
+		return "an alias (*" + mistake.Name(n.Value) + ")"
 	case isNull(n):
 		return "empty"
 	case n.Style&yaml.TaggedStyle != 0:
-		return "tagged " + quoted(n.Tag)
+		return "tagged " + mistake.Quote(n.Tag)
 	}
-	return quoted(n.Value)
+	return mistake.Quote(n.Value)
 }
 
 // unknown is the mistake of a name that is not one of a field.
-func (t *Table) unknown(section, key string, at Origin) Mistake {
+func (t *Table) unknown(section, key string, at mistake.Origin) mistake.Mistake {
 	var here, elsewhere []Field
 	var names []string
 	for _, f := range t.fields {
@@ -155,7 +159,7 @@ func (t *Table) unknown(section, key string, at Origin) Mistake {
 			elsewhere = append(elsewhere, f)
 		}
 	}
-	m := Mistake{Field: section + key, Origin: at, Got: "not a field", Meant: nearestField(key, append(here, elsewhere...)).Name}
+	m := mistake.Mistake{Field: section + key, Origin: at, Got: "not a field", Meant: nearestField(key, append(here, elsewhere...)).Name}
 	switch {
 	case section == "":
 		names = append(append(names, "timing"), t.Algorithms()...)

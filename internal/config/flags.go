@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // optionFlag is short for the flag of an option of the algorithm that is selected.
@@ -61,7 +63,7 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 // take notes what a flag is given: whether that fits is said together with all the rest. A
 // list may be given in parts.
 func (flags *Flags) take(t *Table, f Field, name, text string) {
-	g := given{texts: t.split(f, text), origin: Origin{Source: Flag, Name: name}}
+	g := given{texts: t.split(f, text), origin: mistake.Origin{Source: mistake.Flag, Name: name}}
 	if t.isList(f) {
 		g.texts = slices.Concat(flags.values[f.Name].texts, g.texts)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // A file may hold anything. Either every mistake is said, in words that are safe to show;
@@ -25,8 +27,8 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	where := map[string]given{
-		"listen": {texts: []string{"127.0.0.1:0"}, origin: Origin{Source: Environment, Name: "ELECT_LISTEN"}},
-		"name":   {texts: []string{"a"}, origin: Origin{Source: Environment, Name: "ELECT_NAME"}},
+		"listen": {texts: []string{"127.0.0.1:0"}, origin: mistake.Origin{Source: mistake.Environment, Name: "ELECT_LISTEN"}},
+		"name":   {texts: []string{"a"}, origin: mistake.Origin{Source: mistake.Environment, Name: "ELECT_NAME"}},
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := builtins.load("elect.yaml", text, where, nil)
@@ -41,8 +43,8 @@ func FuzzFile(f *testing.F) {
 			}
 			return
 		}
-		wrong, ok := errors.AsType[*Error](err)
-		if !ok || len(wrong.Mistakes) == 0 || len(wrong.Mistakes) > maxMistakes {
+		wrong, ok := errors.AsType[*mistake.Error](err)
+		if !ok || len(wrong.Mistakes) == 0 || len(wrong.Mistakes) > mistake.Most {
 			t.Fatalf("it says %v", err)
 		}
 		for _, m := range wrong.Mistakes {

@@ -8,17 +8,8 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/mistake"
 )
-
-// Input is where a configuration comes from.
-type Input struct {
-	// File is the path of the file. Empty: what the environment names, if anything.
-	File string
-	// Environ are the variables, each NAME=value as os.Environ returns them.
-	Environ []string
-	// Flags, if any, have been parsed.
-	Flags *Flags
-}
 
 // prefix is that of the variables of the environment.
 const prefix = "ELECT_"
@@ -31,25 +22,27 @@ type Unknown struct{ Name, Meant string }
 
 func (u Unknown) String() string {
 	if u.Meant == "" {
-		return shown(u.Name)
+		return mistake.Name(u.Name)
 	}
-	return shown(u.Name) + " (did you mean " + u.Meant + "?)"
+	return mistake.Name(u.Name) + " (did you mean " + u.Meant + "?)"
 }
 
 // given is what was written for a field, by its name.
 type given struct {
 	texts  []string
 	lines  []int // of each text of a list
-	origin Origin
+	origin mistake.Origin
 	bad    string        // what it is instead, if it is no text: "a section"
 	value  reflect.Value // what it says, if that fits
 }
 
-// Load reads a configuration. Its error is that the file cannot be read, of the file
-// system. What is wrong with what stands in it, [Settings.Node] says.
-func (t *Table) Load(in Input) (*Settings, error) {
-	path, fromEnvironment, unknown := t.environ(in.Environ)
-	path = cmp.Or(in.File, path)
+// Load reads a configuration from the file of that path, or of the one that the environment
+// names, if any; from variables, each NAME=value as os.Environ returns them; and from flags, if
+// any, which have been parsed. Its error is that the file cannot be read, of the file system.
+// What is wrong with what stands in it, [Settings.Node] says.
+func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, error) {
+	named, fromEnvironment, unknown := t.environ(variables)
+	path = cmp.Or(path, named)
 	var text []byte
 	if path != "" {
 		var err error
@@ -57,7 +50,7 @@ func (t *Table) Load(in Input) (*Settings, error) {
 			return nil, err
 		}
 	}
-	s := t.load(path, text, fromEnvironment, in.Flags)
+	s := t.load(path, text, fromEnvironment, flags)
 	s.Unknown = unknown
 	return s, nil
 }
@@ -70,7 +63,7 @@ func (t *Table) load(path string, text []byte, fromEnvironment map[string]given,
 	if flags != nil {
 		s.accept(flags.values)
 		s.assign(s.table.byName["algorithm"], &s.Config)
-		s.acceptOptions(s.Config.Algorithm, flags.options, Origin{Source: Flag, Name: optionFlag})
+		s.acceptOptions(s.Config.Algorithm, flags.options, mistake.Origin{Source: mistake.Flag, Name: optionFlag, Shared: true})
 	}
 	s.settle()
 	return s
@@ -91,7 +84,7 @@ func (t *Table) environ(variables []string) (path string, values map[string]give
 		case name == FileVariable:
 			path = value
 		case i >= 0 && value != "":
-			values[t.fields[i].Name] = given{texts: t.split(t.fields[i], value), origin: Origin{Source: Environment, Name: name}}
+			values[t.fields[i].Name] = given{texts: t.split(t.fields[i], value), origin: mistake.Origin{Source: mistake.Environment, Name: name}}
 		case i < 0:
 			u := Unknown{Name: name}
 			if f := nearestField(wrote, append([]Field{{Name: "config"}}, t.fields...)); f.Name != "" {
@@ -101,6 +94,12 @@ func (t *Table) environ(variables []string) (path string, values map[string]give
 		}
 	}
 	return path, values, unknown
+}
+
+// nearestField is the field that is probably meant, by its name in the section, its whole
+// name, or the other name of its flag: a field at the wrong place is a field.
+func nearestField(wrote string, fields []Field) Field {
+	return mistake.Nearest(wrote, fields, func(f Field) []string { return []string{f.local(), f.Name, f.Alias} })
 }
 
 // split takes a list apart at its commas.
@@ -119,16 +118,16 @@ func (t *Table) split(f Field, value string) []string {
 func (s *Settings) accept(values map[string]given) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		g, f := values[name], s.table.byName[name]
-		m := Mistake{Field: name, Origin: g.origin, Got: cmp.Or(g.bad, quoted(strings.Join(g.texts, ",")))}
+		m := mistake.Mistake{Field: name, Origin: g.origin, Got: cmp.Or(g.bad, mistake.Quote(strings.Join(g.texts, ",")))}
 		var err error
 		g.value, m.Want, err = readAll(s.table.base.target(f).Type(), g.texts)
 		m.Want = cmp.Or(either(f.Words), m.Want)
 		switch {
 		case g.bad != "" || err != nil:
-			s.mistakes.add(m)
+			s.mistakes.Add(m)
 		case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
-			m.Meant = nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
-			s.mistakes.add(m)
+			m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
+			s.mistakes.Add(m)
 		default:
 			s.given[name] = g
 		}
@@ -136,18 +135,18 @@ func (s *Settings) accept(values map[string]given) {
 }
 
 // acceptOptions is accept of options of an algorithm, each key=value.
-func (s *Settings) acceptOptions(algorithm string, options []string, at Origin) {
+func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.Origin) {
 	values := make(map[string]given)
 	for _, text := range options {
 		key, value, ok := strings.Cut(text, "=")
 		field, known := s.table.byName[algorithm+"."+key]
 		switch {
 		case !ok:
-			s.mistakes.add(Mistake{Field: "option", Origin: Origin{Source: Flag, Name: optionFlag}, Got: quoted(text), Want: "key=value"})
+			s.mistakes.Add(mistake.Mistake{Field: "option", Origin: mistake.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
 		case known:
 			values[field.Name] = given{texts: s.table.split(field, value), origin: at}
 		case s.table.registry[algorithm] != nil: // else that is the mistake
-			s.mistakes.add(s.table.unknown(algorithm+".", key, at))
+			s.mistakes.Add(s.table.unknown(algorithm+".", key, at))
 		}
 	}
 	s.accept(values)
@@ -155,22 +154,22 @@ func (s *Settings) acceptOptions(algorithm string, options []string, at Origin) 
 
 // Spec makes an algorithm for a host that is no node: with options, each key=value. prepare
 // sees the struct of the options before, with the defaults for the timing. The error is an
-// [*Error].
+// [*mistake.Error].
 func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, prepare func(options any)) (algo.Spec, error) {
 	s := newSettings(t)
 	factory, ok := t.registry[algorithm]
 	if !ok {
-		s.mistakes.add(Mistake{Field: "algorithm", Got: quoted(algorithm), Want: either(t.Algorithms())})
-		return algo.Spec{}, s.mistakes.err()
+		s.mistakes.Add(mistake.Mistake{Field: "algorithm", Got: mistake.Quote(algorithm), Want: either(t.Algorithms())})
+		return algo.Spec{}, s.mistakes.Err(about)
 	}
-	s.acceptOptions(algorithm, options, Origin{})
+	s.acceptOptions(algorithm, options, mistake.Origin{})
 	spec, err := factory(timing, func(o any) error {
 		prepare(o)
 		s.fill(algorithm, o)
 		return nil
 	})
-	for _, err := range Leaves(err) {
-		s.mistakes.add(s.explain(algorithm, err))
+	for _, err := range mistake.Leaves(err) {
+		s.mistakes.Add(s.explain(algorithm, err))
 	}
-	return spec, s.mistakes.err()
+	return spec, s.mistakes.Err(about)
 }

@@ -1,11 +1,12 @@
 package config
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // All mistakes at once, in the order of the lines, each with what is wanted.
@@ -104,7 +105,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := tc.told.load(t)
-			var wrong *Error
+			var wrong *mistake.Error
 			require.ErrorAs(t, err, &wrong)
 			var said []string
 			for _, m := range wrong.Mistakes {
@@ -160,14 +161,14 @@ func TestHostileFiles(t *testing.T) {
 			`elect.yaml:1: "\x1b[2J" is not a field, want one of `, `elect.yaml:2: "name\u202e" is not a field, want one of `}},
 		{"escapes in a value", `cluster: "\x1b[31ma"` + "\n" + `priority: "\a"`, []string{
 			`elect.yaml:1: cluster is "\x1b[31ma", want 1 to 64 letters`, `elect.yaml:2: priority is "\a", want a whole number`}},
-		{"a long name", strings.Repeat("n", 1000) + ": 1\n", []string{`elect.yaml:1: "` + strings.Repeat("n", maxShown) + `"… is not a field, want one of `}},
-		{"a long value", "priority: " + strings.Repeat("9", 100_000), []string{`elect.yaml:1: priority is "` + strings.Repeat("9", maxShown) + `"…, want a whole number`}},
+		{"a long name", strings.Repeat("n", 1000) + ": 1\n", []string{`elect.yaml:1: "` + strings.Repeat("n", 80) + `"… is not a field, want one of `}},
+		{"a long value", "priority: " + strings.Repeat("9", 100_000), []string{`elect.yaml:1: priority is "` + strings.Repeat("9", 80) + `"…, want a whole number`}},
 		{"a number that is too large", "priority: 99999999999999999999\n", []string{`elect.yaml:1: priority is "99999999999999999999", want a whole number`}},
 		{"a name that is null", "~: 1\n", []string{`elect.yaml:1: "~" is not a field`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := told{file: tc.file, args: []string{"--listen", "a:1", "--name", "a"}}.load(t)
-			var wrong *Error
+			var wrong *mistake.Error
 			require.ErrorAs(t, err, &wrong)
 			require.Len(t, wrong.Mistakes, len(tc.want), "%v", err)
 			for i, want := range tc.want {
@@ -179,11 +180,11 @@ func TestHostileFiles(t *testing.T) {
 
 func TestOfManyMistakesTheFirstAreSaid(t *testing.T) {
 	_, err := told{file: strings.Repeat("x: y\n", 10_000), args: []string{"--listen", "", "--name", "/", "--priority", "z"}}.load(t)
-	var wrong *Error
+	var wrong *mistake.Error
 	require.ErrorAs(t, err, &wrong)
-	require.Len(t, wrong.Mistakes, maxMistakes)
+	require.Len(t, wrong.Mistakes, mistake.Most)
 	require.True(t, wrong.More)
-	require.Equal(t, maxMistakes+1, strings.Count(err.Error(), "\n")+1)
+	require.Equal(t, mistake.Most+1, strings.Count(err.Error(), "\n")+1)
 	require.Contains(t, err.Error(), "more than 100 mistakes in the configuration:\n  elect.yaml:1: x is not")
 }
 
@@ -206,41 +207,15 @@ func TestNearest(t *testing.T) {
 		{"", "", ""},
 		{"", "nothing_like_it", ""},
 	} {
-		require.Equal(t, tc.want, builtins.unknown(tc.section, tc.wrote, Origin{}).Meant, "%s%s", tc.section, tc.wrote)
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1},
-		{"kitten", "sitting", 3}, {"ca", "abc", 3}, {"heartbeat", "hartbeat", 1},
-	} {
-		require.Equal(t, tc.want, distance(tc.a, tc.b), "%s %s", tc.a, tc.b)
-		require.Equal(t, tc.want, distance(tc.b, tc.a), "%s %s", tc.b, tc.a)
+		require.Equal(t, tc.want, builtins.unknown(tc.section, tc.wrote, mistake.Origin{}).Meant, "%s%s", tc.section, tc.wrote)
 	}
 }
 
 func TestAMistakeOfTheCallerStandsWithTheOthers(t *testing.T) {
-	s, err := builtins.Load(Input{})
+	s, err := builtins.Load("", nil, nil)
 	require.NoError(t, err)
-	s.Add(Mistake{Field: "nodes", Origin: Origin{Source: Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
+	s.Add(mistake.Mistake{Field: "nodes", Origin: mistake.Origin{Source: mistake.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
 	_, err = s.Node()
 	require.ErrorContains(t, err, "--nodes is 1, want 2 to 64")
 	require.ErrorContains(t, err, "listen is")
 }
-
-func TestLeaves(t *testing.T) {
-	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
-	require.Empty(t, Leaves(nil))
-	require.Equal(t, []error{a, b, c}, Leaves(errors.Join(a, errors.Join(b, c))))
-	require.Len(t, Leaves(wrapping{[]error{a, b}}), 1)
-}
-
-// wrapping wraps several with words of its own.
-type wrapping struct{ all []error }
-
-func (w wrapping) Error() string   { return "both of them" }
-func (w wrapping) Unwrap() []error { return w.all }

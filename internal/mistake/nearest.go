@@ -1,10 +1,10 @@
-package config
+package mistake
 
 import "strings"
 
-// nearest returns which of some things somebody probably meant who wrote another name, or
+// Nearest returns which of some things somebody probably meant who wrote another name, or
 // nothing. keys are what may be written for each; the first of the nearest counts.
-func nearest[T any](wrote string, all []T, keys func(T) []string) (best T) {
+func Nearest[T any](wrote string, all []T, keys func(T) []string) (best T) {
 	wrote = folded(wrote)
 	if wrote == "" || len(wrote) > maxShown {
 		return best
@@ -18,12 +18,6 @@ func nearest[T any](wrote string, all []T, keys func(T) []string) (best T) {
 		}
 	}
 	return best
-}
-
-// nearestField is nearest, by the name in the section, the whole name, and the other name of
-// the flag: a field at the wrong place is a field.
-func nearestField(wrote string, fields []Field) Field {
-	return nearest(wrote, fields, func(f Field) []string { return []string{f.local(), f.Name, f.Alias} })
 }
 
 // folded is a name without what is easily taken for something else.
