@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo/builtin"
 )
 
 // The tests run themselves again, as the command.
@@ -81,7 +83,8 @@ func TestOmegaIsConfigured(t *testing.T) {
 	for _, f := range fields {
 		found[f.Field] = f.Flag
 		if f.Field == "algorithm" {
-			require.Equal(t, []string{"bully", "omega", "ring", "vote"}, f.Words)
+			require.Len(t, f.Words, len(builtin.Registry())+1)
+			require.Contains(t, f.Words, "omega")
 		}
 	}
 	require.Equal(t, "--omega-repeat-interval", found["omega.repeat_interval"])
