@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -15,113 +16,91 @@ import (
 // one on the loopback takes from loop to loop.
 var simulatedDelay = sim.Uniform(50*time.Microsecond, 200*time.Microsecond)
 
-// Simulate has the fault happen in the simulator.
-func (c CostCase) Simulate(ctx context.Context, seed uint64) (Cost, error) {
-	spec, err := Spec(c.Algorithm, algo.LAN(), nil)
+// simulate has the fault happen in the simulator.
+func (c costCase) simulate(ctx context.Context, registry algo.Registry, seed uint64) (cost, error) {
+	spec, err := election.Spec(registry, c.algorithm, algo.LAN(), nil)
 	if err != nil {
-		return Cost{}, err
+		return cost{}, err
 	}
-	s := &simulatedStage{ledger: ledger{nodes: c.Nodes}, kinds: kindsOf(spec.Messages)}
-	s.world = sim.New(sim.Config{Spec: spec, Delay: simulatedDelay, Seed: seed, Trace: s.see})
+	h := &simulatedHost{ledger: ledger{nodes: c.nodes}, kinds: election.Kinds(spec)}
+	h.World = sim.New(sim.Config{Spec: spec, Delay: simulatedDelay, Seed: seed, Trace: h.see})
 	var priorities []int
-	for node := 1; node <= c.Nodes; node++ {
+	for node := 1; node <= c.nodes; node++ {
 		priorities = append(priorities, node)
-		s.ledger.ready(0, node)
+		h.ledger.ready(0, node)
 	}
-	if err := s.world.Cluster(c.Nodes, priorities...); err != nil {
-		return Cost{}, err
+	if err := h.Cluster(c.nodes, priorities...); err != nil {
+		return cost{}, err
 	}
-	began, err := c.happen(ctx, s, phase(seed))
-	if err != nil {
-		return Cost{}, fmt.Errorf("bench: %s, seed %d: %w", c.Name(Simulator), seed, err)
-	}
-	for _, v := range s.world.Violations() {
+	cost, err := c.happen(ctx, h, &h.ledger, seed)
+	for _, v := range h.Violations() {
 		err = errors.Join(err, v)
 	}
-	return s.ledger.cost(began), err
+	return cost, err
 }
 
-// simulatedStage is a stage in virtual time.
-type simulatedStage struct {
-	world  *sim.World
+// simulatedHost runs a cluster in virtual time.
+type simulatedHost struct {
+	*sim.World
 	ledger ledger
 	kinds  map[string]bool // of messages that are counted
 	last   time.Duration   // when something of an election happened
 }
 
-func (s *simulatedStage) see(e trace.Event) {
+func (h *simulatedHost) see(e trace.Event) {
 	switch {
 	case e.Kind == trace.Announce:
-		s.ledger.follows(e.At, sim.Number(e.Node), sim.Number(e.Leader.ID), uint64(e.Leader.Epoch))
-	case e.Kind == trace.Send && elects(e.Message, s.kinds):
-		s.ledger.sends(e.At)
+		h.ledger.follows(e.At, sim.Number(e.Node), sim.Number(e.Leader.ID), uint64(e.Leader.Epoch))
+	case e.Kind == trace.Send && election.Counts(e.Message, h.kinds):
+		h.ledger.sends(e.At)
 	case e.Kind != trace.Suspect && e.Kind != trace.Trust:
 		return
 	}
-	s.last = e.At
+	h.last = e.At
 }
 
-func (s *simulatedStage) size() int          { return s.ledger.nodes }
-func (s *simulatedStage) now() time.Duration { return s.world.Now() }
+func (h *simulatedHost) now() time.Duration { return h.Now() }
 
-func (s *simulatedStage) pass(ctx context.Context, d time.Duration) error {
-	s.world.Run(d)
+func (h *simulatedHost) pass(ctx context.Context, d time.Duration) error {
+	h.Run(d)
 	return context.Cause(ctx)
 }
 
-func (s *simulatedStage) kill(node int) error {
-	s.ledger.runs(s.now(), node, false)
-	return s.world.Crash(node)
+func (h *simulatedHost) kill(node int) error   { return h.Crash(node) }
+func (h *simulatedHost) stop(node int) error   { return h.Stop(node) }
+func (h *simulatedHost) pause(node int) error  { return h.Pause(node) }
+func (h *simulatedHost) resume(node int) error { return h.Resume(node) }
+
+func (h *simulatedHost) start(_ context.Context, node int) error {
+	h.ledger.ready(h.Now(), node)
+	return h.Restart(node)
 }
 
-func (s *simulatedStage) stop(node int) error {
-	s.ledger.runs(s.now(), node, false)
-	return s.world.Stop(node)
-}
-
-func (s *simulatedStage) start(_ context.Context, node int) error {
-	s.ledger.boots(s.now(), node)
-	s.ledger.ready(s.now(), node)
-	return s.world.Restart(node)
-}
-
-func (s *simulatedStage) pause(node int) error {
-	s.ledger.runs(s.now(), node, false)
-	return s.world.Pause(node)
-}
-
-func (s *simulatedStage) resume(node int) error {
-	s.ledger.runs(s.now(), node, true)
-	return s.world.Resume(node)
-}
-
-func (s *simulatedStage) cut(from int, to ...int) error {
+func (h *simulatedHost) cut(from int, to ...int) error {
 	for _, peer := range to {
-		s.ledger.cuts(s.now(), from, peer)
-		if err := s.world.Cut(from, peer); err != nil {
+		if err := h.Cut(from, peer); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *simulatedStage) heal() error {
-	s.ledger.heals(s.now())
-	s.world.Heal()
+func (h *simulatedHost) heal() error {
+	h.Heal()
 	return nil
 }
 
 // patience is how much virtual time a cluster has to agree.
 const patience = time.Minute
 
-func (s *simulatedStage) settle(ctx context.Context) (int, error) {
-	for end := s.now() + patience; s.now() < end; {
-		if err := s.pass(ctx, rest/10); err != nil {
+func (h *simulatedHost) settle(ctx context.Context) (int, error) {
+	for end := h.Now() + patience; h.Now() < end; {
+		if err := h.pass(ctx, rest/10); err != nil {
 			return 0, err
 		}
-		if leader, _, agreed := s.world.Leader(); agreed && s.now()-s.last >= rest {
+		if leader, _, agreed := h.Leader(); agreed && h.Now()-h.last >= rest {
 			return leader, nil
 		}
 	}
-	return 0, fmt.Errorf("no agreement after %v of virtual time: %s", patience, s.world.Opinions())
+	return 0, fmt.Errorf("no agreement after %v of virtual time: %s", patience, h.Opinions())
 }

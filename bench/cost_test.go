@@ -7,16 +7,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
-func costCases(nodes int) []CostCase {
-	var all []CostCase
+func costCases(nodes int) []costCase {
+	var all []costCase
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		for _, fault := range Faults() {
-			all = append(all, CostCase{Algorithm: algorithm, Fault: fault, Nodes: nodes})
+		for _, fault := range faults() {
+			all = append(all, costCase{algorithm, fault, nodes})
 		}
 	}
 	return all
@@ -28,18 +29,18 @@ func costCases(nodes int) []CostCase {
 func BenchmarkCost(b *testing.B) {
 	config := setting(b)
 	for _, c := range costCases(5) {
-		b.Run(c.Name(Simulator), func(b *testing.B) {
-			c.benchmark(b, *roundsFlag, func(seed uint64) (Cost, error) { return c.Simulate(b.Context(), seed) })
+		b.Run(c.name(simulator), func(b *testing.B) {
+			c.benchmark(b, *roundsFlag, func(seed uint64) (cost, error) { return c.simulate(b.Context(), builtin.Registry(), seed) })
 		})
 	}
 	for _, c := range costCases(5) {
-		b.Run(c.Name(Processes), func(b *testing.B) {
-			c.benchmark(b, *slowRoundsFlag, func(seed uint64) (Cost, error) { return c.Measure(within(b, time.Minute), config, seed) })
+		b.Run(c.name(processes), func(b *testing.B) {
+			c.benchmark(b, *slowRoundsFlag, func(seed uint64) (cost, error) { return c.measure(within(b, time.Minute), config, seed) })
 		})
 	}
 }
 
-func (c CostCase) benchmark(b *testing.B, least int, run func(seed uint64) (Cost, error)) {
+func (c costCase) benchmark(b *testing.B, least int, run func(seed uint64) (cost, error)) {
 	seed := *seedFlag
 	columns := make(map[string][]float64)
 	repeat(b, least, func() {
@@ -50,12 +51,12 @@ func (c CostCase) benchmark(b *testing.B, least int, run func(seed uint64) (Cost
 		if err != nil {
 			b.Fatal(err)
 		}
-		for metric, value := range cost.Values() {
+		for metric, value := range cost.values() {
 			columns[metric] = append(columns[metric], value)
 		}
 		seed++
 	})
-	b.Logf("%s", c.Fault.About)
+	b.Logf("%s", c.fault.about)
 	for metric, values := range columns {
 		b.ReportMetric(sample.Summarize(values).Median, metric)
 	}
@@ -65,10 +66,10 @@ func (c CostCase) benchmark(b *testing.B, least int, run func(seed uint64) (Cost
 // them can avoid.
 func TestSimulatedCost(t *testing.T) {
 	for _, c := range costCases(5) {
-		t.Run(c.Name(Simulator), func(t *testing.T) {
-			cost, err := c.Simulate(t.Context(), 1)
+		t.Run(c.name(simulator), func(t *testing.T) {
+			cost, err := c.simulate(t.Context(), builtin.Registry(), 1)
 			require.NoError(t, err)
-			again, err := c.Simulate(t.Context(), 1)
+			again, err := c.simulate(t.Context(), builtin.Registry(), 1)
 			require.NoError(t, err)
 			require.Equal(t, cost, again, "of the same seed")
 			checkCost(t, c, cost)
@@ -77,13 +78,13 @@ func TestSimulatedCost(t *testing.T) {
 }
 
 // checkCost checks what must be so on any machine.
-func checkCost(t *testing.T, c CostCase, cost Cost) {
+func checkCost(t *testing.T, c costCase, cost cost) {
 	t.Helper()
 	require.LessOrEqual(t, cost.None+cost.Two, cost.Took)
 	require.Positive(t, cost.Unled, "a node without a leader within reach")
 	require.GreaterOrEqual(t, cost.Changes, 1)
-	require.GreaterOrEqual(t, cost.Messages, c.Nodes-2, "at least the survivors are told")
-	switch c.Fault.Name {
+	require.GreaterOrEqual(t, cost.Messages, c.nodes-2, "at least the survivors are told")
+	switch c.fault.name {
 	case "kill":
 		require.Positive(t, cost.None)
 	case "pause": // nothing but silence tells
@@ -91,7 +92,7 @@ func checkCost(t *testing.T, c CostCase, cost Cost) {
 	case "partition", "one-way", "flap": // the old leader leads on
 		require.Less(t, cost.None, cost.Took/2)
 	case "rolling":
-		require.GreaterOrEqual(t, cost.Took, time.Duration(c.Nodes)*restartTakes)
+		require.GreaterOrEqual(t, cost.Took, time.Duration(c.nodes)*restartTakes)
 	}
 }
 
@@ -100,12 +101,12 @@ func checkCost(t *testing.T, c CostCase, cost Cost) {
 func TestLiveCost(t *testing.T) {
 	config := config(t)
 	for _, c := range costCases(3) {
-		if c.Algorithm != "bully" || c.Fault.Name != "pause" && c.Fault.Name != "partition" {
+		if c.algorithm != "bully" || c.fault.name != "pause" && c.fault.name != "partition" {
 			continue
 		}
-		t.Run(c.Name(Processes), func(t *testing.T) {
+		t.Run(c.name(processes), func(t *testing.T) {
 			t.Parallel()
-			cost, err := c.Measure(within(t, time.Minute), config, 1)
+			cost, err := c.measure(within(t, time.Minute), config, 1)
 			if errors.Is(err, netlab.ErrUnavailable) {
 				testenv.Need(t, false, err.Error())
 			}

@@ -14,10 +14,10 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Quality is how good a failure detector is at watching one process, in the terms of Chen,
+// quality is how good a failure detector is at watching one process, in the terms of Chen,
 // Toueg and Aguilera, "On the Quality of Service of Failure Detectors" (2002): how fast it
 // is, and how seldom, and for how long, it is wrong.
-type Quality struct {
+type quality struct {
 	// Detections are the detection times: from each crash until the process is suspected for
 	// good. One that was suspected when it crashed counts as found at once.
 	Detections []time.Duration
@@ -28,17 +28,17 @@ type Quality struct {
 	Watched time.Duration
 }
 
-// Rate is the mean number of mistakes in an hour. Its inverse is their mean recurrence time.
-func (q Quality) Rate() float64 {
+// rate is the mean number of mistakes in an hour. Its inverse is their mean recurrence time.
+func (q quality) rate() float64 {
 	if q.Watched == 0 {
 		return 0
 	}
 	return float64(len(q.Mistakes)) / q.Watched.Hours()
 }
 
-// Accuracy is the query accuracy probability: how probable it is that a process which lives
+// accuracy is the query accuracy probability: how probable it is that a process which lives
 // is trusted, at any moment.
-func (q Quality) Accuracy() float64 {
+func (q quality) accuracy() float64 {
 	if q.Watched == 0 {
 		return 1
 	}
@@ -46,23 +46,23 @@ func (q Quality) Accuracy() float64 {
 }
 
 // wrong is how long all mistakes lasted together.
-func (q Quality) wrong() (sum time.Duration) {
+func (q quality) wrong() (sum time.Duration) {
 	for _, m := range q.Mistakes {
 		sum += m
 	}
 	return sum
 }
 
-// Add adds what was observed at another time.
-func (q *Quality) Add(more Quality) {
+// add adds what was observed at another time.
+func (q *quality) add(more quality) {
 	q.Detections = append(q.Detections, more.Detections...)
 	q.Mistakes = append(q.Mistakes, more.Mistakes...)
 	q.Watched += more.Watched
 }
 
-// Values is q by metric. A metric of which there is no observation is left out.
-func (q Quality) Values() map[string]float64 {
-	values := map[string]float64{result.MetricMistakes: q.Rate(), result.MetricAccuracy: q.Accuracy()}
+// values is q by metric. A metric of which there is no observation is left out.
+func (q quality) values() map[string]float64 {
+	values := map[string]float64{result.MetricMistakes: q.rate(), result.MetricAccuracy: q.accuracy()}
 	if len(q.Mistakes) > 0 {
 		values[result.MetricMistake] = sample.MS(q.wrong()) / float64(len(q.Mistakes))
 	}
@@ -73,11 +73,10 @@ func (q Quality) Values() map[string]float64 {
 	return values
 }
 
-// Condition is what makes a detector wrong: the network, and processes that do not get to
+// condition is what makes a detector wrong: the network, and processes that do not get to
 // run.
-type Condition struct {
-	Name  string
-	About string
+type condition struct {
+	name, about string
 
 	delay sim.Delay
 	loss  float64
@@ -87,22 +86,22 @@ type Condition struct {
 	stalls, stall time.Duration
 }
 
-// Conditions returns all of them.
-func Conditions() []Condition {
-	return []Condition{
-		{Name: "calm", About: "messages take 0.05 to 0.2 ms", delay: simulatedDelay},
-		{Name: "lossy", About: "the same, and one frame in ten is lost", delay: simulatedDelay, loss: 0.1},
-		{Name: "late", About: "messages take 5 ms or more, Pareto of index 1.5, up to 2 s", delay: sim.HeavyTailed(5*time.Millisecond, 2*time.Second)},
+// conditions returns all of them.
+func conditions() []condition {
+	return []condition{
+		{name: "calm", about: "messages take 0.05 to 0.2 ms", delay: simulatedDelay},
+		{name: "lossy", about: "the same, and one frame in ten is lost", delay: simulatedDelay, loss: 0.1},
+		{name: "late", about: "messages take 5 ms or more, Pareto of index 1.5, up to 2 s", delay: sim.HeavyTailed(5*time.Millisecond, 2*time.Second)},
 		{
-			Name: "stalls", About: "messages take 0.05 to 0.2 ms; each 2 s one of the two processes does not run for 0.2 s, both exponential means",
+			name: "stalls", about: "messages take 0.05 to 0.2 ms; each 2 s one of the two processes does not run for 0.2 s, both exponential means",
 			delay: simulatedDelay, stalls: 2 * time.Second, stall: 200 * time.Millisecond,
 		},
 	}
 }
 
-// DetectorCase is a detector that watches one process in the simulator.
-type DetectorCase struct {
-	Condition Condition
+// detectorCase is a detector that watches one process in the simulator.
+type detectorCase struct {
+	condition condition
 	Timeout   time.Duration
 	// Fixed: the timeout does not grow after a mistake.
 	Fixed bool
@@ -110,14 +109,14 @@ type DetectorCase struct {
 	Span time.Duration
 }
 
-// Name is the case as part of the name of a benchmark.
-func (c DetectorCase) Name() string {
-	return fmt.Sprintf("condition=%s/adapts=%v/timeout=%v/host=%s", c.Condition.Name, !c.Fixed, c.Timeout, Simulator)
+// name is the case as part of the name of a benchmark.
+func (c detectorCase) name() string {
+	return fmt.Sprintf("condition=%s/adapts=%v/timeout=%v/host=%s", c.condition.name, !c.Fixed, c.Timeout, simulator)
 }
 
-// DetectorTimeouts are those that are compared. The heartbeat is that of the preset lan,
+// detectorTimeouts are those that are compared. The heartbeat is that of the preset lan,
 // 120 ms, and so is the third timeout.
-func DetectorTimeouts() []time.Duration {
+func detectorTimeouts() []time.Duration {
 	return []time.Duration{
 		250 * time.Millisecond, 310 * time.Millisecond, 380 * time.Millisecond, 620 * time.Millisecond, 1100 * time.Millisecond, 2100 * time.Millisecond,
 	}
@@ -127,9 +126,9 @@ func DetectorTimeouts() []time.Duration {
 // is that of a machine: nobody is told, and only silence is left.
 const betweenCrashes = time.Minute
 
-// Measure has the detector watch for Span. The error is that of ctx, or says that something
+// measure has the detector watch for Span. The error is that of ctx, or says that something
 // was not as it should be.
-func (c DetectorCase) Measure(ctx context.Context, seed uint64) (Quality, error) {
+func (c detectorCase) measure(ctx context.Context, seed uint64) (quality, error) {
 	timing := algo.LAN()
 	timing.Timeout = c.Timeout
 	timing.MaxTimeout = 10 * c.Timeout
@@ -138,18 +137,18 @@ func (c DetectorCase) Measure(ctx context.Context, seed uint64) (Quality, error)
 	}
 	w := &watched{random: random(seed)}
 	w.world = sim.New(sim.Config{
-		Spec: watching, Timing: timing, Delay: c.Condition.delay, Seed: seed, Trace: w.see,
+		Spec: watching, Timing: timing, Delay: c.condition.delay, Seed: seed, Trace: w.see,
 	})
 	if err := w.world.Cluster(2); err != nil {
-		return Quality{}, err
+		return quality{}, err
 	}
 	w.world.Run(10 * time.Second) // they meet, as over TCP, which loses nothing
-	w.world.SetFaults(sim.Faults{Loss: c.Condition.loss})
-	w.quality, w.since = Quality{}, w.world.Now()
+	w.world.SetFaults(sim.Faults{Loss: c.condition.loss})
+	w.quality, w.since = quality{}, w.world.Now()
 	for end := w.since + c.Span; w.world.Now() < end && ctx.Err() == nil; {
-		w.live(w.exponential(betweenCrashes), c.Condition)
-		if err := w.crash(c.Condition); err != nil {
-			return Quality{}, fmt.Errorf("bench: %s, seed %d: %w", c.Name(), seed, err)
+		w.live(w.exponential(betweenCrashes), c.condition)
+		if err := w.crash(c.condition); err != nil {
+			return quality{}, fmt.Errorf("bench: %s, seed %d: %w", c.name(), seed, err)
 		}
 	}
 	return w.quality, context.Cause(ctx)
@@ -159,7 +158,7 @@ func (c DetectorCase) Measure(ctx context.Context, seed uint64) (Quality, error)
 type watched struct {
 	world   *sim.World
 	random  *rand.Rand
-	quality Quality
+	quality quality
 
 	dead      bool
 	since     time.Duration // when it began to live, as far as that is counted
@@ -190,7 +189,7 @@ func (w *watched) exponential(mean time.Duration) time.Duration {
 }
 
 // live passes time, in which processes stall.
-func (w *watched) live(period time.Duration, c Condition) {
+func (w *watched) live(period time.Duration, c condition) {
 	if c.stalls == 0 {
 		w.world.Run(period)
 		return
@@ -205,7 +204,7 @@ func (w *watched) live(period time.Duration, c Condition) {
 }
 
 // crash takes the process and its machine away until that is found, and brings it back.
-func (w *watched) crash(c Condition) error {
+func (w *watched) crash(c condition) error {
 	at := w.world.Now()
 	w.quality.Watched += at - w.since
 	if w.suspected {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
@@ -20,12 +21,12 @@ import (
 
 // detectorCases are all conditions and timeouts, with a timeout that grows after mistakes,
 // as it does by default, and with one that does not.
-func detectorCases(span time.Duration) []DetectorCase {
-	var all []DetectorCase
-	for _, condition := range Conditions() {
+func detectorCases(span time.Duration) []detectorCase {
+	var all []detectorCase
+	for _, condition := range conditions() {
 		for _, fixed := range []bool{false, true} {
-			for _, timeout := range DetectorTimeouts() {
-				all = append(all, DetectorCase{Condition: condition, Timeout: timeout, Fixed: fixed, Span: span})
+			for _, timeout := range detectorTimeouts() {
+				all = append(all, detectorCase{condition: condition, Timeout: timeout, Fixed: fixed, Span: span})
 			}
 		}
 	}
@@ -39,19 +40,19 @@ func detectorCases(span time.Duration) []DetectorCase {
 func BenchmarkDetector(b *testing.B) {
 	config := setting(b)
 	for _, c := range detectorCases(time.Hour) {
-		b.Run(c.Name(), func(b *testing.B) {
-			var sum Quality
+		b.Run(c.name(), func(b *testing.B) {
+			var sum quality
 			seed := *seedFlag
 			repeat(b, 1, func() {
-				q, err := c.Measure(b.Context(), seed)
+				q, err := c.measure(b.Context(), seed)
 				if err != nil {
 					b.Fatal(err)
 				}
-				sum.Add(q)
+				sum.add(q)
 				seed++
 			})
 			sum.report(b)
-			b.Logf("%s; heartbeat %v; crashes of machines: only silence tells", c.Condition.About, cluster.LAN().Heartbeat)
+			b.Logf("%s; heartbeat %v; crashes of machines: only silence tells", c.condition.about, cluster.LAN().Heartbeat)
 		})
 	}
 	span, crashes := 20*time.Second, 5
@@ -60,16 +61,16 @@ func BenchmarkDetector(b *testing.B) {
 	}
 	for _, threads := range []int{0, 4, 16} {
 		for _, timeout := range []time.Duration{30 * time.Millisecond, 100 * time.Millisecond, cluster.LAN().Timeout} {
-			b.Run(fmt.Sprintf("threads=%d/timeout=%v/host=%s", threads, timeout, Processes), func(b *testing.B) {
+			b.Run(fmt.Sprintf("threads=%d/timeout=%v/host=%s", threads, timeout, processes), func(b *testing.B) {
 				config := config
 				config.Args = append(slices.Clone(config.Args), impatient(timeout)...)
-				var sum Quality
+				var sum quality
 				repeat(b, 1, func() {
 					q, err := detectBeside(b.Context(), config, threads, span, crashes)
 					if err != nil {
 						b.Fatal(err)
 					}
-					sum.Add(q)
+					sum.add(q)
 				})
 				sum.report(b)
 			})
@@ -77,8 +78,8 @@ func BenchmarkDetector(b *testing.B) {
 	}
 }
 
-func (q Quality) report(b *testing.B) {
-	for metric, value := range q.Values() {
+func (q quality) report(b *testing.B) {
+	for metric, value := range q.values() {
 		b.ReportMetric(value, metric)
 	}
 	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), inWords(sample.Milliseconds(q.Detections)))
@@ -107,7 +108,7 @@ func impatient(timeout time.Duration) []string {
 // detectBeside measures the detectors of processes beside threads that spin: the mistakes of
 // all who watch somebody in a cluster of three at rest, and how soon a pause of the leader is
 // found. Whoever has found it first has ended the other's watch, so that is one detection.
-func detectBeside(ctx context.Context, config fleet.Config, threads int, span time.Duration, crashes int) (q Quality, err error) {
+func detectBeside(ctx context.Context, config fleet.Config, threads int, span time.Duration, crashes int) (q quality, err error) {
 	if threads > 0 {
 		load, err := startLoad(threads)
 		if err != nil {
@@ -131,7 +132,7 @@ func detectBeside(ctx context.Context, config fleet.Config, threads int, span ti
 
 // restBeside looks for mistakes in a cluster to which nothing happens. A node is watched by
 // about one other: two followers watch their leader, who watches nobody.
-func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q Quality, err error) {
+func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q quality, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute+span)
 	defer cancel()
 	var seen witness
@@ -149,7 +150,7 @@ func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q
 		return q, err
 	}
 	to := fleet.Now()
-	return Quality{Watched: 2 * time.Duration(to-from), Mistakes: seen.mistakes(from, to)}, nil
+	return quality{Watched: 2 * time.Duration(to-from), Mistakes: seen.mistakes(from, to)}, nil
 }
 
 // mistakes are how long each suspicion of that time lasted: until it was taken back, or the
@@ -195,14 +196,14 @@ func (w *witness) mistakes(from, to int64) []time.Duration {
 func detectPause(ctx context.Context, config fleet.Config, moment time.Duration) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	c := Case{Algorithm: "bully", Signal: fleet.Stop, Nodes: 3}
-	s, err := c.Start(ctx, config)
+	c := failoverCase{Algorithm: "bully", Signal: fleet.Stop, Nodes: 3}
+	s, err := c.start(ctx, builtin.Registry(), config)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 	for {
-		r, err := s.Round(ctx, moment, false)
+		r, err := s.round(ctx, moment, nil)
 		if errors.Is(err, fleet.ErrNoLeader) { // it was wrong about somebody just then
 			continue
 		}
@@ -214,9 +215,9 @@ func detectPause(ctx context.Context, config fleet.Config, moment time.Duration)
 // timeout is over since the last heartbeat, which was sent up to a heartbeat before.
 func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
 	heartbeat := cluster.LAN().Heartbeat
-	for _, timeout := range DetectorTimeouts() {
-		c := DetectorCase{Condition: Conditions()[0], Timeout: timeout, Span: time.Hour}
-		q, err := c.Measure(t.Context(), 1)
+	for _, timeout := range detectorTimeouts() {
+		c := detectorCase{condition: conditions()[0], Timeout: timeout, Span: time.Hour}
+		q, err := c.measure(t.Context(), 1)
 		require.NoError(t, err)
 		require.Empty(t, q.Mistakes)
 		require.Greater(t, len(q.Detections), 30)
@@ -230,7 +231,7 @@ func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
 		// of heartbeat/√(12n), so by heartbeat/8 in one of 10⁵ runs, of which this is one.
 		mean := sum / time.Duration(len(q.Detections))
 		require.InDelta(t, sample.MS(timeout-heartbeat/2), sample.MS(mean), sample.MS(heartbeat/8))
-		again, err := c.Measure(t.Context(), 1)
+		again, err := c.measure(t.Context(), 1)
 		require.NoError(t, err)
 		require.Equal(t, q, again, "of the same seed")
 	}
@@ -239,31 +240,31 @@ func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
 // TestDetectorTradesSpeedForMistakes: where frames are lost or processes stall, a longer
 // timeout makes fewer mistakes, and one that grows fewer than one that does not.
 func TestDetectorTradesSpeedForMistakes(t *testing.T) {
-	for _, condition := range Conditions()[1:] {
-		t.Run(condition.Name, func(t *testing.T) {
-			measure := func(timeout time.Duration, fixed bool) Quality {
-				q, err := DetectorCase{Condition: condition, Timeout: timeout, Fixed: fixed, Span: 4 * time.Hour}.Measure(t.Context(), 1)
+	for _, condition := range conditions()[1:] {
+		t.Run(condition.name, func(t *testing.T) {
+			measure := func(timeout time.Duration, fixed bool) quality {
+				q, err := detectorCase{condition: condition, Timeout: timeout, Fixed: fixed, Span: 4 * time.Hour}.measure(t.Context(), 1)
 				require.NoError(t, err)
 				require.Len(t, slices.DeleteFunc(slices.Clone(q.Mistakes), func(d time.Duration) bool { return d > 0 }), 0, "a mistake of no length")
 				return q
 			}
 			short, long := measure(250*time.Millisecond, true), measure(1100*time.Millisecond, true)
 			adapts := measure(250*time.Millisecond, false)
-			require.Greater(t, short.Rate(), 10*long.Rate())
-			require.Greater(t, short.Rate(), 5*adapts.Rate())
-			require.Less(t, short.Accuracy(), adapts.Accuracy())
+			require.Greater(t, short.rate(), 10*long.rate())
+			require.Greater(t, short.rate(), 5*adapts.rate())
+			require.Less(t, short.accuracy(), adapts.accuracy())
 			require.Less(t, sample.Milliseconds(short.Detections).Median, sample.Milliseconds(adapts.Detections).Median)
 		})
 	}
 }
 
 func TestQualityIsThatOfChen(t *testing.T) {
-	q := Quality{Watched: 30 * time.Minute, Mistakes: []time.Duration{time.Second, 2 * time.Second}}
-	q.Add(Quality{Watched: 30 * time.Minute, Detections: []time.Duration{time.Second}, Mistakes: []time.Duration{3 * time.Second}})
+	q := quality{Watched: 30 * time.Minute, Mistakes: []time.Duration{time.Second, 2 * time.Second}}
+	q.add(quality{Watched: 30 * time.Minute, Detections: []time.Duration{time.Second}, Mistakes: []time.Duration{3 * time.Second}})
 	require.Equal(t, map[string]float64{
 		result.MetricMistakes: 3, result.MetricMistake: 2000, result.MetricAccuracy: 1 - 6.0/3600, result.MetricDetection: 1000, result.MetricSlowest: 1000,
-	}, q.Values())
-	require.Equal(t, map[string]float64{result.MetricMistakes: 0, result.MetricAccuracy: 1}, Quality{}.Values())
+	}, q.values())
+	require.Equal(t, map[string]float64{result.MetricMistakes: 0, result.MetricAccuracy: 1}, quality{}.values())
 }
 
 func TestWitnessMeasuresMistakes(t *testing.T) {

@@ -1,6 +1,10 @@
 // Package bench sets the algorithms side by side: what an election costs, how long it
 // takes, what a fault costs an application, and what a cluster costs at rest.
 //
+// [Run] measures groups of this with a registry, so that a stranger's algorithm stands beside
+// ours; the command elect bench is that. What it measures short and in turns, the benchmarks of
+// this package measure at length.
+//
 // With real processes, the elect command, each node with a data folder of its own on a
 // disk, over TCP on the loopback:
 //
@@ -26,8 +30,7 @@
 //
 // Other projects are measured beside ours in bench/peers, a module of its own.
 //
-// Names and metrics are those that benchstat reads. What trials find is written, asked and
-// compared by package result.
+// Names and metrics are those that benchstat reads.
 //
 // Each prints its setting first: a figure without one says nothing. Flags of its own
 // stand behind the package: -rounds, -slow-rounds, -wire-rounds, -observed, -max-n, -seed,

@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/wait"
 )
 
-// Case is one way in which a cluster loses its leader.
-type Case struct {
+// failoverCase is one way in which a cluster loses its leader.
+type failoverCase struct {
 	Algorithm  string
 	Signal     fleet.Signal // or one of Drop, DropOut and DropIn
 	Nodes      int
@@ -31,16 +32,18 @@ type Case struct {
 // Beside signals, what the network can do: the leader's packets are lost, both ways, or
 // those that it sends, or those that it is sent. Nobody is told.
 const (
-	Drop    fleet.Signal = "drop"
-	DropOut fleet.Signal = "drop-out"
-	DropIn  fleet.Signal = "drop-in"
+	drop    fleet.Signal = "drop"
+	dropOut fleet.Signal = "drop-out"
+	dropIn  fleet.Signal = "drop-in"
 )
 
 // cut reports whether it is the network that takes the leader away.
-func (c Case) cut() bool { return c.Signal == Drop || c.Signal == DropOut || c.Signal == DropIn }
+func (c failoverCase) cut() bool {
+	return c.Signal == drop || c.Signal == dropOut || c.Signal == dropIn
+}
 
-// Name is the case as part of the name of a benchmark.
-func (c Case) Name() string {
+// name is the case as part of the name of a benchmark.
+func (c failoverCase) name() string {
 	name := fmt.Sprintf("algorithm=%s/signal=%s", c.Algorithm, c.Signal)
 	if c.NoEvidence {
 		name += "/evidence=off"
@@ -51,27 +54,24 @@ func (c Case) Name() string {
 	return name + "/n=" + strconv.Itoa(c.Nodes)
 }
 
-// Result is one round.
-type Result struct {
+// failoverRound is one round.
+type failoverRound struct {
 	fleet.Failover
-	Recovery fleet.Recovery
-
-	Observed  time.Duration   // from the signal, as an [Observation] has it; 0 if nobody observed
-	Questions []time.Duration // see there
+	recovery fleet.Recovery
 }
 
-// Series is a cluster that loses its leader again and again.
-type Series struct {
-	Case   Case
+// failoverSeries is a cluster that loses its leader again and again.
+type failoverSeries struct {
+	of     failoverCase
 	claims algo.Claims
 	fleet  *fleet.Fleet
 	lab    *netlab.Lab // where packets can be lost; else nil
 }
 
-// Start starts a cluster for c, out of config, whose nodes and flags c decides. When it
+// start starts a cluster for c, out of config, whose nodes and flags c decides. When it
 // returns all agree on a leader, and those that are to be dead are.
-func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
-	spec, err := c.spec()
+func (c failoverCase) start(ctx context.Context, registry algo.Registry, config fleet.Config) (*failoverSeries, error) {
+	spec, err := election.Spec(registry, c.Algorithm, algo.LAN(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -83,40 +83,28 @@ func (c Case) Start(ctx context.Context, config fleet.Config) (*Series, error) {
 	if c.NoEvidence {
 		config.Args = append(config.Args, "--no-evidence")
 	}
-	s := &Series{Case: c, claims: spec.Claims}
+	s := &failoverSeries{of: c, claims: spec.Claims}
 	if c.cut() {
 		if s.lab, err = netlab.New(c.Nodes); err != nil {
 			return nil, err
 		}
 		config.Hosts = hostsOf(s.lab, c.Nodes)
 	}
-	if s.fleet, err = fleet.New(ctx, config); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if s.fleet, err = fleet.New(ctx, config); err == nil {
+		err = s.prepare(ctx)
 	}
-	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func nodeName(number int) string { return "n" + strconv.Itoa(number) }
-
-// spec is the algorithm with its defaults, for what it claims.
-func (c Case) spec() (algo.Spec, error) {
-	factory, ok := builtin.Registry()[c.Algorithm]
-	if !ok {
-		return algo.Spec{}, fmt.Errorf("bench: algorithm %q is unknown", c.Algorithm)
-	}
-	timing := cluster.LAN()
-	return factory(timing, func(any) error { return nil })
-}
-
-func (s *Series) prepare(ctx context.Context) error {
+func (s *failoverSeries) prepare(ctx context.Context) error {
 	leader, err := s.expect(ctx)
 	if err != nil {
 		return err
 	}
-	for i, dead := s.Case.Nodes, 0; dead < s.Case.Dead; i-- {
+	for i, dead := s.of.Nodes, 0; dead < s.of.Dead; i-- {
 		if nodeName(i) == leader.Name {
 			continue
 		}
@@ -131,40 +119,38 @@ func (s *Series) prepare(ctx context.Context) error {
 
 // expect waits until it is quiet, and returns who leads; it says if that should be
 // another.
-func (s *Series) expect(ctx context.Context) (fleet.State, error) {
+func (s *failoverSeries) expect(ctx context.Context) (fleet.State, error) {
 	leader, err := s.fleet.Settle(ctx)
-	if err == nil && s.claims.HighestLeads && leader.Name != nodeName(s.Case.Nodes) {
-		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.Case.Nodes)
+	if err == nil && s.claims.HighestLeads && leader.Name != nodeName(s.of.Nodes) {
+		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.of.Nodes)
 	}
 	return leader, err
 }
 
-// Round takes the leader away after a pause, and has it come back. Its error may be
-// that what happened was not right. While an observer asks, it takes processor time
-// from the nodes: rounds with one and rounds without are not to be mixed.
-func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) (Result, error) {
+// round takes the leader away after a pause, and has it come back. Its error may be
+// that what happened was not right. Who looks on, if anybody, takes processor time from the
+// nodes: rounds with and rounds without are not to be mixed.
+func (s *failoverSeries) round(ctx context.Context, pause time.Duration, lookOn func(survivors []fleet.State, strike *fleet.Strike) error) (r failoverRound, err error) {
 	if err := wait.For(ctx, pause); err != nil {
-		return Result{}, err
+		return r, err
 	}
 	strike, err := s.strike()
 	if err != nil {
-		return Result{}, err
+		return r, err
 	}
-	var r Result
-	if observed {
-		seen, err := Observe(ctx, s.survivors(), strike.Leader)
-		if err != nil {
-			return Result{}, err
+	if lookOn != nil {
+		up := slices.DeleteFunc(s.fleet.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
+		if err := lookOn(up, strike); err != nil {
+			return r, err
 		}
-		r.Observed, r.Questions = time.Duration(seen.At-strike.At), seen.Questions
 	}
 	if r.Failover, err = strike.Settle(ctx); err != nil {
 		return r, err
 	}
-	if s.Case.cut() {
-		r.Recovery, err = s.fleet.Rejoin(ctx, strike.Leader.Name, s.lab.Heal)
+	if s.of.cut() {
+		r.recovery, err = s.fleet.Rejoin(ctx, strike.Leader.Name, s.lab.Heal)
 	} else {
-		r.Recovery, err = s.fleet.Recover(ctx, strike.Leader.Name)
+		r.recovery, err = s.fleet.Recover(ctx, strike.Leader.Name)
 	}
 	if err != nil {
 		return r, err
@@ -173,27 +159,25 @@ func (s *Series) Round(ctx context.Context, pause time.Duration, observed bool) 
 }
 
 // strike takes the leader away.
-func (s *Series) strike() (*fleet.Strike, error) {
-	if !s.Case.cut() {
-		return s.fleet.Strike(s.Case.Signal)
+func (s *failoverSeries) strike() (*fleet.Strike, error) {
+	if !s.of.cut() {
+		return s.fleet.Strike(s.of.Signal)
 	}
-	return s.fleet.Isolate(s.Case.Signal, func(leader fleet.State) error {
-		var others []int
-		host := -1
-		for i := range s.Case.Nodes {
-			if nodeName(i+1) == leader.Name {
-				host = i
-			} else {
-				others = append(others, i)
+	return s.fleet.Isolate(s.of.Signal, func(leader fleet.State) error {
+		host := number(leader.Name) - 1
+		var rest []int
+		for i := range s.of.Nodes {
+			if i != host {
+				rest = append(rest, i)
 			}
 		}
-		switch s.Case.Signal {
-		case Drop:
-			return s.lab.Split([]int{host}, others)
-		case DropOut:
-			return s.lab.Drop(host, others...)
+		switch s.of.Signal {
+		case drop:
+			return s.lab.Split([]int{host}, rest)
+		case dropOut:
+			return s.lab.Drop(host, rest...)
 		}
-		for _, other := range others {
+		for _, other := range rest {
 			if err := s.lab.Drop(other, host); err != nil {
 				return err
 			}
@@ -202,14 +186,10 @@ func (s *Series) strike() (*fleet.Strike, error) {
 	})
 }
 
-func (s *Series) survivors() []fleet.State {
-	return slices.DeleteFunc(s.fleet.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
-}
-
 // check says what was not right in a round. The fleet has seen to it that all who are
 // up named one leader in one epoch.
-func (s *Series) check(r Result) error {
-	c := s.Case
+func (s *failoverSeries) check(r failoverRound) error {
+	c := s.of
 	survivors := c.Nodes - 1 - c.Dead
 	old, next := r.OldLeader, r.NewLeader
 	back := next // who leads once the old leader is back: it follows
@@ -225,19 +205,27 @@ func (s *Series) check(r Result) error {
 		return fmt.Errorf("bench: epoch %d follows epoch %d", r.EpochAfter, r.EpochBefore)
 	// Not in every algorithm has an epoch one leader only: who returns may take for
 	// itself the epoch that follows the last it knew.
-	case r.Recovery.Leader != back || r.Recovery.EpochAfter < r.EpochAfter:
+	case r.recovery.Leader != back || r.recovery.EpochAfter < r.EpochAfter:
 		return fmt.Errorf("bench: after the return of %s, %s leads in epoch %d; want %s, not in an epoch below %d",
-			r.OldLeader, r.Recovery.Leader, r.Recovery.EpochAfter, back, r.EpochAfter)
-	case r.Total() < survivors-1: // a new leader has to tell each of the others
-		return fmt.Errorf("bench: %d messages were counted for %d survivors", r.Total(), survivors)
+			r.OldLeader, r.recovery.Leader, r.recovery.EpochAfter, back, r.EpochAfter)
+	case r.total() < survivors-1: // a new leader has to tell each of the others
+		return fmt.Errorf("bench: %d messages were counted for %d survivors", r.total(), survivors)
 	case r.Failover.Failover <= 0:
 		return fmt.Errorf("bench: the failover took %v", r.Failover.Failover)
 	}
 	return nil
 }
 
-// Total is how many messages of an election were sent.
-func (r Result) Total() int {
+// values is r by metric.
+func (r failoverRound) values() map[string]float64 {
+	return map[string]float64{
+		result.MetricFailover: sample.MS(r.Failover.Failover), result.MetricDetect: sample.MS(r.Detect),
+		result.MetricElect: sample.MS(r.Elect), result.MetricFailoverMessages: float64(r.total()),
+	}
+}
+
+// total is how many messages of an election were sent.
+func (r failoverRound) total() int {
 	total := 0
 	for _, n := range r.Messages {
 		total += n
@@ -245,8 +233,8 @@ func (r Result) Total() int {
 	return total
 }
 
-// Close stops the cluster, and says if anything of it is left.
-func (s *Series) Close() (err error) {
+// close stops the cluster, and says if anything of it is left.
+func (s *failoverSeries) close() (err error) {
 	if s.fleet != nil {
 		err = closeFleet(s.fleet)
 	}

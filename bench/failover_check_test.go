@@ -11,30 +11,30 @@ import (
 )
 
 func TestCheckFindsWhatIsNotRight(t *testing.T) {
-	s := &Series{Case: Case{Nodes: 5, Dead: 1}, claims: algo.Claims{HighestLeads: true}}
-	right := func() Result {
-		return Result{
+	s := &failoverSeries{of: failoverCase{Nodes: 5, Dead: 1}, claims: algo.Claims{HighestLeads: true}}
+	right := func() failoverRound {
+		return failoverRound{
 			Failover: fleet.Failover{
 				Nodes: 5, Survivors: 3, OldLeader: "n5", NewLeader: "n3", EpochBefore: 7, EpochAfter: 8,
 				Failover: time.Millisecond, Messages: map[string]int{"coordinator": 2},
 			},
-			Recovery: fleet.Recovery{Node: "n5", Leader: "n5", EpochAfter: 9},
+			recovery: fleet.Recovery{Node: "n5", Leader: "n5", EpochAfter: 9},
 		}
 	}
 	require.NoError(t, s.check(right()))
 	for _, c := range []struct {
 		name  string
-		spoil func(*Result)
+		spoil func(*failoverRound)
 		want  string
 	}{
-		{"not the next in line", func(r *Result) { r.NewLeader = "n2" }, "n2 followed n5"},
-		{"not the highest was struck", func(r *Result) { r.OldLeader = "n4" }, "n3 followed n4"},
-		{"one more died", func(r *Result) { r.Survivors = 2 }, "with 2 survivors"},
-		{"the epoch stays", func(r *Result) { r.EpochAfter = 7 }, "epoch 7 follows epoch 7"},
-		{"the highest does not take over", func(r *Result) { r.Recovery.Leader = "n3" }, "n3 leads in epoch 9"},
-		{"the epoch goes back", func(r *Result) { r.Recovery.EpochAfter = 7 }, "leads in epoch 7"},
-		{"messages are not counted", func(r *Result) { r.Messages = nil }, "0 messages"},
-		{"no time passed", func(r *Result) { r.Failover.Failover = 0 }, "took 0s"},
+		{"not the next in line", func(r *failoverRound) { r.NewLeader = "n2" }, "n2 followed n5"},
+		{"not the highest was struck", func(r *failoverRound) { r.OldLeader = "n4" }, "n3 followed n4"},
+		{"one more died", func(r *failoverRound) { r.Survivors = 2 }, "with 2 survivors"},
+		{"the epoch stays", func(r *failoverRound) { r.EpochAfter = 7 }, "epoch 7 follows epoch 7"},
+		{"the highest does not take over", func(r *failoverRound) { r.recovery.Leader = "n3" }, "n3 leads in epoch 9"},
+		{"the epoch goes back", func(r *failoverRound) { r.recovery.EpochAfter = 7 }, "leads in epoch 7"},
+		{"messages are not counted", func(r *failoverRound) { r.Messages = nil }, "0 messages"},
+		{"no time passed", func(r *failoverRound) { r.Failover.Failover = 0 }, "took 0s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := right()
@@ -46,29 +46,29 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 
 // Where anybody may be elected, who returns follows the one who was.
 func TestCheckWhereAnybodyMayLead(t *testing.T) {
-	s := &Series{Case: Case{Nodes: 5}}
-	right := Result{
+	s := &failoverSeries{of: failoverCase{Nodes: 5}}
+	right := failoverRound{
 		Failover: fleet.Failover{
 			Nodes: 5, Survivors: 4, OldLeader: "n2", NewLeader: "n4", EpochBefore: 7, EpochAfter: 9,
 			Failover: time.Millisecond, Messages: map[string]int{"lead": 4},
 		},
-		Recovery: fleet.Recovery{Node: "n2", Leader: "n4", EpochAfter: 9},
+		recovery: fleet.Recovery{Node: "n2", Leader: "n4", EpochAfter: 9},
 	}
 	require.NoError(t, s.check(right))
 	same := right
 	same.NewLeader = "n2"
 	require.ErrorContains(t, s.check(same), "n2 followed n2")
 	deposed := right
-	deposed.Recovery.Leader = "n2"
+	deposed.recovery.Leader = "n2"
 	require.ErrorContains(t, s.check(deposed), "n2 leads in epoch 9; want n4")
 }
 
 func TestCaseNames(t *testing.T) {
-	for want, c := range map[string]Case{
+	for want, c := range map[string]failoverCase{
 		"algorithm=bully/signal=kill/n=5":              {Algorithm: "bully", Signal: fleet.Kill, Nodes: 5},
 		"algorithm=bully/signal=kill/dead=1/n=3":       {Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
 		"algorithm=bully/signal=kill/evidence=off/n=7": {Algorithm: "bully", Signal: fleet.Kill, Nodes: 7, NoEvidence: true},
 	} {
-		require.Equal(t, want, c.Name())
+		require.Equal(t, want, c.name())
 	}
 }

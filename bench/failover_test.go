@@ -6,24 +6,27 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/sample"
 )
 
-func cases() []Case {
-	var all []Case
+func cases() []failoverCase {
+	var all []failoverCase
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		for _, c := range []Case{
+		for _, c := range []failoverCase{
 			{Signal: fleet.Kill},
 			{Signal: fleet.Kill, Dead: 1},
 			{Signal: fleet.Kill, NoEvidence: true},
 			{Signal: fleet.Stop},
 			{Signal: fleet.Term},
-			{Signal: Drop},
-			{Signal: DropOut},
-			{Signal: DropIn},
+			{Signal: drop},
+			{Signal: dropOut},
+			{Signal: dropIn},
 		} {
 			c.Algorithm = algorithm
 			for _, c.Nodes = range []int{3, 5, 7, 15} {
@@ -37,8 +40,8 @@ func cases() []Case {
 }
 
 // electable reports whether those who survive can elect.
-func (c Case) electable() bool {
-	spec, err := c.spec()
+func (c failoverCase) electable() bool {
+	spec, err := election.Spec(builtin.Registry(), c.Algorithm, algo.LAN(), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -50,12 +53,12 @@ func (c Case) electable() bool {
 func BenchmarkFailover(b *testing.B) {
 	config := setting(b)
 	for _, c := range cases() {
-		b.Run(c.Name(), func(b *testing.B) { c.benchmark(b, config) })
+		b.Run(c.name(), func(b *testing.B) { c.benchmark(b, config) })
 	}
 }
 
-func (c Case) benchmark(b *testing.B, config fleet.Config) {
-	var results, observed []Result
+func (c failoverCase) benchmark(b *testing.B, config fleet.Config) {
+	var results, observed []observedRound
 	next := moments()
 	series := c.series(b, config)
 	least := *roundsFlag
@@ -72,16 +75,16 @@ func (c Case) benchmark(b *testing.B, config fleet.Config) {
 }
 
 // slow reports whether the failover waits for a timeout.
-func (c Case) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.cut() }
+func (c failoverCase) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.cut() }
 
 // series returns a function that runs a round. Where the leader lives on, each
 // round has a cluster of its own: a detector that was wrong about somebody gives him
 // more time for a while.
-func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) Result {
-	var s *Series
+func (c failoverCase) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) observedRound {
+	var s *failoverSeries
 	start := func() {
 		var err error
-		switch s, err = c.Start(within(b, time.Minute), config); {
+		switch s, err = c.start(within(b, time.Minute), builtin.Registry(), config); {
 		case errors.Is(err, netlab.ErrUnavailable):
 			b.Skip(err)
 		case err != nil:
@@ -92,19 +95,19 @@ func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration
 		if s == nil {
 			return
 		}
-		if err := s.Close(); err != nil {
+		if err := s.close(); err != nil {
 			b.Error(err)
 		}
 		s = nil
 	}
 	b.Cleanup(end)
-	return func(pause time.Duration, observed bool) Result {
+	return func(pause time.Duration, observed bool) observedRound {
 		if s == nil {
 			start()
 		}
 		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 		defer cancel()
-		r, err := s.Round(ctx, pause, observed)
+		r, err := observeRound(ctx, s, pause, observed)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -115,7 +118,7 @@ func (c Case) series(b *testing.B, config fleet.Config) func(pause time.Duration
 	}
 }
 
-func (c Case) report(b *testing.B, results, observed []Result) {
+func (c failoverCase) report(b *testing.B, results, observed []observedRound) {
 	var took, detect, elect, saves, back []time.Duration
 	var messages, critical []float64
 	for _, r := range results {
@@ -123,8 +126,8 @@ func (c Case) report(b *testing.B, results, observed []Result) {
 		detect = append(detect, r.Detect)
 		elect = append(elect, r.Elect)
 		saves = append(saves, r.Saves...)
-		back = append(back, r.Recovery.Took)
-		messages = append(messages, float64(r.Total()))
+		back = append(back, r.recovery.Took)
+		messages = append(messages, float64(r.total()))
 		critical = append(critical, float64(r.CriticalSaves))
 	}
 	failover, save := sample.Milliseconds(took), sample.Milliseconds(saves)
@@ -159,27 +162,27 @@ func (c Case) report(b *testing.B, results, observed []Result) {
 // benchmarks run at all, and that a round checks what it should.
 func TestFailoverRound(t *testing.T) {
 	config := config(t)
-	for _, c := range []Case{
+	for _, c := range []failoverCase{
 		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3},
 		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
 		{Algorithm: "bully", Signal: fleet.Term, Nodes: 3},
 		{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3},
 		{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3},
 	} {
-		t.Run(c.Name(), func(t *testing.T) {
+		t.Run(c.name(), func(t *testing.T) {
 			ctx := within(t, time.Minute)
-			s, err := c.Start(ctx, config)
+			s, err := c.start(ctx, builtin.Registry(), config)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := s.Round(ctx, 0, true)
+			r, err := observeRound(ctx, s, 0, true)
 			if err != nil {
 				t.Error(err)
 			}
 			if r.Observed <= 0 || len(r.Questions) < r.Survivors {
 				t.Errorf("the observer saw the new leader after %v and %d questions, want at least one to each of %d", r.Observed, len(r.Questions), r.Survivors)
 			}
-			if err := s.Close(); err != nil {
+			if err := s.close(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -5,27 +5,22 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/sample"
 )
 
-// Fault is something that happens to a cluster and passes, done alike to real processes and
+// fault is something that happens to a cluster and passes, done alike to real processes and
 // to simulated ones.
-type Fault struct {
-	Name string
-	// About is what happens, in words.
-	About string
-	// Network: packets are lost. For processes that takes a network of their own.
-	Network bool
-
-	do func(ctx context.Context, s stage, leader int) error
+type fault struct {
+	name    string
+	about   string // what happens, in words
+	network bool   // packets are lost: for processes that takes a network of their own
+	happen  func(s *scene, leader int)
 }
 
-// stage is a cluster whose nodes are numbered from 1, and what can be done to it. What is
-// done is written into its ledger.
-type stage interface {
-	size() int
+// host is what runs a cluster whose nodes are numbered from 1.
+type host interface {
 	now() time.Duration
 	pass(ctx context.Context, d time.Duration) error
 	kill(node int) error
@@ -40,6 +35,71 @@ type stage interface {
 	settle(ctx context.Context) (leader int, err error)
 }
 
+// scene is a cluster to which a fault happens. What is done is written into its ledger. After
+// the first error nothing more is done.
+type scene struct {
+	ctx    context.Context
+	host   host
+	ledger *ledger
+	err    error
+}
+
+func (s *scene) try(do func() error) {
+	if s.err == nil {
+		s.err = do()
+	}
+}
+
+func (s *scene) pass(d time.Duration) { s.try(func() error { return s.host.pass(s.ctx, d) }) }
+
+func (s *scene) settle() (leader int) {
+	s.try(func() (err error) { leader, err = s.host.settle(s.ctx); return err })
+	return leader
+}
+
+// runs has a node run on, or not.
+func (s *scene) runs(node int, runs bool, do func(node int) error) {
+	s.try(func() error {
+		s.ledger.runs(s.host.now(), node, runs)
+		return do(node)
+	})
+}
+
+func (s *scene) kill(node int)   { s.runs(node, false, s.host.kill) }
+func (s *scene) stop(node int)   { s.runs(node, false, s.host.stop) }
+func (s *scene) pause(node int)  { s.runs(node, false, s.host.pause) }
+func (s *scene) resume(node int) { s.runs(node, true, s.host.resume) }
+
+func (s *scene) start(node int) {
+	s.try(func() error {
+		s.ledger.boots(s.host.now(), node)
+		return s.host.start(s.ctx, node)
+	})
+}
+
+// cut cuts some nodes off from others for a while: what they send is lost.
+func (s *scene) cut(period time.Duration, ways ...[2][]int) {
+	for _, way := range ways {
+		for _, from := range way[0] {
+			s.try(func() error {
+				for _, to := range way[1] {
+					s.ledger.cuts(s.host.now(), from, to)
+				}
+				return s.host.cut(from, way[1]...)
+			})
+		}
+	}
+	s.pass(period)
+	s.try(func() error {
+		err := s.host.heal()
+		s.ledger.heals(s.host.now())
+		return err
+	})
+}
+
+// apart is both ways between some nodes and others.
+func apart(some, others []int) [][2][]int { return [][2][]int{{some, others}, {others, some}} }
+
 // How long faults last: the first two longer than the silence after which a node is given up.
 const (
 	faultPeriod  = 2 * time.Second
@@ -48,104 +108,42 @@ const (
 	restartTakes = 50 * time.Millisecond
 )
 
-// Faults returns all of them.
-func Faults() []Fault {
-	return []Fault{
-		{
-			Name: "kill", About: "the leader is killed; 2 s later it starts again",
-			do: func(ctx context.Context, s stage, leader int) error {
-				return inTurn(
-					func() error { return s.kill(leader) },
-					func() error { return s.pass(ctx, faultPeriod) },
-					func() error { return s.start(ctx, leader) },
-				)
-			},
-		},
-		{
-			Name: "pause", About: "the leader's process is paused; 2 s later it goes on",
-			do: func(ctx context.Context, s stage, leader int) error {
-				return inTurn(
-					func() error { return s.pause(leader) },
-					func() error { return s.pass(ctx, faultPeriod) },
-					func() error { return s.resume(leader) },
-				)
-			},
-		},
-		{
-			Name: "partition", About: "the leader and less than half of the others are cut off; 2 s later it heals", Network: true,
-			do: func(ctx context.Context, s stage, leader int) error {
-				minority, majority := sides(s.size(), leader)
-				return cutFor(ctx, s, faultPeriod, minority, majority, true)
-			},
-		},
-		{
-			Name: "one-way", About: "all that the leader sends is lost; 2 s later it heals", Network: true,
-			do: func(ctx context.Context, s stage, leader int) error {
-				return cutFor(ctx, s, faultPeriod, []int{leader}, others(s.size(), leader), false)
-			},
-		},
-		{
-			Name: "flap", About: "the link between the leader and one other is cut for 0.5 s and heals for 0.5 s, 4 times", Network: true,
-			do: func(ctx context.Context, s stage, leader int) error {
-				all := others(s.size(), leader)
-				peer := all[len(all)-1:] // the next in line, where the highest leads
-				for range flaps {
-					err := inTurn(
-						func() error { return cutFor(ctx, s, flapPeriod, []int{leader}, peer, true) },
-						func() error { return s.pass(ctx, flapPeriod) },
-					)
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		},
-		{
-			Name: "rolling", About: "each node stops politely and starts again 50 ms later, n1 first; the next when all agree",
-			do: func(ctx context.Context, s stage, _ int) error {
-				for node := 1; node <= s.size(); node++ {
-					err := inTurn(
-						func() error { return s.stop(node) },
-						func() error { return s.pass(ctx, restartTakes) },
-						func() error { return s.start(ctx, node) },
-						func() error { _, err := s.settle(ctx); return err },
-					)
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		},
-	}
-}
-
-// inTurn does one thing after the other, up to one that fails.
-func inTurn(what ...func() error) error {
-	for _, do := range what {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cutFor cuts some nodes off from others for a while, both ways or one.
-func cutFor(ctx context.Context, s stage, period time.Duration, from, to []int, both bool) error {
-	for _, node := range from {
-		if err := s.cut(node, to...); err != nil {
-			return err
-		}
-	}
-	if both {
-		for _, node := range to {
-			if err := s.cut(node, from...); err != nil {
-				return err
+// faults returns all of them.
+func faults() []fault {
+	return []fault{
+		{"kill", "the leader is killed; 2 s later it starts again", false, func(s *scene, leader int) {
+			s.kill(leader)
+			s.pass(faultPeriod)
+			s.start(leader)
+		}},
+		{"pause", "the leader's process is paused; 2 s later it goes on", false, func(s *scene, leader int) {
+			s.pause(leader)
+			s.pass(faultPeriod)
+			s.resume(leader)
+		}},
+		{"partition", "the leader and less than half of the others are cut off; 2 s later it heals", true, func(s *scene, leader int) {
+			s.cut(faultPeriod, apart(sides(s.ledger.nodes, leader))...)
+		}},
+		{"one-way", "all that the leader sends is lost; 2 s later it heals", true, func(s *scene, leader int) {
+			s.cut(faultPeriod, [2][]int{{leader}, others(s.ledger.nodes, leader)})
+		}},
+		{"flap", "the link between the leader and one other is cut for 0.5 s and heals for 0.5 s, 4 times", true, func(s *scene, leader int) {
+			all := others(s.ledger.nodes, leader)
+			next := all[len(all)-1:] // in line, where the highest leads
+			for range flaps {
+				s.cut(flapPeriod, apart([]int{leader}, next)...)
+				s.pass(flapPeriod)
 			}
-		}
+		}},
+		{"rolling", "each node stops politely and starts again 50 ms later, n1 first; the next when all agree", false, func(s *scene, _ int) {
+			for node := 1; node <= s.ledger.nodes; node++ {
+				s.stop(node)
+				s.pass(restartTakes)
+				s.start(node)
+				s.settle()
+			}
+		}},
 	}
-	return inTurn(func() error { return s.pass(ctx, period) }, s.heal)
 }
 
 // others are all nodes but one.
@@ -166,48 +164,48 @@ func sides(size, leader int) (minority, majority []int) {
 	return append([]int{leader}, rest[:with]...), rest[with:]
 }
 
-// CostCase is a fault that happens to a cluster of some algorithm.
-type CostCase struct {
-	Algorithm string
-	Fault     Fault
-	Nodes     int // at least 3
+// costCase is a fault that happens to a cluster of some algorithm.
+type costCase struct {
+	algorithm string
+	fault     fault
+	nodes     int // at least 3
 }
 
-// Name is the case as part of the name of a benchmark.
-func (c CostCase) Name(host string) string {
-	return fmt.Sprintf("algorithm=%s/fault=%s/host=%s/n=%d", c.Algorithm, c.Fault.Name, host, c.Nodes)
+// name is the case as part of the name of a benchmark.
+func (c costCase) name(host string) string {
+	return fmt.Sprintf("algorithm=%s/fault=%s/host=%s/n=%d", c.algorithm, c.fault.name, host, c.nodes)
 }
 
 // afterwards is for how long a cluster is watched once it agrees again.
 const afterwards = time.Second
 
-// happen has the fault happen after a while of rest, and returns when all is well again, with
-// the time at which it began.
-func (c CostCase) happen(ctx context.Context, s stage, rest time.Duration) (began time.Duration, err error) {
-	leader, err := s.settle(ctx)
-	if err != nil {
-		return 0, err
+// happen has the fault happen after a while of rest, and returns what it cost until all is well
+// again.
+func (c costCase) happen(ctx context.Context, h host, l *ledger, seed uint64) (cost, error) {
+	s := &scene{ctx: ctx, host: h, ledger: l}
+	leader := s.settle()
+	s.pass(phase(seed))
+	began := h.now()
+	if s.err == nil {
+		c.fault.happen(s, leader)
 	}
-	if err := s.pass(ctx, rest); err != nil {
-		return 0, err
+	s.settle()
+	s.pass(afterwards)
+	s.settle()
+	if s.err != nil {
+		return cost{}, fmt.Errorf("bench: %s, n=%d of %s, seed %d: %w", c.fault.name, c.nodes, c.algorithm, seed, s.err)
 	}
-	began = s.now()
-	return began, inTurn(
-		func() error { return c.Fault.do(ctx, s, leader) },
-		func() error { _, err := s.settle(ctx); return err },
-		func() error { return s.pass(ctx, afterwards) },
-		func() error { _, err := s.settle(ctx); return err },
-	)
+	return l.cost(began), nil
 }
 
 // phase is how long a cluster is left alone before a fault, so that it meets the heartbeats
 // at any moment.
 func phase(seed uint64) time.Duration {
-	return time.Duration(random(seed).Int64N(int64(2 * cluster.LAN().Heartbeat)))
+	return time.Duration(random(seed).Int64N(int64(2 * algo.LAN().Heartbeat)))
 }
 
-// Values is c by metric.
-func (c Cost) Values() map[string]float64 {
+// values is c by metric.
+func (c cost) values() map[string]float64 {
 	return map[string]float64{
 		result.MetricNone: sample.MS(c.None), result.MetricTwo: sample.MS(c.Two), result.MetricUnled: sample.MS(c.Unled),
 		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: sample.MS(c.Took),

@@ -32,14 +32,14 @@ func BenchmarkIdle(b *testing.B) {
 // reading is what a node has used and sent until a moment.
 type reading struct {
 	at     time.Time
-	usage  Usage
+	usage  usage
 	frames uint64
 	bytes  uint64
 }
 
 func read(b *testing.B, node fleet.State) reading {
 	b.Helper()
-	usage, err := ReadUsage(node.Pid)
+	usage, err := readUsage(node.Pid)
 	if err != nil {
 		b.Fatal(err)
 	}

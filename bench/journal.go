@@ -52,19 +52,6 @@ func turnaround(notes map[string][]fleet.Event) time.Duration {
 	return time.Duration(max(0, knew-began))
 }
 
-// saves are how long each save took.
-func saves(notes map[string][]fleet.Event) []time.Duration {
-	var all []time.Duration
-	for _, events := range notes {
-		for _, e := range events {
-			if e.What == fleet.Save {
-				all = append(all, time.Duration(e.Took))
-			}
-		}
-	}
-	return all
-}
-
 // way is the messages of a kind from one node to another.
 type way struct{ from, to, kind string }
 

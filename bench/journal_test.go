@@ -95,3 +95,16 @@ func TestAJournalIsTakenOnce(t *testing.T) {
 	require.Len(t, j.take()["n1"], 1)
 	require.Empty(t, j.take())
 }
+
+// saves are how long each save took.
+func saves(notes map[string][]fleet.Event) []time.Duration {
+	var all []time.Duration
+	for _, events := range notes {
+		for _, e := range events {
+			if e.What == fleet.Save {
+				all = append(all, time.Duration(e.Took))
+			}
+		}
+	}
+	return all
+}

@@ -3,12 +3,13 @@ package bench
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 )
 
-// Cost is what a fault costs an application: what happened between the fault and the moment
+// cost is what a fault costs an application: what happened between the fault and the moment
 // when all was well again. A node leads when it says so itself, whoever else knows of it.
-type Cost struct {
+type cost struct {
 	// Took is how long that was.
 	Took time.Duration
 	// None is for how long of it nobody who ran led.
@@ -30,6 +31,7 @@ type Cost struct {
 // whom it follows. The time is any that does not go back; entries may come in any order.
 type ledger struct {
 	nodes   int
+	mu      sync.Mutex
 	entries []entry
 }
 
@@ -55,6 +57,8 @@ type standing struct {
 }
 
 func (l *ledger) add(at time.Duration, do func(*picture)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.entries = append(l.entries, entry{at, do})
 }
 
@@ -100,7 +104,9 @@ func (l *ledger) cuts(at time.Duration, from, to int) {
 func (l *ledger) heals(at time.Duration) { l.add(at, func(p *picture) { clear(p.cut) }) }
 
 // cost adds up what happened from then on.
-func (l *ledger) cost(from time.Duration) Cost {
+func (l *ledger) cost(from time.Duration) cost {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	slices.SortStableFunc(l.entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
 	now := &picture{nodes: slices.Repeat([]standing{{boots: true}}, l.nodes), cut: make(map[[2]int]bool)}
 	at := 0
@@ -108,7 +114,7 @@ func (l *ledger) cost(from time.Duration) Cost {
 		l.entries[at].do(now)
 	}
 	now.changes, now.messages = 0, 0
-	var c Cost
+	var c cost
 	var unled time.Duration
 	last := from
 	for _, e := range l.entries[at:] {

@@ -4,103 +4,176 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/wait"
 )
 
-// live is a cluster of live nodes on the loopback, n1 to nN, wherever they run. Of nodes
-// whose algorithm heeds priorities the last is the highest.
-type live interface {
-	// addrs are where the nodes that run listen, by name.
-	addrs() map[string]string
-	// campaign has a node call for an election.
-	campaign(ctx context.Context, name string) error
-	// crash kills the leader.
-	crash(ctx context.Context) error
-	// settle returns when all that run agree on a leadership of an epoch above that one, and
-	// nothing happens any more: its epoch.
-	settle(ctx context.Context, above uint64) (epoch uint64, err error)
-	// restore has who crashed come back, and all follow one leader.
-	restore(ctx context.Context) error
-	close() error
-}
-
-// errNoCrash says that what runs in this process cannot be killed.
-var errNoCrash = errors.New("bench: a node in this process cannot be killed")
-
-// counters returns those of the nodes that run, by node.
-func counters(ctx context.Context, l live) (map[string]cluster.Status, error) {
-	addrs := l.addrs()
-	var mu sync.Mutex
-	var asking sync.WaitGroup
-	var mistakes []error
-	all := make(map[string]cluster.Status)
-	for name, addr := range addrs {
-		asking.Go(func() {
-			status, err := operator.Client{}.Status(ctx, addr)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				mistakes = append(mistakes, fmt.Errorf("bench: ask %s: %w", name, err))
-			}
-			all[name] = status
-		})
-	}
-	asking.Wait()
-	return all, errors.Join(mistakes...)
-}
-
-// Counted is what nodes counted, of all of them together: messages of an election by
-// kind, repeats left out, and frames that were dropped.
-type Counted struct {
-	Sent, Received Kinds
-	Dropped        int
-}
-
-// Kinds are numbers of messages by kind.
-type Kinds map[string]int
-
-// Total is how many there are.
-func (k Kinds) Total() int {
-	total := 0
-	for _, n := range k {
-		total += n
-	}
-	return total
-}
-
-// between subtracts the counters of before from those of after, of the nodes that are in
-// both.
-func between(before, after map[string]cluster.Status, kinds []string) Counted {
-	c := Counted{Sent: make(Kinds), Received: make(Kinds)}
-	for name := range maps.Keys(after) {
-		was, still := before[name]
-		if !still {
-			continue
-		}
-		more := func(counter string) int {
-			return int(after[name].Counters[counter]) - int(was.Counters[counter])
-		}
-		for _, kind := range kinds {
-			if n := more("sent." + kind); n != 0 {
-				c.Sent[kind] += n
-			}
-			if n := more("received." + kind); n != 0 {
-				c.Received[kind] += n
-			}
-		}
-		c.Dropped += more("dropped")
-	}
-	return c
-}
+func nodeName(number int) string { return "n" + strconv.Itoa(number) }
 
 // number is that of a node by its name, n1 being 1.
 func number(name string) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(name, "n")) // names are those of nodeName
 	return n
+}
+
+// local is a cluster of live nodes in this process, n1 to nN, on sockets of the loopback, which
+// keep what they save in memory. Of an algorithm that heeds priorities the last is the highest.
+type local struct {
+	nodes   []*cluster.Node // n1 first
+	see     func(node string, e fleet.Event)
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	leaders map[string]fleet.Event // by node: its last word about a leader
+	last    time.Time              // when something happened
+	failed  error                  // a node ended of its own accord
+}
+
+// startLocal starts n nodes that are configured alike. What they say of leaders goes to see, if
+// that is set, and with decides how each is on the network.
+func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int,
+	see func(node string, e fleet.Event), with func(l *local, node string, socket net.Listener) []cluster.Option,
+) (_ *local, err error) {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l := &local{see: see, stop: stop, leaders: make(map[string]fleet.Event), last: time.Now()}
+	var sockets []net.Listener
+	defer func() {
+		if err != nil {
+			for _, unused := range sockets[len(l.nodes):] {
+				_ = unused.Close()
+			}
+			err = errors.Join(err, l.close())
+		}
+	}()
+	for range n {
+		socket, err := cluster.Listen("127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		sockets = append(sockets, socket)
+		config.Members = append(config.Members, socket.Addr().String())
+	}
+	for i, socket := range sockets {
+		config.Name, config.Listen, config.Priority = nodeName(i+1), config.Members[i], i+1
+		options := append(with(l, config.Name, socket), cluster.WithRegistry(registry), cluster.WithStore(store.NewMemory()))
+		node, err := cluster.New(config, options...)
+		if err != nil {
+			return nil, err
+		}
+		l.run(running, node)
+	}
+	return l, nil
+}
+
+// run runs a node and hears what it says of leaders.
+func (l *local) run(ctx context.Context, node *cluster.Node) {
+	l.nodes = append(l.nodes, node)
+	name, clock := node.Config().Name, fleet.NewStamper()
+	l.running.Go(func() {
+		if err := node.Run(ctx); err != nil {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.failed = errors.Join(l.failed, fmt.Errorf("bench: %s: %w", name, err))
+		}
+	})
+	l.running.Go(func() {
+		for s := range node.Watch(ctx) {
+			if !s.At.IsZero() { // else it is before the first election
+				l.hear(name, fleet.Event{At: clock.Stamp(s.At), What: fleet.Leader, Name: s.Leader.Name, Epoch: uint64(s.Leader.Epoch), Leads: s.Leads})
+			}
+		}
+	})
+}
+
+// hear takes what a node did or said.
+func (l *local) hear(name string, e fleet.Event) {
+	if l.see != nil {
+		l.see(name, e)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = time.Now()
+	if e.What == fleet.Leader {
+		l.leaders[name] = e
+	}
+}
+
+// statuses returns those of all nodes, by name.
+func (l *local) statuses(ctx context.Context) (map[string]cluster.Status, error) {
+	all := make(map[string]cluster.Status)
+	for _, node := range l.nodes {
+		status, err := node.Status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all[node.Config().Name] = status
+	}
+	return all, nil
+}
+
+func (l *local) campaign(ctx context.Context, name string) error {
+	return l.nodes[number(name)-1].Campaign(ctx)
+}
+
+// errNoCrash says that what runs in this process cannot be killed.
+var errNoCrash = errors.New("bench: a node in this process cannot be killed")
+
+func (l *local) crash(context.Context) error   { return errNoCrash }
+func (l *local) restore(context.Context) error { return nil }
+
+// rest is for how long nothing must happen until an election counts as over.
+const rest = 100 * time.Millisecond
+
+func (l *local) settle(ctx context.Context, above uint64) (uint64, error) {
+	return l.quiet(ctx, above, rest)
+}
+
+// quiet returns when all nodes agree on a leadership of an epoch above that one, and nothing
+// has happened for a while: its epoch.
+func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (uint64, error) {
+	for {
+		l.mu.Lock()
+		epoch, agreed := l.agreement()
+		quiet, failed := time.Since(l.last), l.failed
+		l.mu.Unlock()
+		switch {
+		case failed != nil:
+			return 0, failed
+		case !agreed || epoch <= above:
+			quiet = 0
+		case quiet >= least:
+			return epoch, nil
+		}
+		if err := wait.For(ctx, least-quiet); err != nil {
+			return 0, fmt.Errorf("bench: the nodes do not agree: %w", err)
+		}
+	}
+}
+
+// agreement returns the epoch in which all nodes follow one leader; the caller holds the lock.
+func (l *local) agreement() (epoch uint64, agreed bool) {
+	first := l.leaders[nodeName(1)]
+	for i := range l.nodes {
+		e, known := l.leaders[nodeName(i+1)]
+		if !known || e.Name == "" || e.Name != first.Name || e.Epoch != first.Epoch {
+			return 0, false
+		}
+	}
+	return first.Epoch, true
+}
+
+func (l *local) close() error {
+	l.stop()
+	l.running.Wait()
+	return l.failed
 }

@@ -92,7 +92,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	}
 	repeat(b, 1, func() { _ = wait.For(b.Context(), span) })
 	elapsed := time.Duration(fleet.Now() - begin)
-	used, usageErr := ReadUsage(load.cmd.Process.Pid)
+	used, usageErr := readUsage(load.cmd.Process.Pid)
 	if err := errors.Join(usageErr, load.stop()); err != nil {
 		b.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestLoadSpinsUntilItIsStopped(t *testing.T) {
 	pid := l.cmd.Process.Pid
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		used, err := ReadUsage(pid)
+		used, err := readUsage(pid)
 		if err != nil {
 			t.Error(err)
 			break
@@ -212,7 +212,7 @@ func TestLoadSpinsUntilItIsStopped(t *testing.T) {
 	if err := l.stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := ReadUsage(pid); err == nil {
+	if _, err := readUsage(pid); err == nil {
 		t.Errorf("process %d still runs", pid)
 	}
 }

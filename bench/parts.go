@@ -15,6 +15,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
@@ -22,36 +23,36 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// Part is something that a node is made of, or that is made of nodes, and how fast it is.
+// part is something that a node is made of, or that is made of nodes, and how fast it is.
 // The packages have benchmarks of their own that go further; here is one place to look.
-type Part struct {
+type part struct {
 	Name string
 	// Unit is what Prepared.Do does some of: "messages", "saves", …
 	Unit string
 	// Prepare makes what is needed. dir is a folder of its own on a disk.
-	Prepare func(ctx context.Context, dir string) (Prepared, error)
+	Prepare func(ctx context.Context, dir string) (prepared, error)
 }
 
-// Prepared is a part that is ready.
-type Prepared struct {
+// prepared is a part that is ready.
+type prepared struct {
 	// Do does some units and returns how many.
 	Do func() (units int, err error)
 	// Close ends it; nil if there is nothing to end.
 	Close func() error
 }
 
-// Parts returns all of them.
-func Parts() []Part {
+// parts returns all of them.
+func parts() []part {
 	id := sim.ID(4)
 	memory := func(string) (*store.Store, error) { return store.NewMemory(), nil }
-	return []Part{
+	return []part{
 		{"codec/message=beat", "messages", codec(fd.Beat{View: 1 << 60})},
 		{"codec/message=coordinator", "messages", codec(bully.Coordinator{Epoch: 300, Leader: id})},
 		{"codec/message=token", "messages", codec(ring.Election{Epoch: 300, Eligible: true, Priority: 4, ID: id, Hops: 3})},
 		{"codec/message=claim", "messages", codec(vote.Elect{Round: 300, Term: 299, Msg: 1000, Leader: id})},
 		{"frames", "frames", frames},
-		{"engine/step=beat", "messages", step(fd.Beat{})},
-		{"engine/step=election", "messages", step(bully.Election{Epoch: 1})},
+		{"engine/step=beat", "messages", stepping(fd.Beat{})},
+		{"engine/step=election", "messages", stepping(bully.Election{Epoch: 1})},
 		{"store/kept=disk", "saves", saving(store.Open)},
 		{"store/kept=memory", "saves", saving(memory)},
 		{"sim/work=elections", "messages", elections},
@@ -62,18 +63,18 @@ func Parts() []Part {
 }
 
 // label is the name as a label: "codec beat".
-func (p Part) label() string {
+func (p part) label() string {
 	what, of, _ := strings.Cut(p.Name, "/")
 	_, of, _ = strings.Cut(of, "=")
 	return strings.TrimSpace(what + " " + of)
 }
 
 // codec is a message that is encoded and decoded, into a buffer that is used again.
-func codec(m algo.Message) func(context.Context, string) (Prepared, error) {
-	return func(context.Context, string) (Prepared, error) {
+func codec(m algo.Message) func(context.Context, string) (prepared, error) {
+	return func(context.Context, string) (prepared, error) {
 		c, err := wire.NewCodec(m)
 		var frame []byte
-		return Prepared{Do: func() (int, error) {
+		return prepared{Do: func() (int, error) {
 			var err error
 			if frame, err = c.Append(frame[:0], m); err == nil {
 				_, err = c.Decode(frame)
@@ -88,10 +89,10 @@ const batchOfFrames = 1000
 
 // frames are heartbeats that come over TCP on the loopback, from the kernel to the
 // handler of a transport.
-func frames(ctx context.Context, _ string) (Prepared, error) {
+func frames(ctx context.Context, _ string) (prepared, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return Prepared{}, err
+		return prepared{}, err
 	}
 	r := &receiver{batch: make(chan error, 1)}
 	node, err := transport.New(transport.Options{
@@ -101,15 +102,15 @@ func frames(ctx context.Context, _ string) (Prepared, error) {
 		},
 	})
 	if err != nil {
-		return Prepared{}, err
+		return prepared{}, err
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", listener.Addr().String())
 	if err != nil {
-		return Prepared{}, errors.Join(err, node.Close(ctx))
+		return prepared{}, errors.Join(err, node.Close(ctx))
 	}
 	batch, err := framed(fd.Beat{View: 1 << 60}, batchOfFrames)
-	return Prepared{
+	return prepared{
 		Do: func() (int, error) {
 			if _, err := conn.Write(batch); err != nil {
 				return 0, err
@@ -166,14 +167,14 @@ func (r *receiver) Down(_ transport.Peer, why error) {
 
 func (r *receiver) DialFailed(transport.Target, error) {}
 
-// step is a message that the leader of five nodes takes from the lowest, with all that
+// stepping is a message that the leader of five nodes takes from the lowest, with all that
 // comes of it but the sending: whole engine, detector and algorithm.
-func step(m algo.Message) func(context.Context, string) (Prepared, error) {
-	return func(context.Context, string) (Prepared, error) {
+func stepping(m algo.Message) func(context.Context, string) (prepared, error) {
+	return func(context.Context, string) (prepared, error) {
 		timing := algo.LAN()
-		spec, err := Spec("bully", timing, nil)
+		spec, err := bullySpec(timing, nil)
 		if err != nil {
-			return Prepared{}, err
+			return prepared{}, err
 		}
 		const nodes = 5
 		known := engine.Roster{Cluster: sim.ID(100)}
@@ -192,7 +193,7 @@ func step(m algo.Message) func(context.Context, string) (Prepared, error) {
 		}, engine.Settle(known))
 		e.Start(0)
 		if l, _ := e.Leader(); l.ID != leader.ID {
-			return Prepared{}, fmt.Errorf("bench: %v leads, want the highest", l)
+			return prepared{}, fmt.Errorf("bench: %v leads, want the highest", l)
 		}
 		lowest, now := sim.ID(1), time.Duration(0)
 		e.Up(now, lowest, 1, e.Digest())
@@ -200,7 +201,7 @@ func step(m algo.Message) func(context.Context, string) (Prepared, error) {
 			beat.View = e.Digest() // else it would be answered with the membership
 			m = beat
 		}
-		return Prepared{Do: func() (int, error) {
+		return prepared{Do: func() (int, error) {
 			now += time.Microsecond
 			if out := e.Receive(now, lowest, m); len(out.Refuse) > 0 {
 				return 0, errors.New("bench: " + out.Refuse[0].Reason)
@@ -211,17 +212,17 @@ func step(m algo.Message) func(context.Context, string) (Prepared, error) {
 }
 
 // saving is what a vote costs: an epoch, an id and a word.
-func saving(open func(dir string) (*store.Store, error)) func(context.Context, string) (Prepared, error) {
-	return func(_ context.Context, dir string) (Prepared, error) {
+func saving(open func(dir string) (*store.Store, error)) func(context.Context, string) (prepared, error) {
+	return func(_ context.Context, dir string) (prepared, error) {
 		s, err := open(dir)
 		if err != nil {
-			return Prepared{}, err
+			return prepared{}, err
 		}
 		if _, err := s.Load(); err != nil {
-			return Prepared{}, errors.Join(err, s.Close())
+			return prepared{}, errors.Join(err, s.Close())
 		}
 		value := make([]byte, 48)
-		return Prepared{
+		return prepared{
 			Do: func() (int, error) {
 				binary.BigEndian.PutUint64(value, binary.BigEndian.Uint64(value)+1)
 				return 1, s.Save(value)
@@ -233,44 +234,44 @@ func saving(open func(dir string) (*store.Store, error)) func(context.Context, s
 
 // elections are those of 30 nodes in the simulator, one after the other: the lowest asks
 // all above, who ask all above them.
-func elections(context.Context, string) (Prepared, error) {
+func elections(context.Context, string) (prepared, error) {
 	const nodes = 30
 	timing := algo.LAN()
-	timing.RoundTrip = 2 * OneWay
-	spec, err := Spec("bully", timing, [][2]string{{"skip_suspected", "false"}})
+	timing.RoundTrip = 2 * oneWay
+	spec, err := bullySpec(timing, [][2]string{{"skip_suspected", "false"}})
 	if err != nil {
-		return Prepared{}, err
+		return prepared{}, err
 	}
-	w := sim.New(sim.Config{Spec: spec, Timing: timing, Detector: sim.Scripted, Delay: sim.Fixed(OneWay), Budget: 1 << 62})
+	w := sim.New(sim.Config{Spec: spec, Timing: timing, Detector: sim.Scripted, Delay: sim.Fixed(oneWay), Budget: 1 << 62})
 	if err := w.Cluster(nodes); err != nil {
-		return Prepared{}, err
+		return prepared{}, err
 	}
 	w.Run(time.Second)
-	return Prepared{Do: func() (int, error) {
+	return prepared{Do: func() (int, error) {
 		before := w.Frames()
 		if err := w.Campaign(1); err != nil {
 			return 0, err
 		}
-		w.Run(8 * OneWay)
+		w.Run(8 * oneWay)
 		return int(w.Frames() - before), nil
 	}}, nil
 }
 
 // heartbeats are those of five nodes in the simulator that have nothing else to do, for a
 // minute of virtual time.
-func heartbeats(context.Context, string) (Prepared, error) {
+func heartbeats(context.Context, string) (prepared, error) {
 	const nodes = 5
 	timing := algo.LAN()
-	spec, err := Spec("bully", timing, nil)
+	spec, err := bullySpec(timing, nil)
 	if err != nil {
-		return Prepared{}, err
+		return prepared{}, err
 	}
-	w := sim.New(sim.Config{Spec: spec, Delay: sim.Uniform(time.Millisecond, OneWay), Seed: 1, Budget: 1 << 62})
+	w := sim.New(sim.Config{Spec: spec, Delay: sim.Uniform(time.Millisecond, oneWay), Seed: 1, Budget: 1 << 62})
 	if err := w.Cluster(nodes); err != nil {
-		return Prepared{}, err
+		return prepared{}, err
 	}
 	w.Run(time.Second)
-	return Prepared{Do: func() (int, error) {
+	return prepared{Do: func() (int, error) {
 		before := w.Frames()
 		w.Run(time.Minute)
 		return int(w.Frames() - before), nil
@@ -278,25 +279,33 @@ func heartbeats(context.Context, string) (Prepared, error) {
 }
 
 func exploring() (explore.Options, error) {
-	spec, err := Spec("bully", algo.Timing{RoundTrip: 2 * OneWay, Heartbeat: 12 * OneWay}, nil)
+	spec, err := bullySpec(algo.Timing{RoundTrip: 2 * oneWay, Heartbeat: 12 * oneWay}, nil)
 	return explore.Options{Spec: spec, Nodes: 3, Epochs: 2, Crashes: 1, Mistakes: 1}, err
 }
 
 // search visits the first 100,000 states of three nodes with one crash and one mistake.
-func search(ctx context.Context, _ string) (Prepared, error) {
+func search(ctx context.Context, _ string) (prepared, error) {
 	o, err := exploring()
 	o.Limits.States = 100_000
-	return Prepared{Do: func() (int, error) {
+	return prepared{Do: func() (int, error) {
 		r, err := explore.Run(ctx, o)
 		return r.Generated, err
 	}}, err
 }
 
 // walk takes 100,000 random steps through them.
-func walk(ctx context.Context, _ string) (Prepared, error) {
+func walk(ctx context.Context, _ string) (prepared, error) {
 	o, err := exploring()
-	return Prepared{Do: func() (int, error) {
+	return prepared{Do: func() (int, error) {
 		r, err := explore.Walk(ctx, o, explore.WalkOptions{Seed: 1, Steps: 100_000})
 		return r.Steps, err
 	}}, err
+}
+
+// oneWay is how long a message takes here in virtual time.
+const oneWay = election.OneWay
+
+// bullySpec is what the parts are fed with.
+func bullySpec(t algo.Timing, options [][2]string) (algo.Spec, error) {
+	return bully.Factory(t, election.Options(options))
 }

@@ -13,7 +13,7 @@ import (
 // allocate. There are units in a second, and on Linux in a second of a processor, which says
 // more on a machine that has something else to do.
 func BenchmarkParts(b *testing.B) {
-	for _, p := range Parts() {
+	for _, p := range parts() {
 		b.Run(p.Name, func(b *testing.B) {
 			ready, err := p.prepare(b)
 			if err != nil {
@@ -38,14 +38,14 @@ func BenchmarkParts(b *testing.B) {
 }
 
 // prepare makes a part in a folder that is removed afterwards.
-func (p Part) prepare(tb testing.TB) (Prepared, error) {
+func (p part) prepare(tb testing.TB) (prepared, error) {
 	parent := tb.TempDir()
 	if onDisk, err := dataDir(); err == nil {
 		parent = onDisk
 	}
 	dir, err := os.MkdirTemp(parent, "parts-")
 	if err != nil {
-		return Prepared{}, err
+		return prepared{}, err
 	}
 	tb.Cleanup(func() { require.NoError(tb, os.RemoveAll(dir)) })
 	ready, err := p.Prepare(tb.Context(), dir)
@@ -60,7 +60,7 @@ func processor() time.Duration {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
-	used, err := ReadUsage(os.Getpid())
+	used, err := readUsage(os.Getpid())
 	if err != nil {
 		return 0
 	}
@@ -70,7 +70,7 @@ func processor() time.Duration {
 // TestParts does each of them twice.
 func TestParts(t *testing.T) {
 	names := make(map[string]bool)
-	for _, p := range Parts() {
+	for _, p := range parts() {
 		t.Run(p.Name, func(t *testing.T) {
 			if testing.Short() && (p.Unit == "transitions") {
 				t.Skip("it takes a second")

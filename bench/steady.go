@@ -7,16 +7,17 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strconv"
+	"slices"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/wait"
 )
 
-// Steady is what a whole cluster costs while nothing happens: all its nodes together.
-type Steady struct {
+// steady is what a whole cluster costs while nothing happens: all its nodes together.
+type steady struct {
 	Algorithm string
 	Nodes     int
 	Frames    float64 // sent, a heartbeat interval
@@ -27,107 +28,50 @@ type Steady struct {
 	Heap float64
 }
 
-// ErrFiles says that this process may not open as many files as a measurement takes.
-var ErrFiles = errors.New("bench: not enough open files are allowed")
+// errFiles says that this process may not open as many files as a measurement takes.
+var errFiles = errors.New("bench: not enough open files are allowed")
 
-// Resting is a cluster of nodes in this process, over TCP on the loopback, each with a
-// store in memory. It is to be stopped.
-type Resting struct {
+// resting is a local cluster to which nothing happens.
+type resting struct {
+	*local
 	algorithm string
-	nodes     []*cluster.Node
-	stop      context.CancelFunc
-	ended     chan error
 	heap      float64 // of this process before
 }
 
-// Rest starts such a cluster and returns when all its nodes have followed one leader for
-// two seconds. Each pair of them may have a connection.
-func Rest(ctx context.Context, algorithm string, nodes int) (*Resting, error) {
+// startResting starts such a cluster and returns when all its nodes have followed one leader
+// for two seconds: the elections of the start are over, and the leases stand. Each pair of
+// them may have a connection.
+func startResting(ctx context.Context, registry algo.Registry, algorithm string, nodes int) (*resting, error) {
 	if err := allowFiles(uint64(nodes*nodes + 100)); err != nil {
-		return nil, fmt.Errorf("%w for %d nodes: %w", ErrFiles, nodes, err)
+		return nil, fmt.Errorf("%w for %d nodes: %w", errFiles, nodes, err)
+	}
+	if _, err := processTime(os.Getpid()); err != nil {
+		return nil, err
 	}
 	heap := heapInUse()
-	var listeners []net.Listener
-	var members []string
-	for range nodes {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			for _, unused := range listeners {
-				_ = unused.Close()
-			}
-			return nil, err
-		}
-		listeners = append(listeners, l)
-		members = append(members, l.Addr().String())
+	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, nil, func(_ *local, _ string, socket net.Listener) []cluster.Option {
+		return []cluster.Option{cluster.WithNetwork(func(string) (net.Listener, error) { return socket, nil }, nil)}
+	})
+	if err != nil {
+		return nil, err
 	}
-	living, stop := context.WithCancel(context.WithoutCancel(ctx))
-	r := &Resting{algorithm: algorithm, stop: stop, ended: make(chan error, nodes), heap: heap}
-	for i, l := range listeners {
-		node, err := cluster.New(cluster.Config{
-			Name: "n" + strconv.Itoa(i+1), Algorithm: algorithm, Listen: members[i], Members: members, Priority: i + 1, Lesson: true,
-		}, cluster.WithStore(store.NewMemory()), cluster.WithNetwork(func(string) (net.Listener, error) { return l, nil }, nil))
-		if err != nil {
-			for _, unused := range listeners[i:] {
-				_ = unused.Close()
-			}
-			return nil, errors.Join(err, r.Stop())
-		}
-		r.nodes = append(r.nodes, node)
-		go func() { r.ended <- node.Run(living) }()
-	}
-	for _, node := range r.nodes {
-		if err := follow(ctx, node, nodes); err != nil {
-			return nil, errors.Join(err, r.Stop())
-		}
-	}
-	if err := r.settle(ctx); err != nil {
-		return nil, errors.Join(err, r.Stop())
-	}
-	return r, nil
-}
-
-// settle waits until nothing has changed for two seconds: the elections of the start are over, and
-// the leases stand.
-func (r *Resting) settle(ctx context.Context) error {
-	var before sum
+	r := &resting{l, algorithm, heap}
 	for {
-		now, err := r.read(ctx)
-		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return err
-		case err == nil && now.leader == before.leader:
-			return nil
+		if _, err := l.quiet(ctx, 0, 2*time.Second); err != nil {
+			return nil, errors.Join(err, l.close())
 		}
-		before = now
-		if ended := wait.For(ctx, 2*time.Second); ended != nil {
-			return errors.Join(err, ended)
+		if !slices.ContainsFunc(l.nodes, func(n *cluster.Node) bool { return len(n.Members()) < nodes }) {
+			return r, nil
+		}
+		if err := wait.For(ctx, rest); err != nil {
+			return nil, errors.Join(err, l.close())
 		}
 	}
 }
 
-// follow waits until a node follows somebody and knows all the others.
-func follow(ctx context.Context, node *cluster.Node, members int) error {
-	for s := range node.Watch(ctx) {
-		if s.Known() && len(node.Members()) == members {
-			return nil
-		}
-	}
-	return fmt.Errorf("bench: %s follows nobody: %w", node.Config().Name, context.Cause(ctx))
-}
-
-// Stop stops the nodes.
-func (r *Resting) Stop() error {
-	r.stop()
-	var errs []error
-	for range r.nodes {
-		errs = append(errs, <-r.ended)
-	}
-	return errors.Join(errs...)
-}
-
-// Measure looks at the cluster for a while.
-func (r *Resting) Measure(ctx context.Context, span time.Duration) (Steady, error) {
-	s := Steady{Algorithm: r.algorithm, Nodes: len(r.nodes)}
+// measure looks at the cluster for a while.
+func (r *resting) measure(ctx context.Context, span time.Duration) (steady, error) {
+	s := steady{Algorithm: r.algorithm, Nodes: len(r.nodes)}
 	before, err := r.read(ctx)
 	if err != nil {
 		return s, err
@@ -166,22 +110,31 @@ type sum struct {
 	cpu           time.Duration
 }
 
-func (r *Resting) read(ctx context.Context) (all sum, err error) {
+func (r *resting) read(ctx context.Context) (all sum, err error) {
+	statuses, err := r.statuses(ctx)
+	if err != nil {
+		return all, err
+	}
 	for i, node := range r.nodes {
-		status, err := node.Status(ctx)
-		if err != nil {
-			return all, err
-		}
 		leader, known := node.Leader()
 		if !known || i > 0 && leader != all.leader {
-			err := fmt.Errorf("bench: %s follows %+v, want %+v", node.Config().Name, leader, all.leader)
-			return sum{}, err
+			return sum{}, fmt.Errorf("bench: %s follows %+v, want %+v", node.Config().Name, leader, all.leader)
 		}
+		counters := statuses[node.Config().Name].Counters
 		all.leader = leader
-		all.frames += status.Counters["frames.out"]
-		all.bytes += status.Counters["bytes.out"]
+		all.frames += counters["frames.out"]
+		all.bytes += counters["bytes.out"]
 	}
 	all.at = time.Now()
 	all.cpu, err = processTime(os.Getpid())
 	return all, err
+}
+
+// values is s by metric.
+func (s steady) values() map[string]float64 {
+	each := float64(s.Nodes)
+	return map[string]float64{
+		result.MetricFrames: s.Frames / each, result.MetricTraffic: s.Bytes / each,
+		result.MetricProcessor: 100 * s.CPU / each, result.MetricHeap: s.Heap / each / 1024,
+	}
 }

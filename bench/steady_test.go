@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo/builtin"
 )
 
 // BenchmarkSteady measures what a cluster costs at rest, against the number of its nodes,
@@ -38,47 +40,45 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-func benchmarkSteady(b *testing.B, algorithm string, n int) (s Steady, ok bool) {
+func benchmarkSteady(b *testing.B, algorithm string, n int) (s steady, ok bool) {
 	span := 10 * time.Second
 	if testing.Short() {
 		span = time.Second
 	}
-	r, err := Rest(within(b, 2*time.Minute), algorithm, n)
-	if errors.Is(err, ErrFiles) {
+	r, err := startResting(within(b, 2*time.Minute), builtin.Registry(), algorithm, n)
+	if errors.Is(err, errFiles) {
 		b.Skip(err)
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() {
-		if err := r.Stop(); err != nil {
+		if err := r.close(); err != nil {
 			b.Error(err)
 		}
 	}()
 	repeat(b, 1, func() {
-		if s, err = r.Measure(b.Context(), span); err != nil {
+		if s, err = r.measure(b.Context(), span); err != nil {
 			b.Fatal(err)
 		}
 	})
-	each := float64(n)
-	b.ReportMetric(s.Frames/each, "frames/interval/node")
-	b.ReportMetric(s.Bytes/each, "B/s/node")
-	b.ReportMetric(100*s.CPU/each, "%core/node")
-	b.ReportMetric(s.Heap/each/1024, "KiB-heap/node")
+	for metric, value := range s.values() {
+		b.ReportMetric(value, metric)
+	}
 	return s, true
 }
 
 func TestSteadyMeasuresAClusterAtRest(t *testing.T) {
 	config(t)
-	r, err := Rest(within(t, time.Minute), "bully", 3)
+	r, err := startResting(within(t, time.Minute), builtin.Registry(), "bully", 3)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, r.Stop()) }()
-	s, err := r.Measure(within(t, time.Minute), 300*time.Millisecond)
+	defer func() { require.NoError(t, r.close()) }()
+	s, err := r.measure(within(t, time.Minute), 300*time.Millisecond)
 	require.NoError(t, err)
 	require.Equal(t, 3, s.Nodes)
 	for name, value := range map[string]float64{"frames": s.Frames, "bytes": s.Bytes, "processor": s.CPU, "heap": s.Heap} {
 		require.Positive(t, value, name)
 	}
-	_, err = Rest(within(t, time.Minute), "paxos", 3)
+	_, err = startResting(within(t, time.Minute), builtin.Registry(), "paxos", 3)
 	require.ErrorContains(t, err, "paxos")
 }

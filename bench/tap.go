@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -21,8 +22,8 @@ type taps struct {
 }
 
 func newTaps(spec algo.Spec) (*taps, error) {
-	codec, err := Frames(spec)
-	return &taps{codec: codec, kinds: kindsOf(spec.Messages), taken: make(map[string]int)}, err
+	codec, err := election.Frames(spec)
+	return &taps{codec: codec, kinds: election.Kinds(spec), taken: make(map[string]int)}, err
 }
 
 // clear sets the counts to zero.
@@ -42,7 +43,7 @@ func (t *taps) counts() map[string]int {
 // frame takes one frame.
 func (t *taps) frame(payload []byte) {
 	m, err := t.codec.Decode(payload)
-	if err != nil || !elects(m, t.kinds) {
+	if err != nil || !election.Counts(m, t.kinds) {
 		return // a hello, the transport's own, or a repeat
 	}
 	t.mu.Lock()
@@ -93,12 +94,12 @@ func (c *tapped) Read(b []byte) (int, error) {
 
 // cut takes the whole frames out of what was read: 4 bytes of length, and so many bytes.
 func (c *tapped) cut() {
-	for len(c.held) >= frameHead {
-		end := frameHead + int(binary.BigEndian.Uint32(c.held))
+	for len(c.held) >= election.FrameHead {
+		end := election.FrameHead + int(binary.BigEndian.Uint32(c.held))
 		if len(c.held) < end {
 			return
 		}
-		c.taps.frame(c.held[frameHead:end])
+		c.taps.frame(c.held[election.FrameHead:end])
 		c.held = c.held[end:]
 	}
 	if len(c.held) == 0 {

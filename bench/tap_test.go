@@ -9,16 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/bench/election"
 )
 
 // TestATapSeesEveryFrame, however the stream is cut: those of the algorithm, without
 // repeats, heartbeats and what is not for it.
 func TestATapSeesEveryFrame(t *testing.T) {
-	spec, err := Spec("bully", algo.Timing{RoundTrip: 2, Heartbeat: 1}, nil)
+	spec, err := election.Spec(builtin.Registry(), "bully", algo.Timing{RoundTrip: 2, Heartbeat: 1}, nil)
 	require.NoError(t, err)
-	codec, err := Frames(spec)
+	codec, err := election.Frames(spec)
 	require.NoError(t, err)
 	var stream []byte
 	add := func(payload []byte) {

@@ -1,13 +1,18 @@
 package bench
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/bench/machine"
 )
 
 func TestResidentOf(t *testing.T) {
@@ -34,17 +39,17 @@ func TestResidentOf(t *testing.T) {
 
 func TestReadUsageCountsWhatIsUsed(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		_, err := ReadUsage(os.Getpid())
+		_, err := readUsage(os.Getpid())
 		require.Error(t, err)
 		t.Skip("what a process has used is known on linux only")
 	}
-	before, err := ReadUsage(os.Getpid())
+	before, err := readUsage(os.Getpid())
 	require.NoError(t, err)
 	touched := make([]byte, 64<<20)
 	for i := range touched {
 		touched[i] = 1
 	}
-	after, err := ReadUsage(os.Getpid())
+	after, err := readUsage(os.Getpid())
 	require.NoError(t, err)
 	require.Greater(t, after.CPU, before.CPU)
 	require.Less(t, after.CPU, time.Hour)
@@ -53,6 +58,46 @@ func TestReadUsageCountsWhatIsUsed(t *testing.T) {
 }
 
 func TestReadUsageOfNobody(t *testing.T) {
-	_, err := ReadUsage(1<<22 + 1) // above what Linux gives out
+	_, err := readUsage(1<<22 + 1) // above what Linux gives out
 	require.ErrorContains(t, err, "process 4194305")
+}
+
+// usage is what a process has used.
+type usage struct {
+	CPU      time.Duration // of all its threads, also those that have ended
+	Resident int64         // bytes of memory, those that it shares included
+}
+
+// readUsage reads what a process of this machine has used until now. It is for Linux,
+// elsewhere it returns an error.
+func readUsage(pid int) (usage, error) {
+	cpu, err := processTime(pid)
+	if err != nil {
+		return usage{}, fmt.Errorf("bench: processor time of process %d: %w", pid, err)
+	}
+	// smaps_rollup counts the pages; what status and statm say may be off by hundreds.
+	f, err := os.Open(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return usage{}, fmt.Errorf("bench: memory of process %d: %w", pid, err)
+	}
+	defer f.Close()
+	resident, err := residentOf(f)
+	if err != nil {
+		return usage{}, fmt.Errorf("bench: memory of process %d: %w", pid, err)
+	}
+	return usage{CPU: cpu, Resident: resident}, nil
+}
+
+// residentOf finds "Rss:  1672 kB".
+func residentOf(rollup io.Reader) (int64, error) {
+	value, ok := machine.Field(rollup, "Rss")
+	if !ok {
+		return 0, fmt.Errorf("no line Rss")
+	}
+	number, isKB := strings.CutSuffix(value, " kB")
+	kb, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || !isKB {
+		return 0, fmt.Errorf("line Rss is %q, want a number of kB", value)
+	}
+	return kb << 10, nil
 }

@@ -6,25 +6,30 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
 
-// Where live nodes run.
+// Where it happens.
 const (
-	OneProcess = "one-process"
-	Processes  = "processes"
+	simulator  = "simulator"
+	oneProcess = "one-process"
+	processes  = "processes"
 )
 
-// WireCase is a kind of election of live nodes, over TCP on the loopback, that no timer
+// wireCase is a kind of election of live nodes, over TCP on the loopback, that no timer
 // takes part in: timeouts are long, and only bound it. So what is sent can be compared
 // with what the simulator sends in the same election, message by message.
 //
@@ -38,7 +43,7 @@ const (
 //
 // The worst cases of bully are not among them, nor vote as its source has it: a timeout is
 // what ends them.
-type WireCase struct {
+type wireCase struct {
 	Algorithm, Name string
 	// Preset is the timing of the nodes. No timer of it may end meanwhile, and nobody be
 	// suspected for want of a heartbeat, also where many share few cores.
@@ -60,15 +65,15 @@ type WireCase struct {
 	starts func(n int, random *rand.Rand) int // the rank of who calls for an election, unless there is a crash
 }
 
-// WireCases returns all of them.
-func WireCases() []WireCase {
+// wireCases returns all of them.
+func wireCases() []wireCase {
 	anybody := func(n int, random *rand.Rand) int { return 1 + random.IntN(n) }
 	racing := []string{"vote", "lead"}
 	highest := func(n int, _ *rand.Rand) int { return n }
 	third := func(n int, _ *rand.Rand) int { return n - 2 }
 	heartbeat := [][2]string{{"heartbeat_interval", "1s"}} // for that long who comes back knows no leader
 	const reserve = 1050 * time.Millisecond                // twice the T of ring, and some more
-	return []WireCase{
+	return []wireCase{
 		{Algorithm: "bully", Name: "highest-starts", Preset: "wan", starts: highest},
 		{Algorithm: "bully", Name: "third-starts", Preset: "wan", LeaderStays: true, starts: third},
 		{Algorithm: "bully", Name: "leader-crash", Preset: "wan", Crash: true},
@@ -79,58 +84,98 @@ func WireCases() []WireCase {
 	}
 }
 
-// Wired is a live cluster whose elections are counted.
-type Wired struct {
-	Case WireCase
-	Host string
-	N    int
-
-	live    live
-	journal *journal
-	taps    *taps // of OneProcess
-	spec    algo.Spec
+// live is a cluster of live nodes on the loopback, n1 to nN, wherever they run.
+type live interface {
+	statuses(ctx context.Context) (map[string]cluster.Status, error)
+	// campaign has a node call for an election.
+	campaign(ctx context.Context, name string) error
+	// crash kills the leader.
+	crash(ctx context.Context) error
+	// settle returns when all that run agree on a leadership of an epoch above that one, and
+	// nothing happens any more: its epoch.
+	settle(ctx context.Context, above uint64) (epoch uint64, err error)
+	// restore has who crashed come back, and all follow one leader.
+	restore(ctx context.Context) error
+	close() error
 }
 
-// Start starts n nodes. For Processes it takes what they are made of from config, whose
-// nodes and flags c decides.
-func (c WireCase) Start(ctx context.Context, host string, config fleet.Config, n int) (*Wired, error) {
-	if c.Crash && host != Processes {
+// wired is a live cluster whose elections are counted.
+type wired struct {
+	wireCase
+	n        int
+	registry algo.Registry
+	live     live
+	pause    time.Duration
+	journal  *journal
+	taps     *taps // where nodes are in this process; else nil
+	spec     algo.Spec
+}
+
+// prepare makes what n nodes need.
+func (c wireCase) prepare(registry algo.Registry, n int) (*wired, error) {
+	timing := algo.Presets()[c.Preset]
+	spec, err := election.Spec(registry, c.Algorithm, timing, c.Options)
+	return &wired{wireCase: c, n: n, registry: registry, journal: newJournal(), spec: spec}, err
+}
+
+// start starts n nodes in this process.
+func (c wireCase) start(ctx context.Context, registry algo.Registry, n int) (*wired, error) {
+	if c.Crash {
 		return nil, errNoCrash
 	}
-	timing := cluster.Presets()[c.Preset]
-	spec, err := Spec(c.Algorithm, timing, c.Options)
+	w, err := c.prepare(registry, n)
 	if err != nil {
 		return nil, err
 	}
-	w := &Wired{Case: c, Host: host, N: n, journal: newJournal(), spec: spec}
-	if host == Processes {
-		w.live, err = c.startProcesses(ctx, config, n, w.journal)
-	} else if w.taps, err = newTaps(spec); err == nil {
-		w.live, err = c.startLocal(ctx, n, w.journal, w.taps, kindsOf(spec.Messages))
+	if w.taps, err = newTaps(w.spec); err != nil {
+		return nil, err
 	}
+	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), Lesson: true}
+	w.live, err = startLocal(ctx, registry, config, n, w.journal.see, w.onTheNetwork)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.acquainted(ctx); err != nil {
-		return nil, errors.Join(err, w.Close())
+	return w, w.acquainted(ctx)
+}
+
+// onTheNetwork has a node's sockets tapped, and its messages journaled.
+func (w *wired) onTheNetwork(l *local, node string, socket net.Listener) []cluster.Option {
+	clock, kinds := fleet.NewStamper(), election.Kinds(w.spec)
+	return []cluster.Option{
+		cluster.WithNetwork(func(string) (net.Listener, error) { return w.taps.listener(socket), nil }, w.taps.dial),
+		cluster.WithTrace(func(e trace.Event) {
+			if e.Kind != trace.Send && e.Kind != trace.Deliver || !election.Counts(e.Message, kinds) {
+				return
+			}
+			what := fleet.Send
+			if e.Kind == trace.Deliver {
+				what = fleet.Deliver
+			}
+			l.hear(node, fleet.Event{At: clock.Stamp(time.Now()), What: what, Kind: e.Message.Kind(), Peer: e.Peer.String()})
+		}),
 	}
-	return w, nil
 }
 
 // acquainted waits until every node follows one leader and is connected to it or to
-// whom it needs: an election settles that, and it has every member in it.
-func (w *Wired) acquainted(ctx context.Context) error {
+// whom it needs: an election settles that, and it has every member in it. If it fails, the
+// nodes are stopped.
+func (w *wired) acquainted(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close())
+		}
+	}()
 	for {
 		if _, err := w.live.settle(ctx, 0); err != nil {
 			return err
 		}
-		all, err := counters(ctx, w.live)
+		all, err := w.live.statuses(ctx)
 		if err != nil {
 			return err
 		}
 		strangers := 0
 		for _, status := range all {
-			strangers += w.N - len(status.Members)
+			strangers += w.n - len(status.Members)
 		}
 		if strangers == 0 {
 			break
@@ -140,7 +185,7 @@ func (w *Wired) acquainted(ctx context.Context) error {
 	for range 2 {
 		epoch, err := w.live.settle(ctx, 0)
 		if err == nil {
-			err = w.live.campaign(ctx, nodeName(w.N))
+			err = w.live.campaign(ctx, nodeName(w.n))
 		}
 		if err == nil {
 			_, err = w.live.settle(ctx, epoch)
@@ -152,20 +197,21 @@ func (w *Wired) acquainted(ctx context.Context) error {
 	return nil
 }
 
-// Close stops the nodes, and says if anything of them is left.
-func (w *Wired) Close() error { return w.live.close() }
+// close stops the nodes, and says if anything of them is left.
+func (w *wired) close() error { return w.live.close() }
 
-// WireRound is one election.
-type WireRound struct {
+// wireRound is one election.
+type wireRound struct {
 	Election theory.Election
-	Counted
+	counted
 	// Sockets is what was read from the sockets, by kind; nil where that was not looked at.
-	Sockets Kinds
+	Sockets tally
 	// Simulated is what the simulator counts in the same election.
-	Simulated Counted
+	Simulated counted
 	// Flights are how long each message took, one way: from the sender's transport to the
-	// receiver's loop. Saves are how long what nodes saved took.
-	Flights, Saves []time.Duration
+	// receiver's loop.
+	Flights []time.Duration
+	notes   map[string][]fleet.Event
 	// Turnaround is from the first message of the election until the last node knew, by
 	// their own stamps; zero where nobody changed its mind. In T the theory says Multiple.
 	Turnaround time.Duration
@@ -173,7 +219,7 @@ type WireRound struct {
 }
 
 // T is how long a message took in this election, one way, on the mean.
-func (r WireRound) T() time.Duration {
+func (r wireRound) T() time.Duration {
 	if len(r.Flights) == 0 {
 		return 0
 	}
@@ -185,7 +231,7 @@ func (r WireRound) T() time.Duration {
 }
 
 // InT is the turnaround in that T.
-func (r WireRound) InT() float64 {
+func (r wireRound) InT() float64 {
 	if r.T() == 0 {
 		return 0
 	}
@@ -194,8 +240,8 @@ func (r WireRound) InT() float64 {
 
 // Exact reports whether the nodes sent, and received, what the simulator counts, but for
 // kinds that race.
-func (r WireRound) Exact(racing []string) bool {
-	same := func(got, want Kinds) bool {
+func (r wireRound) Exact(racing []string) bool {
+	same := func(got, want tally) bool {
 		for _, kind := range slices.Concat(slices.Collect(maps.Keys(got)), slices.Collect(maps.Keys(want))) {
 			if got[kind] != want[kind] && !slices.Contains(racing, kind) {
 				return false
@@ -207,27 +253,27 @@ func (r WireRound) Exact(racing []string) bool {
 		(r.Sockets == nil || same(r.Sockets, r.Simulated.Received))
 }
 
-// ErrWire says that live nodes did not send what the simulator sends.
-var ErrWire = errors.New("bench: the count on the wire is not that of the simulator")
+// errWire says that live nodes did not send what the simulator sends.
+var errWire = errors.New("bench: the count on the wire is not that of the simulator")
 
-// Round has an election happen and counts it. Its error is ErrWire where the count must
+// round has an election happen and counts it. Its error is ErrWire where the count must
 // be that of the simulator and is not.
-func (w *Wired) Round(ctx context.Context, random *rand.Rand) (WireRound, error) {
+func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error) {
 	epoch, err := w.atRest(ctx)
 	if err != nil {
-		return WireRound{}, err
+		return wireRound{}, err
 	}
-	before, err := counters(ctx, w.live)
+	before, err := w.live.statuses(ctx)
 	if err != nil {
-		return WireRound{}, err
+		return wireRound{}, err
 	}
-	e := w.election(before, random)
-	row, known := theory.For(w.Case.Algorithm, "detector", theory.Single, e)
+	e := w.next(before, random)
+	row, known := theory.For(w.Algorithm, "detector", theory.Single, e)
 	if !known {
-		return WireRound{}, fmt.Errorf("%w: of %+v the theory says nothing", ErrTheory, e)
+		return wireRound{}, fmt.Errorf("%w: of %+v the theory says nothing", election.ErrTheory, e)
 	}
-	r := WireRound{Election: e, Multiple: row.Turnaround.At(e)}
-	if r.Simulated, err = simulated(ctx, row, e); err != nil {
+	r := wireRound{Election: e, Multiple: row.Turnaround.At(e)}
+	if r.Simulated, err = w.simulated(ctx, row, e); err != nil {
 		return r, err
 	}
 	w.journal.take() // what was before is over
@@ -237,66 +283,62 @@ func (w *Wired) Round(ctx context.Context, random *rand.Rand) (WireRound, error)
 	if err := w.begin(ctx, e); err != nil {
 		return r, err
 	}
-	if w.Case.LeaderStays {
+	if w.LeaderStays {
 		epoch = 0
 	}
 	if _, err := w.live.settle(ctx, epoch); err != nil {
 		return r, err
 	}
 	notes := w.journal.take()
-	r.Turnaround, r.Flights, r.Saves = turnaround(notes), flights(notes, namesOf(before)), saves(notes)
-	after, err := counters(ctx, w.live)
+	r.Turnaround, r.Flights, r.notes = turnaround(notes), flights(notes, namesOf(before)), notes
+	after, err := w.live.statuses(ctx)
 	if err != nil {
 		return r, err
 	}
-	r.Counted = between(before, after, slices.Collect(maps.Keys(kindsOf(w.spec.Messages))))
+	r.counted = between(before, after, election.Kinds(w.spec))
 	if w.taps != nil {
 		r.Sockets = w.taps.counts()
 	}
 	if err := w.live.restore(ctx); err != nil {
 		return r, err
 	}
-	if !r.Exact(w.Case.Racing) {
+	if !r.Exact(w.Racing) {
 		return r, fmt.Errorf("%w: %s, %s, N=%d: sent %v, received %v, on the sockets %v; want %v and %v",
-			ErrWire, w.Case.Algorithm, w.Case.Name, w.N, r.Sent, r.Received, r.Sockets, r.Simulated.Sent, r.Simulated.Received)
+			errWire, w.Algorithm, w.Name, w.n, r.Sent, r.Received, r.Sockets, r.Simulated.Sent, r.Simulated.Received)
 	}
 	return r, nil
 }
 
 // atRest waits until nothing is going on any more: in the epoch that it returns.
-func (w *Wired) atRest(ctx context.Context) (epoch uint64, err error) {
-	pause := w.Case.Pause
-	if w.Host == OneProcess {
-		pause = 0 // in memory a save takes no time
-	}
-	if err := wait.For(ctx, pause); err != nil {
+func (w *wired) atRest(ctx context.Context) (epoch uint64, err error) {
+	if err := wait.For(ctx, w.pause); err != nil { // in this process there is none: in memory a save takes no time
 		return 0, err
 	}
 	return w.live.settle(ctx, 0)
 }
 
 // begin has the election begin.
-func (w *Wired) begin(ctx context.Context, e theory.Election) error {
-	if w.Case.Crash {
+func (w *wired) begin(ctx context.Context, e theory.Election) error {
+	if w.Crash {
 		return w.live.crash(ctx)
 	}
 	return w.live.campaign(ctx, nodeName(e.Initiators[0]))
 }
 
 // election is what is about to happen, as the theory sees it.
-func (w *Wired) election(statuses map[string]cluster.Status, random *rand.Rand) theory.Election {
-	e := theory.Election{N: w.N}
-	if w.Case.Algorithm == "ring" {
+func (w *wired) next(statuses map[string]cluster.Status, random *rand.Rand) theory.Election {
+	e := theory.Election{N: w.n}
+	if w.Algorithm == "ring" {
 		for _, m := range statuses[nodeName(1)].Members { // in the order of IDs
 			e.Order = append(e.Order, number(m.Name))
 		}
 	}
-	if !w.Case.Crash {
-		e.Initiators = []int{w.Case.starts(w.N, random)}
+	if !w.Crash {
+		e.Initiators = []int{w.starts(w.n, random)}
 		return e
 	}
 	e.Crashed = 1
-	if w.Case.Algorithm == "ring" {
+	if w.Algorithm == "ring" {
 		e.Initiators = []int{e.Before(e.N)}
 	}
 	return e
@@ -312,10 +354,10 @@ func namesOf(statuses map[string]cluster.Status) map[string]string {
 }
 
 // simulated is what the simulator counts.
-func simulated(ctx context.Context, row theory.Row, e theory.Election) (Counted, error) {
-	o, err := Simulation(row, e)
+func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election) (counted, error) {
+	o, err := election.Simulation(w.registry, row, e)
 	if err != nil {
-		return Counted{}, err
+		return counted{}, err
 	}
 	type arrival struct {
 		at   time.Duration
@@ -329,12 +371,12 @@ func simulated(ctx context.Context, row theory.Row, e theory.Election) (Counted,
 	}
 	result, err := sim.Run(ctx, o)
 	if err != nil {
-		return Counted{}, err
+		return counted{}, err
 	}
 	if len(result.Violations) > 0 {
-		return Counted{}, result.Violations[0]
+		return counted{}, result.Violations[0]
 	}
-	c := Counted{Sent: make(Kinds), Received: make(Kinds)}
+	c := counted{Sent: make(tally), Received: make(tally)}
 	for kind, n := range result.Kinds {
 		c.Sent[kind] = int(n)
 	}
@@ -344,4 +386,49 @@ func simulated(ctx context.Context, row theory.Row, e theory.Election) (Counted,
 		}
 	}
 	return c, nil
+}
+
+// values is r by metric: what it cost, and, where anybody changed its mind, how long it took.
+func (r wireRound) values() map[string]float64 {
+	values := map[string]float64{result.MetricSent: float64(r.Sent.Total()), result.MetricDelivered: float64(r.Received.Total())}
+	if r.Turnaround > 0 {
+		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), sample.MS(r.Turnaround), sample.MS(r.T())
+	}
+	return values
+}
+
+// counted is what nodes counted, of all of them together: messages of an election by
+// kind, repeats left out.
+type counted struct{ Sent, Received tally }
+
+// tally is numbers of messages by kind.
+type tally map[string]int
+
+// Total is how many there are.
+func (k tally) Total() int {
+	total := 0
+	for _, n := range k {
+		total += n
+	}
+	return total
+}
+
+// between subtracts the counters of before from those of after, of the nodes that are in
+// both.
+func between(before, after map[string]cluster.Status, kinds map[string]bool) counted {
+	c := counted{Sent: make(tally), Received: make(tally)}
+	for name, now := range after {
+		was, still := before[name]
+		if !still {
+			continue
+		}
+		for kind := range kinds {
+			for counter, into := range map[string]tally{"sent.": c.Sent, "received.": c.Received} {
+				if more := int(now.Counters[counter+kind]) - int(was.Counters[counter+kind]); more != 0 {
+					into[kind] += more
+				}
+			}
+		}
+	}
+	return c
 }

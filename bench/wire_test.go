@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
@@ -27,9 +29,9 @@ var printWire sync.Once
 // part of it is selected as in -bench Wire/host=one/algorithm=ring.
 func BenchmarkWire(b *testing.B) {
 	config := wireConfig(b)
-	for _, host := range []string{OneProcess, Processes} {
-		for _, c := range WireCases() {
-			if c.Crash && host == OneProcess {
+	for _, host := range []string{oneProcess, processes} {
+		for _, c := range wireCases() {
+			if c.Crash && host == oneProcess {
 				continue
 			}
 			for _, n := range []int{3, 5, 9, 17, 33} {
@@ -66,20 +68,20 @@ func wireConfig(tb testing.TB) fleet.Config {
 	return c
 }
 
-func (c WireCase) benchmark(b *testing.B, host string, config fleet.Config, n int) {
-	w, err := c.Start(within(b, time.Minute), host, config, n)
+func (c wireCase) benchmark(b *testing.B, host string, config fleet.Config, n int) {
+	w, err := c.startOn(within(b, time.Minute), host, config, n)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() {
-		if err := w.Close(); err != nil {
+		if err := w.close(); err != nil {
 			b.Error(err)
 		}
 	}()
 	random := random(*seedFlag)
-	var rounds []WireRound
+	var rounds []wireRound
 	repeat(b, *wireRoundsFlag, func() {
-		r, err := w.Round(within(b, time.Minute), random)
+		r, err := w.round(within(b, time.Minute), random)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -88,9 +90,9 @@ func (c WireCase) benchmark(b *testing.B, host string, config fleet.Config, n in
 	reportWire(b, rounds)
 }
 
-func reportWire(b *testing.B, rounds []WireRound) {
+func reportWire(b *testing.B, rounds []wireRound) {
 	var sent, received, exact int
-	var took, saves []time.Duration
+	var took, saved []time.Duration
 	var T, multiples, above []float64
 	for _, r := range rounds {
 		sent, received = sent+r.Sent.Total(), received+r.Received.Total()
@@ -98,7 +100,7 @@ func reportWire(b *testing.B, rounds []WireRound) {
 			exact++
 		}
 		if r.Turnaround > 0 {
-			took, saves = append(took, r.Turnaround), append(saves, r.Saves...)
+			took, saved = append(took, r.Turnaround), append(saved, saves(r.notes)...)
 			multiples, above = append(multiples, r.InT()), append(above, r.InT()-r.Multiple)
 		}
 		T = append(T, sample.MS(r.T()))
@@ -114,30 +116,30 @@ func reportWire(b *testing.B, rounds []WireRound) {
 	b.ReportMetric(sample.Milliseconds(took).Median, "ms/elect")
 	b.ReportMetric(sample.Summarize(multiples).Median, "T/election")
 	b.ReportMetric(sample.Summarize(above).Median, "T-above-theory")
-	if len(saves) > 0 {
-		b.ReportMetric(sample.Milliseconds(saves).Median, "save-ms")
+	if len(saved) > 0 {
+		b.ReportMetric(sample.Milliseconds(saved).Median, "save-ms")
 	}
 }
 
 // TestWire runs two rounds of each case with three nodes: that the counts are those of the
 // simulator is what Round itself looks at.
 func TestWire(t *testing.T) {
-	processes := wireConfig(t)
-	for _, c := range WireCases() {
-		host := OneProcess
+	config := wireConfig(t)
+	for _, c := range wireCases() {
+		host := oneProcess
 		if c.Crash {
-			host = Processes
+			host = processes
 		}
 		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
 			t.Parallel()
-			w, err := c.Start(within(t, time.Minute), host, processes, 3)
+			w, err := c.startOn(within(t, time.Minute), host, config, 3)
 			require.NoError(t, err)
-			defer func() { require.NoError(t, w.Close()) }()
+			defer func() { require.NoError(t, w.close()) }()
 			random := random(1)
 			for range 2 {
-				r, err := w.Round(within(t, time.Minute), random)
+				r, err := w.round(within(t, time.Minute), random)
 				require.NoError(t, err)
-				require.Equal(t, host == OneProcess, r.Sockets != nil)
+				require.Equal(t, host == oneProcess, r.Sockets != nil)
 				require.Len(t, r.Flights, r.Received.Total(), "of each message that arrived")
 				require.Positive(t, r.T())
 				require.Equal(t, c.LeaderStays, r.Turnaround == 0)
@@ -149,35 +151,43 @@ func TestWire(t *testing.T) {
 	}
 }
 
+// startOn starts n nodes in this process, or as processes.
+func (c wireCase) startOn(ctx context.Context, host string, config fleet.Config, n int) (*wired, error) {
+	if host == processes {
+		return c.startProcesses(ctx, config, n)
+	}
+	return c.start(ctx, builtin.Registry(), n)
+}
+
 func TestANodeInThisProcessCannotBeKilled(t *testing.T) {
-	for _, c := range WireCases() {
+	for _, c := range wireCases() {
 		if c.Crash {
-			_, err := c.Start(t.Context(), OneProcess, fleet.Config{}, 3)
+			_, err := c.start(t.Context(), builtin.Registry(), 3)
 			require.ErrorIs(t, err, errNoCrash)
 		}
 	}
 }
 
 func TestExact(t *testing.T) {
-	right := func() WireRound {
-		return WireRound{
-			Counted:   Counted{Sent: Kinds{"elect": 6, "vote": 2}, Received: Kinds{"elect": 4, "vote": 2}},
-			Simulated: Counted{Sent: Kinds{"elect": 6, "vote": 2}, Received: Kinds{"elect": 4, "vote": 2}},
-			Sockets:   Kinds{"elect": 4, "vote": 2},
+	right := func() wireRound {
+		return wireRound{
+			counted:   counted{Sent: tally{"elect": 6, "vote": 2}, Received: tally{"elect": 4, "vote": 2}},
+			Simulated: counted{Sent: tally{"elect": 6, "vote": 2}, Received: tally{"elect": 4, "vote": 2}},
+			Sockets:   tally{"elect": 4, "vote": 2},
 		}
 	}
 	require.True(t, right().Exact(nil))
 	for name, c := range map[string]struct {
-		spoil  func(*WireRound)
+		spoil  func(*wireRound)
 		racing bool // it may race
 	}{
-		"one sent less":           {func(r *WireRound) { r.Sent["elect"]-- }, false},
-		"one received less":       {func(r *WireRound) { r.Received["elect"]-- }, false},
-		"one more on the sockets": {func(r *WireRound) { r.Sockets["elect"]++ }, false},
-		"a kind missing":          {func(r *WireRound) { delete(r.Sent, "elect") }, false},
-		"a kind of its own":       {func(r *WireRound) { r.Received["lead"] = 1 }, false},
-		"a vote less":             {func(r *WireRound) { r.Sent["vote"]-- }, true},
-		"a vote of no election":   {func(r *WireRound) { r.Sockets["vote"] = 9 }, true},
+		"one sent less":           {func(r *wireRound) { r.Sent["elect"]-- }, false},
+		"one received less":       {func(r *wireRound) { r.Received["elect"]-- }, false},
+		"one more on the sockets": {func(r *wireRound) { r.Sockets["elect"]++ }, false},
+		"a kind missing":          {func(r *wireRound) { delete(r.Sent, "elect") }, false},
+		"a kind of its own":       {func(r *wireRound) { r.Received["lead"] = 1 }, false},
+		"a vote less":             {func(r *wireRound) { r.Sent["vote"]-- }, true},
+		"a vote of no election":   {func(r *wireRound) { r.Sockets["vote"] = 9 }, true},
 	} {
 		r := right()
 		c.spoil(&r)

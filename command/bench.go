@@ -1,10 +1,8 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/elect-go/elect/internal/bench/machine"
-	"github.com/elect-go/elect/internal/bench/report"
-	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -81,7 +77,7 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringSliceVar(&flags.groups, "groups", groupNames(), "`what` to measure")
+	set.StringSliceVar(&flags.groups, "groups", bench.Groups(), "`what` to measure")
 	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause and of a partition; 4 times as many of the simulated cost of faults (default 5, with --short 1)")
 	set.BoolVar(&flags.short, "short", false, "as little as possible of each group, in seconds: whether it works")
 	set.Uint64Var(&flags.seed, "seed", 1, "from which the seeds of the trials follow")
@@ -91,25 +87,17 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	return cmd
 }
 
-func groupNames() []string {
-	var names []string
-	for _, g := range result.Groups() {
-		names = append(names, string(g))
-	}
-	return names
-}
-
 // check says all that is wrong with the flags, and sets what is left to it.
 func (f *benchFlags) check(set *pflag.FlagSet) error {
 	var mistakes mistake.List
 	add := mistakes.Addf
 	for _, g := range f.groups {
-		if !slices.Contains(groupNames(), g) {
-			add("--groups has %q, want some of %s", g, strings.Join(groupNames(), ", "))
+		if !slices.Contains(bench.Groups(), g) {
+			add("--groups has %q, want some of %s", g, strings.Join(bench.Groups(), ", "))
 		}
 	}
 	if len(f.groups) == 0 {
-		add("--groups is empty, want some of %s", strings.Join(groupNames(), ", "))
+		add("--groups is empty, want some of %s", strings.Join(bench.Groups(), ", "))
 	}
 	switch {
 	case !set.Changed("rounds") && f.short:
@@ -125,16 +113,10 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	return mistakes.Err(theCommandLine)
 }
 
-// slowRounds are the rounds of what takes long: about half of them.
-func (f *benchFlags) slowRounds() int { return (f.rounds + 1) / 2 }
-
-// wants reports whether a group is to be measured.
-func (f *benchFlags) wants(g result.Group) bool { return slices.Contains(f.groups, string(g)) }
-
 // again is the command that measures it again.
 func (f *benchFlags) again() string {
 	words := []string{"elect", "bench"}
-	if !slices.Equal(f.groups, groupNames()) {
+	if !slices.Equal(f.groups, bench.Groups()) {
 		words = append(words, "--groups", strings.Join(f.groups, ","))
 	}
 	words = append(words, "--rounds", strconv.Itoa(f.rounds))
@@ -148,9 +130,8 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	if err := flags.check(cmd.Flags()); err != nil {
 		return err
 	}
-	began := time.Now()
 	if flags.out == "" && !flags.json {
-		flags.out = began.Format("elect-bench-2006-01-02-150405")
+		flags.out = time.Now().Format("elect-bench-2006-01-02-150405")
 	}
 	command, err := p.itself()
 	if err != nil {
@@ -163,19 +144,14 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 
-	r := &result.Run{Format: result.Format, Began: began.Round(time.Second), Command: flags.again(), Seed: flags.seed, Machine: machine.This(), Skipped: []string{}}
-	m := &measuring{flags: flags, command: command, algorithms: p.measured(), run: r}
-	if m.dir, err = machine.OnDisk(); err != nil {
-		m.dir = os.TempDir()
-		m.note("what a save costs: " + err.Error())
-	}
-	r.Machine.FileSystem = machine.FileSystem(m.dir)
 	shown := newBenchProgress(newProgressLine(cmd.ErrOrStderr()))
-	wrong := m.perform(ctx, shown, m.plan())
+	r, wrong := bench.Run(ctx, p.registry, bench.Options{
+		Groups: flags.groups, Rounds: flags.rounds, Short: flags.short, Seed: flags.seed, Node: command, Again: flags.again(), Progress: shown.show,
+	})
 	shown.end()
-	if cause := context.Cause(ctx); cause != nil {
+	if r == nil {
 		files.forget()
-		return errors.Join(cause, m.unclean)
+		return wrong
 	}
 	if err := errors.Join(files.write(r), printBench(cmd, flags, r)); err != nil {
 		return err
@@ -184,13 +160,12 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 }
 
 // printBench prints what was found, and where it was written.
-func printBench(cmd *cobra.Command, flags *benchFlags, r *result.Run) error {
+func printBench(cmd *cobra.Command, flags *benchFlags, r *bench.Report) error {
 	out := cmd.OutOrStdout()
 	if flags.json {
 		return r.WriteJSON(out)
 	}
-	fmt.Fprintf(out, "%v\n\n", r.Machine)
-	if err := report.WriteTables(out, r); err != nil {
+	if err := r.WriteText(out); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "Written: %s\n", reportPath(flags.out))

@@ -8,8 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/elect-go/elect/internal/bench/report"
-	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/bench"
 )
 
 // benchFolder is where a report is written; nowhere if its path is empty.
@@ -60,12 +59,12 @@ func (f *benchFolder) forget() {
 }
 
 // write writes all files.
-func (f *benchFolder) write(r *result.Run) error {
+func (f *benchFolder) write(r *bench.Report) error {
 	if f.path == "" {
 		return nil
 	}
 	return errors.Join(
-		f.file(reportFile, func(out io.Writer) error { return report.WritePage(out, r) }),
+		f.file(reportFile, r.WriteHTML),
 		f.file(jsonFile, r.WriteJSON),
 		f.file(csvFile, r.WriteCSV),
 	)

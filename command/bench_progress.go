@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/elect-go/elect/bench"
 )
 
 // benchProgress says on stderr how far a measurement is: a terminal has a bar, a pipe a
@@ -12,8 +14,7 @@ import (
 type benchProgress struct {
 	*progress
 	mu   sync.Mutex
-	what string
-	done float64 // 0 to 1
+	last bench.Progress
 }
 
 func newBenchProgress(line progressLine) *benchProgress {
@@ -22,30 +23,31 @@ func newBenchProgress(line progressLine) *benchProgress {
 	return b
 }
 
-// part begins a part: a line in a pipe. The bar of a terminal has what is done in it.
-func (b *benchProgress) part(name string) {
-	if !b.inPlace() {
-		b.note(percent(b.done, name))
-	}
-}
-
-// at says what is done now, and how much is done.
-func (b *benchProgress) at(what string, done float64) {
+// show takes what is done now. Of a new part a pipe has a line; the bar of a terminal has what is
+// done in it.
+func (b *benchProgress) show(now bench.Progress) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.what, b.done = what, done
+	began := now.Part != b.last.Part
+	b.last = now
+	b.mu.Unlock()
+	if began && !b.inPlace() {
+		b.note(percent(now.Done, now.Part))
+	}
+	if now.Skipped != "" {
+		b.note("not measured: " + now.Skipped)
+	}
 }
 
 func (b *benchProgress) text(since time.Duration) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.what == "":
+	case b.last.Step == "":
 		return ""
 	case b.inPlace():
-		return bar(b.done, since, b.what)
+		return bar(b.last.Done, since, b.last.Step)
 	}
-	return percent(b.done, b.what)
+	return percent(b.last.Done, b.last.Step)
 }
 
 func percent(done float64, what string) string { return fmt.Sprintf("%3.0f %%  %s", 100*done, what) }

@@ -2,8 +2,6 @@ package command
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/bench/theory"
 )
 
 func TestBenchSaysWhatIsWanted(t *testing.T) {
@@ -88,32 +87,22 @@ func TestBenchWritesAFolder(t *testing.T) {
 		counted[trial.Labels[result.Algorithm]+" "+trial.Labels[result.Case]] = true
 	}
 	wired := map[string]bool{"bully highest-starts": true, "bully third-starts": true}
-	require.Len(t, counted, len(bench.SimulatedCases())+len(wired))
+	require.Len(t, counted, len(theory.Cases())+len(wired))
 	require.Subset(t, counted, wired)
 }
 
-// TestAStepThatGoesWrong: the others are still done, and what the machine does not permit
-// is no failure.
-func TestAStepThatGoesWrong(t *testing.T) {
+// TestProgressIsSaid: a pipe has a line for each part, and one for what is not measured.
+func TestProgressIsSaid(t *testing.T) {
 	var said bytes.Buffer
 	shown := newBenchProgress(newProgressLine(&said))
-	broken := errors.New("an epoch went back")
-	done := false
-	m := &measuring{run: new(result.Run)}
-	is := func(err error) func(context.Context, func(float64)) error {
-		return func(context.Context, func(float64)) error { return err }
+	for _, at := range []bench.Progress{
+		{Part: "one", Step: "a"}, {Part: "one", Step: "a", Skipped: "a: 45 nodes"}, {Part: "one", Step: "b", Done: 0.25},
+		{Part: "two", Step: "c", Done: 0.5}, {Part: "two", Step: "c", Done: 1},
+	} {
+		shown.show(at)
 	}
-	err := m.perform(t.Context(), shown, []step{
-		{"one", "a", time.Second, is(errors.Join(errors.New("45 nodes"), bench.ErrFiles))},
-		{"one", "b", time.Second, is(broken)},
-		{"two", "c", 2 * time.Second, func(context.Context, func(float64)) error { done = true; return nil }},
-	})
 	shown.end()
-	require.ErrorIs(t, err, broken)
-	require.NotErrorIs(t, err, bench.ErrFiles)
-	require.True(t, done)
-	require.Equal(t, []string{"a: 45 nodes; bench: not enough open files are allowed", "b: an epoch went back"}, m.run.Skipped)
-	require.Equal(t, "  0 %  one\nnot measured: a: 45 nodes; bench: not enough open files are allowed\nnot measured: b: an epoch went back\n 50 %  two\n", said.String())
+	require.Equal(t, "  0 %  one\nnot measured: a: 45 nodes\n 50 %  two\n", said.String())
 }
 
 func TestABarIsAsLongAsWhatIsDone(t *testing.T) {

@@ -4,19 +4,14 @@ package command
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
@@ -77,29 +72,4 @@ func TestBenchEndsWithASignal(t *testing.T) {
 	p.requireClean(t)
 	_, err := os.Stat(filepath.Dir(folder))
 	require.ErrorIs(t, err, os.ErrNotExist)
-}
-
-// TestBenchIsInterruptedWhileProcessesRun: after the first round.
-func TestBenchIsInterruptedWhileProcessesRun(t *testing.T) {
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	for _, variable := range childEnv {
-		name, value, _ := strings.Cut(variable, "=")
-		t.Setenv(name, value)
-	}
-	ctx, interrupt := context.WithCancelCause(within(t))
-	m := &measuring{flags: &benchFlags{groups: groupNames(), rounds: 1}, command: []string{os.Args[0]}, run: new(result.Run)}
-	f := &failovers{m: m, of: bench.Case{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}}
-	cases := []*failovers{f}
-	shown := newBenchProgress(newProgressLine(io.Discard))
-	err := m.perform(ctx, shown, []step{{"failovers", "kill", time.Second, func(ctx context.Context, _ func(float64)) error {
-		return m.inTurns(ctx, func(float64) { interrupt(errInterrupted) }, 1000, cases)
-	}}})
-	shown.end()
-	require.ErrorIs(t, err, errInterrupted)
-	require.Len(t, m.run.Trials, 1)
-	require.Nil(t, f.series)
-	entries, err := os.ReadDir(temp)
-	require.NoError(t, err)
-	require.Empty(t, entries, "left behind")
 }

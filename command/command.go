@@ -40,13 +40,14 @@ func Main(registry algo.Registry) {
 
 // program is the command with the algorithms that it offers.
 type program struct {
-	fields *config.Table // all that a node can be told
+	registry algo.Registry
+	fields   *config.Table // all that a node can be told
 	// itself is the beginning of a command line that runs this program.
 	itself func() ([]string, error)
 }
 
 func newProgram(registry algo.Registry) *program {
-	return &program{fields: config.NewTable(registry), itself: func() ([]string, error) {
+	return &program{registry: registry, fields: config.NewTable(registry), itself: func() ([]string, error) {
 		path, err := os.Executable()
 		return []string{path}, err
 	}}

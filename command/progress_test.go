@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/virtual"
 )
@@ -99,10 +100,11 @@ func TestABarSaysTheStep(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
 		p := newBenchProgress(onTerminal(&out, 120))
-		p.part("elections in the simulator")
-		p.at("elections of bully", 0)
+		at := bench.Progress{Part: "elections in the simulator", Step: "elections of bully"}
+		p.show(at)
 		virtual.Pass(300 * time.Millisecond)
-		p.note("not measured: x")
+		at.Skipped = "x"
+		p.show(at)
 		p.end()
 	})
 	require.Equal(t, "\r"+bar(0, 0, "elections of bully")+"\x1b[K\r\x1b[Knot measured: x\n", out.String())

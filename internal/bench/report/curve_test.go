@@ -6,8 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/sample"
 )
 
@@ -16,7 +18,7 @@ import (
 // the most of many, and not far from their mean.
 func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
 	const n, draws = 9, 60
-	for _, c := range bench.SimulatedCases() {
+	for _, c := range theory.Cases() {
 		of := &curve{curveName: curveName{c.Name, c.Algorithm, c.Convention}}
 		rounds := 1
 		if c.Drawn() {
@@ -25,7 +27,7 @@ func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
 		for _, metric := range []string{result.MetricSent, result.MetricDelivered, result.MetricTurnaround} {
 			var values []float64
 			for seed := range rounds {
-				s, err := c.Run(t.Context(), n, uint64(seed))
+				s, err := election.Run(t.Context(), builtin.Registry(), c, n, uint64(seed))
 				require.NoError(t, err)
 				values = append(values, map[string]float64{result.MetricSent: float64(s.Sent), result.MetricDelivered: float64(s.Delivered), result.MetricTurnaround: s.Turnaround}[metric])
 			}

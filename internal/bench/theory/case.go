@@ -12,6 +12,7 @@ type Case struct {
 	Convention string // one of those of the rows
 	Mean       Mean   // of what the theory says
 	Most       int    // the largest N that is counted in seconds
+	Untold     bool   // the theory says nothing of it: it is counted alone
 
 	elections func(n int) []Election
 }
@@ -19,48 +20,83 @@ type Case struct {
 // Cases returns all of them.
 func Cases() []Case {
 	const bully, ring, vote = "bully", "ring", "vote"
-	// one is an election in which f have crashed, and those start; nobody named, all.
-	one := func(f int, starts ...func(n int) int) func(n int) []Election {
-		return func(n int) []Election {
-			e := Election{N: n, Crashed: f}
-			for _, s := range starts {
-				e.Initiators = append(e.Initiators, s(n))
-			}
-			return []Election{e}
-		}
-	}
-	// any is one for each that lives and may start alone.
-	any := func(f int) func(n int) []Election {
-		return func(n int) (all []Election) {
-			for i := range n - f {
-				all = append(all, Election{N: n, Crashed: f, Initiators: []int{1 + i}})
-			}
-			return all
-		}
-	}
 	lowest := func(int) int { return 1 }
 	next := func(n int) int { return n - 1 }
 	highest := func(n int) int { return n }
 	return []Case{
-		{bully, "best", "detector", Single, 1024, one(1, next)},
-		{bully, "worst", "textbook", Single, 1024, one(1, lowest)},
-		{bully, "all-start", "textbook", Single, 1024, one(1)},
-		{bully, "random", "textbook", Single, 1024, any(1)},
-		{bully, "leader-crash", "detector", Single, 1024, one(1)},
+		{bully, "best", "detector", Single, 1024, false, one(1, next)},
+		{bully, "worst", "textbook", Single, 1024, false, one(1, lowest)},
+		{bully, "all-start", "textbook", Single, 1024, false, one(1)},
+		{bully, "random", "textbook", Single, 1024, false, whoever(1)},
+		{bully, "leader-crash", "detector", Single, 1024, false, one(1)},
 
-		{ring, "best", "detector", Single, 16384, one(0, highest)},
-		{ring, "worst", "detector", Single, 16384, one(0, lowest)},
-		{ring, "all-start", "detector", OverOrders, 16384, one(0)},
-		{ring, "all-start-worst", "detector", Single, 1024, func(n int) []Election { return []Election{{N: n, Order: Descending(n)}} }},
-		{ring, "random", "detector", Single, 16384, any(0)},
-		{ring, "leader-crash", "detector", Single, 16384, one(1, next)}, // nobody else watches it
+		{ring, "best", "detector", Single, 16384, false, one(0, highest)},
+		{ring, "worst", "detector", Single, 16384, false, one(0, lowest)},
+		{ring, "all-start", "detector", OverOrders, 16384, false, one(0)},
+		{ring, "all-start-worst", "detector", Single, 1024, false, func(n int) []Election { return []Election{{N: n, Order: Descending(n)}} }},
+		{ring, "random", "detector", Single, 16384, false, whoever(0)},
+		{ring, "leader-crash", "detector", Single, 16384, false, one(1, next)}, // nobody else watches it
 
-		{vote, "best", "detector", Single, 1024, one(0)},
-		{vote, "worst", "textbook", Single, 1024, one(0, lowest)},
-		{vote, "all-start", "textbook", Single, 1024, one(0)},
-		{vote, "random", "detector", Single, 1024, any(0)},
-		{vote, "leader-crash", "detector", Single, 1024, one(1)},
+		{vote, "best", "detector", Single, 1024, false, one(0)},
+		{vote, "worst", "textbook", Single, 1024, false, one(0, lowest)},
+		{vote, "all-start", "textbook", Single, 1024, false, one(0)},
+		{vote, "random", "detector", Single, 1024, false, whoever(0)},
+		{vote, "leader-crash", "detector", Single, 1024, false, one(1)},
 	}
+}
+
+// Untold returns the cases of an algorithm of which the theory says nothing: the leader has
+// crashed, and all start that live; or a random one starts.
+func Untold(algorithm string) []Case {
+	return []Case{
+		{algorithm, "leader-crash", "detector", Single, 1024, true, one(1)},
+		{algorithm, "random", "detector", Single, 1024, true, whoever(0)},
+	}
+}
+
+// one is an election in which f have crashed, and those start; nobody named, all.
+func one(f int, starts ...func(n int) int) func(n int) []Election {
+	return func(n int) []Election {
+		e := Election{N: n, Crashed: f}
+		for _, s := range starts {
+			e.Initiators = append(e.Initiators, s(n))
+		}
+		return []Election{e}
+	}
+}
+
+// whoever is one for each that lives and may start alone.
+func whoever(f int) func(n int) []Election {
+	return func(n int) (all []Election) {
+		for i := range n - f {
+			all = append(all, Election{N: n, Crashed: f, Initiators: []int{1 + i}})
+		}
+		return all
+	}
+}
+
+// Sizes are the N at which it is counted: 3, and the powers of two up to the largest.
+func (c Case) Sizes() []int {
+	sizes := []int{3}
+	for n := 4; n <= c.Most; n *= 2 {
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// Draws is how many elections of n nodes make a mean: 20, fewer where they take long,
+// and one where they are all the same.
+func (c Case) Draws(n int) int {
+	if !c.Drawn() {
+		return 1
+	}
+	const work = 2_000_000 // messages, and what it takes to set a node up
+	e := c.Draw(n, rand.New(rand.NewPCG(1, 0)))
+	sent := float64(n * n) // at most, of what is untold
+	if row, known := For(c.Algorithm, c.Convention, Single, e); known {
+		sent = row.Sent.At(e)
+	}
+	return max(3, min(20, int(work/(sent+16*float64(n)))))
 }
 
 // Drawn says that elections differ by their seed.

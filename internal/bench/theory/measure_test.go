@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
-	"github.com/elect-go/elect/bench"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
@@ -28,7 +29,7 @@ type outcome struct {
 
 // simulate has the simulator run an election under the convention of a row.
 func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, error) {
-	o, err := bench.Simulation(r, e)
+	o, err := election.Simulation(builtin.Registry(), r, e)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -50,7 +51,7 @@ func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, er
 	case result.Leader != e.Live():
 		return outcome{}, fmt.Errorf("rank %d leads, want the highest that lives", result.Leader)
 	}
-	return outcome{result, float64(arrived-result.Began) / float64(bench.OneWay)}, nil
+	return outcome{result, float64(arrived-result.Began) / float64(election.OneWay)}, nil
 }
 
 // under counts it by a convention that the same election can be counted by.

@@ -12,7 +12,7 @@ import (
 
 // An Observation is what somebody saw who is no member, and only asks: as elect status
 // does, with a connection of its own for each question.
-type Observation struct {
+type observation struct {
 	// At is when the answer was in that completed the picture: every node asked had
 	// named the new leader. In the clock of fleet.Now.
 	At int64
@@ -22,19 +22,19 @@ type Observation struct {
 	Questions []time.Duration
 }
 
-// Observe asks the nodes, without a pause, until each has named a leader other than
+// observe asks the nodes, without a pause, until each has named a leader other than
 // old in a newer epoch. It asks the first until then and then the others at the same
 // time: to ask all of them all the time would take from the election the processor
 // that it needs.
-func Observe(ctx context.Context, nodes []fleet.State, old fleet.State) (Observation, error) {
+func observe(ctx context.Context, nodes []fleet.State, old fleet.State) (observation, error) {
 	if len(nodes) == 0 {
-		return Observation{}, fmt.Errorf("bench: there is no node to be asked")
+		return observation{}, fmt.Errorf("bench: there is no node to be asked")
 	}
 	first, err := ask(ctx, nodes[0], old)
 	if err != nil {
-		return Observation{}, err
+		return observation{}, err
 	}
-	all := make([]Observation, len(nodes))
+	all := make([]observation, len(nodes))
 	errs := make([]error, len(nodes))
 	all[0] = first
 	var asking sync.WaitGroup
@@ -42,10 +42,10 @@ func Observe(ctx context.Context, nodes []fleet.State, old fleet.State) (Observa
 		asking.Go(func() { all[i], errs[i] = ask(ctx, nodes[i], old) })
 	}
 	asking.Wait()
-	var o Observation
+	var o observation
 	for i := range all {
 		if errs[i] != nil {
-			return Observation{}, errs[i]
+			return observation{}, errs[i]
 		}
 		o.At = max(o.At, all[i].At)
 		o.Questions = append(o.Questions, all[i].Questions...)
@@ -54,8 +54,8 @@ func Observe(ctx context.Context, nodes []fleet.State, old fleet.State) (Observa
 }
 
 // ask asks one node until it names another leader than old.
-func ask(ctx context.Context, node, old fleet.State) (Observation, error) {
-	var o Observation
+func ask(ctx context.Context, node, old fleet.State) (observation, error) {
+	var o observation
 	for {
 		begin := fleet.Now()
 		status, err := operator.Client{}.Status(ctx, node.Addr)
@@ -68,4 +68,25 @@ func ask(ctx context.Context, node, old fleet.State) (Observation, error) {
 			return o, nil
 		}
 	}
+}
+
+// observedRound is a round, and what an observer saw of it.
+type observedRound struct {
+	failoverRound
+	Observed  time.Duration   // from the signal, as an [observation] has it; 0 if nobody observed
+	Questions []time.Duration // see there
+}
+
+// observeRound has a round of a series happen, during which an observer asks, or nobody does.
+func observeRound(ctx context.Context, s *failoverSeries, pause time.Duration, observed bool) (r observedRound, err error) {
+	var lookOn func([]fleet.State, *fleet.Strike) error
+	if observed {
+		lookOn = func(survivors []fleet.State, strike *fleet.Strike) error {
+			seen, err := observe(ctx, survivors, strike.Leader)
+			r.Observed, r.Questions = time.Duration(seen.At-strike.At), seen.Questions
+			return err
+		}
+	}
+	r.failoverRound, err = s.round(ctx, pause, lookOn)
+	return r, err
 }

@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/report"
+	"github.com/elect-go/elect/internal/bench/result"
+)
+
+// Groups are what can be measured, in the order of a report: messages and turnaround of
+// elections, failover, the cost at rest ("idle"), what faults cost an application, the detector,
+// and how fast the parts are.
+func Groups() []string {
+	var names []string
+	for _, g := range result.Groups() {
+		names = append(names, string(g))
+	}
+	return names
+}
+
+// Options say what is measured, and how often.
+type Options struct {
+	// Groups are some of those that [Groups] returns; nil is all.
+	Groups []string
+	// Rounds are those of each fault; half as many of a pause and of a partition, and 4 times as
+	// many of the simulated cost of faults. Zero is 5, and 1 with Short.
+	Rounds int
+	// Short is as little as possible of each group, in seconds: whether it works.
+	Short bool
+	// Seed is from which the seeds of the trials follow.
+	Seed uint64
+	// Node is the command that runs a node, of the same registry: the words to which "node" and
+	// its flags are added, as "elect". What takes processes is skipped if it is nil.
+	Node []string
+	// Again is the command that measures it again, for the report.
+	Again string
+	// Progress, if set, is told how far it is.
+	Progress func(Progress)
+}
+
+// Progress is how far a measurement is.
+type Progress struct {
+	Part string  // of the measurement
+	Step string  // of that part
+	Done float64 // from 0 to 1
+	// Skipped says what could not be measured, and why; empty if nothing is said of that.
+	Skipped string
+}
+
+// Report is what was measured: every trial with its seed, and the machine.
+type Report struct{ run result.Run }
+
+// WriteJSON writes all of it as one object, which elect bench compare reads.
+func (r *Report) WriteJSON(out io.Writer) error { return r.run.WriteJSON(out) }
+
+// WriteCSV writes the same as a table with a line for each value.
+func (r *Report) WriteCSV(out io.Writer) error { return r.run.WriteCSV(out) }
+
+// WriteHTML writes a page with tables, plots and all data. It needs no network.
+func (r *Report) WriteHTML(out io.Writer) error { return report.WritePage(out, &r.run) }
+
+// WriteText writes the machine, and a table for each question that the trials answer.
+func (r *Report) WriteText(out io.Writer) error {
+	if _, err := fmt.Fprintf(out, "%v\n\n", r.run.Machine); err != nil {
+		return err
+	}
+	return report.WriteTables(out, &r.run)
+}
+
+// Run measures the algorithms of a registry on this machine, side by side. What this machine
+// does not permit is skipped, and said in the report. When something that was measured was not
+// right, as a count that is not that of the theory, or a cluster that did not do what it should,
+// the rest is measured still: then there are a report and an error. When ctx ends there is no
+// report.
+func Run(ctx context.Context, registry algo.Registry, o Options) (*Report, error) {
+	if err := o.check(registry); err != nil {
+		return nil, err
+	}
+	r := &Report{result.Run{
+		Format: result.Format, Began: time.Now().Round(time.Second), Command: o.Again, Seed: o.Seed, Machine: machine.This(), Skipped: []string{},
+	}}
+	m := &measuring{Options: o, registry: registry, run: &r.run}
+	var err error
+	if m.dir, err = machine.OnDisk(); err != nil {
+		m.dir = os.TempDir()
+		m.note("what a save costs: " + err.Error())
+	}
+	r.run.Machine.FileSystem = machine.FileSystem(m.dir)
+	wrong := m.perform(ctx, m.plan())
+	if ctx.Err() != nil {
+		return nil, wrong
+	}
+	return r, wrong
+}
+
+// check says all that is wrong with the options, and sets what is left to it.
+func (o *Options) check(registry algo.Registry) error {
+	var mistakes []error
+	if len(registry) == 0 {
+		mistakes = append(mistakes, errors.New("bench: the registry is empty, want an algorithm"))
+	}
+	for _, g := range o.Groups {
+		if !slices.Contains(Groups(), g) {
+			mistakes = append(mistakes, fmt.Errorf("bench: there is no group %q, want some of %s", g, strings.Join(Groups(), ", ")))
+		}
+	}
+	if o.Rounds < 0 {
+		mistakes = append(mistakes, fmt.Errorf("bench: rounds are %d, want at least 1", o.Rounds))
+	}
+	if o.Groups == nil {
+		o.Groups = Groups()
+	}
+	usual := 5
+	if o.Short {
+		usual = 1
+	}
+	o.Rounds = cmp.Or(o.Rounds, usual)
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	return errors.Join(mistakes...)
+}
+
+// algorithms are those of the registry that are compared: the default one first, and then by
+// name. What a textbook costs is counted beside the theory; how it bears faults says nothing,
+// unless there is nothing else.
+func (m *measuring) algorithms() []string {
+	const usual = "bully"
+	all := slices.Sorted(maps.Keys(m.registry))
+	if at := slices.Index(all, usual); at > 0 {
+		all = slices.Insert(slices.Delete(all, at, at+1), 0, usual)
+	}
+	forUse := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		spec, err := election.Spec(m.registry, name, algo.LAN(), nil)
+		return err == nil && spec.Textbook
+	})
+	if len(forUse) == 0 {
+		return all
+	}
+	return forUse
+}

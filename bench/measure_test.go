@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// TestTrialsAnswerQuestions: what the simulator counts, as it is written, read and asked.
+func TestTrialsAnswerQuestions(t *testing.T) {
+	m := &measuring{Options: Options{Groups: Groups(), Seed: 1, Progress: func(Progress) {}}, registry: builtin.Registry(), run: new(result.Run)}
+	steps := slices.DeleteFunc(m.elections(), func(s step) bool { return s.subjects[0].labels[result.Case] != "leader-crash" })
+	require.NoError(t, m.perform(t.Context(), steps))
+	r := &Report{result.Run{Format: result.Format, Trials: m.run.Trials}}
+	var text bytes.Buffer
+	require.NoError(t, r.WriteCSV(&text))
+	read, err := result.Read(&text)
+	require.NoError(t, err)
+	for metric, want := range map[string]map[string]float64{
+		result.MetricSent:       {"bully": 7, "ring": 16, "vote": 79}, // N−2, 2(N−1), (m+1)(N−1)+m−1
+		result.MetricTurnaround: {"bully": 1, "ring": 15, "vote": 3},
+	} {
+		got := make(map[string]float64)
+		for _, of := range read.Samples() {
+			if of.Metric == metric && of.Labels[result.Nodes] == "9" {
+				got[of.Labels[result.Algorithm]] = of.Estimate().Median
+			}
+		}
+		require.Equal(t, want, got)
+	}
+	text.Reset()
+	require.NoError(t, r.WriteText(&text))
+	require.Regexp(t, "Which costs fewest messages at N=9, when the leader has crashed\\?\n.*\n  bully +detector +7 .* best\n  ring .* 2.29\n  vote .* 11.3\n", text.String())
+}
+
+// TestAStrangerIsMeasuredBesideOurs: an algorithm of which the theory says nothing is counted
+// where it says nothing of ours either, and all else is done to it.
+func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
+	registry := builtin.Registry()
+	registry["stranger"] = func(timing algo.Timing, decode func(any) error) (algo.Spec, error) {
+		spec, err := registry["bully"](timing, decode)
+		spec.Name = "stranger"
+		return spec, err
+	}
+	var parts []string
+	r, err := Run(t.Context(), registry, Options{
+		Groups: []string{string(result.Messages), string(result.Application)}, Short: true, Seed: 7, Again: "again", Progress: func(p Progress) {
+			if !slices.Contains(parts, p.Part) {
+				parts = append(parts, p.Part)
+			}
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "again", r.run.Command)
+	require.Equal(t, []string{
+		"elections in the simulator", "elections on the wire", "the cost of faults, in the simulator", "the cost of faults, to processes",
+	}, parts)
+	require.Equal(t, []string{
+		"kill of processes of bully: " + errNoNode.Error(), "partition of processes of bully: " + errNoNode.Error(),
+	}, r.run.Skipped)
+	counted, faulted := make(map[string]int), make(map[string]int)
+	for _, trial := range r.run.Trials {
+		require.NotEqual(t, result.Turnaround, trial.Group, "nobody asked for it")
+		if trial.Group == result.Application {
+			faulted[trial.Labels[result.Algorithm]]++
+		} else if trial.Labels[result.Host] == simulator {
+			counted[trial.Labels[result.Algorithm]+" "+trial.Labels[result.Case]]++
+		}
+	}
+	require.Len(t, counted, len(theory.Cases())+2)
+	require.Equal(t, 4, counted["stranger leader-crash"], "N = 3, 5, 9, 17")
+	require.Equal(t, 8, counted["stranger random"], "two draws of each")
+	for _, algorithm := range []string{"bully", "ring", "vote", "stranger"} {
+		require.Equal(t, 4*len(faults()), faulted[algorithm])
+	}
+	for _, write := range []func(*bytes.Buffer) error{
+		func(b *bytes.Buffer) error { return r.WriteHTML(b) }, func(b *bytes.Buffer) error { return r.WriteJSON(b) },
+	} {
+		var text bytes.Buffer
+		require.NoError(t, write(&text))
+		require.Contains(t, text.String(), "stranger")
+	}
+}
+
+func TestOptionsThatAreWrong(t *testing.T) {
+	_, err := Run(t.Context(), nil, Options{Groups: []string{"messages", "speed"}, Rounds: -1})
+	for _, want := range []string{"the registry is empty", `there is no group "speed", want some of messages, turnaround`, "rounds are -1"} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestTheValuesOfLiveElections become trials of messages and, where anybody changed its mind, of
+// turnaround.
+func TestTheValuesOfLiveElections(t *testing.T) {
+	r := wireRound{
+		counted: counted{Sent: tally{"election": 4, "elected": 3}, Received: tally{"election": 4, "elected": 3}},
+		Flights: []time.Duration{time.Millisecond, 3 * time.Millisecond}, Turnaround: 12 * time.Millisecond,
+	}
+	require.Equal(t, []result.Trial{
+		{Group: result.Messages, Values: map[string]float64{result.MetricSent: 7, result.MetricDelivered: 7}},
+		{Group: result.Turnaround, Values: map[string]float64{result.MetricTurnaround: 6, result.MetricElect: 12, result.MetricT: 2}},
+	}, split("", r.values()))
+	r.Turnaround = 0
+	require.Len(t, split("", r.values()), 1)
+}
+
+// fake is a step with a subject of its own, and what its rounds come to.
+func fake(part, name string, takes time.Duration, err error) step {
+	return step{part, name, takes, []subject{{group: result.Parts, rounds: 1, start: pure(func(context.Context, uint64) (map[string]float64, error) {
+		return map[string]float64{"x": 1}, err
+	})}}}
+}
+
+// TestAStepThatGoesWrong: the others are still done, and what the machine does not permit
+// is no failure.
+func TestAStepThatGoesWrong(t *testing.T) {
+	broken := errors.New("an epoch went back")
+	var said []Progress
+	m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Progress: func(p Progress) { said = append(said, p) }}}
+	err := m.perform(t.Context(), []step{
+		fake("one", "a", time.Second, errors.Join(errors.New("45 nodes"), errFiles)),
+		fake("one", "b", time.Second, broken),
+		fake("two", "c", 2*time.Second, nil),
+	})
+	require.ErrorIs(t, err, broken)
+	require.NotErrorIs(t, err, errFiles)
+	require.Len(t, m.run.Trials, 1)
+	skipped := []string{"a: 45 nodes; bench: not enough open files are allowed", "b: round 1: an epoch went back"}
+	require.Equal(t, skipped, m.run.Skipped)
+	require.Equal(t, []Progress{
+		{"one", "a", 0, ""}, {"one", "a", 0, skipped[0]},
+		{"one", "b", 0.25, ""}, {"one", "b", 0.5, ""}, {"one", "b", 0.25, skipped[1]},
+		{"two", "c", 0.5, ""}, {"two", "c", 1, ""},
+	}, said)
+}
+
+// TestSubjectsTakeTurns: who goes wrong is left out, who is fresh starts anew, and a cluster that
+// lost its leader by itself gets another chance.
+func TestSubjectsTakeTurns(t *testing.T) {
+	var log []string
+	of := func(name string, fresh bool, errs ...error) subject {
+		return subject{name: name, group: result.Parts, rounds: 3, fresh: fresh, start: func(context.Context) (running, error) {
+			log = append(log, name+" starts")
+			return running{end: func() error { log = append(log, name+" ends"); return nil }, round: func(_ context.Context, seed uint64) (map[string]float64, error) {
+				log = append(log, name)
+				var err error
+				if len(errs) > 0 {
+					err, errs = errs[0], errs[1:]
+				}
+				return map[string]float64{"x": float64(seed)}, err
+			}}, nil
+		}}
+	}
+	broken := errors.New("broken")
+	m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Seed: 5, Progress: func(Progress) {}}}
+	err := m.turns(t.Context(), step{subjects: []subject{of("a", false), of("b", true), of("c", false, nil, broken), of("d", false, fleet.ErrNoLeader)}}, func(float64) {})
+	require.EqualError(t, err, "c: round 2: broken")
+	require.Equal(t, []string{
+		"a starts", "a", "b starts", "b", "b ends", "c starts", "c", "d starts", "d", "d ends", "d starts", "d",
+		"a", "b starts", "b", "b ends", "c", "c ends", "d",
+		"a", "b starts", "b", "b ends", "d", "a ends", "d ends",
+	}, log)
+	require.Len(t, m.run.Trials, 10)
+	require.Equal(t, result.Trial{Group: result.Parts, Round: 3, Seed: 7, Values: map[string]float64{"x": 7}}, m.run.Trials[9])
+}
+
+// TestItIsInterruptedWhileProcessesRun: after the first round.
+func TestItIsInterruptedWhileProcessesRun(t *testing.T) {
+	config := config(t)
+	temp := t.TempDir()
+	ctx, interrupt := context.WithCancelCause(within(t, time.Minute))
+	enough := errors.New("enough")
+	m := &measuring{
+		Options: Options{Groups: Groups(), Node: config.Command, Progress: func(p Progress) {
+			if p.Done > 0 {
+				interrupt(enough)
+			}
+		}},
+		registry: builtin.Registry(), dir: temp, run: new(result.Run),
+	}
+	of := m.failover(failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}, 1000, false)
+	err := m.perform(ctx, []step{{"failovers", "kill", time.Second, []subject{of}}})
+	require.ErrorIs(t, err, enough)
+	require.Len(t, m.run.Trials, 1)
+	entries, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	require.Empty(t, entries, "left behind")
+}

@@ -1,0 +1,323 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/sample"
+)
+
+// plan is what the options ask for. The short version leaves out nothing that could break.
+func (m *measuring) plan() []step {
+	var steps []step
+	add := func(make func() []step, groups ...result.Group) {
+		if slices.ContainsFunc(groups, m.wants) {
+			steps = append(steps, make()...)
+		}
+	}
+	add(m.elections, result.Messages, result.Turnaround)
+	add(m.wires, result.Messages, result.Turnaround)
+	add(m.failovers, result.Failover)
+	add(m.costs, result.Application)
+	add(m.detectors, result.Detector)
+	add(m.rests, result.Idle)
+	add(m.parts, result.Parts)
+	return steps
+}
+
+// size is how many nodes clusters have that something happens to.
+func (m *measuring) size() int {
+	if m.Short {
+		return 3
+	}
+	return 5
+}
+
+// cases are those of elections: of an algorithm of which the theory says nothing, such as those
+// need.
+func (m *measuring) cases() (all []theory.Case) {
+	for _, algorithm := range m.algorithms() {
+		told := slices.DeleteFunc(theory.Cases(), func(c theory.Case) bool { return c.Algorithm != algorithm })
+		if len(told) == 0 {
+			told = theory.Untold(algorithm)
+		}
+		all = append(all, told...)
+	}
+	return all
+}
+
+// elections are counted in the simulator. Those of a drawn kind differ by their seed.
+func (m *measuring) elections() (steps []step) {
+	for _, c := range m.cases() {
+		most, draws := 129, 10
+		switch {
+		case m.Short:
+			most, draws = 17, 2
+		case c.Most > 1024: // of these N² is not the cost
+			most = 1025
+		}
+		s := step{part: "elections in the simulator", name: fmt.Sprintf("elections of %s, %s", c.Algorithm, c.Name), takes: 500 * time.Millisecond}
+		for n := 3; n <= min(most, c.Most); n = 2*n - 1 { // 3, 5, 9, 17, …
+			s.subjects = append(s.subjects, subject{
+				name: fmt.Sprintf("%d nodes", n), rounds: min(c.Draws(n), draws),
+				labels: labels(c.Algorithm, simulator, n, result.Case, c.Name, result.Convention, c.Convention),
+				start: pure(func(ctx context.Context, seed uint64) (map[string]float64, error) {
+					count, err := election.Run(ctx, m.registry, c, n, seed)
+					return map[string]float64{
+						result.MetricSent: float64(count.Sent), result.MetricDelivered: float64(count.Delivered),
+						result.MetricBytes: float64(count.Bytes), result.MetricTurnaround: count.Turnaround,
+					}, err
+				}),
+			})
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// wires are elections of live nodes in this process: cases without a crash.
+func (m *measuring) wires() (steps []step) {
+	for _, c := range wireCases() {
+		if _, known := m.registry[c.Algorithm]; !known || c.Crash || m.Short && c.Algorithm != m.algorithms()[0] {
+			continue
+		}
+		steps = append(steps, step{
+			part: "elections on the wire", name: fmt.Sprintf("elections of %s on the wire, %s", c.Algorithm, c.Name), takes: 2 * time.Second,
+			subjects: []subject{{
+				labels: labels(c.Algorithm, oneProcess, m.size(), result.Case, c.Name), rounds: m.Rounds,
+				start: func(ctx context.Context) (running, error) {
+					w, err := c.start(ctx, m.registry, m.size())
+					if err != nil {
+						return running{}, err
+					}
+					return running{end: w.close, round: func(ctx context.Context, seed uint64) (map[string]float64, error) {
+						r, err := w.round(ctx, random(seed))
+						return r.values(), err
+					}}, nil
+				},
+			}},
+		})
+	}
+	return steps
+}
+
+// failovers have the algorithms take turns.
+func (m *measuring) failovers() (steps []step) {
+	for _, fault := range []struct {
+		signal fleet.Signal
+		takes  time.Duration // of a round
+		slow   bool          // it waits for a timeout, and the leader lives on
+	}{
+		{fleet.Kill, 700 * time.Millisecond, false},
+		{fleet.Term, 700 * time.Millisecond, false},
+		{fleet.Stop, 1500 * time.Millisecond, true},
+		{drop, 2 * time.Second, true},
+	} {
+		algorithms, rounds := m.algorithms(), m.Rounds
+		if m.Short && fault.signal != fleet.Kill {
+			algorithms = algorithms[:1] // the fault is the same for the others
+		}
+		if fault.slow {
+			rounds = (m.Rounds + 1) / 2
+		}
+		s := step{
+			part: "failovers of real processes", name: "failovers after " + string(fault.signal),
+			takes: time.Second + time.Duration(rounds*len(algorithms))*fault.takes,
+		}
+		for _, algorithm := range algorithms {
+			c := failoverCase{Algorithm: algorithm, Signal: fault.signal, Nodes: m.size()}
+			s.subjects = append(s.subjects, m.failover(c, rounds, fault.slow))
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// failover is that of one case. Where the leader lives on, each round has a cluster of its own:
+// a detector that was wrong about somebody gives him more time for a while.
+func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
+	of := subject{
+		name: "failover of " + c.Algorithm + " after " + string(c.Signal), group: result.Failover, rounds: rounds, fresh: slow,
+		labels: labels(c.Algorithm, processes, c.Nodes, result.Signal, string(c.Signal)),
+		start: func(ctx context.Context) (running, error) {
+			config, err := m.config()
+			if err != nil {
+				return running{}, err
+			}
+			s, err := c.start(ctx, m.registry, config)
+			if err != nil {
+				return running{}, err
+			}
+			return running{end: s.close, round: func(ctx context.Context, seed uint64) (map[string]float64, error) {
+				// At any phase of the heartbeats.
+				r, err := s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond, nil)
+				return r.values(), err
+			}}, nil
+		},
+	}
+	if fleet.Clock != "monotonic" {
+		of.labels[result.Clock] = fleet.Clock
+	}
+	return of
+}
+
+// costs have every fault happen to every algorithm in the simulator, and to processes
+// of the default one.
+func (m *measuring) costs() (steps []step) {
+	one := func(part, name string, takes time.Duration, c costCase, host string, rounds int, run func(ctx context.Context, seed uint64) (cost, error)) {
+		steps = append(steps, step{part: part, name: name, takes: takes, subjects: []subject{{
+			group: result.Application, rounds: rounds, labels: labels(c.algorithm, host, c.nodes, result.Fault, c.fault.name),
+			start: pure(func(ctx context.Context, seed uint64) (map[string]float64, error) {
+				cost, err := run(ctx, seed)
+				return cost.values(), err
+			}),
+		}}})
+	}
+	for _, fault := range faults() {
+		for _, algorithm := range m.algorithms() {
+			c := costCase{algorithm, fault, m.size()}
+			one("the cost of faults, in the simulator", fault.name+" of "+algorithm+" in the simulator", 50*time.Millisecond, c, simulator, 4*m.Rounds,
+				func(ctx context.Context, seed uint64) (cost, error) { return c.simulate(ctx, m.registry, seed) })
+		}
+	}
+	for _, fault := range faults() {
+		if m.Short && fault.name != "kill" && fault.name != "partition" {
+			continue
+		}
+		c := costCase{m.algorithms()[0], fault, m.size()}
+		one("the cost of faults, to processes", fault.name+" of processes of "+c.algorithm, 5*time.Second, c, processes, 1,
+			func(ctx context.Context, seed uint64) (cost, error) {
+				config, err := m.config()
+				if err != nil {
+					return cost{}, err
+				}
+				return c.measure(ctx, config, seed)
+			})
+	}
+	return steps
+}
+
+// detectors watch one process in the simulator, for an hour a trial.
+func (m *measuring) detectors() (steps []step) {
+	all := detectorTimeouts()
+	timeouts, span := []time.Duration{all[0], all[2], all[3], all[4]}, time.Hour
+	if m.Short {
+		timeouts, span = timeouts[:1], 10*time.Minute
+	}
+	for _, condition := range conditions() {
+		s := step{
+			part: "the quality of the detector", name: "the detector, " + condition.name,
+			takes: time.Duration(m.Rounds*len(timeouts)) * 100 * time.Millisecond,
+		}
+		for _, timeout := range timeouts {
+			for _, fixed := range []bool{true, false} {
+				c := detectorCase{condition: condition, Timeout: timeout, Fixed: fixed, Span: span}
+				s.subjects = append(s.subjects, subject{
+					group: result.Detector, rounds: m.Rounds,
+					labels: map[string]string{
+						result.Condition: condition.name, result.Adapts: strconv.FormatBool(!fixed), result.Host: simulator,
+						result.Timeout: strconv.FormatFloat(sample.MS(timeout), 'f', -1, 64),
+					},
+					start: pure(func(ctx context.Context, seed uint64) (map[string]float64, error) {
+						q, err := c.measure(ctx, seed)
+						return q.values(), err
+					}),
+				})
+			}
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// rests are clusters that nothing happens to, each looked at twice: more of the same cluster
+// would say little about another.
+func (m *measuring) rests() (steps []step) {
+	// Ten heartbeats: leaders of bully repeat themselves that seldom.
+	sizes, algorithms, span := []int{5, 15, 45}, m.algorithms(), 1200*time.Millisecond
+	if m.Short {
+		sizes, algorithms, span = []int{3}, algorithms[:1], 200*time.Millisecond
+	}
+	const rounds = 2
+	for _, n := range sizes {
+		for _, algorithm := range algorithms {
+			steps = append(steps, step{
+				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm), takes: 2500*time.Millisecond + rounds*span,
+				subjects: []subject{{
+					group: result.Idle, labels: labels(algorithm, oneProcess, n), rounds: rounds,
+					start: func(ctx context.Context) (running, error) {
+						r, err := startResting(ctx, m.registry, algorithm, n)
+						if err != nil {
+							return running{}, err
+						}
+						return running{end: r.close, round: func(ctx context.Context, _ uint64) (map[string]float64, error) {
+							s, err := r.measure(ctx, span)
+							return s.values(), err
+						}}, nil
+					},
+				}},
+			})
+		}
+	}
+	return steps
+}
+
+// partSpan is how long a part is used in a trial, at least.
+const partSpan = 100 * time.Millisecond
+
+// parts are how fast they are, each in a folder where the nodes of this measurement have theirs.
+func (m *measuring) parts() (steps []step) {
+	for _, p := range parts() {
+		steps = append(steps, step{
+			part: "the parts", name: "the part " + p.Name, takes: time.Duration(m.Rounds) * partSpan,
+			subjects: []subject{{
+				group: result.Parts, labels: map[string]string{result.Part: p.label(), result.Unit: p.Unit}, rounds: m.Rounds,
+				start: func(ctx context.Context) (running, error) { return m.part(ctx, p) },
+			}},
+		})
+	}
+	return steps
+}
+
+func (m *measuring) part(ctx context.Context, p part) (running, error) {
+	dir, err := os.MkdirTemp(m.dir, "elect-bench-")
+	if err != nil {
+		return running{}, err
+	}
+	ready, err := p.Prepare(context.WithoutCancel(ctx), dir)
+	end := func() (err error) {
+		if ready.Close != nil {
+			err = ready.Close()
+		}
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	if err == nil {
+		_, err = ready.Do() // the first time is slower
+	}
+	if err != nil {
+		return running{}, errors.Join(err, end())
+	}
+	return running{end: end, round: func(ctx context.Context, _ uint64) (map[string]float64, error) {
+		units, began := 0, time.Now()
+		for units == 0 || !m.Short && time.Since(began) < partSpan {
+			n, err := ready.Do()
+			if err != nil || ctx.Err() != nil {
+				return nil, errors.Join(err, context.Cause(ctx))
+			}
+			units += n
+		}
+		return map[string]float64{result.MetricRate: float64(units) / time.Since(began).Seconds()}, nil
+	}}, nil
+}
+
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
