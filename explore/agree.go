@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // calmSteps bounds a calm: whoever has not agreed by then never will.
@@ -22,6 +23,8 @@ type calm struct {
 	due    [MaxNodes]map[algo.Timer]time.Duration
 	left   int      // steps
 	taken  []action // so far
+
+	opinions [MaxNodes]host.Opinion // room for them
 }
 
 // agrees reports whether the calm after a state ends in agreement. Where messages can be
@@ -32,9 +35,9 @@ func (e *search) agrees(s *state) bool {
 		c := newCalm(e.m, s.locals, s.network)
 		return c.run()
 	}
-	var key fingerprint
+	var key host.Fingerprint
 	for _, number := range s.locals[:len(e.m.ids)] {
-		key = key.plus(e.m.locals[number].print)
+		key = key.Plus(e.m.locals[number].print)
 	}
 	agrees, known := e.calms[key]
 	if !known {
@@ -58,7 +61,8 @@ func newCalm(m *model, locals [MaxNodes]uint32, network []uint32) *calm {
 
 // run reports whether all who run agree once nothing is on its way.
 func (c *calm) run() bool {
-	if !c.enough() {
+	// Those who run may be too few to elect somebody: agreement has to wait for the others.
+	if !host.CanElect(c.m.view, c.m.spec.Claims, c.running()) {
 		for i := range c.m.ids {
 			if c.local(i).phase != up && !c.take(action{what: starts, node: uint8(i)}) {
 				return false
@@ -84,17 +88,15 @@ func (c *calm) run() bool {
 
 func (c *calm) local(i int) *local { return &c.m.locals[c.locals[i]] }
 
-// enough reports whether those who run can elect somebody. If not, agreement has to
-// wait for those who do not.
-func (c *calm) enough() bool {
-	alive, eligible := 0, false
-	for i := range c.m.ids {
-		if c.local(i).phase == up {
-			alive++
-			eligible = eligible || c.m.view.At(i).Eligible
+// running are those who run, and whom they follow.
+func (c *calm) running() []host.Opinion {
+	all := c.opinions[:0]
+	for i, id := range c.m.ids {
+		if l := c.local(i); l.phase == up {
+			all = append(all, host.Opinion{Node: id, Leader: l.leader})
 		}
 	}
-	return eligible && (!c.m.spec.Claims.NeedsQuorum || alive >= c.m.view.Quorum())
+	return all
 }
 
 // next is what happens before any more time passes: what the detector has to say, and
@@ -166,37 +168,9 @@ func (c *calm) take(a action) bool {
 	return true
 }
 
-// agreed reports whether all who run follow one of them, who leads: the highest of them,
-// where that is claimed.
+// agreed reports whether all who run follow one of them: the highest, where that is
+// claimed.
 func (c *calm) agreed() bool {
-	var leader algo.Leader
-	led := false
-	highest := c.highest()
-	for i, id := range c.m.ids {
-		l := c.local(i)
-		if l.phase != up {
-			continue
-		}
-		if leader == (algo.Leader{}) {
-			leader = l.leader
-		}
-		if l.leader.Vacant() || l.leader != leader || !highest.IsZero() && l.leader.ID != highest {
-			return false
-		}
-		led = led || l.leads(id)
-	}
-	return led
-}
-
-// highest is who has to lead where the highest is claimed to; nobody where it is not.
-func (c *calm) highest() (highest algo.NodeID) {
-	if !c.m.spec.Claims.HighestLeads {
-		return highest
-	}
-	for i, id := range c.m.ids {
-		if c.local(i).phase == up && (highest.IsZero() || c.m.view.IsAbove(id, highest)) {
-			highest = id
-		}
-	}
-	return highest
+	running := c.running()
+	return host.CanElect(c.m.view, c.m.spec.Claims, running) && host.Agreed(c.m.view, c.m.spec.Claims, running) == host.Disagreement{}
 }

@@ -117,7 +117,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				start:   func(t *toy, env algo.Env) { t.tell(env) },
 				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) { env.Announce(algo.Leader{ID: from}) },
 			},
-			property: algo.NoPhantom, what: "n2 follows n1 in epoch 0, which has not announced that it leads then",
+			property: algo.NoPhantom, what: "n2 follows n1, who never led in epoch 0",
 			steps: "start n1, start n2, deliver n1 n2 hello",
 		},
 		{

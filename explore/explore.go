@@ -194,11 +194,16 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	return report, err
 }
 
+// UnreadableError says that no fingerprint can cover a field of an algorithm's state.
+type UnreadableError host.UnreadableError
+
+func (e *UnreadableError) Error() string { return "explore: " + (*host.UnreadableError)(e).Error() }
+
 func catchUnreadable(err *error) {
 	switch cause := recover().(type) {
 	case nil:
-	case *UnreadableError:
-		*err = cause
+	case *host.UnreadableError:
+		*err = (*UnreadableError)(cause)
 	default:
 		panic(cause)
 	}
@@ -243,7 +248,7 @@ type search struct {
 	m          *model
 	options    Options
 	properties []algo.Property
-	calms      map[fingerprint]bool // of nodes: whether they come to agree
+	calms      map[host.Fingerprint]bool // of nodes: whether they come to agree
 	visited    *visited
 	start      state
 	report     Report
@@ -262,7 +267,7 @@ func newSearch(o Options) (*search, error) {
 	if o.Properties == nil {
 		o.Properties = Claimed(o.Spec.Claims)
 	}
-	e := &search{options: o, properties: o.Properties, calms: map[fingerprint]bool{}, visited: newVisited(), began: time.Now()}
+	e := &search{options: o, properties: o.Properties, calms: map[host.Fingerprint]bool{}, visited: newVisited(), began: time.Now()}
 	e.shown = e.began
 	e.m = &model{space: newSpace(&e.options.Spec, o.View, track(o.Properties)), options: &e.options}
 	return e, nil
@@ -354,8 +359,8 @@ func (e *search) visit(s *state, index uint32) {
 	}
 }
 
-func disagreement() breach {
-	return breach{algo.Agreement, "nothing is wrong from here on, and still those who run do not come to follow one leader"}
+func disagreement() host.Breach {
+	return host.Breach{Property: algo.Agreement, What: "nothing is wrong from here on, and still those who run do not come to follow one leader"}
 }
 
 func (e *search) asked(p algo.Property) bool {
@@ -375,14 +380,14 @@ func (e *search) refuted() bool {
 }
 
 // violate records what the k-th action in a state breaks.
-func (e *search) violate(b breach, from uint32, k int) {
-	if e.asked(b.property) && !e.violated(b.property) {
+func (e *search) violate(b host.Breach, from uint32, k int) {
+	if e.asked(b.Property) && !e.violated(b.Property) {
 		e.record(b, append(e.visited.path(from), uint16(k)))
 	}
 }
 
 // record finds the steps that were taken again, and tells them.
-func (e *search) record(b breach, path []uint16) {
+func (e *search) record(b host.Breach, path []uint16) {
 	s, next := e.start, state{}
 	s.network = slices.Clone(s.network)
 	var steps []Step
@@ -392,7 +397,7 @@ func (e *search) record(b breach, path []uint16) {
 		e.m.apply(&s, a, &next)
 		s, next = next, s
 	}
-	e.report.Violations = append(e.report.Violations, e.violation(b.property, steps))
+	e.report.Violations = append(e.report.Violations, e.violation(b.Property, steps))
 }
 
 // enough reports whether the search is to end here, and shows how far it is.

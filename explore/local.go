@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // MaxNodes bounds the nodes of a search. States grow far too fast to come near it.
@@ -37,7 +38,7 @@ type local struct {
 	// only for the property algo.EpochsGrow.
 	told algo.Epoch
 
-	print fingerprint
+	print host.Fingerprint
 }
 
 // nodes is a set of nodes.
@@ -53,7 +54,7 @@ func (l *local) leads(id algo.NodeID) bool { return l.phase == up && l.leader.ID
 type envelope struct {
 	from, to int
 	message  algo.Message
-	print    fingerprint
+	print    host.Fingerprint
 }
 
 // happening is what can happen to one node.
@@ -77,15 +78,9 @@ type outcome struct {
 	sends     []uint32 // envelopes
 	announces []algo.Leader
 	timers    []algo.TimerChange
-	epoch     algo.Epoch // saved after it
-	repeats   bool       // it says something again, and nothing else
-	broken    *breach    // the contract, by a panic: nothing else counts
-}
-
-// breach is a property that is broken, and how.
-type breach struct {
-	property algo.Property
-	what     string
+	epoch     algo.Epoch   // saved after it
+	repeats   bool         // it says something again, and nothing else
+	broken    *host.Breach // the contract, by a panic: nothing else counts
 }
 
 // space is what states are made of: nodes, messages and histories, each under a
@@ -95,14 +90,14 @@ type space struct {
 	spec    *algo.Spec
 	ids     []algo.NodeID
 	track   tracked
-	readers readers
+	readers host.Readers
 
 	locals     []local
-	localsBy   map[fingerprint]uint32
+	localsBy   map[host.Fingerprint]uint32
 	messages   []envelope
-	messagesBy map[fingerprint]uint32
+	messagesBy map[host.Fingerprint]uint32
 	histories  []history
-	historyBy  map[fingerprint]uint32
+	historyBy  map[host.Fingerprint]uint32
 	announced  map[announcement]announced
 	names      []algo.Timer
 
@@ -112,9 +107,9 @@ type space struct {
 
 func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	sp := &space{
-		notation: notation{view}, spec: spec, track: track, readers: readers{},
-		localsBy: map[fingerprint]uint32{}, messagesBy: map[fingerprint]uint32{},
-		historyBy: map[fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
+		notation: notation{view}, spec: spec, track: track, readers: host.Readers{},
+		localsBy: map[host.Fingerprint]uint32{}, messagesBy: map[host.Fingerprint]uint32{},
+		historyBy: map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for m := range view.All() {
 		sp.ids = append(sp.ids, m.ID)
@@ -126,17 +121,17 @@ func (sp *space) index(id algo.NodeID) int { return sp.view.Index(id) }
 
 // intern returns the number of a local, under which an equal one may be already.
 func (sp *space) intern(l local) uint32 {
-	var d digest
-	d.word(uint64(l.node)<<8 | uint64(l.phase))
-	d.stable(l.saved)
-	d.word(uint64(l.told))
+	var d host.Digest
+	d.Word(uint64(l.node)<<8 | uint64(l.phase))
+	d.Stable(l.saved)
+	d.Word(uint64(l.told))
 	if l.phase == up {
-		d.word(uint64(l.watched)<<16 | uint64(l.suspected)<<8 | uint64(l.missed))
-		d.leader(l.leader)
+		d.Word(uint64(l.watched)<<16 | uint64(l.suspected)<<8 | uint64(l.missed))
+		d.Leader(l.leader)
 		l.timers.feed(&d)
-		sp.readers.of(&d, l.machine.Algorithm())
+		sp.readers.Of(&d, l.machine.Algorithm())
 	}
-	l.print = d.sum()
+	l.print = d.Sum()
 	if number, ok := sp.localsBy[l.print]; ok {
 		return number
 	}
@@ -150,10 +145,10 @@ func (sp *space) intern(l local) uint32 {
 func (sp *space) send(from int, e algo.Envelope) uint32 {
 	to := sp.index(e.To)
 	message, _ := algo.Open(e.Message) // who gets it cannot tell it from a repeat
-	var d digest
-	d.word(uint64(from)<<8 | uint64(to))
-	sp.readers.of(&d, message)
-	print := d.sum()
+	var d host.Digest
+	d.Word(uint64(from)<<8 | uint64(to))
+	sp.readers.Of(&d, message)
+	print := d.Sum()
 	if number, ok := sp.messagesBy[print]; ok {
 		return number
 	}
@@ -212,7 +207,7 @@ func (sp *space) happen(number uint32, what happening, argument uint32) outcome 
 	for _, leader := range effects.Announce {
 		if sp.track.told {
 			if leader.Epoch < l.told {
-				return outcome{broken: &breach{algo.EpochsGrow, fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
+				return outcome{broken: &host.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
 			}
 			l.told = leader.Epoch
 		}
@@ -286,16 +281,14 @@ func (sp *space) event(l *local, what happening, argument uint32) algo.Event {
 
 // step has a copy of the node's machine take an event. A panic is a breach of the
 // contract, and of the property that the contract is about.
-func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *algo.Effects, broken *breach) {
+func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *algo.Effects, broken *host.Breach) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
-		case *UnreadableError:
+		case *host.UnreadableError:
 			panic(cause)
-		case *algo.ContractError:
-			broken = &breach{contractProperty(cause.Rule), cause.Algorithm + " at " + sp.name(l.node) + " " + cause.Did}
 		default:
-			broken = &breach{algo.Contract, fmt.Sprint(cause)}
+			broken = &host.Breach{Property: algo.Contract, What: fmt.Sprint(cause)}
 		}
 	}()
 	if e.Kind == algo.EventStart {
@@ -303,8 +296,8 @@ func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *a
 	} else {
 		machine = l.machine.Clone()
 	}
-	effects = machine.Step(e)
-	return machine, effects, nil
+	effects, broken = host.Step(machine, e, sp.idName)
+	return machine, effects, broken
 }
 
 // bytes is about what it holds in memory.

@@ -1,10 +1,10 @@
 package explore
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // All returns all properties that can be asked for. algo.Contract is always looked for.
@@ -23,17 +23,6 @@ func Claimed(claims algo.Claims) []algo.Property {
 	return properties
 }
 
-// contractProperty returns which property it is about that a Machine found broken.
-func contractProperty(rule algo.Rule) algo.Property {
-	switch rule {
-	case algo.RuleEpoch:
-		return algo.EpochsGrow
-	case algo.RuleDurable:
-		return algo.Durable
-	}
-	return algo.Contract
-}
-
 // tracked says what must be remembered of the past. What is not asked for is not
 // remembered: else states would differ that behave alike.
 type tracked struct {
@@ -48,18 +37,18 @@ func track(properties []algo.Property) tracked {
 	}
 }
 
-// history is who has announced itself so far, sorted.
+// history is who has announced itself so far.
 type history struct {
-	led   []algo.Leader
-	print fingerprint
+	led   host.Past
+	print host.Fingerprint
 }
 
-func (sp *space) history(led []algo.Leader) uint32 {
-	d := digest{a: 1} // not the fingerprint of a local
+func (sp *space) history(led host.Past) uint32 {
+	d := host.NewDigest(1) // not the fingerprint of a local
 	for _, l := range led {
-		d.leader(l)
+		d.Leader(l)
 	}
-	print := d.sum()
+	print := d.Sum()
 	if number, ok := sp.historyBy[print]; ok {
 		return number
 	}
@@ -79,36 +68,27 @@ type announcement struct {
 // announced is what an announcement makes of the history, and what it breaks.
 type announced struct {
 	history uint32
-	broken  *breach
+	broken  *host.Breach
 }
 
 // announce returns the history after a node has announced a leader, and what that
 // breaks.
-func (sp *space) announce(number uint32, node int, l algo.Leader) (uint32, *breach) {
+func (sp *space) announce(number uint32, node int, l algo.Leader) (uint32, *host.Breach) {
 	if !sp.track.led || l.Vacant() {
 		return number, nil
 	}
 	key := announcement{number, node, l}
 	after, ok := sp.announced[key]
 	if !ok {
-		after.history, after.broken = sp.announceAnew(number, node, l)
+		led := sp.histories[number].led
+		if after.history = number; l.ID == sp.ids[node] {
+			led = slices.Clone(led)
+			after.broken = led.Lead(l, sp.idName)
+			after.history = sp.history(led)
+		} else {
+			after.broken = led.Follow(sp.ids[node], l, sp.idName)
+		}
 		sp.announced[key] = after
 	}
 	return after.history, after.broken
-}
-
-func (sp *space) announceAnew(number uint32, node int, l algo.Leader) (uint32, *breach) {
-	led := sp.histories[number].led
-	at, found := slices.BinarySearchFunc(led, l, algo.Leader.Compare)
-	if found {
-		return number, nil
-	}
-	if l.ID != sp.ids[node] {
-		return number, &breach{algo.NoPhantom, fmt.Sprintf("%s follows %s in epoch %d, which has not announced that it leads then", sp.name(node), sp.idName(l.ID), l.Epoch)}
-	}
-	var broken *breach
-	if other := slices.IndexFunc(led, func(o algo.Leader) bool { return o.Epoch == l.Epoch }); other >= 0 {
-		broken = &breach{algo.OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", sp.idName(led[other].ID), sp.name(node), l.Epoch)}
-	}
-	return sp.history(slices.Insert(slices.Clone(led), at, l)), broken
 }

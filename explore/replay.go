@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -92,7 +93,7 @@ func (e *search) act(t *story, a action) {
 // finishStory looks for what is looked for at the end.
 func (e *search) finishStory(t *story) {
 	if !t.over && e.asked(algo.Agreement) && !e.agrees(&t.end) {
-		t.breaks(e, []breach{disagreement()})
+		t.breaks(e, []host.Breach{disagreement()})
 	}
 }
 
@@ -131,10 +132,10 @@ func (e *search) follow(steps []Step) (t *story, possible bool) {
 	return t, true
 }
 
-func (t *story) breaks(e *search, all []breach) {
+func (t *story) breaks(e *search, all []host.Breach) {
 	for _, b := range all {
-		if e.asked(b.property) {
-			t.broken = append(t.broken, Breach{b.property, b.what, len(t.taken)})
+		if e.asked(b.Property) {
+			t.broken = append(t.broken, Breach{b.Property, b.What, len(t.taken)})
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package explore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/elect-go/elect/internal/host"
+)
 
 // state is one state of the cluster. It is small, for there are many: it says by
 // number what stands in the space.
@@ -12,7 +16,7 @@ type state struct {
 	mistakes  uint8
 	campaigns uint8
 	repeats   uint8
-	print     fingerprint
+	print     host.Fingerprint
 }
 
 // action is what leads from a state to the next.
@@ -27,7 +31,7 @@ type action struct {
 type model struct {
 	*space
 	options *Options
-	breach  []breach // of the last apply
+	breach  []host.Breach // of the last apply
 }
 
 // initial is the state before anything has happened: nobody has started.
@@ -35,10 +39,10 @@ func (m *model) initial() state {
 	var s state
 	for i := range m.ids {
 		s.locals[i] = m.intern(local{node: i, phase: unborn})
-		s.print = s.print.plus(m.locals[s.locals[i]].print)
+		s.print = s.print.Plus(m.locals[s.locals[i]].print)
 	}
 	s.history = m.space.history(nil)
-	s.print = s.print.plus(m.histories[s.history].print)
+	s.print = s.print.Plus(m.histories[s.history].print)
 	return s
 }
 
@@ -124,18 +128,18 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 	case suspects:
 		if a.mistaken {
 			next.mistakes++
-			next.print = next.print.plus(spentMistake)
+			next.print = next.print.Plus(spentMistake)
 		}
 	case campaigns:
 		next.campaigns++
-		next.print = next.print.plus(spentCampaign)
+		next.print = next.print.Plus(spentCampaign)
 	case crashes:
 		next.crashes++
-		next.print = next.print.plus(spentCrash)
+		next.print = next.print.Plus(spentCrash)
 	}
 	if o.repeats && m.options.Repeats > 0 {
 		next.repeats++
-		next.print = next.print.plus(spentRepeat)
+		next.print = next.print.Plus(spentRepeat)
 	}
 	for _, e := range o.sends {
 		m.add(next, e)
@@ -152,10 +156,10 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 
 // What the fingerprint of a state gets for each unit of a budget that is used up.
 var (
-	spentMistake  = fingerprint{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9}
-	spentCampaign = fingerprint{0x94d049bb133111eb, 0xd6e8feb86659fd93}
-	spentCrash    = fingerprint{0xa0761d6478bd642f, 0xe7037ed1a0b428db}
-	spentRepeat   = fingerprint{0x8ebc6af09c88c6e3, 0x589965cc75374cc3}
+	spentMistake  = host.Fingerprint{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9}
+	spentCampaign = host.Fingerprint{0x94d049bb133111eb, 0xd6e8feb86659fd93}
+	spentCrash    = host.Fingerprint{0xa0761d6478bd642f, 0xe7037ed1a0b428db}
+	spentRepeat   = host.Fingerprint{0x8ebc6af09c88c6e3, 0x589965cc75374cc3}
 )
 
 // idle reports, without making the next state, that a message changes nothing. Where
@@ -180,7 +184,7 @@ func (m *model) over(s *state, o *outcome) bool {
 
 // become replaces the local of a node.
 func (m *model) become(s *state, node int, number uint32) {
-	s.print = s.print.minus(m.locals[s.locals[node]].print).plus(m.locals[number].print)
+	s.print = s.print.Minus(m.locals[s.locals[node]].print).Plus(m.locals[number].print)
 	s.locals[node] = number
 }
 
@@ -197,21 +201,21 @@ func (m *model) comeBack(s *state, back int) {
 
 // remember replaces the history.
 func (m *model) remember(s *state, number uint32) {
-	s.print = s.print.minus(m.histories[s.history].print).plus(m.histories[number].print)
+	s.print = s.print.Minus(m.histories[s.history].print).Plus(m.histories[number].print)
 	s.history = number
 }
 
 func (m *model) add(s *state, e uint32) {
 	if i, found := slices.BinarySearch(s.network, e); !found {
 		s.network = slices.Insert(s.network, i, e)
-		s.print = s.print.plus(m.messages[e].print)
+		s.print = s.print.Plus(m.messages[e].print)
 	}
 }
 
 func (m *model) remove(s *state, e uint32) {
 	if i, found := slices.BinarySearch(s.network, e); found {
 		s.network = slices.Delete(s.network, i, i+1)
-		s.print = s.print.minus(m.messages[e].print)
+		s.print = s.print.Minus(m.messages[e].print)
 	}
 }
 

@@ -75,7 +75,7 @@ func (t *story) tell(s *state, a action) {
 	}
 	_, effects, broken := t.m.space.step(l, t.m.event(l, a.what, a.argument))
 	if broken != nil {
-		t.line("breaks the contract: %s", broken.what)
+		t.line("breaks the contract: %s", broken.What)
 		return
 	}
 	t.perform(at, step.Node, effects)

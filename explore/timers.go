@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // timers are the armed timers of one node, and what is known of the order in which
@@ -159,13 +160,13 @@ func shift(j, i int) int {
 	return j
 }
 
-func (t *timers) feed(d *digest) {
-	d.word(uint64(len(t.armed)))
+func (t *timers) feed(d *host.Digest) {
+	d.Word(uint64(len(t.armed)))
 	for _, a := range t.armed {
-		d.text(string(a.timer))
-		d.word(uint64(a.left))
+		d.Text(string(a.timer))
+		d.Word(uint64(a.left))
 	}
 	for _, bound := range t.late {
-		d.word(uint64(bound))
+		d.Word(uint64(bound))
 	}
 }

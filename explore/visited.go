@@ -1,6 +1,10 @@
 package explore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/elect-go/elect/internal/host"
+)
 
 // visited holds the states seen: of each its fingerprint, and how it was first
 // reached, which is a shortest way since the search goes breadth first. About 30
@@ -17,7 +21,7 @@ type visited struct {
 // sight is a state seen for the first time. They lie in pages, so that none is ever
 // copied to a larger place.
 type sight struct {
-	print fingerprint
+	print host.Fingerprint
 	from  uint32 // the state it was reached from
 	by    uint16 // which of that state's actions
 }
@@ -33,10 +37,10 @@ func newVisited() *visited { return &visited{slots: make([]uint32, 1<<12)} }
 
 func (v *visited) at(state uint32) *sight { return &v.pages[state>>pageBits][state&(pageSize-1)] }
 
-func (v *visited) print(state uint32) fingerprint { return v.at(state).print }
+func (v *visited) print(state uint32) host.Fingerprint { return v.at(state).print }
 
 // add returns the index of a state, and whether it is new.
-func (v *visited) add(f fingerprint, from uint32, by int) (uint32, bool) {
+func (v *visited) add(f host.Fingerprint, from uint32, by int) (uint32, bool) {
 	if v.count*4 >= len(v.slots)*3 {
 		v.grow()
 	}
@@ -57,14 +61,14 @@ func (v *visited) add(f fingerprint, from uint32, by int) (uint32, bool) {
 // mask are the bits of a slot that hold index+1. It fits: some slots are free.
 func (v *visited) mask() uint32 { return uint32(len(v.slots) - 1) }
 
-func (v *visited) tag(f fingerprint) uint32 { return uint32(f.b>>32) &^ v.mask() }
+func (v *visited) tag(f host.Fingerprint) uint32 { return uint32(f.B>>32) &^ v.mask() }
 
 func (v *visited) index(slot uint32) uint32 { return v.slots[slot]&v.mask() - 1 }
 
 // find returns the slot where f is, or is to be.
-func (v *visited) find(f fingerprint) uint32 {
+func (v *visited) find(f host.Fingerprint) uint32 {
 	mask, tag := v.mask(), v.tag(f)
-	slot := uint32(f.a) & mask
+	slot := uint32(f.A) & mask
 	for {
 		s := v.slots[slot]
 		if s == 0 || s&^mask == tag && v.print(s&mask-1) == f {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // WalkOptions say how far to walk.
@@ -58,7 +58,7 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err
 	if e.start, err = e.first(); err != nil {
 		return WalkReport{}, err
 	}
-	k := walker{search: e, random: rand.New(rand.NewPCG(w.Seed, 0))}
+	k := walker{search: e, driver: host.Seeded(w.Seed)}
 	k.over = func() bool { return k.enough(ctx, 0, int64(cap(k.taken))*int64(reflect.TypeFor[action]().Size())) }
 	for k.steps < w.Steps && !k.refuted() && !k.over() {
 		k.walk(min(w.Length, w.Steps-k.steps))
@@ -82,7 +82,7 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err
 // walker takes walks.
 type walker struct {
 	*search
-	random                   *rand.Rand
+	driver                   host.Driver
 	over                     func() bool // whether a limit or the context ends it here; shows how far it is
 	walks, steps, withLeader int
 
@@ -125,31 +125,26 @@ func (k *walker) walk(length int) {
 }
 
 // choose picks something that leads to another state, which is in k.next after that.
-func (k *walker) choose() (action, bool) {
+func (k *walker) choose() (a action, ok bool) {
 	k.actions = k.m.actions(&k.here, k.actions[:0])
-	for len(k.actions) > 0 {
-		i := k.random.IntN(len(k.actions))
-		a := k.actions[i]
+	ok = k.driver.One(len(k.actions), nil, func(i int) bool {
+		a = k.actions[i]
 		_, moved := k.m.apply(&k.here, a, &k.next)
 		for _, b := range slices.Clone(k.m.breach) {
-			if k.asked(b.property) && !k.violated(b.property) {
+			if k.asked(b.Property) && !k.violated(b.Property) {
 				k.taken = append(k.taken, a)
 				k.report.Violations = append(k.report.Violations, k.shortened(b))
 				k.taken = k.taken[:len(k.taken)-1]
 			}
 		}
-		if moved {
-			return a, true
-		}
-		k.actions[i] = k.actions[len(k.actions)-1]
-		k.actions = k.actions[:len(k.actions)-1]
-	}
-	return action{}, false
+		return moved
+	})
+	return a, ok
 }
 
 // shortened tells the walk so far, without those steps that are not needed to break
 // the property. (The search has no states to look up here.)
-func (k *walker) shortened(b breach) Violation {
+func (k *walker) shortened(b host.Breach) Violation {
 	var steps []Step
 	for _, a := range k.taken {
 		steps = append(steps, k.m.step(a))
@@ -161,14 +156,14 @@ func (k *walker) shortened(b breach) Violation {
 				continue // cut off, after a breach of the contract
 			}
 			if k.over() {
-				return k.violation(b.property, steps)
+				return k.violation(b.Property, steps)
 			}
 			without := slices.Delete(slices.Clone(steps), i, i+1)
 			t, possible := k.follow(without)
-			if possible && slices.ContainsFunc(t.broken, func(o Breach) bool { return o.Property == b.property }) {
+			if possible && slices.ContainsFunc(t.broken, func(o Breach) bool { return o.Property == b.Property }) {
 				steps, fewer = t.taken, true
 			}
 		}
 	}
-	return k.violation(b.property, steps)
+	return k.violation(b.Property, steps)
 }

@@ -68,7 +68,7 @@ func (w *World) crash(n *node) {
 func (w *World) report(n *node, what action, after time.Duration) {
 	for _, o := range w.nodes {
 		if o != n && o.up {
-			w.queue.add(w.now+after, event{action: what, node: o.index, peer: n.index, life: o.life})
+			w.queue.Add(w.now+after, event{action: what, node: o.index, peer: n.index, life: o.life})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // What is checked beyond the properties of an algorithm.
@@ -31,12 +32,7 @@ const maxViolations = 20
 // judge sees what nodes say, as it leaves their engines.
 type judge struct {
 	violations []Violation
-	claimed    map[algo.Leader]bool       // leaderships that their holder has announced
-	holders    map[algo.Epoch]algo.NodeID // the first of each epoch, where there may be only one
-}
-
-func newJudge() judge {
-	return judge{claimed: make(map[algo.Leader]bool), holders: make(map[algo.Epoch]algo.NodeID)}
+	past       host.Past
 }
 
 func (w *World) violated(p algo.Property, format string, args ...any) {
@@ -52,7 +48,7 @@ func (w *World) caught() {
 	case nil:
 	case *algo.ContractError:
 		w.stuck = true
-		w.violated(algo.Contract, "%v", why)
+		w.breach(host.Contract(why, host.Name))
 	default:
 		panic(why)
 	}
@@ -64,16 +60,12 @@ func (w *World) claims(n *node, l algo.Leader) {
 	if l.ID != n.id {
 		return
 	}
-	w.judge.claimed[l] = true
-	if !w.config.Spec.Claims.OneLeaderPerEpoch {
-		return
-	}
-	if first, taken := w.judge.holders[l.Epoch]; !taken {
-		w.judge.holders[l.Epoch] = l.ID
-	} else if first != l.ID {
-		w.violated(algo.OneLeaderPerEpoch, "%s and %s both lead in epoch %d", w.Name(first), n.name, l.Epoch)
+	if broken := w.judge.past.Lead(l, host.Name); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
+		w.breach(broken)
 	}
 }
+
+func (w *World) breach(b *host.Breach) { w.violated(b.Property, "%s", b.What) }
 
 // announced sees an announcement when it is performed.
 func (w *World) announced(n *node, l algo.Leader) {
@@ -84,8 +76,8 @@ func (w *World) announced(n *node, l algo.Leader) {
 	if l.Epoch > n.kept.Epoch {
 		w.violated(algo.Durable, "%s announces epoch %d and has saved epoch %d", n.name, l.Epoch, n.kept.Epoch)
 	}
-	if !l.Vacant() && !w.judge.claimed[l] {
-		w.violated(algo.NoPhantom, "%s follows %s, who never led in epoch %d", n.name, w.Name(l.ID), l.Epoch)
+	if broken := w.judge.past.Follow(n.id, l, host.Name); broken != nil {
+		w.breach(broken)
 	}
 }
 

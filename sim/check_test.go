@@ -67,7 +67,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			if err := w.Cluster(2); err != nil {
 				t.Fatal(err)
 			}
-			w.judge = newJudge()
+			w.judge = judge{}
 			for _, n := range w.nodes {
 				n.kept, n.highest = engine.Kept{}, 0
 			}
@@ -121,8 +121,8 @@ func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {
 			if err := w.Cluster(500); err != nil { // who each ask all that are above
 				t.Fatal(err)
 			}
-			if w.queue.size > budget || len(w.running()) > 4 {
-				t.Errorf("%d messages are on their way, %d nodes have started", w.queue.size, len(w.running()))
+			if w.queue.Len() > budget || len(w.running()) > 4 {
+				t.Errorf("%d messages are on their way, %d nodes have started", w.queue.Len(), len(w.running()))
 			}
 			var said string
 			for _, v := range w.Violations() {

@@ -86,13 +86,13 @@ func (w *World) dial(n *node, target engine.Target) {
 		return
 	}
 	b := w.nodes[at]
-	w.queue.add(w.travel(n, b, false), event{
+	w.queue.Add(w.travel(n, b, false), event{
 		action: knock, node: b.index, peer: n.index, life: n.life, body: dial{target: target},
 	})
 }
 
 func (w *World) fails(n *node, target engine.Target, fact fd.Fact, at time.Duration) {
-	w.queue.add(at, event{action: fail, node: n.index, peer: n.index, life: n.life, body: dial{target, fact}})
+	w.queue.Add(at, event{action: fail, node: n.index, peer: n.index, life: n.life, body: dial{target, fact}})
 }
 
 // knocked is a dial that arrives at b.
@@ -127,7 +127,7 @@ func (w *World) connect(a, b *node, target engine.Target) {
 	w.network.made++
 	c := &conn{id: w.network.made, nodes: [2]*node{a, b}, lives: [2]uint32{a.life, b.life}}
 	w.network.conns[between(a, b)] = c
-	w.queue.add(w.travel(b, a, false), event{
+	w.queue.Add(w.travel(b, a, false), event{
 		action: answer, node: a.index, peer: b.index, life: a.life, link: c.id, body: dial{target: target},
 	})
 	w.hello(b, a, c)
@@ -198,14 +198,14 @@ func (w *World) refuse(n *node, id algo.NodeID) {
 		return
 	}
 	link := n.link(peer).id
-	w.queue.add(w.now, event{action: hangUp, kind: 1, node: n.index, peer: peer.index, life: n.life, link: link})
+	w.queue.Add(w.now, event{action: hangUp, kind: 1, node: n.index, peer: peer.index, life: n.life, link: link})
 	w.reset(n, peer, link)
 }
 
 // reset has a peer learn that a connection is over, as n or its kernel says.
 func (w *World) reset(n, peer *node, link uint32) {
 	if peer.up && !w.isCut(n, peer) {
-		w.queue.add(w.travel(n, peer, false), event{action: hangUp, node: peer.index, peer: n.index, life: peer.life, link: link})
+		w.queue.Add(w.travel(n, peer, false), event{action: hangUp, node: peer.index, peer: n.index, life: peer.life, link: link})
 	}
 }
 
@@ -222,7 +222,7 @@ func (w *World) hangUp(n *node, politely bool) {
 		}
 		c.ended[c.side(n)] = true
 		if !c.ended[c.side(peer)] {
-			w.queue.add(w.travel(n, peer, false), event{action: act, node: peer.index, peer: n.index, life: c.lives[c.side(peer)], link: c.id})
+			w.queue.Add(w.travel(n, peer, false), event{action: act, node: peer.index, peer: n.index, life: c.lives[c.side(peer)], link: c.id})
 		}
 	}
 }

@@ -87,9 +87,9 @@ func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
 		w.stuck = true
 		w.violated(Budget, "%d messages were sent", w.sent)
 		return
-	case w.queue.size >= w.room:
+	case w.queue.Len() >= w.room:
 		w.stuck = true
-		w.violated(Budget, "%d messages are on their way at once", w.queue.size)
+		w.violated(Budget, "%d messages are on their way at once", w.queue.Len())
 		return
 	case w.sent%4096 == 0 && w.stopped():
 		w.stuck = true
@@ -135,7 +135,7 @@ func (w *World) transmit(from, to *node, m algo.Message, kind uint8, link uint32
 		if kind > 0 {
 			w.underWay++
 		}
-		w.queue.add(w.travel(from, to, w.chance(faults.Reorder)), e)
+		w.queue.Add(w.travel(from, to, w.chance(faults.Reorder)), e)
 	}
 }
 

@@ -170,11 +170,11 @@ func TestFaultsComeAsOftenAsTheyShould(t *testing.T) {
 		w := New(Config{Spec: spec(t, nil), Detector: Scripted, Delay: Fixed(T), Faults: test.faults, Seed: 1})
 		must(t, w.Cluster(2))
 		w.Run(time.Second)
-		before := w.queue.size
+		before := w.queue.Len()
 		for range frames {
 			w.transmit(w.nodes[0], w.nodes[1], bully.Answer{}, 0, 0)
 		}
-		if got := w.queue.size - before; got < test.want*9/10 || got > test.want*11/10 {
+		if got := w.queue.Len() - before; got < test.want*9/10 || got > test.want*11/10 {
 			t.Errorf("%+v: %d of %d arrive, want %d", test.faults, got, frames, test.want)
 		}
 	}

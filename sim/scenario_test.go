@@ -259,8 +259,8 @@ func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
 		return spec, nil
 	}
 	_, err = s.Run(t.Context(), ScenarioHost{Build: build})
-	if !errors.Is(err, ErrExpected) || !strings.Contains(err.Error(), "does not hold: contract: ") {
-		t.Errorf("error %v, want one about a violation of %s", err, algo.Contract)
+	if !errors.Is(err, ErrExpected) || !strings.Contains(err.Error(), "does not hold: epochs-grow: ") {
+		t.Errorf("error %v, want one about a violation of %s", err, algo.EpochsGrow)
 	}
 }
 

@@ -248,7 +248,7 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 		want algo.Property
 		mend broken
 	}{
-		{"forgets its epoch in a crash", algo.Contract, broken{
+		{"forgets its epoch in a crash", algo.EpochsGrow, broken{
 			start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
 				b.Algorithm.Start(env, view, algo.Stable{})
 			},

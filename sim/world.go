@@ -51,7 +51,7 @@ type World struct {
 	config   Config
 	now      time.Duration
 	random   *rand.Rand
-	queue    queue
+	queue    host.Queue[event]
 	room     int // in the queue
 	due      deadlines
 	nodes    []*node
@@ -81,7 +81,7 @@ func New(config Config) *World {
 	}
 	config.Budget = cmp.Or(config.Budget, 100_000_000)
 	w := &World{
-		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), queue: newQueue(), room: maxUnderWay, judge: newJudge(),
+		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), queue: host.NewQueue[event](), room: maxUnderWay,
 		network: newNetwork(config),
 	}
 	for _, m := range config.Spec.Messages {
@@ -289,7 +289,7 @@ func (w *World) step(end time.Duration) bool {
 	if w.stuck {
 		return false
 	}
-	at, queued := w.queue.first()
+	at, queued := w.queue.First()
 	wake, due := w.due.first()
 	switch {
 	case queued && (!due || at <= wake):
@@ -297,7 +297,7 @@ func (w *World) step(end time.Duration) bool {
 			return false
 		}
 		w.now = at
-		w.happen(w.queue.take())
+		w.happen(w.queue.Take())
 	case due && wake <= end:
 		w.now = max(w.now, wake)
 		n := w.due.heap[0]

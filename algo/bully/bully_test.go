@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // The rules of the algorithm as the readme has them, by number.
@@ -140,7 +140,7 @@ func TestNote4TheEpochLastsAsLongAsTheLeader(t *testing.T) {
 	for i := range 5 {
 		c.WantLeader(t, i+1, leadership(1, 5))
 	}
-	if sum := lab.Total(c.Sent); sum != 0 || c.Repeats == 0 {
+	if sum := host.Total(c.Sent); sum != 0 || c.Repeats == 0 {
 		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.Repeats)
 	}
 	c.Crash(5)
@@ -294,7 +294,7 @@ func TestWhoeverCallsTheHighestLeads(t *testing.T) {
 		c.WantAgreed(t)
 		c.Reset()
 		c.Run(50 * T)
-		if sum := lab.Total(c.Sent); sum != 0 {
+		if sum := host.Total(c.Sent); sum != 0 {
 			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Story())
 		}
 	}
@@ -495,7 +495,7 @@ func TestAFollowerSavesTheNextEpochBeforeItHearsOfIt(t *testing.T) {
 
 // Those above have a head start when a leader is gone.
 func TestTheHeadStart(t *testing.T) {
-	suspects := func() *lab.Solo {
+	suspects := func() *host.Solo {
 		s := follower(t, 2, 5, viewOf(5))
 		does(t, "n2 finds its leader dead", s.Suspects(5), "save 8; head-start in 10ms; monitor n4 n5; announce nobody in 7")
 		return s

@@ -4,21 +4,21 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // What the tests take from the lab, under names that are short enough to read as text:
 // n(3) is the ID of node n3, T is the one-way message time.
-const T = lab.T
+const T = host.T
 
 var (
-	timing     = lab.Timing
-	n          = lab.ID
-	name       = lab.Name
-	members    = lab.Members
-	viewOf     = lab.View
-	leadership = lab.Leadership
-	does       = lab.Does
+	timing     = host.Timing
+	n          = host.ID
+	name       = host.Name
+	members    = host.Members
+	viewOf     = host.View
+	leadership = host.Leadership
+	does       = host.Does
 )
 
 // textbook are the options of the sources: no detector, only timers.
@@ -28,14 +28,14 @@ func textbook() Options {
 	return o
 }
 
-func newCluster(o Options, view algo.View) *lab.Cluster {
-	c := lab.New(newSpec(o), view)
+func newCluster(o Options, view algo.View) *host.Cluster {
+	c := host.New(newSpec(o), view)
 	c.Hushed = []algo.Timer{timerAnnounce}
 	return c
 }
 
 // settledCluster returns a cluster of N that has agreed on its highest in epoch 1.
-func settledCluster(t testing.TB, o Options, count int) *lab.Cluster {
+func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 	t.Helper()
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
@@ -47,10 +47,10 @@ func settledCluster(t testing.TB, o Options, count int) *lab.Cluster {
 }
 
 // alone returns node i of a cluster, not yet started.
-func alone(i int, view algo.View, o Options) *lab.Solo { return lab.Alone(newSpec(o), i, view) }
+func alone(i int, view algo.View, o Options) *host.Solo { return host.Alone(newSpec(o), i, view) }
 
 // follower returns node i, which follows another since epoch 7.
-func follower(t *testing.T, i, leader int, view algo.View) *lab.Solo {
+func follower(t *testing.T, i, leader int, view algo.View) *host.Solo {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
 	s.Start(6)
@@ -62,12 +62,12 @@ func follower(t *testing.T, i, leader int, view algo.View) *lab.Solo {
 }
 
 // leading returns node i, which leads in epoch 7 because those above are dead.
-func leading(t *testing.T, i int, view algo.View) *lab.Solo {
+func leading(t *testing.T, i int, view algo.View) *host.Solo {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
 	s.Start(6)
 	for above := range view.Above(n(i)) {
-		s.Suspects(lab.Number(above))
+		s.Suspects(host.Number(above))
 	}
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // The rules that are in none of the sources. Each mends a failure, and has a test in which
@@ -15,9 +15,9 @@ import (
 
 // goesWell fails the test unless what happens goes well: happens says what went wrong, or
 // nothing.
-func goesWell(t *testing.T, size int, happens func(c *lab.Cluster) string) {
+func goesWell(t *testing.T, size int, happens func(c *host.Cluster) string) {
 	t.Helper()
-	c := lab.New(newSpec(Defaults(timing)), lab.View(size))
+	c := host.New(newSpec(Defaults(timing)), host.View(size))
 	c.Tracing = true
 	why := happens(c)
 	if why == "" {
@@ -32,14 +32,14 @@ func goesWell(t *testing.T, size int, happens func(c *lab.Cluster) string) {
 // awaited ends the wait at once." Without it a crash costs a whole timeout.
 func TestTheLastAwaitedSuspectedEndsTheWait(t *testing.T) {
 	t.Run("for answers", func(t *testing.T) {
-		goesWell(t, 3, func(c *lab.Cluster) string {
+		goesWell(t, 3, func(c *host.Cluster) string {
 			c.Detect = T / 10
 			c.Start(1, 2) // n3 never ran: nobody followed it, nobody monitored it
 			return c.AgreedAfter(3 * T / 2)
 		})
 	})
 	t.Run("for the coordinator", func(t *testing.T) {
-		goesWell(t, 3, func(c *lab.Cluster) string {
+		goesWell(t, 3, func(c *host.Cluster) string {
 			c.Detect = T / 10
 			c.Start(1)
 			c.Start(2)
@@ -54,7 +54,7 @@ func TestTheLastAwaitedSuspectedEndsTheWait(t *testing.T) {
 // was away numbers its leadership below what the others have seen, and they refuse it
 // for ever.
 func TestEveryEpochIsAdopted(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Node(1).Saved.Epoch, c.Node(2).Saved.Epoch = 5, 5
 		c.StartAll() // n3 was away, it knows of no epoch
 		return c.AgreedAfter(100 * T)
@@ -65,7 +65,7 @@ func TestEveryEpochIsAdopted(t *testing.T) {
 // when I follow nobody." Without it a late message brings back a leadership that has
 // ended, and the dead that led.
 func TestAnOldCoordinatorIsNotFollowedAfterARestart(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(2 * T)
 		late := Coordinator{Epoch: 1, Leader: n(3)}
@@ -88,7 +88,7 @@ func TestAnOldCoordinatorIsNotFollowedAfterARestart(t *testing.T) {
 // strayEpoch makes a cluster of four in which n1 knows epoch 5 from a process that
 // has died since, and nobody else does; n1 follows n3, which leads in epoch 2. Then n4
 // recovers, and leads in epoch 2 as well, with the higher ID.
-func strayEpoch(c *lab.Cluster) string {
+func strayEpoch(c *host.Cluster) string {
 	c.StartAll()
 	c.Run(2 * T)
 	c.Crash(4)
@@ -137,7 +137,7 @@ func TestAStrayEpochIsOvercome(t *testing.T) {
 // "At most so often in an announce_interval." Without it, two leaders whose views say of each
 // other that it may not lead answer each bump with the next one.
 func TestALeaderBumpsItsEpochOnlySoOften(t *testing.T) {
-	goesWell(t, 2, func(c *lab.Cluster) string {
+	goesWell(t, 2, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(2 * T) // n2 leads, and n1 hears that it may not
 		second := members(2)
@@ -161,7 +161,7 @@ func TestALeaderBumpsItsEpochOnlySoOften(t *testing.T) {
 // The views of n3 and n4 differ, both lead, and messages are doubled: the answers to the
 // answers filled the memory.
 func TestSeed37317(t *testing.T) {
-	if c := walk.Take(lab.Seeded(37317), false); c.Broken != "" {
+	if c := walk.Take(host.Seeded(37317), false); c.Broken != "" {
 		t.Error(c.Broken)
 	}
 }
@@ -170,7 +170,7 @@ func TestSeed37317(t *testing.T) {
 func TestALeaderBumpsItsEpoch(t *testing.T) {
 	const bumped = "save 10; announce in 100ms; monitor; "
 	const toAll = "n1 <- Coordinator(10, n3); n2 <- Coordinator(10, n3)"
-	lower := func() *lab.Solo { return leading(t, 3, viewOf(3)) }
+	lower := func() *host.Solo { return leading(t, 3, viewOf(3)) }
 	does(t, "an Answer", lower().Hears(1, Answer{9}), bumped+toAll+"; announce n3 in 10")
 	does(t, "an Election, which is answered first", lower().Hears(1, Election{9}), bumped+"n1 <- Answer(9); "+toAll+"; announce n3 in 10")
 	does(t, "a Coordinator of somebody below", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(2)}), bumped+toAll+"; announce n3 in 10")
@@ -181,7 +181,7 @@ func TestALeaderBumpsItsEpoch(t *testing.T) {
 // "A Coordinator naming someone below me is not followed." Without it the highest
 // follows who took over while it was thought dead, for good.
 func TestSomebodyBelowIsNotFollowed(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(2 * T)
 		c.Suspect(3, 1, 2) // wrongly; n2 leads, and repeats it
@@ -193,7 +193,7 @@ func TestSomebodyBelowIsNotFollowed(t *testing.T) {
 // process takes itself for the leader of an epoch in which it led before it crashed:
 // the leadership is announced twice, once more after others may have taken over.
 func TestALeadershipThatIsNotHeldIsNotTaken(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Start(1, 2)
 		c.Run(3 * T)
 		if got := c.Leader(1); got != leadership(1, 2) {
@@ -214,7 +214,7 @@ func TestALeadershipThatIsNotHeldIsNotTaken(t *testing.T) {
 // dead leader by somebody who has not noticed, follows it, and since the detector has
 // reported that death already it follows the dead for good.
 func TestTheSuspectedIsNotFollowed(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(2 * T)
 		c.Crash(3)
@@ -247,7 +247,7 @@ func TestACoordinatorIsContested(t *testing.T) {
 // "A leader repeats Coordinator to everybody else, above too." Without it two leaders
 // never find each other after a heal: each believes that all is well.
 func TestALeaderRepeatsItself(t *testing.T) {
-	goesWell(t, 4, func(c *lab.Cluster) string {
+	goesWell(t, 4, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(2 * T)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })

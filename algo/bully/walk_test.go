@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // walk is how the random walks go: as production does, or by the textbook.
-var walk = lab.Walk{
+var walk = host.Walk{
 	Spec: func(random *rand.Rand) algo.Spec {
 		o := Defaults(timing)
 		o.SkipSuspected = random.IntN(4) != 0
@@ -18,9 +19,9 @@ var walk = lab.Walk{
 	Hushed: []algo.Timer{timerAnnounce},
 }
 
-// See [lab.Walk] for what happens to them.
-func TestRandomWalks(t *testing.T) { walk.Test(t) }
-
-func TestWalksAreRepeatable(t *testing.T) { walk.TestRepeatable(t) }
-
-func FuzzWalk(f *testing.F) { walk.Fuzz(f) }
+// See [host.Walk] for what happens to them.
+func TestRandomWalks(t *testing.T) {
+	if seed, why := walk.Until(uint64(testenv.Rounds(1000, 20_000))); why != "" {
+		t.Fatalf("seed %d: %s\n%s", seed, why, walk.Take(host.Seeded(seed), true).Story())
+	}
+}

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 type counts = map[string]int
 
 // cost lets an election run from now on and returns what it sent and how long it took
 // until every live process knew. Detection takes no time.
-func cost(t *testing.T, c *lab.Cluster, N int, begin func()) (counts, time.Duration) {
+func cost(t *testing.T, c *host.Cluster, N int, begin func()) (counts, time.Duration) {
 	t.Helper()
 	began := c.Now
 	begin()
@@ -101,7 +101,7 @@ func TestCountsWhenAllStartOnTheMean(t *testing.T) {
 			c := newCluster(ranked(random.Perm(N)...))
 			c.Tracing = false
 			sent, took := cost(t, c, N, c.StartAll)
-			sum += lab.Total(sent)
+			sum += host.Total(sent)
 			if took != time.Duration(2*N-1)*T {
 				t.Errorf("N=%d: turnaround %v, want (2N-1)T", N, took)
 			}
@@ -144,7 +144,7 @@ func TestColdStartBudget(t *testing.T) {
 			c.StartAll()
 			c.Run(50 * time.Duration(N) * T)
 			c.WantAgreed(t)
-			sent := lab.Total(c.Sent)
+			sent := host.Total(c.Sent)
 			sum += sent
 			worst = max(worst, sent)
 			if c.Leader(1).Epoch > 1 {

@@ -5,28 +5,28 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // What the tests take from the lab, under names that are short enough to read as text:
 // n(3) is the ID of node n3, T is the one-way message time. The ring is n1, n2, …, n1.
-const T = lab.T
+const T = host.T
 
 var (
-	timing     = lab.Timing
-	n          = lab.ID
-	name       = lab.Name
-	members    = lab.Members
-	viewOf     = lab.View
-	leadership = lab.Leadership
-	does       = lab.Does
+	timing     = host.Timing
+	n          = host.ID
+	name       = host.Name
+	members    = host.Members
+	viewOf     = host.View
+	leadership = host.Leadership
+	does       = host.Does
 
 	spec = newSpec(Defaults(timing))
 )
 
 // newCluster returns a cluster of which no node runs.
-func newCluster(view algo.View) *lab.Cluster {
-	c := lab.New(spec, view)
+func newCluster(view algo.View) *host.Cluster {
+	c := host.New(spec, view)
 	c.Tracing = true
 	c.Hushed = []algo.Timer{timerReserve}
 	return c
@@ -34,7 +34,7 @@ func newCluster(view algo.View) *lab.Cluster {
 
 // settledCluster returns a cluster that has agreed on its highest in epoch 1, and in
 // which all have saved the next epoch.
-func settledCluster(t testing.TB, view algo.View) *lab.Cluster {
+func settledCluster(t testing.TB, view algo.View) *host.Cluster {
 	t.Helper()
 	c := newCluster(view)
 	c.StartAll()
@@ -63,11 +63,11 @@ func witnessing(count int, witnesses ...int) algo.View {
 }
 
 // alone returns node i of a cluster, not yet started.
-func alone(i int, view algo.View) *lab.Solo { return lab.Alone(spec, i, view) }
+func alone(i int, view algo.View) *host.Solo { return host.Alone(spec, i, view) }
 
 // follower returns node i of a ring of four, which follows n4 since epoch 7 and has
 // saved the next.
-func follower(t *testing.T, i int) *lab.Solo {
+func follower(t *testing.T, i int) *host.Solo {
 	t.Helper()
 	s := alone(i, viewOf(4))
 	s.Start(6)
@@ -81,7 +81,7 @@ func follower(t *testing.T, i int) *lab.Solo {
 
 // leading returns n4 of a ring of four, which leads since epoch 7 and has saved the
 // next.
-func leading(t *testing.T) *lab.Solo {
+func leading(t *testing.T) *host.Solo {
 	t.Helper()
 	s := alone(4, viewOf(4))
 	s.Start(6)

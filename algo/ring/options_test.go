@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/lab"
 )
 
@@ -63,6 +64,6 @@ func TestTheLongestWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := lab.Alone(spec, 1, viewOf(10_000)).Start(0)
+	got := host.Alone(spec, 1, viewOf(10_000)).Start(0)
 	does(t, "n1", got, "save 1; election in 16666h40m0s to 25000h0m0s; monitor n2; n2 <- Election(1, eligible, 0, n1, 1)")
 }

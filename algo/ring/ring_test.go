@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // The protocol as the notes have it, step by step.
@@ -111,7 +111,7 @@ func TestWhoeverCallsTheHighestLeads(t *testing.T) {
 		}
 		c.Reset()
 		c.Run(50 * T)
-		if sum := lab.Total(c.Sent); sum != 0 || c.Changes != 0 {
+		if sum := host.Total(c.Sent); sum != 0 || c.Changes != 0 {
 			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Story())
 		}
 	}
@@ -181,7 +181,7 @@ func TestWithoutAnybodyEligibleNobodyLeads(t *testing.T) {
 	}
 	c.Reset()
 	c.Run(100 * T)
-	if sum := lab.Total(c.Sent); sum != 0 {
+	if sum := host.Total(c.Sent); sum != 0 {
 		t.Errorf("%d messages while nobody may lead\n%s", sum, c.Story())
 	}
 	c.Start(3)
@@ -314,7 +314,7 @@ func TestAllIsQuietWhileTheLeaderLives(t *testing.T) {
 	for i := range 5 {
 		c.WantLeader(t, i+1, leadership(1, 5))
 	}
-	if sum := lab.Total(c.Sent); sum != 0 || c.Changes != 0 {
+	if sum := host.Total(c.Sent); sum != 0 || c.Changes != 0 {
 		t.Errorf("%d messages and %d announcements while nothing happens", sum, c.Changes)
 	}
 }
@@ -333,8 +333,8 @@ func TestTheEpochIsSavedBeforeItIsTold(t *testing.T) {
 			c := newCluster(viewOf(3))
 			c.Node(3).DieIn = want.dieIn
 			c.Start(3)
-			if c.Node(3).Machine != nil || c.Node(3).Saved.Epoch != want.saved || (lab.Total(c.Sent) > 0) != want.hears {
-				t.Errorf("runs: %v, saved epoch %d, sent %d messages", c.Node(3).Machine != nil, c.Node(3).Saved.Epoch, lab.Total(c.Sent))
+			if c.Node(3).Machine != nil || c.Node(3).Saved.Epoch != want.saved || (host.Total(c.Sent) > 0) != want.hears {
+				t.Errorf("runs: %v, saved epoch %d, sent %d messages", c.Node(3).Machine != nil, c.Node(3).Saved.Epoch, host.Total(c.Sent))
 			}
 		})
 	}
@@ -361,7 +361,7 @@ func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
 	c.WantAgreed(t)
 	c.Reset()
 	c.Run(100 * T)
-	if sum := lab.Total(c.Sent); sum != 0 {
+	if sum := host.Total(c.Sent); sum != 0 {
 		t.Errorf("%d messages after that\n%s", sum, c.Story())
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // The rules that are in none of the sources. Each mends a failure, and has a test in which
@@ -15,9 +15,9 @@ import (
 
 // goesWell fails the test unless what happens goes well: happens says what went wrong, or
 // nothing.
-func goesWell(t *testing.T, size int, happens func(c *lab.Cluster) string) {
+func goesWell(t *testing.T, size int, happens func(c *host.Cluster) string) {
 	t.Helper()
-	c := lab.New(spec, lab.View(size))
+	c := host.New(spec, host.View(size))
 	c.Tracing = true
 	why := happens(c)
 	if why == "" {
@@ -29,11 +29,11 @@ func goesWell(t *testing.T, size int, happens func(c *lab.Cluster) string) {
 }
 
 // quietAfter waits and says what is still sent then, or nothing.
-func quietAfter(c *lab.Cluster, d time.Duration) string {
+func quietAfter(c *host.Cluster, d time.Duration) string {
 	c.Run(d)
 	c.Reset()
 	c.Run(100 * T)
-	if sum := lab.Total(c.Sent); sum != 0 {
+	if sum := host.Total(c.Sent); sum != 0 {
 		return fmt.Sprintf("%.0fT later there are %d messages in 100T", float64(d)/float64(T), sum)
 	}
 	return ""
@@ -42,7 +42,7 @@ func quietAfter(c *lab.Cluster, d time.Duration) string {
 // "Election timer, armed anew at every Election sent or forwarded": also by who is no
 // candidate. Without it, whoever an Elected is lost on the way to never hears of it.
 func TestWhoForwardedATokenWaitsForTheOutcome(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Lose(func(_, to int, m algo.Message) bool { return to == 2 && m == Elected{Epoch: 2, ID: n(3), Hops: 2} })
@@ -54,7 +54,7 @@ func TestWhoForwardedATokenWaitsForTheOutcome(t *testing.T) {
 // "Every such start bumps the epoch." Without it, the token of a second run is taken
 // for that of the first, which everybody has passed already.
 func TestEveryRunHasItsEpoch(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Lose(func(from, _ int, _ algo.Message) bool { return from == 2 && c.Now < 5*T })
 		c.StartAll()
 		return c.AgreedAfter(100 * T)
@@ -64,7 +64,7 @@ func TestEveryRunHasItsEpoch(t *testing.T) {
 // "A newer epoch clears participating and what was forwarded." Without it, who took
 // part in an election that came to nothing is of no use in the next.
 func TestANewerEpochClearsTheOlder(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Campaign(3)
@@ -82,7 +82,7 @@ func TestATokenOfAnOlderEpochIsNotForwarded(t *testing.T) {
 	s := follower(t, 2)
 	s.Campaigns()
 	does(t, "of a higher candidate, in an election", s.Hears(1, token(7, 4, 2)), "")
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Detect = T
 		c.StartAll()
 		c.Run(20 * T)
@@ -99,7 +99,7 @@ func TestATokenOfAnOlderEpochIsNotForwarded(t *testing.T) {
 func TestAnOlderTokenStartsARun(t *testing.T) {
 	s := follower(t, 2)
 	does(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		for i := range 3 {
 			c.Node(i + 1).Saved.Epoch = 1000
 		}
@@ -122,7 +122,7 @@ func TestATokenAfterTheOutcomeStartsARun(t *testing.T) {
 	does(t, "of somebody above the leader", s.Hears(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
 		"election in 120ms to 180ms; n2 <- Election(7, eligible, 1, n5, 2)")
 
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
 			if m == token(1, 1, 1) {
 				return 7 * T, true // the outcome overtakes it
@@ -138,7 +138,7 @@ func TestATokenAfterTheOutcomeStartsARun(t *testing.T) {
 // starts a run. Without it, the token of who died keeps lower ones out of an epoch, if
 // the run that is to replace it has the same.
 func TestTheTokenOfTheDeadIsTakenFromTheRing(t *testing.T) {
-	goesWell(t, 4, func(c *lab.Cluster) string {
+	goesWell(t, 4, func(c *host.Cluster) string {
 		c.View = ranked(0, 1, 0, 2)
 		for i := range 4 {
 			c.Node(i + 1).View = c.View
@@ -155,7 +155,7 @@ func TestTheTokenOfTheDeadIsTakenFromTheRing(t *testing.T) {
 // "A node monitors its successor and everyone it skipped." Without the latter it skips
 // them for ever.
 func TestWhoIsSkippedIsMonitored(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Detect = T
 		c.StartAll()
 		c.Run(20 * T)
@@ -170,7 +170,7 @@ func TestWhoIsSkippedIsMonitored(t *testing.T) {
 // it two leaders never find each other after a heal: each believes that all is well.
 func TestAChangedSuccessorStartsARun(t *testing.T) {
 	t.Run("after a partition", func(t *testing.T) {
-		goesWell(t, 4, func(c *lab.Cluster) string {
+		goesWell(t, 4, func(c *host.Cluster) string {
 			c.StartAll()
 			c.Run(20 * T)
 			c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
@@ -190,7 +190,7 @@ func TestAChangedSuccessorStartsARun(t *testing.T) {
 		})
 	})
 	t.Run("after a pause", func(t *testing.T) {
-		goesWell(t, 3, func(c *lab.Cluster) string {
+		goesWell(t, 3, func(c *host.Cluster) string {
 			c.Detect = T
 			c.StartAll()
 			c.Run(20 * T)
@@ -212,7 +212,7 @@ func TestAChangedSuccessorStartsARun(t *testing.T) {
 // out, circles for ever without all three, and since each token arms the timers anew
 // nobody ends that.
 func TestNothingCirclesForEver(t *testing.T) {
-	orphan := func(c *lab.Cluster) string {
+	orphan := func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Suspect(3, 2) // wrongly: n2 leads in epoch 2, with n1
@@ -242,7 +242,7 @@ func TestAnElectedIsContested(t *testing.T) {
 // A candidate whose token was forwarded is followed, though an older view has it below.
 // Without it every Elected is contested for as long as the views differ.
 func TestATokenSaysMoreThanAnOlderView(t *testing.T) {
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Node(1).View = ranked(1, 0, 0) // n2 and n3 have not heard of the priority of n1
 		c.StartAll()
 		if why := quietAfter(c, 50*T); why != "" {
@@ -273,7 +273,7 @@ func dies(t *testing.T, start, victim int, after time.Duration) {
 	}
 }
 
-func dying(start, victim int, after time.Duration, tracing bool) (c *lab.Cluster, why string) {
+func dying(start, victim int, after time.Duration, tracing bool) (c *host.Cluster, why string) {
 	const size, detect = 5, 2 * T
 	c = newCluster(ranked(0, 3, 1, 4, 2))
 	c.Tracing = tracing
@@ -302,7 +302,7 @@ func eachMoment(f func(start int, after time.Duration)) {
 // The elected crashes before Elected is back, which circles for ever.
 func TestTheElectedCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) { dies(t, start, 4, after) })
-	goesWell(t, 3, func(c *lab.Cluster) string {
+	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Detect = T / 2
 		c.StartAll()
 		c.At(7*T/2, func() { c.Crash(3) }) // it has sent Elected
@@ -364,7 +364,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 				c.WantAgreed(t)
 				c.Reset()
 				c.Run(100 * T)
-				if sum := lab.Total(c.Sent); sum != 0 {
+				if sum := host.Total(c.Sent); sum != 0 {
 					t.Fatalf("n%d starts before n%d: %d messages after the election\n%s", first, second, sum, c.Story())
 				}
 			}
@@ -390,7 +390,7 @@ func TestAOneWayCutHeals(t *testing.T) {
 			c.WantAgreed(t)
 			c.Reset()
 			c.Run(100 * T)
-			if sum := lab.Total(c.Sent); sum != 0 {
+			if sum := host.Total(c.Sent); sum != 0 {
 				t.Errorf("n%d did not hear n%d: %d messages after the heal\n%s", deaf, mute, sum, c.Story())
 			}
 		}
@@ -426,9 +426,9 @@ func TestMadeUpCandidatesAreForgotten(t *testing.T) {
 	const size = 4
 	for _, made := range []func(i int) algo.Message{
 		func(i int) algo.Message {
-			return Election{Epoch: 8, Eligible: true, Priority: 1, ID: lab.ID(100 + i), Hops: 1}
+			return Election{Epoch: 8, Eligible: true, Priority: 1, ID: host.ID(100 + i), Hops: 1}
 		},
-		func(i int) algo.Message { return Elected{Epoch: 8, ID: lab.ID(100 + i), Hops: 1} },
+		func(i int) algo.Message { return Elected{Epoch: 8, ID: host.ID(100 + i), Hops: 1} },
 	} {
 		s := follower(t, 2)
 		for i := range 1000 {

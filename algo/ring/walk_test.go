@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // walk is how the random walks go.
-var walk = lab.Walk{Spec: func(*rand.Rand) algo.Spec { return spec }, Calm: 45 * T}
+var walk = host.Walk{Spec: func(*rand.Rand) algo.Spec { return spec }, Calm: 45}
 
-// See [lab.Walk] for what happens to them.
-func TestRandomWalks(t *testing.T) { walk.Test(t) }
-
-func TestWalksAreRepeatable(t *testing.T) { walk.TestRepeatable(t) }
-
-func FuzzWalk(f *testing.F) { walk.Fuzz(f) }
+// See [host.Walk] for what happens to them.
+func TestRandomWalks(t *testing.T) {
+	if seed, why := walk.Until(uint64(testenv.Rounds(1000, 20_000))); why != "" {
+		t.Fatalf("seed %d: %s\n%s", seed, why, walk.Take(host.Seeded(seed), true).Story())
+	}
+}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // TestCounts checks the messages and the turnaround that are known for vote. N counts
@@ -15,14 +15,14 @@ import (
 func TestCounts(t *testing.T) {
 	type counts = map[string]int
 	full := func(N int) counts { return counts{"elect": N * (N - 1), "vote": N - 1, "lead": N - 1} }
-	everybody := func(c *lab.Cluster, N int) {
+	everybody := func(c *host.Cluster, N int) {
 		c.StartAll()
 		for i := 1; i <= N; i++ {
 			c.Campaign(i)
 		}
 	}
-	one := func(i func(N int) int) func(c *lab.Cluster, N int) {
-		return func(c *lab.Cluster, N int) {
+	one := func(i func(N int) int) func(c *host.Cluster, N int) {
+		return func(c *host.Cluster, N int) {
 			c.StartAll()
 			c.Campaign(i(N))
 		}
@@ -33,7 +33,7 @@ func TestCounts(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
 		options          Options
-		begin            func(c *lab.Cluster, N int)
+		begin            func(c *host.Cluster, N int)
 		sent             func(N int) counts
 		decided, allKnow time.Duration // since it began
 		spread           time.Duration // how much earlier both may be
@@ -48,7 +48,7 @@ func TestCounts(t *testing.T) {
 		{"the last starts, the rest join, early close", Defaults(timing), one(last), full, 3 * T, 4 * T, 0},
 		{
 			name: "the leader crashed, all detect it at once", options: Defaults(timing),
-			begin: func(c *lab.Cluster, N int) {
+			begin: func(c *host.Cluster, N int) {
 				c.StartAll()
 				c.Campaign(1)
 				c.Run(6 * T)
@@ -68,7 +68,7 @@ func TestCounts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for N := 3; N <= 20; N++ {
-				c := lab.New(newSpec(tc.options), lab.View(N))
+				c := host.New(newSpec(tc.options), host.View(N))
 				tc.begin(c, N)
 				began := c.Now
 				decided := -time.Nanosecond
@@ -102,11 +102,11 @@ func within(got, want, spread time.Duration) string {
 // A cold start of N servers at once costs one election, and 5 · HBT.
 func TestColdStart(t *testing.T) {
 	for _, N := range []int{1, 2, 3, 5, 10, 30} {
-		c := lab.New(newSpec(Defaults(timing)), lab.View(N))
+		c := host.New(newSpec(Defaults(timing)), host.View(N))
 		c.StartAll()
 		c.Run(5*hbt + 3*T)
 		c.WantAgreed(t)
-		if got, want := lab.Total(c.Sent), N*(N-1)+2*(N-1); got != want {
+		if got, want := host.Total(c.Sent), N*(N-1)+2*(N-1); got != want {
 			t.Errorf("N=%d: %d messages, want %d", N, got, want)
 		}
 	}

@@ -3,7 +3,7 @@ package vote
 import (
 	"fmt"
 
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // As it is published the algorithm elects two leaders in one term. n1 and n2 both claim;
@@ -22,12 +22,12 @@ func Example_twoLeadersInOneTerm() {
 		fmt.Printf("%s, after %v:\n", as.name, c.Now)
 		for i := 1; i <= 3; i++ {
 			switch l := c.Leader(i); {
-			case l.ID == lab.ID(i):
+			case l.ID == host.ID(i):
 				fmt.Printf("\tn%d leads in term %d\n", i, l.Epoch)
 			case l.Vacant():
 				fmt.Printf("\tn%d knows no leader\n", i)
 			default:
-				fmt.Printf("\tn%d follows %s in term %d\n", i, lab.Name(l.ID), l.Epoch)
+				fmt.Printf("\tn%d follows %s in term %d\n", i, host.Name(l.ID), l.Epoch)
 			}
 		}
 	}

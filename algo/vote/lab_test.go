@@ -4,21 +4,21 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // What the tests take from the lab, under names that are short enough to read as text:
 // n(3) is the ID of node n3, T is the one-way message time.
-const T = lab.T
+const T = host.T
 
 var (
-	timing     = lab.Timing
-	n          = lab.ID
-	name       = lab.Name
-	members    = lab.Members
-	viewOf     = lab.View
-	leadership = lab.Leadership
-	does       = lab.Does
+	timing     = host.Timing
+	n          = host.ID
+	name       = host.Name
+	members    = host.Members
+	viewOf     = host.View
+	leadership = host.Leadership
+	does       = host.Does
 )
 
 // The options of the tests: RTT is 2T, HBT is 4T, a pause takes 6T to 12T.
@@ -41,14 +41,14 @@ func asPublished() Options {
 	return o
 }
 
-func newCluster(o Options, view algo.View) *lab.Cluster {
-	c := lab.New(newSpec(o), view)
+func newCluster(o Options, view algo.View) *host.Cluster {
+	c := host.New(newSpec(o), view)
 	c.Hushed = []algo.Timer{timerLead}
 	return c
 }
 
 // settledCluster returns a cluster of N that has elected n1 in epoch 1.
-func settledCluster(t testing.TB, o Options, count int) *lab.Cluster {
+func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 	t.Helper()
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
@@ -61,10 +61,10 @@ func settledCluster(t testing.TB, o Options, count int) *lab.Cluster {
 }
 
 // alone returns node i of a cluster, not yet started.
-func alone(i int, view algo.View, o Options) *lab.Solo { return lab.Alone(newSpec(o), i, view) }
+func alone(i int, view algo.View, o Options) *host.Solo { return host.Alone(newSpec(o), i, view) }
 
 // following returns node i, which follows another since term 7.
-func following(t testing.TB, i, leader int, view algo.View, o Options) *lab.Solo {
+func following(t testing.TB, i, leader int, view algo.View, o Options) *host.Solo {
 	t.Helper()
 	s := alone(i, view, o)
 	s.Start(6)
@@ -77,13 +77,13 @@ func following(t testing.TB, i, leader int, view algo.View, o Options) *lab.Solo
 
 // leading returns node i, which leads in term 7, elected by the others and, if that
 // is no majority, by itself.
-func leading(t testing.TB, i int, view algo.View, o Options) *lab.Solo {
+func leading(t testing.TB, i int, view algo.View, o Options) *host.Solo {
 	t.Helper()
 	s := alone(i, view, o)
 	s.Start(6)
 	s.Expires(timerWatch)
 	for other := range view.Others(n(i)) {
-		s.Hears(lab.Number(other), Vote{7})
+		s.Hears(host.Number(other), Vote{7})
 	}
 	if s.Machine.Leader().Vacant() {
 		s.Expires(timerWindow)

@@ -2,12 +2,11 @@ package vote
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // The rules that are not in the source. Each mends a failure, and has a test in which
@@ -16,9 +15,9 @@ import (
 
 // goesWell fails the test unless what happens goes well: happens says what went wrong, or
 // nothing.
-func goesWell(t *testing.T, o Options, size int, happens func(c *lab.Cluster) string) {
+func goesWell(t *testing.T, o Options, size int, happens func(c *host.Cluster) string) {
 	t.Helper()
-	c := lab.New(newSpec(o), lab.View(size))
+	c := host.New(newSpec(o), host.View(size))
 	c.Tracing = true
 	why := happens(c)
 	if why == "" {
@@ -30,7 +29,7 @@ func goesWell(t *testing.T, o Options, size int, happens func(c *lab.Cluster) st
 }
 
 // elected starts a cluster and has it elect n1 in term 1.
-func elected(c *lab.Cluster) {
+func elected(c *host.Cluster) {
 	c.StartAll()
 	c.Campaign(1)
 	c.Run(6 * T)
@@ -39,7 +38,7 @@ func elected(c *lab.Cluster) {
 // twoInATerm is how two servers can be elected in one term. n1 and n2 both claim, and n2
 // votes for n1, which leads. What n1 sends is slow from then on. n3 begins the same
 // round late, and n2 votes again: for itself.
-func twoInATerm(c *lab.Cluster) {
+func twoInATerm(c *host.Cluster) {
 	slow := false
 	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
 		if slow && from == 1 {
@@ -57,7 +56,7 @@ func twoInATerm(c *lab.Cluster) {
 
 // "A numbered round, one vote per round." Without it two servers are elected in a round.
 func TestOneVoteInARound(t *testing.T) {
-	goesWell(t, textbook(), 3, func(c *lab.Cluster) string {
+	goesWell(t, textbook(), 3, func(c *host.Cluster) string {
 		twoInATerm(c)
 		if got := c.Leader(1); c.Broken == "" && got != leadership(1, 1) {
 			return fmt.Sprintf("n1 names %v", got)
@@ -68,7 +67,7 @@ func TestOneVoteInARound(t *testing.T) {
 
 // "Saved before it is sent." Without it who is restarted votes again.
 func TestTheVoteIsSaved(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 2) != (to == 2) })
 		c.Campaign(1) // n3 votes for n1, and n2 does not hear of it
@@ -143,7 +142,7 @@ func TestARestartedServerDoesNotLeadInItsOldRound(t *testing.T) {
 	}
 	// Elected before its own window ended, it would have no vote to know itself by. Its
 	// vote is its own then. Without, it announces one leadership twice.
-	goesWell(t, textbook(), 3, func(c *lab.Cluster) string {
+	goesWell(t, textbook(), 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Campaign(1)
 		c.Deliver(2, 1, Vote{1})
@@ -182,7 +181,7 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	does(t, "a newer vote", s.Hears(1, Vote{8}), "")
 	does(t, "the same newer vote of another", s.Hears(3, Vote{8}), "")
 
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
 			if m == (Vote{1}) {
 				return 10 * T, true // those of n2 and n3 for n1
@@ -206,7 +205,7 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 // "A Lead is obsolete if its term is below my saved round." Without it a late Lead
 // brings back a leader that has died, and spoils the election of another.
 func TestAnObsoleteLeadIsIgnored(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Detect = T / 10
 		c.Crash(1)
@@ -234,7 +233,7 @@ func TestAsPublishedATermOfBeforeARestartIsKept(t *testing.T) {
 // "A timeout takes saved round + 1." Without it nobody has a vote left when the leader
 // of a round has died.
 func TestATimeoutTakesTheNextRound(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Detect = T / 10
 		c.Crash(1)
@@ -253,7 +252,7 @@ func TestANewerRoundIsAdopted(t *testing.T) {
 		"save 9; window in 20ms; n1 <- Elect(9, 0, 0, nobody); n3 <- Elect(9, 0, 0, nobody)")
 	does(t, "the claim of the other round is gone", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
 
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Node(3).Saved.Epoch = 5
 		c.StartAll()
 		return c.AgreedAfter(1000 * T)
@@ -271,7 +270,7 @@ func TestWhoIsBehindIsTold(t *testing.T) {
 	s.Hears(1, Elect{Round: 9})
 	does(t, "by a leader of a term before", s.Hears(3, Elect{Round: 8}), "n3 <- Elect(9, 7, 1, n2)")
 
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Node(1).Saved.Epoch = 50
 		c.Start(1, 2) // n3 is dead: n1 and n2 need each other
 		c.Detect = T / 10
@@ -293,7 +292,7 @@ func TestWhoMissedTheLeadIsTold(t *testing.T) {
 	s = leading(t, 2, viewOf(3), Defaults(timing))
 	does(t, "of the leader", s.Hears(3, Elect{Round: 7}), "n3 <- Lead(7, 1)")
 
-	goesWell(t, textbook(), 3, func(c *lab.Cluster) string {
+	goesWell(t, textbook(), 3, func(c *host.Cluster) string {
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
 			if to == 3 {
 				return 4 * T, m.Kind() == "elect"
@@ -311,8 +310,8 @@ func TestWhoMissedTheLeadIsTold(t *testing.T) {
 // "After voting a pause timer runs, random so that two candidates cannot tie for ever;
 // its end starts the next round." The network here is slower than the window.
 func TestAPauseIsRandom(t *testing.T) {
-	goesWell(t, Defaults(timing), 2, func(c *lab.Cluster) string {
-		random := rand.New(lab.Seeded(1))
+	goesWell(t, Defaults(timing), 2, func(c *host.Cluster) string {
+		random := host.Seeded(1)
 		c.Pick = func(least, most time.Duration) time.Duration {
 			return least + time.Duration(random.Int64N(int64(most-least)))
 		}
@@ -341,7 +340,7 @@ func TestALeaderGoesOnToTheNextRound(t *testing.T) {
 	s.Hears(3, Elect{Round: 8})
 	does(t, "not in a newer round", s.Expires(timerLead), "lead in 40ms; n1 <- Lead(7, 3) again; n3 <- Lead(7, 3) again")
 
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Lose(func(from, to int, m algo.Message) bool {
 			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1), View: viewOf(3).Stamp()} && to == 2
@@ -372,7 +371,7 @@ func TestALeaderWithoutAMajorityStops(t *testing.T) {
 		"save 8; window in 20ms; monitor n1 n2 n4 n5; "+
 			"n1 <- Elect(8, 7, 1, n3); n2 <- Elect(8, 7, 1, n3); n4 <- Elect(8, 7, 1, n3); n5 <- Elect(8, 7, 1, n3)")
 
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 1) != (to == 1) })
 		c.Suspect(1, 2, 3)
@@ -395,7 +394,7 @@ func TestALeaderWithoutAMajorityStops(t *testing.T) {
 // "The old leader is the one named by the highest term among the claims." Without it
 // the votes split for ever between a leader and the one before it.
 func TestTheHighestTermNamesTheOldLeader(t *testing.T) {
-	goesWell(t, Defaults(timing), 5, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 5, func(c *host.Cluster) string {
 		elected(c)
 		// n1 and n4 are cut off, and the others elect n2.
 		c.Lose(func(from, to int, _ algo.Message) bool {
@@ -420,7 +419,7 @@ func TestTheHighestTermNamesTheOldLeader(t *testing.T) {
 // them that is suspected. Without it a failover waits for the window when another has
 // died as well.
 func TestTheLastAwaitedSuspectedClosesTheWindow(t *testing.T) {
-	goesWell(t, Defaults(timing), 5, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 5, func(c *host.Cluster) string {
 		c.Detect = T / 10
 		elected(c)
 		c.Crash(5)
@@ -432,7 +431,7 @@ func TestTheLastAwaitedSuspectedClosesTheWindow(t *testing.T) {
 
 // Who is suspected loses its claim. Without it the votes go to the dead.
 func TestTheClaimOfTheDeadIsWithdrawn(t *testing.T) {
-	goesWell(t, Defaults(timing), 4, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 4, func(c *host.Cluster) string {
 		c.Detect = T / 10
 		c.StartAll()
 		c.Delay = func(from, _ int, m algo.Message) (time.Duration, bool) {
@@ -450,7 +449,7 @@ func TestTheClaimOfTheDeadIsWithdrawn(t *testing.T) {
 // Who was voted for is monitored: its crash starts the next round at once. Without it
 // the pause is waited for.
 func TestTheCrashOfTheElectedStartsTheNextRound(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Detect = T / 10
 		c.StartAll()
 		for i := 1; i <= 3; i++ {

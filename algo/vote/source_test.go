@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // The tables of the source, line by line. Each line holds by default; where the source
@@ -297,7 +297,7 @@ func TestTwoMessagesInEachRoundTrip(t *testing.T) {
 			c.Run(rtt)
 			for id, kinds := range sent {
 				if kinds["elect"] > 4 || kinds["vote"] > 1 {
-					t.Fatalf("%s sent %v within a round trip", lab.Name(id), kinds)
+					t.Fatalf("%s sent %v within a round trip", host.Name(id), kinds)
 				}
 			}
 		}

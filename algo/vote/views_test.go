@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // of returns a view of some nodes that the leader of an epoch has made.
@@ -41,7 +41,7 @@ func TestAnOlderViewIsNotVotedFor(t *testing.T) {
 // had the members confirm the view before it changed it, and that these help nobody with
 // an older one.
 func TestDisjointMajoritiesElectOnce(t *testing.T) {
-	goesWell(t, Defaults(timing), 4, func(c *lab.Cluster) string {
+	goesWell(t, Defaults(timing), 4, func(c *host.Cluster) string {
 		elected(c)
 		c.Crash(1) // cut off, it removes n4
 		c.Node(1).View = of(1, 2, 1, 2, 3)

@@ -35,7 +35,7 @@ var Rules = []Rule{
 	{Package: "algo/vote", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/textbook/...", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/builtin", Imports: []string{"algo", "algo/bully", "algo/ring", "algo/vote", "algo/textbook/..."}, Modules: none},
-	{Package: "algo/algotest", Imports: []string{"algo", "internal/engine", "explore", "sim", "trace", "internal/wire"}},
+	{Package: "algo/algotest", Imports: []string{"algo", "internal/engine", "explore", "internal/host", "sim", "trace", "internal/wire"}},
 
 	{Package: "fd", Imports: []string{"algo"}, Modules: none},
 	{Package: "trace", Imports: []string{"algo"}, Modules: none},
@@ -67,7 +67,7 @@ var Rules = []Rule{
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/scenario", Imports: []string{"algo", "internal/hostile"}, Modules: none},
 	{Package: "internal/host", Imports: []string{"algo"}, Modules: none},
-	{Package: "internal/lab", Imports: []string{"algo"}, Modules: none},
+	{Package: "internal/lab", Imports: []string{"algo", "internal/host"}, Modules: none},
 	{Package: "internal/config", Imports: []string{"algo", "cluster", "internal/mistake"}},
 	{Package: "internal/mistake", Imports: none, Modules: none},
 	{Package: "internal/virtual", Imports: none, Modules: none},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // Options is how an algorithm is configured: what each of its packages exports.
@@ -34,7 +35,7 @@ func (o Options[O]) Default(t testing.TB, timing algo.Timing, want O) {
 func (o Options[O]) Mistakes(t testing.TB, options O, want string) {
 	t.Helper()
 	_, made := o.make(func(configured *O) { *configured = options })
-	for _, err := range []error{o.Validate(options, Timing), made} {
+	for _, err := range []error{o.Validate(options, host.Timing), made} {
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -59,11 +60,11 @@ func (o Options[O]) Checks(t testing.TB) {
 	if _, err := o.New(none); err == nil {
 		t.Error("New takes options that are all zero")
 	}
-	if spec, err := o.New(o.Defaults(Timing)); err != nil || spec.Name != o.Algorithm {
+	if spec, err := o.New(o.Defaults(host.Timing)); err != nil || spec.Name != o.Algorithm {
 		t.Errorf("New(Defaults) = %q, %v", spec.Name, err)
 	}
 	broken := errors.New("broken")
-	if _, err := o.Factory(Timing, func(any) error { return broken }); !errors.Is(err, broken) {
+	if _, err := o.Factory(host.Timing, func(any) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("Factory says %v, want what decode said", err)
 	}
 }
@@ -85,7 +86,7 @@ func (o Options[O]) Makes(t testing.TB, change func(*O), claims algo.Claims, set
 }
 
 func (o Options[O]) make(change func(*O)) (algo.Spec, error) {
-	return o.Factory(Timing, func(options any) error {
+	return o.Factory(host.Timing, func(options any) error {
 		change(options.(*O))
 		return nil
 	})

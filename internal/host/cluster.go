@@ -1,4 +1,4 @@
-package lab
+package host
 
 import (
 	"fmt"
@@ -9,6 +9,12 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
+// T is the one-way message time of a Cluster, if Delay says no other.
+const T = 10 * time.Millisecond
+
+// Timing is what the algorithms are told of a network with that T.
+var Timing = algo.Timing{RoundTrip: 2 * T, Heartbeat: T}
+
 // Cluster is a network of machines in virtual time. Deliveries come before timers at
 // equal times, each in the order of their making. Nodes are named by their numbers.
 type Cluster struct {
@@ -16,8 +22,8 @@ type Cluster struct {
 	View  algo.View // as it really is; each node has its own idea of it
 	Now   time.Duration
 	nodes []*Node // node i is at i-1
-	queue queue
-	made  int
+	// What will happen. Deliveries, and what else comes from outside, go before timers.
+	deliveries, timers Queue[func()]
 
 	// Delay says how long a message travels, and whether it arrives at all. At first
 	// each arrives after T.
@@ -32,6 +38,10 @@ type Cluster struct {
 	// Resumes allows a node to announce a leadership again that it gave up, in the same
 	// life. Over a restart it is never allowed.
 	Resumes bool
+	// Seen, if set, sees each event before a node takes it, and OnSend each message that
+	// leaves one.
+	Seen   func(i int, e algo.Event)
+	OnSend func(from, to algo.NodeID, m algo.Message)
 
 	Sent, Delivered map[string]int // messages by kind, without repeats
 	Repeats         int
@@ -44,8 +54,8 @@ type Cluster struct {
 	Hushed  []algo.Timer
 	trace   []string
 
-	led   map[algo.Leader]*algo.Machine // who announced itself, in which life
-	leads map[algo.Epoch]algo.NodeID    // the first to do so in an epoch
+	past Past
+	led  map[algo.Leader]*algo.Machine // who announced itself, in which life
 }
 
 // Node is one process of a Cluster.
@@ -68,10 +78,10 @@ type Node struct {
 // New returns a cluster of which no node runs.
 func New(spec algo.Spec, view algo.View) *Cluster {
 	c := &Cluster{
-		Spec: spec, View: view, Detect: -1,
+		Spec: spec, View: view, Detect: -1, deliveries: NewQueue[func()](), timers: NewQueue[func()](),
 		Delay: func(_, _ int, _ algo.Message) (time.Duration, bool) { return T, true },
 		Pick:  func(least, _ time.Duration) time.Duration { return least },
-		led:   map[algo.Leader]*algo.Machine{}, leads: map[algo.Epoch]algo.NodeID{},
+		led:   map[algo.Leader]*algo.Machine{},
 	}
 	for m := range view.All() {
 		c.nodes = append(c.nodes, &Node{ID: m.ID, View: view})
@@ -102,8 +112,8 @@ func (c *Cluster) Live() []int {
 // Leaders returns how many nodes lead, as they see it.
 func (c *Cluster) Leaders() int {
 	count := 0
-	for _, i := range c.Live() {
-		if c.Leader(i).ID == ID(i) {
+	for _, o := range c.opinions() {
+		if o.Leader.ID == o.Node {
 			count++
 		}
 	}
@@ -123,6 +133,33 @@ func Total(counts map[string]int) int {
 		sum += count
 	}
 	return sum
+}
+
+// At runs f at a time since the beginning, before the deliveries of that moment that are
+// not yet on their way.
+func (c *Cluster) At(when time.Duration, f func()) { c.deliveries.Add(when, f) }
+
+// Later runs f in d, after the deliveries of that moment.
+func (c *Cluster) Later(d time.Duration, f func()) { c.timers.Add(c.Now+d, f) }
+
+// Run lets d pass, its end included.
+func (c *Cluster) Run(d time.Duration) {
+	end := c.Now + d
+	for {
+		next, first := &c.deliveries, end+1
+		if at, ok := c.deliveries.First(); ok {
+			first = at
+		}
+		if at, ok := c.timers.First(); ok && at < first {
+			next, first = &c.timers, at
+		}
+		if first > end {
+			break
+		}
+		c.Now = first
+		next.Take()()
+	}
+	c.Now = end
 }
 
 // Start starts nodes, at first or after a crash, from what they saved.
@@ -191,13 +228,15 @@ func (c *Cluster) Resume(nodes ...int) {
 	}
 }
 
-// Campaign has node i call for an election.
-func (c *Cluster) Campaign(i int) {
-	nd := c.Node(i)
-	c.whenAwake(nd, func() {
-		c.Logf("n%d campaigns", i)
-		c.step(nd, algo.Event{Kind: algo.EventCampaign})
-	})
+// Campaign has nodes call for an election.
+func (c *Cluster) Campaign(nodes ...int) {
+	for _, i := range nodes {
+		nd := c.Node(i)
+		c.whenAwake(nd, func() {
+			c.Logf("n%d campaigns", i)
+			c.step(nd, algo.Event{Kind: algo.EventCampaign})
+		})
+	}
 }
 
 // Deliver hands a node a message at once, past the network.

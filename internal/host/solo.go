@@ -1,9 +1,8 @@
-package lab
+package host
 
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -60,8 +59,10 @@ func (s *Solo) Gets(view algo.View) string {
 	return s.step(algo.Event{Kind: algo.EventReconfigure, View: view})
 }
 
-func (s *Solo) step(e algo.Event) string {
-	effects := s.Machine.Step(e)
+func (s *Solo) step(e algo.Event) string { return Line(s.Machine.Step(e)) }
+
+// Line writes what a step asks for, its notes left out.
+func Line(effects *algo.Effects) string {
 	var line []string
 	add := func(format string, args ...any) { line = append(line, fmt.Sprintf(format, args...)) }
 	if effects.Save {
@@ -105,7 +106,7 @@ func showStable(s algo.Stable) string {
 }
 
 // Does fails the test unless what was done is what is wanted.
-func Does(t testing.TB, what, got, want string) {
+func Does(t Test, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s:\n got %q\nwant %q", what, got, want)

@@ -7,43 +7,6 @@ import (
 	"time"
 )
 
-// TestQueueKeepsTheOrder: by time, and at one time in the order of making.
-func TestQueueKeepsTheOrder(t *testing.T) {
-	type item struct {
-		at   time.Duration
-		made uint32
-	}
-	for seed := range uint64(50) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		q := newQueue()
-		var model []item
-		var now time.Duration
-		for made := range uint32(2000) {
-			if random.IntN(3) > 0 {
-				at := now + time.Duration(random.IntN(5)) // many at one time
-				q.add(at, event{link: made})
-				model = append(model, item{at, made})
-				continue
-			}
-			slices.SortStableFunc(model, func(a, b item) int { return int(a.at - b.at) })
-			at, ok := q.first()
-			if ok != (len(model) > 0) || q.size != len(model) {
-				t.Fatalf("seed %d: %d events, want %d", seed, q.size, len(model))
-			}
-			if !ok {
-				continue
-			}
-			if e := q.take(); at != model[0].at || e.link != model[0].made {
-				t.Fatalf("seed %d: event %d at %v, want %d at %v", seed, e.link, at, model[0].made, model[0].at)
-			}
-			now, model = at, model[1:]
-		}
-		if len(q.pool) > 2000 {
-			t.Errorf("seed %d: the places of %d events, want them to be used again", seed, len(q.pool))
-		}
-	}
-}
-
 // TestDeadlinesKeepTheOrder: by time, and at one time in the order of setting.
 func TestDeadlinesKeepTheOrder(t *testing.T) {
 	for seed := range uint64(50) {

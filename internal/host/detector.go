@@ -1,4 +1,4 @@
-package lab
+package host
 
 import "github.com/elect-go/elect/algo"
 
@@ -54,7 +54,7 @@ func (c *Cluster) watchFor(nd *Node, peer algo.NodeID) {
 		return
 	}
 	machine := nd.Machine
-	c.after(c.Detect, false, func() {
+	c.At(c.Now+c.Detect, func() {
 		if nd.Machine == machine {
 			c.opine(nd, peer, c.silent(peer))
 		}

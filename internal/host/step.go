@@ -1,4 +1,4 @@
-package lab
+package host
 
 import (
 	"slices"
@@ -7,12 +7,20 @@ import (
 )
 
 // step performs an event and what it asks for: save, timers, monitoring, sends,
-// announcements.
+// announcements. An algorithm that breaks its contract has crashed.
 func (c *Cluster) step(nd *Node, e algo.Event) {
 	if nd.Machine == nil || e.Kind == algo.EventReceive && !nd.View.Contains(e.Peer) {
 		return
 	}
-	effects := nd.Machine.Step(e)
+	if c.Seen != nil {
+		c.Seen(Number(nd.ID), e)
+	}
+	effects, broken := Step(nd.Machine, e, Name)
+	if broken != nil {
+		c.breach(broken)
+		c.Crash(Number(nd.ID))
+		return
+	}
 	for _, note := range effects.Notes {
 		c.Logf("   %s "+note.Format, append([]any{nd.ID}, note.Args...)...)
 	}
@@ -28,7 +36,7 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 	if effects.Watch {
 		c.monitor(nd, effects.Monitor)
 	}
-	c.checkLeads(nd, effects.Announce)
+	c.leads(nd, effects.Announce)
 	for _, s := range effects.Sends {
 		c.send(nd, s.To, s.Message)
 		if nd.dies() {
@@ -36,7 +44,21 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 			return
 		}
 	}
-	c.checkFollows(nd, effects.Announce)
+	c.follows(nd, effects.Announce)
+}
+
+// Step has a machine take an event. A broken contract is returned, with nodes by name.
+func Step(m *algo.Machine, e algo.Event, name Namer) (effects *algo.Effects, broken *Breach) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case *algo.ContractError:
+			broken = Contract(cause, name)
+		default:
+			panic(cause)
+		}
+	}()
+	return m.Step(e), nil
 }
 
 // save reports whether the node survives it.
@@ -70,7 +92,7 @@ func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
 	if change.Max > change.Min {
 		wait = c.Pick(change.Min, change.Max)
 	}
-	c.after(wait, true, func() {
+	c.Later(wait, func() {
 		c.whenAwake(nd, func() {
 			if nd.Machine != machine || nd.timers[change.Timer] != arming {
 				return
@@ -101,7 +123,7 @@ func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
 			continue
 		}
 		c.Logf("   %s -> %s %s", from.ID, to, m)
-		c.after(delay, false, func() { c.arrive(from, c.node(to), m, repeat) })
+		c.At(c.Now+delay, func() { c.arrive(from, c.node(to), m, repeat) })
 	}
 }
 

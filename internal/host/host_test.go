@@ -1,4 +1,4 @@
-package lab
+package host
 
 import (
 	"math/rand/v2"
@@ -84,7 +84,7 @@ func TestWhatACheckFinds(t *testing.T) {
 			name:    "a phantom",
 			on:      func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, 2)) },
 			happens: func(c *Cluster) { c.Start(1) },
-			want:    "n1 follows a phantom: n2 never led in epoch 1",
+			want:    "n1 follows n2, who never led in epoch 1",
 		},
 		{
 			name: "a leadership announced twice, over a restart",
@@ -115,7 +115,7 @@ func TestWhatACheckFinds(t *testing.T) {
 			claims:  algo.Claims{OneLeaderPerEpoch: true},
 			on:      func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, self)) },
 			happens: func(c *Cluster) { c.Start(1, 2) },
-			want:    "n1 and n2 lead in epoch 1",
+			want:    "n1 and n2 both lead in epoch 1",
 		},
 		{
 			name:    "two leaders in an epoch, where nothing is claimed",
@@ -165,13 +165,13 @@ func TestAgreed(t *testing.T) {
 		{"all name one", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(1, 2)}, ""},
 		{"the highest must lead", algo.Claims{HighestLeads: true}, View(3), []algo.Leader{Leadership(1, 1), Leadership(1, 1)},
 			"n1 names n1, the highest is n2"},
-		{"two leaders", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 1), Leadership(1, 2)}, "n2 names n2, others name n1"},
-		{"two epochs", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(2, 2)}, "n2 is in epoch 2, others in epoch 1"},
+		{"two leaders", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 1), Leadership(1, 2)}, "n2 names n2 in epoch 1, others name n1 in epoch 1"},
+		{"two epochs", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(2, 2)}, "n2 names n2 in epoch 2, others name n2 in epoch 1"},
 		{"the dead", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 3), Leadership(1, 3)}, "n1 names n3, who does not run or may not lead"},
 		{"nobody may lead", algo.Claims{}, nobody, []algo.Leader{{Epoch: 1}, {Epoch: 2}}, ""},
 		{"nobody may lead and somebody does", algo.Claims{}, nobody, []algo.Leader{Leadership(1, 1)}, "n1 follows n1, but nobody may lead"},
 		{"no majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{{Epoch: 1}}, ""},
-		{"a leader without a majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{Leadership(1, 1)}, "1 leaders without a majority"},
+		{"a leader without a majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{Leadership(1, 1)}, "n1 leads without a majority"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			clear(said)
@@ -296,7 +296,7 @@ func TestAWalkFindsWhoNeverAgrees(t *testing.T) {
 				}
 			})
 		},
-		Chaos: 20 * T, Calm: T, Quiet: T,
+		Chaos: 20, Calm: 1, Quiet: 1,
 	}
 	broken := 0
 	for seed := range uint64(20) {

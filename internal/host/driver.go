@@ -1,0 +1,73 @@
+package host
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Driver decides what is left to chance: by a seed, which gives the same run again, or by
+// bytes that a fuzzer has chosen.
+type Driver struct{ *rand.Rand }
+
+// Seeded decides by a seed.
+func Seeded(seed uint64) Driver { return Driver{rand.New(rand.NewPCG(seed, 0))} }
+
+// Chosen decides by bytes, one for each decision, as far as they go.
+func Chosen(choices []byte) Driver { return Driver{rand.New(&chosen{choices, rand.NewPCG(1, 6)})} }
+
+// One has one of so many things done, each as likely as its weight says (nil: all alike),
+// and another in its place if that cannot be done. It reports false if none can.
+func (d Driver) One(count int, weight func(i int) int, do func(i int) bool) bool {
+	var tried [16]int // more are on the heap
+	left := tried[:0]
+	for i := range count {
+		left = append(left, i)
+	}
+	for len(left) > 0 {
+		at := 0
+		if weight == nil {
+			at = d.IntN(len(left))
+		} else {
+			sum := 0
+			for _, i := range left {
+				sum += weight(i)
+			}
+			if sum == 0 {
+				return false
+			}
+			for drawn := d.IntN(sum); drawn >= weight(left[at]); at++ {
+				drawn -= weight(left[at])
+			}
+		}
+		if do(left[at]) {
+			return true
+		}
+		left[at] = left[len(left)-1]
+		left = left[:len(left)-1]
+	}
+	return false
+}
+
+// within is a time up to most, and more than none.
+func (d Driver) within(most time.Duration) time.Duration {
+	return time.Duration(1 + d.Int64N(int64(most)))
+}
+
+// chosen is a source of numbers that were chosen, as far as they go: one byte decides one
+// choice.
+type chosen struct {
+	choices []byte
+	then    rand.Source
+}
+
+// Uint64 returns a number of which the highest bits, and the lowest, are the next byte: the
+// ones decide what is drawn from a range, the others if its length is a power of two.
+func (c *chosen) Uint64() uint64 {
+	between := c.then.Uint64()
+	if len(c.choices) == 0 {
+		return between
+	}
+	choice := uint64(c.choices[0])
+	c.choices = c.choices[1:]
+	return choice<<56 | between>>16<<8 | choice
+}

@@ -1,0 +1,149 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Breach is a property that is broken, and how.
+type Breach struct {
+	Property algo.Property
+	What     string
+}
+
+// Namer is how nodes are called where something is told of them: Name, or the names of a
+// view.
+type Namer func(algo.NodeID) string
+
+// Contract is what a Machine found broken when it panicked: the contract, or the property
+// that the rule is about.
+func Contract(e *algo.ContractError, name Namer) *Breach {
+	b := &Breach{algo.Contract, fmt.Sprintf("%s at %s %s", e.Algorithm, name(e.Node), e.Did)}
+	switch e.Rule {
+	case algo.RuleEpoch:
+		b.Property = algo.EpochsGrow
+	case algo.RuleDurable:
+		b.Property = algo.Durable
+	}
+	return b
+}
+
+// Past is who has announced itself for leader so far, sorted.
+type Past []algo.Leader
+
+// Lead takes note of a leadership that its holder announces, and says which other it is
+// beside.
+func (p *Past) Lead(l algo.Leader, name Namer) *Breach {
+	at, found := slices.BinarySearchFunc(*p, l, algo.Leader.Compare)
+	if found {
+		return nil
+	}
+	other := slices.IndexFunc(*p, func(o algo.Leader) bool { return o.Epoch == l.Epoch })
+	var broken *Breach
+	if other >= 0 {
+		broken = &Breach{algo.OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", name((*p)[other].ID), name(l.ID), l.Epoch)}
+	}
+	*p = slices.Insert(*p, at, l)
+	return broken
+}
+
+// Follow says what is wrong with following a leader.
+func (p Past) Follow(node algo.NodeID, l algo.Leader, name Namer) *Breach {
+	if _, found := slices.BinarySearchFunc(p, l, algo.Leader.Compare); found || l.Vacant() {
+		return nil
+	}
+	return &Breach{algo.NoPhantom, fmt.Sprintf("%s follows %s, who never led in epoch %d", name(node), name(l.ID), l.Epoch)}
+}
+
+// Opinion is whom a node that runs follows.
+type Opinion struct {
+	Node   algo.NodeID
+	Leader algo.Leader
+}
+
+// Agreed says why those who run do not agree on one of them who may lead, or nothing.
+// Where the highest must lead it is the highest. Where nobody who runs may lead, or those
+// who run are no majority and one is needed, nobody leads.
+func Agreed(view algo.View, claims algo.Claims, running []Opinion) (why Disagreement) {
+	if claims.NeedsQuorum && len(running) < view.Quorum() {
+		for _, o := range running {
+			if o.Leader.ID == o.Node {
+				return Disagreement{kind: noMajority, of: o}
+			}
+		}
+		return why
+	}
+	highest := Highest(view, running)
+	for _, o := range running {
+		d := Disagreement{of: o, first: running[0].Leader, highest: highest}
+		switch l := o.Leader; {
+		case highest.IsZero() && !l.Vacant():
+			d.kind = nobodyMay
+		case highest.IsZero():
+		case claims.HighestLeads && l.ID != highest:
+			d.kind = notTheHighest
+		case !view.MayLead(l.ID) || !slices.ContainsFunc(running, func(o Opinion) bool { return o.Node == l.ID }):
+			d.kind = mayNot
+		case l != d.first:
+			d.kind = differs
+		}
+		if d.kind != agreed {
+			return d
+		}
+	}
+	return why
+}
+
+// Highest is the highest of those who run and may lead, or nobody.
+func Highest(view algo.View, running []Opinion) (highest algo.NodeID) {
+	for _, o := range running {
+		if view.MayLead(o.Node) && (highest.IsZero() || view.IsAbove(o.Node, highest)) {
+			highest = o.Node
+		}
+	}
+	return highest
+}
+
+// CanElect reports whether those who run can elect somebody: one of them may lead, and
+// they are a majority where one is needed.
+func CanElect(view algo.View, claims algo.Claims, running []Opinion) bool {
+	return !Highest(view, running).IsZero() && (!claims.NeedsQuorum || len(running) >= view.Quorum())
+}
+
+// Disagreement says why nodes do not agree. Zero: they do.
+type Disagreement struct {
+	kind    disagreement
+	of      Opinion
+	first   algo.Leader // of whom the first follows
+	highest algo.NodeID
+}
+
+type disagreement uint8
+
+const (
+	agreed disagreement = iota
+	noMajority
+	nobodyMay
+	notTheHighest
+	mayNot
+	differs
+)
+
+func (d Disagreement) String() string {
+	node, leader, epoch := Name(d.of.Node), Name(d.of.Leader.ID), d.of.Leader.Epoch
+	switch d.kind {
+	case noMajority:
+		return node + " leads without a majority"
+	case nobodyMay:
+		return node + " follows " + leader + ", but nobody may lead"
+	case notTheHighest:
+		return node + " names " + leader + ", the highest is " + Name(d.highest)
+	case mayNot:
+		return node + " names " + leader + ", who does not run or may not lead"
+	case differs:
+		return fmt.Sprintf("%s names %s in epoch %d, others name %s in epoch %d", node, leader, epoch, Name(d.first.ID), d.first.Epoch)
+	}
+	return ""
+}

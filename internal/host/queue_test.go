@@ -1,0 +1,45 @@
+package host
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestQueueKeepsTheOrder: by time, and at one time in the order of making.
+func TestQueueKeepsTheOrder(t *testing.T) {
+	type item struct {
+		at   time.Duration
+		made uint32
+	}
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		q := NewQueue[uint32]()
+		var model []item
+		var now time.Duration
+		for made := range uint32(2000) {
+			if random.IntN(3) > 0 {
+				at := now + time.Duration(random.IntN(5)) // many at one time
+				q.Add(at, made)
+				model = append(model, item{at, made})
+				continue
+			}
+			slices.SortStableFunc(model, func(a, b item) int { return int(a.at - b.at) })
+			at, ok := q.First()
+			if ok != (len(model) > 0) || q.Len() != len(model) {
+				t.Fatalf("seed %d: %d events, want %d", seed, q.Len(), len(model))
+			}
+			if !ok {
+				continue
+			}
+			if e := q.Take(); at != model[0].at || e != model[0].made {
+				t.Fatalf("seed %d: event %d at %v, want %d at %v", seed, e, at, model[0].made, model[0].at)
+			}
+			now, model = at, model[1:]
+		}
+		if len(q.pool) > 2000 {
+			t.Errorf("seed %d: the places of %d events, want them to be used again", seed, len(q.pool))
+		}
+	}
+}

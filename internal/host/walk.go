@@ -1,0 +1,259 @@
+package host
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Walk is how to disturb small clusters at random: crashes, also between a save and
+// what should follow it; restarts, seen by the detector or not; wrong suspicions;
+// losses, doubled messages and messages that overtake each other; partitions, some of
+// them one way; processes that pause; members that resign and come back; calls for
+// elections. Then messages arrive in time and the detector is right. From there on the
+// live must come to agree, and no message but repeats, and no announcement, may follow.
+// At all times epochs must not go back, whoever is followed must have announced itself,
+// and what is claimed must hold.
+type Walk struct {
+	// Spec returns the algorithm, with options that may be random.
+	Spec func(random *rand.Rand) algo.Spec
+	// T is the longest time of a message when nothing is wrong, [T] if zero.
+	T time.Duration
+	// Weights say how often which disturbance comes, in the order of [Disturbance];
+	// [Usual] if zero.
+	Weights [disturbances]int
+	// Hushed are timers that a story leaves out.
+	Hushed []algo.Timer
+	// Resumes is that of the Cluster, and so is Seen.
+	Resumes bool
+	Seen    func(i int, e algo.Event)
+
+	Chaos int // how long a walk is disturbed, in T: 60 if zero
+	Calm  int // how long it may take to settle then: 100 if zero
+	Quiet int // how long nothing may happen after that: 60 if zero
+}
+
+// Disturbance is what a [Walk] does to a cluster.
+type Disturbance int
+
+// The disturbances of a walk.
+const (
+	Crashes Disturbance = iota
+	Restarts
+	Interrupts // crashes in the middle of what an event asks for
+	Suspicions
+	Trusts
+	Campaigns
+	Partitions
+	Resignations
+	Pauses
+	Resumptions
+	disturbances
+)
+
+// Usual is how often each comes, if a walk does not say otherwise.
+var Usual = [disturbances]int{1, 3, 1, 3, 1, 1, 1, 1, 1, 1}
+
+// Take takes one walk, as a driver decides. What it broke is in Broken of the cluster.
+func (w Walk) Take(driver Driver, tracing bool) *Cluster {
+	d := newDisturber(driver, w, tracing)
+	c := d.Cluster
+	if driver.IntN(2) == 0 {
+		for i := range d.all {
+			d.start(i + 1)
+		}
+	}
+	c.Later(0, d.disturb)
+	c.Run(d.period(w.Chaos, 60))
+	d.heal()
+	c.Run(d.period(w.Calm, 100))
+	if why := c.Agreed(); why != "" && c.Broken == "" {
+		c.Breaks("after the calm: %s", why)
+	}
+	c.Reset()
+	c.Run(d.period(w.Quiet, 60))
+	if sum := Total(c.Sent); (sum != 0 || c.Changes != 0) && c.Broken == "" && c.CanAgree() {
+		c.Breaks("in the quiet: %d messages, %d announcements", sum, c.Changes)
+	}
+	return c
+}
+
+// Broken takes a walk and says what it broke and how that came about, or nothing.
+// choose returns the same driver each time.
+func (w Walk) Broken(choose func() Driver) (what, story string) {
+	c := w.Take(choose(), false)
+	if c.Broken == "" {
+		return "", ""
+	}
+	return c.Broken, w.Take(choose(), true).Story()
+}
+
+// Until takes up to count walks, from seed 0 on, and returns the seed of the first that
+// breaks and how; or nothing.
+func (w Walk) Until(count uint64) (seed uint64, why string) {
+	for ; seed < count; seed++ {
+		if c := w.Take(Seeded(seed), false); c.Broken != "" {
+			return seed, c.Broken
+		}
+	}
+	return seed, ""
+}
+
+// disturber is what goes wrong on a walk.
+type disturber struct {
+	*Cluster
+	driver    Driver
+	weights   [disturbances]int
+	t         time.Duration
+	all       []algo.Member
+	loss      float64       // of how many messages
+	double    float64       // how many arrive twice
+	slow      time.Duration // how many T a message may take
+	resigning bool          // members resign and come back
+	healed    bool
+	partition int  // a set of nodes that do not hear the others
+	oneWay    bool // the others hear them
+}
+
+func newDisturber(random Driver, w Walk, tracing bool) *disturber {
+	size := 3 + random.IntN(3)
+	d := &disturber{driver: random, all: Members(size), weights: w.Weights, t: w.T}
+	if w.Weights == [disturbances]int{} {
+		d.weights = Usual
+	}
+	if d.t == 0 {
+		d.t = T
+	}
+	if random.IntN(2) == 0 {
+		for i := range d.all {
+			d.all[i].Priority = random.IntN(3)
+		}
+	}
+	d.Cluster = New(w.Spec(random.Rand), algo.NewView(1, size, d.all...))
+	d.Tracing, d.Hushed, d.Resumes, d.Seen = tracing, w.Hushed, w.Resumes, w.Seen
+	for m := range d.View.All() {
+		d.Logf("%s has priority %d", m.Name, m.Priority)
+	}
+	d.loss = random.Float64() * 0.5
+	d.slow = time.Duration(1 + random.IntN(8))
+	d.resigning = random.IntN(3) == 0
+	if random.IntN(4) == 0 {
+		d.loss = 0
+	}
+	if random.IntN(4) == 0 {
+		d.double = random.Float64() * 0.5
+	}
+	d.Delay = func(from, to int, _ algo.Message) (time.Duration, bool) {
+		if d.healed {
+			return random.within(d.t), true
+		}
+		return random.within(d.slow * d.t), !d.cut(from, to) && random.Float64() >= d.loss
+	}
+	d.Doubled = func() bool { return d.double > 0 && !d.healed && random.Float64() < d.double }
+	d.Pick = func(least, most time.Duration) time.Duration {
+		return least + time.Duration(random.Int64N(int64(most-least)+1))
+	}
+	return d
+}
+
+func (d *disturber) period(count, otherwise int) time.Duration {
+	if count == 0 {
+		count = otherwise
+	}
+	return time.Duration(count) * d.t
+}
+
+// cut reports whether nothing gets from one to another.
+func (d *disturber) cut(from, to int) bool {
+	inFrom, inTo := d.partition>>from&1, d.partition>>to&1
+	if d.oneWay {
+		return inFrom == 0 && inTo == 1
+	}
+	return inFrom != inTo
+}
+
+func (d *disturber) someone() int { return 1 + d.driver.IntN(len(d.all)) }
+
+func (d *disturber) start(i int) {
+	if d.Node(i).Machine == nil {
+		if d.driver.IntN(3) == 0 {
+			d.Node(i).DieIn = 1 + d.driver.IntN(5)
+		}
+		d.Start(i)
+	}
+}
+
+// disturb does something to somebody, and goes on.
+func (d *disturber) disturb() {
+	if d.healed {
+		return
+	}
+	i := d.someone()
+	d.driver.One(len(d.weights), func(k int) int { return d.weights[k] }, func(k int) bool {
+		d.disturbs(Disturbance(k), i)
+		return true
+	})
+	d.Later(d.driver.within(3*d.t), d.disturb)
+}
+
+func (d *disturber) disturbs(what Disturbance, i int) {
+	switch nd := d.Node(i); what {
+	case Crashes:
+		d.Crash(i)
+	case Restarts:
+		if nd.Machine != nil && d.driver.IntN(2) == 0 {
+			d.Crash(i) // and back before anybody can tell
+		}
+		d.start(i)
+	case Interrupts:
+		if nd.Machine != nil {
+			nd.DieIn = 1 + d.driver.IntN(5)
+		}
+	case Suspicions:
+		d.Suspect(d.someone(), i)
+	case Trusts:
+		d.Trust(d.someone(), i)
+	case Campaigns:
+		d.Campaign(i)
+	case Partitions:
+		d.partition = d.driver.IntN(1 << (len(d.all) + 1))
+		d.oneWay = d.driver.IntN(3) == 0
+		d.Logf("partition %b, one way: %v", d.partition, d.oneWay)
+	case Resignations:
+		if d.resigning {
+			d.all[i-1].Eligible = !d.all[i-1].Eligible
+			d.View = algo.NewView(d.View.Number()+1, len(d.all), d.all...)
+			d.Logf("n%d may lead: %v", i, d.all[i-1].Eligible)
+			d.Reconfigure(d.View, i, d.someone(), d.someone())
+		}
+	case Pauses:
+		d.Pause(i)
+	case Resumptions:
+		d.Resume(i)
+	default:
+		panic(fmt.Sprintf("host: there is no disturbance %d", what))
+	}
+}
+
+// heal ends all that goes wrong: somebody runs, nobody is paused, and from now on
+// messages arrive in time and the detector is right.
+func (d *disturber) heal() {
+	d.healed = true
+	d.Logf("healed")
+	for _, nd := range d.nodes {
+		nd.DieIn = 0
+	}
+	for i := range d.nodes {
+		d.Resume(i + 1)
+	}
+	if len(d.Live()) == 0 {
+		d.Start(d.someone())
+	}
+	d.Detect = d.t / 2
+	for i := range d.nodes {
+		d.Reconfigure(d.View, i+1)
+		d.Report(i + 1)
+	}
+}
