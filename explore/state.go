@@ -156,10 +156,10 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 
 // What the fingerprint of a state gets for each unit of a budget that is used up.
 var (
-	spentMistake  = host.Fingerprint{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9}
-	spentCampaign = host.Fingerprint{0x94d049bb133111eb, 0xd6e8feb86659fd93}
-	spentCrash    = host.Fingerprint{0xa0761d6478bd642f, 0xe7037ed1a0b428db}
-	spentRepeat   = host.Fingerprint{0x8ebc6af09c88c6e3, 0x589965cc75374cc3}
+	spentMistake  = host.Fingerprint{A: 0x9e3779b97f4a7c15, B: 0xbf58476d1ce4e5b9}
+	spentCampaign = host.Fingerprint{A: 0x94d049bb133111eb, B: 0xd6e8feb86659fd93}
+	spentCrash    = host.Fingerprint{A: 0xa0761d6478bd642f, B: 0xe7037ed1a0b428db}
+	spentRepeat   = host.Fingerprint{A: 0x8ebc6af09c88c6e3, B: 0x589965cc75374cc3}
 )
 
 // idle reports, without making the next state, that a message changes nothing. Where

@@ -14,7 +14,7 @@ func TestVisitedIsASet(t *testing.T) {
 	random, v, seen := newRandom(1), newVisited(), map[host.Fingerprint]uint32{}
 	for range 10_000 {
 		// Some share a slot, and of these some share what a slot has of them too.
-		f := host.Fingerprint{uint64(random.IntN(4000)), uint64(random.IntN(3)) << (random.IntN(2) * 62)}
+		f := host.Fingerprint{A: uint64(random.IntN(4000)), B: uint64(random.IntN(3)) << (random.IntN(2) * 62)}
 		index, fresh := v.add(f, noParent, 0)
 		known, ok := seen[f]
 		if fresh == ok || ok && index != known {
@@ -29,10 +29,10 @@ func TestVisitedIsASet(t *testing.T) {
 
 func TestAPathIsHowAStateWasFirstReached(t *testing.T) {
 	v := newVisited()
-	root, _ := v.add(host.Fingerprint{1, 0}, noParent, 0)
-	a, _ := v.add(host.Fingerprint{2, 0}, root, 7)
-	b, _ := v.add(host.Fingerprint{3, 0}, a, 8)
-	v.add(host.Fingerprint{3, 0}, root, 9)
+	root, _ := v.add(host.Fingerprint{A: 1, B: 0}, noParent, 0)
+	a, _ := v.add(host.Fingerprint{A: 2, B: 0}, root, 7)
+	b, _ := v.add(host.Fingerprint{A: 3, B: 0}, a, 8)
+	v.add(host.Fingerprint{A: 3, B: 0}, root, 9)
 	if got := v.path(b); !slices.Equal(got, []uint16{7, 8}) {
 		t.Errorf("path %v, want 7, 8", got)
 	}

@@ -24,6 +24,10 @@ type Options struct {
 	// simulation. Timing.Bound if zero, which is what the live cluster promises.
 	Within time.Duration
 
+	// Long has more seeds, larger clusters and longer searches: it takes minutes of a
+	// processor instead of seconds.
+	Long bool
+
 	// Messages is the most that one election among n nodes may send, whoever starts it,
 	// repeats and heartbeats left out. 4·n² if nil: everybody talks to everybody, a few times.
 	Messages func(n int) int
@@ -69,7 +73,7 @@ type Check struct {
 func Checks() []Check { return append([]Check{}, checks...) }
 
 // Test runs each of the [Checks] as a subtest. Those of a claim that the algorithm does
-// not make are skipped. With -short there are fewer seeds and smaller clusters.
+// not make are skipped.
 func Test(t *testing.T, spec algo.Spec) { Options{}.Test(t, spec) }
 
 // Test is [Test] with options.

@@ -127,8 +127,12 @@ var checks = []Check{
 		Wanted: "At rest, nodes watch no more of each other than Options.Watched allows: heartbeats must not cost N².",
 	},
 	{
+		Name: "walk", run: walk,
+		Wanted: "Machines that crash, also in the middle of what they do, and are told wrongly who is dead, keep what is claimed at all times. Once messages arrive and the detector is right, all agree, and then nothing is sent but repeats. What happens depends on nothing but the seed.",
+	},
+	{
 		Name: "storm", run: storm,
-		Wanted: "All of that at once, at random, and then all agree.",
+		Wanted: "All of that at once, at random, to whole nodes, and then all agree.",
 	},
 	{
 		Name: "contract", run: keeps(algo.Contract),

@@ -2,7 +2,6 @@ package algotest
 
 import (
 	"fmt"
-	"testing"
 
 	"github.com/elect-go/elect/sim"
 )
@@ -58,7 +57,7 @@ func (w *world) election(event string, limit int, happens func()) {
 // this is about.
 func watchedEdges(p *probe) {
 	sizes := []int{3, 9, 18}
-	if testing.Short() {
+	if !p.options.Long {
 		sizes = sizes[:2]
 	}
 	for _, nodes := range sizes {

@@ -9,7 +9,7 @@
 //		algotest.Test(t, spec)
 //	}
 //
-//	func FuzzSchedule(f *testing.F) { algotest.Fuzz(f, spec) }
+//	func FuzzWalk(f *testing.F) { algotest.Fuzz(f, spec) }
 //
 // [Test] runs [Checks], each as a subtest that can be run alone:
 //
@@ -21,7 +21,7 @@
 //
 // # How it looks
 //
-// Most checks run clusters of whole nodes in the virtual time of package sim, with the
+// One check takes random walks with machines alone. Most run clusters of whole nodes in the virtual time of package sim, with the
 // failure detector of the live cluster, in which one kind of thing goes wrong for a while.
 // Then all must agree on a leader within Options.Within, and nothing may go on but
 // heartbeats. At all times a world checks what package sim says that it checks. Others look at
@@ -36,7 +36,8 @@
 //
 //	-algotest.seed=7      one seed
 //	-algotest.seeds=1000  so many, from 1 on
-//	-short                few seeds, and searches that end sooner
+//
+// Few are taken by default, and searches end soon; Options.Long takes more.
 //
 // A check that a stranger's algorithm fails may be one that another check is about: what
 // stands first in the list is to be mended first.

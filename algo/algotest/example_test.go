@@ -42,6 +42,7 @@ func ExampleChecks() {
 	// poisoned-epochs
 	// messages
 	// watched-edges
+	// walk
 	// storm
 	// contract
 	// epochs-grow

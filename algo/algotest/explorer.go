@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"testing"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
@@ -27,8 +26,8 @@ var searches = []struct {
 	{"walks of 3 nodes from their start", 0, 30_000, explore.Options{Nodes: 3, Epochs: 4, Crashes: 2, Mistakes: 1}},
 }
 
-// walk is how many steps a walk has before the next begins.
-const walk = 40
+// stride is how many steps a walk of the explorer has before the next begins.
+const stride = 40
 
 // explored is what the searches found, for the checks that share them.
 type explored struct {
@@ -89,9 +88,9 @@ func (e *explored) search(p *probe, spec algo.Spec, properties ...algo.Property)
 		var err error
 		if s.steps > 0 {
 			var r explore.WalkReport
-			r, err = explore.Walk(p.Context(), o, explore.WalkOptions{Seed: p.first(), Steps: p.effort(s.steps), Length: walk})
+			r, err = explore.Walk(p.Context(), o, explore.WalkOptions{Seed: p.first(), Steps: p.effort(s.steps), Length: stride})
 			violations = r.Violations
-			e.log = append(e.log, fmt.Sprintf("%s: %d of %d steps", s.about, r.Walks, walk))
+			e.log = append(e.log, fmt.Sprintf("%s: %d of %d steps", s.about, r.Walks, stride))
 		} else {
 			var r explore.Report
 			r, err = explore.Run(p.Context(), o)
@@ -121,10 +120,10 @@ func visited(r explore.Report) string {
 	return fmt.Sprintf("%d states, and not all: cut by %s", r.States, r.Cut)
 }
 
-// effort is what is left of a count of states or steps under -short and under the race
-// detector.
+// effort is what is left of a count of states or steps unless the test is to be long, and
+// under the race detector.
 func (p *probe) effort(count int) int {
-	if testing.Short() {
+	if !p.options.Long {
 		count /= 6
 	}
 	if raced {

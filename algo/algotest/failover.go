@@ -3,15 +3,14 @@ package algotest
 import (
 	"fmt"
 	"slices"
-	"testing"
 	"time"
 )
 
 // failover has each set of nodes crash of which the rest can elect.
 func failover(p *probe) {
-	nodes := 5
-	if testing.Short() {
-		nodes = 4
+	nodes := 4
+	if p.options.Long {
+		nodes = 5
 	}
 	for range p.seeds(4) {
 		for _, dead := range sets(nodes) {

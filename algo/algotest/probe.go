@@ -24,8 +24,8 @@ type probe struct {
 	world *world // of the trial that is on, or nil
 }
 
-// seeds are those of so many trials, or of an eighth under -short; or those that the flags
-// say.
+// seeds are those of so many trials, or of an eighth unless the test is to be long; or
+// those that the flags say.
 func (p *probe) seeds(count int) iter.Seq[uint64] {
 	first := p.first()
 	switch {
@@ -33,7 +33,7 @@ func (p *probe) seeds(count int) iter.Seq[uint64] {
 		count = 1
 	case *manySeeds > 0:
 		count = *manySeeds
-	case testing.Short():
+	case !p.options.Long:
 		count = (count + 7) / 8
 	}
 	return func(yield func(uint64) bool) {

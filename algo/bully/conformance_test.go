@@ -6,6 +6,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/algotest"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // with returns the algorithm for the network of the suite, with some options changed.
@@ -26,8 +27,8 @@ func TestConformance(t *testing.T) {
 		"textbook":      (*bully.Options).Textbook,
 		"no head start": func(o *bully.Options) { o.HeadStart = 0 },
 	} {
-		t.Run(name, func(t *testing.T) { algotest.Test(t, with(t, change)) })
+		t.Run(name, func(t *testing.T) { algotest.Options{Long: testenv.Long()}.Test(t, with(t, change)) })
 	}
 }
 
-func FuzzSchedule(f *testing.F) { algotest.Fuzz(f, with(f, func(*bully.Options) {})) }
+func FuzzWalk(f *testing.F) { algotest.Fuzz(f, with(f, func(*bully.Options) {})) }

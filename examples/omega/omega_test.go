@@ -23,7 +23,7 @@ func spec(t testing.TB) algo.Spec {
 // This is all that a new algorithm needs to be tested.
 func TestConformance(t *testing.T) { algotest.Test(t, spec(t)) }
 
-func FuzzSchedule(f *testing.F) { algotest.Fuzz(f, spec(f)) }
+func FuzzWalk(f *testing.F) { algotest.Fuzz(f, spec(f)) }
 
 func TestOptionsAreChecked(t *testing.T) {
 	for _, interval := range []time.Duration{0, -time.Second, algotest.Timing().RoundTrip - 1} {

@@ -1,19 +1,30 @@
 package host
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"time"
 )
 
 // Driver decides what is left to chance: by a seed, which gives the same run again, or by
-// bytes that a fuzzer has chosen.
+// numbers that a fuzzer has chosen.
 type Driver struct{ *rand.Rand }
 
 // Seeded decides by a seed.
 func Seeded(seed uint64) Driver { return Driver{rand.New(rand.NewPCG(seed, 0))} }
 
-// Chosen decides by bytes, one for each decision, as far as they go.
-func Chosen(choices []byte) Driver { return Driver{rand.New(&chosen{choices, rand.NewPCG(1, 6)})} }
+// Chosen decides by numbers that were chosen, of which each byte is one decision, and after
+// those by what follows from them.
+func Chosen(numbers ...uint64) Driver {
+	c := &chosen{}
+	seed := uint64(6)
+	for _, n := range numbers {
+		c.choices = binary.LittleEndian.AppendUint64(c.choices, n)
+		seed = seed*mix1 ^ n
+	}
+	c.then = rand.NewPCG(1, seed)
+	return Driver{rand.New(c)}
+}
 
 // One has one of so many things done, each as likely as its weight says (nil: all alike),
 // and another in its place if that cannot be done. It reports false if none can.

@@ -22,7 +22,7 @@
 //
 // # What is random
 //
-// [Driver] decides it: by a seed, which does the same again, or by the bytes of a fuzzer.
+// [Driver] decides it: by a seed, which does the same again, or by the numbers of a fuzzer.
 // [Walk] disturbs a Cluster at random and then wants agreement; explore.Walk has a Driver
 // pick one of all that can happen next.
 //

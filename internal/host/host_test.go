@@ -2,6 +2,7 @@ package host
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -316,5 +317,53 @@ func TestRunLetsTimePass(t *testing.T) {
 	c.Run(5 * T)
 	if at != 3*T || c.Now != 5*T {
 		t.Errorf("ran at %v and it is %v, want 30ms and 50ms", at, c.Now)
+	}
+}
+
+// One byte decides one choice, and what is left when they are used up follows from them.
+func TestBytesAreChoices(t *testing.T) {
+	draw := func(below, count int, numbers ...uint64) (drawn []int) {
+		random := Chosen(numbers...)
+		for range count {
+			drawn = append(drawn, random.IntN(below))
+		}
+		return drawn
+	}
+	if got, want := draw(4, 8, 0x03_02_01_00_ff_02_01_00), []int{0, 1, 2, 3, 0, 1, 2, 3}; !slices.Equal(got, want) {
+		t.Errorf("drawn %v, want %v", got, want)
+	}
+	if got, want := draw(5, 4, 0xff_6e_3c_00), []int{0, 1, 2, 4}; !slices.Equal(got, want) {
+		t.Errorf("drawn %v, want %v", got, want)
+	}
+	first, again := draw(1000, 20, 7), draw(1000, 20, 7)
+	if !slices.Equal(first, again) || slices.Equal(first[8:], draw(1000, 20, 8)[8:]) {
+		t.Errorf("drawn %v and then %v, want the same, and not for another number", first, again)
+	}
+}
+
+// What is done is as frequent as its weight says; what cannot be done is replaced.
+func TestOneOfThem(t *testing.T) {
+	driver := Seeded(1)
+	var done [4]int
+	weights := [4]int{0, 1, 3, 100}
+	for range 4000 {
+		if !driver.One(4, func(i int) int { return weights[i] }, func(i int) bool {
+			if i < 3 {
+				done[i]++
+			}
+			return i < 3
+		}) {
+			t.Fatal("nothing was done")
+		}
+	}
+	if done[0] != 0 || done[1] < 900 || done[1] > 1100 || done[1]+done[2] != 4000 {
+		t.Errorf("done %v, want 1 to 3", done)
+	}
+	if driver.One(3, nil, func(int) bool { return false }) {
+		t.Error("something was done that cannot be")
+	}
+	driver.One(3, nil, func(i int) bool { done[i]++; return false })
+	if done[0] != 1 {
+		t.Errorf("%v: not all were tried", done)
 	}
 }

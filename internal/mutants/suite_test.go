@@ -58,7 +58,7 @@ func (s *suite) add(t *testing.T, name, pkg string, changed map[string]string) {
 	}
 }
 
-// run runs the suite on all that were added, with -short.
+// run runs the suite on all that were added.
 func (s *suite) run(t *testing.T, flags ...string) outcome {
 	t.Helper()
 	var imports, table strings.Builder
@@ -92,7 +92,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 `
-	ran := goTest(t, s.files, "./"+home, nil, append([]string{"-short"}, flags...)...)
+	ran := goTest(t, s.files, "./"+home, nil, flags...)
 	if ran.broken || ran.late || ran.actions["TestSuite"] == "" {
 		t.Fatalf("the suite did not run: %s", ran)
 	}

@@ -1,0 +1,58 @@
+package algotest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
+)
+
+// walker disturbs machines without the rest of a node: what they say is all that happens,
+// so that a walk takes no more than a part of a millisecond.
+func (p *probe) walker() host.Walk {
+	t := p.options.Timing.RoundTrip / 2
+	return host.Walk{
+		Spec: func(*rand.Rand) algo.Spec { return p.spec }, T: t, Calm: int(p.options.Within / t),
+		Resumes: true, // that a leader gives up and goes on in one epoch breaks no contract
+	}
+}
+
+// walk takes random walks, some of them twice.
+func walk(p *probe) {
+	w, again := p.walker(), 20
+	for seed := range p.seeds(7_000) {
+		driver := func() host.Driver { return host.Seeded(seed) }
+		if what, story := w.Broken(driver); what != "" {
+			p.fatalf("%s\n%s", what, story)
+		}
+		if again--; again >= 0 && w.Take(driver(), true).Story() != w.Take(driver(), true).Story() {
+			p.fatalf("the same seed gives another walk")
+		}
+	}
+}
+
+// Fuzz lets the fuzzer choose a walk: how many nodes there are, what happens to them and
+// to their messages, and when. Then all must agree. The numbers that it chooses decide as
+// far as they go, and what comes after follows from them. (Numbers, and not a list of
+// bytes: the fuzzer spends up to a minute on making a list shorter.)
+//
+//	func FuzzWalk(f *testing.F) { algotest.Fuzz(f, spec) }
+func Fuzz(f *testing.F, spec algo.Spec) { Options{}.Fuzz(f, spec) }
+
+// Fuzz is [Fuzz] with options.
+func (o Options) Fuzz(f *testing.F, spec algo.Spec) {
+	o = o.complete()
+	for seed := range uint64(8) {
+		random := host.Seeded(seed)
+		f.Add(random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64())
+	}
+	f.Fuzz(func(t *testing.T, first, second, third, fourth uint64) {
+		p := &probe{T: t, check: &Check{Name: "walk", Wanted: "Whatever happens, all agree once it has ended."}, spec: spec, options: o}
+		defer p.caught()
+		driver := func() host.Driver { return host.Chosen(first, second, third, fourth) }
+		if what, story := p.walker().Broken(driver); what != "" {
+			p.fatalf("%s\n%s", what, story)
+		}
+	})
+}
