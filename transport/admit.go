@@ -18,7 +18,7 @@ func (t *Transport) admit(c *conn, a *attempt) error {
 		t.mu.Lock()
 		if t.closing {
 			t.mu.Unlock()
-			return ErrClosed
+			return errClosed
 		}
 		if err := c.ended(); err != nil {
 			t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *Transport) admit(c *conn, a *attempt) error {
 		case s == nil:
 			if t.sessions >= t.o.MaxPeers {
 				t.mu.Unlock()
-				return &RejectedError{Err: fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers), label: "too many peers"}
+				return rejected("too many peers", fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers))
 			}
 		case s.conn != nil:
 			if s.conn != asked {
@@ -66,11 +66,11 @@ func (t *Transport) admit(c *conn, a *attempt) error {
 			err := fmt.Errorf("node id %s is in use by incarnation %d, alive at %s; this is incarnation %d",
 				idText(c.peer.ID), asked.peer.Incarnation, asked.addr, c.peer.Incarnation)
 			t.mu.Unlock()
-			return &RejectedError{Err: err, label: "duplicate id"}
+			return rejected("duplicate id", err)
 		}
 		if t.waiting >= t.o.MaxPending {
 			t.mu.Unlock()
-			return &RejectedError{Err: errors.New("too many connections wait for a probe"), label: "too many pending"}
+			return rejected("too many pending", errors.New("too many connections wait for a probe"))
 		}
 		t.waiting++
 		t.unpark(c)
@@ -115,11 +115,11 @@ func (t *Transport) admitClient(c *conn, a *attempt) error {
 	t.mu.Lock()
 	if t.closing {
 		t.mu.Unlock()
-		return ErrClosed
+		return errClosed
 	}
 	if t.clients >= t.o.MaxClients {
 		t.mu.Unlock()
-		return &RejectedError{Err: fmt.Errorf("too many clients, at most %d", t.o.MaxClients), label: "too many clients"}
+		return rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.MaxClients))
 	}
 	t.clients++
 	s := &session{queue: &queue{maxFrames: t.o.QueueFrames, maxBytes: t.o.QueueBytes}, done: make(chan struct{})}

@@ -107,7 +107,7 @@ func (t *Transport) park(c *conn) {
 	if t.parked.Len() > t.o.MaxPending {
 		oldest := t.parked.Front().Value.(*conn)
 		t.unpark(oldest)
-		oldest.kill(&RejectedError{Err: errors.New("too many connections without a hello"), label: "too many pending"})
+		oldest.kill(rejected("too many pending", errors.New("too many connections without a hello")))
 	}
 }
 
@@ -172,7 +172,7 @@ func (c *conn) handle(frame []byte) error {
 		c.used.Store(true)
 		c.t.count.framesIn.Add(1)
 		if err := c.session.deliver(c.t.o.Handler, c.peer, frame); err != nil {
-			return &RejectedError{Err: err, label: "handler"}
+			return rejected("handler", err)
 		}
 		return nil
 	case first == controlClose:
@@ -193,7 +193,7 @@ func (c *conn) handle(frame []byte) error {
 }
 
 func unknownFrame(frame []byte) error {
-	return &ProtocolError{fmt.Sprintf("frame of %d bytes begins with %02x", len(frame), frame[0])}
+	return noProtocol("frame of %d bytes begins with %02x", len(frame), frame[0])
 }
 
 // explain tells why the connection ends, given what the read loop ran into.
@@ -208,9 +208,9 @@ func (c *conn) explain(err error) error {
 		if c.writeErr != nil {
 			return c.writeErr
 		}
-		return &TimeoutError{What: "frame", After: c.t.o.FrameTimeout}
+		return late("frame", c.t.o.FrameTimeout)
 	case errors.Is(err, io.EOF) && c.reader.partial():
-		return fmt.Errorf("transport: connection ended within a frame: %w", io.ErrUnexpectedEOF)
+		return &ending{kind: EOF, text: "connection ended within a frame", label: "truncated frame", err: io.ErrUnexpectedEOF}
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("transport: connection ended without a goodbye: %w", io.EOF)
 	case Cause(err) == Reset, Cause(err) == Timeout:
@@ -335,16 +335,15 @@ func (c *conn) writeNow() bool {
 	n, err := c.direct.write(batch)
 	c.t.count.bytesOut.Add(uint64(n))
 	if err == nil && n == len(batch) {
-		c.left(q, frames, nil)
+		c.left(frames, nil)
 		return true
 	}
 	c.rest, c.owed, c.failed = append(c.rest[:0], batch[n:]...), frames, err
 	return false
 }
 
-// left accounts for frames of q that were handed to the kernel, or were not.
-func (c *conn) left(q *queue, frames int, err error) {
-	q.written()
+// left accounts for frames that were handed to the kernel, or were not.
+func (c *conn) left(frames int, err error) {
 	c.used.Store(true)
 	if err == nil {
 		c.t.count.framesOut.Add(uint64(frames))
@@ -382,10 +381,7 @@ func (c *conn) giveUp() {
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	if c.owed > 0 {
-		c.mu.Lock()
-		q := c.queue
-		c.mu.Unlock()
-		c.left(q, c.owed, ErrClosed)
+		c.left(c.owed, errClosed)
 		c.owed = 0
 	}
 }
@@ -401,7 +397,7 @@ func (c *conn) writeBatch(control []byte) (_ []byte, more bool, err error) {
 		if err == nil {
 			err = c.flush(c.rest)
 		}
-		c.left(q, c.owed, err)
+		c.left(c.owed, err)
 		c.rest, c.owed = c.rest[:0], 0
 		if err != nil {
 			return control, false, err
@@ -428,7 +424,7 @@ func (c *conn) writeBatch(control []byte) (_ []byte, more bool, err error) {
 	}
 	err = c.flush(out)
 	if frames > 0 {
-		c.left(q, frames, err)
+		c.left(frames, err)
 	}
 	if err == nil && last {
 		if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
@@ -481,7 +477,7 @@ func (c *conn) flush(out []byte) error {
 // before is still read: it may say why.
 func (c *conn) cannotWrite(err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.kill(&TimeoutError{What: "write", After: c.t.o.WriteTimeout})
+		c.kill(late("write", c.t.o.WriteTimeout))
 		return
 	}
 	c.mu.Lock()
@@ -495,7 +491,10 @@ func (c *conn) cannotWrite(err error) {
 
 // farewell ends a connection after its read loop, in the way that the reason asks for.
 func (c *conn) farewell(why error) {
-	reason := reasonFor(why)
+	reason := ""
+	if end := endingOf(why); end != nil {
+		reason = end.told
+	}
 	patience := refuseTime
 	if reason == "" {
 		switch Cause(why) {

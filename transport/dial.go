@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"time"
@@ -53,7 +52,7 @@ func (t *Transport) dial(a *attempt) {
 	}
 	c := t.newConn(nc, a)
 	if c == nil {
-		t.dialFailed(a, ErrClosed)
+		t.dialFailed(a, errClosed)
 		return
 	}
 	t.serve(c, a)
@@ -62,15 +61,15 @@ func (t *Transport) dial(a *attempt) {
 func (t *Transport) connect(target Target) (net.Conn, error) {
 	switch {
 	case target.ID == t.o.Self:
-		return nil, ErrSelf
+		return nil, errSelf
 	case target.Addr == "":
-		return nil, ErrNoAddress
+		return nil, errNoAddress
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, t.o.DialTimeout)
 	defer cancel()
 	nc, err := t.o.Dial(ctx, target.Addr)
 	if err != nil && ctx.Err() == context.DeadlineExceeded {
-		return nil, &TimeoutError{What: "dial", After: t.o.DialTimeout}
+		return nil, late("dial", t.o.DialTimeout)
 	}
 	return nc, err
 }
@@ -140,7 +139,7 @@ func (t *Transport) dialFailed(a *attempt, err error) {
 		t.forget(p)
 		t.mu.Unlock()
 	}
-	t.o.Log.Debug("dial failed", "target", a.target.String(), "kind", why.Kind.String(), "error", why.Err)
+	t.o.Log.Debug("dial failed", "target", a.target.String(), "kind", why.kind.String(), "error", why.err)
 }
 
 // accept takes connections from the listener. When it fails, for want of file
@@ -209,17 +208,17 @@ func (t *Transport) greet(c *conn) error {
 	case err != nil && broken != nil:
 		return broken // what the handshake makes of it matters less
 	case err != nil:
-		return &RejectedError{Err: err, label: "handshake"}
+		return rejected("handshake", err)
 	case peer.ID == t.o.Self && !peer.Client && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
 		err := fmt.Errorf("node id %s is in use by incarnation %d and by incarnation %d: is a data folder a copy of another's?",
 			idText(peer.ID), t.o.Incarnation, peer.Incarnation)
-		return &RejectedError{Err: err, label: "duplicate id"}
+		return rejected("duplicate id", err)
 	case peer.ID == t.o.Self && !peer.Client:
-		return &RejectedError{Err: ErrSelf, label: "self"}
+		return errSelf
 	case c.target.ID != ID{} && c.target.ID != peer.ID:
-		return &RejectedError{Err: fmt.Errorf("dialled %s, found %s", idText(c.target.ID), idText(peer.ID)), label: "wrong id"}
+		return rejected("wrong id", fmt.Errorf("dialled %s, found %s", idText(c.target.ID), idText(peer.ID)))
 	case peer.ID == ID{} && !peer.Client:
-		return &RejectedError{Err: errors.New("node id is zero"), label: "handshake"}
+		return rejected("handshake", errors.New("node id is zero"))
 	}
 	peer.Dialed, peer.Addr, peer.conn = c.dialed, c.addr, c
 	t.mu.Lock()
@@ -263,9 +262,8 @@ func (c *conn) recvHello() ([]byte, error) {
 			err = unknownFrame(frame)
 		}
 		err = c.explain(err)
-		var timeout *TimeoutError
-		if errors.As(err, &timeout) || errors.Is(err, os.ErrDeadlineExceeded) {
-			err = &TimeoutError{What: "hello", After: c.t.o.HandshakeTimeout}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = late("hello", c.t.o.HandshakeTimeout)
 		}
 		return nil, err
 	}
@@ -279,18 +277,11 @@ func (t *Transport) turnAway(c *conn, a *attempt, err error) {
 	t.mu.Lock()
 	t.settle(a)
 	t.mu.Unlock()
-	var refused *RefusedError
-	label := labelOf(err)
-	switch {
-	case errors.Is(err, ErrClosed):
-	case label != "":
-		t.blame(c, label, err)
-	case errors.As(err, &refused):
-		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "reason", refused.Reason)
-	default:
-		if errors.Is(err, io.EOF) {
-			t.count.refuse("closed before hello") // a health check, or a scan
-		}
-		t.log(slog.LevelDebug, nil, "connection closed before hello", c, "error", err)
+	if errors.Is(err, errClosed) {
+		return
 	}
+	if endingOf(err) == nil && errors.Is(err, io.EOF) {
+		t.count.refuse("closed before hello") // a health check, or a scan
+	}
+	t.report(c, "connection closed before hello", err)
 }

@@ -12,70 +12,6 @@ import (
 	"time"
 )
 
-// The ends of a connection that are nobody's fault, and the failures that have no
-// details. All are found with errors.Is.
-var (
-	ErrClosedByPeer = errors.New("transport: closed politely by the peer")
-	ErrIdle         = errors.New("transport: closed as idle")
-	ErrClosed       = errors.New("transport: closed")
-	ErrSuperseded   = errors.New("transport: superseded by a newer connection")
-	ErrSelf         = errors.New("transport: this node itself")
-	ErrNoAddress    = errors.New("transport: no address known")
-)
-
-// RefusedError says that the peer refused this node, and why, in its words. What is not
-// printable in them is replaced.
-type RefusedError struct{ Reason string }
-
-func (e *RefusedError) Error() string { return "transport: refused by the peer: " + e.Reason }
-
-// RejectedError says that this node refused the peer. Its text without the package
-// is what the peer was told.
-type RejectedError struct {
-	Err   error
-	label string // the counter in Stats.Refused
-}
-
-func (e *RejectedError) Error() string { return "transport: peer refused: " + e.Err.Error() }
-func (e *RejectedError) Unwrap() error { return e.Err }
-
-// ProtocolError says that the peer sent what no node sends.
-type ProtocolError struct{ What string }
-
-func (e *ProtocolError) Error() string { return "transport: protocol error: " + e.What }
-
-// TimeoutError says what did not happen in time. It is os.ErrDeadlineExceeded and a
-// net.Error.
-type TimeoutError struct {
-	What  string // "dial", "hello", "frame", "write"
-	After time.Duration
-}
-
-func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("transport: %s not done within %v", e.What, e.After)
-}
-
-// Timeout makes it a net.Error.
-func (e *TimeoutError) Timeout() bool { return true }
-
-// Temporary makes it a net.Error.
-func (e *TimeoutError) Temporary() bool { return true }
-
-// Is makes it os.ErrDeadlineExceeded.
-func (e *TimeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
-
-// DialError says why a dial came to nothing.
-type DialError struct {
-	Target Target
-	Kind   Kind
-	Err    error
-}
-
-func (e *DialError) Error() string {
-	return fmt.Sprintf("transport: dial %s (%s): %v", e.Target, e.Kind, e.Err)
-}
-func (e *DialError) Unwrap() error { return e.Err }
-
 // Kind sorts the reasons for which a connection ended or a dial failed.
 type Kind uint8
 
@@ -85,7 +21,7 @@ const (
 	Other Kind = iota
 	// Polite: one side closed without blame. It was idle, or its node stops.
 	Polite
-	// Refused: the peer refused this node; the error is a *RefusedError.
+	// Refused: the peer refused this node; the error has its reason, in its words.
 	Refused
 	// EOF: the connection ended without a goodbye, as when a process is killed.
 	EOF
@@ -93,8 +29,7 @@ const (
 	Reset
 	// Protocol: the peer sent what no node sends.
 	Protocol
-	// Timeout: the peer was too slow, and the error is a *TimeoutError; or its kernel did
-	// not acknowledge what was sent, and the error is the system's.
+	// Timeout: the peer was too slow, or its kernel did not acknowledge what was sent.
 	Timeout
 	// Superseded: another incarnation of the peer took its place, for the old one
 	// did not answer a probe.
@@ -126,32 +61,14 @@ func (k Kind) String() string {
 // Cause sorts an error that Down or DialFailed was called with.
 func Cause(err error) Kind {
 	var (
-		dial     *DialError
-		rejected *RejectedError
-		refused  *RefusedError
-		protocol *ProtocolError
-		dns      *net.DNSError
-		netErr   net.Error
-		errno    syscall.Errno
+		dns    *net.DNSError
+		netErr net.Error
+		errno  syscall.Errno
 	)
 	is := func(target error) bool { return errors.Is(err, target) }
-	switch {
-	case err == nil:
-		return Other
-	case errors.As(err, &dial):
-		return dial.Kind
-	case is(ErrSelf):
-		return Self
-	case errors.As(err, &rejected):
-		return Rejected
-	case errors.As(err, &refused):
-		return Refused
-	case is(ErrSuperseded):
-		return Superseded
-	case is(ErrClosedByPeer), is(ErrIdle), is(ErrClosed):
-		return Polite
-	case errors.As(err, &protocol):
-		return Protocol
+	switch end := endingOf(err); {
+	case end != nil:
+		return end.kind
 	case is(io.EOF), is(io.ErrUnexpectedEOF):
 		return EOF
 	case is(io.ErrClosedPipe):
@@ -170,63 +87,69 @@ func Cause(err error) Kind {
 	return Other
 }
 
+// ending is why a connection ended or a dial failed, where one of the two sides has
+// decided it.
+type ending struct {
+	kind  Kind
+	text  string
+	told  string // what the peer is told: nothing when it is not to blame
+	label string // the counter in Stats.Refused; empty when it is a normal end
+	err   error  // below it
+}
+
+func (e *ending) Error() string { return "transport: " + e.text }
+func (e *ending) Unwrap() error { return e.err }
+
+var (
+	errClosedByPeer = &ending{kind: Polite, text: "closed politely by the peer"}
+	errIdle         = &ending{kind: Polite, text: "closed as idle"}
+	errClosed       = &ending{kind: Polite, text: "closed"}
+	errSuperseded   = &ending{kind: Superseded, text: "superseded by a newer connection"}
+	errNoAddress    = &ending{text: "no address known"}
+	errSelf         = &ending{kind: Self, text: "this node itself", told: "transport: this node itself", label: "self"}
+)
+
+// endingOf returns the outermost ending in err, or nil.
+func endingOf(err error) *ending {
+	var end *ending
+	errors.As(err, &end)
+	return end
+}
+
+// refused says that the peer refused this node, and why, in its words.
+func refused(reason string) error {
+	return &ending{kind: Refused, text: "refused by the peer: " + reason, err: errors.New(reason)}
+}
+
+// rejected says that this node refused the peer.
+func rejected(label string, err error) error {
+	return &ending{kind: Rejected, text: "peer refused: " + err.Error(), told: err.Error(), label: label, err: err}
+}
+
+// noProtocol says that the peer sent what no node sends.
+func noProtocol(format string, args ...any) error {
+	text := "protocol error: " + fmt.Sprintf(format, args...)
+	return &ending{kind: Protocol, text: text, told: text, label: "protocol"}
+}
+
+// late says what did not happen in time: "dial", "hello", "frame", "write".
+func late(what string, after time.Duration) error {
+	text := fmt.Sprintf("%s not done within %v", what, after)
+	return &ending{kind: Timeout, text: text, told: text, label: "slow " + what, err: os.ErrDeadlineExceeded}
+}
+
 // dialError wraps what made a dial fail. The words of a connection that ends mean
 // something else before the hello.
-func dialError(target Target, err error) *DialError {
+func dialError(target Target, err error) *ending {
 	kind := Cause(err)
-	var refused *RefusedError
 	switch {
-	case errors.As(err, &refused) && refused.Reason == ErrSelf.Error():
+	case kind == Refused && endingOf(err).err.Error() == errSelf.told:
 		// The accepting end, in this same process, was faster to see it.
-		kind, err = Self, ErrSelf
+		kind, err = Self, errSelf
 	case kind == Refused:
 		kind = Rejected
 	case kind == EOF, kind == Polite:
 		kind = ClosedBeforeHello
 	}
-	return &DialError{Target: target, Kind: kind, Err: err}
-}
-
-// reasonFor is what the peer is told when err, of this side's making, ends its
-// connection; nothing when it is not to blame.
-func reasonFor(err error) string {
-	var (
-		rejected *RejectedError
-		protocol *ProtocolError
-		timeout  *TimeoutError
-	)
-	switch {
-	case errors.Is(err, ErrSelf):
-		return ErrSelf.Error()
-	case errors.As(err, &rejected):
-		return rejected.Err.Error()
-	case errors.As(err, &protocol):
-		return "protocol error: " + protocol.What
-	case errors.As(err, &timeout):
-		return fmt.Sprintf("%s not done within %v", timeout.What, timeout.After)
-	}
-	return ""
-}
-
-// labelOf is the counter under which an end of a connection is refused, or nothing
-// when it is a normal one.
-func labelOf(err error) string {
-	var (
-		rejected *RejectedError
-		protocol *ProtocolError
-		timeout  *TimeoutError
-	)
-	switch {
-	case errors.Is(err, ErrSelf):
-		return "self"
-	case errors.As(err, &rejected):
-		return rejected.label
-	case errors.As(err, &protocol):
-		return "protocol"
-	case errors.As(err, &timeout):
-		return "slow " + timeout.What
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "truncated frame"
-	}
-	return ""
+	return &ending{kind: kind, text: fmt.Sprintf("dial %s (%s): %v", target, kind, err), err: err}
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func isAs[E error](err error, target *E) bool { return errors.As(err, target) }
-
 func TestCause(t *testing.T) {
 	op := func(errno syscall.Errno) error {
 		return &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", errno)}
@@ -28,22 +26,22 @@ func TestCause(t *testing.T) {
 	}{
 		{"nothing", nil, Other, Other},
 		{"unknown", errors.New("x"), Other, Other},
-		{"closed by the peer", ErrClosedByPeer, Polite, ClosedBeforeHello},
-		{"idle", ErrIdle, Polite, ClosedBeforeHello},
-		{"closed here", ErrClosed, Polite, ClosedBeforeHello},
-		{"refused by the peer", fmt.Errorf("x: %w", &RefusedError{"no"}), Refused, Rejected},
-		{"refused here", &RejectedError{Err: errors.New("no")}, Rejected, Rejected},
-		{"self", &RejectedError{Err: ErrSelf}, Self, Self},
-		{"self, seen by the accepting end", &RefusedError{ErrSelf.Error()}, Refused, Self},
+		{"closed by the peer", errClosedByPeer, Polite, ClosedBeforeHello},
+		{"idle", errIdle, Polite, ClosedBeforeHello},
+		{"closed here", errClosed, Polite, ClosedBeforeHello},
+		{"refused by the peer", fmt.Errorf("x: %w", refused("no")), Refused, Rejected},
+		{"refused here", rejected("handshake", errors.New("no")), Rejected, Rejected},
+		{"self", errSelf, Self, Self},
+		{"self, seen by the accepting end", refused(errSelf.Error()), Refused, Self},
 		{"end of stream", fmt.Errorf("x: %w", io.EOF), EOF, ClosedBeforeHello},
 		{"end within a frame", io.ErrUnexpectedEOF, EOF, ClosedBeforeHello},
 		{"reset", op(resetErrnos[0]), Reset, Reset},
 		{"closed pipe", io.ErrClosedPipe, Reset, Reset},
-		{"protocol", &ProtocolError{"x"}, Protocol, Protocol},
-		{"timeout", &TimeoutError{What: "frame"}, Timeout, Timeout},
+		{"protocol", noProtocol("x"), Protocol, Protocol},
+		{"timeout", late("frame", 0), Timeout, Timeout},
 		{"deadline of a context", context.DeadlineExceeded, Timeout, Timeout},
 		{"deadline of a socket", &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, Timeout, Timeout},
-		{"superseded", ErrSuperseded, Superseded, Superseded},
+		{"superseded", errSuperseded, Superseded, Superseded},
 		{"connection refused", op(refusedErrnos[0]), ConnRefused, ConnRefused},
 		{"unreachable", op(unreachableErrnos[0]), Unreachable, Unreachable},
 		{"no such host", &net.DNSError{Err: "no such host", IsNotFound: true}, Unreachable, Unreachable},
@@ -60,9 +58,10 @@ func TestCause(t *testing.T) {
 }
 
 func TestTimeoutErrorIsANetError(t *testing.T) {
-	var err net.Error
-	require.ErrorAs(t, error(&TimeoutError{What: "hello", After: time.Second}), &err)
-	require.True(t, err.Timeout())
+	err := late("hello", time.Second)
+	var timeout net.Error
+	require.ErrorAs(t, err, &timeout)
+	require.True(t, timeout.Timeout())
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.EqualError(t, err, "transport: hello not done within 1s")
 }

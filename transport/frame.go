@@ -2,7 +2,6 @@ package transport
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"unicode/utf8"
 
@@ -69,13 +68,13 @@ func parseClose(frame []byte) error {
 	text := frame[1:]
 	switch {
 	case len(text) > maxReason:
-		return &ProtocolError{fmt.Sprintf("close reason of %d bytes, at most %d", len(text), maxReason)}
+		return noProtocol("close reason of %d bytes, at most %d", len(text), maxReason)
 	case !utf8.Valid(text):
-		return &ProtocolError{"close reason is not UTF-8"}
+		return noProtocol("close reason is not UTF-8")
 	case len(text) == 0:
-		return ErrClosedByPeer
+		return errClosedByPeer
 	}
-	return &RefusedError{Reason: hostile.Plain(string(text))}
+	return refused(hostile.Plain(string(text)))
 }
 
 // frameReader cuts a stream into frames. Its buffer is reused and grows only when
@@ -96,10 +95,10 @@ func (f *frameReader) next() (frame []byte, ok bool, err error) {
 	}
 	n := binary.BigEndian.Uint32(f.buf[f.from:])
 	if n == 0 {
-		return nil, false, &ProtocolError{"frame of length 0"}
+		return nil, false, noProtocol("frame of length 0")
 	}
 	if uint64(n) > uint64(f.limit) {
-		return nil, false, &ProtocolError{fmt.Sprintf("frame of %d bytes, at most %d", n, f.limit)}
+		return nil, false, noProtocol("frame of %d bytes, at most %d", n, f.limit)
 	}
 	if have-headerLen < int(n) {
 		return nil, false, nil

@@ -54,9 +54,8 @@ func TestFrameReader(t *testing.T) {
 			} {
 				frames, f, err := readAll(chunk(bytes.NewReader(test.in)), 4096)
 				require.Equal(t, test.want, frames)
-				var protocol *ProtocolError
 				if test.fails {
-					require.ErrorAs(t, err, &protocol)
+					require.Equal(t, Protocol, Cause(err))
 					require.LessOrEqual(t, len(f.buf), max(firstBuffer, 2*len(test.in)), "buffer")
 				} else {
 					require.ErrorIs(t, err, io.EOF)
@@ -76,7 +75,7 @@ func TestCloseFrame(t *testing.T) {
 	for _, test := range []struct {
 		name, text, want string
 	}{
-		{"polite", "", ErrClosedByPeer.Error()},
+		{"polite", "", errClosedByPeer.Error()},
 		{"reason", "wrong cluster", "transport: refused by the peer: wrong cluster"},
 		{"cut at a rune", strings.Repeat("é", 300), "transport: refused by the peer: " + strings.Repeat("é", 255)},
 		{"orders to a terminal", "\x1b[2Jgone\n", "transport: refused by the peer: \ufffd[2Jgone\ufffd"},
@@ -89,9 +88,8 @@ func TestCloseFrame(t *testing.T) {
 			require.EqualError(t, parseClose(frame[headerLen:]), test.want)
 		})
 	}
-	var protocol *ProtocolError
-	require.ErrorAs(t, parseClose(append([]byte{0}, strings.Repeat("x", 513)...)), &protocol)
-	require.ErrorAs(t, parseClose([]byte{0, 0xff}), &protocol)
+	require.Equal(t, Protocol, Cause(parseClose(append([]byte{0}, strings.Repeat("x", 513)...))))
+	require.Equal(t, Protocol, Cause(parseClose([]byte{0, 0xff})))
 }
 
 // FuzzReadFrame compares the reader, fed in pieces, with a plain cut of the whole.
@@ -118,20 +116,20 @@ func FuzzReadFrame(f *testing.F) {
 		}
 		frames, reader, err := readAll(&pieces{in, max(int(chunk), 1)}, limit)
 		require.Equal(t, want, frames)
-		var protocol *ProtocolError
 		if bad {
-			require.ErrorAs(t, err, &protocol)
+			require.Equal(t, Protocol, Cause(err))
 		} else {
 			require.ErrorIs(t, err, io.EOF)
 		}
 		require.LessOrEqual(t, len(reader.buf), max(firstBuffer, min(2*len(in), headerLen+limit)))
 		for _, frame := range frames {
 			if frame[0] == controlClose {
-				var refused *RefusedError
-				if err := parseClose(frame); !isAs(err, &refused) && !isAs(err, &protocol) {
-					require.ErrorIs(t, err, ErrClosedByPeer)
-				} else if refused != nil {
-					require.True(t, utf8.ValidString(refused.Reason))
+				switch err := parseClose(frame); Cause(err) {
+				case Refused:
+					require.True(t, utf8.ValidString(endingOf(err).err.Error()))
+				case Protocol:
+				default:
+					require.ErrorIs(t, err, errClosedByPeer)
 				}
 			}
 		}

@@ -45,8 +45,7 @@ func (t Target) String() string {
 
 // Handler is told what happens. It is called from the goroutines of connections and
 // may block, which holds up that peer and nobody else; it must return when
-// [Transport.Done] is closed. It may call every method of the Transport but Close
-// and Flush.
+// [Transport.Done] is closed. It may call every method of the Transport but Close.
 //
 // Calls about one node come one at a time and in order: Up, any number of Frame,
 // Down, and DialFailed only while it is not up.
@@ -61,7 +60,7 @@ type Handler interface {
 	// frames are written to a peer that still reads, and while a connection is in the
 	// making that may be a new one of the same peer.
 	Down(p Peer, why error)
-	// DialFailed says that a dial came to nothing: why is a *DialError. It is not
+	// DialFailed says that a dial came to nothing: see Cause. It is not
 	// called when the target was connected in another way meanwhile.
 	DialFailed(t Target, why error)
 }

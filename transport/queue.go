@@ -19,8 +19,6 @@ type queue struct {
 	owner  *conn
 	buf    []byte
 	frames int
-	busy   int             // batches that are taken and not yet written
-	empty  []chan struct{} // closed when nothing waits and nothing is being written
 }
 
 // push appends a copy of frame, or reports that there is no room. The owner, if there
@@ -55,7 +53,7 @@ func (q *queue) release(c *conn) {
 }
 
 // take hands all frames to their owner, in exchange for a buffer to collect the
-// next ones in. Each take that returned frames is ended by written.
+// next ones in.
 func (q *queue) take(c *conn, spare []byte) (batch []byte, frames int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,16 +65,7 @@ func (q *queue) take(c *conn, spare []byte) (batch []byte, frames int) {
 	}
 	batch, frames = q.buf, q.frames
 	q.buf, q.frames = spare[:0], 0
-	q.busy++
 	return batch, frames
-}
-
-// written ends a take.
-func (q *queue) written() {
-	q.mu.Lock()
-	q.busy--
-	q.announceEmpty()
-	q.mu.Unlock()
 }
 
 // drop empties the queue and returns how many frames it held.
@@ -85,7 +74,6 @@ func (q *queue) drop() int {
 	defer q.mu.Unlock()
 	n := q.frames
 	q.buf, q.frames = nil, 0
-	q.announceEmpty()
 	return n
 }
 
@@ -93,25 +81,4 @@ func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.frames
-}
-
-// drained returns a channel that is closed once nothing waits; nil when so now.
-func (q *queue) drained() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.frames == 0 && q.busy == 0 {
-		return nil
-	}
-	done := make(chan struct{})
-	q.empty = append(q.empty, done)
-	return done
-}
-
-func (q *queue) announceEmpty() {
-	if q.frames == 0 && q.busy == 0 {
-		for _, done := range q.empty {
-			close(done)
-		}
-		q.empty = nil
-	}
 }

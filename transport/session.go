@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"errors"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -45,7 +44,7 @@ func (t *Transport) begin(c *conn, earlier *session) *session {
 		// What waits was meant for another process.
 		t.count.lost.Add(uint64(p.queue.drop()))
 		if earlier.conn != nil {
-			earlier.conn.kill(ErrSuperseded)
+			earlier.conn.kill(errSuperseded)
 		} else {
 			close(earlier.wake)
 		}
@@ -85,7 +84,7 @@ func (t *Transport) attach(s *session, c *conn) {
 
 // supersede closes c politely: what is on its way both ways still arrives.
 func (c *conn) supersede() {
-	c.linger(ErrSuperseded, drainTime)
+	c.linger(errSuperseded, drainTime)
 	c.finish("")
 }
 
@@ -135,7 +134,7 @@ func (t *Transport) end(c *conn, why error) {
 		t.forget(s.peer)
 		t.mu.Unlock()
 	}
-	t.report(c, why)
+	t.report(c, "peer down", why)
 }
 
 // leave gives up the place of a session that is over, and decides about what waits.
@@ -190,16 +189,14 @@ func (t *Transport) hope(s *session, c *conn) {
 	}
 }
 
-// report logs and counts the end of a connection that was up.
-func (t *Transport) report(c *conn, why error) {
-	var refused *RefusedError
-	label := labelOf(why)
-	switch {
-	case label != "":
-		t.blame(c, label, why)
-	case errors.As(why, &refused):
-		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "reason", refused.Reason)
+// report logs and counts the end of a connection.
+func (t *Transport) report(c *conn, text string, why error) {
+	switch end := endingOf(why); {
+	case end != nil && end.label != "":
+		t.blame(c, end.label, why)
+	case end != nil && end.kind == Refused:
+		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "reason", end.err)
 	default:
-		t.log(slog.LevelDebug, nil, "peer down", c, "error", why)
+		t.log(slog.LevelDebug, nil, text, c, "error", why)
 	}
 }

@@ -160,13 +160,6 @@ func (t *Transport) mayLeave(frame []byte) bool {
 	return true
 }
 
-// SetAddr writes one address into the address book; an empty one removes it.
-func (t *Transport) SetAddr(id ID, addr string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.setAddr(id, addr)
-}
-
 // SetAddrs replaces the whole address book. Connections are not touched.
 func (t *Transport) SetAddrs(book map[ID]string) {
 	t.mu.Lock()
@@ -190,13 +183,13 @@ func (t *Transport) setAddr(id ID, addr string) {
 	t.peerOf(id).addr = addr
 }
 
-// Disconnect refuses a connected node: it is told the reason, and Down comes with a
-// *RejectedError. Nothing happens when it is not connected.
+// Disconnect refuses a connected node: it is told the reason, and Down comes with
+// Rejected. Nothing happens when it is not connected.
 func (t *Transport) Disconnect(id ID, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.peers[id]; p != nil && p.session != nil && p.session.conn != nil {
-		p.session.conn.cancel(&RejectedError{Err: errors.New(reason), label: "disconnected"})
+		p.session.conn.cancel(rejected("disconnected", errors.New(reason)))
 	}
 }
 
@@ -226,32 +219,6 @@ func (t *Transport) forget(p *peer) {
 	delete(t.peers, p.id)
 }
 
-// Flush waits until what was queued before is handed to the kernel, or dropped.
-func (t *Transport) Flush(ctx context.Context) error {
-	t.mu.Lock()
-	var waits []<-chan struct{}
-	for _, p := range t.peers {
-		waits = append(waits, p.queue.drained())
-	}
-	for c := range t.conns {
-		if c.peer.Client && c.session != nil {
-			waits = append(waits, c.session.queue.drained())
-		}
-	}
-	t.mu.Unlock()
-	for _, wait := range waits {
-		if wait == nil {
-			continue
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
 // Close writes what is queued, says goodbye to every peer, and closes everything. It
 // takes at most CloseTimeout, and less when ctx ends, which is the error then; and
 // it waits for a Handler that has not returned. After it no call comes and no
@@ -266,10 +233,10 @@ func (t *Transport) Close(ctx context.Context) error {
 		}
 		for c := range t.conns {
 			if c.session == nil {
-				c.kill(ErrClosed)
+				c.kill(errClosed)
 				continue
 			}
-			c.linger(ErrClosed, t.o.CloseTimeout)
+			c.linger(errClosed, t.o.CloseTimeout)
 			c.finish("")
 		}
 	}
@@ -291,7 +258,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	for c := range t.conns {
-		c.kill(ErrClosed)
+		c.kill(errClosed)
 	}
 	t.mu.Unlock()
 	<-finished
@@ -328,7 +295,7 @@ func (t *Transport) sweep() {
 				c.idle = 0
 			default:
 				if c.idle++; c.idle >= looks {
-					c.linger(ErrIdle, drainTime)
+					c.linger(errIdle, drainTime)
 					c.finish("")
 				}
 			}
