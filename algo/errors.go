@@ -27,17 +27,16 @@ func (e *ContractError) Error() string {
 	return "algo: " + e.Algorithm + " at " + e.Node.String() + " " + e.Did
 }
 
-// EpochError says that the epoch of a message is too far ahead of what the node keeps: see
-// [MaxEpochLead]. The message did not reach the algorithm.
-type EpochError struct {
-	Epoch, Kept Epoch
-	// Doubted says that the epoch is within [EpochMargin]: said again, it is believed.
-	Doubted bool
+// epochError says that the epoch of a message is too far ahead of what the node keeps: see
+// [MaxEpochLead].
+type epochError struct {
+	epoch, kept Epoch
+	doubted     bool // it is within [EpochMargin]: said again, it is believed
 }
 
-func (e *EpochError) Error() string {
-	text := "epoch " + number(e.Epoch) + " is too far ahead of " + number(e.Kept)
-	if e.Doubted {
+func (e *epochError) Error() string {
+	text := "epoch " + number(e.epoch) + " is too far ahead of " + number(e.kept)
+	if e.doubted {
 		text += " to be believed at once"
 	}
 	return text

@@ -47,32 +47,31 @@ func (id *NodeID) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ErrNodeID says that a text is not a node id.
-var ErrNodeID = errors.New("algo: a node id is a UUID of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
+var errNodeID = errors.New("algo: a node id is a UUID of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
 
-// ParseNodeID reads what String wrote. Its error is ErrNodeID.
+// ParseNodeID reads what String wrote.
 func ParseNodeID(s string) (NodeID, error) {
 	var id NodeID
 	s = strings.ToLower(s)
 	for i := range id {
 		if dashBefore[i] {
 			if s == "" || s[0] != '-' {
-				return NodeID{}, ErrNodeID
+				return NodeID{}, errNodeID
 			}
 			s = s[1:]
 		}
 		if len(s) < 2 {
-			return NodeID{}, ErrNodeID
+			return NodeID{}, errNodeID
 		}
 		high, low := strings.IndexByte(hexDigits, s[0]), strings.IndexByte(hexDigits, s[1])
 		if high < 0 || low < 0 {
-			return NodeID{}, ErrNodeID
+			return NodeID{}, errNodeID
 		}
 		id[i] = byte(high<<4 | low)
 		s = s[2:]
 	}
 	if s != "" {
-		return NodeID{}, ErrNodeID
+		return NodeID{}, errNodeID
 	}
 	return id, nil
 }

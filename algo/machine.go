@@ -51,7 +51,7 @@ type Effects struct {
 	Sends    []Envelope
 	Announce []Leader
 	Notes    []Note
-	// Refused is why a message was dropped before the algorithm saw it, an [*EpochError].
+	// Refused is why a message was dropped before the algorithm saw it; else nil.
 	Refused error
 }
 
@@ -101,12 +101,6 @@ func (m *Machine) Clone() *Machine {
 	return &clone
 }
 
-// Self is the node that the machine runs for.
-func (m *Machine) Self() NodeID { return m.self }
-
-// Spec is what the machine runs.
-func (m *Machine) Spec() *Spec { return m.spec }
-
 // Algorithm is what the machine runs, to look at.
 func (m *Machine) Algorithm() Algorithm { return m.algorithm }
 
@@ -152,7 +146,7 @@ func (m *Machine) Step(e Event) *Effects {
 }
 
 // poisoned says why a message must not reach the algorithm, or nothing.
-func (m *Machine) poisoned(msg Message) *EpochError {
+func (m *Machine) poisoned(msg Message) error {
 	numbered, ok := msg.(Numbered)
 	if !ok {
 		return nil
@@ -161,7 +155,7 @@ func (m *Machine) poisoned(msg Message) *EpochError {
 	ahead := max(epoch, kept) - kept
 	switch {
 	case epoch == ^Epoch(0) || ahead > MaxEpochLead:
-		return &EpochError{Epoch: epoch, Kept: kept}
+		return &epochError{epoch: epoch, kept: kept}
 	case ahead <= MaxEpochLead-EpochMargin:
 		return nil
 	}
@@ -169,7 +163,7 @@ func (m *Machine) poisoned(msg Message) *EpochError {
 	if !m.doubted {
 		return nil
 	}
-	return &EpochError{Epoch: epoch, Kept: kept, Doubted: true}
+	return &epochError{epoch, kept, true}
 }
 
 // settle compares what must be durable with what was, and checks what was

@@ -121,7 +121,7 @@ func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
 		for range c.Nodes() {
 			leader := c.Await()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			_ = c.Node(leader.Name).ResignFor(ctx, 20*time.Second)
+			_ = c.Node(leader.Name).Resign(ctx, 20*time.Second)
 			cancel()
 			if _, known := c.Node(leader.Name).Leader(); !known {
 				break // nobody is left

@@ -128,7 +128,7 @@ func (n *Node) Leave(ctx context.Context) error {
 func (n *Node) removal(id algo.NodeID) (*errand, error) {
 	out, err := n.engine.Remove(n.now(), id)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: remove %s: %w", n.title(id), err)
+		return nil, fmt.Errorf("cluster: remove %s: %w", n.title(id), unstruck[err])
 	}
 	e := &errand{why: n.obstacle, undo: func() { n.perform(n.engine.Withdraw(n.now(), id)) }}
 	if id != n.self.ID {
@@ -165,9 +165,12 @@ func (n *Node) obstacle() string {
 // Why a member cannot be removed.
 var (
 	// ErrNoMember says that there is no such member.
-	ErrNoMember = engine.ErrNoMember
+	ErrNoMember = errors.New("there is no such member")
 	// ErrLastMember says that it is the only one.
-	ErrLastMember = engine.ErrLast
+	ErrLastMember = errors.New("it is the last member: stop it, and delete its data")
 	// ErrNoHeir says that no other member may lead, where the leader is who removes.
-	ErrNoHeir = engine.ErrNoHeir
+	ErrNoHeir = errors.New("no other member may lead, and the leader is who strikes a member")
 )
+
+// unstruck is what the engine says of that.
+var unstruck = map[error]error{engine.ErrNoMember: ErrNoMember, engine.ErrLast: ErrLastMember, engine.ErrNoHeir: ErrNoHeir}

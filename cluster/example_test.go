@@ -2,8 +2,12 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 )
 
@@ -33,4 +37,109 @@ func ExampleNode_Lead() {
 	// context canceled
 	// <nil>
 	// a leader is known: false
+}
+
+// Why a leadership ended says what its work may still do: context.Cause has it, too.
+func ExampleState() {
+	next := func(s cluster.State) string {
+		var deposed *cluster.DeposedError
+		switch {
+		case errors.As(s.Cause, &deposed):
+			return "leave the work to " + deposed.By.Name
+		case errors.Is(s.Cause, cluster.ErrNoMajority), errors.Is(s.Cause, cluster.ErrVacant):
+			return "wait: others may lead where this node cannot see it"
+		case errors.Is(s.Cause, cluster.ErrResigned):
+			return "hand over: this was asked for"
+		case errors.Is(s.Cause, cluster.ErrStopped), errors.Is(s.Cause, cluster.ErrRemoved), errors.Is(s.Cause, cluster.ErrDeaf):
+			return "stop: this node takes no part any more"
+		case errors.Is(s.Cause, cluster.ErrSave):
+			return "stop: the disk is full, or broken"
+		}
+		return "work"
+	}
+	for _, cause := range []error{&cluster.DeposedError{By: cluster.Leadership{Name: "n2", Epoch: 8}}, cluster.ErrNoMajority, cluster.ErrResigned, nil} {
+		fmt.Println(next(cluster.State{Cause: cause}))
+	}
+	// Output:
+	// leave the work to n2
+	// wait: others may lead where this node cannot see it
+	// hand over: this was asked for
+	// work
+}
+
+// How the life of a node can end, and what is to be done about it.
+func ExampleNode_Run() {
+	after := func(err error) string {
+		switch {
+		case err == nil:
+			return "it was stopped, or has left"
+		case errors.Is(err, cluster.ErrRemoved):
+			return "empty the data folder to have it join as a new member"
+		case errors.Is(err, cluster.ErrNotLetIn):
+			return "change its configuration: " + err.Error()
+		case errors.Is(err, cluster.ErrRunning):
+			return "make a new node to run again"
+		}
+		return "start it again"
+	}
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	fmt.Println(after(node.Run(ctx)))
+	fmt.Println(after(node.Run(ctx)))
+	fmt.Println(errors.Is(node.Campaign(context.Background()), cluster.ErrStopped))
+	// Output:
+	// it was stopped, or has left
+	// make a new node to run again
+	// true
+}
+
+// Who is a member is changed while the cluster runs, by any member.
+func ExampleNode_Remove() {
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	stopped := make(chan error)
+	go func() { stopped <- node.Run(ctx) }()
+
+	for _, err := range []error{node.Remove(ctx, algo.NodeID{1}), node.Leave(ctx)} {
+		reasons := []error{cluster.ErrNoMember, cluster.ErrLastMember, cluster.ErrNoHeir, cluster.ErrLeft}
+		i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
+		fmt.Println(reasons[i])
+	}
+	fmt.Println(node.SetPriority(ctx, 5), node.Members()[0].Priority)
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	fmt.Println("nobody else could lead:", node.Resign(short, time.Minute))
+	stop()
+	fmt.Println(<-stopped)
+	// Output:
+	// there is no such member
+	// it is the last member: stop it, and delete its data
+	// <nil> 5
+	// nobody else could lead: context deadline exceeded
+	// <nil>
+}
+
+// Members may be found by something else than DNS: a service registry, say.
+func ExampleWithLookup() {
+	registry := map[string][]string{"elect.internal": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}
+	_, err := cluster.New(
+		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Join: []string{"elect.internal:7400"}},
+		cluster.WithLookup(func(_ context.Context, host string) ([]string, error) {
+			if found, ok := registry[host]; ok {
+				return found, nil
+			}
+			return nil, fmt.Errorf("%s is not registered", host)
+		}))
+	fmt.Println(err)
+	// Output:
+	// <nil>
 }

@@ -122,7 +122,7 @@ func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
 		},
 		{
 			"resigned",
-			func(_ *fleet, leader *member, _ *hooked) { _ = leader.Resign(context.Background()) },
+			func(_ *fleet, leader *member, _ *hooked) { _ = leader.Resign(context.Background(), 0) },
 			func(t *testing.T, cause error) { require.Equal(t, cluster.ErrResigned, cause) },
 		},
 		{
@@ -164,7 +164,7 @@ func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
 func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 	cases := map[string]func(f *fleet, leader *member){
 		"goodbye":     func(f *fleet, leader *member) { f.halt(leader) },
-		"resignation": func(_ *fleet, leader *member) { _ = leader.Resign(context.Background()) },
+		"resignation": func(_ *fleet, leader *member) { _ = leader.Resign(context.Background(), 0) },
 		"deposition":  func(f *fleet, _ *member) { f.net.Heal(); f.agree("n3", bound) },
 	}
 	for name, end := range cases {
@@ -487,7 +487,7 @@ func TestResignReturnsWhenAnotherLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
-		require.NoError(t, members[2].Resign(t.Context()))
+		require.NoError(t, members[2].Resign(t.Context(), 0))
 		require.Equal(t, "n2", leaderOf(members[2]))
 		start := time.Now()
 		f.agree("n2", bound)
@@ -501,7 +501,7 @@ func TestResignOfAFollowerReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(2)
-		require.NoError(t, members[0].Resign(t.Context()))
+		require.NoError(t, members[0].Resign(t.Context(), 0))
 		require.Equal(t, "n2", leaderOf(members[0]))
 	})
 }
@@ -512,12 +512,12 @@ func TestResignWithNobodyElseLastsAsLongAsItsContext(t *testing.T) {
 		n := f.grow(1)[0]
 		ctx, cancel := context.WithTimeout(t.Context(), bound/2)
 		defer cancel()
-		require.ErrorIs(t, n.Resign(ctx), context.DeadlineExceeded)
+		require.ErrorIs(t, n.Resign(ctx, 0), context.DeadlineExceeded)
 		require.Empty(t, leaderOf(n))
 		n.follows(t, "n1", bound)
 
 		result := make(chan error, 1)
-		go func() { result <- n.Resign(t.Context()) }()
+		go func() { result <- n.Resign(t.Context(), 0) }()
 		synctest.Wait()
 		f.halt(n)
 		require.Equal(t, cluster.ErrStopped, <-result)
@@ -549,7 +549,7 @@ func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
 		require.False(t, known)
 		ctx := context.Background()
 		require.Equal(t, cluster.ErrStopped, n.Campaign(ctx))
-		require.Equal(t, cluster.ErrStopped, n.Resign(ctx))
+		require.Equal(t, cluster.ErrStopped, n.Resign(ctx, 0))
 		require.Equal(t, cluster.ErrStopped, n.Lead(ctx, newWork().do))
 		_, err := n.Status(ctx)
 		require.Equal(t, cluster.ErrStopped, err)

@@ -247,12 +247,13 @@ func (n *Node) nameOf(id algo.NodeID) string {
 	return n.called[id]
 }
 
-// resign tells the leader's work to stop before it gives the leadership up.
+// resign tells the leader's work to stop before it gives the leadership up. A period of
+// zero stands for Timing.Bound.
 func (n *Node) resign(period time.Duration) {
 	if epoch, leads := n.board.leads(); leads {
 		n.lose(epoch, ErrResigned)
 	}
-	n.perform(n.engine.Resign(n.now(), period))
+	n.perform(n.engine.Resign(n.now(), cmp.Or(period, n.config.Timing.Bound())))
 }
 
 // stop ends the leadership, says goodbye and closes every connection. After a failure

@@ -299,7 +299,7 @@ func TestOperator(t *testing.T) {
 
 		var refused *operator.RefusedError
 		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "nobody"), &refused)
-		require.Contains(t, refused.Error(), `n1:7400: cluster: remove "nobody": engine: there is no such member`)
+		require.Contains(t, refused.Error(), `n1:7400: cluster: remove "nobody": there is no such member`)
 		if strconv.IntSize > 32 {
 			require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", math.MaxInt), &refused)
 		}

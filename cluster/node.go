@@ -65,7 +65,8 @@ type Store interface {
 func WithStore(s Store) Option { return func(n *Node) { n.store = s } }
 
 // WithNetwork replaces TCP. listen opens Config.Listen, dial connects to an address
-// of a member. Either may be nil.
+// of a member. Either may be nil. A network that can stop a process, as SIGSTOP does, has
+// listeners with a method Turn(): the loop of the node calls it before each of its turns.
 func WithNetwork(listen func(addr string) (net.Listener, error), dial func(ctx context.Context, addr string) (net.Conn, error)) Option {
 	return func(n *Node) {
 		if listen != nil {
@@ -84,11 +85,6 @@ func WithLookup(lookup func(ctx context.Context, host string) ([]string, error))
 // WithTrace has f called with everything that happens at this node, on its loop: f
 // must not block. Times are since Started.
 func WithTrace(f func(trace.Event)) Option { return func(n *Node) { n.trace = f } }
-
-// WithTurn has f called on the loop before each of its turns. While f waits the node is as
-// a stopped process: it takes nothing in, and its timers are late. It is for tests: see
-// package clustertest.
-func WithTurn(f func()) Option { return func(n *Node) { n.turn = f } }
 
 // Node is one member of a cluster. Its methods may be called at any time, from any
 // goroutine, but not from a trace function or a log handler: these run on the loop,
@@ -213,6 +209,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	listener, err := n.listen(n.config.Listen)
 	if err != nil {
 		return fmt.Errorf("cluster: listen on %s: %w", n.config.Listen, err)
+	}
+	if stops, ok := listener.(interface{ Turn() }); ok {
+		n.turn = stops.Turn
 	}
 	addr := n.config.Advertise
 	if addr == "" {
@@ -407,15 +406,12 @@ func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
 	return cmp.Or(failed, err)
 }
 
-// Resign gives the leadership up: this node is not eligible for the period that
-// Timing.Bound gives, and another is elected if there is one. It returns nil when
-// another leads; else, when ctx ends or the node stops, context.Cause(ctx),
-// ErrStopped, or an ErrSave that stops the node. A node that does not lead only
-// becomes ineligible.
-func (n *Node) Resign(ctx context.Context) error { return n.ResignFor(ctx, n.config.Timing.Bound()) }
-
-// ResignFor is Resign for a period of one's own.
-func (n *Node) ResignFor(ctx context.Context, period time.Duration) error {
+// Resign gives the leadership up: this node is not eligible for the period, or for that
+// of Timing.Bound if it is zero, and another is elected if there is one. It returns nil
+// when another leads; else, when ctx ends or the node stops, context.Cause(ctx),
+// ErrStopped, or an ErrSave that stops the node. A node that does not lead only becomes
+// ineligible.
+func (n *Node) Resign(ctx context.Context, period time.Duration) error {
 	failed, err := ask(ctx, n, func() error {
 		n.resign(period)
 		return n.failed

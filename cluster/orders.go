@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -104,7 +103,7 @@ func (n *Node) start(o wire.Order) (*errand, error) {
 			return nil, &ConfigError{Field: "the time of a resignation", Got: o.Period.String(), Want: "from 0 to " + maxPeriod.String()}
 		}
 		_, led := n.board.leads()
-		n.resign(cmp.Or(o.Period, n.config.Timing.Bound()))
+		n.resign(o.Period)
 		return n.shown(func(m algo.Member) bool {
 			_, leads := n.board.leads()
 			_, known := n.Leader()

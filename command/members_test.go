@@ -57,7 +57,7 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 
 			status, stdout, stderr = elect("remove", "nobody", "--addr", states[0].Addr, "--json")
 			require.Equal(t, statusFailed, status)
-			require.Contains(t, stderr, `remove "nobody": engine: there is no such member`)
+			require.Contains(t, stderr, `remove "nobody": there is no such member`)
 			var o orderObject
 			decodeStrictly(t, stdout, &o)
 			require.False(t, o.Done)

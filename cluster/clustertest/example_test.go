@@ -61,3 +61,25 @@ func Test_serviceThroughAFailover(t *testing.T) {
 		}
 	})
 }
+
+// A leader that stops for a while goes on with its old ideas, and is told; so is one that
+// was cut off.
+func Test_serviceThroughAPauseAndAPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t, clustertest.Config{Nodes: 3})
+		c.Pause("n3")
+		if next := c.Await("n1", "n2"); next.Name != "n2" {
+			t.Errorf("%s leads while n3 is paused, want n2", next.Name)
+		}
+		c.Resume("n3")
+		c.Await()
+		c.Partition([]string{"n3"})
+		c.Await("n1", "n2")
+		c.Heal()
+		if next := c.Await(); next.Name != "n3" {
+			t.Errorf("%s leads in the end, want n3", next.Name)
+		}
+		c.Stop("n3")
+		c.Await()
+	})
+}

@@ -42,6 +42,9 @@ func (p *Process) Listen(addr string) (net.Listener, error) {
 
 func (l *listener) Addr() net.Addr { return address(l.addr) }
 
+// Turn has the node wait while its process is paused.
+func (l *listener) Turn() { l.owner.turn() }
+
 func (l *listener) Accept() (net.Conn, error) {
 	w := l.owner.net
 	for {

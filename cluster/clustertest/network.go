@@ -76,7 +76,7 @@ func (w *Network) Process(host string) *Process { return &Process{net: w, host: 
 // Options make a node part of the process: it uses the network, and is killed and paused
 // with the process.
 func (p *Process) Options() []cluster.Option {
-	return []cluster.Option{cluster.WithNetwork(p.Listen, p.Dial), cluster.WithTurn(p.turn)}
+	return []cluster.Option{cluster.WithNetwork(p.Listen, p.Dial)}
 }
 
 // turn waits while the process is paused.

@@ -3,6 +3,7 @@ package archtest
 import (
 	"go/ast"
 	"go/types"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -109,7 +110,7 @@ func CheckUse(packages []*Typed) []string {
 	}
 	var wrong []string
 	for _, object := range objects {
-		if !u.used[key(object.Object)] {
+		if !u.used[key(object.Object)] && !handed(object.Object) {
 			wrong = append(wrong, called(object)+" is used by no other package and in no example")
 			continue
 		}
@@ -120,6 +121,17 @@ func CheckUse(packages []*Typed) []string {
 		}
 	}
 	return wrong
+}
+
+// handed reports whether a type is one that a Spec or a Factory hands to its host as an
+// interface: a message of an algorithm, or its options.
+func handed(object types.Object) bool {
+	t, ok := object.(*types.TypeName)
+	if name, _ := within(object.Pkg().Path()); !ok || !strings.HasPrefix(name, "algo/") {
+		return false
+	}
+	kind, _, _ := types.LookupFieldOrMethod(t.Type(), false, nil, "Kind")
+	return kind != nil || t.Name() == "Options"
 }
 
 // usage is what is needed, by key: an object of the source is not that of the export data.
@@ -139,13 +151,18 @@ func key(o types.Object) string {
 	return o.Pkg().Path() + "." + o.Name()
 }
 
-// read takes in what a package uses of others; of its own, what its examples do.
+// read takes in what a package uses of others; of its own, what its examples do: functions
+// named so, and all of a file example_test.go.
 func (u *usage) read(p *Typed) {
 	for _, file := range p.Files {
 		for _, declaration := range file.Decls {
 			f, ok := declaration.(*ast.FuncDecl)
-			example := ok && strings.HasPrefix(f.Name.Name, "Example") && p.inTest(f.Pos())
+			example := ok && strings.HasPrefix(f.Name.Name, "Example") && p.inTest(f.Pos()) ||
+				filepath.Base(p.fset.Position(file.Pos()).Filename) == "example_test.go"
 			ast.Inspect(declaration, func(n ast.Node) bool {
+				if s, ok := n.(*ast.StructType); ok {
+					u.embed(p, s)
+				}
 				if id, ok := n.(*ast.Ident); ok {
 					if o := p.Info.Uses[id]; o != nil && o.Pkg() != nil && (example || o.Pkg().Path() != strings.TrimSuffix(p.Path, "_test")) {
 						u.used[key(o)] = true
@@ -156,6 +173,27 @@ func (u *usage) read(p *Typed) {
 		}
 	}
 	u.see(p.Types)
+}
+
+// embed marks the methods of what a struct of another package embeds: it has them.
+func (u *usage) embed(p *Typed, s *ast.StructType) {
+	for _, field := range s.Fields.List {
+		if len(field.Names) > 0 {
+			continue
+		}
+		ast.Inspect(field.Type, func(n ast.Node) bool {
+			id, _ := n.(*ast.Ident)
+			t, ok := p.Info.Uses[id].(*types.TypeName)
+			if ok && t.Pkg() != nil && t.Pkg().Path() != strings.TrimSuffix(p.Path, "_test") {
+				if named, ok := t.Type().(*types.Named); ok {
+					for m := range named.Methods() {
+						u.used[key(m)] = true
+					}
+				}
+			}
+			return true
+		})
+	}
 }
 
 // see takes in the interfaces of a package and of all that it reaches.
