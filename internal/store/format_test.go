@@ -210,14 +210,33 @@ func TestALostWriteIsSeen(t *testing.T) {
 
 // TestSavesThatDoNotFollowEachOther: for a while the disk took no writes to one half.
 func TestSavesThatDoNotFollowEachOther(t *testing.T) {
-	file := empty()
-	copy(file[headSize:], seal(4, []byte("lost")))
-	if _, _, err := decode(file); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "its last two saves are numbers 1 and 4") {
-		t.Errorf("decode: %v, want that they are 1 and 4", err)
+	for _, test := range []struct {
+		first, second uint64 // the numbers in the two halves
+		want          string
+	}{{4, 1, "1 and 4"}, {2, 5, "2 and 5"}, {6, 3, "3 and 6"}} {
+		file := make([]byte, fileSize)
+		copy(file[headSize:], seal(test.first, []byte("one")))
+		copy(file[slotSize+headSize:], seal(test.second, []byte("other")))
+		if _, _, err := decode(file); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "its last two saves are numbers "+test.want) {
+			t.Errorf("decode: %v, want that they are %s", err, test.want)
+		}
 	}
+	file := empty()
 	copy(file[headSize:], seal(2, []byte("kept")))
 	if number, state, err := decode(file); number != 2 || string(state) != "kept" || err != nil {
 		t.Errorf("decode: %d, %q, %v, want 2 and what was kept", number, state, err)
+	}
+}
+
+// TestALengthBeyondTheSlot: what it says is not believed before it is looked at.
+func TestALengthBeyondTheSlot(t *testing.T) {
+	for _, length := range []uint32{MaxState + 1, MaxState + headSize, slotSize, 1<<32 - 1} {
+		file := make([]byte, fileSize)
+		copy(file[headSize:], seal(2, []byte("state")))
+		binary.LittleEndian.PutUint32(file[headSize+4:], length)
+		if _, _, err := decode(file); !errors.Is(err, ErrDamaged) {
+			t.Errorf("decode of a length of %d: %v, want ErrDamaged", length, err)
+		}
 	}
 }
 
@@ -259,6 +278,35 @@ func TestASaveIsSyncedBeforeItIsMarked(t *testing.T) {
 		if want := saving - uint64(1-i%2); slices.Max(marks) != want {
 			t.Errorf("moment %d, at save %d: the marks are %d, want %d as the highest", i, saving, marks, want)
 		}
+	}
+}
+
+// TestAStartSavesWhatItFound: what a killed process wrote may be in the memory of the
+// kernel alone. Here its last save was never synced, nor marked.
+func TestAStartSavesWhatItFound(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.number++
+	if _, err := s.file.WriteAt(seal(s.number, []byte("written")), int64(s.number%2)*slotSize+headSize); err != nil {
+		t.Fatal(err)
+	}
+	killed := s.number
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	content, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if number, state, err := decode(content); number != killed+1 || string(state) != "written" || err != nil {
+		t.Errorf("the file holds save %d, %q (%v), want %d, %q", number, state, err, killed+1, "written")
 	}
 }
 
