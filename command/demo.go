@@ -109,7 +109,7 @@ func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error
 		return "", nil, err
 	}
 	wrong := func(flag, got, want string) {
-		s.Add(mistake.Mistake{Field: flag, Origin: mistake.Origin{Source: mistake.Flag, Name: "--" + flag}, Got: got, Want: want})
+		s.Mistakes.Add(mistake.Mistake{Field: flag, Origin: mistake.Origin{Source: mistake.Flag, Name: "--" + flag}, Got: got, Want: want})
 	}
 	sig, err := fleet.ParseSignal(f.signal)
 	if err != nil {

@@ -36,22 +36,22 @@ type Settings struct {
 	Log, LogLevel string
 	// Preset is a word for a timing.
 	Preset string
+	// Mistakes are those found so far. The caller may add some.
+	Mistakes mistake.List
 	// Unknown are variables of the environment that begin like ours and are none.
 	Unknown []Unknown
 
 	table     *Table
 	given     map[string]given // what counts, by field
 	options   map[string]any   // of each algorithm: a pointer to the struct of its options
-	refused   map[string]error // what the factory of each algorithm says to them
-	mistakes  mistake.List
-	illegible bool // the file is no YAML at all
+	illegible bool             // the file is no YAML at all
 }
 
 // newSettings are the defaults.
 func newSettings(t *Table) *Settings {
 	s := &Settings{
 		Log: "text", LogLevel: "info", Preset: "lan", table: t,
-		given: make(map[string]given), options: make(map[string]any), refused: make(map[string]error),
+		given: make(map[string]given), options: make(map[string]any),
 	}
 	s.Config.Cluster, s.Config.Algorithm = "elect", t.DefaultAlgorithm()
 	return s
@@ -69,7 +69,7 @@ func (s *Settings) settle() {
 	}
 	s.Config.Options = func(options any) error { s.fill(s.Config.Algorithm, options); return nil }
 	for name := range s.table.registry {
-		_, s.refused[name] = s.build(name)
+		_, _ = s.build(name) // Node says what is wrong with its options
 	}
 }
 
@@ -102,10 +102,10 @@ func (s *Settings) assign(f Field, in any) {
 // Config is what is in effect.
 func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	if s.illegible {
-		return nil, s.mistakes.Err(about) // the rest would be about what the file could not say
+		return nil, s.Mistakes.Err(about) // the rest would be about what the file could not say
 	}
 	wrong := make(map[string]bool)
-	for _, m := range s.mistakes {
+	for _, m := range s.Mistakes {
 		wrong[base(m.Field)] = true
 	}
 	n, err := cluster.New(s.Config, append(options, cluster.WithRegistry(s.table.registry))...)
@@ -114,18 +114,19 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 		m := s.explain("", err)
 		sound = sound && !strings.HasPrefix(m.Field, timingSection)
 		if _, given := s.given[base(m.Field)]; given || !wrong[base(m.Field)] {
-			s.mistakes.Add(m) // else it is empty because of that
+			s.Mistakes.Add(m) // else it is empty because of that
 		}
 	}
 	// The options of the algorithms that are not selected are there to be selected.
 	for _, f := range s.table.fields {
-		if _, given := s.given[f.Name]; given && sound && f.Algorithm != s.Config.Algorithm {
-			for _, err := range mistake.Leaves(s.refused[f.Algorithm]) {
-				s.mistakes.Add(s.explain(f.Algorithm, err))
+		if _, given := s.given[f.Name]; given && sound && f.Algorithm != "" && f.Algorithm != s.Config.Algorithm {
+			_, err := s.build(f.Algorithm)
+			for _, err := range mistake.Leaves(err) {
+				s.Mistakes.Add(s.explain(f.Algorithm, err))
 			}
 		}
 	}
-	if err := s.mistakes.Err(about); err != nil {
+	if err := s.Mistakes.Err(about); err != nil {
 		return nil, err
 	}
 	s.Config = n.Config()
@@ -141,9 +142,6 @@ func (s *Settings) Level() (level slog.Level) {
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // it is one of the words of its field
 	return level
 }
-
-// Add adds a mistake that the caller found.
-func (s *Settings) Add(m mistake.Mistake) { s.mistakes.Add(m) }
 
 // Effective is the value of a field and where it came from.
 type Effective struct {

@@ -22,22 +22,25 @@ func (t *Table) Example(w io.Writer) error {
 `)
 	section := ""
 	for _, f := range t.fields {
-		before, indent := "\n", ""
-		if f.section() != "" {
-			before, indent = "", "  "
+		indent, about := "", "Options of the algorithm "+f.Algorithm+". They count where it is selected."
+		if f.section() == "" {
+			text.WriteString("\n")
+		} else {
+			indent = "  "
+		}
+		if f.section() == timingSection {
+			about = "What depends on the network. Members of a cluster should share it."
 		}
 		if f.section() != section {
 			section = f.section()
-			about := "Options of the algorithm " + f.Algorithm + ". They count where it is selected."
-			if section == timingSection {
-				about = "What depends on the network. Members of a cluster should share it."
-			}
 			fmt.Fprintf(text, "\n# %s\n%s:\n", about, strings.TrimSuffix(section, "."))
 		}
-		help, notes, _ := strings.Cut(f.explained(), " (")
-		fmt.Fprintf(text, "%s%s# %s\n", before, indent, help)
-		if notes != "" {
-			fmt.Fprintf(text, "%s# (%s\n", indent, notes)
+		fmt.Fprintf(text, "%s# %s\n", indent, f.Help)
+		if len(f.Words) > 0 {
+			fmt.Fprintf(text, "%s# (%s)\n", indent, either(f.Words))
+		}
+		if f.Empty != "" {
+			fmt.Fprintf(text, "%s# (default: %s)\n", indent, f.Empty)
 		}
 		if f.Live {
 			fmt.Fprintf(text, "%s# (SIGHUP reloads it)\n", indent)

@@ -2,10 +2,10 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,17 +19,6 @@ import (
 // members, has half of that.
 const maxFile = 256 << 10
 
-// readFile returns the text of a file. Its errors are those of the file system: a file
-// that is too long is a mistake like others, which parse finds.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1)) // it may be a device
-}
-
 // yamlLine is how yaml's errors begin.
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
@@ -39,7 +28,7 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 func (s *Settings) parse(text []byte) map[string]given {
 	values := make(map[string]given)
 	wrong := func(line int, got, want string) {
-		s.mistakes.Add(mistake.Mistake{Origin: mistake.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})
+		s.Mistakes.Add(mistake.Mistake{Origin: mistake.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})
 	}
 	if len(text) > maxFile {
 		wrong(0, fmt.Sprintf("more than %d KiB", maxFile>>10), "a configuration")
@@ -80,14 +69,14 @@ func (s *Settings) mapping(section string, n *yaml.Node, values map[string]given
 		if section == "" {
 			m.Got = "the file is " + m.Got
 		}
-		s.mistakes.Add(m)
+		s.Mistakes.Add(m)
 		return
 	}
 	lines := make(map[string]int)
-	for i := 0; i+1 < len(n.Content) && !s.mistakes.Full(); i += 2 {
+	for i := 0; i+1 < len(n.Content) && !s.Mistakes.Full(); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			s.mistakes.Add(mistake.Mistake{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
+			s.Mistakes.Add(mistake.Mistake{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
 			continue
 		}
 		name := section + key.Value
@@ -96,16 +85,16 @@ func (s *Settings) mapping(section string, n *yaml.Node, values map[string]given
 		switch first, again := lines[key.Value]; {
 		case again:
 			m.Got, m.Want = fmt.Sprintf("set twice, first in line %d", first), "it once"
-			s.mistakes.Add(m)
+			s.Mistakes.Add(m)
 		case known && field.section() != section:
 			m.Want = field.local() + " in the section " + strings.TrimSuffix(field.section(), ".")
-			s.mistakes.Add(m)
+			s.Mistakes.Add(m)
 		case known:
 			values[name] = s.value(value, s.table.isList(field))
-		case section == "" && s.table.sections[name+"."]:
+		case section == "" && s.table.isSection(name):
 			s.mapping(name+".", value, values)
 		default:
-			s.mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
+			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
 		}
 		lines[key.Value] = key.Line
 	}
@@ -150,24 +139,20 @@ func describe(n *yaml.Node) string {
 
 // unknown is the mistake of a name that is not one of a field.
 func (t *Table) unknown(section, key string, at mistake.Origin) mistake.Mistake {
-	var here, elsewhere []Field
+	var here []Field
 	var names []string
 	for _, f := range t.fields {
 		if f.section() == section {
 			here, names = append(here, f), append(names, f.local())
-		} else {
-			elsewhere = append(elsewhere, f)
 		}
 	}
-	m := mistake.Mistake{Field: section + key, Origin: at, Got: "not a field", Meant: nearestField(key, append(here, elsewhere...)).Name}
-	switch {
-	case section == "":
+	if section == "" {
 		names = append(append(names, "timing"), t.Algorithms()...)
-	case len(names) == 0:
-		m.Want, m.Meant = "nothing there: it has no options", ""
-		return m
 	}
-	if m.Meant == "" {
+	m := mistake.Mistake{Field: section + key, Origin: at, Got: "not a field"}
+	if len(names) == 0 {
+		m.Want = "nothing there: it has no options"
+	} else if m.Meant = cmp.Or(nearestField(key, here).Name, nearestField(key, t.fields).Name); m.Meant == "" {
 		m.Want = "one of " + strings.Join(names, ", ")
 	}
 	return m

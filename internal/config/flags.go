@@ -73,26 +73,17 @@ func (flags *Flags) take(t *Table, f Field, name, text string) {
 // usage is the help of a flag.
 func (t *Table) usage(f Field) string {
 	var notes []string
-	if t.isList(f) {
-		notes = append(notes, "repeatable")
+	note := func(when bool, text string) {
+		if when {
+			notes = append(notes, text)
+		}
 	}
-	if f.section() == "" && f.Alias != "" {
-		notes = append(notes, "also --"+f.Alias)
-	}
-	if text := textOf(t.Default(f)); f.Empty == "" && text != "false" {
-		notes = append(notes, "default "+text)
-	}
-	return f.explained(notes...)
-}
-
-// explained is what help and example say of a field.
-func (f Field) explained(notes ...string) string {
-	if f.Empty != "" {
-		notes = append(notes, "default: "+f.Empty)
-	}
-	if len(f.Words) > 0 {
-		notes = append([]string{either(f.Words)}, notes...)
-	}
+	value := textOf(t.Default(f))
+	note(len(f.Words) > 0, either(f.Words))
+	note(t.isList(f), "repeatable")
+	note(f.section() == "" && f.Alias != "", "also --"+f.Alias)
+	note(f.Empty != "", "default: "+f.Empty)
+	note(f.Empty == "" && value != "false", "default "+value)
 	if len(notes) == 0 {
 		return f.Help
 	}

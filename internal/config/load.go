@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"io"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,8 +47,12 @@ func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, 
 	path = cmp.Or(path, named)
 	var text []byte
 	if path != "" {
-		var err error
-		if text, err = readFile(path); err != nil {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if text, err = io.ReadAll(io.LimitReader(f, maxFile+1)); err != nil { // it may be a device
 			return nil, err
 		}
 	}
@@ -124,10 +130,10 @@ func (s *Settings) accept(values map[string]given) {
 		m.Want = cmp.Or(either(f.Words), m.Want)
 		switch {
 		case g.bad != "" || err != nil:
-			s.mistakes.Add(m)
+			s.Mistakes.Add(m)
 		case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
 			m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
-			s.mistakes.Add(m)
+			s.Mistakes.Add(m)
 		default:
 			s.given[name] = g
 		}
@@ -142,11 +148,11 @@ func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.
 		field, known := s.table.byName[algorithm+"."+key]
 		switch {
 		case !ok:
-			s.mistakes.Add(mistake.Mistake{Field: "option", Origin: mistake.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
+			s.Mistakes.Add(mistake.Mistake{Field: "option", Origin: mistake.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
 		case known:
 			values[field.Name] = given{texts: s.table.split(field, value), origin: at}
 		case s.table.registry[algorithm] != nil: // else that is the mistake
-			s.mistakes.Add(s.table.unknown(algorithm+".", key, at))
+			s.Mistakes.Add(s.table.unknown(algorithm+".", key, at))
 		}
 	}
 	s.accept(values)
@@ -159,8 +165,8 @@ func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, pre
 	s := newSettings(t)
 	factory, ok := t.registry[algorithm]
 	if !ok {
-		s.mistakes.Add(mistake.Mistake{Field: "algorithm", Got: mistake.Quote(algorithm), Want: either(t.Algorithms())})
-		return algo.Spec{}, s.mistakes.Err(about)
+		s.Mistakes.Add(mistake.Mistake{Field: "algorithm", Got: mistake.Quote(algorithm), Want: either(t.Algorithms())})
+		return algo.Spec{}, s.Mistakes.Err(about)
 	}
 	s.acceptOptions(algorithm, options, mistake.Origin{})
 	spec, err := factory(timing, func(o any) error {
@@ -169,7 +175,7 @@ func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, pre
 		return nil
 	})
 	for _, err := range mistake.Leaves(err) {
-		s.mistakes.Add(s.explain(algorithm, err))
+		s.Mistakes.Add(s.explain(algorithm, err))
 	}
-	return spec, s.mistakes.Err(about)
+	return spec, s.Mistakes.Err(about)
 }

@@ -214,7 +214,7 @@ func TestNearest(t *testing.T) {
 func TestAMistakeOfTheCallerStandsWithTheOthers(t *testing.T) {
 	s, err := builtins.Load("", nil, nil)
 	require.NoError(t, err)
-	s.Add(mistake.Mistake{Field: "nodes", Origin: mistake.Origin{Source: mistake.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
+	s.Mistakes.Add(mistake.Mistake{Field: "nodes", Origin: mistake.Origin{Source: mistake.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
 	_, err = s.Node()
 	require.ErrorContains(t, err, "--nodes is 1, want 2 to 64")
 	require.ErrorContains(t, err, "listen is")

@@ -50,15 +50,14 @@ type Table struct {
 	registry algo.Registry
 	fields   []Field
 	byName   map[string]Field
-	sections map[string]bool // with their dots
-	base     *Settings       // of whom nothing was given
+	base     *Settings // of whom nothing was given
 }
 
 // NewTable lists what can be configured of a node that knows these algorithms. It panics
 // when an algorithm has options that cannot be configured, or under the name of
 // something else.
 func NewTable(registry algo.Registry) *Table {
-	t := &Table{registry: registry, byName: make(map[string]Field), sections: make(map[string]bool)}
+	t := &Table{registry: registry, byName: make(map[string]Field)}
 	for _, f := range memberFields {
 		if f.Name == "algorithm" {
 			f.Words = t.Algorithms()
@@ -87,6 +86,11 @@ func (t *Table) Fields() []Field { return slices.Clone(t.fields) }
 
 // Default is the value of a field where nothing is given.
 func (t *Table) Default(f Field) any { return valueOf(t.base.target(f)) }
+
+// isSection reports whether there is a section of that name.
+func (t *Table) isSection(name string) bool {
+	return name+"." == timingSection || t.registry[name] != nil
+}
 
 // isList reports whether a field has any number of values.
 func (t *Table) isList(f Field) bool { return t.base.target(f).Kind() == reflect.Slice }
@@ -118,16 +122,14 @@ func (t *Table) add(section string, f Field, place func(*Settings) any) {
 	}
 	t.fields = append(t.fields, f)
 	t.byName[f.Name] = f
-	t.sections[section] = section != ""
 }
 
 // addOptions adds the options of an algorithm, in the order of their struct.
 func (t *Table) addOptions(algorithm string) {
 	section := algorithm + "."
-	if _, taken := t.byName[algorithm]; taken || t.sections[section] || !plain(algorithm) || strings.Contains(algorithm, ".") {
+	if _, taken := t.byName[algorithm]; taken || section == timingSection || !plain(algorithm) || strings.Contains(algorithm, ".") {
 		panic(fmt.Sprintf("config: an algorithm cannot be called %q", algorithm))
 	}
-	t.sections[section] = true
 	defaults := newSettings(t)
 	defaults.Config.Timing = cluster.LAN()
 	_, _ = defaults.build(algorithm) // what it makes of them is not our affair here

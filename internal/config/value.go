@@ -19,10 +19,6 @@ var errUnfit = errors.New("config: the value does not fit")
 // read sets a value, of any of these types but a list, to what a text says. It returns what
 // it wants, which is nothing where the type is another, and whether it got that.
 func read(v reflect.Value, text string) (want string, err error) {
-	bits := 64
-	if v.CanInt() || v.CanUint() || v.CanFloat() {
-		bits = v.Type().Bits()
-	}
 	switch {
 	case v.Type() == reflect.TypeFor[time.Duration]():
 		d, err := time.ParseDuration(text)
@@ -38,15 +34,15 @@ func read(v reflect.Value, text string) (want string, err error) {
 		v.SetString(text)
 		return "a text", nil
 	case v.CanInt():
-		n, err := strconv.ParseInt(text, 10, bits)
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
 		v.SetInt(n)
 		return "a whole number", err
 	case v.CanUint():
-		n, err := strconv.ParseUint(text, 10, bits)
+		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
 		v.SetUint(n)
 		return "a whole number, not negative", err
 	case v.CanFloat():
-		n, err := strconv.ParseFloat(text, bits)
+		n, err := strconv.ParseFloat(text, v.Type().Bits())
 		v.SetFloat(n)
 		return "a number", err
 	}
