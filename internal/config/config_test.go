@@ -363,10 +363,10 @@ plain: {x: 1}
 bully: {}
 `}.load(t)
 	require.EqualError(t, err, `8 mistakes in the configuration:
-  elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
   elect.yaml:4: lelann.depth is "256", want a whole number, not negative
   elect.yaml:4: lelann.factor is "much", want a number
   elect.yaml:4: lelann.sites is "here", want a list, as [10.0.0.1:7400, 10.0.0.2:7400]
+  elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
   elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, log, log_level, timing, lelann, plain

@@ -25,33 +25,31 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 // parse reads the text of the file. It takes yaml's tree and not its decoding into a
 // struct: so it finds all mistakes and not one, each with its line, and no alias is ever
 // expanded.
-func (s *Settings) parse(text []byte) map[string]given {
-	values := make(map[string]given)
+func (s *Settings) parse(text []byte) {
 	wrong := func(line int, got, want string) {
 		s.Mistakes.Add(mistake.Mistake{Origin: mistake.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})
 	}
 	if len(text) > maxFile {
 		wrong(0, fmt.Sprintf("more than %d KiB", maxFile>>10), "a configuration")
 		s.illegible = true
-		return nil
+		return
 	}
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		return nil // empty
+		return // empty
 	case err != nil:
 		head := yamlLine.FindStringSubmatch(err.Error())
 		line, _ := strconv.Atoi(head[1])
 		wrong(line, "no YAML: "+strings.TrimPrefix(err.Error(), head[0]), "")
 		s.illegible = true
-		return nil
+		return
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		wrong(0, "more than one document", "one")
 	}
-	s.mapping("", document.Content[0], values)
-	return values
+	s.mapping("", document.Content[0])
 }
 
 // at is the place of a node in the file.
@@ -60,7 +58,7 @@ func (s *Settings) at(n *yaml.Node) mistake.Origin {
 }
 
 // mapping reads the fields of a section.
-func (s *Settings) mapping(section string, n *yaml.Node, values map[string]given) {
+func (s *Settings) mapping(section string, n *yaml.Node) {
 	if isNull(n) {
 		return // a heading with nothing below
 	}
@@ -90,9 +88,9 @@ func (s *Settings) mapping(section string, n *yaml.Node, values map[string]given
 			m.Want = field.local() + " in the section " + strings.TrimSuffix(field.section(), ".")
 			s.Mistakes.Add(m)
 		case known:
-			values[name] = s.value(value, s.table.isList(field))
+			s.accept(field, s.value(value, s.table.isList(field)))
 		case section == "" && s.table.isSection(name):
-			s.mapping(name+".", value, values)
+			s.mapping(name+".", value)
 		default:
 			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
 		}

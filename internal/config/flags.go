@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -35,24 +36,17 @@ func (v value) Type() string          { return v.kind }
 func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 	flags := &Flags{values: make(map[string]given)}
 	for _, f := range t.fields {
-		kind, given := "value", ""
+		kind, alone := cmp.Or(f.Arg, "value"), ""
 		if _, ok := t.Default(f).(bool); ok {
-			kind, given = "bool", "true" // help leaves this kind out
+			kind, alone = "bool", "true" // help leaves this kind out
 		}
-		if f.Arg != "" {
-			kind = f.Arg
-		}
-		names, shown := []string{f.Flag()}, f.Flag()
-		if f.Alias != "" {
-			names = append(names, f.Alias)
-		}
-		if f.section() != "" {
-			shown = f.Alias
-		}
-		for _, name := range names {
+		for _, name := range []string{f.Flag(), f.Alias} {
+			if name == "" {
+				continue
+			}
 			flag := set.VarPF(value{kind, func(text string) { flags.take(t, f, "--"+name, text) }}, name, "", t.usage(f))
-			flag.NoOptDefVal = given
-			flag.Hidden = name != shown
+			flag.NoOptDefVal = alone
+			flag.Hidden = (name == f.Flag()) == (f.section() != "")
 		}
 	}
 	set.Var(value{"key=value", func(text string) { flags.options = append(flags.options, text) }},

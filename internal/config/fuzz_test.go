@@ -26,10 +26,7 @@ func FuzzFile(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	where := map[string]given{
-		"listen": {texts: []string{"127.0.0.1:0"}, origin: mistake.Origin{Source: mistake.Environment, Name: "ELECT_LISTEN"}},
-		"name":   {texts: []string{"a"}, origin: mistake.Origin{Source: mistake.Environment, Name: "ELECT_NAME"}},
-	}
+	where := []string{"ELECT_LISTEN=127.0.0.1:0", "ELECT_NAME=a"}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := builtins.load("elect.yaml", text, where, nil)
 		_, err := s.Node()

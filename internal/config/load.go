@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"io"
-	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -43,8 +42,11 @@ type given struct {
 // any, which have been parsed. Its error is that the file cannot be read, of the file system.
 // What is wrong with what stands in it, [Settings.Node] says.
 func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, error) {
-	named, fromEnvironment, unknown := t.environ(variables)
-	path = cmp.Or(path, named)
+	for _, variable := range variables {
+		if name, value, _ := strings.Cut(variable, "="); name == FileVariable {
+			path = cmp.Or(path, value)
+		}
+	}
 	var text []byte
 	if path != "" {
 		f, err := os.Open(path)
@@ -56,19 +58,21 @@ func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, 
 			return nil, err
 		}
 	}
-	s := t.load(path, text, fromEnvironment, flags)
-	s.Unknown = unknown
-	return s, nil
+	return t.load(path, text, variables, flags), nil
 }
 
-func (t *Table) load(path string, text []byte, fromEnvironment map[string]given, flags *Flags) *Settings {
+func (t *Table) load(path string, text []byte, variables []string, flags *Flags) *Settings {
 	s := newSettings(t)
 	s.File = path
-	s.accept(s.parse(text))
-	s.accept(fromEnvironment)
+	s.parse(text)
+	s.environ(variables)
 	if flags != nil {
-		s.accept(flags.values)
-		s.assign(s.table.byName["algorithm"], &s.Config)
+		for _, f := range t.fields {
+			if g, ok := flags.values[f.Name]; ok {
+				s.accept(f, g)
+			}
+		}
+		s.assign(t.byName["algorithm"], &s.Config)
 		s.acceptOptions(s.Config.Algorithm, flags.options, mistake.Origin{Source: mistake.Flag, Name: optionFlag, Shared: true})
 	}
 	s.settle()
@@ -76,30 +80,27 @@ func (t *Table) load(path string, text []byte, fromEnvironment map[string]given,
 }
 
 // environ reads variables. An empty one counts as not set, as in templates of containers.
-// What begins with ELECT_ and is unknown is returned and not refused: nobody may be able to
-// take it away. In Kubernetes a service called elect puts ELECT_SERVICE_HOST and more into
-// every container.
-func (t *Table) environ(variables []string) (path string, values map[string]given, unknown []Unknown) {
-	values = make(map[string]given)
+// What begins with ELECT_ and is unknown is kept and not refused: nobody may be able to take
+// it away. In Kubernetes a service called elect puts ELECT_SERVICE_HOST and more into every
+// container.
+func (s *Settings) environ(variables []string) {
+	fields := s.table.fields
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
-		i := slices.IndexFunc(t.fields, func(f Field) bool { return f.Variable() == name })
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Variable() == name })
 		wrote, ours := strings.CutPrefix(name, prefix)
 		switch {
-		case !ours:
-		case name == FileVariable:
-			path = value
-		case i >= 0 && value != "":
-			values[t.fields[i].Name] = given{texts: t.split(t.fields[i], value), origin: mistake.Origin{Source: mistake.Environment, Name: name}}
-		case i < 0:
+		case !ours, name == FileVariable, i >= 0 && value == "":
+		case i >= 0:
+			s.accept(fields[i], given{texts: s.table.split(fields[i], value), origin: mistake.Origin{Source: mistake.Environment, Name: name}})
+		default:
 			u := Unknown{Name: name}
-			if f := nearestField(wrote, append([]Field{{Name: "config"}}, t.fields...)); f.Name != "" {
+			if f := nearestField(wrote, append([]Field{{Name: "config"}}, fields...)); f.Name != "" {
 				u.Meant = f.Variable()
 			}
-			unknown = append(unknown, u)
+			s.Unknown = append(s.Unknown, u)
 		}
 	}
-	return path, values, unknown
 }
 
 // nearestField is the field that is probably meant, by its name in the section, its whole
@@ -120,29 +121,25 @@ func (t *Table) split(f Field, value string) []string {
 	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
 }
 
-// accept takes over what one source says, as far as it fits.
-func (s *Settings) accept(values map[string]given) {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		g, f := values[name], s.table.byName[name]
-		m := mistake.Mistake{Field: name, Origin: g.origin, Got: cmp.Or(g.bad, mistake.Quote(strings.Join(g.texts, ",")))}
-		var err error
-		g.value, m.Want, err = readAll(s.table.base.target(f).Type(), g.texts)
-		m.Want = cmp.Or(either(f.Words), m.Want)
-		switch {
-		case g.bad != "" || err != nil:
-			s.Mistakes.Add(m)
-		case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
-			m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
-			s.Mistakes.Add(m)
-		default:
-			s.given[name] = g
-		}
+// accept takes over what one source says of a field, if it fits.
+func (s *Settings) accept(f Field, g given) {
+	m := mistake.Mistake{Field: f.Name, Origin: g.origin, Got: cmp.Or(g.bad, mistake.Quote(strings.Join(g.texts, ",")))}
+	var err error
+	g.value, m.Want, err = read(s.table.base.target(f).Type(), g.texts)
+	m.Want = cmp.Or(either(f.Words), m.Want)
+	switch {
+	case g.bad != "" || err != nil:
+		s.Mistakes.Add(m)
+	case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
+		m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
+		s.Mistakes.Add(m)
+	default:
+		s.given[f.Name] = g
 	}
 }
 
 // acceptOptions is accept of options of an algorithm, each key=value.
 func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.Origin) {
-	values := make(map[string]given)
 	for _, text := range options {
 		key, value, ok := strings.Cut(text, "=")
 		field, known := s.table.byName[algorithm+"."+key]
@@ -150,12 +147,11 @@ func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.
 		case !ok:
 			s.Mistakes.Add(mistake.Mistake{Field: "option", Origin: mistake.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
 		case known:
-			values[field.Name] = given{texts: s.table.split(field, value), origin: at}
+			s.accept(field, given{texts: s.table.split(field, value), origin: at})
 		case s.table.registry[algorithm] != nil: // else that is the mistake
 			s.Mistakes.Add(s.table.unknown(algorithm+".", key, at))
 		}
 	}
-	s.accept(values)
 }
 
 // Spec makes an algorithm for a host that is no node: with options, each key=value. prepare

@@ -29,10 +29,8 @@ func (s *Settings) explain(algorithm string, err error) mistake.Mistake {
 		m = mistake.Mistake{Field: c.Field, Got: "refused: " + c.Err.Error()}
 	} else if o, ok := errors.AsType[*algo.OptionError](err); ok {
 		m = mistake.Mistake{Field: algorithm + "." + o.Option, Got: o.Got, Want: o.Want}
-	} else if algorithm != "" {
-		m = mistake.Mistake{Field: algorithm, Got: "refused: " + err.Error()}
 	} else {
-		return mistake.Mistake{Got: strings.TrimPrefix(err.Error(), "cluster: ")}
+		m = mistake.Mistake{Field: algorithm, Got: "refused: " + err.Error()}
 	}
 	g, given := s.given[base(m.Field)]
 	if !given && strings.Contains(m.Field, ".") && m.Want != "" {

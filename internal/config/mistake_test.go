@@ -45,8 +45,8 @@ log-level: info
   elect.yaml:7: bully.answer_timeout is "300", want a duration with its unit, as 300ms or 1.5s
   elect.yaml:8: bully.skip_suspectd is not a field, did you mean bully.skip_suspected?
   elect.yaml:10: timing.foo is not a field, want one of preset, heartbeat, timeout, max_timeout, forgive, round_trip, min_redial, max_redial, first_contact, no_evidence
-  elect.yaml:10: timing.witness is not a field, did you mean witness?
   elect.yaml:10: timing.preset is "moon", want local, lan or wan
+  elect.yaml:10: timing.witness is not a field, did you mean witness?
   elect.yaml:10: timing.heartbeat is 1h0m0s, want from 1ms to 6m0s
   elect.yaml:11: witness is "yes", want true or false
   elect.yaml:12: data is empty, want a text
@@ -61,11 +61,11 @@ log-level: info
   ELECT_PRIORITY is "1.5", want a whole number
   ELECT_TIMING_TIMEOUT is "380", want a duration with its unit, as 300ms or 1.5s
   --algorithm is "buly", did you mean bully?
-  --timing-max-timeout is "", want a duration with its unit, as 300ms or 1.5s
-  --witness is "maybe", want true or false
   --option is "x", want key=value
+  --option: bully.announce_interval is "soon", want a duration with its unit, as 300ms or 1.5s
   --option: bully.head_strat is not a field, did you mean bully.head_start?
-  --option: bully.announce_interval is "soon", want a duration with its unit, as 300ms or 1.5s`)
+  --timing-max-timeout is "", want a duration with its unit, as 300ms or 1.5s
+  --witness is "maybe", want true or false`)
 }
 
 func TestWhatTheClusterFindsIsLocated(t *testing.T) {

@@ -142,7 +142,7 @@ func (t *Table) addOptions(algorithm string) {
 			continue
 		}
 		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
-		if _, want, _ := readAll(v.Type(), nil); want == "" || !plain(name) {
+		if _, want, _ := read(v.Type(), nil); want == "" || !plain(name) {
 			panic(fmt.Sprintf("config: the option %q of %s, a %v, cannot be configured", name, algorithm, v.Type()))
 		}
 		f := Field{Name: name, Help: member.Tag.Get("help"), Algorithm: algorithm, member: member.Name}

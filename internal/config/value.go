@@ -16,47 +16,43 @@ import (
 
 var errUnfit = errors.New("config: the value does not fit")
 
-// read sets a value, of any of these types but a list, to what a text says. It returns what
-// it wants, which is nothing where the type is another, and whether it got that.
-func read(v reflect.Value, text string) (want string, err error) {
-	switch {
-	case v.Type() == reflect.TypeFor[time.Duration]():
-		d, err := time.ParseDuration(text)
-		v.SetInt(int64(d))
-		return "a duration with its unit, as 300ms or 1.5s", err
-	case v.Kind() == reflect.Bool:
-		v.SetBool(text == "true")
-		if text != "true" && text != "false" {
-			err = errUnfit
-		}
-		return "true or false", err
-	case v.Kind() == reflect.String:
-		v.SetString(text)
-		return "a text", nil
-	case v.CanInt():
-		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
-		v.SetInt(n)
-		return "a whole number", err
-	case v.CanUint():
-		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
-		v.SetUint(n)
-		return "a whole number, not negative", err
-	case v.CanFloat():
-		n, err := strconv.ParseFloat(text, v.Type().Bits())
-		v.SetFloat(n)
-		return "a number", err
-	}
-	return "", errUnfit
-}
-
-// readAll is read for a new value of a type, from one text, or any number for a list.
-func readAll(of reflect.Type, texts []string) (v reflect.Value, want string, err error) {
+// read makes a value of a type from what is written: one text, or any number for a list. It
+// says what is wanted, which is nothing where no text will do, and whether that was written.
+func read(of reflect.Type, texts []string) (v reflect.Value, want string, err error) {
 	v = reflect.New(of).Elem()
-	if of == reflect.TypeFor[[]string]() {
+	text := strings.Join(texts, "")
+	switch {
+	case of == reflect.TypeFor[[]string]():
 		v.Set(reflect.ValueOf(append([]string(nil), texts...)))
 		return v, "a list, as [10.0.0.1:7400, 10.0.0.2:7400]", nil
+	case of == reflect.TypeFor[time.Duration]():
+		var d time.Duration
+		want = "a duration with its unit, as 300ms or 1.5s"
+		d, err = time.ParseDuration(text)
+		v.SetInt(int64(d))
+	case v.Kind() == reflect.Bool && text != "true" && text != "false":
+		want, err = "true or false", errUnfit
+	case v.Kind() == reflect.Bool:
+		v.SetBool(text == "true")
+	case v.Kind() == reflect.String:
+		want = "a text"
+		v.SetString(text)
+	case v.CanInt():
+		var n int64
+		want = "a whole number"
+		n, err = strconv.ParseInt(text, 10, of.Bits())
+		v.SetInt(n)
+	case v.CanUint():
+		var n uint64
+		want = "a whole number, not negative"
+		n, err = strconv.ParseUint(text, 10, of.Bits())
+		v.SetUint(n)
+	case v.CanFloat():
+		var x float64
+		want = "a number"
+		x, err = strconv.ParseFloat(text, of.Bits())
+		v.SetFloat(x)
 	}
-	want, err = read(v, strings.Join(texts, ""))
 	if len(texts) != 1 {
 		err = errUnfit
 	}

@@ -124,8 +124,8 @@ func (l *List) AddError(err error) {
 // Full reports whether more are of no use.
 func (l *List) Full() bool { return len(*l) > Most }
 
-// Err is an [*Error] that says what stands in the file by its lines, then the environment,
-// then the flags; nil if there is none. about is in what they were made.
+// Err is an [*Error] that says what stands in the file by its lines, then the environment
+// and the flags by their names; nil if there is none. about is in what they were made.
 func (l *List) Err(about string) error {
 	if len(*l) == 0 {
 		return nil
@@ -133,7 +133,7 @@ func (l *List) Err(about string) error {
 	said := slices.Clone((*l)[:min(len(*l), Most)])
 	rank := []Source{File, Environment, Flag, Default}
 	slices.SortStableFunc(said, func(a, b Mistake) int {
-		return cmp.Or(slices.Index(rank, a.Kind())-slices.Index(rank, b.Kind()), a.Line-b.Line)
+		return cmp.Or(slices.Index(rank, a.Kind())-slices.Index(rank, b.Kind()), a.Line-b.Line, cmp.Compare(a.Name, b.Name))
 	})
 	return &Error{About: about, Mistakes: said, More: l.Full()}
 }
