@@ -73,6 +73,7 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 }
 
 func TestColdStart(t *testing.T) {
+	t.Parallel()
 	config := config(t)
 	for _, fixed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fixed=%v", fixed), func(t *testing.T) {

@@ -99,6 +99,7 @@ func checkCost(t *testing.T, c costCase, cost cost) {
 // TestLiveCost has one fault of each kind happen to processes: with packets that are lost,
 // and without.
 func TestLiveCost(t *testing.T) {
+	t.Parallel()
 	config := config(t)
 	for _, c := range costCases(3) {
 		if c.algorithm != "bully" || c.fault.name != "pause" && c.fault.name != "partition" {

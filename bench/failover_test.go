@@ -161,6 +161,7 @@ func (c failoverCase) report(b *testing.B, results, observed []observedRound) {
 // TestFailoverRound runs one round of each kind with three processes: that the
 // benchmarks run at all, and that a round checks what it should.
 func TestFailoverRound(t *testing.T) {
+	t.Parallel()
 	config := config(t)
 	for _, c := range []failoverCase{
 		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3},

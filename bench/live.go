@@ -39,9 +39,10 @@ type local struct {
 	failed  error                  // a node ended of its own accord
 }
 
-// startLocal starts n nodes that are configured alike. What they say of leaders goes to see, if
-// that is set, and with decides how each is on the network.
-func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int,
+// startLocal starts n nodes that are configured alike: all members from the beginning, or one
+// whom the others join, which spares those the wait of a first start. What they say of leaders
+// goes to see, if that is set, and with decides how each is on the network.
+func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int, join bool,
 	see func(node string, e fleet.Event), with func(l *local, node string, socket net.Listener) []cluster.Option,
 ) (_ *local, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -61,10 +62,15 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 			return nil, err
 		}
 		sockets = append(sockets, socket)
-		config.Members = append(config.Members, socket.Addr().String())
+		if !join {
+			config.Members = append(config.Members, socket.Addr().String())
+		}
 	}
 	for i, socket := range sockets {
-		config.Name, config.Listen, config.Priority = nodeName(i+1), config.Members[i], i+1
+		config.Name, config.Listen, config.Priority = nodeName(i+1), socket.Addr().String(), i+1
+		if join && i > 0 {
+			config.Join = []string{sockets[0].Addr().String()}
+		}
 		options := append(with(l, config.Name, socket), cluster.WithRegistry(registry), cluster.WithStore(store.NewMemory()))
 		node, err := cluster.New(config, options...)
 		if err != nil {

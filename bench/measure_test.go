@@ -20,6 +20,7 @@ import (
 
 // TestTrialsAnswerQuestions: what the simulator counts, as it is written, read and asked.
 func TestTrialsAnswerQuestions(t *testing.T) {
+	t.Parallel()
 	m := &measuring{Options: Options{Groups: Groups(), Seed: 1, Progress: func(Progress) {}}, registry: builtin.Registry(), run: new(result.Run)}
 	steps := slices.DeleteFunc(m.elections(), func(s step) bool { return s.subjects[0].labels[result.Case] != "leader-crash" })
 	require.NoError(t, m.perform(t.Context(), steps))
@@ -48,6 +49,7 @@ func TestTrialsAnswerQuestions(t *testing.T) {
 // TestAStrangerIsMeasuredBesideOurs: an algorithm of which the theory says nothing is counted
 // where it says nothing of ours either, and all else is done to it.
 func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
+	t.Parallel()
 	registry := builtin.Registry()
 	registry["stranger"] = func(timing algo.Timing, decode func(any) error) (algo.Spec, error) {
 		spec, err := registry["bully"](timing, decode)
@@ -178,6 +180,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 
 // TestItIsInterruptedWhileProcessesRun: after the first round.
 func TestItIsInterruptedWhileProcessesRun(t *testing.T) {
+	t.Parallel()
 	config := config(t)
 	temp := t.TempDir()
 	ctx, interrupt := context.WithCancelCause(within(t, time.Minute))

@@ -69,6 +69,7 @@ func processor() time.Duration {
 
 // TestParts does each of them twice.
 func TestParts(t *testing.T) {
+	t.Parallel()
 	names := make(map[string]bool)
 	for _, p := range parts() {
 		t.Run(p.Name, func(t *testing.T) {

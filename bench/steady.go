@@ -49,7 +49,7 @@ func startResting(ctx context.Context, registry algo.Registry, algorithm string,
 		return nil, err
 	}
 	heap := heapInUse()
-	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, nil, func(_ *local, _ string, socket net.Listener) []cluster.Option {
+	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, false, nil, func(_ *local, _ string, socket net.Listener) []cluster.Option {
 		return []cluster.Option{cluster.WithNetwork(func(string) (net.Listener, error) { return socket, nil }, nil)}
 	})
 	if err != nil {

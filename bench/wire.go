@@ -131,7 +131,7 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int) (*wi
 		return nil, err
 	}
 	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), Lesson: true}
-	w.live, err = startLocal(ctx, registry, config, n, w.journal.see, w.onTheNetwork)
+	w.live, err = startLocal(ctx, registry, config, n, true, w.journal.see, w.onTheNetwork)
 	if err != nil {
 		return nil, err
 	}

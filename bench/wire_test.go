@@ -124,6 +124,7 @@ func reportWire(b *testing.B, rounds []wireRound) {
 // TestWire runs two rounds of each case with three nodes: that the counts are those of the
 // simulator is what Round itself looks at.
 func TestWire(t *testing.T) {
+	t.Parallel()
 	config := wireConfig(t)
 	for _, c := range wireCases() {
 		host := oneProcess
