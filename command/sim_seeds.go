@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,8 +23,9 @@ type seedRun struct {
 	crashes    int
 	healed     time.Duration // storms: after the last fault
 	violations []sim.Violation
-	broken     string // scenarios: the line that does not hold, and why
-	scenario   string // storms: what does the same again
+	known      []sim.Violation // storms: of what is known to be wrong
+	broken     string          // scenarios: the line that does not hold, and why
+	scenario   string          // storms: what does the same again
 }
 
 func (r *seedRun) failed() bool { return len(r.violations) > 0 || r.broken != "" }
@@ -43,10 +45,11 @@ type seedsResult struct {
 // and nil where there is none.
 type stormsResult struct {
 	seedsResult
-	Crashes int      `json:"crashes"`
-	Median  *float64 `json:"healed_median_ms"`
-	Most    *float64 `json:"healed_most_ms"`
-	Bound   float64  `json:"bound_ms"`
+	Crashes int            `json:"crashes"`
+	Known   map[string]int `json:"known"` // seeds that have shown a known fault, by its name
+	Median  *float64       `json:"healed_median_ms"`
+	Most    *float64       `json:"healed_most_ms"`
+	Bound   float64        `json:"bound_ms"`
 }
 
 // seedFailure is a seed that failed.
@@ -75,7 +78,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 		report, err := sim.Storm(ctx, o)
 		return seedRun{
 			messages: report.Frames, crashes: report.Crashes, healed: report.Healed, violations: report.Violations,
-			scenario: report.Scenario,
+			known: report.Known, scenario: report.Scenario,
 		}, err
 	})
 	if failed := s.watch.close(); failed != nil {
@@ -123,7 +126,7 @@ type seeds struct {
 // runSeeds runs all seeds, as many at once as there are processors, and shows what came
 // of them.
 func (s *simulation) runSeeds(ctx context.Context, first uint64, r stormsResult, run func(context.Context, uint64) (seedRun, error)) error {
-	r.FirstSeed, r.Failures = first, []seedFailure{}
+	r.FirstSeed, r.Failures, r.Known = first, []seedFailure{}, make(map[string]int)
 	all := &seeds{next: first, end: first + uint64(s.seeds), result: r}
 	began := time.Now()
 	var workers sync.WaitGroup
@@ -169,6 +172,13 @@ func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
 	r.Seeds++
 	r.Messages += one.messages
 	r.Crashes += one.crashes
+	seen := make(map[string]bool)
+	for _, v := range one.known {
+		if !seen[v.Known] {
+			seen[v.Known] = true
+			r.Known[v.Known]++
+		}
+	}
 	if !one.failed() {
 		all.healed = append(all.healed, one.healed)
 		return
@@ -243,6 +253,9 @@ func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
 	if s.storm {
 		fmt.Fprintf(table, "crashes\t%d\n", r.Crashes)
 		fmt.Fprintf(table, "agreement\t%s\n", r.agreement())
+		for _, name := range slices.Sorted(maps.Keys(r.Known)) {
+			fmt.Fprintf(table, "known\t%s, with %d\n", name, r.Known[name])
+		}
 	}
 	fmt.Fprintf(table, "messages\t%d, heartbeats included\n", r.Messages)
 	fmt.Fprintf(table, "took\t%v\n", took.Round(time.Millisecond))

@@ -152,13 +152,13 @@ func TestStormsOfWhichEachFails(t *testing.T) {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
 			s := &simulation{simFlags: &simFlags{storm: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
-			all := &seeds{result: stormsResult{Bound: 4900}}
+			all := &seeds{result: stormsResult{Bound: 4900, Known: map[string]int{}}}
 			for i, run := range tc.runs {
 				all.take(uint64(i), &run, s)
 			}
 			_ = s.showSeeds(all, time.Second)
 			if asJSON {
-				require.Contains(t, out.String(), `"crashes":0,`+tc.times)
+				require.Contains(t, out.String(), `"crashes":0,"known":{},`+tc.times)
 			} else {
 				require.Contains(t, out.String(), tc.text)
 			}

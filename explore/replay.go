@@ -166,6 +166,7 @@ type hosted struct {
 	*search
 	*story
 	left       []Step
+	told       int // of what is broken
 	transcript *scenario.Transcript
 }
 
@@ -233,11 +234,11 @@ func (h *hosted) Opinions() string {
 	return strings.Join(all, "; ")
 }
 
-// Broken is what was broken so far.
+// Broken is what was broken since it was asked last.
 func (h *hosted) Broken() []scenario.Broken {
 	var all []scenario.Broken
-	for i := range h.broken {
-		all = append(all, h.broken[i].broken())
+	for ; h.told < len(h.broken); h.told++ {
+		all = append(all, h.broken[h.told].broken())
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -13,6 +14,15 @@ import (
 const (
 	// OneView: with the leader all live nodes know one membership, which has all of them.
 	OneView algo.Property = "one-view"
+	// OneRoster: what a leader makes of the membership has a stamp of its own. Nothing else is
+	// ever saved under that one.
+	OneRoster algo.Property = "one-roster-per-stamp"
+	// Struck: who was removed, as a node has saved it, and was confirmed where that is asked
+	// for, is in no later roster again.
+	Struck algo.Property = "struck-stays-struck"
+	// Newest: in the end nobody has ever led in a later epoch than the leader, nor in the same
+	// with a higher ID: else who watches for the highest token follows somebody else.
+	Newest algo.Property = "newest-leads"
 	// Budget: a run stays within the number of messages that it was given.
 	Budget algo.Property = "budget"
 )
@@ -22,7 +32,27 @@ type Violation struct {
 	Property algo.Property `json:"property"`
 	At       time.Duration `json:"at"` // the time of the world, in nanoseconds
 	Text     string        `json:"text"`
+	Known    string        `json:"known,omitempty"` // which known fault it is
 }
+
+// What is known to be wrong today, each as narrow as it can be said. It is no failure of a
+// run: see World.Known. A scenario in testdata shows each, and says that it is broken.
+const (
+	// KnownUsedEpoch: who takes over leads in the epoch in which another led before, whose ID
+	// is higher, of an algorithm that does not claim one leader per epoch. See used_epoch.txt.
+	KnownUsedEpoch = "used-epoch"
+	// KnownDeadEpoch: nobody who runs has followed anybody in that epoch, of an algorithm that
+	// does not claim one leader per epoch: those who have died or left. See dead_epoch.txt.
+	KnownDeadEpoch = "dead-epoch"
+	// KnownOutlivedStrike: where entries are merged by version, a member that changed its own
+	// entry more often than others had heard comes back over its removal. See
+	// outlived_strike.txt.
+	KnownOutlivedStrike = "outlived-strike"
+	// KnownNobodyStands: there is no leader because none of those whom the members that run
+	// take for eligible runs, of an algorithm that needs a quorum: whoever resigned could only
+	// take that back with a leader. See nobody_stands.txt.
+	KnownNobodyStands = "nobody-stands"
+)
 
 func (v Violation) Error() string { return fmt.Sprintf("sim: %s at %v: %s", v.Property, v.At, v.Text) }
 
@@ -32,12 +62,24 @@ const maxViolations = 20
 // judge sees what nodes say, as it leaves their engines.
 type judge struct {
 	violations []Violation
+	known      []Violation
 	past       host.Past
+	rosters    map[algo.Stamp]string      // what those hold that a leader made
+	struck     map[algo.NodeID]algo.Stamp // who is removed in a confirmed one, since when
 }
 
 func (w *World) violated(p algo.Property, format string, args ...any) {
-	if len(w.judge.violations) < maxViolations {
-		w.judge.violations = append(w.judge.violations, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...)})
+	w.found("", p, format, args...)
+}
+
+// found notes a violation, which may be of a known fault.
+func (w *World) found(known string, p algo.Property, format string, args ...any) {
+	list := &w.judge.violations
+	if known != "" {
+		list = &w.judge.known
+	}
+	if len(*list) < maxViolations {
+		*list = append(*list, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...), Known: known})
 	}
 }
 
@@ -88,8 +130,50 @@ func (w *World) saved(n *node, k engine.Kept) {
 	}
 }
 
-// Violations returns what did not hold so far, the first 20 of it.
+// recorded sees a roster before it replaces the one of before.
+func (w *World) recorded(n *node, r engine.Roster) {
+	stamp := algo.Stamp{Epoch: r.Epoch, Number: r.Number}
+	if w.judge.rosters == nil {
+		w.judge.rosters, w.judge.struck = make(map[algo.Stamp]string), make(map[algo.NodeID]algo.Stamp)
+	}
+	if made := r.Epoch > 0; made {
+		text := fmt.Sprint(r.Entries)
+		if first, known := w.judge.rosters[stamp]; known && first != text {
+			w.violated(OneRoster, "%s saves another roster %d of epoch %d than there was", n.name, r.Number, r.Epoch)
+		}
+		w.judge.rosters[stamp] = text
+		for _, e := range r.Entries {
+			since, struck := w.judge.struck[e.ID]
+			switch {
+			case e.Gone && r.Confirmed && !struck:
+				w.judge.struck[e.ID] = stamp
+			case !e.Gone && struck && stamp.Compare(since) > 0:
+				w.violated(Struck, "%s takes %s for a member again", n.name, w.Name(e.ID))
+			}
+		}
+		return
+	}
+	before, _ := n.roster.(engine.Roster)
+	for _, was := range before.Entries {
+		i := slices.IndexFunc(r.Entries, func(e engine.Entry) bool { return e.ID == was.ID })
+		if !was.Gone || i >= 0 && r.Entries[i].Gone {
+			continue
+		}
+		known := ""
+		if i >= 0 && r.Entries[i].Version > was.Version {
+			known = KnownOutlivedStrike
+		}
+		w.found(known, Struck, "%s takes %s for a member again", n.name, w.Name(was.ID))
+	}
+}
+
+// Violations returns what did not hold so far and is not known to be wrong, the first 20 of
+// it.
 func (w *World) Violations() []Violation { return w.judge.violations }
+
+// Known returns what did not hold so far because of what is known to be wrong, the first 20
+// of it.
+func (w *World) Known() []Violation { return w.judge.known }
 
 // Leader returns whom all nodes that run follow, by number, and its epoch. It is false
 // when they do not agree, when they follow nobody or somebody who does not run, and when
@@ -124,7 +208,11 @@ func (w *World) Await(within time.Duration) time.Duration {
 		return within // it did not get so far: that has been said
 	}
 	if !agreed {
-		w.violated(algo.Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
+		known := ""
+		if w.config.Spec.Claims.NeedsQuorum && w.nobodyStands() {
+			known = KnownNobodyStands
+		}
+		w.found(known, algo.Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
 		return within
 	}
 	took := max(w.changed-began, 0)
@@ -136,8 +224,46 @@ func (w *World) Await(within time.Duration) time.Duration {
 	if highest := w.highest(); w.config.Spec.Claims.HighestLeads && highest != leader {
 		w.violated(algo.Agreement, "n%d leads, and n%d is the highest", leader, highest)
 	}
+	w.compareTokens(algo.Leader{Epoch: epoch, ID: ID(leader)})
 	w.compareViews()
 	return took
+}
+
+// nobodyStands reports whether all members that run know nobody who may lead and runs.
+func (w *World) nobodyStands() bool {
+	members := 0
+	for _, n := range w.nodes {
+		if !n.up || !n.engine.View().Contains(n.id) {
+			continue
+		}
+		members++
+		for m := range n.engine.View().All() {
+			if o := w.find(m.ID); m.Eligible && o != nil && o.up {
+				return false
+			}
+		}
+	}
+	return members > 0
+}
+
+// compareTokens checks that nobody has shown a higher token than the leader does.
+func (w *World) compareTokens(last algo.Leader) {
+	newest := last
+	if past := w.judge.past; len(past) > 0 {
+		newest = past[len(past)-1]
+	}
+	if newest.Compare(last) <= 0 {
+		return
+	}
+	known := ""
+	switch {
+	case w.config.Spec.Claims.OneLeaderPerEpoch:
+	case newest.Epoch == last.Epoch:
+		known = KnownUsedEpoch
+	case !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.up && n.highest >= newest.Epoch }):
+		known = KnownDeadEpoch
+	}
+	w.found(known, Newest, "%s leads in epoch %d, and %s did in epoch %d", w.Name(last.ID), last.Epoch, w.Name(newest.ID), newest.Epoch)
 }
 
 // compareViews checks that those who run agree on the membership.

@@ -2,13 +2,15 @@ package sim
 
 import (
 	"testing"
+
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // TestEveryElectionEnds, whoever crashes, whoever starts, in whatever order of the ring,
 // with delays of each kind and with faults: in agreement, and with nothing violated.
-// -storms 10000 has six times as many seeds.
+// -long has six times as many seeds.
 func TestEveryElectionEnds(t *testing.T) {
-	seeds, most := 2+uint64(*storms)/1000, 7
+	seeds, most := uint64(testenv.Rounds(2, 12)), 7
 	if underRace {
 		most = 4
 	}

@@ -72,6 +72,23 @@ func (n *node) standing() algo.Member {
 	return n.member
 }
 
+// members is whom a node takes for members, or took before it died.
+func (n *node) members() []algo.NodeID {
+	var all []algo.NodeID
+	if n.up {
+		for m := range n.engine.View().All() {
+			all = append(all, m.ID)
+		}
+	} else if r, ok := n.roster.(engine.Roster); ok {
+		for _, e := range r.Entries {
+			if !e.Gone {
+				all = append(all, e.ID)
+			}
+		}
+	}
+	return all
+}
+
 // resigned reports whether a node keeps itself from leading.
 func (n *node) resigned() bool { return n.up && !n.standing().Eligible }
 
@@ -212,6 +229,7 @@ func (n *node) save(records []algo.Message) {
 			n.w.saved(n, record)
 			n.kept = record
 		case engine.Roster:
+			n.w.recorded(n, record)
 			n.roster = record
 		case engine.Override:
 			n.set = record

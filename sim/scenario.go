@@ -179,7 +179,10 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 }
 
 // hosted is a world that does what a scenario says.
-type hosted struct{ *World }
+type hosted struct {
+	*World
+	violations, known int // that were told
+}
 
 // Do performs a command.
 func (h *hosted) Do(l *scenario.Line) error {
@@ -205,12 +208,17 @@ func (h *hosted) Follows(n int) (leader int, runs bool) {
 	return Number(l.ID), runs
 }
 
-// Broken is what was violated so far.
+// Broken is what was violated since it was asked last.
 func (h *hosted) Broken() []scenario.Broken {
 	var all []scenario.Broken
-	for _, v := range h.Violations() {
-		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
+	take := func(list []Violation, told *int) {
+		for _, v := range list[*told:] {
+			all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
+		}
+		*told = len(list)
 	}
+	take(h.Violations(), &h.violations)
+	take(h.Known(), &h.known)
 	return all
 }
 

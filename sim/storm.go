@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,8 @@ type StormOptions struct {
 	Nodes int
 	// Period is for how long it is disturbed; 10 s if zero.
 	Period time.Duration
-	// Within is how long it may take to heal; Timing.Bound if zero.
+	// Within is how long it may take to heal; if zero, Timing.Bound, and for each node beyond
+	// five 9/4 of RoundTrip, which a ring waits longer that has lost its token.
 	Within time.Duration
 	// Budget is how many messages may be sent, heartbeats included; if zero, 100 for each
 	// second and each pair of nodes, of which there are at least 50: a few times what an
@@ -48,11 +50,14 @@ type Report struct {
 	Healed     time.Duration // after the last fault
 	Frames     uint64        // sent, heartbeats included
 	Crashes    int
+	Lost       int // who was dead for good when all healed
 	Changes    int // members that joined, left or were removed, as far as it got done
 	Violations []Violation
+	Known      []Violation // of what is known to be wrong: see World.Known
 	// Scenario is a text that does the same again: see World.Scenario. It is there
 	// when there are violations.
 	Scenario string
+	command  string
 }
 
 // Err is nil for a storm without violations. Else it says all of them, the seed, and
@@ -66,7 +71,10 @@ func (r *Report) Err() error {
 	for _, v := range r.Violations {
 		fmt.Fprintf(&text, "  %v: %s: %s\n", v.At, v.Property, v.Text)
 	}
-	fmt.Fprintf(&text, "replay this scenario:\n%s", r.Scenario)
+	if r.command != "" {
+		fmt.Fprintf(&text, "do it again with:\n  %s\n", r.command)
+	}
+	fmt.Fprintf(&text, "or with this scenario:\n%s", r.Scenario)
 	return &StormError{text.String()}
 }
 
@@ -80,8 +88,10 @@ func (e *StormError) Error() string { return e.text }
 // at other speeds; members resign, and change their priority; others join, leave and are
 // removed, all but the first three; frames are late, lost, doubled and out of order, and some
 // links are slow; the network is parted, in one direction, in two groups, or with a bridge
-// between them. Then it heals, all processes run, and all who are members must agree on
-// one leader and on one membership. Everything follows from the seed. Its error is that of ctx.
+// between them; and some of that within milliseconds. Then it heals, and all processes run, or
+// in half of the storms all but a minority that is dead for good. All who run and are members
+// must agree on one leader and on one membership. Everything follows from the seed. Its error
+// is that of ctx.
 func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	if o.Timing == (algo.Timing{}) {
 		o.Timing = algo.LAN()
@@ -92,9 +102,7 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	if o.Period == 0 {
 		o.Period = 10 * time.Second
 	}
-	if o.Within == 0 {
-		o.Within = o.Timing.Bound()
-	}
+	replayed := o.command()
 	w := New(Config{
 		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace, Budget: cmp.Or(o.Budget, o.budget()),
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
@@ -104,20 +112,41 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	if o.Choices != nil {
 		s.random = rand.New(o.Choices)
 	}
-	r := Report{Seed: o.Seed}
+	r := Report{Seed: o.Seed, command: replayed}
 	if err := s.blow(ctx, &r); err != nil {
 		return r, err
 	}
 	r.Frames, r.Crashes, r.Changes = w.sent, s.crashes, s.changes
 	r.Leader, r.Epoch, _ = w.Leader()
+	r.Known = w.Known()
 	if r.Violations = w.Violations(); len(r.Violations) > 0 {
 		r.Scenario = w.Scenario()
 	}
 	return r, nil
 }
 
+func (o *StormOptions) within(nodes int) time.Duration {
+	if o.Within > 0 {
+		return o.Within
+	}
+	return o.Timing.Bound() + time.Duration(max(0, nodes-5))*o.Timing.RoundTrip*9/4
+}
+
+// command is what blows the same storm again, for a shell; empty where none does.
+func (o *StormOptions) command() string {
+	preset, timing := nearest(o.Timing)
+	if timing != o.Timing || o.Within > 0 || o.Choices != nil || o.Quiet || o.Constant {
+		return ""
+	}
+	text := fmt.Sprintf("elect sim --storm --algorithm %s --preset %s --nodes %d --period %v", o.Spec.Name, preset, o.Nodes, o.Period)
+	for _, s := range o.Spec.Settings {
+		text += " --option " + s.Name + "=" + s.Value
+	}
+	return text + " --seed " + strconv.FormatUint(o.Seed, 10)
+}
+
 func (o *StormOptions) budget() uint64 {
-	seconds := (o.Period + 2*o.Within) / time.Second
+	seconds := (o.Period + 2*o.within(2*o.Nodes)) / time.Second
 	return 100 * uint64(seconds+1) * uint64(max(50, o.Nodes*o.Nodes))
 }
 
@@ -132,11 +161,12 @@ func (s *storm) blow(ctx context.Context, r *Report) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		w.Run(time.Millisecond + s.period(s.o.Period/20))
-		s.disturb()
+		s.gust()
 	}
-	s.calm()
-	r.Healed = w.Await(s.o.Within)
+	dead := s.lost()
+	r.Lost = len(dead)
+	s.calm(dead)
+	r.Healed = w.Await(s.o.within(len(w.nodes)))
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // it was not waited for
 	}
@@ -169,6 +199,18 @@ func (s *storm) one() int { return 1 + s.random.IntN(len(s.w.nodes)) }
 
 func (s *storm) period(most time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(most))).Round(time.Millisecond)
+}
+
+// gust passes time and disturbs once, or a few times within milliseconds.
+func (s *storm) gust() {
+	s.w.Run(time.Millisecond + s.period(s.o.Period/20))
+	s.disturb()
+	if s.random.IntN(4) == 0 {
+		for range 1 + s.random.IntN(5) {
+			s.w.Run(s.period(6 * time.Millisecond))
+			s.disturb()
+		}
+	}
 }
 
 // disturb does one thing to one node, or to the network. What cannot be done, as to
@@ -273,8 +315,53 @@ func (s *storm) part() error {
 	}
 }
 
-// calm ends all faults: everybody runs, by a right clock, hears everybody, and may lead.
-func (s *storm) calm() {
+// lost draws who is dead for good: in half of the storms nobody, and else some of those whom
+// all take for members, fewer than half of them as anybody knows. Those that are down already
+// come first: what they alone know the others must do without.
+func (s *storm) lost() map[*node]bool {
+	if s.random.IntN(2) == 0 {
+		return nil
+	}
+	least, needed := len(s.w.nodes), make(map[string]bool)
+	known := make(map[algo.NodeID]int)
+	parties := 0
+	for _, n := range s.w.nodes {
+		members := n.members()
+		if !slices.Contains(members, n.id) {
+			for _, addr := range n.seeds {
+				needed[addr] = true // it lets this one in
+			}
+			continue
+		}
+		parties++
+		least = min(least, len(members))
+		for _, id := range members {
+			known[id]++
+		}
+	}
+	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return known[n.id] < parties || needed[n.member.Addr] })
+	s.random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+	slices.SortStableFunc(candidates, func(a, b *node) int { return boolean(a.up) - boolean(b.up) })
+	dead := make(map[*node]bool)
+	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, (least-1)/2)), (least-1)/2)] {
+		if dead[n] = true; n.up {
+			s.crashes++
+			_ = s.w.Crash(n.number())
+		}
+	}
+	return dead
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// calm ends all faults: everybody but the dead runs, by a right clock, hears everybody, and
+// may lead.
+func (s *storm) calm(dead map[*node]bool) {
 	w := s.w
 	w.Heal()
 	w.Disarm()
@@ -290,9 +377,11 @@ func (s *storm) calm() {
 		if n.paused {
 			_ = w.Resume(n.number())
 		}
-		if !n.up {
+		switch {
+		case dead[n]:
+		case !n.up:
 			_ = w.Restart(n.number())
-		} else {
+		default:
 			_ = w.Withdraw(n.number())
 		}
 	}

@@ -21,7 +21,7 @@ type Host interface {
 	Nodes() int
 	// Opinions says in words whom each node follows.
 	Opinions() string
-	// Broken is what was broken so far.
+	// Broken is what was broken since it was asked last.
 	Broken() []Broken
 }
 
@@ -101,7 +101,6 @@ func (t *Transcript) begin(i int) {
 
 // Run runs all commands. Its error is the first [Error], or that of the writer.
 func (f *File) Run(h Host, t *Transcript) error {
-	told := 0
 	var open []Broken // and not known
 	var by *Line
 	begun := false
@@ -132,12 +131,10 @@ func (f *File) Run(h Host, t *Transcript) error {
 		if err := do(h, l); err != nil {
 			return f.Error(l, nil, err)
 		}
-		all := h.Broken()
-		for _, b := range all[told:] {
+		for _, b := range h.Broken() {
 			t.Say("%v", b)
 			open, by = append(open, b), l
 		}
-		told = len(all)
 	}
 	if len(open) > 0 {
 		return f.Error(by, nil, fmt.Errorf("%w: %s: %s", ErrExpected, open[0].Property, open[0].Text))
