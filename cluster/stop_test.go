@@ -231,6 +231,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 		"a length that is no number":      {strings.Repeat("\xff", 11), "it is cut off"},
 		"a length beyond all":             {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
 		"two records of one kind":         {stable + stable, `it is the second of kind "stable"`},
+		"a record that is said again":     {sized("\x93\xa5node+\xc4\x10" + id + "\xa5elect"), `it is the second of kind "node"`},
 		"records of nobody in particular": {stable, "the store has records but no identity"},
 	}
 	for name, c := range cases {

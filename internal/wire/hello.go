@@ -63,6 +63,9 @@ func (h Hello) Say(send func(frame []byte) error) error {
 // ReadHello is what the other side has said.
 func ReadHello(frame []byte) (Hello, error) {
 	m, err := Hellos.Decode(frame)
+	if _, repeat := algo.Open(m); repeat {
+		err = &DecodeError{Kind: "hello", Why: "is said again"}
+	}
 	hello, _ := m.(Hello)
 	return hello, err
 }

@@ -175,3 +175,22 @@ func TestSettingsFitAHello(t *testing.T) {
 		t.Errorf("Differing = %q, want the one that differs", got)
 	}
 }
+
+// A hello is said once: as a repeat it would be one of version 0.
+func TestAHelloIsNoRepeat(t *testing.T) {
+	h := Hello{MinVersion: Version, MaxVersion: Version, Cluster: "elect"}
+	read := func(m algo.Message) (Hello, error) {
+		frame, err := Hellos.Append(nil, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ReadHello(frame)
+	}
+	if got, err := read(h); err != nil || got.Cluster != h.Cluster {
+		t.Errorf("ReadHello = %+v, %v, want what was said", got, err)
+	}
+	var malformed *DecodeError
+	if got, err := read(algo.Repeat{Message: h}); !errors.As(err, &malformed) {
+		t.Errorf("ReadHello of a repeat = %+v, %v, want a DecodeError", got, err)
+	}
+}
