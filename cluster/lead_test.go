@@ -318,6 +318,26 @@ func TestLeadReturnsWhatTheWorkReturned(t *testing.T) {
 	}
 }
 
+// What it returns after its leadership is over is no answer: it goes on with the next one.
+func TestWhatLateWorkReturnsEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(1)[0]
+		var epochs []algo.Epoch
+		got := n.Lead(t.Context(), func(ctx context.Context, l cluster.Leadership) error {
+			if epochs = append(epochs, l.Epoch); len(epochs) == 2 {
+				return nil
+			}
+			require.NoError(t, n.Campaign(context.WithoutCancel(ctx)))
+			<-ctx.Done()
+			return errors.New("late")
+		})
+		require.NoError(t, got)
+		require.Len(t, epochs, 2)
+		require.Less(t, epochs[0], epochs[1])
+	})
+}
+
 func TestLeadEndsWithItsContext(t *testing.T) {
 	enough := errors.New("enough")
 	synctest.Test(t, func(t *testing.T) {

@@ -150,3 +150,32 @@ func (p *pieces) Read(b []byte) (int, error) {
 	p.rest = p.rest[n:]
 	return n, nil
 }
+
+// A connection that closes does not answer a probe: the other side would keep it and give up
+// the one that stays here.
+func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
+	c := &conn{answer: true}
+	control, _, last := c.controls(nil)
+	require.Equal(t, appendControl(nil, controlAnswer, ""), control)
+	require.False(t, last)
+	c.answer, c.finishing = true, true
+	control, _, last = c.controls(nil)
+	require.Empty(t, control)
+	require.True(t, last)
+}
+
+// Of two connections of one session only the one that carries it takes frames from its
+// queue: else they would go where nobody counts on them.
+func TestAQueueHasOneOwner(t *testing.T) {
+	first, second := &conn{wake: make(chan struct{}, 1)}, &conn{wake: make(chan struct{}, 1)}
+	q := &queue{maxFrames: 10, maxBytes: 1000}
+	q.give(first)
+	q.push(body("x"))
+	q.give(second)
+	_, frames := q.take(first, nil)
+	require.Zero(t, frames)
+	q.release(first) // it has nothing to give up
+	batch, frames := q.take(second, nil)
+	require.Equal(t, 1, frames)
+	require.Equal(t, appendFrame(nil, body("x")), batch)
+}

@@ -358,3 +358,93 @@ func TestOwnSecondDialIsClosed(t *testing.T) {
 		}
 	})
 }
+
+// TestNoFrameAfterDown: a connection that was superseded is still read for a while. What it
+// brings when the session is over is nobody's.
+func TestNoFrameAfterDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false)
+		first.drain() // it answers no probe
+		second := m.raw(t, "x", a.addr)
+		second.greet(id(2), 1, false)
+		virtual.Pass(a.o.ProbeTimeout)
+		synctest.Wait()
+		first.say(body("before")...)
+		synctest.Wait()
+		second.Close()
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "frame 2 before", "down 2/1 EOF"}, a.all(), "the second carries the session")
+		first.say(body("after")...)
+		synctest.Wait()
+		require.Len(t, a.all(), 3)
+	})
+}
+
+// TestWhatWaitedForAnotherProcessIsDropped: the next incarnation of a peer does not get what
+// was meant for the one before.
+func TestWhatWaitedForAnotherProcessIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false) // it never reads
+		synctest.Wait()
+		for _, text := range []string{"taken", "waits", "waits"} {
+			require.True(t, a.Send(id(2), body(text)))
+			synctest.Wait()
+		}
+		second := m.raw(t, "x", a.addr)
+		second.greet(id(2), 2, false)
+		virtual.Pass(a.o.ProbeTimeout)
+		synctest.Wait()
+		require.True(t, a.Send(id(2), body("new")))
+		require.Equal(t, body("new"), second.next())
+		synctest.Wait()
+		require.EqualValues(t, 3, a.Stats().Dropped["connection lost"])
+	})
+}
+
+// TestWhoIsConnectedIsNotDialled: a dial to a peer with a session does nothing.
+func TestWhoIsConnectedIsNotDialled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		for range 3 {
+			a.Dial(Target{ID: b.id, Addr: b.addr})
+			synctest.Wait()
+		}
+		require.EqualValues(t, 1, a.Stats().Dials)
+		require.EqualValues(t, 1, b.Stats().Accepted)
+	})
+}
+
+// TestWhoWaitsForAProbeIsBounded: a flood of claims to one id holds up so many connections
+// at a time, and no more once they are answered.
+func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1, func(o *Options) { o.MaxPending = 2 })
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false)
+		synctest.Wait()
+		for range 2 {
+			var newcomers []raw
+			for i := range 3 {
+				r := m.raw(t, "x", a.addr)
+				r.greet(id(2), uint64(2+i), false)
+				newcomers = append(newcomers, r)
+				synctest.Wait()
+			}
+			require.Contains(t, string(newcomers[2].next()), "too many connections wait for a probe")
+			require.Equal(t, []byte{controlProbe}, first.next())
+			first.say(controlAnswer)
+			for _, r := range newcomers[:2] {
+				require.Contains(t, string(r.next()), "is in use by incarnation 1")
+			}
+			virtual.Pass(2 * refuseTime) // they are gone
+		}
+	})
+}

@@ -359,3 +359,27 @@ func TestNoCallAfterClose(t *testing.T) {
 		require.Equal(t, count(a.all(), "up"), count(a.all(), "down"), "each Up has its Down")
 	}
 }
+
+// TestTCPAPartlyTakenBatchArrivesWhole: what the kernel does not take at once is written
+// later, before what comes next.
+func TestTCPAPartlyTakenBatchArrivesWhole(t *testing.T) {
+	a := startTCP(t, 1, 1, func(o *Options) { o.QueueFrames, o.QueueBytes, o.WriteTimeout = 1000, 64<<20, time.Minute })
+	c, err := net.Dial("tcp", a.addr)
+	require.NoError(t, err)
+	defer c.Close()
+	r := raw{t, c}
+	r.greet(id(2), 1, false)
+	a.untilLine(t, "up 2/1")
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+	const frames = 400 // 25 MB, more than any socket holds
+	for i := range frames {
+		frame := body(strings.Repeat("x", 64<<10-100))
+		frame[1], frame[2] = byte(i), byte(i>>8)
+		require.True(t, a.Send(id(2), frame))
+	}
+	for i := range frames {
+		frame := r.next()
+		require.Len(t, frame, 64<<10-99)
+		require.Equal(t, []byte{byte(i), byte(i >> 8)}, frame[1:3])
+	}
+}

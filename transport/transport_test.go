@@ -344,6 +344,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 	}{
 		{"by frames", 10, 1 << 20, 10},
 		{"by bytes", 1000, 16 * 6, 16},
+		{"by bytes, with room for half a frame", 1000, 16*6 + 5, 16},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

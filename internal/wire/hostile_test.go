@@ -99,6 +99,8 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"no field", "91" + beat, "beat.View: is missing: 0 fields, want 1"},
 		{"no value", "92" + beat, "beat.View: is cut short"},
 		{"half a number", "92" + beat + "cd01", "beat.View: is cut short"},
+		{"a trailing byte", "92" + beat + "01c0", "beat: 1 byte too many"},
+		{"a trailing byte that says nothing", "92" + beat + "0100", "beat: 1 byte too many"},
 		{"trailing bytes", "92" + beat + "01c0c0", "beat: 2 bytes too many"},
 		{"nil", "92" + beat + "c0", "beat.View: is nil, want an integer"},
 		{"a float", "92" + beat + "cb3ff0000000000000", "beat.View: is a float, want an integer"},

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+)
+
+func leading(epoch algo.Epoch) State {
+	return State{Leader: Leadership{Epoch: epoch, ID: algo.NodeID{15: 1}}, Leads: true, At: time.Now()}
+}
+
+// Who reads slowly may begin to work for a leadership that is over, while this node leads in
+// a newer one already.
+func TestWorkForAnOlderLeadershipDoesNotBegin(t *testing.T) {
+	b := newBoard()
+	require.True(t, b.post(leading(1)))
+	require.True(t, b.post(leading(2)))
+	end := func(error) { t.Error("it is told of an end, and never began") }
+	require.Nil(t, b.serve(leading(1).Leader, end))
+	require.Nil(t, b.serve(leading(3).Leader, end))
+	var ended error
+	done := b.serve(leading(2).Leader, func(cause error) { ended = cause })
+	require.NotNil(t, done)
+	require.NoError(t, ended)
+	require.False(t, done(), "the leadership lasts")
+}
+
+// Nor does it begin when the leadership is over and nobody leads.
+func TestWorkDoesNotBeginAfterTheEnd(t *testing.T) {
+	b := newBoard()
+	b.post(leading(1))
+	b.post(State{Leader: Leadership{Epoch: 1, ID: algo.NodeID{15: 2}}, At: time.Now()})
+	require.Nil(t, b.serve(leading(1).Leader, func(error) { t.Error("it is told of an end, and never began") }))
+}
+
+// News of an older leadership ends no newer one.
+func TestOnlyTheLeadershipThatIsMeantEnds(t *testing.T) {
+	b := newBoard()
+	b.post(leading(2))
+	var ended error
+	done := b.serve(leading(2).Leader, func(cause error) { ended = cause })
+	require.False(t, b.lose(1, errors.New("late"), time.Now()))
+	require.NoError(t, ended)
+	why := errors.New("now")
+	require.True(t, b.lose(2, why, time.Now()))
+	require.Equal(t, why, ended)
+	require.True(t, done())
+	require.False(t, b.lose(2, errors.New("again"), time.Now()))
+}
+
+// A state that is shown already, and one that comes after the last, wakes no reader.
+func TestWhatIsNoNewsIsNotShown(t *testing.T) {
+	b := newBoard()
+	require.True(t, b.post(leading(1)))
+	_, changed, _ := b.read()
+	require.False(t, b.post(leading(1)))
+	select {
+	case <-changed:
+		t.Error("the same state is shown again")
+	default:
+	}
+	b.end(ErrStopped, time.Now())
+	last, _, over := b.read()
+	require.True(t, over)
+	require.False(t, b.post(leading(2)))
+	now, _, _ := b.read()
+	require.Equal(t, last, now)
+}

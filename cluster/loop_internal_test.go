@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/trace"
+)
+
+// When a process did not run, the readers of its sockets did not either: what they bring
+// within a moment comes before the timers that ended long ago.
+func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timing := algo.LAN()
+		spec, err := bully.New(bully.Defaults(timing))
+		require.NoError(t, err)
+		var order []string
+		n := &Node{inbox: make(chan func()), begin: time.Now(), config: Config{Timing: timing}, board: newBoard()}
+		n.engine = engine.New(engine.Config{
+			Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, Spec: spec,
+			Detector: fd.New(fd.Config{Interval: timing.Heartbeat, Timeout: time.Second, MaxTimeout: time.Second}),
+			Pick:     func(least, _ time.Duration) time.Duration { return least },
+			Trace: func(e trace.Event) {
+				if e.Kind == trace.Expire {
+					order = append(order, "timer")
+				}
+			},
+		})
+		n.engine.Start(n.now()) // alone, it leads: the next thing due is to say so again
+		deadline, due := n.engine.Deadline()
+		require.True(t, due)
+		virtual.Pass(deadline + timing.Heartbeat)
+		go func() {
+			virtual.Pass(settleTime / 2)
+			n.inbox <- func() { order = append(order, "frame") }
+		}()
+		n.wake()
+		if len(order) == 1 {
+			(<-n.inbox)() // it comes too late
+		}
+		require.Equal(t, []string{"frame", "timer"}, order)
+	})
+}
+
+// What somebody waits for is given up when its time is over, and taken back.
+func TestAnErrandEndsWithItsTime(t *testing.T) {
+	for name, over := range map[string]bool{"in time": false, "late": true} {
+		until := time.Now().Add(time.Hour)
+		if over {
+			until = time.Now()
+		}
+		undone, answers := false, []error(nil)
+		n := &Node{errands: []*errand{{
+			done: func() bool { return false }, why: func() string { return "nobody answers" }, undo: func() { undone = true },
+			until: until, result: func(err error) { answers = append(answers, err) },
+		}}}
+		n.settleErrands()
+		require.Equal(t, over, undone, name)
+		if !over {
+			require.Len(t, n.errands, 1, name)
+			continue
+		}
+		require.Empty(t, n.errands, name)
+		require.Len(t, answers, 1, name)
+		require.ErrorContains(t, answers[0], "not done in time: nobody answers", name)
+	}
+}
