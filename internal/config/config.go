@@ -10,9 +10,8 @@
 // The name of a field in the file gives the others: timing.heartbeat is the flag
 // --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
 //
-// [Table.Load] says all that is wrong at once, each [mistake.Mistake] with the place where it
-// was made. That is why no library does it: koanf and ff merge the sources before anything
-// is checked, and no line is left to name; kong stops at the first mistake.
+// [Table.Load] says all that is wrong at once, each with the place where it was made. No
+// library does: koanf and ff have forgotten the lines, and kong stops at the first mistake.
 package config
 
 import (
@@ -49,10 +48,7 @@ type Settings struct {
 
 // newSettings are the defaults.
 func newSettings(t *Table) *Settings {
-	s := &Settings{
-		Log: "text", LogLevel: "info", Preset: "lan", table: t,
-		given: make(map[string]given), options: make(map[string]any),
-	}
+	s := &Settings{Log: "text", LogLevel: "info", Preset: "lan", table: t, given: map[string]given{}, options: map[string]any{}}
 	s.Config.Cluster, s.Config.Algorithm = "elect", t.DefaultAlgorithm()
 	return s
 }
@@ -60,7 +56,7 @@ func newSettings(t *Table) *Settings {
 // settle takes over what was given. The preset comes before the fields of the timing, the
 // timing before the options of the algorithms, whose defaults follow from it.
 func (s *Settings) settle() {
-	s.assign(s.table.byName[presetField], s)
+	s.assign(s.table.byName["timing.preset"], s)
 	s.Config.Timing = cluster.Presets()[s.Preset]
 	for _, f := range s.table.fields {
 		if f.Algorithm == "" {
@@ -93,8 +89,8 @@ func (s *Settings) fill(algorithm string, options any) {
 
 // assign sets the field of a struct to what was given for it.
 func (s *Settings) assign(f Field, in any) {
-	if g, ok := s.given[f.Name]; ok {
-		f.in(in).Set(g.value)
+	if s.given[f.Name].stands() {
+		f.in(in).Set(s.given[f.Name].value)
 	}
 }
 
@@ -113,13 +109,13 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	for _, err := range mistake.Leaves(err) {
 		m := s.explain("", err)
 		sound = sound && !strings.HasPrefix(m.Field, timingSection)
-		if _, given := s.given[base(m.Field)]; given || !wrong[base(m.Field)] {
+		if s.given[base(m.Field)].stands() || !wrong[base(m.Field)] {
 			s.Mistakes.Add(m) // else it is empty because of that
 		}
 	}
 	// The options of the algorithms that are not selected are there to be selected.
 	for _, f := range s.table.fields {
-		if _, given := s.given[f.Name]; given && sound && f.Algorithm != "" && f.Algorithm != s.Config.Algorithm {
+		if s.given[f.Name].stands() && sound && f.Algorithm != "" && f.Algorithm != s.Config.Algorithm {
 			_, err := s.build(f.Algorithm)
 			for _, err := range mistake.Leaves(err) {
 				s.Mistakes.Add(s.explain(f.Algorithm, err))
@@ -171,9 +167,8 @@ func (s *Settings) Changed(before *Settings) []Effective {
 	var changed []Effective
 	old := before.Effective()
 	for i, now := range s.Effective() {
-		_, is := s.given[now.Field.Name]
-		_, was := before.given[now.Field.Name]
-		if (is || was) && now.Text() != old[i].Text() {
+		name := now.Field.Name
+		if (s.given[name].stands() || before.given[name].stands()) && now.Text() != old[i].Text() {
 			changed = append(changed, now)
 		}
 	}
@@ -184,8 +179,5 @@ func (s *Settings) Changed(before *Settings) []Effective {
 func (s *Settings) Adopt(from *Settings, name string) {
 	f := s.table.byName[name]
 	s.target(f).Set(from.target(f))
-	delete(s.given, name)
-	if g, ok := from.given[name]; ok {
-		s.given[name] = g
-	}
+	s.given[name] = from.given[name]
 }

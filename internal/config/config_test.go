@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,6 +181,13 @@ func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
 		require.Equal(t, "elect", s.Config.Cluster)
 		require.Equal(t, "bully", s.Config.Algorithm)
 	}
+}
+
+func TestThePresetsAreThoseOfTheCluster(t *testing.T) {
+	require.ElementsMatch(t, slices.Collect(maps.Keys(cluster.Presets())), presetField.Words)
+	require.True(t, slices.IsSortedFunc(presetField.Words, func(a, b string) int {
+		return cmp.Compare(cluster.Presets()[a].Timeout, cluster.Presets()[b].Timeout)
+	}))
 }
 
 // Nothing of what a node can be told is missing in the table.

@@ -22,11 +22,10 @@ func (t *Table) Example(w io.Writer) error {
 `)
 	section := ""
 	for _, f := range t.fields {
-		indent, about := "", "Options of the algorithm "+f.Algorithm+". They count where it is selected."
-		if f.section() == "" {
+		indent := strings.Repeat("  ", strings.Count(f.section(), "."))
+		about := "Options of the algorithm " + f.Algorithm + ". They count where it is selected."
+		if indent == "" {
 			text.WriteString("\n")
-		} else {
-			indent = "  "
 		}
 		if f.section() == timingSection {
 			about = "What depends on the network. Members of a cluster should share it."

@@ -1,16 +1,7 @@
 package config
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-
-	"github.com/elect-go/elect/cluster"
-)
-
 const (
 	timingSection = "timing."
-	presetField   = timingSection + "preset"
 	address       = "host:port"
 )
 
@@ -38,6 +29,10 @@ var ownFields = []Field{
 	{Name: "log_level", Arg: "level", Live: true, Words: []string{"debug", "info", "warn", "error"}, Help: "least level that is logged"},
 }
 
+// presetField is the field of the words for timings, in the order of their size.
+var presetField = Field{Name: "preset", Alias: "preset", Arg: "word", Words: []string{"local", "lan", "wan"},
+	Help: "the timing for members on one machine, in one building, or far apart"}
+
 // timingFields are those of the section timing, each named after a field of cluster.Timing.
 // Each changes the preset in one respect.
 var timingFields = []Field{
@@ -50,11 +45,4 @@ var timingFields = []Field{
 	{Name: "max_redial", Help: "longest pause between two dials to who is needed"},
 	{Name: "first_contact", Help: "how long fixed members wait for each other at their first start"},
 	{Name: "no_evidence", Alias: "no-evidence", Help: "suspect by silence only, for networks whose firewalls forge refusals and resets"},
-}
-
-// preset is the field of the words for timings, in the order of their size.
-func preset() Field {
-	all := cluster.Presets()
-	words := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[a].Timeout, all[b].Timeout) })
-	return Field{Name: "preset", Alias: "preset", Arg: "word", Words: words, Help: "the timing for members on one machine, in one building, or far apart"}
 }

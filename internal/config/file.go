@@ -89,7 +89,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 			s.Mistakes.Add(m)
 		case known:
 			s.accept(field, s.value(value, s.table.isList(field)))
-		case section == "" && s.table.isSection(name):
+		case section == "" && (name+"." == timingSection || s.table.registry[name] != nil):
 			s.mapping(name+".", value)
 		default:
 			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))

@@ -44,7 +44,14 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 			if name == "" {
 				continue
 			}
-			flag := set.VarPF(value{kind, func(text string) { flags.take(t, f, "--"+name, text) }}, name, "", t.usage(f))
+			take := func(text string) { // a list may be given in parts
+				g := given{texts: t.split(f, text), origin: mistake.Origin{Source: mistake.Flag, Name: "--" + name}}
+				if t.isList(f) {
+					g.texts = slices.Concat(flags.values[f.Name].texts, g.texts)
+				}
+				flags.values[f.Name] = g
+			}
+			flag := set.VarPF(value{kind, take}, name, "", t.usage(f))
 			flag.NoOptDefVal = alone
 			flag.Hidden = (name == f.Flag()) == (f.section() != "")
 		}
@@ -52,16 +59,6 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 	set.Var(value{"key=value", func(text string) { flags.options = append(flags.options, text) }},
 		strings.TrimPrefix(optionFlag, "--"), "option of the algorithm (repeatable)")
 	return flags
-}
-
-// take notes what a flag is given: whether that fits is said together with all the rest. A
-// list may be given in parts.
-func (flags *Flags) take(t *Table, f Field, name, text string) {
-	g := given{texts: t.split(f, text), origin: mistake.Origin{Source: mistake.Flag, Name: name}}
-	if t.isList(f) {
-		g.texts = slices.Concat(flags.values[f.Name].texts, g.texts)
-	}
-	flags.values[f.Name] = g
 }
 
 // usage is the help of a flag.

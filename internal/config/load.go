@@ -37,10 +37,12 @@ type given struct {
 	value  reflect.Value // what it says, if that fits
 }
 
-// Load reads a configuration from the file of that path, or of the one that the environment
-// names, if any; from variables, each NAME=value as os.Environ returns them; and from flags, if
-// any, which have been parsed. Its error is that the file cannot be read, of the file system.
-// What is wrong with what stands in it, [Settings.Node] says.
+// stands reports whether anything was written that fits.
+func (g given) stands() bool { return g.value.IsValid() }
+
+// Load reads a configuration from the file at path, or where the environment names one there;
+// from variables, each NAME=value as os.Environ returns them; and from flags, if any, which have
+// been parsed. Its error is that of a file that cannot be read; what else is wrong, Node says.
 func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, error) {
 	for _, variable := range variables {
 		if name, value, _ := strings.Cut(variable, "="); name == FileVariable {
@@ -123,10 +125,9 @@ func (t *Table) split(f Field, value string) []string {
 
 // accept takes over what one source says of a field, if it fits.
 func (s *Settings) accept(f Field, g given) {
-	m := mistake.Mistake{Field: f.Name, Origin: g.origin, Got: cmp.Or(g.bad, mistake.Quote(strings.Join(g.texts, ",")))}
-	var err error
-	g.value, m.Want, err = read(s.table.base.target(f).Type(), g.texts)
-	m.Want = cmp.Or(either(f.Words), m.Want)
+	value, want, err := read(s.table.base.target(f).Type(), g.texts)
+	got := cmp.Or(g.bad, mistake.Quote(strings.Join(g.texts, ",")))
+	m := mistake.Mistake{Field: f.Name, Origin: g.origin, Got: got, Want: cmp.Or(either(f.Words), want)}
 	switch {
 	case g.bad != "" || err != nil:
 		s.Mistakes.Add(m)
@@ -134,6 +135,7 @@ func (s *Settings) accept(f Field, g given) {
 		m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
 		s.Mistakes.Add(m)
 	default:
+		g.value = value
 		s.given[f.Name] = g
 	}
 }

@@ -32,8 +32,8 @@ func (s *Settings) explain(algorithm string, err error) mistake.Mistake {
 	} else {
 		m = mistake.Mistake{Field: algorithm, Got: "refused: " + err.Error()}
 	}
-	g, given := s.given[base(m.Field)]
-	if !given && strings.Contains(m.Field, ".") && m.Want != "" {
+	g := s.given[base(m.Field)]
+	if !g.stands() && strings.Contains(m.Field, ".") && m.Want != "" {
 		m.Got += " (the default)"
 	}
 	m.Origin = g.origin

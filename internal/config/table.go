@@ -68,7 +68,7 @@ func NewTable(registry algo.Registry) *Table {
 	for _, f := range ownFields {
 		t.add("", f, own)
 	}
-	t.add(timingSection, preset(), own)
+	t.add(timingSection, presetField, own)
 	for _, f := range timingFields {
 		t.add(timingSection, f, func(s *Settings) any { return &s.Config.Timing })
 	}
@@ -87,11 +87,6 @@ func (t *Table) Fields() []Field { return slices.Clone(t.fields) }
 // Default is the value of a field where nothing is given.
 func (t *Table) Default(f Field) any { return valueOf(t.base.target(f)) }
 
-// isSection reports whether there is a section of that name.
-func (t *Table) isSection(name string) bool {
-	return name+"." == timingSection || t.registry[name] != nil
-}
-
 // isList reports whether a field has any number of values.
 func (t *Table) isList(f Field) bool { return t.base.target(f).Kind() == reflect.Slice }
 
@@ -101,8 +96,8 @@ func (t *Table) Algorithms() []string { return slices.Sorted(maps.Keys(t.registr
 // DefaultAlgorithm is the one that is selected where nothing is said: bully, or where there
 // is no bully the first.
 func (t *Table) DefaultAlgorithm() string {
-	if names := t.Algorithms(); len(names) > 0 && !slices.Contains(names, "bully") {
-		return names[0]
+	if t.registry["bully"] == nil && len(t.registry) > 0 {
+		return t.Algorithms()[0]
 	}
 	return "bully"
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -13,8 +12,6 @@ import (
 // The values of fields are texts wherever they come from, so that a value that one source
 // takes the others take too. A field is a time.Duration, bool, string, integer, float64 or
 // []string.
-
-var errUnfit = errors.New("config: the value does not fit")
 
 // read makes a value of a type from what is written: one text, or any number for a list. It
 // says what is wanted, which is nothing where no text will do, and whether that was written.
@@ -31,7 +28,7 @@ func read(of reflect.Type, texts []string) (v reflect.Value, want string, err er
 		d, err = time.ParseDuration(text)
 		v.SetInt(int64(d))
 	case v.Kind() == reflect.Bool && text != "true" && text != "false":
-		want, err = "true or false", errUnfit
+		want, err = "true or false", strconv.ErrSyntax
 	case v.Kind() == reflect.Bool:
 		v.SetBool(text == "true")
 	case v.Kind() == reflect.String:
@@ -54,7 +51,7 @@ func read(of reflect.Type, texts []string) (v reflect.Value, want string, err er
 		v.SetFloat(x)
 	}
 	if len(texts) != 1 {
-		err = errUnfit
+		err = strconv.ErrSyntax
 	}
 	return v, want, err
 }
