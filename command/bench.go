@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,19 +112,6 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	return mistakes.Err(theCommandLine)
 }
 
-// again is the command that measures it again.
-func (f *benchFlags) again() string {
-	words := []string{"elect", "bench"}
-	if !slices.Equal(f.groups, bench.Groups()) {
-		words = append(words, "--groups", strings.Join(f.groups, ","))
-	}
-	words = append(words, "--rounds", strconv.Itoa(f.rounds))
-	if f.short {
-		words = append(words, "--short")
-	}
-	return strings.Join(append(words, "--seed", strconv.FormatUint(f.seed, 10)), " ")
-}
-
 func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	if err := flags.check(cmd.Flags()); err != nil {
 		return err
@@ -146,7 +132,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 
 	shown := newBenchProgress(newProgressLine(cmd.ErrOrStderr()))
 	r, wrong := bench.Run(ctx, p.registry, bench.Options{
-		Groups: flags.groups, Rounds: flags.rounds, Short: flags.short, Seed: flags.seed, Node: command, Again: flags.again(), Progress: shown.show,
+		Groups: flags.groups, Rounds: flags.rounds, Short: flags.short, Seed: flags.seed, Node: command, Again: again("bench", cmd.Flags(), "out", "json"), Progress: shown.show,
 	})
 	shown.end()
 	if r == nil {

@@ -74,7 +74,7 @@ func TestBenchWritesAFolder(t *testing.T) {
 	for _, name := range []string{jsonFile, csvFile} {
 		r, err := result.ReadFile(filepath.Join(folder, name))
 		require.NoError(t, err)
-		require.Equal(t, "elect bench --groups messages,turnaround --rounds 1 --short --seed 7", r.Command)
+		require.Equal(t, "elect bench --short --groups messages,turnaround --seed 7", r.Command)
 		require.NotNil(t, r.Skipped, "%s says that nothing was skipped", name)
 		require.Empty(t, r.Skipped)
 		runs = append(runs, r)

@@ -90,11 +90,11 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 
 // checkObject is the outcome of a check as JSON.
 type checkObject struct {
-	File     string          `json:"file"`
-	OK       bool            `json:"ok"`
-	Mistakes []mistakeObject `json:"mistakes"`
-	More     bool            `json:"more"`
-	Unknown  []unknownObject `json:"unknown_variables"`
+	File     string           `json:"file"`
+	OK       bool             `json:"ok"`
+	Mistakes []mistakeObject  `json:"mistakes"`
+	More     bool             `json:"more"`
+	Unknown  []config.Unknown `json:"unknown_variables"`
 }
 
 type mistakeObject struct {
@@ -108,13 +108,8 @@ type mistakeObject struct {
 	Text   string         `json:"text"`
 }
 
-type unknownObject struct {
-	Name  string `json:"name"`
-	Meant string `json:"meant"`
-}
-
 func newCheck(s *config.Settings, wrong error) checkObject {
-	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistakeObject{}, Unknown: newUnknown(s)}
+	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistakeObject{}, Unknown: append([]config.Unknown{}, s.Unknown...)}
 	if wrong, ok := wrong.(*mistake.Error); ok {
 		o.More = wrong.More
 		for _, m := range wrong.Mistakes {
@@ -124,14 +119,6 @@ func newCheck(s *config.Settings, wrong error) checkObject {
 		}
 	}
 	return o
-}
-
-func newUnknown(s *config.Settings) []unknownObject {
-	all := []unknownObject{}
-	for _, u := range s.Unknown {
-		all = append(all, unknownObject(u))
-	}
-	return all
 }
 
 func (p *program) newConfigExample() *cobra.Command {

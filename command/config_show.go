@@ -95,7 +95,7 @@ func runConfigShow(cmd *cobra.Command, from *source, nodes int, asJSON bool) err
 type showObject struct {
 	File    string            `json:"file"`
 	Fields  []effectiveObject `json:"fields"`
-	Unknown []unknownObject   `json:"unknown_variables"`
+	Unknown []config.Unknown  `json:"unknown_variables"`
 	Amounts amountsObject     `json:"amounts"`
 }
 
@@ -117,7 +117,7 @@ type amountsObject struct {
 }
 
 func newShow(s *config.Settings, a amounts) showObject {
-	o := showObject{File: s.File, Unknown: newUnknown(s), Amounts: amountsObject{
+	o := showObject{File: s.File, Unknown: append([]config.Unknown{}, s.Unknown...), Amounts: amountsObject{
 		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover),
 		ForDefaults: len(changedOptions(s)) > 0,
 	}}

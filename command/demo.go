@@ -17,7 +17,6 @@ import (
 
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/wait"
 )
 
@@ -108,21 +107,19 @@ func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error
 	if err != nil {
 		return "", nil, err
 	}
-	wrong := func(flag, got, want string) {
-		s.Mistakes.Add(mistake.Mistake{Field: flag, Origin: mistake.Origin{Source: mistake.Flag, Name: "--" + flag}, Got: got, Want: want})
-	}
+	wrong := s.Mistakes.Addf
 	sig, err := fleet.ParseSignal(f.signal)
 	if err != nil {
-		wrong("signal", strconv.Quote(f.signal), "kill, stop or term")
+		wrong("--signal is %q, want kill, stop or term", f.signal)
 	}
 	if f.nodes < 2 || f.nodes > maxDemoNodes {
-		wrong("nodes", strconv.Itoa(f.nodes), fmt.Sprintf("2 to %d", maxDemoNodes))
+		wrong("--nodes is %d, want 2 to %d", f.nodes, maxDemoNodes)
 	}
 	if f.rounds < 0 {
-		wrong("rounds", strconv.Itoa(f.rounds), "at least 0")
+		wrong("--rounds is %d, want at least 0", f.rounds)
 	}
 	if spec, err := s.Spec(); err == nil && f.nodes == 2 && spec.Claims.NeedsQuorum {
-		wrong("nodes", "2", fmt.Sprintf("at least 3: %s elects by majority, and the dead count", f.algorithm))
+		wrong("--nodes is 2, want at least 3: %s elects by majority, and the dead count", f.algorithm)
 	}
 	_, err = s.Node()
 	return sig, s, err
@@ -391,11 +388,8 @@ func describeMessages(messages map[string]int) string {
 		kinds = append(kinds, fmt.Sprintf("%d %s", messages[kind], kind))
 		total += messages[kind]
 	}
-	switch {
-	case total == 0:
+	if total == 0 {
 		return "no messages"
-	case total == 1:
-		return "1 message (" + strings.Join(kinds, ", ") + ")"
 	}
-	return fmt.Sprintf("%d messages (%s)", total, strings.Join(kinds, ", "))
+	return count(total, "message") + " (" + strings.Join(kinds, ", ") + ")"
 }

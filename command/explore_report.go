@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
@@ -136,14 +135,14 @@ func (e *exploration) table(f *finding) error {
 	if r := f.walk; r != nil {
 		row("steps", "%s, in %s of at most %d", grouped(r.Steps), count(r.Walks, "walk"), e.length)
 		row("a leader", "in %s", count(r.WalksWithLeader, "walk"))
-		row("time", "%v, %s steps a second, seed %d", rounded(r.Elapsed), grouped(int(r.StepsPerSecond)), e.seed)
+		row("time", "%s, %s steps a second, seed %d", roundly(r.Elapsed), grouped(int(r.StepsPerSecond)), e.seed)
 		return table.Flush()
 	}
 	r := f.search
 	row("states", "%s, the farthest at depth %d", grouped(r.States), r.Depth)
 	row("transitions", "%s to another state; %s beyond the bounds, left out", grouped(r.Generated), grouped(r.LeftOut))
 	row("a leader", "in %s", count(r.StatesWithLeader, "state"))
-	row("time", "%v, %s transitions a second", rounded(r.Elapsed), grouped(int(r.TransitionsPerSecond)))
+	row("time", "%s, %s transitions a second", roundly(r.Elapsed), grouped(int(r.TransitionsPerSecond)))
 	return table.Flush()
 }
 
@@ -174,16 +173,6 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return grouped(n) + " " + many
-}
-
-func rounded(d time.Duration) time.Duration {
-	switch {
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond)
-	case d < time.Second:
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(time.Second / 10)
 }
 
 // outcome is the last line.
@@ -251,31 +240,33 @@ type exploredObject struct {
 	Properties []algo.Property   `json:"properties"`
 }
 
+// foundObject is what it found.
+type foundObject struct {
+	Complete   bool              `json:"complete"`
+	Seconds    float64           `json:"seconds"`
+	Cut        string            `json:"cut"`
+	Violations []violationObject `json:"violations"`
+}
+
 type searchObject struct {
 	exploredObject
-	States               int               `json:"states"`
-	Generated            int               `json:"generated"`
-	Depth                int               `json:"depth"`
-	Complete             bool              `json:"complete"`
-	LeftOut              int               `json:"left_out"`
-	StatesWithLeader     int               `json:"states_with_leader"`
-	TransitionsPerSecond float64           `json:"transitions_per_second"`
-	Seconds              float64           `json:"seconds"`
-	Cut                  string            `json:"cut"`
-	Violations           []violationObject `json:"violations"`
+	foundObject
+	States               int     `json:"states"`
+	Generated            int     `json:"generated"`
+	Depth                int     `json:"depth"`
+	LeftOut              int     `json:"left_out"`
+	StatesWithLeader     int     `json:"states_with_leader"`
+	TransitionsPerSecond float64 `json:"transitions_per_second"`
 }
 
 type walkObject struct {
 	exploredObject
-	Seed            uint64            `json:"seed"`
-	Walks           int               `json:"walks"`
-	Steps           int               `json:"steps"`
-	Complete        bool              `json:"complete"`
-	WalksWithLeader int               `json:"walks_with_leader"`
-	StepsPerSecond  float64           `json:"steps_per_second"`
-	Seconds         float64           `json:"seconds"`
-	Cut             string            `json:"cut"`
-	Violations      []violationObject `json:"violations"`
+	foundObject
+	Seed            uint64  `json:"seed"`
+	Walks           int     `json:"walks"`
+	Steps           int     `json:"steps"`
+	WalksWithLeader int     `json:"walks_with_leader"`
+	StepsPerSecond  float64 `json:"steps_per_second"`
 }
 
 type violationObject struct {
@@ -298,7 +289,7 @@ func (e *exploration) object(f *finding) any {
 	if e.o.Settled {
 		settings.From = "settled"
 	}
-	violations := []violationObject{}
+	found := foundObject{Cut: f.cut, Violations: []violationObject{}}
 	for i, v := range f.violations {
 		o := violationObject{Property: v.Property, What: v.What, Scenario: v.Scenario}
 		lines := strings.Split(strings.TrimSpace(v.Scenario), "\n")
@@ -307,18 +298,13 @@ func (e *exploration) object(f *finding) any {
 		if i < len(f.files) {
 			o.File = f.files[i]
 		}
-		violations = append(violations, o)
+		found.Violations = append(found.Violations, o)
 	}
 	if r := f.walk; r != nil {
-		return walkObject{
-			exploredObject: settings, Seed: e.seed, Walks: r.Walks, Steps: r.Steps, WalksWithLeader: r.WalksWithLeader,
-			StepsPerSecond: r.StepsPerSecond, Seconds: r.Elapsed.Seconds(), Cut: f.cut, Violations: violations,
-		}
+		found.Seconds = r.Elapsed.Seconds()
+		return walkObject{settings, found, e.seed, r.Walks, r.Steps, r.WalksWithLeader, r.StepsPerSecond}
 	}
 	r := f.search
-	return searchObject{
-		exploredObject: settings, States: r.States, Generated: r.Generated, Depth: r.Depth, Complete: r.Complete,
-		LeftOut: r.LeftOut, StatesWithLeader: r.StatesWithLeader, TransitionsPerSecond: r.TransitionsPerSecond,
-		Seconds: r.Elapsed.Seconds(), Cut: f.cut, Violations: violations,
-	}
+	found.Complete, found.Seconds = r.Complete, r.Elapsed.Seconds()
+	return searchObject{settings, found, r.States, r.Generated, r.Depth, r.LeftOut, r.StatesWithLeader, r.TransitionsPerSecond}
 }

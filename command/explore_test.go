@@ -52,7 +52,7 @@ func TestACompleteSearch(t *testing.T) {
 			Network: "lossy", Epochs: 1, Repeats: 1, // its messages have numbers, and it repeats none
 			Properties: []algo.Property{algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
-		States: 160, Generated: 244, Depth: 11, Complete: true, LeftOut: 744, StatesWithLeader: 72, Violations: []violationObject{},
+		States: 160, Generated: 244, Depth: 11, LeftOut: 744, StatesWithLeader: 72, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
 	}, got)
 
 	status, stdout, _ := elect("explore", "--algorithm", "ring", "--epochs", "1")

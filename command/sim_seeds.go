@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -116,58 +117,47 @@ const (
 // seeds is a run of many seeds.
 type seeds struct {
 	mu     sync.Mutex
-	next   uint64 // to begin
-	end    uint64
 	result stormsResult // of a scenario no more than its seedsResult
 	healed []time.Duration
-	err    error // the first one
 }
 
 // runSeeds runs all seeds, as many at once as there are processors, and shows what came
 // of them.
 func (s *simulation) runSeeds(ctx context.Context, first uint64, r stormsResult, run func(context.Context, uint64) (seedRun, error)) error {
 	r.FirstSeed, r.Failures, r.Known = first, []seedFailure{}, make(map[string]int)
-	all := &seeds{next: first, end: first + uint64(s.seeds), result: r}
+	all := &seeds{result: r}
 	began := time.Now()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var workers sync.WaitGroup
+	var next atomic.Uint64
 	for range min(s.seeds, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() { all.work(ctx, s, run) })
+		workers.Go(func() {
+			for i := next.Add(1); i <= uint64(s.seeds) && ctx.Err() == nil; i = next.Add(1) {
+				seed := first + i - 1
+				if one, err := run(ctx, seed); err != nil {
+					stop(err)
+				} else {
+					all.take(seed, &one, s)
+				}
+			}
+		})
 	}
 	shown := newProgress(newProgressLine(s.err), func(time.Duration) string { return all.text(s.seeds) })
 	workers.Wait()
 	shown.end()
-	if all.err != nil {
+	if err := context.Cause(ctx); err != nil {
 		if s.seeds > 1 {
 			fmt.Fprintf(s.err, "elect: stopped after %d of %d seeds, %d of them failed\n", all.result.Seeds, s.seeds, all.result.Failed)
 		}
-		return all.err
+		return err
 	}
 	return s.showSeeds(all, time.Since(began))
 }
 
-// work runs seeds until none is left.
-func (all *seeds) work(ctx context.Context, s *simulation, run func(context.Context, uint64) (seedRun, error)) {
-	for {
-		all.mu.Lock()
-		seed := all.next
-		if seed == all.end || all.err != nil {
-			all.mu.Unlock()
-			return
-		}
-		all.next++
-		all.mu.Unlock()
-		one, err := run(ctx, seed)
-		all.mu.Lock()
-		if err != nil {
-			all.err = cmp.Or(all.err, err)
-		} else {
-			all.take(seed, &one, s)
-		}
-		all.mu.Unlock()
-	}
-}
-
 func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	r := &all.result
 	r.Seeds++
 	r.Messages += one.messages

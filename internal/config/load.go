@@ -19,7 +19,10 @@ const prefix = "ELECT_"
 const FileVariable = prefix + "CONFIG"
 
 // Unknown is a variable that is none of a field, and the one that may be meant, if any.
-type Unknown struct{ Name, Meant string }
+type Unknown struct {
+	Name  string `json:"name"`
+	Meant string `json:"meant"`
+}
 
 func (u Unknown) String() string {
 	if u.Meant == "" {
