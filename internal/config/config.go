@@ -31,10 +31,8 @@ type Settings struct {
 	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
 	// options that were given to the factory of the algorithm.
 	Config cluster.Config
-	// Log is text or json, LogLevel debug, info, warn or error.
-	Log, LogLevel string
-	// Preset is a word for a timing.
-	Preset string
+	// Log is text or json, LogLevel debug, info, warn or error; Preset is a word for a timing.
+	Log, LogLevel, Preset string
 	// Mistakes are those found so far. The caller may add some.
 	Mistakes mistake.List
 	// Unknown are variables of the environment that begin like ours and are none.

@@ -80,8 +80,7 @@ func NewTable(registry algo.Registry) *Table {
 	return t
 }
 
-// Fields returns all fields: those of a member, those of the timing, those of each
-// algorithm.
+// Fields are those of a member, those of the timing, and those of each algorithm.
 func (t *Table) Fields() []Field { return slices.Clone(t.fields) }
 
 // Default is the value of a field where nothing is given.
