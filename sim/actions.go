@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -26,34 +27,62 @@ func (w *World) didRun(period time.Duration) {
 	}
 }
 
-// alive returns node number n if it runs.
-func (w *World) alive(n int, what string) (*node, error) {
-	node, err := w.node(n)
-	if err == nil && !node.up {
-		err = fmt.Errorf("sim: %s n%d: it is down", what, n)
+// readiness says why a node is not as it must be for what is to happen to it, or nothing.
+type readiness func(*node) string
+
+func whatever(*node) string { return "" }
+
+func alive(n *node) string {
+	if !n.up {
+		return "it is down"
 	}
-	return node, err
+	return ""
 }
 
-// awake returns node number n if it runs and is not paused.
-func (w *World) awake(n int, what string) (*node, error) {
-	node, err := w.alive(n, what)
-	if err == nil && node.paused {
-		err = fmt.Errorf("sim: %s n%d: it is paused", what, n)
+func awake(n *node) string {
+	if n.paused {
+		return "it is paused"
 	}
-	return node, err
+	return alive(n)
+}
+
+func down(n *node) string {
+	if n.up {
+		return "it runs"
+	}
+	return ""
+}
+
+func held(n *node) string {
+	if n.up && !n.paused {
+		return "it is not paused"
+	}
+	return alive(n)
+}
+
+// happens has something happen to node n, if it is ready, and writes that down: what, the
+// name of the node, and whatever more there is to say.
+func (w *World) happens(ready readiness, what string, n int, more string, do func(*node)) error {
+	node, err := w.node(n)
+	if err != nil {
+		return err
+	}
+	if why := ready(node); why != "" {
+		return fmt.Errorf("sim: %s n%d: %s", what, n, why)
+	}
+	w.did("%s", strings.TrimSpace(fmt.Sprintf("%s n%d %s", what, n, more)))
+	do(node)
+	return nil
+}
+
+// clockwork is what an engine does at the time of its node.
+func (n *node) clockwork(do func(now time.Duration) *engine.Output) {
+	n.perform(do(n.clock.at(n.w.now)))
 }
 
 // Crash ends the process of node n as a kill does: its kernel hangs up, what was saved
 // remains.
-func (w *World) Crash(n int) error {
-	node, err := w.alive(n, "crash")
-	if err == nil {
-		w.did("crash n%d", n)
-		w.crash(node)
-	}
-	return err
-}
+func (w *World) Crash(n int) error { return w.happens(alive, "crash", n, "", w.crash) }
 
 func (w *World) crash(n *node) {
 	w.end(n, false)
@@ -105,196 +134,129 @@ func (w *World) end(n *node, politely bool) {
 // CrashAfterSave has node n crash the next time that it saves something: after the save
 // and before anything else, as a message or an announcement, is done.
 func (w *World) CrashAfterSave(n int) error {
-	node, err := w.alive(n, "crash")
-	if err == nil {
-		w.did("crash n%d after save", n)
-		node.trap = trap{set: true, save: true, after: 1}
-	}
-	return err
+	return w.happens(alive, "crash", n, "after save", func(n *node) { n.trap = trap{set: true, save: true, after: 1} })
 }
 
 // CrashAfter has node n crash in the middle of the next Output of its engine that asks
 // for at least so many effects: each save, dial, message, refusal and announcement
 // is one, in this order. With 0, nothing of the next Output is done.
 func (w *World) CrashAfter(n, effects int) error {
-	node, err := w.alive(n, "crash")
-	if err == nil && effects < 0 {
-		err = fmt.Errorf("sim: crash n%d after %d effects, want 0 or more", n, effects)
+	if effects < 0 {
+		return fmt.Errorf("sim: crash n%d after %d effects, want 0 or more", n, effects)
 	}
-	if err == nil {
-		w.did("crash n%d after %d", n, effects)
-		node.trap = trap{set: true, after: effects}
-	}
-	return err
+	return w.happens(alive, "crash", n, fmt.Sprint("after ", effects), func(n *node) { n.trap = trap{set: true, after: effects} })
 }
 
 // Restart starts node n again, with what it had saved.
 func (w *World) Restart(n int) error {
-	node, err := w.node(n)
-	if err == nil && node.up {
-		err = fmt.Errorf("sim: restart n%d: it runs", n)
-	}
-	if err != nil {
-		return err
-	}
-	w.did("restart n%d", n)
-	node.emit(trace.Restart)
-	w.changed, w.active = w.now, w.now
-	node.start()
-	return nil
+	return w.happens(down, "restart", n, "", func(n *node) {
+		n.emit(trace.Restart)
+		w.changed, w.active = w.now, w.now
+		n.start()
+	})
 }
 
 // Stop ends the process of node n of its own will: it says goodbye.
 func (w *World) Stop(n int) error {
-	node, err := w.awake(n, "stop")
-	if err != nil {
-		return err
-	}
-	w.did("stop n%d", n)
-	node.perform(node.engine.Stop(node.clock.at(w.now)))
-	if node.up {
-		w.end(node, true)
-	}
-	node.emit(trace.Crash)
-	return nil
+	return w.happens(awake, "stop", n, "", func(n *node) {
+		n.clockwork(n.engine.Stop)
+		if n.up {
+			w.end(n, true)
+		}
+		n.emit(trace.Crash)
+	})
 }
 
 // Pause stops node n as SIGSTOP does: its kernel goes on.
 func (w *World) Pause(n int) error {
-	node, err := w.awake(n, "pause")
-	if err == nil {
-		w.did("pause n%d", n)
-		node.paused = true
-		w.due.set(node, never)
-	}
-	return err
+	return w.happens(awake, "pause", n, "", func(n *node) {
+		n.paused = true
+		w.due.set(n, never)
+	})
 }
 
 // Resume lets a node go on that was paused, with its old ideas: what waits on its
 // sockets comes before its timers, which are late.
-func (w *World) Resume(n int) error {
-	node, err := w.alive(n, "resume")
-	if err == nil && !node.paused {
-		err = fmt.Errorf("sim: resume n%d: it is not paused", n)
-	}
-	if err == nil {
-		w.did("resume n%d", n)
-		node.resume()
-	}
-	return err
-}
+func (w *World) Resume(n int) error { return w.happens(held, "resume", n, "", (*node).resume) }
 
 // SetClock gives the clock of node n a speed, in parts per million of the right one:
 // 500,000 is half as fast. It is between 1,000 and 1,000,000,000.
 func (w *World) SetClock(n int, ppm int64) error {
-	node, err := w.node(n)
-	if err == nil && (ppm < 1000 || ppm > 1000*perfect) {
-		err = fmt.Errorf("sim: clock of n%d at %d parts per million, want 1000 to 1000000000", n, ppm)
+	if ppm < 1000 || ppm > 1000*perfect {
+		return fmt.Errorf("sim: clock of n%d at %d parts per million, want 1000 to 1000000000", n, ppm)
 	}
-	if err != nil {
-		return err
-	}
-	w.did("clock n%d %d", n, ppm)
-	node.clock.setSpeed(w.now, ppm)
-	if node.up {
-		node.rest()
-	}
-	return nil
+	return w.happens(whatever, "clock", n, fmt.Sprint(ppm), func(n *node) {
+		n.clock.setSpeed(w.now, ppm)
+		if n.up {
+			n.rest()
+		}
+	})
 }
 
 // Campaign has the application at node n call for an election.
-func (w *World) Campaign(n int) error {
-	node, err := w.awake(n, "campaign")
-	if err == nil {
-		w.did("campaign n%d", n)
-		w.campaign(node)
-	}
-	return err
-}
+func (w *World) Campaign(n int) error { return w.happens(awake, "campaign", n, "", w.campaign) }
 
 func (w *World) campaign(n *node) {
 	w.emit(trace.Event{Node: n.id, Kind: trace.Note, Format: "is called to campaign"})
-	n.perform(n.engine.Campaign(n.clock.at(w.now)))
+	n.clockwork(n.engine.Campaign)
 }
 
 // Resign makes node n ineligible for a while.
 func (w *World) Resign(n int, period time.Duration) error {
-	node, err := w.awake(n, "resign")
-	if err == nil {
-		w.did("resign n%d %v", n, period)
-		node.perform(node.engine.Resign(node.clock.at(w.now), period))
-	}
-	return err
+	return w.happens(awake, "resign", n, period.String(), func(n *node) {
+		n.clockwork(func(now time.Duration) *engine.Output { return n.engine.Resign(now, period) })
+	})
 }
 
 // SetPriority changes the priority of node n, as an operator does.
 func (w *World) SetPriority(n, priority int) error {
-	node, err := w.awake(n, "set the priority of")
-	if err == nil {
-		w.did("priority n%d %d", n, priority)
-		node.perform(node.engine.SetPriority(node.clock.at(w.now), priority))
-	}
-	return err
+	return w.happens(awake, "priority", n, strconv.Itoa(priority), func(n *node) {
+		n.clockwork(func(now time.Duration) *engine.Output { return n.engine.SetPriority(now, priority) })
+	})
 }
 
 // Suspect has the scripted detector of node n take a peer for dead.
-func (w *World) Suspect(n, peer int) error { return w.tell(n, peer, "suspect", true) }
+func (w *World) Suspect(n, peer int) error {
+	return w.tell("suspect", n, peer, func(s *Script, now time.Duration, id algo.NodeID) { s.Suspect(now, id, "it was told so") })
+}
 
 // Learn is Suspect for when it matters: see Script.Learn.
-func (w *World) Learn(n, peer int) error { return w.tell(n, peer, "learn", false) }
-
-func (w *World) tell(n, peer int, what string, now bool) error {
-	node, about, err := w.scripted(n, peer, what)
-	if err != nil {
-		return err
-	}
-	w.did("%s n%d n%d", what, n, peer)
-	if now {
-		node.script.Suspect(node.clock.at(w.now), about.id, "it was told so")
-	} else {
-		node.script.Learn(node.clock.at(w.now), about.id, "it was told so")
-	}
-	node.perform(node.engine.Wake(node.clock.at(w.now)))
-	return nil
+func (w *World) Learn(n, peer int) error {
+	return w.tell("learn", n, peer, func(s *Script, now time.Duration, id algo.NodeID) { s.Learn(now, id, "it was told so") })
 }
 
 // Trust has the scripted detector of node n take a suspicion back.
 func (w *World) Trust(n, peer int) error {
-	node, about, err := w.scripted(n, peer, "trust")
-	if err == nil {
-		w.did("trust n%d n%d", n, peer)
-		node.script.Trust(about.id, "it was told so")
-		node.perform(node.engine.Wake(node.clock.at(w.now)))
-	}
-	return err
+	return w.tell("trust", n, peer, func(s *Script, _ time.Duration, id algo.NodeID) { s.Trust(id, "it was told so") })
 }
 
-func (w *World) scripted(n, peer int, what string) (node, about *node, err error) {
-	if node, err = w.awake(n, what); err != nil {
-		return nil, nil, err
-	}
-	if about, err = w.node(peer); err == nil && (node.script == nil || node == about) {
+func (w *World) tell(what string, n, peer int, do func(*Script, time.Duration, algo.NodeID)) error {
+	about, err := w.node(peer)
+	if err == nil && (w.config.Detector == Heartbeats || n == peer) {
 		err = fmt.Errorf("sim: %s n%d n%d: want two nodes and a detector that is perfect or scripted", what, n, peer)
 	}
-	return node, about, err
+	if err != nil {
+		return err
+	}
+	return w.happens(awake, what, n, about.name, func(n *node) {
+		do(n.script, n.clock.at(w.now), about.id)
+		n.clockwork(n.engine.Wake)
+	})
 }
 
 // Cut has nothing pass from one node to another, one way. What is under way is lost.
 func (w *World) Cut(from, to int) error {
-	a, err := w.node(from)
+	b, err := w.node(to)
+	if err == nil && from == to {
+		err = fmt.Errorf("sim: cut n%d from itself", from)
+	}
 	if err != nil {
 		return err
 	}
-	b, err := w.node(to)
-	if err == nil && a == b {
-		err = fmt.Errorf("sim: cut n%d from itself", from)
-	}
-	if err == nil {
-		w.did("cut n%d n%d", from, to)
+	return w.happens(whatever, "cut", from, b.name, func(a *node) {
 		w.network.cuts[pair{a.index, b.index}] = true
 		w.active = w.now
-	}
-	return err
+	})
 }
 
 // Partition has two nodes hear each other only if they are in one of the groups. A node
@@ -360,20 +322,16 @@ func (w *World) SetDelay(d Delay) error {
 
 // SetLink gives the link from one node to another a delay of its own.
 func (w *World) SetLink(from, to int, d Delay) error {
-	a, err := w.node(from)
-	if err != nil {
-		return err
-	}
 	b, err := w.node(to)
+	if why := d.wrong(); err == nil && why != "" {
+		err = fmt.Errorf("%w: %v is %s", ErrDelay, d, why)
+	}
 	if err != nil {
 		return err
 	}
-	if why := d.wrong(); why != "" {
-		return fmt.Errorf("%w: %v is %s", ErrDelay, d, why)
-	}
-	w.did("link n%d n%d %v", from, to, d)
-	w.network.links[pair{a.index, b.index}], w.network.ordered = d, true
-	return nil
+	return w.happens(whatever, "link", from, fmt.Sprint(b.name, " ", d), func(a *node) {
+		w.network.links[pair{a.index, b.index}], w.network.ordered = d, true
+	})
 }
 
 // Join adds a node, which asks the node through to let it in, and returns its number.
@@ -401,13 +359,16 @@ func (w *World) Leave(n int) error { return w.Remove(n, n) }
 
 // Remove has an operator at one node strike another, or that one itself.
 func (w *World) Remove(at, n int) error {
-	node, err := w.awake(at, "remove a member at")
-	if err != nil {
-		return err
-	}
 	struck, err := w.node(n)
 	if err != nil {
 		return err
+	}
+	node, err := w.node(at)
+	if err != nil {
+		return err
+	}
+	if why := awake(node); why != "" {
+		return fmt.Errorf("sim: remove a member at n%d: %s", at, why)
 	}
 	out, err := node.engine.Remove(node.clock.at(w.now), struck.id)
 	if err != nil {
@@ -420,12 +381,9 @@ func (w *World) Remove(at, n int) error {
 
 // Withdraw has node n ask no more for what Remove and Leave want, and is not done yet.
 func (w *World) Withdraw(n int) error {
-	node, err := w.awake(n, "withdraw at")
-	if err == nil {
-		w.did("withdraw n%d", n)
-		node.perform(node.engine.Withdraw(node.clock.at(w.now), algo.NodeID{}))
-	}
-	return err
+	return w.happens(awake, "withdraw", n, "", func(n *node) {
+		n.clockwork(func(now time.Duration) *engine.Output { return n.engine.Withdraw(now, algo.NodeID{}) })
+	})
 }
 
 // Disarm takes back what CrashAfter and CrashAfterSave have prepared.

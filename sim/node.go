@@ -120,7 +120,7 @@ func (n *node) start() {
 	if w.config.Detector == Perfect {
 		w.acquaint(n)
 	}
-	n.perform(n.engine.Start(n.clock.at(w.now)))
+	n.clockwork(n.engine.Start)
 }
 
 // pick chooses the time of a timer.

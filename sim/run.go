@@ -197,9 +197,7 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 	r.Began = began
 	w.ResetCounts()
 	w.network.faults = o.Faults
-	if err := w.incite(o); err != nil {
-		return fmt.Errorf("%w: %w", ErrOptions, err)
-	}
+	w.incite(o)
 	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
 		return err
 	}
@@ -209,7 +207,7 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 }
 
 // incite has the highest crash, and the initiators begin.
-func (w *World) incite(o *Options) error {
+func (w *World) incite(o *Options) {
 	leader, _, _ := w.Leader()
 	var dead []*node
 	for _, number := range o.Order()[o.Nodes-o.Crashed:] {
@@ -232,18 +230,13 @@ func (w *World) incite(o *Options) error {
 	}
 	crashed := leader > 0 && !w.nodes[leader-1].up
 	for _, i := range initiators {
-		n, err := w.alive(i, "start an election at")
-		switch {
-		case err != nil:
-			return err
-		case crashed && n.script.watches(w.nodes[leader-1].id):
+		if n := w.nodes[i-1]; crashed && n.script.watches(w.nodes[leader-1].id) {
 			n.script.Suspect(n.clock.at(w.now), w.nodes[leader-1].id, "it was told so")
-			n.perform(n.engine.Wake(n.clock.at(w.now)))
-		default: // who does not watch the leader hears of its crash from the application
+			n.clockwork(n.engine.Wake)
+		} else { // who does not watch the leader hears of its crash from the application
 			w.campaign(n)
 		}
 	}
-	return nil
 }
 
 // quiet runs until no election message is under way, all agree, and it stays so for a

@@ -301,7 +301,7 @@ func (w *World) step(end time.Duration) bool {
 	case due && wake <= end:
 		w.now = max(w.now, wake)
 		n := w.due.heap[0]
-		n.perform(n.engine.Wake(n.clock.at(w.now)))
+		n.clockwork(n.engine.Wake)
 	default:
 		return false
 	}
@@ -342,13 +342,13 @@ func (w *World) happensTo(n *node, e event) {
 	case learnCrash:
 		if !peer.up { // else it is known already that it runs again
 			n.script.Suspect(n.clock.at(w.now), peer.id, "it crashed")
-			n.perform(n.engine.Wake(n.clock.at(w.now)))
+			n.clockwork(n.engine.Wake)
 		}
 	case learnRestart:
 		n.script.Suspect(n.clock.at(w.now), peer.id, "it was restarted") // if that is news
-		if n.perform(n.engine.Wake(n.clock.at(w.now))); n.up && n.life == e.life {
+		if n.clockwork(n.engine.Wake); n.up && n.life == e.life {
 			n.script.Trust(peer.id, "it runs again")
-			n.perform(n.engine.Wake(n.clock.at(w.now)))
+			n.clockwork(n.engine.Wake)
 		}
 	}
 }
