@@ -104,7 +104,7 @@ func TestACallForAnElectionIsWithinABudget(t *testing.T) {
 	if len(r.Violations) != 1 || r.Violations[0].Steps[0].Kind != explore.Campaign {
 		t.Fatalf("violations %v", r.Violations)
 	}
-	if _, broken, err := explore.Replay(o, r.Violations[0].Steps); err != nil || len(broken) != 1 {
+	if _, broken, err := replay(o, r.Violations[0].Steps); err != nil || len(broken) != 1 {
 		t.Errorf("replayed it breaks %v, error %v", broken, err)
 	}
 	if !strings.Contains(r.Violations[0].Scenario, "\ncampaign n") {
@@ -142,14 +142,14 @@ func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
 func TestATraceCanBeReplayed(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	v := run(t, o).Violations[0]
-	events, broken, err := explore.Replay(o, v.Steps)
+	events, broken, err := replay(o, v.Steps)
 	if err != nil || !reflect.DeepEqual(events, v.Trace) || !reflect.DeepEqual(broken, []algo.Property{algo.OneLeaderPerEpoch}) {
 		t.Errorf("broken %v, error %v, events\n%v\nwant\n%v", broken, err, events, v.Trace)
 	}
-	if _, broken, err = explore.Replay(o, v.Steps[:len(v.Steps)-1]); err != nil || len(broken) > 0 {
+	if _, broken, err = replay(o, v.Steps[:len(v.Steps)-1]); err != nil || len(broken) > 0 {
 		t.Errorf("one step less breaks %v, error %v", broken, err)
 	}
-	if _, _, err = explore.Replay(o, v.Steps[len(v.Steps)-1:]); !errors.Is(err, explore.ErrImpossible) {
+	if _, _, err = replay(o, v.Steps[len(v.Steps)-1:]); !errors.Is(err, explore.ErrImpossible) {
 		t.Errorf("a timer that was never armed: error %v", err)
 	}
 }

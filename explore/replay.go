@@ -31,30 +31,6 @@ type Replayed struct {
 	Text string
 }
 
-// Replay repeats steps, which are those of a [Violation] under the same options, and
-// returns what happens and which properties that breaks. Its error wraps ErrImpossible if
-// a step cannot happen. Agreement is looked for after the last step only.
-func Replay(o Options, steps []Step) (events []trace.Event, broken []algo.Property, err error) {
-	e, err := newReplay(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer catchUnreadable(&err)
-	t := e.newStory()
-	for i, step := range steps {
-		if err := e.take(t, step); err != nil {
-			return nil, nil, fmt.Errorf("explore: step %d, %s: %w", i+1, e.m.describe(step, false), err)
-		}
-	}
-	e.finishStory(t)
-	for _, b := range t.broken {
-		if !slices.Contains(broken, b.Property) {
-			broken = append(broken, b.Property)
-		}
-	}
-	return t.events, broken, nil
-}
-
 // newReplay returns a search that stands at its beginning.
 func newReplay(o Options) (e *search, err error) {
 	if e, err = newSearch(o); err == nil {
@@ -144,15 +120,16 @@ func (t *story) breaks(e *search, all []host.Breach) {
 // not possible, about what is broken and not said to be, about what does not hold, or about
 // what the scenario now says: all with the line.
 func (s *Scenario) Replay() (r Replayed, err error) {
-	file := s.file
-	if file == nil {
-		if file, err = scenario.Parse(s.Name, s.String()); err != nil {
-			return r, err
-		}
-	}
 	e, err := newReplay(s.Options)
 	if err != nil {
-		return r, &scenario.Error{Scenario: file.Name, Err: err}
+		return r, &scenario.Error{Scenario: s.Name, Err: err}
+	}
+	file := s.file
+	if file == nil {
+		whole := Scenario{Options: e.options, Steps: s.Steps}
+		if file, err = scenario.Parse(s.Name, whole.String()); err != nil {
+			return r, err
+		}
 	}
 	defer catchUnreadable(&err)
 	var text strings.Builder

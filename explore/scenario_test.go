@@ -13,6 +13,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/scenario"
+	"github.com/elect-go/elect/trace"
 )
 
 // builds returns a spec under its own name, if it is asked for with its own options.
@@ -312,4 +313,17 @@ func TestScenarios(t *testing.T) {
 			t.Errorf("it says\n%s\nwant\n%s", r.Text, text)
 		}
 	}
+}
+
+// replay repeats steps, and returns what happens and what that breaks.
+func replay(o explore.Options, steps []explore.Step) (events []trace.Event, broken []algo.Property, err error) {
+	s := explore.Scenario{Name: "again", Options: o, Steps: steps}
+	r, err := s.Replay()
+	for _, b := range r.Breaches {
+		broken = append(broken, b.Property)
+	}
+	if errors.Is(err, scenario.ErrExpected) {
+		err = nil // it is in broken
+	}
+	return r.Trace, broken, err
 }

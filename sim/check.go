@@ -48,9 +48,9 @@ const (
 	// entry more often than others had heard comes back over its removal. See
 	// outlived_strike.txt.
 	KnownOutlivedStrike = "outlived-strike"
-	// KnownNobodyStands: there is no leader because none of those whom the members that run
-	// take for eligible runs, of an algorithm that needs a quorum: whoever resigned could only
-	// take that back with a leader. See nobody_stands.txt.
+	// KnownNobodyStands: there is no leader because nobody who runs is eligible, as the newest
+	// roster has it, of an algorithm that needs a quorum: whoever resigned could only take that
+	// back with a leader. See nobody_stands.txt.
 	KnownNobodyStands = "nobody-stands"
 )
 
@@ -229,21 +229,21 @@ func (w *World) Await(within time.Duration) time.Duration {
 	return took
 }
 
-// nobodyStands reports whether all members that run know nobody who may lead and runs.
+// nobodyStands reports whether nobody who runs may lead, as the newest membership has it that
+// anybody who runs knows.
 func (w *World) nobodyStands() bool {
-	members := 0
+	var newest algo.View
 	for _, n := range w.nodes {
-		if !n.up || !n.engine.View().Contains(n.id) {
-			continue
-		}
-		members++
-		for m := range n.engine.View().All() {
-			if o := w.find(m.ID); m.Eligible && o != nil && o.up {
-				return false
-			}
+		if n.up && n.engine.View().Stamp().Compare(newest.Stamp()) > 0 {
+			newest = n.engine.View()
 		}
 	}
-	return members > 0
+	for m := range newest.All() {
+		if o := w.find(m.ID); m.Eligible && o != nil && o.up {
+			return false
+		}
+	}
+	return newest.Len() > 0
 }
 
 // compareTokens checks that nobody has shown a higher token than the leader does.

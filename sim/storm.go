@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -31,13 +32,6 @@ type StormOptions struct {
 	// election after the other takes.
 	Budget uint64
 	Seed   uint64
-	// Choices, when set, is what the disturbances are drawn from in place of Seed: a
-	// fuzzer, for one. The world is still that of Seed.
-	Choices rand.Source
-	// Quiet leaves faults of the network out: only processes crash, and start again.
-	Quiet bool
-	// Constant leaves the members as they are: nobody joins, leaves or is removed.
-	Constant bool
 	// Trace, when set, sees everything.
 	Trace func(trace.Event)
 }
@@ -75,13 +69,8 @@ func (r *Report) Err() error {
 		fmt.Fprintf(&text, "do it again with:\n  %s\n", r.command)
 	}
 	fmt.Fprintf(&text, "or with this scenario:\n%s", r.Scenario)
-	return &StormError{text.String()}
+	return errors.New(text.String())
 }
-
-// StormError is what went wrong in a storm, with the way to replay it.
-type StormError struct{ text string }
-
-func (e *StormError) Error() string { return e.text }
 
 // Storm disturbs a cluster at random: processes crash, also between a save and what
 // should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
@@ -109,9 +98,6 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	})
 	w.stop = ctx.Done()
 	s := storm{w: w, o: &o, random: newRandom(o.Seed)}
-	if o.Choices != nil {
-		s.random = rand.New(o.Choices)
-	}
 	r := Report{Seed: o.Seed, command: replayed}
 	if err := s.blow(ctx, &r); err != nil {
 		return r, err
@@ -135,7 +121,7 @@ func (o *StormOptions) within(nodes int) time.Duration {
 // command is what blows the same storm again, for a shell; empty where none does.
 func (o *StormOptions) command() string {
 	preset, timing := nearest(o.Timing)
-	if timing != o.Timing || o.Within > 0 || o.Choices != nil || o.Quiet || o.Constant {
+	if timing != o.Timing || o.Within > 0 {
 		return ""
 	}
 	text := fmt.Sprintf("elect sim --storm --algorithm %s --preset %s --nodes %d --period %v", o.Spec.Name, preset, o.Nodes, o.Period)
@@ -216,17 +202,13 @@ func (s *storm) gust() {
 // disturb does one thing to one node, or to the network. What cannot be done, as to
 // crash a node that is down, is not done.
 func (s *storm) disturb() {
-	kinds := 13
-	if s.o.Quiet {
-		kinds = 6
-	}
-	if !s.o.Constant && s.random.IntN(6) == 0 {
+	if s.random.IntN(6) == 0 {
 		s.change()
 		return
 	}
 	w, n := s.w, s.one()
 	var err error
-	switch s.random.IntN(kinds) {
+	switch s.random.IntN(13) {
 	case 0, 1:
 		if err = w.Restart(n); err != nil {
 			s.crashes++
@@ -341,7 +323,8 @@ func (s *storm) lost() map[*node]bool {
 	}
 	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return known[n.id] < parties || needed[n.member.Addr] })
 	s.random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
-	slices.SortStableFunc(candidates, func(a, b *node) int { return boolean(a.up) - boolean(b.up) })
+	rank := map[bool]int{true: 1} // of who runs
+	slices.SortStableFunc(candidates, func(a, b *node) int { return rank[a.up] - rank[b.up] })
 	dead := make(map[*node]bool)
 	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, (least-1)/2)), (least-1)/2)] {
 		if dead[n] = true; n.up {
@@ -350,13 +333,6 @@ func (s *storm) lost() map[*node]bool {
 		}
 	}
 	return dead
-}
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // calm ends all faults: everybody but the dead runs, by a right clock, hears everybody, and
