@@ -185,8 +185,8 @@ func stepping(m algo.Message) func(context.Context, string) (prepared, error) {
 		}
 		e := engine.New(engine.Config{
 			Self: leader, Spec: spec,
-			Detector: fd.New(fd.Config{
-				Interval: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, Forgive: timing.Forgive,
+			Detector: fd.New(algo.Timing{
+				Heartbeat: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, Forgive: timing.Forgive,
 				MinRedial: timing.MinRedial, MaxRedial: timing.MaxRedial,
 			}),
 			Pick: func(least, _ time.Duration) time.Duration { return least },

@@ -26,7 +26,7 @@ func Presets() map[string]Timing { return algo.Presets() }
 // checkTiming says every mistake at once, each a *ConfigError.
 func checkTiming(t Timing) error {
 	var mistakes []error
-	for _, m := range fd.ConfigOf(t).Check() {
+	for _, m := range fd.Check(t) {
 		mistakes = append(mistakes, &ConfigError{Field: "timing." + m.Field, Got: m.Got, Want: m.Want})
 	}
 	if t.RoundTrip <= 0 {

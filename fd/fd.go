@@ -3,7 +3,7 @@
 // evidence than silence. It follows Chandra and Toueg (1996): what it says may be
 // wrong, but because a timeout grows after each mistake it is eventually right
 // about the living (◇P), as long as delays are bounded, and below
-// [Config.MaxTimeout].
+// Timing.MaxTimeout.
 //
 // Heartbeats come on demand. Monitor states whom this node watches; each of those
 // gets a [Watch] with a lease, and pushes a [Beat] every interval while the lease
@@ -78,7 +78,7 @@ type Output struct {
 // Detector watches peers for one node. All times are the host's, since a zero of
 // its own. It is not safe for concurrent use.
 type Detector struct {
-	config Config
+	timing algo.Timing
 	peers  map[algo.NodeID]*peer
 	order  []*peer // by ID: what happens at one time happens in one order
 	view   uint64
@@ -117,9 +117,10 @@ type peer struct {
 	sentAt   time.Duration
 }
 
-// New returns a detector that watches nobody. The config must pass Check.
-func New(config Config) *Detector {
-	return &Detector{config: config, peers: make(map[algo.NodeID]*peer), next: never}
+// New returns a detector that watches nobody. Of the timing, which must pass Check, it
+// needs all but what is for elections and for the first contact.
+func New(timing algo.Timing) *Detector {
+	return &Detector{timing: timing, peers: make(map[algo.NodeID]*peer), next: never}
 }
 
 // Digest sets what beats and watches say of the node's view.
@@ -168,7 +169,7 @@ func (d *Detector) peer(id algo.NodeID) *peer {
 	if p, ok := d.peers[id]; ok {
 		return p
 	}
-	p := &peer{id: id, timeout: d.config.Timeout, deadline: never, redialAt: never, renewAt: never, leaseEnd: never}
+	p := &peer{id: id, timeout: d.timing.Timeout, deadline: never, redialAt: never, renewAt: never, leaseEnd: never}
 	d.peers[id] = p
 	at, _ := slices.BinarySearchFunc(d.order, id, func(p *peer, id algo.NodeID) int { return p.id.Compare(id) })
 	d.order = slices.Insert(d.order, at, p)
@@ -251,7 +252,7 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 // nothing to find out.
 func (d *Detector) Down(now time.Duration, id algo.NodeID, polite bool) {
 	p := d.peer(id)
-	if now-p.upAt < d.config.MaxRedial {
+	if now-p.upAt < d.timing.MaxRedial {
 		p.brief++
 	} else {
 		p.brief = 0
@@ -260,7 +261,7 @@ func (d *Detector) Down(now time.Duration, id algo.NodeID, polite bool) {
 	p.leaseEnd = never // who still watches asks anew on the next connection
 	p.mark(now)
 	switch {
-	case polite || p.dead != "" || d.config.NoEvidence:
+	case polite || p.dead != "" || d.timing.NoEvidence:
 		if p.monitored {
 			d.redial(now, p)
 		}
@@ -280,7 +281,7 @@ func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
 	if p.connected {
 		return // the peer dialled us meanwhile
 	}
-	if fact == Broken && !d.config.NoEvidence && p.broken < instantRedials {
+	if fact == Broken && !d.timing.NoEvidence && p.broken < instantRedials {
 		p.broken++
 		d.dial(p)
 		return
@@ -288,7 +289,7 @@ func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
 	if fact != Broken {
 		p.broken = 0
 	}
-	if fact == Refused && !d.config.NoEvidence {
+	if fact == Refused && !d.timing.NoEvidence {
 		d.isDead(now, p, "its address refuses connections")
 	}
 	if p.monitored {
@@ -316,7 +317,7 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 		d.forgive(now, p)
 	}
 	p.hear(now)
-	if p.renewAt <= now+d.config.Interval {
+	if p.renewAt <= now+d.timing.Heartbeat {
 		d.watch(now, p) // while the loop runs anyway
 	}
 	d.settle()
@@ -329,10 +330,10 @@ func (p *peer) hear(now time.Duration) { p.deadline, p.heardAt, p.last = now+p.t
 // else it would be suspected again and again.
 func (d *Detector) forgive(now time.Duration, p *peer) {
 	p.gap = max(p.gap, now-p.last)
-	if now-p.calm <= d.config.Forgive {
+	if now-p.calm <= d.timing.Forgive {
 		return
 	}
-	if excess := p.timeout - max(d.config.Timeout, p.gap+p.gap/4); excess > 0 {
+	if excess := p.timeout - max(d.timing.Timeout, p.gap+p.gap/4); excess > 0 {
 		p.timeout -= max(excess/4, min(time.Millisecond, excess))
 	}
 	p.calm, p.gap = now, 0
@@ -377,7 +378,7 @@ func (p *peer) beatDue() time.Duration {
 
 // Wake does what is due.
 func (d *Detector) Wake(now time.Duration) {
-	if late := now - d.next; late > d.config.Interval/2 && d.next != never {
+	if late := now - d.next; late > d.timing.Heartbeat/2 && d.next != never {
 		d.excuse(now, late)
 	}
 	for _, p := range d.order {
@@ -402,8 +403,8 @@ func (d *Detector) Wake(now time.Duration) {
 		}
 	}
 	for _, p := range d.order {
-		if p.monitored && p.heardAt+2*d.config.Interval <= now {
-			p.heardAt = now - d.config.Interval // look again in an interval
+		if p.monitored && p.heardAt+2*d.timing.Heartbeat <= now {
+			p.heardAt = now - d.timing.Heartbeat // look again in an interval
 		}
 	}
 	d.settle()
@@ -423,7 +424,7 @@ func (d *Detector) settle() {
 func (d *Detector) dueFor(p *peer) time.Duration {
 	next := min(p.redialAt, p.renewAt)
 	if p.monitored && !p.suspected {
-		next = min(next, p.deadline, p.heardAt+2*d.config.Interval)
+		next = min(next, p.deadline, p.heardAt+2*d.timing.Heartbeat)
 	}
 	if p.leaseEnd != never {
 		next = min(next, p.leaseEnd, p.beatDue())
@@ -438,7 +439,7 @@ func (d *Detector) excuse(now, late time.Duration) {
 	for _, p := range d.order {
 		if p.monitored && !p.suspected {
 			p.last = now
-			p.deadline = min(max(p.deadline+late, now+2*d.config.Interval), max(p.deadline, now+p.timeout))
+			p.deadline = min(max(p.deadline+late, now+2*d.timing.Heartbeat), max(p.deadline, now+p.timeout))
 		}
 	}
 }
@@ -465,8 +466,8 @@ func (d *Detector) suspect(now time.Duration, p *peer, why string) {
 // only one that a longer timeout would have borne: not that of a stopped process.
 func (d *Detector) trust(now time.Duration, p *peer, why string) {
 	if p.silent {
-		if now-p.last < d.config.MaxTimeout {
-			p.timeout = min(p.timeout+p.timeout/2, d.config.MaxTimeout)
+		if now-p.last < d.timing.MaxTimeout {
+			p.timeout = min(p.timeout+p.timeout/2, d.timing.MaxTimeout)
 		}
 		p.calm, p.gap = now, 0
 	}
@@ -483,11 +484,11 @@ func (d *Detector) watch(now time.Duration, p *peer) {
 	if !p.connected {
 		return
 	}
-	term := lease * d.config.Interval
+	term := lease * d.timing.Heartbeat
 	p.renewAt = now + term/2
 	d.due(p.renewAt)
 	p.sentAt = now
-	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Watch{Interval: d.config.Interval, Lease: term, View: d.view}})
+	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view}})
 }
 
 func (d *Detector) dial(p *peer) {
@@ -498,10 +499,10 @@ func (d *Detector) dial(p *peer) {
 
 // redial dials p later: the more often it failed, the later.
 func (d *Detector) redial(now time.Duration, p *peer) {
-	wait := d.config.MinRedial
-	for i := 1; i < p.tries && wait < d.config.MaxRedial; i++ {
+	wait := d.timing.MinRedial
+	for i := 1; i < p.tries && wait < d.timing.MaxRedial; i++ {
 		wait *= 2
 	}
-	p.redialAt = now + min(wait, d.config.MaxRedial)
+	p.redialAt = now + min(wait, d.timing.MaxRedial)
 	d.due(p.redialAt)
 }

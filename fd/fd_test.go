@@ -14,9 +14,9 @@ const (
 	timeout  = 340 * ms
 )
 
-func config() Config {
-	return Config{
-		Interval: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Second,
+func config() algo.Timing {
+	return algo.Timing{
+		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Second,
 		MinRedial: 10 * ms, MaxRedial: time.Second,
 	}
 }
@@ -98,33 +98,33 @@ func dials(t *testing.T, what string, out Output, want int) {
 }
 
 func TestConfigSaysEveryMistake(t *testing.T) {
-	if mistakes := config().Check(); len(mistakes) != 0 {
+	if mistakes := Check(config()); len(mistakes) != 0 {
 		t.Fatalf("a good config has mistakes: %v", mistakes)
 	}
 	for _, test := range []struct {
 		field  string
-		change func(*Config)
+		change func(*algo.Timing)
 	}{
-		{"heartbeat", func(c *Config) { c.Interval = 0 }},
-		{"heartbeat", func(c *Config) {
-			c.Interval, c.Timeout, c.MaxTimeout, c.Forgive = 7*time.Minute, time.Hour, time.Hour, 2*time.Hour
+		{"heartbeat", func(c *algo.Timing) { c.Heartbeat = 0 }},
+		{"heartbeat", func(c *algo.Timing) {
+			c.Heartbeat, c.Timeout, c.MaxTimeout, c.Forgive = 7*time.Minute, time.Hour, time.Hour, 2*time.Hour
 		}},
-		{"timeout", func(c *Config) { c.Timeout = interval }},
-		{"max_timeout", func(c *Config) { c.MaxTimeout = timeout - 1 }},
-		{"max_timeout", func(c *Config) { c.MaxTimeout = 1 << 62 }},
-		{"forgive", func(c *Config) { c.Forgive = timeout }},
-		{"min_redial", func(c *Config) { c.MinRedial = 0 }},
-		{"max_redial", func(c *Config) { c.MaxRedial = ms }},
-		{"max_redial", func(c *Config) { c.MaxRedial = 1 << 62 }},
+		{"timeout", func(c *algo.Timing) { c.Timeout = interval }},
+		{"max_timeout", func(c *algo.Timing) { c.MaxTimeout = timeout - 1 }},
+		{"max_timeout", func(c *algo.Timing) { c.MaxTimeout = 1 << 62 }},
+		{"forgive", func(c *algo.Timing) { c.Forgive = timeout }},
+		{"min_redial", func(c *algo.Timing) { c.MinRedial = 0 }},
+		{"max_redial", func(c *algo.Timing) { c.MaxRedial = ms }},
+		{"max_redial", func(c *algo.Timing) { c.MaxRedial = 1 << 62 }},
 	} {
 		c := config()
 		test.change(&c)
-		mistakes := c.Check()
+		mistakes := Check(c)
 		if len(mistakes) != 1 || mistakes[0].Field != test.field || mistakes[0].Error() == "" {
 			t.Errorf("%+v: mistakes %v, want one of %s", c, mistakes, test.field)
 		}
 	}
-	if got := len(Config{}.Check()); got < 3 {
+	if got := len(Check(algo.Timing{})); got < 3 {
 		t.Errorf("the zero config has %d mistakes, want all at once", got)
 	}
 }

@@ -66,7 +66,7 @@ func ParseScenario(name, text string) (*Scenario, error) {
 	if err := errors.Join(file.Commands(true, s.set), file.Commands(false, check)); err != nil {
 		return nil, err
 	}
-	for _, m := range fd.ConfigOf(s.config.Timing).Check() {
+	for _, m := range fd.Check(s.config.Timing) {
 		return nil, &scenario.Error{Scenario: file.Name, Err: fmt.Errorf("timing: %w", m)}
 	}
 	return s, nil

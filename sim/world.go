@@ -408,7 +408,7 @@ func (w *World) emit(e trace.Event) {
 
 func newDetector(w *World) (engine.Detector, *Script) {
 	if w.config.Detector == Heartbeats {
-		return fd.New(fd.ConfigOf(w.config.Timing)), nil
+		return fd.New(w.config.Timing), nil
 	}
 	s := new(Script)
 	return s, s

@@ -28,9 +28,9 @@ func id(i int) algo.NodeID { return algo.NodeID{14: byte(i >> 8), 15: byte(i)} }
 
 func addr(i int) string { return fmt.Sprintf("10.0.0.%d:7400", i) }
 
-func detection() fd.Config {
-	return fd.Config{
-		Interval: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Minute,
+func detection() algo.Timing {
+	return algo.Timing{
+		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Minute,
 		MinRedial: 10 * ms, MaxRedial: time.Second,
 	}
 }
