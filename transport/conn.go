@@ -348,7 +348,7 @@ func (c *conn) left(frames int, err error) {
 	if err == nil {
 		c.t.count.framesOut.Add(uint64(frames))
 	} else {
-		c.t.count.lost.Add(uint64(frames))
+		c.t.count.drop("connection lost", frames)
 	}
 }
 

@@ -120,7 +120,7 @@ func (t *Transport) dialFailed(a *attempt, err error) {
 			return
 		}
 		if p.dial == nil {
-			t.count.dialLost.Add(uint64(p.queue.drop()))
+			t.count.drop("dial failed", p.queue.drop())
 		}
 		before, p.last = p.last, done
 	}

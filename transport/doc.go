@@ -7,22 +7,9 @@
 // that end of stream through [Handler].Down, [Transport.Dial] and a refused
 // connection to [Handler].DialFailed has no timer and no wait in it.
 //
-// # Wire
-//
-// A frame is its length, 4 bytes big-endian, and then that many bytes. A length of
-// zero, or above the cap, is an error that is found before anything is allocated.
-// The first byte of a frame says whose it is:
-//
-//	90–9f dc dd  the caller's: the first byte of a msgpack array
-//	00           the sender closes. UTF-8 text of at most 512 bytes may follow: why
-//	             it refuses the peer. Without text the close is polite: the
-//	             connection is idle or superseded, or the node stops.
-//	01           a probe: is this connection alive?
-//	02           the answer to a probe
-//
-// Any other first byte is an error. A node that closes sends nothing after its 00
-// and reads on until the other side has said 00 too, so that a polite close loses
-// no frame on its way.
+// What the frames look like on the wire stands in docs/protocol.md. A node that closes
+// reads on until the other side has closed too, so that a polite close loses no frame on
+// its way.
 //
 // # One connection
 //

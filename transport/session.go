@@ -42,7 +42,7 @@ func (t *Transport) begin(c *conn, earlier *session) *session {
 	p := t.peerOf(c.peer.ID)
 	if earlier != nil {
 		// What waits was meant for another process.
-		t.count.lost.Add(uint64(p.queue.drop()))
+		t.count.drop("connection lost", p.queue.drop())
 		if earlier.conn != nil {
 			earlier.conn.kill(errSuperseded)
 		} else {
@@ -142,7 +142,7 @@ func (t *Transport) leave(s *session, polite bool) {
 	p := s.peer
 	if p == nil {
 		t.clients--
-		t.count.lost.Add(uint64(s.queue.drop()))
+		t.count.drop("connection lost", s.queue.drop())
 		return
 	}
 	t.sessions--
@@ -156,7 +156,7 @@ func (t *Transport) leave(s *session, polite bool) {
 		t.startDial(Target{ID: p.id, Addr: p.addr})
 		return
 	}
-	t.count.lost.Add(uint64(p.queue.drop()))
+	t.count.drop("connection lost", p.queue.drop())
 }
 
 // hope waits, after a polite end of c, until what was queued is written on it, for

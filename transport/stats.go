@@ -2,6 +2,7 @@ package transport
 
 import (
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,22 +32,27 @@ type Stats struct {
 
 // counters are what Stats reads.
 type counters struct {
-	framesIn, framesOut, bytesIn, bytesOut      atomic.Uint64
-	accepted, acceptErrors, dials, dialsFailed  atomic.Uint64
-	fullQueue, noAddress, lost, dialLost, large atomic.Uint64
-	afterClose                                  atomic.Uint64
+	framesIn, framesOut, bytesIn, bytesOut     atomic.Uint64
+	accepted, acceptErrors, dials, dialsFailed atomic.Uint64
 
-	mu      sync.Mutex
-	refused map[string]uint64
+	mu               sync.Mutex
+	dropped, refused map[string]uint64
 }
 
 func (n *counters) refuse(label string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.refused == nil {
-		n.refused = make(map[string]uint64)
-	}
 	n.refused[label]++
+}
+
+// drop counts frames that were not sent.
+func (n *counters) drop(reason string, frames int) {
+	if frames == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dropped[reason] += uint64(frames)
 }
 
 // Stats returns the counters. Maps hold only what happened.
@@ -57,20 +63,9 @@ func (t *Transport) Stats() Stats {
 		BytesIn: n.bytesIn.Load(), BytesOut: n.bytesOut.Load(),
 		Accepted: n.accepted.Load(), AcceptErrors: n.acceptErrors.Load(),
 		Dials: n.dials.Load(), DialsFailed: n.dialsFailed.Load(),
-		Dropped: make(map[string]uint64), Refused: make(map[string]uint64),
-	}
-	for reason, count := range map[string]uint64{
-		"queue full": n.fullQueue.Load(), "no address": n.noAddress.Load(), "connection lost": n.lost.Load(),
-		"dial failed": n.dialLost.Load(), "too large": n.large.Load(), "closed": n.afterClose.Load(),
-	} {
-		if count > 0 {
-			s.Dropped[reason] = count
-		}
 	}
 	n.mu.Lock()
-	for reason, count := range n.refused {
-		s.Refused[reason] = count
-	}
+	s.Dropped, s.Refused = maps.Clone(n.dropped), maps.Clone(n.refused)
 	n.mu.Unlock()
 	t.mu.Lock()
 	s.Pending, s.Peers, s.Clients = t.parked.Len(), t.sessions, t.clients

@@ -64,6 +64,7 @@ func New(o Options) (*Transport, error) {
 		o: o, parked: list.New(),
 		peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
 		attempts: make(map[*attempt]struct{}), seeds: make(map[string]*attempt),
+		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	if o.Listener != nil {
@@ -83,68 +84,54 @@ func (t *Transport) Done() <-chan struct{} { return t.ctx.Done() }
 // fails. It returns false when the frame was dropped: see Stats.Dropped. A true is no
 // promise that it arrives. It panics when frame does not begin like a msgpack array.
 func (t *Transport) Send(to ID, frame []byte) bool {
-	if !t.mayLeave(frame) {
-		return false
-	}
-	owner, ok := t.enqueue(to, frame)
-	if owner != nil {
-		owner.poke()
-	}
-	return ok
-}
-
-func (t *Transport) enqueue(to ID, frame []byte) (owner *conn, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closing {
-		t.count.afterClose.Add(1)
-		return nil, false
-	}
-	p := t.peers[to]
-	if p == nil || p.session == nil && p.dial == nil && p.addr == "" {
-		t.count.noAddress.Add(1)
-		return nil, false
-	}
-	owner, ok = t.push(p.queue, frame)
-	if ok && p.session == nil && p.dial == nil {
-		t.startDial(Target{ID: to, Addr: p.addr})
-	}
-	return owner, ok
+	return t.post(frame, func() (*queue, string) {
+		p := t.peers[to]
+		if p == nil || p.session == nil && p.dial == nil && p.addr == "" {
+			return nil, "no address"
+		}
+		return p.queue, ""
+	}, func() { t.startDial(Target{ID: to}) })
 }
 
 // Reply queues a copy of frame for exactly that process: the connection of a client,
 // or of a node while the incarnation that p was is connected. Else it is like Send.
 func (t *Transport) Reply(p Peer, frame []byte) bool {
+	return t.post(frame, func() (*queue, string) {
+		if p.conn == nil || p.conn.session == nil || p.conn.session.over {
+			return nil, "connection lost"
+		}
+		return p.conn.session.queue, ""
+	}, func() {})
+}
+
+// post queues a frame in the queue that find returns with the lock held, or says why there
+// is none, and has it written: after is called where no connection takes from the queue.
+func (t *Transport) post(frame []byte, find func() (*queue, string), after func()) bool {
 	if !t.mayLeave(frame) {
 		return false
 	}
-	owner, ok := t.enqueueReply(p, frame)
+	t.mu.Lock()
+	q, dropped := find()
+	if t.closing {
+		dropped = "closed"
+	}
+	var owner *conn
+	if dropped == "" {
+		var ok bool
+		if owner, ok = q.push(frame); !ok {
+			dropped = "queue full"
+		} else if owner == nil {
+			after()
+		}
+	}
+	t.mu.Unlock()
 	if owner != nil {
 		owner.poke()
 	}
-	return ok
-}
-
-func (t *Transport) enqueueReply(p Peer, frame []byte) (owner *conn, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closing {
-		t.count.afterClose.Add(1)
-		return nil, false
+	if dropped != "" {
+		t.count.drop(dropped, 1)
 	}
-	if p.conn == nil || p.conn.session == nil || p.conn.session.over {
-		t.count.lost.Add(1)
-		return nil, false
-	}
-	return t.push(p.conn.session.queue, frame)
-}
-
-func (t *Transport) push(q *queue, frame []byte) (owner *conn, ok bool) {
-	owner, ok = q.push(frame)
-	if !ok {
-		t.count.fullQueue.Add(1)
-	}
-	return owner, ok
+	return dropped == ""
 }
 
 // mayLeave checks a frame of the caller. A wrong first byte is a mistake in the
@@ -154,7 +141,7 @@ func (t *Transport) mayLeave(frame []byte) bool {
 		panic("transport: a frame to send does not begin like a msgpack array")
 	}
 	if len(frame) > t.o.MaxFrame {
-		t.count.large.Add(1)
+		t.count.drop("too large", 1)
 		return false
 	}
 	return true
@@ -266,7 +253,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.peers {
-		t.count.afterClose.Add(uint64(p.queue.drop()))
+		t.count.drop("closed", p.queue.drop())
 	}
 	if n := t.strangers.Take() + t.alarms.Take(); n > 0 {
 		t.o.Log.Warn("connections closed", "suppressed", n)
