@@ -47,7 +47,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 		}
 	}
 	if differ := ours.Differing(theirs); !theirs.Client && (len(differ) > 0 || ours.Digest != theirs.Digest) {
-		n.noisy.warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
+		n.noisy.Warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
 	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Client: theirs.Client, Hello: theirs}, nil
 }

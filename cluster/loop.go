@@ -141,7 +141,7 @@ func (n *Node) perform(out *engine.Output) {
 		n.send(e)
 	}
 	for _, r := range out.Refuse {
-		n.noisy.warn("connection closed", "peer", n.nameOf(r.Peer), "id", r.Peer, "reason", r.Reason)
+		n.noisy.Warn("connection closed", "peer", n.nameOf(r.Peer), "id", r.Peer, "reason", r.Reason)
 		n.net.Disconnect(r.Peer, r.Reason)
 	}
 	if last >= 0 {
@@ -160,7 +160,7 @@ func (n *Node) perform(out *engine.Output) {
 func (n *Node) send(e algo.Envelope) {
 	frame, err := n.frames.Append(n.frame[:0], e.Message)
 	if err != nil {
-		n.noisy.warn("message not sent", "kind", e.Message.Kind(), "error", err)
+		n.noisy.Warn("message not sent", "kind", e.Message.Kind(), "error", err)
 		return
 	}
 	n.frame = frame
@@ -180,7 +180,7 @@ func (n *Node) viewChanged() {
 	hello := *n.hello.Load()
 	hello.ClusterID, hello.View = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
-	n.asked.info("view changed", "view", n.engine.View().Number(), "members", n.engine.View().Len())
+	n.asked.Info("view changed", "view", n.engine.View().Number(), "members", n.engine.View().Len())
 }
 
 // loseBy ends the leadership of this node if one of the announcements does.

@@ -31,6 +31,7 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
@@ -109,9 +110,9 @@ type Node struct {
 	inbox   chan func()   // to the loop
 	over    chan struct{} // closed when the loop has ended
 	hello   atomic.Pointer[wire.Hello]
-	noisy   limitedLog // of what went wrong
-	asked   limitedLog // of what somebody asked for: it must not drown among the former
-	deaf    chan error // the listener was closed
+	noisy   hostile.Log // of what went wrong
+	asked   hostile.Log // of what somebody asked for: it must not drown among the former
+	deaf    chan error  // the listener was closed
 
 	// The rest belongs to Run and its loop.
 	self    algo.Member
@@ -146,7 +147,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	for _, option := range options {
 		option(n)
 	}
-	n.noisy.log, n.asked.log = n.log, n.log
+	n.noisy.To, n.asked.To = n.log, n.log
 	mistakes := c.complete()
 	timing := checkTiming(c.Timing)
 	spec, err := c.spec(n.registry, timing == nil)

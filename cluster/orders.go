@@ -64,7 +64,7 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 		reply(ErrStopped)
 		return
 	case n.config.NoAdmin:
-		n.noisy.warn("order refused: no_admin is set", "order", order.What, "from", p.Addr)
+		n.noisy.Warn("order refused: no_admin is set", "order", order.What, "from", p.Addr)
 		reply(errNoAdmin)
 		return
 	case len(n.errands) >= maxOrders:
@@ -76,7 +76,7 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 		reply(err)
 		return
 	}
-	n.asked.info("order taken", "order", fmt.Sprintf("%+v", order), "from", p.Addr)
+	n.asked.Info("order taken", "order", fmt.Sprintf("%+v", order), "from", p.Addr)
 	e.until, e.result = time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)), reply
 	n.errands = append(n.errands, e)
 }

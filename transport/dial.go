@@ -162,9 +162,7 @@ func (t *Transport) accept() {
 			return
 		}
 		t.count.acceptErrors.Add(1)
-		if ok, suppressed := t.strangers.Allow(time.Now()); ok {
-			t.o.Log.Warn("cannot accept connections", "error", err, "again", wait, "suppressed", suppressed)
-		}
+		t.strangers.Warn("cannot accept connections", "error", err, "again", wait)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/elect-go/elect/internal/hostile"
 )
@@ -86,23 +85,15 @@ func (t *Transport) blame(c *conn, label string, err error) {
 	t.log(level, limit, "connection closed", c, "reason", label, "error", err)
 }
 
-// log writes one line about a connection, within a limit.
-func (t *Transport) log(level slog.Level, limit *hostile.Limiter, text string, c *conn, args ...any) {
-	if !t.o.Log.Enabled(t.ctx, level) {
-		return
-	}
-	if limit != nil {
-		ok, suppressed := limit.Allow(time.Now())
-		if !ok {
-			return
-		}
-		if suppressed > 0 {
-			args = append(args, "suppressed", suppressed)
-		}
-	}
+// log writes one line about a connection, within the limit of one that has one.
+func (t *Transport) log(level slog.Level, limited *hostile.Log, text string, c *conn, args ...any) {
 	args = append([]any{"addr", c.addr, "dialed", c.dialed}, args...)
 	if c.peer.ID != (ID{}) {
 		args = append(args, "peer", idText(c.peer.ID), "incarnation", c.peer.Incarnation)
+	}
+	if limited != nil {
+		limited.Line(level, text, args...)
+		return
 	}
 	t.o.Log.Log(t.ctx, level, text, args...)
 }

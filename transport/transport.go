@@ -19,8 +19,8 @@ type Transport struct {
 	wg    sync.WaitGroup // every goroutine of the transport
 	count counters
 
-	strangers hostile.Limiter // of lines about them
-	alarms    hostile.Limiter // of lines that must not drown among those
+	strangers hostile.Log // lines about them
+	alarms    hostile.Log // lines that must not drown among those
 
 	mu       sync.Mutex // never held while the Handler is called or the network is waited for
 	closing  bool
@@ -64,6 +64,7 @@ func New(o Options) (*Transport, error) {
 		o: o, parked: list.New(),
 		peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
 		attempts: make(map[*attempt]struct{}), seeds: make(map[string]*attempt),
+		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
 		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())

@@ -3,6 +3,8 @@
 package hostile
 
 import (
+	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +53,35 @@ func (l *Limiter) Take() int {
 	n := l.suppressed
 	l.suppressed = 0
 	return n
+}
+
+// Log writes lines that a stranger can cause, as many as its Limiter lets through. The next
+// one says how many were not written.
+type Log struct {
+	Limiter
+	To *slog.Logger
+}
+
+// Warn writes a warning.
+func (l *Log) Warn(text string, args ...any) { l.Line(slog.LevelWarn, text, args...) }
+
+// Info writes what is no more than good to know.
+func (l *Log) Info(text string, args ...any) { l.Line(slog.LevelInfo, text, args...) }
+
+// Line writes a line of a level.
+func (l *Log) Line(level slog.Level, text string, args ...any) {
+	ctx := context.Background()
+	if !l.To.Enabled(ctx, level) {
+		return
+	}
+	ok, suppressed := l.Allow(time.Now())
+	if !ok {
+		return
+	}
+	if suppressed > 0 {
+		args = append(args, "suppressed", suppressed)
+	}
+	l.To.Log(ctx, level, text, args...)
 }
 
 // Plain returns a text with what is not printable replaced: a terminal obeys some of it.
