@@ -76,7 +76,7 @@ func NewCodec(messages ...algo.Message) (*Codec, error) {
 func (c *Codec) Kinds() []string { return slices.Sorted(maps.Keys(c.byKind)) }
 
 // Append appends the encoding of m to dst and returns the extended slice. It
-// refuses what Decode would refuse: an error is an [*EncodeError], or
+// refuses what Decode would refuse: an error is an [*Error], or
 // [ErrUnknownKind] if the type of m is not registered, and dst is then returned as
 // it was. It allocates nothing but what dst needs to grow.
 func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
@@ -96,8 +96,8 @@ func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 	e.out = nil
 	encoders.Put(e)
 	if f != nil {
-		f.Kind = msg.kind
-		return dst, (*EncodeError)(f)
+		f.Verb, f.Kind = "encode", msg.kind
+		return dst, f
 	}
 	return out, nil
 }
@@ -111,14 +111,14 @@ func head(kind string, fields int) []byte {
 }
 
 // Decode reads one message, which must be all of b, and returns the struct by
-// value. It keeps nothing of b. An error is a [*DecodeError], or
+// value. It keeps nothing of b. An error is a [*Error], or
 // [ErrUnknownKind]. Decode never panics, and what it allocates is in proportion to the
 // length of b, whatever b holds.
 func (c *Codec) Decode(b []byte) (algo.Message, error) {
 	d := decoders.Get().(*decoder)
-	d.input = input{b: b}
+	d.reset(b)
 	m, err := c.decode(d)
-	d.input = input{}
+	d.reset(nil)
 	decoders.Put(d)
 	return m, err
 }
@@ -129,11 +129,11 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 		why = "is empty, want a kind"
 	}
 	if why != "" {
-		return nil, &DecodeError{Why: why}
+		return nil, &Error{Verb: "decode", Why: why}
 	}
 	kind, why := d.text()
 	if why != "" {
-		return nil, &DecodeError{Why: "its kind " + why}
+		return nil, &Error{Verb: "decode", Why: "its kind " + why}
 	}
 	kind, repeat := bytes.CutSuffix(kind, []byte(repeats))
 	msg := c.byKind[string(kind)]
@@ -144,7 +144,7 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 	var m algo.Message
 	f := msg.body.decodeFields(d, blank.value, n-1)
 	if f == nil && d.left() > 0 {
-		f = &fault{Why: count(d.left(), "byte") + " too many"}
+		f = &Error{Why: count(d.left(), "byte") + " too many"}
 	}
 	if f == nil {
 		m = blank.value.Interface().(algo.Message)
@@ -155,8 +155,8 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 	blank.value.SetZero()
 	msg.blanks.Put(blank)
 	if f != nil {
-		f.Kind = msg.kind
-		return nil, (*DecodeError)(f)
+		f.Verb, f.Kind = "decode", msg.kind
+		return nil, f
 	}
 	return m, nil
 }

@@ -292,7 +292,7 @@ func TestAppendRefusesWhatDecodeWouldRefuse(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := c.Append(nil, test.m)
-			var refused *EncodeError
+			var refused *Error
 			if !errors.As(err, &refused) || err.Error() != test.want {
 				t.Errorf("Append = %v, want %s", err, test.want)
 			}

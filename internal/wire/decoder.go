@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"io"
 	"reflect"
 	"strconv"
@@ -16,18 +17,34 @@ import (
 // look at the code that it will meet. Bytes are taken from the input directly:
 // the library would allocate what a length claims.
 type decoder struct {
-	input
-	msgpack *msgpack.Decoder // reads from the input
+	input   []byte
+	rest    bytes.Reader // what is left of the input; msgpack does not buffer it
+	msgpack *msgpack.Decoder
 	id      algo.NodeID
 	idValue reflect.Value // id, to set a field from without an allocation
 }
 
 var decoders = sync.Pool{New: func() any {
 	d := &decoder{}
-	d.msgpack = msgpack.NewDecoder(&d.input)
+	d.msgpack = msgpack.NewDecoder(&d.rest)
 	d.idValue = reflect.ValueOf(&d.id).Elem()
 	return d
 }}
+
+func (d *decoder) reset(b []byte) {
+	d.input = b
+	d.rest.Reset(b)
+}
+
+func (d *decoder) left() int { return d.rest.Len() }
+
+// peek returns the code that the next value begins with.
+func (d *decoder) peek() (code byte, ok bool) {
+	if d.left() == 0 {
+		return 0, false
+	}
+	return d.input[len(d.input)-d.left()], true
+}
 
 // The methods below return a reason when they fail; it follows the name of what
 // was to be read.
@@ -108,9 +125,9 @@ func (d *decoder) take(n int) ([]byte, string) {
 	if left := d.left(); n < 0 || n > left {
 		return nil, "claims " + count(n, "byte") + " where " + strconv.Itoa(left) + " can be"
 	}
-	b := d.b[d.at : d.at+n]
-	d.at += n
-	return b, ""
+	at := len(d.input) - d.left()
+	_, _ = d.rest.Seek(int64(n), io.SeekCurrent) // it is there
+	return d.input[at : at+n], ""
 }
 
 // arrayLen reads the head of an array. Whether its elements can be in the input is
@@ -179,46 +196,4 @@ func describe(code byte) string {
 		return "nil"
 	}
 	return "no msgpack value"
-}
-
-// input is what a decoder reads from: the bytes b, read up to at. It implements
-// io.ByteScanner, so msgpack does not buffer it.
-type input struct {
-	b  []byte
-	at int
-}
-
-func (in *input) left() int { return len(in.b) - in.at }
-
-// peek returns the code that the next value begins with.
-func (in *input) peek() (code byte, ok bool) {
-	if in.left() == 0 {
-		return 0, false
-	}
-	return in.b[in.at], true
-}
-
-// Read implements io.Reader.
-func (in *input) Read(p []byte) (int, error) {
-	if in.left() == 0 && len(p) > 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, in.b[in.at:])
-	in.at += n
-	return n, nil
-}
-
-// ReadByte implements io.ByteReader.
-func (in *input) ReadByte() (byte, error) {
-	if in.left() == 0 {
-		return 0, io.EOF
-	}
-	in.at++
-	return in.b[in.at-1], nil
-}
-
-// UnreadByte implements io.ByteScanner. msgpack calls it only after ReadByte.
-func (in *input) UnreadByte() error {
-	in.at--
-	return nil
 }

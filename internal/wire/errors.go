@@ -9,37 +9,24 @@ import (
 // for. The rest of the message has not been looked at.
 var ErrUnknownKind = errors.New("wire: unknown kind of message")
 
-// DecodeError says why bytes are not a message. Its text is short and safe to
-// log, whatever the bytes are.
-type DecodeError struct {
+// Error says why bytes are not a message, or why a message cannot be encoded: its peer
+// would refuse it. Its text is short and safe to log, whatever the bytes are.
+type Error struct {
+	Verb  string // "decode" or "encode"
 	Kind  string // of the message; empty if the bytes failed before it was known
 	Field string // path of the field in the Go struct; empty if it is not about one
 	Why   string
 }
 
-func (e *DecodeError) Error() string { return (*fault)(e).text("decode") }
-
-// EncodeError says why a message cannot be encoded: its peer would refuse it.
-type EncodeError struct {
-	Kind  string
-	Field string // path of the field in the Go struct
-	Why   string
-}
-
-func (e *EncodeError) Error() string { return (*fault)(e).text("encode") }
-
-// fault becomes one of the above once it is known which way the message went.
-type fault struct{ Kind, Field, Why string }
-
-func (f *fault) text(verb string) string {
+func (e *Error) Error() string {
 	what := "message"
 	switch {
-	case f.Kind != "" && f.Field != "":
-		what = f.Kind + "." + f.Field
-	case f.Kind != "":
-		what = f.Kind
+	case e.Kind != "" && e.Field != "":
+		what = e.Kind + "." + e.Field
+	case e.Kind != "":
+		what = e.Kind
 	}
-	return "wire: cannot " + verb + " " + what + ": " + f.Why
+	return "wire: cannot " + e.Verb + " " + what + ": " + e.Why
 }
 
 // quote makes text from a peer short and safe to log.

@@ -68,7 +68,7 @@ func FuzzHello(f *testing.F) {
 		for _, s := range []string{cluster, algorithm, setting, name, addr} {
 			fits = fits && utf8.ValidString(s)
 		}
-		var refused *EncodeError
+		var refused *Error
 		if fits != (err == nil) || err != nil && !errors.As(err, &refused) {
 			t.Fatalf("Append(%+v) = %v", h, err)
 		}

@@ -56,7 +56,7 @@ func TestHostileInputIsAnError(t *testing.T) {
 	for name, b := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
 			m, err := c.Decode(b)
-			var bad *DecodeError
+			var bad *Error
 			if m != nil || !errors.As(err, &bad) {
 				t.Fatalf("Decode = %v, %v, want a DecodeError", m, err)
 			}

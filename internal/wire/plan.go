@@ -167,7 +167,7 @@ func parseTag(f reflect.StructField) (bounds, error) {
 const notUTF8 = "is not valid UTF-8"
 
 // append encodes v. It refuses what decode would refuse.
-func (p *plan) append(e *encoder, v reflect.Value) *fault {
+func (p *plan) append(e *encoder, v reflect.Value) *Error {
 	why := ""
 	var err error // of msgpack: there is none when it writes to memory
 	switch p.form {
@@ -215,7 +215,7 @@ func (p *plan) append(e *encoder, v reflect.Value) *fault {
 	return because(p.field, why)
 }
 
-func (p *plan) appendFields(e *encoder, v reflect.Value) *fault {
+func (p *plan) appendFields(e *encoder, v reflect.Value) *Error {
 	for i := range p.fields {
 		if f := p.fields[i].append(e, v.Field(i)); f != nil {
 			return f
@@ -225,7 +225,7 @@ func (p *plan) appendFields(e *encoder, v reflect.Value) *fault {
 }
 
 // decode sets v, which is zero.
-func (p *plan) decode(d *decoder, v reflect.Value) *fault {
+func (p *plan) decode(d *decoder, v reflect.Value) *Error {
 	why := ""
 	switch p.form {
 	case aBool:
@@ -285,9 +285,9 @@ func (p *plan) decode(d *decoder, v reflect.Value) *fault {
 
 // decodeFields decodes an array of n values whose head has been read. Those
 // beyond the fields come from a newer peer and are skipped.
-func (p *plan) decodeFields(d *decoder, v reflect.Value, n int) *fault {
+func (p *plan) decodeFields(d *decoder, v reflect.Value, n int) *Error {
 	if n < len(p.fields) {
-		return &fault{Field: p.fields[n].field, Why: "is missing: " + count(n, "field") + ", want " + strconv.Itoa(len(p.fields))}
+		return &Error{Field: p.fields[n].field, Why: "is missing: " + count(n, "field") + ", want " + strconv.Itoa(len(p.fields))}
 	}
 	for i := range p.fields {
 		if f := p.fields[i].decode(d, v.Field(i)); f != nil {
@@ -303,7 +303,7 @@ func (p *plan) decodeFields(d *decoder, v reflect.Value, n int) *fault {
 }
 
 // decodeSlice allocates for no more elements than what is left of the input has room for.
-func (p *plan) decodeSlice(d *decoder, v reflect.Value) *fault {
+func (p *plan) decodeSlice(d *decoder, v reflect.Value) *Error {
 	n, why := d.arrayLen()
 	if why == "" {
 		why = tooMany(n, p.max, "element")
@@ -324,10 +324,10 @@ func (p *plan) decodeSlice(d *decoder, v reflect.Value) *fault {
 	return nil
 }
 
-// because makes a fault of a reason; no reason, no fault.
-func because(field, why string) *fault {
+// because makes an error of a reason; no reason, none.
+func because(field, why string) *Error {
 	if why == "" {
 		return nil
 	}
-	return &fault{Field: field, Why: why}
+	return &Error{Field: field, Why: why}
 }
