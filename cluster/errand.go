@@ -79,25 +79,16 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case err := <-outcome:
-		return err
-	case <-ctx.Done():
+	done, err := await(ctx, n, outcome)
+	if err != nil {
 		n.tell(func() {
 			if e != nil {
 				n.endErrand(e, nil)
 				e.undo()
 			}
 		})
-		return context.Cause(ctx)
-	case <-n.over:
-		select {
-		case err := <-outcome:
-			return err
-		default:
-			return ErrStopped
-		}
 	}
+	return cmp.Or(done, err)
 }
 
 // Remove ends the membership of another member, dead or alive, for good: it stops with

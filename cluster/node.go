@@ -345,16 +345,21 @@ func (n *Node) submit(ctx context.Context, f func()) error {
 // may not have run then; or ErrStopped.
 func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
 	result := make(chan T, 1) // the loop never waits for who asked
-	var none T
 	if err := n.submit(ctx, func() { result <- f() }); err != nil {
+		var none T
 		return none, err
 	}
+	return await(ctx, n, result)
+}
+
+// await returns what the loop makes of something.
+func await[T any](ctx context.Context, n *Node, result <-chan T) (none T, err error) {
 	select {
 	case r := <-result:
 		return r, nil
 	case <-n.over:
 		select {
-		case r := <-result: // f may be what ended the loop
+		case r := <-result: // it may be what ended the loop
 			return r, nil
 		default:
 			return none, ErrStopped
@@ -364,15 +369,20 @@ func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
 	}
 }
 
+// do has the loop perform what f asks for.
+func (n *Node) do(ctx context.Context, f func() *engine.Output) error {
+	failed, err := ask(ctx, n, func() error {
+		n.perform(f())
+		return n.failed
+	})
+	return cmp.Or(failed, err)
+}
+
 // Campaign calls for an election. Any member can. It returns when the call was made,
 // not when it has an outcome: see Watch. Its error is context.Cause(ctx), ErrStopped, or
 // an ErrSave that stops the node.
 func (n *Node) Campaign(ctx context.Context) error {
-	failed, err := ask(ctx, n, func() error {
-		n.perform(n.engine.Campaign(n.now()))
-		return n.failed
-	})
-	return cmp.Or(failed, err)
+	return n.do(ctx, func() *engine.Output { return n.engine.Campaign(n.now()) })
 }
 
 // SetPriority changes the priority of this member, with the effect that the algorithm
@@ -386,11 +396,7 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	if mistake := checkPriority(priority); mistake != nil {
 		return mistake
 	}
-	failed, err := ask(ctx, n, func() error {
-		n.perform(n.engine.SetPriority(n.now(), priority))
-		return n.failed
-	})
-	return cmp.Or(failed, err)
+	return n.do(ctx, func() *engine.Output { return n.engine.SetPriority(n.now(), priority) })
 }
 
 // ConfigurePriority is SetPriority for a priority that stands in the configuration from now
@@ -400,11 +406,7 @@ func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
 	if mistake := checkPriority(priority); mistake != nil {
 		return mistake
 	}
-	failed, err := ask(ctx, n, func() error {
-		n.perform(n.engine.ConfigurePriority(n.now(), priority))
-		return n.failed
-	})
-	return cmp.Or(failed, err)
+	return n.do(ctx, func() *engine.Output { return n.engine.ConfigurePriority(n.now(), priority) })
 }
 
 // Resign gives the leadership up: this node is not eligible for the period, or for that
