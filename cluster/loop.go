@@ -152,8 +152,8 @@ func (n *Node) perform(out *engine.Output) {
 		n.failed = ErrLeft
 	case out.Removed:
 		n.failed = ErrRemoved
-	case out.Rejected != "":
-		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(out.Rejected))
+	case out.Rejected != nil:
+		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(out.Rejected.Error()))
 	}
 }
 

@@ -26,6 +26,7 @@
 package fd
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -348,10 +349,9 @@ func (d *Detector) Sent(now time.Duration, id algo.NodeID) {
 
 // Watched takes a Watch of a peer: beats are due from now on. One that asks for
 // nonsense is refused with a reason.
-func (d *Detector) Watched(now time.Duration, id algo.NodeID, w Watch) (refused string) {
+func (d *Detector) Watched(now time.Duration, id algo.NodeID, w Watch) error {
 	if w.Interval < minInterval || w.Lease < w.Interval || w.Lease > maxLease {
-		return "it asks for a beat every " + w.Interval.String() + " for " + w.Lease.String() +
-			", want at least " + minInterval.String() + " and at most " + maxLease.String()
+		return fmt.Errorf("it asks for a beat every %v for %v, want at least %v and at most %v", w.Interval, w.Lease, minInterval, maxLease)
 	}
 	p := d.peer(id)
 	if p.leaseEnd == never || p.every != w.Interval {
@@ -359,7 +359,7 @@ func (d *Detector) Watched(now time.Duration, id algo.NodeID, w Watch) (refused 
 	}
 	p.every, p.leaseEnd = w.Interval, now+w.Lease
 	d.due(p.beatDue())
-	return ""
+	return nil
 }
 
 // A peer cannot make us busy, nor keep us so after it is gone.

@@ -162,7 +162,7 @@ func TestBeatsLastAsLongAsTheLease(t *testing.T) {
 	d.Digest(99)
 	d.Up(0, n(1), 7)
 	d.Up(0, n(2), 7)
-	if why := d.Watched(0, n(1), Watch{Interval: interval, Lease: 10 * interval}); why != "" {
+	if why := d.Watched(0, n(1), Watch{Interval: interval, Lease: 10 * interval}); why != nil {
 		t.Fatal(why)
 	}
 	out := runs(d, time.Minute)
@@ -833,7 +833,7 @@ func TestHostileWatchIsRefused(t *testing.T) {
 	} {
 		d := New(config())
 		d.Up(0, n(1), 7)
-		if d.Watched(time.Hour, n(1), w) == "" {
+		if d.Watched(time.Hour, n(1), w) == nil {
 			t.Errorf("%+v was granted", w)
 		}
 		if d.Deadline() != never {
@@ -843,7 +843,7 @@ func TestHostileWatchIsRefused(t *testing.T) {
 	// The fastest one that is granted.
 	d := New(config())
 	d.Up(0, n(1), 7)
-	if why := d.Watched(0, n(1), Watch{Interval: time.Millisecond, Lease: time.Second}); why != "" {
+	if why := d.Watched(0, n(1), Watch{Interval: time.Millisecond, Lease: time.Second}); why != nil {
 		t.Fatal(why)
 	}
 	if got := kinds(runs(d, time.Minute), "beat"); got > 1000 {

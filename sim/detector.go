@@ -153,7 +153,7 @@ func (s *Script) Deadline() time.Duration { return never }
 func (s *Script) Heard(time.Duration, algo.NodeID) {}
 
 // Watched is no news.
-func (s *Script) Watched(time.Duration, algo.NodeID, fd.Watch) string { return "" }
+func (s *Script) Watched(time.Duration, algo.NodeID, fd.Watch) error { return nil }
 
 // Up is no news.
 func (s *Script) Up(time.Duration, algo.NodeID, uint64) {}

@@ -141,7 +141,7 @@ func (n *node) perform(out *engine.Output) {
 		return
 	}
 	switch {
-	case out.Removed, out.Rejected != "":
+	case out.Removed, out.Rejected != nil:
 		n.w.end(n, true)
 		return
 	}

@@ -173,11 +173,11 @@ func (t *Transport) setAddr(id ID, addr string) {
 
 // Disconnect refuses a connected node: it is told the reason, and Down comes with
 // Rejected. Nothing happens when it is not connected.
-func (t *Transport) Disconnect(id ID, reason string) {
+func (t *Transport) Disconnect(id ID, reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.peers[id]; p != nil && p.session != nil && p.session.conn != nil {
-		p.session.conn.cancel(rejected("disconnected", errors.New(reason)))
+		p.session.conn.cancel(rejected("disconnected", reason))
 	}
 }
 

@@ -318,7 +318,7 @@ func TestANameThatIsTaken(t *testing.T) {
 	h := w.add(thief, joins(addr(1))).start()
 	w.run(time.Second)
 	if !strings.Contains(h.rejected, `"n2"`) || !strings.Contains(h.rejected, addr(2)) || h.saves != 0 {
-		t.Errorf("rejected %q after %d saves, want a reason that names the name and its owner", h.rejected, h.saves)
+		t.Errorf("rejected %v after %d saves, want a reason that names the name and its owner", h.rejected, h.saves)
 	}
 	w.wantView(1, 2, 3)
 	w.wantLeader(3)
@@ -471,7 +471,7 @@ func TestARestartWithANameThatIsTaken(t *testing.T) {
 		three.start()
 		w.run(time.Second)
 		if three.up || !strings.Contains(three.rejected, `"n2"`) || three.saves != saves {
-			t.Errorf("%s: rejected %q after %d saves, want a reason that names the name", spec.Name, three.rejected, three.saves-saves)
+			t.Errorf("%s: rejected %v after %d saves, want a reason that names the name", spec.Name, three.rejected, three.saves-saves)
 		}
 		three.config.Self.Name = "n9"
 		three.start()
@@ -640,7 +640,7 @@ func TestARemovedNodeStops(t *testing.T) {
 		two.start()
 		w.run(time.Second)
 		if !strings.Contains(two.rejected, "removed") {
-			t.Errorf("rejected %q, want for its removal", two.rejected)
+			t.Errorf("rejected %v, want for its removal", two.rejected)
 		}
 	})
 	t.Run("its seat was taken", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -42,7 +43,7 @@ func (e *Engine) bootstrap(now time.Duration) {
 		return
 	case found:
 		if own := e.own(stored.Version); stored != own {
-			if why := e.unfit(own); why != "" {
+			if why := e.unfit(own); why != nil {
 				e.out.Rejected = why
 				return
 			}
@@ -82,8 +83,8 @@ func (e *Engine) bootstrap(now time.Duration) {
 // others in, there must be one who may lead.
 func (e *Engine) found(now time.Duration, size int) {
 	if e.members.strict && size == 0 && !e.config.Self.Eligible {
-		e.out.Rejected = "a witness cannot found a cluster that runs " + e.config.Spec.Name +
-			": only a leader lets others in, and nobody could lead; have it join another member"
+		e.out.Rejected = fmt.Errorf("a witness cannot found a cluster that runs %s: only a leader lets others in, "+
+			"and nobody could lead; have it join another member", e.config.Spec.Name)
 		return
 	}
 	e.members.cluster, e.members.size = e.config.Cluster, size

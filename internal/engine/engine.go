@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -18,7 +20,7 @@ type Detector interface {
 	Monitor(now time.Duration, peers []algo.NodeID)
 	Heard(now time.Duration, peer algo.NodeID)
 	Sent(now time.Duration, peer algo.NodeID)
-	Watched(now time.Duration, peer algo.NodeID, w fd.Watch) (refused string)
+	Watched(now time.Duration, peer algo.NodeID, w fd.Watch) error
 	Up(now time.Duration, peer algo.NodeID, incarnation uint64)
 	Down(now time.Duration, peer algo.NodeID, polite bool)
 	DialFailed(now time.Duration, peer algo.NodeID, fact fd.Fact)
@@ -65,7 +67,7 @@ type Target struct {
 // Refusal asks the host to close a peer's connection, with a reason.
 type Refusal struct {
 	Peer   algo.NodeID
-	Reason string
+	Reason error
 }
 
 // Output is what the host must do, in the order of the fields. It is valid until
@@ -85,8 +87,8 @@ type Output struct {
 	Leaders []algo.Leader
 	// ViewChanged says that View returns something new: members and addresses.
 	ViewChanged bool
-	// Rejected says why a member did not let this node in: it must stop.
-	Rejected string
+	// Rejected is why this node is not let in: it must stop.
+	Rejected error
 	// Removed says that this node is no member any more: it must stop. Left says that
 	// it asked for that.
 	Removed, Left bool
@@ -178,7 +180,7 @@ func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *O
 func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message) {
 	m, _ := algo.Open(said)
 	if from.IsZero() || from == e.config.Self.ID {
-		e.refuse(now, from, m, "its sender is this node itself, or nobody")
+		e.refuse(now, from, m, errors.New("its sender is this node itself, or nobody"))
 		return
 	}
 	e.counters.received(said)
@@ -191,16 +193,16 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		return
 	case Reject:
 		if !e.running {
-			e.out.Rejected = m.Reason
+			e.out.Rejected = errors.New(m.Reason)
 		}
 		return
 	}
 	if !e.view().Contains(from) {
 		if e.joining() { // a member that knows of us before we know of it
-			e.ignore(now, from, m, "this node is no member yet")
+			e.ignore(now, from, m, errors.New("this node is no member yet"))
 			return
 		}
-		e.refuse(now, from, m, "it is not a member")
+		e.refuse(now, from, m, errors.New("it is not a member"))
 		return
 	}
 	e.detector.Heard(now, from)
@@ -209,7 +211,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	case fd.Beat:
 		e.compare(now, from, m.View)
 	case fd.Watch:
-		if why := e.detector.Watched(now, from, m); why != "" {
+		if why := e.detector.Watched(now, from, m); why != nil {
 			e.refuse(now, from, m, why)
 			return
 		}
@@ -222,7 +224,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		e.held(now, from, m)
 	default:
 		if !e.running { // it will be told again; we have nothing to answer from
-			e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: said, Format: "it has not started yet"})
+			e.ignore(now, from, said, errors.New("it has not started yet"))
 			return
 		}
 		e.remind(now, from)
@@ -442,7 +444,7 @@ func (e *Engine) settle(now time.Duration) {
 func (e *Engine) step(now time.Duration, event algo.Event) {
 	effects := e.machine.Step(event)
 	if effects.Refused != nil {
-		e.refuse(now, event.Peer, event.Message, effects.Refused.Error())
+		e.refuse(now, event.Peer, event.Message, effects.Refused)
 		return
 	}
 	for _, n := range effects.Notes {
@@ -477,15 +479,15 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 }
 
 // ignore drops a message.
-func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why string) {
-	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: why})
+func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why error) {
+	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "%v", Args: []any{why}})
 }
 
 // refuse drops a message and has the connection of its sender closed.
-func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why string) {
+func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why error) {
 	e.ignore(now, from, m, why)
 	e.counters.Refused++
-	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: "engine: refused " + m.Kind() + ": " + why})
+	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: fmt.Errorf("engine: refused %s: %w", m.Kind(), why)})
 }
 
 // save puts all records that changed into one transaction.

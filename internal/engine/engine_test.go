@@ -164,7 +164,7 @@ func TestAWitnessNeverLeads(t *testing.T) {
 // One poisoned roster must not put the node that believes it out of reach of the others:
 // it goes on from the version that it was told.
 func TestOnePoisonedRosterIsOvercome(t *testing.T) {
-	for _, ahead := range []uint64{maxVersionLead - versionMargin, maxVersionLead} {
+	for _, ahead := range []uint64{algo.MaxEpochLead - algo.EpochMargin, algo.MaxEpochLead} {
 		w := joined(t, 3)
 		r := w.nodes[0].engine.members.record()
 		for i := range r.Entries {
@@ -266,13 +266,13 @@ func TestPoisonIsRefused(t *testing.T) {
 			digest, stable, leader := e.Digest(), e.machine.Stable(), e.machine.Leader()
 			for time := range 3 { // to say it again does not help
 				out := e.Receive(ms, id(2), m)
-				if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || !strings.HasPrefix(out.Refuse[0].Reason, "engine: refused ") {
+				if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || !strings.HasPrefix(out.Refuse[0].Reason.Error(), "engine: refused ") {
 					t.Errorf("refused %v, want one refusal of n2", out.Refuse)
 				}
 				if got := e.Counters().Refused; got != uint64(time+1) {
 					t.Errorf("counted %d, want %d", got, time+1)
 				}
-				if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.Removed || out.Rejected != "" || e.Digest() != digest ||
+				if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.Removed || out.Rejected != nil || e.Digest() != digest ||
 					e.machine.Stable() != stable || e.machine.Leader() != leader {
 					t.Errorf("it changed something: %+v", out)
 				}
@@ -286,7 +286,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	e.Start(0)
 	for kind, m := range map[string]algo.Message{"election": bullySpec().Messages[0], "beat": fd.Beat{}, "watch": fd.Watch{}, "goodbye": Goodbye{}} {
 		out := e.Receive(0, id(2), m)
-		if len(out.Refuse) != 1 || len(out.Send) != 0 || !strings.Contains(out.Refuse[0].Reason, kind) {
+		if len(out.Refuse) != 1 || len(out.Send) != 0 || !strings.Contains(out.Refuse[0].Reason.Error(), kind) {
 			t.Errorf("%s: %+v", kind, out)
 		}
 	}

@@ -241,8 +241,10 @@ func (h *host) perform(out *Output) {
 		h.leader = l
 	}
 	h.removed = h.removed || out.Removed
-	h.rejected = cmp.Or(h.rejected, out.Rejected)
-	if out.Removed || out.Rejected != "" {
+	if out.Rejected != nil {
+		h.rejected = cmp.Or(h.rejected, out.Rejected.Error())
+	}
+	if out.Removed || out.Rejected != nil {
 		h.crash() // it stops
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -46,9 +47,9 @@ func (e *Engine) petition(now time.Duration, entry Entry) {
 func (e *Engine) consider(now time.Duration, from algo.NodeID, entry Entry) {
 	why := entry.malformed()
 	if entry.ID.IsZero() {
-		why = "it is for nobody"
+		why = errors.New("it is for nobody")
 	}
-	if why != "" {
+	if why != nil {
 		e.refuse(now, from, Propose{}, why)
 		return
 	}
@@ -58,9 +59,9 @@ func (e *Engine) consider(now time.Duration, from algo.NodeID, entry Entry) {
 			e.grant(now, entry)
 		}
 	case !entry.Gone:
-		e.refuse(now, from, Propose{}, "it is not to strike a member")
+		e.refuse(now, from, Propose{}, errors.New("it is not to strike a member"))
 	case entry.ID != from: // who removes another one strikes it itself
-		e.refuse(now, from, Propose{}, "it is to strike another than its sender")
+		e.refuse(now, from, Propose{}, errors.New("it is to strike another than its sender"))
 	default:
 		e.strike(now, entry.ID)
 	}
@@ -76,7 +77,7 @@ func (e *Engine) grant(now time.Duration, entry Entry) {
 	case entry.Gone && found && !known.Gone:
 		known.Gone = true
 		e.change(now, known)
-	case entry.Gone, found && entry == known, e.unfit(entry) != "":
+	case entry.Gone, found && entry == known, e.unfit(entry) != nil:
 	case !found && e.members.unmet() > 0 && !e.seats(entry.Addr):
 		// It would take the place of one of the fixed set who is still to come.
 	default:

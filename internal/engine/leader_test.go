@@ -236,21 +236,21 @@ func TestAWitnessFoundsNothing(t *testing.T) {
 			return e, e.Itself(0, "localhost:7400")
 		},
 	} {
-		if e, out := start(); !strings.Contains(out.Rejected, "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {
-			t.Errorf("%s: rejected %q, saved %v", name, out.Rejected, out.Save)
+		if e, out := start(); out.Rejected == nil || !strings.Contains(out.Rejected.Error(), "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {
+			t.Errorf("%s: rejected %v, saved %v", name, out.Rejected, out.Save)
 		}
 	}
-	if out := solo(t, by(bullySpec(), witness)).Start(0); out.Rejected != "" {
-		t.Errorf("rejected %q, where any member lets others in", out.Rejected)
+	if out := solo(t, by(bullySpec(), witness)).Start(0); out.Rejected != nil {
+		t.Errorf("rejected %v, where any member lets others in", out.Rejected)
 	}
 	// Of a fixed set others may lead, and one that was founded before others may have joined.
-	if out := solo(t, by(voteSpec(), witness, fixed(3))).Start(0); out.Rejected != "" {
-		t.Errorf("rejected %q, as one of a set", out.Rejected)
+	if out := solo(t, by(voteSpec(), witness, fixed(3))).Start(0); out.Rejected != nil {
+		t.Errorf("rejected %v, as one of a set", out.Rejected)
 	}
 	of := settled(5)
 	of.Epoch, of.Number, of.Confirmed = 1, 9, true
-	if out := solo(t, by(voteSpec(), witness), of).Start(0); out.Rejected != "" {
-		t.Errorf("rejected %q, as a member", out.Rejected)
+	if out := solo(t, by(voteSpec(), witness), of).Start(0); out.Rejected != nil {
+		t.Errorf("rejected %v, as a member", out.Rejected)
 	}
 }
 
@@ -791,7 +791,7 @@ func TestPoisonedStampsAreRefused(t *testing.T) {
 		Propose{Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}, Propose{Entry{ID: id(2), Gone: true}},
 		Propose{Entry{Name: "n2", Addr: addr(2), Gone: true}}, Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}},
 	} {
-		if out := e.Receive(0, id(2), m); len(out.Refuse) != 1 || strings.HasSuffix(out.Refuse[0].Reason, ": ") || e.View().Len() != 3 {
+		if out := e.Receive(0, id(2), m); len(out.Refuse) != 1 || strings.HasSuffix(out.Refuse[0].Reason.Error(), ": ") || e.View().Len() != 3 {
 			t.Errorf("%+v: refused %+v", m, out.Refuse)
 		}
 	}

@@ -1,21 +1,15 @@
 package engine
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/trace"
-)
-
-// maxVersionLead is how far ahead of what is known the version of an entry may be, and
-// versionMargin how much of that must be said twice, like algo.MaxEpochLead and
-// algo.EpochMargin.
-const (
-	maxVersionLead = 1 << 32
-	versionMargin  = 1 << 16
 )
 
 func (e *Engine) view() algo.View { return e.members.view }
@@ -29,10 +23,10 @@ func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		return // it will ask again
 	}
 	if asks.ID != from || asks.Gone {
-		e.refuse(now, from, Join{}, "it asks for an entry that is not its own")
+		e.refuse(now, from, Join{}, errors.New("it asks for an entry that is not its own"))
 		return
 	}
-	if why := asks.malformed(); why != "" {
+	if why := asks.malformed(); why != nil {
 		e.refuse(now, from, Join{}, why)
 		return
 	}
@@ -42,8 +36,8 @@ func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		e.heal(now, from)
 		return
 	}
-	if why := e.unfit(asks); why != "" {
-		e.send(now, from, Reject{Reason: why})
+	if why := e.unfit(asks); why != nil {
+		e.send(now, from, Reject{Reason: why.Error()})
 		return
 	}
 	if e.members.strict {
@@ -57,29 +51,28 @@ func (e *Engine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 	e.proceed(now)
 }
 
-// unfit says why an entry cannot become that of a member, or nothing.
-func (e *Engine) unfit(asks Entry) string {
+// unfit is why an entry cannot become that of a member, or nil.
+func (e *Engine) unfit(asks Entry) error {
 	known, _ := e.members.find(asks.ID)
 	if known.Gone {
-		return "member " + asks.ID.String() + " was removed: empty its data folder to have it join as a new one"
+		return fmt.Errorf("member %v was removed: empty its data folder to have it join as a new one", asks.ID)
 	}
 	for _, m := range e.members.live() {
 		// With the same address too it is an earlier life, which kept nothing. This node lives.
 		earlier := !e.members.strict && m.Addr == asks.Addr && m.ID != e.config.Self.ID
 		if m.ID != asks.ID && m.Name == asks.Name && !earlier {
-			return "the name " + strconv.Quote(asks.Name) + " belongs to member " + m.ID.String() + " at " + m.Addr +
-				": choose another name, or remove that member first"
+			return fmt.Errorf("the name %q belongs to member %v at %s: choose another name, or remove that member first", asks.Name, m.ID, m.Addr)
 		}
 	}
 	if !e.members.room(asks) && !e.members.spares(asks) {
-		return "the membership is full, with " + strconv.Itoa(len(e.members.entries)) + " entries, those who were removed included"
+		return fmt.Errorf("the membership is full, with %d entries, those who were removed included", len(e.members.entries))
 	}
-	return ""
+	return nil
 }
 
 // meet takes over what is newer in the roster of a peer, and answers when ours has more.
 func (e *Engine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
-	if why := e.unsound(from, theirs); why != "" {
+	if why := e.unsound(from, theirs); why != nil {
 		e.refuse(now, from, theirs, why)
 		return
 	}
@@ -100,8 +93,8 @@ func (e *Engine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 		e.members.cluster, e.members.size = theirs.Cluster, theirs.Size
 	}
 	if sender, _ := theirs.find(from); e.members.strict && !joined && !sender.Gone && !e.view().Contains(from) {
-		if why := e.unfit(sender); why != "" && !e.gone(from) {
-			e.send(now, from, Reject{Reason: why})
+		if why := e.unfit(sender); why != nil && !e.gone(from) {
+			e.send(now, from, Reject{Reason: why.Error()})
 			return
 		}
 	}
@@ -122,7 +115,7 @@ func (e *Engine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 	if changed {
 		e.changed(now)
 	}
-	if why := e.unfit(e.own(0)); why != "" && !e.running {
+	if why := e.unfit(e.own(0)); why != nil && !e.running {
 		e.out.Rejected = why
 		return
 	}
@@ -151,100 +144,93 @@ func (e *Engine) gone(id algo.NodeID) bool {
 	return entry.Gone
 }
 
-// unsound says why a roster must not be merged, or nothing.
-func (e *Engine) unsound(from algo.NodeID, theirs Roster) string {
+// unsound is why a roster must not be merged, or nil.
+func (e *Engine) unsound(from algo.NodeID, theirs Roster) error {
 	switch {
 	case theirs.Cluster.IsZero():
-		return "it names no cluster"
+		return errors.New("it names no cluster")
 	case e.joining():
 	case theirs.Cluster != e.members.cluster:
-		return "it is of cluster " + theirs.Cluster.String() + ", this is " + e.members.cluster.String()
+		return fmt.Errorf("it is of cluster %v, this is %v", theirs.Cluster, e.members.cluster)
 	case theirs.Size != e.members.size:
-		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, this of " + strconv.Itoa(e.members.size)
+		return fmt.Errorf("it is of a fixed set of %d members, this of %d", theirs.Size, e.members.size)
 	}
-	if theirs.Size < 0 || theirs.Size > maxEntries {
-		return "it is of a fixed set of " + strconv.Itoa(theirs.Size) + " members, want at most " + strconv.Itoa(maxEntries)
+	switch {
+	case theirs.Size < 0 || theirs.Size > maxEntries:
+		return fmt.Errorf("it is of a fixed set of %d members, want at most %d", theirs.Size, maxEntries)
+	case !e.members.strict && (theirs.Epoch > 0 || theirs.Number > 0 || theirs.Confirmed):
+		return fmt.Errorf("it has a leader's stamp, and %s merges", e.config.Spec.Name)
+	case theirs.Epoch == 0 && theirs.Number > 0:
+		return errors.New("it has a number, and no leader's epoch")
 	}
-	why, doubtful := e.misplaced(theirs)
-	if why != "" {
-		return why
+	var leaps leaps
+	if e.members.strict {
+		leaps.judge("its epoch", uint64(theirs.Epoch), uint64(max(e.epoch(), e.members.epoch)))
+		leaps.judge("its number", theirs.Number, e.known(theirs.Number, e.view().Number()))
 	}
 	for i, entry := range theirs.Entries {
 		if entry.ID.IsZero() || i > 0 && entry.ID.Compare(theirs.Entries[i-1].ID) <= 0 {
-			return "its members are not in the order of their ids"
+			return errors.New("its members are not in the order of their ids")
 		}
-		if why := entry.malformed(); why != "" {
+		if why := entry.malformed(); why != nil {
 			return why
 		}
-		if theirs.Epoch > 0 {
-			continue // its versions are bounded by its number
+		if theirs.Epoch == 0 { // else its versions are bounded by its number
+			leaps.judge("the version of "+entry.ID.String(), entry.Version, e.known(entry.Version, e.members.next(entry)-1))
 		}
-		known := e.members.next(entry) - 1
-		what := "the version of " + entry.ID.String() + " is too far ahead"
-		switch ahead := entry.Version - min(known, entry.Version); {
-		case entry.Version == math.MaxUint64 || !e.joining() && ahead > maxVersionLead:
-			return what
-		case !e.joining() && ahead > maxVersionLead-versionMargin:
-			doubtful = what + " to be believed at once"
-		}
-	}
-	if _, found := theirs.find(from); !found {
-		return "its sender is not in it"
 	}
 	fits := &e.members
 	if theirs.Epoch > 0 {
 		fits = &roster{strict: true} // it replaces ours
 	}
-	if !fits.room(theirs.Entries...) {
-		return "it has too many members, together with ours, to fit a frame"
-	}
-	if doubtful != "" {
-		e.doubted = !e.doubted
-	}
-	if doubtful != "" && e.doubted {
-		return doubtful
-	}
-	return ""
-}
-
-// misplaced says why the stamp of a roster is impossible, and else what must be said
-// twice to be believed, or nothing.
-func (e *Engine) misplaced(theirs Roster) (why, doubtful string) {
-	if !e.members.strict {
-		if theirs.Epoch > 0 || theirs.Number > 0 || theirs.Confirmed {
-			why = "it has a leader's stamp, and " + e.config.Spec.Name + " merges"
-		}
-		return why, ""
-	}
-	ahead := func(what string, theirs, ours, most, margin uint64) {
-		switch lead := theirs - min(theirs, ours); {
-		case theirs == math.MaxUint64 || lead > most:
-			why = "its " + what + " is too far ahead"
-		case lead > most-margin:
-			doubtful = "its " + what + " is too far ahead to be believed at once"
+	switch _, found := theirs.find(from); {
+	case leaps.poison != nil:
+		return leaps.poison
+	case !found:
+		return errors.New("its sender is not in it")
+	case !fits.room(theirs.Entries...):
+		return errors.New("it has too many members, together with ours, to fit a frame")
+	case leaps.doubt != nil:
+		if e.doubted = !e.doubted; e.doubted {
+			return leaps.doubt
 		}
 	}
-	ahead("epoch", uint64(theirs.Epoch), uint64(max(e.epoch(), e.members.epoch)), algo.MaxEpochLead, algo.EpochMargin)
-	if number := e.view().Number(); theirs.Epoch == 0 && theirs.Number > 0 {
-		why = "it has a number, and no leader's epoch"
-	} else if e.joining() {
-		ahead("number", theirs.Number, theirs.Number, maxVersionLead, versionMargin)
-	} else {
-		ahead("number", theirs.Number, number, maxVersionLead, versionMargin)
-	}
-	return why, doubtful
+	return nil
 }
 
-// malformed says what is wrong with an entry, whoever it is for, or nothing. Names
-// and addresses are shown in logs and tables, and dialled.
-func (e Entry) malformed() string {
+// known is what a number of a roster is judged by: who is just joining knows none.
+func (e *Engine) known(theirs, ours uint64) uint64 {
+	if e.joining() {
+		return theirs
+	}
+	return ours
+}
+
+// leaps are numbers too far ahead of what is known, with the bounds of epochs.
+type leaps struct {
+	poison error
+	doubt  error // what must be said twice to be believed
+}
+
+func (l *leaps) judge(what string, theirs, known uint64) {
+	switch ahead := theirs - min(theirs, known); {
+	case theirs == math.MaxUint64 || ahead > algo.MaxEpochLead:
+		l.poison = cmp.Or(l.poison, errors.New(what+" is too far ahead"))
+	case ahead > algo.MaxEpochLead-algo.EpochMargin:
+		l.doubt = errors.New(what + " is too far ahead to be believed at once")
+	}
+}
+
+// malformed is what is wrong with an entry, whoever it is for, or nil. Names and addresses
+// are shown in logs and tables, and dialled.
+func (e Entry) malformed() error {
 	bad := func(s string) bool {
 		return s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 	}
 	if bad(e.Name) || bad(e.Addr) {
-		return "the name " + strconv.Quote(e.Name) + " or the address " + strconv.Quote(e.Addr) + " of a member is empty or not plain text"
+		return fmt.Errorf("the name %q or the address %q of a member is empty or not plain text", e.Name, e.Addr)
 	}
-	return ""
+	return nil
 }
 
 // changed takes over a roster that changed, or was loaded: the detector learns of members that

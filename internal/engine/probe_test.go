@@ -273,7 +273,7 @@ func TestWhileJoining(t *testing.T) {
 	if first[id(2)] != "view" || first[id(3)] != "view" {
 		t.Errorf("what it sends first is %v, want a roster to each", first)
 	}
-	if out := e.Receive(0, id(2), Reject{Reason: "late"}); out.Rejected != "" {
+	if out := e.Receive(0, id(2), Reject{Reason: "late"}); out.Rejected != nil {
 		t.Error("a member that runs was turned away")
 	}
 }
