@@ -204,7 +204,7 @@ func stepping(m algo.Message) func(context.Context, string) (prepared, error) {
 		return prepared{Do: func() (int, error) {
 			now += time.Microsecond
 			if out := e.Receive(now, lowest, m); len(out.Refuse) > 0 {
-				return 0, errors.New("bench: " + out.Refuse[0].Reason)
+				return 0, fmt.Errorf("bench: %w", out.Refuse[0].Reason)
 			}
 			return 1, nil
 		}}, nil

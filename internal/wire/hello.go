@@ -64,7 +64,7 @@ func (h Hello) Say(send func(frame []byte) error) error {
 func ReadHello(frame []byte) (Hello, error) {
 	m, err := Hellos.Decode(frame)
 	if _, repeat := algo.Open(m); repeat {
-		err = &DecodeError{Kind: "hello", Why: "is said again"}
+		err = &Error{Verb: "decode", Kind: "hello", Why: "is said again"}
 	}
 	hello, _ := m.(Hello)
 	return hello, err

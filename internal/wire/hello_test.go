@@ -189,8 +189,8 @@ func TestAHelloIsNoRepeat(t *testing.T) {
 	if got, err := read(h); err != nil || got.Cluster != h.Cluster {
 		t.Errorf("ReadHello = %+v, %v, want what was said", got, err)
 	}
-	var malformed *DecodeError
+	var malformed *Error
 	if got, err := read(algo.Repeat{Message: h}); !errors.As(err, &malformed) {
-		t.Errorf("ReadHello of a repeat = %+v, %v, want a DecodeError", got, err)
+		t.Errorf("ReadHello of a repeat = %+v, %v, want a Error", got, err)
 	}
 }

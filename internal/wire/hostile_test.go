@@ -58,7 +58,7 @@ func TestHostileInputIsAnError(t *testing.T) {
 			m, err := c.Decode(b)
 			var bad *Error
 			if m != nil || !errors.As(err, &bad) {
-				t.Fatalf("Decode = %v, %v, want a DecodeError", m, err)
+				t.Fatalf("Decode = %v, %v, want a Error", m, err)
 			}
 			checkText(t, err)
 		})
