@@ -65,31 +65,36 @@ func (p *program) run(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	var cut *cutError
-	var wrong *mistake.Error
-	switch {
-	case errors.Is(err, errSaid):
-		return statusUsage
-	case errors.Is(err, errInterrupted):
-		fmt.Fprintf(stderr, "elect: %v\n", err)
-		return statusInterrupted
-	case errors.As(err, &wrong), !began: // what comes before the command begins is about its words
-		fmt.Fprintf(stderr, "elect: %v\n", err)
-		if !strings.Contains(err.Error(), "\n") {
-			cmd, _, err := root.Find(args)
-			if err != nil {
-				cmd = root
-			}
-			fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(cmd))
-		}
-		return statusUsage
-	case errors.As(err, &cut):
-		fmt.Fprintf(stderr, "elect: %v\n", err)
-		return statusCut
+	own, special := errors.AsType[*ended](err)
+	if special && own.text == "" {
+		return own.status
 	}
 	fmt.Fprintf(stderr, "elect: %v\n", err)
-	return statusFailed
+	_, wrong := errors.AsType[*mistake.Error](err)
+	switch {
+	case special:
+		return own.status
+	case !wrong && began: // what comes before the command begins is about its words
+		return statusFailed
+	case !strings.Contains(err.Error(), "\n"):
+		cmd, _, err := root.Find(args)
+		if err != nil {
+			cmd = root
+		}
+		fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(cmd))
+	}
+	return statusUsage
 }
+
+// ended is an error that has an exit status of its own. One without a text was said already.
+type ended struct {
+	status int
+	text   string
+}
+
+func (e *ended) Error() string { return e.text }
+
+var errInterrupted = &ended{statusInterrupted, "interrupted"}
 
 func (p *program) newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -175,12 +180,6 @@ func checkAddress(what, addr string) error {
 	}
 	return nil
 }
-
-var (
-	errInterrupted = errors.New("interrupted")
-	// errSaid is for a mistake of the user that was printed already, as JSON.
-	errSaid = errors.New("said already")
-)
 
 // theCommandLine is in what mistakes were made.
 const theCommandLine = "command line"

@@ -73,7 +73,7 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 			return err
 		}
 		if wrong != nil {
-			return errSaid
+			return &ended{status: statusUsage} // it stands in the object
 		}
 		return nil
 	case wrong != nil:
@@ -90,33 +90,17 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 
 // checkObject is the outcome of a check as JSON.
 type checkObject struct {
-	File     string           `json:"file"`
-	OK       bool             `json:"ok"`
-	Mistakes []mistakeObject  `json:"mistakes"`
-	More     bool             `json:"more"`
-	Unknown  []config.Unknown `json:"unknown_variables"`
-}
-
-type mistakeObject struct {
-	Field  string         `json:"field"`
-	Source mistake.Source `json:"source"`
-	At     string         `json:"at"`
-	Line   int            `json:"line"`
-	Got    string         `json:"got"`
-	Want   string         `json:"want"`
-	Meant  string         `json:"meant"`
-	Text   string         `json:"text"`
+	File     string            `json:"file"`
+	OK       bool              `json:"ok"`
+	Mistakes []mistake.Mistake `json:"mistakes"`
+	More     bool              `json:"more"`
+	Unknown  []config.Unknown  `json:"unknown_variables"`
 }
 
 func newCheck(s *config.Settings, wrong error) checkObject {
-	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistakeObject{}, Unknown: append([]config.Unknown{}, s.Unknown...)}
+	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistake.Mistake{}, Unknown: append([]config.Unknown{}, s.Unknown...)}
 	if wrong, ok := wrong.(*mistake.Error); ok {
-		o.More = wrong.More
-		for _, m := range wrong.Mistakes {
-			o.Mistakes = append(o.Mistakes, mistakeObject{
-				m.Field, m.Kind(), m.Origin.String(), m.Line, m.Got, m.Want, m.Meant, m.String(),
-			})
-		}
+		o.Mistakes, o.More = wrong.Mistakes, wrong.More
 	}
 	return o
 }

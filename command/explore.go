@@ -172,13 +172,6 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	return cmp.Or(errors.Join(e.keep(&f), e.print(&f)), f.verdict(ctx))
 }
 
-// cutError says that a limit cut a search short.
-type cutError struct{ what string }
-
-func (e *cutError) Error() string {
-	return "cut short by " + e.what + ", before anything was found broken"
-}
-
 // check makes the options of the search from the flags, or says all that is wrong at
 // once.
 func (e *exploration) check() error {

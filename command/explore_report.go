@@ -44,7 +44,7 @@ func (f *finding) verdict(ctx context.Context) error {
 	case f.noLeader:
 		return errors.New("nobody ever led: nothing was tried")
 	case f.cut != "":
-		return &cutError{f.cut}
+		return &ended{statusCut, "cut short by " + f.cut + ", before anything was found broken"}
 	}
 	return nil
 }

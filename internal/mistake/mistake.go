@@ -5,6 +5,7 @@ package mistake
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,6 +74,20 @@ func (m Mistake) String() string {
 		text += ", want " + m.Want
 	}
 	return text
+}
+
+// MarshalJSON is for scripts, with all of it for people as text.
+func (m Mistake) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Field  string `json:"field"`
+		Source Source `json:"source"`
+		At     string `json:"at"`
+		Line   int    `json:"line"`
+		Got    string `json:"got"`
+		Want   string `json:"want"`
+		Meant  string `json:"meant"`
+		Text   string `json:"text"`
+	}{m.Field, m.Kind(), m.Origin.String(), m.Line, m.Got, m.Want, m.Meant, m.String()})
 }
 
 // maxShown is how much of a value is repeated, in bytes.
