@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -161,6 +162,12 @@ func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
 		}
 	}()
 	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// rows is a table of two columns: what there is, and how much.
+func rows(out io.Writer) (*tabwriter.Writer, func(name, format string, args ...any)) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	return table, func(name, format string, args ...any) { fmt.Fprintf(table, name+"\t"+format+"\n", args...) }
 }
 
 // exactly wants so many arguments, none of them empty, which it says in words.

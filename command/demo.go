@@ -292,7 +292,11 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 // sees what follows.
 func (d *demo) keep(ctx context.Context) error {
 	if d.flags.json {
-		if err := d.print(newKept(d.fleet.States())); err != nil {
+		var o keptObject
+		for _, s := range d.fleet.States() {
+			o.Nodes = append(o.Nodes, keptNode{s.Name, s.Addr, s.Pid})
+		}
+		if err := d.print(o); err != nil {
 			return err
 		}
 	} else {
@@ -352,14 +356,6 @@ type keptNode struct {
 	Name string `json:"name"`
 	Addr string `json:"addr"`
 	Pid  int    `json:"pid"`
-}
-
-func newKept(states []fleet.State) keptObject {
-	var o keptObject
-	for _, s := range states {
-		o.Nodes = append(o.Nodes, keptNode{s.Name, s.Addr, s.Pid})
-	}
-	return o
 }
 
 // ms is d in milliseconds, to the microsecond.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -21,29 +20,26 @@ import (
 )
 
 // runWatched runs a node that belongs to a fleet: it writes what happens as events to
-// where (a file descriptor, or "-" for standard output). It does what the lines on its
-// standard input say, and stops when that ends, for then its parent is gone.
-func runWatched(ctx context.Context, s *config.Settings, where string, log *slog.Logger, r *reloader) error {
-	out := os.Stdout
-	if where != "-" {
-		fd, err := strconv.ParseUint(where, 10, 31)
-		if err != nil {
-			return usagef("--events is %q, want a file descriptor or -", where)
-		}
-		out = os.NewFile(uintptr(fd), "events")
+// standard output. It does what the lines on its standard input say, and stops when that
+// ends, for then its parent is gone.
+func runWatched(ctx context.Context, s *config.Settings, log *slog.Logger, r *reloader) error {
+	if _, err := s.Node(); err != nil { // before its folder is touched
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &watched{stream: fleet.NewStream(out), clock: fleet.NewStamper(), others: make(map[string]bool)}
+	w := &watched{stream: fleet.NewStream(os.Stdout), clock: fleet.NewStamper(), others: make(map[string]bool)}
 	defer w.stream.Close()
 	for _, m := range engine.Messages() {
 		w.others[m.Kind()] = true
 	}
 	options := []cluster.Option{cluster.WithLogger(log), cluster.WithTrace(w.see), cluster.WithNetwork(w.listen, nil)}
 	if data := s.Config.Data; data != "" {
-		options = append(options, cluster.WithStore(&timedStore{open: func() (cluster.Store, error) {
-			return store.Open(data)
-		}, saved: w.saved}))
+		kept, err := store.Open(data)
+		if err != nil {
+			return err
+		}
+		options = append(options, cluster.WithStore(&timedStore{kept, w.saved})) // Run closes it
 	}
 	n, err := s.Node(options...)
 	if err != nil {
@@ -137,35 +133,15 @@ func (w *watched) saved(took time.Duration) {
 	w.stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.Save, Took: int64(took)})
 }
 
-// timedStore is a store that is opened when it is first needed, which is by the node,
-// and reports how long each save takes.
+// timedStore is a store that reports how long each save takes.
 type timedStore struct {
-	open  func() (cluster.Store, error)
+	cluster.Store
 	saved func(took time.Duration)
-	kept  cluster.Store
-}
-
-func (t *timedStore) Load() ([]byte, error) {
-	if t.kept == nil {
-		kept, err := t.open()
-		if err != nil {
-			return nil, err
-		}
-		t.kept = kept
-	}
-	return t.kept.Load()
 }
 
 func (t *timedStore) Save(state []byte) error {
 	begin := time.Now()
-	err := t.kept.Save(state)
+	err := t.Store.Save(state)
 	t.saved(time.Since(begin))
 	return err
-}
-
-func (t *timedStore) Close() error {
-	if t.kept == nil {
-		return nil
-	}
-	return t.kept.Close()
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
@@ -117,10 +116,7 @@ func (f *finding) shortest() string {
 // table says what was explored, within which bounds, and counts what was found.
 func (e *exploration) table(f *finding) error {
 	fmt.Fprintf(e.out, "%s, %s\n\n", e.o.Spec.Name, count(e.nodes, "node"))
-	table := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(table, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	table, row := rows(e.out)
 	row("at first", "%s", map[bool]string{false: "nobody has started", true: "all have started and agree"}[e.o.Settled])
 	row("messages", "%s", map[explore.Network]string{
 		explore.Lossy: "arrive late, in any order, any number of times or never", explore.Once: "arrive late, in any order, once",

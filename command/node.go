@@ -17,7 +17,7 @@ import (
 
 func (p *program) newNode() *cobra.Command {
 	from := source{table: p.fields}
-	var events string
+	var events bool
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Run one member of a cluster",
@@ -45,7 +45,7 @@ wrong nothing changes. Without a file SIGHUP stops the node like SIGTERM.`,
 	}
 	from.registerFile(cmd.Flags())
 	from.register(cmd.Flags())
-	cmd.Flags().StringVar(&events, "events", "", "")
+	cmd.Flags().BoolVar(&events, "events", false, "")
 	_ = cmd.Flags().MarkHidden("events") // for a fleet: see runWatched
 	return cmd
 }
@@ -59,7 +59,7 @@ func useOneThread() {
 	}
 }
 
-func runNode(cmd *cobra.Command, from *source, events string) error {
+func runNode(cmd *cobra.Command, from *source, events bool) error {
 	useOneThread()
 	s, err := from.load()
 	if err != nil {
@@ -71,8 +71,8 @@ func runNode(cmd *cobra.Command, from *source, events string) error {
 	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
 	defer stop()
 	r := &reloader{load: from.load, running: s, level: &level, log: log}
-	if events != "" {
-		return runWatched(ctx, s, events, log, r)
+	if events {
+		return runWatched(ctx, s, log, r)
 	}
 	n, err := s.Node(cluster.WithLogger(log))
 	if err != nil {

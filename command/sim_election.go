@@ -9,7 +9,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/sim"
@@ -95,10 +94,7 @@ func initiators(text string, o *sim.Options) ([]int, error) {
 // printElection shows the counts for people.
 func (s *simulation) printElection(o *sim.Options, r *sim.Result) error {
 	fmt.Fprintf(s.out, "%s\n\n", describeElection(o))
-	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(table, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	table, row := rows(s.out)
 	if r.Agreed {
 		row("leader", "n%d in epoch %d, the candidate of rank %d of %d", o.Order()[r.Leader-1], r.Epoch, r.Leader, r.Nodes)
 	} else {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"text/tabwriter"
 	"time"
 
 	"github.com/elect-go/elect/cluster"
@@ -238,17 +237,17 @@ func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
 		numbers = fmt.Sprintf("seeds %d to %d", r.FirstSeed, r.FirstSeed+uint64(r.Seeds)-1)
 	}
 	fmt.Fprintf(s.out, "%s, %s\n\n", what, numbers)
-	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "failed\t%d of %d\n", r.Failed, r.Seeds)
+	table, row := rows(s.out)
+	row("failed", "%d of %d", r.Failed, r.Seeds)
 	if s.storm {
-		fmt.Fprintf(table, "crashes\t%d\n", r.Crashes)
-		fmt.Fprintf(table, "agreement\t%s\n", r.agreement())
+		row("crashes", "%d", r.Crashes)
+		row("agreement", "%s", r.agreement())
 		for _, name := range slices.Sorted(maps.Keys(r.Known)) {
-			fmt.Fprintf(table, "known\t%s, with %d\n", name, r.Known[name])
+			row("known", "%s, with %d", name, r.Known[name])
 		}
 	}
-	fmt.Fprintf(table, "messages\t%d, heartbeats included\n", r.Messages)
-	fmt.Fprintf(table, "took\t%v\n", took.Round(time.Millisecond))
+	row("messages", "%d, heartbeats included", r.Messages)
+	row("took", "%v", took.Round(time.Millisecond))
 	if err := table.Flush(); err != nil {
 		return err
 	}

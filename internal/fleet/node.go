@@ -177,7 +177,7 @@ func environment() []string {
 func (n *node) args() []string {
 	f := n.fleet
 	args := []string{
-		"node", "--events", "-", "--name", n.name, "--priority", strconv.Itoa(n.priority),
+		"node", "--events", "--name", n.name, "--priority", strconv.Itoa(n.priority),
 		"--listen", n.addr, "--data", n.dir, "--log-level", "error",
 	}
 	switch {

@@ -102,9 +102,9 @@ func parse(args []string) (*member, Library, Timing, error) {
 		return err
 	})
 	flags.Var(&timing, "timing", "")
-	for _, name := range []string{"events", "priority", "log-level"} {
-		flags.String(name, "", "") // of elect node, and without a meaning here
-	}
+	flags.Bool("events", false, "") // these are of elect node, and without a meaning here
+	flags.String("priority", "", "")
+	flags.String("log-level", "", "")
 	if len(args) == 0 || args[0] != "node" {
 		return nil, library, timing, fmt.Errorf("member: the arguments are %q, want node and its flags", args)
 	}

@@ -52,7 +52,7 @@ func TestFollowSaysEachThingOnce(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	good := "node --events - --name n2 --priority 2 --listen h:2 --data d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
+	good := "node --events --name n2 --priority 2 --listen h:2 --data d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
 	m, l, timing, err := parse(strings.Fields(good))
 	require.NoError(t, err)
 	require.Equal(t, "etcd-raft", l.Name)
