@@ -214,14 +214,6 @@ type Spec struct {
 // a line that says what the option is for.
 type Factory func(t Timing, decode func(options any) error) (Spec, error)
 
-// Textbook is what a struct of options may be that a [Factory] hands to decode: one
-// whose defaults go beyond the source of the algorithm.
-type Textbook interface {
-	// Textbook leaves out what the source does not have, so that what an election costs
-	// can be compared with the literature.
-	Textbook()
-}
-
 // Registry is the set of algorithms a host knows, by the word that selects them.
 // It is an ordinary map; importing a package registers nothing.
 type Registry map[string]Factory

@@ -93,7 +93,7 @@ broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
 		Example: `  elect explore --algorithm ring --nodes 3 --epochs 1
   elect explore --settled --mistakes 1 --property one-leader-per-epoch    two leaders
   elect explore --algorithm vote --epochs 1 --crashes 2
-  elect explore --algorithm vote --option as_published=true --property one-leader-per-epoch
+  elect explore --algorithm textbook-vote --epochs 1 --property one-leader-per-epoch
   elect explore --algorithm vote --epochs 3 --crashes 2 --time 10m --memory 4GiB
   elect explore --algorithm vote --epochs 3 --crashes 2 --walk 1000000 --seed 7`,
 		Args: cobra.NoArgs,

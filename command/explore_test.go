@@ -74,7 +74,7 @@ func TestTheFlagsOfASearch(t *testing.T) {
 	require.Equal(t, exploredObject{
 		Algorithm: "vote", Nodes: 2, From: "settled", Network: "once", Crashes: 1, Mistakes: 2, Campaigns: 1, Epochs: 1, Repeats: 1,
 		Properties: []algo.Property{algo.Durable, algo.NoPhantom},
-		Options:    map[string]string{"as_published": "false", "early_close": "true", "heartbeat_interval": "480ms", "pause": "60ms", "window": "20ms"},
+		Options:    map[string]string{"early_close": "true", "heartbeat_interval": "480ms", "pause": "60ms", "window": "20ms"},
 	}, got.exploredObject)
 	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--repeats", "2", "--property", "all")
 	require.Equal(t, 2, got.Repeats)
@@ -90,7 +90,7 @@ func TestTheFlagsOfASearch(t *testing.T) {
 var found = []string{"--settled", "--mistakes", "1", "--property", "one-leader-per-epoch", "--option", "head_start=0s"}
 
 func TestAViolationIsReplayedBySim(t *testing.T) {
-	asPublished := []string{"--algorithm", "vote", "--option", "as_published=true", "--epochs", "1", "--property", "one-leader-per-epoch"}
+	textbook := []string{"--algorithm", "textbook-vote", "--epochs", "1", "--property", "one-leader-per-epoch"}
 	for _, tc := range []struct {
 		name  string
 		args  []string
@@ -98,7 +98,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 		steps int
 	}{
 		{"bully", found, "n1 and n2 both lead in epoch 2", 4},
-		{"vote as published", asPublished, "n1 and n2 both lead in epoch 1", 13},
+		{"vote to the letter", textbook, "n1 and n2 both lead in epoch 1", 13},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if underRace && tc.steps > 10 {

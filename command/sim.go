@@ -31,7 +31,6 @@ type simFlags struct {
 	initiators string
 	priorities []int
 	delay      string
-	textbook   bool
 	faults     sim.Faults
 
 	scenario string
@@ -56,9 +55,9 @@ crashed nodes; heartbeats, and repeats of what was said before, are not in them.
 are in T from the beginning of the election; finding the crash takes no time. They end
 when all live nodes know the leader.
 
---textbook is how the literature counts: nobody knows who crashed, except that the
-initiators miss the leader, and the algorithm leaves out what its source does not have.
-Without a detector no ring gets around a crashed node.
+What the literature counts are the algorithms to the letter, textbook-bully, textbook-ring
+and textbook-vote: nobody makes anything of who has crashed, except of the leader, and in a
+ring of the next node.
 
 A --scenario is a text file: what happens, and what must hold; 'elect help scenario' has
 its commands. What it prints is a scenario again, with what came of each command below it,
@@ -90,7 +89,7 @@ id), view and text. 'go doc github.com/elect-go/elect/trace.JSON' explains each.
 Exit status: 0 done, 1 a property was violated or something in a scenario did not hold, 2
 a mistake in the command line or in the scenario, 130 interrupted. With 1 comes the
 command that does it again.`,
-		Example: `  elect sim --crashed 1 --initiators lowest --textbook --diagram
+		Example: `  elect sim --algorithm textbook-bully --crashed 1 --initiators lowest --diagram
   elect sim --algorithm ring --priorities 3,1,5,2,4 --initiators 1 --diagram
   elect sim --nodes 9 --delay 1ms~50ms --loss 0.05 --seed 7 --json | jq .turnaround
   elect sim --scenario failover.txt --trace failover.jsonl
@@ -107,7 +106,6 @@ command that does it again.`,
 	set.StringVar(&flags.initiators, "initiators", "all", "who starts: `numbers` with commas, lowest, highest or all")
 	set.IntSliceVar(&flags.priorities, "priorities", nil, "of the nodes, in the order of the ring (default 1,2,3,…)")
 	set.StringVar(&flags.delay, "delay", "10ms", "`time` that messages take: 10ms (fixed), 1ms..10ms (uniform) or 1ms~1s (heavy tailed)")
-	set.BoolVar(&flags.textbook, "textbook", false, "count as the literature does")
 	set.Float64Var(&flags.faults.Loss, "loss", 0, "`probability` that a message does not arrive")
 	set.Float64Var(&flags.faults.Duplicate, "duplicate", 0, "`probability` that it arrives twice")
 	set.Float64Var(&flags.faults.Reorder, "reorder", 0, "`probability` that it may overtake others, and is late")
@@ -148,7 +146,7 @@ func (f *simFlags) mode() simMode {
 var simOnly = map[string][]simMode{
 	"nodes": {simElection, simStorm}, "seeds": {simScenario, simStorm}, "preset": {simStorm}, "period": {simStorm},
 	"crashed": {simElection}, "initiators": {simElection}, "priorities": {simElection}, "delay": {simElection},
-	"textbook": {simElection}, "loss": {simElection}, "duplicate": {simElection}, "reorder": {simElection},
+	"loss": {simElection}, "duplicate": {simElection}, "reorder": {simElection},
 }
 
 // simulation is one call of the command.
@@ -209,11 +207,7 @@ func (s *simulation) check() {
 // spec makes the algorithm of that name with the options of the flags, after others.
 // What is wrong with them is noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
-	return s.settings.build(name, timing, withSettings(options, s.options), func(options any) {
-		if o, has := options.(algo.Textbook); has && s.textbook {
-			o.Textbook()
-		}
-	})
+	return s.settings.build(name, timing, withSettings(options, s.options), func(any) {})
 }
 
 // again is the command that does the same again with one seed.

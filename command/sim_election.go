@@ -41,7 +41,7 @@ func (s *simulation) runElection(ctx context.Context) error {
 func (s *simulation) election() (sim.Options, error) {
 	m := &s.settings.mistakes
 	o := sim.Options{
-		Nodes: s.nodes, Crashed: s.crashed, Priorities: s.priorities, Textbook: s.textbook, Faults: s.faults, Seed: s.seed,
+		Nodes: s.nodes, Crashed: s.crashed, Priorities: s.priorities, Faults: s.faults, Seed: s.seed,
 	}
 	delay, err := sim.ParseDelay(s.delay)
 	if err != nil {
@@ -144,9 +144,6 @@ func describeElection(o *sim.Options) string {
 		parts = append(parts, fmt.Sprintf("n%d starts", o.Initiators[0]))
 	default:
 		parts = append(parts, fmt.Sprintf("%d nodes start", n))
-	}
-	if o.Textbook {
-		parts = append(parts, "textbook")
 	}
 	t := "T = " + o.Delay.Most.String()
 	if o.Delay.Least != o.Delay.Most {

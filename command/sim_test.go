@@ -36,14 +36,14 @@ func TestAnElectionIsCounted(t *testing.T) {
 		args string
 		want sim.Result
 	}{
-		{"--crashed 1 --initiators lowest --textbook", sim.Result{
-			Crashed: 1, Leader: 4, Sent: 19, Delivered: 15, Kinds: counts{"election": 10, "answer": 6, "coordinator": 3},
-			Turnaround: 4, Decided: 3, Epoch: 2, Repeats: 4,
+		{"--algorithm textbook-bully --crashed 1 --initiators lowest", sim.Result{
+			Algorithm: "textbook-bully", Crashed: 1, Leader: 4, Sent: 19, Delivered: 15, Kinds: counts{"election": 10, "answer": 6, "coordinator": 3},
+			Turnaround: 4, Decided: 3, Epoch: 6,
 		}},
 		{"--crashed 1 --initiators highest", sim.Result{
 			Crashed: 1, Leader: 4, Sent: 3, Delivered: 3, Kinds: counts{"coordinator": 3}, Turnaround: 1, Epoch: 2, Repeats: 4,
 		}},
-		{"--crashed 1 --initiators 1,2,3,4 --textbook --seed 9", sim.Result{
+		{"--option skip_suspected=false --crashed 1 --initiators 1,2,3,4 --seed 9", sim.Result{
 			Crashed: 1, Seed: 9, Leader: 4, Sent: 19, Delivered: 15, Kinds: counts{"election": 10, "answer": 6, "coordinator": 3},
 			Turnaround: 3, Decided: 2, Epoch: 2, Repeats: 4,
 		}},
@@ -51,7 +51,7 @@ func TestAnElectionIsCounted(t *testing.T) {
 		{"--algorithm ring --priorities 3,1,5,2,4 --initiators 1 --delay 1s", sim.Result{
 			Algorithm: "ring", Leader: 5, Sent: 12, Delivered: 12, Kinds: counts{"election": 7, "elected": 5}, Turnaround: 11, Decided: 7, Epoch: 2,
 		}},
-		{"--algorithm vote --textbook", sim.Result{
+		{"--algorithm vote --option early_close=false", sim.Result{
 			Algorithm: "vote", Leader: 5, Sent: 28, Delivered: 28, Kinds: counts{"elect": 20, "vote": 4, "lead": 4},
 			Turnaround: 4, Decided: 3, Epoch: 2, Repeats: 4,
 		}},
@@ -187,10 +187,10 @@ func TestTheCommandOfARunDoesItAgain(t *testing.T) {
 
 func TestAnElectionForPeople(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
-	status, stdout, stderr := elect("sim", "--nodes", "3", "--crashed", "1", "--initiators", "lowest", "--textbook", "--diagram", "--trace", file)
+	status, stdout, stderr := elect("sim", "--nodes", "3", "--crashed", "1", "--initiators", "lowest", "--option", "skip_suspected=false", "--diagram", "--trace", file)
 	require.Zero(t, status, stderr)
 	for _, want := range []string{
-		"bully, 3 nodes, the highest crashes, n1 starts, textbook, T = 10ms, seed 1\n",
+		"bully, 3 nodes, the highest crashes, n1 starts, T = 10ms, seed 1\n",
 		"leader      n2 in epoch 2, the candidate of rank 2 of 3\n",
 		"sent        5 messages: 3 election, 1 answer, 1 coordinator\n",
 		"delivered   3\n", "decided     after 3 T", "turnaround  4 T",

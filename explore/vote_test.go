@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	textbook "github.com/elect-go/elect/algo/textbook/vote"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/explore"
 )
@@ -55,11 +56,14 @@ func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
 	return run(t, o)
 }
 
-// As it is published, a server votes again within a term. The shortest way to two
+// To the letter of its source, a server votes again within a term. The shortest way to two
 // leaders needs no crash and no mistake of a detector: n2 votes for n1, and again for
 // itself or for n3.
-func TestAsPublishedVoteElectsTwoLeadersInOneTerm(t *testing.T) {
-	spec := newVote(t, func(o *vote.Options) { o.AsPublished = true })
+func TestTextbookVoteElectsTwoLeadersInOneTerm(t *testing.T) {
+	spec, err := textbook.Factory(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := twoLeaders(t, spec, 0)
 	if len(r.Violations) != 1 {
 		t.Fatalf("violations %v in %d states", r.Violations, r.States)

@@ -37,10 +37,10 @@ func memory(b *testing.B) {
 func BenchmarkRun(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			spec := known(b, "bully", true)
+			spec := known(b, "textbook-bully")
 			measure(b, func() {
 				r, err := Run(b.Context(), Options{
-					Spec: spec, Nodes: n, Crashed: 1, Initiators: []int{1}, Textbook: true, Delay: Fixed(T),
+					Spec: spec, Nodes: n, Crashed: 1, Initiators: []int{1}, Delay: Fixed(T),
 				})
 				if err != nil || len(r.Violations) > 0 {
 					b.Fatal(err, r.Violations)
@@ -54,7 +54,7 @@ func BenchmarkRun(b *testing.B) {
 
 // BenchmarkRing is ten thousand nodes in a ring, in random order, that all start.
 func BenchmarkRing(b *testing.B) {
-	spec := known(b, "ring", false)
+	spec := known(b, "ring")
 	priorities := rand.New(rand.NewPCG(1, 1)).Perm(10_000)
 	measure(b, func() {
 		r, err := Run(b.Context(), Options{Spec: spec, Nodes: len(priorities), Priorities: priorities, Delay: Fixed(T)})
@@ -71,7 +71,7 @@ func BenchmarkRing(b *testing.B) {
 func BenchmarkDelivered(b *testing.B) {
 	for _, n := range []int{5, 30, 100} {
 		b.Run(fmt.Sprintf("elections, N=%d", n), func(b *testing.B) {
-			w := New(Config{Spec: known(b, "bully", true), Detector: Scripted, Delay: Fixed(T)})
+			w := New(Config{Spec: known(b, "textbook-bully"), Detector: Scripted, Delay: Fixed(T)})
 			must(b, w.Cluster(n))
 			w.Run(time.Second)
 			w.ResetCounts()
@@ -88,7 +88,7 @@ func BenchmarkDelivered(b *testing.B) {
 		})
 	}
 	b.Run("heartbeats, N=5", func(b *testing.B) {
-		w := New(Config{Spec: known(b, "bully", false), Delay: Uniform(time.Millisecond, T), Seed: 1})
+		w := New(Config{Spec: known(b, "bully"), Delay: Uniform(time.Millisecond, T), Seed: 1})
 		must(b, w.Cluster(5))
 		w.Run(time.Second)
 		began, before := cpu.Time(), w.Frames()

@@ -85,7 +85,7 @@ func TestViolationsAreSeen(t *testing.T) {
 
 // TestARunEndsAtItsBudget: what sends without end does not run without end.
 func TestARunEndsAtItsBudget(t *testing.T) {
-	r, err := Run(t.Context(), Options{Spec: spec(t, textbook), Nodes: 5, Crashed: 1, Initiators: []int{1}, Textbook: true, Delay: Fixed(T), Budget: 30})
+	r, err := Run(t.Context(), Options{Spec: known(t, "textbook-bully"), Nodes: 5, Crashed: 1, Initiators: []int{1}, Delay: Fixed(T), Budget: 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := New(Config{Spec: spec(t, textbook), Detector: Scripted})
+			w := New(Config{Spec: known(t, "textbook-bully"), Detector: Scripted})
 			test.stop(w)
 			if err := w.Cluster(500); err != nil { // who each ask all that are above
 				t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {
 func TestARunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Run(ctx, Options{Spec: spec(t, textbook), Nodes: 500, Textbook: true}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, Options{Spec: known(t, "textbook-bully"), Nodes: 500}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

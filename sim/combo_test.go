@@ -41,12 +41,13 @@ func elections(t *testing.T, name string, n int, seed uint64) []Options {
 			break // there is no majority
 		}
 		for starts := range n - crashed + 1 {
-			for _, textbook := range []bool{false, true} {
-				if name == "ring" && textbook && crashed > 0 {
-					continue // nobody finds out that the ring is broken
+			for _, waits := range []bool{false, true} {
+				spec := known(t, name)
+				if waits {
+					spec = known(t, name, patient)
 				}
 				for kind, delay := range []Delay{Fixed(T), Uniform(T/10, T), HeavyTailed(T/20, T)} {
-					o := Options{Spec: known(t, name, textbook), Nodes: n, Crashed: crashed, Textbook: textbook, Seed: seed, Delay: delay}
+					o := Options{Spec: spec, Nodes: n, Crashed: crashed, Seed: seed, Delay: delay}
 					if seed%2 == 1 {
 						o.Priorities = newRandom(seed).Perm(n)
 					}

@@ -10,6 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/vote"
 )
 
 const T = 10 * time.Millisecond
@@ -29,14 +30,22 @@ func spec(t testing.TB, change func(*bully.Options)) algo.Spec {
 	return spec
 }
 
-func textbook(o *bully.Options) { o.SkipSuspected = false }
+// patient has only timers end what bully and vote wait for, whatever a detector knows.
+func patient(options any) {
+	switch o := options.(type) {
+	case *bully.Options:
+		o.SkipSuspected = false
+	case *vote.Options:
+		o.EarlyClose = false
+	}
+}
 
-// known makes an algorithm for messages that take T; the textbook's, where it differs.
-func known(t testing.TB, name string, textbook bool) algo.Spec {
+// known makes an algorithm for messages that take T.
+func known(t testing.TB, name string, changes ...func(options any)) algo.Spec {
 	t.Helper()
 	spec, err := builtin.Registry()[name](Fixed(T).Algo(), func(options any) error {
-		if o, has := options.(algo.Textbook); has && textbook {
-			o.Textbook()
+		for _, change := range changes {
+			change(options)
 		}
 		return nil
 	})
@@ -96,33 +105,37 @@ func TestCounts(t *testing.T) {
 		run  func(t *testing.T, n int)
 	}{
 		{"bully, one crashed, the highest live starts and knows it", func(t *testing.T, n int) {
-			costs(t, Options{Spec: known(t, "bully", false), Nodes: n, Crashed: 1, Initiators: []int{n - 1}},
+			costs(t, Options{Spec: known(t, "bully"), Nodes: n, Crashed: 1, Initiators: []int{n - 1}},
 				cost{kinds: kinds{"coordinator": uint64(n) - 2}, turnaround: 1})
 		}},
-		{"bully, one crashed, the lowest starts, textbook", func(t *testing.T, n int) {
+		{"bully, one crashed, the lowest starts, to the letter", func(t *testing.T, n int) {
 			want := bullyWorst(n)
 			want.decided, want.turnaround = 3, 4
-			costs(t, Options{Spec: known(t, "bully", true), Nodes: n, Crashed: 1, Initiators: []int{1}, Textbook: true}, want)
+			costs(t, Options{Spec: known(t, "textbook-bully"), Nodes: n, Crashed: 1, Initiators: []int{1}}, want)
+			costs(t, Options{Spec: known(t, "bully", patient), Nodes: n, Crashed: 1, Initiators: []int{1}}, want)
 		}},
-		{"bully, one crashed, everyone starts, textbook", func(t *testing.T, n int) {
+		{"bully, one crashed, everyone starts, to the letter", func(t *testing.T, n int) {
 			want := bullyWorst(n)
 			want.decided, want.turnaround = 2, 3
-			costs(t, Options{Spec: known(t, "bully", true), Nodes: n, Crashed: 1, Textbook: true}, want)
+			costs(t, Options{Spec: known(t, "textbook-bully"), Nodes: n, Crashed: 1}, want)
+			costs(t, Options{Spec: known(t, "bully", patient), Nodes: n, Crashed: 1}, want)
 		}},
 		{"bully, nobody crashed, the highest starts", func(t *testing.T, n int) {
-			for _, textbook := range []bool{true, false} {
-				costs(t, Options{Spec: known(t, "bully", textbook), Nodes: n, Initiators: []int{n}, Textbook: textbook},
+			for _, spec := range []algo.Spec{known(t, "bully"), known(t, "bully", patient), known(t, "textbook-bully")} {
+				costs(t, Options{Spec: spec, Nodes: n, Initiators: []int{n}},
 					cost{kinds: kinds{"coordinator": uint64(n) - 1}, turnaround: 1})
 			}
 		}},
 		{"ring, one starts", func(t *testing.T, n int) {
 			for d := range n { // the highest is so many hops ahead: from 2N to 3N-1 messages
-				costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Initiators: []int{n - d}, Textbook: true},
-					cost{kinds: kinds{"election": uint64(n + d), "elected": uint64(n)}, decided: float64(n + d), turnaround: float64(2*n + d - 1)})
+				for _, name := range []string{"ring", "textbook-ring"} {
+					costs(t, Options{Spec: known(t, name), Nodes: n, Initiators: []int{n - d}},
+						cost{kinds: kinds{"election": uint64(n + d), "elected": uint64(n)}, decided: float64(n + d), turnaround: float64(2*n + d - 1)})
+				}
 			}
 		}},
 		{"ring, all start, the best case", func(t *testing.T, n int) {
-			costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Textbook: true},
+			costs(t, Options{Spec: known(t, "ring"), Nodes: n},
 				cost{kinds: kinds{"election": uint64(2*n - 1), "elected": uint64(n)}, decided: float64(n), turnaround: float64(2*n - 1)})
 		}},
 		{"ring, all start, the worst case", func(t *testing.T, n int) {
@@ -130,33 +143,34 @@ func TestCounts(t *testing.T) {
 			for i := range n {
 				falling = append(falling, n-i)
 			}
-			costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Priorities: falling, Textbook: true},
+			costs(t, Options{Spec: known(t, "ring"), Nodes: n, Priorities: falling},
 				cost{kinds: kinds{"election": uint64(n * (n + 1) / 2), "elected": uint64(n)}, decided: float64(n), turnaround: float64(2*n - 1)})
 		}},
 		{"ring, all start, in random order", func(t *testing.T, n int) {
 			random := rand.New(rand.NewPCG(uint64(n), 1))
 			for range 10 {
 				order := random.Perm(n)
-				costs(t, Options{Spec: known(t, "ring", false), Nodes: n, Priorities: order, Textbook: true},
+				costs(t, Options{Spec: known(t, "ring"), Nodes: n, Priorities: order},
 					cost{kinds: kinds{"election": hops(order), "elected": uint64(n)}, decided: float64(n), turnaround: float64(2*n - 1)})
 			}
 		}},
-		{"vote, all start, textbook", func(t *testing.T, n int) {
-			costs(t, Options{Spec: known(t, "vote", true), Nodes: n, Textbook: true},
+		{"vote, all start, at the end of the window", func(t *testing.T, n int) {
+			costs(t, Options{Spec: known(t, "vote", patient), Nodes: n},
 				cost{kinds: voteAll(n), decided: 3, turnaround: 4}) // RTT is 2T
 		}},
 		{"vote, all start, early close", func(t *testing.T, n int) {
-			costs(t, Options{Spec: known(t, "vote", false), Nodes: n}, cost{kinds: voteAll(n), decided: 2, turnaround: 3})
+			costs(t, Options{Spec: known(t, "vote"), Nodes: n}, cost{kinds: voteAll(n), decided: 2, turnaround: 3})
 		}},
 		{"vote, one starts, the rest join on its Elect", func(t *testing.T, n int) {
 			for i := 1; i <= n; i++ {
-				for _, textbook := range []bool{true, false} {
-					o := Options{Spec: known(t, "vote", textbook), Nodes: n, Initiators: []int{i}, Textbook: textbook}
+				for _, early := range []bool{false, true} {
+					o := Options{Spec: known(t, "vote"), Nodes: n, Initiators: []int{i}}
 					want := cost{kinds: voteAll(n), decided: 3, turnaround: 4}
-					if textbook {
+					if !early {
+						o.Spec = known(t, "vote", patient)
 						want.decided, want.turnaround = 4, 5
 					}
-					if n == 3 && i < 3 && textbook { // two votes decide: of who began, and of the leader
+					if n == 3 && i < 3 && !early { // two votes decide: of who began, and of the leader
 						want.decided, want.turnaround = 3, 4
 					}
 					costs(t, o, want)
@@ -178,7 +192,7 @@ func TestCounts(t *testing.T) {
 
 // TestTheMeanOfTheRing, when all start, over all orders of the ring: N·H(N)+N messages.
 func TestTheMeanOfTheRing(t *testing.T) {
-	spec := known(t, "ring", false)
+	spec := known(t, "ring")
 	most := 6
 	if underRace {
 		most = 5

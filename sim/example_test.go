@@ -8,22 +8,21 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	textbook "github.com/elect-go/elect/algo/textbook/bully"
 	"github.com/elect-go/elect/sim"
 )
 
-// The worst case of bully: the highest of five has crashed, the lowest finds out, and
+// The worst case of bully as it is taught: the highest of five has crashed, the lowest finds out, and
 // nobody knows who else lives.
 func ExampleRun() {
 	const T = 10 * time.Millisecond
-	options := bully.Defaults(algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T})
-	options.SkipSuspected = false
-	spec, err := bully.New(options)
+	spec, err := textbook.Factory(algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	r, err := sim.Run(context.Background(), sim.Options{
-		Spec: spec, Nodes: 5, Crashed: 1, Initiators: []int{1}, Textbook: true, Delay: sim.Fixed(T),
+		Spec: spec, Nodes: 5, Crashed: 1, Initiators: []int{1}, Delay: sim.Fixed(T),
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -33,7 +32,7 @@ func ExampleRun() {
 	fmt.Printf("%d messages sent, %d delivered: %v\n", r.Sent, r.Delivered, r.Kinds)
 	fmt.Printf("decided after %v T, known to all after %v T\n", r.Decided, r.Turnaround)
 	// Output:
-	// rank 4 leads in epoch 2
+	// rank 4 leads in epoch 6
 	// 19 messages sent, 15 delivered: map[answer:6 coordinator:3 election:10]
 	// decided after 3 T, known to all after 4 T
 }

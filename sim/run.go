@@ -15,13 +15,15 @@ import (
 
 // Options are those of Run: one election, and what it costs.
 type Options struct {
-	// Spec is the algorithm, with its options: those of the textbook too.
+	// Spec is the algorithm, with its options.
 	Spec algo.Spec
 	// Timing is only for FirstContact and the like; LAN if zero.
 	Timing algo.Timing
 	// Nodes is how many members there are, those that crash included.
 	Nodes int
-	// Crashed of them, the highest, crash before the election.
+	// Crashed of them, the highest, crash before the election. Every detector knows it, and
+	// says so to the initiators at once, and to others when it matters to them: see
+	// Script.Learn. The textbooks make nothing of it, but for the leader and in the ring.
 	Crashed int
 	// Initiators start the election, by number; nil for all that live. Those who watch
 	// the leader that crashed suspect it; at the others, and where the leader lives, the
@@ -29,11 +31,6 @@ type Options struct {
 	Initiators []int
 	// Priorities of the nodes in the order of the ring; nil for 1 to Nodes.
 	Priorities []int
-	// Textbook: nobody knows who crashed, except that the initiators suspect the leader.
-	// Else every detector knows it, and says so to the initiators at once, and to others
-	// when it matters to them: see Script.Learn. Ring cannot do without: nobody gets
-	// around a node that crashed.
-	Textbook bool
 	// Delay is how long messages take; its Most is T. 10 ms if zero.
 	Delay Delay
 	// Faults are those of the network during the election.
@@ -96,9 +93,6 @@ func (o *Options) Command() string {
 	}
 	for _, s := range o.Spec.Settings {
 		flag(true, "option", s.Name+"="+s.Value)
-	}
-	if o.Textbook {
-		words = append(words, "--textbook")
 	}
 	flag(true, "seed", o.Seed)
 	return strings.Join(words, " ")
@@ -219,7 +213,7 @@ func (w *World) incite(o *Options) {
 	// Everybody knows before anybody acts on it.
 	for _, n := range w.nodes {
 		for _, d := range dead {
-			if n.up && !o.Textbook {
+			if n.up {
 				n.script.Learn(n.clock.at(w.now), d.id, "it crashed")
 			}
 		}

@@ -36,7 +36,7 @@ func TestAllMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Run(ctx, Options{Spec: spec(t, textbook), Nodes: 100, Delay: Fixed(T)})
+	_, err := Run(ctx, Options{Spec: known(t, "textbook-bully"), Nodes: 100, Delay: Fixed(T)})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
@@ -45,7 +45,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 // TestPrioritiesDecide: the leader is known by its rank, whatever its place in the ring.
 func TestPrioritiesDecide(t *testing.T) {
 	r, err := Run(t.Context(), Options{
-		Spec: spec(t, textbook), Nodes: 5, Priorities: []int{5, 1, 4, 2, 3}, Crashed: 1, Initiators: []int{2}, Textbook: true, Delay: Fixed(T),
+		Spec: known(t, "textbook-bully"), Nodes: 5, Priorities: []int{5, 1, 4, 2, 3}, Crashed: 1, Initiators: []int{2}, Delay: Fixed(T),
 	})
 	if err != nil || len(r.Violations) > 0 {
 		t.Fatal(err, r.Violations)
@@ -80,10 +80,10 @@ func TestRunIsRepeatable(t *testing.T) {
 }
 
 func TestCommandRunsItAgain(t *testing.T) {
-	o := Options{Spec: spec(t, nil), Nodes: 5, Crashed: 1, Initiators: []int{1, 3}, Delay: Fixed(T), Faults: Faults{Loss: 0.1}, Textbook: true, Seed: 7}
+	o := Options{Spec: spec(t, nil), Nodes: 5, Crashed: 1, Initiators: []int{1, 3}, Delay: Fixed(T), Faults: Faults{Loss: 0.1}, Seed: 7}
 	o.Spec.Settings = o.Spec.Settings[:1]
 	const want = "elect sim --algorithm bully --nodes 5 --crashed 1 --initiators 1,3 --delay 10ms --loss 0.1 " +
-		"--option announce_interval=1.2s --textbook --seed 7"
+		"--option announce_interval=1.2s --seed 7"
 	if got := o.Command(); got != want {
 		t.Errorf("Command() = %s, want %s", got, want)
 	}

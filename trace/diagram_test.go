@@ -37,7 +37,7 @@ func spec(t *testing.T, name string, change func(options any)) algo.Spec {
 	return spec
 }
 
-func textbook(options any) { options.(*bully.Options).SkipSuspected = false }
+func patient(options any) { options.(*bully.Options).SkipSuspected = false }
 
 // names are those of the nodes that sim and explore make.
 func names(id algo.NodeID) string {
@@ -93,7 +93,7 @@ var n1, n2, n3 = sim.ID(1), sim.ID(2), sim.ID(3)
 
 func TestDiagrams(t *testing.T) {
 	lossy := sim.Options{
-		Spec: spec(t, "bully", textbook), Nodes: 5, Crashed: 2, Textbook: true, Initiators: []int{1, 2}, Seed: 3,
+		Spec: spec(t, "bully", patient), Nodes: 5, Crashed: 2, Initiators: []int{1, 2}, Seed: 3,
 		Delay: sim.Uniform(T/10, T), Faults: sim.Faults{Loss: 0.15},
 	}
 	for _, test := range []struct {
@@ -102,7 +102,7 @@ func TestDiagrams(t *testing.T) {
 		d    trace.Diagram
 	}{
 		{"bully", election(sim.Options{
-			Spec: spec(t, "bully", textbook), Nodes: 3, Crashed: 1, Initiators: []int{1}, Textbook: true, Delay: sim.Fixed(T),
+			Spec: spec(t, "bully", patient), Nodes: 3, Crashed: 1, Initiators: []int{1}, Delay: sim.Fixed(T),
 		}), trace.Diagram{}},
 		{"bully_lossy", election(lossy), trace.Diagram{}},
 		{"bully_narrow", election(lossy), trace.Diagram{Width: 60, ASCII: true}},

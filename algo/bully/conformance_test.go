@@ -24,7 +24,7 @@ func with(t testing.TB, change func(o *bully.Options)) algo.Spec {
 func TestConformance(t *testing.T) {
 	for name, change := range map[string]func(o *bully.Options){
 		"defaults":      func(*bully.Options) {},
-		"textbook":      (*bully.Options).Textbook,
+		"patient":       func(o *bully.Options) { o.SkipSuspected = false },
 		"no head start": func(o *bully.Options) { o.HeadStart = 0 },
 	} {
 		t.Run(name, func(t *testing.T) { algotest.Options{Long: testenv.Long()}.Test(t, with(t, change)) })

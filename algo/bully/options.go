@@ -88,7 +88,3 @@ func newSpec(o Options) algo.Spec {
 		New: func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
 	}
 }
-
-// Textbook has timers alone end a wait, whatever the failure detector knows: it makes
-// [Options] an [algo.Textbook].
-func (o *Options) Textbook() { o.SkipSuspected = false }

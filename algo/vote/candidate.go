@@ -70,7 +70,7 @@ func (s *server) enterFollower(env algo.Env) {
 // for self, enter LEADER state". N is "the number of servers configured (not
 // necessarily all alive)".
 func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
-	if !s.ballot.counts(round, s.candidate.state == leader) || !s.view.MayLead(s.self) {
+	if !s.ballot.counts(round) || !s.view.MayLead(s.self) {
 		return
 	}
 	i, found := slices.BinarySearchFunc(s.candidate.tally, voter, byVoter)

@@ -21,12 +21,10 @@ func with(t testing.TB, change func(o *vote.Options)) algo.Spec {
 	return spec
 }
 
-// As it is published it claims less, and is asked for less.
 func TestConformance(t *testing.T) {
 	for name, change := range map[string]func(o *vote.Options){
-		"defaults":     func(*vote.Options) {},
-		"textbook":     (*vote.Options).Textbook,
-		"as published": func(o *vote.Options) { o.AsPublished = true },
+		"defaults": func(*vote.Options) {},
+		"patient":  func(o *vote.Options) { o.EarlyClose = false },
 	} {
 		t.Run(name, func(t *testing.T) { algotest.Options{Long: testenv.Long()}.Test(t, with(t, change)) })
 	}

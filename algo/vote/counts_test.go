@@ -61,10 +61,6 @@ func TestCounts(t *testing.T) {
 			sent:    func(N int) counts { return counts{"elect": (N - 1) * (N - 1), "vote": N - 2, "lead": N - 1} },
 			decided: 2 * T, allKnow: 3 * T,
 		},
-		{
-			name: "all start at once, to the letter", options: asPublished(), begin: everybody, sent: full,
-			decided: rtt + T, allKnow: rtt + 2*T,
-		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for N := 3; N <= 20; N++ {

@@ -54,10 +54,8 @@ func (s *server) watch(env algo.Env, t algo.Timer, least, most time.Duration) {
 // 3 * HBT". What is obsolete resets nothing: see there.
 func (s *server) heed(env algo.Env, lead sighting) {
 	s.seen = newer(s.seen, lead)
-	if s.ballot.obsolete(lead.term, s.leader.Epoch) {
-		return
-	}
-	if over := s.ballot.decide(lead.term); over || s.elector.state == watching {
+	if !s.ballot.obsolete(lead.term) {
+		s.ballot.decide(lead.term)
 		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 	}
 }
@@ -122,8 +120,7 @@ func (s *server) record(c claim) {
 func (s *server) vote(env algo.Env) {
 	round, choice := s.round(), bestClaim(s.elector.slate, s.view)
 	s.ballot.cast(choice)
-	t, least, most := s.ballot.rest(s.options)
-	s.watch(env, t, least, most)
+	s.pause(env)
 	switch choice {
 	case algo.NodeID{}:
 		env.Note("finds nobody to vote for")

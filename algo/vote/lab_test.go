@@ -34,13 +34,6 @@ func textbook() Options {
 	return o
 }
 
-// asPublished are the options of the source to the letter.
-func asPublished() Options {
-	o := Defaults(timing)
-	o.AsPublished = true
-	return o
-}
-
 func newCluster(o Options, view algo.View) *host.Cluster {
 	c := host.New(newSpec(o), view)
 	c.Hushed = []algo.Timer{timerLead}

@@ -134,7 +134,7 @@ func TestAloneItLeadsAtOnce(t *testing.T) {
 }
 
 func TestACloneGoesItsOwnWay(t *testing.T) {
-	for _, o := range []Options{textbook(), asPublished()} {
+	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := alone(2, viewOf(4), o)
 		s.Clone() // before it has started
 		s.Start(6)

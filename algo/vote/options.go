@@ -28,11 +28,6 @@ type Options struct {
 	// EarlyClose: vote as soon as every member that is not suspected has claimed.
 	// False is the source, where only the window ends the voting.
 	EarlyClose bool `yaml:"early_close" help:"vote as soon as every member that is not suspected has claimed, not only at the end of the window"`
-
-	// AsPublished is the source to the letter. It can elect two leaders in one term;
-	// it is there for the lesson. There is no EarlyClose then: without rounds only the
-	// window keeps Elects from provoking each other without end.
-	AsPublished bool `yaml:"as_published" help:"the algorithm to the letter of its source, for lessons: it can elect two leaders in one epoch"`
 }
 
 // Defaults returns the options for a network of that timing.
@@ -71,13 +66,11 @@ func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 func New(o Options) (algo.Spec, error) { return algo.Build(algo.Timing{}, o, nil, newSpec) }
 
 func newSpec(o Options) algo.Spec {
-	o.EarlyClose = o.EarlyClose && !o.AsPublished
 	return algo.Spec{
 		Name:     "vote",
-		Claims:   algo.Claims{OneLeaderPerEpoch: !o.AsPublished, NeedsQuorum: true},
+		Claims:   algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true},
 		Messages: []algo.Message{Elect{}, Vote{}, Lead{}},
 		Settings: []algo.Setting{
-			{Name: "as_published", Value: strconv.FormatBool(o.AsPublished)},
 			{Name: "early_close", Value: strconv.FormatBool(o.EarlyClose)},
 			{Name: "heartbeat_interval", Value: o.HeartbeatInterval.String()},
 			{Name: "pause", Value: o.Pause.String()},
@@ -86,7 +79,3 @@ func newSpec(o Options) algo.Spec {
 		New: func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
 	}
 }
-
-// Textbook has only the end of the window close the voting, as the source does: it
-// makes [Options] an [algo.Textbook].
-func (o *Options) Textbook() { o.EarlyClose = false }

@@ -20,8 +20,8 @@ func TestDefaults(t *testing.T) {
 		timing algo.Timing
 		want   Options
 	}{
-		{"slow heartbeats", algo.Timing{RoundTrip: 20 * ms, Heartbeat: 100 * ms}, Options{400 * ms, 20 * ms, 60 * ms, true, false}},
-		{"a slow network", algo.Timing{RoundTrip: 800 * ms, Heartbeat: 100 * ms}, Options{800 * ms, 800 * ms, 2400 * ms, true, false}},
+		{"slow heartbeats", algo.Timing{RoundTrip: 20 * ms, Heartbeat: 100 * ms}, Options{400 * ms, 20 * ms, 60 * ms, true}},
+		{"a slow network", algo.Timing{RoundTrip: 800 * ms, Heartbeat: 100 * ms}, Options{800 * ms, 800 * ms, 2400 * ms, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) { options.Default(t, tc.timing, tc.want) })
 	}
@@ -33,15 +33,14 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"none", Options{20 * ms, 20 * ms, 60 * ms, false, false}, ""},
-		{"both early close and as published", Options{20 * ms, 20 * ms, 60 * ms, true, true}, ""},
-		{"a window that is too short", Options{20 * ms, 15 * ms, 60 * ms, true, false}, "vote: window is 15ms, want at least the round trip (20ms)"},
-		{"two of three", Options{20 * ms, 30 * ms, -ms, true, false}, "vote: heartbeat_interval is 20ms, want at least window (30ms)\n" +
+		{"none", Options{20 * ms, 20 * ms, 60 * ms, false}, ""},
+		{"a window that is too short", Options{20 * ms, 15 * ms, 60 * ms, true}, "vote: window is 15ms, want at least the round trip (20ms)"},
+		{"two of three", Options{20 * ms, 30 * ms, -ms, true}, "vote: heartbeat_interval is 20ms, want at least window (30ms)\n" +
 			"vote: pause is -1ms, want more than 0"},
-		{"a pause that is too short", Options{20 * ms, 20 * ms, 59 * ms, true, false}, "vote: pause is 59ms, want at least three windows (60ms)"},
-		{"what no timer can hold", Options{1 << 62, 20 * ms, 60 * ms, true, false},
+		{"a pause that is too short", Options{20 * ms, 20 * ms, 59 * ms, true}, "vote: pause is 59ms, want at least three windows (60ms)"},
+		{"what no timer can hold", Options{1 << 62, 20 * ms, 60 * ms, true},
 			"vote: heartbeat_interval is 1281023h53m38.427387904s, want at most 24h0m0s"},
-		{"three windows that no timer can hold", Options{24 * time.Hour, 1 << 62, 24 * time.Hour, true, false},
+		{"three windows that no timer can hold", Options{24 * time.Hour, 1 << 62, 24 * time.Hour, true},
 			"vote: heartbeat_interval is 24h0m0s, want at least window (1281023h53m38.427387904s)\n" +
 				"vote: window is 1281023h53m38.427387904s, want at most 24h0m0s\n" +
 				"vote: pause is 24h0m0s, want at least three windows (72h0m0s)"},
@@ -56,18 +55,16 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) { options.Checks(t) }
 
 func TestFactory(t *testing.T) {
-	settings := func(asPublished, earlyClose string) []algo.Setting {
+	settings := func(earlyClose string) []algo.Setting {
 		return []algo.Setting{
-			{Name: "as_published", Value: asPublished},
 			{Name: "early_close", Value: earlyClose},
 			{Name: "heartbeat_interval", Value: "40ms"},
 			{Name: "pause", Value: "60ms"},
 			{Name: "window", Value: "20ms"},
 		}
 	}
-	options.Makes(t, func(*Options) {}, algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true}, settings("false", "true")...)
-	// As published there is no early close.
-	options.Makes(t, func(o *Options) { o.AsPublished = true }, algo.Claims{NeedsQuorum: true}, settings("true", "false")...)
+	options.Makes(t, func(*Options) {}, algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true}, settings("true")...)
+	options.Makes(t, func(o *Options) { o.EarlyClose = false }, algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true}, settings("false")...)
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {

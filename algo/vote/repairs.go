@@ -2,7 +2,6 @@ package vote
 
 import (
 	"slices"
-	"time"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -29,17 +28,32 @@ type ballot struct {
 // restore goes on after a restart. A vote that was kept is not cast again, and the
 // round is not led: it may have been led before the crash. Without a vote this server
 // has promised nothing in the round yet.
-func restore(saved algo.Stable) *ballot {
+func restore(saved algo.Stable) ballot {
 	voted := !saved.Vote.IsZero()
-	return &ballot{round: saved.Epoch, vote: saved.Vote, closed: voted, decided: voted}
+	return ballot{round: saved.Epoch, vote: saved.Vote, closed: voted, decided: voted}
 }
 
+// begin opens an election that this server itself calls for.
+//
 // ◆ A timeout takes the saved round + 1: in the old one this server, and those who
 // heard it, have no vote left.
 func (b *ballot) begin() { b.open(b.round + 1) }
 
 func (b *ballot) open(round algo.Epoch) { *b = ballot{round: round} }
 
+// verdict says what an Elect means to an elector.
+type verdict uint8
+
+const (
+	join    verdict = iota // record the claim and enter voting
+	record                 // record the claim
+	settled                // this server has done its part in that round
+	late                   // that round is over
+)
+
+// take says what an Elect of that round means to an elector in that state, and takes the
+// round over where it does.
+//
 // ◆ A newer round is adopted, or servers that differ would never elect together. In the
 // same round there are claims as long as there is a vote to cast.
 func (b *ballot) take(round algo.Epoch, state electorState) verdict {
@@ -58,6 +72,8 @@ func (b *ballot) take(round algo.Epoch, state electorState) verdict {
 	}
 }
 
+// cast is this server's vote in the round that is on; nobody, when there is nobody to vote for.
+//
 // ◆ A vote that is not cast yet is its own when a server is elected: else, restarted, it would
 // not know that it had led in this round, and might lead again. Who found nobody to vote for
 // has its vote still.
@@ -67,33 +83,30 @@ func (b *ballot) cast(choice algo.NodeID) {
 	}
 }
 
+// counts reports whether a vote of that round goes on the tally of a candidate.
+//
 // ◆ A vote of any round but the saved one is ignored.
-func (b *ballot) counts(round algo.Epoch, _ bool) bool { return round == b.round && !b.decided }
+func (b *ballot) counts(round algo.Epoch) bool { return round == b.round && !b.decided }
 
+// obsolete reports whether a Lead of that term is to be ignored.
+//
 // ◆ A Lead of a term below the saved round is obsolete: this server has done with that
 // leader, and it may be dead. So is a leader's own, which else would stay in a term that is
 // obsolete to whoever has heard of the newer round as well.
-func (b *ballot) obsolete(term, _ algo.Epoch) bool { return term < b.round }
+func (b *ballot) obsolete(term algo.Epoch) bool { return term < b.round }
 
-func (b *ballot) decide(term algo.Epoch) bool {
+// decide says that somebody leads in that term.
+func (b *ballot) decide(term algo.Epoch) {
 	if term > b.round {
 		b.open(term)
 	}
 	b.closed, b.decided = true, true
-	return true
 }
 
+// pause enters watching after a vote: a Lead is due, and its end starts the next round.
+//
 // ◆ The pause is random, so that two candidates cannot tie for ever.
-func (b *ballot) rest(o Options) (algo.Timer, time.Duration, time.Duration) {
-	return timerPause, o.Pause, 2 * o.Pause
-}
-
-func (b *ballot) stable() algo.Stable { return algo.Stable{Epoch: b.round, Vote: b.vote} }
-
-func (b *ballot) clone() ballots {
-	clone := *b
-	return &clone
-}
+func (s *server) pause(env algo.Env) { s.watch(env, timerPause, s.options.Pause, 2*s.options.Pause) }
 
 // answerWhoMissedIt answers an Elect of a round in which this server votes no more.
 //
@@ -196,7 +209,7 @@ func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 	switch {
 	case s.elector.state == voting:
 		s.withdraw(env, peer)
-	case lost && !s.electing(), s.pausing() && peer == s.ballot.stable().Vote:
+	case lost && !s.electing(), s.pausing() && peer == s.ballot.vote:
 		env.Note("suspects %s, which leads or should", peer)
 		s.callElection(env)
 	}

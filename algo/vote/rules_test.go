@@ -218,18 +218,6 @@ func TestAnObsoleteLeadIsIgnored(t *testing.T) {
 	})
 }
 
-// Nor is it followed, to the letter, by a server that has started again: what it announces
-// would go back to an older epoch. Its claim goes on from the term that it followed, or the
-// leader of an older one would win all elections and take no notice.
-func TestAsPublishedATermOfBeforeARestartIsKept(t *testing.T) {
-	s := alone(2, viewOf(3), asPublished())
-	s.StartFrom(algo.Stable{Epoch: 8, Extra: "7"})
-	does(t, "a Lead of an older term", s.Hears(1, Lead{Term: 6, Msg: 9}), "")
-	does(t, "its claim", s.Expires(timerWatch),
-		`save 9 "7"; window in 20ms; monitor n1 n3; n1 <- Elect(9, 7, 0, nobody); n3 <- Elect(9, 7, 0, nobody)`)
-	does(t, "a Lead of that term", s.Hears(3, Lead{Term: 7, Msg: 1}), "announce n3 in 7")
-}
-
 // "A timeout takes saved round + 1." Without it nobody has a vote left when the leader
 // of a round has died.
 func TestATimeoutTakesTheNextRound(t *testing.T) {

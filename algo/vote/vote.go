@@ -27,8 +27,8 @@
 // elected. And a server that cannot hear the leader calls for elections for as long as
 // that lasts; the leader wins them, each time in a new epoch.
 //
-// As it is published (option as_published) the algorithm promises less: two servers can
-// lead in one term, because a server votes again within a term.
+// To the letter of its source the algorithm promises less: two servers can lead in one term,
+// because a server votes again within a term. That is package algo/textbook/vote.
 //
 // Members come and go one at a time, through the leader: the host sees to that, and gives
 // each view a stamp (see [algo.Stamp]). A server helps nobody to be elected who would
@@ -72,7 +72,7 @@ type server struct {
 	candidate candidate
 
 	// ballot is the round that is on and the vote in it, which survive a crash.
-	ballot ballots
+	ballot ballot
 	// leader is who is announced: whom this server follows, itself, or nobody. While
 	// the elector is voting it may still be the old one.
 	leader algo.Leader
@@ -94,13 +94,7 @@ type sighting struct {
 }
 
 func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
-	s.view = view
-	if s.options.AsPublished {
-		b := recall(saved)
-		s.ballot, s.seen.term = b, b.known
-	} else {
-		s.ballot = restore(saved)
-	}
+	s.view, s.ballot = view, restore(saved)
 	s.heedView()
 	if view.Size() == 1 {
 		s.callElection(env) // nobody is there to be heard
@@ -134,7 +128,7 @@ func (s *server) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 // receiveLead gives a Lead to both machines, unless it is "obsolete".
 func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
 	switch {
-	case s.ballot.obsolete(m.Term, s.leader.Epoch):
+	case s.ballot.obsolete(m.Term):
 		env.Note("ignores an obsolete Lead of %s, of term %d", from, uint64(m.Term))
 		return
 	case !s.view.MayLead(from):
@@ -163,13 +157,12 @@ func (s *server) Expire(env algo.Env, t algo.Timer) {
 	s.monitor(env)
 }
 
-func (s *server) Stable() algo.Stable { return s.ballot.stable() }
+func (s *server) Stable() algo.Stable {
+	return algo.Stable{Epoch: s.ballot.round, Vote: s.ballot.vote}
+}
 
 func (s *server) Clone() algo.Algorithm {
 	clone := *s
-	if s.ballot != nil {
-		clone.ballot = s.ballot.clone()
-	}
 	clone.elector.slate = slices.Clone(s.elector.slate)
 	clone.candidate.tally = slices.Clone(s.candidate.tally)
 	clone.watched = slices.Clone(s.watched)
@@ -193,4 +186,4 @@ func (s *server) broadcast(env algo.Env, m algo.Message) {
 }
 
 // round is the round that is on.
-func (s *server) round() algo.Epoch { return s.ballot.stable().Epoch }
+func (s *server) round() algo.Epoch { return s.ballot.round }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/ring"
+	textbook "github.com/elect-go/elect/algo/textbook/vote"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/wire"
@@ -30,9 +31,7 @@ func speeches(t testing.TB) []speech {
 	if err != nil {
 		t.Fatal(err)
 	}
-	published := vote.Defaults(timing)
-	published.AsPublished = true
-	sourceSpec, err := vote.New(published)
+	sourceSpec, err := textbook.Factory(timing, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

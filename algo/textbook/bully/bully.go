@@ -165,6 +165,7 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 }
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
+	p.election = ""
 	switch t {
 	case timerAnswer:
 		p.win(env) // [R2]

@@ -84,13 +84,13 @@ type process struct {
 	self          algo.NodeID
 	view          algo.View
 	participating bool
-	failed        algo.Set   // those between Pj and its successor
-	epoch         algo.Epoch // contract: the highest heard of
+	failed        algo.Set    // those between Pj and its successor
+	elected       algo.Leader // contract: announced. Its epoch is the highest heard of
 }
 
 // Start is [9].
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
-	p.epoch = saved.Epoch
+	p.elected.Epoch = saved.Epoch
 	p.Reconfigure(env, view)
 }
 
@@ -132,7 +132,7 @@ func (m Election) compare(j algo.Member) int {
 
 // win is [6].
 func (p *process) win(env algo.Env) {
-	m := Elected{p.self, p.epoch + 1}
+	m := Elected{p.self, p.elected.Epoch + 1}
 	p.accept(env, m)
 	p.send(env, m)
 }
@@ -140,8 +140,11 @@ func (p *process) win(env algo.Env) {
 // accept is [7].
 func (p *process) accept(env algo.Env, m Elected) {
 	p.participating = false
-	p.epoch = max(p.epoch, m.Epoch) // contract: an epoch never goes back
-	env.Announce(algo.Leader{Epoch: p.epoch, ID: m.ID})
+	elected := algo.Leader{Epoch: max(p.elected.Epoch, m.Epoch), ID: m.ID} // contract: an epoch never goes back
+	if elected != p.elected {
+		p.elected = elected
+		env.Announce(elected)
+	}
 }
 
 // sendElection is the end of [3], [4] and [5].
@@ -184,11 +187,13 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 // watch has the failure detector of [8] watch the successor, and those who failed before it.
 func (p *process) watch(env algo.Env) {
 	var watched algo.Set
-	for next, last := p.self, p.successor(); next != last; {
-		next = p.view.Successor(next)
+	next, last := p.view.Successor(p.self), p.successor()
+	for ; next != last; next = p.view.Successor(next) {
 		watched.Add(next)
 	}
-	watched.Remove(p.self)
+	if last != p.self {
+		watched.Add(last)
+	}
 	p.failed.Keep(watched) // contract: the detector forgets the others too
 	env.Monitor(watched...)
 }
@@ -207,7 +212,7 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 }
 
 // Stable is contract: numbers do not go back over a crash.
-func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.epoch} }
+func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.elected.Epoch} }
 
 // Clone is contract: the explorer goes on from a state more than once.
 func (p *process) Clone() algo.Algorithm {

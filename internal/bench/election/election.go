@@ -83,20 +83,23 @@ func Simulation(registry algo.Registry, r theory.Row, e theory.Election) (sim.Op
 	timing.RoundTrip = time.Duration(e.Wait() * float64(OneWay))
 	options := slices.Clone(r.Convention.Options)
 	var limit time.Duration
-	if r.Algorithm == "vote" {
+	if name := map[string]string{"vote": "heartbeat_interval", "textbook-vote": "hbt"}[r.Algorithm]; name != "" {
 		// No heartbeat of the old leader may be under way when the election begins: who had
 		// heard it would have the better claim. So the next one is due when all is over.
 		const heartbeat = 1000 * OneWay
-		options = append(options, [2]string{"heartbeat_interval", heartbeat.String()})
+		options = append(options, [2]string{name, heartbeat.String()})
 		limit = 5*heartbeat + heartbeat/2 // a first start waits for five
 	}
 	spec, err := Spec(registry, r.Algorithm, timing, options)
 	if err != nil {
 		return sim.Options{}, fmt.Errorf("bench: %s: %w", r.Name(), err)
 	}
+	if r.Algorithm == "textbook-vote" {
+		e.Order = theory.Descending(e.N) // the smallest ID goes first
+	}
 	return sim.Options{
 		Spec: spec, Timing: timing, Nodes: e.N, Crashed: e.Crashed, Initiators: places(e), Priorities: e.Order,
-		Textbook: r.Convention.Textbook, Delay: sim.Fixed(OneWay), Limit: limit,
+		Delay: sim.Fixed(OneWay), Limit: limit,
 	}, nil
 }
 

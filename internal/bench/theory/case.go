@@ -20,15 +20,16 @@ type Case struct {
 // Cases returns all of them.
 func Cases() []Case {
 	const bully, ring, vote = "bully", "ring", "vote"
+	const textbookBully, textbookRing, textbookVote = "textbook-bully", "textbook-ring", "textbook-vote"
 	lowest := func(int) int { return 1 }
 	next := func(n int) int { return n - 1 }
 	highest := func(n int) int { return n }
 	return []Case{
 		{bully, "best", "detector", Single, 1024, false, one(1, next)},
-		{bully, "worst", "textbook", Single, 1024, false, one(1, lowest)},
-		{bully, "all-start", "textbook", Single, 1024, false, one(1)},
-		{bully, "random", "textbook", Single, 1024, false, whoever(1)},
 		{bully, "leader-crash", "detector", Single, 1024, false, one(1)},
+		{textbookBully, "worst", "textbook", Single, 1024, false, one(1, lowest)},
+		{textbookBully, "all-start", "textbook", Single, 1024, false, one(1)},
+		{textbookBully, "random", "textbook", Single, 1024, false, whoever(1)},
 
 		{ring, "best", "detector", Single, 16384, false, one(0, highest)},
 		{ring, "worst", "detector", Single, 16384, false, one(0, lowest)},
@@ -36,12 +37,14 @@ func Cases() []Case {
 		{ring, "all-start-worst", "detector", Single, 1024, false, func(n int) []Election { return []Election{{N: n, Order: Descending(n)}} }},
 		{ring, "random", "detector", Single, 16384, false, whoever(0)},
 		{ring, "leader-crash", "detector", Single, 16384, false, one(1, next)}, // nobody else watches it
+		{textbookRing, "worst", "textbook", Single, 16384, false, one(0, lowest)},
 
 		{vote, "best", "detector", Single, 1024, false, one(0)},
-		{vote, "worst", "textbook", Single, 1024, false, one(0, lowest)},
-		{vote, "all-start", "textbook", Single, 1024, false, one(0)},
+		{vote, "worst", "window", Single, 1024, false, one(0, lowest)},
+		{vote, "all-start", "window", Single, 1024, false, one(0)},
 		{vote, "random", "detector", Single, 1024, false, whoever(0)},
 		{vote, "leader-crash", "detector", Single, 1024, false, one(1)},
+		{textbookVote, "all-start", "textbook", Single, 1024, false, one(1)},
 	}
 }
 

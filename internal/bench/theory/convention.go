@@ -7,10 +7,6 @@ type Convention struct {
 	Name string
 	Text string
 
-	// Textbook: nobody knows who has crashed, except that those who start know it of the
-	// leader. Else every failure detector knows, and says so to a process that asks for
-	// it, or sends to who has crashed.
-	Textbook bool
 	// Options of the algorithm that differ from its defaults, as name and value.
 	Options [][2]string
 	// Altered says what differs from the algorithm of this module; empty if nothing does.
@@ -69,8 +65,7 @@ func Conventions(algorithm string) []Convention {
 // Of bully.
 var (
 	bullyTextbook = Convention{
-		Name: "textbook", Text: "only timers end a wait: 2T for an Answer, 4T for a Coordinator",
-		Textbook: true, Options: [][2]string{{"skip_suspected", "false"}}, Counting: Each,
+		Name: "textbook", Text: "only timers end a wait: 2T for an Answer, 4T for a Coordinator", Counting: Each,
 	}
 	bullyDetector = Convention{
 		Name: "detector", Text: "the detectors know who has crashed; those below leave those above a head start of T",
@@ -82,12 +77,10 @@ var (
 	}
 	bullyToAll = Convention{
 		Name: "textbook, coordinator to all", Text: "as textbook; the winner tells all others, and not only those below",
-		Textbook: true, Options: bullyTextbook.Options, Counting: Each,
-		Altered: "Coordinator goes to those above, too; all of them have crashed",
+		Counting: Each, Altered: "Coordinator goes to those above, too; all of them have crashed",
 	}
 	bullyElections = Convention{
-		Name: "textbook, election messages", Text: "as textbook; only Election is counted",
-		Textbook: true, Options: bullyTextbook.Options, Counting: OnlyElection,
+		Name: "textbook, election messages", Text: "as textbook; only Election is counted", Counting: OnlyElection,
 	}
 )
 
@@ -113,16 +106,16 @@ var (
 		Name: "detector", Text: "a server votes as soon as all have claimed whom its detector does not suspect",
 		Counting: Each,
 	}
-	voteTextbook = Convention{
-		Name: "textbook", Text: "a server votes at the end of its window of RTT",
-		Textbook: true, Options: [][2]string{{"early_close", "false"}}, Counting: Each,
+	voteWindow = Convention{
+		Name: "window", Text: "a server votes at the end of its window of RTT",
+		Options: [][2]string{{"early_close", "false"}}, Counting: Each,
 	}
-	votePublished = Convention{
-		Name: "as published", Text: "as textbook, without rounds",
-		Textbook: true, Options: [][2]string{{"as_published", "true"}}, Counting: Each,
+	voteTextbook = Convention{
+		Name: "textbook", Text: "a server votes RTT after it has claimed; nobody knows who has crashed; the smallest ID is the highest rank",
+		Counting: Each,
 	}
 	voteBroadcast = Convention{
 		Name: "textbook, broadcast medium", Text: "as textbook; what all hear is one message, and a vote for oneself is one",
-		Textbook: true, Options: voteTextbook.Options, Counting: Broadcast,
+		Counting: Broadcast,
 	}
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/textbook/bully"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/sim"
@@ -76,7 +76,7 @@ func (o outcome) under(c theory.Convention, n int) counted {
 	return m
 }
 
-// tellingAll is bully in which the winner tells those above it, too.
+// tellingAll is the textbook's bully in which the winner tells those above it, too.
 func tellingAll(spec algo.Spec) algo.Spec {
 	inner := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm { return &loud{Algorithm: inner(self), self: self} }
@@ -98,7 +98,7 @@ type megaphone struct {
 func (m megaphone) Announce(l algo.Leader) {
 	if l.ID == m.self {
 		for above := range m.view.Above(m.self) {
-			m.Send(above, bully.Coordinator{Epoch: l.Epoch, Leader: l.ID})
+			m.Send(above, bully.Coordinator{Epoch: l.Epoch})
 		}
 	}
 	m.Env.Announce(l)

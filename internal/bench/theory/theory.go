@@ -142,7 +142,11 @@ func (r Row) Name() string { return r.Algorithm + ": " + r.Case + " (" + r.Conve
 // Rows returns the table, those of one algorithm together, the best known cases first.
 func Rows() []Row { return slices.Clone(table) }
 
-var table = slices.Concat(of("bully", bully()), of("ring", ring()), of("vote", vote()))
+var table = slices.Concat(
+	of("bully", bully()), of("textbook-bully", textbookBully()),
+	of("ring", ring()), of("textbook-ring", textbookRing()),
+	of("vote", vote()), of("textbook-vote", textbookVote()),
+)
 
 func of(algorithm string, rows []Row) []Row {
 	for at := range rows {

@@ -11,7 +11,7 @@ const gmt = "A Leader Election Algorithm, 12 January and 2 February 2000"
 // the old leader or, when it has crashed, the highest that lives; it need not send a vote
 // to itself: m−1. The winner tells all others: N−1.
 func vote() []Row {
-	return slices.Concat(voteAllStart(), voteAnyStart(), votePublishedRows(), voteOnABroadcastMedium())
+	return slices.Concat(voteAllStart(), []Row{voteAny(voteWindow, "V"), voteAny(voteDetector, "v")})
 }
 
 // quorate reports whether those that live are a majority. If not nobody is elected.
@@ -22,7 +22,7 @@ func quorum(e Election) int { return e.N/2 + 1 }
 // voteAllStart is nobody crashed and everybody starting at once: N(N−1) + 2(N−1) = N²+N−2.
 func voteAllStart() []Row {
 	row := Row{
-		Case: "all start", Convention: voteTextbook,
+		Case: "all start", Convention: voteWindow,
 		Kinds: []Kind{{"elect", "N(N−1)"}, {"vote", "N−1"}, {"lead", "N−1"}}, Sent: "N²+N−2", Delivered: "N²+N−2",
 		// T for the last vote that is needed, once the window has ended.
 		Decided: "RTT+T", Turnaround: "RTT+2T",
@@ -35,11 +35,7 @@ func voteAllStart() []Row {
 	return []Row{row, early}
 }
 
-// voteAnyStart is the same for any f that leaves a majority, and any that start.
-func voteAnyStart() []Row {
-	return []Row{voteAny(voteTextbook, "V"), voteAny(voteDetector, "v")}
-}
-
+// voteAny is the same for any f that leaves a majority, and any that start.
 func voteAny(c Convention, decided Formula) Row {
 	return Row{
 		Case: "f crashed, any start", Convention: c,
@@ -79,29 +75,24 @@ func decidedAt(e Election, window bool) float64 {
 	return there[quorum(e)-1]
 }
 
-// votePublishedRows is the source to the letter. A leader that lives is voted for, and
-// says nothing to that: "rcv VOTE" is among the actions of a FOLLOWER only.
-func votePublishedRows() []Row {
-	replaced := voteAny(votePublished, "V")
+// textbookVote is the source to the letter. A leader that lives is voted for, and says nothing
+// to that: "rcv VOTE" is among the actions of a FOLLOWER only.
+func textbookVote() []Row {
+	replaced := voteAny(voteTextbook, "V")
 	replaced.Holds = func(e Election) bool { return quorate(e) && e.Crashed >= 1 }
 	replaced.Typical = func(n int) (Election, bool) { return Election{N: n, Crashed: 1}, n >= 3 }
-	return []Row{replaced, {
-		Case: "nobody crashed, any start", Convention: votePublished,
+	replaced.Source = gmt + "; " + derived
+	// What the source has in mind: "every server broadcasts". Each of those that live gets all of
+	// it that is not its own; as messages on the medium there are as many as were sent.
+	broadcast := replaced
+	broadcast.Convention, broadcast.Growth = voteBroadcast, "N"
+	broadcast.Kinds, broadcast.Sent, broadcast.Delivered = []Kind{{"elect", "m"}, {"vote", "m"}, {"lead", "1"}}, "2m+1", "2m+1"
+	broadcast.Source = gmt + ": \"each server sends a max of two messages (ELECT + VOTE) per RTT interval\""
+	return []Row{replaced, broadcast, {
+		Case: "nobody crashed, any start", Convention: voteTextbook,
 		Kinds: []Kind{{"elect", "N(N−1)"}, {"vote", "N−1"}}, Sent: "N²−1", Delivered: "N²−1", Decided: "0", Turnaround: "0",
 		Growth: "N²", Source: derived,
 		Holds:   func(e Election) bool { return quorate(e) && e.Crashed == 0 },
 		Typical: func(n int) (Election, bool) { return Election{N: n}, n >= 2 },
 	}}
-}
-
-// voteOnABroadcastMedium is what the source has in mind: "every server broadcasts".
-func voteOnABroadcastMedium() []Row {
-	r := voteAllStart()[0]
-	r.Convention = voteBroadcast
-	// Each of those that live gets all of it that is not its own; as messages on the medium
-	// there are as many as were sent.
-	r.Kinds, r.Sent, r.Delivered = []Kind{{"elect", "N"}, {"vote", "N"}, {"lead", "1"}}, "2N+1", "2N+1"
-	r.Growth = "N"
-	r.Source = gmt + ": \"each server sends a max of two messages (ELECT + VOTE) per RTT interval\""
-	return []Row{r}
 }

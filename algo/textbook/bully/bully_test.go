@@ -1,0 +1,153 @@
+package bully_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/textbook/bully"
+	"github.com/elect-go/elect/internal/host"
+)
+
+// The rules of the sources, each by its number.
+
+const (
+	answer      = algo.Timer("answer")
+	coordinator = algo.Timer("coordinator")
+)
+
+func spec(t testing.TB) algo.Spec {
+	t.Helper()
+	spec, err := bully.Factory(host.Timing, nil) // T is 10 ms
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// settled is node i of n, which follows another since epoch 7.
+func settled(t testing.TB, i, n, coordinator int) *host.Solo {
+	t.Helper()
+	s := host.Alone(spec(t), i, host.View(n))
+	s.Start(6)
+	s.Hears(coordinator, bully.Coordinator{Epoch: 7})
+	return s
+}
+
+func TestR0WhoRecoversOrMissesTheCoordinatorElects(t *testing.T) {
+	s := host.Alone(spec(t), 2, host.View(4))
+	host.Does(t, "recovers", s.Start(6), "answer in 20ms; n3 <- Election(); n4 <- Election()")
+	s = settled(t, 2, 4, 4)
+	host.Does(t, "another fails", s.Suspects(3), "")
+	host.Does(t, "the coordinator fails", s.Suspects(4), "answer in 20ms; n3 <- Election(); n4 <- Election()")
+}
+
+func TestR1TheHighestIsTheCoordinator(t *testing.T) {
+	s := host.Alone(spec(t), 3, host.View(3))
+	host.Does(t, "recovers", s.Start(6), "save 7; monitor; n1 <- Coordinator(7); n2 <- Coordinator(7); announce n3 in 7")
+}
+
+func TestR2WithoutAnAnswerPIsTheCoordinator(t *testing.T) {
+	s := host.Alone(spec(t), 2, host.View(4))
+	s.Start(6)
+	host.Does(t, "no answer", s.Expires(answer), "save 7; monitor; n1 <- Coordinator(7); announce n2 in 7")
+}
+
+func TestR3WhoIsAnsweredWaits(t *testing.T) {
+	s := host.Alone(spec(t), 2, host.View(4))
+	s.Start(6)
+	host.Does(t, "an answer", s.Hears(3, bully.Answer{}), "stop answer; coordinator in 40ms")
+	host.Does(t, "another", s.Hears(4, bully.Answer{}), "")
+	host.Does(t, "no coordinator", s.Expires(coordinator), "answer in 20ms; n3 <- Election(); n4 <- Election()")
+	s = settled(t, 2, 4, 4)
+	host.Does(t, "an answer after the election", s.Hears(3, bully.Answer{}), "")
+}
+
+func TestR4WhoIsAskedAnswersAndElects(t *testing.T) {
+	s := settled(t, 2, 3, 3)
+	host.Does(t, "by a lower one", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- Answer(); n3 <- Election()")
+	host.Does(t, "again, N6", s.Hears(1, bully.Election{}), "n1 <- Answer()")
+	host.Does(t, "by a higher one", s.Hears(3, bully.Election{}), "")
+	s = host.Alone(spec(t), 3, host.View(3))
+	s.Start(6)
+	host.Does(t, "the coordinator", s.Hears(1, bully.Election{}),
+		"save 8; monitor; n1 <- Answer(); n1 <- Coordinator(8); n2 <- Coordinator(8); announce n3 in 8")
+}
+
+func TestR5WhoSaysThatItIsTheCoordinatorIs(t *testing.T) {
+	s := host.Alone(spec(t), 2, host.View(4))
+	s.Start(6)
+	host.Does(t, "during the election", s.Hears(4, bully.Coordinator{Epoch: 7}), "save 7; stop answer; monitor n4; announce n4 in 7")
+	host.Does(t, "of an older epoch, of somebody below", s.Hears(1, bully.Coordinator{Epoch: 2}), "monitor n1; announce n1 in 7")
+}
+
+func TestN1AnyProcessCanCallForAnElectionN2ButForOne(t *testing.T) {
+	s := settled(t, 2, 3, 3)
+	host.Does(t, "calls", s.Campaigns(), "answer in 20ms; n3 <- Election()")
+	host.Does(t, "calls again", s.Campaigns(), "")
+}
+
+func TestOthersMakeAnotherSystem(t *testing.T) {
+	s := settled(t, 2, 3, 3)
+	host.Does(t, "n4 is there", s.Gets(host.View(4)), "answer in 20ms; n3 <- Election(); n4 <- Election()")
+}
+
+// What the literature counts, with the leader crashed and the lowest starting, or all; and
+// with a leader that lives.
+func TestCounts(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		crashed bool
+		all     bool
+		sent    func(n int) int
+	}{
+		{"the leader crashed, the lowest starts", true, false, func(n int) int { return n*n - n - 1 }},
+		{"the leader crashed, all start", true, true, func(n int) int { return n*n - n - 1 }},
+		{"the leader lives, the lowest starts", false, false, func(n int) int { return (n - 1) * (2*n - 1) }},
+		{"the leader lives, all start", false, true, func(n int) int { return 2 * n * (n - 1) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for n := 3; n <= 20; n++ {
+				c := host.New(spec(t), host.View(n))
+				c.StartAll()
+				c.Run(10 * host.T)
+				c.WantAgreed(t)
+				c.Reset()
+				starts := []int{1}
+				if tc.crashed {
+					c.Crash(n)
+				}
+				if tc.all {
+					starts = c.Live()
+				}
+				for _, i := range starts {
+					if tc.crashed {
+						c.Suspect(n, i)
+					} else {
+						c.Campaign(i)
+					}
+				}
+				c.Run(50 * host.T)
+				c.WantAgreed(t)
+				if got, want := host.Total(c.Sent), tc.sent(n); got != want {
+					t.Errorf("N=%d: %d messages (%v), want %d", n, got, c.Sent, want)
+				}
+			}
+		})
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, tc := range []struct {
+		change func(o *bully.Options)
+		want   string
+	}{
+		{func(o *bully.Options) { o.MessageTime /= 2 }, "textbook-bully: message_time is 5ms, want at least half the round trip (10ms)"},
+		{func(o *bully.Options) { o.MessageTime = 0 }, "textbook-bully: message_time is 0s, want more than 0"},
+		{func(o *bully.Options) { o.MessageTime = 1 << 62 }, "textbook-bully: message_time is 1281023h53m38.427387904s, want at most 1h0m0s"},
+	} {
+		_, err := bully.Factory(host.Timing, func(o any) error { tc.change(o.(*bully.Options)); return nil })
+		if err == nil || err.Error() != tc.want {
+			t.Errorf("error %v, want %s", err, tc.want)
+		}
+	}
+}

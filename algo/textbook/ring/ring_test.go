@@ -1,0 +1,120 @@
+package ring_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/textbook/ring"
+	"github.com/elect-go/elect/internal/host"
+)
+
+// The rules of the sources, each by its number.
+
+func spec(t testing.TB) algo.Spec {
+	t.Helper()
+	spec, err := ring.Factory(host.Timing, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// token is that of node i.
+func token(i int) algo.Message { return ring.Election{ID: host.ID(i)} }
+
+func elected(i, epoch int) algo.Message {
+	return ring.Elected{ID: host.ID(i), Epoch: algo.Epoch(epoch)}
+}
+
+// settled is node i of n, which follows another since epoch 7.
+func settled(t testing.TB, i, n, leader int) *host.Solo {
+	t.Helper()
+	s := host.Alone(spec(t), i, host.View(n))
+	s.Start(6)
+	s.Hears(1, elected(leader, 7))
+	return s
+}
+
+func TestRule3WhoStartsSendsItsOwn(t *testing.T) {
+	s := host.Alone(spec(t), 2, host.View(4))
+	host.Does(t, "starts", s.Start(6), "monitor n3; n3 <- Election(0, n2)")
+	s = host.Alone(spec(t), 4, host.View(4))
+	host.Does(t, "the last, in a ring", s.Start(6), "monitor n1; n1 <- Election(0, n4)")
+}
+
+func TestRule4ALargerOneIsForwarded(t *testing.T) {
+	s := settled(t, 2, 4, 4)
+	host.Does(t, "larger", s.Hears(1, token(3)), "n3 <- Election(0, n3)")
+	host.Does(t, "it participates now", s.Hears(1, token(1)), "")
+	host.Does(t, "larger again", s.Hears(1, token(3)), "n3 <- Election(0, n3)")
+	host.Does(t, "a larger attribute", s.Hears(1, ring.Election{Attr: 1, ID: host.ID(1)}), "n3 <- Election(1, n1)")
+}
+
+func TestRule5ASmallerOneIsReplaced(t *testing.T) {
+	s := settled(t, 2, 4, 4)
+	host.Does(t, "smaller", s.Hears(1, token(1)), "n3 <- Election(0, n2)")
+	host.Does(t, "smaller again: swallowed", s.Hears(1, token(1)), "")
+}
+
+func TestRule6ItsOwnIsBack(t *testing.T) {
+	s := settled(t, 2, 4, 4)
+	s.Campaigns()
+	host.Does(t, "its own", s.Hears(1, token(2)), "save 8; n3 <- Elected(n2, 8); announce n2 in 8")
+}
+
+func TestRule7ElectedGoesRound(t *testing.T) {
+	s := settled(t, 2, 4, 4)
+	s.Campaigns()
+	host.Does(t, "elected", s.Hears(1, elected(3, 8)), "save 8; n3 <- Elected(n3, 8); announce n3 in 8")
+	host.Does(t, "it does not participate any more", s.Hears(1, token(1)), "n3 <- Election(0, n2)")
+	host.Does(t, "until it reaches the leader", s.Hears(1, elected(2, 8)), "announce n2 in 8")
+	host.Does(t, "of an older epoch, and the same again", s.Hears(1, elected(3, 2)), "n3 <- Elected(n3, 2); announce n3 in 8")
+}
+
+func TestRule8TheRingIsRepaired(t *testing.T) {
+	s := settled(t, 2, 4, 4)
+	host.Does(t, "the successor fails", s.Suspects(3), "monitor n3 n4; n4 <- Election(0, n2)")
+	host.Does(t, "the next fails, too", s.Suspects(4), "monitor n1 n3 n4; n1 <- Election(0, n2)")
+	host.Does(t, "all fail", s.Suspects(1), "save 8; monitor n1 n3 n4; announce n2 in 8")
+	host.Does(t, "one comes back", s.Trusts(3), "monitor n3")
+	host.Does(t, "a token for it", s.Hears(1, token(4)), "n3 <- Election(0, n4)")
+}
+
+func TestRule9AnyProcessCanCallForOne(t *testing.T) {
+	s := settled(t, 2, 4, 4)
+	host.Does(t, "calls", s.Campaigns(), "n3 <- Election(0, n2)")
+	host.Does(t, "calls again", s.Campaigns(), "")
+}
+
+func TestOthersMakeAnotherRing(t *testing.T) {
+	s := settled(t, 2, 2, 2)
+	host.Does(t, "n3 is there", s.Gets(host.View(3)), "monitor n3; n3 <- Election(0, n2)")
+	s = settled(t, 2, 3, 3)
+	s.Suspects(3)
+	clone := s.Clone()
+	host.Does(t, "n3 is back", clone.Trusts(3), "monitor n3")
+	host.Does(t, "not for who is no clone", s.Hears(1, token(3)), "n1 <- Election(0, n3)")
+}
+
+// 2N+d messages if one starts and the highest is d hops ahead, in (2N+d−1)T.
+func TestCounts(t *testing.T) {
+	for n := 3; n <= 20; n++ {
+		for d := range n {
+			c := host.New(spec(t), host.View(n))
+			c.StartAll()
+			c.Run(5 * host.T * 20)
+			c.WantAgreed(t)
+			c.Reset()
+			began := c.Now
+			c.Campaign(n - d)
+			c.Run(5 * host.T * 20)
+			c.WantAgreed(t)
+			if got := host.Total(c.Sent); got != 2*n+d {
+				t.Errorf("N=%d, d=%d: %d messages (%v), want %d", n, d, got, c.Sent, 2*n+d)
+			}
+			if got := int((c.Last - began) / host.T); got != 2*n+d-1 {
+				t.Errorf("N=%d, d=%d: %d T, want %d", n, d, got, 2*n+d-1)
+			}
+		}
+	}
+}

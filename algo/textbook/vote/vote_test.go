@@ -1,0 +1,222 @@
+package vote_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/textbook/vote"
+	"github.com/elect-go/elect/internal/host"
+)
+
+// The tables of the source, line by line.
+
+const (
+	watching = algo.Timer("watching")
+	voting   = algo.Timer("voting")
+	lead     = algo.Timer("lead")
+
+	rtt = 2 * host.T
+	hbt = 4 * host.T
+)
+
+var does = host.Does
+
+func spec(t testing.TB) algo.Spec {
+	t.Helper()
+	spec, err := vote.Factory(host.Timing, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// started is n2 of n, which has seen (6,0).
+func started(t testing.TB, n int) *host.Solo {
+	t.Helper()
+	s := host.Alone(spec(t), 2, host.View(n))
+	does(t, "W1: n2 starts", s.Start(6), "watching in 200ms")
+	return s
+}
+
+// following is n2 of n, which follows n1 since term 7.
+func following(t testing.TB, n int) *host.Solo {
+	t.Helper()
+	s := started(t, n)
+	does(t, "W2: a Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 4}), "save 7; watching in 120ms; announce n1 in 7")
+	return s
+}
+
+// leading is n2 of three, which leads in term 7.
+func leading(t testing.TB) *host.Solo {
+	t.Helper()
+	s := started(t, 3)
+	s.Expires(watching)
+	s.Hears(1, vote.Vote{Term: 6})
+	does(t, "F3: a majority", s.Hears(3, vote.Vote{Term: 6}),
+		"save 7; lead in 40ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+	return s
+}
+
+func TestWatching(t *testing.T) {
+	s := following(t, 3)
+	does(t, "W2: the next Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 5}), "watching in 120ms")
+	does(t, "W3: an Elect", s.Hears(3, vote.Elect{Term: 7, Msg: 9}),
+		"stop watching; voting in 20ms; n1 <- Elect(7, 5); n3 <- Elect(7, 5)")
+	does(t, "V3: its claim was recorded", s.Expires(voting), "watching in 200ms; n3 <- Vote(7, 9)")
+	does(t, "W4: timeout", s.Expires(watching),
+		"stop watching; voting in 20ms; n1 <- Elect(7, 5); n3 <- Elect(7, 5)")
+	s = started(t, 3)
+	does(t, "D5: it starts an election", s.Campaigns(), "stop watching; voting in 20ms; n1 <- Elect(6, 0); n3 <- Elect(6, 0)")
+	does(t, "while it is voting", s.Campaigns(), "")
+}
+
+func TestVoting(t *testing.T) {
+	s := started(t, 4)
+	s.Expires(watching)
+	does(t, "V2: a claim", s.Hears(3, vote.Elect{Term: 5, Msg: 1}), "")
+	does(t, "V2: a better one", s.Hears(1, vote.Elect{Term: 6, Msg: 8}), "")
+	does(t, "V2: the latest of n3", s.Hears(3, vote.Elect{Term: 6, Msg: 9}), "")
+	does(t, "V3: timeout", s.Expires(voting), "watching in 200ms; n3 <- Vote(6, 9)")
+	does(t, "W1: the slate is clear", s.Expires(watching)+"; "+s.Expires(voting),
+		"stop watching; voting in 20ms; n1 <- Elect(6, 0); n3 <- Elect(6, 0); n4 <- Elect(6, 0); watching in 200ms")
+}
+
+// "VOTING" has no "rcv LEAD": a Lead is seen, and the voting goes on.
+func TestALeadDoesNotEndTheVoting(t *testing.T) {
+	s := started(t, 3)
+	s.Expires(watching)
+	does(t, "a Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 1}), "save 7; announce n1 in 7")
+	does(t, "V3: timeout", s.Expires(voting), "watching in 200ms")
+}
+
+func TestD9VoteRankings(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		claims map[int]vote.Elect
+		want   string
+	}{
+		{"the old leader, though it saw less", map[int]vote.Elect{1: {Term: 7, Msg: 1}, 3: {Term: 7, Msg: 9}}, "n1 <- Vote(7, 1)"},
+		{"it is dead: the latest message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 7, Msg: 8}}, "n3 <- Vote(7, 9)"},
+		{"the term goes before the message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 8, Msg: 1}}, "n4 <- Vote(8, 1)"},
+		{"a tie: the smallest ID", map[int]vote.Elect{3: {Term: 8, Msg: 1}, 4: {Term: 8, Msg: 1}}, "n3 <- Vote(8, 1)"},
+		{"a tie with itself", map[int]vote.Elect{3: {Term: 7, Msg: 4}}, ""},
+	} {
+		s := following(t, 4)
+		s.Expires(watching)
+		for i := 1; i <= 4; i++ {
+			if claim, ok := tc.claims[i]; ok {
+				s.Hears(i, claim)
+			}
+		}
+		want := "watching in 200ms"
+		if tc.want != "" {
+			want += "; " + tc.want
+		}
+		does(t, tc.name, s.Expires(voting), want)
+	}
+}
+
+func TestFollower(t *testing.T) {
+	const leads = "save 7; lead in 40ms; watching in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); n4 <- Lead(7, 1); n5 <- Lead(7, 1); announce n2 in 7"
+	s := started(t, 5)
+	s.Hears(1, vote.Vote{Term: 6})
+	s.Hears(3, vote.Vote{Term: 6})
+	does(t, "F3: twice the vote of one server", s.Hears(3, vote.Vote{Term: 6}), "")
+	does(t, "F2: a Lead, also an obsolete one", s.Hears(5, vote.Lead{Term: 5, Msg: 1}), "watching in 120ms")
+	does(t, "F3: a third vote after it", s.Hears(4, vote.Vote{Term: 6}), "")
+	does(t, "F3: votes that are not identical", s.Hears(1, vote.Vote{Term: 6, Msg: 1})+s.Hears(3, vote.Vote{Term: 6, Msg: 2}), "")
+	s.Hears(1, vote.Vote{Term: 6})
+	does(t, "D8: more than half", s.Hears(3, vote.Vote{Term: 6}), leads)
+
+	known := host.Alone(spec(t), 2, algo.NewView(1, 5, host.Members(3)...)) // D1: two were never met
+	known.Start(6)
+	does(t, "D1: two of three known", known.Hears(1, vote.Vote{Term: 6})+known.Hears(3, vote.Vote{Term: 6}), "")
+}
+
+func TestLeader(t *testing.T) {
+	s := leading(t)
+	does(t, "L1: every HBT", s.Expires(lead), "lead in 40ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
+	does(t, "LEADER has no rcv VOTE", s.Hears(1, vote.Vote{Term: 7, Msg: 1})+s.Hears(3, vote.Vote{Term: 7, Msg: 1}), "")
+	does(t, "E: it votes for itself", s.Expires(voting), "watching in 200ms")
+	does(t, "E: an Elect", s.Hears(3, vote.Elect{Term: 7, Msg: 1}),
+		"stop watching; voting in 20ms; n1 <- Elect(7, 2); n3 <- Elect(7, 2)")
+	does(t, "L2: an obsolete Lead", s.Hears(1, vote.Lead{Term: 6, Msg: 99}), "")
+	does(t, "L2: it still leads", s.Expires(lead), "lead in 40ms; n1 <- Lead(7, 3) again; n3 <- Lead(7, 3) again")
+	does(t, "L2: one that is not obsolete", s.Hears(1, vote.Lead{Term: 7, Msg: 3}), "stop lead; announce n1 in 7")
+	does(t, "it leads no more", s.Expires(lead), "")
+}
+
+// Over a restart the term stays: a claim goes on from it.
+func TestATermIsKept(t *testing.T) {
+	s := host.Alone(spec(t), 2, host.View(3))
+	s.StartFrom(algo.Stable{Epoch: 7})
+	does(t, "a Lead of an older term", s.Hears(1, vote.Lead{Term: 6, Msg: 9}), "watching in 120ms")
+	does(t, "its claim", s.Expires(watching), "stop watching; voting in 20ms; n1 <- Elect(7, 0); n3 <- Elect(7, 0)")
+	clone := s.Clone()
+	clone.Hears(3, vote.Elect{Term: 9})
+	clone.Hears(3, vote.Vote{Term: 9})
+	does(t, "what a clone hears it does not", s.Expires(voting)+s.Hears(1, vote.Vote{Term: 9}), "watching in 200ms")
+}
+
+// "Each server sends a max of two messages (ELECT + VOTE) per RTT interval."
+func TestTwoMessagesInEachRoundTrip(t *testing.T) {
+	c := host.New(spec(t), host.View(5))
+	sent := map[int]map[string]int{}
+	c.Lose(func(from, _ int, m algo.Message) bool {
+		if sent[from] == nil {
+			sent[from] = map[string]int{}
+		}
+		sent[from][m.Kind()]++
+		return m.Kind() == "vote" // so that there is never a leader
+	})
+	c.StartAll()
+	c.Run(5*hbt - 1)
+	total := 0
+	for range 50 {
+		clear(sent)
+		c.Run(rtt)
+		for i, kinds := range sent {
+			total += kinds["elect"]
+			if kinds["elect"] > 4 || kinds["vote"] > 1 {
+				t.Fatalf("n%d sent %v within a round trip", i, kinds)
+			}
+		}
+	}
+	if total == 0 {
+		t.Error("nobody claims")
+	}
+}
+
+// All start at once: N(N−1) Elect, N−1 Vote and N−1 Lead, in RTT+2T.
+func TestCounts(t *testing.T) {
+	for n := 3; n <= 20; n++ {
+		c := host.New(spec(t), host.View(n))
+		c.Hushed = []algo.Timer{lead}
+		c.StartAll()
+		for i := 1; i <= n; i++ {
+			c.Campaign(i)
+		}
+		c.Run(100 * host.T)
+		c.WantAgreed(t)
+		if want := map[string]int{"elect": n * (n - 1), "vote": n - 1, "lead": n - 1}; !maps.Equal(c.Sent, want) {
+			t.Errorf("N=%d: sent %v, want %v", n, c.Sent, want)
+		}
+		if c.Last != rtt+2*host.T {
+			t.Errorf("N=%d: all know after %v, want %v", n, c.Last, rtt+2*time.Duration(host.T))
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	_, err := vote.Factory(host.Timing, func(o any) error {
+		*o.(*vote.Options) = vote.Options{RoundTrip: 15 * time.Millisecond, HeartbeatInterval: 10 * time.Millisecond}
+		return nil
+	})
+	const want = "textbook-vote: rtt is 15ms, want at least the round trip (20ms)\n" +
+		"textbook-vote: hbt is 10ms, want at least rtt (15ms)"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,29 @@
+package vote_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
+)
+
+// That it does not keep to one leader in a term is what random walks find, too.
+func TestWalksFindTwoLeadersInATerm(t *testing.T) {
+	walk := host.Walk{
+		Spec: func(*rand.Rand) algo.Spec {
+			s := spec(t)
+			s.Claims.OneLeaderPerEpoch = true
+			return s
+		},
+		Hushed: []algo.Timer{lead},
+	}
+	for seed := range uint64(2000) {
+		if c := walk.Take(host.Seeded(seed), false); strings.Contains(c.Broken, " lead in epoch ") {
+			t.Logf("seed %d: %s", seed, c.Broken)
+			return
+		}
+	}
+	t.Error("2000 walks found no two leaders in one term")
+}
