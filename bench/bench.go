@@ -133,15 +133,20 @@ func (o *Options) check(registry algo.Registry) error {
 	return errors.Join(mistakes...)
 }
 
-// algorithms are those of the registry that are compared: the default one first, and then by
-// name. What a textbook costs is counted beside the theory; how it bears faults says nothing,
-// unless there is nothing else.
-func (m *measuring) algorithms() []string {
+// known are those of the registry: the default one first, and then by name.
+func (m *measuring) known() []string {
 	const usual = "bully"
 	all := slices.Sorted(maps.Keys(m.registry))
 	if at := slices.Index(all, usual); at > 0 {
 		all = slices.Insert(slices.Delete(all, at, at+1), 0, usual)
 	}
+	return all
+}
+
+// algorithms are those that are compared. What a textbook costs is counted beside the theory;
+// how it bears faults says nothing, unless there is nothing else.
+func (m *measuring) algorithms() []string {
+	all := m.known()
 	forUse := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
 		spec, err := election.Spec(m.registry, name, algo.LAN(), nil)
 		return err == nil && spec.Textbook

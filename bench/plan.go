@@ -43,10 +43,10 @@ func (m *measuring) size() int {
 	return 5
 }
 
-// cases are those of elections: of an algorithm of which the theory says nothing, such as those
-// need.
+// cases are those of elections, of the textbooks too: of an algorithm of which the theory says
+// nothing, such as those need.
 func (m *measuring) cases() (all []theory.Case) {
-	for _, algorithm := range m.algorithms() {
+	for _, algorithm := range m.known() {
 		told := slices.DeleteFunc(theory.Cases(), func(c theory.Case) bool { return c.Algorithm != algorithm })
 		if len(told) == 0 {
 			told = theory.Untold(algorithm)

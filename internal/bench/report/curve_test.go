@@ -50,11 +50,11 @@ func TestWhatTheTheoryDoesNotSay(t *testing.T) {
 		algorithm, name, convention, metric string
 		n                                   int
 	}{
-		{"bully", "worst", "textbook", result.MetricBytes, 9},
-		{"bully", "worst", "gossip", result.MetricSent, 9},
-		{"bully", "sideways", "textbook", result.MetricSent, 9},
+		{"textbook-bully", "worst", "textbook", result.MetricBytes, 9},
+		{"textbook-bully", "worst", "gossip", result.MetricSent, 9},
+		{"textbook-bully", "sideways", "textbook", result.MetricSent, 9},
 		{"paxos", "worst", "textbook", result.MetricSent, 9},
-		{"bully", "worst", "textbook", result.MetricSent, 1},
+		{"textbook-bully", "worst", "textbook", result.MetricSent, 1},
 	} {
 		c := &curve{curveName: curveName{tc.name, tc.algorithm, tc.convention}}
 		_, known := c.expected(tc.metric, tc.n)
@@ -78,12 +78,12 @@ func TestGrowthsAreFitted(t *testing.T) {
 	r := new(result.Run)
 	for _, n := range []float64{4, 8, 16, 32} {
 		r.Trials = append(r.Trials, result.Trial{Group: result.Messages, Values: map[string]float64{result.MetricSent: n * n}, Labels: map[string]string{
-			result.Algorithm: "bully", result.Case: "worst", result.Convention: "textbook", result.Nodes: strconv.Itoa(int(n))}})
+			result.Algorithm: "textbook-bully", result.Case: "worst", result.Convention: "textbook", result.Nodes: strconv.Itoa(int(n))}})
 		r.Trials = append(r.Trials, result.Trial{Group: result.Idle, Values: map[string]float64{result.MetricFrames: 2}, Labels: map[string]string{
 			result.Algorithm: "ring", result.Nodes: strconv.Itoa(int(n))}})
 	}
 	require.Equal(t, [][]string{
-		{"messages: bully, worst", "2.00", "0.0 %", "N²"},
+		{"messages: textbook-bully, worst", "2.00", "0.0 %", "N²"},
 		{"frames of all nodes at rest: ring", "1.00", "0.0 %", "N"},
 	}, growth(r).Rows)
 }

@@ -42,7 +42,7 @@ func run() *result.Run {
 		r.Trials = append(r.Trials, t)
 	}
 	for _, at := range [][2]float64{{9, 71}, {17, 271}, {33, 1055}} {
-		labels := "algorithm:bully|case:worst|convention:textbook|n:" + strconv.Itoa(int(at[0]))
+		labels := "algorithm:textbook-bully|case:worst|convention:textbook|n:" + strconv.Itoa(int(at[0]))
 		add(result.Messages, 1, labels, map[string]float64{result.MetricSent: at[1]})
 		add(result.Turnaround, 1, labels, map[string]float64{result.MetricTurnaround: 4})
 	}
