@@ -38,7 +38,7 @@
 //	change of one's own ┼───────────▶ leader ──┤
 //	leave, removal ─────┘ until done           └◀─ Held by a majority ─▶ Roster confirmed
 //
-// The rules, each needed (a test takes them out one by one, on a model):
+// The rules, each needed (they are taken out one by one, on a model: see internal/mutants):
 //
 //   - The next change of who is a member waits until a majority of the members as they
 //     are now hold the roster; a new leader first stamps the one that it has with its
