@@ -53,6 +53,18 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.stuck = true
 			w.Await(time.Second)
 		}},
+		{"they know different members", OneView, func(w *World, n1, n2 *node) {
+			n1.leader = algo.Leader{Epoch: 7, ID: n2.id}
+			n2.leader = n1.leader
+			n2.engine.Receive(w.now, ID(9), engine.Join{Entry: engine.Entry{ID: ID(9), Name: "n9", Addr: "n9:1", Eligible: true}})
+			w.stuck = true
+			w.Await(time.Second)
+		}},
+		{"two rosters of one stamp", OneRoster, func(w *World, n1, n2 *node) {
+			w.recorded(n1, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n1.id, Version: 1}}})
+			w.recorded(n2, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n1.id, Version: 1}}})
+			w.recorded(n2, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n2.id, Version: 1}}})
+		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = algo.Leader{Epoch: 7, ID: n2.id}
@@ -80,6 +92,21 @@ func TestViolationsAreSeen(t *testing.T) {
 				t.Errorf("violations %v, want %q", w.Violations(), test.want)
 			}
 		})
+	}
+}
+
+// TestALeaderThatChangesInTheCalmIsSeen: n2 may lead again when all are to be at rest.
+func TestALeaderThatChangesInTheCalmIsSeen(t *testing.T) {
+	w := New(Config{Spec: spec(t, nil), Detector: Perfect})
+	if err := w.Cluster(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Resign(2, 3*time.Second/2); err != nil {
+		t.Fatal(err)
+	}
+	w.Await(time.Second)
+	if got := w.Violations(); len(got) != 1 || got[0].Property != algo.Agreement {
+		t.Errorf("violations %v, want one of agreement", got)
 	}
 }
 

@@ -124,6 +124,19 @@ func TestWhatACheckFinds(t *testing.T) {
 			happens: func(c *Cluster) { c.Start(1, 2) },
 		},
 		{
+			name: "an epoch announced and not saved",
+			on: func(_ int, t *toy, env algo.Env, _ algo.Event) {
+				t.epoch = 5
+				env.Announce(algo.Leader{Epoch: 5})
+			},
+			happens: func(c *Cluster) {
+				c.Start(1)
+				c.Node(1).Saved.Epoch = 3
+				c.Campaign(1)
+			},
+			want: "n1 announces epoch 5, but saved epoch 3",
+		},
+		{
 			name: "an epoch forgotten",
 			on: func(_ int, t *toy, _ algo.Env, e algo.Event) {
 				t.epoch = 5
@@ -172,6 +185,7 @@ func TestAgreed(t *testing.T) {
 		{"nobody may lead", algo.Claims{}, nobody, []algo.Leader{{Epoch: 1}, {Epoch: 2}}, ""},
 		{"nobody may lead and somebody does", algo.Claims{}, nobody, []algo.Leader{Leadership(1, 1)}, "n1 follows n1, but nobody may lead"},
 		{"no majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{{Epoch: 1}}, ""},
+		{"a majority without a leader", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{{Epoch: 1}, {Epoch: 1}}, "n1 names nobody, who does not run or may not lead"},
 		{"a leader without a majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{Leadership(1, 1)}, "n1 leads without a majority"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
