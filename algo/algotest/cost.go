@@ -3,6 +3,7 @@ package algotest
 import (
 	"fmt"
 
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -53,8 +54,7 @@ func (w *world) election(event string, limit int, happens func()) {
 	w.sound()
 }
 
-// watchedEdges counts who watches whom. That many agree may take longer: time is not what
-// this is about.
+// watchedEdges counts who watches whom.
 func watchedEdges(p *probe) {
 	sizes := []int{3, 9, 18}
 	if !p.options.Long {
@@ -62,36 +62,26 @@ func watchedEdges(p *probe) {
 	}
 	for _, nodes := range sizes {
 		for range p.seeds(1) {
-			p.try("counting who watches whom", nodes, func(w *world) {
-				limit := p.options.Watched(nodes)
-				dead := (nodes - 1) / 2
-				for _, step := range []struct {
-					when    string
-					happens func()
-				}{
-					{"at rest", func() {}},
-					{"after a failover", func() { w.crash(w.leader()) }},
-					{fmt.Sprintf("with %d dead", dead), func() { w.crash(w.all()[:dead-1]...) }},
-				} {
-					step.happens()
-					w.Run(3 * p.options.Within)
-					w.settle()
-					w.sparse(step.when, limit)
+			c := p.machines(nodes)
+			dead := (nodes - 1) / 2
+			for _, step := range []struct {
+				when    string
+				happens func()
+			}{
+				{"at rest", c.StartAll},
+				{"after a failover", func() { c.Crash(host.Number(c.Leader(c.Live()[0]).ID)) }},
+				{fmt.Sprintf("with %d dead", dead), func() { c.Crash(c.Live()[:dead-1]...) }},
+			} {
+				step.happens()
+				p.settled(c)
+				watched := 0
+				for _, i := range c.Live() {
+					watched += len(c.Node(i).Monitored)
 				}
-			})
+				if limit := p.options.Watched(nodes); watched > limit {
+					p.fatalf("%d nodes: %s %d watch others, counted once for each whom they watch; want at most %d", nodes, step.when, watched, limit)
+				}
+			}
 		}
-	}
-}
-
-func (w *world) sparse(when string, limit int) {
-	w.p.Helper()
-	watched := 0
-	for _, n := range w.all() {
-		if w.runs(n) {
-			watched += len(w.tape.last(sim.ID(n)).watches)
-		}
-	}
-	if watched > limit {
-		w.p.fatalf("%s %d watch others, counted once for each whom they watch; want at most %d", when, watched, limit)
 	}
 }

@@ -3,48 +3,52 @@ package algotest
 import (
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/internal/host"
 )
-
-// envelope is a message that was sent.
-type envelope struct {
-	to      algo.NodeID
-	message algo.Message
-}
 
 // haunt has five nodes elect some times. Then each of them sends what forge makes of all
 // that it has sent so far, and they must agree again.
-func (p *probe) haunt(about string, forge func(m algo.Message, l algo.Leader) []algo.Message, after func(w *world)) {
+func (p *probe) haunt(forge func(m algo.Message, l algo.Leader) []algo.Message) {
 	const nodes = 5
-	for range p.seeds(4) {
-		p.try(about, nodes, func(w *world) {
-			sent := w.remember()
-			w.settle()
-			w.do(w.Campaign(w.leader()))
-			w.settle()
-			w.do(w.Campaign(1))
-			w.settle()
-			w.crash(w.leader())
-			w.settle()
-			for _, n := range p.random().Perm(nodes) {
-				if l, up := w.Follows(n + 1); up {
-					w.utter(n+1, sent, func(m algo.Message) []algo.Message { return forge(m, l) })
-				}
+	for range p.seeds(100) {
+		c := p.machines(nodes)
+		sent := remember(c)
+		c.StartAll()
+		p.settled(c)
+		leader := host.Number(c.Leader(1).ID)
+		for _, happens := range []func(...int){c.Campaign, c.Campaign, c.Crash} {
+			happens(leader)
+			p.settled(c)
+		}
+		for _, i := range p.random().Perm(nodes) {
+			if i++; c.Node(i).Machine != nil {
+				l := c.Leader(i)
+				utter(c, i, sent, func(m algo.Message) []algo.Message { return forge(m, l) })
 			}
-			w.settle()
-			after(w)
-		})
+		}
+		p.settled(c)
+		for _, i := range c.Live() {
+			if l := c.Leader(i); l.Epoch > algo.MaxEpochLead {
+				p.fatalf("n%d is in epoch %d", i, l.Epoch)
+			}
+		}
 	}
 }
 
+// envelope is a message that was sent.
+type envelope struct {
+	to      int
+	message algo.Message
+}
+
 // remember keeps what each node sends, each message once.
-func (w *world) remember() map[algo.NodeID][]envelope {
-	sent := make(map[algo.NodeID][]envelope)
+func remember(c *host.Cluster) map[int][]envelope {
+	sent := make(map[int][]envelope)
 	known := make(map[string]bool)
-	w.tape.sent = func(from, to algo.NodeID, m algo.Message) {
+	c.OnSend = func(from, to int, m algo.Message) {
 		if text := fmt.Sprintf("%v %v %T%+v", from, to, m, m); !known[text] {
 			known[text] = true
 			sent[from] = append(sent[from], envelope{to, m})
@@ -53,56 +57,48 @@ func (w *world) remember() map[algo.NodeID][]envelope {
 	return sent
 }
 
-// utter has a node send what forge makes of what it has sent before. To the world it is a
-// call for an election.
-func (w *world) utter(n int, sent map[algo.NodeID][]envelope, forge func(algo.Message) []algo.Message) {
-	recall := w.tape.sent
-	w.tape.sent = nil
-	w.tape.campaign = func(self algo.NodeID, env algo.Env) {
-		for _, e := range sent[self] {
-			for _, m := range forge(e.message) {
-				env.Send(e.to, m)
-			}
+// utter has the others hear what forge makes of what a node has sent before.
+func utter(c *host.Cluster, from int, sent map[int][]envelope, forge func(algo.Message) []algo.Message) {
+	for _, e := range sent[from] {
+		for _, m := range forge(e.message) {
+			delay, _ := c.Delay(from, e.to, m)
+			c.At(c.Now+delay, func() { c.Deliver(from, e.to, m) })
 		}
 	}
-	w.do(w.Campaign(n))
-	w.tape.campaign, w.tape.sent = nil, recall
 }
-
-func nothing(*world) {}
 
 // oldMessages has them come again to nodes that have just started again, and have nothing
 // but what they saved, and to the others.
 func oldMessages(p *probe) {
 	const nodes = 4
-	for range p.seeds(16) {
-		p.try("to which old messages come again", nodes, func(w *world) {
-			random := p.random()
-			sent := w.remember()
-			w.settle()
-			for range 3 {
-				leader := w.leader()
-				w.crash(leader)
-				w.settle()
-				w.restart(leader)
-				w.settle()
-				back := 1 + random.IntN(nodes)
-				w.crash(back)
-				w.restart(back)
-				w.pass(random, p.options.Timing.RoundTrip/2)
-				for _, n := range random.Perm(nodes) {
-					w.utter(n+1, sent, func(m algo.Message) []algo.Message { return []algo.Message{m} })
-				}
-				w.settle()
+	for range p.seeds(400) {
+		c, random := p.machines(nodes), p.random()
+		sent := remember(c)
+		c.StartAll()
+		p.settled(c)
+		for range 3 {
+			leader := host.Number(c.Leader(1).ID)
+			c.Crash(leader)
+			p.settled(c)
+			c.Start(leader)
+			p.settled(c)
+			back := 1 + random.IntN(nodes)
+			c.Crash(back)
+			c.Run(p.options.Timing.RoundTrip / 8) // so that the others know, and elect
+			c.Start(back)
+			c.Run(time.Duration(random.Int64N(int64(p.options.Timing.RoundTrip / 2))))
+			for _, i := range random.Perm(nodes) {
+				utter(c, i+1, sent, func(m algo.Message) []algo.Message { return []algo.Message{m} })
 			}
-		})
+			p.settled(c)
+		}
 	}
 }
 
 // strangers sends those that name nodes with a stranger in their place, in the epoch of the
 // leader and in the next.
 func strangers(p *probe) {
-	stranger := explore.NodeID(0xee)
+	stranger := host.ID(0xee)
 	forge := func(m algo.Message, l algo.Leader) (all []algo.Message) {
 		if len(fields(m, idType)) == 0 {
 			return nil
@@ -119,7 +115,7 @@ func strangers(p *probe) {
 		}
 		return all
 	}
-	p.haunt("to which messages name a stranger", forge, nothing)
+	p.haunt(forge)
 }
 
 var (
@@ -146,13 +142,7 @@ func poisonedEpochs(p *probe) {
 		}
 		return all
 	}
-	p.haunt("to which messages bring poisoned epochs", forge, func(w *world) {
-		for _, n := range w.all() {
-			if l, _ := w.Follows(n); l.Epoch > algo.MaxEpochLead {
-				p.fatalf("%s is in epoch %d", w.Name(sim.ID(n)), l.Epoch)
-			}
-		}
-	})
+	p.haunt(forge)
 }
 
 // fields are the paths of a message's fields of a type.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/internal/host"
 )
 
 // needsQuorum: two of four, and one of two, lead in no state that they can reach. A leader
@@ -63,12 +64,8 @@ func (w *world) leaderless(nodes []int) {
 // minorities explores those that are configured for more members than they have met.
 func (p *probe) minorities() {
 	for _, known := range []int{1, 2} {
-		var members []algo.Member
-		for i := range known {
-			members = append(members, algo.Member{ID: explore.NodeID(i + 1), Name: fmt.Sprintf("n%d", i+1), Eligible: true})
-		}
 		o := explore.Options{
-			Spec: p.spec, View: algo.NewView(1, 2*known, members...), Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2,
+			Spec: p.spec, View: algo.NewView(1, 2*known, host.Members(known)...), Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2,
 			Properties: []algo.Property{algo.EpochsGrow}, Limits: explore.Limits{States: p.effort(20_000)},
 		}
 		report, err := explore.Run(p.Context(), o)

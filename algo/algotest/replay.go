@@ -3,27 +3,31 @@ package algotest
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/internal/host"
 )
 
+// life is what one process went through, from a start to its end.
+type life struct {
+	seed   uint64 // of the walk
+	self   algo.NodeID
+	events []algo.Event
+}
+
 // lives returns what processes went through that were disturbed in every way.
-func (p *probe) lives(storms int) (all []*life) {
-	for seed := range p.seeds(storms) {
-		t := newTape()
-		r, err := sim.Storm(p.Context(), sim.StormOptions{
-			Spec: t.record(p.spec), Timing: p.options.Timing, Period: 8 * time.Second, Within: p.options.Within, Seed: seed,
-		})
-		if err != nil {
-			p.fatalf("the storm was not possible: %v", err)
+func (p *probe) lives(walks int) (all []*life) {
+	for seed := range p.seeds(walks) {
+		now := map[int]*life{}
+		w := p.walker()
+		w.Seen = func(i int, e algo.Event) {
+			if e.Kind == algo.EventStart {
+				now[i] = &life{seed: seed, self: host.ID(i)}
+				all = append(all, now[i])
+			}
+			now[i].events = append(now[i].events, e)
 		}
-		_ = r // what is wrong with it is another check's
-		for _, l := range t.lives {
-			l.seed = seed
-			all = append(all, l)
-		}
+		w.Take(host.Seeded(seed), false) // what is wrong with it is another check's
 	}
 	return all
 }
@@ -47,60 +51,40 @@ func (p *probe) play(l *life, each func(i int, m *algo.Machine)) (asked []string
 
 // step returns the effects of an event as text; false when the contract is broken.
 func step(m *algo.Machine, e algo.Event) (asked string, ok bool) {
-	defer func() {
-		if !ok {
-			_ = recover()
-		}
-	}()
-	f := m.Step(e)
-	text := fmt.Sprintf("save %v %+v, timers %+v, watch %v %v, sends", f.Save, f.Stable, f.Timers, f.Watch, f.Monitor)
-	for _, s := range f.Sends {
-		text += fmt.Sprintf(" %T%+v to %v", s.Message, s.Message, s.To)
+	effects, broken := host.Step(m, e, host.Name)
+	if broken != nil {
+		return "", false
 	}
-	text += fmt.Sprintf(", announces %v, refused %v, notes", f.Announce, f.Refused)
-	for _, n := range f.Notes {
-		text += fmt.Sprintf(" %q", fmt.Sprintf(n.Format, n.Args...))
+	asked = host.Line(effects)
+	for _, n := range effects.Notes {
+		asked += fmt.Sprintf("; %q", fmt.Sprintf(n.Format, n.Args...))
 	}
-	return text, true
-}
-
-// describe says what an event is.
-func describe(e algo.Event) string {
-	switch e.Kind {
-	case algo.EventReceive:
-		return fmt.Sprintf("receive %T%+v from %v", e.Message, e.Message, e.Peer)
-	case algo.EventExpire:
-		return fmt.Sprintf("expire %s", e.Timer)
-	case algo.EventSuspect, algo.EventTrust:
-		return fmt.Sprintf("%v %v", e.Kind, e.Peer)
-	}
-	return e.Kind.String()
+	return asked, true
 }
 
 // deterministic plays each life several times. Go picks another order for a map each time
 // that it is walked through.
 func deterministic(p *probe) {
-	for _, l := range p.lives(4) {
+	for _, l := range p.lives(40) {
 		p.seed = l.seed
 		first := p.play(l, nil)
 		for range 5 {
-			again := p.play(l, nil)
+			again := append(p.play(l, nil), "nothing, for it broke the contract")
 			for i := range first {
-				if i >= len(again) || first[i] != again[i] {
-					p.differ(l, i, first, again)
+				if first[i] != again[i] {
+					p.fatalf("step %d of a process, %s, asks for\n%s\nand, the same again, for\n%s", i+1, host.Happening(l.events[i]), first[i], again[i])
 				}
 			}
 		}
 	}
 }
 
-func (p *probe) differ(l *life, i int, first, again []string) {
-	p.Helper()
-	second := "nothing, for it broke the contract"
-	if i < len(again) {
-		second = again[i]
-	}
-	p.fatalf("step %d of a process, %s, asks for\n%s\nand, the same again, for\n%s", i+1, describe(l.events[i]), first[i], second)
+// state is all that a process is, as a fingerprint. What a function has captured is not
+// seen.
+func state(known host.Readers, a algo.Algorithm) host.Fingerprint {
+	var d host.Digest
+	known.Of(&d, a)
+	return d.Sum()
 }
 
 // kept is how many clones are looked at while their original goes on, and ahead is how many
@@ -112,39 +96,35 @@ const kept, ahead = 24, 4
 func cloneSharesNothing(p *probe) {
 	type still struct {
 		clone algo.Algorithm
-		state string
+		state host.Fingerprint
 	}
-	for _, l := range p.lives(4) {
+	known := host.Readers{}
+	for _, l := range p.lives(40) {
 		p.seed = l.seed
 		var clones []still
 		p.play(l, func(i int, m *algo.Machine) {
-			state := dump(m.Algorithm())
+			now := state(known, m.Algorithm())
 			for _, c := range clones {
-				if now := dump(c.clone); now != c.state {
-					p.fatalf("a clone in the state\n%s\nis, after its original went on with %s, in the state\n%s", c.state, describe(l.events[i]), now)
+				if state(known, c.clone) != c.state {
+					p.fatalf("a clone changed when its original went on with %s. It is now\n%+v", host.Happening(l.events[i]), c.clone)
 				}
 			}
 			clone := m.Algorithm().Clone()
-			if copied := dump(clone); copied != state {
-				p.fatalf("a process is in the state\n%s\nand its clone in the state\n%s", state, copied)
+			if state(known, clone) != now {
+				p.fatalf("a process is\n%+v\nand its clone\n%+v", m.Algorithm(), clone)
 			}
-			clones = append(clones[max(0, len(clones)+1-kept):], still{clone, state})
-			p.branch(m.Clone(), l.events[i+1:min(i+1+ahead, len(l.events))], func(e algo.Event) {
-				if now := dump(m.Algorithm()); now != state {
-					p.fatalf("a process in the state\n%s\nis, after its clone went on with %s, in the state\n%s", state, describe(e), now)
+			clones = append(clones[max(0, len(clones)+1-kept):], still{clone, now})
+			// The clone takes the last event first: what it writes to is then most often something
+			// else than what its original will write there.
+			other := m.Clone()
+			for _, e := range slices.Backward(l.events[i+1 : min(i+1+ahead, len(l.events))]) {
+				if _, ok := step(other, e); !ok {
+					break
 				}
-			})
+				if state(known, m.Algorithm()) != now {
+					p.fatalf("a process changed when its clone went on with %s. It is now\n%+v", host.Happening(e), m.Algorithm())
+				}
+			}
 		})
-	}
-}
-
-// branch has a clone go on, with the last event first: what it writes to is then most often
-// something else than what its original will write there.
-func (p *probe) branch(clone *algo.Machine, events []algo.Event, each func(e algo.Event)) {
-	for _, e := range slices.Backward(events) {
-		if _, ok := step(clone, e); !ok {
-			return
-		}
-		each(e)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -27,7 +27,7 @@ func wellFormed(p *probe) {
 			p.Error(p.report("a setting has no name, or the same as another: " + quoted(set.Name)))
 		}
 	}
-	id := explore.NodeID(1)
+	id := host.ID(1)
 	first, second := s.New(id), s.New(id)
 	switch {
 	case first == nil || second == nil:

@@ -3,6 +3,7 @@ package algotest
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
@@ -15,6 +16,43 @@ func (p *probe) walker() host.Walk {
 	return host.Walk{
 		Spec: func(*rand.Rand) algo.Spec { return p.spec }, T: t, Calm: int(p.options.Within / t),
 		Resumes: true, // that a leader gives up and goes on in one epoch breaks no contract
+	}
+}
+
+// machines returns a cluster of so many, of which none runs yet. All goes well in it: a
+// message takes up to a tenth of a round trip, and a crash is known as soon as nothing of it is
+// under way.
+func (p *probe) machines(nodes int) *host.Cluster {
+	t, random := p.options.Timing.RoundTrip/10, p.random()
+	all := host.Members(nodes)
+	if p.seed%2 == 1 {
+		for i := range all {
+			all[i].Priority = random.IntN(3)
+		}
+	}
+	c := host.New(p.spec, algo.NewView(1, nodes, all...))
+	c.Resumes, c.Detect = true, t
+	c.Delay = func(int, int, algo.Message) (time.Duration, bool) {
+		return 1 + time.Duration(random.Int64N(int64(t))), true
+	}
+	return c
+}
+
+// pass gives the machines their time to agree.
+func (p *probe) pass(c *host.Cluster) {
+	p.Helper()
+	c.Run(p.options.Within)
+	if c.Broken != "" {
+		p.fatalf("%s", c.Broken)
+	}
+}
+
+// settled fails the check unless they have agreed then.
+func (p *probe) settled(c *host.Cluster) {
+	p.Helper()
+	p.pass(c)
+	if why := c.Agreed(); why != "" {
+		p.fatalf("%v after the last fault %s", p.options.Within, why)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"reflect"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/sim"
 )
 
 // codec is that of the algorithm's messages.
@@ -26,29 +26,29 @@ func (p *probe) samples() (all []algo.Message) {
 	for _, m := range p.spec.Messages {
 		all = append(all, m, filled(m))
 	}
-	p.elections(7, func(_, _ algo.NodeID, m algo.Message) { all = append(all, m) })
+	p.elections(7, func(_, _ int, m algo.Message) { all = append(all, m) })
 	return all
 }
 
 // elections runs a few, and hands over what is sent.
-func (p *probe) elections(nodes int, sent func(from, to algo.NodeID, m algo.Message)) {
+func (p *probe) elections(nodes int, sent func(from, to int, m algo.Message)) {
 	for range p.seeds(2) {
-		p.try("electing", nodes, func(w *world) {
-			w.tape.sent = sent
-			w.Run(p.options.Within)
-			w.do(w.Campaign(1))
-			w.Run(p.options.Within)
-			for range 2 {
-				for _, n := range w.all() { // while one of them has just died
-					if n == w.leader() {
-						w.crash(n)
-					} else if w.runs(n) {
-						w.do(w.Campaign(n))
-					}
+		c := p.machines(nodes)
+		c.OnSend = sent
+		c.StartAll()
+		p.pass(c)
+		c.Campaign(1)
+		p.pass(c)
+		for range 2 {
+			for _, i := range c.Live() { // while one of them has just died
+				if c.Leader(i).ID == host.ID(i) {
+					c.Crash(i)
+				} else {
+					c.Campaign(i)
 				}
-				w.Run(p.options.Within)
 			}
-		}, detector(sim.Perfect))
+			p.pass(c)
+		}
 	}
 }
 
@@ -125,7 +125,7 @@ func sentMessagesStay(p *probe) {
 		then    []byte
 	}
 	var all []sent
-	p.elections(5, func(_, _ algo.NodeID, m algo.Message) {
+	p.elections(5, func(_, _ int, m algo.Message) {
 		encoded, err := codec.Append(nil, m)
 		if err == nil {
 			all = append(all, sent{m, encoded})

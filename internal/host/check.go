@@ -40,6 +40,9 @@ func (c *Cluster) follows(nd *Node, announced []algo.Leader) {
 	for _, l := range announced {
 		c.Logf("   %s announces %s in epoch %d", nd.ID, l.ID, l.Epoch)
 		c.breach(c.past.Follow(nd.ID, l, Name))
+		if !l.Vacant() && !nd.View.MayLead(l.ID) {
+			c.Breaks("%s takes %s for leader, who may not lead as it knows", Name(nd.ID), Name(l.ID))
+		}
 		if l.Epoch > nd.Saved.Epoch {
 			c.Breaks("%s announces epoch %d, but saved epoch %d", Name(nd.ID), l.Epoch, nd.Saved.Epoch)
 		}

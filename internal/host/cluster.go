@@ -41,7 +41,7 @@ type Cluster struct {
 	// Seen, if set, sees each event before a node takes it, and OnSend each message that
 	// leaves one.
 	Seen   func(i int, e algo.Event)
-	OnSend func(from, to algo.NodeID, m algo.Message)
+	OnSend func(from, to int, m algo.Message)
 
 	Sent, Delivered map[string]int // messages by kind, without repeats
 	Repeats         int

@@ -119,6 +119,16 @@ func TestWhatACheckFinds(t *testing.T) {
 			want:    "n1 and n2 both lead in epoch 1",
 		},
 		{
+			name: "one who may not lead",
+			on:   func(_ int, t *toy, env algo.Env, e algo.Event) { lead(0, t, env, Leadership(1, 2)) },
+			happens: func(c *Cluster) {
+				c.View = members3(func(m *algo.Member) { m.Eligible = m.ID != ID(2) })
+				c.Node(2).View = c.View
+				c.Start(2)
+			},
+			want: "n2 takes n2 for leader, who may not lead as it knows",
+		},
+		{
 			name:    "two leaders in an epoch, where nothing is claimed",
 			on:      func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, self)) },
 			happens: func(c *Cluster) { c.Start(1, 2) },

@@ -24,7 +24,13 @@ func (f Fingerprint) Minus(g Fingerprint) Fingerprint { return Fingerprint{f.A -
 
 // Digest computes a fingerprint, word by word. The mixing is that of MurmurHash3
 // (x64, 128 bits), where each word goes into both halves.
-type Digest struct{ a, b uint64 }
+type Digest struct {
+	a, b  uint64
+	depth int // of the pointers that are followed
+}
+
+// deepest is how many pointers in a row are followed: what points to itself has no end.
+const deepest = 10_000
 
 const (
 	mix1 = 0x87c37b91114253d5
@@ -112,7 +118,7 @@ type reader func(d *Digest, v reflect.Value)
 //   - A pointer and an interface count by what they point to.
 //   - Nil is not empty: an algorithm may tell them apart, so the search does.
 //   - A function counts by its code. What a closure has captured is not seen.
-//   - Channels and unsafe pointers are refused. They have no place in a state.
+//   - Channels, unsafe pointers and what points to itself are refused. They have no place in a state.
 type Readers map[reflect.Type]*reader
 
 // UnreadableError says that a fingerprint cannot cover a field.
@@ -189,7 +195,11 @@ func (rs Readers) build(t reflect.Type, where string) reader {
 		return func(d *Digest, v reflect.Value) {
 			d.Bool(!v.IsNil())
 			if !v.IsNil() {
+				if d.depth++; d.depth > deepest {
+					panic(&UnreadableError{Type: t, Where: where})
+				}
 				(*elem)(d, v.Elem())
+				d.depth--
 			}
 		}
 	case reflect.Interface:

@@ -150,6 +150,18 @@ func TestATypeMayContainItself(t *testing.T) {
 	}
 }
 
+func TestWhatPointsToItselfIsRefused(t *testing.T) {
+	loop := &linked{value: 1}
+	loop.next = loop
+	defer func() {
+		if err, ok := recover().(*UnreadableError); !ok || !strings.Contains(err.Error(), "linked is of the type") {
+			t.Errorf("refused with %v", err)
+		}
+	}()
+	printOf(loop)
+	t.Error("it is taken")
+}
+
 func TestAChannelIsRefusedByName(t *testing.T) {
 	type state struct {
 		inbox []struct{ wake chan int }

@@ -48,3 +48,16 @@ func show(x any) any {
 		return x
 	}
 }
+
+// Happening writes what an event is.
+func Happening(e algo.Event) string {
+	switch e.Kind {
+	case algo.EventReceive:
+		return "hears " + Show(e.Message) + " from " + Name(e.Peer)
+	case algo.EventExpire:
+		return "the end of " + string(e.Timer)
+	case algo.EventSuspect, algo.EventTrust:
+		return e.Kind.String() + " " + Name(e.Peer)
+	}
+	return e.Kind.String()
+}

@@ -107,6 +107,9 @@ func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
 
 func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
 	m, repeat := algo.Open(m)
+	if c.OnSend != nil {
+		c.OnSend(Number(from.ID), Number(to), m)
+	}
 	if repeat {
 		c.Repeats++
 	} else {
