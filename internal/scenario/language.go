@@ -93,24 +93,23 @@ var Language = []Form{
 // Reference explains the language, for a terminal.
 func Reference() string {
 	var b strings.Builder
-	for _, part := range []struct {
-		title string
-		has   func(*Form) bool
-	}{
-		{"Before the cluster, in both modes", func(f *Form) bool { return f.Head && f.Modes == both }},
-		{"Before the cluster, in mode time", func(f *Form) bool { return f.Head && f.Modes == Time }},
-		{"Before the cluster, in mode choice", func(f *Form) bool { return f.Head && f.Modes == Choice }},
-		{"What happens, and what must hold, in both modes", func(f *Form) bool { return f.Body && f.Modes == both }},
-		{"In mode time", func(f *Form) bool { return f.Body && f.Modes == Time }},
-		{"In mode choice", func(f *Form) bool { return f.Body && f.Modes == Choice }},
-	} {
-		fmt.Fprintf(&b, "%s:\n\n", part.title)
-		for i := range Language {
-			if f := &Language[i]; part.has(f) {
-				fmt.Fprintf(&b, "  %-38s  %s\n", f.Usage, f.Means)
+	for _, mode := range []struct {
+		Mode
+		name string
+	}{{both, "both modes"}, {Time, "mode time"}, {Choice, "mode choice"}} {
+		for _, head := range []bool{true, false} {
+			where := "Before the cluster"
+			if !head {
+				where = "From the cluster on"
 			}
+			fmt.Fprintf(&b, "%s, in %s:\n\n", where, mode.name)
+			for _, f := range Language {
+				if f.Modes == mode.Mode && (head && f.Head || !head && f.Body) {
+					fmt.Fprintf(&b, "  %-38s  %s\n", f.Usage, f.Means)
+				}
+			}
+			b.WriteString("\n")
 		}
-		b.WriteString("\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
