@@ -279,3 +279,20 @@ func TestAScenarioEndsWithItsContext(t *testing.T) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }
+
+func FuzzParseScenario(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.txt")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("timing haste=1s\ndelay 5ms..1ms\ncluster 1\nlink n1 n1 \"\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := ParseScenario("fuzz", text); (s == nil) == (err == nil) {
+			t.Errorf("scenario %v and error %v", s, err)
+		}
+	})
+}
