@@ -58,7 +58,7 @@ func lan(t testing.TB) algo.Spec {
 // bound. What is known to be wrong is found, too: else it is mended, and to be taken out.
 func TestStorms(t *testing.T) {
 	var mu sync.Mutex
-	known := make(map[string]int)
+	known, ran := make(map[string]int), 0
 	t.Run("of", func(t *testing.T) {
 		for name, factory := range builtin.ForUse() {
 			for preset, timing := range algo.Presets() {
@@ -68,22 +68,27 @@ func TestStorms(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					for name, times := range storms(t, spec, timing) {
-						mu.Lock()
+					found := storms(t, spec, timing)
+					mu.Lock()
+					defer mu.Unlock()
+					ran++
+					for name, times := range found {
 						known[name] += times
-						mu.Unlock()
 					}
 				})
 			}
 		}
 	})
 	t.Logf("known faults: %v", known)
+	if ran < len(builtin.ForUse())*len(algo.Presets()) || underRace {
+		return // that is not all
+	}
 	wanted := []string{KnownUsedEpoch, KnownDeadEpoch, KnownOutlivedStrike}
 	if testenv.Long() {
 		wanted = append(wanted, KnownNobodyStands) // one storm of vote in 1,500 has it
 	}
 	for _, name := range wanted {
-		if known[name] == 0 && !underRace && !t.Failed() {
+		if known[name] == 0 {
 			t.Errorf("no storm has shown %s", name)
 		}
 	}
