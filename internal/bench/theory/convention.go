@@ -25,7 +25,7 @@ type Counting string
 // What counts as a message.
 const (
 	// Each message to each process counts once.
-	Each Counting = "each message to each process"
+	Each Counting = "each message"
 	// OnlyElection leaves out how the winner becomes known, and answers.
 	OnlyElection Counting = "election messages only"
 	// Broadcast takes what goes to everybody for one message, as on a medium that all
@@ -61,61 +61,3 @@ func Conventions(algorithm string) []Convention {
 	}
 	return all
 }
-
-// Of bully.
-var (
-	bullyTextbook = Convention{
-		Name: "textbook", Text: "only timers end a wait: 2T for an Answer, 4T for a Coordinator", Counting: Each,
-	}
-	bullyDetector = Convention{
-		Name: "detector", Text: "the detectors know who has crashed; those below leave those above a head start of T",
-		Counting: Each,
-	}
-	bullyNoHeadStart = Convention{
-		Name: "detector, no head start", Text: "the detectors know who has crashed, and all ask at once",
-		Options: [][2]string{{"head_start", "0s"}}, Counting: Each,
-	}
-	bullyToAll = Convention{
-		Name: "textbook, coordinator to all", Text: "as textbook; the winner tells all others, and not only those below",
-		Counting: Each, Altered: "Coordinator goes to those above, too; all of them have crashed",
-	}
-	bullyElections = Convention{
-		Name: "textbook, election messages", Text: "as textbook; only Election is counted", Counting: OnlyElection,
-	}
-)
-
-// Of ring.
-var (
-	ringDetector = Convention{
-		Name: "detector", Text: "a process knows that its successor has crashed when it starts, or sends to it",
-		Counting: Each,
-	}
-	ringElections = Convention{
-		Name: "election messages", Text: "only Election is counted: it is over when the token is back at the highest",
-		Counting: OnlyElection,
-	}
-	ringQuiet = Convention{
-		Name: "until quiet", Text: "the time runs until the last Elected is back at the leader, which says nothing new to it",
-		Counting: Each, Quiet: true,
-	}
-)
-
-// Of vote.
-var (
-	voteDetector = Convention{
-		Name: "detector", Text: "a server votes as soon as all have claimed whom its detector does not suspect",
-		Counting: Each,
-	}
-	voteWindow = Convention{
-		Name: "window", Text: "a server votes at the end of its window of RTT",
-		Options: [][2]string{{"early_close", "false"}}, Counting: Each,
-	}
-	voteTextbook = Convention{
-		Name: "textbook", Text: "a server votes RTT after it has claimed; nobody knows who has crashed; the smallest ID is the highest rank",
-		Counting: Each,
-	}
-	voteBroadcast = Convention{
-		Name: "textbook, broadcast medium", Text: "as textbook; what all hear is one message, and a vote for oneself is one",
-		Counting: Broadcast,
-	}
-)

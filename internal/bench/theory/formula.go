@@ -29,6 +29,10 @@ var symbols = []struct {
 	{"d", whole(Election.Hops)},
 	{"l", whole(Election.lost)},
 	{"W", whole(Election.ways)},
+	{"s", whole(Election.Starting)},
+	{"A", flag(Election.ascending)},
+	{"D", flag(Election.descending)},
+	{"b", flag(func(e Election) bool { return e.Crashed > 0 && e.Starts(e.Before(e.N)) })},
 	{"u", func(e Election) float64 { return unless(e.highestStarts()) }},
 	{"V", func(e Election) float64 { return decidedAt(e, true) }},
 	{"v", func(e Election) float64 { return decidedAt(e, false) }},
@@ -36,6 +40,10 @@ var symbols = []struct {
 
 func whole(of func(Election) int) func(Election) float64 {
 	return func(e Election) float64 { return float64(of(e)) }
+}
+
+func flag(of func(Election) bool) func(Election) float64 {
+	return func(e Election) float64 { return 1 - unless(of(e)) }
 }
 
 // At is the number for an election. It panics where the text is no formula, which is a mistake

@@ -18,3 +18,22 @@ func TestFormulas(t *testing.T) {
 		require.Panics(t, func() { wrong.At(e) }, wrong)
 	}
 }
+
+// TestAPageThatIsNotUnderstood: what no test would see is said when the program starts.
+func TestAPageThatIsNotUnderstood(t *testing.T) {
+	const conventions = "\n## Conventions\n| algorithms | convention |\n| x | detector | words | | each message | | |\n"
+	row := func(cells string) string {
+		return conventions + "\n## x\n| head |\n|---|\n| case | " + cells + " | a 1 | 1 | 1 | 0 | T | N | | me |\n"
+	}
+	_, rows := read(row("detector | f = 0, N ≥ 2 | N ≥ 3, f = 0, i = N−1"))
+	require.Len(t, rows, 1)
+	e, possible := rows[0].Typical(4)
+	require.True(t, possible)
+	require.Equal(t, Election{N: 4, Initiators: []int{3}}, e)
+	_, possible = rows[0].Typical(2)
+	require.False(t, possible)
+	require.False(t, rows[0].Holds(Election{N: 1}))
+	require.False(t, rows[0].Holds(Election{N: 3, Crashed: 1}))
+	require.Panics(t, func() { read(row("gossip | f = 0 | f = 0")) }, "no such convention")
+	require.Panics(t, func() { read(row("detector | f | f = 0")) }, "no condition")
+}

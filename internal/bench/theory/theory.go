@@ -19,6 +19,9 @@
 //	W    in a ring, the sum of the ways of all tokens
 //	V    in a vote, when the winner has a majority, if servers vote at the end of a window
 //	v    the same, if they vote when all have claimed that live
+//	s    how many start
+//	A    1; 0 where the ring is not in the order of ranks. D: not against it
+//	b    1; 0 where the process that stands before the crashed leader does not start
 //	H(N) 1 + 1/2 + … + 1/N
 //	T    the time that one message takes, one way; processing takes none
 //	RTT  what the algorithms take for a round trip: the answer timeout of bully and the
@@ -106,8 +109,8 @@ type Mean string
 // The means.
 const (
 	Single         Mean = ""
-	OverInitiators Mean = "over all that may start, each alone and equally likely"
-	OverOrders     Mean = "over all orders of the ring, equally likely"
+	OverInitiators Mean = "initiators" // all that may start, each alone and equally likely
+	OverOrders     Mean = "orders"     // all orders of the ring, equally likely
 )
 
 // Row is what a kind of election costs. Times are in T.
@@ -142,20 +145,6 @@ func (r Row) Name() string { return r.Algorithm + ": " + r.Case + " (" + r.Conve
 // Rows returns the table, those of one algorithm together, the best known cases first.
 func Rows() []Row { return slices.Clone(table) }
 
-var table = slices.Concat(
-	of("bully", bully()), of("textbook-bully", textbookBully()),
-	of("ring", ring()), of("textbook-ring", textbookRing()),
-	of("vote", vote()), of("textbook-vote", textbookVote()),
-)
-
-func of(algorithm string, rows []Row) []Row {
-	for at := range rows {
-		rows[at].Algorithm = algorithm
-		rows[at] = rows[at].complete()
-	}
-	return rows
-}
-
 // For returns the row that says what an election costs by a convention, or false. With mean it
 // is one that gives that mean, of elections of which e is one.
 func For(algorithm, convention string, mean Mean, e Election) (Row, bool) {
@@ -165,18 +154,6 @@ func For(algorithm, convention string, mean Mean, e Election) (Row, bool) {
 		}
 	}
 	return Row{}, false
-}
-
-// complete makes Holds and Typical true to each other: a row has no typical election
-// that it does not hold for.
-func (r Row) complete() Row {
-	holds, typical := r.Holds, r.Typical
-	r.Holds = func(e Election) bool { return sound(e) && holds(e) }
-	r.Typical = func(n int) (Election, bool) {
-		e, possible := typical(n)
-		return e, possible && r.Holds(e)
-	}
-	return r
 }
 
 // sound reports whether there can be such an election.

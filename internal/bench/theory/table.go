@@ -1,0 +1,138 @@
+package theory
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// page is the table as people read it: see theory.md.
+//
+//go:embed theory.md
+var page string
+
+var conventions, table = read(page)
+
+// read takes the tables out of the page: the conventions, and under the heading of an algorithm,
+// or of several, its rows. It panics where the page is not understood, which is a mistake in it.
+func read(page string) (conventions map[[2]string]Convention, rows []Row) {
+	conventions = make(map[[2]string]Convention) // by algorithm and name
+	for section := range strings.SplitSeq(page, "\n## ") {
+		heading, text, _ := strings.Cut(section, "\n")
+		algorithms := strings.Split(heading, ", ")
+		for at, cells := range cellsOf(text) {
+			switch {
+			case at == 0 || strings.HasPrefix(cells[0], "---"): // the head
+			case heading == "Conventions":
+				for _, algorithm := range strings.Split(cells[0], ", ") {
+					conventions[[2]string{algorithm, cells[1]}] = conventionOf(cells[1:])
+				}
+			default:
+				for _, algorithm := range algorithms {
+					rows = append(rows, rowOf(algorithm, cells, conventions))
+				}
+			}
+		}
+	}
+	// Those of one algorithm together, in the order of the page.
+	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Algorithm, b.Algorithm) })
+	return conventions, rows
+}
+
+// cellsOf are the lines of the table in a text.
+func cellsOf(text string) (lines [][]string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for at := range cells {
+			cells[at] = strings.TrimSpace(cells[at])
+		}
+		lines = append(lines, cells)
+	}
+	return lines
+}
+
+func conventionOf(cells []string) Convention {
+	c := Convention{Name: cells[0], Text: cells[1], Counting: Counting(cells[3]), Quiet: cells[4] == "yes", Altered: cells[5]}
+	if name, value, found := strings.Cut(cells[2], "="); found {
+		c.Options = [][2]string{{name, value}}
+	}
+	return c
+}
+
+func rowOf(algorithm string, cells []string, conventions map[[2]string]Convention) Row {
+	name := cells[1]
+	if name == "detector" && strings.HasPrefix(algorithm, "textbook-") {
+		name = "textbook" // of a table for both
+	}
+	c, known := conventions[[2]string{algorithm, name}]
+	if !known {
+		panic(fmt.Sprintf("theory: %s, %s: there is no convention %q", algorithm, cells[0], name))
+	}
+	holds, typical := conditionsOf(cells[2]), conditionsOf(cells[3])
+	r := Row{
+		Algorithm: algorithm, Case: cells[0], Convention: c, Sent: Formula(cells[5]), Delivered: Formula(cells[6]), Decided: Formula(cells[7]),
+		Turnaround: Formula(cells[8]), Growth: cells[9], Mean: Mean(cells[10]), Source: cells[11],
+		Holds: func(e Election) bool { return sound(e) && met(holds, e) },
+	}
+	for kind := range strings.SplitSeq(cells[4], ", ") {
+		name, sent, _ := strings.Cut(kind, " ")
+		r.Kinds = append(r.Kinds, Kind{name, Formula(sent)})
+	}
+	r.Typical = func(n int) (Election, bool) {
+		e := electionOf(typical, n)
+		return e, met(typical[:1], e) && r.Holds(e)
+	}
+	return r
+}
+
+// condition is two numbers that must be equal, or the first at least the second.
+type condition struct {
+	left, right Formula
+	atLeast     bool
+}
+
+func conditionsOf(text string) (all []condition) {
+	for part := range strings.SplitSeq(text, ", ") {
+		c := condition{atLeast: strings.Contains(part, "≥")}
+		left, right, found := strings.Cut(strings.Replace(part, "≥", "=", 1), "=")
+		if !found {
+			panic(fmt.Sprintf("theory: %q is no condition", part))
+		}
+		c.left, c.right = Formula(strings.TrimSpace(left)), Formula(strings.TrimSpace(right))
+		all = append(all, c)
+	}
+	return all
+}
+
+func met(all []condition, e Election) bool {
+	for _, c := range all {
+		left, right := c.left.At(e), c.right.At(e)
+		if left < right || left > right && !c.atLeast {
+			return false
+		}
+	}
+	return true
+}
+
+// electionOf is the election of n that conditions describe.
+func electionOf(conditions []condition, n int) Election {
+	e := Election{N: n}
+	for _, c := range conditions {
+		switch c.left {
+		case "f":
+			e.Crashed = int(c.right.At(e))
+		case "i":
+			e.Initiators = []int{int(c.right.At(e))}
+		case "e":
+			e.Initiators = everySecond(n)
+		case "D":
+			e.Order = Descending(n)
+		}
+	}
+	return e
+}
