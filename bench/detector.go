@@ -246,7 +246,10 @@ func mustDo(errs ...error) {
 // only heartbeats pass.
 var watching = algo.Spec{Name: "watching", New: func(self algo.NodeID) algo.Algorithm { return &watch{self: self} }}
 
-type watch struct{ self algo.NodeID }
+type watch struct {
+	algo.Base
+	self algo.NodeID
+}
 
 func (w *watch) Start(env algo.Env, view algo.View, _ algo.Stable) { w.Reconfigure(env, view) }
 
@@ -257,9 +260,5 @@ func (w *watch) Reconfigure(env algo.Env, view algo.View) {
 }
 
 func (w *watch) Receive(algo.Env, algo.NodeID, algo.Message) {}
-func (w *watch) Expire(algo.Env, algo.Timer)                 {}
-func (w *watch) Suspect(algo.Env, algo.NodeID)               {}
-func (w *watch) Trust(algo.Env, algo.NodeID)                 {}
-func (w *watch) Campaign(algo.Env)                           {}
 func (w *watch) Stable() algo.Stable                         { return algo.Stable{} }
 func (w *watch) Clone() algo.Algorithm                       { c := *w; return &c }
