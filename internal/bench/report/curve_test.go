@@ -87,3 +87,20 @@ func TestGrowthsAreFitted(t *testing.T) {
 		{"frames of all nodes at rest: ring", "1.00", "0.0 %", "N"},
 	}, growth(r).Rows)
 }
+
+// TestLooksTellAlgorithmsApart: three for use, a stranger, and three textbooks.
+func TestLooksTellAlgorithmsApart(t *testing.T) {
+	names := []string{"bully", "ring", "stranger", "vote", "textbook-bully", "textbook-ring", "textbook-vote"}
+	r := new(result.Run)
+	for _, name := range names {
+		r.Trials = append(r.Trials, result.Trial{Group: result.Messages, Labels: map[string]string{result.Algorithm: name}})
+	}
+	seen := make(map[string]string)
+	for _, name := range names {
+		look := class("mark", lookOf(r, name))
+		require.Empty(t, seen[look], "%s looks like %s", name, seen[look])
+		seen[look] = name
+	}
+	require.Equal(t, "mark s3", class("mark", lookOf(r, "vote")))
+	require.Equal(t, "mark hollow s0", class("mark", lookOf(r, "textbook-bully")))
+}

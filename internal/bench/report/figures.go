@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/sample"
@@ -73,14 +74,21 @@ func (c *curve) line(metric string) [][2]float64 {
 	return all
 }
 
-// lookOf numbers the algorithms, so that one has the same color in all figures.
+// lookOf numbers the algorithms, so that one has the same look in all figures: those for use
+// first, and from looks on the textbooks, which are hollow.
 func lookOf(r *result.Run, algorithm string) int {
 	var all []string
 	for _, group := range result.Groups() {
 		all = append(all, values(r, group, result.Algorithm, nil)...)
 	}
 	slices.Sort(all)
-	return slices.Index(slices.Compact(all), algorithm)
+	textbook := func(name string) bool { return strings.HasPrefix(name, "textbook-") }
+	alike := slices.DeleteFunc(slices.Compact(all), func(name string) bool { return textbook(name) != textbook(algorithm) })
+	look := slices.Index(alike, algorithm) % looks
+	if textbook(algorithm) {
+		look += looks
+	}
+	return look
 }
 
 // failoverFigures has one for each fault, with all trials.

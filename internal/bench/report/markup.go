@@ -89,8 +89,13 @@ func (d *drawing) path(places [][2]float64, class string) {
 // looks is how many series can be told apart, by color and by shape.
 const looks = 4
 
-// class is that of what belongs to a series.
-func class(what string, look int) string { return fmt.Sprintf("%s s%d", what, look%looks) }
+// class is that of what belongs to a series; of looks from there on it is hollow.
+func class(what string, look int) string {
+	if look >= looks {
+		what += " hollow"
+	}
+	return fmt.Sprintf("%s s%d", what, look%looks)
+}
 
 // mark draws the sign of a series, with a text that is shown where a pointer rests on it.
 func (d *drawing) mark(x, y float64, look int, hint string) {
