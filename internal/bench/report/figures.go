@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/elect-go/elect/internal/bench/result"
@@ -91,52 +90,49 @@ func lookOf(r *result.Run, algorithm string) int {
 	return look
 }
 
+// lanes are the samples of a metric that have those labels.
+func lanes(r *result.Run, group result.Group, metric string, where map[string]string) (all []lane) {
+	sizes := values(r, group, result.Nodes, where)
+	for _, s := range r.Samples() {
+		if s.Group != group || s.Metric != metric || !(result.Trial{Labels: s.Labels}).Has(where) {
+			continue
+		}
+		name := s.Labels[result.Algorithm]
+		if len(sizes) > 1 {
+			name += " N=" + s.Labels[result.Nodes]
+		}
+		all = append(all, lane{name, lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
+	}
+	return all
+}
+
 // failoverFigures has one for each fault, with all trials.
-func failoverFigures(r *result.Run) []figure {
-	var all []figure
+func failoverFigures(r *result.Run) (all []figure) {
+	const x = "ms until the last survivor knows the new leader"
 	for _, fault := range faults(r) {
-		sizes := values(r, result.Failover, result.Nodes, map[string]string{result.Signal: fault})
+		where := map[string]string{result.Signal: fault}
 		title := "After " + faultInWords(fault)
-		if len(sizes) == 1 {
+		if sizes := values(r, result.Failover, result.Nodes, where); len(sizes) == 1 {
 			title += ", N=" + sizes[0]
 		}
-		p := strip{title: title + ": ms until the last survivor knows the new leader", x: "ms until the last survivor knows the new leader"}
-		for _, s := range r.Samples() {
-			if s.Group != result.Failover || s.Metric != result.MetricFailover || s.Labels[result.Signal] != fault {
-				continue
-			}
-			name := s.Labels[result.Algorithm]
-			if len(sizes) > 1 {
-				name += " N=" + s.Labels[result.Nodes]
-			}
-			p.rows = append(p.rows, lane{name, lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
-		}
-		if len(p.rows) > 0 {
-			all = append(all, figure{title, p.draw()})
+		if rows := lanes(r, result.Failover, result.MetricFailover, where); len(rows) > 0 {
+			all = append(all, figure{title, (&strip{title + ": " + x, x, rows}).draw()})
 		}
 	}
 	return all
 }
 
 // costFigures have, for each fault, how long two lead at once, and how long a node has no leader
-// within reach, in the simulator.
-func costFigures(r *result.Run) []figure {
-	var all []figure
+// within reach, in the simulator; where there is something to see.
+func costFigures(r *result.Run) (all []figure) {
 	for _, fault := range values(r, result.Application, result.Fault, map[string]string{result.Host: simulator}) {
 		for _, m := range []struct{ metric, inWords string }{
 			{result.MetricUnled, "ms that a node has no leader within reach"},
 			{result.MetricTwo, "ms with two leaders"},
 		} {
-			p := strip{title: "fault " + fault + ": " + m.inWords, x: m.inWords}
-			most := 0.0
-			for _, s := range r.Samples() {
-				if s.Group == result.Application && s.Metric == m.metric && s.Labels[result.Fault] == fault && s.Labels[result.Host] == simulator {
-					p.rows = append(p.rows, lane{s.Labels[result.Algorithm], lookOf(r, s.Labels[result.Algorithm]), s.Values, s.Estimate()})
-					most = max(most, s.Estimate().Max)
-				}
-			}
-			if most >= 1 { // else there is nothing to see
-				all = append(all, figure{fault + ": " + m.inWords, p.draw()})
+			rows := lanes(r, result.Application, m.metric, map[string]string{result.Fault: fault, result.Host: simulator})
+			if slices.ContainsFunc(rows, func(l lane) bool { return l.estimate.Max >= 1 }) {
+				all = append(all, figure{fault + ": " + m.inWords, (&strip{"fault " + fault + ": " + m.inWords, m.inWords, rows}).draw()})
 			}
 		}
 	}
@@ -147,30 +143,18 @@ func costFigures(r *result.Run) []figure {
 var knownConditions = map[string]string{"lossy": "Frames are lost", "late": "Messages are late", "stalls": "Processes stall"}
 
 // detectorFigures have, for each condition, mistakes against speed. A point is a timeout.
-func detectorFigures(r *result.Run) []figure {
-	var all []figure
+func detectorFigures(r *result.Run) (all []figure) {
 	for _, condition := range values(r, result.Detector, result.Condition, nil) {
-		title := condition
-		if inWords, known := knownConditions[condition]; known {
-			title = inWords
-		}
+		title := cmp.Or(knownConditions[condition], condition)
 		p := plot{title: title + ": mistakes an hour against ms until a crash is found", x: "ms until a crash is found (median)", y: "mistakes an hour", join: true}
 		most := 0.0
 		for look, adapts := range []string{"false", "true"} {
 			s := set{name: map[string]string{"false": "fixed timeout", "true": "adapts"}[adapts], look: look}
-			for _, timeout := range numbers(values(r, result.Detector, result.Timeout, nil)) {
-				var detections, mistakes []float64
-				for _, t := range r.Trials {
-					if t.Group == result.Detector && t.Has(map[string]string{result.Condition: condition, result.Adapts: adapts, result.Timeout: timeout}) {
-						detections = append(detections, t.Values[result.MetricDetection])
-						mistakes = append(mistakes, t.Values[result.MetricMistakes])
-					}
-				}
-				if len(mistakes) > 0 {
-					at := point{sample.Summarize(detections).Mean, sample.Summarize(mistakes)}
-					s.points = append(s.points, at)
-					most = max(most, at.Max)
-				}
+			q := question{group: result.Detector, where: map[string]string{result.Condition: condition, result.Adapts: adapts}, by: []string{result.Timeout}}
+			for _, of := range q.rows(r) {
+				at := point{sample.Summarize(of.samples[result.MetricDetection]).Mean, sample.Summarize(of.samples[result.MetricMistakes])}
+				s.points = append(s.points, at)
+				most = max(most, at.Max)
 			}
 			if len(s.points) > 0 {
 				p.sets = append(p.sets, s)
@@ -181,13 +165,6 @@ func detectorFigures(r *result.Run) []figure {
 		}
 	}
 	return all
-}
-
-// numbers sorts texts that are numbers by their size.
-func numbers(texts []string) []string {
-	size := func(text string) float64 { value, _ := strconv.ParseFloat(text, 64); return value }
-	slices.SortFunc(texts, func(a, b string) int { return cmp.Compare(size(a), size(b)) })
-	return texts
 }
 
 // restFigures has one for each cost at rest.
