@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,4 +61,44 @@ func ExampleRun_twoLeaders() {
 	// > sends coordinator epoch=2 leader=n2 to n1
 	// > leads in epoch 2
 	// > broken: one-leader-per-epoch: n1 and n2 both lead in epoch 2
+}
+
+// Why a scenario cannot be played.
+func ExampleScenario_Replay() {
+	build := func(string, []algo.Setting) (algo.Spec, error) {
+		return bully.New(bully.Defaults(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}))
+	}
+	s, err := explore.ParseScenario("late", "mode choice\nalgorithm bully\nsettled\ncluster 2\nexpire n1 answer", build)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = s.Replay()
+	var unreadable *explore.UnreadableError
+	switch {
+	case errors.Is(err, explore.ErrImpossible):
+		fmt.Println("a step cannot happen where it stands")
+	case errors.As(err, &unreadable):
+		fmt.Println("the state of the algorithm holds a", unreadable.Type)
+	}
+	// Output:
+	// a step cannot happen where it stands
+}
+
+// How many mistakes of a detector a run is made of.
+func ExampleStep() {
+	mistakes := func(steps []explore.Step) (n int) {
+		for _, s := range steps {
+			if s.Kind == explore.Suspect && s.Mistaken {
+				n++
+			}
+		}
+		return n
+	}
+	fmt.Println(mistakes([]explore.Step{
+		{Kind: explore.Suspect, Node: explore.NodeID(1), Peer: explore.NodeID(3), Mistaken: true},
+		{Kind: explore.Expire, Node: explore.NodeID(1), Timer: "answer"},
+	}))
+	// Output:
+	// 1
 }

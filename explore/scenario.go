@@ -42,9 +42,6 @@ type Scenario struct {
 	file *scenario.File
 }
 
-// ErrSyntax says that a line of a scenario is not understood, or not there.
-var ErrSyntax = scenario.ErrSyntax
-
 // Build returns the algorithm of that name with these options.
 type Build func(algorithm string, options []algo.Setting) (algo.Spec, error)
 
@@ -185,7 +182,7 @@ func (r *parsing) step(l *scenario.Line) (*scenario.Arg, error) {
 		}
 		m, place, err := notation{view}.readMessage(r.Options.Spec.Messages, l.Args[2].Text, fields)
 		if err != nil {
-			return &l.Args[2+place], fmt.Errorf("%w: %w", ErrSyntax, err)
+			return &l.Args[2+place], fmt.Errorf("%w: %w", scenario.ErrSyntax, err)
 		}
 		s.Message = m
 	case Expire:

@@ -188,7 +188,7 @@ func TestMistakesInAScenarioAreSaidAtOnceWithTheirLines(t *testing.T) {
 			t.Errorf("want %q in\n%v", want, err)
 		}
 	}
-	if !errors.Is(err, explore.ErrSyntax) {
+	if !errors.Is(err, scenario.ErrSyntax) {
 		t.Error("it is not ErrSyntax")
 	}
 	_, err = explore.ParseScenario("spoiled", spoiled, builds(newBully(t)))

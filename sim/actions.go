@@ -217,20 +217,20 @@ func (w *World) SetPriority(n, priority int) error {
 
 // Suspect has the scripted detector of node n take a peer for dead.
 func (w *World) Suspect(n, peer int) error {
-	return w.tell("suspect", n, peer, func(s *Script, now time.Duration, id algo.NodeID) { s.Suspect(now, id, "it was told so") })
+	return w.tell("suspect", n, peer, func(s *script, now time.Duration, id algo.NodeID) { s.Suspect(now, id, "it was told so") })
 }
 
-// Learn is Suspect for when it matters: see Script.Learn.
+// Learn is Suspect for when it matters: see script.Learn.
 func (w *World) Learn(n, peer int) error {
-	return w.tell("learn", n, peer, func(s *Script, now time.Duration, id algo.NodeID) { s.Learn(now, id, "it was told so") })
+	return w.tell("learn", n, peer, func(s *script, now time.Duration, id algo.NodeID) { s.Learn(now, id, "it was told so") })
 }
 
 // Trust has the scripted detector of node n take a suspicion back.
 func (w *World) Trust(n, peer int) error {
-	return w.tell("trust", n, peer, func(s *Script, _ time.Duration, id algo.NodeID) { s.Trust(id, "it was told so") })
+	return w.tell("trust", n, peer, func(s *script, _ time.Duration, id algo.NodeID) { s.Trust(id, "it was told so") })
 }
 
-func (w *World) tell(what string, n, peer int, do func(*Script, time.Duration, algo.NodeID)) error {
+func (w *World) tell(what string, n, peer int, do func(*script, time.Duration, algo.NodeID)) error {
 	about, err := w.node(peer)
 	if err == nil && (w.config.Detector == Heartbeats || n == peer) {
 		err = fmt.Errorf("sim: %s n%d n%d: want two nodes and a detector that is perfect or scripted", what, n, peer)

@@ -29,8 +29,8 @@ var detections = [...]string{"heartbeats", "perfect", "scripted"}
 
 func (d Detection) String() string { return detections[d] }
 
-// Script is a failure detector that is told what to say.
-type Script struct {
+// script is a failure detector that is told what to say.
+type script struct {
 	monitored []algo.NodeID
 	dead      []scripted // in the order of being told
 	out       fd.Output
@@ -43,11 +43,11 @@ type scripted struct {
 	reported bool // and not taken back, nor forgotten
 }
 
-var _ engine.Detector = (*Script)(nil)
+var _ engine.Detector = (*script)(nil)
 
 // Suspect takes a peer for dead from now on: reported at once if the peer is
 // monitored, and else when it is.
-func (s *Script) Suspect(now time.Duration, peer algo.NodeID, why string) {
+func (s *script) Suspect(now time.Duration, peer algo.NodeID, why string) {
 	d := s.learn(now, peer, why)
 	if !d.reported && s.watches(peer) {
 		s.report(d)
@@ -56,9 +56,9 @@ func (s *Script) Suspect(now time.Duration, peer algo.NodeID, why string) {
 
 // Learn is Suspect for when it matters: it is reported when the algorithm next says whom
 // it monitors, if the peer is among them, or sends to a peer that it monitors.
-func (s *Script) Learn(now time.Duration, peer algo.NodeID, why string) { s.learn(now, peer, why) }
+func (s *script) Learn(now time.Duration, peer algo.NodeID, why string) { s.learn(now, peer, why) }
 
-func (s *Script) learn(now time.Duration, peer algo.NodeID, why string) *scripted {
+func (s *script) learn(now time.Duration, peer algo.NodeID, why string) *scripted {
 	i := s.find(peer)
 	if i < 0 {
 		i = len(s.dead)
@@ -68,7 +68,7 @@ func (s *Script) learn(now time.Duration, peer algo.NodeID, why string) *scripte
 }
 
 // Trust takes a Suspect or Learn back.
-func (s *Script) Trust(peer algo.NodeID, why string) {
+func (s *script) Trust(peer algo.NodeID, why string) {
 	i := s.find(peer)
 	if i < 0 {
 		return
@@ -79,19 +79,19 @@ func (s *Script) Trust(peer algo.NodeID, why string) {
 	s.dead = slices.Delete(s.dead, i, i+1)
 }
 
-func (s *Script) watches(peer algo.NodeID) bool { return slices.Contains(s.monitored, peer) }
+func (s *script) watches(peer algo.NodeID) bool { return slices.Contains(s.monitored, peer) }
 
-func (s *Script) find(peer algo.NodeID) int {
+func (s *script) find(peer algo.NodeID) int {
 	return slices.IndexFunc(s.dead, func(d scripted) bool { return d.id == peer })
 }
 
-func (s *Script) report(d *scripted) {
+func (s *script) report(d *scripted) {
 	d.reported = true
 	s.out.Changes = append(s.out.Changes, fd.Change{Peer: d.id, Suspected: true, Why: d.why})
 }
 
 // Monitor replaces the set of peers that are watched.
-func (s *Script) Monitor(_ time.Duration, peers []algo.NodeID) {
+func (s *script) Monitor(_ time.Duration, peers []algo.NodeID) {
 	s.monitored = append(s.monitored[:0], peers...)
 	for i := range s.dead {
 		d := &s.dead[i]
@@ -106,7 +106,7 @@ func (s *Script) Monitor(_ time.Duration, peers []algo.NodeID) {
 }
 
 // Sent has a peer that is dead suspected by who still talks to it.
-func (s *Script) Sent(_ time.Duration, peer algo.NodeID) {
+func (s *script) Sent(_ time.Duration, peer algo.NodeID) {
 	if len(s.dead) == 0 {
 		return
 	}
@@ -116,19 +116,19 @@ func (s *Script) Sent(_ time.Duration, peer algo.NodeID) {
 }
 
 // Take returns the news since the last Take.
-func (s *Script) Take() fd.Output {
+func (s *script) Take() fd.Output {
 	out := s.out
 	s.out.Changes = s.out.Changes[:0]
 	return out
 }
 
 // Goodbye is believed: it is no mistake.
-func (s *Script) Goodbye(now time.Duration, peer algo.NodeID) {
+func (s *script) Goodbye(now time.Duration, peer algo.NodeID) {
 	s.Suspect(now, peer, "it said goodbye")
 }
 
 // Forget drops what is known of a peer.
-func (s *Script) Forget(peer algo.NodeID) {
+func (s *script) Forget(peer algo.NodeID) {
 	if i := s.find(peer); i >= 0 {
 		s.dead = slices.Delete(s.dead, i, i+1)
 	}
@@ -136,7 +136,7 @@ func (s *Script) Forget(peer algo.NodeID) {
 
 // State is Suspected for those it was told to suspect, Alive for others that are
 // monitored, and else Unknown.
-func (s *Script) State(peer algo.NodeID) (fd.State, time.Duration) {
+func (s *script) State(peer algo.NodeID) (fd.State, time.Duration) {
 	if i := s.find(peer); i >= 0 {
 		return fd.Suspected, s.dead[i].since
 	}
@@ -147,25 +147,25 @@ func (s *Script) State(peer algo.NodeID) (fd.State, time.Duration) {
 }
 
 // Deadline is never: nothing is due by itself.
-func (s *Script) Deadline() time.Duration { return never }
+func (s *script) Deadline() time.Duration { return never }
 
 // Heard, and all the rest, is no news.
-func (s *Script) Heard(time.Duration, algo.NodeID) {}
+func (s *script) Heard(time.Duration, algo.NodeID) {}
 
 // Watched is no news.
-func (s *Script) Watched(time.Duration, algo.NodeID, fd.Watch) error { return nil }
+func (s *script) Watched(time.Duration, algo.NodeID, fd.Watch) error { return nil }
 
 // Up is no news.
-func (s *Script) Up(time.Duration, algo.NodeID, uint64) {}
+func (s *script) Up(time.Duration, algo.NodeID, uint64) {}
 
 // Down is no news.
-func (s *Script) Down(time.Duration, algo.NodeID, bool) {}
+func (s *script) Down(time.Duration, algo.NodeID, bool) {}
 
 // DialFailed is no news.
-func (s *Script) DialFailed(time.Duration, algo.NodeID, fd.Fact) {}
+func (s *script) DialFailed(time.Duration, algo.NodeID, fd.Fact) {}
 
 // Digest is not told to anybody.
-func (s *Script) Digest(uint64) {}
+func (s *script) Digest(uint64) {}
 
 // Wake has nothing to do.
-func (s *Script) Wake(time.Duration) {}
+func (s *script) Wake(time.Duration) {}

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -75,4 +76,32 @@ func ExampleScenario() {
 	// >     1.001s  n2 leads in epoch 2
 	// >     1.002s  n1 follows n2 in epoch 2
 	// leader n2
+}
+
+// What broke decides where to look: at the algorithm, or at the membership.
+func ExampleViolation() {
+	about := func(v sim.Violation) string {
+		switch v.Property {
+		case sim.OneView, sim.OneRoster, sim.Struck:
+			return "the membership"
+		case sim.Newest:
+			return "the epochs"
+		case sim.Budget:
+			return "the number of messages"
+		}
+		return "the algorithm"
+	}
+	known := map[string]bool{sim.KnownUsedEpoch: true, sim.KnownDeadEpoch: true, sim.KnownOutlivedStrike: true, sim.KnownNobodyStands: true}
+	for _, v := range []sim.Violation{
+		{Property: algo.Agreement, Text: "n1 follows n2, n3 follows nobody"},
+		{Property: sim.Struck, Text: "n4 is a member again", Known: sim.KnownOutlivedStrike},
+	} {
+		fmt.Println(about(v), "is broken; known:", known[v.Known])
+	}
+	_, err := sim.ParseDelay("soon")
+	fmt.Println(errors.Is(err, sim.ErrDelay))
+	// Output:
+	// the algorithm is broken; known: false
+	// the membership is broken; known: true
+	// true
 }

@@ -125,7 +125,7 @@ crash n3
 		t.Fatal(err)
 	}
 	for _, gone := range []int{1, 2, 4} {
-		if w.Engine(gone) != nil {
+		if w.engine(gone) != nil {
 			t.Errorf("n%d was removed and runs", gone)
 		}
 	}

@@ -26,7 +26,7 @@ type node struct {
 	paused  bool
 	life    uint32 // counts the starts; stands for the incarnation
 	engine  *engine.Engine
-	script  *Script // the detector, unless it is the one of heartbeats
+	script  *script // the detector, unless it is the one of heartbeats
 	leader  algo.Leader
 	knew    time.Duration // when it announced leader
 	waiting []event       // while it is paused

@@ -42,17 +42,6 @@ type Scenario struct {
 	file      *scenario.File
 }
 
-// What is wrong with a scenario: what all errors about one wrap, with its name, the line and
-// the column.
-var (
-	// ErrSyntax says that a line is no command, or not there.
-	ErrSyntax = scenario.ErrSyntax
-	// ErrExpected says that something does not hold that the scenario asks for.
-	ErrExpected = scenario.ErrExpected
-	// ErrOutput says that a scenario ran to its end, and does not say what it said before.
-	ErrOutput = scenario.ErrOutput
-)
-
 // ParseScenario reads the text of a scenario. It says every mistake at once.
 func ParseScenario(name, text string) (*Scenario, error) {
 	file, err := scenario.Parse(name, text)

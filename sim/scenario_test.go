@@ -73,7 +73,7 @@ func TestWhatAScenarioSays(t *testing.T) {
 		}
 		test.host.Build = build
 		_, err = s.Run(t.Context(), test.host)
-		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, ErrOutput) || err.Error() != "scenario test, "+test.want) {
+		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, scenario.ErrOutput) || err.Error() != "scenario test, "+test.want) {
 			t.Errorf("error %v, want %q", err, test.want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestWhatIsBrokenIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = s.Run(t.Context(), ScenarioHost{Build: build})
-		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, ErrExpected) || !strings.HasPrefix(err.Error(), "scenario test, "+test.want)) {
+		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, scenario.ErrExpected) || !strings.HasPrefix(err.Error(), "scenario test, "+test.want)) {
 			t.Errorf("%q: error %v, want %q", test.text, err, test.want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestMistakesInAScenario(t *testing.T) {
 		}
 		_, err := ParseScenario("test", test.text)
 		found, ok := errors.AsType[*scenario.Error](err)
-		if !ok || found.Line != test.line || found.Column != test.column || !errors.Is(err, ErrSyntax) || !strings.Contains(err.Error(), test.want) {
+		if !ok || found.Line != test.line || found.Column != test.column || !errors.Is(err, scenario.ErrSyntax) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want one in line %d, column %d that says %q", test.text, err, test.line, test.column, test.want)
 		}
 	}
@@ -170,11 +170,11 @@ func TestWhatDoesNotHoldIsSaid(t *testing.T) {
 		want string
 		is   error
 	}{
-		{"cluster 3\nrun 1s\nleader n2", 3, "n1 follows n3 in epoch 1; n2 follows n3 in epoch 1; n3 leads in epoch 1", ErrExpected},
-		{"cluster 3\nrun 1s\nepoch 7", 3, "n3 leads in epoch 1", ErrExpected},
-		{"cluster 3\nrun 1s\nleader none", 3, "n3 leads", ErrExpected},
-		{"cluster 3\nrun 1s\nfollows n1 n2", 3, "n1 follows n3", ErrExpected},
-		{"cluster 3\nrun 1s\npartition n1,n2\nawait 2s", 4, "agreement", ErrExpected},
+		{"cluster 3\nrun 1s\nleader n2", 3, "n1 follows n3 in epoch 1; n2 follows n3 in epoch 1; n3 leads in epoch 1", scenario.ErrExpected},
+		{"cluster 3\nrun 1s\nepoch 7", 3, "n3 leads in epoch 1", scenario.ErrExpected},
+		{"cluster 3\nrun 1s\nleader none", 3, "n3 leads", scenario.ErrExpected},
+		{"cluster 3\nrun 1s\nfollows n1 n2", 3, "n1 follows n3", scenario.ErrExpected},
+		{"cluster 3\nrun 1s\npartition n1,n2\nawait 2s", 4, "agreement", scenario.ErrExpected},
 		{"cluster 3\ncrash n3\ncrash n3", 3, "crash n3: it is down", nil},
 		{"cluster 3\ncrash n4", 2, "there is no n4, want n1 to n3", nil},
 		{"cluster 3\nrestart n3", 2, "restart n3: it runs", nil},
@@ -259,7 +259,7 @@ func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
 		return spec, nil
 	}
 	_, err = s.Run(t.Context(), ScenarioHost{Build: build})
-	if !errors.Is(err, ErrExpected) || !strings.Contains(err.Error(), "does not hold: epochs-grow: ") {
+	if !errors.Is(err, scenario.ErrExpected) || !strings.Contains(err.Error(), "does not hold: epochs-grow: ") {
 		t.Errorf("error %v, want one about a violation of %s", err, algo.EpochsGrow)
 	}
 }

@@ -128,8 +128,16 @@ func (w *World) Now() time.Duration { return w.now }
 // Nodes is how many nodes there are, dead or alive.
 func (w *World) Nodes() int { return len(w.nodes) }
 
-// Engine is the engine of node n, to look at; nil while it does not run.
-func (w *World) Engine(n int) *engine.Engine {
+// View is the membership as node n knows it; empty while it does not run.
+func (w *World) View(n int) algo.View {
+	if e := w.engine(n); e != nil {
+		return e.View()
+	}
+	return algo.View{}
+}
+
+// engine is that of node n; nil while it does not run.
+func (w *World) engine(n int) *engine.Engine {
 	if n, err := w.node(n); err == nil && n.up {
 		return n.engine
 	}
@@ -406,11 +414,11 @@ func (w *World) emit(e trace.Event) {
 	}
 }
 
-func newDetector(w *World) (engine.Detector, *Script) {
+func newDetector(w *World) (engine.Detector, *script) {
 	if w.config.Detector == Heartbeats {
 		return fd.New(w.config.Timing), nil
 	}
-	s := new(Script)
+	s := new(script)
 	return s, s
 }
 

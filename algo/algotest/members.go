@@ -15,7 +15,7 @@ func addMember(p *probe) {
 			w.join(4)
 			w.settle()
 			for _, n := range w.all() {
-				if got := w.Engine(n).View().Len(); got != 6 {
+				if got := w.View(n).Len(); got != 6 {
 					panic(fmt.Sprintf("algotest: n%d knows of %d members, want 6: the simulator does not let members in", n, got))
 				}
 			}

@@ -204,12 +204,21 @@ func (u *usage) see(from *types.Package) {
 			u.see(imported)
 		}
 		for _, name := range from.Scope().Names() {
-			if t, ok := from.Scope().Lookup(name).(*types.TypeName); ok {
-				if i, ok := t.Type().Underlying().(*types.Interface); ok && i.NumMethods() > 0 {
-					u.interfaces = append(u.interfaces, i)
+			object := from.Scope().Lookup(name)
+			if s, ok := object.Type().(*types.Signature); ok {
+				for p := range s.TypeParams().TypeParams() {
+					u.wants(p.Constraint())
 				}
+			} else if _, ok := object.(*types.TypeName); ok {
+				u.wants(object.Type())
 			}
 		}
+	}
+}
+
+func (u *usage) wants(t types.Type) {
+	if i, ok := t.Underlying().(*types.Interface); ok && i.NumMethods() > 0 {
+		u.interfaces = append(u.interfaces, i)
 	}
 }
 

@@ -109,6 +109,7 @@ func TestWhatNobodyUsesIsSeen(t *testing.T) {
 		{"a method that is called", `type T struct{}; func (*T) M() {}`, `func init() { new(fd.T).M() }`, "", ""},
 		{"a method of a generic type", `type T[P any] struct{}; func (T[P]) M() {}`, `func init() { fd.T[int]{}.M() }`, "", ""},
 		{"a method for an interface", `type T struct{}; func (T) M(n int) {}`, `type i interface{ M(int) }; var _ i = fd.T{}`, "", ""},
+		{"a method for a constraint", `type T struct{}; func (T) M(n int) {}; func F[P interface{ M(int) }](P) {}`, `func init() { fd.F(fd.T{}) }`, "", ""},
 		{"a method like that of an interface", `type T struct{}; func (T) M(n int) {}`, `type i interface{ M(string) }; var _ fd.T`, "", "fd.T.M is called by no other package and in no example"},
 		{"a method of what is embedded elsewhere", `type T struct{}; func (*T) M() {}`, `type u struct{ *fd.T }`, "", ""},
 		{"an error", `type T struct{}; func (T) Error() string { return "" }; func (T) Unwrap() error { return nil }`, `var _ fd.T`, "", ""},
