@@ -127,8 +127,6 @@ func TestWhatIsPublic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is yet to be settled is only said, with -v.
-	for _, wrong := range slices.Concat(archtest.CheckAPI(packages), archtest.CheckUse(packages)) {
-		t.Log(wrong)
-	}
+	report(t, archtest.CheckAPI(packages))
+	report(t, archtest.CheckUse(packages))
 }
