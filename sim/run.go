@@ -23,7 +23,7 @@ type Options struct {
 	Nodes int
 	// Crashed of them, the highest, crash before the election. Every detector knows it, and
 	// says so to the initiators at once, and to others when it matters to them: see
-	// Script.Learn. The textbooks make nothing of it, but for the leader and in the ring.
+	// script.Learn. The textbooks make nothing of it, but for the leader and in the ring.
 	Crashed int
 	// Initiators start the election, by number; nil for all that live. Those who watch
 	// the leader that crashed suspect it; at the others, and where the leader lives, the
