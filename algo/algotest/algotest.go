@@ -73,7 +73,7 @@ type Check struct {
 func Checks() []Check { return append([]Check{}, checks...) }
 
 // Test runs each of the [Checks] as a subtest. Those of a claim that the algorithm does
-// not make are skipped.
+// not make are skipped, and of a textbook those that deny it what its source takes for granted.
 func Test(t *testing.T, spec algo.Spec) { Options{}.Test(t, spec) }
 
 // Test is [Test] with options.
@@ -87,6 +87,9 @@ func (o Options) Test(t *testing.T, spec algo.Spec) {
 		t.Run(c.Name, func(t *testing.T) {
 			if c.claim != nil && !c.claim(spec.Claims) {
 				t.Skipf("%s does not claim it. %s", spec.Name, c.Wanted)
+			}
+			if assumed, exempt := exempt[c.Name]; exempt && spec.Textbook {
+				t.Skipf("%s is a textbook, whose source takes for granted %s. %s", spec.Name, assumed, c.Wanted)
 			}
 			t.Parallel()
 			p := &probe{T: t, check: &c, spec: spec, options: o, explored: &shared}

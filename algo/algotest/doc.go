@@ -16,7 +16,8 @@
 //	go test -run 'TestConformance$/partition'
 //
 // What is promised beyond the contract is asked for as far as it is claimed: see
-// algo.Claims. What cannot be seen of an algorithm, such as how many messages it may send, is
+// algo.Claims. Of a textbook, see algo.Spec, less is asked: a check that denies it what its source
+// takes for granted is skipped, and says what that is. What cannot be seen of an algorithm, such as how many messages it may send, is
 // said in [Options].
 //
 // # How it looks

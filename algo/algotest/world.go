@@ -33,6 +33,9 @@ func (p *probe) try(about string, nodes int, run func(w *world), changes ...func
 		Spec: p.spec, Timing: p.options.Timing, Delay: sim.Uniform(rtt/100, rtt/10),
 		Seed: p.seed, Budget: mostFrames, Trace: w.hear,
 	}
+	if p.spec.Textbook {
+		config.Detector = sim.Perfect // which sources take for granted
+	}
 	for _, change := range changes {
 		change(&config)
 	}

@@ -1,0 +1,16 @@
+package bully_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo/algotest"
+	"github.com/elect-go/elect/algo/textbook/bully"
+)
+
+func TestConformance(t *testing.T) {
+	spec, err := bully.Factory(algotest.Timing(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	algotest.Test(t, spec)
+}

@@ -1,0 +1,16 @@
+package vote_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo/algotest"
+	"github.com/elect-go/elect/algo/textbook/vote"
+)
+
+func TestConformance(t *testing.T) {
+	spec, err := vote.Factory(algotest.Timing(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	algotest.Test(t, spec)
+}
