@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/optiontest"
 )
 
 const ms = time.Millisecond
 
-var options = lab.Options[Options]{
+var options = optiontest.Options[Options]{
 	Algorithm: "bully", Defaults: Defaults, Validate: Options.Validate, New: New, Factory: Factory,
 }
 
@@ -62,6 +62,6 @@ func TestFactory(t *testing.T) {
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {
-	lab.Messages(t, newSpec(Defaults(timing)), []string{"election", "answer", "coordinator"},
+	optiontest.Messages(t, newSpec(Defaults(timing)), []string{"election", "answer", "coordinator"},
 		Election{7}, Answer{7}, Coordinator{Epoch: 7})
 }

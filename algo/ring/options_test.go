@@ -6,12 +6,12 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/optiontest"
 )
 
 const ms = time.Millisecond
 
-var options = lab.Options[Options]{
+var options = optiontest.Options[Options]{
 	Algorithm: "ring", Defaults: Defaults, Validate: Options.Validate, New: New, Factory: Factory,
 }
 
@@ -55,7 +55,7 @@ func TestFactory(t *testing.T) {
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {
-	lab.Messages(t, newSpec(Defaults(timing)), []string{"election", "elected"}, Election{Epoch: 7}, Elected{Epoch: 7})
+	optiontest.Messages(t, newSpec(Defaults(timing)), []string{"election", "elected"}, Election{Epoch: 7}, Elected{Epoch: 7})
 }
 
 // The longest wait that the options allow, in a ring of 10,000, is a Duration still.

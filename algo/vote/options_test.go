@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/internal/optiontest"
 )
 
 const ms = time.Millisecond
 
-var options = lab.Options[Options]{
+var options = optiontest.Options[Options]{
 	Algorithm: "vote", Defaults: Defaults, Validate: Options.Validate, New: New, Factory: Factory,
 }
 
@@ -68,6 +68,6 @@ func TestFactory(t *testing.T) {
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {
-	lab.Messages(t, newSpec(Defaults(timing)), []string{"elect", "vote", "lead"},
+	optiontest.Messages(t, newSpec(Defaults(timing)), []string{"elect", "vote", "lead"},
 		Elect{Round: 7, Term: 5}, Vote{7}, Lead{Term: 7, Msg: 9})
 }

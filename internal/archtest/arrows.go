@@ -67,7 +67,7 @@ var Rules = []Rule{
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/scenario", Imports: []string{"algo", "internal/hostile"}, Modules: none},
 	{Package: "internal/host", Imports: []string{"algo"}, Modules: none},
-	{Package: "internal/lab", Imports: []string{"algo", "internal/host"}, Modules: none},
+	{Package: "internal/optiontest", Imports: []string{"algo", "internal/host"}, Modules: none},
 	{Package: "internal/config", Imports: []string{"algo", "cluster", "internal/mistake"}},
 	{Package: "internal/mistake", Imports: none, Modules: none},
 	{Package: "internal/virtual", Imports: none, Modules: none},

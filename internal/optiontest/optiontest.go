@@ -1,4 +1,5 @@
-package lab
+// Package optiontest tests how an algorithm is configured. Only tests import it.
+package optiontest
 
 import (
 	"errors"
