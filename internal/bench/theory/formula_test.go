@@ -25,7 +25,7 @@ func TestAPageThatIsNotUnderstood(t *testing.T) {
 	row := func(cells string) string {
 		return conventions + "\n## x\n| head |\n|---|\n| case | " + cells + " | a 1 | 1 | 1 | 0 | T | N | | me |\n"
 	}
-	_, rows := read(row("detector | f = 0, N ≥ 2 | N ≥ 3, f = 0, i = N−1"))
+	rows := read(row("detector | f = 0, N ≥ 2 | N ≥ 3, f = 0, i = N−1"))
 	require.Len(t, rows, 1)
 	e, possible := rows[0].Typical(4)
 	require.True(t, possible)

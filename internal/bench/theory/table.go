@@ -12,12 +12,12 @@ import (
 //go:embed theory.md
 var page string
 
-var conventions, table = read(page)
+var table = read(page)
 
 // read takes the tables out of the page: the conventions, and under the heading of an algorithm,
 // or of several, its rows. It panics where the page is not understood, which is a mistake in it.
-func read(page string) (conventions map[[2]string]Convention, rows []Row) {
-	conventions = make(map[[2]string]Convention) // by algorithm and name
+func read(page string) (rows []Row) {
+	conventions := make(map[[2]string]Convention) // by algorithm and name
 	for section := range strings.SplitSeq(page, "\n## ") {
 		heading, text, _ := strings.Cut(section, "\n")
 		algorithms := strings.Split(heading, ", ")
@@ -37,7 +37,7 @@ func read(page string) (conventions map[[2]string]Convention, rows []Row) {
 	}
 	// Those of one algorithm together, in the order of the page.
 	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Algorithm, b.Algorithm) })
-	return conventions, rows
+	return rows
 }
 
 // cellsOf are the lines of the table in a text.

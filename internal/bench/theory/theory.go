@@ -88,12 +88,6 @@ func (e Election) Wait() float64 { return cmp.Or(e.RoundTrip, 2) }
 // highestStarts reports whether the highest that lives is among those who start.
 func (e Election) highestStarts() bool { return e.Starts(e.Live()) }
 
-// everybodyStarts reports whether all that live start.
-func (e Election) everybodyStarts() bool { return e.Starting() == e.Live() }
-
-// one reports whether one process alone starts.
-func (e Election) one() bool { return e.Starting() == 1 }
-
 // elections is k.
 func (e Election) elections() int { return e.Live() - e.Lowest() + 1 }
 
