@@ -326,7 +326,7 @@ func goTest(t *testing.T, files map[string]string, pkg string, names []string, f
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"test", "-overlay=" + write("overlay.json", string(text)), "-json", "-vet=off", "-timeout=2m"}
+	args := []string{"test", "-overlay=" + write("overlay.json", string(text)), "-json", "-vet=off", "-ldflags=-w", "-timeout=2m"}
 	if len(names) > 0 {
 		args = append(args, "-run="+pattern(names))
 	}
