@@ -36,9 +36,3 @@ func (m Answer) Number() algo.Epoch { return m.Epoch }
 
 // Number is the epoch of the leadership.
 func (m Coordinator) Number() algo.Epoch { return m.Epoch }
-
-var (
-	_ algo.Numbered = Election{}
-	_ algo.Numbered = Answer{}
-	_ algo.Numbered = Coordinator{}
-)

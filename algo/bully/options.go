@@ -63,14 +63,12 @@ func (o Options) Validate(t algo.Timing) error {
 	return c.Err()
 }
 
-// Factory is the [algo.Factory] of this package: it takes [Defaults] for the
-// timing, has decode overwrite what the user configured, and checks the result.
+// Factory is the [algo.Factory] of this package, with [Defaults].
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	return algo.Build(t, Defaults(t), decode, newSpec)
 }
 
-// New returns the algorithm with these options. Its error is that of
-// [Options.Validate].
+// New returns the algorithm with these options, or the error of [Options.Validate].
 func New(o Options) (algo.Spec, error) { return algo.Build(algo.Timing{}, o, nil, newSpec) }
 
 func newSpec(o Options) algo.Spec {

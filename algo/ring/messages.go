@@ -41,8 +41,3 @@ func (m Election) candidate() algo.Member {
 }
 
 func (m Elected) leader() algo.Leader { return algo.Leader{Epoch: m.Epoch, ID: m.ID} }
-
-var (
-	_ algo.Numbered = Election{}
-	_ algo.Numbered = Elected{}
-)

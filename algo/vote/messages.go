@@ -42,9 +42,3 @@ func (m Vote) Number() algo.Epoch { return m.Round }
 
 // Number is the term, which is the round that its leader won.
 func (m Lead) Number() algo.Epoch { return m.Term }
-
-var (
-	_ algo.Numbered = Elect{}
-	_ algo.Numbered = Vote{}
-	_ algo.Numbered = Lead{}
-)
