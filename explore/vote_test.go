@@ -2,7 +2,6 @@ package explore_test
 
 import (
 	"context"
-	"flag"
 	"slices"
 	"testing"
 	"time"
@@ -11,11 +10,7 @@ import (
 	textbook "github.com/elect-go/elect/algo/textbook/vote"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/explore"
-)
-
-var (
-	large     = flag.Bool("large", false, "search what takes more than seconds too")
-	walkSteps = flag.Int("walk", 300_000, "how many random steps TestStrictVoteWalks takes")
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // newVote has timeouts that suit a T of 10 ms.
@@ -131,7 +126,7 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 		{explore.Options{Nodes: 2, Epochs: 3, Crashes: 2}, 533_090, true},
 		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 1, Mistakes: 1}, 678_093, true},
 	} {
-		if tc.large && !*large || underRace && tc.o.Nodes > 2 {
+		if tc.large && !testenv.Long() || underRace && tc.o.Nodes > 2 {
 			continue
 		}
 		o := tc.o
@@ -151,14 +146,15 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 // with two crashes.
 func TestStrictVoteWalks(t *testing.T) {
 	o := explore.Options{Spec: newVote(t, nil), Nodes: 3, Epochs: 3, Crashes: 2}
+	steps := testenv.Rounds(300_000, 10_000_000)
 	if underRace {
-		*walkSteps = min(*walkSteps, 10_000)
+		steps = min(steps, 10_000)
 	}
-	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: *walkSteps})
+	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: steps})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Steps != *walkSteps || r.WalksWithLeader < r.Walks/2 {
+	if r.Steps != steps || r.WalksWithLeader < r.Walks/2 {
 		t.Errorf("%d steps, a leader in %d of %d walks", r.Steps, r.WalksWithLeader, r.Walks)
 	}
 	for _, v := range r.Violations {
