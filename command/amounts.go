@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/elect-go/elect/internal/config"
@@ -66,11 +65,3 @@ const (
 	// restBudget is how many frames that may take: half a minute's work.
 	restBudget = 20_000_000
 )
-
-// perSecond is a rate for people.
-func perSecond(rate float64) string {
-	if rate >= 100 {
-		return fmt.Sprintf("%.0f", rate)
-	}
-	return fmt.Sprintf("%.1f", rate)
-}

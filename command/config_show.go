@@ -164,7 +164,7 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	}
 	line("failover bound", roundly(a.failover), bound)
 	if a.settled {
-		line("heartbeats", perSecond(a.rest)+" a second", "in all, "+perSecond(a.rest/float64(a.nodes))+" from each node, when nothing happens")
+		line("heartbeats", fmt.Sprintf("%.1f a second", a.rest), fmt.Sprintf("in all, %.1f from each node, when nothing happens", a.rest/float64(a.nodes)))
 	} else {
 		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not come to rest within %s and %d frames", roundly(settleTries*a.failover), restBudget))
 	}

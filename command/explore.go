@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"reflect"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -264,15 +263,7 @@ func (e *exploration) wanted(m *mistake.List) []algo.Property {
 // options that are not set are those of a cluster with the preset lan, and all are
 // checked against each other only.
 func (s *settings) timeless(name string, options []string) algo.Spec {
-	var defaults any
-	lan := cluster.LAN()
-	s.build(name, lan, nil, func(options any) { defaults = options })
-	if defaults == nil {
-		return algo.Spec{} // there is no such algorithm
-	}
-	return s.build(name, algo.Timing{}, options, func(options any) {
-		reflect.ValueOf(options).Elem().Set(reflect.ValueOf(defaults).Elem())
-	})
+	return s.build(name, cluster.LAN(), algo.Timing{}, options)
 }
 
 var errSize = errors.New("no size")

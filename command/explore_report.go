@@ -93,8 +93,12 @@ func (e *exploration) print(f *finding) error {
 	if err := e.table(f); err != nil {
 		return err
 	}
+	fewest := ", and no fewer"
+	if f.walk != nil {
+		fewest = ""
+	}
 	for i, v := range f.violations {
-		fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), f.shortest(), v.What)
+		fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), fewest, v.What)
 		if err := drawSteps(e.out, e.o.View, v.Trace, trace.Diagram{Width: widthOf(e.out, e.width), ASCII: e.ascii}); err != nil {
 			return err
 		}
@@ -104,13 +108,6 @@ func (e *exploration) print(f *finding) error {
 	}
 	_, err := fmt.Fprintf(e.out, "\n%s\n", f.outcome())
 	return err
-}
-
-func (f *finding) shortest() string {
-	if f.walk != nil {
-		return "" // there may be fewer
-	}
-	return ", and no fewer"
 }
 
 // table says what was explored, within which bounds, and counts what was found.

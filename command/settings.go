@@ -59,10 +59,9 @@ type settings struct {
 	mistakes mistake.List
 }
 
-// build makes an algorithm with options as they are given to --option. prepare sees them
-// before, with their defaults. What is wrong is noted.
-func (s *settings) build(name string, timing algo.Timing, options []string, prepare func(options any)) algo.Spec {
-	spec, err := s.table.Spec(name, timing, options, prepare)
+// build is config.Table.Spec. What is wrong is noted.
+func (s *settings) build(name string, defaults, timing algo.Timing, options []string) algo.Spec {
+	spec, err := s.table.Spec(name, defaults, timing, options)
 	s.mistakes.AddError(err)
 	return spec
 }

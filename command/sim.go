@@ -207,7 +207,7 @@ func (s *simulation) check() {
 // spec makes the algorithm of that name with the options of the flags, after others.
 // What is wrong with them is noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
-	return s.settings.build(name, timing, withSettings(options, s.options), func(any) {})
+	return s.settings.build(name, timing, timing, withSettings(options, s.options))
 }
 
 // again is the command that does the same again with one seed.

@@ -385,22 +385,27 @@ bully: {}
 // Commands that run no node take the options of an algorithm, and nothing else.
 func TestSpec(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}
-	patient := func(o any) { o.(*bully.Options).SkipSuspected = false }
-	spec, err := builtins.Spec("bully", timing, []string{"answer_timeout=30ms"}, patient)
+	spec, err := builtins.Spec("bully", timing, timing, []string{"answer_timeout=30ms", "skip_suspected=false"})
 	require.NoError(t, err)
 	require.Equal(t, []algo.Setting{
 		{Name: "announce_interval", Value: "100ms"}, {Name: "answer_timeout", Value: "30ms"}, {Name: "coordinator_timeout", Value: "40ms"},
 		{Name: "head_start", Value: "10ms"}, {Name: "skip_suspected", Value: "false"},
 	}, spec.Settings)
 
-	_, err = builtins.Spec("bully", timing, []string{"x=1", "what", "answer_timeout=1ms", "skip_suspected=no", "head_start=0"}, patient)
+	_, err = builtins.Spec("bully", timing, timing, []string{"x=1", "what", "answer_timeout=1ms", "skip_suspected=no", "head_start=0"})
 	require.EqualError(t, err, `4 mistakes in the configuration:
   --option is "what", want key=value
   bully.x is not a field, want one of answer_timeout, coordinator_timeout, announce_interval, head_start, skip_suspected
   bully.skip_suspected is "no", want true or false
   bully.answer_timeout is 1ms, want at least the round trip (20ms)`)
 
-	_, err = builtins.Spec("paxos", timing, nil, patient)
+	// The defaults are for one timing, the check is for another: none at all here.
+	spec, err = builtins.Spec("bully", timing, algo.Timing{}, []string{"answer_timeout=1ms", "head_start=0"})
+	require.NoError(t, err)
+	require.Contains(t, spec.Settings, algo.Setting{Name: "answer_timeout", Value: "1ms"})
+	require.Contains(t, spec.Settings, algo.Setting{Name: "announce_interval", Value: "100ms"})
+
+	_, err = builtins.Spec("paxos", timing, timing, nil)
 	require.EqualError(t, err, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`)
 }
 

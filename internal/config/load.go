@@ -159,10 +159,10 @@ func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.
 	}
 }
 
-// Spec makes an algorithm for a host that is no node: with options, each key=value. prepare
-// sees the struct of the options before, with the defaults for the timing. The error is an
-// [*mistake.Error].
-func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, prepare func(options any)) (algo.Spec, error) {
+// Spec makes an algorithm for a host that is no node: with options, each key=value. Those that
+// are not set have the defaults for one timing, all are checked against the other. The error is
+// an [*mistake.Error].
+func (t *Table) Spec(algorithm string, defaults, timing algo.Timing, options []string) (algo.Spec, error) {
 	s := newSettings(t)
 	factory, ok := t.registry[algorithm]
 	if !ok {
@@ -170,9 +170,10 @@ func (t *Table) Spec(algorithm string, timing algo.Timing, options []string, pre
 		return algo.Spec{}, s.Mistakes.Err(about)
 	}
 	s.acceptOptions(algorithm, options, mistake.Origin{})
+	s.Config.Timing = defaults
+	_, _ = s.build(algorithm) // for the options that it keeps
 	spec, err := factory(timing, func(o any) error {
-		prepare(o)
-		s.fill(algorithm, o)
+		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(s.options[algorithm]).Elem())
 		return nil
 	})
 	for _, err := range mistake.Leaves(err) {

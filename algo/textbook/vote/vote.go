@@ -173,11 +173,11 @@ func (s *server) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Elect: // [W3], [V2]
 		s.Campaign(env)
-		s.slate = record(s.slate, claim{from, seen{m.Term, m.Msg}})
+		s.slate = record(s.slate, claim{from, seen(m)})
 	case Vote:
-		s.receiveVote(env, from, seen{m.Term, m.Msg})
+		s.receiveVote(env, from, seen(m))
 	case Lead:
-		s.receiveLead(env, from, seen{m.Term, m.Msg})
+		s.receiveLead(env, from, seen(m))
 	}
 }
 

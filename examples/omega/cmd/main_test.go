@@ -74,6 +74,16 @@ func TestOmegaIsSearched(t *testing.T) {
 	require.Empty(t, search.Violations)
 }
 
+func TestOmegaIsMeasuredBesideTheOthers(t *testing.T) {
+	run := elect[struct{ Trials []struct{ Labels map[string]string } }](t, "bench", "--short", "--groups", "messages", "--json")
+	counted := make(map[string]int)
+	for _, trial := range run.Trials {
+		counted[trial.Labels["algorithm"]]++
+	}
+	require.Positive(t, counted["omega"])
+	require.Positive(t, counted["vote"])
+}
+
 func TestOmegaIsConfigured(t *testing.T) {
 	fields := elect[[]struct {
 		Field, Flag string
