@@ -75,7 +75,9 @@ func TestOmegaIsSearched(t *testing.T) {
 }
 
 func TestOmegaIsMeasuredBesideTheOthers(t *testing.T) {
-	run := elect[struct{ Trials []struct{ Labels map[string]string } }](t, "bench", "--short", "--groups", "messages", "--json")
+	run := elect[struct {
+		Trials []struct{ Labels map[string]string }
+	}](t, "bench", "--short", "--groups", "messages", "--json")
 	counted := make(map[string]int)
 	for _, trial := range run.Trials {
 		counted[trial.Labels["algorithm"]]++
