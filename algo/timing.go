@@ -57,6 +57,11 @@ func Presets() map[string]Timing {
 	return map[string]Timing{"local": Local(), "lan": LAN(), "wan": WAN()}
 }
 
+// Repeat is how often a leader should say again that it leads, so that two leaders find each
+// other: one frame in ten more than heartbeats at worst, and never before what the last one
+// has brought about has arrived.
+func (t Timing) Repeat() time.Duration { return max(10*t.Heartbeat, 2*t.RoundTrip) }
+
 // Bound is how long after the last fault all members that live and can reach each
 // other name one leader, for the algorithms of this module with the options that follow
 // from t, as long as no timeout has grown: the silence, a repeat by the old leader, two
@@ -69,5 +74,5 @@ func Presets() map[string]Timing {
 // included, before it starts anew. With LAN that alone may be more than Bound for 11
 // members, and is for 17.
 func (t Timing) Bound() time.Duration {
-	return t.Timeout + t.Heartbeat + max(10*t.Heartbeat, 2*t.RoundTrip) + 2*3*t.RoundTrip + DialTimeout + t.MaxRedial
+	return t.Timeout + t.Heartbeat + t.Repeat() + 2*3*t.RoundTrip + DialTimeout + t.MaxRedial
 }

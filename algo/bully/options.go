@@ -45,7 +45,7 @@ func Defaults(t algo.Timing) Options {
 	return Options{
 		AnswerTimeout:      t.RoundTrip,
 		CoordinatorTimeout: 2 * t.RoundTrip,
-		AnnounceInterval:   max(10*t.Heartbeat, 2*t.RoundTrip),
+		AnnounceInterval:   t.Repeat(),
 		HeadStart:          t.RoundTrip / 2,
 		SkipSuspected:      true,
 	}

@@ -2,6 +2,7 @@ package archtest_test
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,6 +114,30 @@ func TestRulesNameEachOther(t *testing.T) {
 	}
 	for _, purity := range archtest.Purities {
 		check("a purity", purity.Packages)
+	}
+}
+
+// TestThePageOfTheDesignHasEveryArrow: its table says what Rules say.
+func TestThePageOfTheDesignHasEveryArrow(t *testing.T) {
+	page, err := os.ReadFile("../../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range archtest.Rules {
+		var row []string
+		for line := range strings.Lines(string(page)) {
+			if strings.HasPrefix(line, "| `"+rule.Package+"` |") {
+				row = append(row, strings.Split(line, "|")[3])
+			}
+		}
+		arrows := strings.Join(append(slices.Clone(rule.Imports), rule.Except...), " ")
+		if len(rule.Imports) == 0 {
+			arrows = "nothing"
+		}
+		said := strings.NewReplacer("`", "", ",", "", " but", "", "all", "...").Replace(strings.TrimSpace(strings.Join(row, "")))
+		if len(row) != 1 || said != arrows {
+			t.Errorf("docs/design.md says of %s, %d times, that its arrows are %q, want once %q", rule.Package, len(row), said, arrows)
+		}
 	}
 }
 
