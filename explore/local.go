@@ -87,10 +87,9 @@ type outcome struct {
 // number, and what happens to them.
 type space struct {
 	notation
-	spec    *algo.Spec
-	ids     []algo.NodeID
-	track   tracked
-	readers host.Readers
+	spec  *algo.Spec
+	ids   []algo.NodeID
+	track tracked
 
 	locals     []local
 	localsBy   map[host.Fingerprint]uint32
@@ -107,7 +106,7 @@ type space struct {
 
 func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	sp := &space{
-		notation: notation{view}, spec: spec, track: track, readers: host.Readers{},
+		notation: notation{view}, spec: spec, track: track,
 		localsBy: map[host.Fingerprint]uint32{}, messagesBy: map[host.Fingerprint]uint32{},
 		historyBy: map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
@@ -121,17 +120,11 @@ func (sp *space) index(id algo.NodeID) int { return sp.view.Index(id) }
 
 // intern returns the number of a local, under which an equal one may be already.
 func (sp *space) intern(l local) uint32 {
-	var d host.Digest
-	d.Word(uint64(l.node)<<8 | uint64(l.phase))
-	d.Stable(l.saved)
-	d.Word(uint64(l.told))
+	counts := []any{l.node, l.phase, l.saved, l.told}
 	if l.phase == up {
-		d.Word(uint64(l.watched)<<16 | uint64(l.suspected)<<8 | uint64(l.missed))
-		d.Leader(l.leader)
-		l.timers.feed(&d)
-		sp.readers.Of(&d, l.machine.Algorithm())
+		counts = append(counts, l.watched, l.suspected, l.missed, l.leader, l.timers, l.machine.Algorithm())
 	}
-	l.print = d.Sum()
+	l.print = host.FingerprintOf(counts...)
 	if number, ok := sp.localsBy[l.print]; ok {
 		return number
 	}
@@ -145,10 +138,7 @@ func (sp *space) intern(l local) uint32 {
 func (sp *space) send(from int, e algo.Envelope) uint32 {
 	to := sp.index(e.To)
 	message, _ := algo.Open(e.Message) // who gets it cannot tell it from a repeat
-	var d host.Digest
-	d.Word(uint64(from)<<8 | uint64(to))
-	sp.readers.Of(&d, message)
-	print := d.Sum()
+	print := host.FingerprintOf(from, to, message)
 	if number, ok := sp.messagesBy[print]; ok {
 		return number
 	}

@@ -44,11 +44,7 @@ type history struct {
 }
 
 func (sp *space) history(led host.Past) uint32 {
-	d := host.NewDigest(1) // not the fingerprint of a local
-	for _, l := range led {
-		d.Leader(l)
-	}
-	print := d.Sum()
+	print := host.FingerprintOf(led)
 	if number, ok := sp.historyBy[print]; ok {
 		return number
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
 )
 
 // timers are the armed timers of one node, and what is known of the order in which
@@ -158,15 +157,4 @@ func shift(j, i int) int {
 		return j - 1
 	}
 	return j
-}
-
-func (t *timers) feed(d *host.Digest) {
-	d.Word(uint64(len(t.armed)))
-	for _, a := range t.armed {
-		d.Text(string(a.timer))
-		d.Word(uint64(a.left))
-	}
-	for _, bound := range t.late {
-		d.Word(uint64(bound))
-	}
 }

@@ -79,14 +79,6 @@ func deterministic(p *probe) {
 	}
 }
 
-// state is all that a process is, as a fingerprint. What a function has captured is not
-// seen.
-func state(known host.Readers, a algo.Algorithm) host.Fingerprint {
-	var d host.Digest
-	known.Of(&d, a)
-	return d.Sum()
-}
-
 // kept is how many clones are looked at while their original goes on, and ahead is how many
 // steps a clone goes on itself.
 const kept, ahead = 24, 4
@@ -98,19 +90,18 @@ func cloneSharesNothing(p *probe) {
 		clone algo.Algorithm
 		state host.Fingerprint
 	}
-	known := host.Readers{}
 	for _, l := range p.lives(40) {
 		p.seed = l.seed
 		var clones []still
 		p.play(l, func(i int, m *algo.Machine) {
-			now := state(known, m.Algorithm())
+			now := host.FingerprintOf(m.Algorithm())
 			for _, c := range clones {
-				if state(known, c.clone) != c.state {
+				if host.FingerprintOf(c.clone) != c.state {
 					p.fatalf("a clone changed when its original went on with %s. It is now\n%+v", host.Happening(l.events[i]), c.clone)
 				}
 			}
 			clone := m.Algorithm().Clone()
-			if state(known, clone) != now {
+			if host.FingerprintOf(clone) != now {
 				p.fatalf("a process is\n%+v\nand its clone\n%+v", m.Algorithm(), clone)
 			}
 			clones = append(clones[max(0, len(clones)+1-kept):], still{clone, now})
@@ -121,7 +112,7 @@ func cloneSharesNothing(p *probe) {
 				if _, ok := step(other, e); !ok {
 					break
 				}
-				if state(known, m.Algorithm()) != now {
+				if host.FingerprintOf(m.Algorithm()) != now {
 					p.fatalf("a process changed when its clone went on with %s. It is now\n%+v", host.Happening(e), m.Algorithm())
 				}
 			}

@@ -20,7 +20,7 @@ func Chosen(numbers ...uint64) Driver {
 	seed := uint64(6)
 	for _, n := range numbers {
 		c.choices = binary.LittleEndian.AppendUint64(c.choices, n)
-		seed = seed*mix1 ^ n
+		seed = seed*0x87c37b91114253d5 ^ n
 	}
 	c.then = rand.NewPCG(1, seed)
 	return Driver{rand.New(c)}

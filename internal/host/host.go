@@ -18,7 +18,7 @@
 // # What is checked
 //
 // [Past] judges announcements, [Contract] what a machine refuses, [Agreed] what those who
-// run say in the end. A fingerprint ([Digest], [Readers]) covers all that a process is.
+// run say in the end. A fingerprint ([FingerprintOf]) covers all that a process is.
 //
 // # What is random
 //

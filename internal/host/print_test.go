@@ -11,9 +11,7 @@ import (
 )
 
 func printOf(v any) Fingerprint {
-	var d Digest
-	Readers{}.Of(&d, v)
-	return d.Sum()
+	return FingerprintOf(v)
 }
 
 type part struct{ x int8 }
