@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,4 +73,47 @@ func TestAnErrandEndsWithItsTime(t *testing.T) {
 		require.Len(t, answers, 1, name)
 		require.ErrorContains(t, answers[0], "not done in time: nobody answers", name)
 	}
+}
+
+// saving is a store that says when it saves.
+type saving func()
+
+func (saving) Load() ([]byte, error) { return nil, nil }
+func (s saving) Save([]byte) error   { s(); return nil }
+func (saving) Close() error          { return nil }
+
+// A save may be slow: the work of a leader is told before it that another leads. Where this
+// node leads on in a newer epoch its work lasts until that is saved.
+func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
+	spec, err := bully.New(bully.Defaults(algo.LAN()))
+	require.NoError(t, err)
+	self := leading(1).Leader.ID
+	for _, test := range []struct {
+		next algo.NodeID
+		want []string
+	}{
+		{algo.NodeID{15: 2}, []string{"told", "saved"}},
+		{self, []string{"saved", "told"}},
+	} {
+		var order []string
+		n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler)}
+		n.engine = engine.New(engine.Config{Self: n.self, Spec: spec, Detector: fd.New(algo.Timing{})})
+		n.records, err = newRecords(saving(func() { order = append(order, "saved") }), "")
+		require.NoError(t, err)
+		n.board.post(leading(1))
+		n.board.serve(leading(1).Leader, func(error) { order = append(order, "told") })
+		n.perform(&engine.Output{Save: []algo.Message{engine.Kept{Epoch: 2}}, Leaders: []algo.Leader{{Epoch: 2, ID: test.next}}})
+		require.Equal(t, test.want, order)
+	}
+}
+
+// When its work panics a leadership is over at once, to whoever recovers from that: the loop
+// hears of it later.
+func TestALeadershipWhoseWorkPanicsIsOverAtOnce(t *testing.T) {
+	n := &Node{board: newBoard(), inbox: make(chan func(), 1), over: make(chan struct{})}
+	n.board.post(leading(1))
+	n.abandon(leading(1).Leader)
+	s, _, _ := n.board.read()
+	require.False(t, s.Leads)
+	require.Equal(t, ErrResigned, s.Cause)
 }
