@@ -57,7 +57,7 @@ func newProgram(registry algo.Registry) *program {
 // run is the whole command, and returns its exit status.
 func (p *program) run(args []string, stdout, stderr io.Writer) int {
 	root := p.newRoot()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // of nil, cobra would take those of the process
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	began := false
