@@ -103,6 +103,9 @@ func (d *Diagram) String() string {
 	p := newPage(d, lanes, rows, told.uneven)
 	p.draw(rows, states)
 	p.foot(told.flights)
+	if d.ASCII {
+		return ascii.Replace(p.String())
+	}
 	return p.String()
 }
 
@@ -126,17 +129,7 @@ func (d *Diagram) lanes() []algo.NodeID {
 }
 
 // name is what a node is called.
-func (d *Diagram) name(id algo.NodeID) string {
-	switch {
-	case id.IsZero():
-		return "nobody"
-	case d.Names != nil:
-		if name := d.Names(id); name != "" {
-			return name
-		}
-	}
-	return id.String()
-}
+func (d *Diagram) name(id algo.NodeID) string { return nameOf(id, d.Names, "nobody") }
 
 // inUnits writes a time of the drawing, with so many digits after the point.
 func (d *Diagram) inUnits(at time.Duration, digits int) string {

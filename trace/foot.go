@@ -69,15 +69,13 @@ func (p *page) rest(repeats, others int) {
 
 // legend explains the signs that were drawn.
 func (p *page) legend() {
-	const gap = "   "
-	a := p.alphabet
 	var parts []string
 	for _, sign := range []struct {
 		mark    rune
 		meaning string
 	}{
-		{a.leads, "leads"}, {a.joins, "follows"}, {a.sends, "sends"}, {a.timer, "timer"}, {a.doubt, "suspects"}, {a.hope, "trusts again"},
-		{a.start, "starts"}, {a.crash, "lost, or down"}, {a.dots, "not arrived"},
+		{leadSign, "leads"}, {joinSign, "follows"}, {sendSign, "sends"}, {timerSign, "timer"}, {doubtSign, "suspects"}, {hopeSign, "trusts again"},
+		{startSign, "starts"}, {lostSign, "lost, or down"}, {dotSign, "not arrived"},
 	} {
 		if p.used[sign.mark] {
 			parts = append(parts, string(sign.mark)+" "+sign.meaning)
@@ -86,18 +84,10 @@ func (p *page) legend() {
 	if p.uneven {
 		parts = append(parts, "@ when it was sent")
 	}
-	line := ""
-	for _, part := range parts {
-		if line != "" && utf8.RuneCountInString(line+part)+len(gap) > p.width {
-			p.WriteString("\n" + line)
-			line = ""
+	for i, line := range wrapped(parts, "   ", "", p.width) {
+		if i == 0 {
+			p.WriteByte('\n')
 		}
-		if line != "" {
-			line += gap
-		}
-		line += part
-	}
-	if line != "" {
-		p.WriteString("\n" + line + "\n")
+		p.WriteString(line + "\n")
 	}
 }

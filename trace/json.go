@@ -72,7 +72,7 @@ func (j *JSON) Event(e Event) {
 	}
 	l := line{
 		At: e.At, Node: j.name(e.Node), Kind: e.Kind, Peer: j.name(e.Peer),
-		Timer: e.Timer, Until: e.Until, View: e.Number, Text: j.text(e),
+		Timer: e.Timer, Until: e.Until, View: e.Number, Text: e.Named(j.name).Text(),
 	}
 	if e.Message != nil {
 		body, repeat := algo.Open(e.Message)
@@ -91,30 +91,4 @@ func (j *JSON) Event(e Event) {
 func (j *JSON) Err() error { return j.err }
 
 // name is what a node is called; empty for nobody.
-func (j *JSON) name(id algo.NodeID) string {
-	if id.IsZero() {
-		return ""
-	}
-	if j.Names != nil {
-		if name := j.Names(id); name != "" {
-			return name
-		}
-	}
-	return id.String()
-}
-
-func (j *JSON) text(e Event) string { return e.Named(j.name).Text() }
-
-// Named returns e with the names of nodes in place of their IDs among its Args, for
-// its text.
-func (e Event) Named(name func(algo.NodeID) string) Event {
-	args := make([]any, len(e.Args))
-	for i, arg := range e.Args {
-		if id, ok := arg.(algo.NodeID); ok {
-			arg = name(id)
-		}
-		args[i] = arg
-	}
-	e.Args = args
-	return e
-}
+func (j *JSON) name(id algo.NodeID) string { return nameOf(id, j.Names, "") }

@@ -10,55 +10,44 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// alphabet is what a diagram is drawn with.
-type alphabet struct {
-	lanes                            [4]rune // by state
-	crossings                        [4]rune // of an arrow and a lane
-	toRight, toLeft                  [4]rune // where an arrow begins
-	line, dots, left, right          rune
-	lost, leads, joins, sends        rune
-	crash, start, timer, doubt, hope rune
-}
-
+// Lanes, where an arrow crosses one, and where it begins in one. They are by the state of
+// the lane; down is that of the sender.
 var (
-	boxes = alphabet{
-		lanes:     [...]rune{up: '│', leading: '║', down: ' '},
-		crossings: [...]rune{up: '┼', leading: '╫', down: '─'}, // down: of its sender
-		toRight:   [...]rune{up: '├', leading: '╟', down: '╶'},
-		toLeft:    [...]rune{up: '┤', leading: '╢', down: '╴'},
-		line:      '─', dots: '┄', left: '◄', right: '►', lost: '✕', leads: '★', joins: '☆', sends: '●',
-		crash: '✕', start: '○', timer: '◷', doubt: '?', hope: '!',
-	}
-	ascii = alphabet{
-		lanes:     [...]rune{up: '|', leading: '#', down: ' '},
-		crossings: [...]rune{up: '+', leading: '#', down: '-'},
-		toRight:   [...]rune{up: '+', leading: '#', down: '-'},
-		toLeft:    [...]rune{up: '+', leading: '#', down: '-'},
-		line:      '-', dots: '.', left: '<', right: '>', lost: 'x', leads: '*', joins: '^', sends: 'o',
-		crash: 'x', start: '0', timer: '%', doubt: '?', hope: '!',
-	}
+	laneSigns     = [...]rune{up: '│', leading: '║', down: ' '}
+	crossingSigns = [...]rune{up: '┼', leading: '╫', down: '─'}
+	rightTails    = [...]rune{up: '├', leading: '╟', down: '╶'}
+	leftTails     = [...]rune{up: '┤', leading: '╢', down: '╴'}
+)
+
+// The other signs.
+const (
+	shaftSign, dotSign, leftSign, rightSign             = '─', '┄', '◄', '►'
+	leadSign, joinSign, sendSign                        = '★', '☆', '●'
+	startSign, timerSign, doubtSign, hopeSign, lostSign = '○', '◷', '?', '!', '✕'
+)
+
+// ascii has another sign for each.
+var ascii = strings.NewReplacer(
+	"│", "|", "┼", "+", "├", "+", "┤", "+", "║", "#", "╫", "#", "╟", "#", "╢", "#", "─", "-", "╶", "-", "╴", "-", "┄", ".",
+	"◄", "<", "►", ">", "★", "*", "☆", "^", "●", "o", "○", "0", "◷", "%", "✕", "x",
 )
 
 // page is a drawing in the making.
 type page struct {
 	strings.Builder
-	d        *Diagram
-	alphabet *alphabet
-	names    []string
-	digits   int  // of times, after the point
-	uneven   bool // it stands in the arrows when they were sent
-	width    int  // of all
-	time     int  // of the times
-	pitch    int  // columns from one lane to the next
-	beside   int  // the width of the notes
-	used     map[rune]bool
+	d      *Diagram
+	names  []string
+	digits int  // of times, after the point
+	uneven bool // it stands in the arrows when they were sent
+	width  int  // of all
+	time   int  // of the times
+	pitch  int  // columns from one lane to the next
+	beside int  // the width of the notes
+	used   map[rune]bool
 }
 
 func newPage(d *Diagram, lanes []algo.NodeID, rows []*row, uneven bool) *page {
-	p := &page{d: d, alphabet: &boxes, uneven: uneven, width: cmp.Or(d.Width, 100), used: make(map[rune]bool)}
-	if d.ASCII {
-		p.alphabet = &ascii
-	}
+	p := &page{d: d, uneven: uneven, width: cmp.Or(d.Width, 100), used: make(map[rune]bool)}
 	for _, id := range lanes {
 		p.names = append(p.names, d.name(id))
 	}
@@ -86,7 +75,7 @@ func (p *page) fit(rows []*row) {
 		least = max(least, utf8.RuneCountInString(name)+1)
 	}
 	for _, r := range rows {
-		if r.arrow != nil {
+		if len(r.arrow) > 0 {
 			label = max(label, utf8.RuneCountInString(p.label(r.arrow)))
 		}
 		for _, text := range p.notes(r) {
@@ -100,14 +89,14 @@ func (p *page) fit(rows []*row) {
 }
 
 // label is what stands in an arrow.
-func (p *page) label(a *arrow) string {
-	switch {
-	case !a.known:
-		return a.label + " @?"
-	case p.uneven && !a.pending:
-		return a.label + " @" + p.d.inUnits(a.sent, min(p.digits, p.d.digits(a.sent)))
+func (p *page) label(a arrow) string {
+	switch f := a[0]; {
+	case !f.known:
+		return f.label + " @?"
+	case p.uneven && f.ended:
+		return f.label + " @" + p.d.inUnits(f.sent, min(p.digits, p.d.digits(f.sent)))
 	}
-	return a.label
+	return a[0].label
 }
 
 // column is where a lane is.
@@ -141,25 +130,20 @@ func (p *page) draw(rows []*row, states []state) {
 		for _, s := range r.steps {
 			states[s.lane] = s.state.after(states[s.lane])
 		}
-		p.line(at, string(cells), first(notes))
-		for _, more := range notes[min(1, len(notes)):] {
-			p.line("", string(p.lanes(states)), more)
+		for i, note := range append(notes, "")[:max(1, len(notes))] {
+			if i > 0 {
+				at, cells = "", p.lanes(states)
+			}
+			p.line(at, string(cells), note)
 		}
 	}
-}
-
-func first(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	return texts[0]
 }
 
 // lanes are the bare lines of all lanes.
 func (p *page) lanes(states []state) []rune {
 	cells := []rune(strings.Repeat(" ", p.column(len(p.names)-1)+3))
 	for i, s := range states {
-		cells[p.column(i)] = p.alphabet.lanes[s]
+		cells[p.column(i)] = laneSigns[s]
 	}
 	return cells
 }
@@ -167,7 +151,7 @@ func (p *page) lanes(states []state) []rune {
 // row draws one row.
 func (p *page) row(r *row, states []state) []rune {
 	cells := p.lanes(states)
-	if r.arrow != nil {
+	if len(r.arrow) > 0 {
 		p.arrow(r.arrow, cells, states)
 	}
 	for _, s := range r.steps {
@@ -185,64 +169,65 @@ func (p *page) marks(s *step) []rune {
 	var marks []rune
 	switch s.kind {
 	case Crash:
-		return []rune{p.alphabet.crash}
+		return []rune{lostSign}
 	case Start, Restart:
-		marks = append(marks, p.alphabet.start)
+		marks = append(marks, startSign)
 	case Expire:
-		marks = append(marks, p.alphabet.timer)
+		marks = append(marks, timerSign)
 	case Suspect:
-		marks = append(marks, p.alphabet.doubt)
+		marks = append(marks, doubtSign)
 	case Trust:
-		marks = append(marks, p.alphabet.hope)
+		marks = append(marks, hopeSign)
 	}
 	switch {
 	case s.leads:
-		marks = append(marks, p.alphabet.leads)
+		marks = append(marks, leadSign)
 	case s.joins:
-		marks = append(marks, p.alphabet.joins)
+		marks = append(marks, joinSign)
 	case len(s.sent) > 0:
-		marks = append(marks, p.alphabet.sends)
+		marks = append(marks, sendSign)
 	}
 	return marks
 }
 
 // arrow draws an arrow: to the left, to the right, or both.
-func (p *page) arrow(a *arrow, cells []rune, states []state) {
-	line := p.alphabet.line
-	if a.pending {
-		line = p.alphabet.dots
+func (p *page) arrow(a arrow, cells []rune, states []state) {
+	line := shaftSign
+	from, ended := a[0].from, a[0].ended
+	if !ended {
+		line = dotSign
 		p.used[line] = true
 	}
-	leftmost, rightmost := a.from, a.from
-	for _, h := range a.heads {
-		leftmost, rightmost = min(leftmost, h.to), max(rightmost, h.to)
+	leftmost, rightmost := from, from
+	for _, f := range a {
+		leftmost, rightmost = min(leftmost, f.to), max(rightmost, f.to)
 	}
 	for at := p.column(leftmost) + 1; at < p.column(rightmost); at++ {
 		cells[at] = line
 	}
 	for lane := leftmost + 1; lane < rightmost; lane++ {
 		if states[lane] != down {
-			cells[p.column(lane)] = p.alphabet.crossings[states[lane]]
+			cells[p.column(lane)] = crossingSigns[states[lane]]
 		}
 	}
-	tail := p.alphabet.crossings
-	switch a.from {
+	tail := crossingSigns
+	switch from {
 	case leftmost:
-		tail = p.alphabet.toRight
+		tail = rightTails
 	case rightmost:
-		tail = p.alphabet.toLeft
+		tail = leftTails
 	}
-	cells[p.column(a.from)] = tail[states[a.from]]
-	for _, h := range a.heads {
-		at, mark := p.column(h.to)-1, p.alphabet.right
-		if h.to < a.from {
-			at, mark = p.column(h.to)+1, p.alphabet.left
+	cells[p.column(from)] = tail[states[from]]
+	for _, f := range a {
+		at, mark := p.column(f.to)-1, rightSign
+		if f.to < from {
+			at, mark = p.column(f.to)+1, leftSign
 		}
 		switch {
-		case a.pending:
-			mark = p.alphabet.dots
-		case h.lost:
-			mark = p.alphabet.lost
+		case !ended:
+			mark = dotSign
+		case f.lost:
+			mark = lostSign
 			p.used[mark] = true
 		}
 		cells[at] = mark
@@ -252,7 +237,7 @@ func (p *page) arrow(a *arrow, cells []rune, states []state) {
 
 // write puts the label of an arrow into its shaft: between two lanes if there is
 // room, else across lanes.
-func (p *page) write(a *arrow, cells []rune) {
+func (p *page) write(a arrow, cells []rune) {
 	label := []rune(" " + p.label(a) + " ")
 	low, high, ok := p.room(a)
 	if !ok {
@@ -264,13 +249,13 @@ func (p *page) write(a *arrow, cells []rune) {
 
 // room returns the part of an arrow's shaft in which its label fits, with a space before
 // it, as near to its tail as can be.
-func (p *page) room(a *arrow) (low, high int, ok bool) {
+func (p *page) room(a arrow) (low, high int, ok bool) {
 	columns := utf8.RuneCountInString(p.label(a)) + 1
 	for _, side := range [...]int{1, -1} {
-		stops := []int{a.from}
-		for _, h := range a.heads {
-			if (h.to-a.from)*side > 0 {
-				stops = append(stops, h.to)
+		from, stops := a[0].from, []int{a[0].from}
+		for _, f := range a {
+			if (f.to-from)*side > 0 {
+				stops = append(stops, f.to)
 			}
 		}
 		slices.SortFunc(stops, func(x, y int) int { return side * cmp.Compare(x, y) })
@@ -295,7 +280,7 @@ func (p *page) room(a *arrow) (low, high int, ok bool) {
 // notes are the lines that stand beside a row, before they are wrapped.
 func (p *page) notes(r *row) []string {
 	var all []string
-	if a := r.arrow; a != nil {
+	if a := r.arrow; len(a) > 0 {
 		label := p.label(a)
 		if _, _, ok := p.room(a); !ok {
 			all = append(all, label)
@@ -321,18 +306,23 @@ func (p *page) notes(r *row) []string {
 func (p *page) wrap(lines []string) []string {
 	var all []string
 	for _, line := range lines {
-		text := ""
-		for _, word := range strings.Split(line, " ") {
-			if text != "" && utf8.RuneCountInString(text)+1+utf8.RuneCountInString(word) > p.beside {
-				all = append(all, text)
-				text = " "
-			}
-			if text != "" {
-				text += " "
-			}
-			text += word
-		}
-		all = append(all, text)
+		all = append(all, wrapped(strings.Split(line, " "), " ", "  ", p.beside)...)
 	}
 	return all
+}
+
+// wrapped joins parts to lines that are not too long. All lines but the first are indented.
+func wrapped(parts []string, gap, indent string, width int) (lines []string) {
+	for i, part := range parts {
+		last := len(lines) - 1
+		switch {
+		case i == 0:
+			lines = append(lines, part)
+		case utf8.RuneCountInString(lines[last]+gap+part) <= width:
+			lines[last] += gap + part
+		default:
+			lines = append(lines, indent+part)
+		}
+	}
+	return lines
 }

@@ -9,24 +9,19 @@ import (
 // nodes.
 type row struct {
 	at    time.Duration
-	arrow *arrow // nil for none
+	arrow arrow // empty for none
 	steps []*step
 	notes []note
 }
 
-// arrow is one message, or a broadcast.
-type arrow struct {
-	from    int
-	label   string
-	sent    time.Duration
-	known   bool // when it was sent
-	pending bool // it never arrives
-	heads   []head
-}
+// arrow is one message, or a broadcast: flights that are alike but for where they end.
+type arrow []*flight
 
-type head struct {
-	to   int
-	lost bool
+// of reports whether a flight may be one more of an arrow.
+func (a arrow) of(f *flight) bool {
+	first := a[0]
+	return first.from == f.from && first.label == f.label && first.sent == f.sent && first.known == f.known && first.ended == f.ended &&
+		!slices.ContainsFunc(a, func(other *flight) bool { return other.to == f.to })
 }
 
 // note is a text to stand beside, about some lanes.
@@ -53,14 +48,12 @@ func layOut(steps []*step, lanes int) []*row {
 		if len(s.rows) == 0 || s.rows[len(s.rows)-1].at != step.at {
 			s.began = len(s.rows)
 		}
-		if step.flight != nil {
-			s.arrives(step)
-		} else {
-			s.happens(step)
-		}
+		r := s.place(step)
+		r.steps = append(r.steps, step)
+		r.note(step)
 		for _, f := range step.sent {
 			if !f.ended {
-				s.hangs(f)
+				s.fly(f.sent, f.from, s.last[f.from], f) // beside the others of a broadcast
 			}
 		}
 	}
@@ -81,41 +74,21 @@ func (s *sheet) find(at time.Duration, lane, from int, fits func(*row) bool) *ro
 	return s.rows[len(s.rows)-1]
 }
 
-// happens lays out a step that no message began.
-func (s *sheet) happens(step *step) {
-	r := s.find(step.at, step.lane, s.last[step.lane]+1, func(r *row) bool {
-		return r.arrow == nil && r.steps[0].kind == step.kind && slices.Equal(r.steps[0].texts, step.texts)
-	})
-	r.steps = append(r.steps, step)
-	r.note(step)
-}
-
-// arrives lays out the end of a flight.
-func (s *sheet) arrives(step *step) {
-	f := step.flight
-	r := s.fly(step.at, step.lane, s.last[step.lane]+1, f)
-	r.arrow.heads = append(r.arrow.heads, head{step.lane, f.lost})
-	r.steps = append(r.steps, step)
-	r.note(step)
-}
-
-// hangs lays out a flight that does not end, where it begins. That of a broadcast has the
-// row of the one before.
-func (s *sheet) hangs(f *flight) {
-	r := s.fly(f.sent, f.from, s.last[f.from], f)
-	r.arrow.heads = append(r.arrow.heads, head{to: f.to})
-}
-
-// fly finds the row of an arrow.
-func (s *sheet) fly(at time.Duration, lane, from int, f *flight) *row {
-	r := s.find(at, lane, from, func(r *row) bool {
-		a := r.arrow
-		return a != nil && a.from == f.from && a.label == f.label && a.sent == f.sent && a.known == f.known && a.pending != f.ended &&
-			!slices.ContainsFunc(a.heads, func(h head) bool { return h.to == f.to })
-	})
-	if r.arrow == nil {
-		r.arrow = &arrow{from: f.from, label: f.label, sent: f.sent, known: f.known, pending: !f.ended}
+// place finds the row of a step: that of its message, or of what is alike at other nodes.
+func (s *sheet) place(step *step) *row {
+	from := s.last[step.lane] + 1
+	if step.flight != nil {
+		return s.fly(step.at, step.lane, from, step.flight)
 	}
+	return s.find(step.at, step.lane, from, func(r *row) bool {
+		return len(r.arrow) == 0 && r.steps[0].kind == step.kind && slices.Equal(r.steps[0].texts, step.texts)
+	})
+}
+
+// fly lays out a flight as part of an arrow.
+func (s *sheet) fly(at time.Duration, lane, from int, f *flight) *row {
+	r := s.find(at, lane, from, func(r *row) bool { return len(r.arrow) > 0 && r.arrow.of(f) })
+	r.arrow = append(r.arrow, f)
 	return r
 }
 

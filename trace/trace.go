@@ -57,3 +57,30 @@ func (e Event) Text() string {
 	}
 	return fmt.Sprintf(e.Format, e.Args...)
 }
+
+// Named returns e with the names of nodes in place of their IDs among its Args, for
+// its text.
+func (e Event) Named(name func(algo.NodeID) string) Event {
+	args := make([]any, len(e.Args))
+	for i, arg := range e.Args {
+		if id, ok := arg.(algo.NodeID); ok {
+			arg = name(id)
+		}
+		args[i] = arg
+	}
+	e.Args = args
+	return e
+}
+
+// nameOf is what a node is called: a name if there is one, else its ID.
+func nameOf(id algo.NodeID, names func(algo.NodeID) string, nobody string) string {
+	if id.IsZero() {
+		return nobody
+	}
+	if names != nil {
+		if name := names(id); name != "" {
+			return name
+		}
+	}
+	return id.String()
+}
