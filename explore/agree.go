@@ -51,10 +51,7 @@ func (e *search) agrees(s *state) bool {
 func newCalm(m *model, locals [MaxNodes]uint32, network []uint32) *calm {
 	c := &calm{m: m, locals: locals, queue: slices.Clone(network), left: calmSteps}
 	for i := range m.ids {
-		c.due[i] = map[algo.Timer]time.Duration{}
-		for _, a := range m.locals[locals[i]].timers.armed {
-			c.due[i][a.timer] = a.left
-		}
+		c.due[i] = m.locals[locals[i]].timers.clone().left
 	}
 	return c
 }
@@ -132,11 +129,11 @@ func (c *calm) next() (action, bool) {
 // timer lets time pass until the next timer is due: of those due together that of the
 // first node, and of its timers the first by name.
 func (c *calm) timer() (action, bool) {
-	first, node, name := unbounded, -1, algo.Timer("")
+	first, node, name := time.Duration(0), -1, algo.Timer("")
 	for i := range c.m.ids {
-		for _, a := range c.local(i).timers.armed {
-			if at := c.due[i][a.timer]; at < first {
-				first, node, name = at, i, a.timer
+		for timer, at := range c.due[i] {
+			if node < 0 || at < first || at == first && i == node && timer < name {
+				first, node, name = at, i, timer
 			}
 		}
 	}

@@ -293,8 +293,7 @@ func (e *search) first() (state, error) {
 		o := e.m.outcome(s.locals[a.node], a.what, a.argument)
 		e.m.become(&s, int(a.node), o.local)
 		for _, l := range o.announces {
-			number, _ := e.m.announce(s.history, int(a.node), l)
-			e.m.remember(&s, number)
+			e.m.remember(&s, e.m.announce(s.history, int(a.node), l).history)
 		}
 	}
 	return s, nil

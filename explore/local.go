@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -38,7 +39,8 @@ type local struct {
 	// only for the property algo.EpochsGrow.
 	told algo.Epoch
 
-	print host.Fingerprint
+	print    host.Fingerprint
+	expiries []uint32 // timers that may expire next: the numbers of their names
 }
 
 // nodes is a set of nodes.
@@ -91,14 +93,12 @@ type space struct {
 	ids   []algo.NodeID
 	track tracked
 
-	locals     []local
-	localsBy   map[host.Fingerprint]uint32
-	messages   []envelope
-	messagesBy map[host.Fingerprint]uint32
-	histories  []history
-	historyBy  map[host.Fingerprint]uint32
-	announced  map[announcement]announced
-	names      []algo.Timer
+	locals    []local
+	messages  []envelope
+	histories []history
+	numbers   map[host.Fingerprint]uint32 // of all these
+	announced map[announcement]announced
+	names     []algo.Timer
 
 	outcomes []outcome
 	known    map[uint64]uint32 // node and happening → outcome
@@ -107,8 +107,7 @@ type space struct {
 func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
 	sp := &space{
 		notation: notation{view}, spec: spec, track: track,
-		localsBy: map[host.Fingerprint]uint32{}, messagesBy: map[host.Fingerprint]uint32{},
-		historyBy: map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
+		numbers: map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for m := range view.All() {
 		sp.ids = append(sp.ids, m.ID)
@@ -125,13 +124,27 @@ func (sp *space) intern(l local) uint32 {
 		counts = append(counts, l.watched, l.suspected, l.missed, l.leader, l.timers, l.machine.Algorithm())
 	}
 	l.print = host.FingerprintOf(counts...)
-	if number, ok := sp.localsBy[l.print]; ok {
+	if number, ok := sp.numbers[l.print]; ok {
 		return number
 	}
-	number := uint32(len(sp.locals))
-	sp.locals = append(sp.locals, l)
-	sp.localsBy[l.print] = number
-	return number
+	l.expiries = nil
+	for _, name := range slices.Sorted(maps.Keys(l.timers.left)) {
+		if l.timers.mayExpire(name) {
+			l.expiries = append(l.expiries, sp.timer(name))
+		}
+	}
+	return number(sp, &sp.locals, l.print, l)
+}
+
+// number returns the number of a value, under which an equal one may be already.
+func number[T any](sp *space, all *[]T, print host.Fingerprint, v T) uint32 {
+	n, ok := sp.numbers[print]
+	if !ok {
+		n = uint32(len(*all))
+		*all = append(*all, v)
+		sp.numbers[print] = n
+	}
+	return n
 }
 
 // send returns the number of a message to a member.
@@ -139,13 +152,7 @@ func (sp *space) send(from int, e algo.Envelope) uint32 {
 	to := sp.index(e.To)
 	message, _ := algo.Open(e.Message) // who gets it cannot tell it from a repeat
 	print := host.FingerprintOf(from, to, message)
-	if number, ok := sp.messagesBy[print]; ok {
-		return number
-	}
-	number := uint32(len(sp.messages))
-	sp.messages = append(sp.messages, envelope{from, to, message, print})
-	sp.messagesBy[print] = number
-	return number
+	return number(sp, &sp.messages, print, envelope{from, to, message, print})
 }
 
 // timer returns the number of a timer's name.
@@ -186,8 +193,7 @@ func (sp *space) happen(number uint32, what happening, argument uint32) outcome 
 	}
 	switch what {
 	case expires:
-		i, _ := l.timers.index(sp.names[argument])
-		l.timers = l.timers.expire(i)
+		l.timers = l.timers.expire(sp.names[argument])
 	case suspects:
 		l.suspected, l.missed = l.suspected.with(int(argument)), l.missed.without(int(argument))
 	case trusts:

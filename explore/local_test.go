@@ -36,7 +36,7 @@ func TestEveryFieldOfANodeCounts(t *testing.T) {
 	for field := range reflect.TypeFor[local]().Fields() {
 		change, ok := changes[field.Name]
 		if !ok {
-			if field.Name != "print" {
+			if field.Name != "print" && field.Name != "expiries" { // which follow from the others
 				t.Errorf("%s is not tried", field.Name)
 			}
 			continue

@@ -114,9 +114,9 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 			})
 			continue
 		}
-		for k, a := range n.timers.armed {
-			if n.timers.mayExpire(k) {
-				try(i, algo.Event{Kind: algo.EventExpire, Timer: a.timer}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(k) })
+		for name := range n.timers.left {
+			if n.timers.mayExpire(name) {
+				try(i, algo.Event{Kind: algo.EventExpire, Timer: name}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(name) })
 			}
 		}
 		for peer := range n.watched {

@@ -45,13 +45,7 @@ type history struct {
 
 func (sp *space) history(led host.Past) uint32 {
 	print := host.FingerprintOf(led)
-	if number, ok := sp.historyBy[print]; ok {
-		return number
-	}
-	number := uint32(len(sp.histories))
-	sp.histories = append(sp.histories, history{led, print})
-	sp.historyBy[print] = number
-	return number
+	return number(sp, &sp.histories, print, history{led, print})
 }
 
 // announcement is made after a history.
@@ -67,24 +61,25 @@ type announced struct {
 	broken  *host.Breach
 }
 
-// announce returns the history after a node has announced a leader, and what that
-// breaks.
-func (sp *space) announce(number uint32, node int, l algo.Leader) (uint32, *host.Breach) {
+// announce returns what becomes of a history when a node announces a leader. It is computed
+// once.
+func (sp *space) announce(before uint32, node int, l algo.Leader) announced {
+	after := announced{history: before}
 	if !sp.track.led || l.Vacant() {
-		return number, nil
+		return after
 	}
-	key := announcement{number, node, l}
-	after, ok := sp.announced[key]
-	if !ok {
-		led := sp.histories[number].led
-		if after.history = number; l.ID == sp.ids[node] {
-			led = slices.Clone(led)
-			after.broken = led.Lead(l, sp.idName)
-			after.history = sp.history(led)
-		} else {
-			after.broken = led.Follow(sp.ids[node], l, sp.idName)
-		}
-		sp.announced[key] = after
+	key := announcement{before, node, l}
+	if known, ok := sp.announced[key]; ok {
+		return known
 	}
-	return after.history, after.broken
+	led := sp.histories[before].led
+	if l.ID == sp.ids[node] {
+		led = slices.Clone(led)
+		after.broken = led.Lead(l, sp.idName)
+		after.history = sp.history(led)
+	} else {
+		after.broken = led.Follow(sp.ids[node], l, sp.idName)
+	}
+	sp.announced[key] = after
+	return after
 }

@@ -13,7 +13,6 @@ type queue struct {
 	count  int
 	chunks [][]byte // the first is read, the last is written
 	at     int      // in the first
-	spare  [][]byte
 }
 
 const chunkBytes = 1 << 18
@@ -22,14 +21,14 @@ func newQueue(nodes int) *queue { return &queue{nodes: nodes} }
 
 // push appends a state, which is the index-th visited.
 func (q *queue) push(s *state, index uint32) {
-	most := binary.MaxVarintLen32*(3+q.nodes+len(s.network)) + 4
+	most := binary.MaxVarintLen32*(3+q.nodes+len(s.network)) + len(s.spent)
 	last := len(q.chunks) - 1
 	if last < 0 || cap(q.chunks[last])-len(q.chunks[last]) < most {
-		q.chunks = append(q.chunks, q.chunk(most))
+		q.chunks = append(q.chunks, make([]byte, 0, max(chunkBytes, most)))
 		last++
 	}
 	b := binary.AppendUvarint(q.chunks[last], uint64(index))
-	b = append(b, s.crashes, s.mistakes, s.campaigns, s.repeats)
+	b = append(b, s.spent[:]...)
 	b = binary.AppendUvarint(b, uint64(s.history))
 	for _, number := range s.locals[:q.nodes] {
 		b = binary.AppendUvarint(b, uint64(number))
@@ -44,19 +43,9 @@ func (q *queue) push(s *state, index uint32) {
 	q.count++
 }
 
-func (q *queue) chunk(least int) []byte {
-	if last := len(q.spare) - 1; last >= 0 && least <= chunkBytes {
-		chunk := q.spare[last]
-		q.spare = q.spare[:last]
-		return chunk[:0]
-	}
-	return make([]byte, 0, max(chunkBytes, least))
-}
-
 // pop takes out the oldest state, all but its fingerprint, and returns its index.
 func (q *queue) pop(s *state) uint32 {
 	if q.at == len(q.chunks[0]) {
-		q.spare = append(q.spare, q.chunks[0])
 		q.chunks = slices.Delete(q.chunks, 0, 1)
 		q.at = 0
 	}
@@ -68,8 +57,7 @@ func (q *queue) pop(s *state) uint32 {
 		return uint32(n)
 	}
 	index := next()
-	s.crashes, s.mistakes, s.campaigns, s.repeats = b[0], b[1], b[2], b[3]
-	b = b[4:]
+	b = b[copy(s.spent[:], b):]
 	s.history = next()
 	for i := range q.nodes {
 		s.locals[i] = next()
@@ -86,4 +74,4 @@ func (q *queue) pop(s *state) uint32 {
 }
 
 // bytes is what it holds in memory.
-func (q *queue) bytes() int64 { return int64(len(q.chunks)+len(q.spare)) * chunkBytes }
+func (q *queue) bytes() int64 { return int64(len(q.chunks)) * chunkBytes }

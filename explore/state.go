@@ -9,14 +9,11 @@ import (
 // state is one state of the cluster. It is small, for there are many: it says by
 // number what stands in the space.
 type state struct {
-	locals    [MaxNodes]uint32
-	network   []uint32 // envelopes, sorted, each once
-	history   uint32
-	crashes   uint8 // used up
-	mistakes  uint8
-	campaigns uint8
-	repeats   uint8
-	print     host.Fingerprint
+	locals  [MaxNodes]uint32
+	network []uint32 // envelopes, sorted, each once
+	history uint32
+	spent   [budgets]uint8
+	print   host.Fingerprint
 }
 
 // action is what leads from a state to the next.
@@ -68,10 +65,8 @@ func (m *model) actions(s *state, all []action) []action {
 			all = append(all, action{what: starts, node: node})
 			continue
 		}
-		for t := range l.timers.armed {
-			if l.timers.mayExpire(t) {
-				all = append(all, action{what: expires, node: node, argument: m.timer(l.timers.armed[t].timer)})
-			}
+		for _, timer := range l.expiries {
+			all = append(all, action{what: expires, node: node, argument: timer})
 		}
 		for peer := range m.ids {
 			switch {
@@ -82,14 +77,14 @@ func (m *model) actions(s *state, all []action) []action {
 				}
 			case !alive.has(peer) || l.missed.has(peer):
 				all = append(all, action{what: suspects, node: node, argument: uint32(peer)})
-			case int(s.mistakes) < m.options.Mistakes:
+			case int(s.spent[mistakes]) < m.options.Mistakes:
 				all = append(all, action{what: suspects, node: node, argument: uint32(peer), mistaken: true})
 			}
 		}
-		if int(s.campaigns) < m.options.Campaigns {
+		if int(s.spent[calls]) < m.options.Campaigns {
 			all = append(all, action{what: campaigns, node: node})
 		}
-		if int(s.crashes) < m.options.Crashes {
+		if int(s.spent[kills]) < m.options.Crashes {
 			all = append(all, action{what: crashes, node: node})
 		}
 	}
@@ -127,40 +122,49 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 		}
 	case suspects:
 		if a.mistaken {
-			next.mistakes++
-			next.print = next.print.Plus(spentMistake)
+			next.spend(mistakes)
 		}
 	case campaigns:
-		next.campaigns++
-		next.print = next.print.Plus(spentCampaign)
+		next.spend(calls)
 	case crashes:
-		next.crashes++
-		next.print = next.print.Plus(spentCrash)
+		next.spend(kills)
 	}
 	if o.repeats && m.options.Repeats > 0 {
-		next.repeats++
-		next.print = next.print.Plus(spentRepeat)
+		next.spend(beats)
 	}
 	for _, e := range o.sends {
 		m.add(next, e)
 	}
 	for _, l := range o.announces {
-		number, broken := m.announce(next.history, int(a.node), l)
-		m.remember(next, number)
-		if broken != nil {
-			m.breach = append(m.breach, *broken)
+		after := m.announce(next.history, int(a.node), l)
+		m.remember(next, after.history)
+		if after.broken != nil {
+			m.breach = append(m.breach, *after.broken)
 		}
 	}
 	return o, next.print != s.print
 }
 
-// What the fingerprint of a state gets for each unit of a budget that is used up.
-var (
-	spentMistake  = host.Fingerprint{A: 0x9e3779b97f4a7c15, B: 0xbf58476d1ce4e5b9}
-	spentCampaign = host.Fingerprint{A: 0x94d049bb133111eb, B: 0xd6e8feb86659fd93}
-	spentCrash    = host.Fingerprint{A: 0xa0761d6478bd642f, B: 0xe7037ed1a0b428db}
-	spentRepeat   = host.Fingerprint{A: 0x8ebc6af09c88c6e3, B: 0x589965cc75374cc3}
+// budget is one of those of a run.
+type budget uint8
+
+const (
+	kills budget = iota
+	mistakes
+	calls
+	beats
+	budgets
 )
+
+// unit is what the fingerprint of a state gets for each unit of a budget that is used up.
+var unit = [budgets]host.Fingerprint{
+	host.FingerprintOf(kills), host.FingerprintOf(mistakes), host.FingerprintOf(calls), host.FingerprintOf(beats),
+}
+
+func (s *state) spend(b budget) {
+	s.spent[b]++
+	s.print = s.print.Plus(unit[b])
+}
 
 // idle reports, without making the next state, that a message changes nothing. Where
 // messages stay it may then be left out: the state is the same. It is most of them.
@@ -179,7 +183,7 @@ func (m *model) idle(s *state, a action, o *outcome) bool {
 // over reports whether a step goes over a bound.
 func (m *model) over(s *state, o *outcome) bool {
 	return m.options.Epochs > 0 && o.epoch > m.options.Epochs ||
-		o.repeats && m.options.Repeats > 0 && int(s.repeats) >= m.options.Repeats
+		o.repeats && m.options.Repeats > 0 && int(s.spent[beats]) >= m.options.Repeats
 }
 
 // become replaces the local of a node.

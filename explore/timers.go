@@ -1,8 +1,7 @@
 package explore
 
 import (
-	"math"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -26,135 +25,78 @@ import (
 // This allows no less than a live node does, and more than one that is never held
 // up: a property that holds here needs no assumption about time.
 type timers struct {
-	armed []armed // sorted by name
-	// late, of row i and column j of len(armed), is the most by which i can expire
-	// after j; unbounded where it is not known. Negative: i comes before j.
-	late []time.Duration
+	left map[algo.Timer]time.Duration // of each that is armed: the most that is left of it
+	late map[order]time.Duration      // without those of which nothing is known
 }
 
-type armed struct {
-	timer algo.Timer
-	left  time.Duration // the most that is left of it
-}
+// order is of two armed timers. What is known of it is the most by which the one can expire
+// after the other. Negative: it comes before.
+type order struct{ one, after algo.Timer }
 
-const unbounded = time.Duration(math.MaxInt64)
-
-func (t *timers) at(i, j int) time.Duration { return t.late[i*len(t.armed)+j] }
-
-func (t *timers) index(name algo.Timer) (int, bool) {
-	return slices.BinarySearchFunc(t.armed, name, func(a armed, name algo.Timer) int {
-		switch {
-		case a.timer < name:
-			return -1
-		case a.timer > name:
-			return 1
-		}
-		return 0
-	})
-}
-
-// mayExpire reports whether the timer at i can be the next to expire: nothing must
-// have expired before.
-func (t *timers) mayExpire(i int) bool {
-	for j := range t.armed {
-		if t.at(j, i) < 0 {
+// mayExpire reports whether a timer can be the next to expire: nothing must have expired
+// before.
+func (t *timers) mayExpire(name algo.Timer) bool {
+	for of, late := range t.late {
+		if of.after == name && late < 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// expire takes out the timer at i, which is due, and due before all others.
-func (t *timers) expire(i int) timers {
+// expire takes out a timer, which is due, and due before all others.
+func (t *timers) expire(name algo.Timer) timers {
 	next := t.clone()
-	n := len(next.armed)
-	for j := range next.armed {
-		// Nothing is left of i, and i comes before every k.
-		afterI := t.at(j, i)
-		next.armed[j].left = min(next.armed[j].left, afterI)
-		for k := range next.armed {
-			if k != j {
-				next.late[j*n+k] = min(next.late[j*n+k], afterI)
+	next.remove(name)
+	for one := range next.left {
+		afterIt, known := t.late[order{one, name}]
+		if !known {
+			continue
+		}
+		// Nothing is left of it, and it comes before every other.
+		next.left[one] = min(next.left[one], afterIt)
+		for other := range next.left {
+			of := order{one, other}
+			if late, known := next.late[of]; one != other && (!known || late > afterIt) {
+				next.late[of] = afterIt
 			}
 		}
 	}
-	return next.without(i)
+	return next
 }
 
 // change arms and stops timers as one step asks for it.
 func (t *timers) change(changes []algo.TimerChange) timers {
-	if len(changes) == 0 {
-		return *t
-	}
 	next := t.clone()
-	type bounds struct{ least, most time.Duration }
-	now := make(map[algo.Timer]bounds, len(changes)) // armed in this step
+	now := make(map[algo.Timer]time.Duration, len(changes)) // armed in this step: the least
 	for _, change := range changes {
-		if i, found := next.index(change.Timer); found {
-			next = next.without(i)
-			delete(now, change.Timer)
-		}
+		name := change.Timer
+		next.remove(name)
+		delete(now, name)
 		if change.Stop {
 			continue
 		}
-		next = next.with(change)
-		i, _ := next.index(change.Timer)
-		n := len(next.armed)
-		for j, other := range next.armed {
-			if j == i {
-				continue
-			}
-			next.late[j*n+i] = other.left - change.Min
-			if both, ok := now[other.timer]; ok {
-				next.late[i*n+j] = change.Max - both.least
+		for other, left := range next.left {
+			next.late[order{other, name}] = left - change.Min
+			if least, both := now[other]; both {
+				next.late[order{name, other}] = change.Max - least
 			}
 		}
-		now[change.Timer] = bounds{change.Min, change.Max}
+		next.left[name], now[name] = change.Max, change.Min
 	}
 	return next
 }
 
+// clone returns a copy. It has no maps that are nil: those count as others than empty ones.
 func (t *timers) clone() timers {
-	return timers{armed: slices.Clone(t.armed), late: slices.Clone(t.late)}
-}
-
-// with adds a timer of which nothing is known but its range.
-func (t *timers) with(change algo.TimerChange) timers {
-	i, _ := t.index(change.Timer)
-	n := len(t.armed) + 1
-	next := timers{armed: slices.Insert(slices.Clone(t.armed), i, armed{change.Timer, change.Max}), late: make([]time.Duration, n*n)}
-	for j := range n {
-		for k := range n {
-			switch {
-			case j == k:
-			case j == i || k == i:
-				next.late[j*n+k] = unbounded
-			default:
-				next.late[j*n+k] = t.at(shift(j, i), shift(k, i))
-			}
-		}
-	}
+	next := timers{left: map[algo.Timer]time.Duration{}, late: map[order]time.Duration{}}
+	maps.Copy(next.left, t.left)
+	maps.Copy(next.late, t.late)
 	return next
 }
 
-// without takes a timer out.
-func (t *timers) without(i int) timers {
-	n := len(t.armed) - 1
-	next := timers{armed: slices.Delete(slices.Clone(t.armed), i, i+1), late: make([]time.Duration, 0, n*n)}
-	for j := range t.armed {
-		for k := range t.armed {
-			if j != i && k != i {
-				next.late = append(next.late, t.at(j, k))
-			}
-		}
-	}
-	return next
-}
-
-// shift returns where j stood before something was put in at i.
-func shift(j, i int) int {
-	if j > i {
-		return j - 1
-	}
-	return j
+// remove takes a timer out.
+func (t *timers) remove(name algo.Timer) {
+	delete(t.left, name)
+	maps.DeleteFunc(t.late, func(of order, _ time.Duration) bool { return of.one == name || of.after == name })
 }

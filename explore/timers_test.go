@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +13,9 @@ import (
 // next lists the timers that may expire next.
 func (t *timers) next() string {
 	var names []string
-	for i, a := range t.armed {
-		if t.mayExpire(i) {
-			names = append(names, string(a.timer))
+	for _, name := range slices.Sorted(maps.Keys(t.left)) {
+		if t.mayExpire(name) {
+			names = append(names, string(name))
 		}
 	}
 	return strings.Join(names, " ")
@@ -58,9 +59,9 @@ func TestTimersExpireInEveryOrderThatTheirRangesAllow(t *testing.T) {
 func TestAnExpiryBoundsWhatIsLeft(t *testing.T) {
 	var ts timers
 	ts = ts.change([]algo.TimerChange{{Timer: "a", Min: 10, Max: 10}, {Timer: "b", Min: 12, Max: 12}})
-	ts = ts.expire(0)
-	if want := []armed{{"b", 2}}; !slices.Equal(ts.armed, want) {
-		t.Fatalf("armed are %v, want %v", ts.armed, want)
+	ts = ts.expire("a")
+	if want := map[algo.Timer]time.Duration{"b": 2}; !maps.Equal(ts.left, want) {
+		t.Fatalf("armed are %v, want %v", ts.left, want)
 	}
 	ts = ts.change([]algo.TimerChange{{Timer: "a", Min: 3, Max: 3}})
 	if got := ts.next(); got != "b" {
@@ -80,11 +81,10 @@ func TestTimersAllowWhatALiveNodeDoes(t *testing.T) {
 		for range 12 {
 			if first, ok := earliest(due); ok && random.IntN(2) == 0 {
 				now = max(now, due[first]) + time.Duration(random.IntN(2)*random.IntN(40)) // late, at times
-				i, _ := ts.index(first)
-				if !ts.mayExpire(i) {
+				if !ts.mayExpire(first) {
 					t.Fatalf("seed %d: %s is due first, and may not expire: %+v", seed, first, ts)
 				}
-				ts = ts.expire(i)
+				ts = ts.expire(first)
 				delete(due, first)
 			} else if ok {
 				now += time.Duration(random.IntN(int(max(due[first]-now, 0)) + 1))

@@ -45,7 +45,7 @@ func TestAQueueKeepsStates(t *testing.T) {
 	random, q := newRandom(1), newQueue(nodes)
 	made := func(i uint32) state {
 		random := newRandom(uint64(i))
-		s := state{history: random.Uint32(), crashes: uint8(i), mistakes: uint8(i >> 8), campaigns: 255, repeats: uint8(i >> 16)}
+		s := state{history: random.Uint32(), spent: [budgets]uint8{uint8(i), uint8(i >> 8), 255, uint8(i >> 16)}}
 		for n := range nodes {
 			s.locals[n] = random.Uint32() >> random.IntN(32)
 		}
@@ -66,8 +66,7 @@ func TestAQueueKeepsStates(t *testing.T) {
 			continue
 		}
 		index, want := q.pop(&s), made(out)
-		if index != out || s.locals != want.locals || !slices.Equal(s.network, want.network) || s.history != want.history ||
-			s.crashes != want.crashes || s.mistakes != want.mistakes || s.campaigns != want.campaigns || s.repeats != want.repeats {
+		if index != out || s.locals != want.locals || !slices.Equal(s.network, want.network) || s.history != want.history || s.spent != want.spent {
 			t.Fatalf("%d: %+v, want %d: %+v", index, s, out, want)
 		}
 		out++
