@@ -65,6 +65,10 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.recorded(n2, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n1.id, Version: 1}}})
 			w.recorded(n2, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n2.id, Version: 1}}})
 		}},
+		{"who was struck is a member again", Struck, func(w *World, n1, n2 *node) {
+			w.recorded(n1, engine.Roster{Epoch: 3, Number: 5, Confirmed: true, Entries: []engine.Entry{{ID: n2.id, Gone: true}}})
+			w.recorded(n1, engine.Roster{Epoch: 3, Number: 6, Entries: []engine.Entry{{ID: n2.id}}})
+		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = algo.Leader{Epoch: 7, ID: n2.id}

@@ -326,11 +326,11 @@ func goTest(t *testing.T, files map[string]string, pkg string, names []string, f
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"test", "-overlay=" + write("overlay.json", string(text)), "-json", "-vet=off", "-ldflags=-w", "-timeout=2m"}
+	args := []string{"test", "-overlay=" + write("overlay.json", string(text)), "-json", "-vet=off", "-ldflags=-w", "-timeout=4m"}
 	if len(names) > 0 {
 		args = append(args, "-run="+pattern(names))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // with what it takes to compile
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // with what it takes to compile
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", append(append(args, pkg), flags...)...)
 	cmd.Dir = dir
