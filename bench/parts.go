@@ -298,7 +298,7 @@ func walk(ctx context.Context, _ string) (prepared, error) {
 	o, err := exploring()
 	return prepared{Do: func() (int, error) {
 		r, err := explore.Walk(ctx, o, explore.WalkOptions{Seed: 1, Steps: 100_000})
-		return r.Steps, err
+		return r.Generated, err
 	}}, err
 }
 

@@ -152,16 +152,12 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 		// The collector works harder before the heap is twice what is held.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
 	}
-	var f finding
+	f := finding{walk: flags.walk > 0}
 	var err error
-	if flags.walk > 0 {
-		var r explore.WalkReport
-		r, err = explore.Walk(ctx, e.o, explore.WalkOptions{Seed: flags.seed, Steps: flags.walk, Length: flags.length})
-		f = finding{walk: &r, cut: r.Cut, violations: r.Violations}
+	if f.walk {
+		f.Report, err = explore.Walk(ctx, e.o, explore.WalkOptions{Seed: flags.seed, Steps: flags.walk, Length: flags.length})
 	} else {
-		var r explore.Report
-		r, err = explore.Run(ctx, e.o)
-		f = finding{search: &r, cut: r.Cut, violations: r.Violations}
+		f.Report, err = explore.Run(ctx, e.o)
 	}
 	shown.end()
 	if err != nil && !errors.Is(err, explore.ErrNoLeader) {

@@ -18,19 +18,16 @@ import (
 
 // finding is what a search or a walk has found.
 type finding struct {
-	search *explore.Report     // one of the two
-	walk   *explore.WalkReport //
-
-	cut        string
-	noLeader   bool
-	violations []explore.Violation
-	files      []string // where their scenarios were saved
+	explore.Report
+	walk     bool // at random
+	noLeader bool
+	files    []string // where the scenarios of its violations were saved
 }
 
 // verdict is what the command ends with.
 func (f *finding) verdict(ctx context.Context) error {
 	var broken []string
-	for _, v := range f.violations {
+	for _, v := range f.Violations {
 		broken = append(broken, string(v.Property))
 	}
 	switch {
@@ -38,19 +35,19 @@ func (f *finding) verdict(ctx context.Context) error {
 		return fmt.Errorf("broken: %s", strings.Join(broken, ", "))
 	case context.Cause(ctx) != nil:
 		return errInterrupted
-	case f.noLeader && f.cut != "":
-		return fmt.Errorf("nobody had led when it was cut short by %s: nothing was tried", f.cut)
+	case f.noLeader && f.Cut != "":
+		return fmt.Errorf("nobody had led when it was cut short by %s: nothing was tried", f.Cut)
 	case f.noLeader:
 		return errors.New("nobody ever led: nothing was tried")
-	case f.cut != "":
-		return &ended{statusCut, "cut short by " + f.cut + ", before anything was found broken"}
+	case f.Cut != "":
+		return &ended{statusCut, "cut short by " + f.Cut + ", before anything was found broken"}
 	}
 	return nil
 }
 
 // keep saves the scenarios.
 func (e *exploration) keep(f *finding) error {
-	for i, v := range f.violations {
+	for i, v := range f.Violations {
 		file, err := e.create(v.Property, i)
 		if err != nil {
 			return fmt.Errorf("the scenario was not saved: %w", err)
@@ -94,10 +91,10 @@ func (e *exploration) print(f *finding) error {
 		return err
 	}
 	fewest := ", and no fewer"
-	if f.walk != nil {
+	if f.walk {
 		fewest = ""
 	}
-	for i, v := range f.violations {
+	for i, v := range f.Violations {
 		fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), fewest, v.What)
 		if err := drawSteps(e.out, e.o.View, v.Trace, trace.Diagram{Width: widthOf(e.out, e.width), ASCII: e.ascii}); err != nil {
 			return err
@@ -125,17 +122,16 @@ func (e *exploration) table(f *finding) error {
 		properties[i] = string(p)
 	}
 	row("looked for", "%s", strings.Join(properties, ", "))
-	if r := f.walk; r != nil {
-		row("steps", "%s, in %s of at most %d", grouped(r.Steps), count(r.Walks, "walk"), e.length)
-		row("a leader", "in %s", count(r.WalksWithLeader, "walk"))
-		row("time", "%s, %s steps a second, seed %d", roundly(r.Elapsed), grouped(int(r.StepsPerSecond)), e.seed)
+	if f.walk {
+		row("steps", "%s, in %s of at most %d", grouped(f.Generated), count(f.Walks, "walk"), e.length)
+		row("a leader", "in %s", count(f.WalksWithLeader, "walk"))
+		row("time", "%s, %s steps a second, seed %d", roundly(f.Elapsed), grouped(int(f.TransitionsPerSecond)), e.seed)
 		return table.Flush()
 	}
-	r := f.search
-	row("states", "%s, the farthest at depth %d", grouped(r.States), r.Depth)
-	row("transitions", "%s to another state; %s beyond the bounds, left out", grouped(r.Generated), grouped(r.LeftOut))
-	row("a leader", "in %s", count(r.StatesWithLeader, "state"))
-	row("time", "%s, %s transitions a second", roundly(r.Elapsed), grouped(int(r.TransitionsPerSecond)))
+	row("states", "%s, the farthest at depth %d", grouped(f.States), f.Depth)
+	row("transitions", "%s to another state; %s beyond the bounds, left out", grouped(f.Generated), grouped(f.LeftOut))
+	row("a leader", "in %s", count(f.StatesWithLeader, "state"))
+	row("time", "%s, %s transitions a second", roundly(f.Elapsed), grouped(int(f.TransitionsPerSecond)))
 	return table.Flush()
 }
 
@@ -170,19 +166,19 @@ func count(n int, what string) string {
 
 // outcome is the last line.
 func (f *finding) outcome() string {
-	broken := len(f.violations) > 0
+	broken := len(f.Violations) > 0
 	switch {
-	case f.search != nil && f.search.Complete && f.noLeader:
+	case f.Complete && f.noLeader:
 		return "Complete within these bounds, but nobody ever leads: it proves nothing."
-	case f.search != nil && f.search.Complete && broken:
+	case f.Complete && broken:
 		return "Complete within these bounds. What else was looked for holds."
-	case f.search != nil && f.search.Complete:
+	case f.Complete:
 		return "Complete within these bounds. What was looked for holds."
-	case f.cut == explore.AllBroken:
+	case f.Cut == explore.AllBroken:
 		return "Not complete: it ended when every property asked for was broken."
-	case f.cut != "" && broken:
+	case f.Cut != "" && broken:
 		return "Not complete: " + f.why() + ". More may be broken."
-	case f.cut != "":
+	case f.Cut != "":
 		return "Not complete: " + f.why() + ". In what was visited nothing is broken."
 	case broken:
 		return "Random walks are never complete. There may be more, and shorter ways to this."
@@ -191,10 +187,10 @@ func (f *finding) outcome() string {
 }
 
 func (f *finding) why() string {
-	if strings.HasPrefix(f.cut, "the limit") {
-		return "cut short by " + f.cut
+	if strings.HasPrefix(f.Cut, "the limit") {
+		return "cut short by " + f.Cut
 	}
-	return f.cut
+	return f.Cut
 }
 
 // drawSteps draws a run whose time counts steps.
@@ -282,8 +278,8 @@ func (e *exploration) object(f *finding) any {
 	if e.o.Settled {
 		settings.From = "settled"
 	}
-	found := foundObject{Cut: f.cut, Violations: []violationObject{}}
-	for i, v := range f.violations {
+	found := foundObject{Complete: f.Complete, Seconds: f.Elapsed.Seconds(), Cut: f.Cut, Violations: []violationObject{}}
+	for i, v := range f.Violations {
 		o := violationObject{Property: v.Property, What: v.What, Scenario: v.Scenario}
 		lines := strings.Split(strings.TrimSpace(v.Scenario), "\n")
 		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, ">") })
@@ -293,11 +289,8 @@ func (e *exploration) object(f *finding) any {
 		}
 		found.Violations = append(found.Violations, o)
 	}
-	if r := f.walk; r != nil {
-		found.Seconds = r.Elapsed.Seconds()
-		return walkObject{settings, found, e.seed, r.Walks, r.Steps, r.WalksWithLeader, r.StepsPerSecond}
+	if f.walk {
+		return walkObject{settings, found, e.seed, f.Walks, f.Generated, f.WalksWithLeader, f.TransitionsPerSecond}
 	}
-	r := f.search
-	found.Complete, found.Seconds = r.Complete, r.Elapsed.Seconds()
-	return searchObject{settings, found, r.States, r.Generated, r.Depth, r.LeftOut, r.StatesWithLeader, r.TransitionsPerSecond}
+	return searchObject{settings, found, f.States, f.Generated, f.Depth, f.LeftOut, f.StatesWithLeader, f.TransitionsPerSecond}
 }

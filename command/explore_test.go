@@ -222,7 +222,7 @@ func TestWhereAScenarioIsSaved(t *testing.T) {
 		{filepath.Join(dir, "new") + string(filepath.Separator), []string{"new/ring-no-phantom.txt", "new/ring-durable.txt"}},
 	} {
 		e := exploration{exploreFlags: &exploreFlags{algorithm: "ring", save: tc.save}, command: "elect explore"}
-		f := finding{violations: []explore.Violation{{Property: algo.NoPhantom, Scenario: "one\n"}, {Property: algo.Durable, Scenario: "two\n"}}}
+		f := finding{Report: explore.Report{Violations: []explore.Violation{{Property: algo.NoPhantom, Scenario: "one\n"}, {Property: algo.Durable, Scenario: "two\n"}}}}
 		require.NoError(t, e.keep(&f))
 		for i, want := range tc.want {
 			require.Equal(t, filepath.Join(dir, filepath.FromSlash(want)), f.files[i])
@@ -304,16 +304,16 @@ func TestTheLastLineSaysHowFarItWent(t *testing.T) {
 		f    finding
 		want string
 	}{
-		{finding{search: &explore.Report{Complete: true}}, "Complete within these bounds. What was looked for holds."},
-		{finding{search: &explore.Report{Complete: true}, violations: broken}, "Complete within these bounds. What else was looked for holds."},
-		{finding{search: &explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but nobody ever leads: it proves nothing."},
-		{finding{search: &explore.Report{}, cut: "the limit of 1s"}, "Not complete: cut short by the limit of 1s. In what was visited nothing is broken."},
-		{finding{search: &explore.Report{}, cut: "the limit of 1s", violations: broken}, "Not complete: cut short by the limit of 1s. More may be broken."},
-		{finding{search: &explore.Report{}, cut: explore.AllBroken, violations: broken}, "Not complete: it ended when every property asked for was broken."},
-		{finding{search: &explore.Report{}, cut: "interrupted"}, "Not complete: interrupted. In what was visited nothing is broken."},
-		{finding{walk: &explore.WalkReport{}, cut: "interrupted"}, "Not complete: interrupted. In what was visited nothing is broken."},
-		{finding{walk: &explore.WalkReport{}}, "Random walks are never complete. In these nothing is broken."},
-		{finding{walk: &explore.WalkReport{}, violations: broken}, "Random walks are never complete. There may be more, and shorter ways to this."},
+		{finding{Report: explore.Report{Complete: true}}, "Complete within these bounds. What was looked for holds."},
+		{finding{Report: explore.Report{Complete: true, Violations: broken}}, "Complete within these bounds. What else was looked for holds."},
+		{finding{Report: explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but nobody ever leads: it proves nothing."},
+		{finding{Report: explore.Report{Cut: "the limit of 1s"}}, "Not complete: cut short by the limit of 1s. In what was visited nothing is broken."},
+		{finding{Report: explore.Report{Cut: "the limit of 1s", Violations: broken}}, "Not complete: cut short by the limit of 1s. More may be broken."},
+		{finding{Report: explore.Report{Cut: explore.AllBroken, Violations: broken}}, "Not complete: it ended when every property asked for was broken."},
+		{finding{Report: explore.Report{Cut: "interrupted"}}, "Not complete: interrupted. In what was visited nothing is broken."},
+		{finding{Report: explore.Report{Cut: "interrupted"}, walk: true}, "Not complete: interrupted. In what was visited nothing is broken."},
+		{finding{Report: explore.Report{}, walk: true}, "Random walks are never complete. In these nothing is broken."},
+		{finding{Report: explore.Report{Violations: broken}, walk: true}, "Random walks are never complete. There may be more, and shorter ways to this."},
 	} {
 		require.Equal(t, tc.want, tc.f.outcome())
 	}

@@ -247,7 +247,7 @@ func BenchmarkWalk(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		steps += r.Steps
+		steps += r.Generated
 	}
 	b.ReportMetric(float64(steps)/(cpu.Time()-began).Seconds(), "steps/cpu-s")
 }

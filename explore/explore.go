@@ -122,7 +122,8 @@ type Progress struct {
 	Elapsed                  time.Duration
 }
 
-// Report is what a search has found.
+// Report is what a search has found, or walks at random. Of walks, Generated counts the
+// steps, and there are no States and no Depth, and they are never Complete.
 type Report struct {
 	States    int // distinct ones reached, the first included
 	Generated int // transitions that lead to another state, and the first state
@@ -136,6 +137,9 @@ type Report struct {
 	LeftOut int
 	// StatesWithLeader counts those in which somebody leads, as it sees it.
 	StatesWithLeader int
+	// Walks counts those at random, and WalksWithLeader those in which somebody led, as it
+	// saw it.
+	Walks, WalksWithLeader int
 	// NodeStates and Messages count the distinct ones that states are made of, and the
 	// continuations in which agreement was looked for.
 	NodeStates, Messages int
@@ -178,20 +182,13 @@ func NewView(nodes int) algo.View { return host.View(nodes) }
 // Run visits every state. A report comes with ErrNoLeader too; a search cut short by
 // its limits or by ctx has no error, but says so in the report.
 func Run(ctx context.Context, o Options) (report Report, err error) {
-	e, err := newSearch(o)
+	defer catchUnreadable(&err)
+	e, err := begin(o)
 	if err != nil {
 		return Report{}, err
 	}
-	defer catchUnreadable(&err)
-	if e.start, err = e.first(); err != nil {
-		return Report{}, err
-	}
 	e.run(ctx)
-	report = e.finish()
-	if report.StatesWithLeader == 0 && len(report.Violations) == 0 {
-		err = ErrNoLeader
-	}
-	return report, err
+	return e.finish()
 }
 
 // UnreadableError says that no fingerprint can cover a field of an algorithm's state.
@@ -271,6 +268,16 @@ func newSearch(o Options) (*search, error) {
 	e.shown = e.began
 	e.m = &model{space: newSpace(&e.options.Spec, o.View, track(o.Properties)), options: &e.options}
 	return e, nil
+}
+
+// begin returns a search that stands at its beginning. It panics with a
+// [*host.UnreadableError].
+func begin(o Options) (*search, error) {
+	e, err := newSearch(o)
+	if err == nil {
+		e.start, err = e.first()
+	}
+	return e, err
 }
 
 // first returns the state in which the search begins.
@@ -422,7 +429,7 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 	return e.report.Cut != ""
 }
 
-func (e *search) finish() Report {
+func (e *search) finish() (Report, error) {
 	r := &e.report
 	r.States, r.NodeStates, r.Messages = e.visited.count, len(e.m.locals), len(e.m.messages)
 	r.Elapsed = time.Since(e.began)
@@ -436,5 +443,8 @@ func (e *search) finish() Report {
 		}
 		e.options.Progress(e.progress)
 	}
-	return *r
+	if r.StatesWithLeader+r.WalksWithLeader == 0 && len(r.Violations) == 0 {
+		return *r, ErrNoLeader
+	}
+	return *r, nil
 }

@@ -31,15 +31,6 @@ type Replayed struct {
 	Text string
 }
 
-// newReplay returns a search that stands at its beginning.
-func newReplay(o Options) (e *search, err error) {
-	if e, err = newSearch(o); err == nil {
-		defer catchUnreadable(&err)
-		e.start, err = e.first()
-	}
-	return e, err
-}
-
 // take takes a step that is said to be just so.
 func (e *search) take(t *story, step Step) error {
 	if t.over {
@@ -120,7 +111,8 @@ func (t *story) breaks(e *search, all []host.Breach) {
 // not possible, about what is broken and not said to be, about what does not hold, or about
 // what the scenario now says: all with the line.
 func (s *Scenario) Replay() (r Replayed, err error) {
-	e, err := newReplay(s.Options)
+	defer catchUnreadable(&err)
+	e, err := begin(s.Options)
 	if err != nil {
 		return r, &scenario.Error{Scenario: s.Name, Err: err}
 	}
@@ -131,7 +123,6 @@ func (s *Scenario) Replay() (r Replayed, err error) {
 			return r, err
 		}
 	}
-	defer catchUnreadable(&err)
 	var text strings.Builder
 	h := hosted{search: e, story: e.newStory(), left: s.Steps, transcript: file.Transcript(&text, !s.Unchecked)}
 	err = file.Run(&h, h.transcript)

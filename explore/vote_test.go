@@ -154,11 +154,11 @@ func TestStrictVoteWalks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Steps != steps || r.WalksWithLeader < r.Walks/2 {
-		t.Errorf("%d steps, a leader in %d of %d walks", r.Steps, r.WalksWithLeader, r.Walks)
+	if r.Generated != steps || r.WalksWithLeader < r.Walks/2 {
+		t.Errorf("%d steps, a leader in %d of %d walks", r.Generated, r.WalksWithLeader, r.Walks)
 	}
 	for _, v := range r.Violations {
 		t.Error(v.Scenario)
 	}
-	t.Logf("%d steps in %d walks, %v", r.Steps, r.Walks, r.Elapsed)
+	t.Logf("%d steps in %d walks, %v", r.Generated, r.Walks, r.Elapsed)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
@@ -23,68 +22,42 @@ type WalkOptions struct {
 // repeated step by step, again and again, to leave out what is not needed.
 const MaxLength = 100_000
 
-// WalkReport is what random walks have found.
-type WalkReport struct {
-	Walks, Steps    int
-	WalksWithLeader int    // in which somebody led, as it saw it
-	Cut             string // what ended it before all steps were taken; empty if nothing did
-
-	Elapsed        time.Duration
-	StepsPerSecond float64
-	// Violations are at most one for each property, without the steps that are not
-	// needed, unless the walk was cut before these were found. There may be shorter ones.
-	Violations []Violation
-}
-
 // Walk walks at random through the states that [Run] would visit: from the beginning,
 // to anything that can happen next and leads to another state, each as likely. What is broken is found
-// at the step that breaks it; agreement is looked for at the end of each walk. Of the limits, Memory and
-// Time count, within a walk too.
+// at the step that breaks it; agreement is looked for at the end of each walk. Violations come
+// without the steps that are not needed, unless the walk was cut before these were found; there
+// may be shorter ones. Of the limits, Memory and Time count, within a walk too.
 //
 // That a walk finds nothing proves nothing.
-func Walk(ctx context.Context, o Options, w WalkOptions) (report WalkReport, err error) {
+func Walk(ctx context.Context, o Options, w WalkOptions) (report Report, err error) {
 	if w.Length == 0 {
 		w.Length = 200
 	}
 	if w.Length < 0 || w.Length > MaxLength || w.Steps < 1 {
-		return WalkReport{}, errors.Join(ErrOptions, fmt.Errorf("explore: a walk of %d steps, %d at a time, want at most %d of these", w.Steps, w.Length, MaxLength))
+		return Report{}, errors.Join(ErrOptions, fmt.Errorf("explore: a walk of %d steps, %d at a time, want at most %d of these", w.Steps, w.Length, MaxLength))
 	}
 	o.Limits.States = 0
-	e, err := newSearch(o)
-	if err != nil {
-		return WalkReport{}, err
-	}
 	defer catchUnreadable(&err)
-	if e.start, err = e.first(); err != nil {
-		return WalkReport{}, err
+	e, err := begin(o)
+	if err != nil {
+		return Report{}, err
 	}
 	k := walker{search: e, driver: host.Seeded(w.Seed)}
 	k.over = func() bool { return k.enough(ctx, 0, int64(cap(k.taken))*int64(reflect.TypeFor[action]().Size())) }
-	for k.steps < w.Steps && !k.refuted() && !k.over() {
-		k.walk(min(w.Length, w.Steps-k.steps))
+	for e.report.Generated < w.Steps && !k.refuted() && !k.over() {
+		k.walk(min(w.Length, w.Steps-e.report.Generated))
 	}
-	report = WalkReport{Walks: k.walks, Steps: k.steps, WalksWithLeader: k.withLeader, Cut: e.report.Cut,
-		Elapsed: time.Since(e.began), Violations: e.report.Violations}
-	if k.refuted() && report.Cut == "" {
-		report.Cut = AllBroken
+	if k.refuted() && e.report.Cut == "" {
+		e.report.Cut = AllBroken
 	}
-	report.StepsPerSecond = float64(report.Steps) / max(report.Elapsed.Seconds(), 1e-9)
-	if o.Progress != nil {
-		e.progress.Generated, e.progress.Elapsed = report.Steps, report.Elapsed
-		o.Progress(e.progress)
-	}
-	if report.WalksWithLeader == 0 && len(report.Violations) == 0 {
-		err = ErrNoLeader
-	}
-	return report, err
+	return e.finish()
 }
 
 // walker takes walks.
 type walker struct {
 	*search
-	driver                   host.Driver
-	over                     func() bool // whether a limit or the context ends it here; shows how far it is
-	walks, steps, withLeader int
+	driver host.Driver
+	over   func() bool // whether a limit or the context ends it here; shows how far it is
 
 	here, next state
 	actions    []action
@@ -96,7 +69,7 @@ const lookEvery = 256
 
 // walk takes one walk of at most so many steps.
 func (k *walker) walk(length int) {
-	k.walks++
+	k.report.Walks++
 	k.taken = k.taken[:0]
 	network := append(k.here.network[:0], k.start.network...)
 	k.here = k.start
@@ -110,14 +83,13 @@ func (k *walker) walk(length int) {
 		if !ok {
 			break
 		}
-		k.steps++
 		k.report.Generated++
 		k.taken = append(k.taken, a)
 		k.here, k.next = k.next, k.here
 		led = led || k.m.locals[k.here.locals[a.node]].leads(k.m.ids[a.node])
 	}
 	if led {
-		k.withLeader++
+		k.report.WalksWithLeader++
 	}
 	if !cut && k.asked(algo.Agreement) && !k.violated(algo.Agreement) && !k.agrees(&k.here) {
 		k.report.Violations = append(k.report.Violations, k.shortened(disagreement()))

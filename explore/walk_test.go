@@ -41,19 +41,19 @@ func TestAWalkFindsDisagreement(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameWalks(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, Crashes: 1, Mistakes: 1, Epochs: 3}
-	walk := func(seed uint64) explore.WalkReport {
+	walk := func(seed uint64) explore.Report {
 		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: seed, Steps: 20_000, Length: 50})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Elapsed, r.StepsPerSecond = 0, 0
+		r.Elapsed, r.TransitionsPerSecond = 0, 0
 		return r
 	}
 	first := walk(1)
 	if again := walk(1); !reflect.DeepEqual(first, again) {
 		t.Errorf("%+v\nand\n%+v", first, again)
 	}
-	if first.Steps != 20_000 || first.Walks < 400 || first.WalksWithLeader == 0 || first.Cut != "" || len(first.Violations) > 0 {
+	if first.Generated != 20_000 || first.Walks < 400 || first.WalksWithLeader == 0 || first.Cut != "" || len(first.Violations) > 0 {
 		t.Errorf("%+v", first)
 	}
 	if reflect.DeepEqual(first, walk(2)) {
@@ -65,7 +65,7 @@ func TestAWalkIsCut(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r, err := explore.Walk(ctx, explore.Options{Spec: newBully(t), Nodes: 2}, explore.WalkOptions{Steps: 10})
-	if r.Steps != 0 || r.Cut != context.Canceled.Error() || !errors.Is(err, explore.ErrNoLeader) {
+	if r.Generated != 0 || r.Cut != context.Canceled.Error() || !errors.Is(err, explore.ErrNoLeader) {
 		t.Errorf("%+v, error %v", r, err)
 	}
 	if _, err := explore.Walk(ctx, explore.Options{Spec: newBully(t), Nodes: 2}, explore.WalkOptions{}); !errors.Is(err, explore.ErrOptions) {
@@ -92,11 +92,11 @@ func TestAWalkIsCutOnItsWay(t *testing.T) {
 	o := explore.Options{Spec: newVote(t, nil), Nodes: 2, Progress: func(p explore.Progress) { shown = append(shown, p) }}
 	ctx := &patience{context.Background(), 3}
 	r, err := explore.Walk(ctx, o, explore.WalkOptions{Steps: 1_000_000, Length: explore.MaxLength})
-	if err != nil || r.Walks != 1 || r.Steps == 0 || r.Steps > 1000 || r.Cut != context.Canceled.Error() {
+	if err != nil || r.Walks != 1 || r.Generated == 0 || r.Generated > 1000 || r.Cut != context.Canceled.Error() {
 		t.Errorf("%+v, error %v", r, err)
 	}
-	if len(shown) == 0 || shown[len(shown)-1].Generated != r.Steps {
-		t.Errorf("of %d steps the progress was %+v", r.Steps, shown)
+	if len(shown) == 0 || shown[len(shown)-1].Generated != r.Generated {
+		t.Errorf("of %d steps the progress was %+v", r.Generated, shown)
 	}
 	if _, err := explore.Walk(ctx, o, explore.WalkOptions{Steps: 1_000_000, Length: explore.MaxLength + 1}); !errors.Is(err, explore.ErrOptions) {
 		t.Errorf("one walk of too many steps: error %v", err)
@@ -107,7 +107,7 @@ func TestAWalkIsCutOnItsWay(t *testing.T) {
 func TestAWalkIsCutWhileItIsShortened(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	const most = 1_000_000
-	walk := func(left int) (explore.WalkReport, int) {
+	walk := func(left int) (explore.Report, int) {
 		ctx := &patience{context.Background(), left}
 		r, err := explore.Walk(ctx, o, explore.WalkOptions{Seed: 1, Steps: most})
 		if err != nil || len(r.Violations) != 1 {
@@ -121,7 +121,7 @@ func TestAWalkIsCutWhileItIsShortened(t *testing.T) {
 	}
 	// One pass that finds nothing more to leave out comes last.
 	cut, _ := walk(asked - 2*len(whole.Violations[0].Steps))
-	if cut.Cut != context.Canceled.Error() || cut.Steps != whole.Steps || len(cut.Violations[0].Steps) < len(whole.Violations[0].Steps) {
-		t.Errorf("cut by %q after %d steps, found %v", cut.Cut, cut.Steps, cut.Violations)
+	if cut.Cut != context.Canceled.Error() || cut.Generated != whole.Generated || len(cut.Violations[0].Steps) < len(whole.Violations[0].Steps) {
+		t.Errorf("cut by %q after %d steps, found %v", cut.Cut, cut.Generated, cut.Violations)
 	}
 }

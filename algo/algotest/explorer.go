@@ -84,17 +84,13 @@ func (e *explored) search(p *probe, spec algo.Spec, properties ...algo.Property)
 	for _, s := range searches {
 		o := s.Options
 		o.Spec, o.Properties, o.Limits.States = spec, properties, p.effort(s.states)
-		var violations []explore.Violation
+		var r explore.Report
 		var err error
 		if s.steps > 0 {
-			var r explore.WalkReport
 			r, err = explore.Walk(p.Context(), o, explore.WalkOptions{Seed: p.first(), Steps: p.effort(s.steps), Length: stride})
-			violations = r.Violations
 			e.log = append(e.log, fmt.Sprintf("%s: %d of %d steps", s.about, r.Walks, stride))
 		} else {
-			var r explore.Report
 			r, err = explore.Run(p.Context(), o)
-			violations = r.Violations
 			e.log = append(e.log, s.about+": "+visited(r))
 		}
 		switch {
@@ -104,7 +100,7 @@ func (e *explored) search(p *probe, spec algo.Spec, properties ...algo.Property)
 			e.err = fmt.Errorf("%s: %w", s.about, err)
 			return
 		}
-		for _, v := range violations {
+		for _, v := range r.Violations {
 			e.found = append(e.found, finding{s.about, v})
 		}
 	}
