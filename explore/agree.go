@@ -86,15 +86,7 @@ func (c *calm) run() bool {
 func (c *calm) local(i int) *local { return &c.m.locals[c.locals[i]] }
 
 // running are those who run, and whom they follow.
-func (c *calm) running() []host.Opinion {
-	all := c.opinions[:0]
-	for i, id := range c.m.ids {
-		if l := c.local(i); l.phase == up {
-			all = append(all, host.Opinion{Node: id, Leader: l.leader})
-		}
-	}
-	return all
-}
+func (c *calm) running() []host.Opinion { return c.m.running(&c.locals, c.opinions[:0]) }
 
 // next is what happens before any more time passes: what the detector has to say, and
 // then what is on its way.

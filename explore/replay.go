@@ -162,20 +162,14 @@ func (h *hosted) Nodes() int { return len(h.search.m.ids) }
 
 // Leader is whom all who run follow.
 func (h *hosted) Leader() (leader int, epoch algo.Epoch, agreed bool) {
-	var common algo.Leader
-	for i := range h.Nodes() {
-		switch l := h.local(i); {
-		case l.phase != up:
-		case l.leader.Vacant() || !common.Vacant() && l.leader != common:
-			return 0, 0, false
-		default:
-			common = l.leader
-		}
-	}
-	if common.Vacant() || h.local(h.search.m.index(common.ID)).phase != up {
+	running := h.search.m.running(&h.end.locals, nil)
+	if len(running) == 0 {
 		return 0, 0, false
 	}
-	return h.search.m.index(common.ID) + 1, common.Epoch, true
+	common := running[0].Leader
+	agreed = !slices.ContainsFunc(running, func(o host.Opinion) bool { return o.Leader != common }) &&
+		slices.ContainsFunc(running, func(o host.Opinion) bool { return o.Node == common.ID })
+	return h.search.m.index(common.ID) + 1, common.Epoch, agreed
 }
 
 // Follows is whom a node follows.

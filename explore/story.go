@@ -45,29 +45,16 @@ func (t *story) tell(s *state, a action) {
 	t.taken = append(t.taken, step)
 	at := time.Duration(len(t.taken))
 	t.said = append(t.said, nil)
-	event := trace.Event{At: at, Node: step.Node, Peer: step.Peer, Message: step.Message, Timer: step.Timer, Epoch: l.saved.Epoch}
-	switch a.what {
-	case starts:
-		event.Kind = trace.Start
-		if l.phase == down {
-			event.Kind = trace.Restart
-			t.line("had saved epoch %d", l.saved.Epoch)
-		}
-	case receives:
-		event.Kind = trace.Deliver
-	case expires:
-		event.Kind = trace.Expire
-	case suspects:
-		event.Kind = trace.Suspect
-		if a.mistaken {
-			event.Format = "wrongly"
-		}
-	case trusts:
-		event.Kind = trace.Trust
-	case campaigns:
+	// All kinds of steps but one are called the same as events.
+	event := trace.Event{At: at, Node: step.Node, Kind: trace.Kind(step.Kind), Peer: step.Peer, Message: step.Message, Timer: step.Timer, Epoch: l.saved.Epoch}
+	switch {
+	case a.what == starts && l.phase == down:
+		event.Kind = trace.Restart
+		t.line("had saved epoch %d", l.saved.Epoch)
+	case a.mistaken:
+		event.Format = "wrongly"
+	case a.what == campaigns:
 		event.Kind, event.Format = trace.Note, "is called to campaign"
-	case crashes:
-		event.Kind = trace.Crash
 	}
 	t.events = append(t.events, event)
 	if a.what == crashes {
@@ -83,33 +70,29 @@ func (t *story) tell(s *state, a action) {
 
 // perform tells the effects of a step, in the order in which they are performed.
 func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effects) {
-	add := func(e trace.Event) {
+	tell := func(e trace.Event, format string, args ...any) {
 		e.At, e.Node = at, node
 		t.events = append(t.events, e)
+		t.line(format, args...)
 	}
 	for _, note := range effects.Notes {
-		add(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args})
 		args := make([]any, len(note.Args))
 		for i, arg := range note.Args {
 			args[i] = t.m.named(arg)
 		}
-		t.line("note: "+note.Format, args...)
+		tell(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args}, "note: "+note.Format, args...)
 	}
-	if effects.Refused != nil {
-		add(trace.Event{Kind: trace.Drop, Format: "%v", Args: []any{effects.Refused}})
-		t.line("refused: %v", effects.Refused)
+	if why := effects.Refused; why != nil {
+		tell(trace.Event{Kind: trace.Drop, Format: "%v", Args: []any{why}}, "refused: %v", why)
 	}
-	if effects.Save {
-		add(trace.Event{Kind: trace.Save, Epoch: effects.Stable.Epoch})
-		t.line("saves epoch %d", effects.Stable.Epoch)
+	if epoch := effects.Stable.Epoch; effects.Save {
+		tell(trace.Event{Kind: trace.Save, Epoch: epoch}, "saves epoch %d", epoch)
 	}
 	for _, e := range effects.Sends {
-		add(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message})
-		t.line("sends %s to %s", t.m.message(e.Message), t.m.idName(e.To))
+		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", t.m.message(e.Message), t.m.idName(e.To))
 	}
 	for _, l := range effects.Announce {
-		add(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
-		t.line("%s", follows(t.m.notation, node, l))
+		tell(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch}, "%s", follows(t.m.notation, node, l))
 	}
 }
 
