@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -189,9 +190,9 @@ func (all *seeds) text(of int) string {
 func (s *simulation) showSeeds(all *seeds, took time.Duration) error {
 	r := &all.result
 	slices.SortFunc(r.Failures, func(a, b seedFailure) int { return cmp.Compare(a.Seed, b.Seed) })
-	slices.Sort(all.healed)
-	if n := len(all.healed); n > 0 {
-		r.Median, r.Most = new(ms(all.healed[n/2])), new(ms(all.healed[n-1]))
+	if len(all.healed) > 0 {
+		healed := sample.Milliseconds(all.healed)
+		r.Median, r.Most = &healed.Median, &healed.Max
 	}
 	var err error
 	switch {
@@ -269,7 +270,7 @@ func (r *stormsResult) agreement() string {
 	if r.Failed > 0 {
 		of += " of the seeds that did not fail"
 	}
-	return fmt.Sprintf("%v ms after the last fault (%s), %v ms (at most); the bound is %v ms", *r.Median, of, *r.Most, r.Bound)
+	return fmt.Sprintf("%.0f ms after the last fault (%s), %.0f ms (at most); the bound is %v ms", *r.Median, of, *r.Most, r.Bound)
 }
 
 func indented(text string) string {

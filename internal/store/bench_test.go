@@ -3,9 +3,10 @@ package store_test
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/elect-go/elect/internal/sample"
 )
 
 // BenchmarkSave measures what a save costs on the file system of the temporary
@@ -26,9 +27,9 @@ func BenchmarkSave(b *testing.B) {
 				}
 				took = append(took, time.Since(start))
 			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs-median")
-			b.ReportMetric(float64(took[len(took)*9/10].Microseconds()), "µs-p90")
+			all := sample.Milliseconds(took)
+			b.ReportMetric(all.Median*1000, "µs-median")
+			b.ReportMetric(all.P90*1000, "µs-p90")
 		})
 	}
 }
