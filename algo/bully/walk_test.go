@@ -20,8 +20,4 @@ var walk = host.Walk{
 }
 
 // See [host.Walk] for what happens to them.
-func TestRandomWalks(t *testing.T) {
-	if seed, why := walk.Until(uint64(testenv.Rounds(1000, 20_000))); why != "" {
-		t.Fatalf("seed %d: %s\n%s", seed, why, walk.Take(host.Seeded(seed), true).Story())
-	}
-}
+func TestRandomWalks(t *testing.T) { walk.Want(t, testenv.Rounds(1000, 20_000)) }

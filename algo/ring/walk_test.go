@@ -13,8 +13,4 @@ import (
 var walk = host.Walk{Spec: func(*rand.Rand) algo.Spec { return spec }, Calm: 45}
 
 // See [host.Walk] for what happens to them.
-func TestRandomWalks(t *testing.T) {
-	if seed, why := walk.Until(uint64(testenv.Rounds(1000, 20_000))); why != "" {
-		t.Fatalf("seed %d: %s\n%s", seed, why, walk.Take(host.Seeded(seed), true).Story())
-	}
-}
+func TestRandomWalks(t *testing.T) { walk.Want(t, testenv.Rounds(1000, 20_000)) }

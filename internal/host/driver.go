@@ -26,30 +26,16 @@ func Chosen(numbers ...uint64) Driver {
 	return Driver{rand.New(c)}
 }
 
-// One has one of so many things done, each as likely as its weight says (nil: all alike),
-// and another in its place if that cannot be done. It reports false if none can.
-func (d Driver) One(count int, weight func(i int) int, do func(i int) bool) bool {
+// One has one of so many things done, each as likely, and another in its place if that
+// cannot be done. It reports false if none can.
+func (d Driver) One(count int, do func(i int) bool) bool {
 	var tried [16]int // more are on the heap
 	left := tried[:0]
 	for i := range count {
 		left = append(left, i)
 	}
 	for len(left) > 0 {
-		at := 0
-		if weight == nil {
-			at = d.IntN(len(left))
-		} else {
-			sum := 0
-			for _, i := range left {
-				sum += weight(i)
-			}
-			if sum == 0 {
-				return false
-			}
-			for drawn := d.IntN(sum); drawn >= weight(left[at]); at++ {
-				drawn -= weight(left[at])
-			}
-		}
+		at := d.IntN(len(left))
 		if do(left[at]) {
 			return true
 		}

@@ -1,7 +1,7 @@
 package host
 
 import (
-	"fmt"
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -21,40 +21,18 @@ type Walk struct {
 	Spec func(random *rand.Rand) algo.Spec
 	// T is the longest time of a message when nothing is wrong, [T] if zero.
 	T time.Duration
-	// Weights say how often which disturbance comes, in the order of [Disturbance];
-	// [Usual] if zero.
-	Weights [disturbances]int
 	// Hushed are timers that a story leaves out.
 	Hushed []algo.Timer
 	// Resumes is that of the Cluster, and so is Seen.
 	Resumes bool
 	Seen    func(i int, e algo.Event)
 
-	Chaos int // how long a walk is disturbed, in T: 60 if zero
-	Calm  int // how long it may take to settle then: 100 if zero
-	Quiet int // how long nothing may happen after that: 60 if zero
+	// Calm is how long it may take to settle, in T: 100 if zero.
+	Calm int
 }
 
-// Disturbance is what a [Walk] does to a cluster.
-type Disturbance int
-
-// The disturbances of a walk.
-const (
-	Crashes Disturbance = iota
-	Restarts
-	Interrupts // crashes in the middle of what an event asks for
-	Suspicions
-	Trusts
-	Campaigns
-	Partitions
-	Resignations
-	Pauses
-	Resumptions
-	disturbances
-)
-
-// Usual is how often each comes, if a walk does not say otherwise.
-var Usual = [disturbances]int{1, 3, 1, 3, 1, 1, 1, 1, 1, 1}
+// How long a walk is disturbed, and how long nothing may happen after the calm, in T.
+const chaos, quiet = 60, 60
 
 // Take takes one walk, as a driver decides. What it broke is in Broken of the cluster.
 func (w Walk) Take(driver Driver, tracing bool) *Cluster {
@@ -66,14 +44,14 @@ func (w Walk) Take(driver Driver, tracing bool) *Cluster {
 		}
 	}
 	c.Later(0, d.disturb)
-	c.Run(d.period(w.Chaos, 60))
+	c.Run(chaos * d.t)
 	d.heal()
-	c.Run(d.period(w.Calm, 100))
+	c.Run(time.Duration(cmp.Or(w.Calm, 100)) * d.t)
 	if why := c.Agreed(); why != "" && c.Broken == "" {
 		c.Breaks("after the calm: %s", why)
 	}
 	c.Reset()
-	c.Run(d.period(w.Quiet, 60))
+	c.Run(quiet * d.t)
 	if sum := Total(c.Sent); (sum != 0 || c.Changes != 0) && c.Broken == "" && c.CanAgree() {
 		c.Breaks("in the quiet: %d messages, %d announcements", sum, c.Changes)
 	}
@@ -90,22 +68,21 @@ func (w Walk) Broken(choose func() Driver) (what, story string) {
 	return c.Broken, w.Take(choose(), true).Story()
 }
 
-// Until takes up to count walks, from seed 0 on, and returns the seed of the first that
-// breaks and how; or nothing.
-func (w Walk) Until(count uint64) (seed uint64, why string) {
-	for ; seed < count; seed++ {
-		if c := w.Take(Seeded(seed), false); c.Broken != "" {
-			return seed, c.Broken
+// Want fails the test if one of so many walks breaks something.
+func (w Walk) Want(t Test, count int) {
+	t.Helper()
+	for seed := range uint64(count) {
+		if what, story := w.Broken(func() Driver { return Seeded(seed) }); what != "" {
+			t.Errorf("seed %d: %s\n%s", seed, what, story)
+			return
 		}
 	}
-	return seed, ""
 }
 
 // disturber is what goes wrong on a walk.
 type disturber struct {
 	*Cluster
 	driver    Driver
-	weights   [disturbances]int
 	t         time.Duration
 	all       []algo.Member
 	loss      float64       // of how many messages
@@ -119,13 +96,7 @@ type disturber struct {
 
 func newDisturber(random Driver, w Walk, tracing bool) *disturber {
 	size := 3 + random.IntN(3)
-	d := &disturber{driver: random, all: Members(size), weights: w.Weights, t: w.T}
-	if w.Weights == [disturbances]int{} {
-		d.weights = Usual
-	}
-	if d.t == 0 {
-		d.t = T
-	}
+	d := &disturber{driver: random, all: Members(size), t: cmp.Or(w.T, T)}
 	if random.IntN(2) == 0 {
 		for i := range d.all {
 			d.all[i].Priority = random.IntN(3)
@@ -158,13 +129,6 @@ func newDisturber(random Driver, w Walk, tracing bool) *disturber {
 	return d
 }
 
-func (d *disturber) period(count, otherwise int) time.Duration {
-	if count == 0 {
-		count = otherwise
-	}
-	return time.Duration(count) * d.t
-}
-
 // cut reports whether nothing gets from one to another.
 func (d *disturber) cut(from, to int) bool {
 	inFrom, inTo := d.partition>>from&1, d.partition>>to&1
@@ -191,50 +155,41 @@ func (d *disturber) disturb() {
 		return
 	}
 	i := d.someone()
-	d.driver.One(len(d.weights), func(k int) int { return d.weights[k] }, func(k int) bool {
-		d.disturbs(Disturbance(k), i)
-		return true
-	})
-	d.Later(d.driver.within(3*d.t), d.disturb)
-}
-
-func (d *disturber) disturbs(what Disturbance, i int) {
-	switch nd := d.Node(i); what {
-	case Crashes:
+	switch nd := d.Node(i); d.driver.IntN(14) { // restarts and suspicions are more frequent
+	case 0:
 		d.Crash(i)
-	case Restarts:
+	case 1, 2, 3:
 		if nd.Machine != nil && d.driver.IntN(2) == 0 {
 			d.Crash(i) // and back before anybody can tell
 		}
 		d.start(i)
-	case Interrupts:
+	case 4:
 		if nd.Machine != nil {
 			nd.DieIn = 1 + d.driver.IntN(5)
 		}
-	case Suspicions:
+	case 5, 6, 7:
 		d.Suspect(d.someone(), i)
-	case Trusts:
+	case 8:
 		d.Trust(d.someone(), i)
-	case Campaigns:
+	case 9:
 		d.Campaign(i)
-	case Partitions:
+	case 10:
 		d.partition = d.driver.IntN(1 << (len(d.all) + 1))
 		d.oneWay = d.driver.IntN(3) == 0
 		d.Logf("partition %b, one way: %v", d.partition, d.oneWay)
-	case Resignations:
+	case 11:
 		if d.resigning {
 			d.all[i-1].Eligible = !d.all[i-1].Eligible
 			d.View = algo.NewView(d.View.Number()+1, len(d.all), d.all...)
 			d.Logf("n%d may lead: %v", i, d.all[i-1].Eligible)
 			d.Reconfigure(d.View, i, d.someone(), d.someone())
 		}
-	case Pauses:
+	case 12:
 		d.Pause(i)
-	case Resumptions:
+	case 13:
 		d.Resume(i)
-	default:
-		panic(fmt.Sprintf("host: there is no disturbance %d", what))
 	}
+	d.Later(d.driver.within(3*d.t), d.disturb)
 }
 
 // heal ends all that goes wrong: somebody runs, nobody is paused, and from now on
