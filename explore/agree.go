@@ -161,5 +161,5 @@ func (c *calm) take(a action) bool {
 // claimed.
 func (c *calm) agreed() bool {
 	running := c.running()
-	return host.CanElect(c.m.view, c.m.spec.Claims, running) && host.Agreed(c.m.view, c.m.spec.Claims, running) == host.Disagreement{}
+	return host.CanElect(c.m.view, c.m.spec.Claims, running) && host.Agreed(c.m.view, c.m.spec.Claims, running) == nil
 }

@@ -62,7 +62,12 @@ func (c *Cluster) opinions() (all []Opinion) {
 }
 
 // Agreed says why the live nodes do not agree, or nothing. See [Agreed].
-func (c *Cluster) Agreed() string { return Agreed(c.View, c.Spec.Claims, c.opinions()).String() }
+func (c *Cluster) Agreed() string {
+	if why := Agreed(c.View, c.Spec.Claims, c.opinions()); why != nil {
+		return why()
+	}
+	return ""
+}
 
 // CanAgree reports whether the live nodes can come to rest.
 func (c *Cluster) CanAgree() bool { return CanElect(c.View, c.Spec.Claims, c.opinions()) }

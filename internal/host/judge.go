@@ -63,37 +63,38 @@ type Opinion struct {
 	Leader algo.Leader
 }
 
-// Agreed says why those who run do not agree on one of them who may lead, or nothing.
-// Where the highest must lead it is the highest. Where nobody who runs may lead, or those
-// who run are no majority and one is needed, nobody leads.
-func Agreed(view algo.View, claims algo.Claims, running []Opinion) (why Disagreement) {
+// Agreed says why those who run do not agree on one of them who may lead, or is nil. Where
+// the highest must lead it is the highest. Where nobody who runs may lead, or those who run
+// are no majority and one is needed, nobody leads. (The explorer asks of every state, and
+// has no use for the words.)
+func Agreed(view algo.View, claims algo.Claims, running []Opinion) (why func() string) {
 	if claims.NeedsQuorum && len(running) < view.Quorum() {
 		for _, o := range running {
 			if o.Leader.ID == o.Node {
-				return Disagreement{kind: noMajority, of: o}
+				return func() string { return Name(o.Node) + " leads without a majority" }
 			}
 		}
-		return why
+		return nil
 	}
 	highest := Highest(view, running)
 	for _, o := range running {
-		d := Disagreement{of: o, first: running[0].Leader, highest: highest}
-		switch l := o.Leader; {
+		l, first := o.Leader, running[0].Leader
+		names := func() string { return Name(o.Node) + " names " + Name(l.ID) }
+		switch {
 		case highest.IsZero() && !l.Vacant():
-			d.kind = nobodyMay
+			return func() string { return Name(o.Node) + " follows " + Name(l.ID) + ", but nobody may lead" }
 		case highest.IsZero():
 		case claims.HighestLeads && l.ID != highest:
-			d.kind = notTheHighest
+			return func() string { return names() + ", the highest is " + Name(highest) }
 		case !view.MayLead(l.ID) || !slices.ContainsFunc(running, func(o Opinion) bool { return o.Node == l.ID }):
-			d.kind = mayNot
-		case l != d.first:
-			d.kind = differs
-		}
-		if d.kind != agreed {
-			return d
+			return func() string { return names() + ", who does not run or may not lead" }
+		case l != first:
+			return func() string {
+				return fmt.Sprintf("%s in epoch %d, others name %s in epoch %d", names(), l.Epoch, Name(first.ID), first.Epoch)
+			}
 		}
 	}
-	return why
+	return nil
 }
 
 // Highest is the highest of those who run and may lead, or nobody.
@@ -110,40 +111,4 @@ func Highest(view algo.View, running []Opinion) (highest algo.NodeID) {
 // they are a majority where one is needed.
 func CanElect(view algo.View, claims algo.Claims, running []Opinion) bool {
 	return !Highest(view, running).IsZero() && (!claims.NeedsQuorum || len(running) >= view.Quorum())
-}
-
-// Disagreement says why nodes do not agree. Zero: they do.
-type Disagreement struct {
-	kind    disagreement
-	of      Opinion
-	first   algo.Leader // of whom the first follows
-	highest algo.NodeID
-}
-
-type disagreement uint8
-
-const (
-	agreed disagreement = iota
-	noMajority
-	nobodyMay
-	notTheHighest
-	mayNot
-	differs
-)
-
-func (d Disagreement) String() string {
-	node, leader, epoch := Name(d.of.Node), Name(d.of.Leader.ID), d.of.Leader.Epoch
-	switch d.kind {
-	case noMajority:
-		return node + " leads without a majority"
-	case nobodyMay:
-		return node + " follows " + leader + ", but nobody may lead"
-	case notTheHighest:
-		return node + " names " + leader + ", the highest is " + Name(d.highest)
-	case mayNot:
-		return node + " names " + leader + ", who does not run or may not lead"
-	case differs:
-		return fmt.Sprintf("%s names %s in epoch %d, others name %s in epoch %d", node, leader, epoch, Name(d.first.ID), d.first.Epoch)
-	}
-	return ""
 }
