@@ -4,6 +4,15 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
+// What the sources of textbooks take for granted.
+const (
+	sameMembers   = "that the members are always the same, and all there from the beginning"
+	noneIsLost    = "that every message arrives, once, in time, and in the election that it is of"
+	nobodyFails   = "that nobody fails while an election is on, and that who comes back is noticed"
+	detectorRight = "that nobody is suspected who lives"
+	oneAtATime    = "that one election ends before the next begins"
+)
+
 // checks are all there are. What fails early in the list is to be mended first.
 var checks = []Check{
 	{
@@ -39,7 +48,7 @@ var checks = []Check{
 		Wanted: "Alone, a node leads itself.",
 	},
 	{
-		Name: "agreement", run: agreement,
+		Name: "agreement", run: agreement, assumed: sameMembers,
 		Wanted: "1, 2, 3, 5 and 7 nodes that start together, or one after the other, agree on one leader.",
 	},
 	{
@@ -47,23 +56,23 @@ var checks = []Check{
 		Wanted: "Once all agree, and nothing happens, there is no message but repeats, and no announcement, however long it lasts.",
 	},
 	{
-		Name: "campaign", run: campaign,
+		Name: "campaign", run: campaign, assumed: oneAtATime,
 		Wanted: "Any process can call for an election, several at once, too. It ends with one leader.",
 	},
 	{
-		Name: "failover", run: failover,
+		Name: "failover", run: failover, assumed: nobodyFails,
 		Wanted: "Whoever crashes together, the others agree on one of themselves. With NeedsQuorum that holds for every minority.",
 	},
 	{
-		Name: "restart", run: restart,
+		Name: "restart", run: restart, assumed: nobodyFails,
 		Wanted: "Nodes that crash and start again, before or after the others have noticed, all of them too, agree again, and no epoch goes back.",
 	},
 	{
-		Name: "restart-after-save", run: restartAfterSave,
+		Name: "restart-after-save", run: restartAfterSave, assumed: nobodyFails,
 		Wanted: "A node may crash between a save and the messages that were to follow it, or in the middle of them. What was saved binds it when it comes back; what was not sent is missed by nobody for long.",
 	},
 	{
-		Name: "loss", run: loss,
+		Name: "loss", run: loss, assumed: noneIsLost,
 		Wanted: "Elections during which a third of all messages are lost do no harm that lasts.",
 	},
 	{
@@ -75,43 +84,43 @@ var checks = []Check{
 		Wanted: "Elections during which messages overtake each other do no harm that lasts.",
 	},
 	{
-		Name: "delay", run: delay,
+		Name: "delay", run: delay, assumed: noneIsLost,
 		Wanted: "Elections during which messages take longer than every timeout do no harm that lasts.",
 	},
 	{
-		Name: "wrong-suspicion", run: wrongSuspicion,
+		Name: "wrong-suspicion", run: wrongSuspicion, assumed: detectorRight,
 		Wanted: "Suspicions that are wrong, and are taken back, do no harm that lasts.",
 	},
 	{
-		Name: "partition", run: partition,
+		Name: "partition", run: partition, assumed: noneIsLost,
 		Wanted: "However the cluster is parted, also in one direction only, all agree once it has healed.",
 	},
 	{
-		Name: "pause", run: pause,
+		Name: "pause", run: pause, assumed: detectorRight,
 		Wanted: "While a process is stopped the others agree without it. When it goes on, with its old ideas, all agree again.",
 	},
 	{
-		Name: "add-member", run: addMember,
+		Name: "add-member", run: addMember, assumed: sameMembers,
 		Wanted: "A node that joins is told who leads, or takes the lead if it is the highest and the algorithm claims that; several may join at once.",
 	},
 	{
-		Name: "remove-member", run: removeMember,
+		Name: "remove-member", run: removeMember, assumed: sameMembers,
 		Wanted: "A member that is removed, alive or dead, is not waited for, not counted and not followed any more.",
 	},
 	{
-		Name: "remove-leader", run: removeLeader,
+		Name: "remove-leader", run: removeLeader, assumed: sameMembers,
 		Wanted: "When the leader is removed, alive or dead, the others agree on one of themselves.",
 	},
 	{
-		Name: "resignation", run: resignation,
+		Name: "resignation", run: resignation, assumed: sameMembers,
 		Wanted: "A leader that resigns is followed by another until it may lead again. When nobody may lead, nobody does.",
 	},
 	{
-		Name: "strangers", run: strangers,
+		Name: "strangers", run: strangers, assumed: sameMembers,
 		Wanted: "Whatever a message says, nobody follows a node that is no member.",
 	},
 	{
-		Name: "old-messages", run: oldMessages,
+		Name: "old-messages", run: oldMessages, assumed: noneIsLost,
 		Wanted: "Messages of older epochs that come again, long after, do no harm that lasts.",
 	},
 	{
@@ -119,7 +128,7 @@ var checks = []Check{
 		Wanted: "An epoch that leaves no room for the next is never believed. A message that carries epochs says so by being algo.Numbered, and Machine refuses the poisoned.",
 	},
 	{
-		Name: "messages", run: messages,
+		Name: "messages", run: messages, assumed: oneAtATime,
 		Wanted: "An election stays within its budget of messages, whoever starts it, also when all do: see Options.Messages. At rest there are at most two repeats for each node and heartbeat.",
 	},
 	{
@@ -127,11 +136,11 @@ var checks = []Check{
 		Wanted: "At rest, nodes watch no more of each other than Options.Watched allows: heartbeats must not cost N².",
 	},
 	{
-		Name: "walk", run: walk,
+		Name: "walk", run: walk, assumed: nobodyFails,
 		Wanted: "Machines that crash, also in the middle of what they do, and are told wrongly who is dead, keep what is claimed at all times. Once messages arrive and the detector is right, all agree, and then nothing is sent but repeats. What happens depends on nothing but the seed.",
 	},
 	{
-		Name: "storm", run: storm,
+		Name: "storm", run: storm, assumed: nobodyFails,
 		Wanted: "All of that at once, at random, to whole nodes, and then all agree.",
 	},
 	{
@@ -147,11 +156,11 @@ var checks = []Check{
 		Wanted: "In every state that a small cluster can reach, as far as the search goes, what is announced is saved: Stable covers its epoch.",
 	},
 	{
-		Name: "no-phantom", run: keeps(algo.NoPhantom),
+		Name: "no-phantom", run: keeps(algo.NoPhantom), assumed: oneAtATime,
 		Wanted: "In every state that a small cluster can reach, as far as the search goes, whoever is followed in an epoch has itself announced that it leads in that epoch.",
 	},
 	{
-		Name: "eventual-agreement", run: keeps(algo.Agreement),
+		Name: "eventual-agreement", run: keeps(algo.Agreement), assumed: noneIsLost,
 		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to agree when nothing more goes wrong.",
 	},
 	{
@@ -165,7 +174,7 @@ var checks = []Check{
 		Wanted: "Nobody leads without a majority of all members: in no state that a minority can reach, and a leader whose majority crashes, or is cut off, stops.",
 	},
 	{
-		Name: "highest-leads", run: highestLeads,
+		Name: "highest-leads", run: highestLeads, assumed: noneIsLost,
 		claim:  func(c algo.Claims) bool { return c.HighestLeads },
 		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to follow the highest who lives when nothing more goes wrong.",
 	},

@@ -5,19 +5,11 @@ import (
 	"testing"
 )
 
-// What a textbook is exempt from is a check, and enough is left.
+// Of what a textbook is exempt from, enough is left.
 func TestATextbookIsExemptFromChecks(t *testing.T) {
-	for name, assumed := range exempt {
-		if !slices.ContainsFunc(checks, func(c Check) bool { return c.Name == name }) {
-			t.Errorf("there is no check %q", name)
-		}
-		if assumed == "" {
-			t.Errorf("%s: nothing is said of why", name)
-		}
-	}
 	var left []string
 	for _, c := range checks {
-		if exempt[c.Name] == "" && c.claim == nil {
+		if c.assumed == "" && c.claim == nil {
 			left = append(left, c.Name)
 		}
 	}
