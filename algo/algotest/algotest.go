@@ -66,6 +66,7 @@ type Check struct {
 	Wanted string
 
 	claim func(algo.Claims) bool // nil: of every algorithm
+	seeds int                    // for how many it is run; 0: nothing is random, and it is run once
 	run   func(*probe)
 	// assumed is what sources of textbooks take for granted and the check denies them: it
 	// is not asked of an algo.Spec that is a Textbook. Nor does a textbook get a detector of
@@ -98,7 +99,12 @@ func (o Options) Test(t *testing.T, spec algo.Spec) {
 			t.Parallel()
 			p := &probe{T: t, check: &c, spec: spec, options: o, explored: &shared}
 			defer p.caught()
-			c.run(p)
+			if c.seeds == 0 {
+				c.run(p)
+			}
+			for range p.seeds(c.seeds) {
+				c.run(p)
+			}
 		})
 	}
 }

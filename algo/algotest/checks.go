@@ -2,6 +2,7 @@ package algotest
 
 import (
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/sim"
 )
 
 // What the sources of textbooks take for granted.
@@ -20,127 +21,127 @@ var checks = []Check{
 		Wanted: "The Spec is complete: a name, settings sorted by name, New that makes a new process each time, and messages that the wire can carry, of kinds that nobody else has.",
 	},
 	{
-		Name: "wire-round-trip", run: roundTrip,
+		Name: "wire-round-trip", seeds: 2, run: roundTrip,
 		Wanted: "Every message that is sent arrives as it was: it is encoded, and decoded to the same. Fields that are not exported, or longer than the wire allows, would be lost.",
 	},
 	{
-		Name: "wire-unknown-field", run: unknownField,
+		Name: "wire-unknown-field", seeds: 2, run: unknownField,
 		Wanted: "A message with one field more, as a newer version may send it, is read as the one that is known.",
 	},
 	{
-		Name: "wire-truncation", run: truncation,
+		Name: "wire-truncation", seeds: 2, run: truncation,
 		Wanted: "A message that is cut short, anywhere, is refused.",
 	},
 	{
-		Name: "sent-messages-stay", run: sentMessagesStay,
+		Name: "sent-messages-stay", seeds: 2, run: sentMessagesStay,
 		Wanted: "A message does not change after it was sent. It may wait in a queue, and in a simulation it is never copied: what it refers to must not be written to again.",
 	},
 	{
-		Name: "determinism", run: deterministic,
+		Name: "determinism", seeds: 40, run: deterministic,
 		Wanted: "The same calls have the same effects, in the same order: no map order, clock, randomness or state outside of the process.",
 	},
 	{
-		Name: "clone", run: cloneSharesNothing,
+		Name: "clone", seeds: 40, run: cloneSharesNothing,
 		Wanted: "A clone is in the same state and shares nothing that changes: what one of the two does, the other does not see.",
 	},
 	{
-		Name: "alone", run: alone,
+		Name: "alone", seeds: 1, run: alone,
 		Wanted: "Alone, a node leads itself.",
 	},
 	{
-		Name: "agreement", run: agreement, assumed: sameMembers,
+		Name: "agreement", seeds: 8, run: agreement, assumed: sameMembers,
 		Wanted: "1, 2, 3, 5 and 7 nodes that start together, or one after the other, agree on one leader.",
 	},
 	{
-		Name: "quiet", run: quiet,
+		Name: "quiet", seeds: 2, run: quiet,
 		Wanted: "Once all agree, and nothing happens, there is no message but repeats, and no announcement, however long it lasts.",
 	},
 	{
-		Name: "campaign", run: campaign, assumed: oneAtATime,
+		Name: "campaign", seeds: 2, run: campaign, assumed: oneAtATime,
 		Wanted: "Any process can call for an election, several at once, too. It ends with one leader.",
 	},
 	{
-		Name: "failover", run: failover, assumed: nobodyFails,
+		Name: "failover", seeds: 4, run: failover, assumed: nobodyFails,
 		Wanted: "Whoever crashes together, the others agree on one of themselves. With NeedsQuorum that holds for every minority.",
 	},
 	{
-		Name: "restart", run: restart, assumed: nobodyFails,
+		Name: "restart", seeds: 4, run: restart, assumed: nobodyFails,
 		Wanted: "Nodes that crash and start again, before or after the others have noticed, all of them too, agree again, and no epoch goes back.",
 	},
 	{
-		Name: "restart-after-save", run: restartAfterSave, assumed: nobodyFails,
+		Name: "restart-after-save", seeds: 4, run: restartAfterSave, assumed: nobodyFails,
 		Wanted: "A node may crash between a save and the messages that were to follow it, or in the middle of them. What was saved binds it when it comes back; what was not sent is missed by nobody for long.",
 	},
 	{
-		Name: "loss", run: loss, assumed: noneIsLost,
+		Name: "loss", seeds: 40, run: faulty("losing a third of all messages", sim.Faults{Loss: 0.33}), assumed: noneIsLost,
 		Wanted: "Elections during which a third of all messages are lost do no harm that lasts.",
 	},
 	{
-		Name: "duplication", run: duplication,
+		Name: "duplication", seeds: 40, run: faulty("half of all messages arriving twice", sim.Faults{Duplicate: 0.5}),
 		Wanted: "Elections during which every other message arrives twice do no harm that lasts: who votes twice has one vote.",
 	},
 	{
-		Name: "reordering", run: reordering,
+		Name: "reordering", seeds: 40, run: faulty("half of all messages overtaking others", sim.Faults{Reorder: 0.5}),
 		Wanted: "Elections during which messages overtake each other do no harm that lasts.",
 	},
 	{
-		Name: "delay", run: delay, assumed: noneIsLost,
+		Name: "delay", seeds: 40, run: troubled("messages taking up to four round trips", slow), assumed: noneIsLost,
 		Wanted: "Elections during which messages take longer than every timeout do no harm that lasts.",
 	},
 	{
-		Name: "wrong-suspicion", run: wrongSuspicion, assumed: detectorRight,
+		Name: "wrong-suspicion", seeds: 40, run: wrongSuspicion, assumed: detectorRight,
 		Wanted: "Suspicions that are wrong, and are taken back, do no harm that lasts.",
 	},
 	{
-		Name: "partition", run: partition, assumed: noneIsLost,
+		Name: "partition", seeds: 2, run: partition, assumed: noneIsLost,
 		Wanted: "However the cluster is parted, also in one direction only, all agree once it has healed.",
 	},
 	{
-		Name: "pause", run: pause, assumed: detectorRight,
+		Name: "pause", seeds: 4, run: pause, assumed: detectorRight,
 		Wanted: "While a process is stopped the others agree without it. When it goes on, with its old ideas, all agree again.",
 	},
 	{
-		Name: "add-member", run: addMember, assumed: sameMembers,
+		Name: "add-member", seeds: 4, run: addMember, assumed: sameMembers,
 		Wanted: "A node that joins is told who leads, or takes the lead if it is the highest and the algorithm claims that; several may join at once.",
 	},
 	{
-		Name: "remove-member", run: removeMember, assumed: sameMembers,
+		Name: "remove-member", seeds: 4, run: removeMember, assumed: sameMembers,
 		Wanted: "A member that is removed, alive or dead, is not waited for, not counted and not followed any more.",
 	},
 	{
-		Name: "remove-leader", run: removeLeader, assumed: sameMembers,
+		Name: "remove-leader", seeds: 4, run: removeLeader, assumed: sameMembers,
 		Wanted: "When the leader is removed, alive or dead, the others agree on one of themselves.",
 	},
 	{
-		Name: "resignation", run: resignation, assumed: sameMembers,
+		Name: "resignation", seeds: 4, run: resignation, assumed: sameMembers,
 		Wanted: "A leader that resigns is followed by another until it may lead again. When nobody may lead, nobody does.",
 	},
 	{
-		Name: "strangers", run: strangers, assumed: sameMembers,
+		Name: "strangers", seeds: 100, run: strangers, assumed: sameMembers,
 		Wanted: "Whatever a message says, nobody follows a node that is no member.",
 	},
 	{
-		Name: "old-messages", run: oldMessages, assumed: noneIsLost,
+		Name: "old-messages", seeds: 400, run: oldMessages, assumed: noneIsLost,
 		Wanted: "Messages of older epochs that come again, long after, do no harm that lasts.",
 	},
 	{
-		Name: "poisoned-epochs", run: poisonedEpochs,
+		Name: "poisoned-epochs", seeds: 100, run: poisonedEpochs,
 		Wanted: "An epoch that leaves no room for the next is never believed. A message that carries epochs says so by being algo.Numbered, and Machine refuses the poisoned.",
 	},
 	{
-		Name: "messages", run: messages, assumed: oneAtATime,
+		Name: "messages", seeds: 4, run: messages, assumed: oneAtATime,
 		Wanted: "An election stays within its budget of messages, whoever starts it, also when all do: see Options.Messages. At rest there are at most two repeats for each node and heartbeat.",
 	},
 	{
-		Name: "watched-edges", run: watchedEdges,
+		Name: "watched-edges", seeds: 1, run: watchedEdges,
 		Wanted: "At rest, nodes watch no more of each other than Options.Watched allows: heartbeats must not cost N².",
 	},
 	{
-		Name: "walk", run: walk, assumed: nobodyFails,
+		Name: "walk", seeds: 7_000, run: walk, assumed: nobodyFails,
 		Wanted: "Machines that crash, also in the middle of what they do, and are told wrongly who is dead, keep what is claimed at all times. Once messages arrive and the detector is right, all agree, and then nothing is sent but repeats. What happens depends on nothing but the seed.",
 	},
 	{
-		Name: "storm", run: storm, assumed: nobodyFails,
+		Name: "storm", seeds: 40, run: storm, assumed: nobodyFails,
 		Wanted: "All of that at once, at random, to whole nodes, and then all agree.",
 	},
 	{
@@ -169,7 +170,7 @@ var checks = []Check{
 		Wanted: "No two nodes announce themselves for one epoch: in every state that a small cluster can reach, as far as the search goes.",
 	},
 	{
-		Name: "needs-quorum", run: needsQuorum,
+		Name: "needs-quorum", seeds: 2, run: needsQuorum,
 		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
 		Wanted: "Nobody leads without a majority of all members: in no state that a minority can reach, and a leader whose majority crashes, or is cut off, stops.",
 	},

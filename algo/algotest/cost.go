@@ -10,9 +10,7 @@ import (
 // messages counts elections of several sizes. What finds the crashes sends nothing here.
 func messages(p *probe) {
 	for _, nodes := range []int{4, 12, 32} {
-		for range p.seeds(4) {
-			p.try("counting messages", nodes, func(w *world) { w.count(p.options.Messages(nodes)) }, detector(sim.Perfect))
-		}
+		p.try("counting messages", nodes, func(w *world) { w.count(p.options.Messages(nodes)) }, detector(sim.Perfect))
 	}
 }
 
@@ -61,26 +59,24 @@ func watchedEdges(p *probe) {
 		sizes = sizes[:2]
 	}
 	for _, nodes := range sizes {
-		for range p.seeds(1) {
-			c := p.machines(nodes)
-			dead := (nodes - 1) / 2
-			for _, step := range []struct {
-				when    string
-				happens func()
-			}{
-				{"at rest", c.StartAll},
-				{"after a failover", func() { c.Crash(host.Number(c.Leader(c.Live()[0]).ID)) }},
-				{fmt.Sprintf("with %d dead", dead), func() { c.Crash(c.Live()[:dead-1]...) }},
-			} {
-				step.happens()
-				p.settled(c)
-				watched := 0
-				for _, i := range c.Live() {
-					watched += len(c.Node(i).Monitored)
-				}
-				if limit := p.options.Watched(nodes); watched > limit {
-					p.fatalf("%d nodes: %s %d watch others, counted once for each whom they watch; want at most %d", nodes, step.when, watched, limit)
-				}
+		c := p.machines(nodes)
+		dead := (nodes - 1) / 2
+		for _, step := range []struct {
+			when    string
+			happens func()
+		}{
+			{"at rest", c.StartAll},
+			{"after a failover", func() { c.Crash(host.Number(c.Leader(c.Live()[0]).ID)) }},
+			{fmt.Sprintf("with %d dead", dead), func() { c.Crash(c.Live()[:dead-1]...) }},
+		} {
+			step.happens()
+			p.settled(c)
+			watched := 0
+			for _, i := range c.Live() {
+				watched += len(c.Node(i).Monitored)
+			}
+			if limit := p.options.Watched(nodes); watched > limit {
+				p.fatalf("%d nodes: %s %d watch others, counted once for each whom they watch; want at most %d", nodes, step.when, watched, limit)
 			}
 		}
 	}

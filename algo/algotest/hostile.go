@@ -13,39 +13,36 @@ import (
 // that it has sent so far, and they must agree again.
 func (p *probe) haunt(forge func(m algo.Message, l algo.Leader) []algo.Message) {
 	const nodes = 5
-	for range p.seeds(100) {
-		c := p.machines(nodes)
-		sent := remember(c)
-		c.StartAll()
+	c := p.machines(nodes)
+	echo := echoes(c)
+	c.StartAll()
+	p.settled(c)
+	leader := host.Number(c.Leader(1).ID)
+	for _, happens := range []func(...int){c.Campaign, c.Campaign, c.Crash} {
+		happens(leader)
 		p.settled(c)
-		leader := host.Number(c.Leader(1).ID)
-		for _, happens := range []func(...int){c.Campaign, c.Campaign, c.Crash} {
-			happens(leader)
-			p.settled(c)
+	}
+	for _, i := range p.random().Perm(nodes) {
+		if i++; c.Node(i).Machine != nil {
+			l := c.Leader(i)
+			echo(i, func(m algo.Message) []algo.Message { return forge(m, l) })
 		}
-		for _, i := range p.random().Perm(nodes) {
-			if i++; c.Node(i).Machine != nil {
-				l := c.Leader(i)
-				utter(c, i, sent, func(m algo.Message) []algo.Message { return forge(m, l) })
-			}
-		}
-		p.settled(c)
-		for _, i := range c.Live() {
-			if l := c.Leader(i); l.Epoch > algo.MaxEpochLead {
-				p.fatalf("n%d is in epoch %d", i, l.Epoch)
-			}
+	}
+	p.settled(c)
+	for _, i := range c.Live() {
+		if l := c.Leader(i); l.Epoch > algo.MaxEpochLead {
+			p.fatalf("n%d is in epoch %d", i, l.Epoch)
 		}
 	}
 }
 
-// envelope is a message that was sent.
-type envelope struct {
-	to      int
-	message algo.Message
-}
-
-// remember keeps what each node sends, each message once.
-func remember(c *host.Cluster) map[int][]envelope {
+// echoes returns what has each node say again what it has sent so far, or what forge makes
+// of it, each message once.
+func echoes(c *host.Cluster) func(from int, forge func(algo.Message) []algo.Message) {
+	type envelope struct {
+		to      int
+		message algo.Message
+	}
 	sent := make(map[int][]envelope)
 	known := make(map[string]bool)
 	c.OnSend = func(from, to int, m algo.Message) {
@@ -54,15 +51,12 @@ func remember(c *host.Cluster) map[int][]envelope {
 			sent[from] = append(sent[from], envelope{to, m})
 		}
 	}
-	return sent
-}
-
-// utter has the others hear what forge makes of what a node has sent before.
-func utter(c *host.Cluster, from int, sent map[int][]envelope, forge func(algo.Message) []algo.Message) {
-	for _, e := range sent[from] {
-		for _, m := range forge(e.message) {
-			delay, _ := c.Delay(from, e.to, m)
-			c.At(c.Now+delay, func() { c.Deliver(from, e.to, m) })
+	return func(from int, forge func(algo.Message) []algo.Message) {
+		for _, e := range sent[from] {
+			for _, m := range forge(e.message) {
+				delay, _ := c.Delay(from, e.to, m)
+				c.At(c.Now+delay, func() { c.Deliver(from, e.to, m) })
+			}
 		}
 	}
 }
@@ -71,27 +65,25 @@ func utter(c *host.Cluster, from int, sent map[int][]envelope, forge func(algo.M
 // but what they saved, and to the others.
 func oldMessages(p *probe) {
 	const nodes = 4
-	for range p.seeds(400) {
-		c, random := p.machines(nodes), p.random()
-		sent := remember(c)
-		c.StartAll()
+	c, random := p.machines(nodes), p.random()
+	echo := echoes(c)
+	c.StartAll()
+	p.settled(c)
+	for range 3 {
+		leader := host.Number(c.Leader(1).ID)
+		c.Crash(leader)
 		p.settled(c)
-		for range 3 {
-			leader := host.Number(c.Leader(1).ID)
-			c.Crash(leader)
-			p.settled(c)
-			c.Start(leader)
-			p.settled(c)
-			back := 1 + random.IntN(nodes)
-			c.Crash(back)
-			c.Run(p.options.Timing.RoundTrip / 8) // so that the others know, and elect
-			c.Start(back)
-			c.Run(time.Duration(random.Int64N(int64(p.options.Timing.RoundTrip / 2))))
-			for _, i := range random.Perm(nodes) {
-				utter(c, i+1, sent, func(m algo.Message) []algo.Message { return []algo.Message{m} })
-			}
-			p.settled(c)
+		c.Start(leader)
+		p.settled(c)
+		back := 1 + random.IntN(nodes)
+		c.Crash(back)
+		c.Run(p.options.Timing.RoundTrip / 8) // so that the others know, and elect
+		c.Start(back)
+		c.Run(time.Duration(random.Int64N(int64(p.options.Timing.RoundTrip / 2))))
+		for _, i := range random.Perm(nodes) {
+			echo(i+1, func(m algo.Message) []algo.Message { return []algo.Message{m} })
 		}
+		p.settled(c)
 	}
 }
 

@@ -29,6 +29,7 @@ type probe struct {
 func (p *probe) seeds(count int) iter.Seq[uint64] {
 	first := p.first()
 	switch {
+	case count == 0:
 	case *oneSeed > 0:
 		count = 1
 	case *manySeeds > 0:

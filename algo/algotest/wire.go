@@ -32,23 +32,21 @@ func (p *probe) samples() (all []algo.Message) {
 
 // elections runs a few, and hands over what is sent.
 func (p *probe) elections(nodes int, sent func(from, to int, m algo.Message)) {
-	for range p.seeds(2) {
-		c := p.machines(nodes)
-		c.OnSend = sent
-		c.StartAll()
-		p.pass(c)
-		c.Campaign(1)
-		p.pass(c)
-		for range 2 {
-			for _, i := range c.Live() { // while one of them has just died
-				if c.Leader(i).ID == host.ID(i) {
-					c.Crash(i)
-				} else {
-					c.Campaign(i)
-				}
+	c := p.machines(nodes)
+	c.OnSend = sent
+	c.StartAll()
+	p.pass(c)
+	c.Campaign(1)
+	p.pass(c)
+	for range 2 {
+		for _, i := range c.Live() { // while one of them has just died
+			if c.Leader(i).ID == host.ID(i) {
+				c.Crash(i)
+			} else {
+				c.Campaign(i)
 			}
-			p.pass(c)
 		}
+		p.pass(c)
 	}
 }
 

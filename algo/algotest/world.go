@@ -27,10 +27,9 @@ const mostFrames = 100_000
 // finds wrong fails the check.
 func (p *probe) try(about string, nodes int, run func(w *world), changes ...func(*sim.Config)) {
 	p.Helper()
-	rtt := p.options.Timing.RoundTrip
 	w := &world{p: p, about: fmt.Sprintf("%d nodes, %s", nodes, about)}
 	config := sim.Config{
-		Spec: p.spec, Timing: p.options.Timing, Delay: sim.Uniform(rtt/100, rtt/10),
+		Spec: p.spec, Timing: p.options.Timing, Delay: p.prompt(),
 		Seed: p.seed, Budget: mostFrames, Trace: w.hear,
 	}
 	if p.spec.Textbook {
@@ -44,6 +43,22 @@ func (p *probe) try(about string, nodes int, run func(w *world), changes ...func
 	run(w)
 	w.sound()
 	p.world = nil
+}
+
+// upset is a trial in which a world that has settled is disturbed, and must settle again.
+func (p *probe) upset(about string, nodes int, disturb func(w *world), changes ...func(*sim.Config)) {
+	p.Helper()
+	p.try(about, nodes, func(w *world) {
+		w.settle()
+		disturb(w)
+		w.settle()
+	}, changes...)
+}
+
+// prompt is how long messages take where nothing is wrong.
+func (p *probe) prompt() sim.Delay {
+	rtt := p.options.Timing.RoundTrip
+	return sim.Uniform(rtt/100, rtt/10)
 }
 
 // priorities are drawn in every other trial, and all the same in the rest.
@@ -87,6 +102,15 @@ func (w *world) settle() {
 	w.Await(within / 4)
 	w.sound()
 	w.silent("it goes on electing: since all agree, it sent")
+}
+
+// settleOn is settle, and then one of these nodes must lead.
+func (w *world) settleOn(nodes []int) {
+	w.p.Helper()
+	w.settle()
+	if leader := w.leader(); !slices.Contains(nodes, leader) {
+		w.p.fatalf("n%d leads, and not one of %s: %s", leader, names(nodes), w.Opinions())
+	}
 }
 
 // silent fails the check if messages were sent since the counts were reset.
@@ -166,18 +190,25 @@ func (w *world) pass(random *rand.Rand, most time.Duration) {
 // sets are the sets of nodes, the empty one left out, each as a list of numbers.
 func sets(nodes int) (all [][]int) {
 	for mask := 1; mask < 1<<nodes; mask++ {
-		all = append(all, members(mask, nodes))
+		var set []int
+		for n := range nodes {
+			if mask>>n&1 == 1 {
+				set = append(set, n+1)
+			}
+		}
+		all = append(all, set)
 	}
 	return all
 }
 
-func members(mask, nodes int) (list []int) {
-	for n := range nodes {
-		if mask>>n&1 == 1 {
-			list = append(list, n+1)
+// others are the nodes that are not in a list.
+func others(nodes int, list []int) (rest []int) {
+	for n := 1; n <= nodes; n++ {
+		if !slices.Contains(list, n) {
+			rest = append(rest, n)
 		}
 	}
-	return list
+	return rest
 }
 
 // names writes nodes as they are called.
@@ -189,12 +220,9 @@ func names(nodes []int) string {
 	return strings.Join(all, ", ")
 }
 
-// quorum is the smallest majority of so many nodes.
-func quorum(nodes int) int { return nodes/2 + 1 }
-
 // enough reports whether so many who live, of all, can elect.
 func (p *probe) enough(alive, nodes int) bool {
-	return alive > 0 && (!p.spec.Claims.NeedsQuorum || alive >= quorum(nodes))
+	return alive > 0 && (!p.spec.Claims.NeedsQuorum || alive > nodes/2)
 }
 
 // hear keeps what a reader wants to see of a run.

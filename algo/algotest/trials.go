@@ -1,0 +1,272 @@
+package algotest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
+)
+
+func alone(p *probe) {
+	p.try("alone", 1, func(w *world) {
+		w.settle()
+		if !w.leads(1) {
+			p.fatalf("it does not lead: %s", w.Opinions())
+		}
+	})
+}
+
+func agreement(p *probe) {
+	for _, nodes := range []int{1, 2, 3, 5, 7} {
+		p.try("starting together", nodes, func(w *world) { w.settle() })
+		p.try("starting one after the other", nodes, func(w *world) {
+			random := p.random()
+			for _, n := range random.Perm(nodes)[1:] {
+				w.crash(n + 1)
+			}
+			for _, n := range random.Perm(nodes) {
+				w.pass(random, p.options.Within/4)
+				w.restart(n + 1)
+			}
+			w.settle()
+		})
+	}
+}
+
+// quiet looks on for two minutes: something may be wrong that is seldom.
+func quiet(p *probe) {
+	p.try("at rest", 5, func(w *world) {
+		w.settle()
+		told := w.announcements()
+		w.Run(2 * time.Minute)
+		w.sound()
+		w.silent("nothing happened for two minutes, and it sent")
+		if more := w.announcements() - told; more > 0 {
+			p.fatalf("nothing happened for two minutes, and there were %d announcements", more)
+		}
+	})
+}
+
+func (w *world) announcements() (count int) {
+	for _, e := range w.story {
+		if e.Kind == trace.Announce {
+			count++
+		}
+	}
+	return count
+}
+
+func campaign(p *probe) {
+	p.upset("calling for an election alone", 1, func(w *world) { w.do(w.Campaign(1)) })
+	for _, d := range []sim.Detection{sim.Heartbeats, sim.Perfect} {
+		p.upset(fmt.Sprintf("calling for elections, detector %v", d), 5, func(w *world) {
+			for _, n := range w.all() {
+				w.do(w.Campaign(n))
+				w.settle()
+			}
+			for range 3 { // while one is on, too
+				for _, n := range p.random().Perm(5)[:3] {
+					w.do(w.Campaign(n + 1))
+					w.pass(p.random(), p.options.Timing.RoundTrip)
+				}
+			}
+		}, detector(d))
+	}
+}
+
+// failover has each set of nodes crash of which the rest can elect.
+func failover(p *probe) {
+	nodes := 4
+	if p.options.Long {
+		nodes = 5
+	}
+	for _, dead := range sets(nodes) {
+		if rest := others(nodes, dead); p.enough(len(rest), nodes) {
+			p.try(fmt.Sprintf("of which %s crash", names(dead)), nodes, func(w *world) {
+				w.settle()
+				w.crash(dead...)
+				w.settleOn(rest)
+			})
+		}
+	}
+}
+
+// restart has each set of nodes crash and start again, unnoticed and noticed.
+func restart(p *probe) {
+	for _, nodes := range []int{1, 4} {
+		for _, back := range sets(nodes) {
+			p.try(fmt.Sprintf("of which %s crash and start again", names(back)), nodes, func(w *world) {
+				random := p.random()
+				w.settle()
+				for _, most := range []time.Duration{p.options.Timing.RoundTrip / 10, p.options.Within} {
+					w.crash(back...)
+					for _, n := range back {
+						w.pass(random, most)
+						w.restart(n)
+					}
+					w.settle()
+				}
+			})
+		}
+	}
+}
+
+// restartAfterSave has each node in turn crash in the middle of what it does in an
+// election: after its save, or after so many dials, messages and announcements.
+func restartAfterSave(p *probe) {
+	const nodes, never = 4, 6
+	for n := 1; n <= nodes; n++ {
+		for after := range never {
+			about, crash := fmt.Sprintf("of which n%d crashes after %d effects", n, after), func(w *world) error { return w.CrashAfter(n, after) }
+			if after == 0 {
+				about, crash = fmt.Sprintf("of which n%d crashes after a save", n), func(w *world) error { return w.CrashAfterSave(n) }
+			}
+			p.upset(about, nodes, func(w *world) {
+				w.do(crash(w))
+				leader := w.leader()
+				if leader == n {
+					w.do(w.Campaign(n))
+				} else {
+					w.crash(leader)
+				}
+				w.Run(p.options.Within)
+				w.Disarm()
+				w.restart(leader)
+				w.settle()
+				w.restart(n)
+			})
+		}
+	}
+}
+
+// troubled returns a check in which five nodes elect, and two of them crash, while something
+// is wrong with the network, and then without it.
+func troubled(about string, begin func(w *world)) func(*probe) {
+	const nodes = 5
+	return func(p *probe) {
+		p.try(about, nodes, func(w *world) {
+			random := p.random()
+			begin(w)
+			dead := random.Perm(nodes)[:2]
+			for i := range 6 {
+				w.pass(random, p.options.Within)
+				if i%3 == 2 {
+					w.crash(dead[i/3] + 1)
+				} else if n := 1 + random.IntN(nodes); w.runs(n) {
+					w.do(w.Campaign(n))
+				}
+			}
+			w.pass(random, p.options.Timing.RoundTrip)
+			w.Heal()
+			w.do(w.SetDelay(p.prompt()))
+			w.settle()
+		})
+	}
+}
+
+func faulty(about string, f sim.Faults) func(*probe) {
+	return troubled(about, func(w *world) { w.SetFaults(f) })
+}
+
+func slow(w *world) {
+	rtt := w.p.options.Timing.RoundTrip
+	w.do(w.SetDelay(sim.Uniform(rtt/100, 4*rtt)))
+}
+
+// wrongSuspicion has detectors that say what they like, first of random peers, then all of
+// the leader.
+func wrongSuspicion(p *probe) {
+	const nodes = 5
+	p.upset("with wrong suspicions", nodes, func(w *world) {
+		random := p.random()
+		trust := func() {
+			for _, n := range w.all() {
+				for _, peer := range others(nodes, []int{n}) {
+					w.do(w.Trust(n, peer))
+				}
+			}
+		}
+		for range 20 {
+			n := 1 + random.IntN(nodes)
+			peer := 1 + (n+random.IntN(nodes-1))%nodes
+			if random.IntN(3) == 0 {
+				w.do(w.Trust(n, peer))
+			} else {
+				w.do(w.Suspect(n, peer))
+			}
+			w.pass(random, p.options.Timing.RoundTrip)
+		}
+		trust()
+		w.settle()
+		leader := w.leader()
+		for _, n := range others(nodes, []int{leader}) {
+			w.do(w.Suspect(n, leader))
+		}
+		w.pass(random, p.options.Within)
+		trust()
+	}, detector(sim.Scripted))
+}
+
+// partition parts the nodes in two, in each way, and cuts some of the links in one
+// direction.
+func partition(p *probe) {
+	const nodes = 5
+	for _, left := range sets(nodes) {
+		right := others(nodes, left)
+		if len(right) == 0 || slices.Contains(right, 1) {
+			continue
+		}
+		p.upset(fmt.Sprintf("parted into %s and %s", names(left), names(right)), nodes, func(w *world) {
+			w.do(w.Partition(left, right))
+			w.Run(p.options.Within)
+			w.Heal()
+		})
+	}
+	for range 6 {
+		p.upset("some links cut in one direction", nodes, func(w *world) {
+			random := p.random()
+			for range 4 {
+				from := 1 + random.IntN(nodes)
+				w.do(w.Cut(from, 1+(from+random.IntN(nodes-1))%nodes))
+				w.pass(random, p.options.Within)
+			}
+			w.Heal()
+		})
+	}
+}
+
+func pause(p *probe) {
+	const nodes = 5
+	for n := 1; n <= nodes; n++ {
+		p.upset(fmt.Sprintf("of which n%d is stopped, and goes on", n), nodes, func(w *world) {
+			w.do(w.Pause(n))
+			w.settle() // of the rest
+			w.do(w.Resume(n))
+		})
+	}
+	p.upset("of which two are stopped, one after the other, and go on", nodes, func(w *world) {
+		random := p.random()
+		stopped := random.Perm(nodes)[:2]
+		for _, happens := range []func(int) error{w.Pause, w.Resume} {
+			for _, n := range stopped {
+				w.do(happens(n + 1))
+				w.pass(random, p.options.Within)
+			}
+		}
+	})
+}
+
+// storm disturbs clusters of three to five at random.
+func storm(p *probe) {
+	r, err := sim.Storm(p.Context(), sim.StormOptions{
+		Spec: p.spec, Timing: p.options.Timing, Nodes: 3 + int(p.seed%3), Period: 6 * time.Second, Within: p.options.Within, Seed: p.seed,
+	})
+	if err != nil {
+		p.fatalf("the storm was not possible: %v", err)
+	}
+	if err := r.Err(); err != nil {
+		p.fatalf("%v", err)
+	}
+}
