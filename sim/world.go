@@ -81,7 +81,7 @@ func New(config Config) *World {
 	}
 	config.Budget = cmp.Or(config.Budget, 100_000_000)
 	w := &World{
-		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), queue: host.NewQueue[event](), room: maxUnderWay,
+		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), room: maxUnderWay,
 		network: newNetwork(config),
 	}
 	for _, m := range config.Spec.Messages {

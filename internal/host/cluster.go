@@ -78,7 +78,7 @@ type Node struct {
 // New returns a cluster of which no node runs.
 func New(spec algo.Spec, view algo.View) *Cluster {
 	c := &Cluster{
-		Spec: spec, View: view, Detect: -1, deliveries: NewQueue[func()](), timers: NewQueue[func()](),
+		Spec: spec, View: view, Detect: -1,
 		Delay: func(_, _ int, _ algo.Message) (time.Duration, bool) { return T, true },
 		Pick:  func(least, _ time.Duration) time.Duration { return least },
 		led:   map[algo.Leader]*algo.Machine{},
