@@ -21,16 +21,8 @@ var checks = []Check{
 		Wanted: "The Spec is complete: a name, settings sorted by name, New that makes a new process each time, and messages that the wire can carry, of kinds that nobody else has.",
 	},
 	{
-		Name: "wire-round-trip", seeds: 2, run: roundTrip,
-		Wanted: "Every message that is sent arrives as it was: it is encoded, and decoded to the same. Fields that are not exported, or longer than the wire allows, would be lost.",
-	},
-	{
-		Name: "wire-unknown-field", seeds: 2, run: unknownField,
-		Wanted: "A message with one field more, as a newer version may send it, is read as the one that is known.",
-	},
-	{
-		Name: "wire-truncation", seeds: 2, run: truncation,
-		Wanted: "A message that is cut short, anywhere, is refused.",
+		Name: "wire", seeds: 2, run: carried,
+		Wanted: "Every message that is sent arrives as it was: it is encoded, and decoded to the same. Fields that are not exported, or longer than the wire allows, would be lost. With one field more, as a newer version may send it, it is read as the one that is known. Cut short, anywhere, it is refused.",
 	},
 	{
 		Name: "sent-messages-stay", seeds: 2, run: sentMessagesStay,

@@ -30,9 +30,7 @@ func ExampleChecks() {
 	}
 	// Output:
 	// spec
-	// wire-round-trip
-	// wire-unknown-field
-	// wire-truncation
+	// wire
 	// sent-messages-stay
 	// determinism
 	// clone

@@ -148,7 +148,7 @@ func fields(m algo.Message, t reflect.Type) (paths []string) {
 }
 
 // changed returns a copy of m in which change was called for each field, and for each
-// element of its slices, that is not itself made of fields.
+// element of its slices, that is not itself made of fields; of a slice before its elements.
 func changed(m algo.Message, change func(path string, v reflect.Value)) algo.Message {
 	v := reflect.New(reflect.TypeOf(m)).Elem()
 	v.Set(reflect.ValueOf(m))
@@ -168,8 +168,9 @@ func visit(path string, v reflect.Value, change func(path string, v reflect.Valu
 		own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		reflect.Copy(own, v)
 		v.Set(own)
-		for i := range own.Len() {
-			visit(path+"[]", own.Index(i), change)
+		change(path, v)
+		for i := range v.Len() {
+			visit(path+"[]", v.Index(i), change)
 		}
 	default:
 		change(path, v)
