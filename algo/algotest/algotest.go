@@ -1,6 +1,7 @@
 package algotest
 
 import (
+	"cmp"
 	"flag"
 	"testing"
 	"time"
@@ -39,12 +40,8 @@ type Options struct {
 }
 
 func (o Options) complete() Options {
-	if o.Timing == (algo.Timing{}) {
-		o.Timing = algo.LAN()
-	}
-	if o.Within == 0 {
-		o.Within = o.Timing.Bound()
-	}
+	o.Timing = cmp.Or(o.Timing, algo.LAN())
+	o.Within = cmp.Or(o.Within, o.Timing.Bound())
 	if o.Messages == nil {
 		o.Messages = func(n int) int { return 4 * n * n }
 	}

@@ -32,15 +32,9 @@ const stride = 40
 // explored is what the searches found, for the checks that share them.
 type explored struct {
 	once  sync.Once
-	found []finding
+	found map[algo.Property]string // how it was broken first
 	log   []string
 	err   error
-}
-
-// finding is a violation and where it was found.
-type finding struct {
-	about string
-	explore.Violation
 }
 
 // keeps returns a check of one property.
@@ -71,16 +65,15 @@ func (p *probe) found(e *explored, property algo.Property) {
 	if e.err != nil {
 		p.fatalf("it cannot be explored: %v", e.err)
 	}
-	for _, f := range e.found {
-		if f.Property == property {
-			p.fatalf("%s: %s\n%s", f.about, f.What, f.Scenario)
-		}
+	if how := e.found[property]; how != "" {
+		p.fatalf("%s", how)
 	}
 }
 
 // search does all searches.
 func (e *explored) search(p *probe, spec algo.Spec, properties ...algo.Property) {
 	led := false
+	e.found = map[algo.Property]string{}
 	for _, s := range searches {
 		o := s.Options
 		o.Spec, o.Properties, o.Limits.States = spec, properties, p.effort(s.states)
@@ -101,7 +94,9 @@ func (e *explored) search(p *probe, spec algo.Spec, properties ...algo.Property)
 			return
 		}
 		for _, v := range r.Violations {
-			e.found = append(e.found, finding{s.about, v})
+			if e.found[v.Property] == "" {
+				e.found[v.Property] = fmt.Sprintf("%s: %s\n%s", s.about, v.What, v.Scenario)
+			}
 		}
 	}
 	if !led {

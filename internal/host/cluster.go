@@ -173,7 +173,7 @@ func (c *Cluster) Start(nodes ...int) {
 		nd.timers, nd.Monitored = map[algo.Timer]int{}, map[algo.NodeID]bool{}
 		c.Logf("n%d starts with epoch %d", i, nd.Saved.Epoch)
 		c.step(nd, algo.Event{Kind: algo.EventStart, View: nd.View, Saved: nd.Saved})
-		c.report(nd.ID)
+		c.Report(i)
 	}
 }
 
@@ -193,7 +193,7 @@ func (c *Cluster) Crash(nodes ...int) {
 		}
 		c.Logf("n%d crashes", i)
 		nd.Machine, nd.DieIn, nd.paused, nd.missed = nil, 0, false, nil
-		c.report(nd.ID)
+		c.Report(i)
 	}
 }
 
@@ -207,7 +207,7 @@ func (c *Cluster) Pause(nodes ...int) {
 		}
 		c.Logf("n%d is paused", i)
 		nd.paused = true
-		c.report(nd.ID)
+		c.Report(i)
 	}
 }
 
@@ -224,7 +224,7 @@ func (c *Cluster) Resume(nodes ...int) {
 		for _, f := range missed {
 			f()
 		}
-		c.report(nd.ID)
+		c.Report(i)
 	}
 }
 

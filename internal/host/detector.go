@@ -33,17 +33,11 @@ func (c *Cluster) opine(nd *Node, peer algo.NodeID, dead bool) {
 }
 
 // Report has the detector tell everybody who monitors a node what became of it, as
-// after a crash. It is needed only when Detect changes.
-func (c *Cluster) Report(nodes ...int) {
-	for _, i := range nodes {
-		c.report(ID(i))
-	}
-}
-
-func (c *Cluster) report(peer algo.NodeID) {
+// after a crash. Others than a Cluster need it only when Detect changes.
+func (c *Cluster) Report(peer int) {
 	for _, nd := range c.nodes {
 		if nd.Machine != nil {
-			c.watchFor(nd, peer)
+			c.watchFor(nd, ID(peer))
 		}
 	}
 }
