@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/testenv"
@@ -41,36 +42,54 @@ func sockets(t *testing.T, l *Lab) []*net.UDPConn {
 	return all
 }
 
-// requireReach sends a datagram along each way and checks which let it through, as
-// "0>1". What should come through may take its time, on a busy machine; what should not
-// has a tenth of a second to do so.
+// requireReach sends datagrams along each way and checks which let them through, as
+// "0>1". What should come through is sent again until it does: a datagram is lost while
+// a host asks for the address of another, and on a busy machine that takes its time. What
+// should not has a tenth of a second to do so.
 func requireReach(t *testing.T, want []string, sockets []*net.UDPConn) {
 	t.Helper()
-	for from, s := range sockets {
-		for to := range sockets {
-			if from != to {
-				_, err := s.WriteTo(fmt.Appendf(nil, "%d>%d", from, to), sockets[to].LocalAddr())
-				require.NoError(t, err, "a loss is silent")
+	round := uuid.NewString() // what is left of the round before does not count
+	send := func(from, to int) {
+		_, err := sockets[from].WriteTo(fmt.Appendf(nil, "%s %d>%d", round, from, to), sockets[to].LocalAddr())
+		require.NoError(t, err, "a loss is silent")
+	}
+	var through []string
+	receive := func(to int, patience time.Duration) {
+		require.NoError(t, sockets[to].SetReadDeadline(time.Now().Add(patience)))
+		for {
+			var b [64]byte
+			n, err := sockets[to].Read(b[:])
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return
+			}
+			require.NoError(t, err)
+			way, now := strings.CutPrefix(string(b[:n]), round+" ")
+			if now && !slices.Contains(through, way) {
+				through = append(through, way)
+				if slices.Contains(want, way) {
+					return
+				}
 			}
 		}
 	}
-	var through []string
-	for to, s := range sockets {
-		missing := len(slices.DeleteFunc(slices.Clone(want), func(way string) bool { return !strings.HasSuffix(way, fmt.Sprint(">", to)) }))
-		var b [16]byte
-		for ; ; missing-- {
-			patience := 100 * time.Millisecond
-			if missing > 0 {
-				patience = 10 * time.Second
+	for from := range sockets {
+		for to := range sockets {
+			if from != to {
+				send(from, to)
 			}
-			require.NoError(t, s.SetReadDeadline(time.Now().Add(patience)))
-			n, err := s.Read(b[:])
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				break
-			}
-			require.NoError(t, err)
-			through = append(through, string(b[:n]))
 		}
+	}
+	for _, way := range want {
+		var from, to int
+		_, err := fmt.Sscanf(way, "%d>%d", &from, &to)
+		require.NoError(t, err)
+		for end := time.Now().Add(30 * time.Second); !slices.Contains(through, way) && time.Now().Before(end); {
+			receive(to, 100*time.Millisecond)
+			send(from, to)
+		}
+	}
+	for to := range sockets {
+		receive(to, 100*time.Millisecond)
 	}
 	slices.Sort(through)
 	require.Equal(t, want, through)
