@@ -87,12 +87,6 @@ func (n notation) value(v reflect.Value) string {
 		return fmt.Sprintf("%s@%d", n.idName(value.ID), value.Epoch)
 	}
 	switch v.Kind() {
-	case reflect.Bool:
-		return strconv.FormatBool(v.Bool())
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return strconv.FormatInt(v.Int(), 10)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return strconv.FormatUint(v.Uint(), 10)
 	case reflect.String:
 		return scenario.Quote(v.String())
 	case reflect.Struct:
@@ -104,7 +98,10 @@ func (n notation) value(v reflect.Value) string {
 		}
 		return "[" + strings.Join(elems, ",") + "]"
 	}
-	return fmt.Sprint(v.Interface())
+	if v.CanInt() || v.CanUint() {
+		return fmt.Sprintf("%d", v.Interface()) // also where the type has a text
+	}
+	return fmt.Sprint(v)
 }
 
 // named replaces what identifies a node by its name.
@@ -217,20 +214,20 @@ func (p *parser) value(v reflect.Value) error {
 
 func (p *parser) scalar(v reflect.Value) error {
 	word := p.word()
-	switch v.Kind() {
-	case reflect.Bool:
+	switch {
+	case v.Kind() == reflect.Bool:
 		b, err := strconv.ParseBool(word)
 		if err != nil {
 			return fmt.Errorf("%q, want true or false", word)
 		}
 		v.SetBool(b)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case v.CanInt():
 		i, err := strconv.ParseInt(word, 10, v.Type().Bits())
 		if err != nil {
 			return fmt.Errorf("%q, want a whole number of %d bits", word, v.Type().Bits())
 		}
 		v.SetInt(i)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case v.CanUint():
 		u, err := strconv.ParseUint(word, 10, v.Type().Bits())
 		if err != nil {
 			return fmt.Errorf("%q, want a whole number of %d bits, not negative", word, v.Type().Bits())

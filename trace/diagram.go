@@ -2,9 +2,9 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -133,19 +133,12 @@ func (d *Diagram) name(id algo.NodeID) string { return nameOf(id, d.Names, "nobo
 
 // inUnits writes a time of the drawing, with so many digits after the point.
 func (d *Diagram) inUnits(at time.Duration, digits int) string {
-	unit := cmp.Or(d.Unit, time.Millisecond)
-	whole, rest := (at-d.From)/unit, (at-d.From)%unit
-	text := strconv.FormatInt(int64(whole), 10)
-	if digits == 0 {
-		return text
+	unit, since, sign := cmp.Or(d.Unit, time.Millisecond), at-d.From, ""
+	if since < 0 {
+		since, sign = -since, "-"
 	}
-	fraction := ""
-	for range digits {
-		rest *= 10
-		fraction += strconv.FormatInt(int64(rest/unit), 10)
-		rest %= unit
-	}
-	return text + "." + fraction
+	text := fmt.Sprintf("%s%d.%02d", sign, since/unit, since%unit*100/unit)
+	return strings.TrimSuffix(text[:len(text)-maxDigits+digits], ".")
 }
 
 // maxDigits is how exact times are.
@@ -153,8 +146,8 @@ const maxDigits = 2
 
 // digits is how many a time needs.
 func (d *Diagram) digits(at time.Duration) int {
-	fraction := strings.TrimRight(strings.TrimPrefix(d.inUnits(at, maxDigits), d.inUnits(at, 0)), "0")
-	return max(0, len(fraction)-1)
+	text := strings.TrimRight(d.inUnits(at, maxDigits), "0")
+	return len(text) - 1 - strings.IndexByte(text, '.')
 }
 
 func (d *Diagram) unitName() string {
