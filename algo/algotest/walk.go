@@ -61,7 +61,7 @@ func walk(p *probe) {
 	p.walks(func() host.Driver { return host.Seeded(p.seed) })
 	if p.seed < p.first()+20 {
 		story := func() string { return p.walker().Take(host.Seeded(p.seed), true).Story() }
-		if story() != story() {
+		if first, second := story(), story(); first != second {
 			p.fatalf("the same seed gives another walk")
 		}
 	}
