@@ -29,17 +29,6 @@ func explored[T any](t *testing.T, want int, args ...string) (object T, stderr s
 	return object, withoutProgress(stderr)
 }
 
-// withoutProgress leaves out the lines that a slow machine has time for.
-func withoutProgress(stderr string) string {
-	var rest string
-	for line := range strings.Lines(stderr) {
-		if !strings.HasSuffix(line, " MiB\n") {
-			rest += line
-		}
-	}
-	return rest
-}
-
 func TestACompleteSearch(t *testing.T) {
 	got, stderr := explored[searchObject](t, 0, "--algorithm", "ring", "--epochs", "1")
 	require.Empty(t, stderr)

@@ -21,7 +21,7 @@ func simulated[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	status, stdout, stderr := elect(append([]string{"sim", "--json"}, args...)...)
 	require.Zero(t, status, stderr)
-	require.Empty(t, stderr)
+	require.Empty(t, withoutProgress(stderr))
 	var object T
 	decoder := json.NewDecoder(strings.NewReader(stdout))
 	decoder.DisallowUnknownFields()
