@@ -29,7 +29,7 @@ var (
 )
 
 // lastOlder is the last commit that reads what is ErrOlderForm.
-const lastOlder = "dccf609"
+const lastOlder = "7c04cc3"
 
 var helps = []struct {
 	against error
