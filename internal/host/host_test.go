@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// A toy does what a test tells it to, so that the lab itself can be tested.
+// A toy does what a test tells it to, so that the host itself can be tested.
 type toy struct {
 	epoch algo.Epoch
 	on    func(t *toy, env algo.Env, e algo.Event)

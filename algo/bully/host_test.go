@@ -1,4 +1,4 @@
-package vote
+package bully
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// What the tests take from the lab, under names that are short enough to read as text:
+// What the tests take from package host, under names that are short enough to read as text:
 // n(3) is the ID of node n3, T is the one-way message time.
 const T = host.T
 
@@ -21,34 +21,27 @@ var (
 	does       = host.Does
 )
 
-// The options of the tests: RTT is 2T, HBT is 4T, a pause takes 6T to 12T.
-const (
-	rtt = 2 * T
-	hbt = 4 * T
-)
-
-// textbook are the options of the source with rounds: no detector, only timers.
+// textbook are the options of the sources: no detector, only timers.
 func textbook() Options {
 	o := Defaults(timing)
-	o.EarlyClose = false
+	o.SkipSuspected = false
 	return o
 }
 
 func newCluster(o Options, view algo.View) *host.Cluster {
 	c := host.New(newSpec(o), view)
-	c.Hushed = []algo.Timer{timerLead}
+	c.Hushed = []algo.Timer{timerAnnounce}
 	return c
 }
 
-// settledCluster returns a cluster of N that has elected n1 in epoch 1.
+// settledCluster returns a cluster of N that has agreed on its highest in epoch 1.
 func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 	t.Helper()
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
 	c.StartAll()
-	c.Run(5*hbt + rtt + 3*T)
+	c.Run(2 * T)
 	c.WantAgreed(t)
-	c.WantLeader(t, 1, leadership(1, 1))
 	c.Reset()
 	return c
 }
@@ -56,30 +49,25 @@ func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 // alone returns node i of a cluster, not yet started.
 func alone(i int, view algo.View, o Options) *host.Solo { return host.Alone(newSpec(o), i, view) }
 
-// following returns node i, which follows another since term 7.
-func following(t testing.TB, i, leader int, view algo.View, o Options) *host.Solo {
+// follower returns node i, which follows another since epoch 7.
+func follower(t *testing.T, i, leader int, view algo.View) *host.Solo {
 	t.Helper()
-	s := alone(i, view, o)
+	s := alone(i, view, Defaults(timing))
 	s.Start(6)
-	s.Hears(leader, Lead{Term: 7, Msg: 1})
+	s.Hears(leader, Coordinator{Epoch: 7, Leader: n(leader)})
 	if got, want := s.Machine.Leader(), leadership(7, leader); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
 	return s
 }
 
-// leading returns node i, which leads in term 7, elected by the others and, if that
-// is no majority, by itself.
-func leading(t testing.TB, i int, view algo.View, o Options) *host.Solo {
+// leading returns node i, which leads in epoch 7 because those above are dead.
+func leading(t *testing.T, i int, view algo.View) *host.Solo {
 	t.Helper()
-	s := alone(i, view, o)
+	s := alone(i, view, Defaults(timing))
 	s.Start(6)
-	s.Expires(timerWatch)
-	for other := range view.Others(n(i)) {
-		s.Hears(host.Number(other), Vote{7})
-	}
-	if s.Machine.Leader().Vacant() {
-		s.Expires(timerWindow)
+	for above := range view.Above(n(i)) {
+		s.Suspects(host.Number(above))
 	}
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)

@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// What the tests take from the lab, under names that are short enough to read as text:
+// What the tests take from package host, under names that are short enough to read as text:
 // n(3) is the ID of node n3, T is the one-way message time. The ring is n1, n2, …, n1.
 const T = host.T
 
