@@ -21,7 +21,8 @@ import (
 type Config struct {
 	// Cluster is the name of the cluster, the same on all its members: "elect".
 	Cluster string
-	// Name is this member's, unique in the cluster: the name of the host.
+	// Name is this member's, unique in the cluster: the name of the host and the port of
+	// Listen, as in "web3-7400", so that several members on one host have several names.
 	Name string
 	// Listen is where this member listens, host:port.
 	Listen string
@@ -119,6 +120,9 @@ func (c *Config) complete() error {
 		host, err := os.Hostname()
 		want(err == nil, "name", "empty", "a name, for the host's is not known (%v)", err)
 		c.Name = host
+		if _, port, err := net.SplitHostPort(c.Listen); err == nil {
+			c.Name += "-" + port
+		}
 	}
 	if c.Algorithm == "" {
 		c.Algorithm = "bully"

@@ -222,7 +222,7 @@ func TestTheConfigurationInEffectIsComplete(t *testing.T) {
 	require.NoError(t, err)
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	require.Equal(t, host, s.Config.Name)
+	require.Equal(t, host+"-7400", s.Config.Name, "another node on this host has another port")
 	require.Equal(t, "127.0.0.1:7400", s.Config.Advertise)
 	spec, err := s.Spec()
 	require.NoError(t, err)

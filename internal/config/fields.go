@@ -8,7 +8,7 @@ const (
 // memberFields are those at the top of the file, each named after a field of cluster.Config.
 var memberFields = []Field{
 	{Name: "cluster", Arg: "name", Help: "name of the cluster, the same on all its members"},
-	{Name: "name", Arg: "name", Help: "name of this member, unique in the cluster", Empty: "the name of the host"},
+	{Name: "name", Arg: "name", Help: "name of this member, unique in the cluster", Empty: "the name of the host and the port, HOST-7400"},
 	{Name: "listen", Arg: address, Help: "where this member listens", Empty: "none, it must be given"},
 	{Name: "advertise", Arg: address, Help: "where the others reach it, if that is not listen", Empty: "listen"},
 	{Name: "join", Alias: "peer", Arg: address, Help: "members, any of which lets this one in at its first start",
