@@ -202,7 +202,7 @@ func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diag
 	for _, e := range events {
 		d.Event(e)
 	}
-	_, err := d.WriteTo(out)
+	_, err := io.WriteString(out, d.String())
 	return err
 }
 

@@ -134,7 +134,7 @@ func TestAViolationIsDrawn(t *testing.T) {
 	_, diagram, cut := strings.Cut(stdout, "one-leader-per-epoch is broken, after 4 steps, and no fewer: n1 and n2 both lead in epoch 2.\n\n")
 	require.True(t, cut, stdout)
 	require.Contains(t, diagram, "step  n1 ")
-	require.Contains(t, diagram, "n1: suspects n3 (wrongly); suspects its")
+	require.Contains(t, diagram, "n1: suspects n3: wrongly; suspects its")
 	require.Contains(t, diagram, "★ leads")
 	require.Contains(t, stdout, "elect sim --scenario "+file+"\n")
 	require.Contains(t, stdout, "\nNot complete: it ended when every property asked for was broken.\n")

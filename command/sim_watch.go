@@ -89,7 +89,7 @@ func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, 
 	for _, e := range s.watch.events {
 		d.Event(e)
 	}
-	_, err := d.WriteTo(s.out)
+	_, err := io.WriteString(s.out, d.String())
 	return err
 }
 

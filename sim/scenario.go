@@ -149,7 +149,7 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 	hosted := &hosted{}
 	if transcript.Wanted() {
 		config.Trace = func(e trace.Event) {
-			if said := hosted.World.Describe(e); said != "" {
+			if said := e.Describe(hosted.Name); said != "" {
 				transcript.Say("%10v  %s %s", e.At, hosted.Name(e.Node), said)
 			}
 			if host.Trace != nil {
@@ -269,34 +269,6 @@ var commands = map[string]func(w *World, a args) error{
 func delayOf(a *scenario.Arg) Delay {
 	d, _ := ParseDelay(a.Text)
 	return d
-}
-
-// Describe says in words what happened at a node, with the names of nodes: who follows
-// whom, who is suspected, who crashed, and why. It is empty for the rest: messages,
-// timers, saves.
-func (w *World) Describe(e trace.Event) string {
-	e = e.Named(w.Name)
-	switch e.Kind {
-	case trace.Announce:
-		switch {
-		case e.Leader.Vacant():
-			return "follows nobody"
-		case e.Leader.ID == e.Node:
-			return fmt.Sprintf("leads in epoch %d", e.Leader.Epoch)
-		}
-		return fmt.Sprintf("follows %s in epoch %d", w.Name(e.Leader.ID), e.Leader.Epoch)
-	case trace.Suspect:
-		return "suspects " + w.Name(e.Peer) + ": " + e.Text()
-	case trace.Trust:
-		return "trusts " + w.Name(e.Peer) + " again: " + e.Text()
-	case trace.Crash:
-		return "is down"
-	case trace.Restart:
-		return "starts again"
-	case trace.Note:
-		return e.Text()
-	}
-	return ""
 }
 
 // Scenario returns a text that does again what was done to this world so far: with

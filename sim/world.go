@@ -156,15 +156,11 @@ func (w *World) Follows(n int) (algo.Leader, bool) {
 func (w *World) Opinions() string {
 	var all []string
 	for _, n := range w.nodes {
-		said := n.name + " is down"
-		switch {
-		case n.up && n.leader.Vacant():
-			said = n.name + " follows nobody"
-		case n.up && n.leader.ID == n.id:
-			said = n.name + " leads in epoch " + strconv.FormatUint(uint64(n.leader.Epoch), 10)
-		case n.up:
-			said = n.name + " follows " + w.Name(n.leader.ID) + " in epoch " + strconv.FormatUint(uint64(n.leader.Epoch), 10)
+		is := trace.Event{Kind: trace.Crash}
+		if n.up {
+			is = trace.Event{Kind: trace.Announce, Node: n.id, Leader: n.leader}
 		}
+		said := n.name + " " + is.Describe(w.Name)
 		if n.paused {
 			said += ", paused"
 		}

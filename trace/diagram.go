@@ -3,7 +3,6 @@ package trace
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -79,13 +78,7 @@ func (d *Diagram) elects(m algo.Message) bool {
 		slices.ContainsFunc(d.Messages, func(known algo.Message) bool { return known.Kind() == m.Kind() })
 }
 
-// WriteTo draws the events so far. Its error is that of w.
-func (d *Diagram) WriteTo(w io.Writer) (int64, error) {
-	n, err := io.WriteString(w, d.String())
-	return int64(n), err
-}
-
-// String is the drawing.
+// String draws the events so far.
 func (d *Diagram) String() string {
 	lanes := d.lanes()
 	states := d.born(lanes)

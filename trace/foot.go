@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,36 +18,28 @@ func (p *page) foot(f *flights) {
 
 // counts is a table of messages by kind.
 func (p *page) counts(counts []count) {
-	all := count{kind: "all"}
+	all, width := count{kind: "all"}, len("all")
 	for _, c := range counts {
+		width = max(width, utf8.RuneCountInString(c.kind))
 		all.sent += c.sent
 		all.delivered += c.delivered
 		all.lost += c.lost
 		all.pending += c.pending
 	}
-	rows := [][]string{{"", "sent", "delivered", "lost"}}
-	if all.pending > 0 {
-		rows[0] = append(rows[0], "pending")
+	columns := []string{"sent", "delivered", "lost", "pending"}
+	if all.pending == 0 {
+		columns = columns[:3]
 	}
-	for _, c := range append(counts[:len(counts):len(counts)], all) {
-		row := []string{c.kind}
-		for _, number := range []int{c.sent, c.delivered, c.lost, c.pending}[:len(rows[0])-1] {
-			row = append(row, strconv.Itoa(number))
+	line := func(kind string, cells ...any) {
+		fmt.Fprintf(p, "%-*s", width, kind)
+		for i, name := range columns {
+			fmt.Fprintf(p, "  %*v", len(name), cells[i])
 		}
-		rows = append(rows, row)
+		p.WriteByte('\n')
 	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range rows {
-		line := fmt.Sprintf("%-*s", widths[0], row[0])
-		for i, cell := range row[1:] {
-			line += fmt.Sprintf("  %*s", widths[i+1], cell)
-		}
-		p.WriteString(line + "\n")
+	line("", "sent", "delivered", "lost", "pending")
+	for _, c := range append(slices.Clip(counts), all) {
+		line(c.kind, c.sent, c.delivered, c.lost, c.pending)
 	}
 }
 

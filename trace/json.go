@@ -72,7 +72,7 @@ func (j *JSON) Event(e Event) {
 	}
 	l := line{
 		At: e.At, Node: j.name(e.Node), Kind: e.Kind, Peer: j.name(e.Peer),
-		Timer: e.Timer, Until: e.Until, View: e.Number, Text: e.Named(j.name).Text(),
+		Timer: e.Timer, Until: e.Until, View: e.Number, Text: e.named(j.name).Text(),
 	}
 	if e.Message != nil {
 		body, repeat := algo.Open(e.Message)

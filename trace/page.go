@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -104,19 +105,15 @@ func (p *page) column(lane int) int { return lane * p.pitch }
 
 func (p *page) line(time, lanes, beside string) {
 	lanes = strings.TrimRight(lanes, " ")
-	pad := func(text string, width int) string {
-		return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
-	}
-	text := strings.Repeat(" ", max(0, p.time-utf8.RuneCountInString(time))) + time + strings.Repeat(" ", margin)
-	text += pad(lanes, p.column(len(p.names)-1)+2+margin) + beside
+	text := fmt.Sprintf("%*s%*s%-*s%s", p.time, time, margin, "", p.column(len(p.names)-1)+2+margin, lanes, beside)
 	p.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
 // draw draws the rows, below the names of the lanes.
 func (p *page) draw(rows []*row, states []state) {
 	head := ""
-	for i, name := range p.names {
-		head += strings.Repeat(" ", max(0, p.column(i)-utf8.RuneCountInString(head))) + name
+	for _, name := range p.names {
+		head += fmt.Sprintf("%-*s", p.pitch, name)
 	}
 	p.line(p.d.unitName(), head, "")
 	last := time.Duration(-1)
@@ -156,38 +153,12 @@ func (p *page) row(r *row, states []state) []rune {
 	}
 	for _, s := range r.steps {
 		at := p.column(s.lane)
-		for i, mark := range p.marks(s) {
+		for i, mark := range s.marks() {
 			cells[at+i] = mark
 			p.used[mark] = true
 		}
 	}
 	return cells
-}
-
-// marks are how a step shows in its lane: how it began, and what came of it.
-func (p *page) marks(s *step) []rune {
-	var marks []rune
-	switch s.kind {
-	case Crash:
-		return []rune{lostSign}
-	case Start, Restart:
-		marks = append(marks, startSign)
-	case Expire:
-		marks = append(marks, timerSign)
-	case Suspect:
-		marks = append(marks, doubtSign)
-	case Trust:
-		marks = append(marks, hopeSign)
-	}
-	switch {
-	case s.leads:
-		marks = append(marks, leadSign)
-	case s.joins:
-		marks = append(marks, joinSign)
-	case len(s.sent) > 0:
-		marks = append(marks, sendSign)
-	}
-	return marks
 }
 
 // arrow draws an arrow: to the left, to the right, or both.

@@ -16,9 +16,9 @@ type step struct {
 	sent   []*flight // repeats left out, unless all are wanted
 	texts  []string  // to stand beside
 	moved  bool      // something was said, or a leader announced, beyond how it began
+	began  rune      // the sign of how it began, or 0
+	came   rune      // the sign of whom it announced in the end, or 0
 	state  state     // of the lane afterwards, as far as it changed
-	leads  bool      // it announced itself
-	joins  bool      // it announced another
 }
 
 // state is what a lane looks like.
@@ -37,6 +37,30 @@ func (s state) after(before state) state {
 		return before
 	}
 	return s
+}
+
+// beginnings are the kinds of events that steps begin with, with their signs, and what the
+// lane looks like from then on.
+var beginnings = map[Kind]struct {
+	sign  rune
+	state state
+}{
+	Start: {startSign, up}, Restart: {startSign, up}, Crash: {lostSign, down}, Expire: {timerSign, same},
+	Suspect: {doubtSign, same}, Trust: {hopeSign, same}, Deliver: {}, Drop: {},
+}
+
+// marks are how a step shows in its lane: how it began, and what came of it.
+func (s *step) marks() (marks []rune) {
+	came := s.came
+	if came == 0 && len(s.sent) > 0 {
+		came = sendSign
+	}
+	for _, mark := range [...]rune{s.began, came} {
+		if mark != 0 {
+			marks = append(marks, mark)
+		}
+	}
+	return marks
 }
 
 // worthIt reports whether somebody wants to see the step: repeats and timers that change
@@ -67,7 +91,7 @@ func (d *Diagram) read(lanes []algo.NodeID) *reader {
 	}
 	for _, e := range d.events {
 		if lane, ok := r.lanes[e.Node]; ok {
-			r.take(e.Named(d.name), lane)
+			r.take(e.named(d.name), lane)
 		}
 	}
 	r.land()
@@ -77,12 +101,13 @@ func (d *Diagram) read(lanes []algo.NodeID) *reader {
 // take takes one event of a lane: it begins a step, or is what comes of the last one.
 func (r *reader) take(e Event, lane int) {
 	goesOn := r.open != nil && r.open.lane == lane && r.open.at == e.At
+	_, begins := beginnings[e.Kind]
 	switch {
 	case goesOn && r.refuses(e):
 		r.open.add("refused: " + e.Text())
 		r.open.moved = true
 		return
-	case begins(e.Kind):
+	case begins:
 		if !goesOn || e.Kind != Start || r.open.kind != Restart {
 			r.begin(e, lane)
 		}
@@ -91,15 +116,6 @@ func (r *reader) take(e Event, lane int) {
 		r.next(e, lane)
 	}
 	r.proceed(e)
-}
-
-// begins reports whether steps begin with events of this kind.
-func begins(k Kind) bool {
-	switch k {
-	case Start, Deliver, Drop, Expire, Suspect, Trust, Crash, Restart:
-		return true
-	}
-	return false
 }
 
 // refuses reports whether the message is dropped that was just delivered.
@@ -118,29 +134,21 @@ func (r *reader) next(e Event, lane int) {
 func (r *reader) begin(e Event, lane int) {
 	r.next(e, lane)
 	s := r.open
+	s.began, s.state = beginnings[e.Kind].sign, beginnings[e.Kind].state
+	if from, ok := r.lanes[e.Peer]; ok && e.Message != nil {
+		s.flight = r.end(from, lane, e)
+	}
 	switch e.Kind {
 	case Start:
 		s.add("starts")
-		s.state = up
 	case Restart:
-		s.add("starts again, with epoch " + number(e.Epoch) + " saved")
-		s.state = up
-	case Crash:
-		s.add("is down")
-		s.state = down
+		s.add(e.Describe(r.d.name) + ", with epoch " + number(e.Epoch) + " saved")
 	case Expire:
 		s.add("timer " + string(e.Timer) + " ends")
-	case Suspect:
-		s.add("suspects " + r.d.name(e.Peer) + because(e))
-	case Trust:
-		s.add("trusts " + r.d.name(e.Peer) + " again" + because(e))
-	case Deliver, Drop:
-		if from, ok := r.lanes[e.Peer]; ok && e.Message != nil {
-			s.flight = r.end(from, lane, e)
-		}
-		if e.Kind == Drop {
-			s.add(e.Text())
-		}
+	case Drop:
+		s.add(e.Text())
+	default:
+		s.add(e.Describe(r.d.name))
 	}
 }
 
@@ -150,16 +158,23 @@ func (r *reader) proceed(e Event) {
 	switch e.Kind {
 	case Send:
 		r.sends(s, e)
-	case Announce:
-		r.announces(s, e.Leader)
-	case Note:
-		s.add(e.Text())
+	case Announce, Note:
 		s.moved = true
+		s.add(e.Describe(r.d.name))
 	case Save:
 		s.add("saves epoch " + number(e.Epoch))
 	case View:
-		s.add("has view " + strconv.FormatUint(e.Number, 10))
 		s.moved = true
+		s.add("has view " + strconv.FormatUint(e.Number, 10))
+	}
+	switch {
+	case e.Kind != Announce:
+	case e.Leader.Vacant():
+		s.state, s.came = up, 0
+	case e.Leader.ID == e.Node:
+		s.state, s.came = leading, leadSign
+	default:
+		s.state, s.came = up, joinSign
 	}
 }
 
@@ -173,32 +188,11 @@ func (r *reader) sends(s *step, e Event) {
 	}
 }
 
-func (r *reader) announces(s *step, l algo.Leader) {
-	s.moved, s.state, s.leads, s.joins = true, up, false, false
-	switch node, ok := r.lanes[l.ID]; {
-	case l.Vacant():
-		s.add("follows nobody")
-	case ok && node == s.lane:
-		s.state, s.leads = leading, true
-		s.add("leads in epoch " + number(l.Epoch))
-	default:
-		s.joins = true
-		s.add("follows " + r.d.name(l.ID) + " in epoch " + number(l.Epoch))
-	}
-}
-
 // add adds a text to stand beside.
 func (s *step) add(text string) {
 	if text != "" {
 		s.texts = append(s.texts, text)
 	}
-}
-
-func because(e Event) string {
-	if why := e.Text(); why != "" {
-		return " (" + why + ")"
-	}
-	return ""
 }
 
 func number(e algo.Epoch) string { return strconv.FormatUint(uint64(e), 10) }

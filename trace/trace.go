@@ -58,9 +58,44 @@ func (e Event) Text() string {
 	return fmt.Sprintf(e.Format, e.Args...)
 }
 
-// Named returns e with the names of nodes in place of their IDs among its Args, for
+// Describe says in words what happened at a node, with nodes as name calls them: who follows
+// whom, who is suspected, who crashed, and why. It is empty for the rest: messages, timers,
+// saves.
+func (e Event) Describe(name func(algo.NodeID) string) string {
+	e = e.named(name)
+	switch e.Kind {
+	case Announce:
+		switch {
+		case e.Leader.Vacant():
+			return "follows nobody"
+		case e.Leader.ID == e.Node:
+			return fmt.Sprintf("leads in epoch %d", e.Leader.Epoch)
+		}
+		return fmt.Sprintf("follows %s in epoch %d", name(e.Leader.ID), e.Leader.Epoch)
+	case Suspect:
+		return "suspects " + name(e.Peer) + because(e)
+	case Trust:
+		return "trusts " + name(e.Peer) + " again" + because(e)
+	case Crash:
+		return "is down"
+	case Restart:
+		return "starts again"
+	case Note:
+		return e.Text()
+	}
+	return ""
+}
+
+func because(e Event) string {
+	if why := e.Text(); why != "" {
+		return ": " + why
+	}
+	return ""
+}
+
+// named returns e with the names of nodes in place of their IDs among its Args, for
 // its text.
-func (e Event) Named(name func(algo.NodeID) string) Event {
+func (e Event) named(name func(algo.NodeID) string) Event {
 	args := make([]any, len(e.Args))
 	for i, arg := range e.Args {
 		if id, ok := arg.(algo.NodeID); ok {

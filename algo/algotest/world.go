@@ -241,7 +241,7 @@ func (w *world) told() string {
 	var lines []string
 	last, times := "", 0
 	for _, e := range w.story {
-		said := w.Describe(e)
+		said := e.Describe(w.Name)
 		if said == "" {
 			continue
 		}
