@@ -8,9 +8,9 @@ import (
 
 // admit finds the place of a connection that has said hello, and calls Up if it
 // begins a session. Its error says why there is no place.
-func (t *Transport) admit(c *conn, a *attempt) error {
+func (t *Transport) admit(c *conn) error {
 	if c.peer.Client {
-		return t.admitClient(c, a)
+		return t.admitClient(c)
 	}
 	var asked *conn
 	var shown proof
@@ -39,27 +39,27 @@ func (t *Transport) admit(c *conn, a *attempt) error {
 			if s.conn != asked {
 				asked, shown = s.conn, unproven
 			}
-			verdict = judge(t.o.Self, c.peer.ID, s.conn.claim(), c.claim(), time.Since(s.conn.since), t.o.HandshakeTimeout, shown)
+			verdict = judge(t.o.Self, c.peer.ID, s.conn.claim(), c.claim(), time.Since(s.conn.since), handshakeTimeout, shown)
 		case s.incarnation == c.peer.Incarnation:
 			verdict = takeOver
 		}
 		switch verdict {
 		case replace:
 			next := t.begin(c, s)
-			t.settle(a)
+			t.settle(c.attempt)
 			t.mu.Unlock()
 			t.up(next, c)
 			return nil
 		case takeOver:
 			t.carryOn(s, c)
-			t.settle(a)
+			t.settle(c.attempt)
 			t.mu.Unlock()
 			return nil
 		case yield:
 			c.session = s
 			c.supersede()
 			t.park(c)
-			t.settle(a)
+			t.settle(c.attempt)
 			t.mu.Unlock()
 			return nil
 		case refuse:
@@ -68,7 +68,7 @@ func (t *Transport) admit(c *conn, a *attempt) error {
 			t.mu.Unlock()
 			return rejected("duplicate id", err)
 		}
-		if t.waiting >= t.o.MaxPending {
+		if t.waiting >= t.o.maxPending {
 			t.mu.Unlock()
 			return rejected("too many pending", errors.New("too many connections wait for a probe"))
 		}
@@ -93,7 +93,7 @@ func (c *conn) ask() <-chan struct{} {
 // way, so nothing needs to be shown about it: right after a kill and a quick restart
 // the end of the old connection may come just after the hello of the new one.
 func (t *Transport) await(asked *conn, answer <-chan struct{}, newcomer *conn) proof {
-	timer := time.NewTimer(t.o.ProbeTimeout)
+	timer := time.NewTimer(probeTimeout)
 	defer timer.Stop()
 	shown := unproven
 	select {
@@ -111,21 +111,21 @@ func (t *Transport) await(asked *conn, answer <-chan struct{}, newcomer *conn) p
 	return shown
 }
 
-func (t *Transport) admitClient(c *conn, a *attempt) error {
+func (t *Transport) admitClient(c *conn) error {
 	t.mu.Lock()
 	if t.closing {
 		t.mu.Unlock()
 		return errClosed
 	}
-	if t.clients >= t.o.MaxClients {
+	if t.clients >= t.o.maxClients {
 		t.mu.Unlock()
-		return rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.MaxClients))
+		return rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.maxClients))
 	}
 	t.clients++
-	s := &session{queue: &queue{maxFrames: t.o.QueueFrames, maxBytes: t.o.QueueBytes}, done: make(chan struct{})}
+	s := &session{queue: &queue{max: &t.o.limits}, done: make(chan struct{})}
 	s.calls.Lock()
 	t.attach(s, c)
-	t.settle(a)
+	t.settle(c.attempt)
 	t.mu.Unlock()
 	t.up(s, c)
 	return nil

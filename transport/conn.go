@@ -16,11 +16,10 @@ import (
 // conn is one connection. Its read loop is also where it is dialled or accepted,
 // says hello, gets its place and ends; its write loop (write.go) is the only writer.
 type conn struct {
+	*attempt
 	t      *Transport
 	nc     net.Conn
 	addr   string
-	dialed bool
-	target Target
 	reader frameReader
 	timed  bool // a deadline runs for the frame that has begun
 	armed  bool // a read deadline is set
@@ -43,11 +42,10 @@ type conn struct {
 	// write loop sleeps. It is taken before mu.
 	turn   sync.Mutex
 	direct *direct // nil where a write cannot be tried
-	spare  []byte  // for the next batch
-	rest   []byte  // what the kernel did not take of a batch
-	owed   int     // the frames of that batch
-	failed error   // of a write that was tried
-	last   bool    // the close frame is out
+	spare  []byte  // the buffer of the last batch, for the queue to collect the next but one in
+	rest   []byte  // what the kernel did not take yet of a batch
+	owed   int     // the frames in that batch
+	last   bool    // there is no batch after that one
 
 	mu        sync.Mutex
 	cause     error // why this side ends it; the first one stays
@@ -64,20 +62,17 @@ type conn struct {
 
 // newConn takes a connection in. It returns nil when the transport closes.
 func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
-	if tcp, ok := nc.(interface{ SetNoDelay(bool) error }); ok {
-		tcp.SetNoDelay(true) // a heartbeat must not wait for the next one
-	}
-	if socket, ok := nc.(syscall.Conn); ok {
-		if raw, err := socket.SyscallConn(); err == nil {
-			boundAcknowledgement(raw, t.o.WriteTimeout)
-		}
-	}
 	c := &conn{
-		t: t, nc: nc, dialed: a.dialed, target: a.target,
+		attempt: a, t: t, nc: nc,
 		wake: make(chan struct{}, 1), written: make(chan struct{}), stopped: make(chan struct{}), dead: make(chan struct{}),
 	}
 	c.reader = frameReader{src: c, limit: t.o.MaxHello}
-	c.direct = newDirect(nc)
+	if socket, ok := nc.(syscall.Conn); ok {
+		if raw, err := socket.SyscallConn(); err == nil {
+			boundAcknowledgement(raw, t.o.writeTimeout)
+			c.direct = newDirect(raw)
+		}
+	}
 	if a.dialed {
 		c.addr = a.target.Addr
 	} else if remote := nc.RemoteAddr(); remote != nil {
@@ -104,7 +99,7 @@ func (t *Transport) park(c *conn) {
 		return // when the transport closes, each connection has its goodbye
 	}
 	c.place = t.parked.PushBack(c)
-	if t.parked.Len() > t.o.MaxPending {
+	if t.parked.Len() > t.o.maxPending {
 		oldest := t.parked.Front().Value.(*conn)
 		t.unpark(oldest)
 		oldest.kill(rejected("too many pending", errors.New("too many connections without a hello")))
@@ -157,7 +152,7 @@ func (c *conn) read() error {
 func (c *conn) fill() error {
 	switch partial := c.reader.partial(); {
 	case partial && !c.timed:
-		c.deadline(time.Now().Add(c.t.o.FrameTimeout))
+		c.deadline(time.Now().Add(frameTimeout))
 		c.timed, c.armed = true, true
 	case !partial && c.armed:
 		c.deadline(time.Time{})
@@ -208,7 +203,7 @@ func (c *conn) explain(err error) error {
 		if c.writeErr != nil {
 			return c.writeErr
 		}
-		return late("frame", c.t.o.FrameTimeout)
+		return late("frame", frameTimeout)
 	case errors.Is(err, io.EOF) && c.reader.partial():
 		return &ending{kind: EOF, text: "connection ended within a frame", label: "truncated frame", err: io.ErrUnexpectedEOF}
 	case errors.Is(err, io.EOF):

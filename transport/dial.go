@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,26 +24,33 @@ func (t *Transport) startDial(target Target) {
 	if t.closing {
 		return
 	}
-	a := &attempt{target: target, dialed: true, done: make(chan struct{})}
-	if target.ID == (ID{}) {
-		if t.seeds[target.Addr] != nil {
-			return
-		}
-		t.seeds[target.Addr] = a
-	} else {
+	if target.ID != (ID{}) {
 		p := t.peerOf(target.ID)
-		if p.session != nil || p.dial != nil {
+		if p.session != nil {
 			return
 		}
-		if target.Addr == "" {
-			a.target.Addr = p.addr
-		}
-		p.dial = a
+		target.Addr = cmp.Or(target.Addr, p.addr)
 	}
+	a := &attempt{target: target, dialed: true, done: make(chan struct{})}
+	if t.dialing[a.whom()] != nil {
+		return
+	}
+	t.dialing[a.whom()] = a
 	t.attempts[a] = struct{}{}
 	t.count.dials.Add(1)
 	t.wg.Go(func() { t.dial(a) })
 }
+
+// whom is the target as far as dials to it are the same: by its ID, where that is known.
+func (a *attempt) whom() Target {
+	if a.target.ID != (ID{}) {
+		return Target{ID: a.target.ID}
+	}
+	return a.target
+}
+
+// dials reports whether a node is being dialled.
+func (t *Transport) dials(id ID) bool { return t.dialing[Target{ID: id}] != nil }
 
 func (t *Transport) dial(a *attempt) {
 	nc, err := t.connect(a.target)
@@ -55,7 +63,7 @@ func (t *Transport) dial(a *attempt) {
 		t.dialFailed(a, errClosed)
 		return
 	}
-	t.serve(c, a)
+	t.serve(c)
 }
 
 func (t *Transport) connect(target Target) (net.Conn, error) {
@@ -81,15 +89,8 @@ func (t *Transport) settle(a *attempt) {
 	}
 	delete(t.attempts, a)
 	close(a.done)
-	if !a.dialed {
-		return
-	}
-	if a.target.ID == (ID{}) {
-		delete(t.seeds, a.target.Addr)
-		return
-	}
-	if p := t.peers[a.target.ID]; p != nil && p.dial == a {
-		p.dial = nil
+	if a.dialed {
+		delete(t.dialing, a.whom())
 	}
 }
 
@@ -119,7 +120,7 @@ func (t *Transport) dialFailed(a *attempt, err error) {
 			t.mu.Unlock()
 			return
 		}
-		if p.dial == nil {
+		if !t.dials(p.id) {
 			t.count.drop("dial failed", p.queue.drop())
 		}
 		before, p.last = p.last, done
@@ -154,7 +155,7 @@ func (t *Transport) accept() {
 			t.count.accepted.Add(1)
 			a := &attempt{done: make(chan struct{})}
 			if c := t.newConn(nc, a); c != nil {
-				t.wg.Go(func() { t.serve(c, a) })
+				t.wg.Go(func() { t.serve(c) })
 			}
 			continue
 		}
@@ -175,14 +176,14 @@ func (t *Transport) accept() {
 }
 
 // serve is the life of a connection.
-func (t *Transport) serve(c *conn, a *attempt) {
+func (t *Transport) serve(c *conn) {
 	defer t.discard(c)
 	err := t.greet(c)
 	if err == nil {
-		err = t.admit(c, a)
+		err = t.admit(c)
 	}
 	if err != nil {
-		t.turnAway(c, a, err)
+		t.turnAway(c, err)
 		c.farewell(err)
 		return
 	}
@@ -193,7 +194,7 @@ func (t *Transport) serve(c *conn, a *attempt) {
 
 // greet runs the handshake and checks who is there.
 func (t *Transport) greet(c *conn) error {
-	c.deadline(time.Now().Add(t.o.HandshakeTimeout))
+	c.deadline(time.Now().Add(handshakeTimeout))
 	var broken error
 	peer, err := t.o.Handshake(c.sendHello, func() ([]byte, error) {
 		frame, err := c.recvHello()
@@ -222,7 +223,7 @@ func (t *Transport) greet(c *conn) error {
 	t.mu.Lock()
 	c.peer = peer
 	t.mu.Unlock()
-	c.reader.limit = t.o.MaxFrame
+	c.reader.limit = t.o.maxFrame
 	c.deadline(time.Time{})
 	return nil
 }
@@ -261,19 +262,19 @@ func (c *conn) recvHello() ([]byte, error) {
 		}
 		err = c.explain(err)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = late("hello", c.t.o.HandshakeTimeout)
+			err = late("hello", handshakeTimeout)
 		}
 		return nil, err
 	}
 }
 
 // turnAway ends the attempt of a connection that has no place.
-func (t *Transport) turnAway(c *conn, a *attempt, err error) {
+func (t *Transport) turnAway(c *conn, err error) {
 	if c.dialed {
-		t.dialFailed(a, err)
+		t.dialFailed(c.attempt, err)
 	}
 	t.mu.Lock()
-	t.settle(a)
+	t.settle(c.attempt)
 	t.mu.Unlock()
 	if errors.Is(err, errClosed) {
 		return

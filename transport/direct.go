@@ -1,9 +1,6 @@
 package transport
 
-import (
-	"net"
-	"syscall"
-)
+import "syscall"
 
 // direct writes to a socket without ever waiting for it.
 type direct struct {
@@ -15,14 +12,9 @@ type direct struct {
 	err error
 }
 
-// newDirect returns nil for what is no socket, and where a write cannot be tried.
-func newDirect(nc net.Conn) *direct {
-	socket, ok := nc.(syscall.Conn)
-	if !ok || !canTry {
-		return nil
-	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
+// newDirect returns nil where a write cannot be tried.
+func newDirect(raw syscall.RawConn) *direct {
+	if !canTry {
 		return nil
 	}
 	d := &direct{raw: raw}

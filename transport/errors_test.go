@@ -68,12 +68,10 @@ func TestTimeoutErrorIsANetError(t *testing.T) {
 
 func TestOptionsSayEveryMistakeAtOnce(t *testing.T) {
 	l := newMemory().listen("n1")
-	_, err := New(Options{Listener: l, MaxFrame: -1, ProbeTimeout: -1, QueueBytes: 3})
-	for _, want := range []string{"Self", "Handshake", "Handler", "MaxFrame", "ProbeTimeout"} {
+	_, err := New(Options{Listener: l, MaxHello: -1})
+	for _, want := range []string{"Self", "Handshake", "Handler", "MaxHello"} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = l.Accept()
 	require.ErrorIs(t, err, net.ErrClosed, "the listener is the transport's, also when New fails")
-	_, err = New(Options{Self: id(1), Handler: newRecorder(), Handshake: hello(id(1), 1, false), QueueBytes: 3})
-	require.EqualError(t, err, "transport: QueueBytes (3) has no room for one frame of MaxFrame (65536)")
 }

@@ -155,20 +155,20 @@ func (p *pieces) Read(b []byte) (int, error) {
 // the one that stays here.
 func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
 	c := &conn{answer: true}
-	control, _, last := c.controls(nil)
-	require.Equal(t, appendControl(nil, controlAnswer, ""), control)
-	require.False(t, last)
+	c.collect()
+	require.Equal(t, appendControl(nil, controlAnswer, ""), c.rest)
+	require.False(t, c.last)
 	c.answer, c.finishing = true, true
-	control, _, last = c.controls(nil)
-	require.Empty(t, control)
-	require.True(t, last)
+	c.collect()
+	require.Equal(t, appendControl(nil, controlClose, ""), c.rest)
+	require.True(t, c.last)
 }
 
 // Of two connections of one session only the one that carries it takes frames from its
 // queue: else they would go where nobody counts on them.
 func TestAQueueHasOneOwner(t *testing.T) {
 	first, second := &conn{wake: make(chan struct{}, 1)}, &conn{wake: make(chan struct{}, 1)}
-	q := &queue{maxFrames: 10, maxBytes: 1000}
+	q := &queue{max: &limits{queueFrames: 10, queueBytes: 1000}}
 	q.give(first)
 	q.push(body("x"))
 	q.give(second)

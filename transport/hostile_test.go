@@ -142,16 +142,16 @@ func TestFloodOfConnections(t *testing.T) {
 			m.raw(t, "bad", a.addr)
 		}
 		synctest.Wait()
-		require.Equal(t, a.o.MaxPending, a.Stats().Pending)
-		require.Len(t, a.conns, a.o.MaxPending)
-		require.EqualValues(t, 5000-a.o.MaxPending, a.Stats().Refused["too many pending"])
+		require.Equal(t, a.o.maxPending, a.Stats().Pending)
+		require.Len(t, a.conns, a.o.maxPending)
+		require.EqualValues(t, 5000-a.o.maxPending, a.Stats().Refused["too many pending"])
 		require.Len(t, a.log.above(), hostile.Burst, "rate limited")
 
 		good := m.start(t, 2, 1)
 		good.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		virtual.Pass(a.o.HandshakeTimeout + refuseTime)
+		virtual.Pass(handshakeTimeout + refuseTime)
 		synctest.Wait()
 		require.Zero(t, a.Stats().Pending)
 		a.Close(t.Context())
@@ -164,7 +164,7 @@ func TestFloodOfConnections(t *testing.T) {
 func TestFloodInTheHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *Options) {
+		a := m.start(t, 1, 1, func(o *settings) {
 			o.Handshake = func(_ func([]byte) error, recv func() ([]byte, error), _ bool, _ Target) (Peer, error) {
 				for range 100 { // a handshake that would go on
 					if _, err := recv(); err != nil {
@@ -217,7 +217,7 @@ func TestHandshakeMistakes(t *testing.T) {
 		t.Run(fmt.Sprintf("%d bytes", len(frame)), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
-				a := m.start(t, 1, 1, func(o *Options) {
+				a := m.start(t, 1, 1, func(o *settings) {
 					o.Handshake = func(send func([]byte) error, _ func() ([]byte, error), _ bool, _ Target) (Peer, error) {
 						return Peer{ID: id(2)}, send(frame)
 					}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ type Handler interface {
 	// connection, and its text is sent to the peer as the reason.
 	Frame(p Peer, b []byte) error
 	// Down says that a peer that was up is connected no more, and why: see Cause. Only
-	// a polite end may be reported late, by at most Options.ProbeTimeout: while queued
+	// a polite end may be reported late, by half a second at most: while queued
 	// frames are written to a peer that still reads, and while a connection is in the
 	// making that may be a new one of the same peer.
 	Down(p Peer, why error)
@@ -71,8 +72,7 @@ type Handler interface {
 // error refuses the peer, and its text is sent to it as the reason.
 type Handshake func(send func([]byte) error, recv func() ([]byte, error), dialed bool, target Target) (Peer, error)
 
-// Options configure a [Transport]. Zero values mean the default, which stands behind
-// each; a negative time means never where that is said.
+// Options configure a [Transport]. Zero values mean the default, which stands behind each.
 type Options struct {
 	Self ID
 	// Incarnation is what Handshake says of this run of the node: another one with the ID
@@ -85,29 +85,41 @@ type Options struct {
 	Handler   Handler
 	Log       *slog.Logger // default: none
 
-	MaxFrame    int // bytes of a frame, 64 KiB
-	MaxHello    int // bytes of a frame before the hello is done, 1 KiB
-	QueueFrames int // frames that may wait for one peer, 1024
-	QueueBytes  int // and their bytes, 1 MiB
-	MaxPending  int // accepted connections without a hello, 128; beyond it the oldest is closed
-	MaxPeers    int // connected nodes, 256
-	MaxClients  int // connected clients, 64
+	MaxHello    int           // bytes of a frame before the hello is done, 1 KiB
+	MaxPeers    int           // connected nodes, 256
+	DialTimeout time.Duration // 1 s
+}
 
-	DialTimeout      time.Duration // 1 s
-	HandshakeTimeout time.Duration // from the connection to the end of its hello, 1 s
-	FrameTimeout     time.Duration // a frame that has begun must be whole within it, 2 s
-	WriteTimeout     time.Duration // what is written must be taken by the kernel within it, and on Linux by the peer's, 2 s
-	ProbeTimeout     time.Duration // a connection that is alive answers a probe within it, 500 ms
-	IdleTimeout      time.Duration // no frame either way: closed politely after 1 to 1.25 times this, 1 min; negative: never
-	CloseTimeout     time.Duration // how long Close writes what waits and waits for goodbyes, 500 ms
+// limits are how much a transport takes. docs/protocol.md names those that a peer meets.
+type limits struct {
+	maxFrame, queueFrames, queueBytes, maxPending, maxClients int
+	writeTimeout, idleTimeout                                 time.Duration
+}
+
+// usual are the limits of every transport, tests aside.
+var usual = limits{
+	maxFrame:     64 << 10,        // bytes of a frame
+	queueFrames:  1024,            // frames that may wait for one peer
+	queueBytes:   1 << 20,         // and their bytes
+	maxPending:   128,             // accepted connections without a hello; beyond it the oldest is closed
+	maxClients:   64,              // connected clients
+	writeTimeout: 2 * time.Second, // what is written must be taken by the kernel within it, and on Linux by the peer's
+	idleTimeout:  time.Minute,     // no frame either way: closed politely after 1 to 1.25 times this
+}
+
+// settings are all that a transport goes by.
+type settings struct {
+	Options
+	limits
 }
 
 const (
-	// drainTime is how long a superseded connection is still read for what is on
-	// its way.
-	drainTime = time.Second
-	// refuseTime is how long a refused connection stays for its reason to arrive.
-	refuseTime = 250 * time.Millisecond
+	handshakeTimeout = time.Second            // from a connection to the end of its hello
+	frameTimeout     = 2 * time.Second        // a frame that has begun must be whole within it
+	probeTimeout     = 500 * time.Millisecond // a connection that is alive answers a probe within it
+	closeTimeout     = 500 * time.Millisecond // how long Close writes what waits and waits for goodbyes
+	drainTime        = time.Second            // how long a superseded connection is read for what is on its way
+	refuseTime       = 250 * time.Millisecond // how long a refused connection stays for its reason to arrive
 	// refuseBytes is how much is read of it meanwhile: closing with bytes unread
 	// would reset the connection and lose the reason.
 	refuseBytes = 64 << 10
@@ -116,45 +128,17 @@ const (
 // complete checks o and fills in the defaults. It says every mistake at once.
 func (o *Options) complete() error {
 	var mistakes []error
-	needs := func(ok bool, format string, args ...any) {
+	needs := func(ok bool, mistake string) {
 		if !ok {
-			mistakes = append(mistakes, fmt.Errorf("transport: "+format, args...))
+			mistakes = append(mistakes, errors.New("transport: "+mistake))
 		}
-	}
-	for _, n := range []struct {
-		name   string
-		field  *int
-		preset int
-	}{
-		{"MaxFrame", &o.MaxFrame, 64 << 10}, {"MaxHello", &o.MaxHello, 1 << 10},
-		{"QueueFrames", &o.QueueFrames, 1024}, {"QueueBytes", &o.QueueBytes, 1 << 20},
-		{"MaxPending", &o.MaxPending, 128}, {"MaxPeers", &o.MaxPeers, 256}, {"MaxClients", &o.MaxClients, 64},
-	} {
-		if *n.field == 0 {
-			*n.field = n.preset
-		}
-		needs(*n.field > 0, "%s is %d, must be positive", n.name, *n.field)
-	}
-	for _, d := range []struct {
-		name   string
-		field  *time.Duration
-		preset time.Duration
-		never  bool
-	}{
-		{"DialTimeout", &o.DialTimeout, time.Second, false}, {"HandshakeTimeout", &o.HandshakeTimeout, time.Second, false},
-		{"FrameTimeout", &o.FrameTimeout, 2 * time.Second, false}, {"WriteTimeout", &o.WriteTimeout, 2 * time.Second, false},
-		{"ProbeTimeout", &o.ProbeTimeout, 500 * time.Millisecond, false},
-		{"IdleTimeout", &o.IdleTimeout, time.Minute, true}, {"CloseTimeout", &o.CloseTimeout, 500 * time.Millisecond, false},
-	} {
-		if *d.field == 0 {
-			*d.field = d.preset
-		}
-		needs(*d.field > 0 || d.never, "%s is %v, must be positive", d.name, *d.field)
 	}
 	needs(o.Self != ID{}, "Self is the zero id")
 	needs(o.Handshake != nil, "Handshake is missing")
 	needs(o.Handler != nil, "Handler is missing")
-	needs(o.QueueBytes >= o.MaxFrame+headerLen, "QueueBytes (%d) has no room for one frame of MaxFrame (%d)", o.QueueBytes, o.MaxFrame)
+	needs(o.MaxHello >= 0 && o.MaxPeers >= 0 && o.DialTimeout >= 0, "MaxHello, MaxPeers or DialTimeout is negative")
+	o.MaxHello, o.MaxPeers = cmp.Or(o.MaxHello, 1<<10), cmp.Or(o.MaxPeers, 256)
+	o.DialTimeout = cmp.Or(o.DialTimeout, time.Second)
 	if o.Dial == nil {
 		var d net.Dialer
 		o.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }

@@ -13,7 +13,7 @@ const keepBuffer = 64 << 10
 // that wait together leave together, and a push costs no allocation. It outlives a
 // connection that is superseded; only its owner takes from it.
 type queue struct {
-	maxFrames, maxBytes int
+	max *limits
 
 	mu     sync.Mutex
 	owner  *conn
@@ -26,7 +26,7 @@ type queue struct {
 func (q *queue) push(frame []byte) (owner *conn, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.frames >= q.maxFrames || len(q.buf)+headerLen+len(frame) > q.maxBytes {
+	if q.frames >= q.max.queueFrames || len(q.buf)+headerLen+len(frame) > q.max.queueBytes {
 		return nil, false
 	}
 	q.buf = binary.BigEndian.AppendUint32(q.buf, uint32(len(frame)))

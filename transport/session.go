@@ -150,7 +150,7 @@ func (t *Transport) leave(s *session, polite bool) {
 		return // another incarnation has its place
 	}
 	p.session = nil
-	if polite && !t.closing && p.queue.len() > 0 && (p.addr != "" || p.dial != nil) {
+	if polite && !t.closing && p.queue.len() > 0 && (p.addr != "" || t.dials(p.id)) {
 		// A polite end is no sign of death, and what came too late for this
 		// connection deserves the next one.
 		t.startDial(Target{ID: p.id, Addr: p.addr})
@@ -176,7 +176,7 @@ func (t *Transport) hope(s *session, c *conn) {
 	wake := s.wake
 	t.mu.Unlock()
 	defer t.mu.Lock()
-	timer := time.NewTimer(t.o.ProbeTimeout)
+	timer := time.NewTimer(probeTimeout)
 	defer timer.Stop()
 	for _, done := range waits {
 		select {

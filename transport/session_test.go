@@ -102,7 +102,7 @@ func TestPoliteEndWaitsNoLongerThanAProbe(t *testing.T) {
 				if test.incarnation != 0 {
 					second.greet(id(2), test.incarnation, false)
 				} else {
-					virtual.Pass(a.o.ProbeTimeout)
+					virtual.Pass(probeTimeout)
 				}
 				synctest.Wait()
 				require.Equal(t, test.want, a.all())
@@ -162,7 +162,7 @@ func TestRedialByTheSameSideTakesOver(t *testing.T) {
 		a := m.start(t, 1, 1)
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
-		virtual.Pass(2 * a.o.HandshakeTimeout)
+		virtual.Pass(2 * handshakeTimeout)
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 1, false)
 		require.Equal(t, []byte{controlClose}, first.next(), "politely")
@@ -204,7 +204,7 @@ func TestSecondConnectionIsDecidedByAProbe(t *testing.T) {
 				first.greet(id(2), 1, false)
 				synctest.Wait()
 				if test.opposite {
-					virtual.Pass(a.o.HandshakeTimeout)
+					virtual.Pass(handshakeTimeout)
 				}
 				if test.alive {
 					first.answer()
@@ -225,7 +225,7 @@ func TestSecondConnectionIsDecidedByAProbe(t *testing.T) {
 					return
 				}
 				a.Send(id(2), body("x")) // still goes to the first, as far as anyone knows
-				virtual.Pass(a.o.ProbeTimeout)
+				virtual.Pass(probeTimeout)
 				synctest.Wait()
 				a.Send(id(2), body("y"))
 				require.Equal(t, body("y"), second.next())
@@ -244,7 +244,7 @@ func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
 		synctest.Wait()
 		first.drain()
 		m.raw(t, "x", a.addr).greet(id(2), 2, false)
-		virtual.Pass(a.o.ProbeTimeout - 1)
+		virtual.Pass(probeTimeout - 1)
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		virtual.Pass(time.Nanosecond)
 		synctest.Wait()
@@ -279,7 +279,7 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		synctest.Wait()
-		double := startNode(t, 2, 2, nil, "", func(o *Options) { o.Dial = m.dial("double") })
+		double := startNode(t, 2, 2, nil, "", func(o *settings) { o.Dial = m.dial("double") })
 		double.Dial(Target{ID: a.id, Addr: a.addr})
 		virtual.Pass(time.Second)
 		require.Equal(t, []string{"up 2/1"}, a.all())
@@ -316,8 +316,8 @@ func TestDialThatFindsADoubleFails(t *testing.T) {
 func TestDoubleOfThisNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		as := func(incarnation uint64) func(*Options) {
-			return func(o *Options) { o.Incarnation = incarnation }
+		as := func(incarnation uint64) func(*settings) {
+			return func(o *settings) { o.Incarnation = incarnation }
 		}
 		a := m.start(t, 1, 1, as(1))
 		double := startNode(t, 1, 2, m.listen("double"), "double", as(2))
@@ -370,7 +370,7 @@ func TestNoFrameAfterDown(t *testing.T) {
 		first.drain() // it answers no probe
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 1, false)
-		virtual.Pass(a.o.ProbeTimeout)
+		virtual.Pass(probeTimeout)
 		synctest.Wait()
 		first.say(body("before")...)
 		synctest.Wait()
@@ -398,7 +398,7 @@ func TestWhatWaitedForAnotherProcessIsDropped(t *testing.T) {
 		}
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 2, false)
-		virtual.Pass(a.o.ProbeTimeout)
+		virtual.Pass(probeTimeout)
 		synctest.Wait()
 		require.True(t, a.Send(id(2), body("new")))
 		require.Equal(t, body("new"), second.next())
@@ -426,7 +426,7 @@ func TestWhoIsConnectedIsNotDialled(t *testing.T) {
 func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *Options) { o.MaxPending = 2 })
+		a := m.start(t, 1, 1, func(o *settings) { o.maxPending = 2 })
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
 		synctest.Wait()

@@ -13,7 +13,7 @@ import (
 
 // Transport is the connections of one node.
 type Transport struct {
-	o     Options
+	o     settings
 	ctx   context.Context // ends when Close begins
 	stop  context.CancelFunc
 	wg    sync.WaitGroup // every goroutine of the transport
@@ -28,7 +28,7 @@ type Transport struct {
 	conns    map[*conn]struct{}    // all that are open
 	parked   *list.List            // of *conn: those without a place, not yet or no more; oldest first
 	attempts map[*attempt]struct{} // connections in the making
-	seeds    map[string]*attempt   // dials to whoever is there, by address
+	dialing  map[Target]*attempt   // those of them that are dials, by ID, or by address to whoever is there
 	sessions int                   // nodes that are up
 	clients  int                   // clients that are up
 	waiting  int                   // connections that wait for the answer to a probe
@@ -41,7 +41,6 @@ type peer struct {
 	addr    string
 	queue   *queue
 	session *session        // nil: not connected
-	dial    *attempt        // nil: not being dialled
 	last    <-chan struct{} // closed when the last call about it that ends something has returned
 }
 
@@ -53,7 +52,9 @@ type attempt struct {
 }
 
 // New starts a transport. It owns o.Listener from now on, also when it fails.
-func New(o Options) (*Transport, error) {
+func New(o Options) (*Transport, error) { return start(settings{o, usual}) }
+
+func start(o settings) (*Transport, error) {
 	if err := o.complete(); err != nil {
 		if o.Listener != nil {
 			err = errors.Join(err, o.Listener.Close())
@@ -63,7 +64,7 @@ func New(o Options) (*Transport, error) {
 	t := &Transport{
 		o: o, parked: list.New(),
 		peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
-		attempts: make(map[*attempt]struct{}), seeds: make(map[string]*attempt),
+		attempts: make(map[*attempt]struct{}), dialing: make(map[Target]*attempt),
 		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
 		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},
 	}
@@ -71,9 +72,7 @@ func New(o Options) (*Transport, error) {
 	if o.Listener != nil {
 		t.wg.Go(t.accept)
 	}
-	if o.IdleTimeout > 0 {
-		t.wg.Go(t.sweep)
-	}
+	t.wg.Go(t.sweep)
 	return t, nil
 }
 
@@ -87,7 +86,7 @@ func (t *Transport) Done() <-chan struct{} { return t.ctx.Done() }
 func (t *Transport) Send(to ID, frame []byte) bool {
 	return t.post(frame, func() (*queue, string) {
 		p := t.peers[to]
-		if p == nil || p.session == nil && p.dial == nil && p.addr == "" {
+		if p == nil || p.session == nil && p.addr == "" && !t.dials(to) {
 			return nil, "no address"
 		}
 		return p.queue, ""
@@ -141,7 +140,7 @@ func (t *Transport) mayLeave(frame []byte) bool {
 	if len(frame) == 0 || !isArray(frame[0]) {
 		panic("transport: a frame to send does not begin like a msgpack array")
 	}
-	if len(frame) > t.o.MaxFrame {
+	if len(frame) > t.o.maxFrame {
 		t.count.drop("too large", 1)
 		return false
 	}
@@ -185,7 +184,7 @@ func (t *Transport) Disconnect(id ID, reason error) {
 func (t *Transport) peerOf(id ID) *peer {
 	p := t.peers[id]
 	if p == nil {
-		p = &peer{id: id, queue: &queue{maxFrames: t.o.QueueFrames, maxBytes: t.o.QueueBytes}}
+		p = &peer{id: id, queue: &queue{max: &t.o.limits}}
 		t.peers[id] = p
 	}
 	return p
@@ -194,7 +193,7 @@ func (t *Transport) peerOf(id ID) *peer {
 // forget removes the entry of a node of which nothing is left to know. It may be gone
 // already, and the node have another one since.
 func (t *Transport) forget(p *peer) {
-	if t.peers[p.id] != p || p.addr != "" || p.session != nil || p.dial != nil || p.queue.len() > 0 {
+	if t.peers[p.id] != p || p.addr != "" || p.session != nil || t.dials(p.id) || p.queue.len() > 0 {
 		return
 	}
 	if p.last != nil {
@@ -208,7 +207,7 @@ func (t *Transport) forget(p *peer) {
 }
 
 // Close writes what is queued, says goodbye to every peer, and closes everything. It
-// takes at most CloseTimeout, and less when ctx ends, which is the error then; and
+// takes at most half a second, and less when ctx ends, which is the error then; and
 // it waits for a Handler that has not returned. After it no call comes and no
 // goroutine is left.
 func (t *Transport) Close(ctx context.Context) error {
@@ -224,7 +223,7 @@ func (t *Transport) Close(ctx context.Context) error {
 				c.kill(errClosed)
 				continue
 			}
-			c.linger(errClosed, t.o.CloseTimeout)
+			c.linger(errClosed, closeTimeout)
 			c.finish("")
 		}
 	}
@@ -235,7 +234,7 @@ func (t *Transport) Close(ctx context.Context) error {
 		t.wg.Wait()
 		close(finished)
 	}()
-	timer := time.NewTimer(t.o.CloseTimeout)
+	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	var err error
 	select {
@@ -267,7 +266,7 @@ func (t *Transport) sweep() {
 	// A flag for each connection, looked at now and then, costs less than the time of
 	// each frame.
 	const looks = 4
-	ticker := time.NewTicker(max(t.o.IdleTimeout/looks, 1))
+	ticker := time.NewTicker(t.o.idleTimeout / looks)
 	defer ticker.Stop()
 	for {
 		select {

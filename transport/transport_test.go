@@ -121,7 +121,7 @@ func TestDialFailures(t *testing.T) {
 					}()
 				}
 				a.Dial(test.target)
-				virtual.Pass(a.o.HandshakeTimeout + time.Second)
+				virtual.Pass(handshakeTimeout + time.Second)
 				require.Equal(t, []string{fmt.Sprintf("failed %d %v", test.target.ID[15], test.want)}, a.all())
 				require.ErrorContains(t, a.lastWhy(), test.text)
 				require.Zero(t, a.Stats().Pending+a.Stats().Peers)
@@ -151,7 +151,7 @@ func TestDialFailedIsNotToldWhileConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		release := make(chan struct{})
-		a := m.start(t, 1, 1, func(o *Options) {
+		a := m.start(t, 1, 1, func(o *settings) {
 			o.Dial = func(context.Context, string) (net.Conn, error) { <-release; return nil, syscall.ECONNREFUSED }
 		})
 		b := m.start(t, 2, 1)
@@ -171,7 +171,7 @@ func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
-		b := m.start(t, 2, 1, func(o *Options) {
+		b := m.start(t, 2, 1, func(o *settings) {
 			o.Handshake = func(_ func([]byte) error, recv func() ([]byte, error), _ bool, _ Target) (Peer, error) {
 				recv()
 				return Peer{}, errors.New(`cluster is "blue", want "green"`)
@@ -277,7 +277,7 @@ func TestIdleConnectionIsClosedPolitely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
-		b := m.start(t, 2, 1, func(o *Options) { o.IdleTimeout = -1 })
+		b := m.start(t, 2, 1, func(o *settings) { o.idleTimeout = 24 * time.Hour })
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		virtual.Pass(50 * time.Second)
 		b.Send(a.id, body("x"))
@@ -308,7 +308,7 @@ func TestFramesLeftByAPoliteCloseGoOverTheNextConnection(t *testing.T) {
 		a.Send(id(2), body("left"))
 		b := m.start(t, 2, 1)
 		r.say(controlClose) // and still does not read, as it should
-		virtual.Pass(a.o.ProbeTimeout)
+		virtual.Pass(probeTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 left"}, b.all())
 		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "up 2/1"}, a.all())
@@ -349,7 +349,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
-				a := m.start(t, 1, 1, func(o *Options) { o.QueueFrames, o.QueueBytes, o.MaxFrame = test.frames, test.bytes, 32 })
+				a := m.start(t, 1, 1, func(o *settings) { o.queueFrames, o.queueBytes, o.maxFrame = test.frames, test.bytes, 32 })
 				r := m.raw(t, "x", a.addr)
 				r.greet(id(2), 1, false)
 				synctest.Wait()
@@ -363,7 +363,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 				}
 				require.Equal(t, test.want, sent)
 				require.EqualValues(t, 100-test.want, a.Stats().Dropped["queue full"])
-				virtual.Pass(a.o.WriteTimeout)
+				virtual.Pass(a.o.writeTimeout)
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "who never reads is closed")
 				require.EqualValues(t, 1, a.Stats().Refused["slow write"])
@@ -446,7 +446,7 @@ func TestReplyToANodeEndsWithItsIncarnation(t *testing.T) {
 func TestLimitsOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers, o.MaxClients = 1, 1 })
+		a := m.start(t, 1, 1, func(o *settings) { o.MaxPeers, o.maxClients = 1, 1 })
 		m.raw(t, "x", a.addr).greet(id(2), 1, false)
 		m.raw(t, "x", a.addr).greet(ID{}, 1, true)
 		synctest.Wait()
@@ -476,7 +476,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 func TestAcceptBacksOffAndGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *Options) {
+		a := m.start(t, 1, 1, func(o *settings) {
 			l := &failingListener{Listener: o.Listener}
 			l.failures.Store(10)
 			o.Listener = l
@@ -497,7 +497,7 @@ func TestCallsMayCallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		h := &caller{recorder: newRecorder()}
-		a := m.start(t, 1, 1, func(o *Options) { o.Handler = h })
+		a := m.start(t, 1, 1, func(o *settings) { o.Handler = h })
 		h.t = a.Transport
 		b := m.start(t, 2, 1)
 		a.SetAddr(b.id, b.addr)

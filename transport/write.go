@@ -38,69 +38,47 @@ func (c *conn) signal() {
 // else by the write loop. To wake another goroutine for each frame costs more than to
 // write it.
 func (c *conn) poke() {
-	if !c.writeNow() {
-		c.signal()
+	if c.direct != nil && c.turn.TryLock() {
+		_, err := c.writeBatch(false)
+		done := err == nil && len(c.rest) == 0
+		c.turn.Unlock()
+		if done {
+			return
+		}
 	}
-}
-
-// writeNow writes what is queued and reports whether nothing is left to do.
-func (c *conn) writeNow() bool {
-	if c.direct == nil || !c.turn.TryLock() {
-		return false
-	}
-	defer c.turn.Unlock()
-	c.mu.Lock()
-	q := c.queue
-	ready := q != nil && len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing && !c.killed && c.writeErr == nil
-	c.mu.Unlock()
-	if !ready || c.owed > 0 {
-		return false
-	}
-	batch, frames := q.take(c, c.spare)
-	c.spare = batch
-	if frames == 0 {
-		return true
-	}
-	n, err := c.direct.write(batch)
-	c.t.count.bytesOut.Add(uint64(n))
-	if err == nil && n == len(batch) {
-		c.left(frames, nil)
-		return true
-	}
-	c.rest, c.owed, c.failed = append(c.rest[:0], batch[n:]...), frames, err
-	return false
-}
-
-// left accounts for frames that were handed to the kernel, or were not.
-func (c *conn) left(frames int, err error) {
-	c.used.Store(true)
-	if err == nil {
-		c.t.count.framesOut.Add(uint64(frames))
-	} else {
-		c.t.count.drop("connection lost", frames)
-	}
+	c.signal()
 }
 
 // write is the write loop.
 func (c *conn) write() {
 	defer close(c.written)
 	defer c.giveUp()
-	var control []byte
 	for {
 		select {
 		case <-c.wake:
+			if c.writeAll() {
+				return
+			}
 		case <-c.stopped:
 			return
 		}
-		for more := true; more; {
-			var err error
-			if control, more, err = c.writeBatch(control[:0]); err != nil {
-				c.cannotWrite(err)
-				return
-			}
-			if c.last {
-				return
-			}
+	}
+}
+
+// writeAll writes what there is, waiting for the socket, and reports whether that was the end.
+func (c *conn) writeAll() (ended bool) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	for {
+		wrote, err := c.writeBatch(true)
+		switch {
+		case err != nil:
+			c.cannotWrite(err)
+			return true
+		case c.last:
+			return true
+		case !wrote:
+			return false
 		}
 	}
 }
@@ -109,104 +87,89 @@ func (c *conn) write() {
 func (c *conn) giveUp() {
 	c.turn.Lock()
 	defer c.turn.Unlock()
+	c.t.count.drop("connection lost", c.owed)
+	c.rest, c.owed, c.last = nil, 0, true
+}
+
+// writeBatch writes one batch, which may be what is left of the one before, and reports
+// whether there was any. If it may not wait, it leaves what the socket does not take at
+// once.
+func (c *conn) writeBatch(wait bool) (wrote bool, err error) {
+	if len(c.rest) == 0 && !c.last {
+		c.collect()
+	}
+	if len(c.rest) == 0 {
+		return false, nil
+	}
+	n, err := c.flush(c.rest, wait)
+	if c.rest = c.rest[n:]; err != nil || len(c.rest) > 0 {
+		return true, err
+	}
 	if c.owed > 0 {
-		c.left(c.owed, errClosed)
+		c.used.Store(true)
+		c.t.count.framesOut.Add(uint64(c.owed))
 		c.owed = 0
 	}
+	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && c.last {
+		half.CloseWrite() // where there is none the close frame says it alone
+	}
+	return true, nil
 }
 
-// writeBatch writes what there is, waiting for the socket, and reports whether there
-// was anything.
-func (c *conn) writeBatch(control []byte) (_ []byte, more bool, err error) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	control, q, last := c.controls(control)
-	if c.owed > 0 {
-		err := c.failed
-		if err == nil {
-			err = c.flush(c.rest)
-		}
-		c.left(c.owed, err)
-		c.rest, c.owed = c.rest[:0], 0
-		if err != nil {
-			return control, false, err
-		}
-	}
-	frames := 0
-	if q != nil {
-		c.spare, frames = q.take(c, c.spare)
-	} else {
-		c.spare = c.spare[:0]
-	}
-	if frames == 0 && len(control) == 0 && !last {
-		return control, false, nil
-	}
-	out := c.spare
-	if len(control) > 0 {
-		out = append(control, c.spare...)
-	}
-	if last {
-		c.last = true
-		c.mu.Lock()
-		out = appendControl(out, controlClose, c.reason)
-		c.mu.Unlock()
-	}
-	err = c.flush(out)
-	if frames > 0 {
-		c.left(frames, err)
-	}
-	if err == nil && last {
-		if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
-			half.CloseWrite() // where there is none the close frame says it alone
-		}
-	}
-	return control, true, err
-}
-
-// controls collects what the connection itself has to say, and tells from which
-// queue to go on and whether that is the last.
-func (c *conn) controls(to []byte) (control []byte, q *queue, last bool) {
+// collect makes the next batch: what the connection itself has to say, what waits in its
+// queue, and the close frame if that is all.
+func (c *conn) collect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	to = append(to, c.hello...)
-	c.hello = c.hello[:0]
+	c.spare, c.owed = c.spare[:0], 0
+	if c.queue != nil {
+		c.spare, c.owed = c.queue.take(c, c.spare)
+	}
+	c.rest = c.spare
+	if len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing {
+		return
+	}
+	out := c.hello
 	if c.probe {
-		to = appendControl(to, controlProbe, "")
+		out = appendControl(out, controlProbe, "")
 	}
 	if c.answer && !c.finishing {
 		// One that closes must not claim to live: the other side would keep it and
 		// give up the one that stays here.
-		to = appendControl(to, controlAnswer, "")
+		out = appendControl(out, controlAnswer, "")
 	}
-	c.probe, c.answer = false, false
-	return to, c.queue, c.finishing
+	out = append(out, c.spare...)
+	if c.finishing {
+		out = appendControl(out, controlClose, c.reason)
+	}
+	c.rest, c.last = out, c.finishing
+	c.hello, c.probe, c.answer = nil, false, false
 }
 
-// flush writes out, in one piece where it can. Only what the socket does not take at
-// once needs a deadline.
-func (c *conn) flush(out []byte) error {
+// flush gives out to the kernel and returns how much it took. Only what the socket does
+// not take at once needs a deadline.
+func (c *conn) flush(out []byte, wait bool) (n int, err error) {
 	if c.direct != nil {
-		n, err := c.direct.write(out)
-		c.t.count.bytesOut.Add(uint64(n))
-		if err != nil || n == len(out) {
-			return err
+		n, err = c.direct.write(out)
+	}
+	if wait && err == nil && n < len(out) {
+		var more int
+		c.nc.SetWriteDeadline(time.Now().Add(c.t.o.writeTimeout))
+		more, err = c.nc.Write(out[n:])
+		n += more
+		if c.direct != nil {
+			c.nc.SetWriteDeadline(time.Time{}) // a later try must not find it passed
 		}
-		out = out[n:]
 	}
-	c.nc.SetWriteDeadline(time.Now().Add(c.t.o.WriteTimeout))
-	n, err := c.nc.Write(out)
 	c.t.count.bytesOut.Add(uint64(n))
-	if c.direct != nil {
-		c.nc.SetWriteDeadline(time.Time{}) // a later try must not find it passed
-	}
-	return err
+	return n, err
 }
 
 // cannotWrite ends a connection that takes nothing more. What the peer has said
 // before is still read: it may say why.
 func (c *conn) cannotWrite(err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.kill(late("write", c.t.o.WriteTimeout))
+		c.kill(late("write", c.t.o.writeTimeout))
 		return
 	}
 	c.mu.Lock()
