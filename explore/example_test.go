@@ -84,21 +84,3 @@ func ExampleScenario_Replay() {
 	// Output:
 	// a step cannot happen where it stands
 }
-
-// How many mistakes of a detector a run is made of.
-func ExampleStep() {
-	mistakes := func(steps []explore.Step) (n int) {
-		for _, s := range steps {
-			if s.Kind == explore.Suspect && s.Mistaken {
-				n++
-			}
-		}
-		return n
-	}
-	fmt.Println(mistakes([]explore.Step{
-		{Kind: explore.Suspect, Node: explore.NodeID(1), Peer: explore.NodeID(3), Mistaken: true},
-		{Kind: explore.Expire, Node: explore.NodeID(1), Timer: "answer"},
-	}))
-	// Output:
-	// 1
-}

@@ -153,8 +153,9 @@ type Report struct {
 type Violation struct {
 	Property algo.Property
 	What     string // who did what
-	// Steps lead there from the beginning. No fewer do, if Run found them.
-	Steps []Step
+	// Steps lead there from the beginning, each as a line of a scenario: "crash n3". No fewer
+	// do, if Run found them.
+	Steps []string
 	// Trace is the same with all effects and notes. At counts the steps; at 0 all announce
 	// whom they follow, where the search began settled.
 	Trace []trace.Event
@@ -396,14 +397,14 @@ func (e *search) violate(b host.Breach, from uint32, k int) {
 func (e *search) record(b host.Breach, path []uint16) {
 	s, next := e.start, state{}
 	s.network = slices.Clone(s.network)
-	var steps []Step
+	var taken []action
 	for _, k := range path {
 		a := e.m.actions(&s, nil)[k]
-		steps = append(steps, e.m.step(a))
+		taken = append(taken, a)
 		e.m.apply(&s, a, &next)
 		s, next = next, s
 	}
-	e.report.Violations = append(e.report.Violations, e.violation(b.Property, steps))
+	e.report.Violations = append(e.report.Violations, e.violation(b.Property, taken))
 }
 
 // enough reports whether the search is to end here, and shows how far it is.

@@ -9,6 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/scenario"
+	"github.com/elect-go/elect/trace"
 )
 
 // Scenario is a run written down, step by step: what a [Violation] is kept as, and what
@@ -32,10 +33,10 @@ import (
 // same again.
 type Scenario struct {
 	Name string
-	// Options are those under which the steps are possible: the budgets are what they use
-	// up, and nothing else is bounded.
+	// Options are those under which the steps are possible: nothing bounds them.
 	Options Options
-	Steps   []Step
+	// Steps are its lines, without those before the cluster and those that ask for something.
+	Steps []string
 	// Unchecked: it is run otherwise than it was written, and may say something else.
 	Unchecked bool
 
@@ -45,16 +46,17 @@ type Scenario struct {
 // Build returns the algorithm of that name with these options.
 type Build func(algorithm string, options []algo.Setting) (algo.Spec, error)
 
-const clusterUsage = "cluster COUNT [PRIORITY…]"
-
 // ParseScenario reads the text of a scenario, whose algorithm is made by build. It says
-// every mistake at once, with its line and column.
+// every mistake at once, with its line and column. Whether a step is possible where it stands
+// is seen when it runs.
 func ParseScenario(name, text string, build Build) (*Scenario, error) {
 	file, err := scenario.Parse(name, text)
 	if err != nil {
 		return nil, err
 	}
-	r := parsing{Scenario: &Scenario{Name: name, file: file}, number: 1, crashed: map[int]bool{}}
+	r := parsing{Scenario: &Scenario{Name: name, file: file}, number: 1}
+	o := &r.Options
+	o.Crashes, o.Mistakes, o.Campaigns = mostBudget, mostBudget, mostBudget
 	overall := func(err error) error { return &scenario.Error{Scenario: file.Name, Err: err} }
 	if file.Mode != scenario.Choice {
 		return nil, overall(scenario.Wanted("mode choice: package sim runs mode time"))
@@ -62,17 +64,14 @@ func ParseScenario(name, text string, build Build) (*Scenario, error) {
 	wrong := file.Commands(true, r.set)
 	if r.algorithm == "" {
 		wrong = errors.Join(wrong, overall(scenario.Wanted("algorithm NAME")))
-	} else if r.Options.Spec, err = build(r.algorithm, r.options); err != nil {
+	} else if o.Spec, err = build(r.algorithm, r.options); err != nil {
 		wrong = errors.Join(wrong, overall(err))
 	}
-	wrong = errors.Join(wrong, file.Commands(false, r.step))
-	if r.budgets(); wrong == nil {
-		if err := r.Options.check(); err != nil {
-			wrong = overall(err)
-		}
-	}
-	if wrong != nil {
+	if wrong = errors.Join(wrong, file.Commands(false, r.step)); wrong != nil {
 		return nil, wrong
+	}
+	if err := o.check(); err != nil {
+		return nil, overall(err)
 	}
 	return r.Scenario, nil
 }
@@ -85,7 +84,6 @@ type parsing struct {
 	number    uint64
 	size      int
 	witnesses []int
-	crashed   map[int]bool
 }
 
 // set takes a command of the head.
@@ -144,64 +142,29 @@ func (r *parsing) cluster(l *scenario.Line) (*scenario.Arg, error) {
 
 // step takes a command that is not of the head.
 func (r *parsing) step(l *scenario.Line) (*scenario.Arg, error) {
-	if l.Form.Usage == clusterUsage {
+	if l.Form.Verb() == scenario.Cluster {
 		return r.cluster(l)
 	}
-	view := r.Options.View
+	nodes := r.Options.View.Len()
 	for i := range l.Args {
-		if a := &l.Args[i]; a.Node > view.Len() {
-			return a, scenario.Wanted("n1 to n%d", view.Len())
+		if a := &l.Args[i]; a.Node > nodes {
+			return a, scenario.Wanted("n1 to n%d", nodes)
 		}
 	}
-	verb, _, _ := strings.Cut(l.Form.Usage, " ")
-	s := Step{Kind: StepKind(verb)}
-	switch verb {
-	case "leader", "follows", "epoch", "broken":
+	if l.Form.Asks() {
 		return nil, nil
-	case "restart":
-		s.Kind = Start
 	}
-	id := func(i int) algo.NodeID { return view.At(l.Args[i].Node - 1).ID }
-	switch s.Node = id(0); s.Kind {
-	case Start:
-		if again := r.crashed[l.Args[0].Node]; again && verb == "start" {
-			return nil, scenario.Wanted("restart, because it crashed")
-		} else if !again && verb == "restart" {
-			return nil, scenario.Wanted("a crash of that node before")
-		}
-	case Crash:
-		r.crashed[l.Args[0].Node] = true
-	case Deliver:
-		s.Node, s.Peer = id(1), s.Node
-		if r.Options.Spec.New == nil {
-			return nil, nil // its messages are not known; that was said
-		}
-		var fields []string
-		for i := range l.Args[3:] {
-			fields = append(fields, l.Args[3+i].Raw())
-		}
-		m, place, err := notation{view}.readMessage(r.Options.Spec.Messages, l.Args[2].Text, fields)
-		if err != nil {
-			return &l.Args[2+place], fmt.Errorf("%w: %w", scenario.ErrSyntax, err)
-		}
-		s.Message = m
-	case Expire:
-		s.Timer = algo.Timer(l.Args[1].Text)
-	case Suspect, Trust:
-		s.Peer, s.Mistaken = id(1), len(l.Args) == 3
+	r.Steps = append(r.Steps, strings.Join(l.Words(), " "))
+	if l.Form.Verb() == verbs[receives] && r.Options.Spec.New != nil { // else that was said
+		return checkMessage(r.Options.Spec.Messages, l.Args[2:])
 	}
-	r.Steps = append(r.Steps, s)
 	return nil, nil
 }
 
-// String is the text of the scenario, without comments and output.
-func (s *Scenario) String() string { return s.write(nil) }
-
-// write may add what each step says, and first what is said before.
-func (s *Scenario) write(said [][]string) string {
+// head writes what is set before the steps.
+func head(o *Options) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	o := &s.Options
 	line("mode choice")
 	line("algorithm %s", scenario.Quote(o.Spec.Name))
 	for _, set := range o.Spec.Settings {
@@ -225,47 +188,122 @@ func (s *Scenario) write(said [][]string) string {
 	if o.Properties != nil && len(o.Properties) == 0 {
 		line("property %s", algo.Contract)
 	}
-	n := notation{o.View}
 	priorities, differ := "", false
 	for i := range o.View.Len() {
 		m := o.View.At(i)
 		if !m.Eligible {
-			line("witness %s", n.name(i))
+			line("witness %s", notation{}.name(i))
 		}
 		priorities, differ = fmt.Sprintf("%s %d", priorities, m.Priority), differ || m.Priority != 0
 	}
 	if !differ {
 		priorities = ""
 	}
-	output := func(i int) {
-		if i < len(said) {
-			for _, text := range said[i] {
-				line("%s", scenario.Output(text))
-			}
-		}
-	}
 	line("cluster %d%s", o.View.Len(), priorities)
-	output(0)
-	crashed := map[algo.NodeID]bool{}
-	for i, step := range s.Steps {
-		line("%s", n.describe(step, crashed[step.Node]))
-		crashed[step.Node] = crashed[step.Node] || step.Kind == Crash
-		output(i + 1)
-	}
 	return b.String()
 }
 
-// budgets sets those that the steps use up.
-func (s *Scenario) budgets() {
-	o := &s.Options
-	for _, step := range s.Steps {
-		switch {
-		case step.Kind == Crash:
-			o.Crashes++
-		case step.Mistaken:
-			o.Mistakes++
-		case step.Kind == Campaign:
-			o.Campaigns++
-		}
+// Replayed is what steps have come to.
+type Replayed struct {
+	Breaches []Breach // in the order in which they show; a property may be broken again
+	// Trace is the steps with all effects and notes. At counts the steps.
+	Trace []trace.Event
+	// Text is the scenario, with what it says now.
+	Text string
+}
+
+// Replay repeats a scenario, and returns what it comes to. Its error is about a step that is
+// not possible, about what is broken and not said to be, about what does not hold, or about
+// what the scenario now says: all with the line.
+func (s *Scenario) Replay() (r Replayed, err error) {
+	defer catchUnreadable(&err)
+	e, err := begin(s.Options)
+	if err != nil {
+		return r, &scenario.Error{Scenario: s.Name, Err: err}
 	}
+	var text strings.Builder
+	h := hosted{story: e.newStory(), left: len(s.Steps), transcript: s.file.Transcript(&text, !s.Unchecked)}
+	err = s.file.Run(&h, h.transcript)
+	return Replayed{Breaches: h.broken, Trace: h.events, Text: text.String()}, err
+}
+
+// hosted is a story of which a scenario says the steps.
+type hosted struct {
+	*story
+	left       int // of the steps
+	told       int // of what is broken
+	transcript *scenario.Transcript
+}
+
+// Do takes the next step; of the cluster, none.
+func (h *hosted) Do(l *scenario.Line) error {
+	if l.Form.Verb() != scenario.Cluster {
+		h.left--
+		if h.over {
+			return nil
+		}
+		a, err := h.m.find(&h.end, l.Words())
+		if err != nil {
+			return err
+		}
+		h.take(a)
+	}
+	for _, said := range h.said[len(h.said)-1] {
+		h.transcript.Say("%s", said)
+	}
+	if h.left == 0 {
+		h.finish()
+	}
+	return nil
+}
+
+func (h *hosted) local(node int) *local { return &h.m.locals[h.end.locals[node]] }
+
+// Nodes is how many there are.
+func (h *hosted) Nodes() int { return len(h.m.ids) }
+
+// Leader is whom all who run follow.
+func (h *hosted) Leader() (leader int, epoch algo.Epoch, agreed bool) {
+	running := h.m.running(&h.end.locals, nil)
+	if len(running) == 0 {
+		return 0, 0, false
+	}
+	common := running[0].Leader
+	agreed = !slices.ContainsFunc(running, func(o host.Opinion) bool { return o.Leader != common }) &&
+		slices.ContainsFunc(running, func(o host.Opinion) bool { return o.Node == common.ID })
+	return h.m.index(common.ID) + 1, common.Epoch, agreed
+}
+
+// Follows is whom a node follows.
+func (h *hosted) Follows(node int) (leader int, runs bool) {
+	if node > h.Nodes() || h.local(node-1).phase != up {
+		return 0, false
+	}
+	if l := h.local(node - 1).leader; !l.Vacant() {
+		return h.m.index(l.ID) + 1, true
+	}
+	return 0, true
+}
+
+// Opinions says in words whom each node follows.
+func (h *hosted) Opinions() string {
+	var all []string
+	for i := range h.Nodes() {
+		said := "is down"
+		if l := h.local(i); l.phase == up {
+			said = follows(h.m.notation, h.m.ids[i], l.leader)
+		}
+		all = append(all, h.m.name(i)+" "+said)
+	}
+	return strings.Join(all, "; ")
+}
+
+// Broken is what was broken since it was asked last.
+func (h *hosted) Broken() []scenario.Broken {
+	var all []scenario.Broken
+	for ; h.told < len(h.broken); h.told++ {
+		b := &h.broken[h.told]
+		all = append(all, scenario.Broken{Property: string(b.Property), Text: b.What})
+	}
+	return all
 }

@@ -3,16 +3,27 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
 
+// Breach is a property that a run breaks.
+type Breach struct {
+	Property algo.Property
+	What     string // who did what
+	Step     int    // after how many steps it shows
+}
+
 // story is a run told step by step.
 type story struct {
-	m      *model
-	taken  []Step // as they were: a suspicion that turned out to be mistaken says so
+	*search
+	taken  []action
+	steps  []string // the same, as a scenario has them
 	broken []Breach
 	events []trace.Event
 	said   [][]string // of each step; first, of what was before
@@ -23,7 +34,7 @@ type story struct {
 
 // newStory begins a story where a search begins.
 func (e *search) newStory() *story {
-	t := &story{m: e.m, end: e.start, said: make([][]string, 1)}
+	t := &story{search: e, end: e.start, said: make([][]string, 1)}
 	t.end.network = slices.Clone(e.start.network)
 	if e.options.Settled {
 		t.settled(e.m.locals[t.end.locals[0]].leader)
@@ -39,14 +50,91 @@ func (t *story) settled(l algo.Leader) {
 	}
 }
 
-// tell adds an action, which is possible in s, with what the algorithm makes of it.
-func (t *story) tell(s *state, a action) {
-	l, step := &t.m.locals[s.locals[a.node]], t.m.step(a)
-	t.taken = append(t.taken, step)
-	at := time.Duration(len(t.taken))
+// follow takes actions one by one from the start, and tells what comes of it. It ends
+// early where one is not possible, and where one breaks the contract.
+func (e *search) follow(actions []action) (t *story, possible bool) {
+	t = e.newStory()
+	for _, a := range actions {
+		if a, possible = e.m.again(&t.end, a); !possible {
+			return t, false
+		}
+		if t.take(a); t.over {
+			return t, true
+		}
+	}
+	t.finish()
+	return t, true
+}
+
+// take takes an action, which is possible.
+func (t *story) take(a action) {
+	t.tell(a)
+	o, moved := t.m.apply(&t.end, a, &t.next)
+	t.breaks(t.m.breach...)
+	if t.over = o.broken != nil; moved {
+		t.end, t.next = t.next, t.end
+	}
+}
+
+// finish looks for what is looked for at the end.
+func (t *story) finish() {
+	if !t.over && t.asked(algo.Agreement) && !t.agrees(&t.end) {
+		t.breaks(disagreement())
+	}
+}
+
+func (t *story) breaks(all ...host.Breach) {
+	for _, b := range all {
+		if t.asked(b.Property) {
+			t.broken = append(t.broken, Breach{b.Property, b.What, len(t.taken)})
+		}
+	}
+}
+
+// breach returns how a property was broken first, if it was.
+func (t *story) breach(p algo.Property) *Breach {
+	for i := range t.broken {
+		if t.broken[i].Property == p {
+			return &t.broken[i]
+		}
+	}
+	return nil
+}
+
+// violation tells how actions break a property.
+func (e *search) violation(p algo.Property, actions []action) Violation {
+	t, possible := e.follow(actions)
+	b := t.breach(p)
+	if !possible || b == nil {
+		panic(fmt.Sprintf("explore: steps that broke %s before do not break it now", p))
+	}
+	t.line("%v", scenario.Broken{Property: string(p), Text: b.What})
+	o := e.options
+	o.Properties = []algo.Property{p}
+	if p == algo.Contract {
+		o.Properties = []algo.Property{}
+	}
+	text := head(&o)
+	for i, said := range t.said {
+		if i > 0 {
+			text += t.steps[i-1] + "\n"
+		}
+		for _, line := range said {
+			text += scenario.Output(line) + "\n"
+		}
+	}
+	return Violation{Property: p, What: b.What, Steps: t.steps, Scenario: text, Trace: t.events}
+}
+
+// tell adds an action, with what the algorithm makes of it.
+func (t *story) tell(a action) {
+	l := &t.m.locals[t.end.locals[a.node]]
+	t.taken, t.steps = append(t.taken, a), append(t.steps, strings.Join(t.m.step(&t.end, a), " "))
 	t.said = append(t.said, nil)
+	at := time.Duration(len(t.taken))
+	e := t.m.event(l, a.what, a.argument)
 	// All kinds of steps but one are called the same as events.
-	event := trace.Event{At: at, Node: step.Node, Kind: trace.Kind(step.Kind), Peer: step.Peer, Message: step.Message, Timer: step.Timer, Epoch: l.saved.Epoch}
+	event := trace.Event{At: at, Node: t.m.ids[a.node], Kind: trace.Kind(verbs[a.what]), Peer: e.Peer, Message: e.Message, Timer: e.Timer, Epoch: l.saved.Epoch}
 	switch {
 	case a.what == starts && l.phase == down:
 		event.Kind = trace.Restart
@@ -60,12 +148,12 @@ func (t *story) tell(s *state, a action) {
 	if a.what == crashes {
 		return
 	}
-	_, effects, broken := t.m.space.step(l, t.m.event(l, a.what, a.argument))
+	_, effects, broken := t.m.space.step(l, e)
 	if broken != nil {
 		t.line("breaks the contract: %s", broken.What)
 		return
 	}
-	t.perform(at, step.Node, effects)
+	t.perform(at, event.Node, effects)
 }
 
 // perform tells the effects of a step, in the order in which they are performed.
@@ -89,7 +177,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 		tell(trace.Event{Kind: trace.Save, Epoch: epoch}, "saves epoch %d", epoch)
 	}
 	for _, e := range effects.Sends {
-		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", t.m.message(e.Message), t.m.idName(e.To))
+		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", strings.Join(t.m.message(e.Message), " "), t.m.idName(e.To))
 	}
 	for _, l := range effects.Announce {
 		tell(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch}, "%s", follows(t.m.notation, node, l))

@@ -117,25 +117,21 @@ func (k *walker) choose() (a action, ok bool) {
 // shortened tells the walk so far, without those steps that are not needed to break
 // the property. (The search has no states to look up here.)
 func (k *walker) shortened(b host.Breach) Violation {
-	var steps []Step
-	for _, a := range k.taken {
-		steps = append(steps, k.m.step(a))
-	}
+	taken := slices.Clone(k.taken)
 	for fewer := true; fewer; {
 		fewer = false
-		for i := len(steps) - 1; i >= 0; i-- {
-			if i >= len(steps) {
+		for i := len(taken) - 1; i >= 0; i-- {
+			if i >= len(taken) {
 				continue // cut off, after a breach of the contract
 			}
 			if k.over() {
-				return k.violation(b.Property, steps)
+				return k.violation(b.Property, taken)
 			}
-			without := slices.Delete(slices.Clone(steps), i, i+1)
-			t, possible := k.follow(without)
-			if possible && slices.ContainsFunc(t.broken, func(o Breach) bool { return o.Property == b.Property }) {
-				steps, fewer = t.taken, true
+			t, possible := k.follow(slices.Delete(slices.Clone(taken), i, i+1))
+			if possible && t.breach(b.Property) != nil {
+				taken, fewer = t.taken, true
 			}
 		}
 	}
-	return k.violation(b.Property, steps)
+	return k.violation(b.Property, taken)
 }

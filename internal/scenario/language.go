@@ -28,7 +28,13 @@ type Form struct {
 	Means string
 }
 
-func (f *Form) verb() string { verb, _, _ := strings.Cut(f.Usage, " "); return verb }
+// Verb is its first word.
+func (f *Form) Verb() string { verb, _, _ := strings.Cut(f.Usage, " "); return verb }
+
+// Asks reports whether it asks for what must hold, and does nothing.
+func (f *Form) Asks() bool {
+	return slices.Contains([]string{"leader", "follows", "epoch", "broken"}, f.Verb())
+}
 
 // Language is all there is.
 var Language = []Form{
@@ -127,9 +133,6 @@ type Arg struct {
 	word   word
 }
 
-// Raw is the argument as it stands, with its quotes.
-func (a *Arg) Raw() string { return a.word.text }
-
 // longest is how long a scenario may take: its times together stay within an int64.
 const longest = 500_000 * time.Hour
 
@@ -161,7 +164,7 @@ var kinds = map[string]struct {
 	"NAME=TIME": {"NAME=TIME, such as timeout=380ms", func(a *Arg) bool {
 		return readSetting(a) && readTime(a) && a.Time > 0
 	}},
-	"NAME=VALUE": {"NAME=VALUE", readSetting},
+	"NAME=VALUE": {"NAME=VALUE", readSetting}, "FIELD=VALUE": {"FIELD=VALUE", readSetting},
 	"PROBABILITY": {"a probability, such as 0.05 or 5%", func(a *Arg) bool {
 		text, percent := strings.CutSuffix(a.Text, "%")
 		p, err := strconv.ParseFloat(text, 64)

@@ -106,11 +106,11 @@ func (f *File) Run(h Host, t *Transcript) error {
 	begun := false
 	for i := range f.Lines {
 		l := &f.Lines[i]
-		if begun = begun || l.Form != nil && l.Form.verb() == cluster; !begun || l.Form == nil {
+		if begun = begun || l.Form != nil && l.Form.Verb() == Cluster; !begun || l.Form == nil {
 			t.begin(i)
 			continue
 		}
-		if l.Form.verb() == "broken" {
+		if l.Form.Verb() == "broken" {
 			t.begin(i)
 			left := open[:0]
 			for _, b := range open {

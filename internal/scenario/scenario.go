@@ -76,6 +76,19 @@ type Line struct {
 	column int    // of the first word
 }
 
+// Words is a command as it is written without needless quotes.
+func (l *Line) Words() []string {
+	words := []string{l.Form.Verb()}
+	for i := range l.Args {
+		if a := &l.Args[i]; a.Name != "" {
+			words = append(words, a.word.text)
+		} else {
+			words = append(words, Quote(a.Text))
+		}
+	}
+	return words
+}
+
 // File is a scenario that is well formed.
 type File struct {
 	Name    string
@@ -107,7 +120,7 @@ func (f *File) Commands(head bool, do func(l *Line) (*Arg, error)) error {
 		if l.Form == nil {
 			continue
 		}
-		inHead = inHead && l.Form.verb() != cluster
+		inHead = inHead && l.Form.Verb() != Cluster
 		if inHead != head {
 			continue
 		}
@@ -118,11 +131,13 @@ func (f *File) Commands(head bool, do func(l *Line) (*Arg, error)) error {
 	return errors.Join(mistakes...)
 }
 
+// Cluster is the verb of the command that makes the nodes.
+const Cluster = "cluster"
+
 // MaxText is how long a scenario may be, in bytes.
 const MaxText = 64 << 20
 
 const (
-	cluster     = "cluster"
 	maxLine     = 16 << 10 // bytes
 	maxMistakes = 20       // that are said
 )
@@ -211,7 +226,7 @@ func (r *reader) command(l *Line, words []word) (column int, err error) {
 	best, want := -1, ""
 	for i := range Language {
 		f := &Language[i]
-		if f.verb() != verb {
+		if f.Verb() != verb {
 			continue
 		}
 		if known = f; f.Modes&r.file.Mode == 0 {
@@ -242,11 +257,11 @@ func (r *reader) command(l *Line, words []word) (column int, err error) {
 
 // place checks that a command may stand where it does.
 func (r *reader) place(l *Line) error {
-	verb := l.Form.verb()
+	verb := l.Form.Verb()
 	switch {
-	case verb == cluster && r.began > 0:
+	case verb == Cluster && r.began > 0:
 		return Wanted("one cluster; line %d has it", r.began)
-	case verb == cluster:
+	case verb == Cluster:
 		r.began = l.Number
 		return nil
 	case r.began > 0 && !l.Form.Body:
@@ -290,9 +305,9 @@ func (r *reader) unknown(verb string) error {
 	near, nearest := "", 3
 	for i := range Language {
 		if f := &Language[i]; f.Modes&r.file.Mode != 0 {
-			known = append(known, f.verb())
-			if d := distance(verb, f.verb()); d < nearest && d < len(f.verb()) {
-				near, nearest = f.verb(), d
+			known = append(known, f.Verb())
+			if d := distance(verb, f.Verb()); d < nearest && d < len(f.Verb()) {
+				near, nearest = f.Verb(), d
 			}
 		}
 	}
