@@ -20,8 +20,7 @@ import (
 )
 
 // Groups are what can be measured, in the order of a report: messages and turnaround of
-// elections, failover, the cost at rest ("idle"), what faults cost an application, the detector,
-// and how fast the parts are.
+// elections, failover, the cost at rest ("idle"), what faults cost an application, and the detector.
 func Groups() []string {
 	var names []string
 	for _, g := range result.Groups() {

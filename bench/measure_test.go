@@ -120,7 +120,7 @@ func TestTheValuesOfLiveElections(t *testing.T) {
 
 // fake is a step with a subject of its own, and what its rounds come to.
 func fake(part, name string, takes time.Duration, err error) step {
-	return step{part, name, takes, []subject{{group: result.Parts, rounds: 1, start: pure(func(context.Context, uint64) (map[string]float64, error) {
+	return step{part, name, takes, []subject{{group: result.Idle, rounds: 1, start: pure(func(context.Context, uint64) (map[string]float64, error) {
 		return map[string]float64{"x": 1}, err
 	})}}}
 }
@@ -153,7 +153,7 @@ func TestAStepThatGoesWrong(t *testing.T) {
 func TestSubjectsTakeTurns(t *testing.T) {
 	var log []string
 	of := func(name string, fresh bool, errs ...error) subject {
-		return subject{name: name, group: result.Parts, rounds: 3, fresh: fresh, start: func(context.Context) (running, error) {
+		return subject{name: name, group: result.Idle, rounds: 3, fresh: fresh, start: func(context.Context) (running, error) {
 			log = append(log, name+" starts")
 			return running{end: func() error { log = append(log, name+" ends"); return nil }, round: func(_ context.Context, seed uint64) (map[string]float64, error) {
 				log = append(log, name)
@@ -175,7 +175,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 		"a", "b starts", "b", "b ends", "d", "a ends", "d ends",
 	}, log)
 	require.Len(t, m.run.Trials, 10)
-	require.Equal(t, result.Trial{Group: result.Parts, Round: 3, Seed: 7, Values: map[string]float64{"x": 7}}, m.run.Trials[9])
+	require.Equal(t, result.Trial{Group: result.Idle, Round: 3, Seed: 7, Values: map[string]float64{"x": 7}}, m.run.Trials[9])
 }
 
 // TestItIsInterruptedWhileProcessesRun: after the first round.

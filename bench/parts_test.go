@@ -1,58 +1,82 @@
 package bench
 
 import (
+	"context"
+	"encoding/binary"
+	"net"
 	"os"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/ring"
+	"github.com/elect-go/elect/algo/vote"
+	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/transport"
 )
+
+// part is something that a node is made of, or that is made of nodes, and how fast it is.
+// The packages have benchmarks of their own that go further; here is one place to look.
+type part struct {
+	name string
+	unit string // what a call of what prepare returns does some of: "messages", "saves", …
+	// prepare makes what is needed, and returns what does some units, and how many.
+	prepare func(tb testing.TB) (do func() (units int, err error))
+}
+
+// parts returns all of them.
+func parts() []part {
+	memory := func(string) (*store.Store, error) { return store.NewMemory(), nil }
+	return []part{
+		{"codec/message=beat", "messages", codec(fd.Beat{View: 1 << 60})},
+		{"codec/message=coordinator", "messages", codec(bully.Coordinator{Epoch: 300, Leader: sim.ID(4)})},
+		{"codec/message=token", "messages", codec(ring.Election{Epoch: 300, Eligible: true, Priority: 4, ID: sim.ID(4), Hops: 3})},
+		{"codec/message=claim", "messages", codec(vote.Elect{Round: 300, Term: 299, Msg: 1000, Leader: sim.ID(4)})},
+		{"frames", "frames", frames},
+		{"engine/step=beat", "messages", stepping(fd.Beat{})},
+		{"engine/step=election", "messages", stepping(bully.Election{Epoch: 1})},
+		{"store/kept=disk", "saves", saving(store.Open)},
+		{"store/kept=memory", "saves", saving(memory)},
+		{"sim/work=elections", "messages", elections},
+		{"sim/work=heartbeats", "messages", heartbeats},
+		{"explore/work=search", "transitions", search},
+		{"explore/work=walk", "transitions", walk},
+	}
+}
 
 // BenchmarkParts is how fast the parts are of which nodes are made, with what they
 // allocate. There are units in a second, and on Linux in a second of a processor, which says
 // more on a machine that has something else to do.
 func BenchmarkParts(b *testing.B) {
 	for _, p := range parts() {
-		b.Run(p.Name, func(b *testing.B) {
-			ready, err := p.prepare(b)
-			if err != nil {
-				b.Fatal(err)
-			}
+		b.Run(p.name, func(b *testing.B) {
+			do := p.prepare(b)
 			units := 0
 			used := processor()
 			b.ReportAllocs()
 			for b.Loop() {
-				n, err := ready.Do()
+				n, err := do()
 				if err != nil {
 					b.Fatal(err)
 				}
 				units += n
 			}
 			if used = processor() - used; used > 0 {
-				b.ReportMetric(float64(units)/used.Seconds(), p.Unit+"/cpu-s")
+				b.ReportMetric(float64(units)/used.Seconds(), p.unit+"/cpu-s")
 			}
-			b.ReportMetric(float64(units)/b.Elapsed().Seconds(), p.Unit+"/s")
+			b.ReportMetric(float64(units)/b.Elapsed().Seconds(), p.unit+"/s")
 		})
 	}
-}
-
-// prepare makes a part in a folder that is removed afterwards.
-func (p part) prepare(tb testing.TB) (prepared, error) {
-	parent := tb.TempDir()
-	if onDisk, err := dataDir(); err == nil {
-		parent = onDisk
-	}
-	dir, err := os.MkdirTemp(parent, "parts-")
-	if err != nil {
-		return prepared{}, err
-	}
-	tb.Cleanup(func() { require.NoError(tb, os.RemoveAll(dir)) })
-	ready, err := p.Prepare(tb.Context(), dir)
-	if err == nil && ready.Close != nil {
-		tb.Cleanup(func() { require.NoError(tb, ready.Close()) })
-	}
-	return ready, err
 }
 
 // processor is the time of a processor that this process has used, or zero.
@@ -72,19 +96,222 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	names := make(map[string]bool)
 	for _, p := range parts() {
-		t.Run(p.Name, func(t *testing.T) {
-			if testing.Short() && (p.Unit == "transitions") {
+		t.Run(p.name, func(t *testing.T) {
+			if testing.Short() && p.unit == "transitions" {
 				t.Skip("it takes a second")
 			}
-			require.False(t, names[p.Name])
-			names[p.Name] = true
-			ready, err := p.prepare(t)
-			require.NoError(t, err)
+			require.False(t, names[p.name])
+			names[p.name] = true
+			do := p.prepare(t)
 			for range 2 {
-				units, err := ready.Do()
+				units, err := do()
 				require.NoError(t, err)
 				require.Positive(t, units)
 			}
 		})
 	}
+}
+
+// codec is a message that is encoded and decoded, into a buffer that is used again.
+func codec(m algo.Message) func(testing.TB) func() (int, error) {
+	return func(tb testing.TB) func() (int, error) {
+		c, err := wire.NewCodec(m)
+		require.NoError(tb, err)
+		var frame []byte
+		return func() (int, error) {
+			var err error
+			if frame, err = c.Append(frame[:0], m); err == nil {
+				_, err = c.Decode(frame)
+			}
+			return 1, err
+		}
+	}
+}
+
+// batchOfFrames is how many are written at once.
+const batchOfFrames = 1000
+
+// frames are heartbeats that come over TCP on the loopback, from the kernel to the
+// handler of a transport.
+func frames(tb testing.TB) func() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(tb, err)
+	r := &receiver{batch: make(chan error, 1)}
+	node, err := transport.New(transport.Options{
+		Self: transport.ID(sim.ID(1)), Listener: listener, Handler: r,
+		Handshake: func(func([]byte) error, func() ([]byte, error), bool, transport.Target) (transport.Peer, error) {
+			return transport.Peer{ID: transport.ID(sim.ID(2)), Incarnation: 1}, nil
+		},
+	})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, node.Close(context.WithoutCancel(tb.Context()))) })
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, conn.Close()) })
+	beat := fd.Beat{View: 1 << 60}
+	c, err := wire.NewCodec(beat)
+	require.NoError(tb, err)
+	payload, err := c.Append(nil, beat)
+	require.NoError(tb, err)
+	var batch []byte
+	for range batchOfFrames {
+		batch = append(binary.BigEndian.AppendUint32(batch, uint32(len(payload))), payload...)
+	}
+	return func() (int, error) {
+		if _, err := conn.Write(batch); err != nil {
+			return 0, err
+		}
+		return batchOfFrames, <-r.batch
+	}
+}
+
+// receiver says when a batch of frames is there, or why none comes any more.
+type receiver struct {
+	taken int
+	batch chan error
+}
+
+func (r *receiver) Up(transport.Peer) {}
+
+func (r *receiver) Frame(transport.Peer, []byte) error {
+	if r.taken++; r.taken%batchOfFrames == 0 {
+		r.batch <- nil
+	}
+	return nil
+}
+
+func (r *receiver) Down(_ transport.Peer, why error) {
+	select {
+	case r.batch <- why:
+	default: // nobody waits
+	}
+}
+
+func (r *receiver) DialFailed(transport.Target, error) {}
+
+// stepping is a message that the leader of five nodes takes from the lowest, with all that
+// comes of it but the sending: whole engine, detector and algorithm.
+func stepping(m algo.Message) func(testing.TB) func() (int, error) {
+	return func(tb testing.TB) func() (int, error) {
+		const nodes = 5
+		timing := algo.LAN()
+		known := engine.Roster{Cluster: sim.ID(100)}
+		var leader algo.Member
+		for i := 1; i <= nodes; i++ {
+			leader = algo.Member{ID: sim.ID(i), Name: nodeName(i), Addr: nodeName(i) + ":7400", Eligible: true}
+			known.Entries = append(known.Entries, engine.Entry{ID: leader.ID, Name: leader.Name, Addr: leader.Addr, Eligible: true, Version: 1})
+		}
+		e := engine.New(engine.Config{
+			Self: leader, Spec: bullySpec(tb, timing),
+			Detector: fd.New(algo.Timing{
+				Heartbeat: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, Forgive: timing.Forgive,
+				MinRedial: timing.MinRedial, MaxRedial: timing.MaxRedial,
+			}),
+			Pick: func(least, _ time.Duration) time.Duration { return least },
+		}, engine.Settle(known))
+		e.Start(0)
+		l, _ := e.Leader()
+		require.Equal(tb, leader.ID, l.ID, "the highest leads")
+		lowest, now := sim.ID(1), time.Duration(0)
+		e.Up(now, lowest, 1, e.Digest())
+		if beat, ok := m.(fd.Beat); ok {
+			beat.View = e.Digest() // else it would be answered with the membership
+			m = beat
+		}
+		return func() (int, error) {
+			now += time.Microsecond
+			if out := e.Receive(now, lowest, m); len(out.Refuse) > 0 {
+				return 0, out.Refuse[0].Reason
+			}
+			return 1, nil
+		}
+	}
+}
+
+// saving is what a vote costs: an epoch, an id and a word, in a folder where the nodes of the
+// other benchmarks have theirs.
+func saving(open func(dir string) (*store.Store, error)) func(testing.TB) func() (int, error) {
+	return func(tb testing.TB) func() (int, error) {
+		dir := tb.TempDir()
+		if onDisk, err := dataDir(); err == nil {
+			dir, err = os.MkdirTemp(onDisk, "parts-")
+			require.NoError(tb, err)
+			tb.Cleanup(func() { require.NoError(tb, os.RemoveAll(dir)) })
+		}
+		s, err := open(dir)
+		require.NoError(tb, err)
+		tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+		_, err = s.Load()
+		require.NoError(tb, err)
+		value := make([]byte, 48)
+		return func() (int, error) {
+			binary.BigEndian.PutUint64(value, binary.BigEndian.Uint64(value)+1)
+			return 1, s.Save(value)
+		}
+	}
+}
+
+// elections are those of 30 nodes in the simulator, one after the other: the lowest asks
+// all above, who ask all above them.
+func elections(tb testing.TB) func() (int, error) {
+	const nodes, oneWay = 30, election.OneWay
+	timing := algo.LAN()
+	timing.RoundTrip = 2 * oneWay
+	w := sim.New(sim.Config{
+		Spec: bullySpec(tb, timing, [2]string{"skip_suspected", "false"}), Timing: timing, Detector: sim.Scripted, Delay: sim.Fixed(oneWay), Budget: 1 << 62,
+	})
+	require.NoError(tb, w.Cluster(nodes))
+	w.Run(time.Second)
+	return func() (int, error) {
+		before := w.Frames()
+		err := w.Campaign(1)
+		w.Run(8 * oneWay)
+		return int(w.Frames() - before), err
+	}
+}
+
+// heartbeats are those of five nodes in the simulator that have nothing else to do, for a
+// minute of virtual time.
+func heartbeats(tb testing.TB) func() (int, error) {
+	const nodes = 5
+	w := sim.New(sim.Config{Spec: bullySpec(tb, algo.LAN()), Delay: sim.Uniform(time.Millisecond, election.OneWay), Seed: 1, Budget: 1 << 62})
+	require.NoError(tb, w.Cluster(nodes))
+	w.Run(time.Second)
+	return func() (int, error) {
+		before := w.Frames()
+		w.Run(time.Minute)
+		return int(w.Frames() - before), nil
+	}
+}
+
+func exploring(tb testing.TB) explore.Options {
+	const oneWay = election.OneWay
+	return explore.Options{Spec: bullySpec(tb, algo.Timing{RoundTrip: 2 * oneWay, Heartbeat: 12 * oneWay}), Nodes: 3, Epochs: 2, Crashes: 1, Mistakes: 1}
+}
+
+// search visits the first 100,000 states of three nodes with one crash and one mistake.
+func search(tb testing.TB) func() (int, error) {
+	o := exploring(tb)
+	o.Limits.States = 100_000
+	return func() (int, error) {
+		r, err := explore.Run(tb.Context(), o)
+		return r.Generated, err
+	}
+}
+
+// walk takes 100,000 random steps through them.
+func walk(tb testing.TB) func() (int, error) {
+	o := exploring(tb)
+	return func() (int, error) {
+		r, err := explore.Walk(tb.Context(), o, explore.WalkOptions{Seed: 1, Steps: 100_000})
+		return r.Generated, err
+	}
+}
+
+// bullySpec is what the parts are fed with.
+func bullySpec(tb testing.TB, t algo.Timing, options ...[2]string) algo.Spec {
+	tb.Helper()
+	spec, err := bully.Factory(t, election.Options(options))
+	require.NoError(tb, err)
+	return spec
 }

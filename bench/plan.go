@@ -2,10 +2,8 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -31,7 +29,6 @@ func (m *measuring) plan() []step {
 	add(m.costs, result.Application)
 	add(m.detectors, result.Detector)
 	add(m.rests, result.Idle)
-	add(m.parts, result.Parts)
 	return steps
 }
 
@@ -270,54 +267,6 @@ func (m *measuring) rests() (steps []step) {
 		}
 	}
 	return steps
-}
-
-// partSpan is how long a part is used in a trial, at least.
-const partSpan = 100 * time.Millisecond
-
-// parts are how fast they are, each in a folder where the nodes of this measurement have theirs.
-func (m *measuring) parts() (steps []step) {
-	for _, p := range parts() {
-		steps = append(steps, step{
-			part: "the parts", name: "the part " + p.Name, takes: time.Duration(m.Rounds) * partSpan,
-			subjects: []subject{{
-				group: result.Parts, labels: map[string]string{result.Part: p.label(), result.Unit: p.Unit}, rounds: m.Rounds,
-				start: func(ctx context.Context) (running, error) { return m.part(ctx, p) },
-			}},
-		})
-	}
-	return steps
-}
-
-func (m *measuring) part(ctx context.Context, p part) (running, error) {
-	dir, err := os.MkdirTemp(m.dir, "elect-bench-")
-	if err != nil {
-		return running{}, err
-	}
-	ready, err := p.Prepare(context.WithoutCancel(ctx), dir)
-	end := func() (err error) {
-		if ready.Close != nil {
-			err = ready.Close()
-		}
-		return errors.Join(err, os.RemoveAll(dir))
-	}
-	if err == nil {
-		_, err = ready.Do() // the first time is slower
-	}
-	if err != nil {
-		return running{}, errors.Join(err, end())
-	}
-	return running{end: end, round: func(ctx context.Context, _ uint64) (map[string]float64, error) {
-		units, began := 0, time.Now()
-		for units == 0 || !m.Short && time.Since(began) < partSpan {
-			n, err := ready.Do()
-			if err != nil || ctx.Err() != nil {
-				return nil, errors.Join(err, context.Cause(ctx))
-			}
-			units += n
-		}
-		return map[string]float64{result.MetricRate: float64(units) / time.Since(began).Seconds()}, nil
-	}}, nil
 }
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

@@ -32,9 +32,8 @@ func (p *program) newBench() *cobra.Command {
 		Long: `Measure what each algorithm costs on this machine, in two to three minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
 the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
-real processes; what faults cost an application; how good the failure detector is; the
-cost at rest; and how fast the parts are. Print a table for each question, and write a
-folder:
+real processes; what faults cost an application; how good the failure detector is; and
+the cost at rest. Print a table for each question, and write a folder:
 
   report.html   the tables, plots, and all data; needs no network
   result.json   every trial with its seed, and the machine; for elect bench compare
@@ -52,7 +51,7 @@ system, cores, model, kernel, go, load, file_system: where nodes keep their data
 objects: group, labels (an object of texts), round, seed, values (an object of numbers
 by metric)). The labels are algorithm, host (simulator, one-process or processes), n,
 and of some groups case, convention, signal, clock (where processes share no monotonic
-one), fault, condition, adapts, timeout-ms, part, unit. The metrics by group:
+one), fault, condition, adapts, timeout-ms. The metrics by group:
   messages     msgs/election, delivered/election, bytes/election
   turnaround   T/election (in T, the time that a message takes); on the wire ms/elect
                and T-ms
@@ -62,7 +61,6 @@ one), fault, condition, adapts, timeout-ms, part, unit. The metrics by group:
   application  ms/no-leader, ms/two-leaders, ms/unled-node (a node has no leader within
                reach), leader-changes, msgs/fault, ms/fault (until all agree again)
   detector     ms/detection, max-ms/detection, mistakes/hour, ms/mistake, accuracy
-  parts        units/s
 
 The exit status is 1 when what was measured was not right: a count that is not that of
 the theory, or a cluster that did not do what it should. The rest is still reported.`,

@@ -28,7 +28,6 @@ func TestBenchShort(t *testing.T) {
 		{result.Idle, map[string][]string{"bully": {"", ""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
 		{result.Application, nil, []string{result.MetricUnled, result.MetricChanges, result.MetricMessages, result.MetricTook}},
 		{result.Detector, nil, []string{result.MetricDetection, result.MetricSlowest, result.MetricAccuracy}},
-		{result.Parts, nil, []string{result.MetricRate}},
 	} {
 		t.Run(string(tc.group), func(t *testing.T) {
 			t.Parallel()

@@ -93,12 +93,6 @@ func questions(r *result.Run) []question {
 			metrics: []string{result.MetricDetection, result.MetricMistakes, result.MetricMistake, result.MetricAccuracy},
 		})
 	}
-	if len(values(r, result.Parts, result.Part, nil)) > 0 {
-		all = append(all, question{
-			text: "How fast are the parts?", note: "Units a second, in one goroutine of this process.",
-			group: result.Parts, by: []string{result.Part, result.Unit}, metrics: []string{result.MetricRate},
-		})
-	}
 	return all
 }
 

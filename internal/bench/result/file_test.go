@@ -22,7 +22,7 @@ func written() *Run {
 			{Messages, map[string]string{Algorithm: "bully", Case: "worst", Nodes: "16"}, 1, 8, map[string]float64{"msgs/election": 239, "T/election": 4}},
 			{Messages, map[string]string{Algorithm: "bully", Case: "worst", Nodes: "16"}, 2, 9, map[string]float64{"msgs/election": 239, "T/election": 4}},
 			{Failover, map[string]string{Algorithm: "ring", "signal": "kill", Case: "one, \"two\"", Nodes: "5"}, 1, 1<<64 - 1, map[string]float64{"ms/failover": 0.30000000000000004}},
-			{Parts, nil, 1, 0, map[string]float64{"ns/op": 1e-300}},
+			{Detector, nil, 1, 0, map[string]float64{"ns/op": 1e-300}},
 		},
 	}
 }
@@ -59,7 +59,7 @@ messages,bully,worst,,16,1,8,msgs/election,239
 messages,bully,worst,,16,2,9,T/election,4
 messages,bully,worst,,16,2,9,msgs/election,239
 failover,ring,"one, ""two""",kill,5,1,18446744073709551615,ms/failover,0.30000000000000004
-parts,,,,,1,0,ns/op,1e-300
+detector,,,,,1,0,ns/op,1e-300
 `, text.String())
 }
 

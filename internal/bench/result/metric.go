@@ -9,8 +9,6 @@ const (
 	Condition  = "condition"  // of the network and the processes: of the detector
 	Adapts     = "adapts"     // "true" if the timeout grows after mistakes: of the detector
 	Timeout    = "timeout-ms" // of the detector
-	Part       = "part"       // which one
-	Unit       = "unit"       // what of it is counted: of a part
 )
 
 // The metrics, each with its unit. T is the time that one message takes, one way.
@@ -44,6 +42,4 @@ const (
 	MetricMistakes  = "mistakes/hour"
 	MetricMistake   = "ms/mistake" // how long they last, on the mean
 	MetricAccuracy  = "accuracy"   // the part of the time in which who lives is trusted
-
-	MetricRate = "units/s" // of what the label Unit says
 )

@@ -47,12 +47,11 @@ const (
 	Idle        Group = "idle"        // the cost at rest
 	Application Group = "application" // time without a leader, or with two
 	Detector    Group = "detector"    // time until a crash is found, against mistakes
-	Parts       Group = "parts"       // codec, frames, engine, store, simulator, explorer
 )
 
 // Groups returns all of them.
 func Groups() []Group {
-	return []Group{Messages, Turnaround, Failover, Idle, Application, Detector, Parts}
+	return []Group{Messages, Turnaround, Failover, Idle, Application, Detector}
 }
 
 // Labels that most trials have. Others may be added.

@@ -32,7 +32,7 @@ func TestSeriesAreNamedAsBenchmarksAre(t *testing.T) {
 // TestSamplesAreInTheOrderOfAReport: numbers by size, and not by their first digit.
 func TestSamplesAreInTheOrderOfAReport(t *testing.T) {
 	r := Run{Format: Format}
-	r.Trials = append(r.Trials, Trial{Group: Parts, Labels: map[string]string{Case: "codec"}, Values: map[string]float64{"ns/op": 1}})
+	r.Trials = append(r.Trials, Trial{Group: Detector, Labels: map[string]string{Case: "codec"}, Values: map[string]float64{"ns/op": 1}})
 	for _, n := range []string{"16", "3", "1024"} {
 		for _, a := range []string{"vote", "bully"} {
 			r.Trials = append(r.Trials, series(a, n, "msgs/election", 1, 2)...)
@@ -53,7 +53,7 @@ func TestSamplesAreInTheOrderOfAReport(t *testing.T) {
 		"messages/algorithm=vote/case=worst/n=3 msgs/election",
 		"messages/algorithm=vote/case=worst/n=16 msgs/election",
 		"messages/algorithm=vote/case=worst/n=1024 msgs/election",
-		"parts/case=codec ns/op",
+		"detector/case=codec ns/op",
 	}, names)
 }
 
