@@ -107,6 +107,9 @@ func TestLiveCost(t *testing.T) {
 		}
 		t.Run(c.name(processes), func(t *testing.T) {
 			t.Parallel()
+			if c.fault.network { // it waits longest
+				testenv.OnlyLong(t)
+			}
 			cost, err := c.measure(within(t, time.Minute), config, 1)
 			if errors.Is(err, netlab.ErrUnavailable) {
 				testenv.Need(t, false, err.Error())

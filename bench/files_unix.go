@@ -14,12 +14,16 @@ func allowFiles(count uint64) error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
-	if limit.Cur >= count {
+	had := limit.Cur
+	if raise(&limit.Cur, count); limit.Cur == had {
 		return nil
 	}
-	wanted := unix.Rlimit{Cur: count, Max: max(limit.Max, count)}
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &wanted); err != nil {
-		return fmt.Errorf("%d are wanted, the limit is %d (ulimit -n): %w", count, limit.Max, err)
+	raise(&limit.Max, count)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("%d are wanted, the limit is %d (ulimit -n): %w", count, had, err)
 	}
 	return nil
 }
+
+// raise makes a limit at least so high. On the BSDs limits are signed.
+func raise[T int64 | uint64](limit *T, least uint64) { *limit = max(*limit, T(least)) }

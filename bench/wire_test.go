@@ -15,6 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 var wireRoundsFlag = flag.Int("wire-rounds", 10, "elections per case of live nodes, at least")
@@ -133,6 +134,9 @@ func TestWire(t *testing.T) {
 		}
 		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
 			t.Parallel()
+			if c.Crash && c.Algorithm != "bully" { // each waits for some seconds
+				testenv.OnlyLong(t)
+			}
 			w, err := c.startOn(within(t, time.Minute), host, config, 3)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, w.close()) }()

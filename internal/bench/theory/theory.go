@@ -1,7 +1,7 @@
 // Package theory has what elections cost according to theory: how many messages and
 // how much time, as closed formulas in a table. It is data, to be printed, drawn as
 // lines beside what was measured, and compared with it. A test compares each row with
-// what the simulator counts, for every N from 2 to 64.
+// what the simulator counts: with -long for every N from 2 to 64.
 //
 // # Symbols
 //

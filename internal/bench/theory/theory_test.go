@@ -11,19 +11,25 @@ import (
 	"golang.org/x/exp/stats"
 
 	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
-// most is the largest N that is checked.
+// most is the largest N that is checked with -long.
 const most = 64
 
-// sizes are the N that the tests check: all, unless they must be short.
+// sizes are the N that the tests check: all with -long, and else enough to tell one formula
+// from another, none of which has a higher power of N than the square.
 func sizes() []int {
-	if testing.Short() || underRace {
+	if underRace {
 		return []int{2, 3, 4, 5, 8, 17, 33}
 	}
+	largest := testenv.Rounds(24, most)
 	var all []int
-	for n := 2; n <= most; n++ {
+	for n := 2; n <= largest; n++ {
 		all = append(all, n)
+	}
+	if largest < 33 {
+		all = append(all, 33)
 	}
 	return all
 }
@@ -218,7 +224,7 @@ func TestMeansOverInitiators(t *testing.T) {
 // TestMeansOverAllOrders has all processes of a small ring start in every order there is.
 func TestMeansOverAllOrders(t *testing.T) {
 	largest := 7
-	if testing.Short() || underRace {
+	if underRace {
 		largest = 5
 	}
 	for name, rows := range together(func(r theory.Row) bool { return r.Mean == theory.OverOrders }) {
