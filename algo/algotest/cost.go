@@ -10,7 +10,7 @@ import (
 // messages counts elections of several sizes. What finds the crashes sends nothing here.
 func messages(p *probe) {
 	for _, nodes := range []int{4, 12, 32} {
-		p.try("counting messages", nodes, func(w *world) { w.count(p.options.Messages(nodes)) }, detector(sim.Perfect))
+		p.try("counting messages", nodes, func(w *world) { w.count(p.options.Messages(nodes)) }, sim.Perfect)
 	}
 }
 
@@ -46,8 +46,9 @@ func (w *world) election(event string, limit int, happens func()) {
 	w.ResetCounts()
 	happens()
 	w.Run(w.p.options.Within)
-	if sent := w.Counts().Sent; total(sent) > limit {
-		w.p.fatalf("%s, and %s are sent, %d together; want at most %d", event, counted(sent), total(sent), limit)
+	sent := w.Counts().Sent
+	if sum := host.Total(sent); sum > limit {
+		w.p.fatalf("%s, and %d messages are sent, %v; want at most %d", event, sum, sent, limit)
 	}
 	w.sound()
 }

@@ -36,11 +36,3 @@ func TestForgingLeavesTheMessage(t *testing.T) {
 		t.Errorf("its epochs are %q, want %q", got, want)
 	}
 }
-
-func TestAFilledMessageHasNoZero(t *testing.T) {
-	changed(filled(nested{}), func(path string, v reflect.Value) {
-		if v.IsZero() {
-			t.Errorf("%s is zero", path)
-		}
-	})
-}

@@ -55,11 +55,18 @@ func (p *probe) first() uint64 { return max(*oneSeed, 1) }
 // own.
 func (p *probe) random() *rand.Rand { return rand.New(rand.NewPCG(p.seed, 3)) }
 
-// fatalf ends the check: it says what is wrong, what was wanted, how that came about and
+// errorf fails the check: it says what is wrong, what was wanted, how that came about and
 // how to see it again.
+func (p *probe) errorf(format string, args ...any) {
+	p.Helper()
+	p.Error(p.report(fmt.Sprintf(format, args...)))
+}
+
+// fatalf is errorf, and ends the check.
 func (p *probe) fatalf(format string, args ...any) {
 	p.Helper()
-	p.Fatal(p.report(fmt.Sprintf(format, args...)))
+	p.errorf(format, args...)
+	p.FailNow()
 }
 
 func (p *probe) report(wrong string) string {
@@ -102,8 +109,8 @@ func (p *probe) caught() {
 	switch why := recover().(type) {
 	case nil:
 	case *algo.ContractError:
-		p.Error(p.report("the contract is broken: " + why.Error()))
+		p.errorf("the contract is broken: %v", why)
 	default:
-		p.Error(p.report(fmt.Sprintf("panic: %v\n%s", why, debug.Stack())))
+		p.errorf("panic: %v\n%s", why, debug.Stack())
 	}
 }

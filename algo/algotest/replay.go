@@ -2,6 +2,7 @@ package algotest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
@@ -16,14 +17,17 @@ type life struct {
 
 // lives returns what processes went through that a walk disturbed in every way.
 func (p *probe) lives() (all []*life) {
-	now := map[int]*life{}
-	w := p.walker()
-	w.Seen = func(i int, e algo.Event) {
-		if e.Kind == algo.EventStart {
-			now[i] = &life{self: host.ID(i)}
-			all = append(all, now[i])
+	w, now := p.walker(), map[int]*life{}
+	w.New = func(_ *rand.Rand, view algo.View) *host.Cluster {
+		c := p.bare(view)
+		c.Seen = func(i int, e algo.Event) {
+			if e.Kind == algo.EventStart {
+				now[i] = &life{self: host.ID(i)}
+				all = append(all, now[i])
+			}
+			now[i].events = append(now[i].events, e)
 		}
-		now[i].events = append(now[i].events, e)
+		return c
 	}
 	w.Take(host.Seeded(p.seed), false) // what is wrong with it is another check's
 	return all
@@ -68,7 +72,7 @@ func deterministic(p *probe) {
 			again := append(p.play(l, nil), "nothing, for it broke the contract")
 			for i := range first {
 				if first[i] != again[i] {
-					p.fatalf("step %d of a process, %s, asks for\n%s\nand, the same again, for\n%s", i+1, host.Happening(l.events[i]), first[i], again[i])
+					p.fatalf("step %d of a process, which %s, asks for\n%s\nand, the same again, for\n%s", i+1, host.Happening(l.events[i]), first[i], again[i])
 				}
 			}
 		}
@@ -92,7 +96,7 @@ func cloneSharesNothing(p *probe) {
 			now := host.FingerprintOf(m.Algorithm())
 			for _, c := range clones {
 				if host.FingerprintOf(c.clone) != c.state {
-					p.fatalf("a clone changed when its original went on with %s. It is now\n%+v", host.Happening(l.events[i]), c.clone)
+					p.fatalf("a clone changed when its original went on, and %s. It is now\n%+v", host.Happening(l.events[i]), c.clone)
 				}
 			}
 			clone := m.Algorithm().Clone()
@@ -108,7 +112,7 @@ func cloneSharesNothing(p *probe) {
 					break
 				}
 				if host.FingerprintOf(m.Algorithm()) != now {
-					p.fatalf("a process changed when its clone went on with %s. It is now\n%+v", host.Happening(e), m.Algorithm())
+					p.fatalf("a process changed when its clone went on, and %s. It is now\n%+v", host.Happening(e), m.Algorithm())
 				}
 			}
 		})

@@ -14,29 +14,27 @@ import (
 func wellFormed(p *probe) {
 	s := p.spec
 	if s.Name == "" || strings.ContainsFunc(s.Name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		p.Error(p.report("the name is " + quoted(s.Name) + ": a word is wanted, which selects the algorithm"))
+		p.errorf("the name is %q: a word is wanted, which selects the algorithm", s.Name)
 	}
 	if _, err := wire.NewCodec(append(engine.Messages(), s.Messages...)...); err != nil {
-		p.Error(p.report("the wire, which carries the messages of the failure detector and of the membership too, refuses: " + err.Error()))
+		p.errorf("the wire, which carries the messages of the failure detector and of the membership too, refuses: %v", err)
 	}
 	if !slices.IsSortedFunc(s.Settings, func(a, b algo.Setting) int { return strings.Compare(a.Name, b.Name) }) {
-		p.Error(p.report("the settings are not sorted by name"))
+		p.errorf("the settings are not sorted by name")
 	}
 	for i, set := range s.Settings {
 		if set.Name == "" || i > 0 && set.Name == s.Settings[i-1].Name {
-			p.Error(p.report("a setting has no name, or the same as another: " + quoted(set.Name)))
+			p.errorf("a setting has no name, or the same as another: %q", set.Name)
 		}
 	}
 	id := host.ID(1)
 	first, second := s.New(id), s.New(id)
 	switch {
 	case first == nil || second == nil:
-		p.Error(p.report("New returns nil"))
+		p.errorf("New returns nil")
 	case reflect.TypeOf(first).Kind() != reflect.Pointer:
-		p.Error(p.report("New returns a value, not a pointer: it would forget what it is told"))
+		p.errorf("New returns a value, not a pointer: it would forget what it is told")
 	case first == second:
-		p.Error(p.report("New returns the same process twice"))
+		p.errorf("New returns the same process twice")
 	}
 }
-
-func quoted(s string) string { return "\"" + s + "\"" }

@@ -13,10 +13,15 @@ import (
 // so that a walk takes no more than a part of a millisecond.
 func (p *probe) walker() host.Walk {
 	t := p.options.Timing.RoundTrip / 2
-	return host.Walk{
-		Spec: func(*rand.Rand) algo.Spec { return p.spec }, T: t, Calm: int(p.options.Within / t),
-		Resumes: true, // that a leader gives up and goes on in one epoch breaks no contract
-	}
+	return host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return p.bare(view) }, T: t, Calm: int(p.options.Within / t)}
+}
+
+// bare returns a cluster of machines, of which none runs yet. That a leader gives up and goes
+// on in one epoch breaks no contract.
+func (p *probe) bare(view algo.View) *host.Cluster {
+	c := host.New(p.spec, view)
+	c.Resumes = true
+	return c
 }
 
 // machines returns a cluster of so many, of which none runs yet. All goes well in it: a
@@ -30,8 +35,8 @@ func (p *probe) machines(nodes int) *host.Cluster {
 			all[i].Priority = random.IntN(3)
 		}
 	}
-	c := host.New(p.spec, algo.NewView(1, nodes, all...))
-	c.Resumes, c.Detect = true, t
+	c := p.bare(algo.NewView(1, nodes, all...))
+	c.Detect = t
 	c.Delay = func(int, int, algo.Message) (time.Duration, bool) {
 		return 1 + time.Duration(random.Int64N(int64(t))), true
 	}

@@ -23,9 +23,9 @@ type world struct {
 // hundredth of it.
 const mostFrames = 100_000
 
-// try runs a trial in a world of so many nodes, which start at once. What the world itself
-// finds wrong fails the check.
-func (p *probe) try(about string, nodes int, run func(w *world), changes ...func(*sim.Config)) {
+// try runs a trial in a world of so many nodes, which start at once, and have a detector of
+// their own if it says one. What the world itself finds wrong fails the check.
+func (p *probe) try(about string, nodes int, run func(w *world), detector ...sim.Detection) {
 	p.Helper()
 	w := &world{p: p, about: fmt.Sprintf("%d nodes, %s", nodes, about)}
 	config := sim.Config{
@@ -35,8 +35,8 @@ func (p *probe) try(about string, nodes int, run func(w *world), changes ...func
 	if p.spec.Textbook {
 		config.Detector = sim.Perfect // which sources take for granted
 	}
-	for _, change := range changes {
-		change(&config)
+	for _, d := range detector {
+		config.Detector = d
 	}
 	w.World, p.world = sim.New(config), w
 	w.do(w.Cluster(nodes, w.priorities(nodes)...))
@@ -46,13 +46,13 @@ func (p *probe) try(about string, nodes int, run func(w *world), changes ...func
 }
 
 // upset is a trial in which a world that has settled is disturbed, and must settle again.
-func (p *probe) upset(about string, nodes int, disturb func(w *world), changes ...func(*sim.Config)) {
+func (p *probe) upset(about string, nodes int, disturb func(w *world), detector ...sim.Detection) {
 	p.Helper()
 	p.try(about, nodes, func(w *world) {
 		w.settle()
 		disturb(w)
 		w.settle()
-	}, changes...)
+	}, detector...)
 }
 
 // prompt is how long messages take where nothing is wrong.
@@ -72,9 +72,6 @@ func (w *world) priorities(nodes int) (all []int) {
 	}
 	return all
 }
-
-// detector has a world use it.
-func detector(d sim.Detection) func(*sim.Config) { return func(c *sim.Config) { c.Detector = d } }
 
 // do is for what can be done: else the suite itself is wrong.
 func (w *world) do(err error) {
@@ -117,25 +114,8 @@ func (w *world) settleOn(nodes []int) {
 func (w *world) silent(wrong string) {
 	w.p.Helper()
 	if sent := w.Counts().Sent; len(sent) > 0 {
-		w.p.fatalf("%s %s", wrong, counted(sent))
+		w.p.fatalf("%s %v", wrong, sent)
 	}
-}
-
-// counted writes counts by kind, in one order.
-func counted(counts map[string]uint64) string {
-	var all []string
-	for kind, count := range counts {
-		all = append(all, fmt.Sprintf("%d %s", count, kind))
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
-}
-
-func total(counts map[string]uint64) (sum int) {
-	for _, count := range counts {
-		sum += int(count)
-	}
-	return sum
 }
 
 // leader is who leads, after settle.
@@ -169,12 +149,7 @@ func (w *world) restart(nodes ...int) {
 }
 
 // all are the numbers of the nodes.
-func (w *world) all() (nodes []int) {
-	for n := range w.Nodes() {
-		nodes = append(nodes, n+1)
-	}
-	return nodes
-}
+func (w *world) all() []int { return others(w.Nodes(), nil) }
 
 // leads reports whether a node takes itself for the leader.
 func (w *world) leads(n int) bool {
@@ -227,8 +202,7 @@ func (p *probe) enough(alive, nodes int) bool {
 
 // hear keeps what a reader wants to see of a run.
 func (w *world) hear(e trace.Event) {
-	switch e.Kind {
-	case trace.Announce, trace.Suspect, trace.Trust, trace.Crash, trace.Restart, trace.Note:
+	if e.Describe(w.Name) != "" {
 		w.story = append(w.story, e)
 	}
 }
@@ -238,23 +212,15 @@ const longest = 40
 
 // told is the story in words. What is said several times in a row is told once.
 func (w *world) told() string {
-	var lines []string
-	last, times := "", 0
-	for _, e := range w.story {
-		said := e.Describe(w.Name)
-		if said == "" {
-			continue
-		}
-		if said = w.Name(e.Node) + " " + said; said == last {
-			times++
-			lines[len(lines)-1] = fmt.Sprintf("%12v  %s (%d times)\n", e.At, said, times)
-			continue
-		}
-		last, times = said, 1
-		lines = append(lines, fmt.Sprintf("%12v  %s\n", e.At, said))
+	said := func(e trace.Event) string { return w.Name(e.Node) + " " + e.Describe(w.Name) }
+	story := slices.CompactFunc(slices.Clone(w.story), func(a, b trace.Event) bool { return said(a) == said(b) })
+	var text strings.Builder
+	if left := len(story) - longest; left > 0 {
+		fmt.Fprintf(&text, "(%d lines before)\n", left)
+		story = story[left:]
 	}
-	if left := len(lines) - longest; left > 0 {
-		lines = append([]string{fmt.Sprintf("(%d lines before)\n", left)}, lines[left:]...)
+	for _, e := range story {
+		fmt.Fprintf(&text, "%12v  %s\n", e.At, said(e))
 	}
-	return strings.Join(lines, "")
+	return text.String()
 }

@@ -29,9 +29,7 @@ func textbook() Options {
 }
 
 func newCluster(o Options, view algo.View) *host.Cluster {
-	c := host.New(newSpec(o), view)
-	c.Hushed = []algo.Timer{timerAnnounce}
-	return c
+	return host.New(newSpec(o), view)
 }
 
 // settledCluster returns a cluster of N that has agreed on its highest in epoch 1.

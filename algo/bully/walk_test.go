@@ -11,12 +11,11 @@ import (
 
 // walk is how the random walks go: as production does, or by the textbook.
 var walk = host.Walk{
-	Spec: func(random *rand.Rand) algo.Spec {
+	New: func(random *rand.Rand, view algo.View) *host.Cluster {
 		o := Defaults(timing)
 		o.SkipSuspected = random.IntN(4) != 0
-		return newSpec(o)
+		return newCluster(o, view)
 	},
-	Hushed: []algo.Timer{timerAnnounce},
 }
 
 // See [host.Walk] for what happens to them.

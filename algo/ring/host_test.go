@@ -28,7 +28,6 @@ var (
 func newCluster(view algo.View) *host.Cluster {
 	c := host.New(spec, view)
 	c.Tracing = true
-	c.Hushed = []algo.Timer{timerReserve}
 	return c
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // walk is how the random walks go.
-var walk = host.Walk{Spec: func(*rand.Rand) algo.Spec { return spec }, Calm: 45}
+var walk = host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return host.New(spec, view) }, Calm: 45}
 
 // See [host.Walk] for what happens to them.
 func TestRandomWalks(t *testing.T) { walk.Want(t, testenv.Rounds(1000, 20_000)) }

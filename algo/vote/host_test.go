@@ -35,9 +35,7 @@ func textbook() Options {
 }
 
 func newCluster(o Options, view algo.View) *host.Cluster {
-	c := host.New(newSpec(o), view)
-	c.Hushed = []algo.Timer{timerLead}
-	return c
+	return host.New(newSpec(o), view)
 }
 
 // settledCluster returns a cluster of N that has elected n1 in epoch 1.

@@ -11,12 +11,11 @@ import (
 
 // walk is how the random walks go: with early close mostly, as production does.
 var walk = host.Walk{
-	Spec: func(random *rand.Rand) algo.Spec {
+	New: func(random *rand.Rand, view algo.View) *host.Cluster {
 		o := Defaults(timing)
 		o.EarlyClose = random.IntN(4) != 0
-		return newSpec(o)
+		return newCluster(o, view)
 	},
-	Hushed: []algo.Timer{timerLead},
 }
 
 // See [host.Walk] for what happens to them. What is claimed is checked at all times: two

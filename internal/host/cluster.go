@@ -22,8 +22,9 @@ type Cluster struct {
 	View  algo.View // as it really is; each node has its own idea of it
 	Now   time.Duration
 	nodes []*Node // node i is at i-1
-	// What will happen. Deliveries, and what else comes from outside, go before timers.
-	deliveries, timers Queue[func()]
+	// What will happen, at twice its time: deliveries, and what else comes from outside. Timers
+	// are one later, after the deliveries of their moment.
+	queue Queue[func()]
 
 	// Delay says how long a message travels, and whether it arrives at all. At first
 	// each arrives after T.
@@ -49,9 +50,7 @@ type Cluster struct {
 	Last            time.Duration // of the last announcement
 	Broken          string        // the first property that was broken
 
-	// Tracing keeps what happens for Story. Hushed are timers that it leaves out.
-	Tracing bool
-	Hushed  []algo.Timer
+	Tracing bool // keeps what happens for Story
 	trace   []string
 
 	past Past
@@ -67,7 +66,7 @@ type Node struct {
 	// Monitored says whom the detector watches for it, and whether it reported them.
 	Monitored map[algo.NodeID]bool
 	// DieIn counts down to a crash in the middle of the effects of an event: 1 is before
-	// its save, 2 after it, 3 after its first message. 0 is never.
+	// its save, 2 after it, 3 after its first message. From 0 on it is never.
 	DieIn int
 
 	timers map[algo.Timer]int // how often each was set
@@ -101,10 +100,8 @@ func (c *Cluster) Leader(i int) algo.Leader { return c.Node(i).Machine.Leader() 
 // Live returns the numbers of the nodes that run.
 func (c *Cluster) Live() []int {
 	var live []int
-	for i, nd := range c.nodes {
-		if nd.Machine != nil {
-			live = append(live, i+1)
-		}
+	for _, o := range c.opinions() {
+		live = append(live, Number(o.Node))
 	}
 	return live
 }
@@ -127,37 +124,27 @@ func (c *Cluster) Reset() {
 }
 
 // Total adds up counts.
-func Total(counts map[string]int) int {
+func Total[N int | uint64](counts map[string]N) int {
 	sum := 0
 	for _, count := range counts {
-		sum += count
+		sum += int(count)
 	}
 	return sum
 }
 
 // At runs f at a time since the beginning, before the deliveries of that moment that are
 // not yet on their way.
-func (c *Cluster) At(when time.Duration, f func()) { c.deliveries.Add(when, f) }
+func (c *Cluster) At(when time.Duration, f func()) { c.queue.Add(2*when, f) }
 
 // Later runs f in d, after the deliveries of that moment.
-func (c *Cluster) Later(d time.Duration, f func()) { c.timers.Add(c.Now+d, f) }
+func (c *Cluster) Later(d time.Duration, f func()) { c.queue.Add(2*(c.Now+d)+1, f) }
 
 // Run lets d pass, its end included.
 func (c *Cluster) Run(d time.Duration) {
 	end := c.Now + d
-	for {
-		next, first := &c.deliveries, end+1
-		if at, ok := c.deliveries.First(); ok {
-			first = at
-		}
-		if at, ok := c.timers.First(); ok && at < first {
-			next, first = &c.timers, at
-		}
-		if first > end {
-			break
-		}
-		c.Now = first
-		next.Take()()
+	for at, ok := c.queue.First(); ok && at/2 <= end; at, ok = c.queue.First() {
+		c.Now = at / 2
+		c.queue.Take()()
 	}
 	c.Now = end
 }
@@ -171,7 +158,6 @@ func (c *Cluster) Start(nodes ...int) {
 		}
 		nd.Machine = algo.NewMachine(&c.Spec, nd.ID)
 		nd.timers, nd.Monitored = map[algo.Timer]int{}, map[algo.NodeID]bool{}
-		c.Logf("n%d starts with epoch %d", i, nd.Saved.Epoch)
 		c.step(nd, algo.Event{Kind: algo.EventStart, View: nd.View, Saved: nd.Saved})
 		c.Report(i)
 	}
@@ -232,16 +218,12 @@ func (c *Cluster) Resume(nodes ...int) {
 func (c *Cluster) Campaign(nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
-		c.whenAwake(nd, func() {
-			c.Logf("n%d campaigns", i)
-			c.step(nd, algo.Event{Kind: algo.EventCampaign})
-		})
+		c.whenAwake(nd, func() { c.step(nd, algo.Event{Kind: algo.EventCampaign}) })
 	}
 }
 
 // Deliver hands a node a message at once, past the network.
 func (c *Cluster) Deliver(from, to int, m algo.Message) {
-	c.Logf("n%d hears %s from n%d", to, m, from)
 	c.step(c.Node(to), algo.Event{Kind: algo.EventReceive, Peer: ID(from), Message: m})
 }
 
@@ -255,10 +237,7 @@ func (c *Cluster) Reconfigure(view algo.View, nodes ...int) {
 				return
 			}
 			nd.View = view
-			if nd.Machine != nil {
-				c.Logf("n%d gets view %d", i, view.Number())
-				c.step(nd, algo.Event{Kind: algo.EventReconfigure, View: view})
-			}
+			c.step(nd, algo.Event{Kind: algo.EventReconfigure, View: view})
 		})
 	}
 }

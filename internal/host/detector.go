@@ -27,7 +27,6 @@ func (c *Cluster) opine(nd *Node, peer algo.NodeID, dead bool) {
 		if dead {
 			kind = algo.EventSuspect
 		}
-		c.Logf("%s is told to %v %s", nd.ID, kind, peer)
 		c.step(nd, algo.Event{Kind: kind, Peer: peer})
 	})
 }

@@ -313,13 +313,13 @@ func TestShow(t *testing.T) {
 // A walk ends in agreement for an algorithm that keeps to it, and finds who does not.
 func TestAWalkFindsWhoNeverAgrees(t *testing.T) {
 	w := Walk{
-		Spec: func(*rand.Rand) algo.Spec {
-			return toys(algo.Claims{}, func(self int, t *toy, env algo.Env, e algo.Event) {
+		New: func(_ *rand.Rand, view algo.View) *Cluster {
+			return New(toys(algo.Claims{}, func(self int, t *toy, env algo.Env, e algo.Event) {
 				if e.Kind == algo.EventStart {
 					t.epoch++
 					env.Announce(Leadership(t.epoch, self))
 				}
-			})
+			}), view)
 		},
 		Calm: 1,
 	}

@@ -49,15 +49,19 @@ func show(x any) any {
 	}
 }
 
-// Happening writes what an event is.
+// Happening writes an event as what its node does.
 func Happening(e algo.Event) string {
 	switch e.Kind {
+	case algo.EventStart:
+		return fmt.Sprintf("starts with epoch %d", e.Saved.Epoch)
 	case algo.EventReceive:
 		return "hears " + Show(e.Message) + " from " + Name(e.Peer)
 	case algo.EventExpire:
-		return "the end of " + string(e.Timer)
+		return fmt.Sprintf("sees its timer %q end", e.Timer)
 	case algo.EventSuspect, algo.EventTrust:
-		return e.Kind.String() + " " + Name(e.Peer)
+		return e.Kind.String() + "s " + Name(e.Peer)
+	case algo.EventReconfigure:
+		return fmt.Sprintf("gets view %d", e.View.Number())
 	}
-	return e.Kind.String()
+	return "campaigns"
 }

@@ -1,10 +1,6 @@
 package host
 
-import (
-	"slices"
-
-	"github.com/elect-go/elect/algo"
-)
+import "github.com/elect-go/elect/algo"
 
 // step performs an event and what it asks for: save, timers, monitoring, sends,
 // announcements. An algorithm that breaks its contract has crashed.
@@ -16,6 +12,10 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 		c.Seen(Number(nd.ID), e)
 	}
 	effects, broken := Step(nd.Machine, e, Name)
+	// Of a timer of which nothing comes nobody wants to read.
+	if c.Tracing && (e.Kind != algo.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
+		c.Logf("%s %s", nd.ID, Happening(e))
+	}
 	if broken != nil {
 		c.breach(broken)
 		c.Crash(Number(nd.ID))
@@ -39,8 +39,7 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 	c.leads(nd, effects.Announce)
 	for _, s := range effects.Sends {
 		c.send(nd, s.To, s.Message)
-		if nd.dies() {
-			c.Crash(Number(nd.ID))
+		if c.dies(nd) {
 			return
 		}
 	}
@@ -63,27 +62,23 @@ func Step(m *algo.Machine, e algo.Event, name Namer) (effects *algo.Effects, bro
 
 // save reports whether the node survives it.
 func (c *Cluster) save(nd *Node, stable algo.Stable) bool {
-	if nd.dies() {
-		c.Crash(Number(nd.ID))
+	if c.dies(nd) {
 		return false
 	}
 	if stable.Epoch < nd.Saved.Epoch {
 		c.Breaks("the epoch of %s goes back from %d to %d", Name(nd.ID), nd.Saved.Epoch, stable.Epoch)
 	}
 	nd.Saved = stable
-	if nd.dies() {
-		c.Crash(Number(nd.ID))
-		return false
-	}
-	return true
+	return !c.dies(nd)
 }
 
-func (nd *Node) dies() bool {
-	if nd.DieIn == 0 {
-		return false
-	}
+// dies crashes a node where it was to die.
+func (c *Cluster) dies(nd *Node) bool {
 	nd.DieIn--
-	return nd.DieIn == 0
+	if nd.DieIn == 0 {
+		c.Crash(Number(nd.ID))
+	}
+	return nd.Machine == nil
 }
 
 func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
@@ -94,13 +89,9 @@ func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
 	}
 	c.Later(wait, func() {
 		c.whenAwake(nd, func() {
-			if nd.Machine != machine || nd.timers[change.Timer] != arming {
-				return
+			if nd.Machine == machine && nd.timers[change.Timer] == arming {
+				c.step(nd, algo.Event{Kind: algo.EventExpire, Timer: change.Timer})
 			}
-			if !slices.Contains(c.Hushed, change.Timer) {
-				c.Logf("%s: its timer %q ends", nd.ID, change.Timer)
-			}
-			c.step(nd, algo.Event{Kind: algo.EventExpire, Timer: change.Timer})
 		})
 	})
 }
@@ -138,7 +129,6 @@ func (c *Cluster) arrive(from, to *Node, m algo.Message, repeat bool) {
 		if !repeat {
 			c.Delivered[m.Kind()]++
 		}
-		c.Logf("%s hears %s from %s", to.ID, m, from.ID)
 		c.step(to, algo.Event{Kind: algo.EventReceive, Peer: from.ID, Message: m})
 	})
 }

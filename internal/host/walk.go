@@ -17,16 +17,10 @@ import (
 // At all times epochs must not go back, whoever is followed must have announced itself,
 // and what is claimed must hold.
 type Walk struct {
-	// Spec returns the algorithm, with options that may be random.
-	Spec func(random *rand.Rand) algo.Spec
+	// New returns the cluster, whose algorithm may have random options.
+	New func(random *rand.Rand, view algo.View) *Cluster
 	// T is the longest time of a message when nothing is wrong, [T] if zero.
 	T time.Duration
-	// Hushed are timers that a story leaves out.
-	Hushed []algo.Timer
-	// Resumes is that of the Cluster, and so is Seen.
-	Resumes bool
-	Seen    func(i int, e algo.Event)
-
 	// Calm is how long it may take to settle, in T: 100 if zero.
 	Calm int
 }
@@ -102,8 +96,8 @@ func newDisturber(random Driver, w Walk, tracing bool) *disturber {
 			d.all[i].Priority = random.IntN(3)
 		}
 	}
-	d.Cluster = New(w.Spec(random.Rand), algo.NewView(1, size, d.all...))
-	d.Tracing, d.Hushed, d.Resumes, d.Seen = tracing, w.Hushed, w.Resumes, w.Seen
+	d.Cluster = w.New(random.Rand, algo.NewView(1, size, d.all...))
+	d.Tracing = tracing
 	for m := range d.View.All() {
 		d.Logf("%s has priority %d", m.Name, m.Priority)
 	}

@@ -193,7 +193,6 @@ func TestTwoMessagesInEachRoundTrip(t *testing.T) {
 func TestCounts(t *testing.T) {
 	for n := 3; n <= 20; n++ {
 		c := host.New(spec(t), host.View(n))
-		c.Hushed = []algo.Timer{lead}
 		c.StartAll()
 		for i := 1; i <= n; i++ {
 			c.Campaign(i)

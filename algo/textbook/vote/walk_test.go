@@ -12,12 +12,11 @@ import (
 // That it does not keep to one leader in a term is what random walks find, too.
 func TestWalksFindTwoLeadersInATerm(t *testing.T) {
 	walk := host.Walk{
-		Spec: func(*rand.Rand) algo.Spec {
+		New: func(_ *rand.Rand, view algo.View) *host.Cluster {
 			s := spec(t)
 			s.Claims.OneLeaderPerEpoch = true
-			return s
+			return host.New(s, view)
 		},
-		Hushed: []algo.Timer{lead},
 	}
 	for seed := range uint64(2000) {
 		if c := walk.Take(host.Seeded(seed), false); strings.Contains(c.Broken, " lead in epoch ") {
