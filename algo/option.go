@@ -3,6 +3,8 @@ package algo
 import (
 	"cmp"
 	"errors"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -21,20 +23,30 @@ func (e *OptionError) Error() string {
 // longest keeps every multiple of an option that a timer is set to from overflowing.
 const longest = 24 * time.Hour
 
-// OptionCheck collects what is wrong with the options of one algorithm, so that all of
-// it is said at once.
+// OptionCheck goes through the options of one algorithm. It lists them as settings, and
+// collects what is wrong with them, so that all of it is said at once.
 type OptionCheck struct {
 	Algorithm string
+	Timing    Timing        // of the network that the options are for; zero if it is not known
 	Longest   time.Duration // that a duration may be; 24 hours if zero
 
+	settings []Setting
 	mistakes []error
 }
 
-// Want adds a mistake unless ok: the option is got, and should be want.
+// Want lists an option, and adds a mistake unless ok: the option is got, and should be want.
 func (c *OptionCheck) Want(ok bool, option, got, want string) {
+	if setting := (Setting{option, got}); !slices.Contains(c.settings, setting) {
+		c.settings = append(c.settings, setting)
+	}
 	if !ok {
 		c.mistakes = append(c.mistakes, &OptionError{Algorithm: c.Algorithm, Option: option, Got: got, Want: want})
 	}
+}
+
+// Bool takes an option of which both values are good.
+func (c *OptionCheck) Bool(option string, got bool) {
+	c.Want(true, option, strconv.FormatBool(got), "")
 }
 
 // Duration wants got to be above zero and not too long, and at least least, which errors
@@ -57,15 +69,20 @@ func (c *OptionCheck) Duration(option string, got time.Duration, name string, le
 func (c *OptionCheck) Err() error { return errors.Join(c.mistakes...) }
 
 // Build is what a [Factory] does: it has decode overwrite options, which hold the defaults for
-// that timing, checks them, and makes the algorithm of them. A decode of nil leaves them.
-func Build[O interface{ Validate(Timing) error }](t Timing, options O, decode func(any) error, spec func(O) Spec) (Spec, error) {
+// that timing, and makes the algorithm of them. A decode of nil leaves them. spec describes the
+// algorithm but for its name and its settings, which it takes from the options that spec checks.
+func Build[O any](name string, t Timing, options O, decode func(any) error, spec func(O, *OptionCheck) Spec) (Spec, error) {
 	if decode != nil {
 		if err := decode(&options); err != nil {
 			return Spec{}, err
 		}
 	}
-	if err := options.Validate(t); err != nil {
+	c := OptionCheck{Algorithm: name, Timing: t}
+	s := spec(options, &c)
+	if err := c.Err(); err != nil {
 		return Spec{}, err
 	}
-	return spec(options), nil
+	slices.SortFunc(c.settings, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
+	s.Name, s.Settings = name, c.settings
+	return s, nil
 }

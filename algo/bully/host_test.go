@@ -72,3 +72,12 @@ func leading(t *testing.T, i int, view algo.View) *host.Solo {
 	}
 	return s
 }
+
+// newSpec is New of options that are sound.
+func newSpec(o Options) algo.Spec {
+	spec, err := New(o)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}

@@ -1,7 +1,6 @@
 package bully
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -51,38 +50,27 @@ func Defaults(t algo.Timing) Options {
 	}
 }
 
-// Validate says every mistake in o at once, each an [*algo.OptionError], or nothing.
-// Timing may be zero where the network is unknown.
-func (o Options) Validate(t algo.Timing) error {
-	c := algo.OptionCheck{Algorithm: "bully"}
-	c.Duration("answer_timeout", o.AnswerTimeout, "the round trip", t.RoundTrip)
+// Factory is the [algo.Factory] of this package, with [Defaults].
+func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
+	return algo.Build("bully", t, Defaults(t), decode, describe)
+}
+
+// New returns the algorithm with these options, or every mistake in them at once, each an
+// [*algo.OptionError]. Whether they fit the network only [Factory] can tell.
+func New(o Options) (algo.Spec, error) {
+	return algo.Build("bully", algo.Timing{}, o, nil, describe)
+}
+
+func describe(o Options, c *algo.OptionCheck) algo.Spec {
+	c.Duration("answer_timeout", o.AnswerTimeout, "the round trip", c.Timing.RoundTrip)
 	c.Duration("coordinator_timeout", o.CoordinatorTimeout, "answer_timeout", o.AnswerTimeout)
 	c.Duration("announce_interval", o.AnnounceInterval, "answer_timeout", o.AnswerTimeout)
 	c.Want(o.HeadStart >= 0 && o.HeadStart <= max(o.AnswerTimeout, 0), "head_start", o.HeadStart.String(),
 		"from 0 to answer_timeout ("+o.AnswerTimeout.String()+")")
-	return c.Err()
-}
-
-// Factory is the [algo.Factory] of this package, with [Defaults].
-func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
-	return algo.Build(t, Defaults(t), decode, newSpec)
-}
-
-// New returns the algorithm with these options, or the error of [Options.Validate].
-func New(o Options) (algo.Spec, error) { return algo.Build(algo.Timing{}, o, nil, newSpec) }
-
-func newSpec(o Options) algo.Spec {
+	c.Bool("skip_suspected", o.SkipSuspected)
 	return algo.Spec{
-		Name:     "bully",
 		Claims:   algo.Claims{HighestLeads: true},
 		Messages: []algo.Message{Election{}, Answer{}, Coordinator{}},
-		Settings: []algo.Setting{
-			{Name: "announce_interval", Value: o.AnnounceInterval.String()},
-			{Name: "answer_timeout", Value: o.AnswerTimeout.String()},
-			{Name: "coordinator_timeout", Value: o.CoordinatorTimeout.String()},
-			{Name: "head_start", Value: o.HeadStart.String()},
-			{Name: "skip_suspected", Value: strconv.FormatBool(o.SkipSuspected)},
-		},
-		New: func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
+		New:      func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
 	}
 }

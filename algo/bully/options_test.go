@@ -11,7 +11,7 @@ import (
 const ms = time.Millisecond
 
 var options = optiontest.Options[Options]{
-	Algorithm: "bully", Defaults: Defaults, Validate: Options.Validate, New: New, Factory: Factory,
+	Algorithm: "bully", Defaults: Defaults, New: New, Factory: Factory,
 }
 
 func TestDefaults(t *testing.T) {

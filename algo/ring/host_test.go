@@ -97,3 +97,12 @@ func leading(t *testing.T) *host.Solo {
 func token(e algo.Epoch, i int, hops uint32) Election {
 	return Election{Epoch: e, Eligible: true, ID: n(i), Hops: hops}
 }
+
+// newSpec is New of options that are sound.
+func newSpec(o Options) algo.Spec {
+	spec, err := New(o)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}

@@ -36,34 +36,27 @@ func Defaults(t algo.Timing) Options {
 	return Options{MessageTime: t.RoundTrip / 2, ElectionRounds: leastRounds}
 }
 
-// Validate says every mistake in o at once, each an [*algo.OptionError], or nothing.
-// Timing may be zero where the network is unknown.
-func (o Options) Validate(t algo.Timing) error {
-	c := algo.OptionCheck{Algorithm: "ring", Longest: mostTime}
-	c.Duration("message_time", o.MessageTime, "half the round trip", t.RoundTrip/2)
-	c.Want(o.ElectionRounds >= leastRounds, "election_rounds", strconv.Itoa(o.ElectionRounds),
-		"at least "+strconv.Itoa(leastRounds)+", which is what an election takes")
-	c.Want(o.ElectionRounds <= mostRounds, "election_rounds", strconv.Itoa(o.ElectionRounds), "at most "+strconv.Itoa(mostRounds))
-	return c.Err()
-}
-
 // Factory is the [algo.Factory] of this package, with [Defaults].
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
-	return algo.Build(t, Defaults(t), decode, newSpec)
+	return algo.Build("ring", t, Defaults(t), decode, describe)
 }
 
-// New returns the algorithm with these options, or the error of [Options.Validate].
-func New(o Options) (algo.Spec, error) { return algo.Build(algo.Timing{}, o, nil, newSpec) }
+// New returns the algorithm with these options, or every mistake in them at once, each an
+// [*algo.OptionError]. Whether they fit the network only [Factory] can tell.
+func New(o Options) (algo.Spec, error) {
+	return algo.Build("ring", algo.Timing{}, o, nil, describe)
+}
 
-func newSpec(o Options) algo.Spec {
+func describe(o Options, c *algo.OptionCheck) algo.Spec {
+	c.Longest = mostTime
+	c.Duration("message_time", o.MessageTime, "half the round trip", c.Timing.RoundTrip/2)
+	rounds := strconv.Itoa(o.ElectionRounds)
+	c.Want(o.ElectionRounds >= leastRounds, "election_rounds", rounds,
+		"at least "+strconv.Itoa(leastRounds)+", which is what an election takes")
+	c.Want(o.ElectionRounds <= mostRounds, "election_rounds", rounds, "at most "+strconv.Itoa(mostRounds))
 	return algo.Spec{
-		Name:     "ring",
 		Claims:   algo.Claims{HighestLeads: true},
 		Messages: []algo.Message{Election{}, Elected{}},
-		Settings: []algo.Setting{
-			{Name: "election_rounds", Value: strconv.Itoa(o.ElectionRounds)},
-			{Name: "message_time", Value: o.MessageTime.String()},
-		},
-		New: func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
+		New:      func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
 	}
 }

@@ -12,7 +12,7 @@ import (
 const ms = time.Millisecond
 
 var options = optiontest.Options[Options]{
-	Algorithm: "ring", Defaults: Defaults, Validate: Options.Validate, New: New, Factory: Factory,
+	Algorithm: "ring", Defaults: Defaults, New: New, Factory: Factory,
 }
 
 func TestDefaults(t *testing.T) {

@@ -84,3 +84,12 @@ func leading(t testing.TB, i int, view algo.View, o Options) *host.Solo {
 	}
 	return s
 }
+
+// newSpec is New of options that are sound.
+func newSpec(o Options) algo.Spec {
+	spec, err := New(o)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}

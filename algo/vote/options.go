@@ -1,7 +1,6 @@
 package vote
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -45,35 +44,25 @@ func Defaults(t algo.Timing) Options {
 	}
 }
 
-// Validate says every mistake in o at once, each an [*algo.OptionError], or nothing.
-// Timing may be zero where the network is unknown.
-func (o Options) Validate(t algo.Timing) error {
-	c := algo.OptionCheck{Algorithm: "vote"}
-	c.Duration("heartbeat_interval", o.HeartbeatInterval, "window", o.Window)
-	c.Duration("window", o.Window, "the round trip", t.RoundTrip)
-	c.Duration("pause", o.Pause, "three windows", 3*min(o.Window, 24*time.Hour)) // a longer one is refused above
-	return c.Err()
-}
-
 // Factory is the [algo.Factory] of this package, with [Defaults].
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
-	return algo.Build(t, Defaults(t), decode, newSpec)
+	return algo.Build("vote", t, Defaults(t), decode, describe)
 }
 
-// New returns the algorithm with these options, or the error of [Options.Validate].
-func New(o Options) (algo.Spec, error) { return algo.Build(algo.Timing{}, o, nil, newSpec) }
+// New returns the algorithm with these options, or every mistake in them at once, each an
+// [*algo.OptionError]. Whether they fit the network only [Factory] can tell.
+func New(o Options) (algo.Spec, error) {
+	return algo.Build("vote", algo.Timing{}, o, nil, describe)
+}
 
-func newSpec(o Options) algo.Spec {
+func describe(o Options, c *algo.OptionCheck) algo.Spec {
+	c.Duration("heartbeat_interval", o.HeartbeatInterval, "window", o.Window)
+	c.Duration("window", o.Window, "the round trip", c.Timing.RoundTrip)
+	c.Duration("pause", o.Pause, "three windows", 3*min(o.Window, 24*time.Hour)) // a longer one is refused above
+	c.Bool("early_close", o.EarlyClose)
 	return algo.Spec{
-		Name:     "vote",
 		Claims:   algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true},
 		Messages: []algo.Message{Elect{}, Vote{}, Lead{}},
-		Settings: []algo.Setting{
-			{Name: "early_close", Value: strconv.FormatBool(o.EarlyClose)},
-			{Name: "heartbeat_interval", Value: o.HeartbeatInterval.String()},
-			{Name: "pause", Value: o.Pause.String()},
-			{Name: "window", Value: o.Window.String()},
-		},
-		New: func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
+		New:      func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
 	}
 }

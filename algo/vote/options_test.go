@@ -11,7 +11,7 @@ import (
 const ms = time.Millisecond
 
 var options = optiontest.Options[Options]{
-	Algorithm: "vote", Defaults: Defaults, Validate: Options.Validate, New: New, Factory: Factory,
+	Algorithm: "vote", Defaults: Defaults, New: New, Factory: Factory,
 }
 
 func TestDefaults(t *testing.T) {

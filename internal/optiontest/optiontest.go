@@ -14,7 +14,6 @@ import (
 type Options[O comparable] struct {
 	Algorithm string
 	Defaults  func(algo.Timing) O
-	Validate  func(O, algo.Timing) error
 	New       func(O) (algo.Spec, error)
 	Factory   algo.Factory
 }
@@ -26,30 +25,27 @@ func (o Options[O]) Default(t testing.TB, timing algo.Timing, want O) {
 	if got != want {
 		t.Errorf("Defaults(%+v) = %+v, want %+v", timing, got, want)
 	}
-	if err := o.Validate(got, timing); err != nil {
+	if _, err := o.Factory(timing, func(any) error { return nil }); err != nil {
 		t.Errorf("the defaults are refused: %v", err)
 	}
 }
 
-// Mistakes fails the test unless that is what is said of options, one mistake a line, by
-// Validate and by the factory.
+// Mistakes fails the test unless that is what the factory says of options, one mistake a line.
 func (o Options[O]) Mistakes(t testing.TB, options O, want string) {
 	t.Helper()
-	_, made := o.make(func(configured *O) { *configured = options })
-	for _, err := range []error{o.Validate(options, host.Timing), made} {
-		got := ""
-		if err != nil {
-			got = err.Error()
-			mistake, ok := errors.AsType[*algo.OptionError](err)
-			if !ok {
-				t.Errorf("%v is no OptionError", err)
-			} else if mistake.Algorithm != o.Algorithm {
-				t.Errorf("%v is of %q, want %q", err, mistake.Algorithm, o.Algorithm)
-			}
+	_, err := o.make(func(configured *O) { *configured = options })
+	got := ""
+	if err != nil {
+		got = err.Error()
+		mistake, ok := errors.AsType[*algo.OptionError](err)
+		if !ok {
+			t.Errorf("%v is no OptionError", err)
+		} else if mistake.Algorithm != o.Algorithm {
+			t.Errorf("%v is of %q, want %q", err, mistake.Algorithm, o.Algorithm)
 		}
-		if got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+	}
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

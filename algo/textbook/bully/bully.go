@@ -219,23 +219,17 @@ type Options struct {
 	MessageTime time.Duration `yaml:"message_time" help:"T, the one-way message time: half the round trip"`
 }
 
-// Validate wants T to be at least half the round trip.
-func (o Options) Validate(t algo.Timing) error {
-	c := algo.OptionCheck{Algorithm: Name, Longest: time.Hour}
-	c.Duration("message_time", o.MessageTime, "half the round trip", t.RoundTrip/2)
-	return c.Err()
-}
-
 // Name selects the algorithm.
 const Name = "textbook-bully"
 
 // Factory is the [algo.Factory] of this package.
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
-	return algo.Build(t, Options{MessageTime: t.RoundTrip / 2}, decode, func(o Options) algo.Spec {
+	return algo.Build(Name, t, Options{MessageTime: t.RoundTrip / 2}, decode, func(o Options, c *algo.OptionCheck) algo.Spec {
+		c.Longest = time.Hour
+		c.Duration("message_time", o.MessageTime, "half the round trip", t.RoundTrip/2)
 		return algo.Spec{
-			Name: Name, Textbook: true, Claims: algo.Claims{HighestLeads: true},
+			Textbook: true, Claims: algo.Claims{HighestLeads: true},
 			Messages: []algo.Message{Election{}, Answer{}, Coordinator{}},
-			Settings: []algo.Setting{{Name: "message_time", Value: o.MessageTime.String()}},
 			New:      func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
 		}
 	})

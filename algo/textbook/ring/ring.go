@@ -224,17 +224,14 @@ func (p *process) Clone() algo.Algorithm {
 // Options are contract: there are none.
 type Options struct{}
 
-// Validate finds nothing.
-func (Options) Validate(algo.Timing) error { return nil }
-
 // Name selects the algorithm.
 const Name = "textbook-ring"
 
 // Factory is the [algo.Factory] of this package.
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
-	return algo.Build(t, Options{}, decode, func(Options) algo.Spec {
+	return algo.Build(Name, t, Options{}, decode, func(Options, *algo.OptionCheck) algo.Spec {
 		return algo.Spec{
-			Name: Name, Textbook: true, Claims: algo.Claims{HighestLeads: true},
+			Textbook: true, Claims: algo.Claims{HighestLeads: true},
 			Messages: []algo.Message{Election{}, Elected{}},
 			New:      func(self algo.NodeID) algo.Algorithm { return &process{self: self} },
 		}

@@ -321,29 +321,19 @@ type Options struct {
 	HeartbeatInterval time.Duration `yaml:"hbt" help:"HBT, the leader's maximum heartbeat interval; at least rtt"`
 }
 
-// Validate says every mistake at once.
-func (o Options) Validate(t algo.Timing) error {
-	c := algo.OptionCheck{Algorithm: Name}
-	c.Duration("rtt", o.RoundTrip, "the round trip", t.RoundTrip)
-	c.Duration("hbt", o.HeartbeatInterval, "rtt", o.RoundTrip)
-	return c.Err()
-}
-
 // Name selects the algorithm.
 const Name = "textbook-vote"
 
 // Factory is the [algo.Factory] of this package.
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	o := Options{RoundTrip: t.RoundTrip, HeartbeatInterval: max(4*t.Heartbeat, t.RoundTrip)}
-	return algo.Build(t, o, decode, func(o Options) algo.Spec {
+	return algo.Build(Name, t, o, decode, func(o Options, c *algo.OptionCheck) algo.Spec {
+		c.Duration("rtt", o.RoundTrip, "the round trip", t.RoundTrip)
+		c.Duration("hbt", o.HeartbeatInterval, "rtt", o.RoundTrip)
 		return algo.Spec{
-			Name: Name, Textbook: true,
+			Textbook: true,
 			Messages: []algo.Message{Elect{}, Vote{}, Lead{}},
-			Settings: []algo.Setting{
-				{Name: "hbt", Value: o.HeartbeatInterval.String()},
-				{Name: "rtt", Value: o.RoundTrip.String()},
-			},
-			New: func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
+			New:      func(self algo.NodeID) algo.Algorithm { return &server{self: self, options: o} },
 		}
 	})
 }
