@@ -131,7 +131,7 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 	if why != "" {
 		return nil, &Error{Verb: "decode", Why: why}
 	}
-	kind, why := d.text()
+	kind, why := d.bytes(typeString)
 	if why != "" {
 		return nil, &Error{Verb: "decode", Why: "its kind " + why}
 	}

@@ -38,40 +38,35 @@ func (d *decoder) reset(b []byte) {
 
 func (d *decoder) left() int { return d.rest.Len() }
 
-// peek returns the code that the next value begins with.
-func (d *decoder) peek() (code byte, ok bool) {
-	if d.left() == 0 {
-		return 0, false
-	}
-	return d.input[len(d.input)-d.left()], true
-}
-
 // The methods below return a reason when they fail; it follows the name of what
 // was to be read.
 
 const cutShort = "is cut short"
 
-func unwanted(code byte, want string) string { return "is " + describe(code) + ", want " + want }
+// next looks at the code that the next value begins with, which should be one of a type.
+func (d *decoder) next(want valueType) (code byte, why string) {
+	if d.left() == 0 {
+		return 0, cutShort
+	}
+	code = d.input[len(d.input)-d.left()]
+	if got := typeOf[code]; got != want {
+		return code, "is " + typeNames[got] + ", want " + typeNames[want]
+	}
+	return code, ""
+}
 
 func (d *decoder) bool() (bool, string) {
-	code, ok := d.peek()
-	if !ok {
-		return false, cutShort
-	}
-	if code != msgpcode.True && code != msgpcode.False {
-		return false, unwanted(code, "a boolean")
+	if _, why := d.next(typeBool); why != "" {
+		return false, why
 	}
 	b, err := d.msgpack.DecodeBool()
 	return b, ended(err)
 }
 
 func (d *decoder) int() (int64, string) {
-	code, ok := d.peek()
-	if !ok {
-		return 0, cutShort
-	}
-	if !isInteger(code) {
-		return 0, unwanted(code, "an integer")
+	code, why := d.next(typeInteger)
+	if why != "" {
+		return 0, why
 	}
 	n, err := d.msgpack.DecodeInt64()
 	if err == nil && n < 0 && code == msgpcode.Uint64 {
@@ -81,14 +76,11 @@ func (d *decoder) int() (int64, string) {
 }
 
 func (d *decoder) uint() (uint64, string) {
-	code, ok := d.peek()
-	if !ok {
-		return 0, cutShort
+	code, why := d.next(typeInteger)
+	if why != "" {
+		return 0, why
 	}
-	if !isInteger(code) {
-		return 0, unwanted(code, "an integer")
-	}
-	if !isSigned(code) {
+	if code < msgpcode.Int8 { // those of signed integers follow
 		n, err := d.msgpack.DecodeUint64()
 		return n, ended(err)
 	}
@@ -99,19 +91,10 @@ func (d *decoder) uint() (uint64, string) {
 	return uint64(n), ended(err)
 }
 
-// text returns the bytes of a string, which are part of the input.
-func (d *decoder) text() ([]byte, string) { return d.bytes(msgpcode.IsString, "a string") }
-
-// binary returns the bytes of binary data, which are part of the input.
-func (d *decoder) binary() ([]byte, string) { return d.bytes(msgpcode.IsBin, "binary data") }
-
-func (d *decoder) bytes(wanted func(code byte) bool, want string) ([]byte, string) {
-	code, ok := d.peek()
-	if !ok {
-		return nil, cutShort
-	}
-	if !wanted(code) {
-		return nil, unwanted(code, want)
+// bytes returns the bytes of a string or of binary data, which are part of the input.
+func (d *decoder) bytes(want valueType) ([]byte, string) {
+	if _, why := d.next(want); why != "" {
+		return nil, why
 	}
 	n, err := d.msgpack.DecodeBytesLen()
 	if err != nil {
@@ -133,12 +116,8 @@ func (d *decoder) take(n int) ([]byte, string) {
 // arrayLen reads the head of an array. Whether its elements can be in the input is
 // for the caller to check.
 func (d *decoder) arrayLen() (int, string) {
-	code, ok := d.peek()
-	if !ok {
-		return 0, cutShort
-	}
-	if !isArray(code) {
-		return 0, unwanted(code, "an array")
+	if _, why := d.next(typeArray); why != "" {
+		return 0, why
 	}
 	n, err := d.msgpack.DecodeArrayLen()
 	if err != nil || n < 0 { // below 0: above 2^31, in the int of a 32-bit machine
@@ -154,46 +133,95 @@ func ended(err error) string {
 	return ""
 }
 
-func isArray(code byte) bool {
-	return msgpcode.IsFixedArray(code) || code == msgpcode.Array16 || code == msgpcode.Array32
-}
+// valueType is what type of value the input has.
+type valueType uint8
 
-func isMap(code byte) bool {
-	return msgpcode.IsFixedMap(code) || code == msgpcode.Map16 || code == msgpcode.Map32
-}
+const (
+	typeNone valueType = iota
+	typeInteger
+	typeFloat
+	typeBool
+	typeNil
+	typeString
+	typeBinary
+	typeExtension
+	typeArray
+	typeMap
+)
 
-func isInteger(code byte) bool {
-	return msgpcode.IsFixedNum(code) || code >= msgpcode.Uint8 && code <= msgpcode.Int64
-}
+var typeNames = [...]string{"no msgpack value", "an integer", "a float", "a boolean", "nil", "a string", "binary data",
+	"an extension", "an array", "a map"}
 
-// isSigned is for codes of integers.
-func isSigned(code byte) bool { return code >= msgpcode.Int8 }
-
-func isFloat(code byte) bool { return code == msgpcode.Float || code == msgpcode.Double }
-
-func isBool(code byte) bool { return code == msgpcode.False || code == msgpcode.True }
-
-// describe says of what type a value is that begins with code.
-func describe(code byte) string {
-	switch {
-	case isInteger(code):
-		return "an integer"
-	case msgpcode.IsString(code):
-		return "a string"
-	case msgpcode.IsBin(code):
-		return "binary data"
-	case isArray(code):
-		return "an array"
-	case isMap(code):
-		return "a map"
-	case isBool(code):
-		return "a boolean"
-	case isFloat(code):
-		return "a float"
-	case msgpcode.IsExt(code):
-		return "an extension"
-	case code == msgpcode.Nil:
-		return "nil"
+// typeOf is of what type a value is that begins with a code.
+var typeOf = func() (types [256]valueType) {
+	for i := range types {
+		switch code := byte(i); {
+		case msgpcode.IsFixedNum(code), code >= msgpcode.Uint8 && code <= msgpcode.Int64:
+			types[i] = typeInteger
+		case code == msgpcode.Float, code == msgpcode.Double:
+			types[i] = typeFloat
+		case code == msgpcode.False, code == msgpcode.True:
+			types[i] = typeBool
+		case code == msgpcode.Nil:
+			types[i] = typeNil
+		case msgpcode.IsString(code):
+			types[i] = typeString
+		case msgpcode.IsBin(code):
+			types[i] = typeBinary
+		case msgpcode.IsExt(code):
+			types[i] = typeExtension
+		case msgpcode.IsFixedArray(code), code == msgpcode.Array16, code == msgpcode.Array32:
+			types[i] = typeArray
+		case msgpcode.IsFixedMap(code), code == msgpcode.Map16, code == msgpcode.Map32:
+			types[i] = typeMap
+		}
 	}
-	return "no msgpack value"
+	return types
+}()
+
+// maxSkipDepth is how deep arrays and maps may be nested in a value that is skipped.
+const maxSkipDepth = 8
+
+// skip reads one value of any type and forgets it. What it holds may be nested so deep; the
+// library's own Skip goes as deep as the input does.
+func (d *decoder) skip(deep int) string {
+	inside, why := d.skipHead()
+	if inside > 0 && deep == 0 {
+		return "is nested too deep"
+	}
+	for ; inside > 0 && why == ""; inside-- {
+		why = d.skip(deep - 1)
+	}
+	return why
+}
+
+// skipHead reads one value; of an array or a map, the head, and returns how many
+// values are inside.
+func (d *decoder) skipHead() (inside int, why string) {
+	if d.left() == 0 {
+		return 0, cutShort
+	}
+	switch kind := typeOf[d.input[len(d.input)-d.left()]]; kind {
+	case typeArray:
+		return d.arrayLen()
+	case typeMap:
+		n, err := d.msgpack.DecodeMapLen()
+		if err != nil || n < 0 || n > d.left()/2 {
+			return 0, cutShort
+		}
+		return 2 * n, ""
+	case typeString, typeBinary:
+		_, why = d.bytes(kind)
+	case typeExtension:
+		_, n, err := d.msgpack.DecodeExtHeader()
+		if err != nil {
+			return 0, cutShort
+		}
+		_, why = d.take(n)
+	case typeNone:
+		why = "is " + typeNames[kind]
+	default:
+		why = ended(d.msgpack.Skip())
+	}
+	return 0, why
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -76,7 +77,7 @@ func (p *planner) plan(t reflect.Type, field string, tag bounds) plan {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return plan{field: field, form: aUint, least: 1}
 	case reflect.String:
-		return plan{field: field, form: aString, max: or(tag.max, defaultBytes), least: 1}
+		return plan{field: field, form: aString, max: cmp.Or(tag.max, defaultBytes), least: 1}
 	case reflect.Struct:
 		return p.structOf(t, field)
 	case reflect.Array:
@@ -86,13 +87,13 @@ func (p *planner) plan(t reflect.Type, field string, tag bounds) plan {
 	case reflect.Slice:
 		switch t.Elem().Kind() {
 		case reflect.Uint8:
-			return plan{field: field, form: aBinary, max: or(tag.max, defaultElements), least: 2}
+			return plan{field: field, form: aBinary, max: cmp.Or(tag.max, defaultElements), least: 2}
 		case reflect.Slice:
 			p.mistake(field, "%s is not supported: it is a slice of slices (%s)", t, supported)
 			return plan{}
 		}
 		elem := p.plan(t.Elem(), field, bounds{max: tag.each})
-		return plan{field: field, form: aSlice, max: or(tag.max, defaultElements), least: 1, elem: &elem}
+		return plan{field: field, form: aSlice, max: cmp.Or(tag.max, defaultElements), least: 1, elem: &elem}
 	}
 	p.mistake(field, "%s is not supported (%s)", t, supported)
 	return plan{}
@@ -126,13 +127,6 @@ func (p *planner) structOf(t reflect.Type, path string) plan {
 
 // bounds are what a struct tag says; zero is unsaid.
 type bounds struct{ max, each int }
-
-func or(said, unsaid int) int {
-	if said == 0 {
-		return unsaid
-	}
-	return said
-}
 
 // parseTag reads `wire:"max=N,each=N"`.
 func parseTag(f reflect.StructField) (bounds, error) {
@@ -246,7 +240,7 @@ func (p *plan) decode(d *decoder, v reflect.Value) *Error {
 		v.SetUint(n)
 	case aString:
 		var text []byte
-		if text, why = d.text(); why == "" {
+		if text, why = d.bytes(typeString); why == "" {
 			why = tooMany(len(text), p.max, "byte")
 		}
 		if why == "" && !utf8.Valid(text) {
@@ -257,7 +251,7 @@ func (p *plan) decode(d *decoder, v reflect.Value) *Error {
 		}
 	case aBinary:
 		var b []byte
-		if b, why = d.binary(); why == "" {
+		if b, why = d.bytes(typeBinary); why == "" {
 			why = tooMany(len(b), p.max, "byte")
 		}
 		if why == "" && len(b) > 0 {
@@ -265,7 +259,7 @@ func (p *plan) decode(d *decoder, v reflect.Value) *Error {
 		}
 	case anID:
 		var b []byte
-		if b, why = d.binary(); why == "" && len(b) != len(d.id) {
+		if b, why = d.bytes(typeBinary); why == "" && len(b) != len(d.id) {
 			why = "has " + count(len(b), "byte") + ", want the 16 of a node id"
 		}
 		if why == "" {
@@ -295,7 +289,7 @@ func (p *plan) decodeFields(d *decoder, v reflect.Value, n int) *Error {
 		}
 	}
 	for range n - len(p.fields) {
-		if why := d.skip(); why != "" {
+		if why := d.skip(maxSkipDepth); why != "" {
 			return because(p.field, "a field after the last known one "+why)
 		}
 	}
