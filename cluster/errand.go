@@ -61,34 +61,51 @@ func (n *Node) nextErrand(longest time.Duration) time.Duration {
 	return longest
 }
 
-// run has the loop start an errand, and waits for it. When ctx ends it is given up, also
-// where the loop was still starting it: that takes a save.
+// run has the loop call start, and waits for the errand that it returns, if it returns one.
+// When ctx ends that is given up, also where the loop was still starting it: that takes a
+// save. The error is that of start or of the errand, context.Cause(ctx), or ErrStopped.
 func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
-	outcome := make(chan error, 1)
-	var e *errand // belongs to the loop
-	err := n.submit(ctx, func() {
+	outcome := make(chan error, 1) // the loop never waits for who asked
+	var e *errand                  // belongs to the loop
+	begin := func() {
+		if ctx.Err() != nil {
+			return
+		}
 		begun, err := start()
-		if err != nil {
+		if begun == nil || err != nil {
 			outcome <- err
 			return
 		}
 		e = begun
 		e.result = func(err error) { outcome <- err }
 		n.errands = append(n.errands, e)
-	})
-	if err != nil {
-		return err
 	}
-	done, err := await(ctx, n, outcome)
-	if err != nil {
+	select {
+	case n.inbox <- begin:
+	case <-n.over:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-outcome:
+		return err
+	case <-n.over:
+		select {
+		case err := <-outcome: // it may be what ended the loop
+			return err
+		default:
+			return ErrStopped
+		}
+	case <-ctx.Done():
 		n.tell(func() {
 			if e != nil {
 				n.endErrand(e, nil)
 				e.undo()
 			}
 		})
+		return context.Cause(ctx)
 	}
-	return cmp.Or(done, err)
 }
 
 // Remove ends the membership of another member, dead or alive, for good: it stops with

@@ -1,27 +1,19 @@
 package cluster
 
-import (
-	"net"
-	"syscall"
-)
+import "syscall"
 
 // roomBelow is how many file descriptors are kept free below that of the listener:
 // one for each connection of a small fleet.
 const roomBelow = 64
 
-// listenHigh opens the listener on a high file descriptor. When a process is killed the
+// leaveRoom has what is opened before release is called get a high file descriptor. When a process is killed the
 // kernel closes its files one after another, those of the highest descriptors first. A
 // peer that sees its connection end dials at once; if the listener is still open by
 // then, that dial is accepted by a process that is no more, and is lost a moment later.
 // With the listener closed first the dial is refused, which is the evidence that the
 // peer looks for.
-func listenHigh(addr string) (net.Listener, error) {
+func leaveRoom() (release func()) {
 	held := make([]int, 0, roomBelow)
-	defer func() {
-		for _, fd := range held {
-			_ = syscall.Close(fd)
-		}
-	}()
 	for range roomBelow {
 		fd, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err != nil {
@@ -29,5 +21,9 @@ func listenHigh(addr string) (net.Listener, error) {
 		}
 		held = append(held, fd)
 	}
-	return listenPlain(addr)
+	return func() {
+		for _, fd := range held {
+			_ = syscall.Close(fd)
+		}
+	}
 }

@@ -17,7 +17,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -323,59 +322,12 @@ func (n *Node) tell(f func()) {
 	}
 }
 
-// submit has f run on the loop, unless ctx ends before. The error is that of ctx, or
-// ErrStopped; then f does not run.
-func (n *Node) submit(ctx context.Context, f func()) error {
-	call := func() {
-		if ctx.Err() == nil {
-			f()
-		}
-	}
-	select {
-	case n.inbox <- call:
-		return nil
-	case <-n.over:
-		return ErrStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// ask has f run on the loop and returns its result. The error is that of ctx, and f
-// may not have run then; or ErrStopped.
-func ask[T any](ctx context.Context, n *Node, f func() T) (T, error) {
-	result := make(chan T, 1) // the loop never waits for who asked
-	if err := n.submit(ctx, func() { result <- f() }); err != nil {
-		var none T
-		return none, err
-	}
-	return await(ctx, n, result)
-}
-
-// await returns what the loop makes of something.
-func await[T any](ctx context.Context, n *Node, result <-chan T) (none T, err error) {
-	select {
-	case r := <-result:
-		return r, nil
-	case <-n.over:
-		select {
-		case r := <-result: // it may be what ended the loop
-			return r, nil
-		default:
-			return none, ErrStopped
-		}
-	case <-ctx.Done():
-		return none, context.Cause(ctx)
-	}
-}
-
 // do has the loop perform what f asks for.
 func (n *Node) do(ctx context.Context, f func() *engine.Output) error {
-	failed, err := ask(ctx, n, func() error {
+	return n.run(ctx, func() (*errand, error) {
 		n.perform(f())
-		return n.failed
+		return nil, n.failed
 	})
-	return cmp.Or(failed, err)
 }
 
 // Campaign calls for an election. Any member can. It returns when the call was made,
@@ -415,20 +367,14 @@ func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
 // ErrStopped, or an ErrSave that stops the node. A node that does not lead only becomes
 // ineligible.
 func (n *Node) Resign(ctx context.Context, period time.Duration) error {
-	failed, err := ask(ctx, n, func() error {
+	return n.run(ctx, func() (*errand, error) {
 		n.resign(period)
-		return n.failed
+		return &errand{done: n.follows, undo: func() {}}, n.failed
 	})
-	if err = cmp.Or(failed, err); err != nil {
-		return err
-	}
-	for s := range n.Watch(ctx) {
-		if s.Known() && !s.Leads {
-			return nil
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return ErrStopped
+}
+
+// follows reports whether another node leads, as far as this one knows.
+func (n *Node) follows() bool {
+	s, _, _ := n.board.read()
+	return s.Known() && !s.Leads
 }

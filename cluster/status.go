@@ -49,7 +49,15 @@ type Status struct {
 
 // Status returns what this node knows. Its error is context.Cause(ctx), or ErrStopped.
 func (n *Node) Status(ctx context.Context) (Status, error) {
-	return ask(ctx, n, n.status)
+	var s Status
+	err := n.run(ctx, func() (*errand, error) {
+		s = n.status()
+		return nil, nil
+	})
+	if err != nil {
+		return Status{}, err // the loop may still be writing it
+	}
+	return s, nil
 }
 
 // Members returns the members as this node sees them, by ID; none before Run and

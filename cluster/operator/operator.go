@@ -109,49 +109,32 @@ func patience(ctx context.Context) time.Duration {
 
 // ask sends one request to a node and returns the answer.
 func (c Client) ask(ctx context.Context, addr string, request algo.Message) (answer algo.Message, err error) {
-	if err := checkDial(addr); err != nil {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("operator: %q is not host:port: %w", addr, err)
 	}
 	frame, err := wire.Clients.Append(nil, request)
 	if err != nil {
 		return nil, fmt.Errorf("operator: %s: %w", addr, err)
 	}
-	a := &asking{result: make(chan result, 1), up: make(chan transport.Peer, 1)}
-	network, err := transport.New(transport.Options{
+	a := &asking{request: frame, result: make(chan result, 1)}
+	a.network, err = transport.New(transport.Options{
 		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: greet, Handler: a, MaxHello: wire.MaxHello,
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = network.Close(ctx) }()
-	network.Dial(transport.Target{Addr: addr})
-	for {
-		select {
-		case peer := <-a.up:
-			network.Reply(peer, frame)
-		case r := <-a.result:
-			if r.err != nil {
-				return nil, fmt.Errorf("operator: %s: %w", addr, r.err)
-			}
-			return r.answer, nil
-		case <-ctx.Done():
-			return nil, fmt.Errorf("operator: %s: %w", addr, context.Cause(ctx))
-		}
+	defer func() { _ = a.network.Close(ctx) }()
+	a.network.Dial(transport.Target{Addr: addr})
+	r := result{}
+	select {
+	case r = <-a.result:
+	case <-ctx.Done():
+		r.err = context.Cause(ctx)
 	}
-}
-
-func checkDial(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	var detail *net.AddrError
-	switch {
-	case errors.As(err, &detail):
-		return errors.New(detail.Err)
-	case err != nil:
-		return err
-	case host == "" || port == "" || port == "0":
-		return errors.New("the host or the port is missing")
+	if r.err != nil {
+		return nil, fmt.Errorf("operator: %s: %w", addr, r.err)
 	}
-	return nil
+	return r.answer, nil
 }
 
 func greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ transport.Target) (transport.Peer, error) {
@@ -172,8 +155,9 @@ func greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ trans
 
 // asking is the handler of a connection that asks.
 type asking struct {
-	up     chan transport.Peer
-	result chan result
+	request []byte
+	network *transport.Transport
+	result  chan result
 }
 
 type result struct {
@@ -181,7 +165,7 @@ type result struct {
 	err    error
 }
 
-func (a *asking) Up(p transport.Peer) { a.up <- p }
+func (a *asking) Up(p transport.Peer) { a.network.Reply(p, a.request) }
 
 func (a *asking) Frame(_ transport.Peer, b []byte) error {
 	m, err := wire.Clients.Decode(b)

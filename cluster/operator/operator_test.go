@@ -33,7 +33,7 @@ func TestErrors(t *testing.T) {
 	}
 	t.Run("no address", func(t *testing.T) {
 		_, err := operator.Client{}.Status(t.Context(), "nonsense")
-		require.EqualError(t, err, `operator: "nonsense" is not host:port: missing port in address`)
+		require.EqualError(t, err, `operator: "nonsense" is not host:port: address nonsense: missing port in address`)
 	})
 	t.Run("refused", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
