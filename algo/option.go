@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// OptionError is a mistake in one option of an algorithm.
+// OptionError is a mistake in one option of an algorithm, or in what all of them are told of
+// the network.
 type OptionError struct {
-	Algorithm string // the word that selects it: "bully"
+	Algorithm string // the word that selects it: "bully"; or "timing"
 	Option    string // as it is written in a configuration: "answer_timeout"
 	Got       string // "100ms"
 	Want      string // "at least the round trip (200ms)"

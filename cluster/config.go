@@ -81,9 +81,9 @@ type ConfigError struct {
 	Field string
 	Got   string
 	Want  string
-	// Err is what the factory of the algorithm said, where the mistake is in its options:
-	// an *algo.OptionError, whose Got and Want stand above, or another error, which says
-	// all that there is to say.
+	// Err is what the factory of the algorithm said, where the mistake is in its options, or
+	// in the timing: an *algo.OptionError, whose Got and Want stand above, or another error,
+	// which says all that there is to say.
 	Err error
 }
 
@@ -296,20 +296,21 @@ func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
 		options = func(any) error { return nil }
 	}
 	spec, err := factory(c.Timing, options)
-	var mistakes []error
-	for _, err := range each(err) {
-		mistakes = append(mistakes, optionError(c.Algorithm, err))
-	}
-	return spec, errors.Join(mistakes...)
+	return spec, fieldErrors(c.Algorithm, err)
 }
 
-// optionError is what the factory of an algorithm said, as a mistake in the configuration.
-func optionError(algorithm string, err error) *ConfigError {
-	mistake := &ConfigError{Field: algorithm, Err: err}
-	if option, ok := errors.AsType[*algo.OptionError](err); ok {
-		mistake.Field, mistake.Got, mistake.Want = algorithm+"."+option.Option, option.Got, option.Want
+// fieldErrors is what the factory of an algorithm said, or the check of the timing, as
+// mistakes in the configuration.
+func fieldErrors(part string, err error) error {
+	var mistakes []error
+	for _, err := range each(err) {
+		mistake := &ConfigError{Field: part, Err: err}
+		if option, ok := errors.AsType[*algo.OptionError](err); ok {
+			mistake.Field, mistake.Got, mistake.Want = part+"."+option.Option, option.Got, option.Want
+		}
+		mistakes = append(mistakes, mistake)
 	}
-	return mistake
+	return errors.Join(mistakes...)
 }
 
 // each returns the errors that errors.Join has put together.

@@ -148,7 +148,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	}
 	n.noisy.To, n.asked.To = n.log, n.log
 	mistakes := c.complete()
-	timing := checkTiming(c.Timing)
+	timing := fieldErrors("timing", fd.Check(c.Timing))
 	spec, err := c.spec(n.registry, timing == nil)
 	quorum := c.needsQuorum(n.registry, spec)
 	if quorum && c.ForgetAfter != 0 {

@@ -17,19 +17,10 @@ const maxWait = time.Hour
 // then reset: a process that is being killed still accepts for a moment.
 const instantRedials = 10
 
-// ConfigError says that a setting of the detector does not fit the others.
-type ConfigError struct{ Field, Got, Want string }
-
-func (e *ConfigError) Error() string { return "fd: " + e.Field + " is " + e.Got + ", want " + e.Want }
-
-// Check returns every mistake in what a timing says to a [Detector].
-func Check(t algo.Timing) []*ConfigError {
-	var mistakes []*ConfigError
-	want := func(ok bool, field string, got time.Duration, want string) {
-		if !ok {
-			mistakes = append(mistakes, &ConfigError{Field: field, Got: got.String(), Want: want})
-		}
-	}
+// Check says every mistake in a timing, each an [*algo.OptionError] of "timing".
+func Check(t algo.Timing) error {
+	c := algo.OptionCheck{Algorithm: "timing"}
+	want := func(ok bool, field string, got time.Duration, want string) { c.Want(ok, field, got.String(), want) }
 	want(t.Heartbeat >= minInterval && t.Heartbeat <= maxLease/lease, "heartbeat", t.Heartbeat,
 		"from "+minInterval.String()+" to "+(maxLease/lease).String())
 	want(t.Timeout >= 2*t.Heartbeat, "timeout", t.Timeout, "at least 2 heartbeats ("+(2*t.Heartbeat).String()+")")
@@ -39,5 +30,11 @@ func Check(t algo.Timing) []*ConfigError {
 	want(t.MinRedial > 0, "min_redial", t.MinRedial, "more than 0")
 	want(t.MaxRedial >= t.MinRedial && t.MaxRedial <= maxWait, "max_redial", t.MaxRedial,
 		"at least min_redial ("+t.MinRedial.String()+") and at most "+maxWait.String())
-	return mistakes
+	want(t.RoundTrip > 0, "round_trip", t.RoundTrip, "more than 0")
+	if least := t.Heartbeat + t.RoundTrip/2; t.RoundTrip > 0 {
+		// A heartbeat that was sent in time must not come too late.
+		want(t.Timeout >= least, "timeout", t.Timeout, "at least a heartbeat and half a round trip ("+least.String()+")")
+	}
+	want(t.FirstContact >= 0 && t.FirstContact <= maxWait, "first_contact", t.FirstContact, "from 0 to "+maxWait.String())
+	return c.Err()
 }

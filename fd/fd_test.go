@@ -1,7 +1,9 @@
 package fd
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ const (
 func config() algo.Timing {
 	return algo.Timing{
 		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Second,
-		MinRedial: 10 * ms, MaxRedial: time.Second,
+		RoundTrip: 1, MinRedial: 10 * ms, MaxRedial: time.Second,
 	}
 }
 
@@ -98,8 +100,8 @@ func dials(t *testing.T, what string, out Output, want int) {
 }
 
 func TestConfigSaysEveryMistake(t *testing.T) {
-	if mistakes := Check(config()); len(mistakes) != 0 {
-		t.Fatalf("a good config has mistakes: %v", mistakes)
+	if err := Check(config()); err != nil {
+		t.Fatalf("a good config has mistakes: %v", err)
 	}
 	for _, test := range []struct {
 		field  string
@@ -116,15 +118,18 @@ func TestConfigSaysEveryMistake(t *testing.T) {
 		{"min_redial", func(c *algo.Timing) { c.MinRedial = 0 }},
 		{"max_redial", func(c *algo.Timing) { c.MaxRedial = ms }},
 		{"max_redial", func(c *algo.Timing) { c.MaxRedial = 1 << 62 }},
+		{"round_trip", func(c *algo.Timing) { c.RoundTrip = 0 }},
+		{"timeout", func(c *algo.Timing) { c.RoundTrip = 2 * timeout }},
+		{"first_contact", func(c *algo.Timing) { c.FirstContact = -1 }},
 	} {
 		c := config()
 		test.change(&c)
-		mistakes := Check(c)
-		if len(mistakes) != 1 || mistakes[0].Field != test.field || mistakes[0].Error() == "" {
-			t.Errorf("%+v: mistakes %v, want one of %s", c, mistakes, test.field)
+		err := Check(c)
+		if mistake, ok := errors.AsType[*algo.OptionError](err); !ok || mistake.Option != test.field || err.Error() != mistake.Error() {
+			t.Errorf("%+v: mistakes %v, want one of %s", c, err, test.field)
 		}
 	}
-	if got := len(Check(algo.Timing{})); got < 3 {
+	if got := strings.Count(Check(algo.Timing{}).Error(), "timing: "); got < 3 {
 		t.Errorf("the zero config has %d mistakes, want all at once", got)
 	}
 }

@@ -55,8 +55,8 @@ func ParseScenario(name, text string) (*Scenario, error) {
 	if err := errors.Join(file.Commands(true, s.set), file.Commands(false, check)); err != nil {
 		return nil, err
 	}
-	for _, m := range fd.Check(s.config.Timing) {
-		return nil, &scenario.Error{Scenario: file.Name, Err: fmt.Errorf("timing: %w", m)}
+	if err := fd.Check(s.config.Timing); err != nil {
+		return nil, &scenario.Error{Scenario: file.Name, Err: err}
 	}
 	return s, nil
 }
