@@ -62,9 +62,9 @@ func ParseScenario(name, text string, build Build) (*Scenario, error) {
 		return nil, overall(scenario.Wanted("mode choice: package sim runs mode time"))
 	}
 	wrong := file.Commands(true, r.set)
-	if r.algorithm == "" {
+	if file.Algorithm == "" {
 		wrong = errors.Join(wrong, overall(scenario.Wanted("algorithm NAME")))
-	} else if o.Spec, err = build(r.algorithm, r.options); err != nil {
+	} else if o.Spec, err = build(file.Algorithm, file.Options); err != nil {
 		wrong = errors.Join(wrong, overall(err))
 	}
 	if wrong = errors.Join(wrong, file.Commands(false, r.step)); wrong != nil {
@@ -79,8 +79,6 @@ func ParseScenario(name, text string, build Build) (*Scenario, error) {
 // parsing reads the commands of a scenario.
 type parsing struct {
 	*Scenario
-	algorithm string
-	options   []algo.Setting
 	number    uint64
 	size      int
 	witnesses []int
@@ -90,10 +88,6 @@ type parsing struct {
 func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
 	o := &r.Options
 	switch l.Form.Usage {
-	case "algorithm NAME":
-		r.algorithm = l.Args[0].Text
-	case "option NAME=VALUE":
-		r.options = append(r.options, algo.Setting{Name: l.Args[0].Name, Value: l.Args[0].Text})
 	case "view COUNT":
 		r.number = l.Args[0].Count
 	case "size COUNT":
@@ -165,11 +159,7 @@ func (r *parsing) step(l *scenario.Line) (*scenario.Arg, error) {
 func head(o *Options) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("mode choice")
-	line("algorithm %s", scenario.Quote(o.Spec.Name))
-	for _, set := range o.Spec.Settings {
-		line("option %s=%s", scenario.Quote(set.Name), scenario.Quote(set.Value))
-	}
+	line("mode choice\n%s", strings.TrimSuffix(scenario.Head(&o.Spec), "\n"))
 	if number := o.View.Number(); number != 1 {
 		line("view %d", number)
 	}
@@ -257,45 +247,17 @@ func (h *hosted) Do(l *scenario.Line) error {
 	return nil
 }
 
-func (h *hosted) local(node int) *local { return &h.m.locals[h.end.locals[node]] }
-
-// Nodes is how many there are.
-func (h *hosted) Nodes() int { return len(h.m.ids) }
-
-// Leader is whom all who run follow.
-func (h *hosted) Leader() (leader int, epoch algo.Epoch, agreed bool) {
-	running := h.m.running(&h.end.locals, nil)
-	if len(running) == 0 {
-		return 0, 0, false
-	}
-	common := running[0].Leader
-	agreed = !slices.ContainsFunc(running, func(o host.Opinion) bool { return o.Leader != common }) &&
-		slices.ContainsFunc(running, func(o host.Opinion) bool { return o.Node == common.ID })
-	return h.m.index(common.ID) + 1, common.Epoch, agreed
-}
-
-// Follows is whom a node follows.
-func (h *hosted) Follows(node int) (leader int, runs bool) {
-	if node > h.Nodes() || h.local(node-1).phase != up {
-		return 0, false
-	}
-	if l := h.local(node - 1).leader; !l.Vacant() {
-		return h.m.index(l.ID) + 1, true
-	}
-	return 0, true
-}
-
-// Opinions says in words whom each node follows.
-func (h *hosted) Opinions() string {
-	var all []string
-	for i := range h.Nodes() {
-		said := "is down"
-		if l := h.local(i); l.phase == up {
-			said = follows(h.m.notation, h.m.ids[i], l.leader)
+// Opinions are whom the nodes follow.
+func (h *hosted) Opinions() []scenario.Opinion {
+	all := make([]scenario.Opinion, len(h.m.ids))
+	for i := range all {
+		l := &h.m.locals[h.end.locals[i]]
+		all[i] = scenario.Opinion{Epoch: l.leader.Epoch, Down: l.phase != up}
+		if !l.leader.Vacant() {
+			all[i].Leader = h.m.index(l.leader.ID) + 1
 		}
-		all = append(all, h.m.name(i)+" "+said)
 	}
-	return strings.Join(all, "; ")
+	return all
 }
 
 // Broken is what was broken since it was asked last.

@@ -180,19 +180,12 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", strings.Join(t.m.message(e.Message), " "), t.m.idName(e.To))
 	}
 	for _, l := range effects.Announce {
-		tell(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch}, "%s", follows(t.m.notation, node, l))
+		leader := ""
+		if l != (algo.Leader{}) {
+			leader = t.m.idName(l.ID)
+		}
+		tell(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch}, "%s", scenario.Follows(t.m.idName(node), leader, l.Epoch))
 	}
-}
-
-// follows says in words whom a node follows.
-func follows(n notation, node algo.NodeID, l algo.Leader) string {
-	switch {
-	case l.ID == node:
-		return fmt.Sprintf("leads in epoch %d", l.Epoch)
-	case l == algo.Leader{}:
-		return "follows nobody"
-	}
-	return fmt.Sprintf("follows %s in epoch %d", n.idName(l.ID), l.Epoch)
 }
 
 func (t *story) line(format string, args ...any) {

@@ -175,27 +175,6 @@ func (w *World) Violations() []Violation { return w.judge.violations }
 // of it.
 func (w *World) Known() []Violation { return w.judge.known }
 
-// Leader returns whom all nodes that run follow, by number, and its epoch. It is false
-// when they do not agree, when they follow nobody or somebody who does not run, and when
-// nobody runs.
-func (w *World) Leader() (leader int, epoch algo.Epoch, agreed bool) {
-	var common algo.Leader
-	for _, n := range w.nodes {
-		switch {
-		case !n.up || n.paused:
-		case n.leader.Vacant() || !common.Vacant() && n.leader != common:
-			return 0, 0, false
-		default:
-			common = n.leader
-		}
-	}
-	holder := w.find(common.ID)
-	if holder == nil || !holder.up || holder.paused {
-		return 0, 0, false
-	}
-	return int(holder.index) + 1, common.Epoch, true
-}
-
 // Await gives the nodes so much time to agree on a leader, and then as much again, in
 // which nothing may change. It is how a run ends whose faults have ended. What does not
 // hold becomes a Violation of algo.Agreement. It returns how long they took to agree.

@@ -48,7 +48,7 @@ func ParseScenario(name, text string) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scenario{Name: name, config: Config{Timing: algo.LAN(), Delay: Fixed(time.Millisecond), Seed: 1}, file: file}
+	s := &Scenario{Name: name, Algorithm: file.Algorithm, Options: file.Options, file: file, config: Config{Timing: algo.LAN(), Delay: Fixed(time.Millisecond), Seed: 1}}
 	if file.Mode != scenario.Time {
 		return nil, &scenario.Error{Scenario: file.Name, Err: scenario.Wanted("mode time: package explore runs mode choice")}
 	}
@@ -65,10 +65,6 @@ func ParseScenario(name, text string) (*Scenario, error) {
 func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 	a := &l.Args[0]
 	switch c := &s.config; l.Form.Usage {
-	case "algorithm NAME":
-		s.Algorithm = a.Text
-	case "option NAME=VALUE":
-		s.Options = append(s.Options, algo.Setting{Name: a.Name, Value: a.Text})
 	case "timing local|lan|wan":
 		c.Timing = algo.Presets()[a.Text]
 	case "timing NAME=TIME":
@@ -191,11 +187,8 @@ func (h *hosted) Do(l *scenario.Line) error {
 	return nil
 }
 
-// Follows is whom a node follows, by number.
-func (h *hosted) Follows(n int) (leader int, runs bool) {
-	l, runs := h.World.Follows(n)
-	return Number(l.ID), runs
-}
+// Opinions are whom the nodes follow.
+func (h *hosted) Opinions() []scenario.Opinion { return h.opinions() }
 
 // Broken is what was violated since it was asked last.
 func (h *hosted) Broken() []scenario.Broken {
@@ -277,10 +270,7 @@ func (w *World) Scenario() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	c := w.config
-	line("algorithm %s", scenario.Quote(c.Spec.Name))
-	for _, o := range c.Spec.Settings {
-		line("option %s=%s", scenario.Quote(o.Name), scenario.Quote(o.Value))
-	}
+	b.WriteString(scenario.Head(&c.Spec))
 	preset, base := nearest(c.Timing)
 	line("timing %s", preset)
 	for _, f := range timingFields {

@@ -12,6 +12,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -153,24 +154,22 @@ func (w *World) Follows(n int) (algo.Leader, bool) {
 }
 
 // Opinions says in words whom each node follows.
-func (w *World) Opinions() string {
-	var all []string
-	for _, n := range w.nodes {
-		is := trace.Event{Kind: trace.Crash}
-		if n.up {
-			is = trace.Event{Kind: trace.Announce, Node: n.id, Leader: n.leader}
-		}
-		said := n.name + " " + is.Describe(w.Name)
-		if n.paused {
-			said += ", paused"
-		}
-		if len(all) == 20 {
-			all = append(all, "and so on")
-			break
-		}
-		all = append(all, said)
+func (w *World) Opinions() string { return scenario.Opinions(w.opinions()) }
+
+func (w *World) opinions() []scenario.Opinion {
+	all := make([]scenario.Opinion, len(w.nodes))
+	for i, n := range w.nodes {
+		all[i] = scenario.Opinion{Leader: Number(n.leader.ID), Epoch: n.leader.Epoch, Down: !n.up, Paused: n.paused}
 	}
-	return strings.Join(all, "; ")
+	return all
+}
+
+// Leader returns whom all nodes that run follow, by number, and its epoch. It is false
+// when they do not agree, when they follow nobody or somebody who does not run, and when
+// nobody runs.
+func (w *World) Leader() (leader int, epoch algo.Epoch, agreed bool) {
+	common := scenario.Agreed(w.opinions())
+	return common.Leader, common.Epoch, common.Leader > 0
 }
 
 // highest is the number of the highest node that runs, in the order of candidates; 0

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
@@ -13,16 +14,68 @@ import (
 type Host interface {
 	// Do performs a command: all but those that ask for what must hold, await excepted.
 	Do(l *Line) error
-	// Leader is whom all nodes that run follow, by number.
-	Leader() (leader int, epoch algo.Epoch, agreed bool)
-	// Follows is whom one node follows, 0 for nobody; false while it does not run.
-	Follows(node int) (leader int, runs bool)
-	// Nodes is how many there are.
-	Nodes() int
-	// Opinions says in words whom each node follows.
-	Opinions() string
+	// Opinions are whom the nodes follow, the first node first.
+	Opinions() []Opinion
 	// Broken is what was broken since it was asked last.
 	Broken() []Broken
+}
+
+// Opinion is whom a node follows, by number.
+type Opinion struct {
+	Leader       int // 0 for nobody
+	Epoch        algo.Epoch
+	Down, Paused bool
+}
+
+// Follows says in words whom a node follows; an empty leader is nobody.
+func Follows(node, leader string, e algo.Epoch) string {
+	switch leader {
+	case "":
+		return "follows nobody"
+	case node:
+		return fmt.Sprintf("leads in epoch %d", e)
+	}
+	return fmt.Sprintf("follows %s in epoch %d", leader, e)
+}
+
+// Opinions says in words whom all nodes follow, or the first 20.
+func Opinions(all []Opinion) string {
+	var said []string
+	for i, o := range all[:min(len(all), 20)] {
+		name, leader, more := fmt.Sprint("n", i+1), "", ""
+		if o.Leader > 0 {
+			leader = fmt.Sprint("n", o.Leader)
+		}
+		follows := Follows(name, leader, o.Epoch)
+		if o.Down {
+			follows = "is down"
+		}
+		if o.Paused {
+			more = ", paused"
+		}
+		said = append(said, name+" "+follows+more)
+	}
+	if len(all) > len(said) {
+		said = append(said, "and so on")
+	}
+	return strings.Join(said, "; ")
+}
+
+// Agreed is whom all nodes that run follow, if it runs; with no leader, nobody.
+func Agreed(all []Opinion) (common Opinion) {
+	for _, o := range all {
+		switch {
+		case o.Down || o.Paused:
+		case o.Leader == 0 || common.Leader > 0 && (o.Leader != common.Leader || o.Epoch != common.Epoch):
+			return Opinion{}
+		default:
+			common = o
+		}
+	}
+	if n := common.Leader; n == 0 || n > len(all) || all[n-1].Down || all[n-1].Paused {
+		return Opinion{}
+	}
+	return common
 }
 
 // Broken is a property that does not hold, and how.
@@ -36,8 +89,7 @@ type Transcript struct {
 	file   *File
 	out    io.Writer // nil for nobody
 	checks bool
-	at     int // the line that is under way
-	said   int // of its output
+	said   []string // by the line that is under way
 	differ error
 	err    error
 }
@@ -50,52 +102,43 @@ func (f *File) Transcript(out io.Writer, checks bool) *Transcript {
 // Wanted reports whether anybody reads it.
 func (t *Transcript) Wanted() bool { return t.out != nil || t.checks }
 
-func (t *Transcript) write(format string, args ...any) {
+func (t *Transcript) write(text string) {
 	if t.out != nil && t.err == nil {
-		_, t.err = fmt.Fprintf(t.out, format, args...)
+		_, t.err = io.WriteString(t.out, text+"\n")
 	}
 }
 
 // Say adds a line of output.
 func (t *Transcript) Say(format string, args ...any) {
-	if !t.Wanted() {
-		return
+	if t.Wanted() {
+		text := Output(fmt.Sprintf(format, args...))
+		t.write(text)
+		t.said = append(t.said, strings.TrimSpace(text[1:]))
 	}
-	text := Output(fmt.Sprintf(format, args...))
-	t.write("%s\n", text)
-	t.compare(strings.TrimSpace(text[1:]))
-	t.said++
 }
 
 // Output is a text as a line of output.
 func Output(text string) string { return strings.TrimRight("> "+hostile.Plain(text), " ") }
 
-// compare takes the next line of output; empty is the end of it.
-func (t *Transcript) compare(text string) {
-	if !t.checks || t.differ != nil || t.at >= len(t.file.Lines) {
+// compare ends a line: what it has said must be what it is to say.
+func (t *Transcript) compare(l *Line) {
+	said := t.said
+	t.said = nil
+	if !t.checks || t.differ != nil {
 		return
 	}
-	l := &t.file.Lines[t.at]
-	if t.said < len(l.want) {
-		if want := &l.want[t.said]; want.Text != text {
-			if text == "" {
-				text = "nothing more"
-			}
-			t.differ = t.file.Error(want, nil, fmt.Errorf("%w: it is now: %s", ErrOutput, text))
+	for i := range max(len(said), len(l.want)) {
+		switch {
+		case i == len(l.want):
+			t.differ = t.file.Error(l, nil, fmt.Errorf("%w: there is now also: %s", ErrOutput, said[i]))
+			return
+		case i == len(said):
+			said = append(said, "nothing more")
+			fallthrough
+		case said[i] != l.want[i].Text:
+			t.differ = t.file.Error(&l.want[i], nil, fmt.Errorf("%w: it is now: %s", ErrOutput, said[i]))
+			return
 		}
-	} else if text != "" {
-		t.differ = t.file.Error(l, nil, fmt.Errorf("%w: there is now also: %s", ErrOutput, text))
-	}
-}
-
-// begin writes a line.
-func (t *Transcript) begin(i int) {
-	if i > 0 {
-		t.compare("")
-	}
-	t.at, t.said = i, 0
-	if i < len(t.file.Lines) {
-		t.write("%s\n", t.file.Lines[i].Text)
 	}
 }
 
@@ -103,44 +146,36 @@ func (t *Transcript) begin(i int) {
 func (f *File) Run(h Host, t *Transcript) error {
 	var open []Broken // and not known
 	var by *Line
-	begun := false
 	for i := range f.Lines {
 		l := &f.Lines[i]
-		if begun = begun || l.Form != nil && l.Form.Verb() == Cluster; !begun || l.Form == nil {
-			t.begin(i)
-			continue
+		known := l.Form != nil && l.Form.Verb() == "broken"
+		if len(open) > 0 && l.Form != nil && !known {
+			break
 		}
-		if l.Form.Verb() == "broken" {
-			t.begin(i)
-			left := open[:0]
-			for _, b := range open {
-				if b.Property != l.Args[0].Text {
-					left = append(left, b)
-				}
-			}
+		t.write(l.Text)
+		switch {
+		case l.Form == nil || l.head:
+		case known:
+			left := slices.DeleteFunc(slices.Clone(open), func(b Broken) bool { return b.Property == l.Args[0].Text })
 			if len(left) == len(open) {
 				return f.Error(l, nil, fmt.Errorf("%w: nothing of that kind was broken by what was done last", ErrExpected))
 			}
 			open = left
-			continue
+		default:
+			if err := do(h, l); err != nil {
+				return f.Error(l, nil, err)
+			}
+			for _, b := range h.Broken() {
+				t.Say("%v", b)
+				open, by = append(open, b), l
+			}
 		}
-		if len(open) > 0 {
-			break
-		}
-		t.begin(i)
-		if err := do(h, l); err != nil {
-			return f.Error(l, nil, err)
-		}
-		for _, b := range h.Broken() {
-			t.Say("%v", b)
-			open, by = append(open, b), l
-		}
+		t.compare(l)
 	}
-	if len(open) > 0 {
+	switch {
+	case len(open) > 0:
 		return f.Error(by, nil, fmt.Errorf("%w: %s: %s", ErrExpected, open[0].Property, open[0].Text))
-	}
-	t.begin(len(f.Lines))
-	if t.err != nil {
+	case t.err != nil:
 		return t.err
 	}
 	return t.differ
@@ -148,28 +183,25 @@ func (f *File) Run(h Host, t *Transcript) error {
 
 // do performs a command, or asks whether what it says holds.
 func do(h Host, l *Line) error {
-	holds := true
-	switch l.Form.Usage {
-	case "leader NODE":
-		leader, _, agreed := h.Leader()
-		holds = agreed && leader == l.Args[0].Node
-	case "leader none":
-		for n := range h.Nodes() {
-			if follows, _ := h.Follows(n + 1); follows > 0 {
-				holds = false
-			}
-		}
-	case "follows NODE LEADER", "follows NODE none":
-		follows, runs := h.Follows(l.Args[0].Node)
-		holds = runs && follows == l.Args[1].Node
-	case "epoch COUNT":
-		_, epoch, agreed := h.Leader()
-		holds = agreed && epoch == algo.Epoch(l.Args[0].Count)
-	default:
+	if !l.Form.Asks() {
 		return h.Do(l)
 	}
+	all := h.Opinions()
+	holds, wanted := false, &l.Args[len(l.Args)-1]
+	switch l.Form.Usage {
+	case "leader NODE":
+		holds = Agreed(all).Leader == wanted.Node
+	case "leader none":
+		holds = !slices.ContainsFunc(all, func(o Opinion) bool { return o.Leader > 0 && !o.Down })
+	case "follows NODE LEADER", "follows NODE none":
+		n := l.Args[0].Node
+		holds = n <= len(all) && !all[n-1].Down && all[n-1].Leader == wanted.Node
+	case "epoch COUNT":
+		common := Agreed(all)
+		holds = common.Leader > 0 && common.Epoch == algo.Epoch(wanted.Count)
+	}
 	if !holds {
-		return fmt.Errorf("%w: %s", ErrExpected, h.Opinions())
+		return fmt.Errorf("%w: %s", ErrExpected, Opinions(all))
 	}
 	return nil
 }

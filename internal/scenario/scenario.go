@@ -28,7 +28,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // What is wrong with a scenario.
@@ -72,6 +74,7 @@ type Line struct {
 	Text   string // as it stands, without what does not belong on a terminal
 	Form   *Form  // nil where there is no command
 	Args   []Arg
+	head   bool   // it stands before the cluster
 	want   []Line // its output
 	column int    // of the first word
 }
@@ -91,10 +94,12 @@ func (l *Line) Words() []string {
 
 // File is a scenario that is well formed.
 type File struct {
-	Name    string
-	Mode    Mode
-	Lines   []Line
-	expects bool // it has output
+	Name      string
+	Mode      Mode
+	Algorithm string // empty where it is not said
+	Options   []algo.Setting
+	Lines     []Line
+	expects   bool // it has output
 }
 
 // Error is err, at a line. The argument a is what it is about, or nil.
@@ -114,21 +119,23 @@ func (f *File) Error(l *Line, a *Arg, err error) *Error {
 // at their lines. The argument that do returns is what its error is about, or nil.
 func (f *File) Commands(head bool, do func(l *Line) (*Arg, error)) error {
 	var mistakes []error
-	inHead := true
 	for i := range f.Lines {
-		l := &f.Lines[i]
-		if l.Form == nil {
-			continue
-		}
-		inHead = inHead && l.Form.Verb() != Cluster
-		if inHead != head {
-			continue
-		}
-		if a, err := do(l); err != nil {
-			mistakes = append(mistakes, f.Error(l, a, err))
+		if l := &f.Lines[i]; l.Form != nil && l.head == head {
+			if a, err := do(l); err != nil {
+				mistakes = append(mistakes, f.Error(l, a, err))
+			}
 		}
 	}
 	return errors.Join(mistakes...)
+}
+
+// Head writes the lines that all modes have before the cluster.
+func Head(spec *algo.Spec) string {
+	text := "algorithm " + Quote(spec.Name) + "\n"
+	for _, o := range spec.Settings {
+		text += "option " + Quote(o.Name) + "=" + Quote(o.Value) + "\n"
+	}
+	return text
 }
 
 // Cluster is the verb of the command that makes the nodes.
@@ -277,23 +284,24 @@ func (r *reader) place(l *Line) error {
 	case !l.Form.Head:
 		return Wanted("a cluster first")
 	}
-	key := verb
-	switch verb {
-	case "option", "timing":
-		key += " " + l.Args[0].Name
-	case "property", "witness":
-		key += " " + l.Args[0].Text
+	l.head = true
+	first := append(l.Args, Arg{})[0]
+	key := verb + " " + first.Name
+	if verb == "property" || verb == "witness" {
+		key += first.Text
 	}
-	if line, twice := r.heads[key]; twice {
+	line, twice := r.heads[key]
+	switch {
+	case twice:
 		return Wanted("it once; line %d has it", line)
-	}
-	if verb == "mode" {
-		if len(r.heads) > 0 {
-			return Wanted("it before everything else")
-		}
-		if l.Args[0].Text == "choice" {
-			r.file.Mode = Choice
-		}
+	case verb == "mode" && len(r.heads) > 0:
+		return Wanted("it before everything else")
+	case verb == "mode" && first.Text == "choice":
+		r.file.Mode = Choice
+	case verb == "algorithm":
+		r.file.Algorithm = first.Text
+	case verb == "option":
+		r.file.Options = append(r.file.Options, algo.Setting{Name: first.Name, Value: first.Text})
 	}
 	r.heads[key] = l.Number
 	return nil
@@ -302,44 +310,16 @@ func (r *reader) place(l *Line) error {
 // unknown says which word may be meant.
 func (r *reader) unknown(verb string) error {
 	var known []string
-	near, nearest := "", 3
 	for i := range Language {
 		if f := &Language[i]; f.Modes&r.file.Mode != 0 {
 			known = append(known, f.Verb())
-			if d := distance(verb, f.Verb()); d < nearest && d < len(f.Verb()) {
-				near, nearest = f.Verb(), d
-			}
 		}
 	}
-	slices.Sort(known)
-	if near != "" {
+	if near := mistake.Nearest(verb, known, func(verb string) []string { return []string{verb} }); near != "" {
 		return Wanted("%s, perhaps", near)
 	}
+	slices.Sort(known)
 	return Wanted("one of %s", strings.Join(slices.Compact(known), ", "))
-}
-
-// distance is how many letters must be changed, put in or taken out; 3 for more than 2.
-func distance(a, b string) int {
-	if len(a) > len(b)+2 || len(b) > len(a)+2 {
-		return 3
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, corner+1)
-		}
-	}
-	return min(row[len(b)], 3)
 }
 
 // word is a part of a line, with the place where it begins, in characters from 1.
