@@ -166,8 +166,8 @@ func TestStormsOfWhichEachFails(t *testing.T) {
 	}
 }
 
-// TestTheCommandOfARunDoesItAgain: what sim.Options.Command says is understood here.
-func TestTheCommandOfARunDoesItAgain(t *testing.T) {
+// TestTheFlagsOfAnElection say what a program says by sim.Options.
+func TestTheFlagsOfAnElection(t *testing.T) {
 	for name, factory := range builtin.ForUse() {
 		o := sim.Options{
 			Nodes: 6, Crashed: 1, Initiators: []int{2, 3}, Priorities: []int{3, 5, 1, 6, 2, 4}, Delay: sim.HeavyTailed(time.Millisecond, 20*time.Millisecond),
@@ -179,9 +179,11 @@ func TestTheCommandOfARunDoesItAgain(t *testing.T) {
 		want, err := sim.Run(t.Context(), o)
 		require.NoError(t, err)
 		want.Began = 0
-		args := strings.Fields(o.Command())
-		require.Equal(t, []string{"elect", "sim"}, args[:2])
-		require.Equal(t, want, simulated[sim.Result](t, args[2:]...), name)
+		args := "--nodes 6 --crashed 1 --initiators 2,3 --priorities 3,5,1,6,2,4 --delay 1ms~20ms --loss 0.05 --duplicate 0.1 --reorder 0.2 --seed 7 --algorithm " + name
+		for _, s := range o.Spec.Settings {
+			args += " --option " + s.Name + "=" + s.Value
+		}
+		require.Equal(t, want, simulated[sim.Result](t, strings.Fields(args)...), name)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestEveryElectionEnds(t *testing.T) {
 					for _, o := range elections(t, name, n, seed) {
 						r, err := Run(t.Context(), o)
 						if err != nil || !r.Agreed || len(r.Violations) > 0 {
-							t.Errorf("%s: %v, agreed %v, violations %v", o.Command(), err, r.Agreed, r.Violations)
+							t.Errorf("%s: %v, agreed %v, violations %v", which(o), err, r.Agreed, r.Violations)
 						}
 						runs++
 					}

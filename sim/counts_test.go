@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -62,6 +63,12 @@ type cost struct {
 	decided, turnaround float64           // in T
 }
 
+// which election it is.
+func which(o Options) string {
+	return fmt.Sprintf("%s %v, %d nodes of priorities %v, %d crash, %v start, delay %v, %+v, seed %d",
+		o.Spec.Name, o.Spec.Settings, o.Nodes, o.Priorities, o.Crashed, o.Initiators, o.Delay, o.Faults, o.Seed)
+}
+
 // costs runs an election and checks its result, all of it.
 func costs(t *testing.T, o Options, want cost) {
 	t.Helper()
@@ -75,16 +82,16 @@ func costs(t *testing.T, o Options, want cost) {
 		sent += n
 	}
 	if !maps.Equal(got.Kinds, want.kinds) || got.Sent != sent {
-		t.Errorf("%s: sent %d: %v, want %d: %v", o.Command(), got.Sent, got.Kinds, sent, want.kinds)
+		t.Errorf("%s: sent %d: %v, want %d: %v", which(o), got.Sent, got.Kinds, sent, want.kinds)
 	}
 	if got.Delivered != sent-want.lost {
-		t.Errorf("%s: delivered %d, want %d", o.Command(), got.Delivered, sent-want.lost)
+		t.Errorf("%s: delivered %d, want %d", which(o), got.Delivered, sent-want.lost)
 	}
 	if got.Decided != want.decided || got.Turnaround != want.turnaround {
-		t.Errorf("%s: decided after %v T and known after %v T, want %v and %v", o.Command(), got.Decided, got.Turnaround, want.decided, want.turnaround)
+		t.Errorf("%s: decided after %v T and known after %v T, want %v and %v", which(o), got.Decided, got.Turnaround, want.decided, want.turnaround)
 	}
 	if got.Leader != o.Nodes-o.Crashed || !got.Agreed || len(got.Violations) > 0 {
-		t.Errorf("%s: leader %d, agreed %v, violations %v; want leader %d", o.Command(), got.Leader, got.Agreed, got.Violations, o.Nodes-o.Crashed)
+		t.Errorf("%s: leader %d, agreed %v, violations %v; want leader %d", which(o), got.Leader, got.Agreed, got.Violations, o.Nodes-o.Crashed)
 	}
 }
 

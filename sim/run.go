@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -70,32 +69,6 @@ type Result struct {
 	Violations []Violation `json:"violations"`
 	// Began is when the election began, in the time of a trace.
 	Began time.Duration `json:"-"`
-}
-
-// Command is what runs o again, as a line for a shell.
-func (o *Options) Command() string {
-	words := []string{"elect sim --algorithm", o.Spec.Name}
-	flag := func(set bool, name string, value any) {
-		if set {
-			words = append(words, "--"+name, fmt.Sprint(value))
-		}
-	}
-	list := func(numbers []int) string {
-		return strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", ",")
-	}
-	flag(true, "nodes", o.Nodes)
-	flag(o.Crashed > 0, "crashed", o.Crashed)
-	flag(len(o.Initiators) > 0, "initiators", list(o.Initiators))
-	flag(len(o.Priorities) > 0, "priorities", list(o.Priorities))
-	flag(o.Delay != Delay{}, "delay", o.Delay)
-	for _, f := range faultFields {
-		flag(*f.of(&o.Faults) > 0, f.name, *f.of(&o.Faults))
-	}
-	for _, s := range o.Spec.Settings {
-		flag(true, "option", s.Name+"="+s.Value)
-	}
-	flag(true, "seed", o.Seed)
-	return strings.Join(words, " ")
 }
 
 // ErrOptions is what errors about Options wrap, and ErrNoAlgorithm the one that says that

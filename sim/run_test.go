@@ -79,16 +79,6 @@ func TestRunIsRepeatable(t *testing.T) {
 	t.Error("20 seeds, and each time the same turnaround")
 }
 
-func TestCommandRunsItAgain(t *testing.T) {
-	o := Options{Spec: spec(t, nil), Nodes: 5, Crashed: 1, Initiators: []int{1, 3}, Delay: Fixed(T), Faults: Faults{Loss: 0.1}, Seed: 7}
-	o.Spec.Settings = o.Spec.Settings[:1]
-	const want = "elect sim --algorithm bully --nodes 5 --crashed 1 --initiators 1,3 --delay 10ms --loss 0.1 " +
-		"--option announce_interval=1.2s --seed 7"
-	if got := o.Command(); got != want {
-		t.Errorf("Command() = %s, want %s", got, want)
-	}
-}
-
 func TestTheOrderOfCandidates(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
