@@ -160,15 +160,15 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
 		return err
 	}
-	began, before := w.now, w.sent
-	r.Began = began
+	before := w.sent
+	r.Began = w.now
 	w.ResetCounts()
 	w.network.faults = o.Faults
 	w.incite(o)
 	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
 		return err
 	}
-	w.result(r, began, o.Delay.Most)
+	w.result(o, r)
 	r.Repeats = w.sent - before - r.Sent
 	return nil
 }
@@ -234,7 +234,7 @@ func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
 }
 
 // result fills in what is known at the end.
-func (w *World) result(r *Result, began, t time.Duration) {
+func (w *World) result(o *Options, r *Result) {
 	counts := w.Counts()
 	r.Kinds = counts.Sent
 	for _, sent := range counts.Sent {
@@ -245,8 +245,8 @@ func (w *World) result(r *Result, began, t time.Duration) {
 	}
 	leader, epoch, agreed := w.Leader()
 	if r.Agreed = agreed; agreed {
-		r.Leader, r.Epoch = w.rank(w.nodes[leader-1]), epoch
-		inT := func(at time.Duration) float64 { return float64(max(at-began, 0)) / float64(t) }
+		r.Leader, r.Epoch = 1+slices.Index(o.Order(), leader), epoch
+		inT := func(at time.Duration) float64 { return float64(max(at-r.Began, 0)) / float64(o.Delay.Most) }
 		r.Decided = inT(w.nodes[leader-1].knew)
 		for _, n := range w.nodes {
 			if n.up {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,10 +26,6 @@ type StormOptions struct {
 	// Within is how long it may take to heal; if zero, Timing.Bound, and for each node beyond
 	// five 9/4 of RoundTrip, which a ring waits longer that has lost its token.
 	Within time.Duration
-	// Budget is how many messages may be sent, heartbeats included; if zero, 100 for each
-	// second and each pair of nodes, of which there are at least 50: a few times what an
-	// election after the other takes.
-	Budget uint64
 	Seed   uint64
 	// Trace, when set, sees everything.
 	Trace func(trace.Event)
@@ -51,7 +46,6 @@ type Report struct {
 	// Scenario is a text that does the same again: see World.Scenario. It is there
 	// when there are violations.
 	Scenario string
-	command  string
 }
 
 // Err is nil for a storm without violations. Else it says all of them, the seed, and
@@ -65,10 +59,7 @@ func (r *Report) Err() error {
 	for _, v := range r.Violations {
 		fmt.Fprintf(&text, "  %v: %s: %s\n", v.At, v.Property, v.Text)
 	}
-	if r.command != "" {
-		fmt.Fprintf(&text, "do it again with:\n  %s\n", r.command)
-	}
-	fmt.Fprintf(&text, "or with this scenario:\n%s", r.Scenario)
+	fmt.Fprintf(&text, "this scenario does it again:\n%s", r.Scenario)
 	return errors.New(text.String())
 }
 
@@ -91,14 +82,13 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	if o.Period == 0 {
 		o.Period = 10 * time.Second
 	}
-	replayed := o.command()
 	w := New(Config{
-		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace, Budget: cmp.Or(o.Budget, o.budget()),
+		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace, Budget: o.budget(),
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
 	})
 	w.stop = ctx.Done()
 	s := storm{w: w, o: &o, random: newRandom(o.Seed)}
-	r := Report{Seed: o.Seed, command: replayed}
+	r := Report{Seed: o.Seed}
 	if err := s.blow(ctx, &r); err != nil {
 		return r, err
 	}
@@ -118,19 +108,9 @@ func (o *StormOptions) within(nodes int) time.Duration {
 	return o.Timing.Bound() + time.Duration(max(0, nodes-5))*o.Timing.RoundTrip*9/4
 }
 
-// command is what blows the same storm again, for a shell; empty where none does.
-func (o *StormOptions) command() string {
-	preset, timing := nearest(o.Timing)
-	if timing != o.Timing || o.Within > 0 {
-		return ""
-	}
-	text := fmt.Sprintf("elect sim --storm --algorithm %s --preset %s --nodes %d --period %v", o.Spec.Name, preset, o.Nodes, o.Period)
-	for _, s := range o.Spec.Settings {
-		text += " --option " + s.Name + "=" + s.Value
-	}
-	return text + " --seed " + strconv.FormatUint(o.Seed, 10)
-}
-
+// budget is how many messages may be sent, heartbeats included: 100 for each second and each
+// pair of nodes, of which there are at least 50. It is a few times what an election after the
+// other takes.
 func (o *StormOptions) budget() uint64 {
 	seconds := (o.Period + 2*o.within(2*o.Nodes)) / time.Second
 	return 100 * uint64(seconds+1) * uint64(max(50, o.Nodes*o.Nodes))

@@ -187,17 +187,6 @@ func (w *World) highest() int {
 	return best.number()
 }
 
-// rank is the position of a node in the order of candidates, from 1 for the lowest.
-func (w *World) rank(n *node) int {
-	rank := 1
-	for _, o := range w.nodes {
-		if o.member.Compare(n.member) < 0 {
-			rank++
-		}
-	}
-	return rank
-}
-
 // Cluster makes a fixed set of so many nodes and starts them all. Priorities, if any,
 // are those of the nodes in their order; without, all have 0.
 func (w *World) Cluster(size int, priorities ...int) error {
