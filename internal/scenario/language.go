@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -36,88 +37,40 @@ func (f *Form) Asks() bool {
 	return slices.Contains([]string{"leader", "follows", "epoch", "broken"}, f.Verb())
 }
 
-// Language is all there is.
-var Language = []Form{
-	{both, true, false, "mode time|choice", "what makes things happen: clocks, which need not be said, or the steps of the scenario alone"},
-	{both, true, false, "algorithm NAME", "what the nodes run"},
-	{both, true, false, "option NAME=VALUE", "one of its options"},
-	{Time, true, false, "timing local|lan|wan", "for which network the nodes are configured; lan if it is not said"},
-	{Time, true, false, "timing NAME=TIME", "one time of that: heartbeat, timeout, max_timeout, forgive, min_redial, max_redial, round_trip, first_contact"},
-	{Time, true, false, "detector heartbeats|perfect|scripted", "how nodes learn who is dead; by heartbeats if it is not said"},
-	{Time, true, false, "seed COUNT", "of everything random; 1 if it is not said"},
-	{Time, true, true, "delay DELAY", "of messages: 1ms (fixed, and so if it is not said), 1ms..5ms (uniform), 1ms~1s (heavy tailed)"},
-	{Time, true, true, "loss PROBABILITY", "that a frame is lost"},
-	{Time, true, true, "duplicate PROBABILITY", "that it arrives twice"},
-	{Time, true, true, "reorder PROBABILITY", "that it is late, and may overtake others"},
-	{Choice, true, false, "network once|lossy", "a message arrives once, or any number of times, which need not be said"},
-	{Choice, true, false, "settled", "all have started and agree; else nobody has started"},
-	{Choice, true, false, "property NAME", "one that is looked for; without, what the algorithm claims. Contract is always looked for"},
-	{Choice, true, false, "witness NODE", "it may not lead"},
-	{Choice, true, false, "view COUNT", "the number of the view; 1 if it is not said"},
-	{Choice, true, false, "size COUNT", "so many are configured, where that is more than are known"},
-
-	{both, false, true, "cluster COUNT [PRIORITY…]", "so many nodes, n1, n2, …, of these priorities. In mode time they are started"},
-	{Time, false, true, "run TIME", "so much time passes"},
-	{Time, false, true, "at TIME", "time passes until then, from the beginning"},
-	{Choice, false, true, "start NODE", "it starts for the first time"},
-	{both, false, true, "crash NODE", "a kill: what was saved remains"},
-	{Time, false, true, "crash NODE after save", "the next time that it has saved, before anything is sent"},
-	{Time, false, true, "crash NODE after COUNT", "after so many effects of what its engine next asks for"},
-	{Time, false, true, "disarm", "no crash that is yet to come comes"},
-	{both, false, true, "restart NODE", "with what it had saved"},
-	{Time, false, true, "stop NODE", "it says goodbye"},
-	{Time, false, true, "pause NODE", "as SIGSTOP does"},
-	{Time, false, true, "resume NODE", "as SIGCONT does"},
-	{Time, false, true, "clock NODE COUNT", "the speed of its clock in parts per million: 500000 is half as fast"},
-	{both, false, true, "campaign NODE", "its application calls for an election"},
-	{Time, false, true, "resign NODE TIME", "it may not lead for so long"},
-	{Time, false, true, "priority NODE NUMBER", "that is its priority from now on"},
-	{Time, false, true, "join NODE", "one more node joins, through this one"},
-	{Time, false, true, "leave NODE", "it ends its membership, once others have heard of that"},
-	{Time, false, true, "remove NODE PEER", "an operator at the node removes the peer"},
-	{Time, false, true, "withdraw NODE", "it asks no more for what is not done of that"},
-	{both, false, true, "suspect NODE PEER", "its detector takes the peer for dead; in mode time one that is perfect or scripted"},
-	{Choice, false, true, "suspect NODE PEER wrongly", "and the peer has been running all the time"},
-	{both, false, true, "trust NODE PEER", "and takes that back"},
-	{Time, false, true, "learn NODE PEER", "or says it when the node asks about the peer, or sends to it"},
-	{Choice, false, true, "deliver FROM TO MESSAGE [FIELD=VALUE…]", "one that was sent; fields that are zero are left out"},
-	{Choice, false, true, "expire NODE TIMER", "its timer of that name ends"},
-	{Time, false, true, "cut FROM TO", "nothing passes from the one to the other"},
-	{Time, false, true, "partition [GROUP…]", "who shares a group, as n1,n2, hears each other"},
-	{Time, false, true, "heal", "no cut, no partition, no loss, duplicates or reordering"},
-	{Time, false, true, "link FROM TO DELAY", "of messages from the one to the other"},
-
-	{both, false, true, "leader NODE", "all nodes that run follow this one, which runs"},
-	{both, false, true, "leader none", "nobody follows anybody"},
-	{both, false, true, "follows NODE LEADER", "whom one node follows"},
-	{both, false, true, "follows NODE none", "it follows nobody"},
-	{both, false, true, "epoch COUNT", "of the leadership that all follow"},
-	{Time, false, true, "await TIME", "after so long all agree on one leader and one membership, and nothing changes for so long again"},
-	{both, false, true, "broken PROPERTY", "what was done last breaks it, and that is known"},
-}
+// reference explains the language, for a terminal, and is what it is read from: below a line
+// that says where forms may stand, each with what it means.
+//
+//go:embed language.txt
+var reference string
 
 // Reference explains the language, for a terminal.
-func Reference() string {
-	var b strings.Builder
-	for _, mode := range []struct {
-		Mode
-		name string
-	}{{both, "both modes"}, {Time, "mode time"}, {Choice, "mode choice"}} {
-		for _, head := range []bool{true, false} {
-			where := "Before the cluster"
-			if !head {
-				where = "From the cluster on"
-			}
-			fmt.Fprintf(&b, "%s, in %s:\n\n", where, mode.name)
-			for _, f := range Language {
-				if f.Modes == mode.Mode && (head && f.Head || !head && f.Body) {
-					fmt.Fprintf(&b, "  %-38s  %s\n", f.Usage, f.Means)
-				}
-			}
-			b.WriteString("\n")
+func Reference() string { return reference }
+
+// Language is all there is.
+var Language = forms(reference)
+
+// forms reads a reference. A form that may stand before the cluster and after it is there twice.
+func forms(reference string) (all []Form) {
+	modes := map[string]Mode{"mode time:": Time, "mode choice:": Choice, "both modes:": both}
+	var place Form
+	for line := range strings.Lines(reference) {
+		form, indented := strings.CutPrefix(line, "  ")
+		if where, mode, title := strings.Cut(strings.TrimSpace(line), ", in "); title && !indented {
+			place = Form{Modes: modes[mode], Head: where == "Before the cluster", Body: where == "From the cluster on"}
+		}
+		if !indented {
+			continue
+		}
+		f := place
+		f.Usage, f.Means, _ = strings.Cut(strings.TrimSpace(form), "  ")
+		f.Means = strings.TrimSpace(f.Means)
+		if i := slices.IndexFunc(all, func(o Form) bool { return o.Usage == f.Usage && o.Modes == f.Modes }); i >= 0 {
+			all[i].Body = true
+		} else {
+			all = append(all, f)
 		}
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return all
 }
 
 // Arg is one argument of a command. Which fields count follows from its place in the form.
