@@ -93,7 +93,7 @@ func (d *Diagram) String() string {
 		}
 	}
 	rows := layOut(seen, len(lanes))
-	p := newPage(d, lanes, rows, told.uneven)
+	p := newPage(d, lanes, rows, len(told.took) > 1)
 	p.draw(rows, states)
 	p.foot(told.flights)
 	if d.ASCII {

@@ -31,14 +31,11 @@ type count struct {
 // flights joins what was sent to what arrives.
 type flights struct {
 	d       *Diagram
-	all     []*flight
 	waiting map[route][]*flight
 	last    map[route]*flight
 	counts  []count
-	repeats int           // sent
-	took    time.Duration // by all so far
-	timed   bool          // there is one
-	uneven  bool          // some took longer than others
+	repeats int                    // sent
+	took    map[time.Duration]bool // by those that were delivered
 }
 
 // route is what messages have in common that cannot be told apart.
@@ -48,7 +45,7 @@ type route struct {
 }
 
 func (d *Diagram) newFlights() *flights {
-	f := &flights{d: d, waiting: make(map[route][]*flight), last: make(map[route]*flight)}
+	f := &flights{d: d, waiting: make(map[route][]*flight), last: make(map[route]*flight), took: make(map[time.Duration]bool)}
 	for _, m := range d.Messages {
 		f.count(m.Kind())
 	}
@@ -67,7 +64,6 @@ func (f *flights) send(from, to int, e Event) *flight {
 	made.sent, made.known = e.At, true
 	f.waiting[route] = append(f.waiting[route], made)
 	f.last[route] = made
-	f.all = append(f.all, made)
 	switch {
 	case e.At < f.d.From:
 	case made.repeat:
@@ -94,19 +90,11 @@ func (f *flights) end(from, to int, e Event) *flight {
 		f.count(ended.kind).lost++
 	default:
 		f.count(ended.kind).delivered++
-		f.time(ended, e.At)
+		if ended.known {
+			f.took[e.At-ended.sent] = true
+		}
 	}
 	return ended
-}
-
-// time compares how long a message took with the others.
-func (f *flights) time(ended *flight, at time.Duration) {
-	if !ended.known {
-		return
-	}
-	took := at - ended.sent
-	f.uneven = f.uneven || f.timed && took != f.took
-	f.took, f.timed = took, true
 }
 
 func (f *flights) count(kind string) *count {
@@ -121,9 +109,11 @@ func (f *flights) count(kind string) *count {
 
 // land counts what has not ended.
 func (f *flights) land() {
-	for _, made := range f.all {
-		if !made.ended && !made.repeat && made.sent >= f.d.From {
-			f.count(made.kind).pending++
+	for _, waiting := range f.waiting {
+		for _, made := range waiting {
+			if !made.repeat && made.sent >= f.d.From {
+				f.count(made.kind).pending++
+			}
 		}
 	}
 }

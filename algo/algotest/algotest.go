@@ -98,8 +98,10 @@ func (o Options) Test(t *testing.T, spec algo.Spec) {
 			defer p.caught()
 			if c.seeds == 0 {
 				c.run(p)
+				return
 			}
-			for range p.seeds(c.seeds) {
+			for i := range p.trials() {
+				p.seed = p.first() + uint64(i)
 				c.run(p)
 			}
 		})

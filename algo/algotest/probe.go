@@ -2,7 +2,6 @@ package algotest
 
 import (
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"regexp"
 	"runtime/debug"
@@ -24,31 +23,22 @@ type probe struct {
 	world *world // of the trial that is on, or nil
 }
 
-// seeds are those of so many trials, or of an eighth unless the test is to be long; or
-// those that the flags say.
-func (p *probe) seeds(count int) iter.Seq[uint64] {
-	first := p.first()
-	switch {
-	case count == 0:
+// trials are how many there are of a check: so many, or an eighth of it unless the test is to
+// be long; or as the flags say.
+func (p *probe) trials() int {
+	switch count := p.check.seeds; {
 	case *oneSeed > 0:
-		count = 1
+		return 1
 	case *manySeeds > 0:
-		count = *manySeeds
+		return *manySeeds
 	case !p.options.Long:
-		count = (count + 7) / 8
-	}
-	return func(yield func(uint64) bool) {
-		for seed := first; seed < first+uint64(count); seed++ {
-			p.seed = seed
-			if !yield(seed) {
-				return
-			}
-		}
-		p.seed = 0
+		return (count + 7) / 8
+	default:
+		return count
 	}
 }
 
-// first is the first of the seeds.
+// first is the seed of the first trial. Those of the others follow.
 func (p *probe) first() uint64 { return max(*oneSeed, 1) }
 
 // random is where what a check does at random comes from. The world has a source of its

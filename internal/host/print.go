@@ -107,6 +107,12 @@ var viewType = reflect.TypeFor[algo.View]()
 
 func (d *digest) read(v reflect.Value) {
 	switch v.Kind() {
+	case reflect.Func, reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
+		if !d.has(!v.IsNil()) {
+			return
+		}
+	}
+	switch v.Kind() {
 	case reflect.Bool:
 		d.has(v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -122,29 +128,21 @@ func (d *digest) read(v reflect.Value) {
 		d.text(v.String())
 	case reflect.Func:
 		d.word(uint64(v.Pointer()))
-	case reflect.Array:
-		d.elements(v)
-	case reflect.Slice:
-		if d.has(!v.IsNil()) {
-			d.word(uint64(v.Len()))
-			d.elements(v)
+	case reflect.Array, reflect.Slice:
+		d.word(uint64(v.Len()))
+		for i := range v.Len() {
+			d.within(v.Index(i), "[]")
 		}
 	case reflect.Struct:
-		if t := v.Type(); t == viewType {
-			d.view(v)
-		} else {
-			for i := range v.NumField() {
-				d.within(v.Field(i), ".", t.Field(i).Name)
-			}
-		}
+		d.fields(v)
 	case reflect.Map:
-		if d.has(!v.IsNil()) {
-			d.entries(v)
-		}
+		d.entries(v)
 	case reflect.Pointer:
-		if d.has(!v.IsNil()) {
-			d.behind(v)
+		if d.depth++; d.depth > deepest {
+			panic(&UnreadableError{Type: v.Type(), Where: d.where[0]})
 		}
+		d.read(v.Elem())
+		d.depth--
 	case reflect.Interface:
 		d.dynamic(v.Elem())
 	default:
@@ -152,9 +150,18 @@ func (d *digest) read(v reflect.Value) {
 	}
 }
 
-func (d *digest) elements(v reflect.Value) {
-	for i := range v.Len() {
-		d.within(v.Index(i), "[]")
+// fields reads all of a struct, but of a view only its number: that tells it from the others
+// of a cluster.
+func (d *digest) fields(v reflect.Value) {
+	t := v.Type()
+	if t == viewType {
+		if inner := v.Field(0); d.has(!inner.IsNil()) {
+			d.word(inner.Elem().FieldByName("number").Uint())
+		}
+		return
+	}
+	for i := range v.NumField() {
+		d.within(v.Field(i), ".", t.Field(i).Name)
 	}
 }
 
@@ -169,20 +176,4 @@ func (d *digest) entries(v reflect.Value) {
 	d.word(uint64(v.Len()))
 	d.word(all.A)
 	d.word(all.B)
-}
-
-// behind reads what a pointer points to.
-func (d *digest) behind(v reflect.Value) {
-	if d.depth++; d.depth > deepest {
-		panic(&UnreadableError{Type: v.Type(), Where: d.where[0]})
-	}
-	d.read(v.Elem())
-	d.depth--
-}
-
-// view reads the number only: it tells a view from the others of a cluster.
-func (d *digest) view(v reflect.Value) {
-	if inner := v.Field(0); d.has(!inner.IsNil()) {
-		d.word(inner.Elem().FieldByName("number").Uint())
-	}
 }
