@@ -3,6 +3,7 @@ package algotest
 import (
 	"cmp"
 	"flag"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -102,6 +103,7 @@ func (o Options) Test(t *testing.T, spec algo.Spec) {
 			}
 			for i := range p.trials() {
 				p.seed = p.first() + uint64(i)
+				p.random = rand.New(rand.NewPCG(p.seed, 3))
 				c.run(p)
 			}
 		})

@@ -49,7 +49,7 @@ var checks = []Check{
 		Wanted: "Once all agree, and nothing happens, there is no message but repeats, and no announcement, however long it lasts.",
 	},
 	{
-		Name: "campaign", seeds: 2, run: campaign, assumed: oneAtATime,
+		Name: "campaign", seeds: 16, run: campaign, assumed: oneAtATime,
 		Wanted: "Any process can call for an election, several at once, too. It ends with one leader.",
 	},
 	{

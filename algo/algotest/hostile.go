@@ -22,7 +22,7 @@ func (p *probe) haunt(forge func(m algo.Message, l algo.Leader) []algo.Message) 
 		happens(leader)
 		p.settled(c)
 	}
-	for _, i := range p.random().Perm(nodes) {
+	for _, i := range p.random.Perm(nodes) {
 		if i++; c.Node(i).Machine != nil {
 			l := c.Leader(i)
 			echo(i, func(m algo.Message) []algo.Message { return forge(m, l) })
@@ -65,7 +65,7 @@ func echoes(c *host.Cluster) func(from int, forge func(algo.Message) []algo.Mess
 // but what they saved, and to the others.
 func oldMessages(p *probe) {
 	const nodes = 4
-	c, random := p.machines(nodes), p.random()
+	c := p.machines(nodes)
 	echo := echoes(c)
 	c.StartAll()
 	p.settled(c)
@@ -75,12 +75,12 @@ func oldMessages(p *probe) {
 		p.settled(c)
 		c.Start(leader)
 		p.settled(c)
-		back := 1 + random.IntN(nodes)
+		back := 1 + p.random.IntN(nodes)
 		c.Crash(back)
 		c.Run(p.options.Timing.RoundTrip / 8) // so that the others know, and elect
 		c.Start(back)
-		c.Run(time.Duration(random.Int64N(int64(p.options.Timing.RoundTrip / 2))))
-		for _, i := range random.Perm(nodes) {
+		c.Run(time.Duration(p.random.Int64N(int64(p.options.Timing.RoundTrip / 2))))
+		for _, i := range p.random.Perm(nodes) {
 			echo(i+1, func(m algo.Message) []algo.Message { return []algo.Message{m} })
 		}
 		p.settled(c)

@@ -42,13 +42,13 @@ func (w *world) remove(gone int) {
 func removeMember(p *probe) {
 	p.try("and one who follows is removed", 4, func(w *world) {
 		w.settle()
-		gone := others(4, []int{w.leader()})[p.random().IntN(3)]
+		gone := others(4, []int{w.leader()})[p.random.IntN(3)]
 		w.remove(gone)
 		w.settleOn(others(4, []int{gone}))
 	})
 	p.try("and one who is dead is removed, and then the leader dies", 4, func(w *world) {
 		w.settle()
-		dead := []int{1 + p.random().IntN(4)}
+		dead := []int{1 + p.random.IntN(4)}
 		w.crash(dead...)
 		w.settle()
 		w.remove(dead[0])
@@ -86,7 +86,7 @@ func resignation(p *probe) {
 	p.upset("and all resign for a while", 3, func(w *world) {
 		for _, n := range w.all() {
 			w.do(w.Resign(n, 2*within))
-			w.pass(p.random(), time.Second)
+			w.pass(time.Second)
 		}
 		w.Run(within)
 		w.sound()

@@ -19,8 +19,9 @@ type probe struct {
 	options  Options
 	explored *explored // of all checks of one Test
 
-	seed  uint64 // of the trial that is on; 0 where nothing is random
-	world *world // of the trial that is on, or nil
+	seed   uint64     // of the trial that is on; 0 where nothing is random
+	random *rand.Rand // of what is done in it; a world has a source of its own
+	world  *world     // of the trial that is on, or nil
 }
 
 // trials are how many there are of a check: so many, or an eighth of it unless the test is to
@@ -40,10 +41,6 @@ func (p *probe) trials() int {
 
 // first is the seed of the first trial. Those of the others follow.
 func (p *probe) first() uint64 { return max(*oneSeed, 1) }
-
-// random is where what a check does at random comes from. The world has a source of its
-// own.
-func (p *probe) random() *rand.Rand { return rand.New(rand.NewPCG(p.seed, 3)) }
 
 // errorf fails the check: it says what is wrong, what was wanted, how that came about and
 // how to see it again.

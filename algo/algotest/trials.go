@@ -17,12 +17,11 @@ func agreement(p *probe) {
 	for _, nodes := range []int{1, 2, 3, 5, 7} {
 		p.try("starting together", nodes, func(w *world) { w.settle() })
 		p.try("starting one after the other", nodes, func(w *world) {
-			random := p.random()
-			for _, n := range random.Perm(nodes)[1:] {
+			for _, n := range p.random.Perm(nodes)[1:] {
 				w.crash(n + 1)
 			}
-			for _, n := range random.Perm(nodes) {
-				w.pass(random, p.options.Within/4)
+			for _, n := range p.random.Perm(nodes) {
+				w.pass(p.options.Within / 4)
 				w.restart(n + 1)
 			}
 			w.settle()
@@ -62,9 +61,9 @@ func campaign(p *probe) {
 				w.settle()
 			}
 			for range 3 { // while one is on, too
-				for _, n := range p.random().Perm(5)[:3] {
+				for _, n := range p.random.Perm(5)[:3] {
 					w.do(w.Campaign(n + 1))
-					w.pass(p.random(), p.options.Timing.RoundTrip)
+					w.pass(p.options.Timing.RoundTrip)
 				}
 			}
 		}, d)
@@ -93,12 +92,11 @@ func restart(p *probe) {
 	for _, nodes := range []int{1, 4} {
 		for _, back := range sets(nodes) {
 			p.try(fmt.Sprintf("of which %s crash and start again", names(back)), nodes, func(w *world) {
-				random := p.random()
 				w.settle()
 				for _, most := range []time.Duration{p.options.Timing.RoundTrip / 10, p.options.Within} {
 					w.crash(back...)
 					for _, n := range back {
-						w.pass(random, most)
+						w.pass(most)
 						w.restart(n)
 					}
 					w.settle()
@@ -142,18 +140,17 @@ func troubled(about string, begin func(w *world)) func(*probe) {
 	const nodes = 5
 	return func(p *probe) {
 		p.try(about, nodes, func(w *world) {
-			random := p.random()
 			begin(w)
-			dead := random.Perm(nodes)[:2]
+			dead := p.random.Perm(nodes)[:2]
 			for i := range 6 {
-				w.pass(random, p.options.Within)
+				w.pass(p.options.Within)
 				if i%3 == 2 {
 					w.crash(dead[i/3] + 1)
-				} else if n := 1 + random.IntN(nodes); w.runs(n) {
+				} else if n := 1 + p.random.IntN(nodes); w.runs(n) {
 					w.do(w.Campaign(n))
 				}
 			}
-			w.pass(random, p.options.Timing.RoundTrip)
+			w.pass(p.options.Timing.RoundTrip)
 			w.Heal()
 			w.do(w.SetDelay(p.prompt()))
 			w.settle()
@@ -175,7 +172,6 @@ func slow(w *world) {
 func wrongSuspicion(p *probe) {
 	const nodes = 5
 	p.upset("with wrong suspicions", nodes, func(w *world) {
-		random := p.random()
 		trust := func() {
 			for _, n := range w.all() {
 				for _, peer := range others(nodes, []int{n}) {
@@ -184,14 +180,14 @@ func wrongSuspicion(p *probe) {
 			}
 		}
 		for range 20 {
-			n := 1 + random.IntN(nodes)
-			peer := 1 + (n+random.IntN(nodes-1))%nodes
-			if random.IntN(3) == 0 {
+			n := 1 + p.random.IntN(nodes)
+			peer := 1 + (n+p.random.IntN(nodes-1))%nodes
+			if p.random.IntN(3) == 0 {
 				w.do(w.Trust(n, peer))
 			} else {
 				w.do(w.Suspect(n, peer))
 			}
-			w.pass(random, p.options.Timing.RoundTrip)
+			w.pass(p.options.Timing.RoundTrip)
 		}
 		trust()
 		w.settle()
@@ -199,7 +195,7 @@ func wrongSuspicion(p *probe) {
 		for _, n := range others(nodes, []int{leader}) {
 			w.do(w.Suspect(n, leader))
 		}
-		w.pass(random, p.options.Within)
+		w.pass(p.options.Within)
 		trust()
 	}, sim.Scripted)
 }
@@ -221,11 +217,10 @@ func partition(p *probe) {
 	}
 	for range 6 {
 		p.upset("some links cut in one direction", nodes, func(w *world) {
-			random := p.random()
 			for range 4 {
-				from := 1 + random.IntN(nodes)
-				w.do(w.Cut(from, 1+(from+random.IntN(nodes-1))%nodes))
-				w.pass(random, p.options.Within)
+				from := 1 + p.random.IntN(nodes)
+				w.do(w.Cut(from, 1+(from+p.random.IntN(nodes-1))%nodes))
+				w.pass(p.options.Within)
 			}
 			w.Heal()
 		})
@@ -242,12 +237,11 @@ func pause(p *probe) {
 		})
 	}
 	p.upset("of which two are stopped, one after the other, and go on", nodes, func(w *world) {
-		random := p.random()
-		stopped := random.Perm(nodes)[:2]
+		stopped := p.random.Perm(nodes)[:2]
 		for _, happens := range []func(int) error{w.Pause, w.Resume} {
 			for _, n := range stopped {
 				w.do(happens(n + 1))
-				w.pass(random, p.options.Within)
+				w.pass(p.options.Within)
 			}
 		}
 	})

@@ -28,17 +28,17 @@ func (p *probe) bare(view algo.View) *host.Cluster {
 // message takes up to a tenth of a round trip, and a crash is known as soon as nothing of it is
 // under way.
 func (p *probe) machines(nodes int) *host.Cluster {
-	t, random := p.options.Timing.RoundTrip/10, p.random()
+	t := p.options.Timing.RoundTrip / 10
 	all := host.Members(nodes)
 	if p.seed%2 == 1 {
 		for i := range all {
-			all[i].Priority = random.IntN(3)
+			all[i].Priority = p.random.IntN(3)
 		}
 	}
 	c := p.bare(algo.NewView(1, nodes, all...))
 	c.Detect = t
 	c.Delay = func(int, int, algo.Message) (time.Duration, bool) {
-		return 1 + time.Duration(random.Int64N(int64(t))), true
+		return 1 + time.Duration(p.random.Int64N(int64(t))), true
 	}
 	return c
 }

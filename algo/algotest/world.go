@@ -2,7 +2,6 @@ package algotest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -66,9 +65,8 @@ func (w *world) priorities(nodes int) (all []int) {
 	if w.p.seed%2 == 0 {
 		return nil
 	}
-	random := rand.New(rand.NewPCG(w.p.seed, 4))
 	for range nodes {
-		all = append(all, random.IntN(3))
+		all = append(all, w.p.random.IntN(3))
 	}
 	return all
 }
@@ -158,8 +156,8 @@ func (w *world) leads(n int) bool {
 }
 
 // pass lets a random time up to most pass.
-func (w *world) pass(random *rand.Rand, most time.Duration) {
-	w.Run(time.Duration(random.Int64N(int64(most))).Round(time.Millisecond))
+func (w *world) pass(most time.Duration) {
+	w.Run(time.Duration(w.p.random.Int64N(int64(most))).Round(time.Millisecond))
 }
 
 // sets are the sets of nodes, the empty one left out, each as a list of numbers.
