@@ -3,10 +3,10 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
 )
@@ -55,7 +55,7 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 	reply := func(err error) {
 		var d wire.Done
 		if err != nil {
-			d.Reason = shorten(err.Error())
+			d.Reason = hostile.Cut(err.Error(), wire.MaxReason)
 		}
 		n.reply(p, d)
 	}
@@ -150,15 +150,4 @@ func (n *Node) find(member string) (algo.NodeID, error) {
 		return named[0], nil
 	}
 	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %d members have that name, %s and %s are two: say which one by its id", member, len(named), named[0], named[1])
-}
-
-// shorten makes of a reason what its message can carry: 512 bytes of UTF-8. The name of a
-// file in it may be none.
-func shorten(reason string) string {
-	const most = 500
-	reason = strings.ToValidUTF8(reason, "\ufffd")
-	if len(reason) > most {
-		return strings.ToValidUTF8(reason[:most], "") + "..."
-	}
-	return reason
 }

@@ -9,9 +9,6 @@ import (
 // admit finds the place of a connection that has said hello, and calls Up if it
 // begins a session. Its error says why there is no place.
 func (t *Transport) admit(c *conn) error {
-	if c.peer.Client {
-		return t.admitClient(c)
-	}
 	var asked *conn
 	var shown proof
 	for {
@@ -25,15 +22,15 @@ func (t *Transport) admit(c *conn) error {
 			return err
 		}
 		var s *session
-		if p := t.peers[c.peer.ID]; p != nil {
+		if p := t.peers[c.peer.ID]; p != nil && !c.peer.Client {
 			s = p.session
 		}
 		verdict := replace
 		switch {
 		case s == nil:
-			if t.sessions >= t.o.MaxPeers {
+			if err := t.crowded(c.peer.Client); err != nil {
 				t.mu.Unlock()
-				return rejected("too many peers", fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers))
+				return err
 			}
 		case s.conn != nil:
 			if s.conn != asked {
@@ -111,22 +108,13 @@ func (t *Transport) await(asked *conn, answer <-chan struct{}, newcomer *conn) p
 	return shown
 }
 
-func (t *Transport) admitClient(c *conn) error {
-	t.mu.Lock()
-	if t.closing {
-		t.mu.Unlock()
-		return errClosed
-	}
-	if t.clients >= t.o.maxClients {
-		t.mu.Unlock()
+// crowded says why there is no place for one node more, or one client.
+func (t *Transport) crowded(client bool) error {
+	switch {
+	case client && t.clients >= t.o.maxClients:
 		return rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.maxClients))
+	case !client && t.sessions >= t.o.MaxPeers:
+		return rejected("too many peers", fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers))
 	}
-	t.clients++
-	s := &session{queue: &queue{max: &t.o.limits}, done: make(chan struct{})}
-	s.calls.Lock()
-	t.attach(s, c)
-	t.settle(c.attempt)
-	t.mu.Unlock()
-	t.up(s, c)
 	return nil
 }

@@ -236,17 +236,6 @@ func (c *conn) linger(cause error, d time.Duration) {
 	}
 }
 
-// cancel ends reading now.
-func (c *conn) cancel(cause error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cause == nil {
-		c.cause = cause
-	}
-	c.lingering = true
-	c.nc.SetReadDeadline(time.Unix(1, 0))
-}
-
 // kill closes the connection.
 func (c *conn) kill(cause error) {
 	c.mu.Lock()

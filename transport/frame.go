@@ -40,27 +40,10 @@ func appendFrame(to, payload []byte) []byte {
 
 // appendControl appends a control frame with its text, which is cut to fit.
 func appendControl(to []byte, code byte, text string) []byte {
-	text = clip(text)
+	text = hostile.Cut(text, maxReason)
 	to = binary.BigEndian.AppendUint32(to, uint32(1+len(text)))
 	to = append(to, code)
 	return append(to, text...)
-}
-
-// clip makes any text fit for a close frame.
-func clip(text string) string {
-	if len(text) > maxReason {
-		text = text[:maxReason]
-		for len(text) > 0 && !utf8.RuneStart(text[len(text)-1]) {
-			text = text[:len(text)-1]
-		}
-		if len(text) > 0 && text[len(text)-1] >= utf8.RuneSelf {
-			text = text[:len(text)-1]
-		}
-	}
-	if !utf8.ValidString(text) {
-		return "(reason is not text)"
-	}
-	return text
 }
 
 // parseClose tells the meaning of a close frame as the error that ends the connection.

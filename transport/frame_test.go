@@ -77,9 +77,9 @@ func TestCloseFrame(t *testing.T) {
 	}{
 		{"polite", "", errClosedByPeer.Error()},
 		{"reason", "wrong cluster", "transport: refused by the peer: wrong cluster"},
-		{"cut at a rune", strings.Repeat("é", 300), "transport: refused by the peer: " + strings.Repeat("é", 255)},
+		{"cut at a rune", strings.Repeat("é", 300), "transport: refused by the peer: " + strings.Repeat("é", 256)},
 		{"orders to a terminal", "\x1b[2Jgone\n", "transport: refused by the peer: \ufffd[2Jgone\ufffd"},
-		{"not text", "\xff", "transport: refused by the peer: (reason is not text)"},
+		{"not text", "\xff", "transport: refused by the peer: \ufffd"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			frame := appendControl(nil, controlClose, test.text)

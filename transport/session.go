@@ -39,6 +39,13 @@ func (s *session) deliver(h Handler, p Peer, frame []byte) error {
 
 // begin starts a session on c, in the place of an earlier one if there is one.
 func (t *Transport) begin(c *conn, earlier *session) *session {
+	if c.peer.Client {
+		s := &session{queue: &queue{max: &t.o.limits}, done: make(chan struct{})}
+		s.calls.Lock()
+		t.clients++
+		t.attach(s, c)
+		return s
+	}
 	p := t.peerOf(c.peer.ID)
 	if earlier != nil {
 		// What waits was meant for another process.

@@ -176,7 +176,7 @@ func (t *Transport) Disconnect(id ID, reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.peers[id]; p != nil && p.session != nil && p.session.conn != nil {
-		p.session.conn.cancel(rejected("disconnected", reason))
+		p.session.conn.linger(rejected("disconnected", reason), 0)
 	}
 }
 

@@ -173,12 +173,9 @@ func (c *conn) cannotWrite(err error) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.writeErr = fmt.Errorf("transport: connection lost: %w", err)
-	if !c.lingering {
-		c.lingering = true
-		c.nc.SetReadDeadline(time.Now().Add(refuseTime))
-	}
+	c.mu.Unlock()
+	c.linger(nil, refuseTime)
 }
 
 // farewell ends a connection after its read loop, in the way that the reason asks for.

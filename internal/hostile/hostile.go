@@ -93,3 +93,10 @@ func Plain(text string) string {
 		return '\uFFFD'
 	}, text)
 }
+
+// Cut returns a text of UTF-8 of at most so many bytes: the beginning of a longer one, with what
+// is not UTF-8 replaced.
+func Cut(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}

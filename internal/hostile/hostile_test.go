@@ -50,3 +50,11 @@ func TestPlain(t *testing.T) {
 		require.Equal(t, want, hostile.Plain(text))
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"", ""}, {"four", "four"}, {"fives", "five"}, {"é", "é"}, {"aéé", "aé"}, {"aaéé", "aaé"}, {"\xff", "�"}, {"aa\xff", "aa"},
+	} {
+		require.Equal(t, test.want, hostile.Cut(test.text, 4), "%q", test.text)
+	}
+}

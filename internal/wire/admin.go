@@ -63,6 +63,9 @@ type Order struct {
 // MaxWait bounds Order.Wait.
 const MaxWait = time.Minute
 
+// MaxReason bounds Done.Reason, in bytes.
+const MaxReason = 512
+
 // Done answers an Order: it was carried out, or why not.
 type Done struct {
 	Reason string `wire:"max=512"`
