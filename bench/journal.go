@@ -5,7 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/trace"
 )
 
 // journal is what nodes report about one election, each with its own stamp.
@@ -33,6 +35,46 @@ func (j *journal) take() map[string][]fleet.Event {
 	notes := j.notes
 	j.notes = make(map[string][]fleet.Event)
 	return notes
+}
+
+// note is what is reported of a message, if it counts as one of an election. It has no stamp yet.
+func note(t trace.Event, kinds map[string]bool) (e fleet.Event, counts bool) {
+	what, known := map[trace.Kind]string{trace.Send: fleet.Send, trace.Deliver: fleet.Deliver}[t.Kind]
+	if !known || !election.Counts(t.Message, kinds) {
+		return e, false
+	}
+	return fleet.Event{What: what, Kind: t.Message.Kind(), Peer: t.Peer.String()}, true
+}
+
+// tally is numbers of messages by kind.
+type tally map[string]int
+
+// Total is how many there are.
+func (k tally) Total() int {
+	total := 0
+	for _, n := range k {
+		total += n
+	}
+	return total
+}
+
+// counted is the messages of an election, of all nodes together, repeats left out.
+type counted struct{ Sent, Received tally }
+
+// count counts them.
+func count(notes map[string][]fleet.Event) counted {
+	c := counted{Sent: make(tally), Received: make(tally)}
+	for _, events := range notes {
+		for _, e := range events {
+			switch e.What {
+			case fleet.Send:
+				c.Sent[e.Kind]++
+			case fleet.Deliver:
+				c.Received[e.Kind]++
+			}
+		}
+	}
+	return c
 }
 
 // turnaround is from the first message of an election until the last node knew its

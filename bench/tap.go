@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/binary"
-	"maps"
 	"net"
 	"sync"
 
@@ -18,37 +17,33 @@ type taps struct {
 	kinds map[string]bool // of the algorithm
 
 	mu    sync.Mutex
-	taken map[string]int // messages of elections by kind, repeats left out
+	conns []*tapped
 }
 
 func newTaps(spec algo.Spec) (*taps, error) {
 	codec, err := election.Frames(spec)
-	return &taps{codec: codec, kinds: election.Kinds(spec), taken: make(map[string]int)}, err
+	return &taps{codec: codec, kinds: election.Kinds(spec)}, err
 }
 
-// clear sets the counts to zero.
-func (t *taps) clear() {
+// take counts the messages of elections that were read since the last call, repeats left out.
+func (t *taps) take() tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.taken = make(map[string]int)
-}
-
-// counts are those since clear.
-func (t *taps) counts() map[string]int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.taken)
-}
-
-// frame takes one frame.
-func (t *taps) frame(payload []byte) {
-	m, err := t.codec.Decode(payload)
-	if err != nil || !election.Counts(m, t.kinds) {
-		return // a hello, the transport's own, or a repeat
+	all := make(tally)
+	for _, c := range t.conns {
+		for len(c.read) >= election.FrameHead {
+			end := election.FrameHead + int(binary.BigEndian.Uint32(c.read))
+			if len(c.read) < end {
+				break // the rest is yet to come
+			}
+			m, err := t.codec.Decode(c.read[election.FrameHead:end])
+			if err == nil && election.Counts(m, t.kinds) { // else a hello, the transport's own, or a repeat
+				all[m.Kind()]++
+			}
+			c.read = c.read[end:]
+		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.taken[m.Kind()]++
+	return all
 }
 
 // listener has what it accepts tapped.
@@ -62,10 +57,15 @@ func (t *taps) dial(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 func (t *taps) conn(c net.Conn) net.Conn {
-	if tcp, ok := c.(*net.TCPConn); ok {
-		return &tapped{TCPConn: tcp, taps: t}
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return c
 	}
-	return c
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	made := &tapped{TCPConn: tcp, taps: t}
+	t.conns = append(t.conns, made)
+	return made
 }
 
 type tappedListener struct {
@@ -82,27 +82,13 @@ func (l tappedListener) Accept() (net.Conn, error) {
 type tapped struct {
 	*net.TCPConn
 	taps *taps
-	held []byte // of a frame that is not whole
+	read []byte // and not counted yet; guarded by taps.mu
 }
 
 func (c *tapped) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)
-	c.held = append(c.held, b[:n]...)
-	c.cut()
+	c.taps.mu.Lock()
+	defer c.taps.mu.Unlock()
+	c.read = append(c.read, b[:n]...)
 	return n, err
-}
-
-// cut takes the whole frames out of what was read: 4 bytes of length, and so many bytes.
-func (c *tapped) cut() {
-	for len(c.held) >= election.FrameHead {
-		end := election.FrameHead + int(binary.BigEndian.Uint32(c.held))
-		if len(c.held) < end {
-			return
-		}
-		c.taps.frame(c.held[election.FrameHead:end])
-		c.held = c.held[end:]
-	}
-	if len(c.held) == 0 {
-		c.held = nil
-	}
 }

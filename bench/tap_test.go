@@ -37,7 +37,7 @@ func TestATapSeesEveryFrame(t *testing.T) {
 	}
 	add([]byte{0x01})             // a probe of the transport
 	add([]byte{0x91, 0xa1, 0x7a}) // a message that nobody knows
-	want := map[string]int{"election": 2, "answer": 1, "coordinator": 1}
+	want := tally{"election": 2, "answer": 1, "coordinator": 1}
 
 	for _, piece := range []int{1, 3, 7, len(stream)} {
 		taps, err := newTaps(spec)
@@ -64,9 +64,8 @@ func TestATapSeesEveryFrame(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, stream, got, "who reads sees what was sent")
-		require.Equal(t, want, taps.counts(), "in pieces of %d", piece)
-		taps.clear()
-		require.Empty(t, taps.counts())
+		require.Equal(t, want, taps.take(), "in pieces of %d", piece)
+		require.Empty(t, taps.take())
 		require.NoError(t, c.Close())
 		require.NoError(t, listener.Close())
 	}

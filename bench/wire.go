@@ -18,7 +18,6 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/wait"
-	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -143,15 +142,11 @@ func (w *wired) onTheNetwork(l *local, node string, socket net.Listener) []clust
 	clock, kinds := fleet.NewStamper(), election.Kinds(w.spec)
 	return []cluster.Option{
 		cluster.WithNetwork(func(string) (net.Listener, error) { return w.taps.listener(socket), nil }, w.taps.dial),
-		cluster.WithTrace(func(e trace.Event) {
-			if e.Kind != trace.Send && e.Kind != trace.Deliver || !election.Counts(e.Message, kinds) {
-				return
+		cluster.WithTrace(func(t trace.Event) {
+			if e, counts := note(t, kinds); counts {
+				e.At = clock.Stamp(time.Now())
+				l.hear(node, e)
 			}
-			what := fleet.Send
-			if e.Kind == trace.Deliver {
-				what = fleet.Deliver
-			}
-			l.hear(node, fleet.Event{At: clock.Stamp(time.Now()), What: what, Kind: e.Message.Kind(), Peer: e.Peer.String()})
 		}),
 	}
 }
@@ -278,7 +273,7 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	}
 	w.journal.take() // what was before is over
 	if w.taps != nil {
-		w.taps.clear()
+		w.taps.take()
 	}
 	if err := w.begin(ctx, e); err != nil {
 		return r, err
@@ -291,13 +286,9 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	}
 	notes := w.journal.take()
 	r.Turnaround, r.Flights, r.notes = turnaround(notes), flights(notes, namesOf(before)), notes
-	after, err := w.live.statuses(ctx)
-	if err != nil {
-		return r, err
-	}
-	r.counted = between(before, after, election.Kinds(w.spec))
+	r.counted = count(notes)
 	if w.taps != nil {
-		r.Sockets = w.taps.counts()
+		r.Sockets = w.taps.take()
 	}
 	if err := w.live.restore(ctx); err != nil {
 		return r, err
@@ -359,33 +350,17 @@ func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election
 	if err != nil {
 		return counted{}, err
 	}
-	type arrival struct {
-		at   time.Duration
-		kind string
-	}
-	var arrivals []arrival
-	o.Trace = func(e trace.Event) {
-		if e.Kind == trace.Deliver {
-			arrivals = append(arrivals, arrival{e.At, e.Message.Kind()})
+	var notes []fleet.Event
+	kinds := election.Kinds(w.spec)
+	o.Trace = func(t trace.Event) {
+		if e, counts := note(t, kinds); counts {
+			e.At = int64(t.At)
+			notes = append(notes, e)
 		}
 	}
-	result, err := sim.Run(ctx, o)
-	if err != nil {
-		return counted{}, err
-	}
-	if len(result.Violations) > 0 {
-		return counted{}, result.Violations[0]
-	}
-	c := counted{Sent: make(tally), Received: make(tally)}
-	for kind, n := range result.Kinds {
-		c.Sent[kind] = int(n)
-	}
-	for _, a := range arrivals {
-		if a.at > result.Began {
-			c.Received[a.kind]++
-		}
-	}
-	return c, nil
+	r, err := election.Simulate(ctx, o)
+	before := func(e fleet.Event) bool { return e.At < int64(r.Began) }
+	return count(map[string][]fleet.Event{simulator: slices.DeleteFunc(notes, before)}), err
 }
 
 // values is r by metric: what it cost, and, where anybody changed its mind, how long it took.
@@ -395,40 +370,4 @@ func (r wireRound) values() map[string]float64 {
 		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), sample.MS(r.Turnaround), sample.MS(r.T())
 	}
 	return values
-}
-
-// counted is what nodes counted, of all of them together: messages of an election by
-// kind, repeats left out.
-type counted struct{ Sent, Received tally }
-
-// tally is numbers of messages by kind.
-type tally map[string]int
-
-// Total is how many there are.
-func (k tally) Total() int {
-	total := 0
-	for _, n := range k {
-		total += n
-	}
-	return total
-}
-
-// between subtracts the counters of before from those of after, of the nodes that are in
-// both.
-func between(before, after map[string]cluster.Status, kinds map[string]bool) counted {
-	c := counted{Sent: make(tally), Received: make(tally)}
-	for name, now := range after {
-		was, still := before[name]
-		if !still {
-			continue
-		}
-		for kind := range kinds {
-			for counter, into := range map[string]tally{"sent.": c.Sent, "received.": c.Received} {
-				if more := int(now.Counters[counter+kind]) - int(was.Counters[counter+kind]); more != 0 {
-					into[kind] += more
-				}
-			}
-		}
-	}
-	return c
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
@@ -142,8 +144,15 @@ func TestWire(t *testing.T) {
 			defer func() { require.NoError(t, w.close()) }()
 			random := random(1)
 			for range 2 {
+				before, err := w.live.statuses(within(t, time.Minute))
+				require.NoError(t, err)
 				r, err := w.round(within(t, time.Minute), random)
 				require.NoError(t, err)
+				if !c.Crash { // who crashed counts anew, and comes back by another election
+					after, err := w.live.statuses(within(t, time.Minute))
+					require.NoError(t, err)
+					require.Equal(t, r.counted, between(before, after, election.Kinds(w.spec)), "what the status of the nodes counts")
+				}
 				require.Equal(t, host == oneProcess, r.Sockets != nil)
 				require.Len(t, r.Flights, r.Received.Total(), "of each message that arrived")
 				require.Positive(t, r.T())
@@ -154,6 +163,21 @@ func TestWire(t *testing.T) {
 			}
 		})
 	}
+}
+
+// between subtracts the counters of before from those of after.
+func between(before, after map[string]cluster.Status, kinds map[string]bool) counted {
+	c := counted{Sent: make(tally), Received: make(tally)}
+	for name, now := range after {
+		for kind := range kinds {
+			for counter, into := range map[string]tally{"sent.": c.Sent, "received.": c.Received} {
+				if more := int(now.Counters[counter+kind]) - int(before[name].Counters[counter+kind]); more != 0 {
+					into[kind] += more
+				}
+			}
+		}
+	}
+	return c
 }
 
 // startOn starts n nodes in this process, or as processes.

@@ -52,12 +52,9 @@ func Run(ctx context.Context, registry algo.Registry, c theory.Case, n int, seed
 		return Count{}, err
 	}
 	o.Seed, o.Trace = seed, s.weigh
-	r, err := sim.Run(ctx, o)
+	r, err := Simulate(ctx, o)
 	if err != nil {
 		return Count{}, err
-	}
-	if len(r.Violations) > 0 {
-		return Count{}, r.Violations[0]
 	}
 	got := Count{Election: e, Sent: int(r.Sent), Delivered: int(r.Delivered), Turnaround: r.Turnaround}
 	if got.Bytes, err = s.last(got.Sent); err != nil || c.Untold {
@@ -101,6 +98,15 @@ func Simulation(registry algo.Registry, r theory.Row, e theory.Election) (sim.Op
 		Spec: spec, Timing: timing, Nodes: e.N, Crashed: e.Crashed, Initiators: places(e), Priorities: e.Order,
 		Delay: sim.Fixed(OneWay), Limit: limit,
 	}, nil
+}
+
+// Simulate runs an election. A promise of the algorithm that it breaks is an error.
+func Simulate(ctx context.Context, o sim.Options) (sim.Result, error) {
+	r, err := sim.Run(ctx, o)
+	if err == nil && len(r.Violations) > 0 {
+		err = r.Violations[0]
+	}
+	return r, err
 }
 
 // places are the numbers of those who start, in the order of their ranks, which the

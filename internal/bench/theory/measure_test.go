@@ -42,12 +42,10 @@ func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, er
 			arrived = e.At
 		}
 	}
-	result, err := sim.Run(ctx, o)
+	result, err := election.Simulate(ctx, o)
 	switch {
 	case err != nil:
 		return outcome{}, err
-	case len(result.Violations) > 0:
-		return outcome{}, result.Violations[0]
 	case result.Leader != e.Live():
 		return outcome{}, fmt.Errorf("rank %d leads, want the highest that lives", result.Leader)
 	}
