@@ -3,49 +3,27 @@ package bench
 import (
 	"context"
 	"errors"
-	"net"
 	"time"
 
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/wait"
 )
 
-// measure has the fault happen to processes, which it starts out of config, whose nodes and
-// flags c decides. Where packets are to be lost and cannot be its error wraps
-// [netlab.ErrUnavailable].
+// measure has the fault happen to processes, which it starts out of config. Where packets are to be
+// lost and cannot be its error wraps [netlab.ErrUnavailable].
 func (c costCase) measure(ctx context.Context, config fleet.Config, seed uint64) (_ cost, err error) {
 	h := &liveHost{ledger: ledger{nodes: c.nodes}}
-	config.Nodes, config.OnEvent = c.nodes, h.see
-	config.Args = append([]string{"--algorithm", c.algorithm}, config.Args...)
-	config.Hosts = fleet.Loopback(c.nodes)
-	if c.fault.network {
-		if h.lab, err = netlab.New(c.nodes); err != nil {
-			return cost{}, err
-		}
-		defer func() { err = errors.Join(err, h.lab.Close()) }()
-		config.Hosts = hostsOf(h.lab, c.nodes)
-	}
-	if h.fleet, err = fleet.New(ctx, config); err != nil {
+	config.OnEvent = h.see
+	if h.struck, err = startStruck(ctx, config, c.nodes, c.fault.network, "--algorithm", c.algorithm); err != nil {
 		return cost{}, err
 	}
-	defer func() { err = errors.Join(err, closeFleet(h.fleet)) }()
+	defer func() { err = errors.Join(err, h.close()) }()
 	return c.happen(ctx, h, &h.ledger, seed)
-}
-
-// hostsOf are the hosts of a network for the nodes of a fleet.
-func hostsOf(lab *netlab.Lab, nodes int) []fleet.Host {
-	var hosts []fleet.Host
-	for i := range nodes {
-		hosts = append(hosts, fleet.Host{Command: lab.Command(i), Addr: net.JoinHostPort(lab.Addr(i), "0")})
-	}
-	return hosts
 }
 
 // liveHost runs processes. Their time is that of fleet.Now.
 type liveHost struct {
-	fleet  *fleet.Fleet
-	lab    *netlab.Lab // nil where no packets are lost
+	struck
 	ledger ledger
 }
 
@@ -70,25 +48,17 @@ func (h *liveHost) pause(node int) error  { return h.signal(node, fleet.Stop) }
 func (h *liveHost) resume(node int) error { return h.signal(node, fleet.Cont) }
 
 func (h *liveHost) signal(node int, signal fleet.Signal) error {
-	_, err := h.fleet.Signal(nodeName(node), signal)
+	_, err := h.Signal(nodeName(node), signal)
 	return err
 }
 
 func (h *liveHost) start(ctx context.Context, node int) error {
-	return h.fleet.Restart(ctx, nodeName(node))
-}
-
-func (h *liveHost) cut(from int, to ...int) error {
-	var hosts []int
-	for _, peer := range to {
-		hosts = append(hosts, peer-1)
-	}
-	return h.lab.Drop(from-1, hosts...)
+	return h.Restart(ctx, nodeName(node))
 }
 
 func (h *liveHost) heal() error { return h.lab.Heal() }
 
 func (h *liveHost) settle(ctx context.Context) (int, error) {
-	leader, err := h.fleet.Settle(ctx)
+	leader, err := h.Settle(ctx)
 	return number(leader.Name), err
 }

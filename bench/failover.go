@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -15,7 +12,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/wait"
 )
@@ -37,8 +33,8 @@ const (
 	dropIn  fleet.Signal = "drop-in"
 )
 
-// cut reports whether it is the network that takes the leader away.
-func (c failoverCase) cut() bool {
+// network reports whether it is the network that takes the leader away.
+func (c failoverCase) network() bool {
 	return c.Signal == drop || c.Signal == dropOut || c.Signal == dropIn
 }
 
@@ -62,38 +58,29 @@ type failoverRound struct {
 
 // failoverSeries is a cluster that loses its leader again and again.
 type failoverSeries struct {
+	struck
 	of     failoverCase
 	claims algo.Claims
-	fleet  *fleet.Fleet
-	lab    *netlab.Lab // where packets can be lost; else nil
 }
 
-// start starts a cluster for c, out of config, whose nodes and flags c decides. When it
-// returns all agree on a leader, and those that are to be dead are.
+// start starts a cluster for c, out of config. When it returns all agree on a leader, and those that are to be dead are.
 func (c failoverCase) start(ctx context.Context, registry algo.Registry, config fleet.Config) (*failoverSeries, error) {
 	spec, err := election.Spec(registry, c.Algorithm, algo.LAN(), nil)
 	if err != nil {
 		return nil, err
 	}
-	config.Nodes = c.Nodes
-	config.Args = append(slices.Clone(config.Args), "--algorithm", c.Algorithm)
+	args := []string{"--algorithm", c.Algorithm}
 	if spec.Textbook {
-		config.Args = append(config.Args, "--lesson")
+		args = append(args, "--lesson")
 	}
 	if c.NoEvidence {
-		config.Args = append(config.Args, "--no-evidence")
+		args = append(args, "--no-evidence")
 	}
 	s := &failoverSeries{of: c, claims: spec.Claims}
-	if c.cut() {
-		if s.lab, err = netlab.New(c.Nodes); err != nil {
-			return nil, err
-		}
-		config.Hosts = hostsOf(s.lab, c.Nodes)
+	if s.struck, err = startStruck(ctx, config, c.Nodes, c.network(), args...); err != nil {
+		return nil, err
 	}
-	if s.fleet, err = fleet.New(ctx, config); err == nil {
-		err = s.prepare(ctx)
-	}
-	if err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -108,7 +95,7 @@ func (s *failoverSeries) prepare(ctx context.Context) error {
 		if nodeName(i) == leader.Name {
 			continue
 		}
-		if _, err := s.fleet.Signal(nodeName(i), fleet.Kill); err != nil {
+		if _, err := s.Signal(nodeName(i), fleet.Kill); err != nil {
 			return err
 		}
 		dead++
@@ -120,7 +107,7 @@ func (s *failoverSeries) prepare(ctx context.Context) error {
 // expect waits until it is quiet, and returns who leads; it says if that should be
 // another.
 func (s *failoverSeries) expect(ctx context.Context) (fleet.State, error) {
-	leader, err := s.fleet.Settle(ctx)
+	leader, err := s.Settle(ctx)
 	if err == nil && s.claims.HighestLeads && leader.Name != nodeName(s.of.Nodes) {
 		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.of.Nodes)
 	}
@@ -139,7 +126,7 @@ func (s *failoverSeries) round(ctx context.Context, pause time.Duration, lookOn 
 		return r, err
 	}
 	if lookOn != nil {
-		up := slices.DeleteFunc(s.fleet.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
+		up := slices.DeleteFunc(s.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
 		if err := lookOn(up, strike); err != nil {
 			return r, err
 		}
@@ -147,10 +134,10 @@ func (s *failoverSeries) round(ctx context.Context, pause time.Duration, lookOn 
 	if r.Failover, err = strike.Settle(ctx); err != nil {
 		return r, err
 	}
-	if s.of.cut() {
-		r.recovery, err = s.fleet.Rejoin(ctx, strike.Leader.Name, s.lab.Heal)
+	if s.of.network() {
+		r.recovery, err = s.Rejoin(ctx, strike.Leader.Name, s.lab.Heal)
 	} else {
-		r.recovery, err = s.fleet.Recover(ctx, strike.Leader.Name)
+		r.recovery, err = s.Recover(ctx, strike.Leader.Name)
 	}
 	if err != nil {
 		return r, err
@@ -160,29 +147,21 @@ func (s *failoverSeries) round(ctx context.Context, pause time.Duration, lookOn 
 
 // strike takes the leader away.
 func (s *failoverSeries) strike() (*fleet.Strike, error) {
-	if !s.of.cut() {
-		return s.fleet.Strike(s.of.Signal)
+	if !s.of.network() {
+		return s.Strike(s.of.Signal)
 	}
-	return s.fleet.Isolate(s.of.Signal, func(leader fleet.State) error {
-		host := number(leader.Name) - 1
-		var rest []int
-		for i := range s.of.Nodes {
-			if i != host {
-				rest = append(rest, i)
-			}
-		}
-		switch s.of.Signal {
-		case drop:
-			return s.lab.Split([]int{host}, rest)
-		case dropOut:
-			return s.lab.Drop(host, rest...)
+	return s.Isolate(s.of.Signal, func(leader fleet.State) (err error) {
+		struck := number(leader.Name)
+		rest := others(s.of.Nodes, struck)
+		if s.of.Signal != dropIn {
+			err = s.cut(struck, rest...)
 		}
 		for _, other := range rest {
-			if err := s.lab.Drop(other, host); err != nil {
-				return err
+			if err == nil && s.of.Signal != dropOut {
+				err = s.cut(other, struck)
 			}
 		}
-		return nil
+		return err
 	})
 }
 
@@ -231,33 +210,4 @@ func (r failoverRound) total() int {
 		total += n
 	}
 	return total
-}
-
-// close stops the cluster, and says if anything of it is left.
-func (s *failoverSeries) close() (err error) {
-	if s.fleet != nil {
-		err = closeFleet(s.fleet)
-	}
-	if s.lab != nil {
-		err = errors.Join(err, s.lab.Close())
-	}
-	return err
-}
-
-func closeFleet(f *fleet.Fleet) error {
-	nodes := f.States()
-	err := f.Close()
-	if _, left := os.Stat(f.Dir()); !errors.Is(left, fs.ErrNotExist) {
-		err = errors.Join(err, fmt.Errorf("bench: the folder %s is left behind", f.Dir()))
-	}
-	for _, n := range nodes {
-		if host, _, _ := net.SplitHostPort(n.Addr); !net.ParseIP(host).IsLoopback() {
-			continue // of a network of its own, which went with it
-		}
-		if c, refused := net.Dial("tcp", n.Addr); refused == nil {
-			_ = c.Close()
-			err = errors.Join(err, fmt.Errorf("bench: something listens where %s did, at %s", n.Name, n.Addr))
-		}
-	}
-	return err
 }

@@ -75,7 +75,7 @@ func (c failoverCase) benchmark(b *testing.B, config fleet.Config) {
 }
 
 // slow reports whether the failover waits for a timeout.
-func (c failoverCase) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.cut() }
+func (c failoverCase) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.network() }
 
 // series returns a function that runs a round. Where the leader lives on, each
 // round has a cluster of its own: a detector that was wrong about somebody gives him
@@ -111,7 +111,7 @@ func (c failoverCase) series(b *testing.B, config fleet.Config) func(pause time.
 		if err != nil {
 			b.Fatal(err)
 		}
-		if c.Signal == fleet.Stop || c.cut() {
+		if c.Signal == fleet.Stop || c.network() {
 			end()
 		}
 		return r
