@@ -61,8 +61,8 @@ func (q *quality) add(more quality) {
 }
 
 // values is q by metric. A metric of which there is no observation is left out.
-func (q quality) values() map[string]float64 {
-	values := map[string]float64{result.MetricMistakes: q.rate(), result.MetricAccuracy: q.accuracy()}
+func (q quality) values() figures {
+	values := figures{result.MetricMistakes: q.rate(), result.MetricAccuracy: q.accuracy()}
 	if len(q.Mistakes) > 0 {
 		values[result.MetricMistake] = sample.MS(q.wrong()) / float64(len(q.Mistakes))
 	}

@@ -267,10 +267,10 @@ func TestDetectorTradesSpeedForMistakes(t *testing.T) {
 func TestQualityIsThatOfChen(t *testing.T) {
 	q := quality{Watched: 30 * time.Minute, Mistakes: []time.Duration{time.Second, 2 * time.Second}}
 	q.add(quality{Watched: 30 * time.Minute, Detections: []time.Duration{time.Second}, Mistakes: []time.Duration{3 * time.Second}})
-	require.Equal(t, map[string]float64{
+	require.Equal(t, figures{
 		result.MetricMistakes: 3, result.MetricMistake: 2000, result.MetricAccuracy: 1 - 6.0/3600, result.MetricDetection: 1000, result.MetricSlowest: 1000,
 	}, q.values())
-	require.Equal(t, map[string]float64{result.MetricMistakes: 0, result.MetricAccuracy: 1}, quality{}.values())
+	require.Equal(t, figures{result.MetricMistakes: 0, result.MetricAccuracy: 1}, quality{}.values())
 }
 
 func TestWitnessMeasuresMistakes(t *testing.T) {

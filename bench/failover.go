@@ -196,8 +196,8 @@ func (s *failoverSeries) check(r failoverRound) error {
 }
 
 // values is r by metric.
-func (r failoverRound) values() map[string]float64 {
-	return map[string]float64{
+func (r failoverRound) values() figures {
+	return figures{
 		result.MetricFailover: sample.MS(r.Failover.Failover), result.MetricDetect: sample.MS(r.Detect),
 		result.MetricElect: sample.MS(r.Elect), result.MetricFailoverMessages: float64(r.total()),
 	}

@@ -205,8 +205,8 @@ func phase(seed uint64) time.Duration {
 }
 
 // values is c by metric.
-func (c cost) values() map[string]float64 {
-	return map[string]float64{
+func (c cost) values() figures {
+	return figures{
 		result.MetricNone: sample.MS(c.None), result.MetricTwo: sample.MS(c.Two), result.MetricUnled: sample.MS(c.Unled),
 		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: sample.MS(c.Took),
 	}

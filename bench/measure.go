@@ -44,13 +44,26 @@ type subject struct {
 
 // running is a subject that was started.
 type running struct {
-	round func(ctx context.Context, seed uint64) (values map[string]float64, err error)
+	round func(ctx context.Context, seed uint64) (figures, error)
 	end   func() error // nil if there is nothing to end
 }
 
+// figures are what a round found, by metric.
+type figures map[string]float64
+
+func (f figures) values() figures { return f }
+
+// runs is a subject whose rounds find what has figures.
+func runs[R interface{ values() figures }](round func(ctx context.Context, seed uint64) (R, error), end func() error) running {
+	return running{end: end, round: func(ctx context.Context, seed uint64) (figures, error) {
+		r, err := round(ctx, seed)
+		return r.values(), err
+	}}
+}
+
 // pure is the start of what needs none.
-func pure(round func(ctx context.Context, seed uint64) (map[string]float64, error)) func(context.Context) (running, error) {
-	return func(context.Context) (running, error) { return running{round: round}, nil }
+func pure[R interface{ values() figures }](round func(ctx context.Context, seed uint64) (R, error)) func(context.Context) (running, error) {
+	return func(context.Context) (running, error) { return runs(round, nil), nil }
 }
 
 // perform does all steps. One that this machine does not permit is skipped; one that goes
@@ -177,7 +190,7 @@ func (m *measuring) round(ctx context.Context, of subject, now *running, round i
 
 // split makes trials of values: one, or of an election one of its messages and one of its
 // turnaround, where there was any.
-func split(group result.Group, values map[string]float64) []result.Trial {
+func split(group result.Group, values figures) []result.Trial {
 	if group != "" {
 		return []result.Trial{{Group: group, Values: values}}
 	}

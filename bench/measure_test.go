@@ -120,8 +120,8 @@ func TestTheValuesOfLiveElections(t *testing.T) {
 
 // fake is a step with a subject of its own, and what its rounds come to.
 func fake(part, name string, takes time.Duration, err error) step {
-	return step{part, name, takes, []subject{{group: result.Idle, rounds: 1, start: pure(func(context.Context, uint64) (map[string]float64, error) {
-		return map[string]float64{"x": 1}, err
+	return step{part, name, takes, []subject{{group: result.Idle, rounds: 1, start: pure(func(context.Context, uint64) (figures, error) {
+		return figures{"x": 1}, err
 	})}}}
 }
 
@@ -155,13 +155,13 @@ func TestSubjectsTakeTurns(t *testing.T) {
 	of := func(name string, fresh bool, errs ...error) subject {
 		return subject{name: name, group: result.Idle, rounds: 3, fresh: fresh, start: func(context.Context) (running, error) {
 			log = append(log, name+" starts")
-			return running{end: func() error { log = append(log, name+" ends"); return nil }, round: func(_ context.Context, seed uint64) (map[string]float64, error) {
+			return running{end: func() error { log = append(log, name+" ends"); return nil }, round: func(_ context.Context, seed uint64) (figures, error) {
 				log = append(log, name)
 				var err error
 				if len(errs) > 0 {
 					err, errs = errs[0], errs[1:]
 				}
-				return map[string]float64{"x": float64(seed)}, err
+				return figures{"x": float64(seed)}, err
 			}}, nil
 		}}
 	}

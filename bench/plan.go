@@ -68,9 +68,9 @@ func (m *measuring) elections() (steps []step) {
 			s.subjects = append(s.subjects, subject{
 				name: fmt.Sprintf("%d nodes", n), rounds: min(c.Draws(n), draws),
 				labels: labels(c.Algorithm, simulator, n, result.Case, c.Name, result.Convention, c.Convention),
-				start: pure(func(ctx context.Context, seed uint64) (map[string]float64, error) {
+				start: pure(func(ctx context.Context, seed uint64) (figures, error) {
 					count, err := election.Run(ctx, m.registry, c, n, seed)
-					return map[string]float64{
+					return figures{
 						result.MetricSent: float64(count.Sent), result.MetricDelivered: float64(count.Delivered),
 						result.MetricBytes: float64(count.Bytes), result.MetricTurnaround: count.Turnaround,
 					}, err
@@ -97,10 +97,7 @@ func (m *measuring) wires() (steps []step) {
 					if err != nil {
 						return running{}, err
 					}
-					return running{end: w.close, round: func(ctx context.Context, seed uint64) (map[string]float64, error) {
-						r, err := w.round(ctx, random(seed))
-						return r.values(), err
-					}}, nil
+					return runs(func(ctx context.Context, seed uint64) (wireRound, error) { return w.round(ctx, random(seed)) }, w.close), nil
 				},
 			}},
 		})
@@ -155,11 +152,10 @@ func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 			if err != nil {
 				return running{}, err
 			}
-			return running{end: s.close, round: func(ctx context.Context, seed uint64) (map[string]float64, error) {
+			return runs(func(ctx context.Context, seed uint64) (failoverRound, error) {
 				// At any phase of the heartbeats.
-				r, err := s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond, nil)
-				return r.values(), err
-			}}, nil
+				return s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond, nil)
+			}, s.close), nil
 		},
 	}
 	if fleet.Clock != "monotonic" {
@@ -173,11 +169,7 @@ func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 func (m *measuring) costs() (steps []step) {
 	one := func(part, name string, takes time.Duration, c costCase, host string, rounds int, run func(ctx context.Context, seed uint64) (cost, error)) {
 		steps = append(steps, step{part: part, name: name, takes: takes, subjects: []subject{{
-			group: result.Application, rounds: rounds, labels: labels(c.algorithm, host, c.nodes, result.Fault, c.fault.name),
-			start: pure(func(ctx context.Context, seed uint64) (map[string]float64, error) {
-				cost, err := run(ctx, seed)
-				return cost.values(), err
-			}),
+			group: result.Application, rounds: rounds, labels: labels(c.algorithm, host, c.nodes, result.Fault, c.fault.name), start: pure(run),
 		}}})
 	}
 	for _, fault := range faults() {
@@ -225,10 +217,7 @@ func (m *measuring) detectors() (steps []step) {
 						result.Condition: condition.name, result.Adapts: strconv.FormatBool(!fixed), result.Host: simulator,
 						result.Timeout: strconv.FormatFloat(sample.MS(timeout), 'f', -1, 64),
 					},
-					start: pure(func(ctx context.Context, seed uint64) (map[string]float64, error) {
-						q, err := c.measure(ctx, seed)
-						return q.values(), err
-					}),
+					start: pure(c.measure),
 				})
 			}
 		}
@@ -257,10 +246,7 @@ func (m *measuring) rests() (steps []step) {
 						if err != nil {
 							return running{}, err
 						}
-						return running{end: r.close, round: func(ctx context.Context, _ uint64) (map[string]float64, error) {
-							s, err := r.measure(ctx, span)
-							return s.values(), err
-						}}, nil
+						return runs(func(ctx context.Context, _ uint64) (figures, error) { return r.measure(ctx, span) }, r.close), nil
 					},
 				}},
 			})

@@ -16,26 +16,13 @@ import (
 	"github.com/elect-go/elect/internal/wait"
 )
 
-// steady is what a whole cluster costs while nothing happens: all its nodes together.
-type steady struct {
-	Algorithm string
-	Nodes     int
-	Frames    float64 // sent, a heartbeat interval
-	Bytes     float64 // sent, a second
-	CPU       float64 // cores, those of the measurement included
-	// Heap is bytes in use after a collection, those of the connections too, less what was in
-	// use before the first node.
-	Heap float64
-}
-
 // errFiles says that this process may not open as many files as a measurement takes.
 var errFiles = errors.New("bench: not enough open files are allowed")
 
 // resting is a local cluster to which nothing happens.
 type resting struct {
 	*local
-	algorithm string
-	heap      float64 // of this process before
+	heap float64 // of this process before
 }
 
 // startResting starts such a cluster and returns when all its nodes have followed one leader
@@ -55,7 +42,7 @@ func startResting(ctx context.Context, registry algo.Registry, algorithm string,
 	if err != nil {
 		return nil, err
 	}
-	r := &resting{l, algorithm, heap}
+	r := &resting{l, heap}
 	for {
 		if _, err := l.quiet(ctx, 0, 2*time.Second); err != nil {
 			return nil, errors.Join(err, l.close())
@@ -69,29 +56,32 @@ func startResting(ctx context.Context, registry algo.Registry, algorithm string,
 	}
 }
 
-// measure looks at the cluster for a while.
-func (r *resting) measure(ctx context.Context, span time.Duration) (steady, error) {
-	s := steady{Algorithm: r.algorithm, Nodes: len(r.nodes)}
+// measure looks at the cluster for a while: at what it costs while nothing happens, the
+// measurement included, a node. The heap is bytes in use after a collection, those of the
+// connections too, less what was in use before the first node.
+func (r *resting) measure(ctx context.Context, span time.Duration) (figures, error) {
 	before, err := r.read(ctx)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	if err := wait.For(ctx, span); err != nil {
-		return s, err
+		return nil, err
 	}
 	after, err := r.read(ctx)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	if after.leader != before.leader {
-		return s, fmt.Errorf("bench: it was not at rest: %+v, then %+v", before.leader, after.leader)
+		return nil, fmt.Errorf("bench: it was not at rest: %+v, then %+v", before.leader, after.leader)
 	}
-	elapsed := after.at.Sub(before.at).Seconds()
-	s.Frames = float64(after.frames-before.frames) / elapsed * cluster.LAN().Heartbeat.Seconds()
-	s.Bytes = float64(after.bytes-before.bytes) / elapsed
-	s.CPU = (after.cpu - before.cpu).Seconds() / elapsed
-	s.Heap = max(0, heapInUse()-r.heap)
-	return s, nil
+	nodes := float64(len(r.nodes))
+	each := after.at.Sub(before.at).Seconds() * nodes
+	return figures{
+		result.MetricFrames:    float64(after.frames-before.frames) / each * cluster.LAN().Heartbeat.Seconds(),
+		result.MetricTraffic:   float64(after.bytes-before.bytes) / each,
+		result.MetricProcessor: 100 * (after.cpu - before.cpu).Seconds() / each,
+		result.MetricHeap:      max(0, heapInUse()-r.heap) / nodes / 1024,
+	}, nil
 }
 
 // heapInUse is the bytes in use after a collection.
@@ -128,13 +118,4 @@ func (r *resting) read(ctx context.Context) (all sum, err error) {
 	all.at = time.Now()
 	all.cpu, err = processTime(os.Getpid())
 	return all, err
-}
-
-// values is s by metric.
-func (s steady) values() map[string]float64 {
-	each := float64(s.Nodes)
-	return map[string]float64{
-		result.MetricFrames: s.Frames / each, result.MetricTraffic: s.Bytes / each,
-		result.MetricProcessor: 100 * s.CPU / each, result.MetricHeap: s.Heap / each / 1024,
-	}
 }

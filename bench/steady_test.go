@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 // BenchmarkSteady measures what a cluster costs at rest, against the number of its nodes,
@@ -28,8 +29,8 @@ func BenchmarkSteady(b *testing.B) {
 					continue
 				}
 				b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-					if s, ok := benchmarkSteady(b, algorithm, n); ok {
-						sizes, frames = append(sizes, float64(n)), append(frames, s.Frames)
+					if f, ok := benchmarkSteady(b, algorithm, n); ok {
+						sizes, frames = append(sizes, float64(n)), append(frames, float64(n)*f[result.MetricFrames])
 					}
 				})
 			}
@@ -40,7 +41,7 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-func benchmarkSteady(b *testing.B, algorithm string, n int) (s steady, ok bool) {
+func benchmarkSteady(b *testing.B, algorithm string, n int) (f figures, ok bool) {
 	span := 10 * time.Second
 	if testing.Short() {
 		span = time.Second
@@ -58,14 +59,14 @@ func benchmarkSteady(b *testing.B, algorithm string, n int) (s steady, ok bool) 
 		}
 	}()
 	repeat(b, 1, func() {
-		if s, err = r.measure(b.Context(), span); err != nil {
+		if f, err = r.measure(b.Context(), span); err != nil {
 			b.Fatal(err)
 		}
 	})
-	for metric, value := range s.values() {
+	for metric, value := range f {
 		b.ReportMetric(value, metric)
 	}
-	return s, true
+	return f, true
 }
 
 func TestSteadyMeasuresAClusterAtRest(t *testing.T) {
@@ -73,11 +74,11 @@ func TestSteadyMeasuresAClusterAtRest(t *testing.T) {
 	r, err := startResting(within(t, time.Minute), builtin.Registry(), "bully", 3)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.close()) }()
-	s, err := r.measure(within(t, time.Minute), 300*time.Millisecond)
+	f, err := r.measure(within(t, time.Minute), 300*time.Millisecond)
 	require.NoError(t, err)
-	require.Equal(t, 3, s.Nodes)
-	for name, value := range map[string]float64{"frames": s.Frames, "bytes": s.Bytes, "processor": s.CPU, "heap": s.Heap} {
-		require.Positive(t, value, name)
+	require.Len(t, f, 4)
+	for metric, value := range f {
+		require.Positive(t, value, metric)
 	}
 	_, err = startResting(within(t, time.Minute), builtin.Registry(), "paxos", 3)
 	require.ErrorContains(t, err, "paxos")

@@ -364,8 +364,8 @@ func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election
 }
 
 // values is r by metric: what it cost, and, where anybody changed its mind, how long it took.
-func (r wireRound) values() map[string]float64 {
-	values := map[string]float64{result.MetricSent: float64(r.Sent.Total()), result.MetricDelivered: float64(r.Received.Total())}
+func (r wireRound) values() figures {
+	values := figures{result.MetricSent: float64(r.Sent.Total()), result.MetricDelivered: float64(r.Received.Total())}
 	if r.Turnaround > 0 {
 		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), sample.MS(r.Turnaround), sample.MS(r.T())
 	}
