@@ -3,8 +3,11 @@ package bench
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/election"
@@ -27,7 +30,7 @@ func BenchmarkElection(b *testing.B) {
 	for _, c := range theory.Cases() {
 		b.Run("algorithm="+c.Algorithm+"/case="+c.Name, func(b *testing.B) {
 			var sizes, messages []float64
-			for _, n := range c.Sizes() {
+			for _, n := range sizesOf(c) {
 				if tooMany(n) {
 					continue
 				}
@@ -44,12 +47,44 @@ func BenchmarkElection(b *testing.B) {
 	}
 }
 
+// sizesOf are the N at which a case is counted: 3, and the powers of two up to the largest.
+func sizesOf(c theory.Case) []int {
+	sizes := []int{3}
+	for n := 4; n <= c.Most; n *= 2 {
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// drawsOf is how many elections of n nodes make a mean: 20, fewer where they take long,
+// and one where they are all the same.
+func drawsOf(c theory.Case, n int) int {
+	if !c.Drawn() {
+		return 1
+	}
+	const work = 2_000_000 // messages, and what it takes to set a node up
+	e := c.Draw(n, rand.New(rand.NewPCG(1, 0)))
+	sent := float64(n * n) // at most, of what is untold
+	if row, known := theory.For(c.Algorithm, c.Convention, theory.Single, e); known {
+		sent = row.Sent.At(e)
+	}
+	return max(3, min(20, int(work/(sent+16*float64(n)))))
+}
+
+func TestSizesAndDrawsOfACase(t *testing.T) {
+	for _, c := range theory.Cases() {
+		all := sizesOf(c)
+		require.Equal(t, c.Most, all[len(all)-1])
+		require.Equal(t, c.Drawn(), drawsOf(c, 16) > 1)
+	}
+}
+
 // tooMany reports whether -max-n leaves n out.
 func tooMany(n int) bool { return *maxNFlag > 0 && n > *maxNFlag }
 
 // benchmark reports the means over all draws, however often -benchtime repeats them.
 func benchmarkElections(b *testing.B, c theory.Case, n int) (sent float64) {
-	draws := c.Draws(n)
+	draws := drawsOf(c, n)
 	elections := make([]election.Count, 0, draws)
 	once := func(round int) {
 		s, err := election.Run(b.Context(), builtin.Registry(), c, n, *seedFlag+uint64(round%draws))

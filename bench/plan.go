@@ -63,10 +63,13 @@ func (m *measuring) elections() (steps []step) {
 		case c.Most > 1024: // of these N² is not the cost
 			most = 1025
 		}
+		if !c.Drawn() {
+			draws = 1
+		}
 		s := step{part: "elections in the simulator", name: fmt.Sprintf("elections of %s, %s", c.Algorithm, c.Name), takes: 500 * time.Millisecond}
 		for n := 3; n <= min(most, c.Most); n = 2*n - 1 { // 3, 5, 9, 17, …
 			s.subjects = append(s.subjects, subject{
-				name: fmt.Sprintf("%d nodes", n), rounds: min(c.Draws(n), draws),
+				name: fmt.Sprintf("%d nodes", n), rounds: draws,
 				labels: labels(c.Algorithm, simulator, n, result.Case, c.Name, result.Convention, c.Convention),
 				start: pure(func(ctx context.Context, seed uint64) (figures, error) {
 					count, err := election.Run(ctx, m.registry, c, n, seed)

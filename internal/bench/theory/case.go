@@ -78,30 +78,6 @@ func whoever(f int) func(n int) []Election {
 	}
 }
 
-// Sizes are the N at which it is counted: 3, and the powers of two up to the largest.
-func (c Case) Sizes() []int {
-	sizes := []int{3}
-	for n := 4; n <= c.Most; n *= 2 {
-		sizes = append(sizes, n)
-	}
-	return sizes
-}
-
-// Draws is how many elections of n nodes make a mean: 20, fewer where they take long,
-// and one where they are all the same.
-func (c Case) Draws(n int) int {
-	if !c.Drawn() {
-		return 1
-	}
-	const work = 2_000_000 // messages, and what it takes to set a node up
-	e := c.Draw(n, rand.New(rand.NewPCG(1, 0)))
-	sent := float64(n * n) // at most, of what is untold
-	if row, known := For(c.Algorithm, c.Convention, Single, e); known {
-		sent = row.Sent.At(e)
-	}
-	return max(3, min(20, int(work/(sent+16*float64(n)))))
-}
-
 // Drawn says that elections differ by their seed.
 func (c Case) Drawn() bool { return c.Mean == OverOrders || len(c.elections(4)) > 1 }
 

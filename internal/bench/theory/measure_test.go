@@ -55,15 +55,15 @@ func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, er
 // under counts it by a convention that the same election can be counted by.
 func (o outcome) under(c theory.Convention, n int) counted {
 	m := counted{
-		kinds: c.Counting.Count(o.Kinds, n), delivered: o.Delivered, decided: o.Decided, turnaround: o.Turnaround,
+		kinds: count(c, o.Kinds, n), delivered: o.Delivered, decided: o.Decided, turnaround: o.Turnaround,
 	}
 	for _, sent := range m.kinds {
 		m.sent += sent
 	}
 	switch c.Counting {
-	case theory.Broadcast:
+	case broadcast:
 		m.delivered = m.sent // the medium loses nothing
-	case theory.OnlyElection:
+	case onlyElection:
 		// Of the other kinds none goes to a crashed process: an Answer goes to who asked,
 		// Coordinator and Elected to those who live.
 		m.delivered -= o.Sent - m.sent
@@ -72,6 +72,33 @@ func (o outcome) under(c theory.Convention, n int) counted {
 		m.turnaround = o.arrived
 	}
 	return m
+}
+
+// What counts as a message.
+const (
+	// onlyElection leaves out how the winner becomes known, and answers.
+	onlyElection = "election messages only"
+	// broadcast takes what goes to everybody for one message, as on a medium that all
+	// share, and counts the vote of a server for itself.
+	broadcast = "a broadcast is one message"
+)
+
+// count turns messages that were sent, by kind, into what a convention counts: n is the
+// number of members.
+func count(by theory.Convention, sent map[string]uint64, n int) map[string]uint64 {
+	counted := make(map[string]uint64, len(sent))
+	for kind, number := range sent {
+		switch {
+		case by.Counting == onlyElection && kind != "election":
+		case by.Counting == broadcast && kind == "vote":
+			counted[kind] = number + 1
+		case by.Counting == broadcast:
+			counted[kind] = number / uint64(max(n-1, 1))
+		default:
+			counted[kind] = number
+		}
+	}
+	return counted
 }
 
 // tellingAll is the textbook's bully in which the winner tells those above it, too.

@@ -19,15 +19,6 @@ func Descending(n int) []int {
 	return order
 }
 
-// everySecond is the ranks 1, 3, …
-func everySecond(n int) []int {
-	var ranks []int
-	for rank := 1; rank <= n; rank += 2 {
-		ranks = append(ranks, rank)
-	}
-	return ranks
-}
-
 // living is the ranks of those that live, in the order of the ring.
 func (e Election) living() []int {
 	var ring []int

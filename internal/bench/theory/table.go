@@ -57,7 +57,7 @@ func cellsOf(text string) (lines [][]string) {
 }
 
 func conventionOf(cells []string) Convention {
-	c := Convention{Name: cells[0], Text: cells[1], Counting: Counting(cells[3]), Quiet: cells[4] == "yes", Altered: cells[5]}
+	c := Convention{Name: cells[0], Text: cells[1], Counting: cells[3], Quiet: cells[4] == "yes", Altered: cells[5]}
 	if name, value, found := strings.Cut(cells[2], "="); found {
 		c.Options = [][2]string{{name, value}}
 	}
@@ -73,19 +73,15 @@ func rowOf(algorithm string, cells []string, conventions map[[2]string]Conventio
 	if !known {
 		panic(fmt.Sprintf("theory: %s, %s: there is no convention %q", algorithm, cells[0], name))
 	}
-	holds, typical := conditionsOf(cells[2]), conditionsOf(cells[3])
+	holds := conditionsOf(cells[2])
 	r := Row{
 		Algorithm: algorithm, Case: cells[0], Convention: c, Sent: Formula(cells[5]), Delivered: Formula(cells[6]), Decided: Formula(cells[7]),
 		Turnaround: Formula(cells[8]), Growth: cells[9], Mean: Mean(cells[10]), Source: cells[11],
-		Holds: func(e Election) bool { return sound(e) && met(holds, e) },
+		Holds: func(e Election) bool { return sound(e) && met(holds, e) }, typical: conditionsOf(cells[3]),
 	}
 	for kind := range strings.SplitSeq(cells[4], ", ") {
 		name, sent, _ := strings.Cut(kind, " ")
 		r.Kinds = append(r.Kinds, Kind{name, Formula(sent)})
-	}
-	r.Typical = func(n int) (Election, bool) {
-		e := electionOf(typical, n)
-		return e, met(typical[:1], e) && r.Holds(e)
 	}
 	return r
 }
@@ -117,22 +113,4 @@ func met(all []condition, e Election) bool {
 		}
 	}
 	return true
-}
-
-// electionOf is the election of n that conditions describe.
-func electionOf(conditions []condition, n int) Election {
-	e := Election{N: n}
-	for _, c := range conditions {
-		switch c.left {
-		case "f":
-			e.Crashed = int(c.right.At(e))
-		case "i":
-			e.Initiators = []int{int(c.right.At(e))}
-		case "e":
-			e.Initiators = everySecond(n)
-		case "D":
-			e.Order = Descending(n)
-		}
-	}
-	return e
 }

@@ -91,6 +91,22 @@ func (e Election) highestStarts() bool { return e.Starts(e.Live()) }
 // elections is k.
 func (e Election) elections() int { return e.Live() - e.Lowest() + 1 }
 
+// Convention is what the processes know and do, and what is counted of it.
+type Convention struct {
+	Name string
+	Text string
+
+	// Options of the algorithm that differ from its defaults, as name and value.
+	Options [][2]string
+	// Altered says what differs from the algorithm of this module; empty if nothing does.
+	Altered string
+
+	Counting string // what is counted of the messages sent
+	// Quiet: the turnaround lasts until the last message has arrived, and not only until
+	// the last process knows.
+	Quiet bool
+}
+
 // Kind is how many messages of one kind are sent.
 type Kind struct {
 	Name string // as in algo.Message
@@ -128,9 +144,8 @@ type Row struct {
 	// Holds reports whether the row is about an election. Of a mean it is one of those
 	// that the mean is over.
 	Holds func(Election) bool
-	// Typical is one election of N processes that the row is about; false where there is
-	// none.
-	Typical func(n int) (Election, bool)
+	// typical describes one election of N processes that the row is about.
+	typical []condition
 }
 
 // Name identifies a row: its algorithm, its case and its convention.
