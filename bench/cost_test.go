@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,6 +22,11 @@ func costCases(nodes int) []costCase {
 		}
 	}
 	return all
+}
+
+// name is the case as part of the name of a benchmark.
+func (c costCase) name(host string) string {
+	return fmt.Sprintf("algorithm=%s/fault=%s/host=%s/n=%d", c.algorithm, c.fault.name, host, c.nodes)
 }
 
 // BenchmarkCost measures what faults cost an application: how long nobody leads, how long

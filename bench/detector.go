@@ -53,13 +53,6 @@ func (q quality) wrong() (sum time.Duration) {
 	return sum
 }
 
-// add adds what was observed at another time.
-func (q *quality) add(more quality) {
-	q.Detections = append(q.Detections, more.Detections...)
-	q.Mistakes = append(q.Mistakes, more.Mistakes...)
-	q.Watched += more.Watched
-}
-
 // values is q by metric. A metric of which there is no observation is left out.
 func (q quality) values() figures {
 	values := figures{result.MetricMistakes: q.rate(), result.MetricAccuracy: q.accuracy()}

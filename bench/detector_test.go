@@ -79,6 +79,13 @@ func BenchmarkDetector(b *testing.B) {
 	}
 }
 
+// add adds what was observed at another time.
+func (q *quality) add(more quality) {
+	q.Detections = append(q.Detections, more.Detections...)
+	q.Mistakes = append(q.Mistakes, more.Mistakes...)
+	q.Watched += more.Watched
+}
+
 func (q quality) report(b *testing.B) {
 	for metric, value := range q.values() {
 		b.ReportMetric(value, metric)
@@ -204,7 +211,7 @@ func detectPause(ctx context.Context, config fleet.Config, moment time.Duration)
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	for {
-		r, err := s.round(ctx, moment, nil)
+		r, err := s.round(ctx, moment)
 		if errors.Is(err, fleet.ErrNoLeader) { // it was wrong about somebody just then
 			continue
 		}

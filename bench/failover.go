@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -18,11 +16,10 @@ import (
 
 // failoverCase is one way in which a cluster loses its leader.
 type failoverCase struct {
-	Algorithm  string
-	Signal     fleet.Signal // or one of Drop, DropOut and DropIn
-	Nodes      int
-	Dead       int  // of those, besides the leader: the highest, who may be next in line
-	NoEvidence bool // only silence counts
+	Algorithm string
+	Signal    fleet.Signal // or one of drop, dropOut and dropIn
+	Nodes     int
+	Dead      int // of those, besides the leader: the highest, who may be next in line
 }
 
 // Beside signals, what the network can do: the leader's packets are lost, both ways, or
@@ -38,18 +35,6 @@ func (c failoverCase) network() bool {
 	return c.Signal == drop || c.Signal == dropOut || c.Signal == dropIn
 }
 
-// name is the case as part of the name of a benchmark.
-func (c failoverCase) name() string {
-	name := fmt.Sprintf("algorithm=%s/signal=%s", c.Algorithm, c.Signal)
-	if c.NoEvidence {
-		name += "/evidence=off"
-	}
-	if c.Dead > 0 {
-		name += "/dead=" + strconv.Itoa(c.Dead)
-	}
-	return name + "/n=" + strconv.Itoa(c.Nodes)
-}
-
 // failoverRound is one round.
 type failoverRound struct {
 	fleet.Failover
@@ -63,7 +48,7 @@ type failoverSeries struct {
 	claims algo.Claims
 }
 
-// start starts a cluster for c, out of config. When it returns all agree on a leader, and those that are to be dead are.
+// start starts a cluster for c, out of config. When it returns all agree on a leader. Nobody is dead.
 func (c failoverCase) start(ctx context.Context, registry algo.Registry, config fleet.Config) (*failoverSeries, error) {
 	spec, err := election.Spec(registry, c.Algorithm, algo.LAN(), nil)
 	if err != nil {
@@ -73,64 +58,40 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 	if spec.Textbook {
 		args = append(args, "--lesson")
 	}
-	if c.NoEvidence {
-		args = append(args, "--no-evidence")
-	}
 	s := &failoverSeries{of: c, claims: spec.Claims}
 	if s.struck, err = startStruck(ctx, config, c.Nodes, c.network(), args...); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(ctx); err != nil {
+	if err := s.expect(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *failoverSeries) prepare(ctx context.Context) error {
-	leader, err := s.expect(ctx)
-	if err != nil {
-		return err
-	}
-	for i, dead := s.of.Nodes, 0; dead < s.of.Dead; i-- {
-		if nodeName(i) == leader.Name {
-			continue
-		}
-		if _, err := s.Signal(nodeName(i), fleet.Kill); err != nil {
-			return err
-		}
-		dead++
-	}
-	_, err = s.expect(ctx)
-	return err
-}
-
-// expect waits until it is quiet, and returns who leads; it says if that should be
-// another.
-func (s *failoverSeries) expect(ctx context.Context) (fleet.State, error) {
+// expect waits until it is quiet, and says if another leads than should.
+func (s *failoverSeries) expect(ctx context.Context) error {
 	leader, err := s.Settle(ctx)
 	if err == nil && s.claims.HighestLeads && leader.Name != nodeName(s.of.Nodes) {
 		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.of.Nodes)
 	}
-	return leader, err
+	return err
 }
 
 // round takes the leader away after a pause, and has it come back. Its error may be
-// that what happened was not right. Who looks on, if anybody, takes processor time from the
-// nodes: rounds with and rounds without are not to be mixed.
-func (s *failoverSeries) round(ctx context.Context, pause time.Duration, lookOn func(survivors []fleet.State, strike *fleet.Strike) error) (r failoverRound, err error) {
+// that what happened was not right.
+func (s *failoverSeries) round(ctx context.Context, pause time.Duration) (failoverRound, error) {
 	if err := wait.For(ctx, pause); err != nil {
-		return r, err
+		return failoverRound{}, err
 	}
 	strike, err := s.strike()
 	if err != nil {
-		return r, err
+		return failoverRound{}, err
 	}
-	if lookOn != nil {
-		up := slices.DeleteFunc(s.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
-		if err := lookOn(up, strike); err != nil {
-			return r, err
-		}
-	}
+	return s.after(ctx, strike)
+}
+
+// after measures what follows a strike, and has the old leader come back.
+func (s *failoverSeries) after(ctx context.Context, strike *fleet.Strike) (r failoverRound, err error) {
 	if r.Failover, err = strike.Settle(ctx); err != nil {
 		return r, err
 	}

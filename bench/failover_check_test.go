@@ -64,10 +64,10 @@ func TestCheckWhereAnybodyMayLead(t *testing.T) {
 }
 
 func TestCaseNames(t *testing.T) {
-	for want, c := range map[string]failoverCase{
-		"algorithm=bully/signal=kill/n=5":              {Algorithm: "bully", Signal: fleet.Kill, Nodes: 5},
-		"algorithm=bully/signal=kill/dead=1/n=3":       {Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
-		"algorithm=bully/signal=kill/evidence=off/n=7": {Algorithm: "bully", Signal: fleet.Kill, Nodes: 7, NoEvidence: true},
+	for want, c := range map[string]striking{
+		"algorithm=bully/signal=kill/n=5":              {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 5}, false},
+		"algorithm=bully/signal=kill/dead=1/n=3":       {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}, false},
+		"algorithm=bully/signal=kill/evidence=off/n=7": {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 7}, true},
 	} {
 		require.Equal(t, want, c.name())
 	}

@@ -3,6 +3,9 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,18 +18,61 @@ import (
 	"github.com/elect-go/elect/internal/sample"
 )
 
-func cases() []failoverCase {
-	var all []failoverCase
+// striking is a failover as the benchmarks have it.
+type striking struct {
+	failoverCase
+	NoEvidence bool // only silence counts
+}
+
+// name is the case as part of the name of a benchmark.
+func (c striking) name() string {
+	name := fmt.Sprintf("algorithm=%s/signal=%s", c.Algorithm, c.Signal)
+	if c.NoEvidence {
+		name += "/evidence=off"
+	}
+	if c.Dead > 0 {
+		name += "/dead=" + strconv.Itoa(c.Dead)
+	}
+	return name + "/n=" + strconv.Itoa(c.Nodes)
+}
+
+// start starts a cluster, of which those are dead that are to be.
+func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeries, error) {
+	if c.NoEvidence {
+		config.Args = append(slices.Clone(config.Args), "--no-evidence")
+	}
+	s, err := c.failoverCase.start(ctx, builtin.Registry(), config)
+	if err != nil {
+		return nil, err
+	}
+	leader, _ := fleet.Agreement(s.States())
+	for i, dead := c.Nodes, 0; dead < c.Dead && err == nil; i-- {
+		if nodeName(i) != leader.Name {
+			_, err = s.Signal(nodeName(i), fleet.Kill)
+			dead++
+		}
+	}
+	if err == nil {
+		err = s.expect(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func cases() []striking {
+	var all []striking
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		for _, c := range []failoverCase{
-			{Signal: fleet.Kill},
-			{Signal: fleet.Kill, Dead: 1},
-			{Signal: fleet.Kill, NoEvidence: true},
-			{Signal: fleet.Stop},
-			{Signal: fleet.Term},
-			{Signal: drop},
-			{Signal: dropOut},
-			{Signal: dropIn},
+		for _, c := range []striking{
+			{failoverCase: failoverCase{Signal: fleet.Kill}},
+			{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
+			{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
+			{failoverCase: failoverCase{Signal: fleet.Stop}},
+			{failoverCase: failoverCase{Signal: fleet.Term}},
+			{failoverCase: failoverCase{Signal: drop}},
+			{failoverCase: failoverCase{Signal: dropOut}},
+			{failoverCase: failoverCase{Signal: dropIn}},
 		} {
 			c.Algorithm = algorithm
 			for _, c.Nodes = range []int{3, 5, 7, 15} {
@@ -40,7 +86,7 @@ func cases() []failoverCase {
 }
 
 // electable reports whether those who survive can elect.
-func (c failoverCase) electable() bool {
+func (c striking) electable() bool {
 	spec, err := election.Spec(builtin.Registry(), c.Algorithm, algo.LAN(), nil)
 	if err != nil {
 		panic(err)
@@ -57,7 +103,7 @@ func BenchmarkFailover(b *testing.B) {
 	}
 }
 
-func (c failoverCase) benchmark(b *testing.B, config fleet.Config) {
+func (c striking) benchmark(b *testing.B, config fleet.Config) {
 	var results, observed []observedRound
 	next := moments()
 	series := c.series(b, config)
@@ -75,16 +121,16 @@ func (c failoverCase) benchmark(b *testing.B, config fleet.Config) {
 }
 
 // slow reports whether the failover waits for a timeout.
-func (c failoverCase) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.network() }
+func (c striking) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.network() }
 
 // series returns a function that runs a round. Where the leader lives on, each
 // round has a cluster of its own: a detector that was wrong about somebody gives him
 // more time for a while.
-func (c failoverCase) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) observedRound {
+func (c striking) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) observedRound {
 	var s *failoverSeries
 	start := func() {
 		var err error
-		switch s, err = c.start(within(b, time.Minute), builtin.Registry(), config); {
+		switch s, err = c.start(within(b, time.Minute), config); {
 		case errors.Is(err, netlab.ErrUnavailable):
 			b.Skip(err)
 		case err != nil:
@@ -118,7 +164,7 @@ func (c failoverCase) series(b *testing.B, config fleet.Config) func(pause time.
 	}
 }
 
-func (c failoverCase) report(b *testing.B, results, observed []observedRound) {
+func (c striking) report(b *testing.B, results, observed []observedRound) {
 	var took, detect, elect, saves, back []time.Duration
 	var messages, critical []float64
 	for _, r := range results {
@@ -163,16 +209,17 @@ func (c failoverCase) report(b *testing.B, results, observed []observedRound) {
 func TestFailoverRound(t *testing.T) {
 	t.Parallel()
 	config := config(t)
-	for _, c := range []failoverCase{
+	for _, of := range []failoverCase{
 		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3},
 		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
 		{Algorithm: "bully", Signal: fleet.Term, Nodes: 3},
 		{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3},
 		{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3},
 	} {
+		c := striking{failoverCase: of}
 		t.Run(c.name(), func(t *testing.T) {
 			ctx := within(t, time.Minute)
-			s, err := c.start(ctx, builtin.Registry(), config)
+			s, err := c.start(ctx, config)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -171,11 +171,6 @@ type costCase struct {
 	nodes     int // at least 3
 }
 
-// name is the case as part of the name of a benchmark.
-func (c costCase) name(host string) string {
-	return fmt.Sprintf("algorithm=%s/fault=%s/host=%s/n=%d", c.algorithm, c.fault.name, host, c.nodes)
-}
-
 // afterwards is for how long a cluster is watched once it agrees again.
 const afterwards = time.Second
 

@@ -3,11 +3,13 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 // An Observation is what somebody saw who is no member, and only asks: as elect status
@@ -78,15 +80,25 @@ type observedRound struct {
 }
 
 // observeRound has a round of a series happen, during which an observer asks, or nobody does.
+// An observer takes processor time from the nodes: rounds with and rounds without are not to be mixed.
 func observeRound(ctx context.Context, s *failoverSeries, pause time.Duration, observed bool) (r observedRound, err error) {
-	var lookOn func([]fleet.State, *fleet.Strike) error
-	if observed {
-		lookOn = func(survivors []fleet.State, strike *fleet.Strike) error {
-			seen, err := observe(ctx, survivors, strike.Leader)
-			r.Observed, r.Questions = time.Duration(seen.At-strike.At), seen.Questions
-			return err
-		}
+	if !observed {
+		r.failoverRound, err = s.round(ctx, pause)
+		return r, err
 	}
-	r.failoverRound, err = s.round(ctx, pause, lookOn)
+	if err := wait.For(ctx, pause); err != nil {
+		return r, err
+	}
+	strike, err := s.strike()
+	if err != nil {
+		return r, err
+	}
+	up := slices.DeleteFunc(s.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
+	seen, err := observe(ctx, up, strike.Leader)
+	if err != nil {
+		return r, err
+	}
+	r.Observed, r.Questions = time.Duration(seen.At-strike.At), seen.Questions
+	r.failoverRound, err = s.after(ctx, strike)
 	return r, err
 }

@@ -157,7 +157,7 @@ func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 			}
 			return runs(func(ctx context.Context, seed uint64) (failoverRound, error) {
 				// At any phase of the heartbeats.
-				return s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond, nil)
+				return s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond)
 			}, s.close), nil
 		},
 	}
