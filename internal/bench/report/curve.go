@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -27,41 +26,30 @@ type point struct {
 	sample.Summary
 }
 
-// curves collects the trials of a group that have that metric and an N, by case and
-// algorithm.
-func curves(r *result.Run, group result.Group, metric string) []*curve {
-	var all []*curve
-	byCase := make(map[curveName]*curve)
-	values := make(map[curveName]map[float64][]float64) // by N
-	for _, t := range r.Trials {
-		value, found := t.Values[metric]
-		n, err := strconv.Atoi(t.Labels[result.Nodes])
-		if t.Group != group || !found || err != nil || n < 1 || onTheWire(t) {
+// electionLabels tell curves of elections apart. Those on the wire, which are few, are counted by
+// no convention: they have a table.
+var electionLabels = []string{result.Case, result.Algorithm, result.Convention}
+
+// curves are the metric of a group against N, one for each of those that the labels tell apart.
+func curves(r *result.Run, group result.Group, metric string, by ...string) (all []*curve) {
+	q := question{group: group, by: append(slices.Clone(by), result.Nodes)}
+	for _, of := range q.rows(r) {
+		n, err := strconv.Atoi(of.labels[result.Nodes])
+		values := of.samples[metric]
+		if err != nil || n < 1 || len(values) == 0 {
 			continue
 		}
-		of := curveName{t.Labels[result.Case], t.Labels[result.Algorithm], t.Labels[result.Convention]}
-		if byCase[of] == nil {
-			byCase[of], values[of] = &curve{curveName: of}, make(map[float64][]float64)
-			all = append(all, byCase[of])
+		name := curveName{of.labels[result.Case], of.labels[result.Algorithm], of.labels[result.Convention]}
+		at := slices.IndexFunc(all, func(c *curve) bool { return c.curveName == name })
+		if at < 0 {
+			at, all = len(all), append(all, &curve{curveName: name})
 		}
-		values[of][float64(n)] = append(values[of][float64(n)], value)
+		all[at].points = append(all[at].points, point{float64(n), sample.Summarize(values)})
 	}
 	for _, c := range all {
-		for _, n := range slices.Sorted(maps.Keys(values[c.curveName])) {
-			c.points = append(c.points, point{n, sample.Summarize(values[c.curveName][n])})
-		}
+		slices.SortFunc(c.points, func(a, b point) int { return cmp.Compare(a.n, b.n) })
 	}
-	slices.SortFunc(all, func(a, b *curve) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.algorithm, b.algorithm), cmp.Compare(a.convention, b.convention))
-	})
 	return all
-}
-
-// onTheWire reports whether a trial is an election of live nodes, which are few: those have
-// a table.
-func onTheWire(t result.Trial) bool {
-	host, said := t.Labels[result.Host]
-	return (t.Group == result.Messages || t.Group == result.Turnaround) && said && host != simulator
 }
 
 // theory is the case of the theory that the curve is measured of, and whether there is one.

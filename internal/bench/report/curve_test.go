@@ -65,9 +65,9 @@ func TestWhatTheTheoryDoesNotSay(t *testing.T) {
 func TestAPointIsTheMeanOfItsTrials(t *testing.T) {
 	r := new(result.Run)
 	for _, value := range []float64{4, 1, 7} {
-		r.Trials = append(r.Trials, result.Trial{Group: result.Idle, Values: map[string]float64{"x": value}, Labels: map[string]string{result.Nodes: "3"}})
+		r.Trials = append(r.Trials, result.Trial{Group: result.Idle, Values: map[string]float64{"x": value}, Labels: map[string]string{result.Algorithm: "bully", result.Nodes: "3"}})
 	}
-	all := curves(r, result.Idle, "x")
+	all := curves(r, result.Idle, "x", result.Algorithm)
 	require.Len(t, all, 1)
 	require.Len(t, all[0].points, 1)
 	p := all[0].points[0]

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -18,38 +17,30 @@ type figure struct {
 	svg   markup
 }
 
-// knownCases are in the order in which they are shown.
-var knownCases = []struct{ name, inWords string }{
-	{"leader-crash", "The leader has crashed, and all who watch it start"},
-	{"best", "The best case"},
-	{"worst", "The worst case"},
-	{"all-start", "All start"},
-	{"all-start-worst", "All start, in the worst order"},
-	{"random", "A random one starts"},
+// casesInWords are the cases of elections.
+var casesInWords = map[string]string{
+	"leader-crash":    "The leader has crashed, and all who watch it start",
+	"best":            "The best case",
+	"worst":           "The worst case",
+	"all-start":       "All start",
+	"all-start-worst": "All start, in the worst order",
+	"random":          "A random one starts",
 }
 
 // electionFigures has one figure for each case of the elections, with all algorithms.
-func electionFigures(r *result.Run, group result.Group, metric, y string) []figure {
-	byCase := make(map[string][]*curve)
-	for _, c := range curves(r, group, metric) {
-		byCase[c.name] = append(byCase[c.name], c)
-	}
-	var all []figure
-	add := func(name, title string) {
+func electionFigures(r *result.Run, group result.Group, metric, y string) (all []figure) {
+	curves := curves(r, group, metric, electionLabels...)
+	for _, name := range values(r, group, result.Case, nil) {
+		title := cmp.Or(casesInWords[name], name)
 		p := plot{title: title + ": " + y + " against N", y: y, log: true}
-		for _, c := range byCase[name] {
-			p.sets = append(p.sets, set{name: c.algorithm, look: lookOf(r, c.algorithm), points: c.points, theory: c.line(metric)})
+		for _, c := range curves {
+			if c.name == name {
+				p.sets = append(p.sets, set{name: c.algorithm, look: lookOf(r, c.algorithm), points: c.points, theory: c.line(metric)})
+			}
 		}
 		if len(p.sets) > 0 {
 			all = append(all, figure{title, p.draw()})
 		}
-		delete(byCase, name)
-	}
-	for _, c := range knownCases {
-		add(c.name, c.inWords)
-	}
-	for _, name := range slices.Sorted(maps.Keys(byCase)) {
-		add(name, name)
 	}
 	return all
 }
@@ -109,9 +100,9 @@ func lanes(r *result.Run, group result.Group, metric string, where map[string]st
 // failoverFigures has one for each fault, with all trials.
 func failoverFigures(r *result.Run) (all []figure) {
 	const x = "ms until the last survivor knows the new leader"
-	for _, fault := range faults(r) {
+	for _, fault := range values(r, result.Failover, result.Signal, nil) {
 		where := map[string]string{result.Signal: fault}
-		title := "After " + faultInWords(fault)
+		title := "After " + cmp.Or(faultsInWords[fault], fault)
 		if sizes := values(r, result.Failover, result.Nodes, where); len(sizes) == 1 {
 			title += ", N=" + sizes[0]
 		}
@@ -172,7 +163,7 @@ func restFigures(r *result.Run) []figure {
 	var all []figure
 	for _, rest := range restMetrics {
 		p := plot{title: fmt.Sprintf("%s against N", rest.metric), y: rest.metric, join: true}
-		for _, c := range curves(r, result.Idle, rest.metric) {
+		for _, c := range curves(r, result.Idle, rest.metric, result.Algorithm) {
 			p.sets = append(p.sets, set{name: c.algorithm, look: lookOf(r, c.algorithm), points: c.points})
 		}
 		if len(p.sets) > 0 {

@@ -62,8 +62,8 @@ func questions(r *result.Run) []question {
 	elections(fewest, ", when all start?", result.Messages, result.MetricSent, "all-start")
 	elections(first, ", when the leader has crashed?", result.Turnaround, result.MetricTurnaround, "leader-crash")
 	elections(first, ", at worst?", result.Turnaround, result.MetricTurnaround, "worst")
-	for _, fault := range faults(r) {
-		race(5, "Which recovers fastest from "+faultInWords(fault)+", at N=", "?", result.Failover, result.Signal, fault, result.MetricFailover, result.Algorithm)
+	for _, fault := range values(r, result.Failover, result.Signal, nil) {
+		race(5, "Which recovers fastest from "+cmp.Or(faultsInWords[fault], fault)+", at N=", "?", result.Failover, result.Signal, fault, result.MetricFailover, result.Algorithm)
 	}
 	for _, rest := range restMetrics {
 		race(15, "What does it cost at rest, in "+rest.inWords+", at N=", "?", result.Idle, "", "", rest.metric, result.Algorithm)
@@ -111,52 +111,27 @@ var restMetrics = []struct{ metric, inWords string }{
 	{result.MetricHeap, "memory a node"},
 }
 
-// knownFaults are in the order in which they are shown.
-var knownFaults = []struct{ name, inWords string }{
-	{"kill", "a kill"},
-	{"stop", "a pause"},
-	{"term", "a polite stop"},
-	{"drop", "a partition"},
-	{"drop-out", "the loss of all that the leader sends"},
-	{"drop-in", "the loss of all that the leader is sent"},
+// faultsInWords are the faults of failovers.
+var faultsInWords = map[string]string{
+	"kill":     "a kill",
+	"stop":     "a pause",
+	"term":     "a polite stop",
+	"drop":     "a partition",
+	"drop-out": "the loss of all that the leader sends",
+	"drop-in":  "the loss of all that the leader is sent",
 }
 
 // simulator is the host of what is simulated.
 const simulator = "simulator"
 
-func faultInWords(name string) string {
-	for _, f := range knownFaults {
-		if f.name == name {
-			return f.inWords
-		}
-	}
-	return name
-}
-
-// faults are those that were measured, the known ones first.
-func faults(r *result.Run) []string {
-	found := values(r, result.Failover, result.Signal, nil)
-	place := func(name string) int {
-		for at, f := range knownFaults {
-			if f.name == name {
-				return at
-			}
-		}
-		return len(knownFaults)
-	}
-	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
-	return found
-}
-
-// values are what a label of the trials of a group has been, in the order of the text.
-func values(r *result.Run, group result.Group, label string, where map[string]string) []string {
-	found := make(map[string]bool)
+// values are what a label of the trials of a group has been, what was measured first first.
+func values(r *result.Run, group result.Group, label string, where map[string]string) (found []string) {
 	for _, t := range r.Trials {
-		if value, has := t.Labels[label]; has && t.Group == group && t.Has(where) {
-			found[value] = true
+		if value, has := t.Labels[label]; has && t.Group == group && t.Has(where) && !slices.Contains(found, value) {
+			found = append(found, value)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return found
 }
 
 // nearest is the N nearest to the wanted one of those measured; of two the larger.
@@ -248,8 +223,8 @@ func (q question) ranking(t result.Table, r *result.Run) result.Table {
 			samples = append(samples, result.Sample{Series: result.Series{Group: q.group, Labels: of.labels, Metric: metric}, Values: values})
 		}
 	}
-	slices.SortFunc(samples, func(a, b result.Sample) int {
-		return cmp.Or(cmp.Compare(a.Estimate().Median, b.Estimate().Median), a.Compare(b.Series))
+	slices.SortStableFunc(samples, func(a, b result.Sample) int {
+		return cmp.Compare(a.Estimate().Median, b.Estimate().Median)
 	})
 	for at, s := range samples {
 		e, best := s.Estimate(), "best"
@@ -293,10 +268,10 @@ func growth(r *result.Run) result.Table {
 			t.Rows = append(t.Rows, []string{what, fmt.Sprintf("%.2f", p.Exponent), fmt.Sprintf("%.1f %%", 100*p.Residual), theory})
 		}
 	}
-	for _, c := range curves(r, result.Messages, result.MetricSent) {
+	for _, c := range curves(r, result.Messages, result.MetricSent, electionLabels...) {
 		add(fmt.Sprintf("messages: %s, %s", c.algorithm, c.name), c, fromN, func(p point) float64 { return p.Mean }, c.growth())
 	}
-	for _, c := range curves(r, result.Idle, result.MetricFrames) {
+	for _, c := range curves(r, result.Idle, result.MetricFrames, result.Algorithm) {
 		add("frames of all nodes at rest: "+c.algorithm, c, 0, func(p point) float64 { return p.Mean * p.n }, "N")
 	}
 	return t

@@ -45,7 +45,7 @@ func Compare(before, after *Run) Comparison {
 	was := before.Samples()
 	is := after.Samples()
 	for _, n := range is {
-		at := slices.IndexFunc(was, func(o Sample) bool { return o.Compare(n.Series) == 0 })
+		at := slices.IndexFunc(was, func(o Sample) bool { return o.Name() == n.Name() })
 		if at < 0 {
 			c.Changes = append(c.Changes, Change{Series: n.Series, New: n.Estimate(), Verdict: Added})
 			continue
@@ -56,7 +56,7 @@ func Compare(before, after *Run) Comparison {
 	for _, o := range was {
 		c.Changes = append(c.Changes, Change{Series: o.Series, Old: o.Estimate(), Verdict: Removed})
 	}
-	slices.SortFunc(c.Changes, func(a, b Change) int { return a.Compare(b.Series) })
+	slices.SortStableFunc(c.Changes, func(a, b Change) int { return byGroup(a.Series, b.Series) })
 	return c
 }
 

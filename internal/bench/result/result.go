@@ -13,7 +13,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -112,53 +111,28 @@ func ordered(labels map[string]string) []string {
 	})
 }
 
-// Compare orders series by group, labels and metric; numbers among the labels by size.
-func (s Series) Compare(o Series) int {
-	if c := cmp.Compare(slices.Index(Groups(), s.Group), slices.Index(Groups(), o.Group)); c != 0 {
-		return c
-	}
-	return cmp.Or(compareLabels(s.Labels, o.Labels), cmp.Compare(s.Metric, o.Metric))
-}
-
-func compareLabels(a, b map[string]string) int {
-	both := maps.Clone(a)
-	if both == nil {
-		both = make(map[string]string)
-	}
-	maps.Copy(both, b)
-	for _, key := range ordered(both) {
-		x, errX := strconv.ParseFloat(a[key], 64)
-		y, errY := strconv.ParseFloat(b[key], 64)
-		c := cmp.Compare(a[key], b[key])
-		if errX == nil && errY == nil {
-			c = cmp.Compare(x, y)
-		}
-		if c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-// Samples returns the values of each series, those of a report in its order.
+// Samples returns the values of each series: by group, and what was measured first is first.
 func (r *Run) Samples() []Sample {
-	byName := make(map[string]*Sample)
+	var all []Sample
+	places := make(map[string]int) // by the name of the series
 	for _, t := range r.Trials {
-		for metric, value := range t.Values {
+		for _, metric := range slices.Sorted(maps.Keys(t.Values)) {
 			s := Series{t.Group, t.Labels, metric}
-			name := s.Name()
-			if byName[name] == nil {
-				byName[name] = &Sample{Series: s}
+			at, known := places[s.Name()]
+			if !known {
+				at, places[s.Name()] = len(all), len(all)
+				all = append(all, Sample{Series: s})
 			}
-			byName[name].Values = append(byName[name].Values, value)
+			all[at].Values = append(all[at].Values, t.Values[metric])
 		}
 	}
-	var all []Sample
-	for _, s := range byName {
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b Sample) int { return a.Compare(b.Series) })
+	slices.SortStableFunc(all, func(a, b Sample) int { return byGroup(a.Series, b.Series) })
 	return all
+}
+
+// byGroup has series in the order in which a report has their groups.
+func byGroup(a, b Series) int {
+	return cmp.Compare(slices.Index(Groups(), a.Group), slices.Index(Groups(), b.Group))
 }
 
 // Sample is the values of a series, in the order of the trials.

@@ -29,12 +29,12 @@ func TestSeriesAreNamedAsBenchmarksAre(t *testing.T) {
 	require.Equal(t, "failover/algorithm=bully/evidence=off/signal=kill/n=5 ms/failover", s.Name())
 }
 
-// TestSamplesAreInTheOrderOfAReport: numbers by size, and not by their first digit.
-func TestSamplesAreInTheOrderOfAReport(t *testing.T) {
+// TestSamplesAreInTheOrderOfTheTrials, in that of their groups first.
+func TestSamplesAreInTheOrderOfTheTrials(t *testing.T) {
 	r := Run{Format: Format}
 	r.Trials = append(r.Trials, Trial{Group: Detector, Labels: map[string]string{Case: "codec"}, Values: map[string]float64{"ns/op": 1}})
-	for _, n := range []string{"16", "3", "1024"} {
-		for _, a := range []string{"vote", "bully"} {
+	for _, n := range []string{"3", "16", "1024"} {
+		for _, a := range []string{"bully", "vote"} {
 			r.Trials = append(r.Trials, series(a, n, "msgs/election", 1, 2)...)
 		}
 	}
@@ -48,10 +48,10 @@ func TestSamplesAreInTheOrderOfAReport(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"messages/algorithm=bully/case=worst/n=3 msgs/election",
-		"messages/algorithm=bully/case=worst/n=16 msgs/election",
-		"messages/algorithm=bully/case=worst/n=1024 msgs/election",
 		"messages/algorithm=vote/case=worst/n=3 msgs/election",
+		"messages/algorithm=bully/case=worst/n=16 msgs/election",
 		"messages/algorithm=vote/case=worst/n=16 msgs/election",
+		"messages/algorithm=bully/case=worst/n=1024 msgs/election",
 		"messages/algorithm=vote/case=worst/n=1024 msgs/election",
 		"detector/case=codec ns/op",
 	}, names)
