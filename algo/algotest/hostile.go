@@ -87,92 +87,79 @@ func oldMessages(p *probe) {
 	}
 }
 
-// strangers sends those that name nodes with a stranger in their place, in the epoch of the
-// leader and in the next.
-func strangers(p *probe) {
-	stranger := host.ID(0xee)
-	forge := func(m algo.Message, l algo.Leader) (all []algo.Message) {
-		if len(fields(m, idType)) == 0 {
-			return nil
-		}
-		for _, epoch := range []algo.Epoch{l.Epoch, l.Epoch + 1} {
-			all = append(all, changed(m, func(_ string, v reflect.Value) {
-				switch v.Type() {
-				case epochType:
-					v.SetUint(uint64(epoch))
-				case idType:
-					v.Set(reflect.ValueOf(stranger))
-				}
-			}))
-		}
-		return all
-	}
-	p.haunt(forge)
-}
-
 var (
 	epochType = reflect.TypeFor[algo.Epoch]()
 	idType    = reflect.TypeFor[algo.NodeID]()
 )
 
-// poisonedEpochs sends them with epochs that are the last there is, or too far ahead: all
-// epochs of a message, and each alone.
-func poisonedEpochs(p *probe) {
-	forge := func(m algo.Message, l algo.Leader) (all []algo.Message) {
-		paths := fields(m, epochType)
-		if len(paths) == 0 {
-			return nil
-		}
-		for _, epoch := range []algo.Epoch{^algo.Epoch(0), ^algo.Epoch(0) - 1, l.Epoch + 2*algo.MaxEpochLead} {
-			for _, only := range append([]string{""}, paths...) {
-				all = append(all, changed(m, func(path string, v reflect.Value) {
-					if v.Type() == epochType && (only == "" || only == path) {
-						v.SetUint(uint64(epoch))
-					}
-				}))
+// strangers sends those that name nodes with a stranger in their place, in the epoch of the
+// leader and in the next.
+func strangers(p *probe) {
+	stranger := reflect.ValueOf(host.ID(0xee))
+	p.haunt(func(m algo.Message, l algo.Leader) (all []algo.Message) {
+		named, ids := forged(m, idType, func(_ int, v reflect.Value) { v.Set(stranger) })
+		for _, epoch := range []algo.Epoch{l.Epoch, l.Epoch + 1} {
+			if m, _ := forged(named, epochType, func(_ int, v reflect.Value) { v.SetUint(uint64(epoch)) }); ids > 0 {
+				all = append(all, m)
 			}
 		}
 		return all
-	}
-	p.haunt(forge)
-}
-
-// fields are the paths of a message's fields of a type.
-func fields(m algo.Message, t reflect.Type) (paths []string) {
-	changed(m, func(path string, v reflect.Value) {
-		if v.Type() == t {
-			paths = append(paths, path)
-		}
 	})
-	return paths
 }
 
-// changed returns a copy of m in which change was called for each field, and for each
-// element of its slices, that is not itself made of fields; of a slice before its elements.
-func changed(m algo.Message, change func(path string, v reflect.Value)) algo.Message {
-	v := reflect.New(reflect.TypeOf(m)).Elem()
-	v.Set(reflect.ValueOf(m))
-	visit("", v, change)
-	return v.Interface().(algo.Message)
-}
-
-func visit(path string, v reflect.Value, change func(path string, v reflect.Value)) {
-	switch {
-	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
-				visit(path+"."+f.Name, v.Field(i), change)
+// poisonedEpochs sends them with epochs that are the last there is, or too far ahead: all
+// epochs of a message, and each alone.
+func poisonedEpochs(p *probe) {
+	p.haunt(func(m algo.Message, l algo.Leader) (all []algo.Message) {
+		_, epochs := forged(m, epochType, func(int, reflect.Value) {})
+		if epochs == 0 {
+			return nil
+		}
+		for _, epoch := range []algo.Epoch{^algo.Epoch(0), ^algo.Epoch(0) - 1, l.Epoch + 2*algo.MaxEpochLead} {
+			for only := range epochs + 1 { // or all
+				poisoned, _ := forged(m, epochType, func(i int, v reflect.Value) {
+					if i == only || only == epochs {
+						v.SetUint(uint64(epoch))
+					}
+				})
+				all = append(all, poisoned)
 			}
 		}
-	case v.Kind() == reflect.Slice:
+		return all
+	})
+}
+
+// forged returns a copy of m in which change was called for each value of a type, numbered, and
+// how many there are: in its fields, and in the elements of slices.
+func forged(m algo.Message, t reflect.Type, change func(i int, v reflect.Value)) (copied algo.Message, count int) {
+	v := reflect.New(reflect.TypeOf(m)).Elem()
+	v.Set(reflect.ValueOf(m))
+	visit(v, func(v reflect.Value) {
+		if v.Type() == t {
+			change(count, v)
+			count++
+		}
+	})
+	return v.Interface().(algo.Message), count
+}
+
+// visit finds what is not made of parts.
+func visit(v reflect.Value, found func(v reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				visit(v.Field(i), found)
+			}
+		}
+	case reflect.Slice:
 		own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		reflect.Copy(own, v)
 		v.Set(own)
-		change(path, v)
 		for i := range v.Len() {
-			visit(path+"[]", v.Index(i), change)
+			visit(v.Index(i), found)
 		}
 	default:
-		change(path, v)
+		found(v)
 	}
 }

@@ -2,6 +2,7 @@ package algotest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -29,12 +30,9 @@ func (w *world) join(through int) {
 
 // remove has an operator strike a member, at another that runs.
 func (w *world) remove(gone int) {
-	for _, n := range others(w.Nodes(), []int{gone}) {
-		if w.runs(n) {
-			w.do(w.Remove(n, gone))
-			return
-		}
-	}
+	runs := func(n int) bool { _, up := w.Follows(n); return up && n != gone }
+	all := w.all()
+	w.do(w.Remove(all[slices.IndexFunc(all, runs)], gone))
 }
 
 // removeMember removes one who follows, and one who is dead. Of four members without
