@@ -166,7 +166,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 	for _, note := range effects.Notes {
 		args := make([]any, len(note.Args))
 		for i, arg := range note.Args {
-			args[i] = t.m.named(arg)
+			args[i] = t.m.called().Named(arg)
 		}
 		tell(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args}, "note: "+note.Format, args...)
 	}
@@ -177,7 +177,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 		tell(trace.Event{Kind: trace.Save, Epoch: epoch}, "saves epoch %d", epoch)
 	}
 	for _, e := range effects.Sends {
-		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", strings.Join(t.m.message(e.Message), " "), t.m.idName(e.To))
+		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", t.m.called().Named(e.Message), t.m.idName(e.To))
 	}
 	for _, l := range effects.Announce {
 		leader := ""

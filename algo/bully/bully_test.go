@@ -17,17 +17,17 @@ import (
 func TestRule1WhoIsTheHighestLeads(t *testing.T) {
 	s := alone(3, viewOf(3), Defaults(timing))
 	does(t, "the highest starts", s.Start(0),
-		"save 1; announce in 100ms; monitor; n1 <- Coordinator(1, n3); n2 <- Coordinator(1, n3); announce n3 in 1")
+		"save 1; announce in 100ms; monitor; n1 n2 <- coordinator epoch=1 leader=n3; announce n3 in 1")
 }
 
 func TestRule1OthersAskThoseAbove(t *testing.T) {
-	const asks = "answer in 20ms; monitor n3 n4; n3 <- Election(6); n4 <- Election(6)"
+	const asks = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=6"
 	s := alone(2, viewOf(4), Defaults(timing))
 	does(t, "n2 recovers", s.Start(6), asks)
 
 	s = follower(t, 2, 4, viewOf(4))
 	does(t, "n2 finds its leader dead", s.Suspects(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
-	does(t, "and n3 does not take the lead", s.Expires("head-start"), "answer in 20ms; monitor n3 n4; n3 <- Election(7)")
+	does(t, "and n3 does not take the lead", s.Expires("head-start"), "answer in 20ms; monitor n3 n4; n3 <- election epoch=7")
 }
 
 // Rule 2: "If P receives no Answer after sending an Election message, then it
@@ -36,7 +36,7 @@ func TestRule2WithoutAnAnswerItLeads(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	does(t, "no answer", s.Expires("answer"),
-		"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n2); announce n2 in 7")
+		"save 7; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=7 leader=n2; announce n2 in 7")
 }
 
 // Rule 3: "If P receives an Answer from a process with a higher ID, it sends no
@@ -49,7 +49,7 @@ func TestRule3AnAnswerAndItWaits(t *testing.T) {
 	does(t, "an answer", s.Hears(2, Answer{6}), "stop answer; coordinator in 40ms")
 	does(t, "another answer", s.Hears(3, Answer{6}), "")
 	does(t, "no victory", s.Expires("coordinator"),
-		"stop coordinator; answer in 20ms; monitor n2 n3; n2 <- Election(6); n3 <- Election(6)")
+		"stop coordinator; answer in 20ms; monitor n2 n3; n2 n3 <- election epoch=6")
 }
 
 func TestRule3OnlyAnAnswerFromAboveCounts(t *testing.T) {
@@ -57,7 +57,7 @@ func TestRule3OnlyAnAnswerFromAboveCounts(t *testing.T) {
 	s.Start(6)
 	does(t, "an answer from below", s.Hears(1, Answer{6}), "")
 	does(t, "no answer from above", s.Expires("answer"),
-		"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n2); announce n2 in 7")
+		"save 7; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=7 leader=n2; announce n2 in 7")
 }
 
 // Rule 4: "If P receives an Election message from another process with a lower ID it
@@ -66,7 +66,7 @@ func TestRule3OnlyAnAnswerFromAboveCounts(t *testing.T) {
 func TestRule4AnElectionFromBelowIsAnsweredAndStartsAnother(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
 	does(t, "an election from below", s.Hears(1, Election{7}),
-		"answer in 20ms; monitor n3 n4; n1 <- Answer(7); n3 <- Election(7); n4 <- Election(7)")
+		"answer in 20ms; monitor n3 n4; n1 <- answer epoch=7; n3 n4 <- election epoch=7")
 	does(t, "the leader stays announced until there is another", s.Hears(4, Coordinator{Epoch: 8, Leader: n(4)}),
 		"save 8; stop answer; monitor n4; announce n4 in 8")
 }
@@ -201,7 +201,7 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 	t.Run("the leader resigns", func(t *testing.T) {
 		s := follower(t, 3, 4, viewOf(4))
 		does(t, "n3", s.Gets(witness(4)),
-			"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n3); n2 <- Coordinator(8, n3); n4 <- Coordinator(8, n3); "+
+			"save 8; announce in 100ms; monitor; n1 n2 n4 <- coordinator epoch=8 leader=n3; "+
 				"announce nobody in 7; announce n3 in 8")
 		s = leading(t, 4, viewOf(4))
 		does(t, "n4", s.Gets(witness(4)),
@@ -212,25 +212,25 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 		s.Start(6)
 		s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)})
 		does(t, "n4", s.Gets(algo.NewView(3, 4, members(4)...)),
-			"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n4); n2 <- Coordinator(8, n4); n3 <- Coordinator(8, n4); announce n4 in 8")
+			"save 8; announce in 100ms; monitor; n1 n2 n3 <- coordinator epoch=8 leader=n4; announce n4 in 8")
 	})
 	t.Run("the last one awaited leaves", func(t *testing.T) {
 		s := alone(3, viewOf(4), Defaults(timing))
 		s.Start(6)
 		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)),
-			"save 7; stop answer; announce in 100ms; monitor; n1 <- Coordinator(7, n3); n2 <- Coordinator(7, n3); announce n3 in 7")
+			"save 7; stop answer; announce in 100ms; monitor; n1 n2 <- coordinator epoch=7 leader=n3; announce n3 in 7")
 	})
 	t.Run("the last one who answered leaves", func(t *testing.T) {
 		s := alone(2, viewOf(4), Defaults(timing))
 		s.Start(6)
 		s.Hears(4, Answer{6})
 		does(t, "n2", s.Gets(algo.NewView(2, 3, three...)),
-			"stop coordinator; answer in 20ms; monitor n3; n3 <- Election(6)")
+			"stop coordinator; answer in 20ms; monitor n3; n3 <- election epoch=6")
 	})
 	t.Run("somebody below comes", func(t *testing.T) {
 		s := leading(t, 3, algo.NewView(1, 2, three[1:]...))
 		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)), "monitor")
-		does(t, "n3 is asked", s.Hears(1, Election{0}), "n1 <- Coordinator(7, n3)")
+		does(t, "n3 is asked", s.Hears(1, Election{0}), "n1 <- coordinator epoch=7 leader=n3")
 	})
 	t.Run("nothing that matters", func(t *testing.T) {
 		s := follower(t, 1, 4, viewOf(4))
@@ -305,10 +305,10 @@ func TestAtMostOneElectionAtATime(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	does(t, "it campaigns while it awaits answers", s.Campaigns(), "")
-	does(t, "it is asked while it awaits answers", s.Hears(1, Election{6}), "n1 <- Answer(6)")
+	does(t, "it is asked while it awaits answers", s.Hears(1, Election{6}), "n1 <- answer epoch=6")
 	s.Hears(3, Answer{6})
 	does(t, "it campaigns while it waits for the coordinator", s.Campaigns(), "")
-	does(t, "it is asked while it waits for the coordinator", s.Hears(1, Election{6}), "n1 <- Answer(6)")
+	does(t, "it is asked while it waits for the coordinator", s.Hears(1, Election{6}), "n1 <- answer epoch=6")
 }
 
 // The rules that close what the sources leave open.
@@ -331,7 +331,7 @@ func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 func TestWithEverybodyAboveSuspectedItLeads(t *testing.T) {
 	s := follower(t, 3, 4, viewOf(4))
 	does(t, "n3 suspects the only one above", s.Suspects(4),
-		"save 8; announce in 100ms; monitor; n1 <- Coordinator(8, n3); n2 <- Coordinator(8, n3); announce nobody in 7; announce n3 in 8")
+		"save 8; announce in 100ms; monitor; n1 n2 <- coordinator epoch=8 leader=n3; announce nobody in 7; announce n3 in 8")
 }
 
 func TestTheTextbookAsksAndAwaitsTheSuspected(t *testing.T) {
@@ -341,7 +341,7 @@ func TestTheTextbookAsksAndAwaitsTheSuspected(t *testing.T) {
 	s.Expires("answer")
 	s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)})
 	does(t, "n2 suspects its leader", s.Suspects(3),
-		"save 9; answer in 20ms; monitor n3; n3 <- Election(8); announce nobody in 8")
+		"save 9; answer in 20ms; monitor n3; n3 <- election epoch=8; announce nobody in 8")
 }
 
 func TestWhoIsTrustedAgainIsAskedAgain(t *testing.T) {
@@ -350,35 +350,35 @@ func TestWhoIsTrustedAgainIsAskedAgain(t *testing.T) {
 	s.Suspects(4)
 	s.Hears(3, Answer{6})
 	does(t, "n4 is suspected", s.Expires("coordinator"),
-		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- Election(6)")
+		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- election epoch=6")
 	s.Trusts(4)
 	s.Hears(3, Answer{6})
 	does(t, "n4 is trusted", s.Expires("coordinator"),
-		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- Election(6); n4 <- Election(6)")
+		"stop coordinator; answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=6")
 }
 
 func TestASettledLeaderTellsTheAskerAlone(t *testing.T) {
 	s := leading(t, 3, viewOf(3))
-	does(t, "n1 asks", s.Hears(1, Election{7}), "n1 <- Answer(7); n1 <- Coordinator(7, n3)")
+	does(t, "n1 asks", s.Hears(1, Election{7}), "n1 <- answer epoch=7; n1 <- coordinator epoch=7 leader=n3")
 }
 
 func TestAnElectionOfAnOlderEpochChangesNothing(t *testing.T) {
 	s := follower(t, 2, 3, viewOf(3))
-	does(t, "it is told of the newer leader", s.Hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
+	does(t, "it is told of the newer leader", s.Hears(1, Election{6}), "n1 <- coordinator epoch=7 leader=n3")
 	s.Suspects(3)
 	s = alone(2, viewOf(3), Defaults(timing))
 	s.Start(7)
-	does(t, "or of the newer epoch", s.Hears(1, Election{6}), "n1 <- Answer(7)")
+	does(t, "or of the newer epoch", s.Hears(1, Election{6}), "n1 <- answer epoch=7")
 	s = leading(t, 3, viewOf(3))
-	does(t, "also by the leader", s.Hears(1, Election{6}), "n1 <- Coordinator(7, n3)")
+	does(t, "also by the leader", s.Hears(1, Election{6}), "n1 <- coordinator epoch=7 leader=n3")
 }
 
 func TestAnOlderCoordinatorIsAnsweredWithWhomItFollows(t *testing.T) {
 	s := follower(t, 1, 4, viewOf(4))
-	does(t, "of an older epoch", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
-	does(t, "of the same epoch and a lower ID", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- Coordinator(7, n4)")
+	does(t, "of an older epoch", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
+	does(t, "of the same epoch and a lower ID", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
 	s = leading(t, 4, viewOf(4))
-	does(t, "to a leader", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- Coordinator(7, n4)")
+	does(t, "to a leader", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- coordinator epoch=7 leader=n4")
 	does(t, "its own leadership, come back", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
 }
 
@@ -407,7 +407,7 @@ func TestWhoMayNotLeadHoldsOut(t *testing.T) {
 	s := alone(1, algo.NewView(1, 2, all...), Defaults(timing))
 	s.Start(6)
 	does(t, "nobody answers", s.Expires("answer"), "stop answer; coordinator in 40ms; monitor n2")
-	does(t, "it asks again", s.Expires("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- Election(6)")
+	does(t, "it asks again", s.Expires("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- election epoch=6")
 
 	all[1].Eligible = false
 	s = alone(1, algo.NewView(1, 2, all...), Defaults(timing))
@@ -503,19 +503,19 @@ func TestTheHeadStart(t *testing.T) {
 	t.Run("goes from heir to heir, and ends with the last one", func(t *testing.T) {
 		s := suspects()
 		does(t, "n4 is dead too", s.Suspects(4), "monitor n3 n4 n5")
-		does(t, "and n3", s.Suspects(3), "stop head-start; announce in 100ms; monitor; n1 <- Coordinator(8, n2); announce n2 in 8")
+		does(t, "and n3", s.Suspects(3), "stop head-start; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce n2 in 8")
 	})
 	t.Run("is over when the application calls for an election", func(t *testing.T) {
 		s := suspects()
-		does(t, "n2", s.Campaigns(), "stop head-start; answer in 20ms; monitor n3 n4 n5; n3 <- Election(7); n4 <- Election(7)")
+		does(t, "n2", s.Campaigns(), "stop head-start; answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7")
 		does(t, "n2, again", s.Campaigns(), "")
 	})
 	t.Run("keeps nobody from answering", func(t *testing.T) {
-		does(t, "n1 asks", suspects().Hears(1, Election{Epoch: 7}), "n1 <- Answer(7)")
+		does(t, "n1 asks", suspects().Hears(1, Election{Epoch: 7}), "n1 <- answer epoch=7")
 	})
 	t.Run("is not for those who only start", func(t *testing.T) {
 		s := alone(2, viewOf(3), Defaults(timing))
-		does(t, "n2", s.Start(6), "answer in 20ms; monitor n3; n3 <- Election(6)")
+		does(t, "n2", s.Start(6), "answer in 20ms; monitor n3; n3 <- election epoch=6")
 	})
 	t.Run("can be zero", func(t *testing.T) {
 		o := Defaults(timing)
@@ -523,6 +523,6 @@ func TestTheHeadStart(t *testing.T) {
 		s := alone(2, viewOf(4), o)
 		s.Start(6)
 		s.Hears(4, Coordinator{Epoch: 7, Leader: n(4)})
-		does(t, "n2", s.Suspects(4), "save 8; answer in 20ms; monitor n3 n4; n3 <- Election(7); announce nobody in 7")
+		does(t, "n2", s.Suspects(4), "save 8; answer in 20ms; monitor n3 n4; n3 <- election epoch=7; announce nobody in 7")
 	})
 }

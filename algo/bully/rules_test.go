@@ -169,10 +169,10 @@ func TestSeed37317(t *testing.T) {
 // The same rule, for each message that a leader may hear a newer epoch in.
 func TestALeaderBumpsItsEpoch(t *testing.T) {
 	const bumped = "save 10; announce in 100ms; monitor; "
-	const toAll = "n1 <- Coordinator(10, n3); n2 <- Coordinator(10, n3)"
+	const toAll = "n1 n2 <- coordinator epoch=10 leader=n3"
 	lower := func() *host.Solo { return leading(t, 3, viewOf(3)) }
 	does(t, "an Answer", lower().Hears(1, Answer{9}), bumped+toAll+"; announce n3 in 10")
-	does(t, "an Election, which is answered first", lower().Hears(1, Election{9}), bumped+"n1 <- Answer(9); "+toAll+"; announce n3 in 10")
+	does(t, "an Election, which is answered first", lower().Hears(1, Election{9}), bumped+"n1 <- answer epoch=9; "+toAll+"; announce n3 in 10")
 	does(t, "a Coordinator of somebody below", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(2)}), bumped+toAll+"; announce n3 in 10")
 	does(t, "a Coordinator of a stranger", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(9)}), bumped+toAll+"; announce n3 in 10")
 	does(t, "an older epoch", lower().Hears(1, Answer{6}), "")
@@ -229,7 +229,7 @@ func TestTheSuspectedIsNotFollowed(t *testing.T) {
 
 // The same rule, where it is met by a leadership that is contested.
 func TestACoordinatorIsContested(t *testing.T) {
-	const asks = "answer in 20ms; monitor n3 n4; n3 <- Election(9); n4 <- Election(9)"
+	const asks = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=9"
 	s := follower(t, 2, 4, viewOf(4))
 	does(t, "somebody below", s.Hears(1, Coordinator{Epoch: 9, Leader: n(1)}), "save 9; "+asks)
 	does(t, "somebody below, during the election", s.Hears(1, Coordinator{Epoch: 10, Leader: n(1)}), "save 10")
@@ -241,7 +241,7 @@ func TestACoordinatorIsContested(t *testing.T) {
 	all[0].Priority = 1 // n1 is above n2, and has the lower ID
 	s = leading(t, 1, algo.NewView(1, 2, all...))
 	does(t, "somebody below in the same epoch, with a higher ID", s.Hears(2, Coordinator{Epoch: 7, Leader: n(2)}),
-		"save 8; announce in 100ms; monitor; n2 <- Coordinator(8, n1); announce n1 in 8")
+		"save 8; announce in 100ms; monitor; n2 <- coordinator epoch=8 leader=n1; announce n1 in 8")
 }
 
 // "A leader repeats Coordinator to everybody else, above too." Without it two leaders
@@ -266,7 +266,7 @@ func TestALeaderRepeatsItself(t *testing.T) {
 func TestARepeatGoesToEverybodyAndIsNotCounted(t *testing.T) {
 	s := leading(t, 2, viewOf(3))
 	does(t, "its timer ends", s.Expires("announce"),
-		"announce in 100ms; n1 <- Coordinator(7, n2) again; n3 <- Coordinator(7, n2) again")
+		"announce in 100ms; n1 n3 <- coordinator epoch=7 leader=n2 again")
 }
 
 // One poisoned message must not put who believes it out of reach of the others: whatever

@@ -62,25 +62,25 @@ func Example_election() {
 
 	// Output:
 	//   0.0T n1 starts with epoch 0
-	//   0.0T    n1 -> n2 Election(1, eligible, 0, n1, 1)
+	//   0.0T    n1 -> n2 election epoch=1 eligible=true id=n1 hops=1
 	//   0.0T n2 starts with epoch 0
-	//   0.0T    n2 -> n3 Election(1, eligible, 0, n2, 1)
+	//   0.0T    n2 -> n3 election epoch=1 eligible=true id=n2 hops=1
 	//   0.0T n3 starts with epoch 0
-	//   0.0T    n3 -> n1 Election(1, eligible, 0, n3, 1)
-	//   1.0T n2 hears Election(1, eligible, 0, n1, 1) from n1
-	//   1.0T n3 hears Election(1, eligible, 0, n2, 1) from n2
-	//   1.0T n1 hears Election(1, eligible, 0, n3, 1) from n3
-	//   1.0T    n1 -> n2 Election(1, eligible, 0, n3, 2)
-	//   2.0T n2 hears Election(1, eligible, 0, n3, 2) from n1
-	//   2.0T    n2 -> n3 Election(1, eligible, 0, n3, 3)
-	//   3.0T n3 hears Election(1, eligible, 0, n3, 3) from n2
-	//   3.0T    n3 -> n1 Elected(1, n3, 1)
+	//   0.0T    n3 -> n1 election epoch=1 eligible=true id=n3 hops=1
+	//   1.0T n2 hears election epoch=1 eligible=true id=n1 hops=1 from n1
+	//   1.0T n3 hears election epoch=1 eligible=true id=n2 hops=1 from n2
+	//   1.0T n1 hears election epoch=1 eligible=true id=n3 hops=1 from n3
+	//   1.0T    n1 -> n2 election epoch=1 eligible=true id=n3 hops=2
+	//   2.0T n2 hears election epoch=1 eligible=true id=n3 hops=2 from n1
+	//   2.0T    n2 -> n3 election epoch=1 eligible=true id=n3 hops=3
+	//   3.0T n3 hears election epoch=1 eligible=true id=n3 hops=3 from n2
+	//   3.0T    n3 -> n1 elected epoch=1 id=n3 hops=1
 	//   3.0T    n3 announces n3 in epoch 1
-	//   4.0T n1 hears Elected(1, n3, 1) from n3
-	//   4.0T    n1 -> n2 Elected(1, n3, 2)
+	//   4.0T n1 hears elected epoch=1 id=n3 hops=1 from n3
+	//   4.0T    n1 -> n2 elected epoch=1 id=n3 hops=2
 	//   4.0T    n1 announces n3 in epoch 1
-	//   5.0T n2 hears Elected(1, n3, 2) from n1
-	//   5.0T    n2 -> n3 Elected(1, n3, 3)
+	//   5.0T n2 hears elected epoch=1 id=n3 hops=2 from n1
+	//   5.0T    n2 -> n3 elected epoch=1 id=n3 hops=3
 	//   5.0T    n2 announces n3 in epoch 1
-	//   6.0T n3 hears Elected(1, n3, 3) from n2
+	//   6.0T n3 hears elected epoch=1 id=n3 hops=3 from n2
 }

@@ -65,5 +65,5 @@ func TestTheLongestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := host.Alone(spec, 1, viewOf(10_000)).Start(0)
-	does(t, "n1", got, "save 1; election in 16666h40m0s to 25000h0m0s; monitor n2; n2 <- Election(1, eligible, 0, n1, 1)")
+	does(t, "n1", got, "save 1; election in 16666h40m0s to 25000h0m0s; monitor n2; n2 <- election epoch=1 eligible=true id=n1 hops=1")
 }

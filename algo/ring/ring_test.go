@@ -15,21 +15,21 @@ import (
 func TestWhoStartsSendsItsOwnToken(t *testing.T) {
 	s := alone(2, viewOf(4))
 	does(t, "n2 starts", s.Start(0),
-		"save 1; election in 120ms to 180ms; monitor n3; n3 <- Election(1, eligible, 0, n2, 1)")
+		"save 1; election in 120ms to 180ms; monitor n3; n3 <- election epoch=1 eligible=true id=n2 hops=1")
 	s = alone(4, viewOf(4))
 	does(t, "n4 recovers", s.Start(6),
-		"save 7; election in 120ms to 180ms; monitor n1; n1 <- Election(7, eligible, 0, n4, 1)")
+		"save 7; election in 120ms to 180ms; monitor n1; n1 <- election epoch=7 eligible=true id=n4 hops=1")
 	s = follower(t, 2)
-	does(t, "n2 campaigns", s.Campaigns(), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+	does(t, "n2 campaigns", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 }
 
 // "If (attr_x, x) > (attr_j, j): forward message to successor, set state to
 // participating."
 func TestALargerTokenIsForwarded(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "a larger token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n4, 3)")
+	does(t, "a larger token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
 	does(t, "now n2 participates: a smaller one", s.Hears(1, token(8, 1, 1)), "")
-	does(t, "another larger one", s.Hears(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n3, 4)")
+	does(t, "another larger one", s.Hears(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n3 hops=4")
 }
 
 // "If (attr_x, x) < (attr_j, j): if not participating, send (election, ⟨attr_j, j⟩) to
@@ -37,7 +37,7 @@ func TestALargerTokenIsForwarded(t *testing.T) {
 // the token.
 func TestASmallerTokenIsReplacedOrSwallowed(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "while n2 does not participate", s.Hears(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+	does(t, "while n2 does not participate", s.Hears(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = alone(2, viewOf(4))
 	s.Start(7)
 	does(t, "while n2 participates", s.Hears(1, token(8, 1, 1)), "")
@@ -49,7 +49,7 @@ func TestWhoseTokenComesBackLeads(t *testing.T) {
 	s := alone(3, ranked(0, 0, 1, 0))
 	s.Start(6)
 	mine := Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(3), Hops: 4}
-	does(t, "its own token", s.Hears(2, mine), "stop election; reserve in 10ms to 20ms; n4 <- Elected(7, n3, 1); announce n3 in 7")
+	does(t, "its own token", s.Hears(2, mine), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
 	does(t, "the same again", s.Hears(2, mine), "")
 }
 
@@ -58,9 +58,9 @@ func TestWhoseTokenComesBackLeads(t *testing.T) {
 func TestOnesOwnTokenWinsOnce(t *testing.T) {
 	s := alone(3, viewOf(4))
 	s.Start(6)
-	does(t, "its own token", s.Hears(2, token(7, 3, 4)), "stop election; reserve in 10ms to 20ms; n4 <- Elected(7, n3, 1); announce n3 in 7")
+	does(t, "its own token", s.Hears(2, token(7, 3, 4)), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
 	does(t, "that of somebody above", s.Hears(2, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		"election in 120ms to 180ms; stop reserve; n4 <- Election(7, eligible, 1, n5, 2)")
+		"election in 120ms to 180ms; stop reserve; n4 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
 	does(t, "its own token again", s.Hears(2, token(7, 3, 4)), "")
 }
 
@@ -69,11 +69,11 @@ func TestOnesOwnTokenWinsOnce(t *testing.T) {
 func TestElectedIsFollowedAndForwarded(t *testing.T) {
 	s := alone(2, viewOf(4))
 	s.Start(6)
-	does(t, "elected", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; reserve in 10ms to 20ms; n3 <- Elected(7, n4, 3); announce n4 in 7")
+	does(t, "elected", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; reserve in 10ms to 20ms; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
 	does(t, "n2 participates no more: the next token", s.Hears(1, token(8, 1, 1)),
-		"save 8; election in 120ms to 180ms; stop reserve; n3 <- Election(8, eligible, 0, n2, 1)")
+		"save 8; election in 120ms to 180ms; stop reserve; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	does(t, "elected, of an epoch not heard of", s.Hears(1, Elected{Epoch: 11, ID: n(4), Hops: 2}),
-		"save 11; stop election; reserve in 10ms to 20ms; n3 <- Elected(11, n4, 3); announce n4 in 11")
+		"save 11; stop election; reserve in 10ms to 20ms; n3 <- elected epoch=11 id=n4 hops=3; announce n4 in 11")
 
 	s = alone(4, viewOf(4))
 	s.Start(6)
@@ -85,10 +85,10 @@ func TestElectedIsFollowedAndForwarded(t *testing.T) {
 // leader election."
 func TestAFailedSuccessorIsSkipped(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "n3 fails", s.Suspects(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- Election(8, eligible, 0, n2, 1)")
-	does(t, "a token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- Election(8, eligible, 0, n4, 3)")
+	does(t, "n3 fails", s.Suspects(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- election epoch=8 eligible=true id=n2 hops=1")
+	does(t, "a token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
 	does(t, "n4, the leader, fails", s.Suspects(4),
-		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- Election(9, eligible, 0, n2, 1); announce nobody in 7")
+		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=9 eligible=true id=n2 hops=1; announce nobody in 7")
 	does(t, "n1 fails too", s.Suspects(1), "save 10; stop election; reserve in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
 }
 
@@ -156,8 +156,8 @@ func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 func TestAnEligibleCandidateIsAboveAWitness(t *testing.T) {
 	view := witnessing(3, 3)
 	s := alone(3, view)
-	does(t, "a witness starts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- Election(7, 0, n3, 1)")
-	does(t, "anybody eligible is above it", s.Hears(2, token(7, 1, 2)), "election in 90ms to 135ms; n1 <- Election(7, eligible, 0, n1, 3)")
+	does(t, "a witness starts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 id=n3 hops=1")
+	does(t, "anybody eligible is above it", s.Hears(2, token(7, 1, 2)), "election in 90ms to 135ms; n1 <- election epoch=7 eligible=true id=n1 hops=3")
 	s = alone(1, view)
 	s.Start(6)
 	does(t, "a witness is below anybody eligible", s.Hears(3, Election{Epoch: 7, ID: n(3), Hops: 1}), "")
@@ -190,7 +190,7 @@ func TestWithoutAnybodyEligibleNobodyLeads(t *testing.T) {
 
 	s := follower(t, 2)
 	does(t, "somebody eligible contests it", s.Hears(1, Elected{Epoch: 8, Hops: 1}),
-		"save 9; election in 120ms to 180ms; n3 <- Elected(8, nobody, 2); n3 <- Election(9, eligible, 0, n2, 1)")
+		"save 9; election in 120ms to 180ms; n3 <- elected epoch=8 hops=2; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 	s = alone(1, witnessing(1, 1))
 	does(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce nobody in 1")
 }
@@ -198,10 +198,10 @@ func TestWithoutAnybodyEligibleNobodyLeads(t *testing.T) {
 func TestWhoMayNotLeadIsNotFollowed(t *testing.T) {
 	s := alone(1, witnessing(4, 3))
 	s.Start(6)
-	does(t, "a witness", s.Hears(4, Elected{Epoch: 8, ID: n(3), Hops: 2}), "save 8; n2 <- Elected(8, n3, 3)")
-	does(t, "a stranger", s.Hears(4, Elected{Epoch: 9, ID: n(9), Hops: 2}), "save 9; n2 <- Elected(9, n9, 3)")
+	does(t, "a witness", s.Hears(4, Elected{Epoch: 8, ID: n(3), Hops: 2}), "save 8; n2 <- elected epoch=8 id=n3 hops=3")
+	does(t, "a stranger", s.Hears(4, Elected{Epoch: 9, ID: n(9), Hops: 2}), "save 9; n2 <- elected epoch=9 id=n9 hops=3")
 	does(t, "it waits for another outcome", s.Expires(timerElection),
-		"save 10; election in 120ms to 180ms; n2 <- Election(10, eligible, 0, n1, 1)")
+		"save 10; election in 120ms to 180ms; n2 <- election epoch=10 eligible=true id=n1 hops=1")
 }
 
 func TestAnOlderElectedIsDropped(t *testing.T) {
@@ -230,34 +230,34 @@ func TestTheViewIsTheRing(t *testing.T) {
 	three := algo.NewView(2, 3, members(3)...)
 	t.Run("the leader leaves", func(t *testing.T) {
 		does(t, "n2", follower(t, 2).Gets(three),
-			"election in 90ms to 135ms; monitor n3; n3 <- Election(8, eligible, 0, n2, 1); announce nobody in 7")
+			"election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce nobody in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
 		does(t, "n2", follower(t, 2).Gets(witnessing(4, 4)),
-			"election in 120ms to 180ms; monitor n3; n3 <- Election(8, eligible, 0, n2, 1); announce nobody in 7")
+			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce nobody in 7")
 		does(t, "n4 itself", leading(t).Gets(witnessing(4, 4)),
-			"election in 120ms to 180ms; monitor n1; n1 <- Election(8, 0, n4, 1); announce nobody in 7")
+			"election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce nobody in 7")
 	})
 	t.Run("the successor leaves", func(t *testing.T) {
 		all := members(4)
 		does(t, "n2", follower(t, 2).Gets(algo.NewView(2, 3, all[0], all[1], all[3])),
-			"election in 90ms to 135ms; monitor n4; n4 <- Election(8, eligible, 0, n2, 1)")
+			"election in 90ms to 135ms; monitor n4; n4 <- election epoch=8 eligible=true id=n2 hops=1")
 	})
 	t.Run("somebody above comes", func(t *testing.T) {
 		s := leading(t)
 		does(t, "n4", s.Gets(algo.NewView(2, 5, members(5)...)),
-			"election in 150ms to 225ms; monitor n5; n5 <- Election(8, eligible, 0, n4, 1)")
+			"election in 150ms to 225ms; monitor n5; n5 <- election epoch=8 eligible=true id=n4 hops=1")
 	})
 	t.Run("a follower is above its leader now", func(t *testing.T) {
 		all := members(4)
 		all[1].Priority = 1
 		does(t, "n2", follower(t, 2).Gets(algo.NewView(2, 4, all...)),
-			"election in 120ms to 180ms; monitor n3; n3 <- Election(8, eligible, 1, n2, 1)")
+			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true priority=1 id=n2 hops=1")
 	})
 	t.Run("during an election", func(t *testing.T) {
 		s := follower(t, 2)
 		s.Campaigns()
-		does(t, "n2", s.Gets(witnessing(4, 1)), "save 9; election in 120ms to 180ms; monitor n3; n3 <- Election(9, eligible, 0, n2, 1)")
+		does(t, "n2", s.Gets(witnessing(4, 1)), "save 9; election in 120ms to 180ms; monitor n3; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 	})
 	t.Run("nothing that matters", func(t *testing.T) {
 		does(t, "n2", follower(t, 2).Gets(witnessing(4, 1)), "monitor n3")
@@ -344,7 +344,7 @@ func TestTheEpochIsSavedBeforeItIsTold(t *testing.T) {
 // its own from then would make it the leader.
 func TestARestartStartsANewEpoch(t *testing.T) {
 	s := alone(3, viewOf(3))
-	does(t, "n3 restarts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- Election(7, eligible, 0, n3, 1)")
+	does(t, "n3 restarts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 eligible=true id=n3 hops=1")
 	does(t, "its token from before comes back", s.Hears(2, token(6, 3, 3)), "")
 }
 

@@ -98,7 +98,7 @@ func TestATokenOfAnOlderEpochIsNotForwarded(t *testing.T) {
 // each.
 func TestAnOlderTokenStartsARun(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+	does(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	goesWell(t, 3, func(c *host.Cluster) string {
 		for i := range 3 {
 			c.Node(i + 1).Saved.Epoch = 1000
@@ -117,10 +117,10 @@ func TestAnOlderTokenStartsARun(t *testing.T) {
 // timer ends.
 func TestATokenAfterTheOutcomeStartsARun(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "of somebody lower", s.Hears(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- Election(8, eligible, 0, n2, 1)")
+	does(t, "of somebody lower", s.Hears(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = follower(t, 1)
 	does(t, "of somebody above the leader", s.Hears(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		"election in 120ms to 180ms; n2 <- Election(7, eligible, 1, n5, 2)")
+		"election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
 
 	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
@@ -232,11 +232,11 @@ func TestNothingCirclesForEver(t *testing.T) {
 func TestAnElectedIsContested(t *testing.T) {
 	s := follower(t, 3)
 	does(t, "somebody below", s.Hears(2, Elected{Epoch: 9, ID: n(2), Hops: 1}),
-		"save 10; election in 120ms to 180ms; n4 <- Elected(9, n2, 2); n4 <- Election(10, eligible, 0, n3, 1)")
+		"save 10; election in 120ms to 180ms; n4 <- elected epoch=9 id=n2 hops=2; n4 <- election epoch=10 eligible=true id=n3 hops=1")
 	s = follower(t, 3)
 	s.Suspects(4)
 	does(t, "somebody suspected", s.Hears(2, Elected{Epoch: 9, ID: n(4), Hops: 3}),
-		"save 10; election in 120ms to 180ms; n1 <- Elected(9, n4, 4); n1 <- Election(10, eligible, 0, n3, 1)")
+		"save 10; election in 120ms to 180ms; n1 <- elected epoch=9 id=n4 hops=4; n1 <- election epoch=10 eligible=true id=n3 hops=1")
 }
 
 // A candidate whose token was forwarded is followed, though an older view has it below.
@@ -440,6 +440,6 @@ func TestMadeUpCandidatesAreForgotten(t *testing.T) {
 		}
 		s.Hears(1, token(9, 4, 1))
 		does(t, "the outcome", s.Hears(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
-			"stop election; reserve in 10ms to 20ms; n3 <- Elected(9, n4, 3); announce n4 in 9")
+			"stop election; reserve in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
 	}
 }

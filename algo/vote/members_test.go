@@ -19,20 +19,20 @@ func TestMembersComeAndGo(t *testing.T) {
 	t.Run("a follower's leader leaves", func(t *testing.T) {
 		s := following(t, 2, 4, viewOf(4), Defaults(timing))
 		does(t, "n2", s.Gets(algo.NewView(2, 3, members(3)...)),
-			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n4); n3 <- Elect(8, 7, 1, n4); announce nobody in 7")
+			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n4 view={number=2}; announce nobody in 7")
 	})
 	t.Run("a follower's leader resigns", func(t *testing.T) {
 		s := following(t, 2, 1, viewOf(3), Defaults(timing))
 		does(t, "n2", s.Gets(witnesses(2, 3, 1)),
-			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1); announce nobody in 7")
+			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=2}; announce nobody in 7")
 	})
 	t.Run("this leader resigns", func(t *testing.T) {
 		s := leading(t, 1, viewOf(3), Defaults(timing))
 		does(t, "n1", s.Gets(witnesses(2, 3, 1)),
-			"save 8; stop lead; stop watch; window in 20ms; n2 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1); announce nobody in 7")
+			"save 8; stop lead; stop watch; window in 20ms; n2 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=2}; announce nobody in 7")
 		s.Hears(2, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)})
 		does(t, "it still votes", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)}),
-			"save 8 for n2; stop window; pause in 60ms to 120ms; n2 <- Vote(8)")
+			"save 8 for n2; stop window; pause in 60ms to 120ms; n2 <- vote round=8")
 	})
 	t.Run("a leader resigns during an election", func(t *testing.T) {
 		s := leading(t, 1, viewOf(3), Defaults(timing))
@@ -41,10 +41,10 @@ func TestMembersComeAndGo(t *testing.T) {
 	})
 	t.Run("somebody joins a leader", func(t *testing.T) {
 		s := leading(t, 1, viewOf(2), Defaults(timing))
-		does(t, "n1", s.Gets(viewOf(3)), "monitor n2 n3; n3 <- Lead(7, 1)")
+		does(t, "n1", s.Gets(viewOf(3)), "monitor n2 n3; n3 <- lead term=7 msg=1")
 		s.Suspects(2)
 		does(t, "the majority is another", s.Gets(viewOf(5)),
-			"monitor n2 n3 n4 n5; n4 <- Lead(7, 1); n5 <- Lead(7, 1)")
+			"monitor n2 n3 n4 n5; n4 n5 <- lead term=7 msg=1")
 		s.Suspects(3)
 		does(t, "too many have left", s.Suspects(4), "quorum in 120ms")
 		does(t, "the majority is smaller again", s.Gets(algo.NewView(3, 3, members(5)[0], members(5)[1], members(5)[4])),
@@ -55,7 +55,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		s.Start(6)
 		s.Expires(timerWatch)
 		s.Hears(1, Elect{Round: 7})
-		does(t, "n2", s.Gets(algo.NewView(2, 2, members(2)...)), "save 7 for n1; stop window; pause in 60ms to 120ms; monitor n1; n1 <- Vote(7)")
+		does(t, "n2", s.Gets(algo.NewView(2, 2, members(2)...)), "save 7 for n1; stop window; pause in 60ms to 120ms; monitor n1; n1 <- vote round=7")
 	})
 	t.Run("the votes of those who left do not count", func(t *testing.T) {
 		s := alone(2, viewOf(4), textbook())
@@ -65,7 +65,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		s.Hears(3, Vote{7})
 		s.Gets(algo.NewView(2, 3, members(3)...))
 		does(t, "with the vote of one that stayed", s.Expires(timerWindow),
-			"save 7 for n2; pause in 60ms to 120ms; lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+			"save 7 for n2; pause in 60ms to 120ms; lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 
 		s = alone(2, viewOf(4), textbook())
 		s.Start(6)
@@ -85,8 +85,8 @@ func TestAWitnessVotesAndIsNotElected(t *testing.T) {
 	s := alone(1, witnesses(1, 3, 1), Defaults(timing))
 	s.Start(6)
 	does(t, "it claims", s.Hears(3, Elect{Round: 7}),
-		"save 7; stop watch; window in 20ms; monitor n2 n3; n2 <- Elect(7, 0, 0, nobody); n3 <- Elect(7, 0, 0, nobody)")
-	does(t, "it votes", s.Hears(2, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; n2 <- Vote(7)")
+		"save 7; stop watch; window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 view={number=1}")
+	does(t, "it votes", s.Hears(2, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; n2 <- vote round=7")
 	does(t, "it counts no votes", s.Hears(2, Vote{7})+s.Hears(3, Vote{7}), "")
 	does(t, "it leads nobody", s.Hears(2, Lead{Term: 7, Msg: 1}), "stop pause; watch in 120ms; monitor n2; announce n2 in 7")
 	s = alone(2, witnesses(1, 3, 1), Defaults(timing))

@@ -138,7 +138,7 @@ func TestARestartedServerDoesNotLeadInItsOldRound(t *testing.T) {
 		does(t, "a majority of them", s.Hears(3, Vote{7}), "")
 		does(t, "it claims nothing in that round", s.Hears(3, Elect{Round: 7}), "")
 		does(t, "it elects in the next", s.Hears(3, Elect{Round: 8}),
-			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 0, 0, nobody); n3 <- Elect(8, 0, 0, nobody)")
+			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 view={number=1}")
 	}
 	// Elected before its own window ended, it would have no vote to know itself by. Its
 	// vote is its own then. Without, it announces one leadership twice.
@@ -164,7 +164,7 @@ func TestWhoVotedForNobodyAndLeadsKnowsItAfterARestart(t *testing.T) {
 	does(t, "it finds nobody to vote for", s.Expires(timerWindow), "pause in 60ms to 120ms")
 	s.Gets(viewOf(3))
 	does(t, "one votes for it", s.Hears(2, Vote{7}), "")
-	does(t, "and another", s.Hears(3, Vote{7}), "save 7 for n1; lead in 40ms; stop pause; watch in 120ms; n2 <- Lead(7, 1); n3 <- Lead(7, 1); announce n1 in 7")
+	does(t, "and another", s.Hears(3, Vote{7}), "save 7 for n1; lead in 40ms; stop pause; watch in 120ms; n2 n3 <- lead term=7 msg=1; announce n1 in 7")
 	s = alone(1, viewOf(3), Defaults(timing))
 	s.StartFrom(algo.Stable{Epoch: 7, Vote: n(1)})
 	does(t, "the votes come again", s.Hears(2, Vote{7})+s.Hears(3, Vote{7}), "")
@@ -237,7 +237,7 @@ func TestANewerRoundIsAdopted(t *testing.T) {
 	s.Expires(timerWatch)
 	s.Hears(1, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(1)})
 	does(t, "while voting in another", s.Hears(3, Elect{Round: 9}),
-		"save 9; window in 20ms; n1 <- Elect(9, 0, 0, nobody); n3 <- Elect(9, 0, 0, nobody)")
+		"save 9; window in 20ms; n1 n3 <- elect round=9 view={number=1}")
 	does(t, "the claim of the other round is gone", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
 
 	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
@@ -251,12 +251,12 @@ func TestANewerRoundIsAdopted(t *testing.T) {
 // Without it who is behind climbs round by round, with a pause between.
 func TestWhoIsBehindIsTold(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
-	does(t, "by the leader", s.Hears(3, Elect{Round: 3}), "n3 <- Lead(7, 1)")
+	does(t, "by the leader", s.Hears(3, Elect{Round: 3}), "n3 <- lead term=7 msg=1")
 	s = following(t, 2, 1, viewOf(3), Defaults(timing))
-	does(t, "by a follower", s.Hears(3, Elect{Round: 3}), "n3 <- Elect(7, 7, 1, n1)")
+	does(t, "by a follower", s.Hears(3, Elect{Round: 3}), "n3 <- elect round=7 term=7 msg=1 leader=n1 view={number=1}")
 	s = leading(t, 2, viewOf(3), textbook())
 	s.Hears(1, Elect{Round: 9})
-	does(t, "by a leader of a term before", s.Hears(3, Elect{Round: 8}), "n3 <- Elect(9, 7, 1, n2)")
+	does(t, "by a leader of a term before", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
 
 	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Node(1).Saved.Epoch = 50
@@ -278,7 +278,7 @@ func TestWhoMissedTheLeadIsTold(t *testing.T) {
 	s = following(t, 2, 1, viewOf(3), Defaults(timing))
 	does(t, "of a follower", s.Hears(3, Elect{Round: 7}), "")
 	s = leading(t, 2, viewOf(3), Defaults(timing))
-	does(t, "of the leader", s.Hears(3, Elect{Round: 7}), "n3 <- Lead(7, 1)")
+	does(t, "of the leader", s.Hears(3, Elect{Round: 7}), "n3 <- lead term=7 msg=1")
 
 	goesWell(t, textbook(), 3, func(c *host.Cluster) string {
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
@@ -315,7 +315,7 @@ func TestTheEndOfAPauseStartsTheNextRound(t *testing.T) {
 	s.Expires(timerWatch)
 	s.Expires(timerWindow)
 	does(t, "the pause ends", s.Expires(timerPause),
-		"save 8; window in 20ms; n1 <- Elect(8, 0, 0, nobody); n3 <- Elect(8, 0, 0, nobody)")
+		"save 8; window in 20ms; n1 n3 <- elect round=8 view={number=1}")
 }
 
 // "A leader's own Lead resets its watch timer only while its term is its saved round;
@@ -324,9 +324,9 @@ func TestTheEndOfAPauseStartsTheNextRound(t *testing.T) {
 func TestALeaderGoesOnToTheNextRound(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
 	does(t, "its own Lead resets its timer", s.Expires(timerLead),
-		"lead in 40ms; watch in 120ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
+		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=2 again")
 	s.Hears(3, Elect{Round: 8})
-	does(t, "not in a newer round", s.Expires(timerLead), "lead in 40ms; n1 <- Lead(7, 3) again; n3 <- Lead(7, 3) again")
+	does(t, "not in a newer round", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
 
 	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
@@ -357,7 +357,7 @@ func TestALeaderWithoutAMajorityStops(t *testing.T) {
 	does(t, "late votes do not bring it back", s.Hears(1, Vote{7})+s.Hears(2, Vote{7})+s.Hears(4, Vote{7}), "")
 	does(t, "it misses a leader", s.Expires(timerWatch),
 		"save 8; window in 20ms; monitor n1 n2 n4 n5; "+
-			"n1 <- Elect(8, 7, 1, n3); n2 <- Elect(8, 7, 1, n3); n4 <- Elect(8, 7, 1, n3); n5 <- Elect(8, 7, 1, n3)")
+			"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 view={number=1}")
 
 	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)

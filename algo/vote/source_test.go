@@ -33,9 +33,9 @@ func TestWatchingReceivesElect(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := following(t, 2, 1, viewOf(3), o)
 		does(t, "an Elect", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}),
-			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1)")
+			"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}")
 		if o == textbook() { // else it has voted early, or waits for the third
-			does(t, "the claim that began it is on the slate", s.Expires(timerWindow), "save 8 for n3; pause in 60ms to 120ms; n3 <- Vote(8)")
+			does(t, "the claim that began it is on the slate", s.Expires(timerWindow), "save 8 for n3; pause in 60ms to 120ms; n3 <- vote round=8")
 		}
 		if got := s.Machine.Leader(); got != leadership(7, 1) {
 			t.Errorf("n2 follows %v, want the old leader until there is another", got)
@@ -50,10 +50,10 @@ func TestVotingInitial(t *testing.T) {
 		s := alone(2, viewOf(3), o)
 		s.Start(0)
 		does(t, "at first", s.Expires(timerWatch),
-			"save 1; window in 20ms; monitor n1 n3; n1 <- Elect(1, 0, 0, nobody); n3 <- Elect(1, 0, 0, nobody)")
+			"save 1; window in 20ms; monitor n1 n3; n1 n3 <- elect round=1 view={number=1}")
 		s = following(t, 2, 1, viewOf(3), o)
 		does(t, "without its leader", s.Expires(timerWatch),
-			"save 8; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1); announce nobody in 7")
+			"save 8; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
 	}
 }
 
@@ -65,7 +65,7 @@ func TestVotingReceivesElect(t *testing.T) {
 	does(t, "a claim", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 1, Leader: n(9)}), "")
 	does(t, "a better one", s.Hears(1, Elect{Round: 7, Term: 5, Msg: 8, Leader: n(9)}), "")
 	does(t, "the latest of n3", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(9)}), "")
-	does(t, "the window ends", s.Expires(timerWindow), "save 7 for n3; pause in 60ms to 120ms; n3 <- Vote(7)")
+	does(t, "the window ends", s.Expires(timerWindow), "save 7 for n3; pause in 60ms to 120ms; n3 <- vote round=7")
 }
 
 // "VOTING: timeout: send VOTE to server having best claim; enter WATCHING state."
@@ -75,7 +75,7 @@ func TestVotingTimeout(t *testing.T) {
 	s.Expires(timerWatch)
 	does(t, "a vote for oneself is not sent", s.Expires(timerWindow), "save 7 for n2; pause in 60ms to 120ms")
 	does(t, "but it is counted", s.Hears(3, Vote{7}),
-		"lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+		"lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 }
 
 // "Each server votes for the old leader, if still alive; otherwise, a server reporting
@@ -128,7 +128,7 @@ func TestVoteRankings(t *testing.T) {
 // "FOLLOWER: rcv VOTE: record on the tally board; if now have > N/2 identical votes for
 // self, enter LEADER state." The tally board "shows the latest vote per server".
 func TestFollowerReceivesVote(t *testing.T) {
-	const leads = "lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); n4 <- Lead(7, 1); announce n2 in 7"
+	const leads = "lead in 40ms; stop pause; watch in 120ms; n1 n3 n4 <- lead term=7 msg=1; announce n2 in 7"
 	s := alone(2, viewOf(4), textbook())
 	s.Start(6)
 	s.Expires(timerWatch)
@@ -147,7 +147,7 @@ func TestTheMajorityIsOfTheConfigured(t *testing.T) {
 	s.Expires(timerWindow)
 	does(t, "two of three known, of five configured", s.Hears(1, Vote{7}), "")
 	does(t, "three of five", s.Hears(3, Vote{7}),
-		"lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+		"lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 
 	c := newCluster(Defaults(timing), viewOf(5))
 	c.Detect = T / 10
@@ -169,9 +169,9 @@ func TestTheMajorityIsOfTheConfigured(t *testing.T) {
 func TestLeaderBroadcasts(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
 	does(t, "its timer ends", s.Expires(timerLead),
-		"lead in 40ms; watch in 120ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
+		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=2 again")
 	does(t, "and again", s.Expires(timerLead),
-		"lead in 40ms; watch in 120ms; n1 <- Lead(7, 3) again; n3 <- Lead(7, 3) again")
+		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=3 again")
 }
 
 // "LEADER: if receive LEAD message that is not obsolete: enter FOLLOWER state."
@@ -187,11 +187,11 @@ func TestLeaderReceivesLead(t *testing.T) {
 func TestTheElectorRunsInALeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
 	does(t, "an Elect", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(2)}),
-		"save 8; stop watch; window in 20ms; n1 <- Elect(8, 7, 1, n2); n3 <- Elect(8, 7, 1, n2)")
-	does(t, "it still leads", s.Expires(timerLead), "lead in 40ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
+		"save 8; stop watch; window in 20ms; n1 n3 <- elect round=8 term=7 msg=1 leader=n2 view={number=1}")
+	does(t, "it still leads", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
 	does(t, "it votes", s.Expires(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
 	does(t, "and leads in the new term", s.Hears(3, Vote{8}),
-		"lead in 40ms; stop pause; watch in 120ms; n1 <- Lead(8, 1); n3 <- Lead(8, 1); announce n2 in 8")
+		"lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=8 msg=1; announce n2 in 8")
 }
 
 // "CANDIDATE state machine runs independently of ELECTOR state machine."
@@ -201,7 +201,7 @@ func TestTheCandidateRunsWhileVoting(t *testing.T) {
 	s.Expires(timerWatch)
 	s.Hears(1, Vote{7})
 	does(t, "a majority before its own window ends", s.Hears(3, Vote{7}),
-		"save 7 for n2; lead in 40ms; stop window; watch in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+		"save 7 for n2; lead in 40ms; stop window; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 }
 
 // By default a Lead ends the voting, which VOTING has no "rcv LEAD" for.
@@ -217,7 +217,7 @@ func TestALeadEndsTheVoting(t *testing.T) {
 func TestAnyServerCanStartAnElection(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), textbook())
 	does(t, "n2 campaigns", s.Campaigns(),
-		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(8, 7, 1, n1); n3 <- Elect(8, 7, 1, n1)")
+		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}")
 	does(t, "while it is voting", s.Campaigns(), "")
 	s.Expires(timerWindow)
 	does(t, "while it waits for the outcome", s.Campaigns(), "")

@@ -24,8 +24,8 @@ func TestAnOlderViewIsNotVotedFor(t *testing.T) {
 		want string
 	}{
 		"older":     {algo.Stamp{Epoch: 6, Number: 2}, "save 7 for n2; stop window; pause in 60ms to 120ms"},
-		"the same":  {algo.Stamp{Epoch: 6, Number: 3}, "save 7 for n1; stop window; pause in 60ms to 120ms; n1 <- Vote(7)"},
-		"a newer":   {algo.Stamp{Epoch: 6, Number: 4}, "save 7 for n1; stop window; pause in 60ms to 120ms; n1 <- Vote(7)"},
+		"the same":  {algo.Stamp{Epoch: 6, Number: 3}, "save 7 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=7"},
+		"a newer":   {algo.Stamp{Epoch: 6, Number: 4}, "save 7 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=7"},
 		"no leader": {algo.Stamp{Number: 99}, "save 7 for n2; stop window; pause in 60ms to 120ms"},
 	} {
 		s := alone(2, of(6, 3, 1, 2, 3), Defaults(timing))
@@ -95,7 +95,7 @@ func TestAViewOfANewerLeader(t *testing.T) {
 	does(t, "who joins", s.Start(0), "save 9; watch in 200ms")
 	does(t, "it has no vote in that round", s.Hears(3, Elect{Round: 9}), "")
 	does(t, "but in the next", s.Hears(3, Elect{Round: 10, View: of(9, 4).Stamp()}),
-		"save 10; stop watch; window in 20ms; monitor n1 n3; n1 <- Elect(10, 0, 0, nobody, view 9.4); n3 <- Elect(10, 0, 0, nobody, view 9.4)")
+		"save 10; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=10 view={epoch=9,number=4}")
 }
 
 // What it claimed itself while it was voting goes by its view, not by the one of before.

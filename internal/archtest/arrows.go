@@ -66,7 +66,7 @@ var Rules = []Rule{
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/scenario", Imports: []string{"algo", "internal/hostile", "internal/mistake"}, Modules: none},
-	{Package: "internal/host", Imports: []string{"algo"}, Modules: none},
+	{Package: "internal/host", Imports: []string{"algo", "internal/scenario"}, Modules: none},
 	{Package: "internal/optiontest", Imports: []string{"algo", "internal/host"}, Modules: none},
 	{Package: "internal/config", Imports: []string{"algo", "cluster", "internal/mistake"}},
 	{Package: "internal/mistake", Imports: none, Modules: none},

@@ -26,5 +26,6 @@
 // [Walk] disturbs a Cluster at random and then wants agreement; explore.Walk has a Driver
 // pick one of all that can happen next.
 //
-// Nodes are counted from 1 and called n1, n2, and so on: see [ID].
+// Nodes are counted from 1 and called n1, n2, and so on: see [ID]. Messages are written as
+// scenarios write them: see [Namer.Message].
 package host

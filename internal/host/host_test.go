@@ -300,9 +300,9 @@ func TestShow(t *testing.T) {
 		m    algo.Message
 		want string
 	}{
-		{hello{}, "hello(0, nobody, nobody in 0)"},
-		{hello{Epoch: 7, ID: ID(2), Leader: Leadership(3, 300), Loud: true}, "hello(7, n2, n300 in 3, loud)"},
-		{algo.Repeat{Message: hello{}}, "hello(0, nobody, nobody in 0) again"},
+		{hello{}, "hello"},
+		{hello{Epoch: 7, ID: ID(2), Leader: Leadership(3, 300), Loud: true}, "hello epoch=7 id=n2 leader=n300@3 loud=true"},
+		{algo.Repeat{Message: hello{}}, "hello again"},
 	} {
 		if got := Show(tc.m); got != tc.want {
 			t.Errorf("Show(%#v) = %q, want %q", tc.m, got, tc.want)

@@ -13,10 +13,6 @@ type Breach struct {
 	What     string
 }
 
-// Namer is how nodes are called where something is told of them: Name, or the names of a
-// view.
-type Namer func(algo.NodeID) string
-
 // Contract is what a Machine found broken when it panicked: the contract, or the property
 // that the rule is about.
 func Contract(e *algo.ContractError, name Namer) *Breach {

@@ -6,48 +6,95 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/scenario"
 )
 
-// Show writes a message as its type with its fields in their order: Election(7, n2). A
-// bool shows as its name where it is true, the stamp of a view where a leader has made it.
-// A repeat is followed by "again".
-func Show(m algo.Message) string {
+// Namer is how nodes are called where something is told of them: Name, or the names of a
+// view.
+type Namer func(algo.NodeID) string
+
+// Message writes a message in words, as scenarios do: by its kind and those of its fields that
+// are not zero, as in "coordinator epoch=2 leader=n3". A repeat is followed by "again".
+//
+//	true, 7, -1          bool and whole numbers
+//	n3                   a node
+//	n3@2                 an algo.Leader: n3 in epoch 2
+//	plain, "a, b"        a text, quoted where that is needed
+//	[1,2]                a slice
+//	{round=1,from=n3}    a struct
+func (n Namer) Message(m algo.Message) []string {
 	m, repeat := algo.Open(m)
-	v := reflect.ValueOf(m)
-	var fields []string
-	for i := range v.NumField() {
-		name, field := v.Type().Field(i).Name, v.Field(i)
-		stamp, ofView := field.Interface().(algo.Stamp)
-		switch {
-		case ofView && stamp.Epoch == 0:
-		case field.Kind() != reflect.Bool:
-			fields = append(fields, fmt.Sprint(show(field.Interface())))
-		case field.Bool():
-			fields = append(fields, strings.ToLower(name))
-		}
-	}
-	text := v.Type().Name() + "(" + strings.Join(fields, ", ") + ")"
+	words := append([]string{m.Kind()}, n.fields(reflect.ValueOf(m))...)
 	if repeat {
-		text += " again"
+		words = append(words, "again")
 	}
-	return text
+	return words
 }
 
-// show returns x as it reads in a story.
-func show(x any) any {
-	switch x := x.(type) {
-	case algo.NodeID:
-		return Name(x)
-	case algo.Leader:
-		return fmt.Sprintf("%s in %d", Name(x.ID), x.Epoch)
-	case algo.Stamp:
-		return fmt.Sprintf("view %d.%d", x.Epoch, x.Number)
-	case algo.Message:
-		return Show(x)
-	default:
-		return x
+// fields writes those fields of a struct that are not zero.
+func (n Namer) fields(v reflect.Value) (all []string) {
+	for i, f := range Fields(v.Type()) {
+		if f != "" && !v.Field(i).IsZero() {
+			all = append(all, f+"="+n.value(v.Field(i)))
+		}
 	}
+	return all
 }
+
+// Fields returns how the fields of a message are called, in their order; empty for those
+// that are not exported. What is no struct has none.
+func Fields(t reflect.Type) (names []string) {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		name := ""
+		if f := t.Field(i); f.IsExported() {
+			name = strings.ToLower(f.Name)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func (n Namer) value(v reflect.Value) string {
+	switch value := v.Interface().(type) {
+	case algo.NodeID:
+		return n(value)
+	case algo.Leader:
+		return fmt.Sprintf("%s@%d", n(value.ID), value.Epoch)
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return scenario.Quote(v.String())
+	case reflect.Struct:
+		return "{" + strings.Join(n.fields(v), ",") + "}"
+	case reflect.Slice:
+		elems := make([]string, v.Len())
+		for i := range elems {
+			elems[i] = n.value(v.Index(i))
+		}
+		return "[" + strings.Join(elems, ",") + "]"
+	}
+	if v.CanInt() || v.CanUint() {
+		return fmt.Sprintf("%d", v.Interface()) // also where the type has a text
+	}
+	return fmt.Sprint(v)
+}
+
+// Named replaces what identifies a node by its name, and a message by its words.
+func (n Namer) Named(x any) any {
+	switch x := x.(type) {
+	case algo.NodeID, algo.Leader:
+		return n.value(reflect.ValueOf(x))
+	case algo.Message:
+		return strings.Join(n.Message(x), " ")
+	}
+	return x
+}
+
+// Show writes a message with nodes by number.
+func Show(m algo.Message) string { return fmt.Sprint(Namer(Name).Named(m)) }
 
 // Happening writes an event as what its node does.
 func Happening(e algo.Event) string {

@@ -85,8 +85,13 @@ func Line(effects *algo.Effects) string {
 		}
 		add("%s", watched)
 	}
-	for _, sent := range effects.Sends {
-		add("%s <- %s", Name(sent.To), Show(sent.Message))
+	for i, sent := range effects.Sends {
+		said := " <- " + Show(sent.Message)
+		if last := len(line) - 1; i > 0 && strings.HasSuffix(line[last], said) { // the same to another
+			line[last] = strings.TrimSuffix(line[last], said) + " " + Name(sent.To) + said
+			continue
+		}
+		add("%s%s", Name(sent.To), said)
 	}
 	for _, l := range effects.Announce {
 		add("announce %s in %d", Name(l.ID), l.Epoch)

@@ -55,7 +55,7 @@ func leading(t testing.TB) *host.Solo {
 	s.Expires(watching)
 	s.Hears(1, vote.Vote{Term: 6})
 	does(t, "F3: a majority", s.Hears(3, vote.Vote{Term: 6}),
-		"save 7; lead in 40ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); announce n2 in 7")
+		"save 7; lead in 40ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 	return s
 }
 
@@ -63,12 +63,12 @@ func TestWatching(t *testing.T) {
 	s := following(t, 3)
 	does(t, "W2: the next Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 5}), "watching in 120ms")
 	does(t, "W3: an Elect", s.Hears(3, vote.Elect{Term: 7, Msg: 9}),
-		"stop watching; voting in 20ms; n1 <- Elect(7, 5); n3 <- Elect(7, 5)")
-	does(t, "V3: its claim was recorded", s.Expires(voting), "watching in 200ms; n3 <- Vote(7, 9)")
+		"stop watching; voting in 20ms; n1 n3 <- elect term=7 msg=5")
+	does(t, "V3: its claim was recorded", s.Expires(voting), "watching in 200ms; n3 <- vote term=7 msg=9")
 	does(t, "W4: timeout", s.Expires(watching),
-		"stop watching; voting in 20ms; n1 <- Elect(7, 5); n3 <- Elect(7, 5)")
+		"stop watching; voting in 20ms; n1 n3 <- elect term=7 msg=5")
 	s = started(t, 3)
-	does(t, "D5: it starts an election", s.Campaigns(), "stop watching; voting in 20ms; n1 <- Elect(6, 0); n3 <- Elect(6, 0)")
+	does(t, "D5: it starts an election", s.Campaigns(), "stop watching; voting in 20ms; n1 n3 <- elect term=6")
 	does(t, "while it is voting", s.Campaigns(), "")
 }
 
@@ -78,9 +78,9 @@ func TestVoting(t *testing.T) {
 	does(t, "V2: a claim", s.Hears(3, vote.Elect{Term: 5, Msg: 1}), "")
 	does(t, "V2: a better one", s.Hears(1, vote.Elect{Term: 6, Msg: 8}), "")
 	does(t, "V2: the latest of n3", s.Hears(3, vote.Elect{Term: 6, Msg: 9}), "")
-	does(t, "V3: timeout", s.Expires(voting), "watching in 200ms; n3 <- Vote(6, 9)")
+	does(t, "V3: timeout", s.Expires(voting), "watching in 200ms; n3 <- vote term=6 msg=9")
 	does(t, "W1: the slate is clear", s.Expires(watching)+"; "+s.Expires(voting),
-		"stop watching; voting in 20ms; n1 <- Elect(6, 0); n3 <- Elect(6, 0); n4 <- Elect(6, 0); watching in 200ms")
+		"stop watching; voting in 20ms; n1 n3 n4 <- elect term=6; watching in 200ms")
 }
 
 // "VOTING" has no "rcv LEAD": a Lead is seen, and the voting goes on.
@@ -97,10 +97,10 @@ func TestD9VoteRankings(t *testing.T) {
 		claims map[int]vote.Elect
 		want   string
 	}{
-		{"the old leader, though it saw less", map[int]vote.Elect{1: {Term: 7, Msg: 1}, 3: {Term: 7, Msg: 9}}, "n1 <- Vote(7, 1)"},
-		{"it is dead: the latest message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 7, Msg: 8}}, "n3 <- Vote(7, 9)"},
-		{"the term goes before the message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 8, Msg: 1}}, "n4 <- Vote(8, 1)"},
-		{"a tie: the smallest ID", map[int]vote.Elect{3: {Term: 8, Msg: 1}, 4: {Term: 8, Msg: 1}}, "n3 <- Vote(8, 1)"},
+		{"the old leader, though it saw less", map[int]vote.Elect{1: {Term: 7, Msg: 1}, 3: {Term: 7, Msg: 9}}, "n1 <- vote term=7 msg=1"},
+		{"it is dead: the latest message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 7, Msg: 8}}, "n3 <- vote term=7 msg=9"},
+		{"the term goes before the message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 8, Msg: 1}}, "n4 <- vote term=8 msg=1"},
+		{"a tie: the smallest ID", map[int]vote.Elect{3: {Term: 8, Msg: 1}, 4: {Term: 8, Msg: 1}}, "n3 <- vote term=8 msg=1"},
 		{"a tie with itself", map[int]vote.Elect{3: {Term: 7, Msg: 4}}, ""},
 	} {
 		s := following(t, 4)
@@ -119,7 +119,7 @@ func TestD9VoteRankings(t *testing.T) {
 }
 
 func TestFollower(t *testing.T) {
-	const leads = "save 7; lead in 40ms; watching in 120ms; n1 <- Lead(7, 1); n3 <- Lead(7, 1); n4 <- Lead(7, 1); n5 <- Lead(7, 1); announce n2 in 7"
+	const leads = "save 7; lead in 40ms; watching in 120ms; n1 n3 n4 n5 <- lead term=7 msg=1; announce n2 in 7"
 	s := started(t, 5)
 	s.Hears(1, vote.Vote{Term: 6})
 	s.Hears(3, vote.Vote{Term: 6})
@@ -137,13 +137,13 @@ func TestFollower(t *testing.T) {
 
 func TestLeader(t *testing.T) {
 	s := leading(t)
-	does(t, "L1: every HBT", s.Expires(lead), "lead in 40ms; n1 <- Lead(7, 2) again; n3 <- Lead(7, 2) again")
+	does(t, "L1: every HBT", s.Expires(lead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
 	does(t, "LEADER has no rcv VOTE", s.Hears(1, vote.Vote{Term: 7, Msg: 1})+s.Hears(3, vote.Vote{Term: 7, Msg: 1}), "")
 	does(t, "E: it votes for itself", s.Expires(voting), "watching in 200ms")
 	does(t, "E: an Elect", s.Hears(3, vote.Elect{Term: 7, Msg: 1}),
-		"stop watching; voting in 20ms; n1 <- Elect(7, 2); n3 <- Elect(7, 2)")
+		"stop watching; voting in 20ms; n1 n3 <- elect term=7 msg=2")
 	does(t, "L2: an obsolete Lead", s.Hears(1, vote.Lead{Term: 6, Msg: 99}), "")
-	does(t, "L2: it still leads", s.Expires(lead), "lead in 40ms; n1 <- Lead(7, 3) again; n3 <- Lead(7, 3) again")
+	does(t, "L2: it still leads", s.Expires(lead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
 	does(t, "L2: one that is not obsolete", s.Hears(1, vote.Lead{Term: 7, Msg: 3}), "stop lead; announce n1 in 7")
 	does(t, "it leads no more", s.Expires(lead), "")
 }
@@ -153,7 +153,7 @@ func TestATermIsKept(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(3))
 	s.StartFrom(algo.Stable{Epoch: 7})
 	does(t, "a Lead of an older term", s.Hears(1, vote.Lead{Term: 6, Msg: 9}), "watching in 120ms")
-	does(t, "its claim", s.Expires(watching), "stop watching; voting in 20ms; n1 <- Elect(7, 0); n3 <- Elect(7, 0)")
+	does(t, "its claim", s.Expires(watching), "stop watching; voting in 20ms; n1 n3 <- elect term=7")
 	clone := s.Clone()
 	clone.Hears(3, vote.Elect{Term: 9})
 	clone.Hears(3, vote.Vote{Term: 9})
