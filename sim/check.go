@@ -61,11 +61,20 @@ const maxViolations = 20
 
 // judge sees what nodes say, as it leaves their engines.
 type judge struct {
-	violations []Violation
-	known      []Violation
-	past       host.Past
-	rosters    map[algo.Stamp]string      // what those hold that a leader made
-	struck     map[algo.NodeID]algo.Stamp // who is removed in a confirmed one, since when
+	found   []Violation // known faults, too
+	past    host.Past
+	rosters map[algo.Stamp]string      // what those hold that a leader made
+	struck  map[algo.NodeID]algo.Stamp // who is removed in a confirmed one, since when
+}
+
+// violations are those of known faults, or the others.
+func (j *judge) violations(known bool) (all []Violation) {
+	for _, v := range j.found {
+		if (v.Known != "") == known {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 func (w *World) violated(p algo.Property, format string, args ...any) {
@@ -74,12 +83,8 @@ func (w *World) violated(p algo.Property, format string, args ...any) {
 
 // found notes a violation, which may be of a known fault.
 func (w *World) found(known string, p algo.Property, format string, args ...any) {
-	list := &w.judge.violations
-	if known != "" {
-		list = &w.judge.known
-	}
-	if len(*list) < maxViolations {
-		*list = append(*list, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...), Known: known})
+	if len(w.judge.violations(known != "")) < maxViolations {
+		w.judge.found = append(w.judge.found, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...), Known: known})
 	}
 }
 
@@ -169,11 +174,11 @@ func (w *World) recorded(n *node, r engine.Roster) {
 
 // Violations returns what did not hold so far and is not known to be wrong, the first 20 of
 // it.
-func (w *World) Violations() []Violation { return w.judge.violations }
+func (w *World) Violations() []Violation { return w.judge.violations(false) }
 
 // Known returns what did not hold so far because of what is known to be wrong, the first 20
 // of it.
-func (w *World) Known() []Violation { return w.judge.known }
+func (w *World) Known() []Violation { return w.judge.violations(true) }
 
 // Await gives the nodes so much time to agree on a leader, and then as much again, in
 // which nothing may change. It is how a run ends whose faults have ended. What does not
@@ -183,7 +188,7 @@ func (w *World) Await(within time.Duration) time.Duration {
 	began := w.now
 	w.pass(w.now + within)
 	leader, epoch, agreed := w.Leader()
-	if w.stuck && len(w.judge.violations) > 0 {
+	if w.stuck && len(w.Violations()) > 0 {
 		return within // it did not get so far: that has been said
 	}
 	if !agreed {

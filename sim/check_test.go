@@ -174,3 +174,13 @@ func TestARunEndsWithItsContext(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// running returns the numbers of the nodes that run.
+func (w *World) running() (all []int) {
+	for _, n := range w.nodes {
+		if n.up && !n.paused {
+			all = append(all, n.number())
+		}
+	}
+	return all
+}

@@ -149,23 +149,12 @@ func (s *script) State(peer algo.NodeID) (fd.State, time.Duration) {
 // Deadline is never: nothing is due by itself.
 func (s *script) Deadline() time.Duration { return never }
 
-// Heard, and all the rest, is no news.
-func (s *script) Heard(time.Duration, algo.NodeID) {}
+// Nothing else is news.
 
-// Watched is no news.
+func (s *script) Heard(time.Duration, algo.NodeID)                   {}
 func (s *script) Watched(time.Duration, algo.NodeID, fd.Watch) error { return nil }
-
-// Up is no news.
-func (s *script) Up(time.Duration, algo.NodeID, uint64) {}
-
-// Down is no news.
-func (s *script) Down(time.Duration, algo.NodeID, bool) {}
-
-// DialFailed is no news.
-func (s *script) DialFailed(time.Duration, algo.NodeID, fd.Fact) {}
-
-// Digest is not told to anybody.
-func (s *script) Digest(uint64) {}
-
-// Wake has nothing to do.
-func (s *script) Wake(time.Duration) {}
+func (s *script) Up(time.Duration, algo.NodeID, uint64)              {}
+func (s *script) Down(time.Duration, algo.NodeID, bool)              {}
+func (s *script) DialFailed(time.Duration, algo.NodeID, fd.Fact)     {}
+func (s *script) Digest(uint64)                                      {}
+func (s *script) Wake(time.Duration)                                 {}

@@ -125,7 +125,7 @@ crash n3
 		t.Fatal(err)
 	}
 	for _, gone := range []int{1, 2, 4} {
-		if w.engine(gone) != nil {
+		if w.nodes[gone-1].up {
 			t.Errorf("n%d was removed and runs", gone)
 		}
 	}

@@ -69,7 +69,7 @@ func TestACrashShowsByItsEvidence(t *testing.T) {
 	must(t, w.Crash(5))
 	w.Run(3 * ms)
 	for n := 1; n <= 4; n++ {
-		for _, m := range w.engine(n).Members() {
+		for _, m := range w.nodes[n-1].engine.Members() {
 			if m.ID == ID(5) && m.State != fd.Suspected {
 				t.Errorf("n%d takes n5 for %v after three message times", n, m.State)
 			}
@@ -230,7 +230,7 @@ func TestACrashInTheMiddleOfAnOutput(t *testing.T) {
 		w.ResetCounts()
 		must(t, w.CrashAfter(5, effects))
 		must(t, w.Campaign(5)) // a save, four messages, an announcement
-		if w.engine(5) != nil {
+		if w.nodes[4].up {
 			t.Fatalf("n5 survived %d effects", effects)
 		}
 		if got := w.nodes[4].kept != saved; got != (effects > 0) {
@@ -252,7 +252,7 @@ func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
 	must(t, w.Cluster(4))
 	w.Run(time.Second)
 	state := func(n, about int) fd.State {
-		for _, m := range w.engine(n).Members() {
+		for _, m := range w.nodes[n-1].engine.Members() {
 			if m.ID == ID(about) {
 				return m.State
 			}

@@ -103,7 +103,12 @@ func (n *node) start() {
 		Self: n.member, Cluster: clusterID, Fixed: n.fixed, Seeds: n.seeds,
 		FirstContact: w.config.Timing.FirstContact, Spec: w.config.Spec, Pick: w.pick,
 	}
-	config.Detector, n.script = newDetector(w)
+	if w.config.Detector == Heartbeats {
+		config.Detector = fd.New(w.config.Timing)
+	} else {
+		n.script = new(script)
+		config.Detector = n.script
+	}
 	if w.config.Trace != nil {
 		config.Trace = w.emit
 	}

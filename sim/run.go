@@ -140,7 +140,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	w.stop = ctx.Done()
 	r := Result{Algorithm: o.Spec.Name, Nodes: o.Nodes, Crashed: o.Crashed, Seed: o.Seed}
 	err := w.election(ctx, &o, &r)
-	r.Violations = append([]Violation{}, w.judge.violations...)
+	r.Violations = append([]Violation{}, w.Violations()...)
 	return r, err
 }
 
@@ -192,8 +192,8 @@ func (w *World) incite(o *Options) {
 		}
 	}
 	initiators := o.Initiators
-	if initiators == nil {
-		initiators = w.running()
+	if initiators == nil { // those who live, by number
+		initiators = slices.Sorted(slices.Values(o.Order()[:o.Nodes-o.Crashed]))
 	}
 	crashed := leader > 0 && !w.nodes[leader-1].up
 	for _, i := range initiators {

@@ -68,7 +68,7 @@ func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 	case "timing local|lan|wan":
 		c.Timing = algo.Presets()[a.Text]
 	case "timing NAME=TIME":
-		i := slices.IndexFunc(timingFields, func(f timingField) bool { return f.name == a.Name })
+		i := slices.IndexFunc(timingFields, func(f field[algo.Timing, time.Duration]) bool { return f.name == a.Name })
 		if i < 0 {
 			return a, scenario.Wanted("%s", l.Form.Means)
 		}
@@ -100,8 +100,8 @@ func check(l *scenario.Line) (*scenario.Arg, error) {
 }
 
 // faultOf is the fault of the network that a command sets, or nil.
-func faultOf(l *scenario.Line) *faultField {
-	i := slices.IndexFunc(faultFields, func(f faultField) bool { return f.name+" PROBABILITY" == l.Form.Usage })
+func faultOf(l *scenario.Line) *field[Faults, float64] {
+	i := slices.IndexFunc(faultFields, func(f field[Faults, float64]) bool { return f.name+" PROBABILITY" == l.Form.Usage })
 	if i < 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 // hosted is a world that does what a scenario says.
 type hosted struct {
 	*World
-	violations, known int // that were told
+	told int // of what was violated
 }
 
 // Do performs a command.
@@ -191,16 +191,11 @@ func (h *hosted) Do(l *scenario.Line) error {
 func (h *hosted) Opinions() []scenario.Opinion { return h.opinions() }
 
 // Broken is what was violated since it was asked last.
-func (h *hosted) Broken() []scenario.Broken {
-	var all []scenario.Broken
-	take := func(list []Violation, told *int) {
-		for _, v := range list[*told:] {
-			all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
-		}
-		*told = len(list)
+func (h *hosted) Broken() (all []scenario.Broken) {
+	for ; h.told < len(h.judge.found); h.told++ {
+		v := &h.judge.found[h.told]
+		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
 	}
-	take(h.Violations(), &h.violations)
-	take(h.Known(), &h.known)
 	return all
 }
 
@@ -271,7 +266,12 @@ func (w *World) Scenario() string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	c := w.config
 	b.WriteString(scenario.Head(&c.Spec))
-	preset, base := nearest(c.Timing)
+	preset, base := "lan", algo.LAN()
+	for _, each := range []string{"local", "wan"} {
+		if t := algo.Presets()[each]; t == c.Timing {
+			preset, base = each, t
+		}
+	}
 	line("timing %s", preset)
 	for _, f := range timingFields {
 		if own := *f.of(&c.Timing); own != *f.of(&base) {
@@ -292,29 +292,13 @@ func (w *World) Scenario() string {
 	return b.String()
 }
 
-// nearest is the preset that has the most of these times.
-func nearest(t algo.Timing) (name string, near algo.Timing) {
-	most := -1
-	for _, each := range []string{"lan", "local", "wan"} {
-		preset, alike := algo.Presets()[each], 0
-		for _, f := range timingFields {
-			if *f.of(&t) == *f.of(&preset) {
-				alike++
-			}
-		}
-		if alike > most {
-			name, near, most = each, preset, alike
-		}
-	}
-	return name, near
-}
-
-type timingField struct {
+// field is a part of what a world is made of, by its name in a scenario.
+type field[Of, Part any] struct {
 	name string
-	of   func(*algo.Timing) *time.Duration
+	of   func(*Of) *Part
 }
 
-var timingFields = []timingField{
+var timingFields = []field[algo.Timing, time.Duration]{
 	{"heartbeat", func(t *algo.Timing) *time.Duration { return &t.Heartbeat }},
 	{"timeout", func(t *algo.Timing) *time.Duration { return &t.Timeout }},
 	{"max_timeout", func(t *algo.Timing) *time.Duration { return &t.MaxTimeout }},
@@ -325,12 +309,7 @@ var timingFields = []timingField{
 	{"first_contact", func(t *algo.Timing) *time.Duration { return &t.FirstContact }},
 }
 
-type faultField struct {
-	name string
-	of   func(*Faults) *float64
-}
-
-var faultFields = []faultField{
+var faultFields = []field[Faults, float64]{
 	{"loss", func(f *Faults) *float64 { return &f.Loss }},
 	{"duplicate", func(f *Faults) *float64 { return &f.Duplicate }},
 	{"reorder", func(f *Faults) *float64 { return &f.Reorder }},

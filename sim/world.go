@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/scenario"
@@ -131,18 +130,10 @@ func (w *World) Nodes() int { return len(w.nodes) }
 
 // View is the membership as node n knows it; empty while it does not run.
 func (w *World) View(n int) algo.View {
-	if e := w.engine(n); e != nil {
-		return e.View()
+	if n, err := w.node(n); err == nil && n.up {
+		return n.engine.View()
 	}
 	return algo.View{}
-}
-
-// engine is that of node n; nil while it does not run.
-func (w *World) engine(n int) *engine.Engine {
-	if n, err := w.node(n); err == nil && n.up {
-		return n.engine
-	}
-	return nil
 }
 
 // Follows is whom node n announced last; false while it does not run.
@@ -396,23 +387,4 @@ func (w *World) emit(e trace.Event) {
 		e.At = w.now
 		w.config.Trace(e)
 	}
-}
-
-func newDetector(w *World) (engine.Detector, *script) {
-	if w.config.Detector == Heartbeats {
-		return fd.New(w.config.Timing), nil
-	}
-	s := new(script)
-	return s, s
-}
-
-// running returns the numbers of the nodes that run.
-func (w *World) running() []int {
-	var all []int
-	for _, n := range w.nodes {
-		if n.up && !n.paused {
-			all = append(all, n.number())
-		}
-	}
-	return all
 }
