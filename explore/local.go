@@ -99,9 +99,12 @@ type outcome struct {
 // number, and what happens to them.
 type space struct {
 	notation
-	spec  *algo.Spec
-	ids   []algo.NodeID
-	track tracked
+	spec *algo.Spec
+	ids  []algo.NodeID
+	// What must be remembered of the past: by each node, the highest epoch that it announced;
+	// of all, who has announced itself, in which epoch. What is not asked for is not remembered:
+	// else states would differ that behave alike.
+	tracksTold, tracksLed bool
 
 	locals    []local
 	messages  []envelope
@@ -114,10 +117,11 @@ type space struct {
 	known    map[uint64]uint32 // node and happening → outcome
 }
 
-func newSpace(spec *algo.Spec, view algo.View, track tracked) *space {
+func newSpace(spec *algo.Spec, view algo.View, properties []algo.Property) *space {
 	sp := &space{
-		notation: notation{view}, spec: spec, track: track,
-		numbers: map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
+		notation: notation{view}, spec: spec, tracksTold: slices.Contains(properties, algo.EpochsGrow),
+		tracksLed: slices.Contains(properties, algo.OneLeaderPerEpoch) || slices.Contains(properties, algo.NoPhantom),
+		numbers:   map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for m := range view.All() {
 		sp.ids = append(sp.ids, m.ID)
@@ -211,10 +215,10 @@ func (sp *space) happen(number uint32, what happening, argument uint32) outcome 
 	}
 	o := outcome{announces: slices.Clone(effects.Announce), timers: slices.Clone(effects.Timers)}
 	for _, leader := range effects.Announce {
-		if sp.track.told {
-			if leader.Epoch < l.told {
-				return outcome{broken: &host.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
-			}
+		if leader.Epoch < l.told {
+			return outcome{broken: &host.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
+		}
+		if sp.tracksTold {
 			l.told = leader.Epoch
 		}
 	}

@@ -15,7 +15,7 @@ func TestEveryFieldOfANodeCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sp := newSpace(&spec, NewView(2), tracked{})
+	sp := newSpace(&spec, NewView(2), nil)
 	begun := sp.outcome(sp.intern(local{}), starts, 0).local
 	changes := map[string]func(*local){
 		"node":  func(l *local) { l.node = 1 },

@@ -23,20 +23,6 @@ func Claimed(claims algo.Claims) []algo.Property {
 	return properties
 }
 
-// tracked says what must be remembered of the past. What is not asked for is not
-// remembered: else states would differ that behave alike.
-type tracked struct {
-	told bool // each node: the highest epoch that it announced
-	led  bool // who has announced itself, in which epoch
-}
-
-func track(properties []algo.Property) tracked {
-	return tracked{
-		told: slices.Contains(properties, algo.EpochsGrow),
-		led:  slices.Contains(properties, algo.OneLeaderPerEpoch) || slices.Contains(properties, algo.NoPhantom),
-	}
-}
-
 // history is who has announced itself so far.
 type history struct {
 	led   host.Past
@@ -65,7 +51,7 @@ type announced struct {
 // once.
 func (sp *space) announce(before uint32, node int, l algo.Leader) announced {
 	after := announced{history: before}
-	if !sp.track.led || l.Vacant() {
+	if !sp.tracksLed || l.Vacant() {
 		return after
 	}
 	key := announcement{before, node, l}
