@@ -36,19 +36,7 @@ func (c *conn) stands() bool {
 func between(a, b *node) pair { return pair{min(a.index, b.index), max(a.index, b.index)} }
 
 // link is the connection to a peer that n knows to stand, or nil.
-func (n *node) link(peer *node) *conn {
-	if int(peer.index) >= len(n.links) {
-		return nil
-	}
-	return n.links[peer.index]
-}
-
-func (n *node) setLink(peer *node, c *conn) {
-	if more := len(n.w.nodes) - len(n.links); more > 0 {
-		n.links = append(n.links, make([]*conn, more)...)
-	}
-	n.links[peer.index] = c
-}
+func (n *node) link(peer *node) *conn { return n.links[peer.index] }
 
 // maxQueued is how many messages wait for one dial, as in the live cluster.
 const maxQueued = 1024
@@ -159,13 +147,13 @@ func (w *World) hello(n, peer *node, c *conn) {
 	old := n.link(peer)
 	again := old != nil && old.lives[old.side(peer)] == c.lives[c.side(peer)]
 	if old != nil && !again {
-		n.setLink(peer, nil)
+		delete(n.links, peer.index)
 		n.perform(n.engine.Down(now, peer.id, false))
 		if !n.up || n.life != life {
 			return
 		}
 	}
-	n.setLink(peer, c)
+	n.links[peer.index] = c
 	waiting := n.queued[peer.index]
 	delete(n.queued, peer.index)
 	for _, m := range waiting {
@@ -186,7 +174,7 @@ func (w *World) hungUp(n, peer *node, e event) {
 	if c == nil || c.id != e.link || !own && w.isCut(peer, n) {
 		return
 	}
-	n.setLink(peer, nil)
+	delete(n.links, peer.index)
 	n.discard(peer, "the connection broke")
 	n.perform(n.engine.Down(n.clock.at(w.now), peer.id, e.action == hangUpPolitely))
 }

@@ -19,7 +19,7 @@ type network struct {
 
 	// ordered links keep the order of frames: of each, when its last one arrives.
 	ordered bool
-	last    [][]time.Duration
+	last    map[pair]time.Duration
 
 	connected bool // there are connections
 	conns     map[pair]*conn
@@ -31,7 +31,7 @@ func newNetwork(c Config) network {
 	connected := c.Detector == Heartbeats
 	return network{
 		delay: c.Delay, faults: c.Faults, connected: connected, ordered: connected || c.Delay.Least != c.Delay.Most,
-		links: make(map[pair]Delay), cuts: make(map[pair]bool), conns: make(map[pair]*conn), listens: make(map[string]int32),
+		links: make(map[pair]Delay), cuts: make(map[pair]bool), conns: make(map[pair]*conn), last: make(map[pair]time.Duration), listens: make(map[string]int32),
 	}
 }
 
@@ -56,21 +56,10 @@ func (w *World) travel(from, to *node, overtakes bool) time.Duration {
 	if overtakes {
 		return at + time.Duration(w.random.Int64N(int64(3*delay.Most)+1))
 	}
-	last := net.lastOf(from.index, to.index, len(w.nodes))
-	*last = max(*last, at)
-	return *last
-}
-
-func (net *network) lastOf(from, to int32, nodes int) *time.Duration {
-	for len(net.last) < nodes {
-		net.last = append(net.last, nil)
-	}
-	row := net.last[from]
-	if len(row) < nodes {
-		row = append(row, make([]time.Duration, nodes-len(row))...)
-		net.last[from] = row
-	}
-	return &row[to]
+	p := pair{from.index, to.index}
+	at = max(at, net.last[p])
+	net.last[p] = at
+	return at
 }
 
 func (w *World) chance(p float64) bool { return p > 0 && w.random.Float64() < p }

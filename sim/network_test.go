@@ -140,7 +140,7 @@ func TestFramesOfOneConnectionKeepTheirOrder(t *testing.T) {
 		// A message that arrives where nobody is connected any more shows as dropped.
 		n1, n2 := w.nodes[0], w.nodes[1]
 		link := n1.link(n2).id
-		n2.setLink(n1, nil)
+		n2.links[n1.index] = nil
 		for i := range 100 {
 			w.transmit(n1, n2, numberedMessage{i}, 0, link)
 		}

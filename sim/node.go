@@ -39,7 +39,7 @@ type node struct {
 
 	highest algo.Epoch // that it ever announced
 
-	links   []*conn // by the index of the peer: the connections that it knows to stand
+	links   map[int32]*conn // by the index of the peer: the connections that it knows to stand
 	dialing []engine.Target
 	queued  map[int32][]algo.Message // until a dial succeeds
 
@@ -58,7 +58,7 @@ type trap struct {
 func newNode(w *World, index int32, m algo.Member) *node {
 	return &node{
 		w: w, index: index, id: m.ID, name: m.Name, member: m, clock: clock{ppm: perfect},
-		wakeAt: never, place: none,
+		wakeAt: never, place: none, links: make(map[int32]*conn),
 	}
 }
 
