@@ -173,37 +173,31 @@ func Unquote(word string) (string, error) {
 // match reads words as this form. It says how many fit, and what was wanted then.
 func (f *Form) match(words []word) (args []Arg, fit int, want string) {
 	pattern := strings.Fields(f.Usage)[1:]
-	for len(words) > fit || len(pattern) > 0 {
-		if len(pattern) == 0 {
-			return nil, fit, "the end of the line"
-		}
-		place := strings.Trim(pattern[0], "[]…")
-		if optional := strings.HasPrefix(pattern[0], "["); optional && len(words) == fit {
-			return args, fit, ""
-		} else if !optional {
-			pattern = pattern[1:]
-		}
+	if last := len(pattern) - 1; last >= 0 && pattern[last][0] == '[' { // as often as there are words
+		one := strings.Trim(pattern[last], "[]…")
+		pattern = append(pattern[:last], slices.Repeat([]string{one}, max(0, len(words)-last))...)
+	}
+	for fit, place := range pattern {
 		kind, known := kinds[place]
-		literal := place == strings.ToLower(place)
 		if !known {
 			kind.want = strings.ReplaceAll(place, "|", " or ")
+			kind.read = func(a *Arg) bool {
+				return place != strings.ToLower(place) || slices.Contains(strings.Split(place, "|"), a.Text)
+			}
 		}
-		if len(words) == fit {
+		if fit == len(words) {
 			return nil, fit, kind.want
 		}
 		a := Arg{word: words[fit]}
 		text, err := Unquote(words[fit].text)
-		ok := err == nil || strings.Contains(place, "=") // what stands there has parts
-		if a.Text = text; known {
-			ok = ok && kind.read(&a)
-		} else if literal {
-			ok = ok && slices.Contains(strings.Split(place, "|"), text)
-		}
-		if !ok {
+		a.Text = text
+		if setting := strings.Contains(place, "="); err != nil && !setting || !kind.read(&a) { // a setting has parts
 			return nil, fit, kind.want
 		}
 		args = append(args, a)
-		fit++
 	}
-	return args, fit, ""
+	if len(words) > len(pattern) {
+		return nil, len(pattern), "the end of the line"
+	}
+	return args, len(words), ""
 }
