@@ -31,6 +31,7 @@ var (
 		"--algorithm vote --nodes 2 --epochs 2 --repeats 1 --crashes 1",
 		"--algorithm vote --nodes 3 --epochs 1 --repeats 1",
 		"--algorithm vote --nodes 4 --epochs 1 --repeats 1 --settled --crashes 2 --mistakes 1",
+		"--algorithm textbook-bully --nodes 3 --epochs 2 --crashes 1 --property durable",
 	}
 	countedLarge = []string{
 		"--algorithm bully --nodes 2 --epochs 3 --crashes 2 --mistakes 2",
