@@ -1,10 +1,6 @@
 package vote
 
-import (
-	"slices"
-
-	"github.com/elect-go/elect/algo"
-)
+import "github.com/elect-go/elect/algo"
 
 // The candidate determines whether this server is the leader. "CANDIDATE state machine
 // runs independently of ELECTOR state machine." Its methods stand in the order of the
@@ -28,17 +24,8 @@ const (
 
 type candidate struct {
 	state candidateState
-	// tally is the "tally board (which shows the latest vote per server)", in the order
-	// of those who voted.
-	tally []paper
 	// doubting: there is no life from a majority. The timer runs.
 	doubting bool
-}
-
-// paper is the latest vote of a server.
-type paper struct {
-	voter algo.NodeID
-	round algo.Epoch
 }
 
 // FOLLOWER actions.
@@ -46,7 +33,7 @@ type paper struct {
 // follow takes l for the leader. FOLLOWER: "rcv LEAD: clear the tally board". LEADER:
 // "if receive LEAD message that is not obsolete: enter FOLLOWER state".
 func (s *server) follow(env algo.Env, l algo.Leader) {
-	s.candidate.tally = nil
+	s.ballot.tally = nil
 	if s.candidate.state == leader {
 		s.enterFollower(env)
 	}
@@ -63,7 +50,7 @@ func (s *server) enterFollower(env algo.Env) {
 	if s.candidate.doubting {
 		env.StopTimer(timerQuorum)
 	}
-	s.candidate = candidate{state: follower}
+	s.candidate, s.ballot.tally = candidate{state: follower}, nil
 }
 
 // receiveVote. "rcv VOTE: record on the tally board; if now have > N/2 identical votes
@@ -73,17 +60,11 @@ func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) 
 	if !s.ballot.counts(round) || !s.view.MayLead(s.self) {
 		return
 	}
-	i, found := slices.BinarySearchFunc(s.candidate.tally, voter, byVoter)
-	if !found {
-		s.candidate.tally = slices.Insert(s.candidate.tally, i, paper{})
-	}
-	s.candidate.tally[i] = paper{voter, round}
-	if s.votes(round) >= s.view.Quorum() {
+	s.ballot.tally.Add(voter)
+	if s.votes() >= s.view.Quorum() {
 		s.lead(env, round)
 	}
 }
-
-func byVoter(p paper, id algo.NodeID) int { return p.voter.Compare(id) }
 
 // LEADER actions.
 
@@ -93,7 +74,7 @@ func (s *server) lead(env algo.Env, round algo.Epoch) {
 	s.ballot.cast(s.self) // unless it is cast: see there
 	s.ballot.decide(round)
 	s.candidate.state = leader
-	s.candidate.tally = nil
+	s.ballot.tally = nil
 	s.leader = algo.Leader{Epoch: round, ID: s.self}
 	s.seen = sighting{term: round, leader: s.self}
 	s.broadcastLead(env, false)

@@ -18,6 +18,8 @@ import (
 type ballot struct {
 	round algo.Epoch
 	vote  algo.NodeID // nobody until it is cast
+	// tally is the "tally board": who has voted for this server in this round.
+	tally algo.Set
 	// closed: this server votes no more in this round.
 	closed bool
 	// decided: the leader of this round is known, or was, or may have been before a
@@ -132,12 +134,12 @@ func (s *server) answerWhoIsBehind(env algo.Env, from algo.NodeID) {
 
 // votes counts the identical votes, of those who are members.
 //
-// ◆ Identical votes are those of one round: votes of different rounds may be of one
-// server that changed its mind, and of a majority only together.
-func (s *server) votes(round algo.Epoch) int {
-	count := 0
-	for _, p := range s.candidate.tally {
-		if p.round == round && s.view.Contains(p.voter) {
+// ◆ Identical votes are those of one round, so a new one begins with an empty tally: votes
+// of different rounds may be of one server that changed its mind, and of a majority only
+// together.
+func (s *server) votes() (count int) {
+	for _, voter := range s.ballot.tally {
+		if s.view.Contains(voter) {
 			count++
 		}
 	}

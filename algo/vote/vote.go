@@ -164,7 +164,7 @@ func (s *server) Stable() algo.Stable {
 func (s *server) Clone() algo.Algorithm {
 	clone := *s
 	clone.elector.slate = slices.Clone(s.elector.slate)
-	clone.candidate.tally = slices.Clone(s.candidate.tally)
+	clone.ballot.tally = slices.Clone(s.ballot.tally)
 	clone.watched = slices.Clone(s.watched)
 	clone.suspected = slices.Clone(s.suspected)
 	return &clone
