@@ -3,6 +3,7 @@ package algo
 import (
 	"bytes"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -52,23 +53,16 @@ var errNodeID = errors.New("algo: a node id is a UUID of the form xxxxxxxx-xxxx-
 // ParseNodeID reads what String wrote.
 func ParseNodeID(s string) (NodeID, error) {
 	var id NodeID
-	s = strings.ToLower(s)
 	for i := range id {
+		ok := true
 		if dashBefore[i] {
-			if s == "" || s[0] != '-' {
-				return NodeID{}, errNodeID
-			}
-			s = s[1:]
+			s, ok = strings.CutPrefix(s, "-")
 		}
-		if len(s) < 2 {
+		b, err := strconv.ParseUint(s[:min(len(s), 2)], 16, 8)
+		if !ok || err != nil || len(s) < 2 {
 			return NodeID{}, errNodeID
 		}
-		high, low := strings.IndexByte(hexDigits, s[0]), strings.IndexByte(hexDigits, s[1])
-		if high < 0 || low < 0 {
-			return NodeID{}, errNodeID
-		}
-		id[i] = byte(high<<4 | low)
-		s = s[2:]
+		id[i], s = byte(b), s[2:]
 	}
 	if s != "" {
 		return NodeID{}, errNodeID

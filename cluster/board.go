@@ -15,14 +15,11 @@ type board struct {
 	state    State
 	changed  chan struct{} // closed at the next change
 	ended    bool
-	services map[*service]struct{} // of the leadership that state shows
+	services map[*context.CancelCauseFunc]struct{} // what ends the work for the leadership that state shows
 }
 
-// service is work that runs for a leadership.
-type service struct{ end context.CancelCauseFunc }
-
 func newBoard() *board {
-	return &board{changed: make(chan struct{}), services: make(map[*service]struct{})}
+	return &board{changed: make(chan struct{}), services: make(map[*context.CancelCauseFunc]struct{})}
 }
 
 // post shows a new state, and reports whether it is one. A leadership that it ends
@@ -77,7 +74,7 @@ func (b *board) show(s State) {
 		cause = &DeposedError{By: s.Leader}
 	}
 	for work := range b.services {
-		work.end(cause)
+		(*work)(cause)
 	}
 	clear(b.services)
 	b.state = s
@@ -94,13 +91,12 @@ func (b *board) serve(l Leadership, end context.CancelCauseFunc) (done func() (o
 	if !b.state.Leads || b.state.Leader.Epoch != l.Epoch {
 		return nil
 	}
-	work := &service{end}
-	b.services[work] = struct{}{}
+	b.services[&end] = struct{}{}
 	return func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		_, serving := b.services[work]
-		delete(b.services, work)
+		_, serving := b.services[&end]
+		delete(b.services, &end)
 		return !serving
 	}
 }

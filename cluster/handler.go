@@ -145,7 +145,3 @@ func (n *Node) misfit(why error) {
 		n.failed = fmt.Errorf("%w: %w: stop all members before the algorithm is changed", ErrNotLetIn, mismatch)
 	}
 }
-
-func transportTarget(t engine.Target) transport.Target {
-	return transport.Target{ID: t.ID, Addr: t.Addr}
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/transport"
 )
 
 // batch is how many inputs the loop takes before it looks at the clock.
@@ -135,7 +136,7 @@ func (n *Node) perform(out *engine.Output) {
 		n.viewChanged()
 	}
 	for _, target := range out.Dial {
-		n.net.Dial(transportTarget(target))
+		n.net.Dial(transport.Target{ID: target.ID, Addr: target.Addr})
 	}
 	for _, e := range out.Send {
 		n.send(e)

@@ -4,5 +4,7 @@ package transport
 func (t *Transport) SetAddr(id ID, addr string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.setAddr(id, addr)
+	p := t.peerOf(id)
+	p.addr = addr
+	t.forget(p)
 }

@@ -196,14 +196,24 @@ func (t *Transport) hope(s *session, c *conn) {
 	}
 }
 
-// report logs and counts the end of a connection.
+// report logs the end of a connection, and counts it if it was closed with blame.
 func (t *Transport) report(c *conn, text string, why error) {
-	switch end := endingOf(why); {
-	case end != nil && end.label != "":
-		t.blame(c, end.label, why)
+	end := endingOf(why)
+	switch {
 	case end != nil && end.kind == Refused:
 		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "reason", end.err)
-	default:
+		return
+	case end == nil || end.label == "":
 		t.log(slog.LevelDebug, nil, text, c, "error", why)
+		return
 	}
+	t.count.refuse(end.label)
+	level, limit := slog.LevelWarn, &t.strangers
+	switch end.label {
+	case "self", "disconnected":
+		level = slog.LevelDebug // a node among its own seeds, and what the caller knows
+	case "duplicate id":
+		level, limit = slog.LevelError, &t.alarms // must not drown among strangers
+	}
+	t.log(level, limit, "connection closed", c, "reason", end.label, "error", why)
 }

@@ -72,19 +72,6 @@ func (t *Transport) Stats() Stats {
 	return s
 }
 
-// blame counts and logs a connection that was closed with blame.
-func (t *Transport) blame(c *conn, label string, err error) {
-	t.count.refuse(label)
-	level, limit := slog.LevelWarn, &t.strangers
-	switch label {
-	case "self", "disconnected":
-		level = slog.LevelDebug // a node among its own seeds, and what the caller knows
-	case "duplicate id":
-		level, limit = slog.LevelError, &t.alarms // must not drown among strangers
-	}
-	t.log(level, limit, "connection closed", c, "reason", label, "error", err)
-}
-
 // log writes one line about a connection, within the limit of one that has one.
 func (t *Transport) log(level slog.Level, limited *hostile.Log, text string, c *conn, args ...any) {
 	args = append([]any{"addr", c.addr, "dialed", c.dialed}, args...)

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -151,23 +150,13 @@ func (t *Transport) mayLeave(frame []byte) bool {
 func (t *Transport) SetAddrs(book map[ID]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id := range maps.Clone(t.peers) {
-		t.setAddr(id, book[id])
+	for id := range book {
+		t.peerOf(id)
 	}
-	for id, addr := range book {
-		t.setAddr(id, addr)
+	for id, p := range t.peers {
+		p.addr = book[id]
+		t.forget(p)
 	}
-}
-
-func (t *Transport) setAddr(id ID, addr string) {
-	if addr == "" {
-		if p := t.peers[id]; p != nil {
-			p.addr = ""
-			t.forget(p)
-		}
-		return
-	}
-	t.peerOf(id).addr = addr
 }
 
 // Disconnect refuses a connected node: it is told the reason, and Down comes with

@@ -3,11 +3,9 @@ package wire
 import (
 	"bytes"
 	"io"
-	"reflect"
 	"strconv"
 	"sync"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
@@ -20,14 +18,11 @@ type decoder struct {
 	input   []byte
 	rest    bytes.Reader // what is left of the input; msgpack does not buffer it
 	msgpack *msgpack.Decoder
-	id      algo.NodeID
-	idValue reflect.Value // id, to set a field from without an allocation
 }
 
 var decoders = sync.Pool{New: func() any {
 	d := &decoder{}
 	d.msgpack = msgpack.NewDecoder(&d.rest)
-	d.idValue = reflect.ValueOf(&d.id).Elem()
 	return d
 }}
 

@@ -259,12 +259,11 @@ func (p *plan) decode(d *decoder, v reflect.Value) *Error {
 		}
 	case anID:
 		var b []byte
-		if b, why = d.bytes(typeBinary); why == "" && len(b) != len(d.id) {
+		if b, why = d.bytes(typeBinary); why == "" && len(b) != v.Len() {
 			why = "has " + count(len(b), "byte") + ", want the 16 of a node id"
 		}
 		if why == "" {
-			copy(d.id[:], b)
-			v.Set(d.idValue)
+			copy(v.Bytes(), b)
 		}
 	case aStruct:
 		var n int
