@@ -32,8 +32,7 @@ type calm struct {
 // answer depends on the nodes alone and is remembered.
 func (e *search) agrees(s *state) bool {
 	if e.options.Network == Once {
-		c := newCalm(e.m, s.locals, s.network)
-		return c.run()
+		return newCalm(e.m, s.locals, s.network).run()
 	}
 	var key host.Fingerprint
 	for _, number := range s.locals[:len(e.m.ids)] {
@@ -41,8 +40,7 @@ func (e *search) agrees(s *state) bool {
 	}
 	agrees, known := e.calms[key]
 	if !known {
-		c := newCalm(e.m, s.locals, nil)
-		agrees = c.run()
+		agrees = newCalm(e.m, s.locals, nil).run()
 		e.calms[key] = agrees
 	}
 	return agrees

@@ -194,18 +194,19 @@ func (o *Options) check() error {
 
 // search is one exploration.
 type search struct {
-	m          *model
-	options    Options
-	properties []algo.Property
-	calms      map[host.Fingerprint]bool // of nodes: whether they come to agree
-	visited    *visited
-	start      state
-	report     Report
-	began      time.Time
-	shown      time.Time
+	m       *model
+	options Options
+	calms   map[host.Fingerprint]bool // of nodes: whether they come to agree
+	visited *visited
+	start   state
+	report  Report
+	began   time.Time
+	shown   time.Time
 }
 
-func newSearch(o Options) (*search, error) {
+// begin returns a search that stands at its beginning. It panics with a
+// [*host.UnreadableError].
+func begin(o Options) (*search, error) {
 	if o.Nodes > 0 && o.Nodes <= MaxNodes {
 		o.View = NewView(o.Nodes)
 	}
@@ -215,19 +216,11 @@ func newSearch(o Options) (*search, error) {
 	if o.Properties == nil {
 		o.Properties = Claimed(o.Spec.Claims)
 	}
-	e := &search{options: o, properties: o.Properties, calms: map[host.Fingerprint]bool{}, visited: newVisited(), began: time.Now()}
+	e := &search{options: o, calms: map[host.Fingerprint]bool{}, visited: newVisited(), began: time.Now()}
 	e.shown = e.began
 	e.m = &model{space: newSpace(&e.options.Spec, o.View, o.Properties), options: &e.options}
-	return e, nil
-}
-
-// begin returns a search that stands at its beginning. It panics with a
-// [*host.UnreadableError].
-func begin(o Options) (*search, error) {
-	e, err := newSearch(o)
-	if err == nil {
-		e.start, err = e.first()
-	}
+	var err error
+	e.start, err = e.first()
 	return e, err
 }
 
@@ -292,7 +285,9 @@ func (e *search) run(ctx context.Context) {
 func (e *search) try(s *state, index uint32, k int, a action, next *state, waiting *queue) {
 	o, moved := e.m.apply(s, a, next)
 	for _, broken := range e.m.breach {
-		e.violate(broken, index, k)
+		if e.wants(broken.Property) {
+			e.report.Violations = append(e.report.Violations, e.violation(broken.Property, e.way(index, k)))
+		}
 	}
 	switch {
 	case moved:
@@ -311,50 +306,41 @@ func (e *search) visit(s *state, index uint32) {
 	if e.m.led(s) {
 		e.report.StatesWithLeader++
 	}
-	if e.asked(algo.Agreement) && !e.violated(algo.Agreement) && !e.agrees(s) {
-		e.record(disagreement(), e.visited.path(index))
+	if e.wants(algo.Agreement) && !e.agrees(s) {
+		e.report.Violations = append(e.report.Violations, e.violation(algo.Agreement, e.way(index)))
 	}
 }
 
-func disagreement() host.Breach {
-	return host.Breach{Property: algo.Agreement, What: "nothing is wrong from here on, and still those who run do not come to follow one leader"}
-}
-
 func (e *search) asked(p algo.Property) bool {
-	return p == algo.Contract || slices.Contains(e.properties, p)
+	return p == algo.Contract || slices.Contains(e.options.Properties, p)
 }
 
-func (e *search) violated(p algo.Property) bool {
-	return slices.ContainsFunc(e.report.Violations, func(v Violation) bool { return v.Property == p })
+// wants reports whether a property is asked for, and not found broken yet.
+func (e *search) wants(p algo.Property) bool {
+	return e.asked(p) && !slices.ContainsFunc(e.report.Violations, func(v Violation) bool { return v.Property == p })
 }
 
 // refuted reports whether there is nothing left to look for.
 func (e *search) refuted() bool {
-	if len(e.properties) == 0 || len(e.report.Violations) < len(e.properties) {
-		return false
-	}
-	return !slices.ContainsFunc(e.properties, func(p algo.Property) bool { return !e.violated(p) })
+	all := e.options.Properties
+	return len(all) > 0 && len(e.report.Violations) >= len(all) && !slices.ContainsFunc(all, e.wants)
 }
 
-// violate records what the k-th action in a state breaks.
-func (e *search) violate(b host.Breach, from uint32, k int) {
-	if e.asked(b.Property) && !e.violated(b.Property) {
-		e.record(b, append(e.visited.path(from), uint16(k)))
+// way finds the actions again that led to a state, and to what more of its actions do.
+func (e *search) way(to uint32, more ...int) (taken []action) {
+	path := e.visited.path(to)
+	for _, k := range more {
+		path = append(path, uint16(k))
 	}
-}
-
-// record finds the steps that were taken again, and tells them.
-func (e *search) record(b host.Breach, path []uint16) {
 	s, next := e.start, state{}
 	s.network = slices.Clone(s.network)
-	var taken []action
 	for _, k := range path {
 		a := e.m.actions(&s, nil)[k]
 		taken = append(taken, a)
 		e.m.apply(&s, a, &next)
 		s, next = next, s
 	}
-	e.report.Violations = append(e.report.Violations, e.violation(b.Property, taken))
+	return taken
 }
 
 // enough reports whether the search is to end here, and shows how far it is.

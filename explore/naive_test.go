@@ -197,7 +197,7 @@ func TestCountsAreThoseOfThePlainModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := newSearch(o)
+			e, err := begin(o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,7 +79,7 @@ func (t *story) take(a action) {
 // finish looks for what is looked for at the end.
 func (t *story) finish() {
 	if !t.over && t.asked(algo.Agreement) && !t.agrees(&t.end) {
-		t.breaks(disagreement())
+		t.breaks(host.Breach{Property: algo.Agreement, What: "nothing is wrong from here on, and still those who run do not come to follow one leader"})
 	}
 }
 

@@ -91,8 +91,8 @@ func (k *walker) walk(length int) {
 	if led {
 		k.report.WalksWithLeader++
 	}
-	if !cut && k.asked(algo.Agreement) && !k.violated(algo.Agreement) && !k.agrees(&k.here) {
-		k.report.Violations = append(k.report.Violations, k.shortened(disagreement()))
+	if !cut && k.wants(algo.Agreement) && !k.agrees(&k.here) {
+		k.broke(algo.Agreement, k.taken)
 	}
 }
 
@@ -103,10 +103,8 @@ func (k *walker) choose() (a action, ok bool) {
 		a = k.actions[i]
 		_, moved := k.m.apply(&k.here, a, &k.next)
 		for _, b := range slices.Clone(k.m.breach) {
-			if k.asked(b.Property) && !k.violated(b.Property) {
-				k.taken = append(k.taken, a)
-				k.report.Violations = append(k.report.Violations, k.shortened(b))
-				k.taken = k.taken[:len(k.taken)-1]
+			if k.wants(b.Property) {
+				k.broke(b.Property, append(k.taken, a))
 			}
 		}
 		return moved
@@ -114,24 +112,21 @@ func (k *walker) choose() (a action, ok bool) {
 	return a, ok
 }
 
-// shortened tells the walk so far, without those steps that are not needed to break
-// the property. (The search has no states to look up here.)
-func (k *walker) shortened(b host.Breach) Violation {
-	taken := slices.Clone(k.taken)
+// broke tells how actions break a property, without those that are not needed for that.
+// (The search has no states to look up here.)
+func (k *walker) broke(p algo.Property, taken []action) {
 	for fewer := true; fewer; {
 		fewer = false
-		for i := len(taken) - 1; i >= 0; i-- {
+		for i := len(taken) - 1; i >= 0 && !k.over(); i-- {
 			if i >= len(taken) {
 				continue // cut off, after a breach of the contract
 			}
-			if k.over() {
-				return k.violation(b.Property, taken)
-			}
 			t, possible := k.follow(slices.Delete(slices.Clone(taken), i, i+1))
-			if possible && t.breach(b.Property) != nil {
+			if possible && t.breach(p) != nil {
 				taken, fewer = t.taken, true
 			}
 		}
+		fewer = fewer && k.report.Cut == ""
 	}
-	return k.violation(b.Property, taken)
+	k.report.Violations = append(k.report.Violations, k.violation(p, taken))
 }
