@@ -69,16 +69,10 @@ func (c *Cluster) Agreed() string {
 	return ""
 }
 
-// CanAgree reports whether the live nodes can come to rest.
-func (c *Cluster) CanAgree() bool { return CanElect(c.View, c.Spec.Claims, c.opinions()) }
-
 // AgreedAfter waits and says why the live nodes do not agree then, or nothing.
 func (c *Cluster) AgreedAfter(d time.Duration) string {
 	c.Run(d)
-	if why := c.Agreed(); why != "" {
-		return fmt.Sprintf("after %.0fT %s", float64(d)/float64(T), why)
-	}
-	return ""
+	return c.Agreed()
 }
 
 // Test is a test as far as a cluster needs it: a *testing.T.

@@ -46,7 +46,7 @@ func (w Walk) Take(driver Driver, tracing bool) *Cluster {
 	}
 	c.Reset()
 	c.Run(quiet * d.t)
-	if sum := Total(c.Sent); (sum != 0 || c.Changes != 0) && c.Broken == "" && c.CanAgree() {
+	if sum := Total(c.Sent); (sum != 0 || c.Changes != 0) && c.Broken == "" && CanElect(c.View, c.Spec.Claims, c.opinions()) {
 		c.Breaks("in the quiet: %d messages, %d announcements", sum, c.Changes)
 	}
 	return c
@@ -79,11 +79,7 @@ type disturber struct {
 	driver    Driver
 	t         time.Duration
 	all       []algo.Member
-	loss      float64       // of how many messages
-	double    float64       // how many arrive twice
-	slow      time.Duration // how many T a message may take
-	resigning bool          // members resign and come back
-	healed    bool
+	resigning bool // members resign and come back
 	partition int  // a set of nodes that do not hear the others
 	oneWay    bool // the others hear them
 }
@@ -101,22 +97,18 @@ func newDisturber(random Driver, w Walk, tracing bool) *disturber {
 	for m := range d.View.All() {
 		d.Logf("%s has priority %d", m.Name, m.Priority)
 	}
-	d.loss = random.Float64() * 0.5
-	d.slow = time.Duration(1 + random.IntN(8))
+	loss, slow := random.Float64()*0.5, time.Duration(1+random.IntN(8))*d.t
 	d.resigning = random.IntN(3) == 0
 	if random.IntN(4) == 0 {
-		d.loss = 0
-	}
-	if random.IntN(4) == 0 {
-		d.double = random.Float64() * 0.5
+		loss = 0
 	}
 	d.Delay = func(from, to int, _ algo.Message) (time.Duration, bool) {
-		if d.healed {
-			return random.within(d.t), true
-		}
-		return random.within(d.slow * d.t), !d.cut(from, to) && random.Float64() >= d.loss
+		return random.within(slow), !d.cut(from, to) && random.Float64() >= loss
 	}
-	d.Doubled = func() bool { return d.double > 0 && !d.healed && random.Float64() < d.double }
+	if random.IntN(4) == 0 {
+		double := random.Float64() * 0.5
+		d.Doubled = func() bool { return random.Float64() < double }
+	}
 	d.Pick = func(least, most time.Duration) time.Duration {
 		return least + time.Duration(random.Int64N(int64(most-least)+1))
 	}
@@ -143,9 +135,9 @@ func (d *disturber) start(i int) {
 	}
 }
 
-// disturb does something to somebody, and goes on.
+// disturb does something to somebody, and goes on until the calm.
 func (d *disturber) disturb() {
-	if d.healed {
+	if d.Now >= chaos*d.t {
 		return
 	}
 	i := d.someone()
@@ -189,8 +181,9 @@ func (d *disturber) disturb() {
 // heal ends all that goes wrong: somebody runs, nobody is paused, and from now on
 // messages arrive in time and the detector is right.
 func (d *disturber) heal() {
-	d.healed = true
 	d.Logf("healed")
+	d.Doubled = nil
+	d.Delay = func(int, int, algo.Message) (time.Duration, bool) { return d.driver.within(d.t), true }
 	for _, nd := range d.nodes {
 		nd.DieIn = 0
 	}
