@@ -30,10 +30,8 @@ func (p *probe) bare(view algo.View) *host.Cluster {
 func (p *probe) machines(nodes int) *host.Cluster {
 	t := p.options.Timing.RoundTrip / 10
 	all := host.Members(nodes)
-	if p.seed%2 == 1 {
-		for i := range all {
-			all[i].Priority = p.random.IntN(3)
-		}
+	for i, priority := range p.priorities(nodes) {
+		all[i].Priority = priority
 	}
 	c := p.bare(algo.NewView(1, nodes, all...))
 	c.Detect = t

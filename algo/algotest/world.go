@@ -38,7 +38,7 @@ func (p *probe) try(about string, nodes int, run func(w *world), detector ...sim
 		config.Detector = d
 	}
 	w.World, p.world = sim.New(config), w
-	w.do(w.Cluster(nodes, w.priorities(nodes)...))
+	w.do(w.Cluster(nodes, p.priorities(nodes)...))
 	run(w)
 	w.sound()
 	p.world = nil
@@ -61,12 +61,9 @@ func (p *probe) prompt() sim.Delay {
 }
 
 // priorities are drawn in every other trial, and all the same in the rest.
-func (w *world) priorities(nodes int) (all []int) {
-	if w.p.seed%2 == 0 {
-		return nil
-	}
-	for range nodes {
-		all = append(all, w.p.random.IntN(3))
+func (p *probe) priorities(nodes int) (all []int) {
+	for range nodes * int(p.seed%2) {
+		all = append(all, p.random.IntN(3))
 	}
 	return all
 }

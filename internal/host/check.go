@@ -84,11 +84,10 @@ type Test interface {
 // WantAgreed fails the test unless nothing is broken and the live nodes agree.
 func (c *Cluster) WantAgreed(t Test) {
 	t.Helper()
-	if c.Broken != "" {
-		t.Errorf("%s\n%s", c.Broken, c.Story())
-	}
-	if why := c.Agreed(); why != "" {
-		t.Errorf("at %v: %s\n%s", c.Now, why, c.Story())
+	for _, why := range [...]string{c.Broken, c.Agreed()} {
+		if why != "" {
+			t.Errorf("at %v: %s\n%s", c.Now, why, c.Story())
+		}
 	}
 }
 
