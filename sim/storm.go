@@ -73,32 +73,24 @@ func (r *Report) Err() error {
 // must agree on one leader and on one membership. Everything follows from the seed. Its error
 // is that of ctx.
 func Storm(ctx context.Context, o StormOptions) (Report, error) {
-	if o.Timing == (algo.Timing{}) {
-		o.Timing = algo.LAN()
-	}
-	if o.Nodes == 0 {
-		o.Nodes = 5
-	}
-	if o.Period == 0 {
-		o.Period = 10 * time.Second
-	}
+	o.Timing = cmp.Or(o.Timing, algo.LAN())
+	o.Nodes = cmp.Or(o.Nodes, 5)
+	o.Period = cmp.Or(o.Period, 10*time.Second)
 	w := New(Config{
 		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace, Budget: o.budget(),
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
 	})
 	w.stop = ctx.Done()
-	s := storm{w: w, o: &o, random: newRandom(o.Seed)}
-	r := Report{Seed: o.Seed}
-	if err := s.blow(ctx, &r); err != nil {
-		return r, err
-	}
-	r.Frames, r.Crashes, r.Changes = w.sent, s.crashes, s.changes
+	s := storm{w: w, o: &o, random: newRandom(o.Seed), r: Report{Seed: o.Seed}}
+	err := s.blow(ctx)
+	r := s.r
+	r.Frames = w.sent
 	r.Leader, r.Epoch, _ = w.Leader()
 	r.Known = w.Known()
 	if r.Violations = w.Violations(); len(r.Violations) > 0 {
 		r.Scenario = w.Scenario()
 	}
-	return r, nil
+	return r, err
 }
 
 func (o *StormOptions) within(nodes int) time.Duration {
@@ -117,8 +109,8 @@ func (o *StormOptions) budget() uint64 {
 }
 
 // blow disturbs the world, and lets it heal.
-func (s *storm) blow(ctx context.Context, r *Report) error {
-	w := s.w
+func (s *storm) blow(ctx context.Context) error {
+	w, r := s.w, &s.r
 	defer w.caught()
 	if err := w.Cluster(s.o.Nodes); err != nil {
 		return err
@@ -136,29 +128,23 @@ func (s *storm) blow(ctx context.Context, r *Report) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // it was not waited for
 	}
-	s.count()
+	for _, n := range w.nodes {
+		joined := n.number() > s.o.Nodes
+		if n.up && n.engine.View().Contains(n.id) == joined || !n.up && !joined {
+			r.Changes++
+		}
+		if !n.up && joined && n.roster != nil {
+			r.Changes += 2 // in, and out again
+		}
+	}
 	return nil
 }
 
-// count finds out how much came of the changes of the membership.
-func (s *storm) count() {
-	for _, n := range s.w.nodes {
-		joined := n.number() > s.o.Nodes
-		if n.up && n.engine.View().Contains(n.id) == joined || !n.up && !joined {
-			s.changes++
-		}
-		if !n.up && joined && n.roster != nil {
-			s.changes += 2 // in, and out again
-		}
-	}
-}
-
 type storm struct {
-	w       *World
-	o       *StormOptions
-	random  *rand.Rand
-	crashes int
-	changes int
+	w      *World
+	o      *StormOptions
+	random *rand.Rand
+	r      Report
 }
 
 func (s *storm) one() int { return 1 + s.random.IntN(len(s.w.nodes)) }
@@ -187,50 +173,43 @@ func (s *storm) disturb() {
 		return
 	}
 	w, n := s.w, s.one()
-	var err error
 	switch s.random.IntN(13) {
 	case 0, 1:
-		if err = w.Restart(n); err != nil {
-			s.crashes++
-			err = w.Crash(n)
+		if w.Restart(n) != nil {
+			s.r.Crashes++
+			_ = w.Crash(n)
 		}
 	case 2:
 		if leader, _, known := w.Leader(); known {
-			s.crashes++
-			err = w.Crash(leader)
+			s.r.Crashes++
+			_ = w.Crash(leader)
 		} else {
-			err = w.Campaign(n)
+			_ = w.Campaign(n)
 		}
 	case 3:
-		err = w.CrashAfterSave(n)
+		_ = w.CrashAfterSave(n)
 	case 4:
-		err = w.CrashAfter(n, s.random.IntN(5))
+		_ = w.CrashAfter(n, s.random.IntN(5))
 	case 5:
-		err = w.Stop(n)
+		_ = w.Stop(n)
 	case 6:
-		if err = w.Resume(n); err != nil {
-			err = w.Pause(n)
+		if w.Resume(n) != nil {
+			_ = w.Pause(n)
 		}
 	case 7:
-		err = w.SetClock(n, 500_000+s.random.Int64N(1_500_000))
+		_ = w.SetClock(n, 500_000+s.random.Int64N(1_500_000))
 	case 8:
-		err = w.Resign(n, s.period(s.o.Period/4))
+		_ = w.Resign(n, s.period(s.o.Period/4))
 	case 9:
 		w.SetFaults(Faults{Loss: s.random.Float64() / 4, Duplicate: s.random.Float64() / 4, Reorder: s.random.Float64() / 4})
 	case 10:
-		err = s.part()
+		s.part()
 	case 11:
 		w.Heal()
-	case 12:
-		err = s.slow()
+	case 12: // one link is slow, in one direction: now and then by more than a round trip
+		t := s.o.Timing.RoundTrip
+		_ = w.SetLink(s.one(), s.one(), HeavyTailed(t/10, 4*t))
 	}
-	_ = err // it was down already, or there is nobody to resume
-}
-
-// slow makes one link slow, in one direction: now and then by more than a round trip.
-func (s *storm) slow() error {
-	t := s.o.Timing.RoundTrip
-	return s.w.SetLink(s.one(), s.one(), HeavyTailed(t/10, 4*t))
 }
 
 // core is how many members stay: somebody must be left.
@@ -239,42 +218,38 @@ const core = 3
 // change has somebody come, go, or stand otherwise as a candidate.
 func (s *storm) change() {
 	w, n := s.w, s.one()
-	var err error
 	switch most := 2 * s.o.Nodes; s.random.IntN(4) {
 	case 0:
 		if len(w.nodes) < most {
-			_, err = w.Join(1 + s.random.IntN(min(core, s.o.Nodes)))
+			_, _ = w.Join(1 + s.random.IntN(min(core, s.o.Nodes)))
 		}
 	case 1, 2:
 		if n > core {
-			err = w.Remove(s.one(), n)
+			_ = w.Remove(s.one(), n)
 		}
 	case 3:
-		err = w.SetPriority(n, s.random.IntN(3))
+		_ = w.SetPriority(n, s.random.IntN(3))
 	}
-	_ = err // it cannot be done at that node now
 }
 
 // part cuts the network somewhere.
-func (s *storm) part() error {
+func (s *storm) part() {
 	w := s.w
-	switch s.random.IntN(3) {
-	case 0:
-		return w.Cut(s.one(), s.one())
-	default:
-		var left, right []int
-		for i := range w.nodes {
-			switch s.random.IntN(5) {
-			case 0:
-				left, right = append(left, i+1), append(right, i+1) // a bridge
-			case 1, 2:
-				left = append(left, i+1)
-			default:
-				right = append(right, i+1)
-			}
-		}
-		return w.Partition(left, right)
+	if s.random.IntN(3) == 0 {
+		_ = w.Cut(s.one(), s.one())
+		return
 	}
+	var left, right []int
+	for i := range w.nodes {
+		side := s.random.IntN(5) // 0 is a bridge
+		if side < 3 {
+			left = append(left, i+1)
+		}
+		if side == 0 || side > 2 {
+			right = append(right, i+1)
+		}
+	}
+	_ = w.Partition(left, right)
 }
 
 // lost draws who is dead for good: in half of the storms nobody, and else some of those whom
@@ -308,7 +283,7 @@ func (s *storm) lost() map[*node]bool {
 	dead := make(map[*node]bool)
 	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, (least-1)/2)), (least-1)/2)] {
 		if dead[n] = true; n.up {
-			s.crashes++
+			s.r.Crashes++
 			_ = s.w.Crash(n.number())
 		}
 	}

@@ -76,9 +76,7 @@ type kindCount struct {
 
 // New returns a world without nodes, at time 0.
 func New(config Config) *World {
-	if config.Timing == (algo.Timing{}) {
-		config.Timing = algo.LAN()
-	}
+	config.Timing = cmp.Or(config.Timing, algo.LAN())
 	config.Budget = cmp.Or(config.Budget, 100_000_000)
 	w := &World{
 		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), room: maxUnderWay,
