@@ -48,10 +48,7 @@ func (l Leader) Vacant() bool { return l.ID.IsZero() }
 // Compare orders leaderships by epoch, then by ID: negative when l is older
 // than o, zero when they are the same, positive when l is newer.
 func (l Leader) Compare(o Leader) int {
-	if c := cmp.Compare(l.Epoch, o.Epoch); c != 0 {
-		return c
-	}
-	return l.ID.Compare(o.ID)
+	return cmp.Or(cmp.Compare(l.Epoch, o.Epoch), l.ID.Compare(o.ID))
 }
 
 // OlderThan reports whether l comes before o.

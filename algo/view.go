@@ -26,10 +26,7 @@ func (m Member) Compare(o Member) int {
 		}
 		return -1
 	}
-	if c := cmp.Compare(m.Priority, o.Priority); c != 0 {
-		return c
-	}
-	return m.ID.Compare(o.ID)
+	return cmp.Or(cmp.Compare(m.Priority, o.Priority), m.ID.Compare(o.ID))
 }
 
 // Stamp orders the views of a cluster in which only the leader changes the membership,
@@ -68,16 +65,10 @@ type view struct {
 // larger than the count of members, is how many are configured: a member that was
 // never met still counts for a quorum. Of members with the same ID the last counts.
 func NewView(number uint64, size int, members ...Member) View {
-	sorted := slices.Clone(members)
-	slices.SortStableFunc(sorted, func(a, b Member) int { return a.ID.Compare(b.ID) })
-	unique := sorted[:0]
-	for _, m := range sorted {
-		if last := len(unique) - 1; last >= 0 && unique[last].ID == m.ID {
-			unique[last] = m
-		} else {
-			unique = append(unique, m)
-		}
-	}
+	unique := slices.Clone(members)
+	slices.Reverse(unique) // so that the last of the same ID is the first
+	slices.SortStableFunc(unique, func(a, b Member) int { return a.ID.Compare(b.ID) })
+	unique = slices.CompactFunc(unique, func(a, b Member) bool { return a.ID == b.ID })
 	return View{&view{number: number, size: max(size, len(unique)), members: unique}}
 }
 
@@ -150,8 +141,8 @@ func (w View) Member(id NodeID) (Member, bool) {
 
 // MayLead reports whether id is a member that may be elected.
 func (w View) MayLead(id NodeID) bool {
-	i := w.Index(id)
-	return i >= 0 && w.get().members[i].Eligible
+	m, _ := w.Member(id)
+	return m.Eligible
 }
 
 // Contains reports whether id is a member.

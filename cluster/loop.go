@@ -260,12 +260,8 @@ func (n *Node) resign(period time.Duration) {
 // stop ends the leadership, says goodbye and closes every connection. After a failure
 // it says nothing: what could not be saved must not show.
 func (n *Node) stop() {
-	if n.failed != nil {
-		n.board.end(n.failed, time.Now())
-	} else {
-		n.board.end(ErrStopped, time.Now())
-		n.perform(n.engine.Stop(n.now()))
-	}
+	n.board.end(cmp.Or(n.failed, ErrStopped), time.Now())
+	n.perform(n.engine.Stop(n.now()))
 	// It takes half a second at most, when a peer does not answer.
 	if err := n.net.Close(context.Background()); err != nil {
 		n.log.Warn("not closed cleanly", "error", err)

@@ -66,7 +66,7 @@ func (n *names) dial(ctx context.Context, addr string) (net.Conn, error) {
 	for i, one := range order {
 		conn, err := n.try(ctx, one, len(order)-i)
 		if err == nil {
-			n.connected(addr, one)
+			n.note(addr, func(l *listing) { l.last = one })
 			return conn, nil
 		}
 		if why == nil || errors.Is(why, syscall.ECONNREFUSED) {
@@ -111,33 +111,29 @@ func (n *names) order(addr, port string, found []string) []string {
 	return others
 }
 
-func (n *names) connected(addr, one string) {
+// note has f write down something about the addresses behind a name.
+func (n *names) note(addr string, f func(*listing)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if l := n.book[addr]; l != nil {
-		l.last = one
+		f(l)
 	}
 }
 
 // failed has the next attempt begin with another address: that this one was connected
 // led nowhere.
-func (n *names) failed(addr string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if l := n.book[addr]; l != nil {
-		l.turn++
-	}
-}
+func (n *names) failed(addr string) { n.note(addr, func(l *listing) { l.turn++ }) }
 
 // itself takes note that the last attempt reached this node itself, and reports whether
 // that is all there is behind the address.
 func (n *names) itself(addr string) (all bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	l := n.book[addr]
-	if l == nil || l.last == "" {
-		return true // it is no name
-	}
-	l.self[l.last] = true
-	return !slices.ContainsFunc(l.addrs, func(a string) bool { return !l.self[a] })
+	all = true // unless it is a name with others behind it
+	n.note(addr, func(l *listing) {
+		if l.last == "" {
+			return
+		}
+		l.self[l.last] = true
+		all = !slices.ContainsFunc(l.addrs, func(a string) bool { return !l.self[a] })
+	})
+	return all
 }

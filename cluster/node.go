@@ -285,7 +285,7 @@ func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
 	hello := n.greeting(id, addr)
-	hello.Incarnation = newIncarnation()
+	hello.Incarnation = rand.Uint64() | 1 // of its other runs; never zero
 	n.hello.Store(&hello)
 }
 

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -117,11 +116,4 @@ func newCluster(c *Config) algo.NodeID {
 	}
 	sorted := slices.Sorted(slices.Values(c.Members))
 	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster+"?"+strings.Join(sorted, ","))))
-}
-
-// newIncarnation tells this run of the node from its others. It is never zero.
-func newIncarnation() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.BigEndian.Uint64(b[:]) | 1
 }
