@@ -46,7 +46,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 			return transport.Peer{}, err
 		}
 	}
-	if differ := ours.Differing(theirs); !theirs.Client && (len(differ) > 0 || ours.Digest != theirs.Digest) {
+	if differ := ours.Differing(theirs); !theirs.Client && len(differ) > 0 {
 		n.noisy.Warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
 	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Client: theirs.Client, Hello: theirs}, nil

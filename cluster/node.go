@@ -293,8 +293,7 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 	return wire.Hello{
 		MinVersion: wire.Version, MaxVersion: wire.Version,
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name,
-		Digest: wire.Digest(n.spec.Settings), Settings: wire.Settings(n.spec.Settings),
-		Name: n.config.Name, ID: id, Addr: addr,
+		Settings: wire.Settings(n.spec.Settings), Name: n.config.Name, ID: id, Addr: addr,
 	}
 }
 

@@ -79,8 +79,7 @@ func TestProtocolDocument(t *testing.T) {
 		}},
 		"hello": wire.Hello{
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",
-			Digest: wire.Digest(settings), Settings: wire.Settings(settings),
-			Name: "n1", ID: id(1), Incarnation: 7, Addr: "10.0.0.1:7400", View: 99,
+			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 7, Addr: "10.0.0.1:7400", View: 99,
 		},
 	}
 	codecs := codecsOf(t)

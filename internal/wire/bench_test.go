@@ -29,8 +29,8 @@ func BenchmarkHeartbeat(b *testing.B) { benchmark(b, heartbeat{View: 0x012345678
 
 func BenchmarkHello(b *testing.B) {
 	benchmark(b, Hello{
-		MinVersion: 1, MaxVersion: 1, Cluster: "production", ClusterID: nodeA, Algorithm: "bully", Digest: 1 << 60,
-		Settings: []string{"answer_timeout=150ms", "coordinator_timeout=300ms"}, Name: "n1", ID: nodeA, Addr: "127.0.0.1:7000",
+		MinVersion: 1, MaxVersion: 1, Cluster: "production", ClusterID: nodeA, Algorithm: "bully",
+		Settings: "answer_timeout=150ms\ncoordinator_timeout=300ms", Name: "n1", ID: nodeA, Addr: "127.0.0.1:7000",
 	})
 }
 

@@ -44,7 +44,7 @@ type (
 		IDs      []algo.NodeID
 		Leaders  []algo.Leader
 		Members  []member `wire:"max=100"`
-		Texts    []string `wire:"max=3,each=5"`
+		Texts    []string `wire:"max=3"`
 	}
 	member struct {
 		ID         algo.NodeID
@@ -280,8 +280,8 @@ func TestAppendRefusesWhatDecodeWouldRefuse(t *testing.T) {
 			"wire: cannot encode every.Member.Addr: has 256 bytes, at most 255 are allowed"},
 		{"in a slice of structs", every{Members: []member{{}, {Name: strings.Repeat("x", 256)}}},
 			"wire: cannot encode every.Members.Name: has 256 bytes, at most 255 are allowed"},
-		{"in a slice of strings", every{Texts: []string{"123456"}},
-			"wire: cannot encode every.Texts: has 6 bytes, at most 5 are allowed"},
+		{"in a slice of strings", every{Texts: []string{strings.Repeat("x", 256)}},
+			"wire: cannot encode every.Texts: has 256 bytes, at most 255 are allowed"},
 		{"not UTF-8", every{String: "\xff"}, "wire: cannot encode every.String: is not valid UTF-8"},
 		{"a slice too long", every{Texts: make([]string, 4)},
 			"wire: cannot encode every.Texts: has 4 elements, at most 3 are allowed"},

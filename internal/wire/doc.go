@@ -32,8 +32,7 @@
 // Strings must have a string's head and binaries a binary's, of any width.
 //
 // Strings are at most 255 bytes long and slices at most 1024 elements, unless a
-// struct tag says otherwise: `wire:"max=N"` for either, and `wire:"max=N,each=N"` for
-// the number of strings in a slice and the bytes of each.
+// struct tag says otherwise: `wire:"max=N"`, for a string or a slice.
 //
 // A receiver skips what follows the fields that it knows, in a message as in a
 // struct within: a newer version adds fields at the end. What is skipped may be any

@@ -57,14 +57,14 @@ func FuzzHello(f *testing.F) {
 	f.Add(uint16(1), uint16(1), "prod", "bully", "a=1", "n1", "127.0.0.1:7000", uint64(1), false)
 	f.Add(uint16(2), uint16(1), "", "", "", "", "", uint64(0), true)
 	f.Add(uint16(0), uint16(9), "\xff", "ring\n", "=", "n\x00", strings.Repeat("x", 256), uint64(1<<63), false)
-	ours := Hello{MinVersion: 1, MaxVersion: Version, Cluster: "prod", Algorithm: "bully", Settings: []string{"a=1"}, Name: "n0"}
+	ours := Hello{MinVersion: 1, MaxVersion: Version, Cluster: "prod", Algorithm: "bully", Settings: "a=1", Name: "n0"}
 	f.Fuzz(func(t *testing.T, lowest, highest uint16, cluster, algorithm, setting, name, addr string, number uint64, client bool) {
 		h := Hello{
-			MinVersion: lowest, MaxVersion: highest, Cluster: cluster, Algorithm: algorithm, Digest: number,
-			Settings: []string{setting}, Name: name, Incarnation: number, Client: client, Addr: addr, View: number,
+			MinVersion: lowest, MaxVersion: highest, Cluster: cluster, Algorithm: algorithm,
+			Settings: setting, Name: name, Incarnation: number, Client: client, Addr: addr, View: number,
 		}
 		b, err := c.Append(nil, h)
-		fits := len(cluster) <= 64 && len(algorithm) <= 32 && len(setting) <= 31 && len(name) <= 64 && len(addr) <= 255
+		fits := len(cluster) <= 64 && len(algorithm) <= 32 && len(setting) <= 512 && len(name) <= 64 && len(addr) <= 255
 		for _, s := range []string{cluster, algorithm, setting, name, addr} {
 			fits = fits && utf8.ValidString(s)
 		}

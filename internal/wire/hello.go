@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"encoding/binary"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -30,11 +29,8 @@ type Hello struct {
 	ClusterID algo.NodeID
 	// Algorithm is the name of the algorithm in use.
 	Algorithm string `wire:"max=32"`
-	// Digest is that of the algorithm's settings. See the function Digest.
-	Digest uint64
-	// Settings say what the digest was made of, as far as they fit. See the function
-	// Settings.
-	Settings []string `wire:"max=16,each=31"`
+	// Settings are those of the algorithm. See the function Settings.
+	Settings string `wire:"max=512"`
 	// Name is the configured name of the node.
 	Name string `wire:"max=64"`
 	// ID is who the node is, and Incarnation which of its lives this is.
@@ -136,20 +132,16 @@ func (e *MismatchError) Error() string {
 
 // Differing returns the names of the settings that h and peer do not share, sorted:
 // those with different values and those that only one of them has. The names are
-// safe to log. It knows only what a Hello has room for, so it may be empty although
-// the digests differ.
+// safe to log.
 func (h Hello) Differing(peer Hello) []string {
+	ours, theirs := strings.Split(h.Settings, "\n"), strings.Split(peer.Settings, "\n")
 	var names []string
-	one := func(from, other []string) {
-		for _, setting := range from {
-			if !slices.Contains(other, setting) {
-				name, _, _ := strings.Cut(setting, "=")
-				names = append(names, plain(name))
-			}
+	for _, setting := range slices.Concat(ours, theirs) {
+		if setting != "" && !(slices.Contains(ours, setting) && slices.Contains(theirs, setting)) {
+			name, _, _ := strings.Cut(setting, "=")
+			names = append(names, plain(name))
 		}
 	}
-	one(h.Settings, peer.Settings)
-	one(peer.Settings, h.Settings)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -166,46 +158,22 @@ func plain(name string) string {
 	return name
 }
 
-// Digest returns a number that two nodes share if they have the same settings, in
-// any order: the 64-bit FNV-1a hash of each name and value, by name, each preceded
-// by its length as four bytes, the highest first.
-func Digest(settings []algo.Setting) uint64 {
+// Settings returns the settings as a Hello carries them: a line of each, "name=value", by
+// name. What is too long ends with "...=" and a hash of all of it, so that it can still be
+// compared.
+func Settings(settings []algo.Setting) string {
+	const most = 512 // as in the tag of Hello.Settings
+	var lines []string
+	for _, s := range settings {
+		lines = append(lines, strings.ToValidUTF8(s.Name+"="+s.Value, "?"))
+	}
+	slices.Sort(lines)
+	text := strings.Join(lines, "\n")
+	if len(text) <= most {
+		return text
+	}
 	hash := fnv.New64a()
-	for _, s := range byName(settings) {
-		for _, text := range []string{s.Name, s.Value} {
-			hash.Write(binary.BigEndian.AppendUint32(nil, uint32(len(text))))
-			hash.Write([]byte(text))
-		}
-	}
-	return hash.Sum64()
-}
-
-// Settings returns the settings as a Hello carries them: "name=value", by name. Of
-// more than a Hello has room for it returns the first. A pair that is too long has
-// a hash for its value, so that values can still be compared, and a name that is
-// itself too long is cut.
-func Settings(settings []algo.Setting) []string {
-	const most, longest = 16, 31 // as in the tag of Hello.Settings
-	var pairs []string
-	for _, s := range byName(settings) {
-		if len(pairs) == most {
-			break
-		}
-		pair := strings.ToValidUTF8(s.Name, "?") + "=" + strings.ToValidUTF8(s.Value, "?")
-		if len(pair) > longest {
-			hash := fnv.New32a()
-			hash.Write([]byte(s.Name + "=" + s.Value))
-			value := "=#" + strconv.FormatUint(uint64(hash.Sum32()), 36)
-			name, _, _ := strings.Cut(pair, "=")
-			pair = strings.ToValidUTF8(name[:min(len(name), longest-len(value))], "") + value
-		}
-		pairs = append(pairs, pair)
-	}
-	return pairs
-}
-
-func byName(settings []algo.Setting) []algo.Setting {
-	return slices.SortedStableFunc(slices.Values(settings), func(a, b algo.Setting) int {
-		return cmp.Compare(a.Name, b.Name)
-	})
+	hash.Write([]byte(text))
+	end := "\n...=" + strconv.FormatUint(hash.Sum64(), 36)
+	return strings.ToValidUTF8(text[:most-len(end)], "") + end
 }

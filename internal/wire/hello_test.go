@@ -2,7 +2,6 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,17 +12,13 @@ import (
 
 // largestHello fills every field to its bound.
 func largestHello() Hello {
-	h := Hello{
+	return Hello{
 		MinVersion: math.MaxUint16, MaxVersion: math.MaxUint16,
 		Cluster: strings.Repeat("c", 64), ClusterID: nodeA,
-		Algorithm: strings.Repeat("a", 32), Digest: math.MaxUint64,
+		Algorithm: strings.Repeat("a", 32), Settings: strings.Repeat("s", 512),
 		Name: strings.Repeat("n", 64), ID: nodeA, Incarnation: math.MaxUint64,
 		Client: true, Addr: strings.Repeat("h", 255), View: math.MaxUint64,
 	}
-	for i := range 16 {
-		h.Settings = append(h.Settings, fmt.Sprintf("%02d=%s", i, strings.Repeat("v", 28)))
-	}
-	return h
 }
 
 func TestTheLargestHelloFits(t *testing.T) {
@@ -61,7 +56,7 @@ func TestCheck(t *testing.T) {
 			`wire: peer "n\x1b2" runs algorithm "ring", this node runs "bully"`},
 		{"no name", func(h *Hello) { h.Name, h.ID, h.Algorithm = "", nodeB, "ring" },
 			`wire: peer ff000000-0000-0000-0000-000000000000 runs algorithm "ring", this node runs "bully"`},
-		{"other settings", func(h *Hello) { h.Digest, h.Settings = 1, []string{"a=1"} }, ""},
+		{"other settings", func(h *Hello) { h.Settings = "a=1" }, ""},
 		{"a client", func(h *Hello) { h.Client, h.ClusterID, h.Algorithm = true, nodeB, "" }, ""},
 		{"a client of any cluster", func(h *Hello) { h.Client, h.Cluster = true, "" }, ""},
 		{"a client of another cluster", func(h *Hello) { h.Client, h.Cluster = true, "test" },
@@ -91,15 +86,16 @@ func TestCheck(t *testing.T) {
 func TestDiffering(t *testing.T) {
 	for _, test := range []struct {
 		name         string
-		ours, theirs []string
+		ours, theirs string
 		want         []string
 	}{
-		{"none", nil, nil, nil},
-		{"the same", []string{"a=1", "b=2"}, []string{"a=1", "b=2"}, nil},
-		{"a value", []string{"a=1", "b=2", "c=3"}, []string{"a=1", "b=3", "c=4"}, []string{"b", "c"}},
-		{"one that only they have", []string{"b=2"}, []string{"a=1", "b=2"}, []string{"a"}},
-		{"one that only we have", []string{"a=1", "b=2"}, []string{"b=2"}, []string{"a"}},
-		{"nonsense", nil, []string{"", "x\ny=1", "=", "a"}, []string{`""`, `"x\ny"`, "a"}},
+		{"none", "", "", nil},
+		{"the same", "a=1\nb=2", "a=1\nb=2", nil},
+		{"a value", "a=1\nb=2\nc=3", "a=1\nb=3\nc=4", []string{"b", "c"}},
+		{"one that only they have", "b=2", "a=1\nb=2", []string{"a"}},
+		{"one that only we have", "a=1\nb=2", "b=2", []string{"a"}},
+		{"only we have some", "a=1", "", []string{"a"}},
+		{"nonsense", "", "\nx\ty=1\n=\na", []string{`""`, `"x\ty"`, "a"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := Hello{Settings: test.ours}.Differing(Hello{Settings: test.theirs})
@@ -110,47 +106,18 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-func TestDigest(t *testing.T) {
-	a := []algo.Setting{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}
-	if got, want := Digest(nil), uint64(0xcbf29ce484222325); got != want {
-		t.Errorf("Digest(nil) = %#x, want %#x, the offset of FNV-1a", got, want)
-	}
-	// FNV-1a of 00000001 61 00000001 31 00000001 62 00000001 32, by hand.
-	want := uint64(0xcbf29ce484222325)
-	for _, b := range unhex(t, "00000001 61 00000001 31 00000001 62 00000001 32") {
-		want = (want ^ uint64(b)) * 0x100000001b3
-	}
-	if got := Digest(a); got != want {
-		t.Errorf("Digest = %#x, want %#x", got, want)
-	}
-	if got := Digest([]algo.Setting{a[1], a[0]}); got != want {
-		t.Errorf("Digest in another order = %#x, want %#x", got, want)
-	}
-	for _, other := range [][]algo.Setting{
-		a[:1],
-		{{Name: "a", Value: "1"}, {Name: "b", Value: "3"}},
-		{{Name: "a", Value: "1b"}, {Name: "", Value: "2"}},
-	} {
-		if got := Digest(other); got == want {
-			t.Errorf("Digest(%v) = %#x, the same as of %v", other, got, a)
-		}
-	}
-}
-
 func TestSettings(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	got := Settings([]algo.Setting{
 		{Name: "timeout", Value: "150ms"},
 		{Name: "answer", Value: "1s"},
-		{Name: "value", Value: long},
 		{Name: long, Value: "1"},
 		{Name: "ünï", Value: "\xff"},
 	})
-	want := []string{"answer=1s", "timeout=150ms", "value=#15jntdh", "xxxxxxxxxxxxxxxxxxxxxxx=#p45e7v", "ünï=?"}
-	if !slices.Equal(got, want) {
+	if want := "answer=1s\ntimeout=150ms\n" + long + "=1\nünï=?"; got != want {
 		t.Errorf("Settings = %q, want %q", got, want)
 	}
-	if Settings(nil) != nil {
+	if Settings(nil) != "" {
 		t.Error("Settings of nothing are something")
 	}
 }
@@ -162,17 +129,19 @@ func TestSettingsFitAHello(t *testing.T) {
 		many = append(many, algo.Setting{Name: strings.Repeat("ü", i), Value: strings.Repeat("€", 40-i)})
 	}
 	h := Hello{Settings: Settings(many)}
-	if len(h.Settings) != 16 {
-		t.Errorf("Settings of 40 = %d, want 16", len(h.Settings))
+	if len(h.Settings) > 512 || len(h.Settings) < 500 {
+		t.Errorf("Settings of 40 have %d bytes, want nearly 512", len(h.Settings))
 	}
 	if _, err := c.Append(nil, h); err != nil {
 		t.Error(err)
 	}
-	// A value that does not fit still differs from another.
-	other := slices.Clone(many)
-	other[5].Value += "x"
-	if got := h.Differing(Hello{Settings: Settings(other)}); len(got) != 1 {
-		t.Errorf("Differing = %q, want the one that differs", got)
+	// What does not fit still differs from another.
+	for i := range many {
+		other := slices.Clone(many)
+		other[i].Value += "x"
+		if got := h.Differing(Hello{Settings: Settings(other)}); !slices.Contains(got, "...") {
+			t.Errorf("Differing = %q, want what is left out among them", got)
+		}
 	}
 }
 

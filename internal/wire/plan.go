@@ -68,7 +68,7 @@ func (p *planner) mistake(field, format string, args ...any) {
 	p.mistakes = append(p.mistakes, fmt.Errorf("wire: %s: %w", place, fmt.Errorf(format, args...)))
 }
 
-func (p *planner) plan(t reflect.Type, field string, tag bounds) plan {
+func (p *planner) plan(t reflect.Type, field string, most int) plan {
 	switch t.Kind() {
 	case reflect.Bool:
 		return plan{field: field, form: aBool, least: 1}
@@ -77,7 +77,7 @@ func (p *planner) plan(t reflect.Type, field string, tag bounds) plan {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return plan{field: field, form: aUint, least: 1}
 	case reflect.String:
-		return plan{field: field, form: aString, max: cmp.Or(tag.max, defaultBytes), least: 1}
+		return plan{field: field, form: aString, max: cmp.Or(most, defaultBytes), least: 1}
 	case reflect.Struct:
 		return p.structOf(t, field)
 	case reflect.Array:
@@ -87,13 +87,13 @@ func (p *planner) plan(t reflect.Type, field string, tag bounds) plan {
 	case reflect.Slice:
 		switch t.Elem().Kind() {
 		case reflect.Uint8:
-			return plan{field: field, form: aBinary, max: cmp.Or(tag.max, defaultElements), least: 2}
+			return plan{field: field, form: aBinary, max: cmp.Or(most, defaultElements), least: 2}
 		case reflect.Slice:
 			p.mistake(field, "%s is not supported: it is a slice of slices (%s)", t, supported)
 			return plan{}
 		}
-		elem := p.plan(t.Elem(), field, bounds{max: tag.each})
-		return plan{field: field, form: aSlice, max: cmp.Or(tag.max, defaultElements), least: 1, elem: &elem}
+		elem := p.plan(t.Elem(), field, 0)
+		return plan{field: field, form: aSlice, max: cmp.Or(most, defaultElements), least: 1, elem: &elem}
 	}
 	p.mistake(field, "%s is not supported (%s)", t, supported)
 	return plan{}
@@ -114,48 +114,34 @@ func (p *planner) structOf(t reflect.Type, path string) plan {
 			p.mistake(field, "is not exported, so its value would be lost")
 			continue
 		}
-		tag, err := parseTag(f)
+		most, err := parseTag(f)
 		if err != nil {
 			p.mistake(field, "%w", err)
 			continue
 		}
-		s.fields = append(s.fields, p.plan(f.Type, field, tag))
+		s.fields = append(s.fields, p.plan(f.Type, field, most))
 		s.least += s.fields[len(s.fields)-1].least
 	}
 	return s
 }
 
-// bounds are what a struct tag says; zero is unsaid.
-type bounds struct{ max, each int }
-
-// parseTag reads `wire:"max=N,each=N"`.
-func parseTag(f reflect.StructField) (bounds, error) {
-	var b bounds
+// parseTag reads `wire:"max=N"`; 0 is unsaid.
+func parseTag(f reflect.StructField) (most int, err error) {
 	text, ok := f.Tag.Lookup("wire")
 	if !ok {
-		return b, nil
+		return 0, nil
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > largestBound {
-			return b, fmt.Errorf("tag %q wants a number from 1 to %d after %q", text, largestBound, name+"=")
-		}
-		kind := f.Type.Kind()
-		switch {
-		case name == "max" && (kind == reflect.String || kind == reflect.Slice):
-			b.max = n
-		case name == "each" && kind == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
-			b.each = n
-		case name == "max":
-			return b, fmt.Errorf("tag %q: max is for strings and slices, not for %s", text, f.Type)
-		case name == "each":
-			return b, fmt.Errorf("tag %q: each is for slices of strings, not for %s", text, f.Type)
-		default:
-			return b, fmt.Errorf("tag %q has %q, want max or each", text, name)
-		}
+	name, value, _ := strings.Cut(text, "=")
+	most, err = strconv.Atoi(value)
+	switch kind := f.Type.Kind(); {
+	case name != "max":
+		return 0, fmt.Errorf("tag %q has %q, want max", text, name)
+	case err != nil || most < 1 || most > largestBound:
+		return 0, fmt.Errorf("tag %q wants a number from 1 to %d after %q", text, largestBound, name+"=")
+	case kind != reflect.String && kind != reflect.Slice:
+		return 0, fmt.Errorf("tag %q: max is for strings and slices, not for %s", text, f.Type)
 	}
-	return b, nil
+	return most, nil
 }
 
 const notUTF8 = "is not valid UTF-8"

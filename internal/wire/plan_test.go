@@ -25,7 +25,6 @@ type (
 		Zero        string `wire:"max=0"`
 		Many        string `wire:"max=65536"`
 		Word        string `wire:"min=3"`
-		Each        []int  `wire:"each=3"`
 		Address     uintptr
 	}
 	twin    struct{}
@@ -79,8 +78,7 @@ func TestNewCodecReportsAllMistakesAtOnce(t *testing.T) {
 		`wire: wire.odd.Plain: tag "max=3": max is for strings and slices, not for int`,
 		`wire: wire.odd.Zero: tag "max=0" wants a number from 1 to 65535 after "max="`,
 		`wire: wire.odd.Many: tag "max=65536" wants a number from 1 to 65535 after "max="`,
-		`wire: wire.odd.Word: tag "min=3" has "min", want max or each`,
-		`wire: wire.odd.Each: tag "each=3": each is for slices of strings, not for []int`,
+		`wire: wire.odd.Word: tag "min=3" has "min", want max`,
 		`wire: wire.odd.Address: uintptr is not supported` + what,
 		`wire: message 3 of 9 is nil`,
 		`wire: *wire.empty is a message, but no struct: pass messages by value`,
