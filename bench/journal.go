@@ -94,20 +94,24 @@ func turnaround(notes map[string][]fleet.Event) time.Duration {
 	return time.Duration(max(0, knew-began))
 }
 
+// atOnce is when a message leaves of a node that saves in memory.
+func atOnce(events []fleet.Event) int64 { return events[0].At }
+
 // way is the messages of a kind from one node to another.
 type way struct{ from, to, kind string }
 
 // flights are how long each message took that arrived: from when it was handed to the
-// transport until the other node's loop took it. names are the nodes by ID.
-func flights(notes map[string][]fleet.Event, names map[string]string) []time.Duration {
-	left, arrived := make(map[way][]int64), make(map[way][]int64)
+// transport until the other node's loop took it. names are the nodes by ID, and left says when
+// a message left that is the first of events.
+func flights(notes map[string][]fleet.Event, names map[string]string, left func(events []fleet.Event) int64) []time.Duration {
+	departed, arrived := make(map[way][]int64), make(map[way][]int64)
 	for node, events := range notes {
 		for at, e := range events {
 			peer := names[e.Peer]
 			switch e.What {
 			case fleet.Send:
 				w := way{node, peer, e.Kind}
-				left[w] = append(left[w], departure(events[at:]))
+				departed[w] = append(departed[w], left(events[at:]))
 			case fleet.Deliver:
 				w := way{peer, node, e.Kind}
 				arrived[w] = append(arrived[w], e.At)
@@ -115,7 +119,7 @@ func flights(notes map[string][]fleet.Event, names map[string]string) []time.Dur
 		}
 	}
 	var all []time.Duration
-	for w, departures := range left {
+	for w, departures := range departed {
 		slices.Sort(departures)
 		for i, at := range arrived[w] { // a connection keeps the order
 			if i < len(departures) {
@@ -124,25 +128,4 @@ func flights(notes map[string][]fleet.Event, names map[string]string) []time.Dur
 		}
 	}
 	return all
-}
-
-// aStep is longer than an algorithm takes for one event.
-const aStep = int64(time.Millisecond)
-
-// departure is when a message leaves that is the first of events: at the end of the save
-// that comes of the same step, if there is one, and else when it was sent.
-func departure(events []fleet.Event) int64 {
-	sent := events[0].At
-	for _, e := range events[1:] {
-		switch e.What {
-		case fleet.Save:
-			if begin := e.At - e.Took; begin >= sent && begin-sent < aStep {
-				return e.At
-			}
-			return sent
-		case fleet.Deliver:
-			return sent // another step
-		}
-	}
-	return sent
 }

@@ -42,7 +42,7 @@ func TestTheTurnaroundIsFromTheFirstMessage(t *testing.T) {
 }
 
 func TestAMessageLeavesAfterTheSave(t *testing.T) {
-	require.Equal(t, []time.Duration{40 * time.Microsecond}, flights(told(), ids))
+	require.Equal(t, []time.Duration{40 * time.Microsecond}, flights(told(), ids, departure))
 	for name, c := range map[string]struct {
 		after []fleet.Event // what n2 reports after it has sent at 100
 		want  time.Duration
@@ -57,7 +57,7 @@ func TestAMessageLeavesAfterTheSave(t *testing.T) {
 			"n2": append([]fleet.Event{{At: 100, What: fleet.Send, Kind: "vote", Peer: "id-1"}}, c.after...),
 			"n1": {{At: 200, What: fleet.Deliver, Kind: "vote", Peer: "id-2"}},
 		}
-		require.Equal(t, []time.Duration{c.want}, flights(notes, ids), name)
+		require.Equal(t, []time.Duration{c.want}, flights(notes, ids, departure), name)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestMessagesAreTakenInTheirOrder(t *testing.T) {
 			{At: 50, What: fleet.Deliver, Kind: "election", Peer: "id-1"}, // sent before the journal began
 		},
 	}
-	got := flights(notes, ids)
+	got := flights(notes, ids, departure)
 	slices.Sort(got)
 	require.Equal(t, []time.Duration{5, 7, 9}, got)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wait"
@@ -127,15 +128,12 @@ func (l *local) statuses(ctx context.Context) (map[string]cluster.Status, error)
 	return all, nil
 }
 
-func (l *local) campaign(ctx context.Context, name string) error {
-	return l.nodes[number(name)-1].Campaign(ctx)
+// prepare does nothing: in memory a save takes no time.
+func (l *local) prepare(context.Context) error { return nil }
+
+func (l *local) begin(ctx context.Context, e theory.Election) error {
+	return l.nodes[e.Initiators[0]-1].Campaign(ctx)
 }
-
-// errNoCrash says that what runs in this process cannot be killed.
-var errNoCrash = errors.New("bench: a node in this process cannot be killed")
-
-func (l *local) crash(context.Context) error   { return errNoCrash }
-func (l *local) restore(context.Context) error { return nil }
 
 // rest is for how long nothing must happen until an election counts as over.
 const rest = 100 * time.Millisecond

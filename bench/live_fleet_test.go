@@ -4,24 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
 )
+
+// crashCases are those in which the leader is killed, and its kernel shows that at once: of
+// processes. In the ring only the process before the leader watches it, and starts.
+func crashCases() []wireCase {
+	crash := func(e *theory.Election, _ *rand.Rand) { e.Crashed = 1 }
+	before := func(e *theory.Election, _ *rand.Rand) { e.Crashed, e.Initiators = 1, []int{e.Before(e.N)} }
+	heartbeat := [][2]string{{"heartbeat_interval", "1s"}} // for that long who comes back knows no leader
+	return []wireCase{
+		{Algorithm: "bully", Name: "leader-crash", Preset: "wan", next: crash},
+		{Algorithm: "ring", Name: "leader-crash", Preset: "wan", next: before},
+		{Algorithm: "vote", Name: "leader-crash", Preset: "wan", Options: heartbeat, Racing: racing, next: crash},
+	}
+}
 
 // fleetNodes is a live cluster of processes.
 type fleetNodes struct {
 	fleet *fleet.Fleet
 	down  string // who crashed
+	// pause is what they need before an election, to be at rest: after one of ring they save the
+	// epoch of the next, so that it need not wait for that.
+	pause time.Duration
 }
 
 // startProcesses starts n nodes as processes, which it makes out of config, whose nodes and flags
 // c decides.
 func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int) (*wired, error) {
-	w, err := c.prepare(builtin.Registry(), n)
+	w, err := c.wire(builtin.Registry(), n)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +54,11 @@ func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int
 	if err != nil {
 		return nil, err
 	}
-	w.live, w.pause = &fleetNodes{fleet: f}, c.Pause
+	nodes := &fleetNodes{fleet: f}
+	if c.Algorithm == "ring" {
+		nodes.pause = 1050 * time.Millisecond // twice the T of ring, and some more
+	}
+	w.live, w.left = nodes, departure
 	return w, w.acquainted(ctx)
 }
 
@@ -62,24 +86,35 @@ func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, e
 	return all, errors.Join(mistakes...)
 }
 
-// campaign returns when the node has begun: what it is told takes its time.
-func (p *fleetNodes) campaign(ctx context.Context, name string) error {
-	i := number(name) - 1
+// prepare has who crashed come back.
+func (p *fleetNodes) prepare(ctx context.Context) error {
+	if p.down != "" {
+		if _, err := p.fleet.Recover(ctx, p.down); err != nil {
+			return fmt.Errorf("bench: have %s come back: %w", p.down, err)
+		}
+		p.down = ""
+	}
+	return wait.For(ctx, p.pause)
+}
+
+// begin kills the leader, or returns when a node has called for an election: what it is told takes
+// its time.
+func (p *fleetNodes) begin(ctx context.Context, e theory.Election) error {
+	if e.Crashed > 0 {
+		leader, ok := fleet.Agreement(p.fleet.States())
+		if !ok {
+			return fleet.ErrNoLeader
+		}
+		p.down = leader.Name
+		_, err := p.fleet.Signal(leader.Name, fleet.Kill)
+		return err
+	}
+	i := e.Initiators[0] - 1
 	before := p.fleet.States()[i].Total()
-	if err := p.fleet.Campaign(name); err != nil {
+	if err := p.fleet.Campaign(nodeName(i + 1)); err != nil {
 		return err
 	}
 	return p.fleet.Await(ctx, func(states []fleet.State) bool { return states[i].Total() > before })
-}
-
-func (p *fleetNodes) crash(context.Context) error {
-	leader, ok := fleet.Agreement(p.fleet.States())
-	if !ok {
-		return fleet.ErrNoLeader
-	}
-	p.down = leader.Name
-	_, err := p.fleet.Signal(leader.Name, fleet.Kill)
-	return err
 }
 
 func (p *fleetNodes) settle(ctx context.Context, above uint64) (uint64, error) {
@@ -99,15 +134,25 @@ func (p *fleetNodes) settle(ctx context.Context, above uint64) (uint64, error) {
 	}
 }
 
-func (p *fleetNodes) restore(ctx context.Context) error {
-	if p.down == "" {
-		return nil
-	}
-	if _, err := p.fleet.Recover(ctx, p.down); err != nil {
-		return fmt.Errorf("bench: have %s come back: %w", p.down, err)
-	}
-	p.down = ""
-	return nil
-}
-
 func (p *fleetNodes) close() error { return closeFleet(p.fleet) }
+
+// aStep is longer than an algorithm takes for one event.
+const aStep = int64(time.Millisecond)
+
+// departure is when a message leaves that is the first of events: at the end of the save
+// that comes of the same step, if there is one, and else when it was sent.
+func departure(events []fleet.Event) int64 {
+	sent := events[0].At
+	for _, e := range events[1:] {
+		switch e.What {
+		case fleet.Save:
+			if begin := e.At - e.Took; begin >= sent && begin-sent < aStep {
+				return e.At
+			}
+			return sent
+		case fleet.Deliver:
+			return sent // another step
+		}
+	}
+	return sent
+}

@@ -85,10 +85,10 @@ func (m *measuring) elections() (steps []step) {
 	return steps
 }
 
-// wires are elections of live nodes in this process: cases without a crash.
+// wires are elections of live nodes in this process.
 func (m *measuring) wires() (steps []step) {
 	for _, c := range wireCases() {
-		if _, known := m.registry[c.Algorithm]; !known || c.Crash || m.Short && c.Algorithm != m.algorithms()[0] {
+		if _, known := m.registry[c.Algorithm]; !known || m.Short && c.Algorithm != m.algorithms()[0] {
 			continue
 		}
 		steps = append(steps, step{

@@ -17,7 +17,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -37,8 +36,6 @@ const (
 //     which the count does not depend on who is how fast: asked by one below it, a process
 //     that has its outcome already would begin another election.
 //   - "one-starts", of ring and vote: it does so anywhere.
-//   - "leader-crash": the leader is killed, and its kernel shows that at once. In the ring
-//     only the process before the leader watches it, and starts.
 //
 // The worst cases of bully are not among them, nor vote as its source has it: a timeout is
 // what ends them.
@@ -49,11 +46,6 @@ type wireCase struct {
 	Preset string
 	// Options of the algorithm, as name and value, that differ from those of the preset.
 	Options [][2]string
-	// Pause is what processes need before an election, to be at rest: after one of ring they
-	// save the epoch of the next, so that it need not wait for that.
-	Pause time.Duration
-	// Crash is for nodes that are processes.
-	Crash bool
 	// LeaderStays: the election changes nobody's mind.
 	LeaderStays bool
 	// Racing are kinds whose number depends on who is how fast, although the sum changes
@@ -61,68 +53,60 @@ type wireCase struct {
 	// vote, and who is heard after it has won is told once more.
 	Racing []string
 
-	starts func(n int, random *rand.Rand) int // the rank of who calls for an election, unless there is a crash
+	next func(e *theory.Election, random *rand.Rand) // what is about to happen, to so many nodes in that order
 }
 
-// wireCases returns all of them.
+// racing are those of vote.
+var racing = []string{"vote", "lead"}
+
+// wireCases returns those in which nobody is killed.
 func wireCases() []wireCase {
-	anybody := func(n int, random *rand.Rand) int { return 1 + random.IntN(n) }
-	racing := []string{"vote", "lead"}
-	highest := func(n int, _ *rand.Rand) int { return n }
-	third := func(n int, _ *rand.Rand) int { return n - 2 }
-	heartbeat := [][2]string{{"heartbeat_interval", "1s"}} // for that long who comes back knows no leader
-	const reserve = 1050 * time.Millisecond                // twice the T of ring, and some more
+	anybody := func(e *theory.Election, random *rand.Rand) { e.Initiators = []int{1 + random.IntN(e.N)} }
+	highest := func(e *theory.Election, _ *rand.Rand) { e.Initiators = []int{e.N} }
+	third := func(e *theory.Election, _ *rand.Rand) { e.Initiators = []int{e.N - 2} }
 	return []wireCase{
-		{Algorithm: "bully", Name: "highest-starts", Preset: "wan", starts: highest},
-		{Algorithm: "bully", Name: "third-starts", Preset: "wan", LeaderStays: true, starts: third},
-		{Algorithm: "bully", Name: "leader-crash", Preset: "wan", Crash: true},
-		{Algorithm: "ring", Name: "one-starts", Preset: "wan", Pause: reserve, starts: anybody},
-		{Algorithm: "ring", Name: "leader-crash", Preset: "wan", Pause: reserve, Crash: true},
-		{Algorithm: "vote", Name: "one-starts", Preset: "wan", Racing: racing, starts: anybody},
-		{Algorithm: "vote", Name: "leader-crash", Preset: "wan", Options: heartbeat, Racing: racing, Crash: true},
+		{Algorithm: "bully", Name: "highest-starts", Preset: "wan", next: highest},
+		{Algorithm: "bully", Name: "third-starts", Preset: "wan", LeaderStays: true, next: third},
+		{Algorithm: "ring", Name: "one-starts", Preset: "wan", next: anybody},
+		{Algorithm: "vote", Name: "one-starts", Preset: "wan", Racing: racing, next: anybody},
 	}
 }
 
 // live is a cluster of live nodes on the loopback, n1 to nN, wherever they run.
 type live interface {
 	statuses(ctx context.Context) (map[string]cluster.Status, error)
-	// campaign has a node call for an election.
-	campaign(ctx context.Context, name string) error
-	// crash kills the leader.
-	crash(ctx context.Context) error
+	// prepare makes the nodes ready for an election.
+	prepare(ctx context.Context) error
+	// begin has it begin.
+	begin(ctx context.Context, e theory.Election) error
 	// settle returns when all that run agree on a leadership of an epoch above that one, and
 	// nothing happens any more: its epoch.
 	settle(ctx context.Context, above uint64) (epoch uint64, err error)
-	// restore has who crashed come back, and all follow one leader.
-	restore(ctx context.Context) error
 	close() error
 }
 
 // wired is a live cluster whose elections are counted.
 type wired struct {
 	wireCase
+	live
 	n        int
 	registry algo.Registry
-	live     live
-	pause    time.Duration
 	journal  *journal
-	taps     *taps // where nodes are in this process; else nil
+	left     func(events []fleet.Event) int64 // see flights
+	taps     *taps                            // where nodes are in this process; else nil
 	spec     algo.Spec
 }
 
-// prepare makes what n nodes need.
-func (c wireCase) prepare(registry algo.Registry, n int) (*wired, error) {
+// wire makes what n nodes need.
+func (c wireCase) wire(registry algo.Registry, n int) (*wired, error) {
 	timing := algo.Presets()[c.Preset]
 	spec, err := election.Spec(registry, c.Algorithm, timing, c.Options)
-	return &wired{wireCase: c, n: n, registry: registry, journal: newJournal(), spec: spec}, err
+	return &wired{wireCase: c, n: n, registry: registry, journal: newJournal(), left: atOnce, spec: spec}, err
 }
 
 // start starts n nodes in this process.
 func (c wireCase) start(ctx context.Context, registry algo.Registry, n int) (*wired, error) {
-	if c.Crash {
-		return nil, errNoCrash
-	}
-	w, err := c.prepare(registry, n)
+	w, err := c.wire(registry, n)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +145,10 @@ func (w *wired) acquainted(ctx context.Context) (err error) {
 		}
 	}()
 	for {
-		if _, err := w.live.settle(ctx, 0); err != nil {
+		if _, err := w.settle(ctx, 0); err != nil {
 			return err
 		}
-		all, err := w.live.statuses(ctx)
+		all, err := w.statuses(ctx)
 		if err != nil {
 			return err
 		}
@@ -178,12 +162,12 @@ func (w *wired) acquainted(ctx context.Context) (err error) {
 	}
 	// The first election over a connection pays for the dial.
 	for range 2 {
-		epoch, err := w.live.settle(ctx, 0)
+		epoch, err := w.settle(ctx, 0)
 		if err == nil {
-			err = w.live.campaign(ctx, nodeName(w.n))
+			err = w.begin(ctx, theory.Election{N: w.n, Initiators: []int{w.n}})
 		}
 		if err == nil {
-			_, err = w.live.settle(ctx, epoch)
+			_, err = w.settle(ctx, epoch)
 		}
 		if err != nil {
 			return err
@@ -191,9 +175,6 @@ func (w *wired) acquainted(ctx context.Context) (err error) {
 	}
 	return nil
 }
-
-// close stops the nodes, and says if anything of them is left.
-func (w *wired) close() error { return w.live.close() }
 
 // wireRound is one election.
 type wireRound struct {
@@ -251,18 +232,27 @@ func (r wireRound) Exact(racing []string) bool {
 // errWire says that live nodes did not send what the simulator sends.
 var errWire = errors.New("bench: the count on the wire is not that of the simulator")
 
-// round has an election happen and counts it. Its error is ErrWire where the count must
+// round has an election happen and counts it. Its error is errWire where the count must
 // be that of the simulator and is not.
 func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error) {
-	epoch, err := w.atRest(ctx)
+	if err := w.prepare(ctx); err != nil {
+		return wireRound{}, err
+	}
+	epoch, err := w.settle(ctx, 0)
 	if err != nil {
 		return wireRound{}, err
 	}
-	before, err := w.live.statuses(ctx)
+	before, err := w.statuses(ctx)
 	if err != nil {
 		return wireRound{}, err
 	}
-	e := w.next(before, random)
+	e := theory.Election{N: w.n}
+	if w.Algorithm == "ring" {
+		for _, m := range before[nodeName(1)].Members { // in the order of IDs
+			e.Order = append(e.Order, number(m.Name))
+		}
+	}
+	w.next(&e, random)
 	row, known := theory.For(w.Algorithm, "detector", theory.Single, e)
 	if !known {
 		return wireRound{}, fmt.Errorf("%w: of %+v the theory says nothing", election.ErrTheory, e)
@@ -281,58 +271,20 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	if w.LeaderStays {
 		epoch = 0
 	}
-	if _, err := w.live.settle(ctx, epoch); err != nil {
+	if _, err := w.settle(ctx, epoch); err != nil {
 		return r, err
 	}
 	notes := w.journal.take()
-	r.Turnaround, r.Flights, r.notes = turnaround(notes), flights(notes, namesOf(before)), notes
+	r.Turnaround, r.Flights, r.notes = turnaround(notes), flights(notes, namesOf(before), w.left), notes
 	r.counted = count(notes)
 	if w.taps != nil {
 		r.Sockets = w.taps.take()
-	}
-	if err := w.live.restore(ctx); err != nil {
-		return r, err
 	}
 	if !r.Exact(w.Racing) {
 		return r, fmt.Errorf("%w: %s, %s, N=%d: sent %v, received %v, on the sockets %v; want %v and %v",
 			errWire, w.Algorithm, w.Name, w.n, r.Sent, r.Received, r.Sockets, r.Simulated.Sent, r.Simulated.Received)
 	}
 	return r, nil
-}
-
-// atRest waits until nothing is going on any more: in the epoch that it returns.
-func (w *wired) atRest(ctx context.Context) (epoch uint64, err error) {
-	if err := wait.For(ctx, w.pause); err != nil { // in this process there is none: in memory a save takes no time
-		return 0, err
-	}
-	return w.live.settle(ctx, 0)
-}
-
-// begin has the election begin.
-func (w *wired) begin(ctx context.Context, e theory.Election) error {
-	if w.Crash {
-		return w.live.crash(ctx)
-	}
-	return w.live.campaign(ctx, nodeName(e.Initiators[0]))
-}
-
-// election is what is about to happen, as the theory sees it.
-func (w *wired) next(statuses map[string]cluster.Status, random *rand.Rand) theory.Election {
-	e := theory.Election{N: w.n}
-	if w.Algorithm == "ring" {
-		for _, m := range statuses[nodeName(1)].Members { // in the order of IDs
-			e.Order = append(e.Order, number(m.Name))
-		}
-	}
-	if !w.Crash {
-		e.Initiators = []int{w.starts(w.n, random)}
-		return e
-	}
-	e.Crashed = 1
-	if w.Algorithm == "ring" {
-		e.Initiators = []int{e.Before(e.N)}
-	}
-	return e
 }
 
 // namesOf are the names of nodes by ID.

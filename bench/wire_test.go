@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -33,10 +34,11 @@ var printWire sync.Once
 func BenchmarkWire(b *testing.B) {
 	config := wireConfig(b)
 	for _, host := range []string{oneProcess, processes} {
-		for _, c := range wireCases() {
-			if c.Crash && host == oneProcess {
-				continue
-			}
+		cases := wireCases()
+		if host == processes {
+			cases = append(cases, crashCases()...)
+		}
+		for _, c := range cases {
 			for _, n := range []int{3, 5, 9, 17, 33} {
 				if tooMany(n) {
 					continue
@@ -129,14 +131,14 @@ func reportWire(b *testing.B, rounds []wireRound) {
 func TestWire(t *testing.T) {
 	t.Parallel()
 	config := wireConfig(t)
-	for _, c := range wireCases() {
-		host := oneProcess
-		if c.Crash {
+	for at, c := range slices.Concat(wireCases(), crashCases()) {
+		crash, host := at >= len(wireCases()), oneProcess
+		if crash {
 			host = processes
 		}
 		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
 			t.Parallel()
-			if c.Crash && c.Algorithm != "bully" { // each waits for some seconds
+			if crash && c.Algorithm != "bully" { // each waits for some seconds
 				testenv.OnlyLong(t)
 			}
 			w, err := c.startOn(within(t, time.Minute), host, config, 3)
@@ -144,12 +146,12 @@ func TestWire(t *testing.T) {
 			defer func() { require.NoError(t, w.close()) }()
 			random := random(1)
 			for range 2 {
-				before, err := w.live.statuses(within(t, time.Minute))
+				before, err := w.statuses(within(t, time.Minute))
 				require.NoError(t, err)
 				r, err := w.round(within(t, time.Minute), random)
 				require.NoError(t, err)
-				if !c.Crash { // who crashed counts anew, and comes back by another election
-					after, err := w.live.statuses(within(t, time.Minute))
+				if !crash { // who crashed counts anew, and comes back by another election
+					after, err := w.statuses(within(t, time.Minute))
 					require.NoError(t, err)
 					require.Equal(t, r.counted, between(before, after, election.Kinds(w.spec)), "what the status of the nodes counts")
 				}
@@ -186,15 +188,6 @@ func (c wireCase) startOn(ctx context.Context, host string, config fleet.Config,
 		return c.startProcesses(ctx, config, n)
 	}
 	return c.start(ctx, builtin.Registry(), n)
-}
-
-func TestANodeInThisProcessCannotBeKilled(t *testing.T) {
-	for _, c := range wireCases() {
-		if c.Crash {
-			_, err := c.start(t.Context(), builtin.Registry(), 3)
-			require.ErrorIs(t, err, errNoCrash)
-		}
-	}
 }
 
 func TestExact(t *testing.T) {
