@@ -20,7 +20,7 @@ func allowFiles(count uint64) error {
 	}
 	raise(&limit.Max, count)
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("%d are wanted, the limit is %d (ulimit -n): %w", count, had, err)
+		return fmt.Errorf("%w: %d are wanted, the limit is %d (ulimit -n): %w", errFiles, count, had, err)
 	}
 	return nil
 }

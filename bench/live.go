@@ -34,10 +34,9 @@ type local struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	leaders map[string]fleet.Event // by node: its last word about a leader
-	last    time.Time              // when something happened
-	failed  error                  // a node ended of its own accord
+	mu     sync.Mutex
+	last   time.Time // when something happened
+	failed error     // a node ended of its own accord
 }
 
 // startLocal starts n nodes that are configured alike: all members from the beginning, or one
@@ -47,7 +46,7 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 	see func(node string, e fleet.Event), with func(l *local, node string, socket net.Listener) []cluster.Option,
 ) (_ *local, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l := &local{see: see, stop: stop, leaders: make(map[string]fleet.Event), last: time.Now()}
+	l := &local{see: see, stop: stop, last: time.Now()}
 	var sockets []net.Listener
 	defer func() {
 		if err != nil {
@@ -110,9 +109,6 @@ func (l *local) hear(name string, e fleet.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = time.Now()
-	if e.What == fleet.Leader {
-		l.leaders[name] = e
-	}
 }
 
 // statuses returns those of all nodes, by name.
@@ -147,16 +143,16 @@ func (l *local) settle(ctx context.Context, above uint64) (uint64, error) {
 func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (uint64, error) {
 	for {
 		l.mu.Lock()
-		epoch, agreed := l.agreement()
 		quiet, failed := time.Since(l.last), l.failed
 		l.mu.Unlock()
+		leader, agreed := l.agreement()
 		switch {
 		case failed != nil:
 			return 0, failed
-		case !agreed || epoch <= above:
+		case !agreed || uint64(leader.Epoch) <= above:
 			quiet = 0
 		case quiet >= least:
-			return epoch, nil
+			return uint64(leader.Epoch), nil
 		}
 		if err := wait.For(ctx, least-quiet); err != nil {
 			return 0, fmt.Errorf("bench: the nodes do not agree: %w", err)
@@ -164,16 +160,16 @@ func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (u
 	}
 }
 
-// agreement returns the epoch in which all nodes follow one leader; the caller holds the lock.
-func (l *local) agreement() (epoch uint64, agreed bool) {
-	first := l.leaders[nodeName(1)]
-	for i := range l.nodes {
-		e, known := l.leaders[nodeName(i+1)]
-		if !known || e.Name == "" || e.Name != first.Name || e.Epoch != first.Epoch {
-			return 0, false
+// agreement is the leadership that all nodes follow, if it is one.
+func (l *local) agreement() (one cluster.Leadership, agreed bool) {
+	for i, node := range l.nodes {
+		leader, known := node.Leader()
+		if !known || i > 0 && leader != one {
+			return one, false
 		}
+		one = leader
 	}
-	return first.Epoch, true
+	return one, true
 }
 
 func (l *local) close() error {

@@ -139,7 +139,7 @@ func TestAStepThatGoesWrong(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	require.NotErrorIs(t, err, errFiles)
 	require.Len(t, m.run.Trials, 1)
-	skipped := []string{"a: 45 nodes; bench: not enough open files are allowed", "b: round 1: an epoch went back"}
+	skipped := []string{"a: 45 nodes; not enough open files are allowed", "b: round 1: an epoch went back"}
 	require.Equal(t, skipped, m.run.Skipped)
 	require.Equal(t, []Progress{
 		{"one", "a", 0, ""}, {"one", "a", 0, skipped[0]},

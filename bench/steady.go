@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -13,11 +12,12 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/cpu"
 	"github.com/elect-go/elect/internal/wait"
 )
 
 // errFiles says that this process may not open as many files as a measurement takes.
-var errFiles = errors.New("bench: not enough open files are allowed")
+var errFiles = errors.New("not enough open files are allowed")
 
 // resting is a local cluster to which nothing happens.
 type resting struct {
@@ -30,10 +30,7 @@ type resting struct {
 // them may have a connection.
 func startResting(ctx context.Context, registry algo.Registry, algorithm string, nodes int) (*resting, error) {
 	if err := allowFiles(uint64(nodes*nodes + 100)); err != nil {
-		return nil, fmt.Errorf("%w for %d nodes: %w", errFiles, nodes, err)
-	}
-	if _, err := processTime(os.Getpid()); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
 	heap := heapInUse()
 	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, false, nil, func(_ *local, _ string, socket net.Listener) []cluster.Option {
@@ -105,17 +102,14 @@ func (r *resting) read(ctx context.Context) (all sum, err error) {
 	if err != nil {
 		return all, err
 	}
-	for i, node := range r.nodes {
-		leader, known := node.Leader()
-		if !known || i > 0 && leader != all.leader {
-			return sum{}, fmt.Errorf("bench: %s follows %+v, want %+v", node.Config().Name, leader, all.leader)
-		}
-		counters := statuses[node.Config().Name].Counters
-		all.leader = leader
-		all.frames += counters["frames.out"]
-		all.bytes += counters["bytes.out"]
+	for _, status := range statuses {
+		all.frames += status.Counters["frames.out"]
+		all.bytes += status.Counters["bytes.out"]
 	}
-	all.at = time.Now()
-	all.cpu, err = processTime(os.Getpid())
-	return all, err
+	var agreed bool
+	if all.leader, agreed = r.agreement(); !agreed {
+		return all, errors.New("bench: it was not at rest: the nodes do not agree")
+	}
+	all.at, all.cpu = time.Now(), cpu.Time()
+	return all, nil
 }

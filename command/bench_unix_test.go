@@ -46,7 +46,7 @@ func TestBenchShort(t *testing.T) {
 					found[trial.Labels[result.Algorithm]] = append(found[trial.Labels[result.Algorithm]], fault)
 				}
 			}
-			// A partition needs rights; processor time is read on Linux only.
+			// A partition needs rights; processor time is read on Unix only.
 			for _, what := range r.Skipped {
 				require.Regexp(t, "^(failovers after drop|partition of processes of bully|3 nodes of bully at rest): ", what)
 			}

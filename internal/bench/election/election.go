@@ -47,7 +47,7 @@ func Run(ctx context.Context, registry algo.Registry, c theory.Case, n int, seed
 	if err != nil {
 		return Count{}, err
 	}
-	s := scale{kinds: Kinds(o.Spec)}
+	s := scale{kinds: Kinds(o.Spec), bytes: make(map[time.Duration]int)}
 	if s.codec, err = Frames(o.Spec); err != nil {
 		return Count{}, err
 	}
@@ -57,7 +57,7 @@ func Run(ctx context.Context, registry algo.Registry, c theory.Case, n int, seed
 		return Count{}, err
 	}
 	got := Count{Election: e, Sent: int(r.Sent), Delivered: int(r.Delivered), Turnaround: r.Turnaround}
-	if got.Bytes, err = s.last(got.Sent); err != nil || c.Untold {
+	if got.Bytes, err = s.since(r.Began); err != nil || c.Untold {
 		return got, err
 	}
 	return got, got.check(row)
@@ -177,7 +177,7 @@ type scale struct {
 	codec *wire.Codec
 	kinds map[string]bool
 	frame []byte
-	bytes []uint16 // of each that was sent, in order
+	bytes map[time.Duration]int // of all that were sent at that time
 	err   error
 }
 
@@ -187,20 +187,15 @@ func (s *scale) weigh(e trace.Event) {
 		return
 	}
 	s.frame, s.err = s.codec.Append(s.frame[:0], e.Message)
-	s.bytes = append(s.bytes, uint16(FrameHead+len(s.frame)))
+	s.bytes[e.At] += FrameHead + len(s.frame)
 }
 
-// last is what the last messages weigh: those of the election that was counted. The
-// ones before made the first leader.
-func (s *scale) last(messages int) (sum int, err error) {
-	if s.err != nil {
-		return 0, s.err
+// since is what all weigh that were sent from then on.
+func (s *scale) since(began time.Duration) (sum int, err error) {
+	for at, bytes := range s.bytes {
+		if at >= began {
+			sum += bytes
+		}
 	}
-	if messages > len(s.bytes) {
-		return 0, fmt.Errorf("bench: %d messages were counted, and %d were seen", messages, len(s.bytes))
-	}
-	for _, bytes := range s.bytes[len(s.bytes)-messages:] {
-		sum += int(bytes)
-	}
-	return sum, nil
+	return sum, s.err
 }
