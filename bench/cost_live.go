@@ -12,7 +12,7 @@ import (
 // measure has the fault happen to processes, which it starts out of config. Where packets are to be
 // lost and cannot be its error wraps [netlab.ErrUnavailable].
 func (c costCase) measure(ctx context.Context, config fleet.Config, seed uint64) (_ cost, err error) {
-	h := &liveHost{ledger: ledger{nodes: c.nodes}}
+	h := &liveStage{ledger: ledger{nodes: c.nodes}}
 	config.OnEvent = h.see
 	if h.struck, err = startStruck(ctx, config, c.nodes, c.fault.network, "--algorithm", c.algorithm); err != nil {
 		return cost{}, err
@@ -21,13 +21,13 @@ func (c costCase) measure(ctx context.Context, config fleet.Config, seed uint64)
 	return c.happen(ctx, h, &h.ledger, seed)
 }
 
-// liveHost runs processes. Their time is that of fleet.Now.
-type liveHost struct {
+// liveStage runs processes. Their time is that of fleet.Now.
+type liveStage struct {
 	struck
 	ledger ledger
 }
 
-func (h *liveHost) see(name string, e fleet.Event) {
+func (h *liveStage) see(name string, e fleet.Event) {
 	at, node := time.Duration(e.At), number(name)
 	switch e.What {
 	case fleet.Ready:
@@ -39,26 +39,26 @@ func (h *liveHost) see(name string, e fleet.Event) {
 	}
 }
 
-func (h *liveHost) now() time.Duration                              { return time.Duration(fleet.Now()) }
-func (h *liveHost) pass(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
+func (h *liveStage) now() time.Duration                              { return time.Duration(fleet.Now()) }
+func (h *liveStage) pass(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
 
-func (h *liveHost) kill(node int) error   { return h.signal(node, fleet.Kill) }
-func (h *liveHost) stop(node int) error   { return h.signal(node, fleet.Term) }
-func (h *liveHost) pause(node int) error  { return h.signal(node, fleet.Stop) }
-func (h *liveHost) resume(node int) error { return h.signal(node, fleet.Cont) }
+func (h *liveStage) Crash(node int) error  { return h.signal(node, fleet.Kill) }
+func (h *liveStage) Stop(node int) error   { return h.signal(node, fleet.Term) }
+func (h *liveStage) Pause(node int) error  { return h.signal(node, fleet.Stop) }
+func (h *liveStage) Resume(node int) error { return h.signal(node, fleet.Cont) }
 
-func (h *liveHost) signal(node int, signal fleet.Signal) error {
+func (h *liveStage) signal(node int, signal fleet.Signal) error {
 	_, err := h.Signal(nodeName(node), signal)
 	return err
 }
 
-func (h *liveHost) start(ctx context.Context, node int) error {
+func (h *liveStage) start(ctx context.Context, node int) error {
 	return h.Restart(ctx, nodeName(node))
 }
 
-func (h *liveHost) heal() error { return h.lab.Heal() }
+func (h *liveStage) heal() error { return h.lab.Heal() }
 
-func (h *liveHost) settle(ctx context.Context) (int, error) {
+func (h *liveStage) settle(ctx context.Context) (int, error) {
 	leader, err := h.Settle(ctx)
 	return number(leader.Name), err
 }

@@ -22,7 +22,7 @@ func (c costCase) simulate(ctx context.Context, registry algo.Registry, seed uin
 	if err != nil {
 		return cost{}, err
 	}
-	h := &simulatedHost{ledger: ledger{nodes: c.nodes}, kinds: election.Kinds(spec)}
+	h := &simulatedStage{ledger: ledger{nodes: c.nodes}, kinds: election.Kinds(spec)}
 	h.World = sim.New(sim.Config{Spec: spec, Delay: simulatedDelay, Seed: seed, Trace: h.see})
 	var priorities []int
 	for node := 1; node <= c.nodes; node++ {
@@ -39,15 +39,15 @@ func (c costCase) simulate(ctx context.Context, registry algo.Registry, seed uin
 	return cost, err
 }
 
-// simulatedHost runs a cluster in virtual time.
-type simulatedHost struct {
+// simulatedStage runs a cluster in virtual time.
+type simulatedStage struct {
 	*sim.World
 	ledger ledger
 	kinds  map[string]bool // of messages that are counted
 	last   time.Duration   // when something of an election happened
 }
 
-func (h *simulatedHost) see(e trace.Event) {
+func (h *simulatedStage) see(e trace.Event) {
 	switch {
 	case e.Kind == trace.Announce:
 		h.ledger.follows(e.At, sim.Number(e.Node), sim.Number(e.Leader.ID), uint64(e.Leader.Epoch))
@@ -59,24 +59,19 @@ func (h *simulatedHost) see(e trace.Event) {
 	h.last = e.At
 }
 
-func (h *simulatedHost) now() time.Duration { return h.Now() }
+func (h *simulatedStage) now() time.Duration { return h.Now() }
 
-func (h *simulatedHost) pass(ctx context.Context, d time.Duration) error {
+func (h *simulatedStage) pass(ctx context.Context, d time.Duration) error {
 	h.Run(d)
 	return context.Cause(ctx)
 }
 
-func (h *simulatedHost) kill(node int) error   { return h.Crash(node) }
-func (h *simulatedHost) stop(node int) error   { return h.Stop(node) }
-func (h *simulatedHost) pause(node int) error  { return h.Pause(node) }
-func (h *simulatedHost) resume(node int) error { return h.Resume(node) }
-
-func (h *simulatedHost) start(_ context.Context, node int) error {
+func (h *simulatedStage) start(_ context.Context, node int) error {
 	h.ledger.ready(h.Now(), node)
 	return h.Restart(node)
 }
 
-func (h *simulatedHost) cut(from int, to ...int) error {
+func (h *simulatedStage) cut(from int, to ...int) error {
 	for _, peer := range to {
 		if err := h.Cut(from, peer); err != nil {
 			return err
@@ -85,7 +80,7 @@ func (h *simulatedHost) cut(from int, to ...int) error {
 	return nil
 }
 
-func (h *simulatedHost) heal() error {
+func (h *simulatedStage) heal() error {
 	h.Heal()
 	return nil
 }
@@ -93,7 +88,7 @@ func (h *simulatedHost) heal() error {
 // patience is how much virtual time a cluster has to agree.
 const patience = time.Minute
 
-func (h *simulatedHost) settle(ctx context.Context) (int, error) {
+func (h *simulatedStage) settle(ctx context.Context) (int, error) {
 	for end := h.Now() + patience; h.Now() < end; {
 		if err := h.pass(ctx, rest/10); err != nil {
 			return 0, err

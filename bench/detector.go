@@ -208,24 +208,26 @@ func (w *watched) crash(c condition) error {
 	// What is under way may still be trusted for a while, so it is suspected for good only
 	// when that has come in.
 	w.world.Run(4 * time.Second)
-	for end := at + patience; !w.suspected; {
-		if w.world.Now() > end {
-			return errors.New("a crash is not found within a minute")
-		}
-		w.world.Run(10 * time.Millisecond)
+	if !w.until(true) {
+		return errors.New("a crash is not found within a minute")
 	}
 	w.quality.Detections = append(w.quality.Detections, max(at, w.from)-at)
 	w.world.Heal() // of losses too, until they have met again
 	mustDo(w.world.Restart(target))
-	for end := w.world.Now() + patience; w.suspected; {
-		if w.world.Now() > end {
-			return errors.New("who came back is suspected for a minute")
-		}
-		w.world.Run(10 * time.Millisecond)
+	if !w.until(false) {
+		return errors.New("who came back is suspected for a minute")
 	}
 	w.world.SetFaults(sim.Faults{Loss: c.loss})
 	w.dead, w.since = false, w.world.Now()
 	return nil
+}
+
+// until passes time until the process is suspected, or is not, and reports whether that came.
+func (w *watched) until(suspected bool) bool {
+	for end := w.world.Now() + patience; w.suspected != suspected && w.world.Now() <= end; {
+		w.world.Run(10 * time.Millisecond)
+	}
+	return w.suspected == suspected
 }
 
 // mustDo is for what a world cannot refuse.

@@ -19,15 +19,15 @@ type fault struct {
 	happen  func(s *scene, leader int)
 }
 
-// host is what runs a cluster whose nodes are numbered from 1.
-type host interface {
+// stage is what runs a cluster whose nodes are numbered from 1.
+type stage interface {
 	now() time.Duration
 	pass(ctx context.Context, d time.Duration) error
-	kill(node int) error
-	stop(node int) error // politely
+	Crash(node int) error
+	Stop(node int) error // politely
 	start(ctx context.Context, node int) error
-	pause(node int) error
-	resume(node int) error
+	Pause(node int) error
+	Resume(node int) error
 	// cut loses all packets from one node to others; heal loses none any more.
 	cut(from int, to ...int) error
 	heal() error
@@ -39,7 +39,7 @@ type host interface {
 // the first error nothing more is done.
 type scene struct {
 	ctx    context.Context
-	host   host
+	stage  stage
 	ledger *ledger
 	err    error
 }
@@ -50,30 +50,30 @@ func (s *scene) try(do func() error) {
 	}
 }
 
-func (s *scene) pass(d time.Duration) { s.try(func() error { return s.host.pass(s.ctx, d) }) }
+func (s *scene) pass(d time.Duration) { s.try(func() error { return s.stage.pass(s.ctx, d) }) }
 
 func (s *scene) settle() (leader int) {
-	s.try(func() (err error) { leader, err = s.host.settle(s.ctx); return err })
+	s.try(func() (err error) { leader, err = s.stage.settle(s.ctx); return err })
 	return leader
 }
 
 // runs has a node run on, or not.
 func (s *scene) runs(node int, runs bool, do func(node int) error) {
 	s.try(func() error {
-		s.ledger.runs(s.host.now(), node, runs)
+		s.ledger.runs(s.stage.now(), node, runs)
 		return do(node)
 	})
 }
 
-func (s *scene) kill(node int)   { s.runs(node, false, s.host.kill) }
-func (s *scene) stop(node int)   { s.runs(node, false, s.host.stop) }
-func (s *scene) pause(node int)  { s.runs(node, false, s.host.pause) }
-func (s *scene) resume(node int) { s.runs(node, true, s.host.resume) }
+func (s *scene) kill(node int)   { s.runs(node, false, s.stage.Crash) }
+func (s *scene) stop(node int)   { s.runs(node, false, s.stage.Stop) }
+func (s *scene) pause(node int)  { s.runs(node, false, s.stage.Pause) }
+func (s *scene) resume(node int) { s.runs(node, true, s.stage.Resume) }
 
 func (s *scene) start(node int) {
 	s.try(func() error {
-		s.ledger.boots(s.host.now(), node)
-		return s.host.start(s.ctx, node)
+		s.ledger.boots(s.stage.now(), node)
+		return s.stage.start(s.ctx, node)
 	})
 }
 
@@ -83,16 +83,16 @@ func (s *scene) cut(period time.Duration, ways ...[2][]int) {
 		for _, from := range way[0] {
 			s.try(func() error {
 				for _, to := range way[1] {
-					s.ledger.cuts(s.host.now(), from, to)
+					s.ledger.cuts(s.stage.now(), from, to)
 				}
-				return s.host.cut(from, way[1]...)
+				return s.stage.cut(from, way[1]...)
 			})
 		}
 	}
 	s.pass(period)
 	s.try(func() error {
-		err := s.host.heal()
-		s.ledger.heals(s.host.now())
+		err := s.stage.heal()
+		s.ledger.heals(s.stage.now())
 		return err
 	})
 }
@@ -176,8 +176,8 @@ const afterwards = time.Second
 
 // happen has the fault happen after a while of rest, and returns what it cost until all is well
 // again.
-func (c costCase) happen(ctx context.Context, h host, l *ledger, seed uint64) (cost, error) {
-	s := &scene{ctx: ctx, host: h, ledger: l}
+func (c costCase) happen(ctx context.Context, h stage, l *ledger, seed uint64) (cost, error) {
+	s := &scene{ctx: ctx, stage: h, ledger: l}
 	leader := s.settle()
 	s.pass(phase(seed))
 	began := h.now()

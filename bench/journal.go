@@ -49,15 +49,6 @@ func note(t trace.Event, kinds map[string]bool) (e fleet.Event, counts bool) {
 // tally is numbers of messages by kind.
 type tally map[string]int
 
-// Total is how many there are.
-func (k tally) Total() int {
-	total := 0
-	for _, n := range k {
-		total += n
-	}
-	return total
-}
-
 // counted is the messages of an election, of all nodes together, repeats left out.
 type counted struct{ Sent, Received tally }
 

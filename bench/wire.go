@@ -16,6 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/trace"
 )
@@ -194,24 +195,15 @@ type wireRound struct {
 	Multiple   float64
 }
 
-// T is how long a message took in this election, one way, on the mean.
-func (r wireRound) T() time.Duration {
+// T is how long a message took in this election, one way, on the mean, in ms.
+func (r wireRound) T() float64 { return sample.Milliseconds(r.Flights).Mean }
+
+// InT is the turnaround in that T; zero if there was none.
+func (r wireRound) InT() float64 {
 	if len(r.Flights) == 0 {
 		return 0
 	}
-	var sum time.Duration
-	for _, f := range r.Flights {
-		sum += f
-	}
-	return sum / time.Duration(len(r.Flights))
-}
-
-// InT is the turnaround in that T.
-func (r wireRound) InT() float64 {
-	if r.T() == 0 {
-		return 0
-	}
-	return float64(r.Turnaround) / float64(r.T())
+	return sample.MS(r.Turnaround) / r.T()
 }
 
 // Exact reports whether the nodes sent, and received, what the simulator counts, but for
@@ -317,9 +309,9 @@ func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election
 
 // values is r by metric: what it cost, and, where anybody changed its mind, how long it took.
 func (r wireRound) values() figures {
-	values := figures{result.MetricSent: float64(r.Sent.Total()), result.MetricDelivered: float64(r.Received.Total())}
+	values := figures{result.MetricSent: float64(host.Total(r.Sent)), result.MetricDelivered: float64(host.Total(r.Received))}
 	if r.Turnaround > 0 {
-		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), sample.MS(r.Turnaround), sample.MS(r.T())
+		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), sample.MS(r.Turnaround), r.T()
 	}
 	return values
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testenv"
 )
@@ -33,9 +34,9 @@ var printWire sync.Once
 // part of it is selected as in -bench Wire/host=one/algorithm=ring.
 func BenchmarkWire(b *testing.B) {
 	config := wireConfig(b)
-	for _, host := range []string{oneProcess, processes} {
+	for _, where := range []string{oneProcess, processes} {
 		cases := wireCases()
-		if host == processes {
+		if where == processes {
 			cases = append(cases, crashCases()...)
 		}
 		for _, c := range cases {
@@ -43,12 +44,12 @@ func BenchmarkWire(b *testing.B) {
 				if tooMany(n) {
 					continue
 				}
-				b.Run(fmt.Sprintf("host=%s/algorithm=%s/case=%s/n=%d", host, c.Algorithm, c.Name, n), func(b *testing.B) {
+				b.Run(fmt.Sprintf("host=%s/algorithm=%s/case=%s/n=%d", where, c.Algorithm, c.Name, n), func(b *testing.B) {
 					printWire.Do(func() {
 						fmt.Printf("wire-machine: %v\nwire-nodes: loopback, those of processes keep what they save on %s, seed %d\n",
 							machine.This(), machine.FileSystem(config.Dir), *seedFlag)
 					})
-					c.benchmark(b, host, config, n)
+					c.benchmark(b, where, config, n)
 				})
 			}
 		}
@@ -73,8 +74,8 @@ func wireConfig(tb testing.TB) fleet.Config {
 	return c
 }
 
-func (c wireCase) benchmark(b *testing.B, host string, config fleet.Config, n int) {
-	w, err := c.startOn(within(b, time.Minute), host, config, n)
+func (c wireCase) benchmark(b *testing.B, where string, config fleet.Config, n int) {
+	w, err := c.startOn(within(b, time.Minute), where, config, n)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func reportWire(b *testing.B, rounds []wireRound) {
 	var took, saved []time.Duration
 	var T, multiples, above []float64
 	for _, r := range rounds {
-		sent, received = sent+r.Sent.Total(), received+r.Received.Total()
+		sent, received = sent+host.Total(r.Sent), received+host.Total(r.Received)
 		if r.Exact(nil) {
 			exact++
 		}
@@ -108,7 +109,7 @@ func reportWire(b *testing.B, rounds []wireRound) {
 			took, saved = append(took, r.Turnaround), append(saved, saves(r.notes)...)
 			multiples, above = append(multiples, r.InT()), append(above, r.InT()-r.Multiple)
 		}
-		T = append(T, sample.MS(r.T()))
+		T = append(T, r.T())
 	}
 	count := float64(len(rounds))
 	b.ReportMetric(float64(sent)/count, "msgs/election")
@@ -132,16 +133,16 @@ func TestWire(t *testing.T) {
 	t.Parallel()
 	config := wireConfig(t)
 	for at, c := range slices.Concat(wireCases(), crashCases()) {
-		crash, host := at >= len(wireCases()), oneProcess
+		crash, where := at >= len(wireCases()), oneProcess
 		if crash {
-			host = processes
+			where = processes
 		}
 		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
 			t.Parallel()
 			if crash && c.Algorithm != "bully" { // each waits for some seconds
 				testenv.OnlyLong(t)
 			}
-			w, err := c.startOn(within(t, time.Minute), host, config, 3)
+			w, err := c.startOn(within(t, time.Minute), where, config, 3)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, w.close()) }()
 			random := random(1)
@@ -155,8 +156,8 @@ func TestWire(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, r.counted, between(before, after, election.Kinds(w.spec)), "what the status of the nodes counts")
 				}
-				require.Equal(t, host == oneProcess, r.Sockets != nil)
-				require.Len(t, r.Flights, r.Received.Total(), "of each message that arrived")
+				require.Equal(t, where == oneProcess, r.Sockets != nil)
+				require.Len(t, r.Flights, host.Total(r.Received), "of each message that arrived")
 				require.Positive(t, r.T())
 				require.Equal(t, c.LeaderStays, r.Turnaround == 0)
 				if r.Turnaround > 0 {
@@ -183,8 +184,8 @@ func between(before, after map[string]cluster.Status, kinds map[string]bool) cou
 }
 
 // startOn starts n nodes in this process, or as processes.
-func (c wireCase) startOn(ctx context.Context, host string, config fleet.Config, n int) (*wired, error) {
-	if host == processes {
+func (c wireCase) startOn(ctx context.Context, where string, config fleet.Config, n int) (*wired, error) {
+	if where == processes {
 		return c.startProcesses(ctx, config, n)
 	}
 	return c.start(ctx, builtin.Registry(), n)
