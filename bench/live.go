@@ -39,11 +39,14 @@ type local struct {
 	failed error     // a node ended of its own accord
 }
 
+// nodeOption is an option of each node, on its socket.
+type nodeOption func(l *local, node string, socket net.Listener) cluster.Option
+
 // startLocal starts n nodes that are configured alike: all members from the beginning, or one
 // whom the others join, which spares those the wait of a first start. What they say of leaders
-// goes to see, if that is set, and with decides how each is on the network.
+// goes to see, if that is set.
 func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int, join bool,
-	see func(node string, e fleet.Event), with func(l *local, node string, socket net.Listener) []cluster.Option,
+	see func(node string, e fleet.Event), with ...nodeOption,
 ) (_ *local, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l := &local{see: see, stop: stop, last: time.Now()}
@@ -71,7 +74,13 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 		if join && i > 0 {
 			config.Join = []string{sockets[0].Addr().String()}
 		}
-		options := append(with(l, config.Name, socket), cluster.WithRegistry(registry), cluster.WithStore(store.NewMemory()))
+		options := []cluster.Option{
+			cluster.WithRegistry(registry), cluster.WithStore(store.NewMemory()),
+			cluster.WithNetwork(func(string) (net.Listener, error) { return socket, nil }, nil),
+		}
+		for _, option := range with {
+			options = append(options, option(l, config.Name, socket))
+		}
 		node, err := cluster.New(config, options...)
 		if err != nil {
 			return nil, err

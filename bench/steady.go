@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
 	"slices"
 	"time"
@@ -33,9 +32,7 @@ func startResting(ctx context.Context, registry algo.Registry, algorithm string,
 		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
 	heap := heapInUse()
-	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, false, nil, func(_ *local, _ string, socket net.Listener) []cluster.Option {
-		return []cluster.Option{cluster.WithNetwork(func(string) (net.Listener, error) { return socket, nil }, nil)}
-	})
+	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, false, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,6 @@ type wired struct {
 	registry algo.Registry
 	journal  *journal
 	left     func(events []fleet.Event) int64 // see flights
-	taps     *taps                            // where nodes are in this process; else nil
 	spec     algo.Spec
 }
 
@@ -106,34 +105,27 @@ func (c wireCase) wire(registry algo.Registry, n int) (*wired, error) {
 }
 
 // start starts n nodes in this process.
-func (c wireCase) start(ctx context.Context, registry algo.Registry, n int) (*wired, error) {
+func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with ...nodeOption) (*wired, error) {
 	w, err := c.wire(registry, n)
 	if err != nil {
 		return nil, err
 	}
-	if w.taps, err = newTaps(w.spec); err != nil {
-		return nil, err
-	}
 	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), Lesson: true}
-	w.live, err = startLocal(ctx, registry, config, n, true, w.journal.see, w.onTheNetwork)
-	if err != nil {
+	if w.live, err = startLocal(ctx, registry, config, n, true, w.journal.see, append(with, w.noted)...); err != nil {
 		return nil, err
 	}
 	return w, w.acquainted(ctx)
 }
 
-// onTheNetwork has a node's sockets tapped, and its messages journaled.
-func (w *wired) onTheNetwork(l *local, node string, socket net.Listener) []cluster.Option {
+// noted has a node's messages journaled.
+func (w *wired) noted(l *local, node string, _ net.Listener) cluster.Option {
 	clock, kinds := fleet.NewStamper(), election.Kinds(w.spec)
-	return []cluster.Option{
-		cluster.WithNetwork(func(string) (net.Listener, error) { return w.taps.listener(socket), nil }, w.taps.dial),
-		cluster.WithTrace(func(t trace.Event) {
-			if e, counts := note(t, kinds); counts {
-				e.At = clock.Stamp(time.Now())
-				l.hear(node, e)
-			}
-		}),
-	}
+	return cluster.WithTrace(func(t trace.Event) {
+		if e, counts := note(t, kinds); counts {
+			e.At = clock.Stamp(time.Now())
+			l.hear(node, e)
+		}
+	})
 }
 
 // acquainted waits until every node follows one leader and is connected to it or to
@@ -181,8 +173,6 @@ func (w *wired) acquainted(ctx context.Context) (err error) {
 type wireRound struct {
 	Election theory.Election
 	counted
-	// Sockets is what was read from the sockets, by kind; nil where that was not looked at.
-	Sockets tally
 	// Simulated is what the simulator counts in the same election.
 	Simulated counted
 	// Flights are how long each message took, one way: from the sender's transport to the
@@ -217,8 +207,7 @@ func (r wireRound) Exact(racing []string) bool {
 		}
 		return true
 	}
-	return same(r.Sent, r.Simulated.Sent) && same(r.Received, r.Simulated.Received) &&
-		(r.Sockets == nil || same(r.Sockets, r.Simulated.Received))
+	return same(r.Sent, r.Simulated.Sent) && same(r.Received, r.Simulated.Received)
 }
 
 // errWire says that live nodes did not send what the simulator sends.
@@ -254,9 +243,6 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 		return r, err
 	}
 	w.journal.take() // what was before is over
-	if w.taps != nil {
-		w.taps.take()
-	}
 	if err := w.begin(ctx, e); err != nil {
 		return r, err
 	}
@@ -269,12 +255,9 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	notes := w.journal.take()
 	r.Turnaround, r.Flights, r.notes = turnaround(notes), flights(notes, namesOf(before), w.left), notes
 	r.counted = count(notes)
-	if w.taps != nil {
-		r.Sockets = w.taps.take()
-	}
 	if !r.Exact(w.Racing) {
-		return r, fmt.Errorf("%w: %s, %s, N=%d: sent %v, received %v, on the sockets %v; want %v and %v",
-			errWire, w.Algorithm, w.Name, w.n, r.Sent, r.Received, r.Sockets, r.Simulated.Sent, r.Simulated.Received)
+		return r, fmt.Errorf("%w: %s, %s, N=%d: sent %v, received %v; want %v and %v",
+			errWire, w.Algorithm, w.Name, w.n, r.Sent, r.Received, r.Simulated.Sent, r.Simulated.Received)
 	}
 	return r, nil
 }

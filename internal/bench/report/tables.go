@@ -77,7 +77,7 @@ func questions(r *result.Run) []question {
 		q.note = "T is the mean time of a message of the same election, one way."
 		at(5, "How long does an election take on the wire, at N=", "?", q)
 		q.group, q.metrics = result.Messages, []string{result.MetricSent, result.MetricDelivered}
-		q.note = "Counted by the nodes and, in one process, at the sockets."
+		q.note = "Counted by the nodes, which the benchmark of the wire compares with what is on the sockets."
 		at(5, "How many messages does it take there, at N=", "?", q)
 	}
 	for _, host := range values(r, result.Application, result.Host, nil) {
