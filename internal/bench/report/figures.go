@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -67,14 +68,14 @@ func (c *curve) line(metric string) [][2]float64 {
 // lookOf numbers the algorithms, so that one has the same look in all figures: those for use
 // first, and from looks on the textbooks, which are hollow.
 func lookOf(r *result.Run, algorithm string) int {
-	var all []string
-	for _, group := range result.Groups() {
-		all = append(all, values(r, group, result.Algorithm, nil)...)
-	}
-	slices.Sort(all)
 	textbook := func(name string) bool { return strings.HasPrefix(name, "textbook-") }
-	alike := slices.DeleteFunc(slices.Compact(all), func(name string) bool { return textbook(name) != textbook(algorithm) })
-	look := slices.Index(alike, algorithm) % looks
+	alike := make(map[string]bool)
+	for _, t := range r.Trials {
+		if name := t.Labels[result.Algorithm]; name != "" && textbook(name) == textbook(algorithm) {
+			alike[name] = true
+		}
+	}
+	look := slices.Index(slices.Sorted(maps.Keys(alike)), algorithm) % looks
 	if textbook(algorithm) {
 		look += looks
 	}

@@ -23,6 +23,7 @@ import (
 // apart.
 type question struct {
 	text  string
+	usual int // the N at which it is asked, if that was measured
 	group result.Group
 	where map[string]string // labels that a trial must have to count
 	by    []string          // labels that tell the rows apart; trials without one of them do not count
@@ -34,66 +35,61 @@ type question struct {
 }
 
 // questions are those that a run can answer. Each is asked at the size that is nearest to the
-// usual one, of those that were measured.
-func questions(r *result.Run) []question {
+// usual one, of those that were measured: that stands behind "N=" then.
+func questions(r *result.Run) (asked []question) {
 	var all []question
-	// at adds a question, in whose text the size stands between before and after.
-	at := func(usual int, before, after string, q question) {
-		if n, found := nearest(r, q.group, q.where, usual); found {
-			q.text = before + n + after
-			q.where = maps.Clone(q.where)
-			q.where[result.Nodes] = n
-			all = append(all, q)
-		}
+	race := func(usual int, text string, group result.Group, metric string, where map[string]string, by ...string) {
+		all = append(all, question{text: text, usual: usual, group: group, where: where, by: by, metrics: []string{metric}, race: true})
 	}
-	race := func(usual int, before, after string, group result.Group, label, value, metric string, by ...string) {
-		where := make(map[string]string)
-		if label != "" {
-			where[label] = value
-		}
-		at(usual, before, after, question{group: group, where: where, by: by, metrics: []string{metric}, race: true})
+	elections := func(text string, group result.Group, metric, which string) {
+		race(9, text, group, metric, map[string]string{result.Case: which}, result.Algorithm, result.Convention)
 	}
-	elections := func(before, after string, group result.Group, metric, which string) {
-		race(9, before, after, group, result.Case, which, metric, result.Algorithm, result.Convention)
-	}
-	const fewest, first = "Which costs fewest messages at N=", "Which knows the new leader first at N="
-	elections(fewest, ", when the leader has crashed?", result.Messages, result.MetricSent, "leader-crash")
-	elections(fewest, ", at worst?", result.Messages, result.MetricSent, "worst")
-	elections(fewest, ", when all start?", result.Messages, result.MetricSent, "all-start")
-	elections(first, ", when the leader has crashed?", result.Turnaround, result.MetricTurnaround, "leader-crash")
-	elections(first, ", at worst?", result.Turnaround, result.MetricTurnaround, "worst")
+	elections("Which costs fewest messages at N=, when the leader has crashed?", result.Messages, result.MetricSent, "leader-crash")
+	elections("Which costs fewest messages at N=, at worst?", result.Messages, result.MetricSent, "worst")
+	elections("Which costs fewest messages at N=, when all start?", result.Messages, result.MetricSent, "all-start")
+	elections("Which knows the new leader first at N=, when the leader has crashed?", result.Turnaround, result.MetricTurnaround, "leader-crash")
+	elections("Which knows the new leader first at N=, at worst?", result.Turnaround, result.MetricTurnaround, "worst")
 	for _, fault := range values(r, result.Failover, result.Signal, nil) {
-		race(5, "Which recovers fastest from "+cmp.Or(faultsInWords[fault], fault)+", at N=", "?", result.Failover, result.Signal, fault, result.MetricFailover, result.Algorithm)
+		race(5, "Which recovers fastest from "+cmp.Or(faultsInWords[fault], fault)+", at N=?", result.Failover, result.MetricFailover,
+			map[string]string{result.Signal: fault}, result.Algorithm)
 	}
 	for _, rest := range restMetrics {
-		race(15, "What does it cost at rest, in "+rest.inWords+", at N=", "?", result.Idle, "", "", rest.metric, result.Algorithm)
+		race(15, "What does it cost at rest, in "+rest.inWords+", at N=?", result.Idle, rest.metric, map[string]string{}, result.Algorithm)
 	}
 	for _, host := range values(r, result.Turnaround, result.Host, nil) {
 		if host == simulator {
 			continue
 		}
-		q := question{where: map[string]string{result.Host: host}, by: []string{result.Algorithm, result.Case}}
-		q.group, q.metrics = result.Turnaround, []string{result.MetricTurnaround, result.MetricElect, result.MetricT}
+		q := question{usual: 5, where: map[string]string{result.Host: host}, by: []string{result.Algorithm, result.Case}}
+		q.text, q.group, q.metrics = "How long does an election take on the wire, at N=?", result.Turnaround, []string{result.MetricTurnaround, result.MetricElect, result.MetricT}
 		q.note = "T is the mean time of a message of the same election, one way."
-		at(5, "How long does an election take on the wire, at N=", "?", q)
-		q.group, q.metrics = result.Messages, []string{result.MetricSent, result.MetricDelivered}
+		all = append(all, q)
+		q.text, q.group, q.metrics = "How many messages does it take there, at N=?", result.Messages, []string{result.MetricSent, result.MetricDelivered}
 		q.note = "Counted by the nodes, which the benchmark of the wire compares with what is on the sockets."
-		at(5, "How many messages does it take there, at N=", "?", q)
+		all = append(all, q)
 	}
 	for _, host := range values(r, result.Application, result.Host, nil) {
-		at(5, "What does a fault cost an application, at N=", " ("+host+")?", question{
-			group: result.Application, where: map[string]string{result.Host: host}, by: []string{result.Fault, result.Algorithm}, note: costText,
+		all = append(all, question{
+			text: "What does a fault cost an application, at N= (" + host + ")?", usual: 5, note: costText,
+			group: result.Application, where: map[string]string{result.Host: host}, by: []string{result.Fault, result.Algorithm},
 			metrics: []string{result.MetricNone, result.MetricTwo, result.MetricUnled, result.MetricChanges, result.MetricMessages},
 		})
 	}
+	for _, q := range all {
+		if n, found := nearest(r, q.group, q.where, q.usual); found {
+			q.text, q.where = strings.Replace(q.text, "N=", "N="+n, 1), maps.Clone(q.where)
+			q.where[result.Nodes] = n
+			asked = append(asked, q)
+		}
+	}
 	if len(values(r, result.Detector, result.Condition, nil)) > 0 {
-		all = append(all, question{
+		asked = append(asked, question{
 			text: "How fast is the failure detector, and how often is it wrong?", note: detectorText,
 			group: result.Detector, by: []string{result.Condition, result.Adapts, result.Timeout},
 			metrics: []string{result.MetricDetection, result.MetricMistakes, result.MetricMistake, result.MetricAccuracy},
 		})
 	}
-	return all
+	return asked
 }
 
 const (

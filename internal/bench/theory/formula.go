@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Formula is a number that depends on the election, as books write it, in the symbols of the
-// package comment: "k(k−1)/2 + kf".
+// Formula is a number that depends on the election, as books write it, in the symbols of
+// theory.md: "k(k−1)/2 + kf".
 type Formula string
 
 // symbols are what the letters of a formula stand for; of two that begin alike the longer one

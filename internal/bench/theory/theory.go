@@ -3,41 +3,8 @@
 // lines beside what was measured, and compared with it. A test compares each row with
 // what the simulator counts: with -long for every N from 2 to 64.
 //
-// # Symbols
-//
-//	N    the members, those that have crashed included
-//	f    how many of them have crashed before the election; they are the highest
-//	m    N−f, those that live
-//	i    the rank of the lowest that starts; ranks count from 1, the lowest
-//	k    m−i+1, those that live and are not below i
-//	a    how many of those k do not start, and are asked
-//	u    1; 0 where the highest that lives is among those who start
-//	d    in a ring, the hops clockwise from who starts to the highest that lives; where
-//	     several start, from the nearest of them
-//	l    in a ring, the tokens that are sent to crashed processes: f, but none of the leader
-//	     whose crash made the process before it start
-//	W    in a ring, the sum of the ways of all tokens
-//	V    in a vote, when the winner has a majority, if servers vote at the end of a window
-//	v    the same, if they vote when all have claimed that live
-//	s    how many start
-//	A    1; 0 where the ring is not in the order of ranks. D: not against it
-//	b    1; 0 where the process that stands before the crashed leader does not start
-//	H(N) 1 + 1/2 + … + 1/N
-//	T    the time that one message takes, one way; processing takes none
-//	RTT  what the algorithms take for a round trip: the answer timeout of bully and the
-//	     window of vote. It is 2T unless an election says otherwise.
-//
-// # What is counted
-//
-// Messages of the algorithm. What only repeats what was said, as a heartbeat does, is
-// not counted, nor is the work of the failure detector. Messages that are sent count when
-// they go to a crashed process too; those that are delivered do not. Time runs from the
-// start of the election; to find the crash takes none. At equal times messages arrive
-// before timers end, in the order in which they were sent, and processes start in the
-// order of their ranks.
-//
-// Books count differently. What a row counts is its [Convention], and where two books
-// disagree about one election there is a row for each.
+// The data is a page that people read, theory.md: it has the symbols of the formulas, what is
+// counted, by which [Convention], and the rows.
 package theory
 
 import (
