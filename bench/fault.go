@@ -179,7 +179,7 @@ const afterwards = time.Second
 func (c costCase) happen(ctx context.Context, h stage, l *ledger, seed uint64) (cost, error) {
 	s := &scene{ctx: ctx, stage: h, ledger: l}
 	leader := s.settle()
-	s.pass(phase(seed))
+	s.pass(time.Duration(random(seed).Int64N(int64(2 * algo.LAN().Heartbeat)))) // it meets the heartbeats at any moment
 	began := h.now()
 	if s.err == nil {
 		c.fault.happen(s, leader)
@@ -191,12 +191,6 @@ func (c costCase) happen(ctx context.Context, h stage, l *ledger, seed uint64) (
 		return cost{}, fmt.Errorf("bench: %s, n=%d of %s, seed %d: %w", c.fault.name, c.nodes, c.algorithm, seed, s.err)
 	}
 	return l.cost(began), nil
-}
-
-// phase is how long a cluster is left alone before a fault, so that it meets the heartbeats
-// at any moment.
-func phase(seed uint64) time.Duration {
-	return time.Duration(random(seed).Int64N(int64(2 * algo.LAN().Heartbeat)))
 }
 
 // values is c by metric.

@@ -119,13 +119,14 @@ func (l *ledger) cost(from time.Duration) cost {
 	last := from
 	for _, e := range l.entries[at:] {
 		passed := e.at - last
-		switch leaders := now.leaders(); {
+		leaders, without := now.look()
+		switch {
 		case leaders == 0:
 			c.None += passed
 		case leaders > 1:
 			c.Two += passed
 		}
-		unled += passed * time.Duration(now.unled())
+		unled += passed * time.Duration(without)
 		last = e.at
 		e.do(now)
 	}
@@ -140,26 +141,18 @@ func (p *picture) leads(node int) bool {
 	return s.runs && s.leader == node
 }
 
-func (p *picture) leaders() int {
-	n := 0
-	for i := range p.nodes {
-		if p.leads(i + 1) {
-			n++
-		}
-	}
-	return n
-}
-
-// unled is how many nodes run and have no leader within reach.
-func (p *picture) unled() int {
-	n := 0
+// look is how many nodes lead, and how many run and have no leader within reach.
+func (p *picture) look() (leaders, unled int) {
 	for i, s := range p.nodes {
 		node := i + 1
-		led := p.leads(node) || s.leader != 0 && p.leads(s.leader) && p.nodes[s.leader-1].epoch == s.epoch &&
+		follows := s.leader != 0 && p.leads(s.leader) && p.nodes[s.leader-1].epoch == s.epoch &&
 			!p.cut[[2]int{node, s.leader}] && !p.cut[[2]int{s.leader, node}]
-		if s.runs && !led {
-			n++
+		switch {
+		case p.leads(node):
+			leaders++
+		case s.runs && !follows:
+			unled++
 		}
 	}
-	return n
+	return leaders, unled
 }

@@ -53,17 +53,29 @@ type figures map[string]float64
 
 func (f figures) values() figures { return f }
 
-// runs is a subject whose rounds find what has figures.
-func runs[R interface{ values() figures }](round func(ctx context.Context, seed uint64) (R, error), end func() error) running {
-	return running{end: end, round: func(ctx context.Context, seed uint64) (figures, error) {
-		r, err := round(ctx, seed)
-		return r.values(), err
-	}}
-}
-
 // pure is the start of what needs none.
 func pure[R interface{ values() figures }](round func(ctx context.Context, seed uint64) (R, error)) func(context.Context) (running, error) {
-	return func(context.Context) (running, error) { return runs(round, nil), nil }
+	return func(context.Context) (running, error) {
+		return running{round: func(ctx context.Context, seed uint64) (figures, error) {
+			r, err := round(ctx, seed)
+			return r.values(), err
+		}}, nil
+	}
+}
+
+// opened is the start of what is opened, and closed in the end.
+func opened[S interface{ close() error }, R interface{ values() figures }](
+	open func(ctx context.Context) (S, error), round func(ctx context.Context, of S, seed uint64) (R, error),
+) func(context.Context) (running, error) {
+	return func(ctx context.Context) (running, error) {
+		of, err := open(ctx)
+		if err != nil {
+			return running{}, err
+		}
+		r, err := pure(func(ctx context.Context, seed uint64) (R, error) { return round(ctx, of, seed) })(ctx)
+		r.end = of.close
+		return r, err
+	}
 }
 
 // perform does all steps. One that this machine does not permit is skipped; one that goes

@@ -95,13 +95,9 @@ func (m *measuring) wires() (steps []step) {
 			part: "elections on the wire", name: fmt.Sprintf("elections of %s on the wire, %s", c.Algorithm, c.Name), takes: 2 * time.Second,
 			subjects: []subject{{
 				labels: labels(c.Algorithm, oneProcess, m.size(), result.Case, c.Name), rounds: m.Rounds,
-				start: func(ctx context.Context) (running, error) {
-					w, err := c.start(ctx, m.registry, m.size())
-					if err != nil {
-						return running{}, err
-					}
-					return runs(func(ctx context.Context, seed uint64) (wireRound, error) { return w.round(ctx, random(seed)) }, w.close), nil
-				},
+				start: opened(
+					func(ctx context.Context) (*wired, error) { return c.start(ctx, m.registry, m.size()) },
+					func(ctx context.Context, w *wired, seed uint64) (wireRound, error) { return w.round(ctx, random(seed)) }),
 			}},
 		})
 	}
@@ -146,20 +142,16 @@ func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 	of := subject{
 		name: "failover of " + c.Algorithm + " after " + string(c.Signal), group: result.Failover, rounds: rounds, fresh: slow,
 		labels: labels(c.Algorithm, processes, c.Nodes, result.Signal, string(c.Signal)),
-		start: func(ctx context.Context) (running, error) {
+		start: opened(func(ctx context.Context) (*failoverSeries, error) {
 			config, err := m.config()
 			if err != nil {
-				return running{}, err
+				return nil, err
 			}
-			s, err := c.start(ctx, m.registry, config)
-			if err != nil {
-				return running{}, err
-			}
-			return runs(func(ctx context.Context, seed uint64) (failoverRound, error) {
-				// At any phase of the heartbeats.
-				return s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond)
-			}, s.close), nil
-		},
+			return c.start(ctx, m.registry, config)
+		}, func(ctx context.Context, s *failoverSeries, seed uint64) (failoverRound, error) {
+			// At any phase of the heartbeats.
+			return s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond)
+		}),
 	}
 	if fleet.Clock != "monotonic" {
 		of.labels[result.Clock] = fleet.Clock
@@ -244,13 +236,9 @@ func (m *measuring) rests() (steps []step) {
 				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm), takes: 2500*time.Millisecond + rounds*span,
 				subjects: []subject{{
 					group: result.Idle, labels: labels(algorithm, oneProcess, n), rounds: rounds,
-					start: func(ctx context.Context) (running, error) {
-						r, err := startResting(ctx, m.registry, algorithm, n)
-						if err != nil {
-							return running{}, err
-						}
-						return runs(func(ctx context.Context, _ uint64) (figures, error) { return r.measure(ctx, span) }, r.close), nil
-					},
+					start: opened(
+						func(ctx context.Context) (*resting, error) { return startResting(ctx, m.registry, algorithm, n) },
+						func(ctx context.Context, r *resting, _ uint64) (figures, error) { return r.measure(ctx, span) }),
 				}},
 			})
 		}

@@ -137,7 +137,7 @@ func (w *wired) acquainted(ctx context.Context) (err error) {
 			err = errors.Join(err, w.close())
 		}
 	}()
-	for {
+	for strangers := 1; strangers > 0; {
 		if _, err := w.settle(ctx, 0); err != nil {
 			return err
 		}
@@ -145,12 +145,9 @@ func (w *wired) acquainted(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		strangers := 0
+		strangers = 0
 		for _, status := range all {
 			strangers += w.n - len(status.Members)
-		}
-		if strangers == 0 {
-			break
 		}
 	}
 	// The first election over a connection pays for the dial.

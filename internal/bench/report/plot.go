@@ -53,7 +53,7 @@ func (p *plot) draw() markup {
 	name := cmp.Or(p.x, "N")
 	x := newScale(ns, p.x == "", plotLeft, plotRight)
 	if p.x == "" {
-		x.ticks = sizes(ns)
+		x.ticks = slices.Compact(slices.Sorted(slices.Values(ns)))
 	}
 	y := newScale(values, p.log, plotBottom, plotTop)
 	d := &drawing{width: plotWidth, height: plotHeight, title: p.title}
@@ -72,11 +72,6 @@ func (p *plot) legend(d *drawing) {
 		d.text(x+12, 15, "start", "name", s.name)
 		x += 24 + 7.5*float64(len([]rune(s.name)))
 	}
-}
-
-// sizes are the N that were measured, each once.
-func sizes(ns []float64) []float64 {
-	return slices.Compact(slices.Sorted(slices.Values(ns)))
 }
 
 // axes draws both, and says what they are. A tick whose number would touch the one before

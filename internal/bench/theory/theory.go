@@ -148,12 +148,8 @@ func sound(e Election) bool {
 // permutation reports whether order is the numbers from 1 to n in some order.
 func permutation(order []int, n int) bool {
 	sorted := slices.Sorted(slices.Values(order))
-	for at, rank := range sorted {
-		if rank != at+1 {
-			return false
-		}
-	}
-	return len(order) == n
+	slices.Reverse(sorted)
+	return slices.Equal(sorted, Descending(n))
 }
 
 // H is the harmonic number of n.
