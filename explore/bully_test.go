@@ -211,7 +211,14 @@ func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestANodeOfItsOwnViewIsNamedByItsPlace(t *testing.T) {
+func TestAViewOfOtherIDsIsRefused(t *testing.T) {
+	o := explore.Options{Spec: newBully(t), View: algo.NewView(1, 2, algo.Member{ID: explore.NodeID(1)}, algo.Member{ID: explore.NodeID(3)})}
+	if _, err := explore.Run(t.Context(), o); !errors.Is(err, explore.ErrOptions) {
+		t.Errorf("error %v, want that a scenario cannot name it", err)
+	}
+}
+
+func TestNodesOfAViewOfTheirOwn(t *testing.T) {
 	members := []algo.Member{
 		{ID: explore.NodeID(1), Name: "low", Priority: 5, Eligible: true}, {ID: explore.NodeID(2), Name: "high", Eligible: true}, {ID: explore.NodeID(3), Name: "silent"},
 	}

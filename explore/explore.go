@@ -29,7 +29,7 @@ const (
 type Options struct {
 	Spec algo.Spec
 	// Nodes is how many there are, of equal priority, n1, n2, … in the order of candidates.
-	// Zero: those of View, n1, n2, … in the order of their IDs.
+	// Zero: those of View, whose IDs are as [NodeID] has them, from 1 on.
 	Nodes int
 	View  algo.View
 
@@ -125,7 +125,7 @@ var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing wa
 // ErrOptions is wrapped by what is said of options that cannot be.
 var ErrOptions = errors.New("explore: bad options")
 
-// NodeID returns the id of node i, counted from 1, where Options.Nodes is set.
+// NodeID returns the id of node i, counted from 1.
 func NodeID(i int) algo.NodeID { return host.ID(i) }
 
 // NewView is the view of so many nodes, as Options.Nodes describes them.
@@ -172,6 +172,11 @@ func (o *Options) check() error {
 	}
 	if size := o.View.Len(); size < 1 || size > MaxNodes {
 		bad("nodes (%d) must be between 1 and %d", size, MaxNodes)
+	}
+	for i := range o.View.Len() {
+		if id := o.View.At(i).ID; id != NodeID(i+1) {
+			bad("node %s of the view must be %s: no scenario could name it", id, NodeID(i+1))
+		}
 	}
 	for _, budget := range []struct {
 		name  string

@@ -98,8 +98,8 @@ type outcome struct {
 // space is what states are made of: nodes, messages and histories, each under a
 // number, and what happens to them.
 type space struct {
-	notation
 	spec *algo.Spec
+	view algo.View
 	ids  []algo.NodeID
 	// What must be remembered of the past: by each node, the highest epoch that it announced;
 	// of all, who has announced itself, in which epoch. What is not asked for is not remembered:
@@ -119,7 +119,7 @@ type space struct {
 
 func newSpace(spec *algo.Spec, view algo.View, properties []algo.Property) *space {
 	sp := &space{
-		notation: notation{view}, spec: spec, tracksTold: slices.Contains(properties, algo.EpochsGrow),
+		spec: spec, view: view, tracksTold: slices.Contains(properties, algo.EpochsGrow),
 		tracksLed: slices.Contains(properties, algo.OneLeaderPerEpoch) || slices.Contains(properties, algo.NoPhantom),
 		numbers:   map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
@@ -128,6 +128,9 @@ func newSpace(spec *algo.Spec, view algo.View, properties []algo.Property) *spac
 	}
 	return sp
 }
+
+// name is how scenarios call a node.
+func (sp *space) name(i int) string { return host.Name(sp.ids[i]) }
 
 func (sp *space) index(id algo.NodeID) int { return sp.view.Index(id) }
 
@@ -306,7 +309,7 @@ func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *a
 	} else {
 		machine = l.machine.Clone()
 	}
-	effects, broken = host.Step(machine, e, sp.idName)
+	effects, broken = host.Step(machine, e)
 	return machine, effects, broken
 }
 

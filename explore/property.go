@@ -61,10 +61,10 @@ func (sp *space) announce(before uint32, node int, l algo.Leader) announced {
 	led := sp.histories[before].led
 	if l.ID == sp.ids[node] {
 		led = slices.Clone(led)
-		after.broken = led.Lead(l, sp.idName)
+		after.broken = led.Lead(l)
 		after.history = sp.history(led)
 	} else {
-		after.broken = led.Follow(sp.ids[node], l, sp.idName)
+		after.broken = led.Follow(sp.ids[node], l)
 	}
 	sp.announced[key] = after
 	return after

@@ -182,7 +182,7 @@ func head(o *Options) string {
 	for i := range o.View.Len() {
 		m := o.View.At(i)
 		if !m.Eligible {
-			line("witness %s", notation{}.name(i))
+			line("witness %s", host.Name(m.ID))
 		}
 		priorities, differ = fmt.Sprintf("%s %d", priorities, m.Priority), differ || m.Priority != 0
 	}

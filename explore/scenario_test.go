@@ -86,7 +86,7 @@ func (letter) Kind() string { return "letter" }
 
 // Whatever a message holds is written so that it can be read again.
 func TestAMessageIsWrittenSoThatItCanBeRead(t *testing.T) {
-	n1, n2, stranger := explore.NodeID(1), explore.NodeID(2), explore.NodeID(9)
+	n1, n2, stranger := explore.NodeID(1), explore.NodeID(2), algo.NodeID{15: 9}
 	full := letter{
 		On: true, Count: -7, Small: 255, Epoch: 3, From: n2, Old: algo.Leader{Epoch: 2, ID: n1}, Text: "plain",
 		Bytes: []byte{0, 255}, Peers: []algo.NodeID{n1, {}, stranger}, Olds: []algo.Leader{{}, {Epoch: 1, ID: n2}}, Texts: []string{"", "a,b", "c]"},

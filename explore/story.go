@@ -44,7 +44,7 @@ func (e *search) newStory() *story {
 
 // settled tells that all have started and agree.
 func (t *story) settled(l algo.Leader) {
-	t.line("all have started and follow %s in epoch %d", t.m.idName(l.ID), l.Epoch)
+	t.line("all have started and follow %s in epoch %d", host.Name(l.ID), l.Epoch)
 	for _, id := range t.m.ids {
 		t.events = append(t.events, trace.Event{Node: id, Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
 	}
@@ -166,7 +166,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 	for _, note := range effects.Notes {
 		args := make([]any, len(note.Args))
 		for i, arg := range note.Args {
-			args[i] = t.m.called().Named(arg)
+			args[i] = host.Named(arg)
 		}
 		tell(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args}, "note: "+note.Format, args...)
 	}
@@ -177,14 +177,14 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 		tell(trace.Event{Kind: trace.Save, Epoch: epoch}, "saves epoch %d", epoch)
 	}
 	for _, e := range effects.Sends {
-		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", t.m.called().Named(e.Message), t.m.idName(e.To))
+		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", host.Show(e.Message), host.Name(e.To))
 	}
 	for _, l := range effects.Announce {
 		leader := ""
 		if l != (algo.Leader{}) {
-			leader = t.m.idName(l.ID)
+			leader = host.Name(l.ID)
 		}
-		tell(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch}, "%s", scenario.Follows(t.m.idName(node), leader, l.Epoch))
+		tell(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch}, "%s", scenario.Follows(host.Name(node), leader, l.Epoch))
 	}
 }
 

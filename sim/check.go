@@ -95,7 +95,7 @@ func (w *World) caught() {
 	case nil:
 	case *algo.ContractError:
 		w.stuck = true
-		w.breach(host.Contract(why, host.Name))
+		w.breach(host.Contract(why))
 	default:
 		panic(why)
 	}
@@ -107,7 +107,7 @@ func (w *World) claims(n *node, l algo.Leader) {
 	if l.ID != n.id {
 		return
 	}
-	if broken := w.judge.past.Lead(l, host.Name); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
+	if broken := w.judge.past.Lead(l); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
 		w.breach(broken)
 	}
 }
@@ -123,7 +123,7 @@ func (w *World) announced(n *node, l algo.Leader) {
 	if l.Epoch > n.kept.Epoch {
 		w.violated(algo.Durable, "%s announces epoch %d and has saved epoch %d", n.name, l.Epoch, n.kept.Epoch)
 	}
-	if broken := w.judge.past.Follow(n.id, l, host.Name); broken != nil {
+	if broken := w.judge.past.Follow(n.id, l); broken != nil {
 		w.breach(broken)
 	}
 }

@@ -52,7 +52,7 @@ func (p *probe) play(l *life, each func(i int, m *algo.Machine)) (asked []string
 
 // step returns the effects of an event as text; false when the contract is broken.
 func step(m *algo.Machine, e algo.Event) (asked string, ok bool) {
-	effects, broken := host.Step(m, e, host.Name)
+	effects, broken := host.Step(m, e)
 	if broken != nil {
 		return "", false
 	}

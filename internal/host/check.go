@@ -31,7 +31,7 @@ func (c *Cluster) leads(nd *Node, announced []algo.Leader) {
 			c.Breaks("%s announces epoch %d twice", Name(nd.ID), l.Epoch)
 		}
 		c.led[l] = nd.Machine
-		c.breach(c.past.Lead(l, Name))
+		c.breach(c.past.Lead(l))
 	}
 }
 
@@ -39,7 +39,7 @@ func (c *Cluster) leads(nd *Node, announced []algo.Leader) {
 func (c *Cluster) follows(nd *Node, announced []algo.Leader) {
 	for _, l := range announced {
 		c.Logf("   %s announces %s in epoch %d", nd.ID, l.ID, l.Epoch)
-		c.breach(c.past.Follow(nd.ID, l, Name))
+		c.breach(c.past.Follow(nd.ID, l))
 		if !l.Vacant() && !nd.View.MayLead(l.ID) {
 			c.Breaks("%s takes %s for leader, who may not lead as it knows", Name(nd.ID), Name(l.ID))
 		}

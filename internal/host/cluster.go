@@ -254,7 +254,7 @@ func (c *Cluster) Logf(format string, args ...any) {
 	}
 	shown := slices.Clone(args)
 	for i, arg := range shown {
-		shown[i] = Namer(Name).Named(arg)
+		shown[i] = Named(arg)
 	}
 	c.trace = append(c.trace, fmt.Sprintf("%5.1fT ", float64(c.Now)/float64(T))+fmt.Sprintf(format, shown...))
 }

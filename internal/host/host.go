@@ -27,5 +27,5 @@
 // pick one of all that can happen next.
 //
 // Nodes are counted from 1 and called n1, n2, and so on: see [ID]. Messages are written as
-// scenarios write them: see [Namer.Message].
+// scenarios write them: see [Words].
 package host

@@ -15,8 +15,8 @@ type Breach struct {
 
 // Contract is what a Machine found broken when it panicked: the contract, or the property
 // that the rule is about.
-func Contract(e *algo.ContractError, name Namer) *Breach {
-	b := &Breach{algo.Contract, fmt.Sprintf("%s at %s %s", e.Algorithm, name(e.Node), e.Did)}
+func Contract(e *algo.ContractError) *Breach {
+	b := &Breach{algo.Contract, fmt.Sprintf("%s at %s %s", e.Algorithm, Name(e.Node), e.Did)}
 	switch e.Rule {
 	case algo.RuleEpoch:
 		b.Property = algo.EpochsGrow
@@ -31,7 +31,7 @@ type Past []algo.Leader
 
 // Lead takes note of a leadership that its holder announces, and says which other it is
 // beside.
-func (p *Past) Lead(l algo.Leader, name Namer) *Breach {
+func (p *Past) Lead(l algo.Leader) *Breach {
 	at, found := slices.BinarySearchFunc(*p, l, algo.Leader.Compare)
 	if found {
 		return nil
@@ -39,18 +39,18 @@ func (p *Past) Lead(l algo.Leader, name Namer) *Breach {
 	other := slices.IndexFunc(*p, func(o algo.Leader) bool { return o.Epoch == l.Epoch })
 	var broken *Breach
 	if other >= 0 {
-		broken = &Breach{algo.OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", name((*p)[other].ID), name(l.ID), l.Epoch)}
+		broken = &Breach{algo.OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", Name((*p)[other].ID), Name(l.ID), l.Epoch)}
 	}
 	*p = slices.Insert(*p, at, l)
 	return broken
 }
 
 // Follow says what is wrong with following a leader.
-func (p Past) Follow(node algo.NodeID, l algo.Leader, name Namer) *Breach {
+func (p Past) Follow(node algo.NodeID, l algo.Leader) *Breach {
 	if _, found := slices.BinarySearchFunc(p, l, algo.Leader.Compare); found || l.Vacant() {
 		return nil
 	}
-	return &Breach{algo.NoPhantom, fmt.Sprintf("%s follows %s, who never led in epoch %d", name(node), name(l.ID), l.Epoch)}
+	return &Breach{algo.NoPhantom, fmt.Sprintf("%s follows %s, who never led in epoch %d", Name(node), Name(l.ID), l.Epoch)}
 }
 
 // Opinion is whom a node that runs follows.

@@ -9,22 +9,18 @@ import (
 	"github.com/elect-go/elect/internal/scenario"
 )
 
-// Namer is how nodes are called where something is told of them: Name, or the names of a
-// view.
-type Namer func(algo.NodeID) string
-
-// Message writes a message in words, as scenarios do: by its kind and those of its fields that
-// are not zero, as in "coordinator epoch=2 leader=n3". A repeat is followed by "again".
+// Words writes a message as scenarios do: by its kind and those of its fields that are not
+// zero, as in "coordinator epoch=2 leader=n3". A repeat is followed by "again".
 //
 //	true, 7, -1          bool and whole numbers
-//	n3                   a node
+//	n3                   a node; nobody, or a UUID where it has no number
 //	n3@2                 an algo.Leader: n3 in epoch 2
 //	plain, "a, b"        a text, quoted where that is needed
 //	[1,2]                a slice
 //	{round=1,from=n3}    a struct
-func (n Namer) Message(m algo.Message) []string {
+func Words(m algo.Message) []string {
 	m, repeat := algo.Open(m)
-	words := append([]string{m.Kind()}, n.fields(reflect.ValueOf(m))...)
+	words := append([]string{m.Kind()}, fields(reflect.ValueOf(m))...)
 	if repeat {
 		words = append(words, "again")
 	}
@@ -32,10 +28,10 @@ func (n Namer) Message(m algo.Message) []string {
 }
 
 // fields writes those fields of a struct that are not zero.
-func (n Namer) fields(v reflect.Value) (all []string) {
+func fields(v reflect.Value) (all []string) {
 	for i, f := range Fields(v.Type()) {
 		if f != "" && !v.Field(i).IsZero() {
-			all = append(all, f+"="+n.value(v.Field(i)))
+			all = append(all, f+"="+value(v.Field(i)))
 		}
 	}
 	return all
@@ -57,22 +53,22 @@ func Fields(t reflect.Type) (names []string) {
 	return names
 }
 
-func (n Namer) value(v reflect.Value) string {
-	switch value := v.Interface().(type) {
+func value(v reflect.Value) string {
+	switch x := v.Interface().(type) {
 	case algo.NodeID:
-		return n(value)
+		return Name(x)
 	case algo.Leader:
-		return fmt.Sprintf("%s@%d", n(value.ID), value.Epoch)
+		return fmt.Sprintf("%s@%d", Name(x.ID), x.Epoch)
 	}
 	switch v.Kind() {
 	case reflect.String:
 		return scenario.Quote(v.String())
 	case reflect.Struct:
-		return "{" + strings.Join(n.fields(v), ",") + "}"
+		return "{" + strings.Join(fields(v), ",") + "}"
 	case reflect.Slice:
 		elems := make([]string, v.Len())
 		for i := range elems {
-			elems[i] = n.value(v.Index(i))
+			elems[i] = value(v.Index(i))
 		}
 		return "[" + strings.Join(elems, ",") + "]"
 	}
@@ -83,18 +79,18 @@ func (n Namer) value(v reflect.Value) string {
 }
 
 // Named replaces what identifies a node by its name, and a message by its words.
-func (n Namer) Named(x any) any {
+func Named(x any) any {
 	switch x := x.(type) {
 	case algo.NodeID, algo.Leader:
-		return n.value(reflect.ValueOf(x))
+		return value(reflect.ValueOf(x))
 	case algo.Message:
-		return strings.Join(n.Message(x), " ")
+		return Show(x)
 	}
 	return x
 }
 
-// Show writes a message with nodes by number.
-func Show(m algo.Message) string { return fmt.Sprint(Namer(Name).Named(m)) }
+// Show writes a message as one text.
+func Show(m algo.Message) string { return strings.Join(Words(m), " ") }
 
 // Happening writes an event as what its node does.
 func Happening(e algo.Event) string {

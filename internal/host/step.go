@@ -11,7 +11,7 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 	if c.Seen != nil {
 		c.Seen(Number(nd.ID), e)
 	}
-	effects, broken := Step(nd.Machine, e, Name)
+	effects, broken := Step(nd.Machine, e)
 	// Of a timer of which nothing comes nobody wants to read.
 	if c.Tracing && (e.Kind != algo.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
 		c.Logf("%s %s", nd.ID, Happening(e))
@@ -46,13 +46,13 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 	c.follows(nd, effects.Announce)
 }
 
-// Step has a machine take an event. A broken contract is returned, with nodes by name.
-func Step(m *algo.Machine, e algo.Event, name Namer) (effects *algo.Effects, broken *Breach) {
+// Step has a machine take an event. A broken contract is returned.
+func Step(m *algo.Machine, e algo.Event) (effects *algo.Effects, broken *Breach) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
 		case *algo.ContractError:
-			broken = Contract(cause, name)
+			broken = Contract(cause)
 		default:
 			panic(cause)
 		}

@@ -4,35 +4,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/scenario"
 )
-
-// notation is how traces and scenarios write what they are about: nodes by their place in
-// a view, and messages as host.Namer does. Nobody reads it back: a line of a scenario is the
-// action that is written like it.
-type notation struct{ view algo.View }
-
-// called is idName, and writes messages.
-func (n notation) called() host.Namer { return n.idName }
-
-// idName is how traces call the node of an id.
-func (n notation) idName(id algo.NodeID) string {
-	if id.IsZero() {
-		return "nobody"
-	}
-	if n.view.Contains(id) {
-		return n.name(n.view.Index(id))
-	}
-	return id.String()
-}
-
-// name is how traces call a node.
-func (notation) name(i int) string { return "n" + strconv.Itoa(i+1) }
 
 // checkMessage returns which of the words cannot be part of any of the known messages, and
 // why. What its fields hold is not looked at: that nobody has sent is seen when it runs.
