@@ -110,12 +110,10 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		h.enqueue(func() { n.misfit(why) })
 	}
 	fact := fd.Unanswered
-	if n.names != nil {
-		n.names.failed(target.Addr)
-	}
+	n.names.failed(target.Addr)
 	switch transport.Cause(why) {
 	case transport.Self:
-		if n.names != nil && !n.names.itself(target.Addr) {
+		if !n.names.itself(target.Addr) {
 			// Behind the name are others, too: they may just be starting.
 			h.enqueue(func() { n.perform(n.engine.DialFailed(n.now(), target, fd.Broken)) })
 			return

@@ -31,9 +31,12 @@ type listing struct {
 	turn  int             // of the address to begin with
 }
 
-// newNames takes DNS and TCP for what is nil.
+// newNames takes TCP and DNS for what is nil. Another network than TCP knows names itself,
+// where there is no lookup.
 func newNames(lookup func(ctx context.Context, host string) ([]string, error), connect func(ctx context.Context, addr string) (net.Conn, error)) *names {
-	if lookup == nil {
+	if lookup == nil && connect != nil {
+		lookup = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
+	} else if lookup == nil {
 		lookup = net.DefaultResolver.LookupHost
 	}
 	if connect == nil {

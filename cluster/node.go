@@ -100,7 +100,7 @@ type Node struct {
 	listen   func(addr string) (net.Listener, error)
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
 	lookup   func(ctx context.Context, host string) ([]string, error)
-	names    *names // nil: the network knows them
+	names    *names
 	trace    func(trace.Event)
 	turn     func()
 
@@ -298,13 +298,9 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 }
 
 func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
-	dial := n.dial
-	if n.dial == nil || n.lookup != nil {
-		n.names = newNames(n.lookup, n.dial)
-		dial = n.names.dial
-	}
+	n.names = newNames(n.lookup, n.dial)
 	return transport.New(transport.Options{
-		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: dial,
+		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.names.dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
 		MaxPeers: maxMembers, MaxHello: wire.MaxHello, DialTimeout: algo.DialTimeout,
 	})
@@ -368,12 +364,9 @@ func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
 func (n *Node) Resign(ctx context.Context, period time.Duration) error {
 	return n.run(ctx, func() (*errand, error) {
 		n.resign(period)
-		return &errand{done: n.follows, undo: func() {}}, n.failed
+		return &errand{undo: func() {}, done: func() bool {
+			l, known := n.Leader()
+			return known && l.ID != n.self.ID
+		}}, n.failed
 	})
-}
-
-// follows reports whether another node leads, as far as this one knows.
-func (n *Node) follows() bool {
-	s, _, _ := n.board.read()
-	return s.Known() && !s.Leads
 }

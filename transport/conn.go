@@ -1,12 +1,12 @@
 package transport
 
 import (
-	"container/list"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -35,7 +35,6 @@ type conn struct {
 	since    time.Time
 	session  *session
 	answered chan struct{} // a probe is out; closed by its answer
-	place    *list.Element // in Transport.parked
 	idle     int           // looks at which it was not used
 
 	// turn is held by who writes: the write loop, or who has a frame to send while the
@@ -95,22 +94,19 @@ func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
 
 // park enters c among the connections without a place, of which there are so many.
 func (t *Transport) park(c *conn) {
-	if c.place != nil || t.closing || c.isKilled() {
+	if slices.Contains(t.parked, c) || t.closing || c.isKilled() {
 		return // when the transport closes, each connection has its goodbye
 	}
-	c.place = t.parked.PushBack(c)
-	if t.parked.Len() > t.o.maxPending {
-		oldest := t.parked.Front().Value.(*conn)
+	t.parked = append(t.parked, c)
+	if len(t.parked) > t.o.maxPending {
+		oldest := t.parked[0]
 		t.unpark(oldest)
 		oldest.kill(rejected("too many pending", errors.New("too many connections without a hello")))
 	}
 }
 
 func (t *Transport) unpark(c *conn) {
-	if c.place != nil {
-		t.parked.Remove(c.place)
-		c.place = nil
-	}
+	t.parked = slices.DeleteFunc(t.parked, func(parked *conn) bool { return parked == c })
 }
 
 // discard is the end of a connection.

@@ -40,10 +40,7 @@ func appendFrame(to, payload []byte) []byte {
 
 // appendControl appends a control frame with its text, which is cut to fit.
 func appendControl(to []byte, code byte, text string) []byte {
-	text = hostile.Cut(text, maxReason)
-	to = binary.BigEndian.AppendUint32(to, uint32(1+len(text)))
-	to = append(to, code)
-	return append(to, text...)
+	return appendFrame(to, append([]byte{code}, hostile.Cut(text, maxReason)...))
 }
 
 // parseClose tells the meaning of a close frame as the error that ends the connection.

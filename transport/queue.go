@@ -1,9 +1,6 @@
 package transport
 
-import (
-	"encoding/binary"
-	"sync"
-)
+import "sync"
 
 // keepBuffer is the largest buffer that a writer keeps for the next batch, so that
 // a burst does not hold its memory for ever.
@@ -29,8 +26,7 @@ func (q *queue) push(frame []byte) (owner *conn, ok bool) {
 	if q.frames >= q.max.queueFrames || len(q.buf)+headerLen+len(frame) > q.max.queueBytes {
 		return nil, false
 	}
-	q.buf = binary.BigEndian.AppendUint32(q.buf, uint32(len(frame)))
-	q.buf = append(q.buf, frame...)
+	q.buf = appendFrame(q.buf, frame)
 	q.frames++
 	return q.owner, true
 }

@@ -67,7 +67,7 @@ func (t *Transport) Stats() Stats {
 	s.Dropped, s.Refused = maps.Clone(n.dropped), maps.Clone(n.refused)
 	n.mu.Unlock()
 	t.mu.Lock()
-	s.Pending, s.Peers, s.Clients = t.parked.Len(), t.sessions, t.clients
+	s.Pending, s.Peers, s.Clients = len(t.parked), t.sessions, t.clients
 	t.mu.Unlock()
 	return s
 }

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -25,7 +24,7 @@ type Transport struct {
 	closing  bool
 	peers    map[ID]*peer
 	conns    map[*conn]struct{}    // all that are open
-	parked   *list.List            // of *conn: those without a place, not yet or no more; oldest first
+	parked   []*conn               // those without a place, not yet or no more; oldest first
 	attempts map[*attempt]struct{} // connections in the making
 	dialing  map[Target]*attempt   // those of them that are dials, by ID, or by address to whoever is there
 	sessions int                   // nodes that are up
@@ -61,8 +60,7 @@ func start(o settings) (*Transport, error) {
 		return nil, err
 	}
 	t := &Transport{
-		o: o, parked: list.New(),
-		peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
+		o: o, peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
 		attempts: make(map[*attempt]struct{}), dialing: make(map[Target]*attempt),
 		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
 		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},
@@ -223,13 +221,12 @@ func (t *Transport) Close(ctx context.Context) error {
 		t.wg.Wait()
 		close(finished)
 	}()
-	timer := time.NewTimer(closeTimeout)
-	defer timer.Stop()
+	patience, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
 	var err error
 	select {
 	case <-finished:
-	case <-timer.C:
-	case <-ctx.Done():
+	case <-patience.Done():
 		err = ctx.Err()
 	}
 	t.mu.Lock()

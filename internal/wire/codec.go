@@ -40,36 +40,35 @@ func NewCodec(messages ...algo.Message) (*Codec, error) {
 	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}}
 	var mistakes []error
 	for i, m := range messages {
-		typ := reflect.TypeOf(m)
-		if typ == nil {
+		if m == nil {
 			mistakes = append(mistakes, fmt.Errorf("wire: message %d of %d is nil", i+1, len(messages)))
-			continue
-		}
-		if typ.Kind() != reflect.Struct {
-			mistakes = append(mistakes, fmt.Errorf("wire: %s is a message, but no struct: pass messages by value", typ))
-			continue
-		}
-		kind := m.Kind()
-		if why := malformedKind(kind); why != "" {
-			mistakes = append(mistakes, fmt.Errorf("wire: %s has kind %s, which %s", typ, quote(kind), why))
-			continue
-		}
-		if other := c.byKind[kind]; other != nil {
-			mistakes = append(mistakes, fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ))
-			continue
-		}
-		body, err := planOf(typ)
-		if err != nil {
+		} else if err := c.add(m); err != nil {
 			mistakes = append(mistakes, err)
 		}
-		msg := &message{kind: kind, typ: typ, head: head(kind, len(body.fields)), again: head(kind+repeats, len(body.fields)), body: body}
-		msg.blanks.New = func() any { return &blank{reflect.New(typ).Elem()} }
-		c.byKind[kind], c.byType[typ] = msg, msg
 	}
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *Codec) add(m algo.Message) error {
+	typ := reflect.TypeOf(m)
+	if typ.Kind() != reflect.Struct {
+		return fmt.Errorf("wire: %s is a message, but no struct: pass messages by value", typ)
+	}
+	kind := m.Kind()
+	if why := malformedKind(kind); why != "" {
+		return fmt.Errorf("wire: %s has kind %s, which %s", typ, quote(kind), why)
+	}
+	if other := c.byKind[kind]; other != nil {
+		return fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ)
+	}
+	body, err := planOf(typ)
+	msg := &message{kind: kind, typ: typ, head: head(kind, len(body.fields)), again: head(kind+repeats, len(body.fields)), body: body}
+	msg.blanks.New = func() any { return &blank{reflect.New(typ).Elem()} }
+	c.byKind[kind], c.byType[typ] = msg, msg
+	return err
 }
 
 // Kinds returns the kinds that c knows, sorted.
