@@ -136,85 +136,82 @@ func (w *World) pick(least, most time.Duration) time.Duration {
 // perform does what the engine asks for, in its order: save, dial, send, refuse,
 // announce. A trap ends it in between.
 func (n *node) perform(out *engine.Output) {
-	left := -1 // effects until the crash; below zero for no crash
+	left := fuse(-1)
 	if n.trap.set {
 		left = n.springs(out)
 	}
-	if n.effects(out, left) {
+	if sent, died := n.effects(out, left); died {
+		n.unsent(out.Send[sent:])
 		n.trap = trap{}
 		n.w.crash(n)
 		return
 	}
-	switch {
-	case out.Removed, out.Rejected != nil:
+	if out.Removed || out.Rejected != nil {
 		n.w.end(n, true)
 		return
 	}
 	n.rest()
 }
 
+// fuse is how many effects there are until the crash; below zero there is none.
+type fuse int
+
+// burns takes one, and reports whether the node is dead before it.
+func (f *fuse) burns() bool { *f--; return *f == -1 }
+
 // springs reports how many effects of out are performed if it is the one that the node
-// does not survive, or -1.
-func (n *node) springs(out *engine.Output) int {
+// does not survive.
+func (n *node) springs(out *engine.Output) fuse {
 	asked := len(out.Dial) + len(out.Send) + len(out.Refuse) + len(out.Leaders) + min(len(out.Save), 1)
 	if n.trap.save && len(out.Save) == 0 || asked == 0 || n.trap.after > asked {
 		return -1
 	}
-	return n.trap.after
+	return fuse(n.trap.after)
 }
 
-// effects performs out, or the first left effects of it, and reports whether it
-// stopped there.
-func (n *node) effects(out *engine.Output, left int) (died bool) {
+// effects performs out as far as left goes, and reports how many messages left the node and
+// whether it died.
+func (n *node) effects(out *engine.Output, left fuse) (sent int, died bool) {
 	w := n.w
 	if len(out.Save) > 0 {
-		if left == 0 {
-			n.unsent(out.Send)
-			return true
+		if left.burns() {
+			return 0, true
 		}
-		left--
 		n.save(out.Save)
 	}
 	if left == 0 {
-		n.unsent(out.Send)
-		return true
+		return 0, true
 	}
 	for _, l := range out.Leaders {
 		w.claims(n, l)
 	}
 	for _, target := range out.Dial {
-		if left == 0 {
-			n.unsent(out.Send)
-			return true
+		if left.burns() {
+			return 0, true
 		}
-		left--
 		w.dial(n, target)
 	}
 	for i := range out.Send {
-		if left == 0 {
-			n.unsent(out.Send[i:])
-			return true
+		if left.burns() {
+			return i, true
 		}
-		left--
 		w.send(n, out.Send[i].To, out.Send[i].Message)
 	}
 	for _, r := range out.Refuse {
-		if left == 0 {
-			return true
+		if left.burns() {
+			return len(out.Send), true
 		}
-		left--
 		w.refuse(n, r.Peer)
 	}
 	for _, l := range out.Leaders {
-		if left == 0 {
-			return true
+		if left.burns() {
+			return len(out.Send), true
 		}
-		left--
 		w.announced(n, l)
 		n.leader, n.knew = l, w.now
 		w.changed, w.active = w.now, w.now
 	}
-	return left == 0
+	return len(out.Send), left == 0
 }
 
 // unsent says of messages that their sender crashed before they left.
