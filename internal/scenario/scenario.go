@@ -254,10 +254,8 @@ func (r *reader) command(l *Line, words []word) (column int, err error) {
 	case usages != nil:
 		column = words[min(best+1, len(words)-1)].column
 		return column, Wanted("%s (%s)", want, strings.Join(usages, ", or "))
-	case known != nil && r.file.Mode == Time:
-		return l.column, Wanted("it in mode choice only")
 	case known != nil:
-		return l.column, Wanted("it in mode time only")
+		return l.column, Wanted("it in mode %s only", map[Mode]string{Time: "time", Choice: "choice"}[known.Modes])
 	}
 	return l.column, r.unknown(verb)
 }
@@ -331,41 +329,35 @@ type word struct {
 // split returns the words of a line up to its comment. They are divided by spaces and
 // tabs; what is within quotes is no division.
 func split(line string) (words []word, column int, err error) {
-	inWord := false
-	for at, size := 0, 0; at < len(line); at += size {
+	begin, quote, escaped := -1, 0, false // where the word began; the column of a quote that is open
+	for at, r := range line {
 		column++
-		r, n := utf8.DecodeRuneInString(line[at:])
-		size = n
 		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(line[at:], string(r)):
+			return nil, column, Wanted("text: the byte %#02x is none", line[at])
+		case quote > 0 && !unicode.IsPrint(r):
+			return nil, quote, Wanted("what can be printed within quotes: this is %U, and \\u%04x stands for it", r, r)
+		case quote > 0 && r == '"' && !escaped:
+			quote = 0
+		case quote > 0:
+			escaped = r == '\\' && !escaped
 		case r == '#':
 			return words, 0, nil
 		case r == ' ' || r == '\t':
-			inWord = false
+			begin = -1
 			continue
-		case r == utf8.RuneError && n == 1:
-			return nil, column, Wanted("text: the byte %#02x is none", line[at])
 		case !unicode.IsPrint(r):
 			return nil, column, Wanted("what can be printed, and spaces U+0020: this is %U", r)
+		case r == '"':
+			quote = column
 		}
-		if !inWord {
-			words = append(words, word{column: column})
+		if begin < 0 {
+			begin, words = at, append(words, word{column: column})
 		}
-		inWord = true
-		if r == '"' {
-			text, err := strconv.QuotedPrefix(line[at:])
-			if err != nil {
-				return nil, column, Wanted("an end of the quoted text")
-			}
-			for _, r := range text {
-				if !unicode.IsPrint(r) {
-					return nil, column, Wanted("what can be printed within quotes: this is %U, and \\u%04x stands for it", r, r)
-				}
-			}
-			size = len(text)
-			column += utf8.RuneCountInString(text) - 1
-		}
-		last := &words[len(words)-1]
-		last.text += line[at : at+size]
+		words[len(words)-1].text = line[begin : at+utf8.RuneLen(r)]
+	}
+	if quote > 0 {
+		return nil, quote, Wanted("an end of the quoted text")
 	}
 	return words, 0, nil
 }
