@@ -63,7 +63,9 @@ type phase uint8
 const (
 	// settled: in no election. It leads, or follows somebody.
 	settled phase = iota
-	// electing: it has asked those above, or is about to, and nobody has answered yet.
+	// headStart: ◆ those above are left to lead without being asked. See succeed.
+	headStart
+	// electing: it has asked those above, and nobody has answered yet.
 	electing
 	// waiting: somebody above has answered, so that a Coordinator is due. Also a
 	// process that may not lead waits here when nobody answers it.
@@ -90,9 +92,7 @@ type process struct {
 	bumps uint8
 
 	phase phase
-	// asking says, while electing, that those above were asked.
-	asking bool
-	// awaited are, while electing, those whose Answer is awaited, and while
+	// awaited are, until somebody answers, those above who may, and while
 	// waiting, those who answered: one of them should lead, or find out who does.
 	awaited algo.Set
 	// suspected are those of the monitored whom the detector takes for dead.
@@ -110,7 +110,7 @@ func (p *process) Campaign(env algo.Env) {
 	switch {
 	case p.phase == settled:
 		p.elect(env)
-	case p.headStart():
+	case p.phase == headStart:
 		env.StopTimer(timerHeadStart)
 		p.ask(env)
 	}
@@ -131,10 +131,10 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
-	case t == timerHeadStart && p.headStart():
+	case t == timerHeadStart && p.phase == headStart:
 		env.Note("nobody above took the lead")
 		p.ask(env)
-	case t == timerAnswer && p.phase == electing && p.asking:
+	case t == timerAnswer && p.phase == electing:
 		env.Note("no answer in time")
 		p.lead(env)
 	case t == timerCoordinator && p.phase == waiting:
@@ -194,14 +194,14 @@ func (p *process) await(env algo.Env) bool {
 		p.lead(env)
 		return false
 	}
-	p.phase = electing
+	p.phase = headStart
 	p.watch(env)
 	return true
 }
 
 // ask sends the Election to those above.
 func (p *process) ask(env algo.Env) {
-	p.asking = true
+	p.phase = electing
 	p.watch(env)
 	for _, above := range p.awaited {
 		env.Send(above, Election{p.epoch})
@@ -240,13 +240,15 @@ func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 // answered takes a sign of life from somebody who may have been asked.
 func (p *process) answered(env algo.Env, from algo.NodeID) {
 	switch {
-	case p.phase == electing && p.awaited.Has(from):
+	case p.phase == waiting:
+		if p.view.IsAbove(from, p.self) && !p.suspected.Has(from) {
+			p.awaited.Add(from)
+		}
+	case p.awaited.Has(from):
 		p.leaveElection(env)
 		p.phase = waiting
 		p.awaited.Add(from)
 		env.SetTimer(timerCoordinator, p.options.CoordinatorTimeout, p.options.CoordinatorTimeout)
-	case p.phase == waiting && p.view.IsAbove(from, p.self) && !p.suspected.Has(from):
-		p.awaited.Add(from)
 	}
 }
 
@@ -311,16 +313,15 @@ func (p *process) vacate(env algo.Env) {
 
 // leaveElection forgets the election that this process is in, if it is in one.
 func (p *process) leaveElection(env algo.Env) {
-	switch {
-	case p.headStart():
+	switch p.phase {
+	case headStart:
 		env.StopTimer(timerHeadStart)
-	case p.phase == electing:
+	case electing:
 		env.StopTimer(timerAnswer)
-	case p.phase == waiting:
+	case waiting:
 		env.StopTimer(timerCoordinator)
 	}
-	p.phase, p.asking = settled, false
-	p.awaited = nil
+	p.phase, p.awaited = settled, nil
 }
 
 // tell sends a Coordinator for whom this process follows, or for itself.

@@ -32,9 +32,6 @@ func (p *process) succeed(env algo.Env) {
 	}
 }
 
-// headStart reports whether those above are left to lead without being asked.
-func (p *process) headStart() bool { return p.phase == electing && !p.asking }
-
 // heir is the highest of those awaited.
 func (p *process) heir() (heir algo.NodeID) {
 	for _, id := range p.awaited {
@@ -66,7 +63,7 @@ func (p *process) watch(env algo.Env) {
 	if p.phase != settled {
 		heir := p.heir()
 		for above := range p.view.Above(p.self) {
-			if !p.headStart() || above == heir || p.suspected.Has(above) {
+			if p.phase != headStart || above == heir || p.suspected.Has(above) {
 				watched.Add(above)
 			}
 		}
@@ -86,7 +83,7 @@ func (p *process) awaitNoMore(env algo.Env, peer algo.NodeID) {
 	switch {
 	case !p.options.SkipSuspected || !p.awaited.Remove(peer):
 	case len(p.awaited) > 0:
-		if p.headStart() {
+		if p.phase == headStart {
 			p.watch(env) // the next heir
 		}
 	default:
@@ -97,10 +94,10 @@ func (p *process) awaitNoMore(env algo.Env, peer algo.NodeID) {
 
 // goOn continues an election when nobody is left to wait for.
 func (p *process) goOn(env algo.Env) {
-	if p.phase == electing {
-		p.lead(env)
-	} else {
+	if p.phase == waiting {
 		p.elect(env)
+	} else {
+		p.lead(env)
 	}
 }
 
