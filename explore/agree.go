@@ -57,7 +57,7 @@ func newCalm(m *model, locals [MaxNodes]uint32, network []uint32) *calm {
 // run reports whether all who run agree once nothing is on its way.
 func (c *calm) run() bool {
 	// Those who run may be too few to elect somebody: agreement has to wait for the others.
-	if !host.CanElect(c.m.view, c.m.spec.Claims, c.running()) {
+	if !host.CanElect(c.m.options.View, c.m.options.Spec.Claims, c.running()) {
 		for i := range c.m.ids {
 			if c.local(i).phase != up && !c.take(action{what: starts, node: uint8(i)}) {
 				return false
@@ -159,5 +159,5 @@ func (c *calm) take(a action) bool {
 // claimed.
 func (c *calm) agreed() bool {
 	running := c.running()
-	return host.CanElect(c.m.view, c.m.spec.Claims, running) && host.Agreed(c.m.view, c.m.spec.Claims, running) == nil
+	return host.CanElect(c.m.options.View, c.m.options.Spec.Claims, running) && host.Agreed(c.m.options.View, c.m.options.Spec.Claims, running) == nil
 }

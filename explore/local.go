@@ -53,9 +53,9 @@ func (s nodes) without(i int) nodes { return s &^ (1 << i) }
 func (l *local) leads(id algo.NodeID) bool { return l.phase == up && l.leader.ID == id }
 
 // running appends whom those who run follow.
-func (sp *space) running(locals *[MaxNodes]uint32, all []host.Opinion) []host.Opinion {
-	for i, id := range sp.ids {
-		if l := &sp.locals[locals[i]]; l.phase == up {
+func (m *model) running(locals *[MaxNodes]uint32, all []host.Opinion) []host.Opinion {
+	for i, id := range m.ids {
+		if l := &m.locals[locals[i]]; l.phase == up {
 			all = append(all, host.Opinion{Node: id, Leader: l.leader})
 		}
 	}
@@ -69,18 +69,16 @@ type envelope struct {
 	print    host.Fingerprint
 }
 
-// happening is what can happen to one node.
-type happening uint8
-
+// What can happen to one node: events, and what is none.
 const (
-	starts happening = iota // at first, or after a crash
-	receives
-	expires
-	suspects
-	trusts
-	campaigns
-	crashes
-	missesDeath // not an event: a peer that it watches did not run, and does again
+	starts      = algo.EventStart // at first, or after a crash
+	receives    = algo.EventReceive
+	expires     = algo.EventExpire
+	suspects    = algo.EventSuspect
+	trusts      = algo.EventTrust
+	campaigns   = algo.EventCampaign
+	crashes     = algo.EventReconfigure + 1
+	missesDeath = algo.EventReconfigure + 2 // a peer that it watches did not run, and does again
 )
 
 // outcome is what a happening makes of a node. It depends on the node alone, so it is
@@ -95,12 +93,11 @@ type outcome struct {
 	broken    *host.Breach // the contract, by a panic: nothing else counts
 }
 
-// space is what states are made of: nodes, messages and histories, each under a
-// number, and what happens to them.
-type space struct {
-	spec *algo.Spec
-	view algo.View
-	ids  []algo.NodeID
+// model is what states are made of, nodes, messages and histories, each under a number, and the
+// rules of what can happen to them.
+type model struct {
+	options *Options
+	ids     []algo.NodeID
 	// What must be remembered of the past: by each node, the highest epoch that it announced;
 	// of all, who has announced itself, in which epoch. What is not asked for is not remembered:
 	// else states would differ that behave alike.
@@ -115,102 +112,104 @@ type space struct {
 
 	outcomes []outcome
 	known    map[uint64]uint32 // node and happening → outcome
+	breach   []host.Breach     // of the last apply
 }
 
-func newSpace(spec *algo.Spec, view algo.View, properties []algo.Property) *space {
-	sp := &space{
-		spec: spec, view: view, tracksTold: slices.Contains(properties, algo.EpochsGrow),
+func newModel(options *Options) *model {
+	properties := options.Properties
+	m := &model{
+		options: options, tracksTold: slices.Contains(properties, algo.EpochsGrow),
 		tracksLed: slices.Contains(properties, algo.OneLeaderPerEpoch) || slices.Contains(properties, algo.NoPhantom),
 		numbers:   map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
-	for m := range view.All() {
-		sp.ids = append(sp.ids, m.ID)
+	for member := range options.View.All() {
+		m.ids = append(m.ids, member.ID)
 	}
-	return sp
+	return m
 }
 
 // name is how scenarios call a node.
-func (sp *space) name(i int) string { return host.Name(sp.ids[i]) }
+func (m *model) name(i int) string { return host.Name(m.ids[i]) }
 
-func (sp *space) index(id algo.NodeID) int { return sp.view.Index(id) }
+func (m *model) index(id algo.NodeID) int { return m.options.View.Index(id) }
 
 // intern returns the number of a local, under which an equal one may be already.
-func (sp *space) intern(l local) uint32 {
+func (m *model) intern(l local) uint32 {
 	counts := []any{l.node, l.phase, l.saved, l.told}
 	if l.phase == up {
 		counts = append(counts, l.watched, l.suspected, l.missed, l.leader, l.timers, l.machine.Algorithm())
 	}
 	l.print = host.FingerprintOf(counts...)
-	if number, ok := sp.numbers[l.print]; ok {
+	if number, ok := m.numbers[l.print]; ok {
 		return number
 	}
 	l.expiries = nil
 	for _, name := range slices.Sorted(maps.Keys(l.timers.left)) {
 		if l.timers.mayExpire(name) {
-			l.expiries = append(l.expiries, sp.timer(name))
+			l.expiries = append(l.expiries, m.timer(name))
 		}
 	}
-	return number(sp, &sp.locals, l.print, l)
+	return number(m, &m.locals, l.print, l)
 }
 
 // number returns the number of a value, under which an equal one may be already.
-func number[T any](sp *space, all *[]T, print host.Fingerprint, v T) uint32 {
-	n, ok := sp.numbers[print]
+func number[T any](m *model, all *[]T, print host.Fingerprint, v T) uint32 {
+	n, ok := m.numbers[print]
 	if !ok {
 		n = uint32(len(*all))
 		*all = append(*all, v)
-		sp.numbers[print] = n
+		m.numbers[print] = n
 	}
 	return n
 }
 
 // send returns the number of a message to a member.
-func (sp *space) send(from int, e algo.Envelope) uint32 {
-	to := sp.index(e.To)
+func (m *model) send(from int, e algo.Envelope) uint32 {
+	to := m.index(e.To)
 	message, _ := algo.Open(e.Message) // who gets it cannot tell it from a repeat
 	print := host.FingerprintOf(from, to, message)
-	return number(sp, &sp.messages, print, envelope{from, to, message, print})
+	return number(m, &m.messages, print, envelope{from, to, message, print})
 }
 
 // timer returns the number of a timer's name.
-func (sp *space) timer(name algo.Timer) uint32 {
-	i := slices.Index(sp.names, name)
+func (m *model) timer(name algo.Timer) uint32 {
+	i := slices.Index(m.names, name)
 	if i < 0 {
-		i = len(sp.names)
-		sp.names = append(sp.names, name)
+		i = len(m.names)
+		m.names = append(m.names, name)
 	}
 	return uint32(i)
 }
 
 // outcome returns what becomes of a node. The argument is an envelope, a timer's name
 // or a peer.
-func (sp *space) outcome(number uint32, what happening, argument uint32) *outcome {
+func (m *model) outcome(number uint32, what algo.EventKind, argument uint32) *outcome {
 	key := uint64(number)<<32 | uint64(what)<<28 | uint64(argument)
-	if o, ok := sp.known[key]; ok {
-		return &sp.outcomes[o]
+	if o, ok := m.known[key]; ok {
+		return &m.outcomes[o]
 	}
-	o := sp.happen(number, what, argument)
-	sp.known[key] = uint32(len(sp.outcomes))
-	sp.outcomes = append(sp.outcomes, o)
-	return &sp.outcomes[len(sp.outcomes)-1]
+	o := m.happen(number, what, argument)
+	m.known[key] = uint32(len(m.outcomes))
+	m.outcomes = append(m.outcomes, o)
+	return &m.outcomes[len(m.outcomes)-1]
 }
 
-func (sp *space) happen(number uint32, what happening, argument uint32) outcome {
-	l := sp.locals[number] // a copy
+func (m *model) happen(number uint32, what algo.EventKind, argument uint32) outcome {
+	l := m.locals[number] // a copy
 	switch what {
 	case crashes:
-		return outcome{local: sp.intern(local{node: l.node, phase: down, saved: l.saved, told: l.told}), epoch: l.saved.Epoch}
+		return outcome{local: m.intern(local{node: l.node, phase: down, saved: l.saved, told: l.told}), epoch: l.saved.Epoch}
 	case missesDeath:
 		l.missed = l.missed.with(int(argument))
-		return outcome{local: sp.intern(l), epoch: l.saved.Epoch}
+		return outcome{local: m.intern(l), epoch: l.saved.Epoch}
 	}
-	machine, effects, broken := sp.step(&l, sp.event(&l, what, argument))
+	machine, effects, broken := m.step(&l, m.event(&l, what, argument))
 	if broken != nil {
 		return outcome{broken: broken}
 	}
 	switch what {
 	case expires:
-		l.timers = l.timers.expire(sp.names[argument])
+		l.timers = l.timers.expire(m.names[argument])
 	case suspects:
 		l.suspected, l.missed = l.suspected.with(int(argument)), l.missed.without(int(argument))
 	case trusts:
@@ -219,22 +218,22 @@ func (sp *space) happen(number uint32, what happening, argument uint32) outcome 
 	o := outcome{announces: slices.Clone(effects.Announce), timers: slices.Clone(effects.Timers)}
 	for _, leader := range effects.Announce {
 		if leader.Epoch < l.told {
-			return outcome{broken: &host.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", sp.name(l.node), l.told, leader.Epoch)}}
+			return outcome{broken: &host.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", m.name(l.node), l.told, leader.Epoch)}}
 		}
-		if sp.tracksTold {
+		if m.tracksTold {
 			l.told = leader.Epoch
 		}
 	}
 	for _, e := range effects.Sends {
-		if sp.view.Contains(e.To) { // else it is lost: there is nobody
-			o.sends = append(o.sends, sp.send(l.node, e))
+		if m.options.View.Contains(e.To) { // else it is lost: there is nobody
+			o.sends = append(o.sends, m.send(l.node, e))
 		}
 	}
 	l.timers = l.timers.change(effects.Timers)
 	if effects.Watch {
 		l.watched = 0
 		for _, peer := range effects.Monitor {
-			if i := sp.index(peer); i >= 0 {
+			if i := m.index(peer); i >= 0 {
 				l.watched = l.watched.with(i)
 			}
 		}
@@ -242,7 +241,7 @@ func (sp *space) happen(number uint32, what happening, argument uint32) outcome 
 		l.missed &= l.watched
 	}
 	l.phase, l.machine, l.saved, l.leader = up, machine, machine.Stable(), machine.Leader()
-	o.local, o.epoch, o.repeats = sp.intern(l), l.saved.Epoch, what == expires && repeats(effects.Sends)
+	o.local, o.epoch, o.repeats = m.intern(l), l.saved.Epoch, what == expires && repeats(effects.Sends)
 	return o
 }
 
@@ -264,9 +263,8 @@ func MayNumberRepeats(spec algo.Spec) bool {
 		if t.Kind() != reflect.Struct {
 			return false
 		}
-		for i := range t.NumField() {
-			f := t.Field(i).Type
-			if f != reflect.TypeFor[algo.Epoch]() && f.Kind() >= reflect.Int && f.Kind() <= reflect.Uint64 {
+		for field := range t.Fields() {
+			if f := field.Type; f != reflect.TypeFor[algo.Epoch]() && f.Kind() >= reflect.Int && f.Kind() <= reflect.Uint64 {
 				return true
 			}
 		}
@@ -275,37 +273,32 @@ func MayNumberRepeats(spec algo.Spec) bool {
 }
 
 // event is a happening as the algorithm is told of it.
-func (sp *space) event(l *local, what happening, argument uint32) algo.Event {
+func (m *model) event(l *local, what algo.EventKind, argument uint32) algo.Event {
+	e := algo.Event{Kind: what}
 	switch what {
 	case starts:
-		return algo.Event{Kind: algo.EventStart, View: sp.view, Saved: l.saved}
+		e.View, e.Saved = m.options.View, l.saved
 	case receives:
-		e := &sp.messages[argument]
-		return algo.Event{Kind: algo.EventReceive, Peer: sp.ids[e.from], Message: e.message}
+		sent := &m.messages[argument]
+		e.Peer, e.Message = m.ids[sent.from], sent.message
 	case expires:
-		return algo.Event{Kind: algo.EventExpire, Timer: sp.names[argument]}
-	case suspects:
-		return algo.Event{Kind: algo.EventSuspect, Peer: sp.ids[argument]}
-	case trusts:
-		return algo.Event{Kind: algo.EventTrust, Peer: sp.ids[argument]}
+		e.Timer = m.names[argument]
+	case suspects, trusts:
+		e.Peer = m.ids[argument]
 	}
-	return algo.Event{Kind: algo.EventCampaign}
+	return e
 }
 
 // step has a copy of the node's machine take an event. A panic is a breach of the
 // contract, and of the property that the contract is about.
-func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *algo.Effects, broken *host.Breach) {
+func (m *model) step(l *local, e algo.Event) (machine *algo.Machine, effects *algo.Effects, broken *host.Breach) {
 	defer func() {
-		switch cause := recover().(type) {
-		case nil:
-		case *host.UnreadableError:
-			panic(cause)
-		default:
+		if cause := recover(); cause != nil {
 			broken = &host.Breach{Property: algo.Contract, What: fmt.Sprint(cause)}
 		}
 	}()
-	if e.Kind == algo.EventStart {
-		machine = algo.NewMachine(sp.spec, sp.ids[l.node])
+	if e.Kind == starts {
+		machine = algo.NewMachine(&m.options.Spec, m.ids[l.node])
 	} else {
 		machine = l.machine.Clone()
 	}
@@ -314,6 +307,6 @@ func (sp *space) step(l *local, e algo.Event) (machine *algo.Machine, effects *a
 }
 
 // bytes is about what it holds in memory.
-func (sp *space) bytes() int64 {
-	return int64(len(sp.locals))*1024 + int64(len(sp.messages))*256 + int64(len(sp.outcomes))*192 + int64(len(sp.histories))*128
+func (m *model) bytes() int64 {
+	return int64(len(m.locals))*1024 + int64(len(m.messages))*256 + int64(len(m.outcomes))*192 + int64(len(m.histories))*128
 }

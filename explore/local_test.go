@@ -15,8 +15,8 @@ func TestEveryFieldOfANodeCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sp := newSpace(&spec, NewView(2), nil)
-	begun := sp.outcome(sp.intern(local{}), starts, 0).local
+	m := newModel(&Options{Spec: spec, View: NewView(2)})
+	begun := m.outcome(m.intern(local{}), starts, 0).local
 	changes := map[string]func(*local){
 		"node":  func(l *local) { l.node = 1 },
 		"phase": func(l *local) { l.phase = down },
@@ -41,9 +41,9 @@ func TestEveryFieldOfANodeCounts(t *testing.T) {
 			}
 			continue
 		}
-		l := sp.locals[begun]
+		l := m.locals[begun]
 		change(&l)
-		number := sp.intern(l)
+		number := m.intern(l)
 		if other, ok := seen[number]; ok {
 			t.Errorf("another %s makes the same node as another %s", field.Name, other)
 		}

@@ -29,9 +29,9 @@ type history struct {
 	print host.Fingerprint
 }
 
-func (sp *space) history(led host.Past) uint32 {
+func (m *model) history(led host.Past) uint32 {
 	print := host.FingerprintOf(led)
-	return number(sp, &sp.histories, print, history{led, print})
+	return number(m, &m.histories, print, history{led, print})
 }
 
 // announcement is made after a history.
@@ -49,23 +49,23 @@ type announced struct {
 
 // announce returns what becomes of a history when a node announces a leader. It is computed
 // once.
-func (sp *space) announce(before uint32, node int, l algo.Leader) announced {
+func (m *model) announce(before uint32, node int, l algo.Leader) announced {
 	after := announced{history: before}
-	if !sp.tracksLed || l.Vacant() {
+	if !m.tracksLed || l.Vacant() {
 		return after
 	}
 	key := announcement{before, node, l}
-	if known, ok := sp.announced[key]; ok {
+	if known, ok := m.announced[key]; ok {
 		return known
 	}
-	led := sp.histories[before].led
-	if l.ID == sp.ids[node] {
+	led := m.histories[before].led
+	if l.ID == m.ids[node] {
 		led = slices.Clone(led)
 		after.broken = led.Lead(l)
-		after.history = sp.history(led)
+		after.history = m.history(led)
 	} else {
-		after.broken = led.Follow(sp.ids[node], l)
+		after.broken = led.Follow(m.ids[node], l)
 	}
-	sp.announced[key] = after
+	m.announced[key] = after
 	return after
 }

@@ -3,11 +3,12 @@ package explore
 import (
 	"slices"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
 )
 
 // state is one state of the cluster. It is small, for there are many: it says by
-// number what stands in the space.
+// number what stands in the model.
 type state struct {
 	locals  [MaxNodes]uint32
 	network []uint32 // envelopes, sorted, each once
@@ -18,17 +19,10 @@ type state struct {
 
 // action is what leads from a state to the next.
 type action struct {
-	what     happening
+	what     algo.EventKind
 	node     uint8
 	mistaken bool // suspects: wrongly
 	argument uint32
-}
-
-// model is a space and the rules of what can happen in it.
-type model struct {
-	*space
-	options *Options
-	breach  []host.Breach // of the last apply
 }
 
 // initial is the state before anything has happened: nobody has started.
@@ -38,7 +32,7 @@ func (m *model) initial() state {
 		s.locals[i] = m.intern(local{node: i, phase: unborn})
 		s.print = s.print.Plus(m.locals[s.locals[i]].print)
 	}
-	s.history = m.space.history(nil)
+	s.history = m.history(nil)
 	s.print = s.print.Plus(m.histories[s.history].print)
 	return s
 }

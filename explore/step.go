@@ -18,9 +18,9 @@ var verbs = [...]string{
 // ErrImpossible says that a step cannot happen where it stands.
 var ErrImpossible = errors.New("the step is impossible there")
 
-// step returns the words of an action in a state, as they stand in a scenario. A node that
+// words returns the words of an action in a state, as they stand in a scenario. A node that
 // crashed before starts again.
-func (m *model) step(s *state, a action) []string {
+func (m *model) words(s *state, a action) []string {
 	words := []string{verbs[a.what], m.name(int(a.node))}
 	switch a.what {
 	case starts:
@@ -54,7 +54,7 @@ func (m *model) find(s *state, words []string) (action, error) {
 		if m.name(int(a.node)) != node {
 			continue
 		}
-		step := m.step(s, a)
+		step := m.words(s, a)
 		possible = append(possible, strings.Join(step, " "))
 		if a.what == receives {
 			slices.Sort(step[fields:])

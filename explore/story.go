@@ -129,7 +129,7 @@ func (e *search) violation(p algo.Property, actions []action) Violation {
 // tell adds an action, with what the algorithm makes of it.
 func (t *story) tell(a action) {
 	l := &t.m.locals[t.end.locals[a.node]]
-	t.taken, t.steps = append(t.taken, a), append(t.steps, strings.Join(t.m.step(&t.end, a), " "))
+	t.taken, t.steps = append(t.taken, a), append(t.steps, strings.Join(t.m.words(&t.end, a), " "))
 	t.said = append(t.said, nil)
 	at := time.Duration(len(t.taken))
 	e := t.m.event(l, a.what, a.argument)
@@ -148,7 +148,7 @@ func (t *story) tell(a action) {
 	if a.what == crashes {
 		return
 	}
-	_, effects, broken := t.m.space.step(l, e)
+	_, effects, broken := t.m.step(l, e)
 	if broken != nil {
 		t.line("breaks the contract: %s", broken.What)
 		return
