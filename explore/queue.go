@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// queue holds the states whose successors are not known yet, the oldest first. They are
-// packed, a number into as many bytes as it needs: about 40 bytes for a state of three
-// nodes. What a fingerprint covers is not kept twice.
+// queue holds the states whose successors are not known yet, the oldest first: about 50 bytes
+// for a state of three nodes. What a fingerprint covers is not kept twice.
 type queue struct {
 	nodes  int
 	count  int
-	chunks [][]byte // the first is read, the last is written
-	at     int      // in the first
+	chunks [][]uint32 // the first is read, the last is written
+	at     int        // in the first
 }
 
 const chunkBytes = 1 << 18
@@ -21,54 +20,29 @@ func newQueue(nodes int) *queue { return &queue{nodes: nodes} }
 
 // push appends a state, which is the index-th visited.
 func (q *queue) push(s *state, index uint32) {
-	most := binary.MaxVarintLen32*(3+q.nodes+len(s.network)) + len(s.spent)
-	last := len(q.chunks) - 1
-	if last < 0 || cap(q.chunks[last])-len(q.chunks[last]) < most {
-		q.chunks = append(q.chunks, make([]byte, 0, max(chunkBytes, most)))
+	size, last := 4+q.nodes+len(s.network), len(q.chunks)-1
+	if last < 0 || cap(q.chunks[last])-len(q.chunks[last]) < size {
+		q.chunks = append(q.chunks, make([]uint32, 0, max(chunkBytes/4, size)))
 		last++
 	}
-	b := binary.AppendUvarint(q.chunks[last], uint64(index))
-	b = append(b, s.spent[:]...)
-	b = binary.AppendUvarint(b, uint64(s.history))
-	for _, number := range s.locals[:q.nodes] {
-		b = binary.AppendUvarint(b, uint64(number))
-	}
-	b = binary.AppendUvarint(b, uint64(len(s.network)))
-	before := uint32(0)
-	for _, e := range s.network { // sorted
-		b = binary.AppendUvarint(b, uint64(e-before))
-		before = e
-	}
-	q.chunks[last] = b
+	c := append(q.chunks[last], index, binary.LittleEndian.Uint32(s.spent[:]), s.history)
+	c = append(append(c, s.locals[:q.nodes]...), uint32(len(s.network)))
+	q.chunks[last] = append(c, s.network...)
 	q.count++
 }
 
 // pop takes out the oldest state, all but its fingerprint, and returns its index.
-func (q *queue) pop(s *state) uint32 {
+func (q *queue) pop(s *state) (index uint32) {
 	if q.at == len(q.chunks[0]) {
-		q.chunks = slices.Delete(q.chunks, 0, 1)
-		q.at = 0
+		q.chunks, q.at = slices.Delete(q.chunks, 0, 1), 0
 	}
-	b := q.chunks[0][q.at:]
-	begin := len(b)
-	next := func() uint32 {
-		n, size := binary.Uvarint(b)
-		b = b[size:]
-		return uint32(n)
-	}
-	index := next()
-	b = b[copy(s.spent[:], b):]
-	s.history = next()
-	for i := range q.nodes {
-		s.locals[i] = next()
-	}
-	s.network = s.network[:0]
-	before := uint32(0)
-	for range next() {
-		before += next()
-		s.network = append(s.network, before)
-	}
-	q.at += begin - len(b)
+	c := q.chunks[0][q.at:]
+	index, s.history = c[0], c[2]
+	binary.LittleEndian.PutUint32(s.spent[:], c[1])
+	network := 4 + copy(s.locals[:q.nodes], c[3:])
+	end := network + int(c[network-1])
+	s.network = append(s.network[:0], c[network:end]...)
+	q.at += end
 	q.count--
 	return index
 }
