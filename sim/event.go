@@ -27,5 +27,3 @@ type event struct {
 	life   uint32
 	body   algo.Message
 }
-
-const none = -1

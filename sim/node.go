@@ -44,8 +44,7 @@ type node struct {
 	queued  map[int32][]algo.Message // until a dial succeeds
 
 	wakeAt   time.Duration
-	wakeMade uint64
-	place    int // in the heap of deadlines
+	wakeMade uint64 // how many deadlines it had
 }
 
 // trap has a node crash in the middle of what an Output asks for.
@@ -58,7 +57,7 @@ type trap struct {
 func newNode(w *World, index int32, m algo.Member) *node {
 	return &node{
 		w: w, index: index, id: m.ID, name: m.Name, member: m, clock: clock{ppm: perfect},
-		wakeAt: never, place: none, links: make(map[int32]*conn),
+		wakeAt: never, links: make(map[int32]*conn),
 	}
 }
 

@@ -271,7 +271,7 @@ func (w *World) step(end time.Duration) bool {
 		return false
 	}
 	at, queued := w.queue.First()
-	wake, due := w.due.first()
+	wake, due := w.due.First()
 	switch {
 	case queued && (!due || at <= wake):
 		if at > end {
@@ -281,8 +281,9 @@ func (w *World) step(end time.Duration) bool {
 		w.happen(w.queue.Take())
 	case due && wake <= end:
 		w.now = max(w.now, wake)
-		n := w.due.heap[0]
-		n.clockwork(n.engine.Wake)
+		if n := w.due.take(); n != nil {
+			n.clockwork(n.engine.Wake)
+		}
 	default:
 		return false
 	}
