@@ -42,13 +42,11 @@ func (h *liveStage) see(name string, e fleet.Event) {
 func (h *liveStage) now() time.Duration                              { return time.Duration(fleet.Now()) }
 func (h *liveStage) pass(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
 
-func (h *liveStage) Crash(node int) error  { return h.signal(node, fleet.Kill) }
-func (h *liveStage) Stop(node int) error   { return h.signal(node, fleet.Term) }
-func (h *liveStage) Pause(node int) error  { return h.signal(node, fleet.Stop) }
-func (h *liveStage) Resume(node int) error { return h.signal(node, fleet.Cont) }
+// signals are what has a process do what a scenario says.
+var signals = map[string]fleet.Signal{"crash": fleet.Kill, "stop": fleet.Term, "pause": fleet.Stop, "resume": fleet.Cont}
 
-func (h *liveStage) signal(node int, signal fleet.Signal) error {
-	_, err := h.Signal(nodeName(node), signal)
+func (h *liveStage) happens(what string, node int) error {
+	_, err := h.Signal(nodeName(node), signals[what])
 	return err
 }
 

@@ -66,24 +66,23 @@ func (h *simulatedStage) pass(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
+func (h *simulatedStage) happens(what string, node int) error { return h.Do("%s n%d", what, node) }
+
 func (h *simulatedStage) start(_ context.Context, node int) error {
 	h.ledger.ready(h.Now(), node)
-	return h.Restart(node)
+	return h.Do("restart n%d", node)
 }
 
 func (h *simulatedStage) cut(from int, to ...int) error {
 	for _, peer := range to {
-		if err := h.Cut(from, peer); err != nil {
+		if err := h.Do("cut n%d n%d", from, peer); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *simulatedStage) heal() error {
-	h.Heal()
-	return nil
-}
+func (h *simulatedStage) heal() error { return h.Do("heal") }
 
 // patience is how much virtual time a cluster has to agree.
 const patience = time.Minute

@@ -132,11 +132,9 @@ func (c detectorCase) measure(ctx context.Context, seed uint64) (quality, error)
 	w.world = sim.New(sim.Config{
 		Spec: watching, Timing: timing, Delay: c.condition.delay, Seed: seed, Trace: w.see,
 	})
-	if err := w.world.Cluster(2); err != nil {
-		return quality{}, err
-	}
+	w.do("cluster 2")
 	w.world.Run(10 * time.Second) // they meet, as over TCP, which loses nothing
-	w.world.SetFaults(sim.Faults{Loss: c.condition.loss})
+	w.do("loss %v", c.condition.loss)
 	w.quality, w.since = quality{}, w.world.Now()
 	for end := w.since + c.Span; w.world.Now() < end && ctx.Err() == nil; {
 		w.live(w.exponential(betweenCrashes), c.condition)
@@ -190,9 +188,9 @@ func (w *watched) live(period time.Duration, c condition) {
 	for end := w.world.Now() + period; w.world.Now() < end; {
 		w.world.Run(w.exponential(c.stalls))
 		who := watcher + w.random.IntN(2)
-		mustDo(w.world.Pause(who))
+		w.do("pause n%d", who)
 		w.world.Run(w.exponential(c.stall))
-		mustDo(w.world.Resume(who))
+		w.do("resume n%d", who)
 	}
 }
 
@@ -204,7 +202,8 @@ func (w *watched) crash(c condition) error {
 		w.quality.Mistakes = append(w.quality.Mistakes, at-max(w.from, w.since))
 	}
 	w.dead = true
-	mustDo(w.world.Partition([]int{watcher}, []int{target}), w.world.Crash(target))
+	w.do("partition n%d n%d", watcher, target)
+	w.do("crash n%d", target)
 	// What is under way may still be trusted for a while, so it is suspected for good only
 	// when that has come in.
 	w.world.Run(4 * time.Second)
@@ -212,12 +211,12 @@ func (w *watched) crash(c condition) error {
 		return errors.New("a crash is not found within a minute")
 	}
 	w.quality.Detections = append(w.quality.Detections, max(at, w.from)-at)
-	w.world.Heal() // of losses too, until they have met again
-	mustDo(w.world.Restart(target))
+	w.do("heal") // of losses too, until they have met again
+	w.do("restart n%d", target)
 	if !w.until(false) {
 		return errors.New("who came back is suspected for a minute")
 	}
-	w.world.SetFaults(sim.Faults{Loss: c.loss})
+	w.do("loss %v", c.loss)
 	w.dead, w.since = false, w.world.Now()
 	return nil
 }
@@ -230,9 +229,9 @@ func (w *watched) until(suspected bool) bool {
 	return w.suspected == suspected
 }
 
-// mustDo is for what a world cannot refuse.
-func mustDo(errs ...error) {
-	if err := errors.Join(errs...); err != nil {
+// do is for what a world cannot refuse.
+func (w *watched) do(format string, args ...any) {
+	if err := w.world.Do(format, args...); err != nil {
 		panic(err)
 	}
 }

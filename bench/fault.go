@@ -23,11 +23,9 @@ type fault struct {
 type stage interface {
 	now() time.Duration
 	pass(ctx context.Context, d time.Duration) error
-	Crash(node int) error
-	Stop(node int) error // politely
+	// happens does to a node what a scenario calls crash, stop, pause and resume.
+	happens(what string, node int) error
 	start(ctx context.Context, node int) error
-	Pause(node int) error
-	Resume(node int) error
 	// cut loses all packets from one node to others; heal loses none any more.
 	cut(from int, to ...int) error
 	heal() error
@@ -57,18 +55,13 @@ func (s *scene) settle() (leader int) {
 	return leader
 }
 
-// runs has a node run on, or not.
-func (s *scene) runs(node int, runs bool, do func(node int) error) {
+// happens has something happen to a node, which then runs on, or does not.
+func (s *scene) happens(what string, node int, runs bool) {
 	s.try(func() error {
 		s.ledger.runs(s.stage.now(), node, runs)
-		return do(node)
+		return s.stage.happens(what, node)
 	})
 }
-
-func (s *scene) kill(node int)   { s.runs(node, false, s.stage.Crash) }
-func (s *scene) stop(node int)   { s.runs(node, false, s.stage.Stop) }
-func (s *scene) pause(node int)  { s.runs(node, false, s.stage.Pause) }
-func (s *scene) resume(node int) { s.runs(node, true, s.stage.Resume) }
 
 func (s *scene) start(node int) {
 	s.try(func() error {
@@ -112,14 +105,14 @@ const (
 func faults() []fault {
 	return []fault{
 		{"kill", "the leader is killed; 2 s later it starts again", false, func(s *scene, leader int) {
-			s.kill(leader)
+			s.happens("crash", leader, false)
 			s.pass(faultPeriod)
 			s.start(leader)
 		}},
 		{"pause", "the leader's process is paused; 2 s later it goes on", false, func(s *scene, leader int) {
-			s.pause(leader)
+			s.happens("pause", leader, false)
 			s.pass(faultPeriod)
-			s.resume(leader)
+			s.happens("resume", leader, true)
 		}},
 		{"partition", "the leader and less than half of the others are cut off; 2 s later it heals", true, func(s *scene, leader int) {
 			s.cut(faultPeriod, apart(sides(s.ledger.nodes, leader))...)
@@ -137,7 +130,7 @@ func faults() []fault {
 		}},
 		{"rolling", "each node stops politely and starts again 50 ms later, n1 first; the next when all agree", false, func(s *scene, _ int) {
 			for node := 1; node <= s.ledger.nodes; node++ {
-				s.stop(node)
+				s.happens("stop", node, false)
 				s.pass(restartTakes)
 				s.start(node)
 				s.settle()

@@ -264,7 +264,7 @@ func elections(tb testing.TB) func() (int, error) {
 	w.Run(time.Second)
 	return func() (int, error) {
 		before := w.Frames()
-		err := w.Campaign(1)
+		err := w.Do("campaign n1")
 		w.Run(8 * oneWay)
 		return int(w.Frames() - before), err
 	}

@@ -77,7 +77,7 @@ func BenchmarkDelivered(b *testing.B) {
 			w.ResetCounts()
 			began := cpu.Time()
 			measure(b, func() {
-				must(b, w.Campaign(1)) // it asks all above, who ask all above them
+				must(b, w.Do("campaign n1")) // it asks all above, who ask all above them
 				w.Run(8 * T)
 			})
 			var delivered uint64

@@ -184,7 +184,7 @@ func (w *World) Known() []Violation { return w.judge.violations(true) }
 // which nothing may change. It is how a run ends whose faults have ended. What does not
 // hold becomes a Violation of algo.Agreement. It returns how long they took to agree.
 func (w *World) Await(within time.Duration) time.Duration {
-	w.did("await %v", within)
+	w.did(fmt.Sprint("await ", within))
 	began := w.now
 	w.pass(w.now + within)
 	leader, epoch, agreed := w.Leader()

@@ -105,7 +105,7 @@ func TestALeaderThatChangesInTheCalmIsSeen(t *testing.T) {
 	if err := w.Cluster(2); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Resign(2, 3*time.Second/2); err != nil {
+	if err := w.Do("resign n2 1.5s"); err != nil {
 		t.Fatal(err)
 	}
 	w.Await(time.Second)

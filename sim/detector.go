@@ -20,8 +20,8 @@ const (
 	// again. There are no heartbeats and no connections: what is sent arrives, and
 	// the counts are those of the algorithm alone.
 	Perfect
-	// Scripted knows only what it is told by World.Suspect and World.Trust. Else it is
-	// like Perfect.
+	// Scripted knows only what it is told: suspect, learn and trust in World.Do. Else it
+	// is like Perfect.
 	Scripted
 )
 
@@ -32,11 +32,11 @@ func (d Detection) String() string { return detections[d] }
 // script is a failure detector that is told what to say.
 type script struct {
 	monitored []algo.NodeID
-	dead      []scripted // in the order of being told
+	dead      []suspicion // in the order of being told
 	out       fd.Output
 }
 
-type scripted struct {
+type suspicion struct {
 	id       algo.NodeID
 	why      string
 	since    time.Duration
@@ -48,27 +48,22 @@ var _ engine.Detector = (*script)(nil)
 // Suspect takes a peer for dead from now on: reported at once if the peer is
 // monitored, and else when it is.
 func (s *script) Suspect(now time.Duration, peer algo.NodeID, why string) {
-	d := s.learn(now, peer, why)
-	if !d.reported && s.watches(peer) {
+	s.Learn(now, peer, why)
+	if d := &s.dead[s.find(peer)]; !d.reported && s.watches(peer) {
 		s.report(d)
 	}
 }
 
 // Learn is Suspect for when it matters: it is reported when the algorithm next says whom
 // it monitors, if the peer is among them, or sends to a peer that it monitors.
-func (s *script) Learn(now time.Duration, peer algo.NodeID, why string) { s.learn(now, peer, why) }
-
-func (s *script) learn(now time.Duration, peer algo.NodeID, why string) *scripted {
-	i := s.find(peer)
-	if i < 0 {
-		i = len(s.dead)
-		s.dead = append(s.dead, scripted{id: peer, why: why, since: now})
+func (s *script) Learn(now time.Duration, peer algo.NodeID, why string) {
+	if s.find(peer) < 0 {
+		s.dead = append(s.dead, suspicion{id: peer, why: why, since: now})
 	}
-	return &s.dead[i]
 }
 
 // Trust takes a Suspect or Learn back.
-func (s *script) Trust(peer algo.NodeID, why string) {
+func (s *script) Trust(_ time.Duration, peer algo.NodeID, why string) {
 	i := s.find(peer)
 	if i < 0 {
 		return
@@ -82,10 +77,10 @@ func (s *script) Trust(peer algo.NodeID, why string) {
 func (s *script) watches(peer algo.NodeID) bool { return slices.Contains(s.monitored, peer) }
 
 func (s *script) find(peer algo.NodeID) int {
-	return slices.IndexFunc(s.dead, func(d scripted) bool { return d.id == peer })
+	return slices.IndexFunc(s.dead, func(d suspicion) bool { return d.id == peer })
 }
 
-func (s *script) report(d *scripted) {
+func (s *script) report(d *suspicion) {
 	d.reported = true
 	s.out.Changes = append(s.out.Changes, fd.Change{Peer: d.id, Suspected: true, Why: d.why})
 }

@@ -7,7 +7,8 @@
 //
 //   - [Run] counts one election: how many messages, how long.
 //   - [Scenario] is a transcript: a text that says what happens and what must hold.
-//   - [World] is what both are made of, for tests: nodes, a network, faults.
+//   - [World] is what both are made of, for tests: nodes, a network, faults. [World.Do] does
+//     what a scenario may say, [World.Run] passes time.
 //
 // [Storm] has a world disturbed at random, by its seed alone, and says whether it
 // healed. A world writes down what is done to it: [World.Scenario] returns a text that

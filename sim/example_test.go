@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -76,6 +77,39 @@ func ExampleScenario() {
 	// >     1.001s  n2 leads in epoch 2
 	// >     1.002s  n1 follows n2 in epoch 2
 	// leader n2
+}
+
+// A test does what a scenario may say, and looks. What cannot be done is an error, and what was
+// done is a scenario.
+func ExampleWorld_Do() {
+	spec, err := bully.New(bully.Defaults(algo.LAN()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w := sim.New(sim.Config{Spec: spec, Delay: sim.Fixed(time.Millisecond), Seed: 7})
+	if err := w.Cluster(3); err != nil {
+		fmt.Println(err)
+		return
+	}
+	w.Run(time.Second)
+	leader, _, _ := w.Leader()
+	for range 2 {
+		if err := w.Do("crash n%d", leader); err != nil {
+			fmt.Println(err)
+		}
+	}
+	w.Run(time.Second)
+	fmt.Println(w.Opinions())
+	_, done, _ := strings.Cut(w.Scenario(), "seed 7\n")
+	fmt.Print(done)
+	// Output:
+	// sim: crash n3: it is down
+	// n1 follows n2 in epoch 2; n2 leads in epoch 2; n3 is down
+	// cluster 3
+	// run 1s
+	// crash n3
+	// run 1s
 }
 
 // What broke decides where to look: at the algorithm, or at the membership.

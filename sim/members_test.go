@@ -55,40 +55,40 @@ func interfere(t *rapid.T, w *World) {
 	switch n := node("node"); rapid.SampledFrom([]string{"join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after"}).Draw(t, "what") {
 	case "join":
 		if w.Nodes() < 8 {
-			_, err = w.Join(rapid.IntRange(1, 3).Draw(t, "through"))
+			err = w.Do("join n%d", rapid.IntRange(1, 3).Draw(t, "through"))
 		}
 	case "remove":
 		if n > 3 {
-			err = w.Remove(node("at"), n)
+			err = w.Do("remove n%d n%d", node("at"), n)
 		}
 	case "leave":
 		if n > 3 {
-			err = w.Leave(n)
+			err = w.Do("leave n%d", n)
 		}
 	case "crash":
-		err = w.Crash(n)
+		err = w.Do("crash n%d", n)
 	case "after":
-		err = w.CrashAfterSave(n)
+		err = w.Do("crash n%d after save", n)
 	case "restart":
-		err = w.Restart(n)
+		err = w.Do("restart n%d", n)
 	case "cut":
-		err = w.Cut(n, node("from"))
+		err = w.Do("cut n%d n%d", n, node("from"))
 	case "part":
-		var left, right []int
-		for i := range w.Nodes() {
+		var left, right []string
+		for _, n := range w.nodes {
 			if rapid.Bool().Draw(t, "left") {
-				left = append(left, i+1)
+				left = append(left, n.name)
 			} else {
-				right = append(right, i+1)
+				right = append(right, n.name)
 			}
 		}
-		err = w.Partition(left, right)
+		err = w.Do("partition %s %s", strings.Join(left, ","), strings.Join(right, ","))
 	case "heal":
-		w.Heal()
+		err = w.Do("heal")
 	case "set":
-		err = w.SetPriority(n, rapid.IntRange(0, 2).Draw(t, "priority"))
+		err = w.Do("priority n%d %d", n, rapid.IntRange(0, 2).Draw(t, "priority"))
 	case "resign":
-		err = w.Resign(n, time.Second)
+		err = w.Do("resign n%d 1s", n)
 	}
 	_ = err
 }
@@ -133,7 +133,7 @@ crash n3
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, err = again.Run(t.Context(), ScenarioHost{Build: build}); err != nil || !strings.Contains(w.Scenario(), "remove n4 n4\n") {
+	if w, err = again.Run(t.Context(), ScenarioHost{Build: build}); err != nil || !strings.Contains(w.Scenario(), "\nleave n4\n") {
 		t.Errorf("%v in\n%s", err, w.Scenario())
 	}
 	for _, wrong := range []string{"remove n3", "leave", "withdraw", "priority n1"} {

@@ -66,7 +66,7 @@ func TestOneConnectionForEachPair(t *testing.T) {
 // times, and no timeout.
 func TestACrashShowsByItsEvidence(t *testing.T) {
 	w := cluster(t, 5, nil)
-	must(t, w.Crash(5))
+	must(t, w.Do("crash n5"))
 	w.Run(3 * ms)
 	for n := 1; n <= 4; n++ {
 		for _, m := range w.nodes[n-1].engine.Members() {
@@ -90,8 +90,8 @@ func TestARestartIsAnotherIncarnation(t *testing.T) {
 			}
 		}
 	})
-	must(t, w.Crash(3))
-	must(t, w.Restart(3))
+	must(t, w.Do("crash n3"))
+	must(t, w.Do("restart n3"))
 	w.Run(algo.LAN().Bound())
 	if suspected[ID(1)] != 1 || suspected[ID(2)] != 1 {
 		t.Errorf("suspected by n1 %d times and by n2 %d times, want once each", suspected[ID(1)], suspected[ID(2)])
@@ -105,14 +105,14 @@ func TestARestartIsAnotherIncarnation(t *testing.T) {
 // The others still believe in their connections until they send on them.
 func TestAHalfOpenConnectionIsReset(t *testing.T) {
 	w := cluster(t, 3, nil)
-	must(t, w.Partition([]int{1, 2}))
-	must(t, w.Crash(3))
+	must(t, w.Do("partition n1,n2"))
+	must(t, w.Do("crash n3"))
 	w.Run(10 * ms)
 	if got := links(w); got != 4 {
 		t.Fatalf("%d ends of connections, want 4: nobody heard of the crash", got)
 	}
-	w.Heal()
-	must(t, w.Restart(3))
+	must(t, w.Do("heal"))
+	must(t, w.Do("restart n3"))
 	w.Run(algo.LAN().Bound())
 	if leader, _, agreed := w.Leader(); !agreed || leader != 3 || links(w) != 6 {
 		t.Errorf("%d ends of connections, want 6; %s", links(w), w.Opinions())
@@ -136,7 +136,7 @@ func TestFramesOfOneConnectionKeepTheirOrder(t *testing.T) {
 				}
 			}
 		})
-		w.SetFaults(Faults{Reorder: reorder})
+		must(t, w.Do("reorder %v", reorder))
 		// A message that arrives where nobody is connected any more shows as dropped.
 		n1, n2 := w.nodes[0], w.nodes[1]
 		link := n1.link(n2).id
@@ -186,13 +186,13 @@ func TestWhatIsCutOffDoesNotArrive(t *testing.T) {
 	must(t, w.Cluster(2))
 	w.Run(time.Second)
 	w.ResetCounts()
-	must(t, w.Campaign(2)) // a Coordinator is under way
-	must(t, w.Cut(2, 1))
+	must(t, w.Do("campaign n2")) // a Coordinator is under way
+	must(t, w.Do("cut n2 n1"))
 	w.Run(2 * T)
 	if c := w.Counts(); c.Sent["coordinator"] != 1 || len(c.Delivered) != 0 {
 		t.Errorf("counted %v, want one sent and none delivered", c)
 	}
-	must(t, w.Campaign(1))
+	must(t, w.Do("campaign n1"))
 	w.Run(T)
 	if c := w.Counts(); c.Delivered["election"] != 1 {
 		t.Errorf("counted %v, want the other direction to be open", c)
@@ -210,9 +210,9 @@ func TestPausedNodesTakeWhatWaitsFirst(t *testing.T) {
 			}
 		}
 	})
-	must(t, w.Pause(1))
+	must(t, w.Do("pause n1"))
 	w.Run(10 * time.Second)
-	must(t, w.Resume(1))
+	must(t, w.Do("resume n1"))
 	w.Run(time.Second)
 	if suspected > 0 {
 		t.Errorf("%d suspicions after a pause of a follower, want none", suspected)
@@ -228,8 +228,8 @@ func TestACrashInTheMiddleOfAnOutput(t *testing.T) {
 		w.Run(time.Second)
 		saved := w.nodes[4].kept
 		w.ResetCounts()
-		must(t, w.CrashAfter(5, effects))
-		must(t, w.Campaign(5)) // a save, four messages, an announcement
+		must(t, w.Do("crash n5 after %d", effects))
+		must(t, w.Do("campaign n5")) // a save, four messages, an announcement
 		if w.nodes[4].up {
 			t.Fatalf("n5 survived %d effects", effects)
 		}
@@ -259,10 +259,10 @@ func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
 		}
 		return fd.Unknown
 	}
-	must(t, w.Crash(4))
-	must(t, w.Crash(1))
+	must(t, w.Do("crash n4"))
+	must(t, w.Do("crash n1"))
 	w.Run(time.Second)
-	must(t, w.Restart(1))
+	must(t, w.Do("restart n1"))
 	w.Run(time.Second)
 	for _, n := range []int{1, 2, 3} {
 		if got := state(n, 4); got != fd.Suspected {
@@ -272,7 +272,7 @@ func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
 	if got := state(2, 1); got == fd.Suspected {
 		t.Error("n2 still suspects n1, which runs again")
 	}
-	must(t, w.Restart(4))
+	must(t, w.Do("restart n4"))
 	w.Run(time.Second)
 	if leader, _, agreed := w.Leader(); !agreed || leader != 4 {
 		t.Error(w.Opinions())
@@ -301,7 +301,7 @@ func TestAScriptForgetsWhoIsWatchedNoMore(t *testing.T) {
 	}
 	s.Monitor(0, []algo.NodeID{peer})
 	_ = changes()
-	s.Trust(peer, "it lives")
+	s.Trust(0, peer, "it lives")
 	if got := changes(); len(got) != 1 || got[0].Suspected {
 		t.Errorf("%v, want trust", got)
 	}

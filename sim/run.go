@@ -110,9 +110,9 @@ func (o *Options) Check() error {
 	needs(len(o.Priorities) == 0 || len(o.Priorities) == o.Nodes, "%d priorities for %d nodes", len(o.Priorities), o.Nodes)
 	needs(o.Delay.wrong() == "", "the delay %v is %s", o.Delay, o.Delay.wrong())
 	needs(o.Delay == (Delay{}) || o.Delay.Most != 0, "the delay is 0, and would be the unit of time")
-	for _, f := range faultFields {
-		p := *f.of(&o.Faults)
-		needs(p >= 0 && p < 1, "%s is %v, want at least 0 and less than 1", f.name, p)
+	for _, fault := range o.Faults.settings() {
+		p := *fault.is
+		needs(p >= 0 && p < 1, "%s is %v, want at least 0 and less than 1", fault.name, p)
 	}
 	order := o.Order()
 	dead := order[max(0, len(order)-max(o.Crashed, 0)):]

@@ -68,11 +68,9 @@ func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 	case "timing local|lan|wan":
 		c.Timing = algo.Presets()[a.Text]
 	case "timing NAME=TIME":
-		i := slices.IndexFunc(timingFields, func(f field[algo.Timing, time.Duration]) bool { return f.name == a.Name })
-		if i < 0 {
+		if !set(timings(&c.Timing), a.Name, a.Time) {
 			return a, scenario.Wanted("%s", l.Form.Means)
 		}
-		*timingFields[i].of(&c.Timing) = a.Time
 	case "detector heartbeats|perfect|scripted":
 		c.Detector = Detection(slices.Index(detections[:], a.Text))
 	case "seed COUNT":
@@ -82,9 +80,7 @@ func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 		c.Delay, err = ParseDelay(a.Text)
 		return a, err
 	default:
-		if f := faultOf(l); f != nil {
-			*f.of(&c.Faults) = a.Share
-		}
+		set(c.Faults.settings(), l.Form.Verb(), a.Share)
 	}
 	return nil, nil
 }
@@ -97,15 +93,6 @@ func check(l *scenario.Line) (*scenario.Arg, error) {
 	a := &l.Args[len(l.Args)-1]
 	_, err := ParseDelay(a.Text)
 	return a, err
-}
-
-// faultOf is the fault of the network that a command sets, or nil.
-func faultOf(l *scenario.Line) *field[Faults, float64] {
-	i := slices.IndexFunc(faultFields, func(f field[Faults, float64]) bool { return f.name+" PROBABILITY" == l.Form.Usage })
-	if i < 0 {
-		return nil
-	}
-	return &faultFields[i]
 }
 
 // Timing is what its nodes are configured with.
@@ -171,20 +158,14 @@ type hosted struct {
 
 // Do performs a command.
 func (h *hosted) Do(l *scenario.Line) error {
-	w := h.World
-	defer w.caught()
-	switch do, ok := commands[l.Form.Usage]; {
-	case w.stuck && !w.stopped():
-		return nil
-	case w.stopped():
+	defer h.caught()
+	switch {
+	case h.stopped():
 		return context.Canceled // why is said by the context
-	case ok:
-		return do(w, l.Args)
+	case h.stuck:
+		return nil
 	}
-	f := w.network.faults
-	*faultOf(l).of(&f) = l.Args[0].Share
-	w.SetFaults(f)
-	return nil
+	return h.do(l)
 }
 
 // Opinions are whom the nodes follow.
@@ -197,66 +178,6 @@ func (h *hosted) Broken() (all []scenario.Broken) {
 		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
 	}
 	return all
-}
-
-type args = []scenario.Arg
-
-// commands are what happens, by usage. Those of faults are as faultFields say.
-var commands = map[string]func(w *World, a args) error{
-	"cluster COUNT [PRIORITY…]": func(w *World, a args) error {
-		var priorities []int
-		for _, p := range a[1:] {
-			priorities = append(priorities, p.Number)
-		}
-		return w.Cluster(int(min(a[0].Count, maxNodes+1)), priorities...)
-	},
-	"run TIME": func(w *World, a args) error { w.Run(a[0].Time); return nil },
-	"at TIME": func(w *World, a args) error {
-		if a[0].Time < w.now {
-			return fmt.Errorf("it is %v already", w.now)
-		}
-		w.Run(a[0].Time - w.now)
-		return nil
-	},
-	"await TIME":             func(w *World, a args) error { w.Await(a[0].Time); return nil },
-	"crash NODE":             func(w *World, a args) error { return w.Crash(a[0].Node) },
-	"crash NODE after save":  func(w *World, a args) error { return w.CrashAfterSave(a[0].Node) },
-	"crash NODE after COUNT": func(w *World, a args) error { return w.CrashAfter(a[0].Node, int(min(a[2].Count, 1<<30))) },
-	"disarm":                 func(w *World, a args) error { w.Disarm(); return nil },
-	"restart NODE":           func(w *World, a args) error { return w.Restart(a[0].Node) },
-	"stop NODE":              func(w *World, a args) error { return w.Stop(a[0].Node) },
-	"pause NODE":             func(w *World, a args) error { return w.Pause(a[0].Node) },
-	"resume NODE":            func(w *World, a args) error { return w.Resume(a[0].Node) },
-	"clock NODE COUNT":       func(w *World, a args) error { return w.SetClock(a[0].Node, int64(min(a[1].Count, 1<<60))) },
-	"campaign NODE":          func(w *World, a args) error { return w.Campaign(a[0].Node) },
-	"resign NODE TIME":       func(w *World, a args) error { return w.Resign(a[0].Node, a[1].Time) },
-	"priority NODE NUMBER":   func(w *World, a args) error { return w.SetPriority(a[0].Node, a[1].Number) },
-	"join NODE":              func(w *World, a args) error { _, err := w.Join(a[0].Node); return err },
-	"leave NODE":             func(w *World, a args) error { return w.Leave(a[0].Node) },
-	"remove NODE PEER":       func(w *World, a args) error { return w.Remove(a[0].Node, a[1].Node) },
-	"withdraw NODE":          func(w *World, a args) error { return w.Withdraw(a[0].Node) },
-	"suspect NODE PEER":      func(w *World, a args) error { return w.Suspect(a[0].Node, a[1].Node) },
-	"trust NODE PEER":        func(w *World, a args) error { return w.Trust(a[0].Node, a[1].Node) },
-	"learn NODE PEER":        func(w *World, a args) error { return w.Learn(a[0].Node, a[1].Node) },
-	"cut FROM TO":            func(w *World, a args) error { return w.Cut(a[0].Node, a[1].Node) },
-	"heal":                   func(w *World, a args) error { w.Heal(); return nil },
-	"partition [GROUP…]": func(w *World, a args) error {
-		var groups [][]int
-		for _, group := range a {
-			groups = append(groups, group.Nodes)
-		}
-		return w.Partition(groups...)
-	},
-	"delay DELAY": func(w *World, a args) error { return w.SetDelay(delayOf(&a[0])) },
-	"link FROM TO DELAY": func(w *World, a args) error {
-		return w.SetLink(a[0].Node, a[1].Node, delayOf(&a[2]))
-	},
-}
-
-// delayOf is an argument that was checked.
-func delayOf(a *scenario.Arg) Delay {
-	d, _ := ParseDelay(a.Text)
-	return d
 }
 
 // Scenario returns a text that does again what was done to this world so far: with
@@ -273,16 +194,17 @@ func (w *World) Scenario() string {
 		}
 	}
 	line("timing %s", preset)
-	for _, f := range timingFields {
-		if own := *f.of(&c.Timing); own != *f.of(&base) {
-			line("timing %s=%v", f.name, own)
+	usual := timings(&base)
+	for i, own := range timings(&c.Timing) {
+		if *own.is != *usual[i].is {
+			line("timing %s=%v", own.name, *own.is)
 		}
 	}
 	line("detector %v", c.Detector)
 	line("delay %v", c.Delay)
-	for _, f := range faultFields {
-		if p := *f.of(&c.Faults); p != 0 {
-			line("%s %v", f.name, p)
+	for _, fault := range c.Faults.settings() {
+		if *fault.is != 0 {
+			line("%s %v", fault.name, *fault.is)
 		}
 	}
 	line("seed %d", c.Seed)
@@ -292,25 +214,28 @@ func (w *World) Scenario() string {
 	return b.String()
 }
 
-// field is a part of what a world is made of, by its name in a scenario.
-type field[Of, Part any] struct {
+// setting is a part of what a world is made of, by its name in a scenario.
+type setting[T any] struct {
 	name string
-	of   func(*Of) *Part
+	is   *T
 }
 
-var timingFields = []field[algo.Timing, time.Duration]{
-	{"heartbeat", func(t *algo.Timing) *time.Duration { return &t.Heartbeat }},
-	{"timeout", func(t *algo.Timing) *time.Duration { return &t.Timeout }},
-	{"max_timeout", func(t *algo.Timing) *time.Duration { return &t.MaxTimeout }},
-	{"forgive", func(t *algo.Timing) *time.Duration { return &t.Forgive }},
-	{"min_redial", func(t *algo.Timing) *time.Duration { return &t.MinRedial }},
-	{"max_redial", func(t *algo.Timing) *time.Duration { return &t.MaxRedial }},
-	{"round_trip", func(t *algo.Timing) *time.Duration { return &t.RoundTrip }},
-	{"first_contact", func(t *algo.Timing) *time.Duration { return &t.FirstContact }},
+func timings(t *algo.Timing) []setting[time.Duration] {
+	return []setting[time.Duration]{
+		{"heartbeat", &t.Heartbeat}, {"timeout", &t.Timeout}, {"max_timeout", &t.MaxTimeout}, {"forgive", &t.Forgive},
+		{"min_redial", &t.MinRedial}, {"max_redial", &t.MaxRedial}, {"round_trip", &t.RoundTrip}, {"first_contact", &t.FirstContact},
+	}
 }
 
-var faultFields = []field[Faults, float64]{
-	{"loss", func(f *Faults) *float64 { return &f.Loss }},
-	{"duplicate", func(f *Faults) *float64 { return &f.Duplicate }},
-	{"reorder", func(f *Faults) *float64 { return &f.Reorder }},
+func (f *Faults) settings() []setting[float64] {
+	return []setting[float64]{{"loss", &f.Loss}, {"duplicate", &f.Duplicate}, {"reorder", &f.Reorder}}
+}
+
+// set gives the setting of that name a value, and reports whether there is one.
+func set[T any](all []setting[T], name string, value T) bool {
+	i := slices.IndexFunc(all, func(s setting[T]) bool { return s.name == name })
+	if i >= 0 {
+		*all[i].is = value
+	}
+	return i >= 0
 }

@@ -109,8 +109,7 @@ func TestEveryCommandIsPerformed(t *testing.T) {
 		if f.Modes&scenario.Time == 0 || !f.Body || slices.Contains([]string{"leader", "follows", "epoch", "broken"}, verb) {
 			continue
 		}
-		l := scenario.Line{Form: &f}
-		if commands[f.Usage] == nil && faultOf(&l) == nil {
+		if commands[f.Usage] == nil {
 			t.Errorf("nothing performs %s", f.Usage)
 		}
 	}
@@ -196,6 +195,44 @@ func TestWhatDoesNotHoldIsSaid(t *testing.T) {
 		if !ok || found.Line != test.line || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 			t.Errorf("%q: error %v, want one in line %d that says %q", test.text, err, test.line, test.want)
 		}
+	}
+}
+
+// TestOneLineIsDone, or nothing is: then the error has the line and what is wrong.
+func TestOneLineIsDone(t *testing.T) {
+	w := cluster(t, 3, nil)
+	before := w.Scenario()
+	for _, test := range []struct {
+		line, want string
+		is         error
+	}{
+		{"", "want a command", scenario.ErrSyntax},
+		{"crash 3", "want a node, such as n5 (crash NODE, or ", scenario.ErrSyntax},
+		{"crash n3\ncrash n2", "want what can be printed", scenario.ErrSyntax},
+		{"deliver n1 n2 x", "want it in mode choice only", scenario.ErrSyntax},
+		{"seed 7", "want what is done to a cluster", scenario.ErrSyntax},
+		{"leader n3", "want what is done to a cluster", scenario.ErrSyntax},
+		{"crash n4", "there is no n4, want n1 to n3", nil},
+		{"partition n1,n4 n2", "there is no n4, want n1 to n3", nil},
+		{"restart n3", "it runs", nil},
+		{"cut n1 n1", "want two nodes", nil},
+		{"link n1 n2 soon", "sim: a delay is", ErrDelay},
+		{"at 0s", "it is 1s already", nil},
+		{"cluster 3", "there are 3 nodes already", nil},
+	} {
+		err := w.Do("%s", test.line)
+		if err == nil || !strings.HasPrefix(err.Error(), "sim: "+test.line+": ") || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
+			t.Errorf("%q: error %v, want one that says %q", test.line, err, test.want)
+		}
+	}
+	if after := w.Scenario(); after != before {
+		t.Errorf("nothing was done, and the scenario is now\n%s", after)
+	}
+	must(t, w.Do("crash  n%d # why", 3))
+	must(t, w.Do("loss 5%%"))
+	must(t, w.Do("partition n1 n2,n3"))
+	if after := w.Scenario(); after != before+"crash n3\nloss 5%\npartition n1 n2,n3\n" {
+		t.Errorf("the scenario is now\n%s", after)
 	}
 }
 

@@ -175,40 +175,42 @@ func (s *storm) disturb() {
 	w, n := s.w, s.one()
 	switch s.random.IntN(13) {
 	case 0, 1:
-		if w.Restart(n) != nil {
+		if w.Do("restart n%d", n) != nil {
 			s.r.Crashes++
-			_ = w.Crash(n)
+			_ = w.Do("crash n%d", n)
 		}
 	case 2:
 		if leader, _, known := w.Leader(); known {
 			s.r.Crashes++
-			_ = w.Crash(leader)
+			_ = w.Do("crash n%d", leader)
 		} else {
-			_ = w.Campaign(n)
+			_ = w.Do("campaign n%d", n)
 		}
 	case 3:
-		_ = w.CrashAfterSave(n)
+		_ = w.Do("crash n%d after save", n)
 	case 4:
-		_ = w.CrashAfter(n, s.random.IntN(5))
+		_ = w.Do("crash n%d after %d", n, s.random.IntN(5))
 	case 5:
-		_ = w.Stop(n)
+		_ = w.Do("stop n%d", n)
 	case 6:
-		if w.Resume(n) != nil {
-			_ = w.Pause(n)
+		if w.Do("resume n%d", n) != nil {
+			_ = w.Do("pause n%d", n)
 		}
 	case 7:
-		_ = w.SetClock(n, 500_000+s.random.Int64N(1_500_000))
+		_ = w.Do("clock n%d %d", n, 500_000+s.random.Int64N(1_500_000))
 	case 8:
-		_ = w.Resign(n, s.period(s.o.Period/4))
+		_ = w.Do("resign n%d %v", n, s.period(s.o.Period/4))
 	case 9:
-		w.SetFaults(Faults{Loss: s.random.Float64() / 4, Duplicate: s.random.Float64() / 4, Reorder: s.random.Float64() / 4})
+		for _, fault := range w.network.faults.settings() {
+			_ = w.Do("%s %v", fault.name, s.random.Float64()/4)
+		}
 	case 10:
 		s.part()
 	case 11:
-		w.Heal()
+		_ = w.Do("heal")
 	case 12: // one link is slow, in one direction: now and then by more than a round trip
 		t := s.o.Timing.RoundTrip
-		_ = w.SetLink(s.one(), s.one(), HeavyTailed(t/10, 4*t))
+		_ = w.Do("link n%d n%d %v", s.one(), s.one(), HeavyTailed(t/10, 4*t))
 	}
 }
 
@@ -221,14 +223,14 @@ func (s *storm) change() {
 	switch most := 2 * s.o.Nodes; s.random.IntN(4) {
 	case 0:
 		if len(w.nodes) < most {
-			_, _ = w.Join(1 + s.random.IntN(min(core, s.o.Nodes)))
+			_ = w.Do("join n%d", 1+s.random.IntN(min(core, s.o.Nodes)))
 		}
 	case 1, 2:
 		if n > core {
-			_ = w.Remove(s.one(), n)
+			_ = w.Do("remove n%d n%d", s.one(), n)
 		}
 	case 3:
-		_ = w.SetPriority(n, s.random.IntN(3))
+		_ = w.Do("priority n%d %d", n, s.random.IntN(3))
 	}
 }
 
@@ -236,20 +238,20 @@ func (s *storm) change() {
 func (s *storm) part() {
 	w := s.w
 	if s.random.IntN(3) == 0 {
-		_ = w.Cut(s.one(), s.one())
+		_ = w.Do("cut n%d n%d", s.one(), s.one())
 		return
 	}
-	var left, right []int
-	for i := range w.nodes {
+	var left, right []string
+	for _, n := range w.nodes {
 		side := s.random.IntN(5) // 0 is a bridge
 		if side < 3 {
-			left = append(left, i+1)
+			left = append(left, n.name)
 		}
 		if side == 0 || side > 2 {
-			right = append(right, i+1)
+			right = append(right, n.name)
 		}
 	}
-	_ = w.Partition(left, right)
+	_ = w.Do("partition %s %s", strings.Join(left, ","), strings.Join(right, ","))
 }
 
 // lost draws who is dead for good: in half of the storms nobody, and else some of those whom
@@ -284,7 +286,7 @@ func (s *storm) lost() map[*node]bool {
 	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, (least-1)/2)), (least-1)/2)] {
 		if dead[n] = true; n.up {
 			s.r.Crashes++
-			_ = s.w.Crash(n.number())
+			_ = s.w.Do("crash %s", n.name)
 		}
 	}
 	return dead
@@ -294,32 +296,32 @@ func (s *storm) lost() map[*node]bool {
 // may lead.
 func (s *storm) calm(dead map[*node]bool) {
 	w := s.w
-	w.Heal()
-	w.Disarm()
+	_ = w.Do("heal")
+	_ = w.Do("disarm")
 	for _, p := range slices.SortedFunc(maps.Keys(w.network.links), func(a, b pair) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	}) {
-		_ = w.SetLink(int(p.from)+1, int(p.to)+1, w.network.delay)
+		_ = w.Do("link n%d n%d %v", p.from+1, p.to+1, w.network.delay)
 	}
 	for _, n := range w.nodes {
 		if n.clock.ppm != perfect {
-			_ = w.SetClock(n.number(), perfect)
+			_ = w.Do("clock %s %d", n.name, perfect)
 		}
 		if n.paused {
-			_ = w.Resume(n.number())
+			_ = w.Do("resume %s", n.name)
 		}
 		switch {
 		case dead[n]:
 		case !n.up:
-			_ = w.Restart(n.number())
+			_ = w.Do("restart %s", n.name)
 		default:
-			_ = w.Withdraw(n.number())
+			_ = w.Do("withdraw %s", n.name)
 		}
 	}
 	// Nobody waits until these end by themselves: the clock of the bound runs from here.
 	for _, n := range w.nodes {
 		if n.resigned() {
-			_ = w.Resign(n.number(), 0)
+			_ = w.Do("resign %s 0s", n.name)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Run(2 * time.Second)
-	if err := w.Resign(3, 5*time.Second); err != nil {
+	if err := w.Do("resign n3 5s"); err != nil {
 		t.Fatal(err)
 	}
 	w.Run(time.Second)
@@ -364,9 +364,9 @@ func TestWhatIsSentEnds(t *testing.T) {
 		}
 		s.calm(s.lost())
 		w.Run(5 * time.Second)
-		for i, n := range w.nodes {
+		for _, n := range w.nodes {
 			if n.up { // not removed meanwhile
-				must(t, w.Crash(i+1)) // and so all is over
+				must(t, w.Do("crash %s", n.name)) // and so all is over
 			}
 		}
 		w.Run(5 * time.Second)

@@ -46,7 +46,7 @@ type Faults struct {
 // concurrent use.
 //
 // Nodes are numbered from 1, in the order of their IDs, and named n1, n2, and so on.
-// Methods that are told to do what cannot be done return an error and do nothing.
+// Do and Cluster return an error where that cannot be done, and then do nothing.
 type World struct {
 	config   Config
 	now      time.Duration
@@ -187,7 +187,7 @@ func (w *World) Cluster(size int, priorities ...int) error {
 	case len(priorities) > 0 && len(priorities) != size:
 		return fmt.Errorf("sim: %d priorities for %d nodes", len(priorities), size)
 	}
-	w.did("%s", strings.TrimSpace("cluster "+strconv.Itoa(size)+" "+strings.Trim(fmt.Sprint(priorities), "[]")))
+	w.did(strings.TrimSpace(fmt.Sprint("cluster ", size, " ", strings.Trim(fmt.Sprint(priorities), "[]"))))
 	for i := range size {
 		m := member(i)
 		if len(priorities) > 0 {
@@ -329,7 +329,7 @@ func (w *World) happensTo(n *node, e event) {
 	case learnRestart:
 		n.script.Suspect(n.clock.at(w.now), peer.id, "it was restarted") // if that is news
 		if n.clockwork(n.engine.Wake); n.up && n.life == e.life {
-			n.script.Trust(peer.id, "it runs again")
+			n.script.Trust(n.clock.at(w.now), peer.id, "it runs again")
 			n.clockwork(n.engine.Wake)
 		}
 	}

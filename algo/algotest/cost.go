@@ -23,7 +23,7 @@ func (w *world) count(limit int) {
 	w.election("a former leader comes back", limit, func() { w.restart(leader) })
 	w.election("all call for an election at once", limit, func() {
 		for _, n := range w.all() {
-			w.do(w.Campaign(n))
+			w.do("campaign n%d", n)
 		}
 	})
 	w.election("almost half of them crash", limit, func() { w.crash(w.all()[w.Nodes()/2+1:]...) })

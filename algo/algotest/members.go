@@ -8,10 +8,10 @@ import (
 
 func addMember(p *probe) {
 	p.upset("and one more joins, and two more at once", 3, func(w *world) {
-		w.join(1)
+		w.do("join n1")
 		w.settle()
-		w.join(2)
-		w.join(4)
+		w.do("join n2")
+		w.do("join n4")
 		w.settle()
 		for _, n := range w.all() {
 			if got := w.View(n).Len(); got != 6 {
@@ -20,19 +20,14 @@ func addMember(p *probe) {
 		}
 		w.crash(w.leader())
 	})
-	p.upset("and one more joins, which was alone before", 1, func(w *world) { w.join(1) })
-}
-
-func (w *world) join(through int) {
-	_, err := w.Join(through)
-	w.do(err)
+	p.upset("and one more joins, which was alone before", 1, func(w *world) { w.do("join n1") })
 }
 
 // remove has an operator strike a member, at another that runs.
 func (w *world) remove(gone int) {
 	runs := func(n int) bool { _, up := w.Follows(n); return up && n != gone }
 	all := w.all()
-	w.do(w.Remove(all[slices.IndexFunc(all, runs)], gone))
+	w.do("remove n%d n%d", all[slices.IndexFunc(all, runs)], gone)
 }
 
 // removeMember removes one who follows, and one who is dead. Of four members without
@@ -77,13 +72,13 @@ func resignation(p *probe) {
 	within := p.options.Within
 	p.upset("and the leader resigns for a while", 4, func(w *world) {
 		leader := w.leader()
-		w.do(w.Resign(leader, 4*within))
+		w.do("resign n%d %v", leader, 4*within)
 		w.settleOn(others(4, []int{leader}))
 		w.Run(4 * within)
 	})
 	p.upset("and all resign for a while", 3, func(w *world) {
 		for _, n := range w.all() {
-			w.do(w.Resign(n, 2*within))
+			w.do("resign n%d %v", n, 2*within)
 			w.pass(time.Second)
 		}
 		w.Run(within)

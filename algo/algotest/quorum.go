@@ -25,12 +25,12 @@ func needsQuorum(p *probe) {
 			w.restart(many...)
 		})
 		p.upset(fmt.Sprintf("of which %s are cut off", names(few)), nodes, func(w *world) {
-			w.do(w.Partition(few, many))
+			w.do("partition %s %s", names(few), names(many))
 			w.leaderless(few)
 			if !slices.ContainsFunc(many, w.leads) {
 				p.fatalf("the majority has no leader: %s", w.Opinions())
 			}
-			w.Heal()
+			w.do("heal")
 		})
 	}
 	if p.seed == p.first() {

@@ -53,16 +53,16 @@ func (w *world) announcements() (count int) {
 }
 
 func campaign(p *probe) {
-	p.upset("calling for an election alone", 1, func(w *world) { w.do(w.Campaign(1)) })
+	p.upset("calling for an election alone", 1, func(w *world) { w.do("campaign n1") })
 	for _, d := range []sim.Detection{sim.Heartbeats, sim.Perfect} {
 		p.upset(fmt.Sprintf("calling for elections, detector %v", d), 5, func(w *world) {
 			for _, n := range w.all() {
-				w.do(w.Campaign(n))
+				w.do("campaign n%d", n)
 				w.settle()
 			}
 			for range 3 { // while one is on, too
 				for _, n := range p.random.Perm(5)[:3] {
-					w.do(w.Campaign(n + 1))
+					w.do("campaign n%d", n+1)
 					w.pass(p.options.Timing.RoundTrip)
 				}
 			}
@@ -112,20 +112,20 @@ func restartAfterSave(p *probe) {
 	const nodes, never = 4, 6
 	for n := 1; n <= nodes; n++ {
 		for after := range never {
-			about, crash := fmt.Sprintf("of which n%d crashes after %d effects", n, after), func(w *world) error { return w.CrashAfter(n, after) }
+			about, crash := fmt.Sprintf("of which n%d crashes after %d effects", n, after), fmt.Sprintf("crash n%d after %d", n, after)
 			if after == 0 {
-				about, crash = fmt.Sprintf("of which n%d crashes after a save", n), func(w *world) error { return w.CrashAfterSave(n) }
+				about, crash = fmt.Sprintf("of which n%d crashes after a save", n), fmt.Sprintf("crash n%d after save", n)
 			}
 			p.upset(about, nodes, func(w *world) {
-				w.do(crash(w))
+				w.do("%s", crash)
 				leader := w.leader()
 				if leader == n {
-					w.do(w.Campaign(n))
+					w.do("campaign n%d", n)
 				} else {
 					w.crash(leader)
 				}
 				w.Run(p.options.Within)
-				w.Disarm()
+				w.do("disarm")
 				w.restart(leader)
 				w.settle()
 				w.restart(n)
@@ -147,24 +147,24 @@ func troubled(about string, begin func(w *world)) func(*probe) {
 				if i%3 == 2 {
 					w.crash(dead[i/3] + 1)
 				} else {
-					_ = w.Campaign(1 + p.random.IntN(nodes)) // unless it is down
+					_ = w.Do("campaign n%d", 1+p.random.IntN(nodes)) // unless it is down
 				}
 			}
 			w.pass(p.options.Timing.RoundTrip)
-			w.Heal()
-			w.do(w.SetDelay(p.prompt()))
+			w.do("heal")
+			w.do("delay %v", p.prompt())
 			w.settle()
 		})
 	}
 }
 
-func faulty(about string, f sim.Faults) func(*probe) {
-	return troubled(about, func(w *world) { w.SetFaults(f) })
+func faulty(about, line string) func(*probe) {
+	return troubled(about, func(w *world) { w.do("%s", line) })
 }
 
 func slow(w *world) {
 	rtt := w.p.options.Timing.RoundTrip
-	w.do(w.SetDelay(sim.Uniform(rtt/100, 4*rtt)))
+	w.do("delay %v", sim.Uniform(rtt/100, 4*rtt))
 }
 
 // wrongSuspicion has detectors that say what they like, first of random peers, then all of
@@ -175,7 +175,7 @@ func wrongSuspicion(p *probe) {
 		trust := func() {
 			for _, n := range w.all() {
 				for _, peer := range others(nodes, []int{n}) {
-					w.do(w.Trust(n, peer))
+					w.do("trust n%d n%d", n, peer)
 				}
 			}
 		}
@@ -183,9 +183,9 @@ func wrongSuspicion(p *probe) {
 			n := 1 + p.random.IntN(nodes)
 			peer := 1 + (n+p.random.IntN(nodes-1))%nodes
 			if p.random.IntN(3) == 0 {
-				w.do(w.Trust(n, peer))
+				w.do("trust n%d n%d", n, peer)
 			} else {
-				w.do(w.Suspect(n, peer))
+				w.do("suspect n%d n%d", n, peer)
 			}
 			w.pass(p.options.Timing.RoundTrip)
 		}
@@ -193,7 +193,7 @@ func wrongSuspicion(p *probe) {
 		w.settle()
 		leader := w.leader()
 		for _, n := range others(nodes, []int{leader}) {
-			w.do(w.Suspect(n, leader))
+			w.do("suspect n%d n%d", n, leader)
 		}
 		w.pass(p.options.Within)
 		trust()
@@ -210,19 +210,19 @@ func partition(p *probe) {
 			continue
 		}
 		p.upset(fmt.Sprintf("parted into %s and %s", names(left), names(right)), nodes, func(w *world) {
-			w.do(w.Partition(left, right))
+			w.do("partition %s %s", names(left), names(right))
 			w.Run(p.options.Within)
-			w.Heal()
+			w.do("heal")
 		})
 	}
 	for range 6 {
 		p.upset("some links cut in one direction", nodes, func(w *world) {
 			for range 4 {
 				from := 1 + p.random.IntN(nodes)
-				w.do(w.Cut(from, 1+(from+p.random.IntN(nodes-1))%nodes))
+				w.do("cut n%d n%d", from, 1+(from+p.random.IntN(nodes-1))%nodes)
 				w.pass(p.options.Within)
 			}
-			w.Heal()
+			w.do("heal")
 		})
 	}
 }
@@ -231,16 +231,16 @@ func pause(p *probe) {
 	const nodes = 5
 	for n := 1; n <= nodes; n++ {
 		p.upset(fmt.Sprintf("of which n%d is stopped, and goes on", n), nodes, func(w *world) {
-			w.do(w.Pause(n))
+			w.do("pause n%d", n)
 			w.settle() // of the rest
-			w.do(w.Resume(n))
+			w.do("resume n%d", n)
 		})
 	}
 	p.upset("of which two are stopped, one after the other, and go on", nodes, func(w *world) {
 		stopped := p.random.Perm(nodes)[:2]
-		for _, happens := range []func(int) error{w.Pause, w.Resume} {
+		for _, happens := range []string{"pause", "resume"} {
 			for _, n := range stopped {
-				w.do(happens(n + 1))
+				w.do("%s n%d", happens, n+1)
 				w.pass(p.options.Within)
 			}
 		}

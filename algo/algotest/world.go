@@ -38,7 +38,9 @@ func (p *probe) try(about string, nodes int, run func(w *world), detector ...sim
 		config.Detector = d
 	}
 	w.World, p.world = sim.New(config), w
-	w.do(w.Cluster(nodes, p.priorities(nodes)...))
+	if err := w.Cluster(nodes, p.priorities(nodes)...); err != nil {
+		panic(err)
+	}
 	run(w)
 	w.sound()
 	p.world = nil
@@ -68,9 +70,9 @@ func (p *probe) priorities(nodes int) (all []int) {
 	return all
 }
 
-// do is for what can be done: else the suite itself is wrong.
-func (w *world) do(err error) {
-	if err != nil {
+// do is Do for what can be done: else the suite itself is wrong.
+func (w *world) do(format string, args ...any) {
+	if err := w.Do(format, args...); err != nil {
 		panic(err)
 	}
 }
@@ -122,14 +124,14 @@ func (w *world) leader() int {
 // crash crashes nodes that run.
 func (w *world) crash(nodes ...int) {
 	for _, n := range nodes {
-		_ = w.Crash(n)
+		_ = w.Do("crash n%d", n)
 	}
 }
 
 // restart starts nodes that are down.
 func (w *world) restart(nodes ...int) {
 	for _, n := range nodes {
-		_ = w.Restart(n)
+		_ = w.Do("restart n%d", n)
 	}
 }
 
@@ -171,13 +173,13 @@ func others(nodes int, list []int) (rest []int) {
 	return rest
 }
 
-// names writes nodes as they are called.
+// names writes nodes as a scenario does: n1,n2.
 func names(nodes []int) string {
 	var all []string
 	for _, n := range nodes {
 		all = append(all, fmt.Sprintf("n%d", n))
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, ",")
 }
 
 // enough reports whether so many who live, of all, can elect.

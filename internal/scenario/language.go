@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // Mode says what makes things happen. A set of them says where a form may stand.
@@ -200,4 +202,74 @@ func (f *Form) match(words []word) (args []Arg, fit int, want string) {
 		return nil, len(pattern), "the end of the line"
 	}
 	return args, len(words), ""
+}
+
+// Command reads one command that does something to a cluster, in a scenario of a mode.
+func Command(mode Mode, text string) (*Line, error) {
+	l := &Line{Text: text}
+	words, _, err := split(text)
+	if err != nil {
+		return l, err
+	}
+	if len(words) == 0 {
+		return l, Wanted("a command")
+	}
+	if _, err := l.read(mode, words); err != nil {
+		return l, err
+	}
+	if !l.Form.Body || l.Form.Asks() {
+		return l, Wanted("what is done to a cluster")
+	}
+	return l, nil
+}
+
+// read finds the form of a line in a mode, and reads its arguments.
+func (l *Line) read(mode Mode, words []word) (column int, err error) {
+	verb := words[0].text
+	l.column = words[0].column
+	var usages []string
+	var known *Form
+	best, want := -1, ""
+	for i := range Language {
+		f := &Language[i]
+		if f.Verb() != verb {
+			continue
+		}
+		if known = f; f.Modes&mode == 0 {
+			continue
+		}
+		args, fit, wanted := f.match(words[1:])
+		if wanted == "" {
+			l.Form, l.Args = f, args
+			return l.column, nil
+		}
+		if usages = append(usages, f.Usage); fit > best {
+			best, want = fit, wanted
+		} else if fit == best && !strings.Contains(want, wanted) {
+			want += " or " + wanted
+		}
+	}
+	switch {
+	case usages != nil:
+		column = words[min(best+1, len(words)-1)].column
+		return column, Wanted("%s (%s)", want, strings.Join(usages, ", or "))
+	case known != nil:
+		return l.column, Wanted("it in mode %s only", map[Mode]string{Time: "time", Choice: "choice"}[known.Modes])
+	}
+	return l.column, mode.unknown(verb)
+}
+
+// unknown says which word may be meant.
+func (m Mode) unknown(verb string) error {
+	var known []string
+	for i := range Language {
+		if f := &Language[i]; f.Modes&m != 0 {
+			known = append(known, f.Verb())
+		}
+	}
+	if near := mistake.Nearest(verb, known, func(verb string) []string { return []string{verb} }); near != "" {
+		return Wanted("%s, perhaps", near)
+	}
+	slices.Sort(known)
+	return Wanted("one of %s", strings.Join(slices.Compact(known), ", "))
 }

@@ -21,7 +21,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +29,6 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/hostile"
-	"github.com/elect-go/elect/internal/mistake"
 )
 
 // What is wrong with a scenario.
@@ -77,6 +75,15 @@ type Line struct {
 	head   bool   // it stands before the cluster
 	want   []Line // its output
 	column int    // of the first word
+}
+
+// String is a command as it was written, without a comment.
+func (l *Line) String() string {
+	text := l.Form.Verb()
+	for i := range l.Args {
+		text += " " + l.Args[i].word.text
+	}
+	return text
 }
 
 // Words is a command as it is written without needless quotes.
@@ -217,47 +224,14 @@ func (r *reader) line(number int, raw string) {
 	if err != nil {
 		r.mistake(&l, column, err)
 	} else if len(words) > 0 {
-		if column, err := r.command(&l, words); err != nil {
+		if column, err = l.read(r.file.Mode, words); err == nil {
+			column, err = l.column, r.place(&l)
+		}
+		if err != nil {
 			r.mistake(&l, column, err)
 		}
 	}
 	r.file.Lines = append(r.file.Lines, l)
-}
-
-// command finds the form of a line, and reads its arguments.
-func (r *reader) command(l *Line, words []word) (column int, err error) {
-	verb := words[0].text
-	l.column = words[0].column
-	var usages []string
-	var known *Form
-	best, want := -1, ""
-	for i := range Language {
-		f := &Language[i]
-		if f.Verb() != verb {
-			continue
-		}
-		if known = f; f.Modes&r.file.Mode == 0 {
-			continue
-		}
-		args, fit, wanted := f.match(words[1:])
-		if wanted == "" {
-			l.Form, l.Args = f, args
-			return l.column, r.place(l)
-		}
-		if usages = append(usages, f.Usage); fit > best {
-			best, want = fit, wanted
-		} else if fit == best && !strings.Contains(want, wanted) {
-			want += " or " + wanted
-		}
-	}
-	switch {
-	case usages != nil:
-		column = words[min(best+1, len(words)-1)].column
-		return column, Wanted("%s (%s)", want, strings.Join(usages, ", or "))
-	case known != nil:
-		return l.column, Wanted("it in mode %s only", map[Mode]string{Time: "time", Choice: "choice"}[known.Modes])
-	}
-	return l.column, r.unknown(verb)
 }
 
 // place checks that a command may stand where it does.
@@ -303,21 +277,6 @@ func (r *reader) place(l *Line) error {
 	}
 	r.heads[key] = l.Number
 	return nil
-}
-
-// unknown says which word may be meant.
-func (r *reader) unknown(verb string) error {
-	var known []string
-	for i := range Language {
-		if f := &Language[i]; f.Modes&r.file.Mode != 0 {
-			known = append(known, f.Verb())
-		}
-	}
-	if near := mistake.Nearest(verb, known, func(verb string) []string { return []string{verb} }); near != "" {
-		return Wanted("%s, perhaps", near)
-	}
-	slices.Sort(known)
-	return Wanted("one of %s", strings.Join(slices.Compact(known), ", "))
 }
 
 // word is a part of a line, with the place where it begins, in characters from 1.
