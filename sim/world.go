@@ -280,8 +280,8 @@ func (w *World) step(end time.Duration) bool {
 		w.now = at
 		w.happen(w.queue.Take())
 	case due && wake <= end:
-		w.now = max(w.now, wake)
-		if n := w.due.take(); n != nil {
+		if n := w.due.take(); n != nil { // else nothing happens, and it is no later
+			w.now = max(w.now, wake)
 			n.clockwork(n.engine.Wake)
 		}
 	default:
