@@ -21,19 +21,29 @@ import (
 // over crashes.
 type Epoch uint64
 
-// MaxEpochLead is how far ahead of its own saved epoch a node believes a
-// message. What is further ahead, and the largest Epoch there is, is refused:
-// one poisoned message must not use up the numbers of a whole fleet.
+// MaxEpochLead is how far ahead of its own saved epoch a node believes a message at once: one
+// poisoned message must not use up the numbers of a whole fleet. See [Horizon].
+const MaxEpochLead = 1 << 32
+
+// Horizon is how far the epochs go that a node believes: up to MaxEpochLead above its own, or
+// above where it was widened to. The largest Epoch there is is never believed.
 //
-// Of what it believes, the furthest EpochMargin epochs must be said twice. A node that
-// believed a poisoned message once goes on from there: it takes the next epoch or two. To
-// the others these are within the margin, and it repeats them. If all that is believed
-// were believed at once, the furthest of it would put that node out of their reach for
-// good.
-const (
-	MaxEpochLead = 1 << 32
-	EpochMargin  = 1 << 16
-)
+// A node that believed a poisoned message goes on from there, in an epoch that the others may
+// not believe. Their host widens their horizon when a member says such an epoch, so that they
+// meet again: to use up all epochs takes 2³² such messages.
+type Horizon struct{ from Epoch }
+
+// Believes reports whether a node whose own epoch is that believes e.
+func (h Horizon) Believes(e, own Epoch) bool {
+	own = max(own, h.from)
+	return e != ^Epoch(0) && (e <= own || e-own <= MaxEpochLead)
+}
+
+// Widen has a node whose own epoch is that believe more.
+func (h *Horizon) Widen(own Epoch) {
+	h.from = max(own, h.from)
+	h.from += min(MaxEpochLead, ^Epoch(0)-h.from)
+}
 
 // Leader is one leadership: who leads, and in which epoch. A zero ID says that
 // nobody is known to lead in that epoch: a vacancy.
@@ -137,6 +147,8 @@ type Env interface {
 //   - It keeps no Env. Everything it must not forget is in Stable.
 //   - It never sends itself a message and never names a leader in an epoch that
 //     Stable does not cover.
+//   - It takes part in no epoch up to the Floor of its view, except as or with the leader
+//     of that epoch: given such a view, it raises its own epoch, in Stable.
 //   - It tolerates messages that are late, doubled, out of order or from another
 //     epoch; the host drops those of strangers and of poisoned epochs.
 //
@@ -173,11 +185,9 @@ type Claims struct {
 	// NeedsQuorum: nobody leads without a majority of the members, alive or not;
 	// a leader that loses it stops.
 	//
-	// Which members these are is then changed by the leader alone, one at a time, and
-	// each [View] has a [Stamp]. For that such an algorithm has two duties more. It
-	// takes part in no epoch up to that of its view's stamp, except as or with the
-	// leader of that epoch: given such a view, it raises its own epoch, in Stable. And
-	// it does not help to elect anybody whose view has an older stamp than its own.
+	// Which members these are is changed by the leader alone, one at a time. For that such
+	// an algorithm has a duty more: it does not help to elect anybody whose view has an
+	// older stamp than its own.
 	NeedsQuorum bool
 	// HighestLeads: once it is quiet, the highest live member leads, in the order
 	// of View.

@@ -27,17 +27,10 @@ func (e *ContractError) Error() string {
 	return "algo: " + e.Algorithm + " at " + e.Node.String() + " " + e.Did
 }
 
-// epochError says that the epoch of a message is too far ahead of what the node keeps: see
-// [MaxEpochLead].
-type epochError struct {
-	epoch, kept Epoch
-	doubted     bool // it is within [EpochMargin]: said again, it is believed
-}
+// EpochError says that the epoch of a message is too far ahead of what the node keeps: see
+// [Horizon].
+type EpochError struct{ Epoch, Kept Epoch }
 
-func (e *epochError) Error() string {
-	text := "epoch " + number(e.epoch) + " is too far ahead of " + number(e.kept)
-	if e.doubted {
-		text += " to be believed at once"
-	}
-	return text
+func (e *EpochError) Error() string {
+	return "epoch " + number(e.Epoch) + " is too far ahead of " + number(e.Kept)
 }

@@ -83,7 +83,7 @@ type Machine struct {
 	algorithm Algorithm
 	stable    Stable
 	announced Leader
-	doubted   bool // an epoch within the margin was refused: said again, it is believed
+	horizon   Horizon
 	effects   Effects
 }
 
@@ -148,23 +148,15 @@ func (m *Machine) Step(e Event) *Effects {
 // poisoned says why a message must not reach the algorithm, or nothing.
 func (m *Machine) poisoned(msg Message) error {
 	numbered, ok := msg.(Numbered)
-	if !ok {
+	if !ok || m.horizon.Believes(numbered.Number(), m.stable.Epoch) {
 		return nil
 	}
-	epoch, kept := numbered.Number(), m.stable.Epoch
-	ahead := max(epoch, kept) - kept
-	switch {
-	case epoch == ^Epoch(0) || ahead > MaxEpochLead:
-		return &epochError{epoch: epoch, kept: kept}
-	case ahead <= MaxEpochLead-EpochMargin:
-		return nil
-	}
-	m.doubted = !m.doubted
-	if !m.doubted {
-		return nil
-	}
-	return &epochError{epoch, kept, true}
+	return &EpochError{Epoch: numbered.Number(), Kept: m.stable.Epoch}
 }
+
+// Widen has the machine believe epochs further ahead: its host calls it when a member has sent
+// one that was refused with an [*EpochError], and not more often than it may.
+func (m *Machine) Widen() { m.horizon.Widen(m.stable.Epoch) }
 
 // settle compares what must be durable with what was, and checks what was
 // announced against it.

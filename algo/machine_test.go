@@ -240,9 +240,7 @@ func TestAPoisonedEpochIsRefused(t *testing.T) {
 	}{
 		{"an older one", ping{0}, ""},
 		{"the same", ping{5}, ""},
-		{"the furthest that is believed at once", ping{5 + algo.MaxEpochLead - algo.EpochMargin}, ""},
-		{"one further", ping{6 + algo.MaxEpochLead - algo.EpochMargin}, "epoch 4294901766 is too far ahead of 5 to be believed at once"},
-		{"the furthest that is ever believed", ping{5 + algo.MaxEpochLead}, "epoch 4294967301 is too far ahead of 5 to be believed at once"},
+		{"the furthest that is believed", ping{5 + algo.MaxEpochLead}, ""},
 		{"one further", ping{6 + algo.MaxEpochLead}, "epoch 4294967302 is too far ahead of 5"},
 		{"the last there is", ping{^algo.Epoch(0)}, "epoch 18446744073709551615 is too far ahead of 5"},
 		{"none", bare{}, ""},
@@ -265,27 +263,33 @@ func TestAPoisonedEpochIsRefused(t *testing.T) {
 	}
 }
 
-// What is within the margin is believed when it is said again, by whomever, and then the
-// next must be said twice as well.
-func TestAnEpochWithinTheMarginIsBelievedWhenItIsSaidAgain(t *testing.T) {
+// What is too far ahead is never believed by itself, however often it is said; the host widens
+// what is.
+func TestTheHorizonMovesWhenTheHostSaysSo(t *testing.T) {
 	m, _ := newMachine(nil)
-	hears := func(e algo.Epoch) (refused bool) {
+	refused := func(e algo.Epoch) bool {
 		return m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: ping{e}}).Refused != nil
 	}
-	for i, tc := range []struct {
-		epoch   algo.Epoch
-		refused bool
-	}{
-		{5 + algo.MaxEpochLead, true},
-		{6 + algo.MaxEpochLead, true}, // further than that is never believed,
-		{6 + algo.MaxEpochLead, true},
-		{6, false},                     // and what is near always:
-		{4 + algo.MaxEpochLead, false}, // neither counts
-		{5 + algo.MaxEpochLead, true},
-	} {
-		if got := hears(tc.epoch); got != tc.refused {
-			t.Errorf("message %d, of epoch %d, is refused: %v, want %v", i+1, tc.epoch, got, tc.refused)
+	far := algo.Epoch(6 + algo.MaxEpochLead)
+	for range 3 {
+		if !refused(far) {
+			t.Errorf("epoch %d is believed", far)
 		}
+	}
+	m.Widen()
+	if refused(far) || !refused(far+algo.MaxEpochLead) {
+		t.Error("the horizon did not move by MaxEpochLead")
+	}
+}
+
+// A horizon ends at the last epoch but one, wherever it is widened.
+func TestAHorizonHasAnEnd(t *testing.T) {
+	var h algo.Horizon
+	last := ^algo.Epoch(0)
+	h.Widen(last - 5)
+	h.Widen(0)
+	if h.Believes(last, last-1) || !h.Believes(last-1, 0) || !h.Believes(7, last-1) {
+		t.Error("want all believed but the last")
 	}
 }
 

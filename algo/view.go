@@ -29,11 +29,11 @@ func (m Member) Compare(o Member) int {
 	return cmp.Or(cmp.Compare(m.Priority, o.Priority), m.ID.Compare(o.ID))
 }
 
-// Stamp orders the views of a cluster in which only the leader changes the membership,
-// as it is with every algorithm that needs a majority (see [Claims].NeedsQuorum): by the
-// epoch of the leader that made or confirmed the view, then by its number. Other names
-// for it are configuration term and version. Epoch is 0 before there was such a leader:
-// then all views have the same members, met or not, and their order means nothing.
+// Stamp orders the views of a cluster, in which only the leader changes the membership: by
+// the epoch of the leader that made the view, then by its number. Other names for it are
+// configuration term and version. Epoch is 0 before there was such a leader: then all views
+// of an algorithm that needs a majority have the same members, met or not, and their order
+// means nothing.
 type Stamp struct {
 	Epoch  Epoch
 	Number uint64
@@ -55,6 +55,7 @@ type View struct{ v *view }
 
 type view struct {
 	epoch   Epoch
+	floor   Epoch
 	number  uint64
 	size    int
 	members []Member // sorted by ID
@@ -72,10 +73,17 @@ func NewView(number uint64, size int, members ...Member) View {
 	return View{&view{number: number, size: max(size, len(unique)), members: unique}}
 }
 
-// In returns the same view as one that the leader of an epoch made or confirmed.
+// In returns the same view as one that the leader of an epoch made.
 func (w View) In(epoch Epoch) View {
 	v := *w.get()
 	v.epoch = epoch
+	return View{&v}
+}
+
+// Over returns the same view, of which is known that the epochs up to that are over.
+func (w View) Over(epoch Epoch) View {
+	v := *w.get()
+	v.floor = epoch
 	return View{&v}
 }
 
@@ -93,6 +101,10 @@ func (w View) Number() uint64 { return w.get().number }
 
 // Stamp is the place of the view among those of its cluster.
 func (w View) Stamp() Stamp { return Stamp{w.get().epoch, w.get().number} }
+
+// Floor is up to which epoch nobody may be elected any more who counts by this view: that of
+// its stamp, or a later one in which somebody made another view.
+func (w View) Floor() Epoch { return max(w.get().epoch, w.get().floor) }
 
 // Size is N: how many members the cluster is configured to have, alive or not.
 func (w View) Size() int { return w.get().size }

@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/sim"
@@ -195,11 +196,11 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 	return func(tb testing.TB) func() (int, error) {
 		const nodes = 5
 		timing := algo.LAN()
-		known := engine.Roster{Cluster: sim.ID(100)}
+		known := membership.Roster{Cluster: sim.ID(100)}
 		var leader algo.Member
 		for i := 1; i <= nodes; i++ {
 			leader = algo.Member{ID: sim.ID(i), Name: nodeName(i), Addr: nodeName(i) + ":7400", Eligible: true}
-			known.Entries = append(known.Entries, engine.Entry{ID: leader.ID, Name: leader.Name, Addr: leader.Addr, Eligible: true, Version: 1})
+			known.Entries = append(known.Entries, membership.Entry{ID: leader.ID, Name: leader.Name, Addr: leader.Addr, Eligible: true})
 		}
 		e := engine.New(engine.Config{
 			Self: leader, Spec: bullySpec(tb, timing),
@@ -208,12 +209,12 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 				MinRedial: timing.MinRedial, MaxRedial: timing.MaxRedial,
 			}),
 			Pick: func(least, _ time.Duration) time.Duration { return least },
-		}, engine.Settle(known))
+		}, membership.Know(known))
 		e.Start(0)
 		l, _ := e.Leader()
 		require.Equal(tb, leader.ID, l.ID, "the highest leads")
 		lowest, now := sim.ID(1), time.Duration(0)
-		e.Up(now, lowest, 1, e.Digest())
+		e.Up(now, lowest, 1, e.Digest(), "")
 		if beat, ok := m.(fd.Beat); ok {
 			beat.View = e.Digest() // else it would be answered with the membership
 			m = beat

@@ -13,6 +13,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 )
@@ -28,15 +29,15 @@ func FuzzWireTypes(f *testing.F) {
 	codecs := append(slices.Collect(maps.Values(codecsOf(f))), kept.codec)
 
 	id := algo.NodeID{0: 1, 15: 2}
-	entry := engine.Entry{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Eligible: true, Version: 4}
+	entry := membership.Entry{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Eligible: true}
 	for _, m := range []algo.Message{
 		fd.Beat{View: 1}, fd.Watch{Interval: 1, Lease: 2, View: 3},
 		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id}, algo.Repeat{Message: bully.Coordinator{Epoch: 3, Leader: id}},
 		ring.Election{Epoch: 1, Eligible: true, Priority: -3, ID: id, Hops: 4}, ring.Elected{Epoch: 2, ID: id, Hops: 5},
 		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6},
-		engine.Join{Entry: entry}, engine.Reject{Reason: "no"}, engine.Goodbye{},
-		engine.Roster{Cluster: id, Size: 3, Entries: []engine.Entry{entry}},
-		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, engine.Override{Configured: 1, Priority: -2}, engine.Held{Epoch: 1, Number: 2}, engine.Propose{Entry: entry},
+		membership.Join{Entry: entry}, membership.Reject{Reason: "no"}, engine.Goodbye{},
+		membership.Roster{Cluster: id, Unmet: 3, Strikes: []algo.NodeID{id}, Entries: []membership.Entry{entry}},
+		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, engine.Override{Configured: 1, Priority: -2}, membership.Held{Epoch: 1, Number: 2}, membership.Stand{Resigned: true}, membership.Owed{Strikes: []algo.NodeID{id}}, membership.Propose{Entry: entry},
 		wire.Order{What: wire.Remove, Member: "n1", Wait: 1}, wire.Order{What: wire.SetPriority, Priority: -3, Wait: -4}, wire.Done{Reason: "no"}, identity{ID: id, Cluster: "elect"},
 		n.greeting(id, "127.0.0.1:7400"), wire.StatusRequest{},
 		Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Counters: map[string]uint64{"saves": 1}}.reply(),

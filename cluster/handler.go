@@ -73,7 +73,11 @@ func (h *handler) Up(p transport.Peer) {
 	h.enqueue(func() {
 		n.called[p.ID], n.met = hello.Name, true
 		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
-		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View))
+		addr := ""
+		if p.Dialed {
+			addr = p.Addr
+		}
+		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View, addr))
 	})
 }
 

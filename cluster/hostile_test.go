@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
-	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/internal/wire"
 )
@@ -173,17 +173,13 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 			require.NoError(g.t, err)
 			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
 		}, "", "closed"},
-		{"a message of no member", func(_ *target, r raw) {
-			r.greet(hello())
-			r.say(bully.Coordinator{Epoch: 100, Leader: algo.NodeID{1}})
-		}, `peer=mallory`, "refused"},
 		{"a client that does more than ask", func(_ *target, r raw) {
 			r.greet(hello(func(h *wire.Hello) { h.Client = true }))
 			r.say(bully.Election{Epoch: 100})
 		}, "a client may only ask for the status", "closed"},
 		{"a join in the name of another", func(_ *target, r raw) {
 			r.greet(hello())
-			r.say(engine.Join{Entry: engine.Entry{ID: algo.NodeID{1}, Name: "n9", Addr: "127.0.0.1:9"}})
+			r.say(membership.Join{Entry: membership.Entry{ID: algo.NodeID{1}, Name: "n9", Addr: "127.0.0.1:9"}})
 		}, `peer=mallory`, "refused"},
 		{"a member's epoch of 2^64-1", func(_ *target, r raw) {
 			id := r.join()
@@ -191,7 +187,7 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 		}, "epoch 18446744073709551615 is too far ahead", "refused"},
 		{"a member's version of 2^64-1", func(_ *target, r raw) {
 			id := r.join()
-			r.say(engine.Roster{Cluster: algo.NodeID{1}, Entries: []engine.Entry{{ID: id, Version: math.MaxUint64}}})
+			r.say(membership.Roster{Cluster: algo.NodeID{1}, Entries: []membership.Entry{{ID: id}}})
 		}, "it is of cluster 01000000-", "refused"},
 	}
 	for _, c := range cases {
@@ -212,6 +208,19 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What no member says is dropped, and counted. It is shown who the members are, and may stay.
+func TestAStrangersMessageIsDropped(t *testing.T) {
+	g := newTarget(t)
+	g.withstands(func() {
+		before := g.counter("strangers")
+		r := g.dial()
+		r.greet(hello())
+		r.say(bully.Coordinator{Epoch: 100, Leader: algo.NodeID{1}})
+		require.NotEmpty(t, r.hears("view").(membership.Roster).Entries)
+		until(t, "a counter that rises", func() bool { return g.counter("strangers") > before })
+	})
 }
 
 // What was true once changes nothing: it is answered with what is true now.
@@ -266,7 +275,7 @@ func TestFloodIsCountedButLogsLittle(t *testing.T) {
 			func(r raw) { r.write([]byte{0xff, 0xff, 0xff, 0xff}) },
 			func(r raw) {
 				r.greet(hello())
-				r.say(bully.Election{Epoch: 1})
+				r.say(membership.Join{Entry: membership.Entry{ID: algo.NodeID{1}, Name: "n9", Addr: "127.0.0.1:9"}})
 			},
 		} {
 			before, lines, start := g.counter("closed"), len(g.leader.log.with("level=")), time.Now()
@@ -400,7 +409,7 @@ func TestWordsOfAStrangerAreNoOrdersToATerminal(t *testing.T) {
 		r := raw{t, c}
 		r.hears("hello")
 		r.say(hello())
-		r.say(engine.Reject{Reason: "\x1b[2Jgo away\n"})
+		r.say(membership.Reject{Reason: "\x1b[2Jgo away\n"})
 		_, _ = io.Copy(io.Discard, r)
 	}()
 	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Join: []string{l.Addr().String()}})

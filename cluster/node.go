@@ -280,7 +280,7 @@ func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
 	n.begin = time.Now()
 	n.self = algo.Member{ID: id, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
-		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Fixed: c.Members, FirstContact: c.Timing.FirstContact, ForgetAfter: c.ForgetAfter,
+		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Fixed: c.Members, Timing: c.Timing, ForgetAfter: c.ForgetAfter,
 		Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)

@@ -130,24 +130,13 @@ func (n *Node) shown(ok func(algo.Member) bool) *errand {
 	}
 }
 
-// find returns the ID of a member, by ID or name. Two sides of a partition may each have
-// let in one of a name.
+// find returns the ID of a member, by ID or name.
 func (n *Node) find(member string) (algo.NodeID, error) {
-	view := n.engine.View()
-	if id, err := algo.ParseNodeID(member); err == nil && view.Contains(id) {
-		return id, nil
-	}
-	var named []algo.NodeID
-	for m := range view.All() {
-		if m.Name == member {
-			named = append(named, m.ID)
+	id, err := algo.ParseNodeID(member)
+	for m := range n.engine.View().All() {
+		if m.Name == member || err == nil && m.ID == id {
+			return m.ID, nil
 		}
 	}
-	switch len(named) {
-	case 0:
-		return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %w", member, ErrNoMember)
-	case 1:
-		return named[0], nil
-	}
-	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %d members have that name, %s and %s are two: say which one by its id", member, len(named), named[0], named[1])
+	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %w", member, ErrNoMember)
 }

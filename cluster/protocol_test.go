@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -50,8 +51,8 @@ func TestProtocolDocument(t *testing.T) {
 	want := map[string]algo.Message{
 		"beat":        fd.Beat{View: 99},
 		"watch":       fd.Watch{Interval: 120 * time.Millisecond, Lease: 1200 * time.Millisecond, View: 99},
-		"view":        engine.Roster{Cluster: id(12), Epoch: 6, Number: 9, Confirmed: true, Entries: []engine.Entry{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, Version: 300}}},
-		"reject":      engine.Reject{Reason: "full"},
+		"view":        membership.Roster{Cluster: id(12), Epoch: 6, Number: 9, Confirmed: true, Entries: []membership.Entry{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true}}, Strikes: []algo.NodeID{id(2)}},
+		"reject":      membership.Reject{Reason: "full"},
 		"goodbye":     engine.Goodbye{},
 		"coordinator": bully.Coordinator{Epoch: 3, Leader: id(2)},
 		"election":    bully.Election{Epoch: 2},
@@ -60,10 +61,11 @@ func TestProtocolDocument(t *testing.T) {
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
 		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}},
-		"held":          engine.Held{Epoch: 6, Number: 9},
-		"propose": engine.Propose{Entry: engine.Entry{
-			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true, Gone: true,
+		"held":          membership.Held{Epoch: 6, Number: 9},
+		"propose": membership.Propose{Gone: true, Entry: membership.Entry{
+			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},
+		"stand":  membership.Stand{Resigned: true},
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status": wire.StatusRequest{},
@@ -74,7 +76,7 @@ func TestProtocolDocument(t *testing.T) {
 		},
 		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
 		"done":  wire.Done{Reason: "busy"},
-		"join": engine.Join{Entry: engine.Entry{
+		"join": membership.Join{Entry: membership.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},
 		"hello": wire.Hello{

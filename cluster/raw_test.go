@@ -16,6 +16,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -114,9 +115,9 @@ func (r raw) join() algo.NodeID {
 	r.t.Helper()
 	h := hello()
 	r.greet(h)
-	r.say(engine.Join{Entry: engine.Entry{ID: h.ID, Name: h.Name, Addr: h.Addr, Priority: -100, Eligible: true}})
+	r.say(membership.Join{Entry: membership.Entry{ID: h.ID, Name: h.Name, Addr: h.Addr, Priority: -100, Eligible: true}})
 	for {
-		for _, e := range r.hears("view").(engine.Roster).Entries {
+		for _, e := range r.hears("view").(membership.Roster).Entries {
 			if e.ID == h.ID {
 				return h.ID
 			}

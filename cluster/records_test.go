@@ -10,19 +10,25 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
 )
 
 // TestAllThatANodeKeepsHasRoom: every record as large as it may be, and the membership as
 // large as a frame, which is how the others hear of it.
 func TestAllThatANodeKeepsHasRoom(t *testing.T) {
-	roster := engine.Roster{Cluster: algo.NodeID{15: 1}, Size: 512, Epoch: math.MaxUint64, Number: math.MaxUint64, Confirmed: true}
+	roster := membership.Roster{Cluster: algo.NodeID{15: 1}, Unmet: 512, Epoch: math.MaxUint64, Number: math.MaxUint64, Confirmed: true}
 	for i := range 512 {
-		roster.Entries = append(roster.Entries, engine.Entry{
-			ID: algo.NodeID{0: byte(i >> 8), 1: byte(i)}, Name: fmt.Sprintf("%064d", i), Addr: strings.Repeat("a", 21),
-			Priority: math.MinInt, Eligible: true, Version: math.MaxUint64, Gone: true,
+		roster.Entries = append(roster.Entries, membership.Entry{
+			ID: algo.NodeID{0: byte(i >> 8), 1: byte(i)}, Name: fmt.Sprintf("%064d", i), Addr: strings.Repeat("a", 8),
+			Priority: math.MinInt, Eligible: true,
 		})
 	}
+	var owed membership.Owed
+	for i := range 512 {
+		roster.Strikes = append(roster.Strikes, algo.NodeID{0: byte(i >> 8), 1: byte(i)})
+	}
+	owed.Strikes = roster.Strikes
 	kept := engine.Kept{Epoch: math.MaxUint64, Vote: algo.NodeID{15: 1}, Extra: strings.Repeat("x", algo.MaxExtra), Algorithm: strings.Repeat("a", 32)}
 	override := engine.Override{Configured: math.MinInt, Priority: math.MinInt}
 	self := identity{ID: algo.NodeID{15: 1}, Cluster: strings.Repeat("c", 64)}
@@ -35,12 +41,12 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 	frame, err := r.codec.Append(nil, roster)
 	require.NoError(t, err)
 	require.InDelta(t, 64<<10, len(frame), 4<<10, "the roster is not as large as a frame")
-	require.NoError(t, r.save(self, kept, roster, override))
+	require.NoError(t, r.save(self, kept, owed, roster, override))
 
 	again, err := newRecords(s, "")
 	require.NoError(t, err)
 	id, saved, err := again.load(self.Cluster)
 	require.NoError(t, err)
 	require.Equal(t, self.ID, id)
-	require.Equal(t, []algo.Message{override, kept, roster}, saved)
+	require.Equal(t, []algo.Message{owed, override, kept, roster}, saved)
 }

@@ -40,8 +40,8 @@ type Status struct {
 	Confirmed bool     `json:"confirmed"`
 	Members   []Member `json:"members"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
-	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages,
-	// "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
+	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages, those of
+	// "strangers", "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
 	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
 	// "closed" with blame, and the "connections" to nodes there are now.
 	Counters map[string]uint64 `json:"counters"`
@@ -101,7 +101,7 @@ func (n *Node) status() Status {
 func (n *Node) counters() map[string]uint64 {
 	c, t := n.engine.Counters(), n.net.Stats()
 	all := map[string]uint64{
-		"sent.beat": c.Beats.Sent, "received.beat": c.Beats.Received, "refused": c.Refused, "saves": n.saves,
+		"sent.beat": c.Beats.Sent, "received.beat": c.Beats.Received, "refused": c.Refused, "strangers": c.Strangers, "saves": n.saves,
 		"frames.out": t.FramesOut, "frames.in": t.FramesIn, "bytes.out": t.BytesOut, "bytes.in": t.BytesIn,
 		"dials": t.Dials, "dials.failed": t.DialsFailed, "connections": uint64(t.Peers),
 	}

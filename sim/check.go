@@ -8,17 +8,18 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // What is checked beyond the properties of an algorithm.
 const (
 	// OneView: with the leader all live nodes know one membership, which has all of them.
 	OneView algo.Property = "one-view"
-	// OneRoster: what a leader makes of the membership has a stamp of its own. Nothing else is
-	// ever saved under that one.
+	// OneRoster: where a majority is needed, what a leader makes of the membership has a stamp
+	// of its own. Nothing else is ever saved under that one.
 	OneRoster algo.Property = "one-roster-per-stamp"
-	// Struck: who was removed, as a node has saved it, and was confirmed where that is asked
-	// for, is in no later roster again.
+	// Struck: who was removed, and was confirmed, is in no later roster again. Where no majority
+	// is needed two sides of a partition may differ about that, but not in the end.
 	Struck algo.Property = "struck-stays-struck"
 	// Newest: in the end nobody has ever led in a later epoch than the leader, nor in the same
 	// with a higher ID: else who watches for the highest token follows somebody else.
@@ -44,14 +45,6 @@ const (
 	// KnownDeadEpoch: nobody who runs has followed anybody in that epoch, of an algorithm that
 	// does not claim one leader per epoch: those who have died or left. See dead_epoch.txt.
 	KnownDeadEpoch = "dead-epoch"
-	// KnownOutlivedStrike: where entries are merged by version, a member that changed its own
-	// entry more often than others had heard comes back over its removal. See
-	// outlived_strike.txt.
-	KnownOutlivedStrike = "outlived-strike"
-	// KnownNobodyStands: there is no leader because nobody who runs is eligible, as the newest
-	// roster has it, of an algorithm that needs a quorum: whoever resigned could only take that
-	// back with a leader. See nobody_stands.txt.
-	KnownNobodyStands = "nobody-stands"
 )
 
 func (v Violation) Error() string { return fmt.Sprintf("sim: %s at %v: %s", v.Property, v.At, v.Text) }
@@ -136,39 +129,35 @@ func (w *World) saved(n *node, k engine.Kept) {
 }
 
 // recorded sees a roster before it replaces the one of before.
-func (w *World) recorded(n *node, r engine.Roster) {
-	stamp := algo.Stamp{Epoch: r.Epoch, Number: r.Number}
+func (w *World) recorded(n *node, r membership.Roster) {
 	if w.judge.rosters == nil {
 		w.judge.rosters, w.judge.struck = make(map[algo.Stamp]string), make(map[algo.NodeID]algo.Stamp)
 	}
-	if made := r.Epoch > 0; made {
-		text := fmt.Sprint(r.Entries)
-		if first, known := w.judge.rosters[stamp]; known && first != text {
-			w.violated(OneRoster, "%s saves another roster %d of epoch %d than there was", n.name, r.Number, r.Epoch)
-		}
-		w.judge.rosters[stamp] = text
-		for _, e := range r.Entries {
-			since, struck := w.judge.struck[e.ID]
-			switch {
-			case e.Gone && r.Confirmed && !struck:
-				w.judge.struck[e.ID] = stamp
-			case !e.Gone && struck && stamp.Compare(since) > 0:
-				w.violated(Struck, "%s takes %s for a member again", n.name, w.Name(e.ID))
-			}
-		}
+	if r.Epoch == 0 {
 		return
 	}
-	before, _ := n.roster.(engine.Roster)
-	for _, was := range before.Entries {
-		i := slices.IndexFunc(r.Entries, func(e engine.Entry) bool { return e.ID == was.ID })
-		if !was.Gone || i >= 0 && r.Entries[i].Gone {
-			continue
+	for _, id := range r.Strikes {
+		if r.Confirmed && !slices.Contains(n.struck, id) {
+			n.struck = append(n.struck, id)
 		}
-		known := ""
-		if i >= 0 && r.Entries[i].Version > was.Version {
-			known = KnownOutlivedStrike
+	}
+	if !w.config.Spec.Claims.NeedsQuorum {
+		return
+	}
+	stamp, text := r.Stamp(), fmt.Sprint(r.Unmet, r.Entries, r.Strikes)
+	if first, known := w.judge.rosters[stamp]; known && first != text {
+		w.violated(OneRoster, "%s saves another roster %d of epoch %d than there was", n.name, r.Number, r.Epoch)
+	}
+	w.judge.rosters[stamp] = text
+	for _, id := range r.Strikes {
+		if _, known := w.judge.struck[id]; r.Confirmed && !known {
+			w.judge.struck[id] = stamp
 		}
-		w.found(known, Struck, "%s takes %s for a member again", n.name, w.Name(was.ID))
+	}
+	for _, e := range r.Entries {
+		if since, struck := w.judge.struck[e.ID]; struck && stamp.Compare(since) > 0 {
+			w.violated(Struck, "%s takes %s for a member again", n.name, w.Name(e.ID))
+		}
 	}
 }
 
@@ -192,11 +181,7 @@ func (w *World) Await(within time.Duration) time.Duration {
 		return within // it did not get so far: that has been said
 	}
 	if !agreed {
-		known := ""
-		if w.config.Spec.Claims.NeedsQuorum && w.nobodyStands() {
-			known = KnownNobodyStands
-		}
-		w.found(known, algo.Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
+		w.violated(algo.Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
 		return within
 	}
 	took := max(w.changed-began, 0)
@@ -211,23 +196,6 @@ func (w *World) Await(within time.Duration) time.Duration {
 	w.compareTokens(algo.Leader{Epoch: epoch, ID: ID(leader)})
 	w.compareViews()
 	return took
-}
-
-// nobodyStands reports whether nobody who runs may lead, as the newest membership has it that
-// anybody who runs knows.
-func (w *World) nobodyStands() bool {
-	var newest algo.View
-	for _, n := range w.nodes {
-		if n.up && n.engine.View().Stamp().Compare(newest.Stamp()) > 0 {
-			newest = n.engine.View()
-		}
-	}
-	for m := range newest.All() {
-		if o := w.find(m.ID); m.Eligible && o != nil && o.up {
-			return false
-		}
-	}
-	return newest.Len() > 0
 }
 
 // compareTokens checks that nobody has shown a higher token than the leader does.
@@ -262,6 +230,11 @@ func (w *World) compareViews() {
 			first = n
 		case n.engine.Digest() != first.engine.Digest():
 			w.violated(OneView, "%s and %s know different members", first.name, n.name)
+		}
+		for _, id := range n.struck {
+			if n.up && n.engine.View().Contains(id) {
+				w.violated(Struck, "in the end %s takes %s for a member again", n.name, w.Name(id))
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // TestViolationsAreSeen has the judge look at what must not be.
@@ -56,18 +57,20 @@ func TestViolationsAreSeen(t *testing.T) {
 		{"they know different members", OneView, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n2.id}
 			n2.leader = n1.leader
-			n2.engine.Receive(w.now, ID(9), engine.Join{Entry: engine.Entry{ID: ID(9), Name: "n9", Addr: "n9:1", Eligible: true}})
+			other := w.roster()
+			other.Epoch, other.Number = 1, 1
+			n2.engine.Receive(w.now, n1.id, other)
 			w.stuck = true
 			w.Await(time.Second)
 		}},
 		{"two rosters of one stamp", OneRoster, func(w *World, n1, n2 *node) {
-			w.recorded(n1, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n1.id, Version: 1}}})
-			w.recorded(n2, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n1.id, Version: 1}}})
-			w.recorded(n2, engine.Roster{Epoch: 3, Number: 5, Entries: []engine.Entry{{ID: n2.id, Version: 1}}})
+			w.recorded(n1, membership.Roster{Epoch: 3, Number: 5, Entries: []membership.Entry{{ID: n1.id}}})
+			w.recorded(n2, membership.Roster{Epoch: 3, Number: 5, Entries: []membership.Entry{{ID: n1.id}}})
+			w.recorded(n2, membership.Roster{Epoch: 3, Number: 5, Entries: []membership.Entry{{ID: n2.id}}})
 		}},
 		{"who was struck is a member again", Struck, func(w *World, n1, n2 *node) {
-			w.recorded(n1, engine.Roster{Epoch: 3, Number: 5, Confirmed: true, Entries: []engine.Entry{{ID: n2.id, Gone: true}}})
-			w.recorded(n1, engine.Roster{Epoch: 3, Number: 6, Entries: []engine.Entry{{ID: n2.id}}})
+			w.recorded(n1, membership.Roster{Epoch: 3, Number: 5, Confirmed: true, Strikes: []algo.NodeID{n2.id}})
+			w.recorded(n1, membership.Roster{Epoch: 3, Number: 6, Entries: []membership.Entry{{ID: n2.id}}})
 		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
@@ -78,7 +81,7 @@ func TestViolationsAreSeen(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			spec := spec(t, nil)
-			spec.Claims.OneLeaderPerEpoch = true
+			spec.Claims.OneLeaderPerEpoch, spec.Claims.NeedsQuorum = true, true
 			w := New(Config{Spec: spec, Detector: Perfect})
 			if err := w.Cluster(2); err != nil {
 				t.Fatal(err)

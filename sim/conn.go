@@ -118,7 +118,7 @@ func (w *World) connect(a, b *node, target engine.Target) {
 	w.queue.Add(w.travel(b, a, false), event{
 		action: answer, node: a.index, peer: b.index, life: a.life, link: c.id, body: dial{target: target},
 	})
-	w.hello(b, a, c)
+	w.hello(b, a, c, "")
 }
 
 // answered is the answer to a dial of a.
@@ -136,13 +136,13 @@ func (w *World) answered(a, b *node, e event) {
 		a.dialFailed(dial{target, fd.Broken})
 	default:
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
-		w.hello(a, b, c)
+		w.hello(a, b, c, target.Addr)
 	}
 }
 
-// hello tells n that it is connected to peer. A connection that n still believed in is
+// hello tells n that it is connected to peer, at the address that it dialled, if it did. A connection that n still believed in is
 // replaced, which shows only if it was to another process.
-func (w *World) hello(n, peer *node, c *conn) {
+func (w *World) hello(n, peer *node, c *conn, dialed string) {
 	now, life := n.clock.at(w.now), n.life
 	old := n.link(peer)
 	again := old != nil && old.lives[old.side(peer)] == c.lives[c.side(peer)]
@@ -160,7 +160,7 @@ func (w *World) hello(n, peer *node, c *conn) {
 		w.transmit(n, peer, m, w.count(m), c.id)
 	}
 	if !again {
-		n.perform(n.engine.Up(now, peer.id, uint64(c.lives[c.side(peer)]), peer.engine.Digest()))
+		n.perform(n.engine.Up(now, peer.id, uint64(c.lives[c.side(peer)]), peer.engine.Digest(), dialed))
 	}
 }
 

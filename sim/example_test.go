@@ -125,10 +125,10 @@ func ExampleViolation() {
 		}
 		return "the algorithm"
 	}
-	known := map[string]bool{sim.KnownUsedEpoch: true, sim.KnownDeadEpoch: true, sim.KnownOutlivedStrike: true, sim.KnownNobodyStands: true}
+	known := map[string]bool{sim.KnownUsedEpoch: true, sim.KnownDeadEpoch: true}
 	for _, v := range []sim.Violation{
 		{Property: algo.Agreement, Text: "n1 follows n2, n3 follows nobody"},
-		{Property: sim.Struck, Text: "n4 is a member again", Known: sim.KnownOutlivedStrike},
+		{Property: sim.Newest, Text: "n4 leads in epoch 2, and n3 did in epoch 3", Known: sim.KnownDeadEpoch},
 	} {
 		fmt.Println(about(v), "is broken; known:", known[v.Known])
 	}
@@ -136,6 +136,6 @@ func ExampleViolation() {
 	fmt.Println(errors.Is(err, sim.ErrDelay))
 	// Output:
 	// the algorithm is broken; known: false
-	// the membership is broken; known: true
+	// the epochs is broken; known: true
 	// true
 }

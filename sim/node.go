@@ -7,6 +7,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -34,10 +35,12 @@ type node struct {
 
 	// The disk.
 	kept   engine.Kept
-	roster algo.Message // an engine.Roster, or engine.Settled; nil for none
+	roster algo.Message // a membership.Roster, or membership.Known; nil for none
+	owed   algo.Message // a membership.Owed; nil for none
 	set    algo.Message // an engine.Override; nil for none
 
-	highest algo.Epoch // that it ever announced
+	highest algo.Epoch    // that it ever announced
+	struck  []algo.NodeID // whom it ever knew to be removed
 
 	links   map[int32]*conn // by the index of the peer: the connections that it knows to stand
 	dialing []engine.Target
@@ -78,11 +81,9 @@ func (n *node) members() []algo.NodeID {
 		for m := range n.engine.View().All() {
 			all = append(all, m.ID)
 		}
-	} else if r, ok := n.roster.(engine.Roster); ok {
+	} else if r, ok := n.roster.(membership.Roster); ok {
 		for _, e := range r.Entries {
-			if !e.Gone {
-				all = append(all, e.ID)
-			}
+			all = append(all, e.ID)
 		}
 	}
 	return all
@@ -100,7 +101,7 @@ func (n *node) start() {
 	clear(n.links)
 	config := engine.Config{
 		Self: n.member, Cluster: clusterID, Fixed: n.fixed, Seeds: n.seeds,
-		FirstContact: w.config.Timing.FirstContact, Spec: w.config.Spec, Pick: w.pick,
+		Timing: w.config.Timing, Unconnected: !w.network.connected, Spec: w.config.Spec, Pick: w.pick,
 	}
 	if w.config.Detector == Heartbeats {
 		config.Detector = fd.New(w.config.Timing)
@@ -115,7 +116,7 @@ func (n *node) start() {
 	if n.kept != (engine.Kept{}) {
 		saved = append(saved, n.kept)
 	}
-	for _, record := range []algo.Message{n.roster, n.set} {
+	for _, record := range []algo.Message{n.roster, n.owed, n.set} {
 		if record != nil {
 			saved = append(saved, record)
 		}
@@ -229,9 +230,11 @@ func (n *node) save(records []algo.Message) {
 		case engine.Kept:
 			n.w.saved(n, record)
 			n.kept = record
-		case engine.Roster:
+		case membership.Roster:
 			n.w.recorded(n, record)
 			n.roster = record
+		case membership.Owed:
+			n.owed = record
 		case engine.Override:
 			n.set = record
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -206,7 +206,7 @@ func (w *World) Cluster(size int, priorities ...int) error {
 		}
 	} else {
 		// They know each other from the beginning: what meeting costs is not counted.
-		known := engine.Settle(w.roster())
+		known := membership.Know(w.roster())
 		for _, n := range w.nodes {
 			n.roster = known
 		}
@@ -229,12 +229,12 @@ func member(index int) algo.Member {
 }
 
 // roster is the membership of all nodes there are.
-func (w *World) roster() engine.Roster {
+func (w *World) roster() membership.Roster {
 	// All hold it: with an algorithm that asks for that, nobody has to be asked.
-	r := engine.Roster{Cluster: clusterID, Confirmed: true, Entries: make([]engine.Entry, 0, len(w.nodes))}
+	r := membership.Roster{Cluster: clusterID, Confirmed: true, Entries: make([]membership.Entry, 0, len(w.nodes))}
 	for _, n := range w.nodes {
 		m := n.member
-		r.Entries = append(r.Entries, engine.Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: true, Version: 1})
+		r.Entries = append(r.Entries, membership.Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: true})
 	}
 	return r
 }

@@ -101,6 +101,7 @@ type process struct {
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	p.view, p.epoch = view, saved.Epoch
+	p.adopt(view.Floor())
 	p.elect(env)
 }
 

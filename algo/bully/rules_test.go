@@ -270,16 +270,17 @@ func TestARepeatGoesToEverybodyAndIsNotCounted(t *testing.T) {
 }
 
 // One poisoned message must not put who believes it out of reach of the others: whatever
-// it is, and wherever it comes, they follow. See algo.EpochMargin.
+// it is, and wherever it comes, they follow. See algo.Horizon.
 func TestOnePoisonedMessageIsOvercome(t *testing.T) {
 	const size = 4
-	for _, ahead := range []algo.Epoch{algo.MaxEpochLead - algo.EpochMargin, algo.MaxEpochLead} {
+	for _, ahead := range []algo.Epoch{algo.MaxEpochLead / 2, algo.MaxEpochLead - 1, algo.MaxEpochLead} {
 		for _, m := range []algo.Message{
 			Election{ahead + 1}, Answer{ahead + 1},
 			Coordinator{Epoch: ahead + 1, Leader: n(1)}, Coordinator{Epoch: ahead + 1, Leader: n(4)},
 		} {
 			for to := 2; to <= size; to++ {
 				c := settledCluster(t, Defaults(timing), size)
+				c.Widens = true
 				c.Deliver(1, to, m)
 				if why := c.AgreedAfter(5 * Defaults(timing).AnnounceInterval); why != "" {
 					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Story())

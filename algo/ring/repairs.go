@@ -184,6 +184,7 @@ func (p *process) reserve() { p.reserved = p.epoch + 1 }
 // not lead any more, would be followed on; and who is above it would wait for its death.
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
+	p.enter(view.Floor())
 	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
 		p.vacate(env) // it left, or resigned; maybe it was this process
 	}

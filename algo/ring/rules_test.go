@@ -398,16 +398,17 @@ func TestAOneWayCutHeals(t *testing.T) {
 }
 
 // One poisoned message must not put who believes it out of reach of the others: whatever
-// it is, and wherever it comes, the ring elects on. See algo.EpochMargin.
+// it is, and wherever it comes, the ring elects on. See algo.Horizon.
 func TestOnePoisonedMessageIsOvercome(t *testing.T) {
 	const size = 4
-	for _, ahead := range []algo.Epoch{algo.MaxEpochLead - algo.EpochMargin, algo.MaxEpochLead} {
+	for _, ahead := range []algo.Epoch{algo.MaxEpochLead / 2, algo.MaxEpochLead - 1, algo.MaxEpochLead} {
 		e := ahead + 2 // all have saved epoch 2
 		for _, m := range []algo.Message{
 			token(e, 1, 1), token(e, 4, 1), token(e, 4, 99), Elected{Epoch: e, ID: n(1), Hops: 1}, Elected{Epoch: e, ID: n(1), Hops: 99},
 		} {
 			for to := 2; to <= size; to++ {
 				c := settledCluster(t, viewOf(size))
+				c.Widens = true
 				c.Deliver(1, to, m)
 				c.Run(200 * T)
 				c.Crash(4)

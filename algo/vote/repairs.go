@@ -287,7 +287,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	old := s.view
 	s.view = view
 	if s.heedView() {
-		env.Note("learns from the view that somebody leads in term %d", uint64(view.Stamp().Epoch))
+		env.Note("learns from the view that somebody leads in term %d", uint64(view.Floor()))
 		s.stepDown(env)
 		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 	}
@@ -317,7 +317,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 // ◆ A round in which somebody leads is over, and so are those before it. Whoever voted in
 // one of them now would count, or be counted, by members that have changed since.
 func (s *server) heedView() (news bool) {
-	term := s.view.Stamp().Epoch
+	term := s.view.Floor()
 	if term == 0 || term < s.round() || term == s.leader.Epoch {
 		return false
 	}

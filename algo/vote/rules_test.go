@@ -449,13 +449,14 @@ func TestTheCrashOfTheElectedStartsTheNextRound(t *testing.T) {
 }
 
 // One poisoned message must not put who believes it out of reach of the others: whatever
-// it is, and wherever it comes, they elect on. See algo.EpochMargin.
+// it is, and wherever it comes, they elect on. See algo.Horizon.
 func TestOnePoisonedMessageIsOvercome(t *testing.T) {
 	const size = 4
-	for _, ahead := range []algo.Epoch{algo.MaxEpochLead - algo.EpochMargin, algo.MaxEpochLead} {
+	for _, ahead := range []algo.Epoch{algo.MaxEpochLead / 2, algo.MaxEpochLead - 1, algo.MaxEpochLead} {
 		for _, m := range []algo.Message{Elect{Round: ahead + 1}, Vote{ahead + 1}, Lead{Term: ahead + 1, Msg: 1}} {
 			for to := 1; to < size; to++ {
 				c := settledCluster(t, Defaults(timing), size)
+				c.Widens = true
 				c.Deliver(size, to, m)
 				if why := c.AgreedAfter(50 * hbt); why != "" {
 					t.Errorf("n%d hears %v from n%d: %s\n%s", to, m, size, why, c.Story())

@@ -40,7 +40,8 @@ var Rules = []Rule{
 	{Package: "fd", Imports: []string{"algo"}, Modules: none},
 	{Package: "trace", Imports: []string{"algo"}, Modules: none},
 	{Package: "internal/wire", Imports: []string{"algo"}, Modules: []string{"github.com/vmihailenco/msgpack/v5", "github.com/vmihailenco/tagparser/v2"}},
-	{Package: "internal/engine", Imports: []string{"algo", "fd", "trace"}, Modules: none},
+	{Package: "internal/membership", Imports: []string{"algo"}, Modules: none},
+	{Package: "internal/engine", Imports: []string{"algo", "fd", "internal/membership", "trace"}, Modules: none},
 
 	{Package: "transport", Imports: []string{"internal/hostile"}},
 	{Package: "internal/disk", Imports: none, Modules: []string{"golang.org/x/sys"}},
@@ -49,7 +50,7 @@ var Rules = []Rule{
 	{Package: "cluster/operator", Imports: []string{"algo", "cluster", "internal/hostile", "internal/wire", "transport"}},
 	{Package: "cluster/clustertest", Imports: []string{"cluster", "internal/virtual", "internal/store"}},
 
-	{Package: "sim", Imports: []string{"algo", "internal/engine", "fd", "internal/host", "internal/scenario", "trace"}},
+	{Package: "sim", Imports: []string{"algo", "internal/engine", "fd", "internal/host", "internal/membership", "internal/scenario", "trace"}},
 	{Package: "explore", Imports: []string{"algo", "internal/host", "internal/scenario", "trace"}},
 
 	{Package: "internal/bench/theory", Imports: none, Modules: none},

@@ -29,7 +29,7 @@ var Purities = []Purity{
 		// A page that runs them in a browser must load fast.
 		Reaches: []string{"crypto", "fmt", "math/rand", "net", "os"},
 	},
-	{Packages: []string{"fd", "internal/engine"}, Imports: append([]string{"sync"}, world...)},
+	{Packages: []string{"fd", "internal/engine", "internal/membership"}, Imports: append([]string{"sync"}, world...)},
 	// Both may format, and wire may keep its buffers in a pool.
 	{Packages: []string{"trace", "internal/wire"}, Imports: world},
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // alone is the roster of n1, a cluster of one.
-var alone = Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true, Version: 1}}}
+var alone = Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true}}}
 
 func TestWhatAnotherAlgorithmKept(t *testing.T) {
 	for _, tc := range []struct {

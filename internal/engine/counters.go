@@ -17,8 +17,9 @@ type Counters struct {
 	// Beats counts heartbeats: beats, watches, and messages that only repeat what was
 	// said (see algo.Repeat).
 	Beats Count
-	// Refused counts messages that were refused: strangers', poisoned epochs.
-	Refused uint64
+	// Refused counts messages that were refused, as of poisoned epochs: the connection was
+	// closed. Strangers counts those of who is no member, which were dropped.
+	Refused, Strangers uint64
 }
 
 // other is the kind of what is in no codec.
@@ -67,7 +68,7 @@ func (c *counting) received(m algo.Message) { c.of(m).Received++ }
 
 // Counters returns a copy.
 func (e *Engine) Counters() Counters {
-	c := Counters{Kinds: make(map[string]*Count, len(e.counters.Kinds)), Beats: e.counters.Beats, Refused: e.counters.Refused}
+	c := Counters{Kinds: make(map[string]*Count, len(e.counters.Kinds)), Beats: e.counters.Beats, Refused: e.counters.Refused, Strangers: e.counters.Strangers}
 	for _, kind := range slices.SortedFunc(maps.Keys(e.counters.Kinds), strings.Compare) {
 		count := *e.counters.Kinds[kind]
 		c.Kinds[kind] = &count

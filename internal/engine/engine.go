@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -43,11 +43,13 @@ type Config struct {
 	Seeds []string
 	// Fixed are the addresses of all members, this node's own included.
 	Fixed []string
-	// FirstContact is for how long bully and ring wait at the first start of a fixed
-	// set for members that neither answer nor refuse.
-	FirstContact time.Duration
+	// Timing is that of the failure detector.
+	Timing algo.Timing
+	// Unconnected is for a host without connections, such as a simulation: nobody says hello,
+	// and a restart waits for nobody.
+	Unconnected bool
 	// ForgetAfter is how long the leader suspects a member until it removes it; 0 for
-	// never. An algorithm that needs a majority ignores it: see [Engine.forget].
+	// never. An algorithm that needs a majority ignores it.
 	ForgetAfter time.Duration
 
 	Spec     algo.Spec
@@ -99,38 +101,32 @@ type Engine struct {
 	config   Config
 	machine  *algo.Machine
 	detector Detector
+	members  *membership.Machine
+	now      time.Duration // of the call that is on
 
 	running  bool // the algorithm was started
 	kept     algo.Stable
 	replaces bool // the record is still that of another algorithm
+	override override
 	timers   []timer
 	made     uint64 // timers made so far
 
-	monitored []algo.NodeID          // by the algorithm
-	watched   []algo.NodeID          // by the algorithm, or to be forgotten when they are dead
-	hearing   time.Duration          // of more than half, since when; see forget
-	news      []fd.Change            // of those monitored, yet to be handed to the algorithm
-	links     map[algo.NodeID]uint64 // incarnation of those connected
-	met       map[algo.NodeID]met
-	owing     bool // one of them may be owed our roster; else none is
-
-	members      roster
-	doubted      bool      // a roster was refused for versions that must be said twice
-	stepped      algo.View // what the algorithm knows
-	turned       algo.View // what the detector knows
-	contacts     []contact
-	firstContact time.Duration // when a first start waits no more
-	waiting      bool          // firstContact is still to come
-	resigned     time.Duration // until when; never when it did not resign
-	override     override
-	wishes       wishes
-	holders      map[algo.NodeID]bool // of our roster, where this node made it
-	queue        []Entry              // changes that wait for their turn
-	returned     bool                 // it took the seat of an earlier life
+	monitored []algo.NodeID // by the algorithm
+	watched   []algo.NodeID // by it, or for the membership
+	news      []fd.Change   // of those monitored, yet to be handed to the algorithm
+	links     map[algo.NodeID]*link
+	view      algo.View // what algorithm and detector know
+	digest    uint64    // what the detector shows
 
 	counters counting
 	out      Output
 	control  []algo.Envelope // sent after what the algorithm sends
+}
+
+// link is a connection.
+type link struct {
+	incarnation uint64
+	watch       fd.Watch // of one that is no member yet
 }
 
 // New returns an engine that goes on from the records that were saved, if any.
@@ -139,12 +135,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		config:   config,
 		machine:  algo.NewMachine(&config.Spec, config.Self.ID),
 		detector: config.Detector,
-		links:    make(map[algo.NodeID]uint64),
-		met:      make(map[algo.NodeID]met),
-		members:  roster{strict: config.Spec.Claims.NeedsQuorum},
-		resigned: never,
-		wishes:   wishes{again: never},
-		hearing:  never,
+		links:    make(map[algo.NodeID]*link),
 		counters: newCounters(config.Spec.Messages),
 	}
 	for _, record := range saved {
@@ -152,27 +143,28 @@ func New(config Config, saved ...algo.Message) *Engine {
 		case Kept:
 			e.kept = record.stable(config.Spec.Name)
 			e.replaces = record.Algorithm != config.Spec.Name
-		case Roster:
-			e.members.load(record)
-		case Settled:
-			e.members.share(record)
 		case Override:
 			e.override = record.restored(config.Self.Priority)
 		}
 	}
+	e.members = membership.New(membership.Config{
+		Self: e.self(), Cluster: config.Cluster, Seeds: config.Seeds, Fixed: config.Fixed,
+		Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact, Unconnected: config.Unconnected, ForgetAfter: config.ForgetAfter,
+		Repeat: config.Timing.Repeat(), Patience: 2 * config.Timing.Bound(),
+	}, (*env)(e), saved...)
 	return e
 }
 
 // Start is the first call.
 func (e *Engine) Start(now time.Duration) *Output {
-	e.begin()
-	e.bootstrap(now)
+	e.begin(now)
+	e.members.Start(now)
 	return e.finish(now)
 }
 
 // Receive takes a message from the peer at the other end of a connection.
 func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *Output {
-	e.begin()
+	e.begin(now)
 	e.receive(now, from, m)
 	return e.finish(now)
 }
@@ -184,50 +176,40 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		return
 	}
 	e.counters.received(said)
-	switch m := m.(type) {
-	case Join:
-		e.admit(now, from, m.Entry)
+	member := e.View().Contains(from)
+	if member {
+		e.detector.Heard(now, from)
+		e.settle(now) // trust first: an algorithm does not believe whom it suspects
+	}
+	switch {
+	case e.members.Receive(now, from, m):
 		return
-	case Roster:
-		e.meet(now, from, m)
-		return
-	case Reject:
-		if !e.running {
-			e.out.Rejected = errors.New(m.Reason)
+	case !member:
+		e.counters.Strangers++
+		if watch, ok := m.(fd.Watch); ok && e.links[from] != nil {
+			e.links[from].watch = watch // it may be let in before it asks again
 		}
+		e.ignore(now, from, said, errors.New("it is not a member"))
+		e.members.Stranger(now, from)
 		return
 	}
-	if !e.view().Contains(from) {
-		if e.joining() { // a member that knows of us before we know of it
-			e.ignore(now, from, m, errors.New("this node is no member yet"))
-			return
-		}
-		e.refuse(now, from, m, errors.New("it is not a member"))
-		return
-	}
-	e.detector.Heard(now, from)
-	e.settle(now) // trust first: an algorithm does not believe whom it suspects
 	switch m := m.(type) {
 	case fd.Beat:
-		e.compare(now, from, m.View)
+		e.members.Shown(now, from, m.View)
 	case fd.Watch:
 		if why := e.detector.Watched(now, from, m); why != nil {
 			e.refuse(now, from, m, why)
 			return
 		}
-		e.compare(now, from, m.View)
+		e.members.Shown(now, from, m.View)
 	case Goodbye:
 		e.detector.Goodbye(now, from)
-	case Propose:
-		e.consider(now, from, m.Entry)
-	case Held:
-		e.held(now, from, m)
 	default:
 		if !e.running { // it will be told again; we have nothing to answer from
 			e.ignore(now, from, said, errors.New("it has not started yet"))
 			return
 		}
-		e.remind(now, from)
+		e.members.Spoken(now, from)
 		if e.config.Trace != nil {
 			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: said})
 		}
@@ -238,14 +220,11 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 // Wake does what is due. The host calls it when Deadline has come, after it has
 // delivered what was waiting: at equal times deliveries come before timers.
 func (e *Engine) Wake(now time.Duration) *Output {
-	e.begin()
-	if e.resigned <= now {
-		e.reenter(now)
-	}
-	e.contact(now)
-	e.repay(now)
+	e.begin(now)
 	e.detector.Wake(now)
 	e.settle(now) // suspicions first: they may stop a timer that is due as well
+	e.members.Wake(now)
+	e.proceed(now)
 	for before := e.made; ; {
 		t, due := e.expired(now, before)
 		if !due {
@@ -255,75 +234,65 @@ func (e *Engine) Wake(now time.Duration) *Output {
 		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
 		e.settle(now)
 	}
-	e.forget(now)
 	return e.finish(now)
 }
 
 // Deadline is when Wake is due; false when nothing is.
 func (e *Engine) Deadline() (time.Duration, bool) {
-	next := min(e.detector.Deadline(), e.resigned, e.nextContact(), e.nextExchange(), e.wishes.again, e.nextForget())
+	next := min(e.detector.Deadline(), e.members.Deadline())
 	for _, t := range e.timers {
 		next = min(next, t.at)
 	}
 	return next, next != never
 }
 
-// Up says that a connection to a peer stands: who it is, as which incarnation, and
-// the digest of its view.
-func (e *Engine) Up(now time.Duration, peer algo.NodeID, incarnation, view uint64) *Output {
-	e.begin()
+// Up says that a connection to a peer stands: who it is, as which incarnation, and the digest
+// of its roster. Addr is the address that this node dialled, empty if it was dialled.
+func (e *Engine) Up(now time.Duration, peer algo.NodeID, incarnation, roster uint64, addr string) *Output {
+	e.begin(now)
 	if peer.IsZero() || peer == e.config.Self.ID {
 		return e.finish(now)
 	}
-	e.links[peer] = incarnation
-	if e.view().Contains(peer) {
+	e.links[peer] = &link{incarnation: incarnation}
+	if e.View().Contains(peer) {
 		e.detector.Up(now, peer, incarnation)
 	}
-	delete(e.met, peer)
-	switch {
-	case e.joining():
-		e.ask(now, peer)
-	case view != 0: // who is in no cluster will ask
-		e.compare(now, peer, view)
-	}
+	e.members.Up(now, peer, roster, addr)
 	return e.finish(now)
 }
 
 // Down says that the connection to a peer ended; politely means that the other
 // side, or this one, had said so.
 func (e *Engine) Down(now time.Duration, peer algo.NodeID, politely bool) *Output {
-	e.begin()
+	e.begin(now)
 	delete(e.links, peer)
-	if e.view().Contains(peer) {
+	if e.View().Contains(peer) {
 		e.detector.Down(now, peer, politely)
-	} else {
-		delete(e.met, peer)
 	}
+	e.members.Down(now, peer)
 	return e.finish(now)
 }
 
 // DialFailed says how a dial ended that brought no connection.
 func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Output {
-	e.begin()
-	if m, ok := e.view().Member(target.ID); ok {
+	e.begin(now)
+	if m, ok := e.View().Member(target.ID); ok {
 		about := fact
 		if m.Addr != target.Addr {
 			about = fd.Unanswered // it moved meanwhile: who is at its old address says nothing
 		}
 		e.detector.DialFailed(now, target.ID, about)
 	}
-	if fact != fd.Broken { // somebody is there, just starting
-		e.missed(now, target.Addr)
-	}
+	e.members.Missed(target.ID, target.Addr, fact != fd.Broken) // broken: somebody is there, just starting
 	return e.finish(now)
 }
 
 // Itself says that an address turned out to be this node's own. A member that was dialled
 // there has moved, and may move back.
 func (e *Engine) Itself(now time.Duration, addr string) *Output {
-	e.begin()
-	e.disregard(now, addr)
-	for m := range e.view().All() {
+	e.begin(now)
+	e.members.Itself(now, addr)
+	for m := range e.View().All() {
 		if m.Addr == addr && m.ID != e.config.Self.ID {
 			e.detector.DialFailed(now, m.ID, fd.Unanswered)
 		}
@@ -334,7 +303,7 @@ func (e *Engine) Itself(now time.Duration, addr string) *Output {
 // Campaign calls for an election. Any process can. A node that has not been let in
 // yet has nobody to elect; it does nothing.
 func (e *Engine) Campaign(now time.Duration) *Output {
-	e.begin()
+	e.begin(now)
 	if e.running {
 		e.step(now, algo.Event{Kind: algo.EventCampaign})
 	}
@@ -343,10 +312,10 @@ func (e *Engine) Campaign(now time.Duration) *Output {
 
 // Stop says goodbye to whoever is connected.
 func (e *Engine) Stop(now time.Duration) *Output {
-	e.begin()
-	for _, m := range e.members.live() {
-		if _, connected := e.links[m.ID]; connected {
-			e.send(now, m.ID, Goodbye{})
+	e.begin(now)
+	for id := range e.View().Others(e.config.Self.ID) {
+		if _, connected := e.links[id]; connected {
+			e.send(now, id, Goodbye{})
 		}
 	}
 	return e.finish(now)
@@ -362,7 +331,7 @@ type Member struct {
 // Members returns the membership in the order of IDs.
 func (e *Engine) Members() []Member {
 	var members []Member
-	for m := range e.view().All() {
+	for m := range e.View().All() {
 		state, since := e.detector.State(m.ID)
 		if m.ID == e.config.Self.ID {
 			state, since = fd.Alive, 0
@@ -375,98 +344,36 @@ func (e *Engine) Members() []Member {
 // Leader is what was announced last; false before the algorithm was started.
 func (e *Engine) Leader() (algo.Leader, bool) { return e.machine.Leader(), e.running }
 
-// View is the membership as this node knows it.
-func (e *Engine) View() algo.View { return e.view() }
+// View is the membership as this node knows it. Who has resigned is not eligible in it.
+func (e *Engine) View() algo.View { return e.members.View() }
 
 // Cluster is the ID of the cluster, zero until this node is in it.
-func (e *Engine) Cluster() algo.NodeID { return e.members.cluster }
+func (e *Engine) Cluster() algo.NodeID { return e.members.Cluster() }
 
-// Digest stands for the view in hellos and heartbeats.
-func (e *Engine) Digest() uint64 { return e.members.digest }
+// Digest stands for the roster in hellos and heartbeats.
+func (e *Engine) Digest() uint64 { return e.members.Digest() }
 
-func (e *Engine) begin() {
+// Confirmed reports whether a majority of the members are known to hold the roster, where
+// that is asked for.
+func (e *Engine) Confirmed() bool { return e.members.Confirmed() }
+
+func (e *Engine) begin(now time.Duration) {
 	o := &e.out
 	*o = Output{
 		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0],
 	}
 	e.control = e.control[:0]
+	e.now = now
 }
 
 func (e *Engine) finish(now time.Duration) *Output {
 	e.settle(now)
-	e.listen(now)
-	e.preside(now)
-	if e.wishes.again <= now {
-		e.wish(now)
-		e.settle(now)
-	}
+	e.proceed(now)
 	e.save(now)
 	e.out.Send = append(e.out.Send, e.control...)
+	end := e.members.End()
+	e.out.Rejected, e.out.Removed, e.out.Left = end.Rejected, end.Removed, end.Left
 	return &e.out
-}
-
-// settle hands to the algorithm what the detector found out, until it has nothing
-// more to say: what an algorithm monitors may be known to be dead at once.
-func (e *Engine) settle(now time.Duration) {
-	for {
-		found := e.detector.Take()
-		for _, id := range found.Dials {
-			if m, ok := e.view().Member(id); ok {
-				e.out.Dial = append(e.out.Dial, Target{ID: id, Addr: m.Addr})
-			}
-		}
-		for _, c := range found.Changes {
-			if slices.Contains(e.monitored, c.Peer) {
-				e.news = append(e.news, c)
-			}
-		}
-		for _, s := range slices.Clone(found.Sends) {
-			e.introduce(now, s.To)
-			e.counters.sent(s.Message)
-			e.control = append(e.control, s)
-		}
-		if len(e.news) == 0 {
-			return
-		}
-		c := e.news[0]
-		e.news = slices.Delete(e.news, 0, 1)
-		event := algo.Event{Kind: algo.EventTrust, Peer: c.Peer}
-		seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Why}
-		if c.Suspected {
-			event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
-		}
-		e.trace(seen)
-		e.step(now, event)
-	}
-}
-
-// step runs the algorithm and takes over what it asks for.
-func (e *Engine) step(now time.Duration, event algo.Event) {
-	effects := e.machine.Step(event)
-	if effects.Refused != nil {
-		e.refuse(now, event.Peer, event.Message, effects.Refused)
-		return
-	}
-	for _, n := range effects.Notes {
-		e.trace(trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args})
-	}
-	for _, t := range effects.Timers {
-		e.setTimer(now, t)
-	}
-	if effects.Watch {
-		e.monitor(now, effects.Monitor)
-	}
-	for _, s := range effects.Sends {
-		e.introduce(now, s.To)
-		e.send(now, s.To, s.Message)
-	}
-	for _, l := range effects.Announce {
-		e.trace(trace.Event{At: now, Kind: trace.Announce, Leader: l})
-		e.out.Leaders = append(e.out.Leaders, l)
-	}
-	if len(effects.Announce) > 0 {
-		e.inaugurate(now)
-	}
 }
 
 func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
@@ -496,11 +403,7 @@ func (e *Engine) save(now time.Duration) {
 		e.kept, e.replaces = stable, false
 		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name})
 	}
-	if e.members.changed {
-		e.members.changed = false
-		e.out.ViewChanged = true
-		e.out.Save = append(e.out.Save, e.members.record())
-	}
+	e.out.Save = append(e.out.Save, e.members.Unsaved()...)
 	if e.override.changed {
 		e.override.changed = false
 		e.out.Save = append(e.out.Save, e.override.record)

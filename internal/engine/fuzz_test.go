@@ -56,14 +56,14 @@ func FuzzReceive(f *testing.F) {
 		f.Fatalf("nobody says %T", m)
 		return nil
 	}
-	poisoned := Roster{Cluster: algo.NodeID{0: 99}, Size: math.MaxInt, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Version: 1<<64 - 1}}}
+	poisoned := Roster{Cluster: algo.NodeID{0: 99}, Unmet: math.MaxInt, Epoch: math.MaxUint64, Number: 1, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2)}}}
 	sound := Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{
-		{ID: id(1), Name: "n1", Addr: addr(1), Version: 9, Eligible: true}, {ID: id(2), Name: "n2", Addr: addr(2), Version: 1 << 32},
-		{ID: id(4), Name: "n4", Addr: addr(4), Version: 1, Gone: true}, {ID: id(7), Name: "n1", Addr: addr(1), Version: 20},
+		{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true}, {ID: id(2), Name: "n2", Addr: addr(2)},
+		{ID: id(4), Name: "n4", Addr: addr(4)}, {ID: id(7), Name: "n1", Addr: addr(1)},
 	}}
 	stamped := sound
-	stamped.Epoch, stamped.Number = 3, 12
-	said := append(Messages(), poisoned, sound, stamped, Held{Epoch: 2, Number: 10}, Propose{Entry{ID: id(3), Name: "n3", Addr: addr(3), Gone: true}}, Join{Entry{ID: id(9), Name: "n9", Addr: addr(9)}},
+	stamped.Epoch, stamped.Number, stamped.Strikes = 3, 12, []algo.NodeID{id(9), id(1)}
+	said := append(Messages(), poisoned, sound, stamped, Held{Epoch: 2, Number: 10}, Propose{Entry: Entry{ID: id(3)}, Gone: true}, Stand{Resigned: true}, Join{Entry: Entry{ID: id(9), Name: "n9", Addr: addr(9)}},
 		fd.Watch{Interval: time.Millisecond, Lease: time.Hour}, fd.Watch{Interval: -1, Lease: 1<<63 - 1},
 		ring.Election{Epoch: 3, Eligible: true, Priority: 1, ID: id(5), Hops: 1}, ring.Elected{Epoch: 3, ID: id(5), Hops: 9},
 		vote.Elect{Round: 3, Term: 2, Msg: 7, Leader: id(5)}, vote.Vote{Round: 3}, vote.Lead{Term: 3, Msg: 1})
@@ -104,9 +104,9 @@ func receive(t *testing.T, a speech, input []byte) {
 		e.Start(0)
 	}
 	for i := 2; i <= 5; i++ {
-		engines[0].Receive(0, id(i), Join{Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: true}})
+		engines[0].Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: true}})
 		for _, e := range engines {
-			e.Up(0, id(i), 7, 1)
+			e.Up(0, id(i), 7, 1, "")
 		}
 	}
 	now := time.Duration(0)
@@ -164,7 +164,7 @@ func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
 			t.Fatal(err)
 		}
 	}
-	if len(e.members.entries) > maxEntries || len(e.met) > maxEntries+len(e.links) {
-		t.Fatalf("%d entries, %d acquaintances", len(e.members.entries), len(e.met))
+	if r := e.members.Roster(); len(r.Entries) > 512 || len(r.Strikes) > 512 {
+		t.Fatalf("%d entries, %d strikes", len(r.Entries), len(r.Strikes))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
 )
@@ -31,7 +32,7 @@ func addr(i int) string { return fmt.Sprintf("10.0.0.%d:7400", i) }
 func detection() algo.Timing {
 	return algo.Timing{
 		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Minute,
-		MinRedial: 10 * ms, MaxRedial: time.Second,
+		MinRedial: 10 * ms, MaxRedial: time.Second, RoundTrip: 20 * ms, FirstContact: 2 * timeout,
 	}
 }
 
@@ -54,6 +55,17 @@ func voteSpec() algo.Spec {
 func member(i int) algo.Member {
 	return algo.Member{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}
 }
+
+// What the membership says.
+type (
+	Entry   = membership.Entry
+	Roster  = membership.Roster
+	Join    = membership.Join
+	Reject  = membership.Reject
+	Propose = membership.Propose
+	Held    = membership.Held
+	Stand   = membership.Stand
+)
 
 // frames is the codec of everything that travels, records that of what is kept.
 var (
@@ -137,7 +149,7 @@ func (w *world) after(wait time.Duration, do func()) {
 // add makes a node that is not started.
 func (w *world) add(m algo.Member, change func(*Config)) *host {
 	h := &host{w: w, disk: map[string]algo.Message{}}
-	h.config = Config{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}, FirstContact: 2 * timeout, Spec: bullySpec()}
+	h.config = Config{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}, Timing: detection(), Spec: bullySpec()}
 	if change != nil {
 		change(&h.config)
 	}
@@ -171,7 +183,7 @@ func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
 // start begins a process, with what the disk holds.
 func (h *host) start() *host {
 	var saved []algo.Message
-	for _, kind := range []string{"priority", "stable", "view"} {
+	for _, kind := range []string{"owed", "priority", "stable", "view"} {
 		if record, ok := h.disk[kind]; ok {
 			saved = append(saved, h.copy(records, record))
 		}
@@ -334,14 +346,14 @@ func (h *host) dial(target Target) {
 			!target.ID.IsZero() && peer.config.Self.ID != target.ID:
 			h.w.after(hop, func() { fail(fd.Unanswered) })
 		default:
-			h.w.connect(h, peer)
+			h.w.connect(h, peer, target.Addr)
 			delete(h.dialing, target)
 		}
 	})
 }
 
 // connect makes a connection, of which both sides learn a hop later.
-func (w *world) connect(a, b *host) {
+func (w *world) connect(a, b *host, addr string) {
 	if _, stands := a.links[b.config.Self.ID]; stands || !a.up || !b.up {
 		return
 	}
@@ -349,7 +361,10 @@ func (w *world) connect(a, b *host) {
 	link := w.made
 	for _, side := range [][2]*host{{a, b}, {b, a}} {
 		self, peer := side[0], side[1]
-		me, it, digest := self.incarnation, peer.incarnation, peer.engine.Digest()
+		me, it, digest, dialed := self.incarnation, peer.incarnation, peer.engine.Digest(), ""
+		if self == a {
+			dialed = addr
+		}
 		self.links[peer.config.Self.ID] = link
 		w.after(hop, func() {
 			self.tell(me, func() {
@@ -361,7 +376,7 @@ func (w *world) connect(a, b *host) {
 				for _, m := range waiting {
 					self.send(peer.config.Self.ID, m)
 				}
-				self.perform(self.engine.Up(w.now, peer.config.Self.ID, it, digest))
+				self.perform(self.engine.Up(w.now, peer.config.Self.ID, it, digest, dialed))
 			})
 		})
 	}
@@ -607,4 +622,14 @@ func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 
 func traced(events *[]trace.Event) func(*Config) {
 	return func(c *Config) { c.Trace = func(e trace.Event) { *events = append(*events, e) } }
+}
+
+// settled is the membership of a cluster that has been there before.
+func settled(size int) Roster {
+	r := Roster{Cluster: id(99)}
+	for i := range size {
+		m := member(i + 1)
+		r.Entries = append(r.Entries, Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Eligible: true})
+	}
+	return r
 }

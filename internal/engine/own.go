@@ -4,19 +4,18 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // What a node says of itself in the membership: its name, its address, its priority and
 // whether it may lead. All of it is configured; the last two can be changed while it
 // runs.
 
-// own is this node's entry as it should be.
-func (e *Engine) own(version uint64) Entry {
-	s := e.config.Self
-	return Entry{
-		ID: s.ID, Name: s.Name, Addr: s.Addr, Priority: e.priority(),
-		Eligible: s.Eligible && e.resigned == never && !e.wishes.leaving, Version: version,
-	}
+// self is this node as it should be.
+func (e *Engine) self() algo.Member {
+	self := e.config.Self
+	self.Priority = e.priority()
+	return self
 }
 
 // priority is the one that was set, until the configuration changes: whichever of the
@@ -40,10 +39,10 @@ type override struct {
 // gives to it. It survives a restart with the same configuration. A node that is started
 // with another priority in its configuration than before has that one.
 func (e *Engine) SetPriority(now time.Duration, priority int) *Output {
-	e.begin()
+	e.begin(now)
 	if e.priority() != priority {
 		e.override = override{Override{Configured: e.config.Self.Priority, Priority: priority}, true, true}
-		e.alter(now)
+		e.members.Restate(now, e.self())
 	}
 	return e.finish(now)
 }
@@ -61,12 +60,12 @@ func (o Override) restored(configured int) override {
 // ConfigurePriority is SetPriority for one that stands in the configuration from now on: a
 // restart with it finds nothing changed, and one with another is the later decision.
 func (e *Engine) ConfigurePriority(now time.Duration, priority int) *Output {
-	e.begin()
+	e.begin(now)
 	before := e.priority()
 	e.config.Self.Priority = priority
 	e.override = override{record: Override{Configured: priority, Priority: priority}, set: true, changed: true}
 	if before != priority {
-		e.alter(now)
+		e.members.Restate(now, e.self())
 	}
 	return e.finish(now)
 }
@@ -74,53 +73,38 @@ func (e *Engine) ConfigurePriority(now time.Duration, priority int) *Output {
 // Resign makes this node ineligible for a while, which any algorithm understands:
 // another is elected. It stays a member and votes. It ends with the process.
 func (e *Engine) Resign(now, period time.Duration) *Output {
-	e.begin()
-	if e.view().Contains(e.config.Self.ID) {
-		e.resigned = now + min(max(period, 0), never-now-1)
-		e.alter(now)
-	}
+	e.begin(now)
+	e.members.Resign(now, period)
 	return e.finish(now)
 }
 
-// reenter ends a resignation.
-func (e *Engine) reenter(now time.Duration) {
-	e.resigned = never
-	e.alter(now)
-	if e.leads() {
-		// It was the last who may lead, so that nobody could take over. Its work was told all
-		// the same that the leadership is over, so it leads in a new epoch.
-		e.step(now, algo.Event{Kind: algo.EventCampaign})
+// Remove strikes another member, dead or alive: it learns of that when it is told, or at
+// its next start, and stops. The leader is asked until it is done, or Withdraw is called.
+// With an error, which is ErrNoMember, ErrLast or ErrNoHeir, there is no Output. To remove
+// itself is to leave.
+func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
+	e.begin(now)
+	if err := e.members.Remove(now, id); err != nil {
+		return nil, err
 	}
+	return e.finish(now), nil
 }
 
-// resigning is until when this node has resigned; 0 when it has not.
-func (e *Engine) resigning() time.Duration {
-	if e.resigned == never {
-		return 0
-	}
-	return e.resigned
+// Leave ends the membership of this node for good. It stands aside, and has the leader
+// strike it; Output.Removed says when that is done. The errors are those of Remove.
+func (e *Engine) Leave(now time.Duration) (*Output, error) { return e.Remove(now, e.config.Self.ID) }
+
+// Withdraw takes a Remove or a Leave back, or all of them for a zero ID, unless it is done.
+// It may be done all the same if somebody was asked already.
+func (e *Engine) Withdraw(now time.Duration, id algo.NodeID) *Output {
+	e.begin(now)
+	e.members.Withdraw(now, id)
+	return e.finish(now)
 }
 
-// alter takes over a change of this node's own entry, and tells everybody. Where only the
-// leader changes the membership, it is asked to.
-func (e *Engine) alter(now time.Duration) {
-	switch {
-	case !e.view().Contains(e.config.Self.ID):
-	case !e.members.merging():
-		e.wish(now)
-	case e.restate():
-		e.changed(now)
-		e.broadcast(now)
-		e.proceed(now)
-	}
-}
-
-// restate brings this node's entry up to what it should be, and reports whether that
-// changed it. Nobody else knows better, except that this node was removed.
-func (e *Engine) restate() bool {
-	stored, _ := e.members.find(e.config.Self.ID)
-	if stored == e.own(stored.Version) {
-		return false
-	}
-	return e.members.put(e.own(e.members.next(e.own(0))))
-}
+// Why a member cannot be struck.
+var (
+	ErrNoMember = membership.ErrNoMember
+	ErrLast     = membership.ErrLast
+	ErrNoHeir   = membership.ErrNoHeir
+)

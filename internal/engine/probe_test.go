@@ -53,13 +53,12 @@ func (p *probe) want(t *testing.T, what string, want ...string) {
 // probed is an engine of n1 with a probe, and n2 to n4 as members.
 func probed(t *testing.T, does func(env algo.Env, what string)) (*Engine, *probe) {
 	p := &probe{}
-	e := solo(t, func(c *Config) { c.Spec = p.spec() })
+	e := solo(t, func(c *Config) { c.Spec = p.spec() }, settled(4))
 	e.Start(0)
 	for i := 2; i <= 4; i++ {
-		e.Receive(0, id(i), Join{Entry{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}})
-		e.Up(0, id(i), 7, e.Digest())
+		e.Up(0, id(i), 7, e.Digest(), "")
 	}
-	p.want(t, "at first", "start 0", "view 2", "view 3", "view 4")
+	p.want(t, "at first", "start 0")
 	p.does = does
 	return e, p
 }
@@ -225,14 +224,14 @@ func TestASuspicionOfBeforeIsForgotten(t *testing.T) {
 func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
 	p := &probe{}
 	e := solo(t, func(c *Config) {
-		c.Spec, c.FirstContact = p.spec(), time.Second
+		c.Spec, c.Timing.FirstContact = p.spec(), time.Second
 		c.Fixed = []string{addr(1), addr(2), addr(3)}
 		c.Cluster = algo.NodeID{0: 98}
 	})
 	e.Start(0)
-	e.Up(0, id(2), 7, 5)
-	e.Receive(0, id(2), Roster{Cluster: algo.NodeID{0: 98}, Size: 3,
-		Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true, Version: 1}}})
+	e.Up(0, id(2), 7, 5, "")
+	e.Receive(0, id(2), Roster{Cluster: algo.NodeID{0: 98}, Unmet: 2,
+		Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}})
 	out := e.Receive(0, id(2), bullySpec().Messages[0])
 	if len(out.Refuse) != 0 || e.Counters().Refused != 0 {
 		t.Errorf("a member was refused: %v", out.Refuse)
@@ -250,15 +249,15 @@ func TestWhileJoining(t *testing.T) {
 	if out := e.Receive(0, id(3), fd.Beat{}); len(out.Refuse) != 0 {
 		t.Errorf("refused %v", out.Refuse)
 	}
-	if out := e.Receive(0, id(3), Join{Entry{ID: id(3), Name: "n3", Addr: addr(3)}}); len(out.Send) != 0 {
+	if out := e.Receive(0, id(3), Join{Entry: Entry{ID: id(3), Name: "n3", Addr: addr(3)}}); len(out.Send) != 0 {
 		t.Errorf("one that is not in lets another in: %v", out.Send)
 	}
-	theirs := Roster{Cluster: algo.NodeID{7}, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Version: 1}}}
+	theirs := Roster{Cluster: algo.NodeID{7}, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2)}}}
 	if out := e.Receive(0, id(2), theirs); len(out.Save) != 0 || !e.Cluster().IsZero() {
 		t.Error("it takes a roster that it is not in")
 	}
-	theirs.Entries = append([]Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true, Version: 2}}, theirs.Entries...)
-	theirs.Entries = append(theirs.Entries, Entry{ID: id(3), Name: "n3", Addr: addr(3), Eligible: true, Version: 1})
+	theirs.Entries = append([]Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true}}, theirs.Entries...)
+	theirs.Entries = append(theirs.Entries, Entry{ID: id(3), Name: "n3", Addr: addr(3), Eligible: true})
 	out := e.Receive(0, id(2), theirs)
 	if len(out.Save) == 0 || e.Cluster() != theirs.Cluster {
 		t.Errorf("it was let in, and saves %v", out.Save)
@@ -290,9 +289,10 @@ func TestAMemberIsIntroducedTo(t *testing.T) {
 				act(env)
 			}
 		})
-		e.Up(0, id(9), 7, 0) // it is about to join elsewhere
-		theirs := e.members.record()
-		theirs.Entries = append(theirs.Entries, Entry{ID: id(9), Name: "n9", Addr: addr(9), Eligible: true, Version: 1})
+		e.Up(0, id(9), 7, 0, "") // it is about to join elsewhere
+		theirs := e.members.Roster()
+		theirs.Epoch, theirs.Number, theirs.Confirmed = 1, 1, true
+		theirs.Entries = append(slices.Clone(theirs.Entries), Entry{ID: id(9), Name: "n9", Addr: addr(9), Eligible: true})
 		e.Receive(0, id(2), theirs)
 		var got []string
 		for range 2 {
@@ -308,36 +308,5 @@ func TestAMemberIsIntroducedTo(t *testing.T) {
 			t.Errorf("%s: sent %v, want %v", name, got, want)
 		}
 		p.said = nil
-	}
-}
-
-func TestTheMembershipHasAnEnd(t *testing.T) {
-	// full is an engine with as many members as fit, of the name and address given, and
-	// the rejection of one more.
-	full := func(name, addr string) *Engine {
-		r := Roster{Cluster: algo.NodeID{9}, Entries: []Entry{{ID: id(1), Name: "n1", Addr: "a:1", Version: 1<<64 - 2}}}
-		fits := &roster{}
-		for i := 2; ; i++ {
-			next := Entry{ID: id(i), Name: fmt.Sprintf(name, i), Addr: fmt.Sprintf(addr, i), Priority: -1 << 31, Version: 1<<64 - 2}
-			fits.entries = r.Entries
-			if !fits.room(next) {
-				e := solo(t, func(c *Config) { c.Self.Addr = "a:1" }, r)
-				e.Start(0)
-				next.Version = 0
-				if out := e.Receive(0, next.ID, Join{next}); len(out.Send) != 1 || out.Send[0].Message.Kind() != "reject" {
-					t.Errorf("member %d is answered with %v", i, out.Send)
-				}
-				return e
-			}
-			r.Entries = append(r.Entries, next)
-		}
-	}
-	for _, form := range [][2]string{{"n%d", "host-%d:7400"}, {"%064d", "%0255d"}} {
-		e := full(form[0], form[1])
-		b, err := frames.Append(nil, e.members.record())
-		if err != nil || len(b) > 64<<10 {
-			t.Errorf("the membership takes %d bytes of a frame (%v)", len(b), err)
-		}
-		t.Logf("at most %d members of the form %v, in %d bytes", e.View().Len(), form, len(b))
 	}
 }

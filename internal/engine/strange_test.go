@@ -26,7 +26,7 @@ func (s stranger) fill(v reflect.Value, epoch algo.Epoch) {
 		v.Set(reflect.ValueOf(id(s.IntN(9)))) // nobody, the node itself, members and strangers
 		return
 	case algo.Epoch:
-		near := []algo.Epoch{0, 1, epoch - 1, epoch, epoch + 1, epoch + 2, epoch + algo.MaxEpochLead - algo.EpochMargin,
+		near := []algo.Epoch{0, 1, epoch - 1, epoch, epoch + 1, epoch + 2, epoch + algo.MaxEpochLead - 1<<16,
 			epoch + algo.MaxEpochLead, epoch + algo.MaxEpochLead + 1, ^algo.Epoch(0) - 1, ^algo.Epoch(0)}
 		v.SetUint(uint64(near[s.IntN(len(near))]))
 		return
@@ -63,8 +63,8 @@ func TestWhateverAMemberSays(t *testing.T) {
 			e := solo(t, func(c *Config) { c.Spec = a.spec })
 			e.Start(0)
 			for i := 2; i <= 5; i++ {
-				e.Receive(0, id(i), Join{Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: i != 3}})
-				e.Up(0, id(i), 7, 1)
+				e.Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: i != 3}})
+				e.Up(0, id(i), 7, 1, "")
 			}
 			said := append(Messages(), a.spec.Messages...)
 			now := time.Duration(0)
@@ -79,7 +79,7 @@ func TestWhateverAMemberSays(t *testing.T) {
 					case 1:
 						return e.DialFailed(now, Target{ID: from, Addr: e.addrOf(from)}, fd.Refused)
 					case 2:
-						return e.Up(now, from, s.Uint64N(3), e.Digest())
+						return e.Up(now, from, s.Uint64N(3), e.Digest(), "")
 					case 3:
 						return e.Campaign(now)
 					case 4:
@@ -95,6 +95,6 @@ func TestWhateverAMemberSays(t *testing.T) {
 }
 
 func (e *Engine) addrOf(node algo.NodeID) string {
-	m, _ := e.view().Member(node)
+	m, _ := e.View().Member(node)
 	return m.Addr
 }

@@ -21,6 +21,9 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 		c.Crash(Number(nd.ID))
 		return
 	}
+	if effects.Refused != nil && c.Widens {
+		nd.Machine.Widen()
+	}
 	for _, note := range effects.Notes {
 		c.Logf("   %s "+note.Format, append([]any{nd.ID}, note.Args...)...)
 	}

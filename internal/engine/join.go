@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/trace"
+)
+
+// How the three machines meet: what the detector finds out goes to the algorithm, and what the
+// membership becomes goes to both.
+
+// settle hands to the algorithm what the detector found out, until it has nothing
+// more to say: what an algorithm monitors may be known to be dead at once.
+func (e *Engine) settle(now time.Duration) {
+	for {
+		found := e.detector.Take()
+		for _, id := range found.Dials {
+			if m, ok := e.View().Member(id); ok {
+				e.out.Dial = append(e.out.Dial, Target{ID: id, Addr: m.Addr})
+			}
+		}
+		for _, c := range found.Changes {
+			if slices.Contains(e.monitored, c.Peer) {
+				e.news = append(e.news, c)
+			}
+		}
+		for _, s := range slices.Clone(found.Sends) {
+			e.members.Introduce(now, s.To)
+			e.counters.sent(s.Message)
+			e.control = append(e.control, s)
+		}
+		if len(e.news) == 0 {
+			return
+		}
+		c := e.news[0]
+		e.news = slices.Delete(e.news, 0, 1)
+		event := algo.Event{Kind: algo.EventTrust, Peer: c.Peer}
+		seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Why}
+		if c.Suspected {
+			event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
+		}
+		e.trace(seen)
+		e.step(now, event)
+	}
+}
+
+// proceed has the membership do what follows from the rest, and hands it to the others, until
+// there is nothing new. It starts the algorithm when the time has come.
+func (e *Engine) proceed(now time.Duration) {
+	for {
+		e.members.Tend(now)
+		e.watch(now)
+		view := e.members.View()
+		starts := !e.running && e.members.Ready(now)
+		if digest := e.members.Digest(); digest != e.digest {
+			e.digest = digest
+			e.detector.Digest(digest)
+			e.out.ViewChanged = true
+		}
+		if view == e.view && !starts {
+			return
+		}
+		if view != e.view {
+			e.turn(now, view)
+		}
+		switch {
+		case starts:
+			e.running = true
+			e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: e.kept.Epoch})
+			e.step(now, algo.Event{Kind: algo.EventStart, View: view, Saved: e.kept})
+		case e.running && view.Contains(e.config.Self.ID):
+			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: view})
+		}
+		e.settle(now)
+	}
+}
+
+// turn has the detector greet who is a member now, and forget who is none any more.
+func (e *Engine) turn(now time.Duration, view algo.View) {
+	before := e.view
+	e.view = view
+	e.out.ViewChanged = true
+	e.trace(trace.Event{At: now, Kind: trace.View, Number: view.Number()})
+	for m := range view.All() {
+		if link, connected := e.links[m.ID]; connected && !before.Contains(m.ID) {
+			e.detector.Up(now, m.ID, link.incarnation)
+			_ = e.detector.Watched(now, m.ID, link.watch) // or it has not asked
+		}
+	}
+	for m := range before.All() {
+		if !view.Contains(m.ID) {
+			e.detector.Forget(m.ID)
+		}
+	}
+}
+
+// step runs the algorithm and takes over what it asks for.
+func (e *Engine) step(now time.Duration, event algo.Event) {
+	effects := e.machine.Step(event)
+	if effects.Refused != nil {
+		if _, far := errors.AsType[*algo.EpochError](effects.Refused); far && e.members.Doubt(now, event.Peer) {
+			e.machine.Widen()
+		}
+		e.refuse(now, event.Peer, event.Message, effects.Refused)
+		return
+	}
+	for _, n := range effects.Notes {
+		e.trace(trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args})
+	}
+	for _, t := range effects.Timers {
+		e.setTimer(now, t)
+	}
+	if effects.Watch {
+		e.monitor(now, effects.Monitor)
+	}
+	for _, s := range effects.Sends {
+		e.members.Introduce(now, s.To)
+		e.send(now, s.To, s.Message)
+	}
+	for _, l := range effects.Announce {
+		e.trace(trace.Event{At: now, Kind: trace.Announce, Leader: l})
+		e.out.Leaders = append(e.out.Leaders, l)
+	}
+	if len(effects.Announce) > 0 {
+		e.members.Led(now)
+	}
+}
+
+// monitor replaces whom the algorithm monitors.
+func (e *Engine) monitor(now time.Duration, peers []algo.NodeID) {
+	known := slices.Clone(e.watched)
+	before := slices.Clone(e.monitored)
+	e.monitored = append(e.monitored[:0], peers...)
+	// What was found out about somebody who is watched no more is forgotten here too:
+	// watched again, he would be taken for dead by the algorithm alone.
+	e.news = slices.DeleteFunc(e.news, func(c fd.Change) bool { return !slices.Contains(e.monitored, c.Peer) })
+	for _, id := range peers {
+		if slices.Contains(before, id) || !slices.Contains(known, id) {
+			continue
+		}
+		// The detector, which watches him already, reports only what is new.
+		if state, _ := e.detector.State(id); state == fd.Suspected {
+			e.news = append(e.news, fd.Change{Peer: id, Suspected: true, Why: "it is suspected already"})
+		}
+	}
+	e.watch(now)
+}
+
+// watch has the detector watch whom the algorithm monitors, and whom the membership is about.
+func (e *Engine) watch(now time.Duration) {
+	watched := slices.Clone(e.monitored)
+	for _, id := range e.members.Watched() {
+		if !slices.Contains(watched, id) {
+			watched = append(watched, id)
+		}
+	}
+	if !slices.Equal(watched, e.watched) {
+		e.watched = watched
+		e.detector.Monitor(now, watched)
+	}
+}
+
+// env is the engine as its membership sees it.
+type env Engine
+
+func (v *env) Send(to algo.NodeID, m algo.Message) { (*Engine)(v).send(v.now, to, m) }
+
+func (v *env) Show(to algo.NodeID) { (*Engine)(v).send(v.now, to, fd.Beat{View: v.members.Digest()}) }
+
+func (v *env) Dial(id algo.NodeID, addr string) {
+	v.out.Dial = append(v.out.Dial, Target{ID: id, Addr: addr})
+}
+
+func (v *env) Refuse(peer algo.NodeID, m algo.Message, why error) {
+	(*Engine)(v).refuse(v.now, peer, m, why)
+}
+
+func (v *env) Leader() (leader algo.Leader, running bool, taken algo.Epoch) {
+	return v.machine.Leader(), v.running, max(v.kept.Epoch, v.machine.Stable().Epoch)
+}
+
+func (v *env) Suspected(id algo.NodeID) (bool, time.Duration) {
+	state, since := v.detector.State(id)
+	return state == fd.Suspected, since
+}

@@ -1,0 +1,329 @@
+package membership
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// meet takes the roster of a peer: it replaces ours if it is the later one.
+func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
+	if why := m.unsound(now, from, theirs); why != nil {
+		m.env.Refuse(from, theirs, why)
+		return
+	}
+	if m.trusts(from) && m.accused(now, from, theirs) {
+		return
+	}
+	known := Know(theirs)
+	order := -1
+	if !m.joining() {
+		order = m.now.compare(known)
+	}
+	if theirs.has(m.self()) {
+		delete(m.outside, from)
+	}
+	switch listed := theirs.has(m.self()); {
+	case order == 0:
+		m.agreed(from)
+		m.env.Show(from)
+		m.hold(from, theirs)
+	case m.trusts(from) && theirs.merging() && m.now.Roster.merging() && (listed || !m.joining()):
+		m.merge(now, from, theirs)
+	case order < 0 && m.config.Quorum && m.view.Contains(from) && m.leads() && theirs.Epoch <= m.epoch():
+		m.outdo(now, theirs) // it is what a leader before this one could not finish
+	case !listed:
+		m.left(now, from, theirs, order)
+	case order > 0:
+		m.first.heard = m.first.heard || m.view.Contains(from)
+		m.heal(now, from)
+	case !m.trusts(from):
+		m.heal(now, from) // it shall ask to be let in
+	default:
+		m.replace(now, from, theirs)
+	}
+}
+
+// trusts reports whether the roster of a peer may replace ours: it is a member, or who was asked
+// to let this node in, or was dialled because the configuration names its address.
+func (m *Machine) trusts(from algo.NodeID) bool {
+	return m.view.Contains(from) || m.joining() || m.now.Roster.meeting() || m.links[from].dialed
+}
+
+// left takes a roster that this node is not in: made by who had not heard of it, or by who has
+// forgotten it. It asks to be let in, also if its own is the later one.
+func (m *Machine) left(now time.Duration, from algo.NodeID, theirs Roster, order int) {
+	m.first.heard = m.first.heard || m.view.Contains(from) && order > 0
+	if order < 0 && m.view.Contains(from) && theirs.Epoch > m.over {
+		// Whoever leads next must be able to make a later one.
+		m.over = theirs.Epoch
+		m.overlay()
+	}
+	if _, connected := m.links[from]; connected && !m.outside[from] {
+		m.outside[from] = true
+		m.wishes.due(now + repeat)
+		m.ask(from)
+	}
+	if order > 0 {
+		m.heal(now, from)
+	}
+}
+
+// merge puts the members of a fixed set together, who meet before there was a leader that made
+// a roster. It only adds them: what changes is the leader's affair here too.
+func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
+	if m.config.Quorum && !theirs.has(m.self()) && m.seatTaken(theirs) {
+		m.left(now, from, theirs, 0) // it may let us in all the same, or will say why not
+		return
+	}
+	next, joined := m.now.Roster, m.joining()
+	if joined {
+		next = Roster{Cluster: theirs.Cluster, Unmet: theirs.size()}
+	}
+	for _, e := range theirs.Entries {
+		next = m.seated(next, e)
+	}
+	if joined || sum(next) != m.now.digest {
+		m.take(now, next)
+	}
+	switch {
+	case !theirs.has(m.self()) && m.seatTaken(theirs):
+		m.ask(from) // it may let us in all the same
+		m.heal(now, from)
+	case joined:
+		m.broadcast(now)
+	case sum(theirs) == m.now.digest:
+		m.agreed(from)
+		m.env.Show(from)
+	default:
+		m.heal(now, from)
+	}
+	m.first.heard = true
+}
+
+// seated is the roster of a fixed set with one more member, if its seat is empty. Where it is not,
+// or what one member is said to be differs, all choose alike; only with a quorum a seat stays with
+// who had it first: a node that keeps nothing must not pass for the one that it was.
+func (m *Machine) seated(r Roster, e Entry) Roster {
+	holder := slices.IndexFunc(r.Entries, func(o Entry) bool { return o.ID != e.ID && (o.Name == e.Name || o.Addr == e.Addr) })
+	known, found := r.find(e.ID)
+	switch {
+	case found && e.later(known):
+		return r.with(e)
+	case found:
+	case holder >= 0 && !m.config.Quorum && r.Entries[holder].ID != m.self() && e.ID.Compare(r.Entries[holder].ID) > 0:
+		return r.without(r.Entries[holder].ID).with(e)
+	case holder >= 0:
+	case r.Unmet > 0:
+		r.Unmet--
+		return r.with(e)
+	}
+	return r
+}
+
+// seatTaken reports whether somebody else has the name or the address of this node.
+func (m *Machine) seatTaken(r Roster) bool {
+	self := m.config.Self
+	return slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.ID != self.ID && (e.Name == self.Name || e.Addr == self.Addr) })
+}
+
+// later is an order of what one node was said to be, in which all choose alike.
+func (e Entry) later(o Entry) bool {
+	flag := map[bool]int{true: 1}
+	return cmp.Or(cmp.Compare(flag[e.Eligible], flag[o.Eligible]), cmp.Compare(e.Priority, o.Priority),
+		cmp.Compare(e.Addr, o.Addr), cmp.Compare(e.Name, o.Name)) > 0
+}
+
+// replace puts the roster of a peer in force.
+func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
+	before := m.now.Roster
+	m.take(now, theirs)
+	m.first.heard = true
+	m.agreed(from)
+	m.env.Show(from)
+	m.owe(before)
+	m.dismiss(now, before)
+	m.hold(from, theirs)
+	m.wish(now)
+}
+
+// owe sees to it that strikes which stood are not lost: at the heal of a partition one side takes
+// over the roster of the other, and asks again for its own.
+func (m *Machine) owe(before Roster) {
+	r := m.now.Roster
+	owed := slices.Clone(m.owed)
+	if before.Confirmed {
+		owed = append(owed, before.Strikes...)
+	}
+	settled := func(id algo.NodeID) bool {
+		// In a full table the oldest is dropped for the next one: that is no loss.
+		return r.struck(id) || len(r.Strikes) >= maxStrikes && !r.has(id)
+	}
+	owed = slices.DeleteFunc(owed, settled)
+	slices.SortFunc(owed, algo.NodeID.Compare)
+	owed = slices.Compact(owed)
+	owed = owed[:min(len(owed), maxStrikes)]
+	if !slices.Equal(owed, m.owed) {
+		m.owed, m.unowed = owed, true
+	}
+}
+
+// hold answers that this node holds a roster. Later than in the epoch of its stamp it must not
+// say so: it may have helped meanwhile to elect a leader with an older one.
+func (m *Machine) hold(to algo.NodeID, theirs Roster) {
+	_, _, taken := m.env.Leader()
+	if !theirs.Confirmed && theirs.Epoch > 0 && taken <= theirs.Epoch && m.view.Contains(to) {
+		m.env.Send(to, Held{Epoch: theirs.Epoch, Number: theirs.Number})
+	}
+}
+
+// A doom is that this node was told of its own strike. One frame ends nobody: another member must
+// show it too, or the same one again, and nobody whom it leaves in say otherwise.
+type doom struct {
+	by     []algo.NodeID
+	said   Roster        // by the last of them
+	since  time.Duration // when the first one said so
+	until  time.Duration
+	enough bool
+}
+
+// doubt is for how long the word of one member waits for that of another, and repetition after how
+// long it counts as said again.
+const (
+	doubt      = 2 * time.Second
+	repetition = time.Second
+)
+
+func (d doom) due() time.Duration {
+	if len(d.by) == 0 {
+		return never
+	}
+	return d.until
+}
+
+// accused takes note if a roster strikes this node, or has another one in its seat, and reports
+// whether it does.
+func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster) bool {
+	replaced := theirs.Epoch > 0 && !m.now.Roster.meeting() && slices.ContainsFunc(theirs.Entries, m.own().sameSeat)
+	if m.joining() || theirs.has(m.self()) || !replaced && !theirs.struck(m.self()) {
+		return false
+	}
+	if !theirs.Confirmed {
+		return true // whether it was struck is not decided; if it was it will be told
+	}
+	d := &m.doom
+	if len(d.by) == 0 {
+		d.since, d.until = now, now+doubt
+	}
+	known := slices.Contains(d.by, from)
+	if d.said = theirs; !known {
+		d.by = append(d.by, from)
+	}
+	switch {
+	case len(d.by) > 1, m.wishes.leaving, !m.asksOthers(now, from):
+		d.enough, d.until = true, now
+	case known && now-d.since >= repetition:
+		d.enough = true
+	}
+	m.condemn(now)
+	return true
+}
+
+// asksOthers asks the other members whether this node is one, and reports whether there are any.
+func (m *Machine) asksOthers(now time.Duration, from algo.NodeID) (any bool) {
+	for id := range m.view.Others(m.self()) {
+		if id != from {
+			any = true
+			m.heal(now, id)
+		}
+	}
+	return any
+}
+
+// acquit takes it that a member shows the same roster as ours, which this node is in. Those who were
+// struck with it do not count.
+func (m *Machine) acquit(peer algo.NodeID) {
+	if len(m.doom.by) > 0 && !slices.Contains(m.doom.by, peer) && m.doom.said.has(peer) {
+		m.doom = doom{}
+	}
+}
+
+// condemn ends this node's membership when it is sure that it has ended. Else it asks again.
+func (m *Machine) condemn(now time.Duration) {
+	switch {
+	case m.doom.due() > now:
+	case m.doom.enough:
+		m.remove()
+	default:
+		m.heal(now, m.doom.by[0])
+		m.doom.until = now + repetition/2
+	}
+}
+
+func (m *Machine) remove() {
+	m.end.Removed, m.end.Left = true, m.wishes.leaving
+	m.contacts = nil
+}
+
+// unsound is why a roster is none, or nil.
+func (m *Machine) unsound(now time.Duration, from algo.NodeID, theirs Roster) error {
+	ours := m.now.Roster
+	switch {
+	case theirs.Cluster.IsZero():
+		return errors.New("it names no cluster")
+	case !m.joining() && theirs.Cluster != ours.Cluster:
+		return fmt.Errorf("it is of cluster %v, this is %v", theirs.Cluster, ours.Cluster)
+	case theirs.Unmet < 0 || theirs.Unmet > maxEntries:
+		return fmt.Errorf("it has %d empty seats, want at most %d", theirs.Unmet, maxEntries)
+	case !m.joining() && theirs.merging() && ours.merging() && theirs.size() != ours.size():
+		return fmt.Errorf("it is of a fixed set of %d members, this of %d", theirs.size(), ours.size())
+	case (theirs.Epoch == 0) != (theirs.Number == 0):
+		return errors.New("it has a number and no leader's epoch, or the other way round")
+	case theirs.Epoch == 0 && len(theirs.Strikes) > 0:
+		return errors.New("it has strikes, and no leader's epoch")
+	case !theirs.fits():
+		return errors.New("it has too many members to fit a frame")
+	case !theirs.has(from):
+		return errors.New("its sender is not in it")
+	}
+	for i, e := range theirs.Entries {
+		if why := e.malformed(); why != nil {
+			return why
+		}
+		if i > 0 && e.ID.Compare(theirs.Entries[i-1].ID) <= 0 {
+			return errors.New("its members are not in the order of their ids")
+		}
+	}
+	return m.poisoned(now, from, theirs)
+}
+
+// poisoned is why the stamp of a roster is not believed, or nil. Who is just joining, or meets
+// the others of a fixed set, knows none to judge it by.
+func (m *Machine) poisoned(now time.Duration, from algo.NodeID, theirs Roster) error {
+	ours := m.now.Roster
+	_, _, taken := m.env.Leader()
+	own := max(ours.Epoch, taken)
+	number := uint64(0)
+	if theirs.Epoch == ours.Epoch {
+		number = ours.Number
+	}
+	switch {
+	case theirs.Epoch == math.MaxUint64 || theirs.Number == math.MaxUint64:
+		return errors.New("its stamp is the last there is")
+	case m.joining() || ours.meeting():
+		return nil
+	case !m.horizon.Believes(theirs.Epoch, own):
+		if m.Doubt(now, from) {
+			m.horizon.Widen(own)
+		}
+		return fmt.Errorf("its epoch %d is too far ahead of %d", theirs.Epoch, own)
+	case theirs.Number > number && theirs.Number-number > algo.MaxEpochLead:
+		return fmt.Errorf("its number %d is too far ahead of %d", theirs.Number, number)
+	}
+	return nil
+}

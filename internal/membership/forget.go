@@ -1,0 +1,58 @@
+package membership
+
+import "time"
+
+// forgets reports whether this node strikes members that stay dead: the leader does, where that
+// is configured. Without a majority nothing can be decided by an algorithm that needs one, so
+// there the dead must go on counting.
+func (m *Machine) forgets() bool { return m.config.ForgetAfter > 0 && !m.config.Quorum && m.leads() }
+
+// forget strikes those who were suspected for so long without a break. The leader has everybody
+// watched for that, which costs a heartbeat of each.
+//
+// The time counts only while it hears of more than half of all members: of two sides of a
+// partition at most one may forget the other, or none would be left when it heals.
+func (m *Machine) forget(now time.Duration) {
+	if m.nextForget() > now {
+		return
+	}
+	for e := range m.now.view.All() {
+		if suspected, since := m.env.Suspected(e.ID); suspected && max(since, m.hearing)+m.config.ForgetAfter <= now {
+			m.amend(now, m.now.Roster.striking(e.ID))
+		}
+	}
+}
+
+// nextForget is when forget has something to do.
+func (m *Machine) nextForget() time.Duration {
+	next := never
+	if m.hearing == never || !m.forgets() {
+		return next
+	}
+	for e := range m.view.All() {
+		if suspected, since := m.env.Suspected(e.ID); suspected {
+			next = min(next, max(since, m.hearing)+m.config.ForgetAfter)
+		}
+	}
+	return next
+}
+
+// listen finds out since when this node leads and hears of more than half of all members.
+func (m *Machine) listen(now time.Duration) {
+	if !m.forgets() {
+		m.hearing = never
+		return
+	}
+	suspected := 0
+	for e := range m.view.All() {
+		if dead, _ := m.env.Suspected(e.ID); dead {
+			suspected++
+		}
+	}
+	switch majority := 2*suspected < m.view.Len(); {
+	case !majority:
+		m.hearing = never
+	case m.hearing == never:
+		m.hearing = now
+	}
+}

@@ -1,0 +1,366 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// What the leader does: it alone makes rosters.
+
+// leads reports whether this node may make a roster: it leads, and where a majority is needed it
+// has not taken part in a later epoch since.
+func (m *Machine) leads() bool {
+	leader, running, taken := m.env.Leader()
+	r := m.now.Roster
+	return running && leader.ID == m.self() && r.has(leader.ID) &&
+		(!m.config.Quorum || leader.Epoch == taken && leader.Epoch >= r.Epoch)
+}
+
+// leader is whom this node follows, if that is another member.
+func (m *Machine) leader() (algo.NodeID, bool) {
+	l, running, _ := m.env.Leader()
+	return l.ID, running && l.ID != m.self() && m.now.Roster.has(l.ID)
+}
+
+// epoch is that of the rosters that this leader makes. Where no majority is needed it may have
+// been used already, by a leader of the other side of a partition.
+func (m *Machine) epoch() algo.Epoch {
+	leader, _, _ := m.env.Leader()
+	if m.config.Quorum {
+		return leader.Epoch
+	}
+	return max(leader.Epoch, m.now.Roster.Epoch, 1)
+}
+
+// preside has a new leader finish what was begun: a roster of which nobody knows whether a
+// majority holds it. It waits for a fixed set until all its seats are taken: one that comes late
+// would not count otherwise.
+func (m *Machine) preside(now time.Duration) {
+	r := m.now.Roster
+	if m.config.Quorum && m.leads() && !r.Confirmed && r.Epoch < m.epoch() && !r.meeting() {
+		m.make(now, r)
+	}
+}
+
+// outdo makes a later roster than another one of an epoch up to that of this leader.
+func (m *Machine) outdo(now time.Duration, theirs Roster) {
+	next := m.now.Roster
+	next.Epoch, next.Number = max(next.Epoch, theirs.Epoch), max(next.Number, theirs.Number)
+	m.make(now, next)
+}
+
+// admit lets a node in that asks for it, or asks the leader to.
+func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
+	if m.joining() || len(m.doom.by) > 0 {
+		return // it will ask again
+	}
+	why := asks.malformed()
+	if why == nil && asks.ID != from {
+		why = fmt.Errorf("it asks for an entry that is not its own")
+	}
+	if why != nil {
+		m.env.Refuse(from, Join{}, why)
+		return
+	}
+	if known, _ := m.now.Roster.find(from); known == asks {
+		m.heal(now, from)
+		return
+	}
+	if why := m.unfit(asks); why != nil {
+		if m.now.Roster.struck(from) {
+			m.heal(now, from) // what it reads there counts, if it has been a member
+		}
+		m.env.Send(from, Reject{Reason: why.Error()})
+		return
+	}
+	m.petition(now, Propose{Entry: asks})
+}
+
+// unfit is why an entry cannot become that of a member, or nil.
+func (m *Machine) unfit(asks Entry) error {
+	r := m.now.Roster
+	if r.struck(asks.ID) {
+		return fmt.Errorf("member %v was removed: empty its data folder to have it join as a new one", asks.ID)
+	}
+	for _, e := range r.Entries {
+		if e.ID != asks.ID && e.Name == asks.Name && !m.earlier(e, asks) {
+			return nameTaken(e)
+		}
+	}
+	if r = r.with(asks); !r.fits() {
+		return fmt.Errorf("the membership is full, with %d members", len(r.Entries)-1)
+	}
+	return nil
+}
+
+func nameTaken(by Entry) error {
+	return fmt.Errorf("the name %q belongs to member %v at %s: choose another name, or remove that member first", by.Name, by.ID, by.Addr)
+}
+
+// earlier reports whether a member is an earlier life of who asks to be let in, which has kept
+// nothing. This node lives. Where a majority is needed a node that forgot its vote must not pass
+// for the one that it was.
+func (m *Machine) earlier(e, asks Entry) bool {
+	return !m.config.Quorum && e.sameSeat(asks) && e.ID != m.self() && e.ID != asks.ID
+}
+
+// petition has a change made by the leader, if there is one. Whoever wants it will ask again.
+func (m *Machine) petition(now time.Duration, p Propose) {
+	if m.leads() {
+		m.grant(now, p)
+	} else if leader, ok := m.leader(); ok {
+		m.env.Send(leader, p)
+	}
+}
+
+// consider takes a Propose.
+func (m *Machine) consider(now time.Duration, from algo.NodeID, p Propose) {
+	why := p.Entry.malformed()
+	if p.Gone && !p.Entry.ID.IsZero() {
+		why = nil // its ID says all
+	}
+	if why != nil {
+		m.env.Refuse(from, p, why)
+		return
+	}
+	if m.leads() {
+		m.grant(now, p)
+	}
+}
+
+// grant makes one change, if that may be done now.
+func (m *Machine) grant(now time.Duration, p Propose) {
+	r, e := m.now.Roster, p.Entry
+	known, found := r.find(e.ID)
+	switch {
+	case p.Gone && e.ID == m.self():
+		m.handOver(now)
+	case p.Gone && (found || !r.struck(e.ID)):
+		m.change(now, r.striking(e.ID), p)
+	case p.Gone, found && e == known, m.unfit(e) != nil, m.premature(e):
+	case found:
+		m.change(now, r.with(e), p)
+	case m.config.Quorum && r.meeting():
+		// Whoever of the fixed set comes after this leader's first roster would not count.
+	default:
+		m.change(now, m.welcoming(e), p)
+	}
+}
+
+// welcoming is the roster with a newcomer: in place of an earlier life of its own, or in an empty
+// seat of a fixed set if it has that address. One who joins beside leaves the seats to who is still
+// to come.
+func (m *Machine) welcoming(e Entry) Roster {
+	next := m.now.Roster
+	if at := slices.IndexFunc(next.Entries, func(o Entry) bool { return m.earlier(o, e) }); at >= 0 {
+		next = next.without(next.Entries[at].ID)
+	} else if seat := len(m.config.Fixed) == 0 || slices.Contains(m.config.Fixed, e.Addr); seat && next.Unmet > 0 {
+		next.Unmet--
+	}
+	if m.config.Quorum && next.size() == 1 {
+		// Else it could be elected at once, and would be who has to let this founder go on alone
+		// if it dies: see escort.
+		e.Eligible = false
+	}
+	return next.with(e)
+}
+
+// premature reports whether an entry is that of a guest who may not be elected yet.
+func (m *Machine) premature(e Entry) bool {
+	known, _ := m.now.Roster.find(e.ID)
+	return !known.Eligible && e.Eligible && m.guest.id == e.ID
+}
+
+// maxWaiting bounds what waits for its turn. The rest is asked for again.
+const maxWaiting = 64
+
+// change makes the next roster, or keeps what was proposed until its turn comes.
+func (m *Machine) change(now time.Duration, next Roster, p Propose) {
+	if m.amend(now, next) || m.Confirmed() || !m.leads() {
+		return // done, or not to be done
+	}
+	m.queue = slices.DeleteFunc(m.queue, func(o Propose) bool { return o.Entry.ID == p.Entry.ID })
+	if len(m.queue) < maxWaiting {
+		m.queue = append(m.queue, p)
+	}
+}
+
+// amend makes the next roster: the one given, stamped by this leader. It reports whether it did.
+//
+// Where a majority is needed, who is a member changes only when a majority of those who are now
+// are known to hold the roster in this leader's epoch: no two leaders go on from one roster in
+// two ways. A new leader stamps it as it is for that. Nor does it change to members of whom no
+// majority is there. And whatever is needed, somebody must be left who may lead: else nothing
+// could be changed back.
+func (m *Machine) amend(now time.Duration, next Roster) bool {
+	r := m.now.Roster
+	if !slices.ContainsFunc(next.Entries, func(e Entry) bool { return e.Eligible }) {
+		return false
+	}
+	if m.config.Quorum && !sameVoters(r, next) {
+		if r.Epoch < m.epoch() {
+			m.make(now, r)
+			r = m.now.Roster
+			next.Epoch, next.Number = r.Epoch, r.Number
+		}
+		if !r.Confirmed || !overlap(r, next) || !m.reaches(next) {
+			return false
+		}
+	}
+	added := algo.NodeID{}
+	for _, e := range next.Entries {
+		if !r.has(e.ID) {
+			added = e.ID
+		}
+	}
+	m.make(now, next)
+	if m.config.Quorum && !added.IsZero() && !m.Confirmed() {
+		m.newcomer = newcomer{id: added, until: now + patience, before: r}
+	}
+	return true
+}
+
+// make puts a roster of this leader in force, and tells everybody.
+func (m *Machine) make(now time.Duration, next Roster) {
+	epoch, before := m.epoch(), m.now.Roster
+	if next.Epoch < epoch {
+		next.Number = 0 // a number that was poisoned ends with its epoch
+	}
+	next.Epoch, next.Number, next.Confirmed = epoch, next.Number+1, !m.config.Quorum
+	m.take(now, next)
+	m.owe(before)
+	m.broadcast(now)
+	if m.config.Quorum {
+		m.confirm(now)
+	} else {
+		m.dismiss(now, before)
+	}
+}
+
+// reaches reports whether a majority of a roster is there, as far as this node knows.
+func (m *Machine) reaches(r Roster) bool {
+	there := 0
+	for _, e := range r.Entries {
+		if suspected, _ := m.env.Suspected(e.ID); e.ID == m.self() || !suspected {
+			there++
+		}
+	}
+	return there >= r.quorum()
+}
+
+// held takes the word of a member that it holds our roster.
+func (m *Machine) held(now time.Duration, from algo.NodeID, h Held) {
+	if m.Confirmed() || !m.leads() || (algo.Stamp{Epoch: h.Epoch, Number: h.Number}) != m.now.Roster.Stamp() {
+		return
+	}
+	if m.holders == nil {
+		m.holders = make(map[algo.NodeID]bool)
+	}
+	m.holders[from] = true
+	m.confirm(now)
+}
+
+// awaits reports whether a peer that has our roster has yet to say that it holds it.
+func (m *Machine) awaits(peer algo.NodeID) bool {
+	return !m.Confirmed() && m.leads() && m.now.Roster.Epoch == m.epoch() && !m.holders[peer]
+}
+
+// confirm tells everybody when a majority holds our roster, and goes on to what waits for that.
+// A newcomer must hold it as well: one that does not even live yet would count.
+func (m *Machine) confirm(now time.Duration) {
+	r := m.now.Roster
+	if r.Confirmed || !m.leads() || r.Epoch != m.epoch() {
+		return
+	}
+	holders := 1 // this node
+	for _, e := range r.Entries {
+		if m.holders[e.ID] {
+			holders++
+		}
+	}
+	if holders < r.quorum() || !m.newcomer.id.IsZero() && !m.holders[m.newcomer.id] {
+		return
+	}
+	before := r
+	if !m.newcomer.id.IsZero() {
+		before = m.newcomer.before
+		if m.guest = (newcomer{}); before.size() == 1 {
+			m.guest = newcomer{id: m.newcomer.id, until: now + watch}
+		}
+		m.newcomer = newcomer{}
+	}
+	r.Confirmed = true
+	m.take(now, r)
+	m.broadcast(now)
+	m.dismiss(now, before)
+	turn := m.queue
+	m.queue = nil
+	for _, p := range turn {
+		if m.leads() {
+			m.grant(now, p)
+		}
+	}
+	m.wish(now)
+}
+
+// dismiss tells those who are members no more and still here.
+func (m *Machine) dismiss(now time.Duration, before Roster) {
+	r := m.now.Roster
+	if !m.Confirmed() {
+		return
+	}
+	gone := slices.Clone(r.Strikes)
+	for _, e := range before.Entries {
+		if !r.has(e.ID) && !r.struck(e.ID) {
+			gone = append(gone, e.ID)
+		}
+	}
+	for _, id := range gone {
+		if _, connected := m.links[id]; connected && id != m.self() {
+			m.heal(now, id)
+		}
+	}
+}
+
+// A newcomer is somebody who was let in lately.
+type newcomer struct {
+	id     algo.NodeID
+	until  time.Duration
+	before Roster
+}
+
+const (
+	// patience is how long a newcomer may take to say that it holds the roster.
+	patience = 5 * time.Second
+	// watch is for how long a founder itself watches the first that it let in, unless others come.
+	watch = 30 * time.Second
+)
+
+// escort watches newcomers: who dies in its first moments counts no longer. Before it holds the
+// roster, the members of before go on. Afterwards it is taken out, without a strike, where it is
+// half of all members: it may ask again. Among more it goes on counting, or the members would
+// become as few as live at one moment, and those who come back none.
+func (m *Machine) escort(now time.Duration) {
+	if !m.leads() {
+		return
+	}
+	if n := m.newcomer; !n.id.IsZero() {
+		if suspected, _ := m.env.Suspected(n.id); suspected || n.until <= now {
+			next := n.before
+			next.Epoch, next.Number = m.now.Roster.Epoch, m.now.Roster.Number
+			m.newcomer = newcomer{}
+			m.make(now, next)
+		}
+	}
+	if g := m.guest; !g.id.IsZero() {
+		if suspected, _ := m.env.Suspected(g.id); suspected && m.Confirmed() && m.now.Roster.size() == 2 {
+			m.amend(now, m.now.Roster.without(g.id))
+		}
+		if g.until <= now || m.now.Roster.size() != 2 {
+			m.guest = newcomer{}
+		}
+	}
+}

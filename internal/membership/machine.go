@@ -1,0 +1,329 @@
+package membership
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+const never = time.Duration(math.MaxInt64)
+
+// Env is the host of a Machine. What is asked of it may be done at once or later, in order,
+// and after what is Unsaved is saved.
+type Env interface {
+	// Send sends a message to a member, or to who is connected.
+	Send(to algo.NodeID, m algo.Message)
+	// Show says something to a member that carries the Digest.
+	Show(to algo.NodeID)
+	// Dial makes one attempt to connect; with a zero ID, to whoever is there.
+	Dial(id algo.NodeID, addr string)
+	// Refuse closes the connection of who has sent a message that is none.
+	Refuse(peer algo.NodeID, m algo.Message, why error)
+	// Leader is whom the algorithm of this node follows, as long as it runs, and the highest
+	// epoch that it has taken part in.
+	Leader() (leader algo.Leader, running bool, taken algo.Epoch)
+	// Suspected reports whether a member is taken for dead, and since when.
+	Suspected(id algo.NodeID) (suspected bool, since time.Duration)
+}
+
+// Config is what a Machine is made of.
+type Config struct {
+	// Self is this node as it should stand in the roster.
+	Self algo.Member
+	// Cluster is the ID of the cluster if this node founds one, or if Fixed is set.
+	Cluster algo.NodeID
+	// Seeds are addresses of members that may let this node in, Fixed those of all members,
+	// this node's own included.
+	Seeds, Fixed []string
+	// Quorum is the claim of the algorithm to need a majority.
+	Quorum bool
+	// FirstContact is for how long a node without a quorum waits at its start to hear from
+	// others, if they neither answer nor refuse. Unconnected says that nobody ever does: a
+	// restart waits for nobody then.
+	FirstContact time.Duration
+	Unconnected  bool
+	// ForgetAfter is how long the leader suspects a member until it strikes it; 0 for never.
+	ForgetAfter time.Duration
+	// Repeat is how often who has resigned says so.
+	Repeat time.Duration
+	// Patience is how long an order waits for a leader, where no majority is needed.
+	Patience time.Duration
+}
+
+// End says that this node must stop.
+type End struct {
+	// Rejected is why it is not let in.
+	Rejected error
+	// Removed says that it is no member any more; Left, that it asked for that.
+	Removed, Left bool
+}
+
+// Machine is the membership as one node knows it. It is not safe for concurrent use. The
+// times that it is told are the host's, and do not go back.
+type Machine struct {
+	config Config
+	env    Env
+
+	now     Known     // the roster in force here
+	view    algo.View // of it, with those who stand aside
+	unsaved bool
+	end     End
+
+	links   map[algo.NodeID]link // of those connected
+	told    map[algo.NodeID]told
+	owing   bool // one of them may be owed our roster; else none is
+	settled bool // everybody knows this roster, and this node
+
+	contacts []contact
+	first    firstContact
+	asked    map[algo.NodeID]bool // to be let in
+	outside  map[algo.NodeID]bool // who is connected and has a roster that this node is not in
+	doom     doom
+
+	wishes wishes
+	owed   []algo.NodeID // strikes to be found in a later roster
+	unowed bool          // owed has changed since it was saved
+
+	resigned time.Duration // until when; never when it did not resign
+	standAt  time.Duration // when to say so again
+	aside    map[algo.NodeID]time.Duration
+
+	holders  map[algo.NodeID]bool // of the roster, where this node made it
+	newcomer newcomer
+	guest    newcomer  // who is half of all members, and new
+	queue    []Propose // changes that wait for their turn
+	hearing  time.Duration
+
+	vacant  time.Duration // since when no leader is known; never when one is
+	over    algo.Epoch    // up to which a member has shown rosters that this node did not take over
+	horizon algo.Horizon
+	doubted map[algo.NodeID]time.Duration // when a member last moved it
+}
+
+// link is a connection.
+type link struct {
+	dialed bool // to an address that the configuration names
+}
+
+// New returns a machine that goes on from the records that were saved, if any.
+func New(config Config, env Env, saved ...algo.Message) *Machine {
+	config.Repeat = max(config.Repeat, pause)
+	m := &Machine{
+		config: config, env: env, resigned: never, standAt: never, hearing: never,
+		links: make(map[algo.NodeID]link), told: make(map[algo.NodeID]told), asked: make(map[algo.NodeID]bool),
+		aside: make(map[algo.NodeID]time.Duration), doubted: make(map[algo.NodeID]time.Duration),
+		outside: make(map[algo.NodeID]bool), wishes: wishes{again: never},
+	}
+	for _, record := range saved {
+		switch record := record.(type) {
+		case Roster:
+			m.now, m.settled = Know(record), true
+		case Known:
+			m.now, m.settled = record, true
+		case Owed:
+			m.owed = record.Strikes
+		}
+	}
+	m.view = m.now.view
+	return m
+}
+
+// View is the membership for the algorithm: the roster, in which who has resigned is not
+// eligible for now.
+func (m *Machine) View() algo.View { return m.view }
+
+// Roster is the membership as it is now. It must not be changed.
+func (m *Machine) Roster() Roster { return m.now.Roster }
+
+// Cluster is the ID of the cluster, zero until this node is in it.
+func (m *Machine) Cluster() algo.NodeID { return m.now.Roster.Cluster }
+
+// Digest stands for the roster; 0 without one.
+func (m *Machine) Digest() uint64 { return m.now.digest }
+
+// Confirmed reports whether the roster stands: see Roster. So does that of a fixed set before a
+// leader has made one.
+func (m *Machine) Confirmed() bool {
+	return m.now.Roster.Confirmed || !m.config.Quorum || m.now.Roster.Epoch == 0
+}
+
+// End says whether this node must stop.
+func (m *Machine) End() End { return m.end }
+
+// Unsaved returns the records that have changed since the last call.
+func (m *Machine) Unsaved() (records []algo.Message) {
+	if m.unsaved {
+		records = append(records, m.now.Roster)
+	}
+	if m.unowed {
+		records = append(records, Owed{slices.Clone(m.owed)})
+	}
+	m.unsaved, m.unowed = false, false
+	return records
+}
+
+func (m *Machine) self() algo.NodeID { return m.config.Self.ID }
+
+// joining reports whether no member has let this node in yet.
+func (m *Machine) joining() bool { return m.now.Roster.Cluster.IsZero() }
+
+// Receive takes a message, and reports whether it is one of the membership.
+func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message) bool {
+	switch said := said.(type) {
+	case Join:
+		m.admit(now, from, said.Entry)
+		return true
+	case Roster:
+		m.meet(now, from, said)
+		return true
+	case Reject:
+		m.rejected(from, said)
+		return true
+	case Propose, Held, Stand:
+		if !m.view.Contains(from) {
+			m.Stranger(now, from)
+			return true
+		}
+	}
+	switch said := said.(type) {
+	case Propose:
+		m.consider(now, from, said)
+	case Held:
+		m.held(now, from, said)
+	case Stand:
+		m.stands(now, from, said)
+	default:
+		return false
+	}
+	return true
+}
+
+// Stranger says that somebody who is no member has sent a frame, which was dropped. It is shown
+// the roster: it may be one who does not know yet.
+func (m *Machine) Stranger(now time.Duration, from algo.NodeID) {
+	if !m.joining() {
+		m.heal(now, from)
+	}
+}
+
+// Up says that a connection to a peer stands, and the digest of its roster. Dialed means that
+// this node dialled it at an address that its configuration names.
+func (m *Machine) Up(now time.Duration, peer algo.NodeID, digest uint64, addr string) {
+	dialed := slices.ContainsFunc(m.contacts, func(c contact) bool { return addr != "" && c.addr == addr })
+	m.links[peer] = link{dialed: dialed}
+	delete(m.told, peer)
+	if m.joining() {
+		m.ask(peer)
+		return
+	}
+	if m.resigned != never && m.view.Contains(peer) {
+		m.env.Send(peer, Stand{Resigned: true})
+	}
+	if digest != 0 { // who is in no cluster will ask
+		m.Shown(now, peer, digest)
+	}
+}
+
+// Down says that the connection to a peer ended.
+func (m *Machine) Down(now time.Duration, peer algo.NodeID) {
+	delete(m.links, peer)
+	delete(m.outside, peer)
+	if !m.view.Contains(peer) {
+		delete(m.told, peer)
+	}
+	m.seek(now)
+}
+
+// Led says that the algorithm has announced somebody, or a vacancy.
+func (m *Machine) Led(now time.Duration) {
+	leader, _, _ := m.env.Leader()
+	switch {
+	case !leader.Vacant():
+		m.vacant = never
+	case m.vacant == never:
+		m.vacant = now
+	}
+	if leader.ID != m.self() {
+		m.queue, m.newcomer, m.guest = nil, newcomer{}, newcomer{}
+	}
+	if m.wishes.again != never {
+		m.wishes.again, m.wishes.tries = now, 0
+	}
+}
+
+// Wake does what is due.
+func (m *Machine) Wake(now time.Duration) {
+	m.contact(now)
+	m.repay(now)
+	m.standing(now)
+	m.condemn(now)
+	m.forget(now)
+	m.Tend(now)
+}
+
+// Tend does what follows from what the algorithm or the detector has found out. The host calls
+// it at the end of each of its steps, until View changes no more.
+func (m *Machine) Tend(now time.Duration) {
+	if m.end != (End{}) {
+		return
+	}
+	m.listen(now)
+	m.preside(now)
+	m.escort(now)
+	if m.wishes.again <= now {
+		m.wish(now)
+	}
+}
+
+// Deadline is when Wake is due.
+func (m *Machine) Deadline() time.Duration {
+	if m.end != (End{}) {
+		return never
+	}
+	next := min(m.nextContact(), m.nextExchange(), m.nextStand(), m.wishes.again, m.nextForget(), m.doom.due())
+	for _, n := range []newcomer{m.newcomer, m.guest} {
+		if !n.id.IsZero() && m.leads() {
+			next = min(next, n.until)
+		}
+	}
+	return next
+}
+
+// Watched are members that the host has its detector watch, beside those that the algorithm
+// monitors.
+func (m *Machine) Watched() (watched []algo.NodeID) {
+	if m.forgets() {
+		return slices.Collect(m.view.Others(m.self()))
+	}
+	for _, n := range []newcomer{m.newcomer, m.guest} {
+		if m.view.Contains(n.id) {
+			watched = append(watched, n.id)
+		}
+	}
+	return watched
+}
+
+// take puts a roster in force. What this node was told of others stays.
+func (m *Machine) take(now time.Duration, next Roster) {
+	m.now, m.settled, m.unsaved = Know(next), false, true
+	m.holders = nil
+	m.owing = true // maybe, to those who are members now
+	m.overlay()
+	if m.resigned != never {
+		m.standAt = min(m.standAt, now+pause) // who is new has not heard it
+	}
+	m.seek(now)
+}
+
+// Doubt says that a peer has sent an epoch that is too far ahead to be believed, and reports
+// whether the host should believe more from now on: if it is a member, and once in a second.
+// So the poisoned and the rest meet again, and to use up all epochs takes 2³² such messages.
+func (m *Machine) Doubt(now time.Duration, from algo.NodeID) bool {
+	if last, found := m.doubted[from]; !m.view.Contains(from) || found && now-last < time.Second {
+		return false
+	}
+	m.doubted[from] = now
+	return true
+}

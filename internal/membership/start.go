@@ -1,0 +1,222 @@
+package membership
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// A contact is an address at which a member is expected, its ID yet unknown: a seed, or one of a
+// fixed set.
+type contact struct {
+	addr   string
+	failed bool // it refused, or could not be reached, at least once
+	tries  int
+	at     time.Duration // when to dial it next
+}
+
+// The back-off between dials to one address. The first are quick, for at a cold start the others
+// are just starting as well.
+const (
+	minContact = 5 * time.Millisecond
+	maxContact = time.Second
+)
+
+// firstContact is what keeps the algorithm of a node that has started from leading at once:
+// where no majority is needed nothing else does.
+type firstContact struct {
+	at      time.Duration // when it waits no more
+	waiting bool          // at is still to come
+	again   bool          // it was a member before it was started
+	heard   bool          // a member has shown its roster
+	silent  map[algo.NodeID]bool
+}
+
+// Start decides how this node becomes a member: it is one already, it belongs to a fixed set,
+// somebody must let it in, or it founds a cluster of its own. It is the first call.
+func (m *Machine) Start(now time.Duration) {
+	self := m.config.Self
+	for _, addr := range slices.Concat(m.config.Fixed, m.config.Seeds) {
+		if addr != self.Addr {
+			m.contacts = append(m.contacts, contact{addr: addr, at: now})
+		}
+	}
+	m.vacant = now
+	m.first = firstContact{at: now + m.config.FirstContact, waiting: true, silent: make(map[algo.NodeID]bool)}
+	switch r := m.now.Roster; {
+	case !m.joining() && !r.has(self.ID):
+		m.remove()
+		return
+	case !m.joining():
+		mine, _ := r.find(self.ID)
+		if why := m.unfit(m.own()); mine != m.own() && why != nil {
+			m.end.Rejected = why
+			return
+		}
+		m.first.again = !m.config.Unconnected && len(r.Entries) > 1
+		if !m.settled {
+			break
+		}
+		if !m.config.Unconnected {
+			// Those who saw this node die take it for dead until it says hello.
+			for e := range m.view.Others(self.ID) {
+				if to, ok := m.view.Member(e); ok {
+					m.env.Dial(e, to.Addr)
+				}
+			}
+		}
+		m.Restate(now, self)
+	case len(m.config.Fixed) > 0:
+		m.found(now, len(m.config.Fixed))
+	case len(m.contacts) == 0:
+		m.found(now, 1)
+	}
+	m.contact(now)
+}
+
+// found begins a cluster with this node as its only member so far. There must be one who may
+// lead: only a leader lets others in.
+func (m *Machine) found(now time.Duration, size int) {
+	if size == 1 && !m.config.Self.Eligible {
+		m.end.Rejected = fmt.Errorf("a witness cannot found a cluster: only a leader lets others in, " +
+			"and nobody could lead; have it join another member")
+		return
+	}
+	m.take(now, Roster{Cluster: m.config.Cluster, Unmet: size - 1, Entries: []Entry{m.own()}})
+}
+
+// Ready reports whether the algorithm may start.
+//
+// Without a quorum it would lead at once. So it waits until it has heard of every member of a
+// fixed set, or knows that it does not answer; and after a restart until one member has shown its
+// roster, or all refuse: it may have been removed, or others have led since. With a quorum no such
+// mistake can be made.
+func (m *Machine) Ready(now time.Duration) bool {
+	r := m.now.Roster
+	switch {
+	case !r.has(m.self()) || len(m.doom.by) > 0 || m.end != (End{}):
+		return false
+	case m.config.Quorum:
+		return len(r.Entries) >= r.quorum() && (len(m.outside) == 0 || !r.meeting())
+	case m.first.at <= now, m.config.Unconnected:
+		return true
+	case m.first.again:
+		return m.first.heard || len(m.first.silent) >= len(r.Entries)-1
+	}
+	return !slices.ContainsFunc(m.contacts, func(c contact) bool { return !c.failed && m.wanted(c) })
+}
+
+// wanted reports whether a contact still has to be made: a seat is empty, or nobody is connected
+// who knows this node. All may have moved.
+func (m *Machine) wanted(c contact) bool {
+	r := m.now.Roster
+	switch {
+	case m.joining():
+		return true
+	case r.Unmet > 0 && slices.Contains(m.config.Fixed, c.addr):
+		return !slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Addr == c.addr })
+	}
+	return m.lonely()
+}
+
+// lonely reports whether this node is one of several members, and connected to none.
+func (m *Machine) lonely() bool {
+	if m.now.Roster.size() < 2 {
+		return false
+	}
+	for id := range m.links {
+		if m.now.Roster.has(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// seek has contacts dialled again, a little later, that were made and are wanted again.
+func (m *Machine) seek(now time.Duration) {
+	for i := range m.contacts {
+		if c := &m.contacts[i]; c.at == never && m.wanted(*c) {
+			c.at = now + maxContact
+		}
+	}
+}
+
+// contact dials whom it is time to dial, and asks again to be let in.
+func (m *Machine) contact(now time.Duration) {
+	asks := false
+	for i := range m.contacts {
+		c := &m.contacts[i]
+		if c.at > now {
+			continue
+		}
+		if !m.wanted(*c) {
+			c.at = never
+			continue
+		}
+		c.at = now + min(minContact<<min(c.tries, 20), maxContact)
+		c.tries++
+		m.env.Dial(algo.NodeID{}, c.addr)
+		asks = true
+	}
+	if asks && m.joining() {
+		for _, peer := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
+			m.ask(peer)
+		}
+	}
+	m.first.waiting = m.first.waiting && m.first.at > now
+}
+
+func (m *Machine) nextContact() time.Duration {
+	next := never
+	for _, c := range m.contacts {
+		next = min(next, c.at)
+	}
+	if m.first.waiting {
+		next = min(next, m.first.at)
+	}
+	return next
+}
+
+// Missed says that a dial has failed. Silent means that nobody is there: it was not only broken,
+// as by one that just starts.
+func (m *Machine) Missed(id algo.NodeID, addr string, silent bool) {
+	if !silent {
+		return
+	}
+	if m.first.waiting && m.now.Roster.has(id) {
+		m.first.silent[id] = true
+	}
+	for i := range m.contacts {
+		if m.contacts[i].addr == addr {
+			m.contacts[i].failed = true
+		}
+	}
+}
+
+// Itself says that an address is this node's own, under another name. Who was configured with no
+// other is the founder.
+func (m *Machine) Itself(now time.Duration, addr string) {
+	before := len(m.contacts)
+	m.contacts = slices.DeleteFunc(m.contacts, func(c contact) bool { return c.addr == addr })
+	if len(m.contacts) < before && len(m.contacts) == 0 && m.joining() {
+		m.found(now, 1)
+	}
+}
+
+// ask asks a peer to let this node in.
+func (m *Machine) ask(peer algo.NodeID) {
+	m.asked[peer] = true
+	m.env.Send(peer, Join{Entry: m.own()})
+}
+
+// rejected takes a Reject. It counts only while this node is in no cluster, or in a fixed set that
+// meets, and from who is at an address that its configuration names: nobody else can stop it.
+func (m *Machine) rejected(from algo.NodeID, r Reject) {
+	_, running, _ := m.env.Leader()
+	if starting := m.joining() || m.now.Roster.meeting() && !running; starting && m.asked[from] && m.links[from].dialed {
+		m.end.Rejected = fmt.Errorf("%s", r.Reason)
+	}
+}
