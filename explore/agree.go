@@ -159,5 +159,5 @@ func (c *calm) take(a action) bool {
 // claimed.
 func (c *calm) agreed() bool {
 	running := c.running()
-	return host.CanElect(c.m.options.View, c.m.options.Spec.Claims, running) && host.Agreed(c.m.options.View, c.m.options.Spec.Claims, running) == nil
+	return host.CanElect(c.m.options.View, c.m.options.Spec.Claims, running) && host.Agreed(c.m.options.View, c.m.options.Spec.Claims, running) == ""
 }

@@ -62,12 +62,7 @@ func (c *Cluster) opinions() (all []Opinion) {
 }
 
 // Agreed says why the live nodes do not agree, or nothing. See [Agreed].
-func (c *Cluster) Agreed() string {
-	if why := Agreed(c.View, c.Spec.Claims, c.opinions()); why != nil {
-		return why()
-	}
-	return ""
-}
+func (c *Cluster) Agreed() string { return Agreed(c.View, c.Spec.Claims, c.opinions()) }
 
 // AgreedAfter waits and says why the live nodes do not agree then, or nothing.
 func (c *Cluster) AgreedAfter(d time.Duration) string {

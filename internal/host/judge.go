@@ -59,38 +59,33 @@ type Opinion struct {
 	Leader algo.Leader
 }
 
-// Agreed says why those who run do not agree on one of them who may lead, or is nil. Where
+// Agreed says why those who run do not agree on one of them who may lead, or nothing. Where
 // the highest must lead it is the highest. Where nobody who runs may lead, or those who run
-// are no majority and one is needed, nobody leads. (The explorer asks of every state, and
-// has no use for the words.)
-func Agreed(view algo.View, claims algo.Claims, running []Opinion) (why func() string) {
+// are no majority and one is needed, nobody leads.
+func Agreed(view algo.View, claims algo.Claims, running []Opinion) (why string) {
 	if claims.NeedsQuorum && len(running) < view.Quorum() {
 		for _, o := range running {
 			if o.Leader.ID == o.Node {
-				return func() string { return Name(o.Node) + " leads without a majority" }
+				return Name(o.Node) + " leads without a majority"
 			}
 		}
-		return nil
+		return ""
 	}
 	highest := Highest(view, running)
 	for _, o := range running {
-		l, first := o.Leader, running[0].Leader
-		names := func() string { return Name(o.Node) + " names " + Name(l.ID) }
-		switch {
+		switch l, first := o.Leader, running[0].Leader; {
 		case highest.IsZero() && !l.Vacant():
-			return func() string { return Name(o.Node) + " follows " + Name(l.ID) + ", but nobody may lead" }
+			return Name(o.Node) + " follows " + Name(l.ID) + ", but nobody may lead"
 		case highest.IsZero():
 		case claims.HighestLeads && l.ID != highest:
-			return func() string { return names() + ", the highest is " + Name(highest) }
+			return Name(o.Node) + " names " + Name(l.ID) + ", the highest is " + Name(highest)
 		case !view.MayLead(l.ID) || !slices.ContainsFunc(running, func(o Opinion) bool { return o.Node == l.ID }):
-			return func() string { return names() + ", who does not run or may not lead" }
+			return Name(o.Node) + " names " + Name(l.ID) + ", who does not run or may not lead"
 		case l != first:
-			return func() string {
-				return fmt.Sprintf("%s in epoch %d, others name %s in epoch %d", names(), l.Epoch, Name(first.ID), first.Epoch)
-			}
+			return fmt.Sprintf("%s names %s in epoch %d, others name %s in epoch %d", Name(o.Node), Name(l.ID), l.Epoch, Name(first.ID), first.Epoch)
 		}
 	}
-	return nil
+	return ""
 }
 
 // Highest is the highest of those who run and may lead, or nobody.
