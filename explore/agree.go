@@ -21,7 +21,6 @@ type calm struct {
 	queue  []uint32 // envelopes on their way, the oldest first
 	now    time.Duration
 	due    [MaxNodes]map[algo.Timer]time.Duration
-	left   int      // steps
 	taken  []action // so far
 
 	opinions [MaxNodes]host.Opinion // room for them
@@ -47,7 +46,7 @@ func (e *search) agrees(s *state) bool {
 }
 
 func newCalm(m *model, locals [MaxNodes]uint32, network []uint32) *calm {
-	c := &calm{m: m, locals: locals, queue: slices.Clone(network), left: calmSteps}
+	c := &calm{m: m, locals: locals, queue: slices.Clone(network)}
 	for i := range m.ids {
 		c.due[i] = m.locals[locals[i]].timers.clone().left
 	}
@@ -64,7 +63,7 @@ func (c *calm) run() bool {
 			}
 		}
 	}
-	for c.left > 0 {
+	for len(c.taken) < calmSteps {
 		next, ok := c.next()
 		if !ok {
 			if c.agreed() {
@@ -141,7 +140,6 @@ func (c *calm) take(a action) bool {
 	if o.broken != nil {
 		return false
 	}
-	c.left--
 	c.taken = append(c.taken, a)
 	c.locals[a.node] = o.local
 	c.queue = append(c.queue, o.sends...)

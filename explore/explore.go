@@ -51,7 +51,8 @@ type Options struct {
 	// numbered, see [MayNumberRepeats].
 	Repeats int
 
-	// Properties are what must hold; nil is what the algorithm claims, see [Claimed].
+	// Properties are what must hold; nil is what the algorithm claims, see [Claimed]. That of
+	// the contract, algo.Contract, always must: alone it says that nothing else is looked for.
 	Properties []algo.Property
 	Limits     Limits
 	// Progress, if set, is called about once a second and at the end, from the goroutine of
@@ -183,7 +184,7 @@ func (o *Options) check() error {
 		}
 	}
 	for _, p := range o.Properties {
-		if !slices.Contains(All(), p) {
+		if p != algo.Contract && !slices.Contains(All(), p) {
 			bad("property %q is unknown; there are %v", p, All())
 		}
 	}

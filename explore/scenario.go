@@ -101,14 +101,11 @@ func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
 	case "settled":
 		o.Settled = true
 	case "property NAME":
-		switch p := algo.Property(l.Args[0].Text); {
-		case p == algo.Contract:
-			o.Properties = append([]algo.Property{}, o.Properties...)
-		case slices.Contains(All(), p):
-			o.Properties = append(o.Properties, p)
-		default:
+		p := algo.Property(l.Args[0].Text)
+		if p != algo.Contract && !slices.Contains(All(), p) {
 			return &l.Args[0], scenario.Wanted("one of %v and %s", All(), algo.Contract)
 		}
+		o.Properties = append(o.Properties, p)
 	}
 	return nil, nil
 }
@@ -175,9 +172,6 @@ func head(o *Options) string {
 	for _, p := range o.Properties {
 		line("property %s", p)
 	}
-	if o.Properties != nil && len(o.Properties) == 0 {
-		line("property %s", algo.Contract)
-	}
 	priorities, differ := "", false
 	for i := range o.View.Len() {
 		m := o.View.At(i)
@@ -238,7 +232,7 @@ func (h *hosted) Do(l *scenario.Line) error {
 		}
 		h.take(a)
 	}
-	for _, said := range h.said[len(h.said)-1] {
+	for _, said := range h.said {
 		h.transcript.Say("%s", said)
 	}
 	if h.left == 0 {

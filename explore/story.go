@@ -26,7 +26,8 @@ type story struct {
 	steps  []string // the same, as a scenario has them
 	broken []Breach
 	events []trace.Event
-	said   [][]string // of each step; first, of what was before
+	said   []string        // of the last step; at first, of what was before
+	text   strings.Builder // the steps, and below each what was said
 	end    state
 	next   state
 	over   bool // it broke the contract: nobody knows what that node would do now
@@ -34,20 +35,16 @@ type story struct {
 
 // newStory begins a story where a search begins.
 func (e *search) newStory() *story {
-	t := &story{search: e, end: e.start, said: make([][]string, 1)}
+	t := &story{search: e, end: e.start}
 	t.end.network = slices.Clone(e.start.network)
 	if e.options.Settled {
-		t.settled(e.m.locals[t.end.locals[0]].leader)
+		l := e.m.locals[t.end.locals[0]].leader
+		t.line("all have started and follow %s in epoch %d", host.Name(l.ID), l.Epoch)
+		for _, id := range e.m.ids {
+			t.events = append(t.events, trace.Event{Node: id, Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
+		}
 	}
 	return t
-}
-
-// settled tells that all have started and agree.
-func (t *story) settled(l algo.Leader) {
-	t.line("all have started and follow %s in epoch %d", host.Name(l.ID), l.Epoch)
-	for _, id := range t.m.ids {
-		t.events = append(t.events, trace.Event{Node: id, Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
-	}
 }
 
 // follow takes actions one by one from the start, and tells what comes of it. It ends
@@ -111,26 +108,15 @@ func (e *search) violation(p algo.Property, actions []action) Violation {
 	t.line("%v", scenario.Broken{Property: string(p), Text: b.What})
 	o := e.options
 	o.Properties = []algo.Property{p}
-	if p == algo.Contract {
-		o.Properties = []algo.Property{}
-	}
-	text := head(&o)
-	for i, said := range t.said {
-		if i > 0 {
-			text += t.steps[i-1] + "\n"
-		}
-		for _, line := range said {
-			text += scenario.Output(line) + "\n"
-		}
-	}
-	return Violation{Property: p, What: b.What, Steps: t.steps, Scenario: text, Trace: t.events}
+	return Violation{Property: p, What: b.What, Steps: t.steps, Scenario: head(&o) + t.text.String(), Trace: t.events}
 }
 
 // tell adds an action, with what the algorithm makes of it.
 func (t *story) tell(a action) {
 	l := &t.m.locals[t.end.locals[a.node]]
 	t.taken, t.steps = append(t.taken, a), append(t.steps, strings.Join(t.m.words(&t.end, a), " "))
-	t.said = append(t.said, nil)
+	t.said = nil
+	fmt.Fprintln(&t.text, t.steps[len(t.taken)-1])
 	at := time.Duration(len(t.taken))
 	e := t.m.event(l, a.what, a.argument)
 	// All kinds of steps but one are called the same as events.
@@ -189,6 +175,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 }
 
 func (t *story) line(format string, args ...any) {
-	said := &t.said[len(t.said)-1]
-	*said = append(*said, fmt.Sprintf(format, args...))
+	said := fmt.Sprintf(format, args...)
+	t.said = append(t.said, said)
+	fmt.Fprintln(&t.text, scenario.Output(said))
 }
