@@ -65,9 +65,12 @@ func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		m.env.Refuse(from, Join{}, why)
 		return
 	}
-	if known, _ := m.now.Roster.find(from); known == asks {
-		m.heal(now, from)
-		return
+	if known, found := m.now.Roster.find(from); found {
+		// It is in already, and has not heard of it. Without that it would not run, and without it
+		// there may be no leader for what else it asks.
+		if m.heal(now, from); known == asks {
+			return
+		}
 	}
 	if why := m.unfit(asks); why != nil {
 		if m.now.Roster.struck(from) {

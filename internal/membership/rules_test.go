@@ -222,6 +222,19 @@ func TestAFounderOutlivesItsFirstGuest(t *testing.T) {
 	l.want(t, "one of more dies", "(4,9) of n1 n2- n3 confirmed")
 }
 
+// Who is in and has not heard of it is told, also if it asks to be otherwise and nobody leads.
+func TestWhoIsInAlreadyIsTold(t *testing.T) {
+	l := newLone(false, of(4, 7, 1, 2, 3))
+	l.runs, l.taken = true, 4
+	l.connects(3, "")
+	asks := entryOf(member(3))
+	asks.Priority = 7
+	l.hears(3, Join{Entry: asks})
+	if len(l.said(3, "view")) == 0 {
+		t.Error("it waits for a leader")
+	}
+}
+
 // A change of who is a member waits for the one before.
 func TestOneChangeAtATime(t *testing.T) {
 	l := newLone(true, of(4, 7, 1, 2, 3, 4, 5)).leads(4)
