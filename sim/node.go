@@ -136,89 +136,74 @@ func (w *World) pick(least, most time.Duration) time.Duration {
 // perform does what the engine asks for, in its order: save, dial, send, refuse,
 // announce. A trap ends it in between.
 func (n *node) perform(out *engine.Output) {
-	left := fuse(-1)
-	if n.trap.set {
-		left = n.springs(out)
-	}
-	if sent, died := n.effects(out, left); died {
-		n.unsent(out.Send[sent:])
-		n.trap = trap{}
+	left := n.springs(out)
+	n.effects(out, &left)
+	switch {
+	case left == 0:
 		n.w.crash(n)
-		return
-	}
-	if out.Removed || out.Rejected != nil {
+	case out.Removed || out.Rejected != nil:
 		n.w.end(n, true)
-		return
+	default:
+		n.rest()
 	}
-	n.rest()
 }
 
 // fuse is how many effects there are until the crash; below zero there is none.
 type fuse int
 
-// burns takes one, and reports whether the node is dead before it.
-func (f *fuse) burns() bool { *f--; return *f == -1 }
+// burns takes one, and reports whether it is performed: the node lives.
+func (f *fuse) burns() bool {
+	lives := *f != 0
+	if *f > 0 {
+		*f--
+	}
+	return lives
+}
 
 // springs reports how many effects of out are performed if it is the one that the node
 // does not survive.
 func (n *node) springs(out *engine.Output) fuse {
 	asked := len(out.Dial) + len(out.Send) + len(out.Refuse) + len(out.Leaders) + min(len(out.Save), 1)
-	if n.trap.save && len(out.Save) == 0 || asked == 0 || n.trap.after > asked {
+	if !n.trap.set || n.trap.save && len(out.Save) == 0 || asked == 0 || n.trap.after > asked {
 		return -1
 	}
 	return fuse(n.trap.after)
 }
 
-// effects performs out as far as left goes, and reports how many messages left the node and
-// whether it died.
-func (n *node) effects(out *engine.Output, left fuse) (sent int, died bool) {
+// effects performs out as far as left goes.
+func (n *node) effects(out *engine.Output, left *fuse) {
 	w := n.w
-	if len(out.Save) > 0 {
-		if left.burns() {
-			return 0, true
-		}
+	if len(out.Save) > 0 && left.burns() {
 		n.save(out.Save)
 	}
-	if left == 0 {
-		return 0, true
-	}
 	for _, l := range out.Leaders {
-		w.claims(n, l)
+		if *left != 0 {
+			w.claims(n, l)
+		}
 	}
 	for _, target := range out.Dial {
 		if left.burns() {
-			return 0, true
+			w.dial(n, target)
 		}
-		w.dial(n, target)
 	}
 	for i := range out.Send {
+		e := &out.Send[i]
 		if left.burns() {
-			return i, true
+			w.send(n, e.To, e.Message)
+		} else if peer := w.find(e.To); peer != nil {
+			w.drop(n, peer, e.Message, "its sender crashed before it left")
 		}
-		w.send(n, out.Send[i].To, out.Send[i].Message)
 	}
 	for _, r := range out.Refuse {
 		if left.burns() {
-			return len(out.Send), true
+			w.refuse(n, r.Peer)
 		}
-		w.refuse(n, r.Peer)
 	}
 	for _, l := range out.Leaders {
 		if left.burns() {
-			return len(out.Send), true
-		}
-		w.announced(n, l)
-		n.leader, n.knew = l, w.now
-		w.changed, w.active = w.now, w.now
-	}
-	return len(out.Send), left == 0
-}
-
-// unsent says of messages that their sender crashed before they left.
-func (n *node) unsent(rest []algo.Envelope) {
-	for _, e := range rest {
-		if peer := n.w.find(e.To); peer != nil {
-			n.w.drop(n, peer, e.Message, "its sender crashed before it left")
+			w.announced(n, l)
+			n.leader, n.knew = l, w.now
+			w.changed, w.active = w.now, w.now
 		}
 	}
 }
