@@ -145,7 +145,7 @@ func (r *parsing) step(l *scenario.Line) (*scenario.Arg, error) {
 	if l.Form.Asks() {
 		return nil, nil
 	}
-	r.Steps = append(r.Steps, strings.Join(l.Words(), " "))
+	r.Steps = append(r.Steps, l.String())
 	if l.Form.Verb() == verbs[receives] && r.Options.Spec.New != nil { // else that was said
 		return checkMessage(r.Options.Spec.Messages, l.Args[2:])
 	}

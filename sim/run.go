@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -236,13 +237,7 @@ func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
 // result fills in what is known at the end.
 func (w *World) result(o *Options, r *Result) {
 	counts := w.Counts()
-	r.Kinds = counts.Sent
-	for _, sent := range counts.Sent {
-		r.Sent += sent
-	}
-	for _, delivered := range counts.Delivered {
-		r.Delivered += delivered
-	}
+	r.Kinds, r.Sent, r.Delivered = counts.Sent, uint64(host.Total(counts.Sent)), uint64(host.Total(counts.Delivered))
 	leader, epoch, agreed := w.Leader()
 	if r.Agreed = agreed; agreed {
 		r.Leader, r.Epoch = 1+slices.Index(o.Order(), leader), epoch

@@ -77,20 +77,14 @@ type Line struct {
 	column int    // of the first word
 }
 
-// String is a command as it was written, without a comment.
-func (l *Line) String() string {
-	text := l.Form.Verb()
-	for i := range l.Args {
-		text += " " + l.Args[i].word.text
-	}
-	return text
-}
+// String is a command as it is written without a comment and needless quotes.
+func (l *Line) String() string { return strings.Join(l.Words(), " ") }
 
-// Words is a command as it is written without needless quotes.
+// Words is that word by word.
 func (l *Line) Words() []string {
 	words := []string{l.Form.Verb()}
 	for i := range l.Args {
-		if a := &l.Args[i]; a.Name != "" {
+		if a := &l.Args[i]; a.Name != "" || a.Nodes != nil {
 			words = append(words, a.word.text)
 		} else {
 			words = append(words, Quote(a.Text))
