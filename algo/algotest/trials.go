@@ -109,15 +109,11 @@ func restart(p *probe) {
 // restartAfterSave has each node in turn crash in the middle of what it does in an
 // election: after its save, or after so many dials, messages and announcements.
 func restartAfterSave(p *probe) {
-	const nodes, never = 4, 6
+	const nodes = 4
 	for n := 1; n <= nodes; n++ {
-		for after := range never {
-			about, crash := fmt.Sprintf("of which n%d crashes after %d effects", n, after), fmt.Sprintf("crash n%d after %d", n, after)
-			if after == 0 {
-				about, crash = fmt.Sprintf("of which n%d crashes after a save", n), fmt.Sprintf("crash n%d after save", n)
-			}
-			p.upset(about, nodes, func(w *world) {
-				w.do("%s", crash)
+		for _, effects := range []string{"save", "1", "2", "3", "4", "5"} {
+			p.upset(fmt.Sprintf("of which n%d crashes after %s", n, effects), nodes, func(w *world) {
+				w.do("crash n%d after %s", n, effects)
 				leader := w.leader()
 				if leader == n {
 					w.do("campaign n%d", n)
@@ -135,12 +131,12 @@ func restartAfterSave(p *probe) {
 }
 
 // troubled returns a check in which five nodes elect, and two of them crash, while something
-// is wrong with the network, and then without it.
-func troubled(about string, begin func(w *world)) func(*probe) {
+// is wrong with the network, as a line says, and then without it.
+func troubled(about, line string) func(*probe) {
 	const nodes = 5
 	return func(p *probe) {
 		p.try(about, nodes, func(w *world) {
-			begin(w)
+			w.do("%s", line)
 			dead := p.random.Perm(nodes)[:2]
 			for i := range 6 {
 				w.pass(p.options.Within)
@@ -158,13 +154,10 @@ func troubled(about string, begin func(w *world)) func(*probe) {
 	}
 }
 
-func faulty(about, line string) func(*probe) {
-	return troubled(about, func(w *world) { w.do("%s", line) })
-}
-
-func slow(w *world) {
-	rtt := w.p.options.Timing.RoundTrip
-	w.do("delay %v", sim.Uniform(rtt/100, 4*rtt))
+// slow has messages take longer than every timeout.
+func slow(p *probe) {
+	rtt := p.options.Timing.RoundTrip
+	troubled("messages taking up to four round trips", fmt.Sprint("delay ", sim.Uniform(rtt/100, 4*rtt)))(p)
 }
 
 // wrongSuspicion has detectors that say what they like, first of random peers, then all of
