@@ -195,7 +195,7 @@ func (f *finding) why() string {
 
 // drawSteps draws a run whose time counts steps.
 func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diagram) error {
-	d.Unit, d.UnitName, d.All, d.Names = 1, "step", true, namesOf(view)
+	d.Unit, d.UnitName, d.All, d.Names = 1, "step", true, nodeName
 	for m := range view.All() {
 		d.Nodes = append(d.Nodes, m.ID)
 	}
@@ -204,14 +204,6 @@ func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diag
 	}
 	_, err := io.WriteString(out, d.String())
 	return err
-}
-
-// namesOf returns the names of the members of a view.
-func namesOf(view algo.View) func(algo.NodeID) string {
-	return func(id algo.NodeID) string {
-		m, _ := view.Member(id)
-		return m.Name
-	}
 }
 
 // exploredObject is an exploration as JSON, without what it found.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/sim"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -371,9 +372,9 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The names in a drawing are those of the view.
-func TestNamesOfAView(t *testing.T) {
-	names := namesOf(explore.NewView(2))
-	require.Equal(t, "n2", names(explore.NodeID(2)))
-	require.Empty(t, names(algo.NodeID{}))
+// The names in a drawing are those of a scenario.
+func TestNamesOfNodes(t *testing.T) {
+	require.Equal(t, "n2", nodeName(explore.NodeID(2)))
+	require.Equal(t, "n2", nodeName(sim.ID(2)))
+	require.Empty(t, nodeName(algo.NodeID{}))
 }

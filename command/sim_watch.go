@@ -70,7 +70,7 @@ func (o *observer) close() error {
 	return nil
 }
 
-// nodeName is what the node of an ID is called in a simulation.
+// nodeName is what the node of an ID is called in a simulation, and in a search.
 func nodeName(id algo.NodeID) string {
 	if n := sim.Number(id); n > 0 {
 		return "n" + strconv.Itoa(n)
