@@ -65,7 +65,7 @@ func TestProtocolDocument(t *testing.T) {
 		"propose": membership.Propose{Gone: true, Entry: membership.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},
-		"stand":  membership.Stand{Resigned: true},
+		"stand":  membership.Stand{Resigned: true, Count: 2},
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status": wire.StatusRequest{},

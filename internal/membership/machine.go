@@ -89,6 +89,8 @@ type Machine struct {
 	resigned time.Duration // until when; never when it did not resign
 	standAt  time.Duration // when to say so again
 	aside    map[algo.NodeID]time.Duration
+	stood    map[algo.NodeID]uint64 // the Count of what was said last on this connection
+	stands   uint64                 // that this node has said
 
 	holders  map[algo.NodeID]bool // of the roster, where this node made it
 	newcomer newcomer
@@ -113,7 +115,7 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 	m := &Machine{
 		config: config, env: env, resigned: never, standAt: never, hearing: never,
 		links: make(map[algo.NodeID]link), told: make(map[algo.NodeID]told), asked: make(map[algo.NodeID]bool),
-		aside: make(map[algo.NodeID]time.Duration), doubted: make(map[algo.NodeID]time.Duration),
+		aside: make(map[algo.NodeID]time.Duration), stood: make(map[algo.NodeID]uint64), doubted: make(map[algo.NodeID]time.Duration),
 		outside: make(map[algo.NodeID]bool), wishes: wishes{again: never},
 	}
 	for _, record := range saved {
@@ -193,7 +195,7 @@ func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message
 	case Held:
 		m.held(now, from, said)
 	case Stand:
-		m.stands(now, from, said)
+		m.heed(now, from, said)
 	default:
 		return false
 	}
@@ -214,12 +216,13 @@ func (m *Machine) Up(now time.Duration, peer algo.NodeID, digest uint64, addr st
 	dialed := slices.ContainsFunc(m.contacts, func(c contact) bool { return addr != "" && c.addr == addr })
 	m.links[peer] = link{dialed: dialed}
 	delete(m.told, peer)
+	delete(m.stood, peer)
 	if m.joining() {
 		m.ask(peer)
 		return
 	}
 	if m.resigned != never && m.view.Contains(peer) {
-		m.env.Send(peer, Stand{Resigned: true})
+		m.env.Send(peer, Stand{Resigned: true, Count: m.stands})
 	}
 	if digest != 0 { // who is in no cluster will ask
 		m.Shown(now, peer, digest)

@@ -78,7 +78,10 @@ func (Held) Kind() string { return "held" }
 // Stand says whether the sender may be elected for now. One that resigned says it again and
 // again, and it holds three times as long as until it is due again: whoever hears nothing more
 // takes it back.
-type Stand struct{ Resigned bool }
+type Stand struct {
+	Resigned bool
+	Count    uint64 // of those that the sender has said: a lower one on one connection is late
+}
 
 // Kind is "stand".
 func (Stand) Kind() string { return "stand" }

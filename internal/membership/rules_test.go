@@ -453,6 +453,17 @@ func TestAResignationIsInNoRosterAndEnds(t *testing.T) {
 	if !l.View().MayLead(id(2)) {
 		t.Error("n2, of which nothing is heard, does not stand again")
 	}
+	l.connects(2, "")
+	l.hears(2, Stand{Count: 7})
+	l.hears(2, Stand{Resigned: true, Count: 6})
+	if !l.View().MayLead(id(2)) {
+		t.Error("what is late counts")
+	}
+	l.connects(2, "")
+	l.hears(2, Stand{Resigned: true, Count: 1})
+	if l.View().MayLead(id(2)) {
+		t.Error("what n2 says in its next life does not count")
+	}
 	l.tend(2 * time.Second)
 	if got := l.said(3, "stand"); !l.View().MayLead(id(1)) || got[len(got)-1].(Stand).Resigned {
 		t.Errorf("n1 does not stand again: it has said %v", got)

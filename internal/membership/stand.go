@@ -48,14 +48,19 @@ func (m *Machine) abstain(now time.Duration) {
 	if m.abstains() {
 		m.standAt = now + m.config.Repeat
 	}
+	m.stands++
 	for peer := range m.view.Others(m.self()) {
-		m.env.Send(peer, Stand{Resigned: m.abstains()})
+		m.env.Send(peer, Stand{Resigned: m.abstains(), Count: m.stands})
 	}
 	m.overlay()
 }
 
-// stands takes the word of a member.
-func (m *Machine) stands(now time.Duration, from algo.NodeID, s Stand) {
+// heed takes the word of a member, unless a later one has overtaken it.
+func (m *Machine) heed(now time.Duration, from algo.NodeID, s Stand) {
+	if s.Count < m.stood[from] {
+		return
+	}
+	m.stood[from] = s.Count
 	_, before := m.aside[from]
 	if s.Resigned {
 		m.aside[from] = now + holds*m.config.Repeat
@@ -95,6 +100,7 @@ func (m *Machine) nextStand() time.Duration {
 // something in it is.
 func (m *Machine) overlay() {
 	maps.DeleteFunc(m.aside, func(id algo.NodeID, _ time.Duration) bool { return !m.now.Roster.has(id) })
+	maps.DeleteFunc(m.stood, func(id algo.NodeID, _ uint64) bool { return !m.now.Roster.has(id) })
 	maps.DeleteFunc(m.doubted, func(id algo.NodeID, _ time.Duration) bool { return !m.now.Roster.has(id) })
 	view := m.now.view
 	if len(m.aside) > 0 || m.abstains() {
