@@ -293,11 +293,12 @@ func TestAMemberIsIntroducedTo(t *testing.T) {
 		theirs := e.members.Roster()
 		theirs.Epoch, theirs.Number, theirs.Confirmed = 1, 1, true
 		theirs.Entries = append(slices.Clone(theirs.Entries), Entry{ID: id(9), Name: "n9", Addr: addr(9), Eligible: true})
-		e.Receive(0, id(2), theirs)
 		var got []string
-		for range 2 {
-			for _, s := range e.Campaign(0).Send {
-				got = append(got, s.Message.Kind()+" to n"+string('0'+rune(s.To[15])))
+		for _, sent := range [][]algo.Envelope{slices.Clone(e.Receive(0, id(2), theirs).Send), slices.Clone(e.Campaign(0).Send), e.Campaign(0).Send} {
+			for _, s := range sent {
+				if s.To == id(9) {
+					got = append(got, s.Message.Kind()+" to n9")
+				}
 			}
 		}
 		want := []string{"view to n9", "watch to n9"}

@@ -147,9 +147,19 @@ func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 	m.agreed(from)
 	m.env.Show(from)
 	m.owe(before)
+	m.vouch(now, from, before)
 	m.dismiss(now, before)
 	m.hold(from, theirs)
 	m.wish(now)
+}
+
+// vouch tells who is new and connected: it may have asked this node, and not know who leads.
+func (m *Machine) vouch(now time.Duration, from algo.NodeID, before Roster) {
+	for _, e := range m.now.Roster.Entries {
+		if _, connected := m.links[e.ID]; connected && e.ID != from && !before.has(e.ID) {
+			m.heal(now, e.ID)
+		}
+	}
 }
 
 // owe sees to it that strikes which stood are not lost: at the heal of a partition one side takes

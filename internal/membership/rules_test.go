@@ -418,6 +418,16 @@ func TestStrikesAreOwed(t *testing.T) {
 	}
 }
 
+// Who asks to be let in again may know the one it asks, and not the leader of now.
+func TestWhoWasAskedVouches(t *testing.T) {
+	l := newLone(false, of(4, 7, 1, 2, 3)).follows(2, 5)
+	l.connects(4, "")
+	l.hears(2, of(5, 1, 1, 2, 3, 4))
+	if len(l.said(4, "view")) == 0 {
+		t.Error("n4 is not told by who it has asked")
+	}
+}
+
 // Who was struck is not let in, also if it asks.
 func TestTheStruckStayOut(t *testing.T) {
 	l := newLone(false, of(4, 7, 1, 2).striking(id(3))).leads(4)
