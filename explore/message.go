@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/scenario"
 )
 
@@ -23,7 +22,14 @@ func checkMessage(known []algo.Message, words []scenario.Arg) (wrong *scenario.A
 		}
 		return kind, fmt.Errorf("%w: message %q, want one of %s", scenario.ErrSyntax, kind.Text, strings.Join(kinds, ", "))
 	}
-	names := slices.DeleteFunc(host.Fields(reflect.TypeOf(known[i])), func(name string) bool { return name == "" })
+	var names []string
+	if t := reflect.TypeOf(known[i]); t.Kind() == reflect.Struct {
+		for f := range t.Fields() {
+			if f.IsExported() {
+				names = append(names, strings.ToLower(f.Name))
+			}
+		}
+	}
 	for i := range words[1:] {
 		field := &words[1+i]
 		switch {

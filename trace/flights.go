@@ -129,11 +129,11 @@ func (d *Diagram) label(m algo.Message) string {
 	if v.Kind() != reflect.Struct {
 		return strings.Join(words, " ")
 	}
-	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
+	for f, field := range v.Fields() {
+		if !f.IsExported() {
 			continue
 		}
-		switch field := v.Field(i).Interface().(type) {
+		switch field := field.Interface().(type) {
 		case algo.NodeID:
 			if !field.IsZero() {
 				words = append(words, d.name(field))

@@ -147,9 +147,9 @@ func forged(m algo.Message, t reflect.Type, change func(i int, v reflect.Value))
 func visit(v reflect.Value, found func(v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				visit(v.Field(i), found)
+		for f, field := range v.Fields() {
+			if f.IsExported() {
+				visit(field, found)
 			}
 		}
 	case reflect.Slice:

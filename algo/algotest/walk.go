@@ -73,8 +73,8 @@ func walk(p *probe) {
 // walks fails the check if the walk that a driver decides breaks something.
 func (p *probe) walks(driver func() host.Driver) {
 	p.Helper()
-	if what, story := p.walker().Broken(driver); what != "" {
-		p.fatalf("%s\n%s", what, story)
+	if why := p.walker().Broken(driver); why != "" {
+		p.fatalf("%s", why)
 	}
 }
 

@@ -153,15 +153,14 @@ func (d *digest) read(v reflect.Value) {
 // fields reads all of a struct, but of a view only its number: that tells it from the others
 // of a cluster.
 func (d *digest) fields(v reflect.Value) {
-	t := v.Type()
-	if t == viewType {
+	if v.Type() == viewType {
 		if inner := v.Field(0); d.has(!inner.IsNil()) {
 			d.word(inner.Elem().FieldByName("number").Uint())
 		}
 		return
 	}
-	for i := range v.NumField() {
-		d.within(v.Field(i), ".", t.Field(i).Name)
+	for f, field := range v.Fields() {
+		d.within(field, ".", f.Name)
 	}
 }
 

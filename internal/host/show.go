@@ -27,30 +27,17 @@ func Words(m algo.Message) []string {
 	return words
 }
 
-// fields writes those fields of a struct that are not zero.
+// fields writes those fields of a struct that are not zero; what is no struct has none.
 func fields(v reflect.Value) (all []string) {
-	for i, f := range Fields(v.Type()) {
-		if f != "" && !v.Field(i).IsZero() {
-			all = append(all, f+"="+value(v.Field(i)))
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for f, field := range v.Fields() {
+		if f.IsExported() && !field.IsZero() {
+			all = append(all, strings.ToLower(f.Name)+"="+value(field))
 		}
 	}
 	return all
-}
-
-// Fields returns how the fields of a message are called, in their order; empty for those
-// that are not exported. What is no struct has none.
-func Fields(t reflect.Type) (names []string) {
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	for i := range t.NumField() {
-		name := ""
-		if f := t.Field(i); f.IsExported() {
-			name = strings.ToLower(f.Name)
-		}
-		names = append(names, name)
-	}
-	return names
 }
 
 func value(v reflect.Value) string {

@@ -52,22 +52,21 @@ func (w Walk) Take(driver Driver, tracing bool) *Cluster {
 	return c
 }
 
-// Broken takes a walk and says what it broke and how that came about, or nothing.
+// Broken takes a walk and says what it broke, and below it how that came about, or nothing.
 // choose returns the same driver each time.
-func (w Walk) Broken(choose func() Driver) (what, story string) {
-	c := w.Take(choose(), false)
-	if c.Broken == "" {
-		return "", ""
+func (w Walk) Broken(choose func() Driver) string {
+	if what := w.Take(choose(), false).Broken; what != "" {
+		return what + "\n" + w.Take(choose(), true).Story()
 	}
-	return c.Broken, w.Take(choose(), true).Story()
+	return ""
 }
 
 // Want fails the test if one of so many walks breaks something.
 func (w Walk) Want(t Test, count int) {
 	t.Helper()
 	for seed := range uint64(count) {
-		if what, story := w.Broken(func() Driver { return Seeded(seed) }); what != "" {
-			t.Errorf("seed %d: %s\n%s", seed, what, story)
+		if why := w.Broken(func() Driver { return Seeded(seed) }); why != "" {
+			t.Errorf("seed %d: %s", seed, why)
 			return
 		}
 	}
