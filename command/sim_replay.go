@@ -68,8 +68,8 @@ func (s *simulation) showReplay(story *explore.Scenario, r *explore.Replayed, br
 			Scenario: story.Name, Algorithm: story.Options.Spec.Name, Steps: len(story.Steps), Holds: broken == nil,
 			Violations: []replayViolation{},
 		}
-		for _, b := range r.Breaches {
-			result.Violations = append(result.Violations, replayViolation{b.Property, b.Step, b.What})
+		for _, v := range r.Violations {
+			result.Violations = append(result.Violations, replayViolation{v.Property, len(v.Steps), v.What})
 		}
 		if broken != nil {
 			result.Error = plainly(broken)

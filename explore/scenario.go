@@ -189,7 +189,9 @@ func head(o *Options) string {
 
 // Replayed is what steps have come to.
 type Replayed struct {
-	Breaches []Breach // in the order in which they show; a property may be broken again
+	// Violations are in the order in which they show; a property may be broken again. Each has
+	// the steps up to there, and no Trace and Scenario of its own.
+	Violations []Violation
 	// Trace is the steps with all effects and notes. At counts the steps.
 	Trace []trace.Event
 	// Text is the scenario, with what it says now.
@@ -208,7 +210,7 @@ func (s *Scenario) Replay() (r Replayed, err error) {
 	var text strings.Builder
 	h := hosted{story: e.newStory(), left: len(s.Steps), transcript: s.file.Transcript(&text, !s.Unchecked)}
 	err = s.file.Run(&h, h.transcript)
-	return Replayed{Breaches: h.broken, Trace: h.events, Text: text.String()}, err
+	return Replayed{Violations: h.broken, Trace: h.events, Text: text.String()}, err
 }
 
 // hosted is a story of which a scenario says the steps.

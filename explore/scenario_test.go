@@ -38,9 +38,9 @@ func replaysAsItWas(t *testing.T, spec algo.Spec, v explore.Violation) {
 		t.Errorf("steps %v, want %v", s.Steps, v.Steps)
 	}
 	r, err := s.Replay()
-	want := explore.Breach{Property: v.Property, What: v.What, Step: len(v.Steps)}
-	if !errors.Is(err, scenario.ErrExpected) || len(r.Breaches) != 1 || r.Breaches[0] != want {
-		t.Errorf("replayed it comes to %v, error %v, want %v", r.Breaches, err, want)
+	want := []explore.Violation{{Property: v.Property, What: v.What, Steps: v.Steps}}
+	if !errors.Is(err, scenario.ErrExpected) || !reflect.DeepEqual(r.Violations, want) {
+		t.Errorf("replayed it comes to %v, error %v, want %v", r.Violations, err, want)
 	}
 	if r.Text != v.Scenario || !reflect.DeepEqual(r.Trace, v.Trace) {
 		t.Errorf("replayed it reads\n%swant\n%s", r.Text, v.Scenario)
@@ -120,8 +120,8 @@ func TestAMessageIsWrittenSoThatItCanBeRead(t *testing.T) {
 			t.Errorf("%s is written as\n%s", tc.want, got)
 		}
 		r, err := s.Replay()
-		if err != nil || len(r.Breaches) > 0 {
-			t.Errorf("%s comes to %v, error %v", tc.want, r.Breaches, err)
+		if err != nil || len(r.Violations) > 0 {
+			t.Errorf("%s comes to %v, error %v", tc.want, r.Violations, err)
 		}
 		i := slices.IndexFunc(r.Trace, func(e trace.Event) bool { return e.Kind == trace.Deliver })
 		if i < 0 || !reflect.DeepEqual(r.Trace[i].Message, algo.Message(tc.message)) {
@@ -257,7 +257,7 @@ func TestAScenarioByHand(t *testing.T) {
 	}{
 		{"nothing breaks", "cluster 2\nleader n2\nepoch 1\ncrash n2\nfollows n1 n2\ncampaign n1\nsuspect n1 n2\nleader n1\nrestart n2\nfollows n2 n2\n", "", ""},
 		{"two leaders", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\nbroken one-leader-per-epoch",
-			"[{one-leader-per-epoch n1 and n2 both lead in epoch 2 2}]", ""},
+			"[{one-leader-per-epoch n1 and n2 both lead in epoch 2 [suspect n1 n2 wrongly campaign n2] [] }]", ""},
 		{"two leaders that are not said", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\n", "",
 			"campaign n2: does not hold: one-leader-per-epoch: n1 and n2 both lead in epoch 2"},
 		{"another leader", "cluster 2\ncrash n2\nleader n2\n", "", "leader n2: does not hold: n1 follows n2 in epoch 1; n2 is down"},
@@ -289,8 +289,8 @@ func TestAScenarioByHand(t *testing.T) {
 				}
 			case err != nil:
 				t.Error(err)
-			case strings.TrimPrefix(fmt.Sprint(r.Breaches), "[]") != tc.breaks:
-				t.Errorf("breaches %v, want %q\n%s", r.Breaches, tc.breaks, r.Text)
+			case strings.TrimPrefix(fmt.Sprint(r.Violations), "[]") != tc.breaks:
+				t.Errorf("breaches %v, want %q\n%s", r.Violations, tc.breaks, r.Text)
 			}
 		})
 	}
@@ -341,7 +341,7 @@ func replay(t *testing.T, spec algo.Spec, v explore.Violation, keep func(i int) 
 		t.Fatal(err)
 	}
 	r, err := s.Replay()
-	for _, b := range r.Breaches {
+	for _, b := range r.Violations {
 		broken = append(broken, b.Property)
 	}
 	if errors.Is(err, scenario.ErrExpected) {

@@ -12,19 +12,12 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Breach is a property that a run breaks.
-type Breach struct {
-	Property algo.Property
-	What     string // who did what
-	Step     int    // after how many steps it shows
-}
-
 // story is a run told step by step.
 type story struct {
 	*search
 	taken  []action
 	steps  []string // the same, as a scenario has them
-	broken []Breach
+	broken []Violation
 	events []trace.Event
 	said   []string        // of the last step; at first, of what was before
 	text   strings.Builder // the steps, and below each what was said
@@ -83,17 +76,15 @@ func (t *story) finish() {
 func (t *story) breaks(all ...host.Breach) {
 	for _, b := range all {
 		if t.asked(b.Property) {
-			t.broken = append(t.broken, Breach{b.Property, b.What, len(t.taken)})
+			t.broken = append(t.broken, Violation{Property: b.Property, What: b.What, Steps: slices.Clip(t.steps)})
 		}
 	}
 }
 
 // breach returns how a property was broken first, if it was.
-func (t *story) breach(p algo.Property) *Breach {
-	for i := range t.broken {
-		if t.broken[i].Property == p {
-			return &t.broken[i]
-		}
+func (t *story) breach(p algo.Property) *Violation {
+	if i := slices.IndexFunc(t.broken, func(v Violation) bool { return v.Property == p }); i >= 0 {
+		return &t.broken[i]
 	}
 	return nil
 }
@@ -101,14 +92,15 @@ func (t *story) breach(p algo.Property) *Breach {
 // violation tells how actions break a property.
 func (e *search) violation(p algo.Property, actions []action) Violation {
 	t, possible := e.follow(actions)
-	b := t.breach(p)
-	if !possible || b == nil {
+	v := t.breach(p)
+	if !possible || v == nil {
 		panic(fmt.Sprintf("explore: steps that broke %s before do not break it now", p))
 	}
-	t.line("%v", scenario.Broken{Property: string(p), Text: b.What})
+	t.line("%v", scenario.Broken{Property: string(p), Text: v.What})
 	o := e.options
 	o.Properties = []algo.Property{p}
-	return Violation{Property: p, What: b.What, Steps: t.steps, Scenario: head(&o) + t.text.String(), Trace: t.events}
+	v.Scenario, v.Trace = head(&o)+t.text.String(), t.events
+	return *v
 }
 
 // tell adds an action, with what the algorithm makes of it.
