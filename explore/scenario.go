@@ -217,7 +217,6 @@ func (s *Scenario) Replay() (r Replayed, err error) {
 type hosted struct {
 	*story
 	left       int // of the steps
-	told       int // of what is broken
 	transcript *scenario.Transcript
 }
 
@@ -256,11 +255,9 @@ func (h *hosted) Opinions() []scenario.Opinion {
 	return all
 }
 
-// Broken is what was broken since it was asked last.
-func (h *hosted) Broken() []scenario.Broken {
-	var all []scenario.Broken
-	for ; h.told < len(h.broken); h.told++ {
-		b := &h.broken[h.told]
+// Broken is what was broken so far.
+func (h *hosted) Broken() (all []scenario.Broken) {
+	for _, b := range h.broken {
 		all = append(all, scenario.Broken{Property: string(b.Property), Text: b.What})
 	}
 	return all

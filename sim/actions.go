@@ -270,11 +270,8 @@ func (w *World) campaign(n *node) {
 // join adds a node, which asks the node through to let it in.
 func join(through *node, _ args) {
 	w := through.w
-	m := member(len(w.nodes))
-	n := newNode(w, int32(len(w.nodes)), m)
+	n := w.add()
 	n.seeds = []string{through.member.Addr}
-	w.nodes = append(w.nodes, n)
-	w.network.listens[m.Addr] = n.index
 	w.changed, w.active = w.now, w.now
 	n.start()
 }

@@ -156,7 +156,7 @@ func (w *World) recorded(n *node, r membership.Roster) {
 	}
 	for _, e := range r.Entries {
 		if since, struck := w.judge.struck[e.ID]; struck && stamp.Compare(since) > 0 {
-			w.violated(Struck, "%s takes %s for a member again", n.name, w.Name(e.ID))
+			w.violated(Struck, "%s takes %s for a member again", n.name, Name(e.ID))
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (w *World) compareTokens(last algo.Leader) {
 	case !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.up && n.highest >= newest.Epoch }):
 		known = KnownDeadEpoch
 	}
-	w.found(known, Newest, "%s leads in epoch %d, and %s did in epoch %d", w.Name(last.ID), last.Epoch, w.Name(newest.ID), newest.Epoch)
+	w.found(known, Newest, "%s leads in epoch %d, and %s did in epoch %d", Name(last.ID), last.Epoch, Name(newest.ID), newest.Epoch)
 }
 
 // compareViews checks that those who run agree on the membership.
@@ -233,7 +233,7 @@ func (w *World) compareViews() {
 		}
 		for _, id := range n.struck {
 			if n.up && n.engine.View().Contains(id) {
-				w.violated(Struck, "in the end %s takes %s for a member again", n.name, w.Name(id))
+				w.violated(Struck, "in the end %s takes %s for a member again", n.name, Name(id))
 			}
 		}
 	}

@@ -157,7 +157,7 @@ func (w *World) hello(n, peer *node, c *conn, dialed string) {
 	waiting := n.queued[peer.index]
 	delete(n.queued, peer.index)
 	for _, m := range waiting {
-		w.transmit(n, peer, m, w.count(m), c.id)
+		w.transmit(n, peer, m, w.counted(m), c.id)
 	}
 	if !again {
 		n.perform(n.engine.Up(now, peer.id, uint64(c.lives[c.side(peer)]), peer.engine.Digest(), dialed))
@@ -166,17 +166,19 @@ func (w *World) hello(n, peer *node, c *conn, dialed string) {
 
 // hungUp is the end of a connection, as n learns it.
 func (w *World) hungUp(n, peer *node, e event) {
-	own := e.kind > 0
-	if c := w.network.conns[between(n, peer)]; c != nil && c.id == e.link && (own || !w.isCut(peer, n)) {
+	if !e.own && w.isCut(peer, n) {
+		return
+	}
+	if c := w.network.conns[between(n, peer)]; c != nil && c.id == e.link {
 		c.ended[c.side(n)] = true
 	}
 	c := n.link(peer)
-	if c == nil || c.id != e.link || !own && w.isCut(peer, n) {
+	if c == nil || c.id != e.link {
 		return
 	}
 	delete(n.links, peer.index)
 	n.discard(peer, "the connection broke")
-	n.perform(n.engine.Down(n.clock.at(w.now), peer.id, e.action == hangUpPolitely))
+	n.perform(n.engine.Down(n.clock.at(w.now), peer.id, e.polite))
 }
 
 // refuse ends a connection that n does not want.
@@ -186,7 +188,7 @@ func (w *World) refuse(n *node, id algo.NodeID) {
 		return
 	}
 	link := n.link(peer).id
-	w.queue.Add(w.now, event{action: hangUp, kind: 1, node: n.index, peer: peer.index, life: n.life, link: link})
+	w.queue.Add(w.now, event{action: hangUp, own: true, node: n.index, peer: peer.index, life: n.life, link: link})
 	w.reset(n, peer, link)
 }
 
@@ -199,10 +201,6 @@ func (w *World) reset(n, peer *node, link uint32) {
 
 // hangUp is what the kernel of n does when the process ends.
 func (w *World) hangUp(n *node, politely bool) {
-	act := hangUp
-	if politely {
-		act = hangUpPolitely
-	}
 	for _, peer := range w.nodes {
 		c := w.network.conns[between(n, peer)]
 		if c == nil || c.ended[c.side(n)] {
@@ -210,7 +208,7 @@ func (w *World) hangUp(n *node, politely bool) {
 		}
 		c.ended[c.side(n)] = true
 		if !c.ended[c.side(peer)] {
-			w.queue.Add(w.travel(n, peer, false), event{action: act, node: peer.index, peer: n.index, life: c.lives[c.side(peer)], link: c.id})
+			w.queue.Add(w.travel(n, peer, false), event{action: hangUp, polite: politely, node: peer.index, peer: n.index, life: c.lives[c.side(peer)], link: c.id})
 		}
 	}
 }

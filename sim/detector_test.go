@@ -19,7 +19,7 @@ func TestAPerfectDetectorIsNotBehindTheMessages(t *testing.T) {
 			var w *World
 			hear := func(e trace.Event) {
 				if e.Kind == trace.Suspect && e.Peer == ID(nodes) && w.nodes[nodes-1].up && e.Text() != "it was restarted" {
-					t.Errorf("seed %d: at %v %s suspects n%d, which runs: %s", seed, e.At, w.Name(e.Node), nodes, e.Text())
+					t.Errorf("seed %d: at %v %s suspects n%d, which runs: %s", seed, e.At, Name(e.Node), nodes, e.Text())
 				}
 			}
 			w = New(Config{Spec: lan(t), Detector: Perfect, Delay: Uniform(2*time.Millisecond, 20*time.Millisecond), Seed: seed, Trace: hear})

@@ -6,24 +6,25 @@ import "github.com/elect-go/elect/algo"
 type action uint8
 
 const (
-	deliver action = iota + 1 // message arrives at node, from peer, on link
-	knock                     // a dial of peer arrives where it went; message is the dial
-	answer                    // the dial of node to peer was answered: link stands
-	fail                      // the dial of node failed; message is the dial
-	hangUp                    // link to peer ended, as node sees it
-	hangUpPolitely
-	learnCrash   // the scripted detector of node takes peer for dead
-	learnRestart // and takes that back
+	deliver      action = iota + 1 // message arrives at node, from peer, on link
+	knock                          // a dial of peer arrives where it went; message is the dial
+	answer                         // the dial of node to peer was answered: link stands
+	fail                           // the dial of node failed; message is the dial
+	hangUp                         // link to peer ended, as node sees it
+	learnCrash                     // the scripted detector of node takes peer for dead
+	learnRestart                   // and takes that back
 )
 
 // event is what will happen to node. Where it is about a process, and not about the
 // place in the network, it counts only for the life it was meant for.
 type event struct {
-	action action
-	kind   uint8 // of an election message: its counter, from 1; of a hang-up: 1 when it is the node's own
-	node   int32
-	peer   int32
-	link   uint32
-	life   uint32
-	body   algo.Message
+	action  action
+	counted bool // it delivers a message that counts
+	own     bool // it is a hang-up of the node itself
+	polite  bool // it is a hang-up with a goodbye
+	node    int32
+	peer    int32
+	link    uint32
+	life    uint32
+	body    algo.Message
 }

@@ -84,9 +84,9 @@ func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
 		w.stuck = true
 		return
 	}
-	kind := w.count(m)
-	if kind > 0 {
-		w.kinds[kind-1].sent++
+	counted := w.counted(m)
+	if counted {
+		w.counts.Sent[m.Kind()]++
 		w.active = w.now
 	}
 	peer := w.find(to)
@@ -94,18 +94,18 @@ func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
 	case peer == nil:
 		return
 	case !w.network.connected:
-		w.transmit(n, peer, m, kind, 0)
+		w.transmit(n, peer, m, counted, 0)
 		return
 	}
 	if c := n.link(peer); c != nil {
-		w.transmit(n, peer, m, kind, c.id)
+		w.transmit(n, peer, m, counted, c.id)
 		return
 	}
 	w.wait(n, peer, m)
 }
 
 // transmit puts a message on its way.
-func (w *World) transmit(from, to *node, m algo.Message, kind uint8, link uint32) {
+func (w *World) transmit(from, to *node, m algo.Message, counted bool, link uint32) {
 	faults := &w.network.faults
 	switch {
 	case w.isCut(from, to):
@@ -115,13 +115,13 @@ func (w *World) transmit(from, to *node, m algo.Message, kind uint8, link uint32
 		w.drop(from, to, m, "lost")
 		return
 	}
-	e := event{action: deliver, kind: kind, node: to.index, peer: from.index, link: link, body: m}
+	e := event{action: deliver, counted: counted, node: to.index, peer: from.index, link: link, body: m}
 	copies := 1
 	if w.chance(faults.Duplicate) {
 		copies = 2
 	}
 	for range copies {
-		if kind > 0 {
+		if counted {
 			w.underWay++
 		}
 		w.queue.Add(w.travel(from, to, w.chance(faults.Reorder)), e)
@@ -130,7 +130,7 @@ func (w *World) transmit(from, to *node, m algo.Message, kind uint8, link uint32
 
 // arrive takes a message off the network.
 func (w *World) arrive(n *node, e event) {
-	if e.kind > 0 {
+	if e.counted {
 		w.underWay--
 	}
 	from := w.nodes[e.peer]

@@ -142,7 +142,7 @@ func TestFramesOfOneConnectionKeepTheirOrder(t *testing.T) {
 		link := n1.link(n2).id
 		n2.links[n1.index] = nil
 		for i := range 100 {
-			w.transmit(n1, n2, numberedMessage{i}, 0, link)
+			w.transmit(n1, n2, numberedMessage{i}, false, link)
 		}
 		w.pass(w.now + time.Second)
 		sorted := true
@@ -172,7 +172,7 @@ func TestFaultsComeAsOftenAsTheyShould(t *testing.T) {
 		w.Run(time.Second)
 		before := w.queue.Len()
 		for range frames {
-			w.transmit(w.nodes[0], w.nodes[1], bully.Answer{}, 0, 0)
+			w.transmit(w.nodes[0], w.nodes[1], bully.Answer{}, false, 0)
 		}
 		if got := w.queue.Len() - before; got < test.want*9/10 || got > test.want*11/10 {
 			t.Errorf("%+v: %d of %d arrive, want %d", test.faults, got, frames, test.want)

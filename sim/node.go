@@ -57,13 +57,6 @@ type trap struct {
 	after int  // so many effects: the save counts as one, and so does every dial and message
 }
 
-func newNode(w *World, index int32, m algo.Member) *node {
-	return &node{
-		w: w, index: index, id: m.ID, name: m.Name, member: m, clock: clock{ppm: perfect},
-		wakeAt: never, links: make(map[int32]*conn),
-	}
-}
-
 func (n *node) number() int { return int(n.index) + 1 }
 
 // standing is the node as a candidate: whoever resigned is below the others.
@@ -239,8 +232,8 @@ func (n *node) rest() {
 
 // receive takes a message.
 func (n *node) receive(from *node, e event) {
-	if e.kind > 0 {
-		n.w.kinds[e.kind-1].delivered++
+	if e.counted {
+		n.w.counts.Delivered[e.body.Kind()]++
 	}
 	n.perform(n.engine.Receive(n.clock.at(n.w.now), from.id, e.body))
 }

@@ -129,11 +129,10 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 	}
 	transcript := s.file.Transcript(host.Output, !host.Unchecked && config.Seed == s.config.Seed)
 	config.Trace = host.Trace
-	hosted := &hosted{}
 	if transcript.Wanted() {
 		config.Trace = func(e trace.Event) {
-			if said := e.Describe(hosted.Name); said != "" {
-				transcript.Say("%10v  %s %s", e.At, hosted.Name(e.Node), said)
+			if said := e.Describe(Name); said != "" {
+				transcript.Say("%10v  %s %s", e.At, Name(e.Node), said)
 			}
 			if host.Trace != nil {
 				host.Trace(e)
@@ -142,8 +141,7 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 	}
 	w := New(config)
 	w.stop = ctx.Done()
-	hosted.World = w
-	err = s.file.Run(hosted, transcript)
+	err = s.file.Run(hosted{w}, transcript)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -151,13 +149,10 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 }
 
 // hosted is a world that does what a scenario says.
-type hosted struct {
-	*World
-	told int // of what was violated
-}
+type hosted struct{ *World }
 
 // Do performs a command.
-func (h *hosted) Do(l *scenario.Line) error {
+func (h hosted) Do(l *scenario.Line) error {
 	defer h.caught()
 	switch {
 	case h.stopped():
@@ -169,12 +164,11 @@ func (h *hosted) Do(l *scenario.Line) error {
 }
 
 // Opinions are whom the nodes follow.
-func (h *hosted) Opinions() []scenario.Opinion { return h.opinions() }
+func (h hosted) Opinions() []scenario.Opinion { return h.opinions() }
 
-// Broken is what was violated since it was asked last.
-func (h *hosted) Broken() (all []scenario.Broken) {
-	for ; h.told < len(h.judge.found); h.told++ {
-		v := &h.judge.found[h.told]
+// Broken is what was violated, as far as it is kept.
+func (h hosted) Broken() (all []scenario.Broken) {
+	for _, v := range h.judge.found {
 		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
 	}
 	return all

@@ -368,7 +368,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 		w.Run(5 * time.Second)
 		for r, left := range open {
 			if left != 0 {
-				t.Errorf("seed %d: %d times %v from %s to %s did not end", seed, left, r.message, w.Name(r.from), w.Name(r.to))
+				t.Errorf("seed %d: %d times %v from %s to %s did not end", seed, left, r.message, Name(r.from), Name(r.to))
 			}
 		}
 	}

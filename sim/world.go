@@ -3,8 +3,8 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +55,8 @@ type World struct {
 	room     int // in the queue
 	due      deadlines
 	nodes    []*node
-	kinds    []kindCount
+	kinds    map[string]bool // of messages that are counted
+	counts   Counts
 	sent     uint64
 	underWay int // election messages
 	changed  time.Duration
@@ -68,23 +69,18 @@ type World struct {
 	ran      time.Duration // as the last of dids says; 0 if that is something else
 }
 
-// kindCount counts the messages of one kind of the algorithm, repeats left out.
-type kindCount struct {
-	kind            string
-	sent, delivered uint64
-}
-
 // New returns a world without nodes, at time 0.
 func New(config Config) *World {
 	config.Timing = cmp.Or(config.Timing, algo.LAN())
 	config.Budget = cmp.Or(config.Budget, 100_000_000)
 	w := &World{
 		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), room: maxUnderWay,
-		network: newNetwork(config),
+		network: newNetwork(config), kinds: make(map[string]bool),
 	}
 	for _, m := range config.Spec.Messages {
-		w.kinds = append(w.kinds, kindCount{kind: m.Kind()})
+		w.kinds[m.Kind()] = true
 	}
+	w.ResetCounts()
 	return w
 }
 
@@ -118,7 +114,7 @@ func ID(n int) algo.NodeID { return host.ID(n) }
 func Number(id algo.NodeID) int { return host.Number(id) }
 
 // Name is what a node is called: n1 for the first one.
-func (w *World) Name(id algo.NodeID) string { return host.Name(id) }
+func Name(id algo.NodeID) string { return host.Name(id) }
 
 // Now is the time of the world, since its beginning.
 func (w *World) Now() time.Duration { return w.now }
@@ -188,27 +184,20 @@ func (w *World) Cluster(size int, priorities ...int) error {
 		return fmt.Errorf("sim: %d priorities for %d nodes", len(priorities), size)
 	}
 	w.did(strings.TrimSpace(fmt.Sprint("cluster ", size, " ", strings.Trim(fmt.Sprint(priorities), "[]"))))
+	var fixed []string
 	for i := range size {
-		m := member(i)
+		n := w.add()
 		if len(priorities) > 0 {
-			m.Priority = priorities[i]
+			n.member.Priority = priorities[i]
 		}
-		w.nodes = append(w.nodes, newNode(w, int32(i), m))
-		w.network.listens[m.Addr] = int32(i)
+		fixed = append(fixed, n.member.Addr)
 	}
-	if w.config.Detector == Heartbeats {
-		var fixed []string
-		for _, n := range w.nodes {
-			fixed = append(fixed, n.member.Addr)
-		}
-		for _, n := range w.nodes {
+	known := membership.Know(w.roster())
+	for _, n := range w.nodes {
+		if w.network.connected {
 			n.fixed = fixed
-		}
-	} else {
-		// They know each other from the beginning: what meeting costs is not counted.
-		known := membership.Know(w.roster())
-		for _, n := range w.nodes {
-			n.roster = known
+		} else {
+			n.roster = known // from the beginning: what meeting costs is not counted
 		}
 	}
 	for _, n := range w.nodes {
@@ -223,9 +212,17 @@ func (w *World) Cluster(size int, priorities ...int) error {
 // clusterID is that of every cluster in a world.
 var clusterID = algo.NodeID{0: 0xc1, 6: 0x40, 8: 0x80, 15: 1}
 
-func member(index int) algo.Member {
-	name := "n" + strconv.Itoa(index+1)
-	return algo.Member{ID: host.ID(index + 1), Name: name, Addr: name + ":7400", Eligible: true}
+// add makes the next node, which does not run yet.
+func (w *World) add() *node {
+	id := ID(len(w.nodes) + 1)
+	name := Name(id)
+	n := &node{
+		w: w, index: int32(len(w.nodes)), id: id, name: name, member: algo.Member{ID: id, Name: name, Addr: name + ":7400", Eligible: true},
+		clock: clock{ppm: perfect}, wakeAt: never, links: make(map[int32]*conn),
+	}
+	w.nodes = append(w.nodes, n)
+	w.network.listens[n.member.Addr] = n.index
+	return n
 }
 
 // roster is the membership of all nodes there are.
@@ -319,7 +316,7 @@ func (w *World) happensTo(n *node, e event) {
 		w.answered(n, peer, e)
 	case fail:
 		n.dialFailed(e.body.(dial))
-	case hangUp, hangUpPolitely:
+	case hangUp:
 		w.hungUp(n, peer, e)
 	case learnCrash:
 		if !peer.up { // else it is known already that it runs again
@@ -335,19 +332,10 @@ func (w *World) happensTo(n *node, e event) {
 	}
 }
 
-// count returns the place of a message among the counters, from 1; zero for a repeat,
-// and for what is not of the algorithm.
-func (w *World) count(m algo.Message) uint8 {
-	if _, repeat := algo.Open(m); repeat {
-		return 0
-	}
-	kind := m.Kind()
-	for i := range w.kinds {
-		if w.kinds[i].kind == kind {
-			return uint8(i) + 1
-		}
-	}
-	return 0
+// counted reports whether a message is of the algorithm, and no repeat.
+func (w *World) counted(m algo.Message) bool {
+	_, repeat := algo.Open(m)
+	return !repeat && w.kinds[m.Kind()]
 }
 
 // Counts are messages of the algorithm by kind. Repeats of what was said before are
@@ -358,23 +346,12 @@ type Counts struct {
 
 // Counts returns what was counted since the beginning, or since ResetCounts.
 func (w *World) Counts() Counts {
-	c := Counts{Sent: make(map[string]uint64), Delivered: make(map[string]uint64)}
-	for _, k := range w.kinds {
-		if k.sent > 0 {
-			c.Sent[k.kind] = k.sent
-		}
-		if k.delivered > 0 {
-			c.Delivered[k.kind] = k.delivered
-		}
-	}
-	return c
+	return Counts{Sent: maps.Clone(w.counts.Sent), Delivered: maps.Clone(w.counts.Delivered)}
 }
 
 // ResetCounts sets all counts to zero.
 func (w *World) ResetCounts() {
-	for i := range w.kinds {
-		w.kinds[i].sent, w.kinds[i].delivered = 0, 0
-	}
+	w.counts = Counts{Sent: make(map[string]uint64), Delivered: make(map[string]uint64)}
 }
 
 // Frames is how many messages of any kind were sent since the beginning, heartbeats

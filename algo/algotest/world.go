@@ -189,7 +189,7 @@ func (p *probe) enough(alive, nodes int) bool {
 
 // hear keeps what a reader wants to see of a run.
 func (w *world) hear(e trace.Event) {
-	if e.Describe(w.Name) != "" {
+	if e.Describe(sim.Name) != "" {
 		w.story = append(w.story, e)
 	}
 }
@@ -199,7 +199,7 @@ const longest = 40
 
 // told is the story in words. What is said several times in a row is told once.
 func (w *world) told() string {
-	said := func(e trace.Event) string { return w.Name(e.Node) + " " + e.Describe(w.Name) }
+	said := func(e trace.Event) string { return sim.Name(e.Node) + " " + e.Describe(sim.Name) }
 	story := slices.CompactFunc(slices.Clone(w.story), func(a, b trace.Event) bool { return said(a) == said(b) })
 	var text strings.Builder
 	if left := len(story) - longest; left > 0 {

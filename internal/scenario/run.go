@@ -16,7 +16,7 @@ type Host interface {
 	Do(l *Line) error
 	// Opinions are whom the nodes follow, the first node first.
 	Opinions() []Opinion
-	// Broken is what was broken since it was asked last.
+	// Broken is what was broken so far.
 	Broken() []Broken
 }
 
@@ -146,6 +146,7 @@ func (t *Transcript) compare(l *Line) {
 func (f *File) Run(h Host, t *Transcript) error {
 	var open []Broken // and not known
 	var by *Line
+	told := 0 // of what was broken
 	for i := range f.Lines {
 		l := &f.Lines[i]
 		known := l.Form != nil && l.Form.Verb() == "broken"
@@ -165,9 +166,9 @@ func (f *File) Run(h Host, t *Transcript) error {
 			if err := do(h, l); err != nil {
 				return f.Error(l, nil, err)
 			}
-			for _, b := range h.Broken() {
+			for _, b := range h.Broken()[told:] {
 				t.Say("%v", b)
-				open, by = append(open, b), l
+				open, by, told = append(open, b), l, told+1
 			}
 		}
 		t.compare(l)
