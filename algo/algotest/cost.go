@@ -19,18 +19,14 @@ func (w *world) count(limit int) {
 	const heartbeats = 20
 	w.election("all start", limit, func() {})
 	leader := w.leader()
-	w.election("the leader crashes", limit, func() { w.crash(leader) })
-	w.election("a former leader comes back", limit, func() { w.restart(leader) })
-	w.election("all call for an election at once", limit, func() {
-		for _, n := range w.all() {
-			w.do("campaign n%d", n)
-		}
-	})
-	w.election("almost half of them crash", limit, func() { w.crash(w.all()[w.Nodes()/2+1:]...) })
-	w.election("they come back at once", limit, func() { w.restart(w.all()...) })
+	w.election("the leader crashes", limit, func() { w.each("crash", leader) })
+	w.election("a former leader comes back", limit, func() { w.each("restart", leader) })
+	w.election("all call for an election at once", limit, func() { w.each("campaign", w.all()...) })
+	w.election("almost half of them crash", limit, func() { w.each("crash", w.all()[w.Nodes()/2+1:]...) })
+	w.election("they come back at once", limit, func() { w.each("restart", w.all()...) })
 	w.election("all crash and start again", limit, func() {
-		w.crash(w.all()...)
-		w.restart(w.all()...)
+		w.each("crash", w.all()...)
+		w.each("restart", w.all()...)
 	})
 
 	before := w.Frames()

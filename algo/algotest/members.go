@@ -18,7 +18,7 @@ func addMember(p *probe) {
 				panic(fmt.Sprintf("algotest: n%d knows of %d members, want 6: the simulator does not let members in", n, got))
 			}
 		}
-		w.crash(w.leader())
+		w.each("crash", w.leader())
 	})
 	p.upset("and one more joins, which was alone before", 1, func(w *world) { w.do("join n1") })
 }
@@ -42,12 +42,12 @@ func removeMember(p *probe) {
 	p.try("and one who is dead is removed, and then the leader dies", 4, func(w *world) {
 		w.settle()
 		dead := []int{1 + p.random.IntN(4)}
-		w.crash(dead...)
+		w.each("crash", dead...)
 		w.settle()
 		w.remove(dead[0])
 		w.settle()
 		dead = append(dead, w.leader())
-		w.crash(dead[1])
+		w.each("crash", dead[1])
 		w.settleOn(others(4, dead))
 	})
 }
@@ -59,7 +59,7 @@ func removeLeader(p *probe) {
 			for left := 4; left > 2; left-- {
 				leader := w.leader()
 				if !alive {
-					w.crash(leader)
+					w.each("crash", leader)
 				}
 				w.remove(leader)
 				w.settle()

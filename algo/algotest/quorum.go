@@ -20,9 +20,9 @@ func needsQuorum(p *probe) {
 			continue
 		}
 		p.upset(fmt.Sprintf("of which %s crash, too many", names(many)), nodes, func(w *world) {
-			w.crash(many...)
+			w.each("crash", many...)
 			w.leaderless(few)
-			w.restart(many...)
+			w.each("restart", many...)
 		})
 		p.upset(fmt.Sprintf("of which %s are cut off", names(few)), nodes, func(w *world) {
 			w.do("partition %s %s", names(few), names(many))

@@ -18,11 +18,11 @@ func agreement(p *probe) {
 		p.try("starting together", nodes, func(w *world) { w.settle() })
 		p.try("starting one after the other", nodes, func(w *world) {
 			for _, n := range p.random.Perm(nodes)[1:] {
-				w.crash(n + 1)
+				w.each("crash", n+1)
 			}
 			for _, n := range p.random.Perm(nodes) {
 				w.pass(p.options.Within / 4)
-				w.restart(n + 1)
+				w.each("restart", n+1)
 			}
 			w.settle()
 		})
@@ -80,7 +80,7 @@ func failover(p *probe) {
 		if rest := others(nodes, dead); p.enough(len(rest), nodes) {
 			p.try(fmt.Sprintf("of which %s crash", names(dead)), nodes, func(w *world) {
 				w.settle()
-				w.crash(dead...)
+				w.each("crash", dead...)
 				w.settleOn(rest)
 			})
 		}
@@ -94,10 +94,10 @@ func restart(p *probe) {
 			p.try(fmt.Sprintf("of which %s crash and start again", names(back)), nodes, func(w *world) {
 				w.settle()
 				for _, most := range []time.Duration{p.options.Timing.RoundTrip / 10, p.options.Within} {
-					w.crash(back...)
+					w.each("crash", back...)
 					for _, n := range back {
 						w.pass(most)
-						w.restart(n)
+						w.each("restart", n)
 					}
 					w.settle()
 				}
@@ -118,13 +118,13 @@ func restartAfterSave(p *probe) {
 				if leader == n {
 					w.do("campaign n%d", n)
 				} else {
-					w.crash(leader)
+					w.each("crash", leader)
 				}
 				w.Run(p.options.Within)
 				w.do("disarm")
-				w.restart(leader)
+				w.each("restart", leader)
 				w.settle()
-				w.restart(n)
+				w.each("restart", n)
 			})
 		}
 	}
@@ -141,9 +141,9 @@ func troubled(about, line string) func(*probe) {
 			for i := range 6 {
 				w.pass(p.options.Within)
 				if i%3 == 2 {
-					w.crash(dead[i/3] + 1)
+					w.each("crash", dead[i/3]+1)
 				} else {
-					_ = w.Do("campaign n%d", 1+p.random.IntN(nodes)) // unless it is down
+					w.each("campaign", 1+p.random.IntN(nodes)) // unless it is down
 				}
 			}
 			w.pass(p.options.Timing.RoundTrip)

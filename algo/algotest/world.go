@@ -121,17 +121,10 @@ func (w *world) leader() int {
 	return leader
 }
 
-// crash crashes nodes that run.
-func (w *world) crash(nodes ...int) {
+// each does to nodes what a line says of one, where it can be done.
+func (w *world) each(what string, nodes ...int) {
 	for _, n := range nodes {
-		_ = w.Do("crash n%d", n)
-	}
-}
-
-// restart starts nodes that are down.
-func (w *world) restart(nodes ...int) {
-	for _, n := range nodes {
-		_ = w.Do("restart n%d", n)
+		_ = w.Do("%s n%d", what, n)
 	}
 }
 
