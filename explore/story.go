@@ -32,7 +32,7 @@ func (e *search) newStory() *story {
 	t.end.network = slices.Clone(e.start.network)
 	if e.options.Settled {
 		l := e.m.locals[t.end.locals[0]].leader
-		t.line("all have started and follow %s in epoch %d", host.Name(l.ID), l.Epoch)
+		t.line("all have started and follow %s in epoch %d", l.ID, l.Epoch)
 		for _, id := range e.m.ids {
 			t.events = append(t.events, trace.Event{Node: id, Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
 		}
@@ -142,11 +142,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 		t.line(format, args...)
 	}
 	for _, note := range effects.Notes {
-		args := make([]any, len(note.Args))
-		for i, arg := range note.Args {
-			args[i] = host.Named(arg)
-		}
-		tell(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args}, "note: "+note.Format, args...)
+		tell(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args}, "note: "+note.Format, note.Args...)
 	}
 	if why := effects.Refused; why != nil {
 		tell(trace.Event{Kind: trace.Drop, Format: "%v", Args: []any{why}}, "refused: %v", why)
@@ -155,7 +151,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 		tell(trace.Event{Kind: trace.Save, Epoch: epoch}, "saves epoch %d", epoch)
 	}
 	for _, e := range effects.Sends {
-		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", host.Show(e.Message), host.Name(e.To))
+		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", e.Message, e.To)
 	}
 	for _, l := range effects.Announce {
 		leader := ""
@@ -167,7 +163,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 }
 
 func (t *story) line(format string, args ...any) {
-	said := fmt.Sprintf(format, args...)
+	said := host.Sprintf(format, args...)
 	t.said = append(t.said, said)
 	fmt.Fprintln(&t.text, scenario.Output(said))
 }

@@ -45,8 +45,8 @@ func (v *visited) add(f host.Fingerprint, from uint32, by int) (uint32, bool) {
 		v.grow()
 	}
 	slot := v.find(f)
-	if v.slots[slot] != 0 {
-		return v.index(slot), false
+	if taken := v.slots[slot]; taken != 0 {
+		return taken&v.mask() - 1, false
 	}
 	if v.count == len(v.pages)*pageSize {
 		v.pages = append(v.pages, make([]sight, 0, pageSize))
@@ -62,8 +62,6 @@ func (v *visited) add(f host.Fingerprint, from uint32, by int) (uint32, bool) {
 func (v *visited) mask() uint32 { return uint32(len(v.slots) - 1) }
 
 func (v *visited) tag(f host.Fingerprint) uint32 { return uint32(f.B>>32) &^ v.mask() }
-
-func (v *visited) index(slot uint32) uint32 { return v.slots[slot]&v.mask() - 1 }
 
 // find returns the slot where f is, or is to be.
 func (v *visited) find(f host.Fingerprint) uint32 {

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -107,18 +108,12 @@ func (d *Diagram) lanes() []algo.NodeID {
 	if d.Nodes != nil {
 		return d.Nodes
 	}
-	seen := make(map[algo.NodeID]bool)
-	var all []algo.NodeID
+	named := make(map[algo.NodeID]bool)
 	for _, e := range d.events {
-		for _, id := range [...]algo.NodeID{e.Node, e.Peer} {
-			if !id.IsZero() && !seen[id] {
-				seen[id] = true
-				all = append(all, id)
-			}
-		}
+		named[e.Node], named[e.Peer] = true, true
 	}
-	slices.SortFunc(all, algo.NodeID.Compare)
-	return all
+	delete(named, algo.NodeID{})
+	return slices.SortedFunc(maps.Keys(named), algo.NodeID.Compare)
 }
 
 // name is what a node is called.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -11,7 +10,7 @@ import (
 func (c *Cluster) Breaks(format string, args ...any) {
 	c.Logf("BROKEN: "+format, args...)
 	if c.Broken == "" {
-		c.Broken = fmt.Sprintf(format, args...)
+		c.Broken = Sprintf(format, args...)
 	}
 }
 
@@ -28,7 +27,7 @@ func (c *Cluster) leads(nd *Node, announced []algo.Leader) {
 			continue
 		}
 		if life := c.led[l]; life != nil && (life != nd.Machine || !c.Resumes) {
-			c.Breaks("%s announces epoch %d twice", Name(nd.ID), l.Epoch)
+			c.Breaks("%s announces epoch %d twice", nd.ID, l.Epoch)
 		}
 		c.led[l] = nd.Machine
 		c.breach(c.past.Lead(l))
@@ -41,10 +40,10 @@ func (c *Cluster) follows(nd *Node, announced []algo.Leader) {
 		c.Logf("   %s announces %s in epoch %d", nd.ID, l.ID, l.Epoch)
 		c.breach(c.past.Follow(nd.ID, l))
 		if !l.Vacant() && !nd.View.MayLead(l.ID) {
-			c.Breaks("%s takes %s for leader, who may not lead as it knows", Name(nd.ID), Name(l.ID))
+			c.Breaks("%s takes %s for leader, who may not lead as it knows", nd.ID, l.ID)
 		}
 		if l.Epoch > nd.Saved.Epoch {
-			c.Breaks("%s announces epoch %d, but saved epoch %d", Name(nd.ID), l.Epoch, nd.Saved.Epoch)
+			c.Breaks("%s announces epoch %d, but saved epoch %d", nd.ID, l.Epoch, nd.Saved.Epoch)
 		}
 		c.Last = c.Now
 		c.Changes++

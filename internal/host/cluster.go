@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -249,16 +248,11 @@ func (c *Cluster) Lose(lost func(from, to int, m algo.Message) bool) {
 	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) { return T, !lost(from, to, m) }
 }
 
-// Logf adds a line to the story, with nodes by name and messages as Show has them.
+// Logf adds a line to the story, as Sprintf writes it.
 func (c *Cluster) Logf(format string, args ...any) {
-	if !c.Tracing {
-		return
+	if c.Tracing {
+		c.trace = append(c.trace, fmt.Sprintf("%5.1fT ", float64(c.Now)/float64(T))+Sprintf(format, args...))
 	}
-	shown := slices.Clone(args)
-	for i, arg := range shown {
-		shown[i] = Named(arg)
-	}
-	c.trace = append(c.trace, fmt.Sprintf("%5.1fT ", float64(c.Now)/float64(T))+fmt.Sprintf(format, shown...))
 }
 
 // Story is what happened, a line each, since Tracing is set.

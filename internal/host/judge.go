@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
@@ -16,7 +15,7 @@ type Breach struct {
 // Contract is what a Machine found broken when it panicked: the contract, or the property
 // that the rule is about.
 func Contract(e *algo.ContractError) *Breach {
-	b := &Breach{algo.Contract, fmt.Sprintf("%s at %s %s", e.Algorithm, Name(e.Node), e.Did)}
+	b := &Breach{algo.Contract, Sprintf("%s at %s %s", e.Algorithm, e.Node, e.Did)}
 	switch e.Rule {
 	case algo.RuleEpoch:
 		b.Property = algo.EpochsGrow
@@ -39,7 +38,7 @@ func (p *Past) Lead(l algo.Leader) *Breach {
 	other := slices.IndexFunc(*p, func(o algo.Leader) bool { return o.Epoch == l.Epoch })
 	var broken *Breach
 	if other >= 0 {
-		broken = &Breach{algo.OneLeaderPerEpoch, fmt.Sprintf("%s and %s both lead in epoch %d", Name((*p)[other].ID), Name(l.ID), l.Epoch)}
+		broken = &Breach{algo.OneLeaderPerEpoch, Sprintf("%s and %s both lead in epoch %d", (*p)[other].ID, l.ID, l.Epoch)}
 	}
 	*p = slices.Insert(*p, at, l)
 	return broken
@@ -50,7 +49,7 @@ func (p Past) Follow(node algo.NodeID, l algo.Leader) *Breach {
 	if _, found := slices.BinarySearchFunc(p, l, algo.Leader.Compare); found || l.Vacant() {
 		return nil
 	}
-	return &Breach{algo.NoPhantom, fmt.Sprintf("%s follows %s, who never led in epoch %d", Name(node), Name(l.ID), l.Epoch)}
+	return &Breach{algo.NoPhantom, Sprintf("%s follows %s, who never led in epoch %d", node, l.ID, l.Epoch)}
 }
 
 // Opinion is whom a node that runs follows.
@@ -82,7 +81,7 @@ func Agreed(view algo.View, claims algo.Claims, running []Opinion) (why string) 
 		case !view.MayLead(l.ID) || !slices.ContainsFunc(running, func(o Opinion) bool { return o.Node == l.ID }):
 			return Name(o.Node) + " names " + Name(l.ID) + ", who does not run or may not lead"
 		case l != first:
-			return fmt.Sprintf("%s names %s in epoch %d, others name %s in epoch %d", Name(o.Node), Name(l.ID), l.Epoch, Name(first.ID), first.Epoch)
+			return Sprintf("%s names %s in epoch %d, others name %s in epoch %d", o.Node, l.ID, l.Epoch, first.ID, first.Epoch)
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
@@ -65,15 +66,18 @@ func value(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// Named replaces what identifies a node by its name, and a message by its words.
-func Named(x any) any {
-	switch x := x.(type) {
-	case algo.NodeID, algo.Leader:
-		return value(reflect.ValueOf(x))
-	case algo.Message:
-		return Show(x)
+// Sprintf is that of package fmt, with nodes by name and messages as Show has them.
+func Sprintf(format string, args ...any) string {
+	shown := slices.Clone(args)
+	for i, arg := range args {
+		switch x := arg.(type) {
+		case algo.NodeID, algo.Leader:
+			shown[i] = value(reflect.ValueOf(x))
+		case algo.Message:
+			shown[i] = Show(x)
+		}
 	}
-	return x
+	return fmt.Sprintf(format, shown...)
 }
 
 // Show writes a message as one text.

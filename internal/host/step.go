@@ -69,7 +69,7 @@ func (c *Cluster) save(nd *Node, stable algo.Stable) bool {
 		return false
 	}
 	if stable.Epoch < nd.Saved.Epoch {
-		c.Breaks("the epoch of %s goes back from %d to %d", Name(nd.ID), nd.Saved.Epoch, stable.Epoch)
+		c.Breaks("the epoch of %s goes back from %d to %d", nd.ID, nd.Saved.Epoch, stable.Epoch)
 	}
 	nd.Saved = stable
 	return !c.dies(nd)
