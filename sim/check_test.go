@@ -132,6 +132,14 @@ func TestARunEndsAtItsBudget(t *testing.T) {
 	}
 }
 
+// TestARunEndsBeforeAllHaveStarted, where the budget is used up by those who have.
+func TestARunEndsBeforeAllHaveStarted(t *testing.T) {
+	r, err := Run(t.Context(), Options{Spec: known(t, "textbook-bully"), Nodes: 500, Delay: Fixed(T), Budget: 1000})
+	if err != nil || r.Agreed || len(r.Violations) == 0 || r.Violations[0].Property != Budget {
+		t.Errorf("error %v, agreed %v and violations %v, want one of the budget", err, r.Agreed, r.Violations)
+	}
+}
+
 // TestAWorldThatStandsStillPerformsNothing: the moment that uses up the budget may ask for
 // more messages than there is memory.
 func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {

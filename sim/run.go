@@ -138,15 +138,14 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	w := New(Config{
 		Spec: o.Spec, Timing: o.Timing, Delay: o.Delay, Detector: Scripted, Seed: o.Seed, Budget: o.Budget, Trace: o.Trace,
 	})
-	w.stop = ctx.Done()
 	r := Result{Algorithm: o.Spec.Name, Nodes: o.Nodes, Crashed: o.Crashed, Seed: o.Seed}
-	err := w.election(ctx, &o, &r)
+	err := w.within(ctx, func() error { return w.election(&o, &r) })
 	r.Violations = append([]Violation{}, w.Violations()...)
 	return r, err
 }
 
 // election is what Run does.
-func (w *World) election(ctx context.Context, o *Options, r *Result) error {
+func (w *World) election(o *Options, r *Result) error {
 	defer w.caught()
 	priorities := o.Priorities
 	if len(priorities) == 0 {
@@ -158,17 +157,15 @@ func (w *World) election(ctx context.Context, o *Options, r *Result) error {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	limit := cmp.Or(o.Limit, time.Duration(2000+20*o.Nodes)*o.Delay.Most)
-	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
-		return err
-	}
+	w.quiet(limit, o.Delay.Most)
 	before := w.sent
 	r.Began = w.now
 	w.ResetCounts()
 	w.network.faults = o.Faults
-	w.incite(o)
-	if err := w.quiet(ctx, limit, o.Delay.Most); err != nil {
-		return err
+	if !w.stuck && !w.stopped() { // else not all may have started
+		w.incite(o)
 	}
+	w.quiet(limit, o.Delay.Most)
 	w.result(o, r)
 	r.Repeats = w.sent - before - r.Sent
 	return nil
@@ -209,29 +206,18 @@ func (w *World) incite(o *Options) {
 
 // quiet runs until no election message is under way, all agree, and it stays so for a
 // while.
-func (w *World) quiet(ctx context.Context, limit, t time.Duration) error {
+func (w *World) quiet(limit, t time.Duration) {
 	const while = 20 // of T
-	end := w.now + limit
+	agreed := func() bool { _, _, agreed := w.Leader(); return agreed }
 	last := w.now
-	for steps := 1; w.step(end); steps++ {
-		if steps%4096 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if w.now > last && w.underWay == 0 && w.now >= w.active+while*t {
-			if _, _, agreed := w.Leader(); agreed {
-				return nil
-			}
-		}
+	over := w.until(w.now+limit, func() bool {
+		moment := w.now > last
 		last = w.now
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	w.now = max(w.now, end) // nothing was left to happen
-	if _, _, agreed := w.Leader(); !agreed || w.underWay > 0 {
+		return moment && w.underWay == 0 && w.now >= w.active+while*t && agreed()
+	})
+	if !over && !w.stopped() && (!agreed() || w.underWay > 0) {
 		w.violated(algo.Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
 	}
-	return nil
 }
 
 // result fills in what is known at the end.

@@ -140,12 +140,7 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
 		}
 	}
 	w := New(config)
-	w.stop = ctx.Done()
-	err = s.file.Run(hosted{w}, transcript)
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return w, err
+	return w, w.within(ctx, func() error { return s.file.Run(hosted{w}, transcript) })
 }
 
 // hosted is a world that does what a scenario says.

@@ -34,8 +34,6 @@ type StormOptions struct {
 // Report is what a Storm left behind.
 type Report struct {
 	Seed       uint64
-	Leader     int // by number; 0 for none
-	Epoch      algo.Epoch
 	Healed     time.Duration // after the last fault
 	Frames     uint64        // sent, heartbeats included
 	Crashes    int
@@ -80,12 +78,10 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace, Budget: o.budget(),
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
 	})
-	w.stop = ctx.Done()
 	s := storm{w: w, o: &o, random: newRandom(o.Seed), r: Report{Seed: o.Seed}}
-	err := s.blow(ctx)
+	err := w.within(ctx, s.blow)
 	r := s.r
 	r.Frames = w.sent
-	r.Leader, r.Epoch, _ = w.Leader()
 	r.Known = w.Known()
 	if r.Violations = w.Violations(); len(r.Violations) > 0 {
 		r.Scenario = w.Scenario()
@@ -109,25 +105,19 @@ func (o *StormOptions) budget() uint64 {
 }
 
 // blow disturbs the world, and lets it heal.
-func (s *storm) blow(ctx context.Context) error {
+func (s *storm) blow() error {
 	w, r := s.w, &s.r
 	defer w.caught()
 	if err := w.Cluster(s.o.Nodes); err != nil {
 		return err
 	}
-	for w.now < s.o.Period {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	for w.now < s.o.Period && !w.stopped() {
 		s.gust()
 	}
 	dead := s.lost()
 	r.Lost = len(dead)
 	s.calm(dead)
 	r.Healed = w.Await(s.o.within(len(w.nodes)))
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // it was not waited for
-	}
 	for _, n := range w.nodes {
 		joined := n.number() > s.o.Nodes
 		if n.up && n.engine.View().Contains(n.id) == joined || !n.up && !joined {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -242,13 +243,30 @@ func (w *World) Run(period time.Duration) {
 	w.pass(w.now + period)
 }
 
-func (w *World) pass(end time.Duration) {
+func (w *World) pass(end time.Duration) { w.until(end, func() bool { return false }) }
+
+// until passes time until it is enough, and reports that, or until end.
+func (w *World) until(end time.Duration, enough func() bool) bool {
 	for steps := 1; w.step(end); steps++ {
-		if steps%4096 == 0 && w.stopped() {
-			return
+		switch {
+		case steps%4096 == 0 && w.stopped():
+			return false
+		case enough():
+			return true
 		}
 	}
-	w.now = max(w.now, end)
+	w.now = max(w.now, end) // nothing was left to happen
+	return false
+}
+
+// within has a world do something until ctx is done, whose error is then that of ctx.
+func (w *World) within(ctx context.Context, do func() error) error {
+	w.stop = ctx.Done()
+	err := do()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // stopped reports whether nobody waits any more for what comes.
