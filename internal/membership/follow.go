@@ -263,12 +263,16 @@ func (m *Machine) acquit(peer algo.NodeID) {
 	}
 }
 
-// condemn ends this node's membership when it is sure that it has ended. Else it asks again.
+// condemn ends this node's membership when it is sure that it has ended. Else it asks again, but
+// not for ever: who said so may have died, and nobody else know.
 func (m *Machine) condemn(now time.Duration) {
 	switch {
 	case m.doom.due() > now:
 	case m.doom.enough:
 		m.remove()
+	case now-m.doom.since >= 2*doubt:
+		m.doom = doom{}
+		m.asksOthers(now, algo.NodeID{})
 	default:
 		m.heal(now, m.doom.by[0])
 		m.doom.until = now + repetition/2

@@ -220,7 +220,7 @@ func (m *Machine) amend(now time.Duration, next Roster) bool {
 		}
 	}
 	m.make(now, next)
-	if m.config.Quorum && !added.IsZero() && !m.Confirmed() {
+	if !sameVoters(r, next) && !m.Confirmed() {
 		m.newcomer = newcomer{id: added, until: now + patience, before: r}
 	}
 	return true
@@ -288,7 +288,7 @@ func (m *Machine) confirm(now time.Duration) {
 		return
 	}
 	before := r
-	if !m.newcomer.id.IsZero() {
+	if m.newcomer.waits() {
 		before = m.newcomer.before
 		if m.guest = (newcomer{}); before.size() == 1 {
 			m.guest = newcomer{id: m.newcomer.id, until: now + watch}
@@ -328,7 +328,7 @@ func (m *Machine) dismiss(now time.Duration, before Roster) {
 	}
 }
 
-// A newcomer is somebody who was let in lately.
+// A newcomer is somebody who was let in lately, or nobody where the last change let nobody in.
 type newcomer struct {
 	id     algo.NodeID
 	until  time.Duration
@@ -342,16 +342,25 @@ const (
 	watch = 30 * time.Second
 )
 
+// waits reports whether there are members of before to go back to.
+func (n newcomer) waits() bool { return !n.before.Cluster.IsZero() }
+
 // escort watches newcomers: who dies in its first moments counts no longer. Before it holds the
-// roster, the members of before go on. Afterwards it is taken out, without a strike, where it is
+// roster, the members of before go on. So they do when a majority of them is there, and of those
+// that were to be none. Afterwards it is taken out, without a strike, where it is
 // half of all members: it may ask again. Among more it goes on counting, or the members would
 // become as few as live at one moment, and those who come back none.
 func (m *Machine) escort(now time.Duration) {
 	if !m.leads() {
 		return
 	}
-	if n := m.newcomer; !n.id.IsZero() {
-		if suspected, _ := m.env.Suspected(n.id); suspected || n.until <= now {
+	if n := m.newcomer; n.waits() && !m.Confirmed() {
+		late := false
+		if !n.id.IsZero() {
+			suspected, _ := m.env.Suspected(n.id)
+			late = suspected || n.until <= now
+		}
+		if late || !m.reaches(m.now.Roster) && m.reaches(n.before) {
 			next := n.before
 			next.Epoch, next.Number = m.now.Roster.Epoch, m.now.Roster.Number
 			m.newcomer = newcomer{}

@@ -187,6 +187,19 @@ func TestANewcomerThatDiesFirstIsTakenBack(t *testing.T) {
 	}
 }
 
+// A change of which a majority dies before it is held is taken back if one of before is there.
+func TestAChangeWithoutAMajorityIsTakenBack(t *testing.T) {
+	l := newLone(true, of(4, 7, 1, 2, 3, 4, 5)).leads(4)
+	l.hears(2, Propose{Entry: Entry{ID: id(5)}, Gone: true})
+	l.want(t, "n5 is to go", "(4,8) of n1 n2 n3 n4 x5")
+	l.dead[id(3)], l.dead[id(4)] = true, true
+	l.tend(0)
+	l.want(t, "two more die", "(4,9) of n1 n2 n3 n4 n5")
+	l.holds(2)
+	l.holds(5)
+	l.want(t, "held by those who live", "(4,9) of n1 n2 n3 n4 n5 confirmed")
+}
+
 // V5: a guest that dies must not take the only founder down, and one that outranks it not become
 // who would have to let it go on alone.
 func TestAFounderOutlivesItsFirstGuest(t *testing.T) {
@@ -376,6 +389,10 @@ func TestOneWordEndsNobody(t *testing.T) {
 	l.hears(2, struck)
 	if l.tend(time.Second); !l.End().Removed {
 		t.Error("it runs on though nobody says otherwise")
+	}
+	l = hears()
+	if l.tend(6 * time.Second); l.End() != (End{}) || !l.Ready(l.now) {
+		t.Error("the word of one who has died keeps it from running")
 	}
 	l = hears() // and those who were struck with it do not count
 	l.hears(2, of(5, 1, 2).striking(id(3)).striking(id(1)))
