@@ -89,7 +89,11 @@ func (m *Machine) wish(now time.Duration) {
 	if len(missing) == 0 && len(m.outside) == 0 && !m.wishes.leaving {
 		return
 	}
-	m.wishes.again = now + min(repeat<<min(m.wishes.tries, 10), maxRepeat)
+	most := maxRepeat
+	if len(m.outside) > 0 {
+		most = 2 * repeat // it is none of those who elect
+	}
+	m.wishes.again = now + min(repeat<<min(m.wishes.tries, 10), most)
 	m.wishes.tries++
 	for _, peer := range slices.SortedFunc(maps.Keys(m.outside), algo.NodeID.Compare) {
 		m.ask(peer)
