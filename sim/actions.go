@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -87,17 +86,13 @@ var commands = map[string]command{
 	"resume NODE":            to(held, func(n *node, _ args) { n.resume() }),
 	"clock NODE COUNT":       to(runnable, setSpeed),
 
-	"campaign NODE":    to(awake, func(n *node, _ args) { n.w.campaign(n) }),
-	"resign NODE TIME": asks(func(e *engine.Engine, now time.Duration, a args) *engine.Output { return e.Resign(now, a[1].Time) }),
-	"priority NODE NUMBER": asks(func(e *engine.Engine, now time.Duration, a args) *engine.Output {
-		return e.SetPriority(now, a[1].Number)
-	}),
-	"withdraw NODE": asks(func(e *engine.Engine, now time.Duration, _ args) *engine.Output {
-		return e.Withdraw(now, algo.NodeID{})
-	}),
-	"join NODE":        to(connected, join),
-	"leave NODE":       remove,
-	"remove NODE PEER": remove,
+	"campaign NODE":        to(awake, func(n *node, _ args) { n.w.campaign(n) }),
+	"resign NODE TIME":     to(awake, func(n *node, a args) { n.perform(n.engine.Resign(n.now(), a[1].Time)) }),
+	"priority NODE NUMBER": to(awake, func(n *node, a args) { n.perform(n.engine.SetPriority(n.now(), a[1].Number)) }),
+	"withdraw NODE":        to(awake, func(n *node, _ args) { n.perform(n.engine.Withdraw(n.now(), algo.NodeID{})) }),
+	"join NODE":            to(connected, join),
+	"leave NODE":           remove,
+	"remove NODE PEER":     remove,
 
 	"suspect NODE PEER": told((*script).Suspect),
 	"learn NODE PEER":   told((*script).Learn),
@@ -135,18 +130,11 @@ func to(ready func(*node, args) error, do func(*node, args)) command {
 	}
 }
 
-// asks is a command that the engine of a node performs.
-func asks(do func(*engine.Engine, time.Duration, args) *engine.Output) command {
-	return to(awake, func(n *node, a args) {
-		n.clockwork(func(now time.Duration) *engine.Output { return do(n.engine, now, a) })
-	})
-}
-
 // told has the scripted detector of a node told something about a peer.
 func told(do func(s *script, now time.Duration, peer algo.NodeID, why string)) command {
 	return to(scripted, func(n *node, a args) {
-		do(n.script, n.clock.at(n.w.now), n.peer(a).id, "it was told so")
-		n.clockwork(n.engine.Wake)
+		do(n.script, n.now(), n.peer(a).id, "it was told so")
+		n.perform(n.engine.Wake(n.now()))
 	})
 }
 
@@ -181,11 +169,6 @@ func scripted(n *node, a args) error {
 	return cmp.Or(awake(n, a), others(n, a), needs(n.script != nil, "want a detector that is perfect or scripted"))
 }
 
-// clockwork is what an engine does at the time of its node.
-func (n *node) clockwork(do func(now time.Duration) *engine.Output) {
-	n.perform(do(n.clock.at(n.w.now)))
-}
-
 // crash ends a process as a kill does: its kernel hangs up, what was saved remains.
 func (w *World) crash(n *node) {
 	w.end(n, false)
@@ -210,7 +193,7 @@ func (w *World) report(n *node, what action, after time.Duration) {
 func (w *World) acquaint(n *node) {
 	for _, o := range w.nodes {
 		if o.life > 0 && !o.up {
-			n.script.Learn(n.clock.at(w.now), o.id, "it crashed")
+			n.script.Learn(n.now(), o.id, "it crashed")
 		}
 	}
 	if n.life > 1 {
@@ -248,7 +231,7 @@ func restart(n *node, _ args) {
 
 // stop ends a process of its own will: it says goodbye.
 func stop(n *node, _ args) {
-	n.clockwork(n.engine.Stop)
+	n.perform(n.engine.Stop(n.now()))
 	if n.up {
 		n.w.end(n, true)
 	}
@@ -264,7 +247,7 @@ func setSpeed(n *node, a args) {
 
 func (w *World) campaign(n *node) {
 	w.emit(trace.Event{Node: n.id, Kind: trace.Note, Format: "is called to campaign"})
-	n.clockwork(n.engine.Campaign)
+	n.perform(n.engine.Campaign(n.now()))
 }
 
 // join adds a node, which asks the node through to let it in.
@@ -282,7 +265,7 @@ func remove(w *World, l *scenario.Line) error {
 	if err := awake(n, l.Args); err != nil {
 		return err
 	}
-	out, err := n.engine.Remove(n.clock.at(w.now), struck.id)
+	out, err := n.engine.Remove(n.now(), struck.id)
 	if err != nil {
 		return err
 	}

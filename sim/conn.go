@@ -143,7 +143,7 @@ func (w *World) answered(a, b *node, e event) {
 // hello tells n that it is connected to peer, at the address that it dialled, if it did. A connection that n still believed in is
 // replaced, which shows only if it was to another process.
 func (w *World) hello(n, peer *node, c *conn, dialed string) {
-	now, life := n.clock.at(w.now), n.life
+	now, life := n.now(), n.life
 	old := n.link(peer)
 	again := old != nil && old.lives[old.side(peer)] == c.lives[c.side(peer)]
 	if old != nil && !again {
@@ -178,7 +178,7 @@ func (w *World) hungUp(n, peer *node, e event) {
 	}
 	delete(n.links, peer.index)
 	n.discard(peer, "the connection broke")
-	n.perform(n.engine.Down(n.clock.at(w.now), peer.id, e.polite))
+	n.perform(n.engine.Down(n.now(), peer.id, e.polite))
 }
 
 // refuse ends a connection that n does not want.

@@ -59,6 +59,9 @@ type trap struct {
 
 func (n *node) number() int { return int(n.index) + 1 }
 
+// now is what the clock of a node shows.
+func (n *node) now() time.Duration { return n.clock.at(n.w.now) }
+
 // standing is the node as a candidate: whoever resigned is below the others.
 func (n *node) standing() algo.Member {
 	if m, ok := n.engine.View().Member(n.id); ok {
@@ -118,7 +121,7 @@ func (n *node) start() {
 	if w.config.Detector == Perfect {
 		w.acquaint(n)
 	}
-	n.clockwork(n.engine.Start)
+	n.perform(n.engine.Start(n.now()))
 }
 
 // pick chooses the time of a timer.
@@ -235,16 +238,16 @@ func (n *node) receive(from *node, e event) {
 	if e.counted {
 		n.w.counts.Delivered[e.body.Kind()]++
 	}
-	n.perform(n.engine.Receive(n.clock.at(n.w.now), from.id, e.body))
+	n.perform(n.engine.Receive(n.now(), from.id, e.body))
 }
 
 func (n *node) dialFailed(d dial) {
 	n.dialed(d.target)
 	if d.fact == 0 {
-		n.perform(n.engine.Itself(n.clock.at(n.w.now), d.target.Addr))
+		n.perform(n.engine.Itself(n.now(), d.target.Addr))
 		return
 	}
-	n.perform(n.engine.DialFailed(n.clock.at(n.w.now), d.target, d.fact))
+	n.perform(n.engine.DialFailed(n.now(), d.target, d.fact))
 }
 
 // dialed ends an attempt. What waited for it is dropped, unless it is connected now.

@@ -185,7 +185,7 @@ func (w *World) incite(o *Options) {
 	for _, n := range w.nodes {
 		for _, d := range dead {
 			if n.up {
-				n.script.Learn(n.clock.at(w.now), d.id, "it crashed")
+				n.script.Learn(n.now(), d.id, "it crashed")
 			}
 		}
 	}
@@ -196,8 +196,8 @@ func (w *World) incite(o *Options) {
 	crashed := leader > 0 && !w.nodes[leader-1].up
 	for _, i := range initiators {
 		if n := w.nodes[i-1]; crashed && n.script.watches(w.nodes[leader-1].id) {
-			n.script.Suspect(n.clock.at(w.now), w.nodes[leader-1].id, "it was told so")
-			n.clockwork(n.engine.Wake)
+			n.script.Suspect(n.now(), w.nodes[leader-1].id, "it was told so")
+			n.perform(n.engine.Wake(n.now()))
 		} else { // who does not watch the leader hears of its crash from the application
 			w.campaign(n)
 		}

@@ -297,7 +297,7 @@ func (w *World) step(end time.Duration) bool {
 	case due && wake <= end:
 		if n := w.due.take(); n != nil { // else nothing happens, and it is no later
 			w.now = max(w.now, wake)
-			n.clockwork(n.engine.Wake)
+			n.perform(n.engine.Wake(n.now()))
 		}
 	default:
 		return false
@@ -338,14 +338,14 @@ func (w *World) happensTo(n *node, e event) {
 		w.hungUp(n, peer, e)
 	case learnCrash:
 		if !peer.up { // else it is known already that it runs again
-			n.script.Suspect(n.clock.at(w.now), peer.id, "it crashed")
-			n.clockwork(n.engine.Wake)
+			n.script.Suspect(n.now(), peer.id, "it crashed")
+			n.perform(n.engine.Wake(n.now()))
 		}
 	case learnRestart:
-		n.script.Suspect(n.clock.at(w.now), peer.id, "it was restarted") // if that is news
-		if n.clockwork(n.engine.Wake); n.up && n.life == e.life {
-			n.script.Trust(n.clock.at(w.now), peer.id, "it runs again")
-			n.clockwork(n.engine.Wake)
+		n.script.Suspect(n.now(), peer.id, "it was restarted") // if that is news
+		if n.perform(n.engine.Wake(n.now())); n.up && n.life == e.life {
+			n.script.Trust(n.now(), peer.id, "it runs again")
+			n.perform(n.engine.Wake(n.now()))
 		}
 	}
 }
