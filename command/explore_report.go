@@ -124,13 +124,13 @@ func (e *exploration) table(f *finding) error {
 	row("looked for", "%s", strings.Join(properties, ", "))
 	if f.walk {
 		row("steps", "%s, in %s of at most %d", grouped(f.Generated), count(f.Walks, "walk"), e.length)
-		row("a leader", "in %s", count(f.WalksWithLeader, "walk"))
+		row("a leader", "in %s", count(f.WithLeader, "walk"))
 		row("time", "%s, %s steps a second, seed %d", roundly(f.Elapsed), grouped(int(f.TransitionsPerSecond)), e.seed)
 		return table.Flush()
 	}
 	row("states", "%s, the farthest at depth %d", grouped(f.States), f.Depth)
 	row("transitions", "%s to another state; %s beyond the bounds, left out", grouped(f.Generated), grouped(f.LeftOut))
-	row("a leader", "in %s", count(f.StatesWithLeader, "state"))
+	row("a leader", "in %s", count(f.WithLeader, "state"))
 	row("time", "%s, %s transitions a second", roundly(f.Elapsed), grouped(int(f.TransitionsPerSecond)))
 	return table.Flush()
 }
@@ -282,7 +282,7 @@ func (e *exploration) object(f *finding) any {
 		found.Violations = append(found.Violations, o)
 	}
 	if f.walk {
-		return walkObject{settings, found, e.seed, f.Walks, f.Generated, f.WalksWithLeader, f.TransitionsPerSecond}
+		return walkObject{settings, found, e.seed, f.Walks, f.Generated, f.WithLeader, f.TransitionsPerSecond}
 	}
-	return searchObject{settings, found, f.States, f.Generated, f.Depth, f.LeftOut, f.StatesWithLeader, f.TransitionsPerSecond}
+	return searchObject{settings, found, f.States, f.Generated, f.Depth, f.LeftOut, f.WithLeader, f.TransitionsPerSecond}
 }

@@ -22,8 +22,6 @@ type calm struct {
 	now    time.Duration
 	due    [MaxNodes]map[algo.Timer]time.Duration
 	taken  []action // so far
-
-	opinions [MaxNodes]host.Opinion // room for them
 }
 
 // agrees reports whether the calm after a state ends in agreement. Where messages can be
@@ -83,7 +81,14 @@ func (c *calm) run() bool {
 func (c *calm) local(i int) *local { return &c.m.locals[c.locals[i]] }
 
 // running are those who run, and whom they follow.
-func (c *calm) running() []host.Opinion { return c.m.running(&c.locals, c.opinions[:0]) }
+func (c *calm) running() (all []host.Opinion) {
+	for i, id := range c.m.ids {
+		if l := c.local(i); l.phase == up {
+			all = append(all, host.Opinion{Node: id, Leader: l.leader})
+		}
+	}
+	return all
+}
 
 // next is what happens before any more time passes: what the detector has to say, and
 // then what is on its way.

@@ -66,7 +66,7 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 		if o.Settled {
 			from = "settled"
 		}
-		fmt.Fprintf(&table, "%5d %-10s %7d %8d %6d %10d %10d %5d %12d\n", o.Nodes, from, o.Crashes, o.Mistakes, o.Epochs, r.States, r.Generated, r.Depth, r.StatesWithLeader)
+		fmt.Fprintf(&table, "%5d %-10s %7d %8d %6d %10d %10d %5d %12d\n", o.Nodes, from, o.Crashes, o.Mistakes, o.Epochs, r.States, r.Generated, r.Depth, r.WithLeader)
 		if !r.Complete || r.Cut != "" {
 			t.Errorf("%s\nis cut: %s", table.String(), r.Cut)
 		}
@@ -184,8 +184,8 @@ func TestACutIsSaid(t *testing.T) {
 			if r.Complete || r.Cut != tc.want {
 				t.Errorf("complete %v, cut %q, want %q", r.Complete, r.Cut, tc.want)
 			}
-			if none := r.StatesWithLeader == 0; none != errors.Is(err, explore.ErrNoLeader) {
-				t.Errorf("%d states with a leader, error %v", r.StatesWithLeader, err)
+			if none := r.WithLeader == 0; none != errors.Is(err, explore.ErrNoLeader) {
+				t.Errorf("%d states with a leader, error %v", r.WithLeader, err)
 			}
 		})
 	}

@@ -52,16 +52,6 @@ func (s nodes) without(i int) nodes { return s &^ (1 << i) }
 
 func (l *local) leads(id algo.NodeID) bool { return l.phase == up && l.leader.ID == id }
 
-// running appends whom those who run follow.
-func (m *model) running(locals *[MaxNodes]uint32, all []host.Opinion) []host.Opinion {
-	for i, id := range m.ids {
-		if l := &m.locals[locals[i]]; l.phase == up {
-			all = append(all, host.Opinion{Node: id, Leader: l.leader})
-		}
-	}
-	return all
-}
-
 // envelope is a message on its way. Two that are the same count as one.
 type envelope struct {
 	from, to int

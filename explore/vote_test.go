@@ -155,8 +155,8 @@ func TestStrictVoteWalks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Generated != steps || r.WalksWithLeader < r.Walks/2 {
-		t.Errorf("%d steps, a leader in %d of %d walks", r.Generated, r.WalksWithLeader, r.Walks)
+	if r.Generated != steps || r.WithLeader < r.Walks/2 {
+		t.Errorf("%d steps, a leader in %d of %d walks", r.Generated, r.WithLeader, r.Walks)
 	}
 	for _, v := range r.Violations {
 		t.Error(v.Scenario)

@@ -89,7 +89,7 @@ func (k *walker) walk(length int) {
 		led = led || k.m.locals[k.here.locals[a.node]].leads(k.m.ids[a.node])
 	}
 	if led {
-		k.report.WalksWithLeader++
+		k.report.WithLeader++
 	}
 	if !cut && k.wants(algo.Agreement) && !k.agrees(&k.here) {
 		k.broke(algo.Agreement, k.taken)

@@ -52,7 +52,7 @@ func TestTheSameSeedGivesTheSameWalks(t *testing.T) {
 	if again := walk(1); !reflect.DeepEqual(first, again) {
 		t.Errorf("%+v\nand\n%+v", first, again)
 	}
-	if first.Generated != 20_000 || first.Walks < 400 || first.WalksWithLeader == 0 || first.Cut != "" || len(first.Violations) > 0 {
+	if first.Generated != 20_000 || first.Walks < 400 || first.WithLeader == 0 || first.Cut != "" || len(first.Violations) > 0 {
 		t.Errorf("%+v", first)
 	}
 	if reflect.DeepEqual(first, walk(2)) {

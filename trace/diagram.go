@@ -40,7 +40,7 @@ type Diagram struct {
 	// Messages are those of the algorithm, as in algo.Spec; nil for all that there are.
 	Messages []algo.Message
 	// Unit is the unit of time, and UnitName what it is called: T, or "step" with a Unit of
-	// 1 where At counts steps. Zero is a millisecond.
+	// 1 where At counts steps. Zero is a millisecond, called ms.
 	Unit     time.Duration
 	UnitName string
 	// From is where the drawing begins, and the time 0 in it. What was before is only known
@@ -136,11 +136,4 @@ const maxDigits = 2
 func (d *Diagram) digits(at time.Duration) int {
 	text := strings.TrimRight(d.inUnits(at, maxDigits), "0")
 	return len(text) - 1 - strings.IndexByte(text, '.')
-}
-
-func (d *Diagram) unitName() string {
-	if d.Unit == 0 {
-		return "ms"
-	}
-	return d.UnitName
 }

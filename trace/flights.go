@@ -123,7 +123,7 @@ func (f *flights) land() {
 func (d *Diagram) label(m algo.Message) string {
 	words := []string{m.Kind()}
 	if n, ok := m.(algo.Numbered); ok {
-		words = append(words, "e"+number(n.Number()))
+		words = append(words, fmt.Sprint("e", n.Number()))
 	}
 	v := reflect.ValueOf(m)
 	if v.Kind() != reflect.Struct {

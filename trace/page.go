@@ -38,21 +38,22 @@ type page struct {
 	strings.Builder
 	d      *Diagram
 	names  []string
-	digits int  // of times, after the point
-	uneven bool // it stands in the arrows when they were sent
-	width  int  // of all
-	time   int  // of the times
-	pitch  int  // columns from one lane to the next
-	beside int  // the width of the notes
+	unit   string // of time
+	digits int    // of times, after the point
+	uneven bool   // it stands in the arrows when they were sent
+	width  int    // of all
+	time   int    // of the times
+	pitch  int    // columns from one lane to the next
+	beside int    // the width of the notes
 	used   map[rune]bool
 }
 
 func newPage(d *Diagram, lanes []algo.NodeID, rows []*row, uneven bool) *page {
-	p := &page{d: d, uneven: uneven, width: cmp.Or(d.Width, 100), used: make(map[rune]bool)}
+	p := &page{d: d, uneven: uneven, width: cmp.Or(d.Width, 100), unit: cmp.Or(d.UnitName, "ms"), used: make(map[rune]bool)}
 	for _, id := range lanes {
 		p.names = append(p.names, d.name(id))
 	}
-	p.time = utf8.RuneCountInString(d.unitName())
+	p.time = utf8.RuneCountInString(p.unit)
 	for _, r := range rows {
 		p.digits = max(p.digits, d.digits(r.at))
 	}
@@ -115,7 +116,7 @@ func (p *page) draw(rows []*row, states []state) {
 	for _, name := range p.names {
 		head += fmt.Sprintf("%-*s", p.pitch, name)
 	}
-	p.line(p.d.unitName(), head, "")
+	p.line(p.unit, head, "")
 	last := time.Duration(-1)
 	for _, r := range rows {
 		at := ""

@@ -1,7 +1,7 @@
 package trace
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -142,7 +142,7 @@ func (r *reader) begin(e Event, lane int) {
 	case Start:
 		s.add("starts")
 	case Restart:
-		s.add(e.Describe(r.d.name) + ", with epoch " + number(e.Epoch) + " saved")
+		s.add(fmt.Sprintf("%s, with epoch %d saved", e.Describe(r.d.name), e.Epoch))
 	case Expire:
 		s.add("timer " + string(e.Timer) + " ends")
 	case Drop:
@@ -162,10 +162,10 @@ func (r *reader) proceed(e Event) {
 		s.moved = true
 		s.add(e.Describe(r.d.name))
 	case Save:
-		s.add("saves epoch " + number(e.Epoch))
+		s.add(fmt.Sprintf("saves epoch %d", e.Epoch))
 	case View:
 		s.moved = true
-		s.add("has view " + strconv.FormatUint(e.Number, 10))
+		s.add(fmt.Sprintf("has view %d", e.Number))
 	}
 	switch {
 	case e.Kind != Announce:
@@ -194,8 +194,6 @@ func (s *step) add(text string) {
 		s.texts = append(s.texts, text)
 	}
 }
-
-func number(e algo.Epoch) string { return strconv.FormatUint(uint64(e), 10) }
 
 // born is what the lanes look like before the first event. A node whose first event is
 // its start was not there; nor was one of which nothing is told, where others start.

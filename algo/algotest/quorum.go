@@ -61,8 +61,8 @@ func (p *probe) minorities() {
 		about := fmt.Sprintf("%d of %d members", known, 2*known)
 		p.Log(about + ": " + visited(report))
 		switch {
-		case report.StatesWithLeader > 0:
-			p.fatalf("%s have a leader in %d of the states that they can reach", about, report.StatesWithLeader)
+		case report.WithLeader > 0:
+			p.fatalf("%s have a leader in %d of the states that they can reach", about, report.WithLeader)
 		case !errors.Is(err, explore.ErrNoLeader):
 			p.fatalf("%s cannot be explored: %v", about, err)
 		}
