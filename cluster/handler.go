@@ -77,6 +77,8 @@ func (h *handler) Up(p transport.Peer) {
 		if p.Dialed {
 			addr = p.Addr
 		}
+		n.answered(addr, encounter(hello.Name, hello.View != 0))
+		n.answered(hello.Addr, encounter(hello.Name, hello.View != 0)) // it may have dialled this node
 		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View, addr))
 	})
 }
@@ -113,6 +115,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 	if runsAnother(why) {
 		h.enqueue(func() { n.misfit(why) })
 	}
+	h.enqueue(func() { n.answered(t.Addr, answerOf(why)) })
 	fact := fd.Unanswered
 	n.names.failed(target.Addr)
 	switch transport.Cause(why) {

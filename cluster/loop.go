@@ -31,7 +31,7 @@ func (n *Node) loop(ctx context.Context) error {
 		if due {
 			wait = restful(deadline - n.now())
 		}
-		timer.Reset(n.nextErrand(wait))
+		timer.Reset(n.nextComplaint(n.nextErrand(wait)))
 		select {
 		case f := <-n.inbox:
 			n.turn()
@@ -45,6 +45,7 @@ func (n *Node) loop(ctx context.Context) error {
 		}
 		n.wake()
 		n.settleErrands()
+		n.complain()
 	}
 	for _, e := range slices.Clone(n.errands) {
 		n.endErrand(e, cmp.Or(n.failed, ErrStopped))

@@ -114,18 +114,20 @@ type Node struct {
 	deaf    chan error  // the listener was closed
 
 	// The rest belongs to Run and its loop.
-	self    algo.Member
-	begin   time.Time
-	engine  *engine.Engine
-	net     *transport.Transport
-	records *records
-	ready   chan struct{}          // closed when net is set
-	frame   []byte                 // for encoding
-	called  map[algo.NodeID]string // the names of who is connected
-	met     bool                   // a member was connected in this life
-	saves   uint64
-	failed  error // why the loop must end
-	errands []*errand
+	self      algo.Member
+	begin     time.Time
+	engine    *engine.Engine
+	net       *transport.Transport
+	records   *records
+	ready     chan struct{}          // closed when net is set
+	frame     []byte                 // for encoding
+	called    map[algo.NodeID]string // the names of who is connected
+	met       bool                   // a member was connected in this life
+	saves     uint64
+	failed    error // why the loop must end
+	errands   []*errand
+	answers   map[string]string // what came last of the addresses of the configuration
+	complaint time.Duration     // when to say that it waits; 0: it does not
 }
 
 // New makes a node and starts nothing. It reports every mistake of the configuration
@@ -142,6 +144,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		deaf:     make(chan error, 1),
 		ready:    make(chan struct{}),
 		called:   make(map[algo.NodeID]string),
+		answers:  make(map[string]string),
 	}
 	for _, option := range options {
 		option(n)

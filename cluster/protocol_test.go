@@ -73,6 +73,7 @@ func TestProtocolDocument(t *testing.T) {
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: algo.Leader{Epoch: 3, ID: id(1)}, View: 2,
 			Members:  []wire.Member{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: 1_700_000_000_000_000_000}},
 			Counters: []wire.Counter{{Name: "saves", Value: 5}}, ViewEpoch: 1, Confirmed: true,
+			Awaited: []wire.Awaited{{Addr: "n2:7", Answer: "no answer"}},
 		},
 		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
 		"done":  wire.Done{Reason: "busy"},

@@ -39,6 +39,9 @@ type Status struct {
 	// Confirmed says that a majority is known to hold the view, or that none is needed.
 	Confirmed bool     `json:"confirmed"`
 	Members   []Member `json:"members"`
+	// Awaited are the addresses of the configuration at which no member is known, while somebody is
+	// looked for there.
+	Awaited []Awaited `json:"awaited"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages, those of
 	// "strangers", "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
@@ -77,7 +80,7 @@ func (n *Node) Members() []Member {
 func (n *Node) status() Status {
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID,
-		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(), Members: []Member{}, Counters: n.counters(),
+		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(), Members: []Member{}, Awaited: []Awaited{}, Counters: n.counters(),
 	}
 	if l, ok := n.engine.Leader(); ok {
 		s.Epoch = l.Epoch
@@ -94,6 +97,11 @@ func (n *Node) status() Status {
 			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible,
 			State: state, Since: n.begin.Add(m.Since).Round(0),
 		})
+	}
+	for _, a := range n.awaited() {
+		if !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Addr == a.Addr }) {
+			s.Awaited = append(s.Awaited, a)
+		}
 	}
 	return s
 }
@@ -127,6 +135,9 @@ func (s Status) reply() wire.Status {
 	for _, m := range s.Members {
 		r.Members = append(r.Members, wire.Member{
 			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible, State: m.State, Since: m.Since.UnixNano()})
+	}
+	for _, a := range s.Awaited {
+		r.Awaited = append(r.Awaited, wire.Awaited(a))
 	}
 	names := slices.Sorted(maps.Keys(s.Counters))
 	for _, name := range names[:min(len(names), wire.MaxCounters)] {

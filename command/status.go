@@ -36,10 +36,13 @@ A member that is dead stays one, and counts for a majority, until it is removed 
 elect remove). With vote a view has the number EPOCH.NUMBER, where the epoch is that of
 the leader that made it, and is unconfirmed until a majority is known to hold it.
 
+A member that members: or join: names and that was not met is listed by its address, with
+what came of the last attempt to reach it.
+
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
 (an id or null), epoch, view (its number), view_epoch (0 but for vote), confirmed,
-members (a list of objects: id, name, addr, priority, eligible, state, since), counters
-(an object: name and number).`,
+members (a list of objects: id, name, addr, priority, eligible, state, since), awaited
+(a list of objects: addr, answer), counters (an object: name and number).`,
 		Example: `  elect status 10.0.0.1:7400
   elect status 10.0.0.1:7400 --json | jq -r .leader`,
 		Args: exactly(1, "one address, host:port"),
@@ -102,6 +105,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
 			m.Name, role, m.State, ago(now.Sub(m.Since)), m.Priority, m.Addr, m.ID)
+	}
+	for _, a := range s.Awaited {
+		fmt.Fprintf(table, "-\t-\tnot met\t-\t-\t%s\t%s\n", a.Addr, a.Answer)
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -198,7 +198,7 @@ func (a *asking) finish(r result) {
 func shown(r wire.Status) cluster.Status {
 	s := cluster.Status{
 		Cluster: hostile.Plain(r.Cluster), Algorithm: hostile.Plain(r.Algorithm), Node: r.Node, Epoch: r.Leader.Epoch, View: r.View, ViewEpoch: r.ViewEpoch, Confirmed: r.Confirmed,
-		Members: []cluster.Member{}, Counters: make(map[string]uint64),
+		Members: []cluster.Member{}, Awaited: []cluster.Awaited{}, Counters: make(map[string]uint64),
 	}
 	if !r.Leader.Vacant() {
 		s.Leader = &r.Leader.ID
@@ -208,6 +208,9 @@ func shown(r wire.Status) cluster.Status {
 			ID: m.ID, Name: hostile.Plain(m.Name), Addr: hostile.Plain(m.Addr), Priority: m.Priority, Eligible: m.Eligible,
 			State: hostile.Plain(m.State), Since: time.Unix(0, m.Since),
 		})
+	}
+	for _, a := range r.Awaited {
+		s.Awaited = append(s.Awaited, cluster.Awaited{Addr: hostile.Plain(a.Addr), Answer: hostile.Plain(a.Answer)})
 	}
 	for _, counter := range r.Counters {
 		s.Counters[hostile.Plain(counter.Name)] = counter.Value

@@ -350,6 +350,13 @@ func (e *Engine) View() algo.View { return e.members.View() }
 // Cluster is the ID of the cluster, zero until this node is in it.
 func (e *Engine) Cluster() algo.NodeID { return e.members.Cluster() }
 
+// Waits reports whether this node waits for others, without whom there is no election. Seats is how many members its cluster has, and how many it has met.
+func (e *Engine) Waits() bool           { return e.members.Waits() }
+func (e *Engine) Seats() (met, all int) { return e.members.Seats() }
+
+// Sought are the addresses that the configuration names and at which members are still looked for.
+func (e *Engine) Sought() []membership.Sought { return e.members.Sought() }
+
 // Digest stands for the roster in hellos and heartbeats.
 func (e *Engine) Digest() uint64 { return e.members.Digest() }
 

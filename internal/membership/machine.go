@@ -106,7 +106,8 @@ type Machine struct {
 
 // link is a connection.
 type link struct {
-	dialed bool // to an address that the configuration names
+	addr    string // that the configuration names, where this node dialled it
+	cluster bool   // it has shown that it is in one
 }
 
 // New returns a machine that goes on from the records that were saved, if any.
@@ -178,6 +179,10 @@ func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message
 		m.admit(now, from, said.Entry)
 		return true
 	case Roster:
+		if l, connected := m.links[from]; connected {
+			l.cluster = true
+			m.links[from] = l
+		}
 		m.meet(now, from, said)
 		return true
 	case Reject:
@@ -213,8 +218,10 @@ func (m *Machine) Stranger(now time.Duration, from algo.NodeID) {
 // Up says that a connection to a peer stands, and the digest of its roster. Dialed means that
 // this node dialled it at an address that its configuration names.
 func (m *Machine) Up(now time.Duration, peer algo.NodeID, digest uint64, addr string) {
-	dialed := slices.ContainsFunc(m.contacts, func(c contact) bool { return addr != "" && c.addr == addr })
-	m.links[peer] = link{dialed: dialed}
+	if !slices.ContainsFunc(m.contacts, func(c contact) bool { return c.addr == addr }) {
+		addr = ""
+	}
+	m.links[peer] = link{addr: addr, cluster: digest != 0}
 	delete(m.told, peer)
 	delete(m.stood, peer)
 	if m.joining() {

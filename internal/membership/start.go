@@ -216,7 +216,7 @@ func (m *Machine) ask(peer algo.NodeID) {
 // meets, and from who is at an address that its configuration names: nobody else can stop it.
 func (m *Machine) rejected(from algo.NodeID, r Reject) {
 	_, running, _ := m.env.Leader()
-	if starting := m.joining() || m.now.Roster.meeting() && !running; starting && m.asked[from] && m.links[from].dialed {
+	if starting := m.joining() || m.now.Roster.meeting() && !running; starting && m.asked[from] && m.links[from].addr != "" {
 		m.end.Rejected = fmt.Errorf("%s", r.Reason)
 	}
 }

@@ -20,7 +20,17 @@ type Status struct {
 	Counters  []Counter `wire:"max=50"`
 	ViewEpoch algo.Epoch
 	Confirmed bool
+	Awaited   []Awaited `wire:"max=512"`
 }
+
+// Awaited is an address at which a node looks for a member, and what it found there.
+type Awaited struct {
+	Addr   string `wire:"max=255"`
+	Answer string `wire:"max=128"` // MaxAnswer
+}
+
+// MaxAnswer bounds Awaited.Answer, in bytes.
+const MaxAnswer = 128
 
 // Member is a member as a node sees it.
 type Member struct {

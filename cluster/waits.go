@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/transport"
+)
+
+// For whom this node waits, and what they answered.
+
+// waitEvery is how often a node that waits says so, and mostAwaited how many addresses it names then.
+const (
+	waitEvery   = 5 * time.Second
+	mostAwaited = 20
+)
+
+// Awaited is an address that Config.Join or Config.Members names, and at which no member is known.
+type Awaited struct {
+	Addr string `json:"addr"`
+	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
+	// or "n2 answers, and is in no cluster either".
+	Answer string `json:"answer"`
+}
+
+// awaited runs on the loop.
+func (n *Node) awaited() []Awaited {
+	all := []Awaited{}
+	for _, s := range n.engine.Sought() {
+		answer := "not tried yet"
+		if s.Tried {
+			answer = "no answer yet"
+		}
+		answer = cmp.Or(n.answers[s.Addr], answer)
+		if !s.Peer.IsZero() {
+			answer = encounter(n.nameOf(s.Peer), s.Cluster)
+		}
+		all = append(all, Awaited{Addr: s.Addr, Answer: answer})
+	}
+	return all
+}
+
+// answered notes what came of an address, if it is one of the configuration.
+func (n *Node) answered(addr, answer string) {
+	if slices.Contains(n.config.Join, addr) || slices.Contains(n.config.Members, addr) {
+		n.answers[addr] = answer
+	}
+}
+
+func encounter(name string, member bool) string {
+	if member {
+		return name + " answers, and has not let this node in"
+	}
+	return name + " answers, and is in no cluster either"
+}
+
+// answerOf is why a dial failed, in few words.
+func answerOf(why error) string {
+	text := why.Error()
+	if dns, ok := errors.AsType[*net.DNSError](why); ok {
+		text = dns.Err
+	} else {
+		switch transport.Cause(why) {
+		case transport.ConnRefused:
+			text = "connection refused"
+		case transport.Timeout:
+			text = "no answer in time"
+		case transport.Self:
+			text = "this node itself"
+		}
+	}
+	return hostile.Cut(hostile.Plain(strings.TrimPrefix(text, "transport: ")), wire.MaxAnswer)
+}
+
+// complain says for whom this node waits, if it has done so for long enough.
+func (n *Node) complain() {
+	now := n.now()
+	switch {
+	case !n.engine.Waits():
+		n.complaint = 0
+		return
+	case n.complaint == 0:
+		n.complaint = now + waitEvery
+		return
+	case now < n.complaint:
+		return
+	}
+	n.complaint = now + waitEvery
+	met, seats := n.engine.Seats()
+	why := "no member has let it in"
+	switch _, runs := n.engine.Leader(); {
+	case runs:
+		why = "it is connected to no other member"
+	case seats > 0:
+		why = fmt.Sprintf("it has met %d of %d members", met, seats)
+	}
+	var answers []string
+	all := n.awaited()
+	for _, a := range all[:min(len(all), mostAwaited)] {
+		answers = append(answers, a.Addr+": "+a.Answer)
+	}
+	if more := len(all) - len(answers); more > 0 {
+		answers = append(answers, fmt.Sprintf("and %d more", more))
+	}
+	n.log.Warn("waiting", "why", why, "answers", cmp.Or(strings.Join(answers, "; "), "none"))
+}
+
+// nextComplaint is in how long that has to be said.
+func (n *Node) nextComplaint(longest time.Duration) time.Duration {
+	if n.complaint == 0 {
+		return longest
+	}
+	return min(longest, max(0, n.complaint-n.now()))
+}

@@ -1,0 +1,48 @@
+package membership
+
+import (
+	"github.com/elect-go/elect/algo"
+)
+
+// For whom this node waits, as its host tells people.
+
+// Sought is an address that the configuration names, and at which a member is still looked for.
+type Sought struct {
+	Addr  string
+	Tried bool        // it was dialled
+	Peer  algo.NodeID // who is connected there; zero for nobody
+	// Cluster says that Peer is in a cluster, into which this node was not let so far, or of which
+	// it knows another roster.
+	Cluster bool
+}
+
+// Sought returns these addresses, in the order of the configuration. An address at which a member
+// is known is one of them only while this node is connected to no member.
+func (m *Machine) Sought() (sought []Sought) {
+	for _, c := range m.contacts {
+		if !m.wanted(c) {
+			continue
+		}
+		s := Sought{Addr: c.addr, Tried: c.tries > 0}
+		for peer, l := range m.links {
+			// The lowest of those behind one name: the order of a map is none.
+			if l.addr == c.addr && (s.Peer.IsZero() || peer.Compare(s.Peer) < 0) {
+				s.Peer, s.Cluster = peer, l.cluster
+			}
+		}
+		sought = append(sought, s)
+	}
+	return sought
+}
+
+// Waits reports whether this node waits for others: nobody has let it in, its algorithm has not
+// started, or it knows no leader and is connected to no member, although its configuration names
+// some.
+func (m *Machine) Waits() bool {
+	leader, running, _ := m.env.Leader()
+	return m.end == (End{}) && (m.joining() || !running || leader.Vacant() && m.lonely() && len(m.contacts) > 0)
+}
+
+// Seats are how many belong to this node's cluster, and how many of them it has met; none before
+// it is in one.
+func (m *Machine) Seats() (met, all int) { return len(m.now.Roster.Entries), m.now.Roster.size() }
