@@ -14,12 +14,12 @@ import (
 // why. What its fields hold is not looked at: that nobody has sent is seen when it runs.
 func checkMessage(known []algo.Message, words []scenario.Arg) (wrong *scenario.Arg, err error) {
 	kind := &words[0]
-	i := slices.IndexFunc(known, func(m algo.Message) bool { return m.Kind() == kind.Text })
+	var kinds []string
+	for _, m := range known {
+		kinds = append(kinds, m.Kind())
+	}
+	i := slices.Index(kinds, kind.Text)
 	if i < 0 {
-		kinds := make([]string, len(known))
-		for i, m := range known {
-			kinds[i] = m.Kind()
-		}
 		return kind, fmt.Errorf("%w: message %q, want one of %s", scenario.ErrSyntax, kind.Text, strings.Join(kinds, ", "))
 	}
 	var names []string

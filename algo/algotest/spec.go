@@ -2,10 +2,8 @@ package algotest
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/wire"
@@ -19,13 +17,12 @@ func wellFormed(p *probe) {
 	if _, err := wire.NewCodec(append(engine.Messages(), s.Messages...)...); err != nil {
 		p.errorf("the wire, which carries the messages of the failure detector and of the membership too, refuses: %v", err)
 	}
-	if !slices.IsSortedFunc(s.Settings, func(a, b algo.Setting) int { return strings.Compare(a.Name, b.Name) }) {
-		p.errorf("the settings are not sorted by name")
-	}
-	for i, set := range s.Settings {
-		if set.Name == "" || i > 0 && set.Name == s.Settings[i-1].Name {
-			p.errorf("a setting has no name, or the same as another: %q", set.Name)
+	before := ""
+	for _, set := range s.Settings {
+		if set.Name <= before {
+			p.errorf("the settings are not sorted by name, or one has none, or the same as another: %q after %q", set.Name, before)
 		}
+		before = set.Name
 	}
 	id := host.ID(1)
 	first, second := s.New(id), s.New(id)
