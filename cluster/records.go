@@ -43,26 +43,9 @@ func newRecords(s Store, folder string) (*records, error) {
 // load returns who this node is and what else was saved. A node that never started
 // draws its ID, which is durable when load returns.
 func (r *records) load(cluster string) (algo.NodeID, []algo.Message, error) {
-	state, err := r.store.Load()
-	if err != nil {
-		return algo.NodeID{}, nil, err
-	}
-	var self identity
-	var saved []algo.Message
-	for len(state) > 0 {
-		var record algo.Message
-		if record, state, err = r.next(state); err != nil {
-			return algo.NodeID{}, nil, fmt.Errorf("cluster: record %d of %s: %w", len(r.kept)+1, r.folder, errors.Join(store.ErrDamaged, err))
-		}
-		if record, ok := record.(identity); ok {
-			self = record
-			continue
-		}
-		saved = append(saved, record)
-	}
+	self, saved, err := r.read()
 	switch {
-	case self.ID.IsZero() && len(saved) > 0:
-		return algo.NodeID{}, nil, fmt.Errorf("cluster: %s has records but no identity: %w", r.folder, store.ErrDamaged)
+	case err != nil:
 	case self.ID.IsZero():
 		self = identity{ID: algo.NodeID(uuid.New()), Cluster: cluster}
 		err = r.save(self)
@@ -71,6 +54,29 @@ func (r *records) load(cluster string) (algo.NodeID, []algo.Message, error) {
 			Want: "one of cluster " + cluster + ", or an empty one"}
 	}
 	return self.ID, saved, err
+}
+
+// read returns what was saved: the identity, which is zero if that was nothing, and the rest.
+func (r *records) read() (self identity, saved []algo.Message, err error) {
+	state, err := r.store.Load()
+	if err != nil {
+		return self, nil, err
+	}
+	for len(state) > 0 {
+		var record algo.Message
+		if record, state, err = r.next(state); err != nil {
+			return self, nil, fmt.Errorf("cluster: record %d of %s: %w", len(r.kept)+1, r.folder, errors.Join(store.ErrDamaged, err))
+		}
+		if record, ok := record.(identity); ok {
+			self = record
+			continue
+		}
+		saved = append(saved, record)
+	}
+	if self.ID.IsZero() && len(saved) > 0 {
+		return self, nil, fmt.Errorf("cluster: %s has records but no identity: %w", r.folder, store.ErrDamaged)
+	}
+	return self, saved, nil
 }
 
 // next takes the first record from what save has made.

@@ -1,0 +1,230 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/transport"
+)
+
+// recovery is the command that makes the survivors of a lost majority the only members.
+type recovery struct {
+	data      string
+	survivors []string
+	timeout   time.Duration
+	yes, json bool
+}
+
+// recoveryObject is its outcome as JSON.
+type recoveryObject struct {
+	Data      string         `json:"data"`
+	Cluster   string         `json:"cluster,omitempty"`
+	Node      string         `json:"node,omitempty"`
+	Survivors []memberObject `json:"survivors"`
+	Removed   []memberObject `json:"removed"`
+	Unmet     int            `json:"unmet"`
+	Epoch     algo.Epoch     `json:"epoch"`
+	Written   bool           `json:"written"`
+	Reason    string         `json:"reason,omitempty"`
+}
+
+type memberObject struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Addr     string `json:"addr"`
+	Eligible bool   `json:"eligible"`
+}
+
+func newRecover() *cobra.Command {
+	var r recovery
+	cmd := &cobra.Command{
+		Use:   "recover",
+		Short: "Go on without a majority that is lost for good",
+		Long: `Make the survivors the only members of a cluster that has lost so many for good that
+nobody can be elected, nor removed. It works on the data folder of a node that does not
+run, and is to be done on each survivor, with the same list: names or ids with commas,
+the node of this folder among them. The others are removed for good: one that comes
+back is told so, and stops.
+
+It puts your word in place of a majority, so be sure that none of those who are removed
+runs any more. It dials them all, from here, and refuses if one answers; a node that
+this machine cannot reach it cannot see. What was decided in the cluster, and none of
+the survivors has heard of, is lost. Epochs never go back: they go on far above all
+that the survivors have seen. It says all that, and asks, before it writes.
+
+Where the survivors are all the members already it writes nothing, and succeeds.
+
+With --json, one object: data, cluster, node (the id of the node of this folder),
+survivors and removed (lists of objects: id, name, addr, eligible), unmet (how many of
+a fixed set were never met, and count no more), epoch (where it goes on), written (true
+or false), reason (why not). What it says before is on standard error then.`,
+		Example: `  elect recover --data /var/lib/elect --survivors d,e
+  elect recover --data /var/lib/elect --survivors d,e --yes --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
+	}
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&r.data, "data", "", "data `folder` of this survivor, whose node does not run")
+	set.StringSliceVar(&r.survivors, "survivors", nil, "`names` or ids of all who survive, with commas")
+	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long to wait for an answer of those who are removed")
+	set.BoolVar(&r.yes, "yes", false, "do not ask")
+	set.BoolVar(&r.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (r *recovery) run(cmd *cobra.Command) error {
+	switch {
+	case r.data == "":
+		return usagef("--data is missing, want the data folder of a node")
+	case len(r.survivors) == 0:
+		return usagef("--survivors is missing, want the names or ids of all who survive, with commas")
+	case r.timeout <= 0:
+		return usagef("--timeout is %v, want more than 0", r.timeout)
+	case !r.yes && !isTerminal(cmd.InOrStdin()):
+		return usagef("--yes is missing: standard input is no terminal on which to ask")
+	}
+	out := cmd.OutOrStdout()
+	if r.json {
+		out = cmd.ErrOrStderr()
+	}
+	agreed := false
+	done, err := cluster.Recover(r.data, r.survivors, func(plan cluster.Recovery) error {
+		if err := r.reachesNone(cmd.Context(), plan.Removed); err != nil {
+			return err
+		}
+		explainRecovery(out, plan)
+		agreed = r.yes || confirmed(out, cmd.InOrStdin())
+		if !agreed {
+			return errors.New("not confirmed: nothing was written")
+		}
+		return nil
+	})
+	written := agreed && err == nil
+	if r.json {
+		o := recoveryObject{
+			Data: r.data, Cluster: done.Cluster, Survivors: membersOf(done.Survivors), Removed: membersOf(done.Removed),
+			Unmet: done.Unmet, Epoch: done.Epoch, Written: written,
+		}
+		if !done.Self.IsZero() {
+			o.Node = done.Self.String()
+		}
+		if err != nil {
+			o.Reason = err.Error()
+		}
+		if printed := json.NewEncoder(cmd.OutOrStdout()).Encode(o); printed != nil {
+			return printed
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case written && len(done.Survivors) == 1:
+		fmt.Fprintln(out, "\nWritten. It can be started.")
+	case written:
+		fmt.Fprintln(out, "\nWritten. Do the same on each survivor, with the same list, then start them.")
+	default:
+		fmt.Fprintln(out, "These are all the members already: nothing was written.")
+	}
+	return nil
+}
+
+// explainRecovery says what will be, and what may be lost by it.
+func explainRecovery(out io.Writer, plan cluster.Recovery) {
+	table, row := rows(out)
+	names := func(members []algo.Member) string {
+		var all []string
+		for _, m := range members {
+			all = append(all, m.Name+" ("+m.Addr+")")
+		}
+		return strings.Join(all, ", ")
+	}
+	row("cluster", "%s", plan.Cluster)
+	row("members", "%s", names(plan.Survivors))
+	row("removed", "%s", names(plan.Removed))
+	if plan.Unmet > 0 {
+		row("never met", "%d, which count no more", plan.Unmet)
+	}
+	row("epoch", "goes on at %d", plan.Epoch)
+	_ = table.Flush()
+	fmt.Fprint(out, `
+None of those removed answers here. What may be lost:
+- One of them that runs where this machine cannot reach it may lead, beside the leader
+  of the survivors, until it hears of them. Where epochs are checked as fencing tokens,
+  a resource that has seen one of the new ones refuses it.
+- What the cluster decided and no survivor has heard of: who was let in, or removed.
+- None of those removed can come back, but with an empty data folder, as a new member.
+`)
+	if len(plan.Survivors) == 1 {
+		fmt.Fprintln(out, "- It will be alone: if it dies too, nobody leads until it is back.")
+	}
+}
+
+func isTerminal(in io.Reader) bool {
+	file, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// confirmed asks on a terminal.
+func confirmed(out io.Writer, in io.Reader) bool {
+	fmt.Fprint(out, "\nType yes to write this: ")
+	line, _ := bufio.NewReader(in).ReadString('\n')
+	return strings.TrimSpace(line) == "yes"
+}
+
+// reachesNone dials members, all at once, and returns a sentence that names those who may live.
+func (r *recovery) reachesNone(ctx context.Context, members []algo.Member) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer within %v", r.timeout))
+	defer cancel()
+	found := make([]error, len(members))
+	var dials sync.WaitGroup
+	for i, m := range members {
+		dials.Go(func() { found[i] = reach(ctx, m) })
+	}
+	dials.Wait()
+	return errors.Join(found...)
+}
+
+// reach returns nil if a member is not where it was: nobody is, or somebody else. A node that is
+// suspended accepts connections and says nothing; that is not dead.
+func reach(ctx context.Context, m algo.Member) error {
+	var connected atomic.Bool
+	client := operator.Client{Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		connected.Store(err == nil)
+		return conn, err
+	}}
+	s, err := client.Status(ctx, m.Addr)
+	switch {
+	case err == nil && s.Node == m.ID:
+		return fmt.Errorf("%s runs, at %s: who can be reached is not lost; stop it first, or have it be a survivor", m.Name, m.Addr)
+	case err == nil, !connected.Load(), errors.Is(err, operator.ErrNotNode) && transport.Cause(err) != transport.ClosedBeforeHello:
+		return nil
+	}
+	return fmt.Errorf("at %s, the address of %s, somebody accepts connections and does not say who it is (%s): stop it first",
+		m.Addr, m.Name, strings.TrimPrefix(err.Error(), "operator: "+m.Addr+": "))
+}
+
+func membersOf(members []algo.Member) []memberObject {
+	all := []memberObject{}
+	for _, m := range members {
+		all = append(all, memberObject{ID: m.ID.String(), Name: m.Name, Addr: m.Addr, Eligible: m.Eligible})
+	}
+	return all
+}
