@@ -257,7 +257,7 @@ func (e *Engine) Up(now time.Duration, peer algo.NodeID, incarnation, roster uin
 	if e.View().Contains(peer) {
 		e.detector.Up(now, peer, incarnation)
 	}
-	e.members.Up(now, peer, roster, addr)
+	e.members.Up(now, peer, incarnation, roster, addr)
 	return e.finish(now)
 }
 

@@ -221,7 +221,7 @@ func (m *Machine) amend(now time.Duration, next Roster) bool {
 	}
 	m.make(now, next)
 	if !sameVoters(r, next) && !m.Confirmed() {
-		m.newcomer = newcomer{id: added, until: now + patience, before: r}
+		m.newcomer = newcomer{id: added, until: now + m.config.Patience, before: r}
 	}
 	return true
 }
@@ -335,12 +335,8 @@ type newcomer struct {
 	before Roster
 }
 
-const (
-	// patience is how long a newcomer may take to say that it holds the roster.
-	patience = 5 * time.Second
-	// watch is for how long a founder itself watches the first that it let in, unless others come.
-	watch = 30 * time.Second
-)
+// watch is for how long a founder itself watches the first that it let in, unless others come.
+const watch = 30 * time.Second
 
 // waits reports whether there are members of before to go back to.
 func (n newcomer) waits() bool { return !n.before.Cluster.IsZero() }
@@ -355,6 +351,8 @@ func (m *Machine) escort(now time.Duration) {
 		return
 	}
 	if n := m.newcomer; n.waits() && !m.Confirmed() {
+		// One that has called elections alone meanwhile holds nothing of an epoch before those.
+		// It has the time to call another one, in which all take part.
 		late := false
 		if !n.id.IsZero() {
 			suspected, _ := m.env.Suspected(n.id)

@@ -48,7 +48,8 @@ type Config struct {
 	ForgetAfter time.Duration
 	// Repeat is how often who has resigned says so.
 	Repeat time.Duration
-	// Patience is how long an order waits for a leader, where no majority is needed.
+	// Patience is how long an order waits for a leader, where no majority is needed, and where one
+	// is a leader for a newcomer that lives to hold the roster: more than an election takes.
 	Patience time.Duration
 }
 
@@ -89,8 +90,8 @@ type Machine struct {
 	resigned time.Duration // until when; never when it did not resign
 	standAt  time.Duration // when to say so again
 	aside    map[algo.NodeID]time.Duration
-	stood    map[algo.NodeID]uint64 // the Count of what was said last on this connection
-	stands   uint64                 // that this node has said
+	stood    map[algo.NodeID]stood // what was heard of that
+	stands   uint64                // that this node has said
 
 	holders  map[algo.NodeID]bool // of the roster, where this node made it
 	newcomer newcomer
@@ -116,7 +117,7 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 	m := &Machine{
 		config: config, env: env, resigned: never, standAt: never, hearing: never,
 		links: make(map[algo.NodeID]link), told: make(map[algo.NodeID]told), asked: make(map[algo.NodeID]bool),
-		aside: make(map[algo.NodeID]time.Duration), stood: make(map[algo.NodeID]uint64), doubted: make(map[algo.NodeID]time.Duration),
+		aside: make(map[algo.NodeID]time.Duration), stood: make(map[algo.NodeID]stood), doubted: make(map[algo.NodeID]time.Duration),
 		outside: make(map[algo.NodeID]bool), wishes: wishes{again: never},
 	}
 	for _, record := range saved {
@@ -215,21 +216,20 @@ func (m *Machine) Stranger(now time.Duration, from algo.NodeID) {
 	}
 }
 
-// Up says that a connection to a peer stands, and the digest of its roster. Dialed means that
-// this node dialled it at an address that its configuration names.
-func (m *Machine) Up(now time.Duration, peer algo.NodeID, digest uint64, addr string) {
+// Up says that a connection to a peer stands: as which incarnation, the digest of its roster, and
+// the address if this node dialled it.
+func (m *Machine) Up(now time.Duration, peer algo.NodeID, incarnation, digest uint64, addr string) {
 	if !slices.ContainsFunc(m.contacts, func(c contact) bool { return c.addr == addr }) {
 		addr = ""
 	}
 	m.links[peer] = link{addr: addr, cluster: digest != 0}
 	delete(m.told, peer)
-	delete(m.stood, peer)
 	if m.joining() {
 		m.ask(peer)
 		return
 	}
-	if m.resigned != never && m.view.Contains(peer) {
-		m.env.Send(peer, Stand{Resigned: true, Count: m.stands})
+	if m.view.Contains(peer) {
+		m.greet(peer, incarnation)
 	}
 	if digest != 0 { // who is in no cluster will ask
 		m.Shown(now, peer, digest)

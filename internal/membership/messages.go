@@ -80,7 +80,7 @@ func (Held) Kind() string { return "held" }
 // takes it back.
 type Stand struct {
 	Resigned bool
-	Count    uint64 // of those that the sender has said: a lower one on one connection is late
+	Count    uint64 // of those that this process has said
 }
 
 // Kind is "stand".

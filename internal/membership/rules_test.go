@@ -96,7 +96,7 @@ func (l *lone) hears(from int, m algo.Message) {
 }
 
 // connects has a connection stand, to the address that was dialled if there is one.
-func (l *lone) connects(i int, addr string) { l.Up(l.now, id(i), 0, addr) }
+func (l *lone) connects(i int, addr string) { l.Up(l.now, id(i), 1, 0, addr) }
 
 func (l *lone) holds(from int) {
 	l.hears(from, Held{Epoch: l.Roster().Epoch, Number: l.Roster().Number})
@@ -170,7 +170,11 @@ func TestANewcomerMustHoldTheRoster(t *testing.T) {
 func TestANewcomerThatDiesFirstIsTakenBack(t *testing.T) {
 	for name, dies := range map[string]func(l *lone){
 		"it is suspected": func(l *lone) { l.dead[id(4)] = true; l.tend(0) },
-		"it says nothing": func(l *lone) { l.tend(6 * time.Second) },
+		"it says nothing": func(l *lone) {
+			l.tend(7 * time.Second)
+			l.want(t, "it has time for an election", "(4,8) of n1 n2 n3 n4")
+			l.tend(time.Second)
+		},
 	} {
 		l := newLone(true, of(4, 7, 1, 2, 3)).leads(4)
 		l.hears(4, join(4))
@@ -486,7 +490,7 @@ func TestAResignationIsInNoRosterAndEnds(t *testing.T) {
 	if !l.View().MayLead(id(2)) {
 		t.Error("what is late counts")
 	}
-	l.connects(2, "")
+	l.Up(l.now, id(2), 2, 0, "")
 	l.hears(2, Stand{Resigned: true, Count: 1})
 	if l.View().MayLead(id(2)) {
 		t.Error("what n2 says in its next life does not count")
@@ -497,6 +501,31 @@ func TestAResignationIsInNoRosterAndEnds(t *testing.T) {
 	}
 }
 
+// Who resigned and was started again stands: nobody is told that it does not.
+func TestAResignationEndsWithTheProcess(t *testing.T) {
+	l := newLone(true, of(4, 7, 1, 2, 3)).follows(3, 4)
+	up := func(incarnation uint64) { l.Up(l.now, id(2), incarnation, l.Digest(), "") }
+	up(1)
+	l.hears(2, Stand{Resigned: true, Count: 1})
+	up(1)
+	if l.View().MayLead(id(2)) {
+		t.Error("it stands again on a new connection of the same process")
+	}
+	if up(2); !l.View().MayLead(id(2)) {
+		t.Error("its next process does not stand")
+	}
+	if len(l.said(2, "stand")) > 0 {
+		t.Error("who never resigned says that it stands")
+	}
+	l.Resign(l.now, time.Second)
+	l.tend(2 * time.Second)
+	l.said(2, "stand")
+	up(3)
+	if got := l.said(2, "stand"); len(got) != 1 || got[0].(Stand).Resigned {
+		t.Errorf("whom the end of it may not have reached hears %v", got)
+	}
+}
+
 // V6: nobody but who this node was configured to ask can turn it away, and only before it is in.
 func TestWhoCanTurnANodeAway(t *testing.T) {
 	l := newLone(true, Roster{}, func(c *Config) { c.Seeds = []string{"seed:1"} })
@@ -504,6 +533,9 @@ func TestWhoCanTurnANodeAway(t *testing.T) {
 	l.hears(2, Reject{Reason: "no"})
 	if l.End() != (End{}) {
 		t.Error("a stranger has turned it away")
+	}
+	if l.refused != 1 {
+		t.Error("it keeps the connection, and will never know who is at its seed")
 	}
 	l.connects(3, "seed:1")
 	l.hears(3, Reject{Reason: "no"})

@@ -15,6 +15,10 @@ import (
 // holds is how many times as long a Stand holds as it is until the next.
 const holds = 3
 
+// stood is which process of a member was connected last, and the Count that it has said last: what
+// is lower is late.
+type stood struct{ life, count uint64 }
+
 // Resign has this node not stand for election for a while, and then stand again. It stays a
 // member and votes. It ends with the process.
 func (m *Machine) Resign(now, period time.Duration) {
@@ -55,12 +59,29 @@ func (m *Machine) abstain(now time.Duration) {
 	m.overlay()
 }
 
-// heed takes the word of a member, unless a later one has overtaken it.
-func (m *Machine) heed(now time.Duration, from algo.NodeID, s Stand) {
-	if s.Count < m.stood[from] {
+// greet takes it that a member is connected, and tells it whether this node stands, if it may
+// have missed that. What it had said itself ends with its process.
+func (m *Machine) greet(peer algo.NodeID, incarnation uint64) {
+	if m.stands > 0 {
+		m.env.Send(peer, Stand{Resigned: m.abstains(), Count: m.stands})
+	}
+	if m.stood[peer].life == incarnation {
 		return
 	}
-	m.stood[from] = s.Count
+	m.stood[peer] = stood{life: incarnation}
+	if _, aside := m.aside[peer]; aside {
+		delete(m.aside, peer)
+		m.overlay()
+	}
+}
+
+// heed takes the word of a member, unless a later one has overtaken it.
+func (m *Machine) heed(now time.Duration, from algo.NodeID, s Stand) {
+	heard := m.stood[from]
+	if s.Count < heard.count {
+		return
+	}
+	m.stood[from] = stood{heard.life, s.Count}
 	_, before := m.aside[from]
 	if s.Resigned {
 		m.aside[from] = now + holds*m.config.Repeat
@@ -100,7 +121,7 @@ func (m *Machine) nextStand() time.Duration {
 // something in it is.
 func (m *Machine) overlay() {
 	maps.DeleteFunc(m.aside, func(id algo.NodeID, _ time.Duration) bool { return !m.now.Roster.has(id) })
-	maps.DeleteFunc(m.stood, func(id algo.NodeID, _ uint64) bool { return !m.now.Roster.has(id) })
+	maps.DeleteFunc(m.stood, func(id algo.NodeID, _ stood) bool { return !m.now.Roster.has(id) })
 	maps.DeleteFunc(m.doubted, func(id algo.NodeID, _ time.Duration) bool { return !m.now.Roster.has(id) })
 	view := m.now.view
 	if len(m.aside) > 0 || m.abstains() {

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -213,10 +214,15 @@ func (m *Machine) ask(peer algo.NodeID) {
 }
 
 // rejected takes a Reject. It counts only while this node is in no cluster, or in a fixed set that
-// meets, and from who is at an address that its configuration names: nobody else can stop it.
+// meets, and from who is at an address that its configuration names: nobody else can stop it. Who
+// has dialled this node may be there as well: that shows when it is dialled.
 func (m *Machine) rejected(from algo.NodeID, r Reject) {
 	_, running, _ := m.env.Leader()
-	if starting := m.joining() || m.now.Roster.meeting() && !running; starting && m.asked[from] && m.links[from].addr != "" {
+	switch starting := m.joining() || m.now.Roster.meeting() && !running; {
+	case !starting || !m.asked[from]:
+	case m.links[from].addr != "":
 		m.end.Rejected = fmt.Errorf("%s", r.Reason)
+	default:
+		m.env.Refuse(from, r, errors.New("it was not dialled at an address that is configured"))
 	}
 }

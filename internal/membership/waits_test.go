@@ -27,7 +27,7 @@ func TestForWhomItWaits(t *testing.T) {
 		"one is new as well, one has not let it in": {
 			config: joins("n2:1", "n3:1"), happens: func(l *lone) {
 				l.connects(2, "n2:1")
-				l.Up(l.now, id(3), 77, "n3:1")
+				l.Up(l.now, id(3), 1, 77, "n3:1")
 			},
 			waits: true, sought: []Sought{{Addr: "n2:1", Tried: true, Peer: id(2)}, {Addr: "n3:1", Tried: true, Peer: id(3), Cluster: true}},
 		},
@@ -42,7 +42,7 @@ func TestForWhomItWaits(t *testing.T) {
 			quorum: true, config: fixed("n1:1", "n2:1", "n3:1", "n4:1", "n5:1"), happens: func(l *lone) {
 				r := of(0, 0, 2)
 				r.Confirmed, r.Unmet = false, 4
-				l.Up(l.now, id(2), Know(r).digest, "n2:1")
+				l.Up(l.now, id(2), 1, Know(r).digest, "n2:1")
 				l.hears(2, r)
 			},
 			waits: true, sought: []Sought{{Addr: "n3:1", Tried: true}, {Addr: "n4:1", Tried: true}, {Addr: "n5:1", Tried: true}},

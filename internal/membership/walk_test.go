@@ -244,9 +244,9 @@ func (w *cluster) hangUp(a, b *node) {
 func (w *cluster) connect(a, b *node, addr string) {
 	a.links[b.i], b.links[a.i] = true, true
 	da, db := a.m.Digest(), b.m.Digest()
-	b.do(func() { b.m.Up(w.now, id(a.i), da, "") })
+	b.do(func() { b.m.Up(w.now, id(a.i), uint64(a.life), da, "") })
 	if a.up && b.up {
-		a.do(func() { a.m.Up(w.now, id(b.i), db, addr) })
+		a.do(func() { a.m.Up(w.now, id(b.i), uint64(b.life), db, addr) })
 	}
 }
 
