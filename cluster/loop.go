@@ -133,6 +133,9 @@ func (n *Node) perform(out *engine.Output) {
 		}
 	}
 	n.loseBy(out.Leaders)
+	for _, e := range out.Called {
+		n.asked.Info("called an election", "why", e.Describe(n.title))
+	}
 	if out.ViewChanged {
 		n.viewChanged()
 	}

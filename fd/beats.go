@@ -91,7 +91,7 @@ func (d *Detector) Wake(now time.Duration) {
 	for _, p := range d.order {
 		if p.monitored && !p.suspected && p.deadline <= now {
 			p.silent = true
-			d.suspect(now, p, "it was silent for "+p.timeout.String())
+			d.suspect(now, p, "no heartbeat for "+p.timeout.String())
 		}
 		if p.redialAt <= now {
 			d.dial(p)

@@ -87,6 +87,9 @@ type Output struct {
 	Refuse []Refusal
 	// Leaders is what the algorithm announced, in order. The last counts.
 	Leaders []algo.Leader
+	// Called are the elections that this node has called, each as what happened first: the
+	// suspicion of its leader, or a note.
+	Called []trace.Event
 	// ViewChanged says that View returns something new: members and addresses.
 	ViewChanged bool
 	// Rejected is why this node is not let in: it must stop.
@@ -231,7 +234,9 @@ func (e *Engine) Wake(now time.Duration) *Output {
 			break
 		}
 		e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: t})
+		leader := e.machine.Leader()
 		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
+		e.leaves(leader, trace.Event{Kind: trace.Note, Format: "has not heard of %s in time", Args: []any{leader.ID}})
 		e.settle(now)
 	}
 	return e.finish(now)
@@ -306,6 +311,7 @@ func (e *Engine) Campaign(now time.Duration) *Output {
 	e.begin(now)
 	if e.running {
 		e.step(now, algo.Event{Kind: algo.EventCampaign})
+		e.out.Called = append(e.out.Called, trace.Event{Kind: trace.Note, Format: "was asked to"})
 	}
 	return e.finish(now)
 }
@@ -367,7 +373,7 @@ func (e *Engine) Confirmed() bool { return e.members.Confirmed() }
 func (e *Engine) begin(now time.Duration) {
 	o := &e.out
 	*o = Output{
-		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0],
+		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0], Called: o.Called[:0],
 	}
 	e.control = e.control[:0]
 	e.now = now

@@ -44,7 +44,17 @@ func (e *Engine) settle(now time.Duration) {
 			event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
 		}
 		e.trace(seen)
+		leader := e.machine.Leader()
 		e.step(now, event)
+		e.leaves(leader, seen)
+	}
+}
+
+// leaves notes why an election was called if the algorithm does not follow the other member any
+// more that it has followed. It is not asked after a message: who sent that has called it.
+func (e *Engine) leaves(leader algo.Leader, why trace.Event) {
+	if !leader.Vacant() && leader.ID != e.config.Self.ID && e.machine.Leader() != leader {
+		e.out.Called = append(e.out.Called, why)
 	}
 }
 
@@ -73,7 +83,9 @@ func (e *Engine) proceed(now time.Duration) {
 			e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: e.kept.Epoch})
 			e.step(now, algo.Event{Kind: algo.EventStart, View: view, Saved: e.kept})
 		case e.running && view.Contains(e.config.Self.ID):
+			leader := e.machine.Leader()
 			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: view})
+			e.leaves(leader, trace.Event{Kind: trace.Note, Format: "knows that %s may not lead any more", Args: []any{leader.ID}})
 		}
 		e.settle(now)
 	}
