@@ -89,8 +89,7 @@ use: emptied, the node joins as a new member.
 With bully and ring the node that is asked decides it, and tells the others. With vote
 the leader does, one member at a time, when a majority of the members are there: of two
 members one of which is dead none can be removed. Start the dead one again, also on
-another machine with its data folder. If that is lost, stop the other one, empty its
-data folder, and begin a new cluster with it.
+another machine with its data folder. If that is lost, see elect recover.
 
 ` + orderJSON,
 		Example: `  elect remove n3 --addr 10.0.0.1:7400

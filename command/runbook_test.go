@@ -1,0 +1,191 @@
+//go:build unix
+
+package command
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+)
+
+// machines are what a runbook of docs/operations.md is run on: each has a prompt of one letter, an
+// address and a data folder.
+type machines struct {
+	t       *testing.T
+	rewrite map[string]*strings.Replacer // what stands in the runbook, by machine
+	folder  map[string]string
+	running map[string]*process
+}
+
+func newMachines(t *testing.T) *machines {
+	m := &machines{t: t, rewrite: map[string]*strings.Replacer{}, folder: map[string]string{}, running: map[string]*process{}}
+	var addrs []string
+	for _, theirs := range []string{"10.0.0.1:7400", "10.0.0.2:7400", "10.0.0.3:7400", "10.0.0.4:7400", "10.0.0.5:7400"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		addrs = append(addrs, theirs, l.Addr().String())
+	}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		m.folder[name] = filepath.Join(t.TempDir(), name)
+		m.rewrite[name] = strings.NewReplacer(append(addrs, "/var/lib/elect", m.folder[name])...)
+	}
+	return m
+}
+
+// step is a line of a runbook: the machine, the command, and what it leads to.
+var step = regexp.MustCompile(`(?m)^[ \t]+([a-e])\$ (.*?)(?: +# (.*))?$`)
+
+// follow does what a runbook says, step by step.
+func (m *machines) follow(text string) {
+	steps := step.FindAllStringSubmatch(text, -1)
+	require.NotEmpty(m.t, steps)
+	for _, s := range steps {
+		at, line, then := s[1], m.rewrite[s[1]].Replace(s[2]), s[3]
+		words := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "elect node "):
+			m.start(at, words[1:], then)
+		case strings.HasPrefix(line, "elect status "):
+			m.await(words[1:], then)
+		case strings.HasPrefix(line, "elect recover "):
+			m.elect(append(words[1:], "--yes")) // there is no terminal
+		case strings.HasPrefix(line, "elect "):
+			m.elect(words[1:])
+		case line == "kill $(pidof elect)":
+			m.end(at, syscall.SIGTERM)
+		case line == "kill -9 $(pidof elect)":
+			m.end(at, syscall.SIGKILL)
+		case line == "rm -r "+m.folder[at]:
+			require.NoError(m.t, os.RemoveAll(m.folder[at]))
+		default:
+			m.t.Fatalf("this test does not know how to %s", line)
+		}
+	}
+}
+
+func (m *machines) start(at string, args []string, then string) {
+	p := launch(m.t, append(args, "--preset", "local")...)
+	m.running[at] = p
+	if then == "" {
+		return
+	}
+	require.Equal(m.t, "says that it was removed, and stops", then)
+	require.Equal(m.t, statusFailed, p.status(m.t), p.stderr.text())
+	require.Contains(m.t, p.stderr.text(), "this node was removed from the cluster")
+	require.NotContains(m.t, p.stderr.text(), "msg=leading")
+}
+
+func (m *machines) end(at string, how syscall.Signal) {
+	require.NoError(m.t, m.running[at].Process.Signal(how))
+	if status := m.running[at].status(m.t); how == syscall.SIGTERM {
+		require.Zero(m.t, status, m.running[at].stderr.text())
+	}
+}
+
+func (m *machines) elect(args []string) {
+	status, _, stderr := elect(args...)
+	require.Zero(m.t, status, "elect %v: %s", args, stderr)
+}
+
+// await asks until the answer is as "a leads a, b" says: who leads, or somebody or nobody, and who
+// is a member.
+func (m *machines) await(args []string, then string) {
+	leads, members, ok := strings.Cut(then, " leads ")
+	require.True(m.t, ok, "elect %v: what is %q?", args, then)
+	var got string
+	require.Eventually(m.t, func() bool {
+		_, stdout, _ := elect(append(args, "--json")...)
+		var s cluster.Status
+		if json.Unmarshal([]byte(stdout), &s) != nil {
+			return false
+		}
+		leader := "nobody"
+		var names []string
+		for _, one := range s.Members {
+			names = append(names, one.Name)
+			if s.Leader != nil && *s.Leader == one.ID {
+				leader = one.Name
+			}
+		}
+		slices.Sort(names)
+		if leads == "somebody" && leader != "nobody" {
+			leader = leads
+		}
+		got = leader + " leads " + strings.Join(names, ", ")
+		return s.Confirmed && got == leads+" leads "+members
+	}, patience, 20*time.Millisecond, "elect %v, which is to say %q", args, then)
+}
+
+// section is what docs/operations.md says under a heading.
+func section(t *testing.T, heading string) string {
+	text, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	require.True(t, found, heading)
+	section, _, _ := strings.Cut(after, "\n## ")
+	return section
+}
+
+func TestGrowingAndShrinkingAsTheRunbookSays(t *testing.T) {
+	t.Parallel()
+	newMachines(t).follow(section(t, "From one to three, and back to one"))
+}
+
+func TestALostMajorityAsTheRunbookSays(t *testing.T) {
+	t.Parallel()
+	m := newMachines(t)
+	m.follow(`
+		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote
+		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		e$ elect node --name e --listen 10.0.0.5:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d, e
+		e$ elect status 10.0.0.5:7400        # somebody leads a, b, c, d, e
+		a$ kill -9 $(pidof elect)
+		b$ kill -9 $(pidof elect)
+		c$ kill -9 $(pidof elect)
+	`)
+	m.follow(section(t, "When a majority is lost for good"))
+}
+
+// What the runbook says beyond its steps: who was forgotten is told by the others, and one survivor
+// alone is enough, also for a second time. Those who come back are told by it too.
+func TestASurvivorThatWasForgotten(t *testing.T) {
+	t.Parallel()
+	newMachines(t).follow(`
+		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote
+		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		c$ elect status 10.0.0.3:7400        # somebody leads a, b, c, d
+		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d
+		a$ kill -9 $(pidof elect)
+		b$ kill -9 $(pidof elect)
+		d$ kill $(pidof elect)
+		d$ elect recover --data /var/lib/elect --survivors d,c
+		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		c$ elect status 10.0.0.3:7400        # somebody leads c, d
+		c$ kill -9 $(pidof elect)
+		d$ elect status 10.0.0.4:7400        # nobody leads c, d
+		d$ kill $(pidof elect)
+		d$ elect recover --data /var/lib/elect --survivors d
+		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		d$ elect status 10.0.0.4:7400        # d leads d
+		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote  # says that it was removed, and stops
+		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote  # says that it was removed, and stops
+		d$ elect status 10.0.0.4:7400        # d leads d
+	`)
+}
