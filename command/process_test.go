@@ -163,7 +163,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 
 	status, stdout, stderr := elect("status", o.Nodes[0].Addr, "--json")
 	require.Zero(t, status, stderr)
-	require.Equal(t, []string{"algorithm", "cluster", "confirmed", "counters", "epoch", "leader", "members", "node", "view", "view_epoch"}, keys(t, stdout))
+	require.Equal(t, []string{"algorithm", "awaited", "cluster", "confirmed", "counters", "epoch", "leader", "members", "node", "view", "view_epoch"}, keys(t, stdout))
 	var s cluster.Status
 	decodeStrictly(t, stdout, &s)
 	require.Len(t, s.Members, 3)
