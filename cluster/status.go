@@ -46,7 +46,10 @@ type Status struct {
 	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages, those of
 	// "strangers", "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
 	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
-	// "closed" with blame, and the "connections" to nodes there are now.
+	// "closed" with blame, and the "connections" to nodes there are now. Strangers, dropped and closed
+	// are counted by reason as well, where there is one: "strangers.elections", "strangers.beats",
+	// "strangers.membership", "dropped.queue full", "closed.handshake" and so on: see
+	// [transport.Stats].
 	Counters map[string]uint64 `json:"counters"`
 }
 
@@ -109,19 +112,23 @@ func (n *Node) status() Status {
 func (n *Node) counters() map[string]uint64 {
 	c, t := n.engine.Counters(), n.net.Stats()
 	all := map[string]uint64{
-		"sent.beat": c.Beats.Sent, "received.beat": c.Beats.Received, "refused": c.Refused, "strangers": c.Strangers, "saves": n.saves,
+		"sent.beat": c.Beats.Sent, "received.beat": c.Beats.Received, "refused": c.Refused, "saves": n.saves,
 		"frames.out": t.FramesOut, "frames.in": t.FramesIn, "bytes.out": t.BytesOut, "bytes.in": t.BytesIn,
 		"dials": t.Dials, "dials.failed": t.DialsFailed, "connections": uint64(t.Peers),
 	}
 	for kind, count := range c.Kinds {
 		all["sent."+kind], all["received."+kind] = count.Sent, count.Received
 	}
-	for _, n := range t.Dropped {
-		all["dropped"] += n
+	byReason := func(name string, counts map[string]uint64) {
+		all[name] = 0
+		for reason, n := range counts {
+			all[name+"."+reason] = n
+			all[name] += n
+		}
 	}
-	for _, n := range t.Refused {
-		all["closed"] += n
-	}
+	byReason("strangers", c.Strangers)
+	byReason("dropped", t.Dropped)
+	byReason("closed", t.Refused)
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // Counters count what a node sent and received since it started.
@@ -18,8 +19,11 @@ type Counters struct {
 	// said (see algo.Repeat).
 	Beats Count
 	// Refused counts messages that were refused, as of poisoned epochs: the connection was
-	// closed. Strangers counts those of who is no member, which were dropped.
-	Refused, Strangers uint64
+	// closed.
+	Refused uint64
+	// Strangers counts those of who is no member, which were dropped: "beats", "elections", and
+	// "membership" for what only members may say of it.
+	Strangers map[string]uint64
 }
 
 // other is the kind of what is in no codec.
@@ -36,7 +40,7 @@ type counting struct {
 }
 
 func newCounters(messages []algo.Message) counting {
-	c := counting{Counters: Counters{Kinds: make(map[string]*Count)}, known: make(map[string]bool)}
+	c := counting{Counters: Counters{Kinds: make(map[string]*Count), Strangers: make(map[string]uint64)}, known: make(map[string]bool)}
 	for _, m := range slices.Concat(messages, Messages()) {
 		c.known[m.Kind()] = true
 	}
@@ -63,12 +67,25 @@ func (c *counting) of(m algo.Message) *Count {
 	return count
 }
 
+// stranger counts what somebody has said who is no member.
+func (c *counting) stranger(m algo.Message) {
+	switch m.(type) {
+	case membership.Join, membership.Roster, membership.Reject: // whoever it is may say so
+	case membership.Propose, membership.Held, membership.Stand:
+		c.Strangers["membership"]++
+	case fd.Beat, fd.Watch, Goodbye:
+		c.Strangers["beats"]++
+	default:
+		c.Strangers["elections"]++
+	}
+}
+
 func (c *counting) sent(m algo.Message)     { c.of(m).Sent++ }
 func (c *counting) received(m algo.Message) { c.of(m).Received++ }
 
 // Counters returns a copy.
 func (e *Engine) Counters() Counters {
-	c := Counters{Kinds: make(map[string]*Count, len(e.counters.Kinds)), Beats: e.counters.Beats, Refused: e.counters.Refused, Strangers: e.counters.Strangers}
+	c := Counters{Kinds: make(map[string]*Count, len(e.counters.Kinds)), Beats: e.counters.Beats, Refused: e.counters.Refused, Strangers: maps.Clone(e.counters.Strangers)}
 	for _, kind := range slices.SortedFunc(maps.Keys(e.counters.Kinds), strings.Compare) {
 		count := *e.counters.Kinds[kind]
 		c.Kinds[kind] = &count

@@ -183,12 +183,13 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	if member {
 		e.detector.Heard(now, from)
 		e.settle(now) // trust first: an algorithm does not believe whom it suspects
+	} else {
+		e.counters.stranger(m)
 	}
 	switch {
 	case e.members.Receive(now, from, m):
 		return
 	case !member:
-		e.counters.Strangers++
 		if watch, ok := m.(fd.Watch); ok && e.links[from] != nil {
 			e.links[from].watch = watch // it may be let in before it asks again
 		}

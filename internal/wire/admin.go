@@ -17,7 +17,7 @@ type Status struct {
 	Leader    algo.Leader
 	View      uint64
 	Members   []Member  `wire:"max=512"`
-	Counters  []Counter `wire:"max=50"`
+	Counters  []Counter `wire:"max=74"`
 	ViewEpoch algo.Epoch
 	Confirmed bool
 	Awaited   []Awaited `wire:"max=512"`
@@ -49,9 +49,10 @@ type Counter struct {
 	Value uint64
 }
 
-// MaxCounters is how many a Status has room for: 13 beside those of kinds, two for each of
+// MaxCounters is how many a Status has room for: 13 beside those of kinds and up to 24
+// by reason, two for each of
 // the 6 kinds of the membership, and two for each kind of an algorithm, up to 12 of them.
-const MaxCounters = 50
+const MaxCounters = 74
 
 // What an Order may ask for.
 const (
