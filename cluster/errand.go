@@ -35,7 +35,7 @@ func (n *Node) settleErrands() {
 		case n.failed != nil:
 			n.endErrand(e, n.failed)
 		case !e.until.IsZero() && !now.Before(e.until):
-			n.endErrand(e, fmt.Errorf("cluster: not done in time: %s", e.why()))
+			n.endErrand(e, fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", e.why()))
 			e.undo()
 		}
 	}

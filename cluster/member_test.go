@@ -300,7 +300,7 @@ func TestOperator(t *testing.T) {
 
 		var refused *operator.RefusedError
 		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "nobody"), &refused)
-		require.Contains(t, refused.Error(), `n1:7400: cluster: remove "nobody": there is no such member`)
+		require.Contains(t, refused.Error(), `n1:7400: refused: cluster: remove "nobody": there is no such member`)
 		if strconv.IntSize > 32 {
 			require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", math.MaxInt), &refused)
 		}
@@ -346,6 +346,23 @@ func TestTwoOfOneName(t *testing.T) {
 	})
 }
 
+// Without a majority what is done here may be unknown elsewhere, and the operator hears of whom.
+func TestAnOrderThatNotAllHear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		all := f.grow(3)
+		f.kill(all[2])
+		f.agree("n2", 2*bound)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		var unheard *operator.UnheardError
+		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 50), &unheard)
+		require.Equal(t, "done here, and not known to who is suspected, until they are met again: n3", unheard.Reason)
+		f.agree("n1", bound)
+		require.NoError(t, f.operator().Remove(ctx, "n1:7400", "n3"), "all the others know it")
+	})
+}
+
 // Nothing is changed without a majority, and the operator hears why.
 func TestAnOrderWithoutAMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -359,7 +376,10 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 		defer cancel()
 		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
-		require.Equal(t, "cluster: not done in time: no leader is known, and with vote the leader changes the membership", refused.Reason)
+		require.Equal(t, "cluster: not done in time: no leader is known, and with vote the leader changes the membership; it is given up, and may still happen", refused.Reason)
+		asked, leave := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, leave)
+		require.ErrorContains(t, f.operator().Remove(asked, "n1:7400", "n2"), "context canceled: the order was given, and may still be carried out")
 		require.Len(t, all[0].Members(), 2)
 	})
 }

@@ -3,9 +3,11 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
@@ -56,29 +58,47 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 		var d wire.Done
 		if err != nil {
 			d.Reason = hostile.Cut(err.Error(), wire.MaxReason)
+		} else if why := n.unheard(); why != "" {
+			d = wire.Done{Made: true, Reason: hostile.Cut(why, wire.MaxReason)}
 		}
 		n.reply(p, d)
 	}
+	refuse := func(why error) { reply(fmt.Errorf("refused: %w", why)) }
 	switch {
 	case n.failed != nil:
-		reply(ErrStopped)
+		refuse(ErrStopped)
 		return
 	case n.config.NoAdmin:
 		n.noisy.Warn("order refused: no_admin is set", "order", order.What, "from", p.Addr)
-		reply(errNoAdmin)
+		refuse(errNoAdmin)
 		return
 	case len(n.errands) >= maxOrders:
-		reply(errBusy)
+		refuse(errBusy)
 		return
 	}
 	e, err := n.start(order)
 	if err != nil {
-		reply(err)
+		refuse(err)
 		return
 	}
 	n.asked.Info("order taken", "order", fmt.Sprintf("%+v", order), "from", p.Addr)
 	e.until, e.result = time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)), reply
 	n.errands = append(n.errands, e)
+}
+
+// unheard says which members may not know of what was done, as far as this node knows; empty for
+// none. Where a majority is needed it was asked.
+func (n *Node) unheard() string {
+	var names []string
+	for _, m := range n.engine.Members() {
+		if m.State == fd.Suspected && !n.spec.Claims.NeedsQuorum {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "done here, and not known to who is suspected, until they are met again: " + strings.Join(names, ", ")
 }
 
 // start begins what an order is for.

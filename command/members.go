@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,7 +33,8 @@ type orderObject struct {
 }
 
 const orderJSON = `With --json, one object: order, addr, member (of remove), done (true or false), reason
-(why not, in the words of the node). The exit status is 1 if it was not done.
+(in the words of the node: why it was refused, or not done in time and may still happen;
+or, with done true, who may not know yet). The exit status is 1 if it was not done.
 
 There is no authentication: whoever reaches the port of a node can do this. A node whose
 configuration says no_admin refuses.`
@@ -61,6 +63,9 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	err := do(ctx, operator.Client{})
 	if err != nil {
 		what.Reason = strings.TrimPrefix(err.Error(), "operator: ")
+	}
+	if _, unheard := errors.AsType[*operator.UnheardError](err); unheard {
+		did, err = did+": "+what.Reason, nil
 	}
 	if o.json {
 		what.Addr, what.Done = o.addr, err == nil

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,6 +33,15 @@ type Client struct {
 
 // ErrNotNode says that what listens at an address does not speak as a node does.
 var ErrNotNode = errors.New("no node of this protocol listens there")
+
+// UnheardError says that a node has done what it was asked to, and who may not know of that: without
+// a majority, a side that is cut off hears of it later.
+type UnheardError struct {
+	Addr   string
+	Reason string // in the words of the node
+}
+
+func (e *UnheardError) Error() string { return "operator: " + e.Addr + ": " + e.Reason }
 
 // RefusedError is why a node has not done what it was asked to.
 type RefusedError struct {
@@ -56,7 +66,8 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 
 // Remove has the node at addr, which may be any, remove a member, by name or ID: see
 // [cluster.Node.Remove]. As with what follows, the error is a *RefusedError where the node
-// has not done it.
+// has not done it, and an *UnheardError where it is done and not all members may know. With any other
+// error that comes after the order was sent it may still happen, which the error says.
 func (c Client) Remove(ctx context.Context, addr, member string) error {
 	return c.order(ctx, addr, wire.Order{What: wire.Remove, Member: member})
 }
@@ -90,6 +101,8 @@ func (c Client) order(ctx context.Context, addr string, order wire.Order) error 
 	switch {
 	case !ok:
 		return fmt.Errorf("operator: %s: %w: the answer is no outcome", addr, ErrNotNode)
+	case done.Made:
+		return &UnheardError{Addr: addr, Reason: hostile.Plain(done.Reason)}
 	case done.Reason != "":
 		return &RefusedError{Addr: addr, Reason: hostile.Plain(done.Reason)}
 	}
@@ -131,6 +144,9 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	case <-ctx.Done():
 		r.err = context.Cause(ctx)
 	}
+	if _, order := request.(wire.Order); order && r.err != nil && a.asked.Load() {
+		r.err = fmt.Errorf("%w: the order was given, and may still be carried out", r.err)
+	}
 	if r.err != nil {
 		return nil, fmt.Errorf("operator: %s: %w", addr, r.err)
 	}
@@ -157,6 +173,7 @@ func greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ trans
 type asking struct {
 	request []byte
 	network *transport.Transport
+	asked   atomic.Bool // the request may have arrived
 	result  chan result
 }
 
@@ -165,7 +182,10 @@ type result struct {
 	err    error
 }
 
-func (a *asking) Up(p transport.Peer) { a.network.Reply(p, a.request) }
+func (a *asking) Up(p transport.Peer) {
+	a.asked.Store(true)
+	a.network.Reply(p, a.request)
+}
 
 func (a *asking) Frame(_ transport.Peer, b []byte) error {
 	m, err := wire.Clients.Decode(b)

@@ -49,9 +49,9 @@ type Counter struct {
 	Value uint64
 }
 
-// MaxCounters is how many a Status has room for: 13 beside those of kinds and up to 24
-// by reason, two for each of
-// the 6 kinds of the membership, and two for each kind of an algorithm, up to 12 of them.
+// MaxCounters is how many a Status has room for: 13 beside those of kinds and up to 24 by reason,
+// two for each of the 6 kinds of the membership, and two for each kind of an algorithm, up to 12 of
+// them.
 const MaxCounters = 74
 
 // What an Order may ask for.
@@ -77,9 +77,11 @@ const MaxWait = time.Minute
 // MaxReason bounds Done.Reason, in bytes.
 const MaxReason = 512
 
-// Done answers an Order: it was carried out, or why not.
+// Done answers an Order: it was carried out, or why not. Where Made is set it was carried out here,
+// and Reason says who may not know it.
 type Done struct {
 	Reason string `wire:"max=512"`
+	Made   bool
 }
 
 // Kind is "status".
