@@ -252,7 +252,7 @@ func TestPoisonIsRefused(t *testing.T) {
 		"the largest roster epoch":   entries(func(r *Roster) { r.Epoch = 1<<64 - 1 }),
 		"a roster epoch far ahead":   entries(func(r *Roster) { r.Epoch += 1 << 34 }),
 		"the largest number":         entries(func(r *Roster) { r.Number = 1<<64 - 1 }),
-		"a number far ahead":         entries(func(r *Roster) { r.Number += 1<<32 + 2 }),
+		"a number far ahead":         entries(func(r *Roster) { r.Number += 1 << 34 }),
 		"a number and no epoch":      entries(func(r *Roster) { r.Epoch = 0 }),
 		"no name":                    entries(func(r *Roster) { r.Entries[1].Name = "" }),
 		"a name for the log":         entries(func(r *Roster) { r.Entries[1].Name = "n2\nlevel=ERROR" }),

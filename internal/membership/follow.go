@@ -321,11 +321,7 @@ func (m *Machine) unsound(now time.Duration, from algo.NodeID, theirs Roster) er
 func (m *Machine) poisoned(now time.Duration, from algo.NodeID, theirs Roster) error {
 	ours := m.now.Roster
 	_, _, taken := m.env.Leader()
-	own := max(ours.Epoch, taken)
-	number := uint64(0)
-	if theirs.Epoch == ours.Epoch {
-		number = ours.Number
-	}
+	own, number := max(ours.Epoch, taken), algo.Epoch(ours.Number)
 	switch {
 	case theirs.Epoch == math.MaxUint64 || theirs.Number == math.MaxUint64:
 		return errors.New("its stamp is the last there is")
@@ -336,7 +332,11 @@ func (m *Machine) poisoned(now time.Duration, from algo.NodeID, theirs Roster) e
 			m.horizon.Widen(own)
 		}
 		return fmt.Errorf("its epoch %d is too far ahead of %d", theirs.Epoch, own)
-	case theirs.Number > number && theirs.Number-number > algo.MaxEpochLead:
+	case !m.numbers.Believes(algo.Epoch(theirs.Number), number):
+		// Who has believed the farthest goes on from there.
+		if m.Doubt(now, from) {
+			m.numbers.Widen(number)
+		}
 		return fmt.Errorf("its number %d is too far ahead of %d", theirs.Number, number)
 	}
 	return nil

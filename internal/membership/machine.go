@@ -102,6 +102,7 @@ type Machine struct {
 	vacant  time.Duration // since when no leader is known; never when one is
 	over    algo.Epoch    // up to which a member has shown rosters that this node did not take over
 	horizon algo.Horizon
+	numbers algo.Horizon                  // of rosters of one epoch, as if they were epochs
 	doubted map[algo.NodeID]time.Duration // when a member last moved it
 }
 

@@ -418,7 +418,7 @@ func (w *cluster) leads() bool {
 	for _, n := range w.nodes {
 		switch {
 		case !n.up || !n.runs:
-		case n.leader.Vacant() || !common.Vacant() && n.leader != common:
+		case n.leader.Vacant() || !common.Vacant() && n.leader != common || n.taken > n.leader.Epoch:
 			return false
 		default:
 			common = n.leader

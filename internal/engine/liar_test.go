@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// says has one member tell all others something, as if they had heard it on its connection.
+func (w *world) says(liar int, m algo.Message) {
+	for _, h := range w.nodes {
+		if h.up && h.config.Self.ID != id(liar) {
+			h.perform(h.engine.Receive(w.now, id(liar), m))
+		}
+	}
+}
+
+// What one member may say that is not so. Each is said again and again for a while.
+var lies = map[string]func(r Roster, i int) algo.Message{
+	"a number far ahead": func(r Roster, i int) algo.Message { r.Number += 1 << 33; return r },
+	"the farthest number that is believed": func(r Roster, i int) algo.Message {
+		r.Number += algo.MaxEpochLead
+		return r
+	},
+	"an epoch far ahead":                  func(r Roster, i int) algo.Message { r.Epoch += 1 << 40; return r },
+	"the farthest epoch that is believed": func(r Roster, i int) algo.Message { r.Epoch += algo.MaxEpochLead; return r },
+	"the last epoch":                      func(r Roster, i int) algo.Message { r.Epoch = 1<<64 - 2; return r },
+	"a roster without the leader":         func(r Roster, i int) algo.Message { return lieAbout(r, without(4)) },
+	"a roster of itself alone":            func(r Roster, i int) algo.Message { return lieAbout(r, without(1, 2, 4, 5)) },
+	"a roster in which nobody may lead": func(r Roster, i int) algo.Message {
+		return lieAbout(r, func(e *Entry) bool { e.Eligible = false; return true })
+	},
+	"other addresses of all": func(r Roster, i int) algo.Message {
+		return lieAbout(r, func(e *Entry) bool { e.Addr = fmt.Sprintf("elsewhere:%d", e.ID[15]); return true })
+	},
+	"that all hold what they do not": func(r Roster, i int) algo.Message { return Held{Epoch: r.Epoch, Number: r.Number + 1} },
+	"that all are turned away":       func(r Roster, i int) algo.Message { return Reject{Reason: "go away"} },
+	"who should join": func(r Roster, i int) algo.Message {
+		return Propose{Entry: Entry{ID: id(100 + i), Name: fmt.Sprintf("x%d", i), Addr: fmt.Sprintf("nowhere:%d", i), Eligible: true}}
+	},
+	"that another has resigned":      func(r Roster, i int) algo.Message { return Stand{Resigned: i%2 == 0, Count: uint64(i)} },
+	"what makes it the first of all": func(r Roster, i int) algo.Message { e := r.Entries[2]; e.Priority = 1 << 62; return Propose{Entry: e} },
+}
+
+func lieAbout(r Roster, about func(e *Entry) bool) Roster {
+	r.Number++
+	r.Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(e Entry) bool { return !about(&e) })
+	for i := range r.Entries {
+		about(&r.Entries[i])
+	}
+	return r
+}
+
+func without(who ...int) func(*Entry) bool {
+	return func(e *Entry) bool { return !slices.ContainsFunc(who, func(i int) bool { return e.ID == id(i) }) }
+}
+
+// Whatever one member says, it can be removed, and the others agree and have a leader again.
+func TestALiarCanBeRemoved(t *testing.T) {
+	const liar = 3
+	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		for _, what := range slices.Sorted(maps.Keys(lies)) {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				w := joinedBy(t, spec, 5)
+				r := w.node(liar).engine.members.Roster()
+				for i := range 20 {
+					w.says(liar, lies[what](r, i))
+					w.run(200 * ms)
+				}
+				for _, h := range w.nodes {
+					if !h.up {
+						t.Fatalf("%s has stopped: removed %v, rejected %q", h.config.Self.Name, h.removed, h.rejected)
+					}
+				}
+				w.run(5 * time.Second)
+				if err := w.remove(1, liar); err != nil {
+					t.Fatal(err)
+				}
+				w.run(30 * time.Second)
+				if w.node(liar).up {
+					t.Errorf("the liar lives")
+				}
+				digests, leaders := map[uint64]bool{}, map[algo.Leader]bool{}
+				for _, h := range w.nodes {
+					if h != w.node(liar) {
+						digests[h.engine.Digest()], leaders[h.leader] = true, true
+						if !h.up || h.engine.View().Contains(id(liar)) || h.leader.Vacant() {
+							t.Errorf("%s: up %v, follows %v, has %v", h.config.Self.Name, h.up, h.leader, h.engine.View())
+						}
+					}
+				}
+				if len(digests) != 1 || len(leaders) != 1 {
+					t.Errorf("the others do not agree: they follow %v and have %d memberships", slices.Collect(maps.Keys(leaders)), len(digests))
+				}
+			})
+		}
+	}
+}
+
+// Who was not told the lie hears of it from the leader, as one number more than it believes.
+func TestTheFarthestNumberIsOvercome(t *testing.T) {
+	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		w := joinedBy(t, spec, 4)
+		leader := slices.IndexFunc(w.nodes, func(h *host) bool { return h.leader.ID == h.config.Self.ID }) + 1
+		r := w.node(leader).engine.members.Roster()
+		r.Number += algo.MaxEpochLead
+		liar := map[bool]int{true: 2, false: 3}[leader == 3]
+		w.node(leader).perform(w.node(leader).engine.Receive(w.now, id(liar), r))
+		out := w.node(leader).engine.SetPriority(w.now, 1)
+		w.node(leader).perform(out)
+		w.run(10 * time.Second)
+		w.wantView(1, 2, 3, 4)
+		before := w.refused()
+		if w.run(10 * time.Second); w.refused() != before {
+			t.Errorf("%s: messages are still refused", name)
+		}
+	}
+}
+
+// What a member says of another's end counts when it says it again, and nobody whom it leaves in
+// contradicts. One that says it of all, and goes on saying it, ends all.
+func TestWhatALiarCanEnd(t *testing.T) {
+	const liar = 3
+	var w *world
+	ends := func(frames int, struck ...int) (down int) {
+		w = joined(t, 5)
+		r := lieAbout(w.node(liar).engine.members.Roster(), without(struck...))
+		for _, i := range struck {
+			r.Strikes = append(r.Strikes, id(i))
+		}
+		for range frames {
+			for _, i := range struck {
+				if h := w.node(i); h.up {
+					h.perform(h.engine.Receive(w.now, id(liar), r))
+				}
+			}
+			w.run(1100 * ms)
+		}
+		w.run(10 * time.Second)
+		for _, h := range w.nodes {
+			if !h.up {
+				down++
+			}
+		}
+		return down
+	}
+	if got := ends(1, 1, 2, 4, 5); got != 0 {
+		t.Errorf("%d have stopped at one frame each", got)
+	}
+	if got := ends(10, 1); got != 0 {
+		t.Errorf("%d have stopped though the others contradict", got)
+	}
+	if got := ends(10, 1, 2, 4, 5); got != 4 {
+		t.Errorf("%d have stopped that all were told so, want 4: what the guarantees say of it is to be changed", got)
+	}
+	w.node(liar).crash()
+	for _, i := range []int{1, 2, 4, 5} {
+		w.node(i).start()
+	}
+	w.run(10 * time.Second)
+	w.wantView(1, 2, 3, 4, 5)
+	w.wantLeader(5)
+}
+
+// A stranger changes nothing, whatever it says.
+func TestAStrangerChangesNothing(t *testing.T) {
+	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		w := joinedBy(t, spec, 3)
+		before, leader := w.node(1).engine.Digest(), w.node(1).leader
+		r := w.node(1).engine.members.Roster()
+		theirs := r
+		theirs.Entries = append(slices.Clone(r.Entries), Entry{ID: id(9), Name: "x", Addr: "x:1", Eligible: true})
+		for i := range 20 {
+			for _, what := range slices.Sorted(maps.Keys(lies)) {
+				for _, base := range []Roster{r, theirs} {
+					w.says(9, lies[what](base, i))
+				}
+			}
+			w.run(100 * ms)
+		}
+		w.run(5 * time.Second)
+		w.wantView(1, 2, 3)
+		if w.node(1).engine.Digest() != before || w.node(1).leader != leader {
+			t.Errorf("%s: another roster, or another leader: %v", name, w.node(1).leader)
+		}
+	}
+}
