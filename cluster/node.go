@@ -337,26 +337,14 @@ func (n *Node) Campaign(ctx context.Context) error {
 
 // SetPriority changes the priority of this member, with the effect that the algorithm
 // gives to it: bully and ring elect anew if another is the highest then. It returns when
-// the change is made and saved; the others hear of it. The later decision counts: the
-// priority outlives restarts, until the node is started with another one in its
-// configuration than it had when this one was set. Its error is a *ConfigError for a
-// number of more than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops
-// the node.
+// the change is made; the others hear of it. It lasts until the node is started again,
+// with the priority of its configuration. Its error is a *ConfigError for a number of more
+// than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
 func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	if mistake := checkPriority(priority); mistake != nil {
 		return mistake
 	}
 	return n.do(ctx, func() *engine.Output { return n.engine.SetPriority(n.now(), priority) })
-}
-
-// ConfigurePriority is SetPriority for a priority that stands in the configuration from now
-// on, where that is read again while the node runs: a restart with the same one finds
-// nothing changed, and one with another is the later decision.
-func (n *Node) ConfigurePriority(ctx context.Context, priority int) error {
-	if mistake := checkPriority(priority); mistake != nil {
-		return mistake
-	}
-	return n.do(ctx, func() *engine.Output { return n.engine.ConfigurePriority(n.now(), priority) })
 }
 
 // Resign gives the leadership up: this node is not eligible for the period, or for that

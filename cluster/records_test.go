@@ -30,7 +30,6 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 	}
 	owed.Strikes = roster.Strikes
 	kept := engine.Kept{Epoch: math.MaxUint64, Vote: algo.NodeID{15: 1}, Extra: strings.Repeat("x", algo.MaxExtra), Algorithm: strings.Repeat("a", 32)}
-	override := engine.Override{Configured: math.MinInt, Priority: math.MinInt}
 	self := identity{ID: algo.NodeID{15: 1}, Cluster: strings.Repeat("c", 64)}
 
 	s, err := store.Open(t.TempDir())
@@ -41,12 +40,12 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 	frame, err := r.codec.Append(nil, roster)
 	require.NoError(t, err)
 	require.InDelta(t, 64<<10, len(frame), 4<<10, "the roster is not as large as a frame")
-	require.NoError(t, r.save(self, kept, owed, roster, override))
+	require.NoError(t, r.save(self, kept, owed, roster))
 
 	again, err := newRecords(s, "")
 	require.NoError(t, err)
 	id, saved, err := again.load(self.Cluster)
 	require.NoError(t, err)
 	require.Equal(t, self.ID, id)
-	require.Equal(t, []algo.Message{owed, override, kept, roster}, saved)
+	require.Equal(t, []algo.Message{owed, kept, roster}, saved)
 }

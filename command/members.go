@@ -139,9 +139,8 @@ func newPriority() *cobra.Command {
 another may be elected; with vote priorities decide only between equal claims in the
 next election. Negative numbers follow a --, as in the example.
 
-The change outlives a restart of the node. It ends when the node is started with
-another priority in its configuration than it had when the change was made: the later
-decision counts.
+It lasts until the node is started again, or SIGHUP has it read another priority in its
+configuration. To change it for good write it there, and send SIGHUP.
 
 ` + orderJSON,
 		Example: `  elect priority 10 --addr 10.0.0.2:7400

@@ -16,7 +16,7 @@ import (
 
 // adjustable is what a running node can change.
 type adjustable interface {
-	ConfigurePriority(ctx context.Context, priority int) error
+	SetPriority(ctx context.Context, priority int) error
 }
 
 // reloader reads the configuration of a running node again at each SIGHUP, and takes over
@@ -73,7 +73,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 			kept = append(kept, name)
 			continue
 		case name == "priority":
-			if err := n.ConfigurePriority(ctx, s.Config.Priority); err != nil {
+			if err := n.SetPriority(ctx, s.Config.Priority); err != nil {
 				r.log.Error("priority not changed", "error", err)
 				continue
 			}

@@ -21,7 +21,7 @@ type dial struct {
 	err      error
 }
 
-func (d *dial) ConfigurePriority(_ context.Context, priority int) error {
+func (d *dial) SetPriority(_ context.Context, priority int) error {
 	if d.err == nil {
 		d.priority = priority
 	}

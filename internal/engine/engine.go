@@ -110,7 +110,6 @@ type Engine struct {
 	running  bool // the algorithm was started
 	kept     algo.Stable
 	replaces bool // the record is still that of another algorithm
-	override override
 	timers   []timer
 	made     uint64 // timers made so far
 
@@ -146,12 +145,10 @@ func New(config Config, saved ...algo.Message) *Engine {
 		case Kept:
 			e.kept = record.stable(config.Spec.Name)
 			e.replaces = record.Algorithm != config.Spec.Name
-		case Override:
-			e.override = record.restored(config.Self.Priority)
 		}
 	}
 	e.members = membership.New(membership.Config{
-		Self: e.self(), Cluster: config.Cluster, Seeds: config.Seeds, Fixed: config.Fixed,
+		Self: config.Self, Cluster: config.Cluster, Seeds: config.Seeds, Fixed: config.Fixed,
 		Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact, Unconnected: config.Unconnected, ForgetAfter: config.ForgetAfter,
 		Repeat: config.Timing.Repeat(), Patience: 2 * config.Timing.Bound(),
 	}, (*env)(e), saved...)
@@ -418,10 +415,6 @@ func (e *Engine) save(now time.Duration) {
 		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name})
 	}
 	e.out.Save = append(e.out.Save, e.members.Unsaved()...)
-	if e.override.changed {
-		e.override.changed = false
-		e.out.Save = append(e.out.Save, e.override.record)
-	}
 	if len(e.out.Save) > 0 {
 		e.trace(trace.Event{At: now, Kind: trace.Save, Epoch: e.kept.Epoch})
 	}

@@ -40,13 +40,6 @@ func (k Kept) stable(algorithm string) algo.Stable {
 	return algo.Stable{Epoch: k.Epoch, Vote: k.Vote, Extra: k.Extra}
 }
 
-// Override is the record of a priority that was set while the node ran, and of the
-// configured one that it replaced.
-type Override struct{ Configured, Priority int }
-
-// Kind is "priority".
-func (Override) Kind() string { return "priority" }
-
 // Messages returns a zero value of each message that the engine, its detector and its
 // membership send, for the codec of frames.
 func Messages() []algo.Message {
@@ -56,5 +49,5 @@ func Messages() []algo.Message {
 // Records returns a zero value of each record that the engine has saved, for the
 // codec of the store.
 func Records() []algo.Message {
-	return append(membership.Records(), Kept{}, Override{})
+	return append(membership.Records(), Kept{})
 }

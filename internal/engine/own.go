@@ -11,61 +11,13 @@ import (
 // whether it may lead. All of it is configured; the last two can be changed while it
 // runs.
 
-// self is this node as it should be.
-func (e *Engine) self() algo.Member {
-	self := e.config.Self
-	self.Priority = e.priority()
-	return self
-}
-
-// priority is the one that was set, until the configuration changes: whichever of the
-// two was decided later.
-func (e *Engine) priority() int {
-	configured := e.config.Self.Priority
-	if o := e.override; o.set && o.record.Configured == configured {
-		return o.record.Priority
-	}
-	return configured
-}
-
-// override is a priority that was set while the node ran.
-type override struct {
-	record  Override
-	set     bool
-	changed bool // since it was last saved
-}
-
 // SetPriority changes the priority of this node, with the effect that the algorithm
-// gives to it. It survives a restart with the same configuration. A node that is started
-// with another priority in its configuration than before has that one.
+// gives to it, until it is started again.
 func (e *Engine) SetPriority(now time.Duration, priority int) *Output {
 	e.begin(now)
-	if e.priority() != priority {
-		e.override = override{Override{Configured: e.config.Self.Priority, Priority: priority}, true, true}
-		e.members.Restate(now, e.self())
-	}
-	return e.finish(now)
-}
-
-// restored is what a restart makes of the record. Where the configuration has changed
-// meanwhile it takes the place of what was set, for good: going back to the number of before
-// does not bring that back.
-func (o Override) restored(configured int) override {
-	if o.Configured != configured {
-		return override{record: Override{Configured: configured, Priority: configured}, set: true, changed: true}
-	}
-	return override{record: o, set: true}
-}
-
-// ConfigurePriority is SetPriority for one that stands in the configuration from now on: a
-// restart with it finds nothing changed, and one with another is the later decision.
-func (e *Engine) ConfigurePriority(now time.Duration, priority int) *Output {
-	e.begin(now)
-	before := e.priority()
-	e.config.Self.Priority = priority
-	e.override = override{record: Override{Configured: priority, Priority: priority}, set: true, changed: true}
-	if before != priority {
-		e.members.Restate(now, e.self())
+	if e.config.Self.Priority != priority {
+		e.config.Self.Priority = priority
+		e.members.Restate(now, e.config.Self)
 	}
 	return e.finish(now)
 }
