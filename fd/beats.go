@@ -13,6 +13,9 @@ import (
 // Heard says that a frame of any kind came from a peer.
 func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 	p, ok := d.peers[id]
+	if ok && p.connected && p.dead == goodbye {
+		p.dead = "" // it has not gone
+	}
 	if !ok || !p.monitored {
 		return
 	}

@@ -297,9 +297,12 @@ func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
 	}
 }
 
-// Goodbye says that a peer stops of its own will.
+const goodbye = "it said goodbye"
+
+// Goodbye says that a peer stops of its own will. That ends with its next frame on a connection that
+// stands: nobody is dead for ever who lives.
 func (d *Detector) Goodbye(now time.Duration, id algo.NodeID) {
-	d.isDead(now, d.peer(id), "it said goodbye")
+	d.isDead(now, d.peer(id), goodbye)
 }
 
 // isDead records evidence that nobody is there, whether or not p is watched now.

@@ -189,3 +189,17 @@ func TestAStrangerChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A leader that says goodbye and stays is believed until its next frame: without that its cluster elects
+// for ever.
+func TestAGoodbyeThatIsNone(t *testing.T) {
+	w := joined(t, 3)
+	w.wantLeader(3)
+	w.says(3, Goodbye{})
+	w.run(20 * time.Second)
+	w.wantLeader(3)
+	before := w.node(1).leader
+	if w.run(20 * time.Second); w.node(1).leader != before {
+		t.Errorf("%v leads after %v", w.node(1).leader, before)
+	}
+}
