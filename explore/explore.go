@@ -198,7 +198,7 @@ type search struct {
 	m       *model
 	options Options
 	calms   map[host.Fingerprint]bool // of nodes: whether they come to agree
-	visited *visited
+	visited visited
 	start   state
 	report  Report
 	began   time.Time
@@ -252,7 +252,7 @@ func (e *search) first() (state, error) {
 }
 
 func (e *search) run(ctx context.Context) {
-	waiting := newQueue(len(e.m.ids))
+	waiting := &queue{nodes: len(e.m.ids)}
 	e.report.Generated, e.report.Depth = 1, 1
 	index, _ := e.visited.add(e.start.print, noParent, 0)
 	e.visit(&e.start, index)
@@ -265,7 +265,7 @@ func (e *search) run(ctx context.Context) {
 				return
 			}
 			index = waiting.pop(&s)
-			s.print = e.visited.print(index)
+			s.print = e.visited.sights[index].print
 			actions = e.m.actions(&s, actions[:0])
 			for k, a := range actions {
 				e.try(&s, index, k, a, &next, waiting)
@@ -347,8 +347,8 @@ func (e *search) way(to uint32, more ...int) (taken []action) {
 // enough reports whether the search is to end here, and shows how far it is.
 func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 	limits, now, p := e.options.Limits, time.Now(), &e.report.Progress
-	p.States, p.Waiting, p.Elapsed = e.visited.count, waiting, now.Sub(e.began)
-	p.Bytes = e.visited.bytes() + e.m.bytes() + queued + int64(len(e.calms))*48
+	p.States, p.Waiting, p.Elapsed = len(e.visited.sights), waiting, now.Sub(e.began)
+	p.Bytes = int64(len(e.visited.sights))*70 + e.m.bytes() + queued + int64(len(e.calms))*48
 	switch {
 	case ctx.Err() != nil:
 		e.report.Cut = context.Cause(ctx).Error()
@@ -368,7 +368,7 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 
 func (e *search) finish() (Report, error) {
 	r := &e.report
-	r.States = e.visited.count
+	r.States = len(e.visited.sights)
 	r.Elapsed = time.Since(e.began)
 	if r.Elapsed > 0 {
 		r.TransitionsPerSecond = float64(r.Generated) / r.Elapsed.Seconds()

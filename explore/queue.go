@@ -16,8 +16,6 @@ type queue struct {
 
 const chunkBytes = 1 << 18
 
-func newQueue(nodes int) *queue { return &queue{nodes: nodes} }
-
 // push appends a state, which is the index-th visited.
 func (q *queue) push(s *state, index uint32) {
 	size, last := 4+q.nodes+len(s.network), len(q.chunks)-1

@@ -10,23 +10,6 @@ import (
 
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-func TestVisitedIsASet(t *testing.T) {
-	random, v, seen := newRandom(1), newVisited(), map[host.Fingerprint]uint32{}
-	for range 10_000 {
-		// Some share a slot, and of these some share what a slot has of them too.
-		f := host.Fingerprint{A: uint64(random.IntN(4000)), B: uint64(random.IntN(3)) << (random.IntN(2) * 62)}
-		index, fresh := v.add(f, noParent, 0)
-		known, ok := seen[f]
-		if fresh == ok || ok && index != known {
-			t.Fatalf("%v is at %d, new %v; it was at %d, known %v", f, index, fresh, known, ok)
-		}
-		seen[f] = index
-	}
-	if v.count != len(seen) {
-		t.Errorf("%d states, want %d", v.count, len(seen))
-	}
-}
-
 func TestAPathIsHowAStateWasFirstReached(t *testing.T) {
 	v := newVisited()
 	root, _ := v.add(host.Fingerprint{A: 1, B: 0}, noParent, 0)
@@ -42,7 +25,7 @@ func TestAPathIsHowAStateWasFirstReached(t *testing.T) {
 // more than what is in it.
 func TestAQueueKeepsStates(t *testing.T) {
 	const nodes = 3
-	random, q := newRandom(1), newQueue(nodes)
+	random, q := newRandom(1), &queue{nodes: nodes}
 	made := func(i uint32) state {
 		random := newRandom(uint64(i))
 		s := state{history: random.Uint32(), spent: [budgets]uint8{uint8(i), uint8(i >> 8), 255, uint8(i >> 16)}}
@@ -81,7 +64,7 @@ func TestAQueueKeepsStates(t *testing.T) {
 
 // A message may be more than a chunk: no state is too large for a queue.
 func TestAQueueTakesALargeState(t *testing.T) {
-	q := newQueue(1)
+	q := &queue{nodes: 1}
 	small, large := state{}, state{network: make([]uint32, chunkBytes)}
 	for i := range large.network {
 		large.network[i] = uint32(i) << 8

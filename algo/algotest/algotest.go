@@ -19,7 +19,7 @@ var (
 // most.
 type Options struct {
 	// Timing is that of the simulated network and its failure detector. The options of the
-	// algorithm must suit it: see [Timing]. algo.LAN if zero.
+	// algorithm must suit it. algo.LAN if zero.
 	Timing algo.Timing
 
 	// Within is how long after the last fault all must have agreed, in the time of the
@@ -51,10 +51,6 @@ func (o Options) complete() Options {
 	}
 	return o
 }
-
-// Timing is what a Factory is to be called with, or the defaults of options are to be
-// taken for, where [Options] do not say another.
-func Timing() algo.Timing { return algo.LAN() }
 
 // Check is one subtest.
 type Check struct {

@@ -2,7 +2,7 @@
 // of each, ours or a stranger's, as tests. It knows no algorithm.
 //
 //	func TestConformance(t *testing.T) {
-//		spec, err := myalgo.Factory(algotest.Timing(), func(any) error { return nil })
+//		spec, err := myalgo.Factory(algo.LAN(), func(any) error { return nil })
 //		if err != nil {
 //			t.Fatal(err)
 //		}

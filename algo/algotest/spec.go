@@ -24,8 +24,7 @@ func wellFormed(p *probe) {
 		}
 		before = set.Name
 	}
-	id := host.ID(1)
-	first, second := s.New(id), s.New(id)
+	first, second := s.New(host.ID(1)), s.New(host.ID(1))
 	switch {
 	case first == nil || second == nil:
 		p.errorf("New returns nil")

@@ -12,7 +12,7 @@ import (
 // with returns the algorithm for the network of the suite, with some options changed.
 func with(t testing.TB, change func(o *bully.Options)) algo.Spec {
 	t.Helper()
-	o := bully.Defaults(algotest.Timing())
+	o := bully.Defaults(algo.LAN())
 	change(&o)
 	spec, err := bully.New(o)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // defaults returns the algorithm for the network of the suite.
 func defaults(t testing.TB) algo.Spec {
 	t.Helper()
-	spec, err := ring.New(ring.Defaults(algotest.Timing()))
+	spec, err := ring.New(ring.Defaults(algo.LAN()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // with returns the algorithm for the network of the suite, with some options changed.
 func with(t testing.TB, change func(o *vote.Options)) algo.Spec {
 	t.Helper()
-	o := vote.Defaults(algotest.Timing())
+	o := vote.Defaults(algo.LAN())
 	change(&o)
 	spec, err := vote.New(o)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // spec is the algorithm with its defaults, for the network of the suite.
 func spec(t testing.TB) algo.Spec {
 	t.Helper()
-	s, err := omega.Factory(algotest.Timing(), func(any) error { return nil })
+	s, err := omega.Factory(algo.LAN(), func(any) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +26,8 @@ func TestConformance(t *testing.T) { algotest.Test(t, spec(t)) }
 func FuzzWalk(f *testing.F) { algotest.Fuzz(f, spec(f)) }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, interval := range []time.Duration{0, -time.Second, algotest.Timing().RoundTrip - 1} {
-		_, err := omega.Factory(algotest.Timing(), func(o any) error {
+	for _, interval := range []time.Duration{0, -time.Second, algo.LAN().RoundTrip - 1} {
+		_, err := omega.Factory(algo.LAN(), func(o any) error {
 			o.(*omega.Options).RepeatInterval = interval
 			return nil
 		})

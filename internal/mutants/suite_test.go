@@ -83,7 +83,7 @@ func TestSuite(t *testing.T) {
 ` + table.String() + `	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			spec, err := m.factory(algotest.Timing(), func(any) error { return nil })
+			spec, err := m.factory(algo.LAN(), func(any) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

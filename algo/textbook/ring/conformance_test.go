@@ -3,12 +3,13 @@ package ring_test
 import (
 	"testing"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/algotest"
 	"github.com/elect-go/elect/algo/textbook/ring"
 )
 
 func TestConformance(t *testing.T) {
-	spec, err := ring.Factory(algotest.Timing(), nil)
+	spec, err := ring.Factory(algo.LAN(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
