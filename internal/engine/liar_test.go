@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"math"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -43,8 +43,12 @@ var lies = map[string]func(r Roster, i int) algo.Message{
 	"who should join": func(r Roster, i int) algo.Message {
 		return Propose{Entry: Entry{ID: id(100 + i), Name: fmt.Sprintf("x%d", i), Addr: fmt.Sprintf("nowhere:%d", i), Eligible: true}}
 	},
-	"that another has resigned":      func(r Roster, i int) algo.Message { return Stand{Resigned: i%2 == 0, Count: uint64(i)} },
-	"what makes it the first of all": func(r Roster, i int) algo.Message { e := r.Entries[2]; e.Priority = math.MaxInt; return Propose{Entry: e} },
+	"that another has resigned": func(r Roster, i int) algo.Message { return Stand{Resigned: i%2 == 0, Count: uint64(i)} },
+	"what makes it the first of all": func(r Roster, i int) algo.Message {
+		e := r.Entries[2]
+		e.Priority = math.MaxInt
+		return Propose{Entry: e}
+	},
 }
 
 func lieAbout(r Roster, about func(e *Entry) bool) Roster {

@@ -314,7 +314,7 @@ func TestAFixedSetIsStampedWhenItIsFull(t *testing.T) {
 func TestAPoisonedNumberEndsWithItsEpoch(t *testing.T) {
 	l := newLone(false, of(4, 1<<60, 1, 2)).leads(4)
 	l.hears(3, join(3))
-	l.want(t, "in one epoch", fmt.Sprintf("(4,%d) of n1 n2 n3 confirmed", 1<<60+1))
+	l.want(t, "in one epoch", fmt.Sprintf("(4,%d) of n1 n2 n3 confirmed", uint64(1<<60+1)))
 	l.leads(5)
 	l.hears(4, join(4))
 	l.want(t, "in the next", "(5,1) of n1 n2 n3 n4 confirmed")
