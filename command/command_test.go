@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	parallel := false
 	flag.Visit(func(f *flag.Flag) { parallel = parallel || f.Name == "test.parallel" })
 	if !parallel { // most of these tests wait for processes, and compute little
-		flag.Set("test.parallel", "6")
+		flag.Set("test.parallel", "16")
 	}
 	for _, variable := range os.Environ() { // what a node of whoever runs the tests is told
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ELECT_") {
