@@ -368,6 +368,7 @@ func TestNoFrameAfterDown(t *testing.T) {
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
 		first.drain() // it answers no probe
+		synctest.Wait()
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 1, false)
 		virtual.Pass(probeTimeout)
