@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -79,7 +80,23 @@ func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		m.env.Send(from, Reject{Reason: why.Error()})
 		return
 	}
-	m.petition(now, Propose{Entry: asks})
+	if l, connected := m.links[from]; !m.petition(now, Propose{Entry: asks}) && connected {
+		l.asks = asks
+		m.links[from] = l
+	}
+}
+
+// hearAll lets those in who have asked while there was no leader: they cannot know that there is
+// one now, and ask again some time later.
+func (m *Machine) hearAll(now time.Duration) {
+	for _, peer := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
+		l := m.links[peer]
+		asks := l.asks
+		if l.asks = (Entry{}); asks != l.asks {
+			m.links[peer] = l
+			m.admit(now, peer, asks)
+		}
+	}
 }
 
 // unfit is why an entry cannot become that of a member, or nil.
@@ -110,13 +127,19 @@ func (m *Machine) earlier(e, asks Entry) bool {
 	return !m.config.Quorum && e.sameSeat(asks) && e.ID != m.self() && e.ID != asks.ID
 }
 
-// petition has a change made by the leader, if there is one. Whoever wants it will ask again.
-func (m *Machine) petition(now time.Duration, p Propose) {
-	if m.leads() {
+// petition has a change made by the leader, and reports whether there is one. Whoever wants it will
+// ask again.
+func (m *Machine) petition(now time.Duration, p Propose) bool {
+	leader, ok := m.leader()
+	switch {
+	case m.leads():
 		m.grant(now, p)
-	} else if leader, ok := m.leader(); ok {
+	case ok:
 		m.env.Send(leader, p)
+	default:
+		return false
 	}
+	return true
 }
 
 // consider takes a Propose.

@@ -110,6 +110,7 @@ type Machine struct {
 type link struct {
 	addr    string // that the configuration names, where this node dialled it
 	cluster bool   // it has shown that it is in one
+	asks    Entry  // to be let in, of which there was no leader to hear
 }
 
 // New returns a machine that goes on from the records that were saved, if any.
@@ -261,6 +262,9 @@ func (m *Machine) Led(now time.Duration) {
 	}
 	if m.wishes.again != never {
 		m.wishes.again, m.wishes.tries = now, 0
+	}
+	if !leader.Vacant() {
+		m.hearAll(now)
 	}
 }
 

@@ -252,6 +252,29 @@ func TestWhoIsInAlreadyIsTold(t *testing.T) {
 	}
 }
 
+// Who has asked before there was a leader is let in as soon as there is one, and once.
+func TestWhoHasAskedBeforeTheLeaderIsLetIn(t *testing.T) {
+	l := newLone(true, of(4, 7, 1, 2, 3))
+	for i := 2; i <= 5; i++ {
+		l.connects(i, "")
+	}
+	l.runs, l.taken = true, 4
+	l.hears(4, join(4))
+	l.hears(6, join(6)) // whose connection has ended meanwhile
+	l.follows(2, 5)
+	if got := l.said(2, "propose"); len(got) != 1 || got[0].(Propose).Entry.ID != id(4) {
+		t.Errorf("it proposes %v to the new leader, want who has asked", got)
+	}
+	if l.follows(2, 6); len(l.said(2, "propose")) != 0 {
+		t.Error("it proposes once more")
+	}
+	l.runs, l.leader = true, algo.Leader{}
+	l.hears(5, join(5))
+	l.leads(7)
+	l.holds(2)
+	l.want(t, "a leader", "(7,2) of n1 n2 n3 n5")
+}
+
 // A change of who is a member waits for the one before.
 func TestOneChangeAtATime(t *testing.T) {
 	l := newLone(true, of(4, 7, 1, 2, 3, 4, 5)).leads(4)
