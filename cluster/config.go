@@ -116,6 +116,12 @@ func (c *Config) complete() error {
 	if c.Cluster == "" {
 		c.Cluster = "elect"
 	}
+	c.Advertise, c.Join, c.Members = canonical(c.Advertise), slices.Clone(c.Join), slices.Clone(c.Members)
+	for _, list := range [][]string{c.Join, c.Members} {
+		for i, addr := range list {
+			list[i] = canonical(addr)
+		}
+	}
 	if c.Name == "" {
 		host, err := os.Hostname()
 		want(err == nil, "name", "empty", "a name, for the host's is not known (%v)", err)
@@ -144,7 +150,7 @@ func (c *Config) complete() error {
 		want(host != "" && !isUnspecified(host), "advertise", "empty",
 			"host:port as the others dial it, for listen (%s) names no host", c.Listen)
 		if port != "0" {
-			c.Advertise = c.Listen
+			c.Advertise = canonical(c.Listen)
 		}
 	}
 	for i, addr := range c.Join {
@@ -167,6 +173,7 @@ func (c *Config) complete() error {
 		if self == "" {
 			self = c.Listen
 		}
+		self = canonical(self)
 		want(seen[self] || checkAddr(self, toListen) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
@@ -175,7 +182,6 @@ func (c *Config) complete() error {
 			want(isLoopback(addr), field, strconv.Quote(addr), "an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
 		})
 	}
-	c.Join, c.Members = slices.Clone(c.Join), slices.Clone(c.Members)
 	if c.Timing == (Timing{}) {
 		c.Timing = LAN()
 	}
@@ -240,6 +246,19 @@ func checkAddr(addr string, use purpose) error {
 		return fmt.Errorf("the host %s stands for all of a machine's own, it cannot be dialled from elsewhere", host)
 	}
 	return nil
+}
+
+// canonical is an address as it is compared with others, if it is host:port.
+func canonical(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	number, bad := strconv.ParseUint(port, 10, 16)
+	if err != nil || bad != nil {
+		return addr // what is wrong with it is said elsewhere
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.String()
+	}
+	return net.JoinHostPort(strings.ToLower(host), strconv.FormatUint(number, 10))
 }
 
 // eachAddr calls f with each address that is given, and with the field that it stands in.

@@ -3,11 +3,14 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
 )
@@ -19,7 +22,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 	<-n.ready // the first connection may come before Run has gone on
 	ours := *n.hello.Load()
 	if dialed {
-		if err := ours.Say(send); err != nil {
+		if err := wire.Say(send, ours); err != nil {
 			return transport.Peer{}, err
 		}
 	}
@@ -27,14 +30,17 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 	if err != nil {
 		return transport.Peer{}, err
 	}
-	theirs, err := wire.ReadHello(frame)
+	theirs, err := wire.Read[wire.Hello](frame)
 	if err != nil {
 		return transport.Peer{}, err
 	}
 	if err := ours.Check(theirs); err != nil {
-		if !dialed && runsAnother(err) {
+		if !dialed && (hasAnother(err, wire.Algorithm) || hasAnother(err, wire.Members)) {
 			// One of this cluster who is configured differently: it must know by what.
-			_ = ours.Say(send)
+			_ = wire.Say(send, ours)
+		}
+		if hasAnother(err, wire.Members) {
+			err = n.compareLists(theirs.Name, send, recv)
 		}
 		return transport.Peer{}, err
 	}
@@ -42,14 +48,37 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 		return transport.Peer{}, errors.New("cluster: hello without an id or a valid name")
 	}
 	if !dialed {
-		if err := ours.Say(send); err != nil {
+		if err := wire.Say(send, ours); err != nil {
 			return transport.Peer{}, err
 		}
+	}
+	if !theirs.Client && ours.OtherMembers(theirs) {
+		n.noisy.Warn("peer has another list of members", "peer", theirs.Name) // they are changed node by node
 	}
 	if differ := ours.Differing(theirs); !theirs.Client && len(differ) > 0 {
 		n.noisy.Warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
 	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Client: theirs.Client, Hello: theirs}, nil
+}
+
+// compareLists shows this node's list of members to one that was founded with another, and
+// says both. Neither of the two founds anything together with the other.
+func (n *Node) compareLists(peer string, send func([]byte) error, recv func() ([]byte, error)) error {
+	ours := "[" + strings.Join(slices.Sorted(slices.Values(n.config.Members)), ", ") + "]"
+	if err := wire.Say(send, wire.List{Text: hostile.Cut(ours, wire.MaxList)}); err != nil {
+		return err
+	}
+	frame, err := recv()
+	if err != nil {
+		return err
+	}
+	theirs, err := wire.Read[wire.List](frame)
+	if err != nil {
+		return err
+	}
+	text := hostile.Plain(theirs.Text)
+	n.noisy.Line(slog.LevelError, "peer has another list of members", "peer", peer, "theirs", text, "ours", ours)
+	return &wire.MismatchError{Peer: peer, What: wire.Members, Ours: ours, Theirs: text}
 }
 
 // handler is the node as its transport sees it. What is decided is decided on the
@@ -112,7 +141,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 func (h *handler) DialFailed(t transport.Target, why error) {
 	n := (*Node)(h)
 	target := engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}
-	if runsAnother(why) {
+	if hasAnother(why, wire.Algorithm) {
 		h.enqueue(func() { n.misfit(why) })
 	}
 	h.enqueue(func() { n.answered(t.Addr, answerOf(why)) })
@@ -127,6 +156,11 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		}
 		h.enqueue(func() { n.perform(n.engine.Itself(n.now(), target.Addr)) })
 		return
+	case transport.Rejected:
+		if hasAnother(why, wire.Members) {
+			h.enqueue(func() { n.perform(n.engine.Differs(n.now(), target.Addr)) })
+			return
+		}
 	case transport.ConnRefused:
 		fact = fd.Refused
 	case transport.Reset, transport.ClosedBeforeHello:
@@ -135,11 +169,11 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 	h.enqueue(func() { n.perform(n.engine.DialFailed(n.now(), target, fact)) })
 }
 
-// runsAnother reports whether a handshake failed because one of this cluster runs another
-// algorithm.
-func runsAnother(why error) bool {
+// hasAnother reports whether a handshake failed because one of this cluster was configured
+// with another algorithm, or another list of members.
+func hasAnother(why error, what string) bool {
 	mismatch, ok := errors.AsType[*wire.MismatchError](why)
-	return ok && mismatch.What == "algorithm"
+	return ok && mismatch.What == what
 }
 
 // misfit stops a node that is the odd one: it has just started, and the first member that

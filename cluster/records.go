@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -120,6 +121,19 @@ func newCluster(c *Config) algo.NodeID {
 	if len(c.Members) == 0 {
 		return algo.NodeID(uuid.New())
 	}
-	sorted := slices.Sorted(slices.Values(c.Members))
-	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster+"?"+strings.Join(sorted, ","))))
+	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster+"?"+sorted(c.Members))))
+}
+
+func sorted(members []string) string {
+	return strings.Join(slices.Sorted(slices.Values(members)), ",")
+}
+
+// digestOf stands for a list of all members, in whichever order; 0 for none.
+func digestOf(members []string) uint64 {
+	if len(members) == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(sorted(members))) // never fails
+	return max(h.Sum64(), 1)
 }

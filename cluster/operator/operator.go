@@ -155,14 +155,14 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 
 func greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ transport.Target) (transport.Peer, error) {
 	ours := wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true}
-	if err := ours.Say(send); err != nil {
+	if err := wire.Say(send, ours); err != nil {
 		return transport.Peer{}, err
 	}
 	frame, err := recv()
 	if err != nil {
 		return transport.Peer{}, err
 	}
-	theirs, err := wire.ReadHello(frame)
+	theirs, err := wire.Read[wire.Hello](frame)
 	if err != nil {
 		return transport.Peer{}, fmt.Errorf("%w: %w", ErrNotNode, err)
 	}

@@ -290,6 +290,13 @@ func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Out
 	return e.finish(now)
 }
 
+// Differs says that who answers at an address is of another list of members.
+func (e *Engine) Differs(now time.Duration, addr string) *Output {
+	e.begin(now)
+	e.members.Differs(addr)
+	return e.finish(now)
+}
+
 // Itself says that an address turned out to be this node's own. A member that was dialled
 // there has moved, and may move back.
 func (e *Engine) Itself(now time.Duration, addr string) *Output {

@@ -225,6 +225,7 @@ func (m *Machine) Up(now time.Duration, peer algo.NodeID, incarnation, digest ui
 		addr = ""
 	}
 	m.links[peer] = link{addr: addr, cluster: digest != 0}
+	m.answered(addr, func(c *contact) { c.other = false })
 	delete(m.told, peer)
 	if m.joining() {
 		m.ask(peer)

@@ -15,6 +15,7 @@ import (
 type contact struct {
 	addr   string
 	failed bool // it refused, or could not be reached, at least once
+	other  bool // who is there has another list of members
 	tries  int
 	at     time.Duration // when to dial it next
 }
@@ -48,6 +49,8 @@ func (m *Machine) Start(now time.Duration) {
 	m.vacant = now
 	m.first = firstContact{at: now + m.config.FirstContact, waiting: true, silent: make(map[algo.NodeID]bool)}
 	switch r := m.now.Roster; {
+	case len(m.config.Fixed) > 0 && (m.joining() || r.meeting() && len(r.Entries) == 1):
+		m.found(now, len(m.config.Fixed)) // anew if it has met nobody: the list may have been mended since
 	case !m.joining() && !r.has(self.ID):
 		m.remove()
 		return
@@ -70,8 +73,6 @@ func (m *Machine) Start(now time.Duration) {
 			}
 		}
 		m.Restate(now, self)
-	case len(m.config.Fixed) > 0:
-		m.found(now, len(m.config.Fixed))
 	case len(m.contacts) == 0:
 		m.found(now, 1)
 	}
@@ -100,6 +101,8 @@ func (m *Machine) Ready(now time.Duration) bool {
 	switch {
 	case !r.has(m.self()) || len(m.doom.by) > 0 || m.end != (End{}):
 		return false
+	case r.merging() && slices.ContainsFunc(m.contacts, func(c contact) bool { return c.other && m.wanted(c) }):
+		return false // it could become a second cluster
 	case m.config.Quorum:
 		return len(r.Entries) >= r.quorum() && (len(m.outside) == 0 || !r.meeting())
 	case m.first.at <= now, m.config.Unconnected:
@@ -184,15 +187,23 @@ func (m *Machine) nextContact() time.Duration {
 // Missed says that a dial has failed. Silent means that nobody is there: it was not only broken,
 // as by one that just starts.
 func (m *Machine) Missed(id algo.NodeID, addr string, silent bool) {
-	if !silent {
-		return
-	}
-	if m.first.waiting && m.now.Roster.has(id) {
+	if silent && m.first.waiting && m.now.Roster.has(id) {
 		m.first.silent[id] = true
 	}
+	m.answered(addr, func(c *contact) { c.failed, c.other = c.failed || silent, false })
+}
+
+// Differs says that who answers at an address has founded, or would found, with another list
+// of members. Until that has changed this node does not begin without it.
+func (m *Machine) Differs(addr string) {
+	m.answered(addr, func(c *contact) { c.other = true })
+}
+
+// answered notes what came of an address, if it is one of the configuration.
+func (m *Machine) answered(addr string, note func(*contact)) {
 	for i := range m.contacts {
 		if m.contacts[i].addr == addr {
-			m.contacts[i].failed = true
+			note(&m.contacts[i])
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (Done) Kind() string { return "done" }
 // comes before anything else.
 var (
 	Clients = must(StatusRequest{}, Status{}, Order{}, Done{})
-	Hellos  = must(Hello{})
+	Hellos  = must(Hello{}, List{})
 )
 
 func must(messages ...algo.Message) *Codec {

@@ -42,34 +42,49 @@ type Hello struct {
 	Addr string `wire:"max=255"`
 	// View is a digest of the members it knows.
 	View uint64
+	// Members is a digest of the list of all members in its configuration; 0 without one.
+	Members uint64
 }
 
 // Kind implements [algo.Message].
 func (Hello) Kind() string { return "hello" }
 
-// Say sends h.
-func (h Hello) Say(send func(frame []byte) error) error {
-	frame, err := Hellos.Append(nil, h)
+// List is the list of all members in the configuration of its sender, as a text. It follows
+// the hello, in both directions, where [MismatchError] says that the lists differ.
+type List struct {
+	Text string `wire:"max=960"`
+}
+
+// MaxList bounds List.Text, in bytes.
+const MaxList = 960
+
+// Kind implements [algo.Message].
+func (List) Kind() string { return "list" }
+
+// Say sends one message of those that come before anything else.
+func Say(send func(frame []byte) error, m algo.Message) error {
+	frame, err := Hellos.Append(nil, m)
 	if err != nil {
 		return err
 	}
 	return send(frame)
 }
 
-// ReadHello is what the other side has said.
-func ReadHello(frame []byte) (Hello, error) {
+// Read is what the other side has said, if that is what is expected now.
+func Read[M algo.Message](frame []byte) (said M, err error) {
 	m, err := Hellos.Decode(frame)
-	if _, repeat := algo.Open(m); repeat {
-		err = &Error{Verb: "decode", Kind: "hello", Why: "is said again"}
+	said, expected := m.(M)
+	if err == nil && !expected {
+		err = &Error{Verb: "decode", Kind: said.Kind(), Why: "is said again, or something else is"}
 	}
-	hello, _ := m.(Hello)
-	return hello, err
+	return said, err
 }
 
 // Check reports whether the sender of h can work with the sender of peer: nil, or
 // a [*MismatchError] with the first difference found. Versions must overlap. The
-// cluster must have the same name, and the same id when both know it. The
-// algorithm must be the same. If either is a client only version and name count.
+// cluster must have the same name, and the same id when both know it: that of a fixed set
+// follows from the list that it was founded with. The algorithm must be the same. If either
+// is a client only version and name count.
 func (h Hello) Check(peer Hello) error {
 	mismatch := func(what, ours, theirs string) error {
 		return &MismatchError{Peer: peer.called(), What: what, Ours: ours, Theirs: theirs}
@@ -84,12 +99,20 @@ func (h Hello) Check(peer Hello) error {
 		return nil
 	}
 	if h.ClusterID != peer.ClusterID && !h.ClusterID.IsZero() && !peer.ClusterID.IsZero() {
+		if h.OtherMembers(peer) {
+			return mismatch(Members, strconv.FormatUint(h.Members, 16), strconv.FormatUint(peer.Members, 16))
+		}
 		return mismatch("cluster id", h.ClusterID.String(), peer.ClusterID.String())
 	}
 	if h.Algorithm != peer.Algorithm {
-		return mismatch("algorithm", strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm))
+		return mismatch(Algorithm, strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm))
 	}
 	return nil
+}
+
+// OtherMembers reports whether both have a list of all members, and not the same one.
+func (h Hello) OtherMembers(peer Hello) bool {
+	return h.Members != peer.Members && h.Members != 0 && peer.Members != 0
 }
 
 func (h Hello) anyCluster() bool { return h.Client && h.Cluster == "" }
@@ -115,17 +138,23 @@ func (h Hello) called() string {
 	return "peer " + plain(h.Name)
 }
 
+// What two of one cluster may have been configured differently.
+const (
+	Algorithm = "algorithm"
+	Members   = "list of members"
+)
+
 // MismatchError says that two nodes cannot work together, and what differs. Its
 // text is safe to log.
 type MismatchError struct {
 	Peer   string // "peer n2", "client c1", "client"
-	What   string // "protocol version", "cluster name", "cluster id" or "algorithm"
+	What   string // "protocol version", "cluster name", "cluster id", Members or Algorithm
 	Ours   string // names are quoted
 	Theirs string
 }
 
 func (e *MismatchError) Error() string {
-	verb := map[string]string{"protocol version": "speaks", "algorithm": "runs"}[e.What]
+	verb := map[string]string{"protocol version": "speaks", Algorithm: "runs"}[e.What]
 	verb = cmp.Or(verb, "has")
 	return "wire: " + e.Peer + " " + verb + " " + e.What + " " + e.Theirs + ", this node " + verb + " " + e.Ours
 }
