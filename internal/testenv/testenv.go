@@ -4,8 +4,12 @@ package testenv
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 )
 
 var long = flag.Bool("long", false, "also run what takes minutes: walks, storms, searches and mutants in full")
@@ -24,12 +28,40 @@ func Rounds(short, full int) int {
 	return short
 }
 
+// AtOnce has that many parallel tests run at a time, where -parallel does not say how many:
+// tests that wait leave the processors to others. It is for TestMain, before m.Run.
+func AtOnce(tests int) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		flag.Set("test.parallel", strconv.Itoa(tests))
+	}
+}
+
 // OnlyLong skips the test unless -long is set.
 func OnlyLong(t testing.TB) {
 	t.Helper()
 	if !Long() {
 		t.Skip("takes long; run it with -long")
 	}
+}
+
+// Waited is how long the threads of processes were ready and had to wait for a processor, since
+// they were started: what a busy machine takes from them, and no fault of theirs. It is zero
+// where the system does not say: Linux does.
+func Waited(pids ...int) (all time.Duration) {
+	for _, pid := range pids {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		for _, thread := range threads {
+			var ran, waited time.Duration
+			text, _ := os.ReadFile(thread) // of a thread that has ended just now there is none
+			if n, _ := fmt.Sscan(string(text), &ran, &waited); n == 2 {
+				all += waited
+			}
+		}
+	}
+	return all
 }
 
 // Need skips the test if what it needs is not there: want says what, and how to get it.
