@@ -23,6 +23,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 var (
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 		spin(threads)
 		return
 	}
+	testenv.AtOnce(8) // most of these tests wait for processes
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {

@@ -31,6 +31,9 @@ func TestBenchShort(t *testing.T) {
 	} {
 		t.Run(string(tc.group), func(t *testing.T) {
 			t.Parallel()
+			if tc.group == result.Failover || tc.group == result.Application { // they wait for some seconds
+				testenv.OnlyLong(t)
+			}
 			p := launch(t, "bench", "--short", "--json", "--groups", string(tc.group))
 			require.Zero(t, p.status(t), p.stderr.text())
 			p.requireClean(t)

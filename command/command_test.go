@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // The tests run themselves again, as the command.
@@ -23,12 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mainEnv) != "" {
 		Main(builtin.Registry())
 	}
-	flag.Parse()
-	parallel := false
-	flag.Visit(func(f *flag.Flag) { parallel = parallel || f.Name == "test.parallel" })
-	if !parallel { // most of these tests wait for processes, and compute little
-		flag.Set("test.parallel", "16")
-	}
+	testenv.AtOnce(16)                      // most of these tests wait for processes, and compute little
 	for _, variable := range os.Environ() { // what a node of whoever runs the tests is told
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ELECT_") {
 			os.Unsetenv(name)

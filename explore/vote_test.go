@@ -147,7 +147,7 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 // with two crashes.
 func TestStrictVoteWalks(t *testing.T) {
 	o := explore.Options{Spec: newVote(t, nil), Nodes: 3, Epochs: 3, Crashes: 2}
-	steps := testenv.Rounds(100_000, 10_000_000)
+	steps := testenv.Rounds(30_000, 10_000_000)
 	if underRace {
 		steps = min(steps, 10_000)
 	}

@@ -96,7 +96,7 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) (known map[string]
 	var healed []time.Duration
 	var frames uint64
 	var crashes, changes, lost int
-	runs := testenv.Rounds(100, 3334)
+	runs := testenv.Rounds(60, 3334)
 	if underRace {
 		runs = 20
 	}

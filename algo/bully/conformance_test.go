@@ -27,7 +27,12 @@ func TestConformance(t *testing.T) {
 		"patient":       func(o *bully.Options) { o.SkipSuspected = false },
 		"no head start": func(o *bully.Options) { o.HeadStart = 0 },
 	} {
-		t.Run(name, func(t *testing.T) { algotest.Options{Long: testenv.Long()}.Test(t, with(t, change)) })
+		t.Run(name, func(t *testing.T) {
+			if name != "defaults" {
+				testenv.OnlyLong(t)
+			}
+			algotest.Options{Long: testenv.Long()}.Test(t, with(t, change))
+		})
 	}
 }
 

@@ -26,7 +26,12 @@ func TestConformance(t *testing.T) {
 		"defaults": func(*vote.Options) {},
 		"patient":  func(o *vote.Options) { o.EarlyClose = false },
 	} {
-		t.Run(name, func(t *testing.T) { algotest.Options{Long: testenv.Long()}.Test(t, with(t, change)) })
+		t.Run(name, func(t *testing.T) {
+			if name != "defaults" {
+				testenv.OnlyLong(t)
+			}
+			algotest.Options{Long: testenv.Long()}.Test(t, with(t, change))
+		})
 	}
 }
 

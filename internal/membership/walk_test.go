@@ -635,7 +635,7 @@ func wander(t *testing.T, seed uint64, quorum, lies bool) *cluster {
 // In whatever order things happen, one stamp has one content, who was struck stays struck, and
 // once the faults are over all who live hold one roster and somebody leads.
 func TestWalks(t *testing.T) {
-	seeds := uint64(testenv.Rounds(200, 8_000))
+	seeds := uint64(testenv.Rounds(100, 8_000))
 	for seed := range seeds {
 		for _, quorum := range []bool{true, false} {
 			if w := wander(t, seed, quorum, false); w.broken != "" {
@@ -647,7 +647,7 @@ func TestWalks(t *testing.T) {
 
 // One member may say what it likes, as long as it is a member. Once it is removed the others agree.
 func TestWalksWithALiar(t *testing.T) {
-	for seed := range uint64(testenv.Rounds(200, 8_000)) {
+	for seed := range uint64(testenv.Rounds(100, 8_000)) {
 		for _, quorum := range []bool{true, false} {
 			if w := wander(t, seed, quorum, true); w.broken != "" {
 				w.fail(seed)
