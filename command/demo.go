@@ -155,7 +155,7 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 	}
 	d.story = newStory(d.out, flags)
 	d.story.begin(flags)
-	d.fleet, err = fleet.New(ctx, fleet.Config{Command: command, Nodes: flags.nodes, Args: flags.nodeArgs()})
+	d.fleet, err = fleet.New(ctx, fleet.Config{Command: command, Nodes: flags.nodes, Hosts: fleet.Loopback(flags.nodes), Args: flags.nodeArgs()})
 	if err == nil {
 		d.story.attach(d.fleet)
 		err = d.run(ctx)

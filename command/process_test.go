@@ -293,7 +293,7 @@ func TestAnAddressInUseIsSaid(t *testing.T) {
 func runFleet(t *testing.T, nodes int, events func(string, fleet.Event), args ...string) *fleet.Fleet {
 	t.Helper()
 	f, err := fleet.New(within(t), fleet.Config{
-		Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, Args: args, OnEvent: events,
+		Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, Hosts: fleet.Loopback(nodes), Args: args, OnEvent: events,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
