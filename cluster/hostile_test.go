@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/internal/wire"
 )
@@ -40,12 +42,12 @@ func newTarget(t testing.TB) *target {
 	var join []string
 	for i := 1; i <= 3; i++ {
 		m := run(t, cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Join: join, Priority: i})
-		l := m.follows(t, nameOf(i), 10*time.Second).Leader
+		l := m.follows(t, nameOf(i), patience).Leader
 		join = append(join, l.Addr)
 		g.members = append(g.members, m)
 	}
 	for _, m := range g.members {
-		m.follows(t, "n3", 10*time.Second)
+		m.follows(t, "n3", patience)
 	}
 	g.leader = g.members[2]
 	g.addr = join[2]
@@ -87,6 +89,30 @@ func heap() uint64 {
 // happened. It returns the lines that the leader logged meanwhile.
 func (g *target) withstands(attack func()) {
 	g.t.Helper()
+	g.settle()
+	start, memory, waited := time.Now(), heap(), testenv.Waited(os.Getpid())
+	attack()
+	waited = testenv.Waited(os.Getpid()) - waited
+	if waited < cluster.LAN().Timeout-2*cluster.LAN().Heartbeat {
+		for _, m := range g.members {
+			for _, s := range m.seen() {
+				require.True(g.t, s.At.Before(start), "%s has seen a change: %+v", m.name, s)
+			}
+		}
+	} else { // the machine was so busy that one may have taken another for dead
+		g.settle()
+	}
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	status, err := operator.Client{}.Status(ctx, g.addr)
+	require.NoError(g.t, err, "it keeps serving")
+	require.Equal(g.t, status.Node, *status.Leader)
+	require.Less(g.t, heap(), memory+16<<20, "memory stays flat")
+}
+
+// settle waits until all follow n3.
+func (g *target) settle() {
+	g.t.Helper()
 	until(g.t, "one leader", func() bool {
 		now, _ := g.leader.Leader()
 		for _, m := range g.members {
@@ -96,33 +122,22 @@ func (g *target) withstands(attack func()) {
 		}
 		return true
 	})
-	start := time.Now()
-	memory := heap()
-	attack()
-	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
-	defer cancel()
-	status, err := operator.Client{}.Status(ctx, g.addr)
-	require.NoError(g.t, err, "it keeps serving")
-	require.Equal(g.t, status.Node, *status.Leader)
-	for _, m := range g.members {
-		for _, s := range m.seen() {
-			require.True(g.t, s.At.Before(start), "%s has seen a change: %+v", m.name, s)
-		}
-	}
-	require.Less(g.t, heap(), memory+16<<20, "memory stays flat")
 }
+
+// patience is for what must happen soon on a real network, on the slowest machine.
+const patience = 30 * time.Second
 
 // until waits for what other goroutines do about real connections.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(10 * time.Second)
+	limit := time.After(patience)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-limit:
-			require.FailNow(t, "not seen in 10 s: "+what)
+			require.FailNow(t, "not seen in time: "+what)
 		}
 	}
 }
@@ -198,7 +213,7 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 				before := g.counter(c.counter)
 				r := g.dial()
 				c.attack(g, r)
-				r.closes(5 * time.Second)
+				r.closes(patience)
 				until(t, "a counter that rises", func() bool { return g.counter(c.counter) > before })
 				if c.line != "" {
 					until(t, "a line in the log", func() bool { return len(g.leader.log.with("level=", "connection closed", c.line)) > 0 })
@@ -261,7 +276,7 @@ func TestRandomBytes(t *testing.T) {
 				r.frame(append([]byte{0x93}, b...))
 			}
 			require.NoError(t, r.Conn.(*net.TCPConn).CloseWrite())
-			r.closes(5 * time.Second)
+			r.closes(patience)
 			r.Close()
 		}
 	})
@@ -282,7 +297,7 @@ func TestFloodIsCountedButLogsLittle(t *testing.T) {
 			for range attempts {
 				r := g.dial()
 				attack(r)
-				r.closes(5 * time.Second)
+				r.closes(patience)
 				r.Close()
 			}
 			until(t, "all counted", func() bool { return g.counter("closed") >= before+attempts })

@@ -93,12 +93,12 @@ func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
 	}
 	data := t.TempDir()
 	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
-	founder := other.follows(t, "n1", 10*time.Second).Leader
+	founder := other.follows(t, "n1", patience).Leader
 	live := func() {
 		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Join: []string{founder.Addr}, Data: data, Priority: 1})
-		n.follows(t, "n2", 10*time.Second)
+		n.follows(t, "n2", patience)
 		require.NoError(t, n.halt())
-		other.follows(t, "n1", 10*time.Second)
+		other.follows(t, "n1", patience)
 	}
 	live()
 	var before int
@@ -186,7 +186,7 @@ func TestAddressInUse(t *testing.T) {
 func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	data := t.TempDir()
 	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Data: data})
-	n.follows(t, "n1", 10*time.Second)
+	n.follows(t, "n1", patience)
 	require.NoError(t, n.halt())
 	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Data: data})
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 func TestDataInUseIsRefused(t *testing.T) {
 	data := t.TempDir()
 	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: data})
-	first.follows(t, "n1", 10*time.Second)
+	first.follows(t, "n1", patience)
 	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: data})
 	require.NoError(t, err)
 	err = second.Run(t.Context())
@@ -249,11 +249,11 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 
 func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
 	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
-	n.follows(t, "n1", 10*time.Second)
+	n.follows(t, "n1", patience)
 	require.Len(t, n.log.with("level=WARN", "a restart makes this a new member"), 1)
 
 	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"}, cluster.WithStore(store.NewMemory()))
-	kept.follows(t, "n1", 10*time.Second)
+	kept.follows(t, "n1", patience)
 	require.Empty(t, kept.log.with("level=WARN"))
 }
 
@@ -320,19 +320,19 @@ func TestKilledLeaderIsReplacedOverTCP(t *testing.T) {
 			options = append(options, s.option())
 		}
 		m := run(t, c, options...)
-		join = append(join, m.follows(t, nameOf(i), 10*time.Second).Leader.Addr)
+		join = append(join, m.follows(t, nameOf(i), patience).Leader.Addr)
 		members = append(members, m)
 	}
 	var before algo.Epoch
 	for _, m := range members {
-		before = max(before, m.follows(t, "n3", 10*time.Second).Leader.Epoch)
+		before = max(before, m.follows(t, "n3", patience).Leader.Epoch)
 	}
 	resume := members[2].Hold() // it can say nothing any more
 	s.kill()
 	members[2].stop()
 	resume()
 	for _, m := range members[:2] {
-		after := m.follows(t, "n2", 10*time.Second)
+		after := m.follows(t, "n2", patience)
 		require.Greater(t, after.Leader.Epoch, before)
 	}
 }

@@ -158,7 +158,7 @@ func (r *recorder) lastPeer() Peer {
 // until waits for the lines to satisfy ok, on a real network.
 func (r *recorder) until(t testing.TB, ok func(lines []string) bool) {
 	t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(30 * time.Second)
 	for {
 		lines := r.all()
 		if ok(lines) {
@@ -167,7 +167,7 @@ func (r *recorder) until(t testing.TB, ok func(lines []string) bool) {
 		select {
 		case <-r.news:
 		case <-limit:
-			t.Fatalf("not seen in 10 s; lines are %q", lines)
+			t.Fatalf("not seen in time; lines are %q", lines)
 		}
 	}
 }
