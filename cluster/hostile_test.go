@@ -90,10 +90,10 @@ func heap() uint64 {
 func (g *target) withstands(attack func()) {
 	g.t.Helper()
 	g.settle()
-	start, memory, waited := time.Now(), heap(), testenv.Waited(os.Getpid())
+	start, memory := time.Now(), heap()
+	_, before := testenv.Scheduled(os.Getpid())
 	attack()
-	waited = testenv.Waited(os.Getpid()) - waited
-	if waited < cluster.LAN().Timeout-2*cluster.LAN().Heartbeat {
+	if _, waited := testenv.Scheduled(os.Getpid()); waited-before < cluster.LAN().Timeout-2*cluster.LAN().Heartbeat {
 		for _, m := range g.members {
 			for _, s := range m.seen() {
 				require.True(g.t, s.At.Before(start), "%s has seen a change: %+v", m.name, s)

@@ -68,7 +68,7 @@ func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
 	}
 	c.history.oneLeaderPerEpoch = spec.Claims.OneLeaderPerEpoch
 	c.fleet, err = fleet.New(within(t), fleet.Config{
-		Command: []string{os.Args[0]}, Env: childEnv, Nodes: chaosNodes, Hosts: fleet.Loopback(chaosNodes), Dir: t.TempDir(),
+		Command: []string{os.Args[0]}, Env: childEnv, Nodes: chaosNodes, Hosts: fleet.Loopback(chaosNodes), Dir: t.TempDir(), StartTimeout: patience,
 		Args: []string{"--algorithm", algorithm, "--preset", "local"}, OnEvent: c.history.add,
 	})
 	require.NoError(t, err)

@@ -23,7 +23,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mainEnv) != "" {
 		Main(builtin.Registry())
 	}
-	testenv.AtOnce(16)                      // most of these tests wait for processes, and compute little
+	if underRace {
+		testenv.AtOnce(4)
+	} else { // most of these tests wait for processes, and compute little
+		testenv.AtOnce(16)
+	}
 	for _, variable := range os.Environ() { // what a node of whoever runs the tests is told
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ELECT_") {
 			os.Unsetenv(name)

@@ -21,11 +21,7 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 			t.Parallel()
 			f := runFleet(t, 4, nil, "--algorithm", algorithm, "--preset", "local")
 			states := f.States()
-			known := func(at string) string {
-				status, stdout, stderr := elect("status", at)
-				require.Zero(t, status, stderr)
-				return stdout
-			}
+			known := func(at string) string { return statusOf(t, at) }
 
 			status, stdout, stderr := elect("priority", "--addr", states[0].Addr, "--", "-7")
 			require.Zero(t, status, stderr)

@@ -63,8 +63,13 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			require.Contains(t, stderr, "in use by another process")
 			require.Contains(t, stdout, `"written":false,"reason":"`)
 			signal(fleet.Term, "n2")
-			status, _, stderr = recovers("n2", "n2")
-			require.Equal(t, statusFailed, status)
+			for began := time.Now(); ; {
+				status, _, stderr = recovers("n2", "n2")
+				require.Equal(t, statusFailed, status)
+				if busy := strings.Contains(stderr, "does not say who it is"); !busy || time.Since(began) > patience {
+					break
+				}
+			}
 			require.Contains(t, stderr, "n4 runs, at "+f.States()[3].Addr)
 			signal(fleet.Term, "n4")
 			var said []recoveryObject
@@ -90,8 +95,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			mu.Lock()
 			require.Less(t, time.Duration(elected-ready), cluster.Local().Bound()+lost())
 			mu.Unlock()
-			_, stdout, _ = elect("status", leader.Addr)
-			require.NotContains(t, stdout, "n3")
+			require.NotContains(t, statusOf(t, leader.Addr), "n3")
 
 			err = f.Restart(within(t), "n5")
 			if err == nil { // it was up before it was told
@@ -125,6 +129,9 @@ func TestWhoIsRemovedMustNotAnswer(t *testing.T) {
 		r := recovery{timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
 		member.Addr = tc.addr
 		err := r.reachesNone(t.Context(), []algo.Member{member})
+		for began := time.Now(); tc.want == "" && err != nil && time.Since(began) < patience; { // it is busy
+			err = r.reachesNone(t.Context(), []algo.Member{member})
+		}
 		if tc.want == "" {
 			require.NoError(t, err, tc.name)
 			continue

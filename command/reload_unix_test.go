@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/cluster"
 )
 
 // logged waits for a line of a log in JSON.
@@ -41,8 +41,8 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 	addr := p.logged(t, "started")["addr"].(string)
 	p.logged(t, "leading")
 	priority := func() int {
-		s, err := operator.Client{}.Status(within(t), addr)
-		require.NoError(t, err)
+		var s cluster.Status
+		decodeStrictly(t, statusOf(t, addr, "--json"), &s)
 		return s.Members[0].Priority
 	}
 	require.Equal(t, 1, priority())

@@ -47,21 +47,19 @@ func OnlyLong(t testing.TB) {
 	}
 }
 
-// Waited is how long the threads of processes were ready and had to wait for a processor, since
-// they were started: what a busy machine takes from them, and no fault of theirs. It is zero
-// where the system does not say: Linux does.
-func Waited(pids ...int) (all time.Duration) {
-	for _, pid := range pids {
-		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-		for _, thread := range threads {
-			var ran, waited time.Duration
-			text, _ := os.ReadFile(thread) // of a thread that has ended just now there is none
-			if n, _ := fmt.Sscan(string(text), &ran, &waited); n == 2 {
-				all += waited
-			}
+// Scheduled is how long the threads of a process have run, and how long they were ready and had
+// to wait for a processor: what a busy machine takes from them, and no fault of theirs. Both
+// are zero where the system does not say. Linux does.
+func Scheduled(pid int) (ran, waited time.Duration) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, thread := range threads {
+		var r, w time.Duration
+		text, _ := os.ReadFile(thread) // of a thread that has ended just now there is none
+		if n, _ := fmt.Sscan(string(text), &r, &w); n == 2 {
+			ran, waited = ran+r, waited+w
 		}
 	}
-	return all
+	return ran, waited
 }
 
 // Need skips the test if what it needs is not there: want says what, and how to get it.
