@@ -71,7 +71,7 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 	}
 	for i, socket := range sockets {
 		config.Name, config.Listen, config.Priority = nodeName(i+1), socket.Addr().String(), i+1
-		if join && i > 0 {
+		if config.Bootstrap = join && i == 0; join && i > 0 {
 			config.Join = []string{sockets[0].Addr().String()}
 		}
 		options := []cluster.Option{

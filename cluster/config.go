@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,14 +31,18 @@ type Config struct {
 	// Listen names no host, or one that the others cannot dial.
 	Advertise string
 
+	// Bootstrap has this member found a cluster at its first start: at once if Join names
+	// nobody else, or when each address there has refused the connection, or answered that
+	// it is in no cluster. So it may stay set, on all members as well: who has lost its data
+	// joins the others again.
+	Bootstrap bool
 	// Join are addresses of members, any of which lets this one in at its first
-	// start. With neither Join nor Members, this one founds a cluster. Its own address
-	// among them does no harm. A host may be a name, here and in Members: it is looked up
-	// anew at every attempt, and all addresses behind it are tried. Behind one name may
-	// be all members.
+	// start. Its own address among them does no harm. A host may be a name, here and in
+	// Members: it is looked up anew at every attempt, and all addresses behind it are tried.
+	// Behind one name may be all members.
 	Join []string
 	// Members are the addresses of all members, this one's own included, equal on all
-	// of them. It stands instead of Join.
+	// of them. It stands instead of Join and Bootstrap.
 	Members []string
 
 	// Data is the folder for what must survive a restart. Without one, a restart
@@ -168,12 +173,9 @@ func (c *Config) complete() error {
 	want(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
 	want(len(c.Join) <= maxMembers, "join", strconv.Itoa(len(c.Join))+" addresses", "at most %d", maxMembers)
 	want(len(c.Join) == 0 || len(c.Members) == 0, "members", "set beside join", "one of the two")
+	want(!c.Bootstrap || len(c.Members) == 0, "bootstrap", "true beside members", "one of the two")
 	if len(c.Members) > 0 {
-		self := c.Advertise
-		if self == "" {
-			self = c.Listen
-		}
-		self = canonical(self)
+		self := canonical(cmp.Or(c.Advertise, c.Listen))
 		want(seen[self] || checkAddr(self, toListen) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}

@@ -13,7 +13,7 @@ import (
 
 // A program that works only while it leads. Alone, it leads at once.
 func ExampleNode_Lead() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -82,7 +82,7 @@ func ExampleNode_Run() {
 		}
 		return "start it again"
 	}
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -100,7 +100,7 @@ func ExampleNode_Run() {
 
 // Who is a member is changed while the cluster runs, by any member.
 func ExampleNode_Remove() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	if err != nil {
 		fmt.Println(err)
 		return

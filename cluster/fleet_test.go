@@ -157,6 +157,7 @@ func (f *fleet) start(i int, options ...cluster.Option) *member {
 		c.Join = append(c.Join, other+":7400")
 	}
 	f.config(&c)
+	c.Bootstrap = len(c.Join) == 0 && len(c.Members) == 0
 	if f.stores[name] == nil {
 		f.stores[name] = store.NewMemory()
 	}

@@ -22,7 +22,7 @@ import (
 // clients, hellos, and its own records. What decodes must encode, and decode to the
 // same again.
 func FuzzWireTypes(f *testing.F) {
-	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0"})
+	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	require.NoError(f, err)
 	kept, err := newRecords(store.NewMemory(), "")
 	require.NoError(f, err)

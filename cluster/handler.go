@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
@@ -18,7 +17,7 @@ import (
 // greet says hello on a new connection and checks what the other side says. The one
 // who was dialled lets the dialler speak first, and tells strangers nothing but what
 // keeps them out.
-func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), dialed bool, _ transport.Target) (transport.Peer, error) {
+func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), dialed bool, target transport.Target) (transport.Peer, error) {
 	<-n.ready // the first connection may come before Run has gone on
 	ours := *n.hello.Load()
 	if dialed {
@@ -52,6 +51,10 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 			return transport.Peer{}, err
 		}
 	}
+	if dialed && algo.NodeID(target.ID).IsZero() && theirs.ID != ours.ID {
+		// The two may be connected already: then there is no Up.
+		(*handler)(n).enqueue(func() { n.perform(n.engine.Reached(n.now(), target.Addr, theirs.ID)) })
+	}
 	if !theirs.Client && ours.OtherMembers(theirs) {
 		n.noisy.Warn("peer has another list of members", "peer", theirs.Name) // they are changed node by node
 	}
@@ -64,7 +67,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 // compareLists shows this node's list of members to one that was founded with another, and
 // says both. Neither of the two founds anything together with the other.
 func (n *Node) compareLists(peer string, send func([]byte) error, recv func() ([]byte, error)) error {
-	ours := "[" + strings.Join(slices.Sorted(slices.Values(n.config.Members)), ", ") + "]"
+	ours := "[" + sorted(n.config.Members) + "]"
 	if err := wire.Say(send, wire.List{Text: hostile.Cut(ours, wire.MaxList)}); err != nil {
 		return err
 	}
@@ -106,8 +109,6 @@ func (h *handler) Up(p transport.Peer) {
 		if p.Dialed {
 			addr = p.Addr
 		}
-		n.answered(addr, encounter(hello.Name, hello.View != 0))
-		n.answered(hello.Addr, encounter(hello.Name, hello.View != 0)) // it may have dialled this node
 		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View, addr))
 	})
 }
@@ -145,22 +146,16 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		h.enqueue(func() { n.misfit(why) })
 	}
 	h.enqueue(func() { n.answered(t.Addr, answerOf(why)) })
+	if hasAnother(why, wire.Members) {
+		h.enqueue(func() { n.perform(n.engine.Reached(n.now(), target.Addr, algo.NodeID{})) })
+		return
+	}
 	fact := fd.Unanswered
-	n.names.failed(target.Addr)
+	n.names.failed()
 	switch transport.Cause(why) {
 	case transport.Self:
-		if !n.names.itself(target.Addr) {
-			// Behind the name are others, too: they may just be starting.
-			h.enqueue(func() { n.perform(n.engine.DialFailed(n.now(), target, fd.Broken)) })
-			return
-		}
-		h.enqueue(func() { n.perform(n.engine.Itself(n.now(), target.Addr)) })
+		h.enqueue(func() { n.perform(n.engine.Reached(n.now(), target.Addr, n.self.ID)) })
 		return
-	case transport.Rejected:
-		if hasAnother(why, wire.Members) {
-			h.enqueue(func() { n.perform(n.engine.Differs(n.now(), target.Addr)) })
-			return
-		}
 	case transport.ConnRefused:
 		fact = fd.Refused
 	case transport.Reset, transport.ClosedBeforeHello:

@@ -41,7 +41,7 @@ func newTarget(t testing.TB) *target {
 	g := &target{t: t}
 	var join []string
 	for i := 1; i <= 3; i++ {
-		m := run(t, cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Join: join, Priority: i})
+		m := run(t, cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, Priority: i})
 		l := m.follows(t, nameOf(i), patience).Leader
 		join = append(join, l.Addr)
 		g.members = append(g.members, m)

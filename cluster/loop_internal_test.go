@@ -26,7 +26,7 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		var order []string
 		n := &Node{inbox: make(chan func()), begin: time.Now(), config: Config{Timing: timing}, board: newBoard()}
 		n.engine = engine.New(engine.Config{
-			Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, Spec: spec,
+			Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, Bootstrap: true, Spec: spec,
 			Detector: fd.New(algo.Timing{Heartbeat: timing.Heartbeat, Timeout: time.Second, MaxTimeout: time.Second}),
 			Pick:     func(least, _ time.Duration) time.Duration { return least },
 			Trace: func(e trace.Event) {

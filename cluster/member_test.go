@@ -507,7 +507,7 @@ func TestJoinThroughAName(t *testing.T) {
 		}
 		start := func(host string, join ...string) *member {
 			options := append(net.Process(host).Options(), cluster.WithStore(store.NewMemory()), cluster.WithLookup(lookup))
-			return run(t, cluster.Config{Name: "n" + host[len(host)-1:], Listen: host + ":7400", Join: join}, options...)
+			return run(t, cluster.Config{Name: "n" + host[len(host)-1:], Listen: host + ":7400", Bootstrap: join == nil, Join: join}, options...)
 		}
 		one := start("10.0.0.1")
 		one.follows(t, "n1", bound)
@@ -525,11 +525,14 @@ func TestJoinThroughAName(t *testing.T) {
 		require.True(t, known)
 		require.Equal(t, a, b)
 
-		// Behind a name that is this node alone there is nobody to join.
+		// Behind a name that is this node alone there is nobody to join, and nothing is founded.
 		mu.Lock()
 		found = []string{"10.0.0.3"}
 		mu.Unlock()
 		three := start("10.0.0.3", "seeds:7400")
-		three.follows(t, "n3", bound)
+		virtual.Pass(6 * time.Second)
+		require.Len(t, three.log.with("msg=waiting", `answers="seeds:7400: this node itself"`), 1)
+		_, known = three.Leader()
+		require.False(t, known)
 	})
 }

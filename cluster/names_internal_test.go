@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -102,24 +101,7 @@ func TestANameIsLookedUpAnew(t *testing.T) {
 	_, _ = n.dial(t.Context(), "host:7")
 	d.found = []string{"10.0.0.2", "10.0.0.3"}
 	_, _ = n.dial(t.Context(), "host:7")
-	n.failed("host:7") // whoever it was did not say hello
+	n.failed() // whoever it was did not say hello
 	_, _ = n.dial(t.Context(), "host:7")
-	n.failed("nobody:7")
 	require.Equal(t, []string{"10.0.0.1:7", "10.0.0.2:7", "10.0.0.3:7"}, d.tried)
-}
-
-// A name is this node itself only if nothing else is behind it.
-func TestANameThatIsThisNodeToo(t *testing.T) {
-	d := &directory{found: []string{"10.0.0.1", "10.0.0.2"}}
-	n := d.names()
-	_, _ = n.dial(t.Context(), "host:7")
-	n.failed("host:7")
-	require.False(t, n.itself("host:7"))
-	for range 3 {
-		_, _ = n.dial(t.Context(), "host:7")
-		n.failed("host:7")
-	}
-	require.False(t, slices.Contains(d.tried[1:], "10.0.0.1:7"), "%v", d.tried)
-	require.True(t, n.itself("host:7"), "the other one as well")
-	require.True(t, n.itself("10.0.0.1:7"), "it is no name")
 }

@@ -1,7 +1,7 @@
 // Package cluster is the live node: an election algorithm and a failure detector
 // on TCP, the real clock and a store; and the application's interface to them.
 //
-//	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "/var/lib/elect"})
+//	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, Data: "/var/lib/elect"})
 //	go node.Run(ctx)
 //	node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
 //		return work(ctx) // while this node leads
@@ -283,7 +283,7 @@ func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
 	n.begin = time.Now()
 	n.self = algo.Member{ID: id, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
-		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Fixed: c.Members, Timing: c.Timing, ForgetAfter: c.ForgetAfter,
+		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Bootstrap: c.Bootstrap, Fixed: c.Members, Timing: c.Timing, ForgetAfter: c.ForgetAfter,
 		Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
@@ -297,12 +297,15 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 		MinVersion: wire.Version, MaxVersion: wire.Version,
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name,
 		Settings: wire.Settings(n.spec.Settings), Name: n.config.Name, ID: id, Addr: addr,
-		Members: digestOf(n.config.Members),
+		Members: digestOf(&n.config),
 	}
 }
 
 func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 	n.names = newNames(n.lookup, n.dial)
+	n.names.seen = func(addr string, found []string) {
+		(*handler)(n).enqueue(func() { n.perform(n.engine.Resolved(n.now(), addr, found)) })
+	}
 	return transport.New(transport.Options{
 		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.names.dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,

@@ -31,7 +31,7 @@ func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
 	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Data: "data", Algorithm: algorithm})
+		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: "data", Algorithm: algorithm})
 		require.NoError(t, err)
 		codecs[algorithm] = n.frames
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -125,15 +124,14 @@ func newCluster(c *Config) algo.NodeID {
 }
 
 func sorted(members []string) string {
-	return strings.Join(slices.Sorted(slices.Values(members)), ",")
+	return strings.Join(slices.Sorted(slices.Values(members)), ", ")
 }
 
-// digestOf stands for a list of all members, in whichever order; 0 for none.
-func digestOf(members []string) uint64 {
-	if len(members) == 0 {
+// digestOf stands for the list of all members, if there is one: the first half of that ID.
+func digestOf(c *Config) uint64 {
+	if len(c.Members) == 0 {
 		return 0
 	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(sorted(members))) // never fails
-	return max(h.Sum64(), 1)
+	id := newCluster(c)
+	return binary.BigEndian.Uint64(id[:])
 }

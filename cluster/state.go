@@ -55,8 +55,9 @@ var (
 	// ErrStopped.
 	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
 	// ErrNotLetIn says that a member refused to let this node in, that it runs another
-	// algorithm, that its name was changed to one that another member has, or that it is
-	// a witness and would found a cluster into which only a leader lets others.
+	// algorithm, that its name was changed to one that another member has, that it is
+	// a witness and would found a cluster into which only a leader lets others, or that its
+	// configuration says neither that it founds a cluster nor who could let it in.
 	ErrNotLetIn = errors.New("cluster: not let in")
 	// ErrSave says that something could not be made durable, so that the node had to
 	// stop.

@@ -92,7 +92,7 @@ func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
 		return len(entries)
 	}
 	data := t.TempDir()
-	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	founder := other.follows(t, "n1", patience).Leader
 	live := func() {
 		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Join: []string{founder.Addr}, Data: data, Priority: 1})
@@ -174,7 +174,7 @@ func TestAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: taken.Addr().String()})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: taken.Addr().String(), Bootstrap: true})
 	require.NoError(t, err)
 	err = n.Run(t.Context())
 	require.ErrorContains(t, err, "cluster: listen on "+taken.Addr().String())
@@ -185,10 +185,10 @@ func TestAddressInUse(t *testing.T) {
 
 func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	data := t.TempDir()
-	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
 	n.follows(t, "n1", patience)
 	require.NoError(t, n.halt())
-	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
 	require.NoError(t, err)
 	err = again.Run(t.Context())
 	var mistake *cluster.ConfigError
@@ -201,9 +201,9 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 
 func TestDataInUseIsRefused(t *testing.T) {
 	data := t.TempDir()
-	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
 	first.follows(t, "n1", patience)
-	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: data})
+	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
 	require.NoError(t, err)
 	err = second.Run(t.Context())
 	require.ErrorIs(t, err, store.ErrLocked)
@@ -213,7 +213,7 @@ func TestDataInUseIsRefused(t *testing.T) {
 func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Data: filepath.Join(file, "data")})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: filepath.Join(file, "data")})
 	require.NoError(t, err)
 	require.ErrorContains(t, n.Run(t.Context()), file)
 }
@@ -238,7 +238,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := store.NewMemory()
 			require.NoError(t, s.Save([]byte(c.state)))
-			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0"}, cluster.WithStore(s))
+			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true}, cluster.WithStore(s))
 			require.NoError(t, err)
 			err = n.Run(t.Context())
 			require.ErrorIs(t, err, store.ErrDamaged)
@@ -248,11 +248,11 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 }
 
 func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
-	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"})
+	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	n.follows(t, "n1", patience)
 	require.Len(t, n.log.with("level=WARN", "a restart makes this a new member"), 1)
 
-	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0"}, cluster.WithStore(store.NewMemory()))
+	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true}, cluster.WithStore(store.NewMemory()))
 	kept.follows(t, "n1", patience)
 	require.Empty(t, kept.log.with("level=WARN"))
 }
@@ -314,7 +314,7 @@ func TestKilledLeaderIsReplacedOverTCP(t *testing.T) {
 	var join []string
 	var members []*member
 	for i := 1; i <= 3; i++ {
-		c := cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Join: join, Priority: i, Data: t.TempDir()}
+		c := cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, Priority: i, Data: t.TempDir()}
 		var options []cluster.Option
 		if i == 3 {
 			options = append(options, s.option())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
@@ -23,10 +24,11 @@ const (
 )
 
 // Awaited is an address that Config.Join or Config.Members names, and at which no member is known.
+// Of a name with several addresses there is one for each.
 type Awaited struct {
 	Addr string `json:"addr"`
 	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
-	// or "n2 answers, and is in no cluster either".
+	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address.
 	Answer string `json:"answer"`
 }
 
@@ -34,31 +36,25 @@ type Awaited struct {
 func (n *Node) awaited() []Awaited {
 	all := []Awaited{}
 	for _, s := range n.engine.Sought() {
-		answer := "not tried yet"
-		if s.Tried {
-			answer = "no answer yet"
+		answer := cmp.Or(n.answers[s.Addr], "no answer yet")
+		if s.Cluster {
+			answer = n.nameOf(s.Peer) + " answers, and has not let this node in"
+		} else if !s.Peer.IsZero() {
+			answer = n.nameOf(s.Peer) + " answers, and is in no cluster either"
 		}
-		answer = cmp.Or(n.answers[s.Addr], answer)
-		if !s.Peer.IsZero() {
-			answer = encounter(n.nameOf(s.Peer), s.Cluster)
+		if s.Addr != s.Name {
+			answer = s.Addr + ": " + answer
 		}
-		all = append(all, Awaited{Addr: s.Addr, Answer: answer})
+		all = append(all, Awaited{Addr: s.Name, Answer: hostile.Cut(answer, wire.MaxAnswer)})
 	}
 	return all
 }
 
 // answered notes what came of an address, if it is one of the configuration.
 func (n *Node) answered(addr, answer string) {
-	if slices.Contains(n.config.Join, addr) || slices.Contains(n.config.Members, addr) {
+	if slices.ContainsFunc(n.engine.Sought(), func(s engine.Sought) bool { return s.Addr == addr }) {
 		n.answers[addr] = answer
 	}
-}
-
-func encounter(name string, member bool) string {
-	if member {
-		return name + " answers, and has not let this node in"
-	}
-	return name + " answers, and is in no cluster either"
 }
 
 // answerOf is why a dial failed, in few words.
@@ -78,7 +74,7 @@ func answerOf(why error) string {
 			text = "this node itself"
 		}
 	}
-	return hostile.Cut(hostile.Plain(strings.TrimPrefix(text, "transport: ")), wire.MaxAnswer)
+	return hostile.Plain(strings.TrimPrefix(text, "transport: "))
 }
 
 // complain says for whom this node waits, if it has done so for long enough.
@@ -97,6 +93,9 @@ func (n *Node) complain() {
 	n.complaint = now + waitEvery
 	met, seats := n.engine.Seats()
 	why := "no member has let it in"
+	if n.config.Bootstrap {
+		why += ", and it founds a cluster only when nobody is silent"
+	}
 	switch _, runs := n.engine.Leader(); {
 	case runs:
 		why = "it is connected to no other member"

@@ -43,7 +43,7 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 			{Addr: "n3:7400", Answer: "connection refused"}, {Addr: "nowhere:7400", Answer: "no such host"},
 		}, status.Awaited)
 
-		start("n3", cluster.Config{}).follows(t, "n3", bound)
+		start("n3", cluster.Config{Bootstrap: true}).follows(t, "n3", bound)
 		virtual.Pass(20 * time.Second)
 		require.Len(t, one.log.with("msg=waiting"), 4, "it was let in")
 		require.Len(t, two.log.with("msg=waiting"), 4)

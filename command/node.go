@@ -24,8 +24,11 @@ func (p *program) newNode() *cobra.Command {
 		Long: `Run one member of a cluster until SIGTERM or Ctrl-C, when it says goodbye to the
 others and exits with status 0. A second signal ends it at once.
 
-A node with neither --join nor --members founds a cluster, at its first start. With a
-data folder it is the same member again after a restart; without, it is a new one.
+At its first start a node needs to be told one of three: --bootstrap, on exactly one
+node, which founds the cluster; --join, members that let it in; or --members, all of
+them, the same on each. While it waits it says each 5 s whom it asks, and what they
+answer. With a data folder it is the same member again after a restart; without, it is
+a new one.
 
 The configuration is a YAML file. Each of its fields is a flag and a variable of the
 environment as well, those of the timing and of the algorithms too: heartbeat in the
@@ -36,7 +39,7 @@ environment, the environment the file. 'elect config example' shows all fields,
 With a file, SIGHUP has it read again. A node that runs takes over log_level and
 priority; what else has changed is named in the log and needs a restart. If anything is
 wrong nothing changes. Without a file SIGHUP stops the node like SIGTERM.`,
-		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect            the first member
+		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --bootstrap
   elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
   elect node --config /etc/elect.yaml --log json
   ELECT_TIMING_PRESET=wan elect node --config /etc/elect.yaml --bully-head-start 500ms`,

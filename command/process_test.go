@@ -229,7 +229,7 @@ func TestTheDemoWhoseNodeFailsToStartLeavesNothing(t *testing.T) {
 // startNode runs elect node until it leads.
 func startNode(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--name", "a", "--log", "json"}, args...)...)
+	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a", "--log", "json"}, args...)...)
 	for {
 		var entry struct{ Msg string }
 		require.NoError(t, json.Unmarshal([]byte(p.stderr.line(t)), &entry), "a log of JSON")
@@ -269,7 +269,7 @@ func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	data := filepath.Join(file, "data")
-	p := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "a", "--data", data)
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a", "--data", data)
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), data)
 	require.Contains(t, p.stderr.text(), "not a directory")
@@ -280,7 +280,7 @@ func TestAnAddressInUseIsSaid(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	p := launch(t, "node", "--listen", l.Addr().String(), "--name", "a")
+	p := launch(t, "node", "--listen", l.Addr().String(), "--bootstrap", "--name", "a")
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), "listen on "+l.Addr().String())
 }

@@ -32,7 +32,7 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("priority: 1\n")
-	p := command(t, "node", "--config", file, "--listen", "127.0.0.1:0", "--name", "a", "--log", "json")
+	p := command(t, "node", "--config", file, "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a", "--log", "json")
 	p.Env = append(p.Env, "ELECT_LISTNE=x")
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
@@ -74,7 +74,7 @@ func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
 func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {
 	t.Parallel()
 	p := command(t)
-	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --name a --log json`, os.Args[0]}
+	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --bootstrap --name a --log json`, os.Args[0]}
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
 	p.logged(t, "leading")

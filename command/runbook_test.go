@@ -147,7 +147,7 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
 	m.follow(`
-		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote
+		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote --bootstrap
 		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
@@ -166,7 +166,7 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 func TestASurvivorThatWasForgotten(t *testing.T) {
 	t.Parallel()
 	newMachines(t).follow(`
-		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote
+		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote --bootstrap
 		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400

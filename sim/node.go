@@ -241,7 +241,7 @@ func (n *node) receive(from *node, e event) {
 func (n *node) dialFailed(d dial) {
 	n.dialed(d.target)
 	if d.fact == 0 {
-		n.perform(n.engine.Itself(n.now(), d.target.Addr))
+		n.perform(n.engine.Reached(n.now(), d.target.Addr, n.id))
 		return
 	}
 	n.perform(n.engine.DialFailed(n.now(), d.target, d.fact))

@@ -104,7 +104,7 @@ func TestProcessOfOnesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		p := network.Process("alone")
-		node, err := cluster.New(cluster.Config{Name: "alone", Listen: "alone:7400"}, p.Options()...)
+		node, err := cluster.New(cluster.Config{Name: "alone", Listen: "alone:7400", Bootstrap: true}, p.Options()...)
 		if err != nil {
 			t.Fatal(err)
 		}

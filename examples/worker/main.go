@@ -18,7 +18,9 @@ func main() {
 	if len(os.Args) < 3 {
 		log.Fatal("worker: want NAME LISTEN [PEER ...]")
 	}
-	node, err := cluster.New(cluster.Config{Name: os.Args[1], Listen: os.Args[2], Join: os.Args[3:], Data: os.Args[1] + ".data"})
+	node, err := cluster.New(cluster.Config{
+		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data",
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -281,31 +281,40 @@ func TestBootstrapAFixedSetWithAQuorum(t *testing.T) {
 
 func TestASeedThatIsThisNodeItself(t *testing.T) {
 	w := newWorld(t)
-	w.add(member(1), joins(addr(1))).start() // as it calls itself
+	w.add(member(1), founds(addr(1))).start() // as it calls itself
 	w.wantLeader(1)
 
-	// Under another name: the host finds out.
-	e := solo(t, func(c *Config) { c.Seeds = []string{"localhost:7400"} })
+	// Under another name: the host finds out. It founds nothing for want of others.
+	e := solo(t, joins("localhost:7400"))
 	e.Start(0)
-	if out := e.Itself(ms, "elsewhere:1"); len(out.Leaders) != 0 {
-		t.Error("an address that is no seed makes it found a cluster")
-	}
-	if out := e.Itself(ms, "localhost:7400"); len(out.Leaders) != 1 {
+	if out := e.Reached(ms, "localhost:7400", id(1)); len(out.Leaders) != 0 {
 		t.Errorf("its only seed is itself, and it announces %v", out.Leaders)
 	}
-
-	// With another seed it goes on waiting for that.
-	e = solo(t, func(c *Config) { c.Seeds = []string{"localhost:7400", addr(2)} })
+	e = solo(t, founds("localhost:7400", addr(2)))
 	e.Start(0)
-	e.Itself(ms, "localhost:7400")
-	if _, running := e.Leader(); running {
+	if out := e.Reached(ms, "elsewhere:1", id(1)); len(out.Leaders) != 0 {
+		t.Error("an address that is no seed makes it found a cluster")
+	}
+	if out := e.Reached(ms, "localhost:7400", id(1)); len(out.Leaders) != 0 {
 		t.Error("it founded a cluster although another seed may answer")
+	}
+	if out := e.DialFailed(ms, Target{Addr: addr(2)}, fd.Refused); len(out.Leaders) != 1 {
+		t.Errorf("its only seeds are itself and who refuses, and it announces %v", out.Leaders)
+	}
+
+	// Who may not found, and has nobody to ask, says so at once.
+	for _, seeds := range [][]string{nil, {addr(1)}} {
+		c := e.config
+		c.Bootstrap, c.Seeds = false, seeds
+		if out := New(c).Start(0); out.Rejected == nil || !strings.Contains(out.Rejected.Error(), "bootstrap: true") {
+			t.Errorf("with %v to ask it is told %v", seeds, out.Rejected)
+		}
 	}
 
 	// One of a fixed set.
 	e = solo(t, func(c *Config) { c.Fixed, c.Timing.FirstContact = []string{addr(1), "localhost:7400"}, time.Second })
 	e.Start(0)
-	e.Itself(ms, "localhost:7400")
+	e.Reached(ms, "localhost:7400", id(1))
 	if _, running := e.Leader(); !running {
 		t.Error("it waits for itself")
 	}
@@ -569,7 +578,7 @@ func TestAMemberWhoseAddressIsOurs(t *testing.T) {
 	one := w.nodes[0]
 	w.drop(one, w.nodes[1], false)
 	w.run(hop) // it dials
-	one.perform(one.engine.Itself(w.now, addr(2)))
+	one.perform(one.engine.Reached(w.now, addr(2), one.config.Self.ID))
 	w.wantLeader(2)
 	out := one.engine.Wake(w.now + detection().MinRedial)
 	if want := (Target{ID: id(2), Addr: addr(2)}); !slices.Contains(out.Dial, want) {

@@ -39,8 +39,10 @@ type Config struct {
 	Self algo.Member
 	// Cluster is the ID of the cluster if this node founds one, or if Fixed is set.
 	Cluster algo.NodeID
-	// Seeds are addresses of members that may let this node in.
-	Seeds []string
+	// Seeds are addresses of members that may let this node in. With Bootstrap it founds a
+	// cluster if all of them answer that they are in none.
+	Seeds     []string
+	Bootstrap bool
 	// Fixed are the addresses of all members, this node's own included.
 	Fixed []string
 	// Timing is that of the failure detector.
@@ -148,7 +150,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		}
 	}
 	e.members = membership.New(membership.Config{
-		Self: config.Self, Cluster: config.Cluster, Seeds: config.Seeds, Fixed: config.Fixed,
+		Self: config.Self, Cluster: config.Cluster, Seeds: config.Seeds, Fixed: config.Fixed, Bootstrap: config.Bootstrap,
 		Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact, Unconnected: config.Unconnected, ForgetAfter: config.ForgetAfter,
 		Repeat: config.Timing.Repeat(), Patience: 2 * config.Timing.Bound(),
 	}, (*env)(e), saved...)
@@ -286,24 +288,32 @@ func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Out
 		}
 		e.detector.DialFailed(now, target.ID, about)
 	}
-	e.members.Missed(target.ID, target.Addr, fact != fd.Broken) // broken: somebody is there, just starting
+	why := map[fd.Fact]membership.Answer{fd.Unanswered: membership.Silence, fd.Refused: membership.Refusal, fd.Broken: membership.Pending}
+	e.members.Missed(target.ID, target.Addr, why[fact])
 	return e.finish(now)
 }
 
-// Differs says that who answers at an address is of another list of members.
-func (e *Engine) Differs(now time.Duration, addr string) *Output {
+// Resolved says which addresses are behind a name of the configuration. Where there are several
+// each is dialled.
+func (e *Engine) Resolved(now time.Duration, name string, addrs []string) *Output {
 	e.begin(now)
-	e.members.Differs(addr)
+	e.members.Resolved(now, name, addrs)
 	return e.finish(now)
 }
 
-// Itself says that an address turned out to be this node's own. A member that was dialled
-// there has moved, and may move back.
-func (e *Engine) Itself(now time.Duration, addr string) *Output {
+// Reached says who is at an address that was dialled, also if the two were connected before:
+// this node itself, under another name; or nobody whom it can be with, one of another list of
+// members, if the ID is zero. A member that was dialled at an address of this node's own has
+// moved, and may move back.
+func (e *Engine) Reached(now time.Duration, addr string, peer algo.NodeID) *Output {
 	e.begin(now)
-	e.members.Itself(now, addr)
+	why := membership.Pending
+	if peer.IsZero() {
+		why = membership.Other
+	}
+	e.members.Answered(addr, why, peer)
 	for m := range e.View().All() {
-		if m.Addr == addr && m.ID != e.config.Self.ID {
+		if m.Addr == addr && peer == e.config.Self.ID && m.ID != peer {
 			e.detector.DialFailed(now, m.ID, fd.Unanswered)
 		}
 	}
@@ -366,7 +376,10 @@ func (e *Engine) Waits() bool           { return e.members.Waits() }
 func (e *Engine) Seats() (met, all int) { return e.members.Seats() }
 
 // Sought are the addresses that the configuration names and at which members are still looked for.
-func (e *Engine) Sought() []membership.Sought { return e.members.Sought() }
+func (e *Engine) Sought() []Sought { return e.members.Sought() }
+
+// Sought is one of them.
+type Sought = membership.Sought
 
 // Digest stands for the roster in hellos and heartbeats.
 func (e *Engine) Digest() uint64 { return e.members.Digest() }

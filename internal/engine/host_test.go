@@ -153,11 +153,16 @@ func (w *world) add(m algo.Member, change func(*Config)) *host {
 	if change != nil {
 		change(&h.config)
 	}
+	h.config.Bootstrap = h.config.Bootstrap || len(h.config.Seeds) == 0
 	w.nodes = append(w.nodes, h)
 	return h
 }
 
 func joins(addrs ...string) func(*Config) { return func(c *Config) { c.Seeds = addrs } }
+
+func founds(addrs ...string) func(*Config) {
+	return func(c *Config) { c.Seeds, c.Bootstrap = addrs, true }
+}
 
 func fixed(size int) func(*Config) {
 	return func(c *Config) {
@@ -339,7 +344,7 @@ func (h *host) dial(target Target) {
 			h.w.after(hop, func() {
 				h.tell(me, func() {
 					delete(h.dialing, target)
-					h.perform(h.engine.Itself(h.w.now, target.Addr))
+					h.perform(h.engine.Reached(h.w.now, target.Addr, h.config.Self.ID))
 				})
 			})
 		case !h.engine.Cluster().IsZero() && !peer.engine.Cluster().IsZero() && h.engine.Cluster() != peer.engine.Cluster(),
@@ -617,6 +622,7 @@ func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	if change != nil {
 		change(&c)
 	}
+	c.Bootstrap = c.Bootstrap || len(c.Seeds) == 0
 	return New(c, saved...)
 }
 

@@ -231,9 +231,9 @@ func TestAWitnessFoundsNothing(t *testing.T) {
 			return e, e.Start(0)
 		},
 		"no seed but itself": func() (*Engine, *Output) {
-			e := solo(t, by(voteSpec(), witness, joins("localhost:7400")))
+			e := solo(t, by(voteSpec(), witness, founds("localhost:7400")))
 			e.Start(0)
-			return e, e.Itself(0, "localhost:7400")
+			return e, e.Reached(0, "localhost:7400", id(1))
 		},
 	} {
 		if e, out := start(); out.Rejected == nil || !strings.Contains(out.Rejected.Error(), "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {

@@ -187,6 +187,8 @@ func (n *node) args() []string {
 		}
 	case n != f.nodes[0]:
 		args = append(args, "--peer", f.nodes[0].addr)
+	default:
+		args = append(args, "--bootstrap")
 	}
 	return append(args, f.config.Args...)
 }

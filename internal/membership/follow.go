@@ -52,7 +52,7 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 // trusts reports whether the roster of a peer may replace ours: it is a member, or who was asked
 // to let this node in, or was dialled because the configuration names its address.
 func (m *Machine) trusts(from algo.NodeID) bool {
-	return m.view.Contains(from) || m.joining() || m.now.Roster.meeting() || m.links[from].addr != ""
+	return m.view.Contains(from) || m.joining() || m.now.Roster.meeting() || m.named(from)
 }
 
 // left takes a roster that this node is not in: made by who had not heard of it, or by who has

@@ -37,6 +37,8 @@ type Config struct {
 	// Seeds are addresses of members that may let this node in, Fixed those of all members,
 	// this node's own included.
 	Seeds, Fixed []string
+	// Bootstrap has this node found a cluster if all Seeds answer that they are in none.
+	Bootstrap bool
 	// Quorum is the claim of the algorithm to need a majority.
 	Quorum bool
 	// FirstContact is for how long a node without a quorum waits at its start to hear from
@@ -108,9 +110,10 @@ type Machine struct {
 
 // link is a connection.
 type link struct {
-	addr    string // that the configuration names, where this node dialled it
-	cluster bool   // it has shown that it is in one
-	asks    Entry  // to be let in, of which there was no leader to hear
+	cluster bool          // it has shown that it is in one
+	asks    Entry         // to be let in, of which there was no leader to hear
+	asked   time.Duration // when it did so last; long ago if never
+	founds  bool          // it may found a cluster itself
 }
 
 // New returns a machine that goes on from the records that were saved, if any.
@@ -179,11 +182,15 @@ func (m *Machine) joining() bool { return m.now.Roster.Cluster.IsZero() }
 func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message) bool {
 	switch said := said.(type) {
 	case Join:
+		if l, connected := m.links[from]; connected {
+			l.asked, l.founds = now, said.Founds
+			m.links[from] = l
+		}
 		m.admit(now, from, said.Entry)
 		return true
 	case Roster:
 		if l, connected := m.links[from]; connected {
-			l.cluster = true
+			l.cluster, l.asked = true, -2*fresh
 			m.links[from] = l
 		}
 		m.meet(now, from, said)
@@ -221,11 +228,8 @@ func (m *Machine) Stranger(now time.Duration, from algo.NodeID) {
 // Up says that a connection to a peer stands: as which incarnation, the digest of its roster, and
 // the address if this node dialled it.
 func (m *Machine) Up(now time.Duration, peer algo.NodeID, incarnation, digest uint64, addr string) {
-	if !slices.ContainsFunc(m.contacts, func(c contact) bool { return c.addr == addr }) {
-		addr = ""
-	}
-	m.links[peer] = link{addr: addr, cluster: digest != 0}
-	m.answered(addr, func(c *contact) { c.other = false })
+	m.Answered(addr, Pending, peer)
+	m.links[peer] = link{cluster: digest != 0, asked: -2 * fresh}
 	delete(m.told, peer)
 	if m.joining() {
 		m.ask(peer)
@@ -285,6 +289,7 @@ func (m *Machine) Tend(now time.Duration) {
 	if m.end != (End{}) {
 		return
 	}
+	m.bootstrap(now)
 	m.listen(now)
 	m.preside(now)
 	m.escort(now)

@@ -40,8 +40,11 @@ type Roster struct {
 // Kind is "view".
 func (Roster) Kind() string { return "view" }
 
-// Join asks a member to let the sender in.
-type Join struct{ Entry Entry }
+// Join asks a member to let the sender in. Who is in no cluster sends it to all it is connected to.
+type Join struct {
+	Entry  Entry
+	Founds bool // the sender may found a cluster itself
+}
 
 // Kind is "join".
 func (Join) Kind() string { return "join" }

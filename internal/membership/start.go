@@ -11,21 +11,38 @@ import (
 )
 
 // A contact is an address at which a member is expected, its ID yet unknown: a seed, or one of a
-// fixed set.
+// fixed set. Behind a name each address is a contact.
 type contact struct {
-	addr   string
-	failed bool // it refused, or could not be reached, at least once
-	other  bool // who is there has another list of members
-	tries  int
-	at     time.Duration // when to dial it next
+	addr  string
+	name  string // what the configuration calls it
+	last  Answer
+	holds bool        // it is a name for several others, which are contacts
+	met   algo.NodeID // who was reached there
+	tries int
+	at    time.Duration // when to dial it next
 }
 
+// An Answer is what came of the last attempt to reach a contact.
+type Answer uint8
+
+const (
+	Pending Answer = iota // nothing yet, or somebody is there who just starts
+	Silence
+	Refusal // nobody listens there
+	Other   // who is there has another list of members: until that has changed this node does not begin
+)
+
 // The back-off between dials to one address. The first are quick, for at a cold start the others
-// are just starting as well.
+// are just starting as well. The longest lets those who wait for each other's names meet within
+// a second.
 const (
 	minContact = 5 * time.Millisecond
-	maxContact = time.Second
+	maxContact = 500 * time.Millisecond
 )
+
+// fresh is for how long it counts that a peer has asked to be let in. It repeats that as often
+// as it dials.
+const fresh = 2 * maxContact
 
 // firstContact is what keeps the algorithm of a node that has started from leading at once:
 // where no majority is needed nothing else does.
@@ -38,12 +55,12 @@ type firstContact struct {
 }
 
 // Start decides how this node becomes a member: it is one already, it belongs to a fixed set,
-// somebody must let it in, or it founds a cluster of its own. It is the first call.
+// or somebody must let it in, unless it is to found a cluster: see bootstrap. It is the first call.
 func (m *Machine) Start(now time.Duration) {
 	self := m.config.Self
 	for _, addr := range slices.Concat(m.config.Fixed, m.config.Seeds) {
 		if addr != self.Addr {
-			m.contacts = append(m.contacts, contact{addr: addr, at: now})
+			m.contacts = append(m.contacts, contact{addr: addr, name: addr, at: now})
 		}
 	}
 	m.vacant = now
@@ -73,10 +90,33 @@ func (m *Machine) Start(now time.Duration) {
 			}
 		}
 		m.Restate(now, self)
-	case len(m.contacts) == 0:
-		m.found(now, 1)
+	case len(m.contacts) == 0 && !m.config.Bootstrap:
+		m.end.Rejected = errors.New("this node is in no cluster yet, and its configuration names nobody else. " +
+			"Write one of these lines: bootstrap: true, on exactly one node, which founds the cluster; " +
+			"join: [HOST:PORT], with members that let it in; or members: [HOST:PORT, ...], with all of them, the same on each")
 	}
 	m.contact(now)
+}
+
+// bootstrap founds a cluster once it is known that there is none: at each address that is named
+// nobody listens, or is one who has just asked to be let in itself, as all do who are in no
+// cluster. Of several that may found one, and are connected, only the lowest does. Silence is
+// no answer.
+func (m *Machine) bootstrap(now time.Duration) {
+	if !m.config.Bootstrap || !m.joining() {
+		return
+	}
+	for peer, l := range m.links {
+		if now-l.asked > fresh || l.founds && peer.Compare(m.self()) < 0 {
+			return
+		}
+	}
+	for _, c := range m.contacts {
+		if _, connected := m.links[c.met]; !connected && c.met != m.self() && !c.holds && c.last != Refusal {
+			return
+		}
+	}
+	m.found(now, 1)
 }
 
 // found begins a cluster with this node as its only member so far. There must be one who may
@@ -101,7 +141,7 @@ func (m *Machine) Ready(now time.Duration) bool {
 	switch {
 	case !r.has(m.self()) || len(m.doom.by) > 0 || m.end != (End{}):
 		return false
-	case r.merging() && slices.ContainsFunc(m.contacts, func(c contact) bool { return c.other && m.wanted(c) }):
+	case r.merging() && slices.ContainsFunc(m.contacts, func(c contact) bool { return c.last == Other && m.wanted(c) }):
 		return false // it could become a second cluster
 	case m.config.Quorum:
 		return len(r.Entries) >= r.quorum() && (len(m.outside) == 0 || !r.meeting())
@@ -110,7 +150,7 @@ func (m *Machine) Ready(now time.Duration) bool {
 	case m.first.again:
 		return m.first.heard || len(m.first.silent) >= len(r.Entries)-1
 	}
-	return !slices.ContainsFunc(m.contacts, func(c contact) bool { return !c.failed && m.wanted(c) })
+	return !slices.ContainsFunc(m.contacts, func(c contact) bool { return c.last == Pending && !c.holds && m.wanted(c) })
 }
 
 // wanted reports whether a contact still has to be made: a seat is empty, or nobody is connected
@@ -118,10 +158,10 @@ func (m *Machine) Ready(now time.Duration) bool {
 func (m *Machine) wanted(c contact) bool {
 	r := m.now.Roster
 	switch {
-	case m.joining():
-		return true
-	case r.Unmet > 0 && slices.Contains(m.config.Fixed, c.addr):
-		return !slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Addr == c.addr })
+	case m.joining() || c.met == m.self():
+		return m.joining()
+	case r.Unmet > 0 && slices.Contains(m.config.Fixed, c.name):
+		return !slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Addr == c.name })
 	}
 	return m.lonely()
 }
@@ -162,8 +202,11 @@ func (m *Machine) contact(now time.Duration) {
 		}
 		c.at = now + min(minContact<<min(c.tries, 20), maxContact)
 		c.tries++
-		m.env.Dial(algo.NodeID{}, c.addr)
 		asks = true
+		// Whom it has reached it need not dial again: but now and then somebody else may be there.
+		if _, connected := m.links[c.met]; !connected && !c.holds || c.tries%10 == 0 {
+			m.env.Dial(algo.NodeID{}, c.addr)
+		}
 	}
 	if asks && m.joining() {
 		for _, peer := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
@@ -184,44 +227,53 @@ func (m *Machine) nextContact() time.Duration {
 	return next
 }
 
-// Missed says that a dial has failed. Silent means that nobody is there: it was not only broken,
-// as by one that just starts.
-func (m *Machine) Missed(id algo.NodeID, addr string, silent bool) {
-	if silent && m.first.waiting && m.now.Roster.has(id) {
+// Missed says that a dial has failed, and what that says: Pending where somebody is there.
+func (m *Machine) Missed(id algo.NodeID, addr string, why Answer) {
+	if why != Pending && m.first.waiting && m.now.Roster.has(id) {
 		m.first.silent[id] = true
 	}
-	m.answered(addr, func(c *contact) { c.failed, c.other = c.failed || silent, false })
+	m.Answered(addr, why, algo.NodeID{})
 }
 
-// Differs says that who answers at an address has founded, or would found, with another list
-// of members. Until that has changed this node does not begin without it.
-func (m *Machine) Differs(addr string) {
-	m.answered(addr, func(c *contact) { c.other = true })
+// Resolved says which addresses are behind a name of the configuration.
+func (m *Machine) Resolved(now time.Duration, name string, addrs []string) {
+	at := slices.IndexFunc(m.contacts, func(c contact) bool { return c.addr == name })
+	if at < 0 {
+		return
+	}
+	if m.contacts[at].holds = len(addrs) > 1; !m.contacts[at].holds {
+		addrs = nil
+	}
+	m.contacts = slices.DeleteFunc(m.contacts, func(c contact) bool {
+		return c.name == name && c.addr != name && !slices.Contains(addrs, c.addr)
+	})
+	for _, addr := range addrs {
+		if !slices.ContainsFunc(m.contacts, func(c contact) bool { return c.addr == addr }) {
+			m.contacts = append(m.contacts, contact{addr: addr, name: name, at: now})
+		}
+	}
+	m.contact(now)
 }
 
-// answered notes what came of an address, if it is one of the configuration.
-func (m *Machine) answered(addr string, note func(*contact)) {
+// Answered notes what came of an address, and who was reached there, whoever of the two has made
+// the connection. It may be this node itself, for now: behind it may be others at another time.
+func (m *Machine) Answered(addr string, last Answer, met algo.NodeID) {
 	for i := range m.contacts {
-		if m.contacts[i].addr == addr {
-			note(&m.contacts[i])
+		if c := &m.contacts[i]; c.addr == addr {
+			c.last, c.met = last, met
 		}
 	}
 }
 
-// Itself says that an address is this node's own, under another name. Who was configured with no
-// other is the founder.
-func (m *Machine) Itself(now time.Duration, addr string) {
-	before := len(m.contacts)
-	m.contacts = slices.DeleteFunc(m.contacts, func(c contact) bool { return c.addr == addr })
-	if len(m.contacts) < before && len(m.contacts) == 0 && m.joining() {
-		m.found(now, 1)
-	}
+// named reports whether this node has dialled a peer because its configuration names its address.
+func (m *Machine) named(peer algo.NodeID) bool {
+	return slices.ContainsFunc(m.contacts, func(c contact) bool { return c.met == peer })
 }
 
 // ask asks a peer to let this node in.
 func (m *Machine) ask(peer algo.NodeID) {
 	m.asked[peer] = true
-	m.env.Send(peer, Join{Entry: m.own()})
+	m.env.Send(peer, Join{Entry: m.own(), Founds: m.config.Bootstrap})
 }
 
 // rejected takes a Reject. It counts only while this node is in no cluster, or in a fixed set that
@@ -231,7 +283,7 @@ func (m *Machine) rejected(from algo.NodeID, r Reject) {
 	_, running, _ := m.env.Leader()
 	switch starting := m.joining() || m.now.Roster.meeting() && !running; {
 	case !starting || !m.asked[from]:
-	case m.links[from].addr != "":
+	case m.named(from):
 		m.end.Rejected = fmt.Errorf("%s", r.Reason)
 	default:
 		m.env.Refuse(from, r, errors.New("it was not dialled at an address that is configured"))

@@ -6,31 +6,26 @@ import (
 
 // For whom this node waits, as its host tells people.
 
-// Sought is an address that the configuration names, and at which a member is still looked for.
+// Sought is an address at which a member is still looked for, and what the configuration calls it.
 type Sought struct {
-	Addr  string
-	Tried bool        // it was dialled
-	Peer  algo.NodeID // who is connected there; zero for nobody
+	Addr, Name string
+	Peer       algo.NodeID // who is connected there; zero for nobody
 	// Cluster says that Peer is in a cluster, into which this node was not let so far, or of which
 	// it knows another roster.
 	Cluster bool
 }
 
-// Sought returns these addresses, in the order of the configuration. An address at which a member
-// is known is one of them only while this node is connected to no member.
+// Sought returns these addresses. An address at which a member is known is one of them only
+// while this node is connected to no member.
 func (m *Machine) Sought() (sought []Sought) {
 	for _, c := range m.contacts {
-		if !m.wanted(c) {
-			continue
-		}
-		s := Sought{Addr: c.addr, Tried: c.tries > 0}
-		for peer, l := range m.links {
-			// The lowest of those behind one name: the order of a map is none.
-			if l.addr == c.addr && (s.Peer.IsZero() || peer.Compare(s.Peer) < 0) {
-				s.Peer, s.Cluster = peer, l.cluster
+		if m.wanted(c) && !c.holds {
+			s := Sought{Addr: c.addr, Name: c.name}
+			if l, connected := m.links[c.met]; connected {
+				s.Peer, s.Cluster = c.met, l.cluster
 			}
+			sought = append(sought, s)
 		}
-		sought = append(sought, s)
 	}
 	return sought
 }

@@ -21,15 +21,15 @@ func TestForWhomItWaits(t *testing.T) {
 		sought  []Sought
 	}{
 		"nobody is there": {
-			config: joins("n2:1", "n3:1"), happens: func(l *lone) { l.Missed(id(2), "n2:1", true) },
-			waits: true, sought: []Sought{{Addr: "n2:1", Tried: true}, {Addr: "n3:1", Tried: true}},
+			config: joins("n2:1", "n3:1"), happens: func(l *lone) { l.Missed(id(2), "n2:1", Refusal) },
+			waits: true, sought: []Sought{{Addr: "n2:1", Name: "n2:1"}, {Addr: "n3:1", Name: "n3:1"}},
 		},
 		"one is new as well, one has not let it in": {
 			config: joins("n2:1", "n3:1"), happens: func(l *lone) {
 				l.connects(2, "n2:1")
 				l.Up(l.now, id(3), 1, 77, "n3:1")
 			},
-			waits: true, sought: []Sought{{Addr: "n2:1", Tried: true, Peer: id(2)}, {Addr: "n3:1", Tried: true, Peer: id(3), Cluster: true}},
+			waits: true, sought: []Sought{{Addr: "n2:1", Name: "n2:1", Peer: id(2)}, {Addr: "n3:1", Name: "n3:1", Peer: id(3), Cluster: true}},
 		},
 		"it was let in": {
 			config: joins("n2:1"), happens: func(l *lone) {
@@ -45,18 +45,18 @@ func TestForWhomItWaits(t *testing.T) {
 				l.Up(l.now, id(2), 1, Know(r).digest, "n2:1")
 				l.hears(2, r)
 			},
-			waits: true, sought: []Sought{{Addr: "n3:1", Tried: true}, {Addr: "n4:1", Tried: true}, {Addr: "n5:1", Tried: true}},
+			waits: true, sought: []Sought{{Addr: "n3:1", Name: "n3:1"}, {Addr: "n4:1", Name: "n4:1"}, {Addr: "n5:1", Name: "n5:1"}},
 		},
 		"a member that lost all others, and a leader": {
 			quorum: true, roster: of(4, 7, 1, 2), config: joins("n2:1"), happens: func(l *lone) {
 				l.follows(2, 4)
 				l.leader.ID = algo.NodeID{}
 			},
-			waits: true, sought: []Sought{{Addr: "n2:1", Tried: true}},
+			waits: true, sought: []Sought{{Addr: "n2:1", Name: "n2:1"}},
 		},
 		"it leads alone": {
 			roster: of(4, 7, 1, 2), config: joins("n2:1"), happens: func(l *lone) { l.leads(5) },
-			sought: []Sought{{Addr: "n2:1", Tried: true}},
+			sought: []Sought{{Addr: "n2:1", Name: "n2:1"}},
 		},
 	} {
 		l := newLone(test.quorum, test.roster, test.config)

@@ -285,7 +285,11 @@ func (n *node) Dial(_ algo.NodeID, addr string) {
 			case w.reach(n, peer):
 				w.connect(n, peer, addr)
 			default:
-				n.do(func() { n.m.Missed(id(peer.i), addr, !peer.up) })
+				why := Silence
+				if peer.up {
+					why = Pending
+				}
+				n.do(func() { n.m.Missed(id(peer.i), addr, why) })
 			}
 		}
 	})
