@@ -119,8 +119,9 @@ type Engine struct {
 	watched   []algo.NodeID // by it, or for the membership
 	news      []fd.Change   // of those monitored, yet to be handed to the algorithm
 	links     map[algo.NodeID]*link
-	view      algo.View // what algorithm and detector know
-	digest    uint64    // what the detector shows
+	early     algo.Event // what one that is no member yet has said last: in a ring, the token
+	view      algo.View  // what algorithm and detector know
+	digest    uint64     // what the detector shows
 
 	counters counting
 	out      Output
@@ -189,8 +190,14 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	case e.members.Receive(now, from, m):
 		return
 	case !member:
-		if watch, ok := m.(fd.Watch); ok && e.links[from] != nil {
-			e.links[from].watch = watch // it may be let in before it asks again
+		switch m := m.(type) { // it may be let in before it says that again
+		case fd.Watch:
+			if l := e.links[from]; l != nil {
+				l.watch = m
+			}
+		case fd.Beat, Goodbye:
+		default:
+			e.early = algo.Event{Kind: algo.EventReceive, Peer: from, Message: m}
 		}
 		e.ignore(now, from, said, errors.New("it is not a member"))
 		e.members.Stranger(now, from)

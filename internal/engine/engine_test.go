@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/trace"
 )
@@ -667,6 +668,29 @@ func TestPoisonOfAMemberIsOvercome(t *testing.T) {
 }
 
 // Who asks for heartbeats may be heard of as a member only after that. It gets them.
+func TestWhatANewcomerSaidBeforeTheRosterIsHeard(t *testing.T) {
+	var heard int
+	e := solo(t, func(c *Config) {
+		c.Trace = func(event trace.Event) {
+			if event.Kind == trace.Note && strings.HasPrefix(event.Format, "hears what") {
+				heard++
+			}
+		}
+	})
+	e.Start(0)
+	e.Up(0, id(2), 7, 0, "")
+	e.Receive(0, id(2), bully.Coordinator{Epoch: 7, Leader: id(2)})
+	e.Receive(0, id(2), bully.Coordinator{Epoch: 8, Leader: id(2)})
+	e.Receive(0, id(2), fd.Beat{})
+	if l, _ := e.Leader(); l.ID != id(1) || heard != 0 {
+		t.Fatalf("it follows %v, whom a stranger names", l)
+	}
+	e.Receive(0, id(2), Join{Entry: Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}})
+	if l, _ := e.Leader(); l != (algo.Leader{Epoch: 8, ID: id(2)}) || heard != 1 {
+		t.Errorf("it follows %v, and has heard %d messages: want the last of what the newcomer said, once", l, heard)
+	}
+}
+
 func TestAWatchBeforeTheRosterCounts(t *testing.T) {
 	e := solo(t, nil)
 	e.Start(0)

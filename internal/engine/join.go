@@ -88,6 +88,11 @@ func (e *Engine) proceed(now time.Duration) {
 			e.leaves(leader, trace.Event{Kind: trace.Note, Format: "knows that %s may not lead any more", Args: []any{leader.ID}})
 		}
 		e.settle(now)
+		if said := e.early; e.running && view.Contains(said.Peer) && e.links[said.Peer] != nil {
+			e.early = algo.Event{}
+			e.trace(trace.Event{At: now, Kind: trace.Note, Format: "hears what %s said before it was a member", Args: []any{said.Peer}})
+			e.step(now, said)
+		}
 	}
 }
 
