@@ -127,12 +127,12 @@ func TestTheFarthestNumberIsOvercome(t *testing.T) {
 }
 
 // What a member says of another's end counts when it says it again, and nobody whom it leaves in
-// contradicts. One that says it of all, and goes on saying it, ends all.
+// contradicts. One that says it of all, and goes on saying it, ends all where no majority is needed.
 func TestWhatALiarCanEnd(t *testing.T) {
 	const liar = 3
 	var w *world
-	ends := func(frames int, struck ...int) (down int) {
-		w = joined(t, 5)
+	ends := func(spec algo.Spec, frames int, struck ...int) (down int) {
+		w = joinedBy(t, spec, 5)
 		r := lieAbout(w.node(liar).engine.members.Roster(), without(struck...))
 		for _, i := range struck {
 			r.Strikes = append(r.Strikes, id(i))
@@ -153,22 +153,27 @@ func TestWhatALiarCanEnd(t *testing.T) {
 		}
 		return down
 	}
-	if got := ends(1, 1, 2, 4, 5); got != 0 {
-		t.Errorf("%d have stopped at one frame each", got)
+	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		if got := ends(spec, 1, 1, 2, 4, 5); got != 0 {
+			t.Errorf("%s: %d have stopped at one frame each", name, got)
+		}
+		if got := ends(spec, 10, 1); got != 0 {
+			t.Errorf("%s: %d have stopped though the others contradict", name, got)
+		}
+		want := map[bool]int{false: 4}[spec.Claims.NeedsQuorum]
+		if got := ends(spec, 10, 1, 2, 4, 5); got != want {
+			t.Errorf("%s: %d have stopped that all were told so, want %d: what the guarantees say of it is to be changed", name, got, want)
+		}
+		w.node(liar).crash()
+		for _, i := range []int{1, 2, 4, 5} {
+			if h := w.node(i); !h.up {
+				h.start()
+			}
+		}
+		w.run(10 * time.Second)
+		w.wantView(1, 2, 3, 4, 5)
+		w.wantLeader(map[bool]int{false: 5, true: 1}[spec.Claims.NeedsQuorum])
 	}
-	if got := ends(10, 1); got != 0 {
-		t.Errorf("%d have stopped though the others contradict", got)
-	}
-	if got := ends(10, 1, 2, 4, 5); got != 4 {
-		t.Errorf("%d have stopped that all were told so, want 4: what the guarantees say of it is to be changed", got)
-	}
-	w.node(liar).crash()
-	for _, i := range []int{1, 2, 4, 5} {
-		w.node(i).start()
-	}
-	w.run(10 * time.Second)
-	w.wantView(1, 2, 3, 4, 5)
-	w.wantLeader(5)
 }
 
 // A stranger changes nothing, whatever it says.

@@ -192,22 +192,29 @@ func (m *Machine) hold(to algo.NodeID, theirs Roster) {
 	}
 }
 
-// A doom is that this node was told of its own strike. One frame ends nobody: another member must
-// show it too, or the same one again, and nobody whom it leaves in say otherwise.
+// A doom is that this node was told of its own strike. One frame ends nobody: as many members must
+// show it as witnesses says, or the same one again, and nobody whom it leaves in say otherwise.
 type doom struct {
 	by     []algo.NodeID
-	said   Roster        // by the last of them
+	not    []algo.NodeID // who has shown since then that this node is in
+	said   Roster        // by the last of those of by
 	since  time.Duration // when the first one said so
 	until  time.Duration
 	enough bool
 }
 
-// doubt is for how long the word of one member waits for that of another, and repetition after how
-// long it counts as said again.
-const (
-	doubt      = 2 * time.Second
-	repetition = time.Second
-)
+// doubt is for how long the word of one member waits for that of another: long enough to ask them.
+// After half of it the same word counts as said again.
+func (m *Machine) doubt() time.Duration { return m.config.Patience / 8 }
+
+// witnesses is how many members must show its strike to this node. Where a majority is needed it is
+// one of all others: so many hold a strike that stands, but for those who were struck as well.
+func (m *Machine) witnesses() int {
+	if m.config.Quorum {
+		return (len(m.now.Roster.Entries) + 1) / 2
+	}
+	return 2
+}
 
 func (d doom) due() time.Duration {
 	if len(d.by) == 0 {
@@ -228,16 +235,16 @@ func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster) bo
 	}
 	d := &m.doom
 	if len(d.by) == 0 {
-		d.since, d.until = now, now+doubt
+		d.since, d.until = now, now+m.doubt()
 	}
 	known := slices.Contains(d.by, from)
 	if d.said = theirs; !known {
 		d.by = append(d.by, from)
 	}
 	switch {
-	case len(d.by) > 1, m.wishes.leaving, !m.asksOthers(now, from):
+	case len(d.by) >= m.witnesses(), m.wishes.leaving, !m.asksOthers(now, from):
 		d.enough, d.until = true, now
-	case known && now-d.since >= repetition:
+	case known && now-d.since >= m.doubt()/2:
 		d.enough = true
 	}
 	m.condemn(now)
@@ -256,9 +263,14 @@ func (m *Machine) asksOthers(now time.Duration, from algo.NodeID) (any bool) {
 }
 
 // acquit takes it that a member shows the same roster as ours, which this node is in. Those who were
-// struck with it do not count.
+// struck with it count only where a majority is needed, and where they are one with this node.
 func (m *Machine) acquit(peer algo.NodeID) {
-	if len(m.doom.by) > 0 && !slices.Contains(m.doom.by, peer) && m.doom.said.has(peer) {
+	d := &m.doom
+	if len(d.by) == 0 || slices.Contains(d.by, peer) || slices.Contains(d.not, peer) {
+		return
+	}
+	d.not = append(d.not, peer)
+	if d.said.has(peer) || m.config.Quorum && 1+len(d.not) >= m.now.Roster.quorum() {
 		m.doom = doom{}
 	}
 }
@@ -270,12 +282,12 @@ func (m *Machine) condemn(now time.Duration) {
 	case m.doom.due() > now:
 	case m.doom.enough:
 		m.remove()
-	case now-m.doom.since >= 2*doubt:
+	case now-m.doom.since >= 2*m.doubt():
 		m.doom = doom{}
 		m.asksOthers(now, algo.NodeID{})
 	default:
 		m.heal(now, m.doom.by[0])
-		m.doom.until = now + repetition/2
+		m.doom.until = now + m.doubt()/4
 	}
 }
 

@@ -89,11 +89,12 @@ type Machine struct {
 	owed   []algo.NodeID // strikes to be found in a later roster
 	unowed bool          // owed has changed since it was saved
 
-	resigned time.Duration // until when; never when it did not resign
-	standAt  time.Duration // when to say so again
-	aside    map[algo.NodeID]time.Duration
-	stood    map[algo.NodeID]stood // what was heard of that
-	stands   uint64                // that this node has said
+	resigned  time.Duration // until when; never when it did not resign
+	standAt   time.Duration // when to say so again
+	aside     map[algo.NodeID]time.Duration
+	stood     map[algo.NodeID]stood // what was heard of that
+	stands    uint64                // that this node has said
+	abstained bool                  // it has said last that it does not
 
 	holders  map[algo.NodeID]bool // of the roster, where this node made it
 	newcomer newcomer

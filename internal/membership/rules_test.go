@@ -383,11 +383,54 @@ func TestAStrangersRosterIsNotTakenOver(t *testing.T) {
 	l.want(t, "of who is where its configuration says", "(9,1) of n1 n4 confirmed")
 }
 
+// slow has a word wait 2 s for another.
+func slow(c *Config) { c.Patience = 16 * time.Second }
+
+// Where a majority is needed two liars among five end nobody, and one that says that all are removed
+// does not if a majority says otherwise.
+func TestAMajorityEndsAMember(t *testing.T) {
+	struck, alone := of(5, 1, 2, 3, 4, 5).striking(id(1)), of(5, 1, 2)
+	for i := 1; i <= 5; i++ {
+		if i != 2 {
+			alone = alone.striking(id(i))
+		}
+	}
+	l := newLone(true, of(4, 7, 1, 2, 3, 4, 5), slow).follows(2, 4)
+	for range 20 {
+		l.hears(2, struck)
+		l.hears(3, struck)
+		l.tend(500 * ms)
+		l.Shown(l.now, id(4), l.Digest())
+	}
+	if l.End() != (End{}) {
+		t.Error("two of four others end it")
+	}
+	for range 20 {
+		l.hears(2, alone)
+		l.tend(500 * ms)
+		l.Shown(l.now, id(3), l.Digest())
+		l.Shown(l.now, id(4), l.Digest())
+	}
+	if l.End() != (End{}) {
+		t.Error("one ends it that says that all are removed")
+	}
+	l.hears(2, struck)
+	l.hears(3, struck)
+	if l.hears(4, struck); !l.End().Removed {
+		t.Error("three of four others do not end it")
+	}
+	l = newLone(false, of(4, 7, 1, 2, 3, 4, 5), slow).follows(2, 4)
+	l.hears(2, struck)
+	if l.hears(3, struck); !l.End().Removed {
+		t.Error("two do not end it where no majority is needed")
+	}
+}
+
 // The word of one member ends nobody, unless nobody says otherwise.
 func TestOneWordEndsNobody(t *testing.T) {
 	struck := of(5, 1, 2, 3).striking(id(1))
 	hears := func() *lone {
-		l := newLone(true, of(4, 7, 1, 2, 3)).follows(2, 4)
+		l := newLone(true, of(4, 7, 1, 2, 3), slow).follows(2, 4)
 		l.hears(2, struck)
 		l.hears(2, struck)
 		if l.End() != (End{}) || l.Ready(l.now) {
@@ -421,13 +464,15 @@ func TestOneWordEndsNobody(t *testing.T) {
 	if l.tend(6 * time.Second); l.End() != (End{}) || !l.Ready(l.now) {
 		t.Error("the word of one who has died keeps it from running")
 	}
-	l = hears() // and those who were struck with it do not count
-	l.hears(2, of(5, 1, 2).striking(id(3)).striking(id(1)))
-	l.Shown(l.now, id(3), l.Digest())
-	l.tend(1500 * ms)
-	l.hears(2, of(5, 1, 2).striking(id(3)).striking(id(1)))
-	if l.tend(time.Second); !l.End().Removed {
-		t.Error("two who were struck keep each other")
+	for _, quorum := range []bool{false, true} {
+		l = newLone(quorum, of(4, 7, 1, 2, 3, 4, 5), slow).follows(2, 4) // and one that was struck with it does not count
+		l.hears(2, of(5, 1, 2, 4, 5).striking(id(3)).striking(id(1)))
+		l.Shown(l.now, id(3), l.Digest())
+		l.tend(1500 * ms)
+		l.hears(2, of(5, 1, 2, 4, 5).striking(id(3)).striking(id(1)))
+		if l.tend(time.Second); !l.End().Removed {
+			t.Error("two who were struck keep each other")
+		}
 	}
 	l = newLone(true, of(4, 7, 1, 2, 3)).follows(2, 4)
 	struck.Confirmed = false
@@ -519,8 +564,13 @@ func TestAResignationIsInNoRosterAndEnds(t *testing.T) {
 		t.Error("what n2 says in its next life does not count")
 	}
 	l.tend(2 * time.Second)
-	if got := l.said(3, "stand"); !l.View().MayLead(id(1)) || got[len(got)-1].(Stand).Resigned {
+	got := l.said(3, "stand")
+	if !l.View().MayLead(id(1)) || got[len(got)-1].(Stand).Resigned {
 		t.Errorf("n1 does not stand again: it has said %v", got)
+	}
+	l.tend(5 * time.Second)
+	if got := l.said(3, "stand"); len(got) != 1 || got[0].(Stand).Resigned {
+		t.Errorf("it says %v after the end of it, want that it stands, once more", got)
 	}
 }
 

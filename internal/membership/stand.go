@@ -46,12 +46,14 @@ func (m *Machine) handOver(now time.Duration) {
 // abstains reports whether this node does not stand.
 func (m *Machine) abstains() bool { return m.resigned != never || m.wishes.leaving }
 
-// abstain tells everybody whether this node stands.
+// abstain tells everybody whether this node stands. That it does again is said twice: whoever does
+// not hear of it waits until the last word before it has had its time.
 func (m *Machine) abstain(now time.Duration) {
 	m.standAt = never
-	if m.abstains() {
+	if m.abstains() || m.abstained {
 		m.standAt = now + m.config.Repeat
 	}
+	m.abstained = m.abstains()
 	m.stands++
 	for peer := range m.view.Others(m.self()) {
 		m.env.Send(peer, Stand{Resigned: m.abstains(), Count: m.stands})
