@@ -9,7 +9,6 @@ import (
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/scenario"
 )
 
 // What is checked beyond the properties of an algorithm.
@@ -38,8 +37,7 @@ type Violation struct {
 }
 
 // What is known to be wrong today, each as narrow as it can be said. It is no failure of a
-// run: see World.Known. A scenario in testdata shows each, and says that it is broken; a late
-// member is seen by storms alone.
+// run: see World.Known. A scenario in testdata shows each, and says that it is broken.
 const (
 	// KnownUsedEpoch: who takes over leads in the epoch in which another led before, whose ID
 	// is higher, of an algorithm that does not claim one leader per epoch. See used_epoch.txt.
@@ -47,9 +45,6 @@ const (
 	// KnownDeadEpoch: nobody who runs has followed anybody in that epoch, of an algorithm that
 	// does not claim one leader per epoch: those who have died or left. See dead_epoch.txt.
 	KnownDeadEpoch = "dead-epoch"
-	// KnownLateMember: after a storm all agree in time, but for one node that follows nobody yet.
-	// It is let in, or hears that it was removed, within as much time again.
-	KnownLateMember = "late-member"
 )
 
 func (v Violation) Error() string { return fmt.Sprintf("sim: %s at %v: %s", v.Property, v.At, v.Text) }
@@ -177,22 +172,13 @@ func (w *World) Known() []Violation { return w.judge.violations(true) }
 // Await gives the nodes so much time to agree on a leader, and then as much again, in
 // which nothing may change. It is how a run ends whose faults have ended. What does not
 // hold becomes a Violation of algo.Agreement. It returns how long they took to agree.
-func (w *World) Await(within time.Duration) time.Duration { return w.await(within, false) }
-
-// await is Await, which may know of a late member.
-func (w *World) await(within time.Duration, known bool) time.Duration {
+func (w *World) Await(within time.Duration) time.Duration {
 	w.did(fmt.Sprint("await ", within))
 	began := w.now
 	w.pass(w.now + within)
 	leader, epoch, agreed := w.Leader()
 	if w.stuck && len(w.Violations()) > 0 {
 		return within // it did not get so far: that has been said
-	}
-	if late := w.Opinions(); !agreed && known && w.oneIsLate() {
-		w.pass(w.now + within)
-		if leader, epoch, agreed = w.Leader(); agreed {
-			w.found(KnownLateMember, algo.Agreement, "%v after the last fault: %s", within, late)
-		}
 	}
 	if !agreed {
 		w.violated(algo.Agreement, "%v after the last fault there is no leader known to all: %s", within, w.Opinions())
@@ -210,17 +196,6 @@ func (w *World) await(within time.Duration, known bool) time.Duration {
 	w.compareTokens(algo.Leader{Epoch: epoch, ID: ID(leader)})
 	w.compareViews()
 	return took
-}
-
-// oneIsLate reports whether one node that runs follows nobody, and all others one leader.
-func (w *World) oneIsLate() bool {
-	all, late := w.opinions(), 0
-	for i := range all {
-		if o := &all[i]; !o.Down && !o.Paused && o.Leader == 0 {
-			o.Down, late = true, late+1
-		}
-	}
-	return late == 1 && scenario.Agreed(all).Leader > 0
 }
 
 // compareTokens checks that nobody has shown a higher token than the leader does.

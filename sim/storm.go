@@ -117,7 +117,7 @@ func (s *storm) blow() error {
 	dead := s.lost()
 	r.Lost = len(dead)
 	s.calm(dead)
-	r.Healed = w.await(s.o.within(len(w.nodes)), true)
+	r.Healed = w.Await(s.o.within(len(w.nodes)))
 	for _, n := range w.nodes {
 		joined := n.number() > s.o.Nodes
 		if n.up && n.engine.View().Contains(n.id) == joined || !n.up && !joined {

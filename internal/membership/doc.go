@@ -29,7 +29,8 @@
 //
 // A member that dies, or stops, stays a member: it is suspected, and a majority goes on meaning the
 // same. It ceases to be one when it leaves or is removed. Then it is among the strikes, and is let in
-// no more. It stops when two members have told it, or nobody says otherwise.
+// no more. It stops when two members have told it, with a majority most of the others, or nobody says
+// otherwise.
 //
 // While the members of a fixed set meet for the first time there is no leader that makes a roster:
 // theirs are put together, and empty seats count for a majority.

@@ -263,7 +263,8 @@ func (m *Machine) asksOthers(now time.Duration, from algo.NodeID) (any bool) {
 }
 
 // acquit takes it that a member shows the same roster as ours, which this node is in. Those who were
-// struck with it count only where a majority is needed, and where they are one with this node.
+// struck with it do not count, unless they and this node are a majority where one is needed: no
+// majority has a roster any more after which another one stood.
 func (m *Machine) acquit(peer algo.NodeID) {
 	d := &m.doom
 	if len(d.by) == 0 || slices.Contains(d.by, peer) || slices.Contains(d.not, peer) {
