@@ -26,6 +26,8 @@
 //   - The algorithm helps nobody with an older view, and has no part any more in epochs up to the
 //     Floor of its view.
 //   - A newcomer must hold the roster that it is in, or the members of before go on.
+//   - A change of which no majority is there is taken back by who made it, and by nobody else: it may
+//     stand, and others have gone on.
 //
 // A member that dies, or stops, stays a member: it is suspected, and a majority goes on meaning the
 // same. It ceases to be one when it leaves or is removed. Then it is among the strikes, and is let in

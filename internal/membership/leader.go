@@ -165,14 +165,14 @@ func (m *Machine) grant(now time.Duration, p Propose) {
 	case p.Gone && e.ID == m.self():
 		m.handOver(now)
 	case p.Gone && (found || !r.struck(e.ID)):
-		m.change(now, r.striking(e.ID), p)
+		m.propose(now, r.striking(e.ID), p)
 	case p.Gone, found && e == known, m.unfit(e) != nil, m.premature(e):
 	case found:
-		m.change(now, r.with(e), p)
+		m.propose(now, r.with(e), p)
 	case m.config.Quorum && r.meeting():
 		// Whoever of the fixed set comes after this leader's first roster would not count.
 	default:
-		m.change(now, m.welcoming(e), p)
+		m.propose(now, m.welcoming(e), p)
 	}
 }
 
@@ -203,8 +203,8 @@ func (m *Machine) premature(e Entry) bool {
 // maxWaiting bounds what waits for its turn. The rest is asked for again.
 const maxWaiting = 64
 
-// change makes the next roster, or keeps what was proposed until its turn comes.
-func (m *Machine) change(now time.Duration, next Roster, p Propose) {
+// propose makes the next roster, or keeps what was proposed until its turn comes.
+func (m *Machine) propose(now time.Duration, next Roster, p Propose) {
 	if m.amend(now, next) || m.Confirmed() || !m.leads() {
 		return // done, or not to be done
 	}
@@ -236,18 +236,53 @@ func (m *Machine) amend(now time.Duration, next Roster) bool {
 			return false
 		}
 	}
-	added := algo.NodeID{}
-	for _, e := range next.Entries {
-		if !r.has(e.ID) {
-			added = e.ID
-		}
-	}
 	m.make(now, next)
 	if !sameVoters(r, next) && !m.Confirmed() {
-		m.newcomer = newcomer{id: added, until: now + m.config.Patience, before: r}
+		m.begin(now, r)
 	}
 	return true
 }
+
+// begin remembers what this leader has changed, until a majority is known to hold it.
+func (m *Machine) begin(now time.Duration, before Roster) {
+	r := m.now.Roster
+	m.change = Change{Epoch: r.Epoch, Number: r.Number, Unmet: before.Unmet}
+	for _, e := range before.Entries {
+		if !r.has(e.ID) {
+			m.change.Entry, m.change.Gone = e, true
+		}
+	}
+	for _, e := range r.Entries {
+		if !before.has(e.ID) {
+			m.change.Entry = e
+		}
+	}
+	m.unchanged, m.until = true, now+m.config.Patience
+}
+
+// before is the roster without what this node has changed, as leader, and of which it does not know
+// that a majority holds it; false where it has changed nothing.
+func (m *Machine) before() (Roster, bool) {
+	r, c := m.now.Roster, m.change
+	if m.Confirmed() || r.Stamp() != (algo.Stamp{Epoch: c.Epoch, Number: c.Number}) {
+		return r, false
+	}
+	r.Unmet = c.Unmet
+	if !c.Gone {
+		return r.without(c.Entry.ID), true
+	}
+	r.Strikes = slices.DeleteFunc(slices.Clone(r.Strikes), func(id algo.NodeID) bool { return id == c.Entry.ID })
+	return r.with(c.Entry), true
+}
+
+// newcomer is whom this leader lets in, until a majority is known to hold that.
+func (m *Machine) newcomer() (id algo.NodeID) {
+	if _, changing := m.before(); changing && !m.change.Gone && m.leads() {
+		id = m.change.Entry.ID
+	}
+	return id
+}
+
 
 // make puts a roster of this leader in force, and tells everybody.
 func (m *Machine) make(now time.Duration, next Roster) {
@@ -256,6 +291,9 @@ func (m *Machine) make(now time.Duration, next Roster) {
 		next.Number = 0 // a number that was poisoned ends with its epoch
 	}
 	next.Epoch, next.Number, next.Confirmed = epoch, next.Number+1, !m.config.Quorum
+	if _, changing := m.before(); changing && before.Epoch == epoch {
+		m.change.Number, m.unchanged = next.Number, true // that is in it still
+	}
 	m.take(now, next)
 	m.owe(before)
 	m.broadcast(now)
@@ -307,16 +345,15 @@ func (m *Machine) confirm(now time.Duration) {
 			holders++
 		}
 	}
-	if holders < r.quorum() || !m.newcomer.id.IsZero() && !m.holders[m.newcomer.id] {
+	newcomer := m.newcomer()
+	if holders < r.quorum() || !newcomer.IsZero() && !m.holders[newcomer] {
 		return
 	}
-	before := r
-	if m.newcomer.waits() {
-		before = m.newcomer.before
-		if m.guest = (newcomer{}); before.size() == 1 {
-			m.guest = newcomer{id: m.newcomer.id, until: now + watch}
+	before, changed := m.before()
+	if changed {
+		if m.guest = (guest{}); before.size() == 1 {
+			m.guest = guest{id: newcomer, until: now + watch}
 		}
-		m.newcomer = newcomer{}
 	}
 	r.Confirmed = true
 	m.take(now, r)
@@ -351,49 +388,50 @@ func (m *Machine) dismiss(now time.Duration, before Roster) {
 	}
 }
 
-// A newcomer is somebody who was let in lately, or nobody where the last change let nobody in.
-type newcomer struct {
-	id     algo.NodeID
-	until  time.Duration
-	before Roster
+// A guest is the first whom a founder has let in, or nobody.
+type guest struct {
+	id    algo.NodeID
+	until time.Duration
 }
 
 // watch is for how long a founder itself watches the first that it let in, unless others come.
 const watch = 30 * time.Second
 
-// waits reports whether there are members of before to go back to.
-func (n newcomer) waits() bool { return !n.before.Cluster.IsZero() }
+// escort has the members of before go on when a change must not wait any longer: whom it lets in dies,
+// or does not hold the roster in time, or a majority of those before is there, and none of those that
+// were to be. Who made the change sees to the last also when it leads no more, and after a restart:
+// nobody else can have used its stamp, nor known that the change stands.
+func (m *Machine) escort(now time.Duration) {
+	if before, changing := m.before(); changing {
+		late := false
+		if newcomer := m.newcomer(); !newcomer.IsZero() {
+			// One that has called elections alone meanwhile holds nothing of an epoch before those.
+			// It has the time to call another one, in which all take part.
+			suspected, _ := m.env.Suspected(newcomer)
+			late = suspected || m.until <= now
+		}
+		if late || !m.reaches(m.now.Roster) && m.reaches(before) {
+			before.Number++
+			m.take(now, before)
+			m.broadcast(now)
+			m.confirm(now)
+		}
+	}
+	m.host(now)
+}
 
-// escort watches newcomers: who dies in its first moments counts no longer. Before it holds the
-// roster, the members of before go on. So they do when a majority of them is there, and of those
-// that were to be none. Afterwards it is taken out, without a strike, where it is
+// host watches the first guest of a founder. If it dies it is taken out, without a strike, where it is
 // half of all members: it may ask again. Among more it goes on counting, or the members would
 // become as few as live at one moment, and those who come back none.
-func (m *Machine) escort(now time.Duration) {
-	if !m.leads() {
+func (m *Machine) host(now time.Duration) {
+	g := m.guest
+	if g.id.IsZero() || !m.leads() {
 		return
 	}
-	if n := m.newcomer; n.waits() && !m.Confirmed() {
-		// One that has called elections alone meanwhile holds nothing of an epoch before those.
-		// It has the time to call another one, in which all take part.
-		late := false
-		if !n.id.IsZero() {
-			suspected, _ := m.env.Suspected(n.id)
-			late = suspected || n.until <= now
-		}
-		if late || !m.reaches(m.now.Roster) && m.reaches(n.before) {
-			next := n.before
-			next.Epoch, next.Number = m.now.Roster.Epoch, m.now.Roster.Number
-			m.newcomer = newcomer{}
-			m.make(now, next)
-		}
+	if suspected, _ := m.env.Suspected(g.id); suspected && m.Confirmed() && m.now.Roster.size() == 2 {
+		m.amend(now, m.now.Roster.without(g.id))
 	}
-	if g := m.guest; !g.id.IsZero() {
-		if suspected, _ := m.env.Suspected(g.id); suspected && m.Confirmed() && m.now.Roster.size() == 2 {
-			m.amend(now, m.now.Roster.without(g.id))
-		}
-		if g.until <= now || m.now.Roster.size() != 2 {
-			m.guest = newcomer{}
-		}
+	if g.until <= now || m.now.Roster.size() != 2 {
+		m.guest = guest{}
 	}
 }

@@ -96,11 +96,13 @@ type Machine struct {
 	stands    uint64                // that this node has said
 	abstained bool                  // it has said last that it does not
 
-	holders  map[algo.NodeID]bool // of the roster, where this node made it
-	newcomer newcomer
-	guest    newcomer  // who is half of all members, and new
-	queue    []Propose // changes that wait for their turn
-	hearing  time.Duration
+	holders   map[algo.NodeID]bool // of the roster, where this node made it
+	change    Change               // the last of who is a member that this node has made
+	unchanged bool                 // change is not saved
+	until     time.Duration        // when whom it lets in must hold the roster
+	guest     guest                // who is half of all members, and new
+	queue     []Propose            // changes that wait for their turn
+	hearing   time.Duration
 
 	vacant  time.Duration // since when no leader is known; never when one is
 	over    algo.Epoch    // up to which a member has shown rosters that this node did not take over
@@ -134,6 +136,8 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 			m.now, m.settled = record, true
 		case Owed:
 			m.owed = record.Strikes
+		case Change:
+			m.change = record
 		}
 	}
 	m.view = m.now.view
@@ -170,7 +174,10 @@ func (m *Machine) Unsaved() (records []algo.Message) {
 	if m.unowed {
 		records = append(records, Owed{slices.Clone(m.owed)})
 	}
-	m.unsaved, m.unowed = false, false
+	if m.unchanged {
+		records = append(records, m.change)
+	}
+	m.unsaved, m.unowed, m.unchanged = false, false, false
 	return records
 }
 
@@ -264,7 +271,7 @@ func (m *Machine) Led(now time.Duration) {
 		m.vacant = now
 	}
 	if leader.ID != m.self() {
-		m.queue, m.newcomer, m.guest = nil, newcomer{}, newcomer{}
+		m.queue, m.guest = nil, guest{}
 	}
 	if m.wishes.again != never {
 		m.wishes.again, m.wishes.tries = now, 0
@@ -305,10 +312,11 @@ func (m *Machine) Deadline() time.Duration {
 		return never
 	}
 	next := min(m.nextContact(), m.nextExchange(), m.nextStand(), m.wishes.again, m.nextForget(), m.doom.due())
-	for _, n := range []newcomer{m.newcomer, m.guest} {
-		if !n.id.IsZero() && m.leads() {
-			next = min(next, n.until)
-		}
+	if newcomer := m.newcomer(); !newcomer.IsZero() {
+		next = min(next, m.until)
+	}
+	if !m.guest.id.IsZero() && m.leads() {
+		next = min(next, m.guest.until)
 	}
 	return next
 }
@@ -319,9 +327,9 @@ func (m *Machine) Watched() (watched []algo.NodeID) {
 	if m.forgets() {
 		return slices.Collect(m.view.Others(m.self()))
 	}
-	for _, n := range []newcomer{m.newcomer, m.guest} {
-		if m.view.Contains(n.id) {
-			watched = append(watched, n.id)
+	for _, id := range []algo.NodeID{m.newcomer(), m.guest.id} {
+		if m.view.Contains(id) {
+			watched = append(watched, id)
 		}
 	}
 	return watched

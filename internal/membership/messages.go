@@ -97,10 +97,23 @@ type Owed struct {
 // Kind is "owed".
 func (Owed) Kind() string { return "owed" }
 
+// Change is the record of how a leader has made the roster of that stamp: an entry came, or went, and
+// so many seats were empty before. Until it knows that a majority holds that roster it can go back.
+type Change struct {
+	Epoch  algo.Epoch
+	Number uint64
+	Unmet  int
+	Entry  Entry
+	Gone   bool
+}
+
+// Kind is "change".
+func (Change) Kind() string { return "change" }
+
 // Messages returns a zero value of each message, for the codec of frames.
 func Messages() []algo.Message {
 	return []algo.Message{Roster{}, Join{}, Reject{}, Propose{}, Held{}, Stand{}}
 }
 
 // Records returns a zero value of each record, for the codec of the store.
-func Records() []algo.Message { return []algo.Message{Roster{}, Owed{}} }
+func Records() []algo.Message { return []algo.Message{Roster{}, Owed{}, Change{}} }

@@ -16,6 +16,7 @@ import (
 // again. Anybody may begin an election, and a leader may change any one member.
 type model struct {
 	random  *rand.Rand
+	backs   *rand.Rand // when changes are taken back; nil for never
 	servers []server
 	elects  []claimed
 	votes   []voted
@@ -25,6 +26,8 @@ type model struct {
 	broken  string
 	story   []string
 	changes int
+	made    map[algo.Stamp]made
+	back    int // changes that were taken back by who led no more
 }
 
 type server struct {
@@ -45,6 +48,10 @@ type set struct {
 }
 
 type (
+	made struct { // a change
+		by int
+		of uint8 // before
+	}
 	claimed struct {
 		epoch algo.Epoch
 		from  int
@@ -69,8 +76,11 @@ func (m *model) note(format string, args ...any) {
 }
 
 // walk takes a random walk.
-func walk(seed uint64) *model {
-	m := &model{random: rand.New(rand.NewPCG(seed, 1)), leaders: map[algo.Epoch]int{}}
+func walk(seed uint64, backs bool) *model {
+	m := &model{random: rand.New(rand.NewPCG(seed, 1)), leaders: map[algo.Epoch]int{}, made: map[algo.Stamp]made{}}
+	if backs {
+		m.backs = rand.New(rand.NewPCG(seed, 2))
+	}
 	m.servers = make([]server, 4)
 	first := set{algo.Stamp{Number: 1}, []uint8{0b1111, 0b0111, 0b1111}[m.random.IntN(3)], true}
 	for i := range m.servers {
@@ -84,6 +94,9 @@ func walk(seed uint64) *model {
 			break
 		}
 		m.step()
+		if m.backs != nil && m.backs.IntN(4) == 0 {
+			m.takeBack(m.backs.IntN(len(m.servers)), m.backs.IntN(1<<len(m.servers)))
+		}
 	}
 	return m
 }
@@ -220,10 +233,29 @@ func (m *model) change(i int) {
 	default:
 		next.of ^= 1 << other
 		m.changes++
+		m.made[next.stamp] = made{i, s.has.of}
 	}
 	s.has, s.holders = next, 0
 	m.rosters = append(m.rosters, next)
 	m.note("n%d makes view %v of %04b", i+1, next.stamp, next.of)
+	m.confirm(i)
+}
+
+// takeBack has the one who made a change go back, as long as it does not know that the change stands.
+// It need not lead any more. Nobody else may: what is not known to stand may stand, and others gone on.
+func (m *model) takeBack(i, group int) {
+	s := &m.servers[i]
+	change, found := m.made[s.has.stamp]
+	if !found || s.has.confirmed || change.by != i {
+		return
+	}
+	if s.leads != s.epoch {
+		m.back++
+	}
+	m.note("n%d takes view %v of %04b back", i+1, s.has.stamp, s.has.of)
+	s.has, s.holders = set{algo.Stamp{Epoch: s.has.stamp.Epoch, Number: s.has.stamp.Number + 1}, change.of, false}, 0
+	m.rosters = append(m.rosters, s.has)
+	m.tell(s.has, group, i)
 	m.confirm(i)
 }
 
@@ -280,23 +312,26 @@ func (m *model) confirm(i int) {
 // which takes them out here. The last walks are such as need a rule that few walks do.
 func TestTheRulesOfChange(t *testing.T) {
 	walks := uint64(testenv.Rounds(3000, 100_000))
-	leaderships, changes := 0, 0
-	take := func(seed uint64) {
-		m := walk(seed)
+	leaderships, changes, back := 0, 0, 0
+	take := func(seed uint64, backs bool) {
+		m := walk(seed, backs)
 		if m.broken != "" {
 			t.Fatalf("seed %d: %s: %q", seed, m.broken, m.story)
 		}
 		leaderships += len(m.leaders)
 		changes += m.changes
+		back += m.back
 	}
 	for seed := range walks {
-		take(seed)
+		take(seed, false)
+		take(seed, true)
 	}
 	for _, seed := range []uint64{20589, 7994} {
-		take(seed)
+		take(seed, false)
 	}
-	if leaderships < int(walks) || changes < int(walks)/2 {
-		t.Errorf("%d leaderships and %d changes in %d walks: that shows little", leaderships, changes, walks)
+	walks *= 2
+	if leaderships < int(walks) || changes < int(walks)/2 || back < int(walks)/50 {
+		t.Errorf("%d leaderships, %d changes, %d taken back by who led no more, in %d walks: that shows little", leaderships, changes, back, walks)
 	}
-	t.Logf("%d walks: %d leaderships, %d changes", walks, leaderships, changes)
+	t.Logf("%d walks: %d leaderships, %d changes, %d taken back by who led no more", walks, leaderships, changes, back)
 }

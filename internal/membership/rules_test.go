@@ -202,6 +202,18 @@ func TestAChangeWithoutAMajorityIsTakenBack(t *testing.T) {
 	l.holds(2)
 	l.holds(5)
 	l.want(t, "held by those who live", "(4,9) of n1 n2 n3 n4 n5 confirmed")
+	l = newLone(true, of(4, 7, 1, 2, 3, 4, 5)).leads(4)
+	l.hears(2, Propose{Entry: Entry{ID: id(5)}, Gone: true})
+	first := entryOf(member(2))
+	first.Priority = 3
+	l.hears(2, Propose{Entry: first})
+	l.want(t, "something else is changed", "(4,9) of n1 n2 n3 n4 x5")
+	l.dead[id(3)], l.dead[id(4)] = true, true
+	l.tend(0)
+	l.want(t, "two more die after that", "(4,10) of n1 n2 n3 n4 n5")
+	if e, _ := l.Roster().find(id(2)); e.Priority != 3 {
+		t.Error("what else was changed is lost")
+	}
 }
 
 // V5: a guest that dies must not take the only founder down, and one that outranks it not become
