@@ -167,10 +167,11 @@ func (m *Machine) grant(now time.Duration, p Propose) {
 	case p.Gone && (found || !r.struck(e.ID)):
 		m.propose(now, r.striking(e.ID), p)
 	case p.Gone, found && e == known, m.unfit(e) != nil, m.premature(e):
+	case m.config.Quorum && r.meeting():
+		// Whoever of the fixed set comes after this leader's first roster would not count: who of those
+		// that came dies before there is the next leader would keep it from being let in.
 	case found:
 		m.propose(now, r.with(e), p)
-	case m.config.Quorum && r.meeting():
-		// Whoever of the fixed set comes after this leader's first roster would not count.
 	default:
 		m.propose(now, m.welcoming(e), p)
 	}
@@ -282,7 +283,6 @@ func (m *Machine) newcomer() (id algo.NodeID) {
 	}
 	return id
 }
-
 
 // make puts a roster of this leader in force, and tells everybody.
 func (m *Machine) make(now time.Duration, next Roster) {

@@ -336,11 +336,22 @@ func TestAFixedSetIsStampedWhenItIsFull(t *testing.T) {
 	}
 	l := newLone(true, r, fixed).leads(1)
 	l.hears(9, join(9))
+	first := entryOf(member(2))
+	first.Priority = 3
+	l.hears(2, Propose{Entry: first})
+	self := member(1)
+	self.Priority = 2
+	l.Restate(l.now, self)
 	l.want(t, "a seat is empty", "(0,0) of n1 n2 n3 n4 and 1")
 	late := of(0, 0, 5)
 	late.Unmet, late.Confirmed = 4, false
 	l.hears(5, late)
 	l.want(t, "all are there", "(1,1) of n1 n2 n3 n4 n5")
+	l.hears(2, Propose{Entry: first})
+	l.tend(4 * time.Second)
+	if e, _ := l.Roster().find(id(2)); e.Priority != 3 || l.Roster().Entries[0].Priority != 2 {
+		t.Errorf("what has waited is not done: %v", l.Roster().Entries)
+	}
 	l = newLone(true, r, fixed).leads(1)
 	l.hears(2, Propose{Entry: Entry{ID: id(4)}, Gone: true})
 	l.want(t, "a change is ordered", "(1,1) of n1 n2 n3 n4 and 1")
