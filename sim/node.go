@@ -37,7 +37,6 @@ type node struct {
 	kept   engine.Kept
 	roster algo.Message // a membership.Roster, or membership.Known; nil for none
 	owed   algo.Message // a membership.Owed; nil for none
-	change algo.Message // a membership.Change; nil for none
 
 	highest algo.Epoch    // that it ever announced
 	struck  []algo.NodeID // whom it ever knew to be removed
@@ -112,7 +111,7 @@ func (n *node) start() {
 	if n.kept != (engine.Kept{}) {
 		saved = append(saved, n.kept)
 	}
-	for _, record := range []algo.Message{n.roster, n.owed, n.change} {
+	for _, record := range []algo.Message{n.roster, n.owed} {
 		if record != nil {
 			saved = append(saved, record)
 		}
@@ -216,8 +215,6 @@ func (n *node) save(records []algo.Message) {
 			n.roster = record
 		case membership.Owed:
 			n.owed = record
-		case membership.Change:
-			n.change = record
 		}
 	}
 }

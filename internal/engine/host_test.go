@@ -188,7 +188,7 @@ func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
 // start begins a process, with what the disk holds.
 func (h *host) start() *host {
 	var saved []algo.Message
-	for _, kind := range []string{"change", "owed", "priority", "stable", "view"} {
+	for _, kind := range []string{"owed", "priority", "stable", "view"} {
 		if record, ok := h.disk[kind]; ok {
 			saved = append(saved, h.copy(records, record))
 		}

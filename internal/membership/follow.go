@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -77,7 +78,7 @@ func (m *Machine) left(now time.Duration, from algo.NodeID, theirs Roster, order
 // merge puts the members of a fixed set together, who meet before there was a leader that made
 // a roster. It only adds them: what changes is the leader's affair here too.
 func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
-	if m.config.Quorum && !theirs.has(m.self()) && m.seatTaken(theirs) {
+	if m.config.Quorum && !theirs.has(m.self()) && theirs.holder(m.own()) >= 0 {
 		m.left(now, from, theirs, 0) // it may let us in all the same, or will say why not
 		return
 	}
@@ -92,7 +93,7 @@ func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.take(now, next)
 	}
 	switch {
-	case !theirs.has(m.self()) && m.seatTaken(theirs):
+	case !theirs.has(m.self()) && theirs.holder(m.own()) >= 0:
 		m.ask(from) // it may let us in all the same
 		m.heal(now, from)
 	case joined:
@@ -110,7 +111,7 @@ func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 // or what one member is said to be differs, all choose alike; only with a quorum a seat stays with
 // who had it first: a node that keeps nothing must not pass for the one that it was.
 func (m *Machine) seated(r Roster, e Entry) Roster {
-	holder := slices.IndexFunc(r.Entries, func(o Entry) bool { return o.ID != e.ID && (o.Name == e.Name || o.Addr == e.Addr) })
+	holder := r.holder(e)
 	known, found := r.find(e.ID)
 	switch {
 	case found && e.later(known):
@@ -126,10 +127,9 @@ func (m *Machine) seated(r Roster, e Entry) Roster {
 	return r
 }
 
-// seatTaken reports whether somebody else has the name or the address of this node.
-func (m *Machine) seatTaken(r Roster) bool {
-	self := m.config.Self
-	return slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.ID != self.ID && (e.Name == self.Name || e.Addr == self.Addr) })
+// holder is which entry has the name or the address of another node; -1 if none has.
+func (r Roster) holder(of Entry) int {
+	return slices.IndexFunc(r.Entries, func(e Entry) bool { return e.ID != of.ID && (e.Name == of.Name || e.Addr == of.Addr) })
 }
 
 // later is an order of what one node was said to be, in which all choose alike.
@@ -147,17 +147,17 @@ func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 	m.agreed(from)
 	m.env.Show(from)
 	m.owe(before)
-	m.vouch(now, from, before)
-	m.dismiss(now, before)
+	m.inform(now, before)
 	m.hold(from, theirs)
 	m.wish(now)
 }
 
-// vouch tells who is new and connected: it may have asked this node, and not know who leads.
-func (m *Machine) vouch(now time.Duration, from algo.NodeID, before Roster) {
-	for _, e := range m.now.Roster.Entries {
-		if _, connected := m.links[e.ID]; connected && e.ID != from && !before.has(e.ID) {
-			m.heal(now, e.ID)
+// inform tells who is connected and is a member now, or is none any more: it may have asked this node,
+// and not know who leads.
+func (m *Machine) inform(now time.Duration, before Roster) {
+	for _, id := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
+		if r := m.now.Roster; r.has(id) != before.has(id) || r.struck(id) {
+			m.heal(now, id)
 		}
 	}
 }

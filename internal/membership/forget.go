@@ -1,6 +1,10 @@
 package membership
 
-import "time"
+import (
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
 
 // forgets reports whether this node strikes members that stay dead: the leader does, where that
 // is configured. Without a majority nothing can be decided by an algorithm that needs one, so
@@ -13,28 +17,24 @@ func (m *Machine) forgets() bool { return m.config.ForgetAfter > 0 && !m.config.
 // The time counts only while it hears of more than half of all members: of two sides of a
 // partition at most one may forget the other, or none would be left when it heals.
 func (m *Machine) forget(now time.Duration) {
-	if m.nextForget() > now {
-		return
-	}
-	for e := range m.now.view.All() {
-		if suspected, since := m.env.Suspected(e.ID); suspected && max(since, m.hearing)+m.config.ForgetAfter <= now {
-			m.amend(now, m.now.Roster.striking(e.ID))
-		}
+	for dead, at := m.nextForget(); at <= now && m.amend(now, m.now.Roster.striking(dead)); {
+		dead, at = m.nextForget()
 	}
 }
 
-// nextForget is when forget has something to do.
-func (m *Machine) nextForget() time.Duration {
-	next := never
+// nextForget is whom forget strikes next, and when.
+func (m *Machine) nextForget() (dead algo.NodeID, at time.Duration) {
+	at = never
 	if m.hearing == never || !m.forgets() {
-		return next
+		return dead, at
 	}
 	for e := range m.view.All() {
-		if suspected, since := m.env.Suspected(e.ID); suspected {
-			next = min(next, max(since, m.hearing)+m.config.ForgetAfter)
+		suspected, since := m.env.Suspected(e.ID)
+		if due := max(since, m.hearing) + m.config.ForgetAfter; suspected && due < at {
+			dead, at = e.ID, due
 		}
 	}
-	return next
+	return dead, at
 }
 
 // listen finds out since when this node leads and hears of more than half of all members.

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -80,22 +79,8 @@ func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		m.env.Send(from, Reject{Reason: why.Error()})
 		return
 	}
-	if l, connected := m.links[from]; !m.petition(now, Propose{Entry: asks}) && connected {
-		l.asks = asks
-		m.links[from] = l
-	}
-}
-
-// hearAll lets those in who have asked while there was no leader: they cannot know that there is
-// one now, and ask again some time later.
-func (m *Machine) hearAll(now time.Duration) {
-	for _, peer := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
-		l := m.links[peer]
-		asks := l.asks
-		if l.asks = (Entry{}); asks != l.asks {
-			m.links[peer] = l
-			m.admit(now, peer, asks)
-		}
+	if p := (Propose{Entry: asks}); !m.petition(now, p) {
+		m.enqueue(p) // it cannot know when there is one, and asks again some time later
 	}
 }
 
@@ -198,20 +183,30 @@ func (m *Machine) welcoming(e Entry) Roster {
 // premature reports whether an entry is that of a guest who may not be elected yet.
 func (m *Machine) premature(e Entry) bool {
 	known, _ := m.now.Roster.find(e.ID)
-	return !known.Eligible && e.Eligible && m.guest.id == e.ID
+	return !known.Eligible && e.Eligible && m.newcomer() == e.ID
 }
-
-// maxWaiting bounds what waits for its turn. The rest is asked for again.
-const maxWaiting = 64
 
 // propose makes the next roster, or keeps what was proposed until its turn comes.
 func (m *Machine) propose(now time.Duration, next Roster, p Propose) {
-	if m.amend(now, next) || m.Confirmed() || !m.leads() {
-		return // done, or not to be done
+	if !m.amend(now, next) && !m.Confirmed() && m.leads() {
+		m.enqueue(p)
 	}
+}
+
+// enqueue keeps what waits for its turn, or for a leader, up to a bound. The rest is asked for again.
+func (m *Machine) enqueue(p Propose) {
 	m.queue = slices.DeleteFunc(m.queue, func(o Propose) bool { return o.Entry.ID == p.Entry.ID })
-	if len(m.queue) < maxWaiting {
+	if len(m.queue) < maxEntries {
 		m.queue = append(m.queue, p)
+	}
+}
+
+// hear does what has waited, or asks the leader for it.
+func (m *Machine) hear(now time.Duration) {
+	turn := m.queue
+	m.queue = nil
+	for _, p := range turn {
+		m.petition(now, p)
 	}
 }
 
@@ -248,26 +243,22 @@ func (m *Machine) amend(now time.Duration, next Roster) bool {
 func (m *Machine) begin(now time.Duration, before Roster) {
 	r := m.now.Roster
 	m.change = Change{Epoch: r.Epoch, Number: r.Number, Unmet: before.Unmet}
-	for _, e := range before.Entries {
-		if !r.has(e.ID) {
-			m.change.Entry, m.change.Gone = e, true
+	for _, e := range slices.Concat(before.Entries, r.Entries) {
+		if before.has(e.ID) != r.has(e.ID) {
+			m.change.Entry, m.change.Gone = e, before.has(e.ID)
 		}
 	}
-	for _, e := range r.Entries {
-		if !before.has(e.ID) {
-			m.change.Entry = e
-		}
-	}
-	m.unchanged, m.until = true, now+m.config.Patience
+	m.unowed, m.guest, m.until = true, false, now+m.config.Patience
 }
 
 // before is the roster without what this node has changed, as leader, and of which it does not know
-// that a majority holds it; false where it has changed nothing.
+// that a majority holds it, or which has let in its first guest; false where it has changed nothing.
 func (m *Machine) before() (Roster, bool) {
 	r, c := m.now.Roster, m.change
-	if m.Confirmed() || r.Stamp() != (algo.Stamp{Epoch: c.Epoch, Number: c.Number}) {
+	if r.Stamp() != (algo.Stamp{Epoch: c.Epoch, Number: c.Number}) || m.Confirmed() && !(m.guest && m.leads()) {
 		return r, false
 	}
+	r.Confirmed = false
 	r.Unmet = c.Unmet
 	if !c.Gone {
 		return r.without(c.Entry.ID), true
@@ -276,7 +267,7 @@ func (m *Machine) before() (Roster, bool) {
 	return r.with(c.Entry), true
 }
 
-// newcomer is whom this leader lets in, until a majority is known to hold that.
+// newcomer is whom this leader lets in, as long as it may go back.
 func (m *Machine) newcomer() (id algo.NodeID) {
 	if _, changing := m.before(); changing && !m.change.Gone && m.leads() {
 		id = m.change.Entry.ID
@@ -292,7 +283,7 @@ func (m *Machine) make(now time.Duration, next Roster) {
 	}
 	next.Epoch, next.Number, next.Confirmed = epoch, next.Number+1, !m.config.Quorum
 	if _, changing := m.before(); changing && before.Epoch == epoch {
-		m.change.Number, m.unchanged = next.Number, true // that is in it still
+		m.change.Number, m.unowed = next.Number, true // that is in it still
 	}
 	m.take(now, next)
 	m.owe(before)
@@ -300,7 +291,7 @@ func (m *Machine) make(now time.Duration, next Roster) {
 	if m.config.Quorum {
 		m.confirm(now)
 	} else {
-		m.dismiss(now, before)
+		m.inform(now, before)
 	}
 }
 
@@ -351,47 +342,14 @@ func (m *Machine) confirm(now time.Duration) {
 	}
 	before, changed := m.before()
 	if changed {
-		if m.guest = (guest{}); before.size() == 1 {
-			m.guest = guest{id: newcomer, until: now + watch}
-		}
+		m.guest, m.until = before.size() == 1, now+watch
 	}
 	r.Confirmed = true
 	m.take(now, r)
 	m.broadcast(now)
-	m.dismiss(now, before)
-	turn := m.queue
-	m.queue = nil
-	for _, p := range turn {
-		if m.leads() {
-			m.grant(now, p)
-		}
-	}
+	m.inform(now, before)
+	m.hear(now)
 	m.wish(now)
-}
-
-// dismiss tells those who are members no more and still here.
-func (m *Machine) dismiss(now time.Duration, before Roster) {
-	r := m.now.Roster
-	if !m.Confirmed() {
-		return
-	}
-	gone := slices.Clone(r.Strikes)
-	for _, e := range before.Entries {
-		if !r.has(e.ID) && !r.struck(e.ID) {
-			gone = append(gone, e.ID)
-		}
-	}
-	for _, id := range gone {
-		if _, connected := m.links[id]; connected && id != m.self() {
-			m.heal(now, id)
-		}
-	}
-}
-
-// A guest is the first whom a founder has let in, or nobody.
-type guest struct {
-	id    algo.NodeID
-	until time.Duration
 }
 
 // watch is for how long a founder itself watches the first that it let in, unless others come.
@@ -401,37 +359,31 @@ const watch = 30 * time.Second
 // or does not hold the roster in time, or a majority of those before is there, and none of those that
 // were to be. Who made the change sees to the last also when it leads no more, and after a restart:
 // nobody else can have used its stamp, nor known that the change stands.
+//
+// The first guest of a founder is half of all members. It is watched when it holds the roster, too: if
+// it dies it counts no longer, without a strike, and may ask again. Among more a member goes on
+// counting, or the members would become as few as live at one moment, and those who come back none.
 func (m *Machine) escort(now time.Duration) {
-	if before, changing := m.before(); changing {
-		late := false
-		if newcomer := m.newcomer(); !newcomer.IsZero() {
-			// One that has called elections alone meanwhile holds nothing of an epoch before those.
-			// It has the time to call another one, in which all take part.
-			suspected, _ := m.env.Suspected(newcomer)
-			late = suspected || m.until <= now
-		}
-		if late || !m.reaches(m.now.Roster) && m.reaches(before) {
-			before.Number++
-			m.take(now, before)
-			m.broadcast(now)
-			m.confirm(now)
-		}
-	}
-	m.host(now)
-}
-
-// host watches the first guest of a founder. If it dies it is taken out, without a strike, where it is
-// half of all members: it may ask again. Among more it goes on counting, or the members would
-// become as few as live at one moment, and those who come back none.
-func (m *Machine) host(now time.Duration) {
-	g := m.guest
-	if g.id.IsZero() || !m.leads() {
+	before, changing := m.before()
+	if !changing {
 		return
 	}
-	if suspected, _ := m.env.Suspected(g.id); suspected && m.Confirmed() && m.now.Roster.size() == 2 {
-		m.amend(now, m.now.Roster.without(g.id))
+	late := false
+	switch newcomer := m.newcomer(); {
+	case newcomer.IsZero():
+	case m.Confirmed() && m.until <= now:
+		m.guest = false
+		return
+	default:
+		// One that has called elections alone meanwhile holds nothing of an epoch before those.
+		// It has the time to call another one, in which all take part.
+		suspected, _ := m.env.Suspected(newcomer)
+		late = suspected || m.until <= now
 	}
-	if g.until <= now || m.now.Roster.size() != 2 {
-		m.guest = guest{}
+	if late || !m.reaches(m.now.Roster) && m.reaches(before) {
+		before.Number++
+		m.take(now, before)
+		m.broadcast(now)
+		m.confirm(now)
 	}
 }

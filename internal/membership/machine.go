@@ -87,22 +87,19 @@ type Machine struct {
 
 	wishes wishes
 	owed   []algo.NodeID // strikes to be found in a later roster
-	unowed bool          // owed has changed since it was saved
+	unowed bool          // owed or change is another one since it was saved
 
-	resigned  time.Duration // until when; never when it did not resign
-	standAt   time.Duration // when to say so again
-	aside     map[algo.NodeID]time.Duration
-	stood     map[algo.NodeID]stood // what was heard of that
-	stands    uint64                // that this node has said
-	abstained bool                  // it has said last that it does not
+	resigned time.Duration         // until when; never when it did not resign
+	standAt  time.Duration         // when to say so again
+	stood    map[algo.NodeID]stood // what was heard of that
+	stands   uint64                // that this node has said
 
-	holders   map[algo.NodeID]bool // of the roster, where this node made it
-	change    Change               // the last of who is a member that this node has made
-	unchanged bool                 // change is not saved
-	until     time.Duration        // when whom it lets in must hold the roster
-	guest     guest                // who is half of all members, and new
-	queue     []Propose            // changes that wait for their turn
-	hearing   time.Duration
+	holders map[algo.NodeID]bool // of the roster, where this node made it
+	change  Change               // the last of who is a member that this node has made
+	guest   bool                 // it has let in the first beside its founder
+	until   time.Duration        // when whom it lets in must hold the roster, or is watched no more
+	queue   []Propose            // changes that wait for their turn
+	hearing time.Duration
 
 	vacant  time.Duration // since when no leader is known; never when one is
 	over    algo.Epoch    // up to which a member has shown rosters that this node did not take over
@@ -114,8 +111,7 @@ type Machine struct {
 // link is a connection.
 type link struct {
 	cluster bool          // it has shown that it is in one
-	asks    Entry         // to be let in, of which there was no leader to hear
-	asked   time.Duration // when it did so last; long ago if never
+	asked   time.Duration // to be let in, the last time; long ago if never
 	founds  bool          // it may found a cluster itself
 }
 
@@ -125,7 +121,7 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 	m := &Machine{
 		config: config, env: env, resigned: never, standAt: never, hearing: never,
 		links: make(map[algo.NodeID]link), told: make(map[algo.NodeID]told), asked: make(map[algo.NodeID]bool),
-		aside: make(map[algo.NodeID]time.Duration), stood: make(map[algo.NodeID]stood), doubted: make(map[algo.NodeID]time.Duration),
+		stood: make(map[algo.NodeID]stood), doubted: make(map[algo.NodeID]time.Duration),
 		outside: make(map[algo.NodeID]bool), wishes: wishes{again: never},
 	}
 	for _, record := range saved {
@@ -135,9 +131,7 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 		case Known:
 			m.now, m.settled = record, true
 		case Owed:
-			m.owed = record.Strikes
-		case Change:
-			m.change = record
+			m.owed, m.change = record.Strikes, record.Change
 		}
 	}
 	m.view = m.now.view
@@ -172,12 +166,9 @@ func (m *Machine) Unsaved() (records []algo.Message) {
 		records = append(records, m.now.Roster)
 	}
 	if m.unowed {
-		records = append(records, Owed{slices.Clone(m.owed)})
+		records = append(records, Owed{slices.Clone(m.owed), m.change})
 	}
-	if m.unchanged {
-		records = append(records, m.change)
-	}
-	m.unsaved, m.unowed, m.unchanged = false, false, false
+	m.unsaved, m.unowed = false, false
 	return records
 }
 
@@ -257,6 +248,7 @@ func (m *Machine) Down(now time.Duration, peer algo.NodeID) {
 	delete(m.outside, peer)
 	if !m.view.Contains(peer) {
 		delete(m.told, peer)
+		m.queue = slices.DeleteFunc(m.queue, func(p Propose) bool { return p.Entry.ID == peer })
 	}
 	m.seek(now)
 }
@@ -271,13 +263,14 @@ func (m *Machine) Led(now time.Duration) {
 		m.vacant = now
 	}
 	if leader.ID != m.self() {
-		m.queue, m.guest = nil, guest{}
+		m.guest = false
+		m.queue = slices.DeleteFunc(m.queue, func(p Propose) bool { return p.Gone }) // that may be taken back
 	}
 	if m.wishes.again != never {
 		m.wishes.again, m.wishes.tries = now, 0
 	}
 	if !leader.Vacant() {
-		m.hearAll(now)
+		m.hear(now)
 	}
 }
 
@@ -311,12 +304,10 @@ func (m *Machine) Deadline() time.Duration {
 	if m.end != (End{}) {
 		return never
 	}
-	next := min(m.nextContact(), m.nextExchange(), m.nextStand(), m.wishes.again, m.nextForget(), m.doom.due())
+	_, next := m.nextForget()
+	next = min(next, m.nextContact(), m.nextExchange(), m.nextStand(), m.wishes.again, m.doom.due())
 	if newcomer := m.newcomer(); !newcomer.IsZero() {
 		next = min(next, m.until)
-	}
-	if !m.guest.id.IsZero() && m.leads() {
-		next = min(next, m.guest.until)
 	}
 	return next
 }
@@ -327,10 +318,8 @@ func (m *Machine) Watched() (watched []algo.NodeID) {
 	if m.forgets() {
 		return slices.Collect(m.view.Others(m.self()))
 	}
-	for _, id := range []algo.NodeID{m.newcomer(), m.guest.id} {
-		if m.view.Contains(id) {
-			watched = append(watched, id)
-		}
+	if newcomer := m.newcomer(); !newcomer.IsZero() {
+		watched = append(watched, newcomer)
 	}
 	return watched
 }

@@ -89,16 +89,18 @@ type Stand struct {
 // Kind is "stand".
 func (Stand) Kind() string { return "stand" }
 
-// Owed is the record of strikes that this node knows of and has not found in a later roster.
+// Owed is the record of what the roster does not show: strikes that this node knows of and has not found
+// in a later one, and the last change of who is a member that it has made itself, as a leader.
 type Owed struct {
 	Strikes []algo.NodeID `wire:"max=512"`
+	Change  Change
 }
 
 // Kind is "owed".
 func (Owed) Kind() string { return "owed" }
 
-// Change is the record of how a leader has made the roster of that stamp: an entry came, or went, and
-// so many seats were empty before. Until it knows that a majority holds that roster it can go back.
+// Change is how a leader has made the roster of that stamp: an entry came, or went, and so many seats
+// were empty before. Until it knows that a majority holds that roster it can go back.
 type Change struct {
 	Epoch  algo.Epoch
 	Number uint64
@@ -107,13 +109,10 @@ type Change struct {
 	Gone   bool
 }
 
-// Kind is "change".
-func (Change) Kind() string { return "change" }
-
 // Messages returns a zero value of each message, for the codec of frames.
 func Messages() []algo.Message {
 	return []algo.Message{Roster{}, Join{}, Reject{}, Propose{}, Held{}, Stand{}}
 }
 
 // Records returns a zero value of each record, for the codec of the store.
-func Records() []algo.Message { return []algo.Message{Roster{}, Owed{}, Change{}} }
+func Records() []algo.Message { return []algo.Message{Roster{}, Owed{}} }

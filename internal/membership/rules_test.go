@@ -267,12 +267,13 @@ func TestWhoIsInAlreadyIsTold(t *testing.T) {
 // Who has asked before there was a leader is let in as soon as there is one, and once.
 func TestWhoHasAskedBeforeTheLeaderIsLetIn(t *testing.T) {
 	l := newLone(true, of(4, 7, 1, 2, 3))
-	for i := 2; i <= 5; i++ {
+	for i := 2; i <= 6; i++ {
 		l.connects(i, "")
 	}
 	l.runs, l.taken = true, 4
 	l.hears(4, join(4))
-	l.hears(6, join(6)) // whose connection has ended meanwhile
+	l.hears(6, join(6))
+	l.Down(l.now, id(6))
 	l.follows(2, 5)
 	if got := l.said(2, "propose"); len(got) != 1 || got[0].(Propose).Entry.ID != id(4) {
 		t.Errorf("it proposes %v to the new leader, want who has asked", got)
@@ -300,11 +301,13 @@ func TestOneChangeAtATime(t *testing.T) {
 	l.want(t, "held by two of four", "(4,8) of n1 n2 n3 n4 x5")
 	l.holds(3)
 	l.want(t, "held by three", "(4,9) of n1 n2 n3 x5 x4")
-	for i := range 2 * maxWaiting {
-		l.hears(2, Propose{Entry: entryOf(member(i + 6))})
+	for i := range 2 * maxEntries {
+		e := entryOf(member(6))
+		e.ID, e.Name = algo.NodeID{14: byte(i>>8 + 1), 15: byte(i)}, fmt.Sprint("x", i)
+		l.hears(2, Propose{Entry: e})
 	}
-	if len(l.queue) != maxWaiting {
-		t.Errorf("%d changes wait, want %d", len(l.queue), maxWaiting)
+	if len(l.queue) != maxEntries {
+		t.Errorf("%d changes wait, want %d", len(l.queue), maxEntries)
 	}
 }
 

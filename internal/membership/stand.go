@@ -15,9 +15,12 @@ import (
 // holds is how many times as long a Stand holds as it is until the next.
 const holds = 3
 
-// stood is which process of a member was connected last, and the Count that it has said last: what
-// is lower is late.
-type stood struct{ life, count uint64 }
+// stood is which process of a member was connected last, the Count that it has said last, for what is
+// lower is late, and until when it does not stand; 0 when it does.
+type stood struct {
+	life, count uint64
+	until       time.Duration
+}
 
 // Resign has this node not stand for election for a while, and then stand again. It stays a
 // member and votes. It ends with the process.
@@ -31,29 +34,22 @@ func (m *Machine) Resign(now, period time.Duration) {
 // handOver has somebody else lead, if anybody may, who has until the end of that to strike this
 // leader.
 func (m *Machine) handOver(now time.Duration) {
-	for e := range m.view.All() {
-		if e.Eligible && e.ID != m.self() {
-			until := now + holds*m.config.Repeat
-			if m.resigned != never {
-				until = max(until, m.resigned)
-			}
-			m.Resign(now, until-now)
-			return
-		}
+	pause := holds * m.config.Repeat
+	others := slices.Collect(m.view.Others(m.self()))
+	if (m.resigned == never || m.resigned < now+pause) && slices.ContainsFunc(others, m.view.MayLead) {
+		m.Resign(now, pause)
 	}
 }
 
 // abstains reports whether this node does not stand.
 func (m *Machine) abstains() bool { return m.resigned != never || m.wishes.leaving }
 
-// abstain tells everybody whether this node stands. That it does again is said twice: whoever does
-// not hear of it waits until the last word before it has had its time.
+// abstain tells everybody whether this node stands.
 func (m *Machine) abstain(now time.Duration) {
 	m.standAt = never
-	if m.abstains() || m.abstained {
+	if m.abstains() {
 		m.standAt = now + m.config.Repeat
 	}
-	m.abstained = m.abstains()
 	m.stands++
 	for peer := range m.view.Others(m.self()) {
 		m.env.Send(peer, Stand{Resigned: m.abstains(), Count: m.stands})
@@ -71,10 +67,7 @@ func (m *Machine) greet(peer algo.NodeID, incarnation uint64) {
 		return
 	}
 	m.stood[peer] = stood{life: incarnation}
-	if _, aside := m.aside[peer]; aside {
-		delete(m.aside, peer)
-		m.overlay()
-	}
+	m.overlay()
 }
 
 // heed takes the word of a member, unless a later one has overtaken it.
@@ -83,16 +76,12 @@ func (m *Machine) heed(now time.Duration, from algo.NodeID, s Stand) {
 	if s.Count < heard.count {
 		return
 	}
-	m.stood[from] = stood{heard.life, s.Count}
-	_, before := m.aside[from]
+	heard.count, heard.until = s.Count, 0
 	if s.Resigned {
-		m.aside[from] = now + holds*m.config.Repeat
-	} else {
-		delete(m.aside, from)
+		heard.until = now + holds*m.config.Repeat
 	}
-	if before != s.Resigned {
-		m.overlay()
-	}
+	m.stood[from] = heard
+	m.overlay()
 }
 
 // standing ends what has had its time, and says again what has not.
@@ -100,50 +89,50 @@ func (m *Machine) standing(now time.Duration) {
 	if m.resigned <= now {
 		m.resigned = never
 		m.abstain(now)
+		// Whoever does not hear of it waits until the last word before it has had its time.
+		m.standAt = now + m.config.Repeat
 	}
 	if m.standAt <= now {
 		m.abstain(now)
 	}
-	before := len(m.aside)
-	maps.DeleteFunc(m.aside, func(_ algo.NodeID, until time.Duration) bool { return until <= now })
-	if len(m.aside) != before {
-		m.overlay()
+	for id, s := range m.stood {
+		if s.until > 0 && s.until <= now {
+			s.until = 0
+			m.stood[id] = s
+			m.overlay()
+		}
 	}
 }
 
 func (m *Machine) nextStand() time.Duration {
 	next := min(m.resigned, m.standAt)
-	for _, until := range m.aside {
-		next = min(next, until)
+	for _, s := range m.stood {
+		if s.until > 0 {
+			next = min(next, s.until)
+		}
 	}
 	return next
 }
 
-// overlay makes the view of the roster, of those who stand aside, and of the epochs that are over. It is another one only if
-// something in it is.
+// overlay makes the view of the roster, of those who stand aside, and of the epochs that are over. It
+// is another one only if something in it is.
 func (m *Machine) overlay() {
-	maps.DeleteFunc(m.aside, func(id algo.NodeID, _ time.Duration) bool { return !m.now.Roster.has(id) })
 	maps.DeleteFunc(m.stood, func(id algo.NodeID, _ stood) bool { return !m.now.Roster.has(id) })
 	maps.DeleteFunc(m.doubted, func(id algo.NodeID, _ time.Duration) bool { return !m.now.Roster.has(id) })
-	view := m.now.view
-	if len(m.aside) > 0 || m.abstains() {
-		members := slices.Collect(view.All())
-		for i := range members {
-			_, aside := m.aside[members[i].ID]
-			if aside || members[i].ID == m.self() && m.abstains() {
-				members[i].Eligible = false
-			}
+	members := slices.Collect(m.now.view.All())
+	for i := range members {
+		if id := members[i].ID; m.stood[id].until > 0 || id == m.self() && m.abstains() {
+			members[i].Eligible = false
 		}
-		overlaid := algo.NewView(view.Number(), view.Size(), members...)
-		if epoch := view.Stamp().Epoch; epoch > 0 {
-			overlaid = overlaid.In(epoch)
-		}
-		view = overlaid
+	}
+	view := algo.NewView(m.now.view.Number(), m.now.view.Size(), members...)
+	if epoch := m.now.Roster.Epoch; epoch > 0 {
+		view = view.In(epoch)
 	}
 	if m.over > view.Floor() {
 		view = view.Over(m.over)
 	}
-	if view.Stamp() != m.view.Stamp() || view.Floor() != m.view.Floor() || view.Size() != m.view.Size() || !slices.Equal(slices.Collect(view.All()), slices.Collect(m.view.All())) {
+	if view.Stamp() != m.view.Stamp() || view.Floor() != m.view.Floor() || view.Size() != m.view.Size() || !slices.Equal(members, slices.Collect(m.view.All())) {
 		m.view = view
 	}
 }

@@ -110,7 +110,7 @@ func (n *node) start() {
 	n.life++
 	n.up, n.runs, n.leader, n.view, n.links, n.ended = true, false, algo.Leader{}, algo.View{}, map[int]bool{}, End{}
 	var saved []algo.Message
-	for _, kind := range []string{"view", "owed", "change"} {
+	for _, kind := range []string{"view", "owed"} {
 		if r, ok := n.disk[kind]; ok {
 			saved = append(saved, r)
 		}
