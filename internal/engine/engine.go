@@ -200,7 +200,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 			e.early = algo.Event{Kind: algo.EventReceive, Peer: from, Message: m}
 		}
 		e.ignore(now, from, said, errors.New("it is not a member"))
-		e.members.Stranger(now, from)
+		e.members.Spoken(now, from)
 		return
 	}
 	switch m := m.(type) {

@@ -71,11 +71,11 @@ func (m *Machine) agreed(peer algo.NodeID) {
 	delete(m.outside, peer)
 }
 
-// Spoken takes it that a member has spoken to us. Two that do not watch each other show each
-// other no digest. Without this, two leaders of whom each is the higher one in its own view
-// would fight for ever.
+// Spoken takes it that somebody has spoken to us, which was dropped if it is no member: it may not know
+// yet. Two members that do not watch each other show each other no digest. Without this, two leaders of
+// whom each is the higher one in its own view would fight for ever.
 func (m *Machine) Spoken(now time.Duration, peer algo.NodeID) {
-	if !m.settled && m.told[peer].has != m.now.digest {
+	if known := m.settled && m.view.Contains(peer); !known && m.told[peer].has != m.now.digest {
 		m.heal(now, peer)
 	}
 }

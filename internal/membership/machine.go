@@ -199,7 +199,7 @@ func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message
 		return true
 	case Propose, Held, Stand:
 		if !m.view.Contains(from) {
-			m.Stranger(now, from)
+			m.Spoken(now, from)
 			return true
 		}
 	}
@@ -214,14 +214,6 @@ func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message
 		return false
 	}
 	return true
-}
-
-// Stranger says that somebody who is no member has sent a frame, which was dropped. It is shown
-// the roster: it may be one who does not know yet.
-func (m *Machine) Stranger(now time.Duration, from algo.NodeID) {
-	if !m.joining() {
-		m.heal(now, from)
-	}
 }
 
 // Up says that a connection to a peer stands: as which incarnation, the digest of its roster, and

@@ -372,7 +372,7 @@ func (w *cluster) elect(n *node) bool {
 	for _, o := range w.nodes { // those who do not know it drop what it says
 		if w.reach(n, o) && n.view.Contains(id(o.i)) && !o.m.View().Contains(id(n.i)) {
 			if w.send(n, o.i, Held{}); n.links[o.i] {
-				o.do(func() { o.m.Stranger(w.now, id(n.i)) })
+				o.do(func() { o.m.Spoken(w.now, id(n.i)) })
 			}
 		}
 	}
