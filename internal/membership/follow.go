@@ -67,7 +67,7 @@ func (m *Machine) left(now time.Duration, from algo.NodeID, theirs Roster, order
 	}
 	if _, connected := m.links[from]; connected && !m.outside[from] {
 		m.outside[from] = true
-		m.wishes.due(now + repeat)
+		m.wishes.again = min(m.wishes.again, now+repeat)
 		m.ask(from)
 	}
 	if order > 0 {

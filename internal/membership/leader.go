@@ -92,17 +92,13 @@ func (m *Machine) unfit(asks Entry) error {
 	}
 	for _, e := range r.Entries {
 		if e.ID != asks.ID && e.Name == asks.Name && !m.earlier(e, asks) {
-			return nameTaken(e)
+			return fmt.Errorf("the name %q belongs to member %v at %s: choose another name, or remove that member first", e.Name, e.ID, e.Addr)
 		}
 	}
 	if r = r.with(asks); !r.fits() {
 		return fmt.Errorf("the membership is full, with %d members", len(r.Entries)-1)
 	}
 	return nil
-}
-
-func nameTaken(by Entry) error {
-	return fmt.Errorf("the name %q belongs to member %v at %s: choose another name, or remove that member first", by.Name, by.ID, by.Addr)
 }
 
 // earlier reports whether a member is an earlier life of who asks to be let in, which has kept

@@ -19,8 +19,6 @@ type wishes struct {
 	tries   int
 }
 
-func (w *wishes) due(at time.Duration) { w.again = min(w.again, at) }
-
 // repeat is the time between two requests for one thing. It doubles up to maxRepeat while the
 // leader stays the same.
 const (
@@ -100,7 +98,7 @@ func (m *Machine) wish(now time.Duration) {
 	}
 	for _, p := range missing {
 		if m.abandoned(now) && p.Gone && slices.Contains(m.wishes.strike, p.Entry.ID) {
-			m.decide(now, p.Entry.ID)
+			m.amend(now, m.now.Roster.striking(p.Entry.ID))
 		} else {
 			m.petition(now, p)
 		}
@@ -112,14 +110,6 @@ func (m *Machine) wish(now time.Duration) {
 // that answers elections and never leads could not be removed. With one it would be.
 func (m *Machine) abandoned(now time.Duration) bool {
 	return !m.config.Quorum && m.vacant != never && m.vacant+m.config.Patience <= now && !m.joining()
-}
-
-// decide strikes a member without a leader.
-func (m *Machine) decide(now time.Duration, id algo.NodeID) {
-	next := m.now.Roster.striking(id)
-	if slices.ContainsFunc(next.Entries, func(e Entry) bool { return e.Eligible }) {
-		m.make(now, next)
-	}
 }
 
 // missing is what the roster should be and is not.
