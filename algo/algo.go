@@ -135,6 +135,10 @@ type Env interface {
 	// be covered by Stable when the call returns, and never go back.
 	Announce(l Leader)
 
+	// Miss is a Note that an election has waited in vain for another member, and why for that one: it
+	// "answered and does not lead". Who is missed again and again is shown to people.
+	Miss(peer NodeID, what string)
+
 	// Note says why, for traces. It is formatted only when it is read; what is
 	// passed must not change afterwards.
 	Note(format string, args ...any)

@@ -72,6 +72,7 @@ type Envelope struct {
 type Note struct {
 	Format string
 	Args   []any
+	Missed NodeID // whom it says to be missed
 }
 
 // Machine runs one [Algorithm]: Step is the only switch that joins events to
@@ -225,6 +226,10 @@ func (e *env) Monitor(peers ...NodeID) {
 }
 
 func (e *env) Announce(l Leader) { e.effects.Announce = append(e.effects.Announce, l) }
+
+func (e *env) Miss(peer NodeID, what string) {
+	e.effects.Notes = append(e.effects.Notes, Note{Format: "misses %s, which %s", Args: []any{peer, what}, Missed: peer})
+}
 
 func (e *env) Note(format string, args ...any) {
 	e.effects.Notes = append(e.effects.Notes, Note{Format: format, Args: args})

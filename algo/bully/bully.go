@@ -139,7 +139,9 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		env.Note("no answer in time")
 		p.lead(env)
 	case t == timerCoordinator && p.phase == waiting:
-		env.Note("no coordinator in time")
+		if heir := p.heir(); !heir.IsZero() {
+			env.Miss(heir, "answered and does not lead")
+		}
 		p.elect(env)
 	case t == timerAnnounce && p.leads():
 		p.bumps = 0

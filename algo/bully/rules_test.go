@@ -289,3 +289,16 @@ func TestOnePoisonedMessageIsOvercome(t *testing.T) {
 		}
 	}
 }
+
+// Who was answered and hears of no leader misses the highest of those who answered.
+func TestTheHeirIsMissed(t *testing.T) {
+	s := alone(1, viewOf(4), Defaults(timing))
+	s.Start(6)
+	for _, from := range []int{2, 4, 3} {
+		s.Hears(from, Answer{6})
+	}
+	notes := s.Machine.Step(algo.Event{Kind: algo.EventExpire, Timer: timerCoordinator}).Notes
+	if len(notes) != 1 || notes[0].Missed != n(4) || fmt.Sprintf(notes[0].Format, "n4", notes[0].Args[1]) != "misses n4, which answered and does not lead" {
+		t.Errorf("notes %v", notes)
+	}
+}

@@ -150,6 +150,18 @@ func (p *process) refuse(env algo.Env, said algo.Leader) {
 	p.call(env)
 }
 
+// miss notes that a run came to nothing, and for whom, as far as that shows here.
+func (p *process) miss(env algo.Env) {
+	switch before := p.view.At((p.view.Index(p.self) + p.view.Len() - 1) % p.view.Len()); {
+	case !p.best.ID.IsZero():
+		env.Miss(p.best.ID, "sent its token round and does not lead")
+	case len(p.tokens) == 1: // its own
+		env.Miss(before.ID, "passed no token on")
+	default:
+		env.Miss(p.successor, "has the token of this node, which did not come back")
+	}
+}
+
 // wait keeps each timer armed for as long as there is something to wait for.
 //
 // ◆ Whoever forwarded a token waits for the outcome, not only who called for the election:

@@ -120,7 +120,7 @@ func (p *process) Receive(env algo.Env, _ algo.NodeID, m algo.Message) {
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
 	case t == timerElection && p.waiting:
-		env.Note("no outcome in time")
+		p.miss(env)
 		p.waiting = false
 		p.call(env)
 	case t == timerReserve && p.reserving:

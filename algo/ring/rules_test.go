@@ -444,3 +444,21 @@ func TestMadeUpCandidatesAreForgotten(t *testing.T) {
 			"stop election; reserve in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
 	}
 }
+
+// Whom a run that came to nothing has waited for, as far as that shows at n2 of four.
+func TestWhomARunMisses(t *testing.T) {
+	for what, test := range map[string]struct {
+		happens func(s *host.Solo)
+		want    string
+	}{
+		"nothing came":           {func(*host.Solo) {}, "misses n1, which passed no token on"},
+		"the token of n1 came":   {func(s *host.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not come back"},
+		"those of n3 and n4 did": {func(s *host.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token round and does not lead"},
+	} {
+		s := alone(2, viewOf(4))
+		s.Start(6)
+		test.happens(s)
+		notes := s.Machine.Step(algo.Event{Kind: algo.EventExpire, Timer: timerElection}).Notes
+		does(t, what, fmt.Sprintf(notes[0].Format, name(notes[0].Missed), notes[0].Args[1]), test.want)
+	}
+}
