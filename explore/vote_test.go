@@ -121,10 +121,10 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 		states int
 		large  bool
 	}{
-		{explore.Options{Nodes: 2, Epochs: 2, Crashes: 1}, 7_281, false},
+		{explore.Options{Nodes: 2, Epochs: 2, Crashes: 1}, 8_190, false},
 		{explore.Options{Nodes: 3, Epochs: 1}, 50_273, false},
 		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 2}, 404_449, true},
-		{explore.Options{Nodes: 2, Epochs: 3, Crashes: 2}, 519_947, true},
+		{explore.Options{Nodes: 2, Epochs: 3, Crashes: 2}, 577_866, true},
 		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 1, Mistakes: 1}, 678_093, true},
 	} {
 		if tc.large && !testenv.Long() || underRace && tc.o.Nodes > 2 {

@@ -29,9 +29,10 @@ const (
 )
 
 type elector struct {
-	state electorState
-	slate []claim    // "voting slate", in the order of those who claim
-	armed algo.Timer // one of its timers, or none
+	state  electorState
+	slate  []claim    // "voting slate", in the order of those who claim
+	armed  algo.Timer // one of its timers, or none
+	inVain uint8      // rounds in a row that elected nobody although a majority lives, up to patience
 }
 
 // claim is what an Elect reports.
@@ -53,9 +54,12 @@ func (s *server) watch(env algo.Env, t algo.Timer, least, most time.Duration) {
 // heed takes a Lead, of another or of this server itself. "rcv LEAD: reset timer to
 // 3 * HBT". What is obsolete resets nothing: see there.
 func (s *server) heed(env algo.Env, lead sighting) {
-	s.seen = newer(s.seen, lead)
+	if lead.compare(s.seen) > 0 {
+		s.seen = lead
+	}
 	if !s.ballot.obsolete(lead.term) {
 		s.ballot.decide(lead.term)
+		s.elector.inVain = 0
 		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 	}
 }
@@ -64,6 +68,7 @@ func (s *server) heed(env algo.Env, lead sighting) {
 // ELECT: record claim".
 func (s *server) receiveElect(env algo.Env, from algo.NodeID, m Elect) {
 	claimed := claim{from, sighting{m.Term, m.Msg, m.Leader}, m.View}
+	s.miss(env, m.Round > s.round())
 	switch s.ballot.take(m.Round, s.elector.state) {
 	case join:
 		s.enterVoting(env)
@@ -118,7 +123,7 @@ func (s *server) record(c claim) {
 // vote: "timeout: send VOTE to server having best claim; enter WATCHING state". A vote
 // for oneself is counted and not sent.
 func (s *server) vote(env algo.Env) {
-	round, choice := s.round(), bestClaim(s.elector.slate, s.view)
+	round, choice := s.round(), s.choose()
 	s.ballot.cast(choice)
 	s.pause(env)
 	switch choice {
@@ -166,13 +171,6 @@ func betterClaim(a, b claim, m, o algo.Member) bool {
 // compare orders sightings by (term,msg).
 func (x sighting) compare(y sighting) int {
 	return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.msg, y.msg))
-}
-
-func newer(x, y sighting) sighting {
-	if x.compare(y) > 0 {
-		return x
-	}
-	return y
 }
 
 func byClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }

@@ -110,6 +110,42 @@ func (b *ballot) decide(term algo.Epoch) {
 // ◆ The pause is random, so that two candidates cannot tie for ever.
 func (s *server) pause(env algo.Env) { s.watch(env, timerPause, s.options.Pause, 2*s.options.Pause) }
 
+// patience is how many rounds in a row may elect nobody until the best claim counts no more.
+const patience = 3
+
+// choose returns whom to vote for, or nobody.
+//
+// ◆ Who has the best claim and never leads would get the votes for ever. So after three such rounds
+// they go round among those who claim. To whom, the number of the round says: it is the same for all.
+func (s *server) choose() algo.NodeID {
+	slate := s.elector.slate
+	if s.elector.inVain == patience && len(slate) > 0 {
+		turn := s.round() % algo.Epoch(len(slate))
+		slate = slate[turn : turn+1]
+	}
+	return bestClaim(slate, s.view)
+}
+
+// miss takes note of a pause that has brought no Lead, if it is over.
+func (s *server) miss(env algo.Env, over bool) {
+	if !over || !s.pausing() {
+		return
+	}
+	choice, majority := s.ballot.vote, s.alive() >= s.view.Quorum()
+	s.elector.inVain = min(s.elector.inVain+1, patience)
+	if !majority {
+		s.elector.inVain = 0
+	}
+	for other := range s.view.Others(s.self) {
+		switch {
+		case majority && other == choice:
+			env.Miss(other, "got the vote of this node and does not lead")
+		case !majority && s.suspected.Has(other), choice == s.self && !s.ballot.tally.Has(other):
+			env.Miss(other, "gave no vote")
+		}
+	}
+}
+
 // answerWhoMissedIt answers an Elect of a round in which this server votes no more.
 //
 // ◆ Who asks in a round that this server won has missed its Lead. It would begin another
@@ -167,11 +203,13 @@ func oldLeader(slate []claim) algo.NodeID {
 // in one round.
 func countsByAnOlderView(c claim, view algo.View) bool { return c.view.OlderThan(view.Stamp()) }
 
-// withdraw takes the claim of a peer back that has died since.
+// withdraw takes back the claims of who has died since, or is a member no more.
 //
-// ◆ A vote for it would be lost, and with it the round.
-func (s *server) withdraw(env algo.Env, peer algo.NodeID) {
-	s.elector.slate = slices.DeleteFunc(s.elector.slate, func(c claim) bool { return c.from == peer })
+// ◆ A vote for the dead would be lost, and with it the round.
+func (s *server) withdraw(env algo.Env) {
+	s.elector.slate = slices.DeleteFunc(s.elector.slate, func(c claim) bool {
+		return s.suspected.Has(c.from) || !s.view.Contains(c.from)
+	})
 	s.closeEarly(env)
 }
 
@@ -186,16 +224,11 @@ func (s *server) closeEarly(env algo.Env) {
 		return // somebody is missing: no need to look for who
 	}
 	for m := range s.view.All() {
-		if !s.suspected.Has(m.ID) && !s.claimed(m.ID) {
+		if _, claimed := slices.BinarySearchFunc(s.elector.slate, m.ID, byClaimant); !claimed && !s.suspected.Has(m.ID) {
 			return
 		}
 	}
 	s.vote(env)
-}
-
-func (s *server) claimed(id algo.NodeID) bool {
-	_, found := slices.BinarySearchFunc(s.elector.slate, id, byClaimant)
-	return found
 }
 
 // Suspect takes note of a death.
@@ -210,7 +243,7 @@ func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 	}
 	switch {
 	case s.elector.state == voting:
-		s.withdraw(env, peer)
+		s.withdraw(env)
 	case lost && !s.electing(), s.pausing() && peer == s.ballot.vote:
 		env.Note("suspects %s, which leads or should", peer)
 		s.callElection(env)
@@ -263,13 +296,7 @@ func (s *server) checkMajority(env algo.Env) {
 	if s.candidate.state != leader {
 		return
 	}
-	alive := 0 // itself included
-	for m := range s.view.All() {
-		if !s.suspected.Has(m.ID) {
-			alive++
-		}
-	}
-	switch doubting := alive < s.view.Quorum(); {
+	switch doubting := s.alive() < s.view.Quorum(); {
 	case doubting && !s.candidate.doubting:
 		env.SetTimer(timerQuorum, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 		s.candidate.doubting = true
@@ -277,6 +304,16 @@ func (s *server) checkMajority(env algo.Env) {
 		env.StopTimer(timerQuorum)
 		s.candidate.doubting = false
 	}
+}
+
+// alive counts the members that are not suspected, itself included.
+func (s *server) alive() (count int) {
+	for m := range s.view.All() {
+		if !s.suspected.Has(m.ID) {
+			count++
+		}
+	}
+	return count
 }
 
 // Reconfigure replaces the view.
@@ -291,8 +328,10 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 		s.stepDown(env)
 		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 	}
-	s.claimAnew()
-	s.forgetStrangers(env)
+	if s.elector.state == voting {
+		s.record(claim{s.self, s.seen, s.view.Stamp()}) // its own claim goes by the new view
+	}
+	s.withdraw(env)
 	if !s.leader.Vacant() && !s.view.MayLead(s.leader.ID) {
 		// It left, or resigned; maybe it was this server.
 		s.stepDown(env)
@@ -323,17 +362,4 @@ func (s *server) heedView() (news bool) {
 	}
 	s.ballot.decide(term)
 	return true
-}
-
-// claimAnew has this server's own claim go by a view that has changed.
-func (s *server) claimAnew() {
-	if s.elector.state == voting {
-		s.record(claim{s.self, s.seen, s.view.Stamp()})
-	}
-}
-
-// forgetStrangers drops what those said who are members no more.
-func (s *server) forgetStrangers(env algo.Env) {
-	s.elector.slate = slices.DeleteFunc(s.elector.slate, func(c claim) bool { return !s.view.Contains(c.from) })
-	s.closeEarly(env)
 }

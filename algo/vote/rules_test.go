@@ -2,6 +2,7 @@ package vote
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -399,7 +400,7 @@ func TestTheHighestTermNamesTheOldLeader(t *testing.T) {
 		c.Lose(func(_, _ int, _ algo.Message) bool { return false })
 		c.Detect = T / 10
 		c.Campaign(3)
-		return c.AgreedAfter(100 * T)
+		return c.AgreedAfter(12 * T) // in the first round: after four the votes go round
 	})
 }
 
@@ -464,4 +465,74 @@ func TestOnePoisonedMessageIsOvercome(t *testing.T) {
 			}
 		}
 	}
+}
+
+// round has n2 of five take part in a round in which all claim who live, n1 best, and fails unless it
+// votes for who is wanted.
+func round(t *testing.T, s *host.Solo, round algo.Epoch, want int) {
+	t.Helper()
+	said := s.Hears(1, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
+	for _, from := range []int{3, 4, 5} {
+		said += s.Hears(from, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
+	}
+	if !strings.Contains(said, fmt.Sprintf("save %d for n%d; stop window", round, want)) {
+		t.Errorf("in round %d it does %q, want a vote for n%d", round, said, want)
+	}
+}
+
+// "After three such rounds they go round among those who claim."
+func TestWhoNeverLeadsIsPassedOver(t *testing.T) {
+	s := alone(2, viewOf(5), Defaults(timing))
+	s.Start(6)
+	for i, want := range []int{1, 1, 1, 4, 5, 1, 2} { // the fourth is round 13, 13 mod 5 is 3
+		round(t, s, algo.Epoch(10+i), want)
+	}
+	s.Hears(3, Lead{Term: 17, Msg: 1})
+	round(t, s, 18, 3) // a leader there was: the best claim counts again
+}
+
+// Where no majority lives nobody is to blame, and the best claim stays the best.
+func TestWithoutAMajorityNobodyIsPassedOver(t *testing.T) {
+	s := alone(2, viewOf(5), Defaults(timing))
+	s.Start(6)
+	round(t, s, 10, 1)
+	for e := algo.Epoch(11); e < 20; e++ {
+		s.Hears(1, Elect{Round: e, Term: 1, Msg: 9, Leader: n(1)})
+		s.Suspects(3)
+		s.Suspects(4)
+		s.Suspects(5)
+		does(t, "the pause", missed(s.Machine.Step(algo.Event{Kind: algo.EventExpire, Timer: timerPause})),
+			"n3 gave no vote; n4 gave no vote; n5 gave no vote")
+		s.Hears(1, Elect{Round: e + 1, Term: 1, Msg: 9, Leader: n(1)})
+		if got := s.Machine.Stable(); got.Vote != n(1) {
+			t.Errorf("in round %d it votes for %v", got.Epoch, got.Vote)
+		}
+	}
+}
+
+// missed is whom a step misses, and why.
+func missed(effects *algo.Effects) string {
+	var all []string
+	for _, note := range effects.Notes {
+		if !note.Missed.IsZero() {
+			all = append(all, name(note.Missed)+" "+fmt.Sprint(note.Args[1]))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// Who gets no Lead misses whom it voted for; who voted for itself, those who did not.
+func TestWhomAVoterMisses(t *testing.T) {
+	pauseEnds := algo.Event{Kind: algo.EventExpire, Timer: timerPause}
+	s := alone(2, viewOf(5), Defaults(timing))
+	s.Start(6)
+	round(t, s, 10, 1)
+	does(t, "having voted for n1", missed(s.Machine.Step(pauseEnds)), "n1 got the vote of this node and does not lead")
+	s = alone(1, viewOf(5), Defaults(timing))
+	s.Start(6)
+	for _, from := range []int{2, 3, 4, 5} {
+		s.Hears(from, Elect{Round: 10})
+	}
+	s.Hears(3, Vote{10})
+	does(t, "having voted for itself", missed(s.Machine.Step(pauseEnds)), "n2 gave no vote; n4 gave no vote; n5 gave no vote")
 }

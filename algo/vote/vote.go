@@ -140,6 +140,7 @@ func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
 }
 
 func (s *server) Expire(env algo.Env, t algo.Timer) {
+	s.miss(env, t == timerPause)
 	if t == s.elector.armed {
 		s.elector.armed = ""
 	}
