@@ -128,6 +128,7 @@ type Node struct {
 	errands   []*errand
 	answers   map[string]string // what came last of the addresses of the configuration
 	complaint time.Duration     // when to say that it waits; 0: it does not
+	said      time.Duration     // when it last has
 }
 
 // New makes a node and starts nothing. It reports every mistake of the configuration
@@ -280,7 +281,7 @@ func (e ear) Accept() (net.Conn, error) {
 // prepare makes the engine.
 func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
 	c := &n.config
-	n.begin = time.Now()
+	n.begin, n.said = time.Now(), -waitEvery
 	n.self = algo.Member{ID: id, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
 		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Bootstrap: c.Bootstrap, Fixed: c.Members, Timing: c.Timing, ForgetAfter: c.ForgetAfter,

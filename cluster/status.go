@@ -40,7 +40,7 @@ type Status struct {
 	Confirmed bool     `json:"confirmed"`
 	Members   []Member `json:"members"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
-	// looked for there.
+	// looked for there; and those of members whom elections miss, while no leader is known.
 	Awaited []Awaited `json:"awaited"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages, those of
@@ -106,6 +106,8 @@ func (n *Node) status() Status {
 			s.Awaited = append(s.Awaited, a)
 		}
 	}
+	missed, _ := n.missed()
+	s.Awaited = append(s.Awaited, missed...)
 	return s
 }
 

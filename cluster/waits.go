@@ -17,18 +17,19 @@ import (
 
 // For whom this node waits, and what they answered.
 
-// waitEvery is how often a node that waits says so, and mostAwaited how many addresses it names then.
 const (
-	waitEvery   = 5 * time.Second
-	mostAwaited = 20
+	waitEvery   = 5 * time.Second // a node that waits says so
+	mostAwaited = 20              // addresses that it names then
+	tooOften    = 3               // elections have missed somebody, who is named at once
 )
 
-// Awaited is an address that Config.Join or Config.Members names, and at which no member is known.
-// Of a name with several addresses there is one for each.
+// Awaited is an address that Config.Join or Config.Members names, and at which no member is known, or
+// that of a member for whom elections wait. Of a name with several addresses there is one for each.
 type Awaited struct {
 	Addr string `json:"addr"`
 	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
-	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address.
+	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address. Of a
+	// member it is what is missed of it, as "misses n5, which answered and does not lead (elections: 3)".
 	Answer string `json:"answer"`
 }
 
@@ -77,33 +78,53 @@ func answerOf(why error) string {
 	return hostile.Plain(strings.TrimPrefix(text, "transport: "))
 }
 
+// missed are the members for whom elections have waited in vain since there is no leader, and how often
+// they have for one of them at most. It runs on the loop.
+func (n *Node) missed() (all []Awaited, most uint64) {
+	for m := range n.engine.View().All() {
+		if last := n.engine.Missed(m.ID); last.Number > 0 {
+			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.title), last.Number)
+			all = append(all, Awaited{Addr: m.Addr, Answer: hostile.Cut(answer, wire.MaxAnswer)})
+			most = max(most, last.Number)
+		}
+	}
+	return all, most
+}
+
 // complain says for whom this node waits, if it has done so for long enough.
 func (n *Node) complain() {
-	now := n.now()
-	switch {
-	case !n.engine.Waits():
+	since, vacant, alone := n.engine.Waits()
+	if !vacant {
 		n.complaint = 0
 		return
-	case n.complaint == 0:
-		n.complaint = now + waitEvery
-		return
-	case now < n.complaint:
+	}
+	now, patience := n.now(), n.config.Timing.Bound()
+	all, most := n.missed()
+	if alone {
+		patience = waitEvery
+	} else if most >= tooOften {
+		patience = 0
+	}
+	n.complaint = max(n.said+waitEvery, since+patience)
+	if now < n.complaint {
 		return
 	}
-	n.complaint = now + waitEvery
+	n.said, n.complaint = now, now+waitEvery
 	met, seats := n.engine.Seats()
 	why := "no member has let it in"
 	if n.config.Bootstrap {
 		why += ", and it founds a cluster only when nobody is silent"
 	}
 	switch _, runs := n.engine.Leader(); {
+	case !alone:
+		why = fmt.Sprintf("no leader for %v; elect remove works without one unless a majority is needed", (now - since).Round(time.Second))
 	case runs:
 		why = "it is connected to no other member"
 	case seats > 0:
 		why = fmt.Sprintf("it has met %d of %d members", met, seats)
 	}
 	var answers []string
-	all := n.awaited()
+	all = append(all, n.awaited()...)
 	for _, a := range all[:min(len(all), mostAwaited)] {
 		answers = append(answers, a.Addr+": "+a.Answer)
 	}
@@ -115,8 +136,8 @@ func (n *Node) complain() {
 
 // nextComplaint is in how long that has to be said.
 func (n *Node) nextComplaint(longest time.Duration) time.Duration {
-	if n.complaint == 0 {
-		return longest
+	if n.complaint > 0 {
+		longest = min(longest, max(0, n.complaint-n.now()))
 	}
-	return min(longest, max(0, n.complaint-n.now()))
+	return longest
 }

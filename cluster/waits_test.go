@@ -2,13 +2,20 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/ring"
+	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
@@ -79,4 +86,116 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 		require.Empty(t, awaited())
 		require.Len(t, one.log.with("msg=waiting"), 1)
 	})
+}
+
+// mute takes part in elections, and tells nobody that it leads.
+type mute struct{ algo.Algorithm }
+
+type silent struct{ algo.Env }
+
+func (e silent) Send(to algo.NodeID, m algo.Message) {
+	inner, _ := algo.Open(m)
+	switch inner := inner.(type) {
+	case bully.Coordinator:
+		e.Env.Send(to, bully.Answer{Epoch: inner.Epoch})
+	case ring.Elected, vote.Lead:
+	default:
+		e.Env.Send(to, m)
+	}
+}
+
+func (m mute) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	m.Algorithm.Start(silent{env}, view, saved)
+}
+
+func (m mute) Receive(env algo.Env, from algo.NodeID, said algo.Message) {
+	m.Algorithm.Receive(silent{env}, from, said)
+}
+
+func (m mute) Expire(env algo.Env, t algo.Timer)        { m.Algorithm.Expire(silent{env}, t) }
+func (m mute) Suspect(env algo.Env, peer algo.NodeID)   { m.Algorithm.Suspect(silent{env}, peer) }
+func (m mute) Reconfigure(env algo.Env, view algo.View) { m.Algorithm.Reconfigure(silent{env}, view) }
+
+// neverLeads are the built-in algorithms, of a member that never leads.
+func neverLeads() cluster.Option {
+	registry := builtin.Registry()
+	for word, sound := range registry {
+		registry[word] = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+			spec, err := sound(t, decode)
+			made := spec.New
+			spec.New = func(self algo.NodeID) algo.Algorithm { return mute{made(self)} }
+			return spec, err
+		}
+	}
+	return cluster.WithRegistry(registry)
+}
+
+// A member that answers elections and never leads is named: in the log each 5 seconds, and in the
+// status. Where no majority is needed it is removed without a leader; else another is elected.
+func TestWhoNeverLeadsIsNamed(t *testing.T) {
+	for algorithm, misses := range map[string]string{
+		"bully": "misses n5, which answered and does not lead", "ring": "misses n5, which sent its token round and does not lead",
+		"vote": "misses n5, which got the vote of this node and does not lead",
+	} {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				f.config = func(c *cluster.Config) {
+					c.Algorithm, c.Join, c.Members = algorithm, nil, []string{"n1:7400", "n2:7400", "n3:7400", "n4:7400", "n5:7400"}
+				}
+				f.start(5, neverLeads())
+				virtual.Pass(time.Millisecond) // it is there when the others start
+				sound := []*member{f.start(1), f.start(2), f.start(3), f.start(4)}
+				virtual.Pass(time.Minute)
+				liar, err := f.operator().Status(t.Context(), "n5:7400")
+				require.NoError(t, err)
+				delete(f.live, "n5") // it takes itself for the leader
+				for _, m := range sound {
+					named := len(m.log.with("level=WARN", "msg=waiting", `why="no leader for`, "n5:7400: "+misses+" (elections: "))
+					require.GreaterOrEqual(t, named, 1, "%s: %s", m.name, strings.Join(m.log.with(""), "\n"))
+					require.LessOrEqual(t, named, 13, m.name)
+				}
+				status, err := f.operator().Status(t.Context(), "n1:7400")
+				require.NoError(t, err)
+				if algorithm == "vote" {
+					require.NotNil(t, status.Leader)
+					require.NotEqual(t, liar.Node, *status.Leader)
+					require.Empty(t, status.Awaited)
+					passesOver(t, f, misses)
+					return
+				}
+				require.Nil(t, status.Leader)
+				require.Contains(t, fmt.Sprint(status.Awaited), "{n5:7400 "+misses+" (elections: ")
+				require.NoError(t, sound[0].Remove(t.Context(), liar.Node))
+				f.agree("n4", bound)
+				before := sound[0].log.with("msg=waiting")
+				virtual.Pass(20 * time.Second)
+				require.Equal(t, before, sound[0].log.with("msg=waiting"), "it has one again")
+			})
+		})
+	}
+}
+
+// passesOver has the leader die a few times, and fails unless n5 is named each time: it was waited for
+// three times before another is elected, whether that takes longer than Timing.Bound or not.
+func passesOver(t *testing.T, f *fleet, misses string) {
+	t.Helper()
+	for range 3 {
+		one := f.live["n1"]
+		if one == nil {
+			one = f.live["n2"]
+		}
+		leader, _ := one.Leader()
+		f.kill(f.live[leader.Name])
+		before := make(map[string]int)
+		for name, m := range f.live {
+			before[name] = len(m.log.with("msg=waiting", misses))
+		}
+		virtual.Pass(3 * bound)
+		for name, m := range f.live {
+			require.Greater(t, len(m.log.with("msg=waiting", misses)), before[name], name)
+		}
+		f.start(int(leader.Name[1] - '0'))
+		virtual.Pass(bound)
+	}
 }

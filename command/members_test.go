@@ -23,27 +23,27 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 			states := f.States()
 			known := func(at string) string { return statusOf(t, at) }
 
-			status, stdout, stderr := called("priority", "--addr", states[0].Addr, "--", "-7")
+			status, stdout, stderr := elect("priority", "--addr", states[0].Addr, "--", "-7")
 			require.Zero(t, status, stderr)
 			require.Equal(t, "the node at "+states[0].Addr+" has priority -7\n", stdout)
 			require.Regexp(t, `(?m)^n1 .* -7  `, known(states[0].Addr))
 
 			leader, ok := fleet.Agreement(f.States())
 			require.True(t, ok)
-			status, stdout, stderr = called("resign", "--addr", leader.Addr, "--for", "30s", "--json")
+			status, stdout, stderr = elect("resign", "--addr", leader.Addr, "--for", "30s", "--json")
 			require.Zero(t, status, stderr)
 			require.JSONEq(t, `{"order":"resign","addr":"`+leader.Addr+`","done":true}`, stdout)
 			require.Regexp(t, `(?m)^`+leader.Name+` +witness `, known(leader.Addr))
 
 			_, err := f.Signal("n4", fleet.Kill)
 			require.NoError(t, err)
-			status, stdout, stderr = called("remove", "n4", "--addr", states[1].Addr, "--json")
+			status, stdout, stderr = elect("remove", "n4", "--addr", states[1].Addr, "--json")
 			require.Zero(t, status, stderr)
 			require.JSONEq(t, `{"order":"remove","addr":"`+states[1].Addr+`","member":"n4","done":true}`, stdout)
 			require.NotContains(t, known(states[1].Addr), "n4")
 
 			_, err = f.Retire(within(t), "n3", func(context.Context) error {
-				status, stdout, stderr := called("leave", "--addr", states[2].Addr)
+				status, stdout, stderr := elect("leave", "--addr", states[2].Addr)
 				require.Zero(t, status, stderr)
 				require.Equal(t, "the node at "+states[2].Addr+" has left\n", stdout)
 				return nil
@@ -51,7 +51,7 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 			require.NoError(t, err)
 			require.NotContains(t, known(states[1].Addr), "n3")
 
-			status, stdout, stderr = called("remove", "nobody", "--addr", states[0].Addr, "--json")
+			status, stdout, stderr = elect("remove", "nobody", "--addr", states[0].Addr, "--json")
 			require.Equal(t, statusFailed, status)
 			require.Contains(t, stderr, `remove "nobody": there is no such member`)
 			var o orderObject
@@ -98,7 +98,7 @@ func TestUsageOfOrders(t *testing.T) {
 		require.Empty(t, stdout, args)
 		require.Contains(t, stderr, want, args)
 	}
-	status, _, stderr := called("leave", "--addr", "127.0.0.1:1", "--timeout", "1s")
+	status, _, stderr := elect("leave", "--addr", "127.0.0.1:1", "--timeout", "1s")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "127.0.0.1:1")
 }

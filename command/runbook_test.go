@@ -95,7 +95,7 @@ func (m *machines) end(at string, how syscall.Signal) {
 }
 
 func (m *machines) elect(args []string) {
-	status, _, stderr := called(args...)
+	status, _, stderr := elect(args...)
 	require.Zero(m.t, status, "elect %v: %s", args, stderr)
 }
 

@@ -37,7 +37,8 @@ elect remove). With vote a view has the number EPOCH.NUMBER, where the epoch is 
 the leader that made it, and is unconfirmed until a majority is known to hold it.
 
 A member that members: or join: names and that was not met is listed by its address, with
-what came of the last attempt to reach it.
+what came of the last attempt to reach it. While nobody is known to lead, so is each for
+whom elections have waited in vain, and how often.
 
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
 (an id or null), epoch, view (its number), view_epoch (0 but for vote), confirmed,
@@ -107,7 +108,11 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 			m.Name, role, m.State, ago(now.Sub(m.Since)), m.Priority, m.Addr, m.ID)
 	}
 	for _, a := range s.Awaited {
-		fmt.Fprintf(table, "-\t-\tnot met\t-\t-\t%s\t%s\n", a.Addr, a.Answer)
+		what := "not met"
+		if slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Addr == a.Addr }) {
+			what = "awaited"
+		}
+		fmt.Fprintf(table, "-\t-\t%s\t-\t-\t%s\t%s\n", what, a.Addr, a.Answer)
 	}
 	if err := table.Flush(); err != nil {
 		return err

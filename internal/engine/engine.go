@@ -112,6 +112,7 @@ type Engine struct {
 	running  bool // the algorithm was started
 	kept     algo.Stable
 	replaces bool // the record is still that of another algorithm
+	missed   map[algo.NodeID]trace.Event
 	timers   []timer
 	made     uint64 // timers made so far
 
@@ -141,6 +142,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		machine:  algo.NewMachine(&config.Spec, config.Self.ID),
 		detector: config.Detector,
 		links:    make(map[algo.NodeID]*link),
+		missed:   make(map[algo.NodeID]trace.Event),
 		counters: newCounters(config.Spec.Messages),
 	}
 	for _, record := range saved {
@@ -378,15 +380,19 @@ func (e *Engine) View() algo.View { return e.members.View() }
 // Cluster is the ID of the cluster, zero until this node is in it.
 func (e *Engine) Cluster() algo.NodeID { return e.members.Cluster() }
 
-// Waits reports whether this node waits for others, without whom there is no election. Seats is how many members its cluster has, and how many it has met.
-func (e *Engine) Waits() bool           { return e.members.Waits() }
-func (e *Engine) Seats() (met, all int) { return e.members.Seats() }
+// Waits is since when no leader is known, and whether that is for want of others, without whom there is
+// no election. Seats is how many members its cluster has, and how many it has met.
+func (e *Engine) Waits() (since time.Duration, vacant, alone bool) { return e.members.Waits() }
+func (e *Engine) Seats() (met, all int)                            { return e.members.Seats() }
 
 // Sought are the addresses that the configuration names and at which members are still looked for.
 func (e *Engine) Sought() []Sought { return e.members.Sought() }
 
 // Sought is one of them.
 type Sought = membership.Sought
+
+// Missed is the last note that an election misses somebody, since there is no leader; its Number is how often.
+func (e *Engine) Missed(id algo.NodeID) trace.Event { return e.missed[id] }
 
 // Digest stands for the roster in hellos and heartbeats.
 func (e *Engine) Digest() uint64 { return e.members.Digest() }

@@ -126,7 +126,12 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 		return
 	}
 	for _, n := range effects.Notes {
-		e.trace(trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args})
+		event := trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args}
+		e.trace(event)
+		if id := n.Missed; !id.IsZero() {
+			event.Number = e.missed[id].Number + 1
+			e.missed[id] = event
+		}
 	}
 	for _, t := range effects.Timers {
 		e.setTimer(now, t)
@@ -144,6 +149,9 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 	}
 	if len(effects.Announce) > 0 {
 		e.members.Led(now)
+		if !e.machine.Leader().Vacant() {
+			clear(e.missed)
+		}
 	}
 }
 

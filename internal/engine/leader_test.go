@@ -144,7 +144,7 @@ func TestLeave(t *testing.T) {
 			t.Run(fmt.Sprintf("%s n%d", name, i), func(t *testing.T) {
 				w := joinedBy(t, spec, 3)
 				h := w.node(i)
-				out, err := h.engine.Leave(w.now)
+				out, err := h.engine.Remove(w.now, h.config.Self.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -177,7 +177,7 @@ func TestLeaveWithdrawn(t *testing.T) {
 		w.cutOff(3)
 		w.run(3 * time.Second)
 		three := w.node(3)
-		out, err := three.engine.Leave(w.now)
+		out, err := three.engine.Remove(w.now, id(3))
 		if err != nil {
 			t.Fatal(err)
 		}

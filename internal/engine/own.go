@@ -30,10 +30,8 @@ func (e *Engine) Resign(now, period time.Duration) *Output {
 	return e.finish(now)
 }
 
-// Remove strikes another member, dead or alive: it learns of that when it is told, or at
-// its next start, and stops. The leader is asked until it is done, or Withdraw is called.
-// With an error, which is ErrNoMember, ErrLast or ErrNoHeir, there is no Output. To remove
-// itself is to leave.
+// Remove strikes a member, as [membership.Machine.Remove] does. With an error, which is ErrNoMember, ErrLast
+// or ErrNoHeir, there is no Output.
 func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 	e.begin(now)
 	if err := e.members.Remove(now, id); err != nil {
@@ -42,11 +40,7 @@ func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 	return e.finish(now), nil
 }
 
-// Leave ends the membership of this node for good. It stands aside, and has the leader
-// strike it; Output.Removed says when that is done. The errors are those of Remove.
-func (e *Engine) Leave(now time.Duration) (*Output, error) { return e.Remove(now, e.config.Self.ID) }
-
-// Withdraw takes a Remove or a Leave back, or all of them for a zero ID, unless it is done.
+// Withdraw takes a Remove back, or all of them for a zero ID, unless it is done.
 // It may be done all the same if somebody was asked already.
 func (e *Engine) Withdraw(now time.Duration, id algo.NodeID) *Output {
 	e.begin(now)

@@ -1,6 +1,8 @@
 package membership
 
 import (
+	"time"
+
 	"github.com/elect-go/elect/algo"
 )
 
@@ -30,12 +32,12 @@ func (m *Machine) Sought() (sought []Sought) {
 	return sought
 }
 
-// Waits reports whether this node waits for others: nobody has let it in, its algorithm has not
-// started, or it knows no leader and is connected to no member, although its configuration names
+// Waits is since when this node knows no leader, if it does not. It is alone if nobody has let it in,
+// its algorithm has not started, or it is connected to no member, although its configuration names
 // some.
-func (m *Machine) Waits() bool {
+func (m *Machine) Waits() (since time.Duration, vacant, alone bool) {
 	leader, running, _ := m.env.Leader()
-	return m.end == (End{}) && (m.joining() || !running || leader.Vacant() && m.lonely() && len(m.contacts) > 0)
+	return m.vacant, leader.Vacant(), m.joining() || !running || m.lonely() && len(m.contacts) > 0
 }
 
 // Seats are how many belong to this node's cluster, and how many of them it has met; none before

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/vote"
+)
+
+// mute is an algorithm that takes part in elections, and tells nobody that it leads.
+type mute struct{ algo.Algorithm }
+
+type silent struct{ algo.Env }
+
+func (e silent) Send(to algo.NodeID, m algo.Message) {
+	inner, _ := algo.Open(m)
+	switch inner := inner.(type) {
+	case bully.Coordinator:
+		e.Env.Send(to, bully.Answer{Epoch: inner.Epoch})
+	case vote.Lead:
+	default:
+		e.Env.Send(to, m)
+	}
+}
+
+func (m mute) Start(env algo.Env, view algo.View, saved algo.Stable) {
+	m.Algorithm.Start(silent{env}, view, saved)
+}
+
+func (m mute) Receive(env algo.Env, from algo.NodeID, said algo.Message) {
+	m.Algorithm.Receive(silent{env}, from, said)
+}
+
+func (m mute) Expire(env algo.Env, t algo.Timer)        { m.Algorithm.Expire(silent{env}, t) }
+func (m mute) Suspect(env algo.Env, peer algo.NodeID)   { m.Algorithm.Suspect(silent{env}, peer) }
+func (m mute) Reconfigure(env algo.Env, view algo.View) { m.Algorithm.Reconfigure(silent{env}, view) }
+func (m mute) Clone() algo.Algorithm                    { return mute{m.Algorithm.Clone()} }
+
+// withMute returns a cluster of five of which that one never leads. It is who should.
+func withMute(t *testing.T, spec algo.Spec, liar int) *world {
+	w := newWorld(t)
+	for i := 1; i <= 5; i++ {
+		spec := spec
+		if sound := spec.New; i == liar {
+			spec.New = func(self algo.NodeID) algo.Algorithm { return mute{sound(self)} }
+		}
+		w.add(member(i), by(spec, fixed(5))).start()
+	}
+	return w
+}
+
+// A member that answers elections and never leads is missed by those who wait for it. Where no
+// majority is needed an operator can remove it, at any member.
+func TestWhoNeverLeadsIsMissed(t *testing.T) {
+	w := withMute(t, bullySpec(), 5)
+	w.run(2 * time.Second)
+	for i := 1; i <= 4; i++ {
+		e := w.node(i).engine
+		since, vacant, alone := e.Waits()
+		missed := e.Missed(id(5))
+		if since > 100*ms || !vacant || alone || missed.Number < 3 || missed.Text() != "misses "+id(5).String()+", which answered and does not lead" {
+			t.Errorf("n%d: vacant %v since %v, alone %v, %q %d times", i, vacant, since, alone, missed.Text(), missed.Number)
+		}
+	}
+	if err := w.remove(2, 5); err != nil {
+		t.Fatal(err)
+	}
+	w.run(3 * detection().Bound())
+	if w.node(5).up {
+		t.Error("n5 was not told that it is no member")
+	}
+	w.wantView(1, 2, 3, 4)
+	w.wantLeader(4)
+	for i := 1; i <= 4; i++ {
+		if got := w.node(i).engine.Missed(id(5)).Number; got != 0 {
+			t.Errorf("n%d follows a leader, and misses another %d times", i, got)
+		}
+	}
+}
+
+// Where a majority is needed it is passed over, after it was missed three times.
+func TestWhoNeverLeadsIsPassedOver(t *testing.T) {
+	w := withMute(t, voteSpec(), 1)
+	times := map[int]uint64{}
+	for limit := 3 * detection().Bound(); w.now < limit; w.run(10 * ms) {
+		for i := 2; i <= 5; i++ {
+			times[i] = max(times[i], w.node(i).engine.Missed(id(1)).Number)
+		}
+	}
+	for i := 2; i <= 5; i++ {
+		if times[i] != 3 {
+			t.Errorf("n%d has missed n1 %d times, want 3", i, times[i])
+		}
+	}
+	leader := w.node(2).leader.ID
+	if leader.IsZero() || leader == id(1) {
+		t.Fatalf("n2 follows %v", leader)
+	}
+	w.wantLeader(int(leader[15]))
+}
