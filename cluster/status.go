@@ -134,8 +134,8 @@ func (n *Node) counters() map[string]uint64 {
 	return all
 }
 
-// reply is the status on the wire. Of counters for which there is no room the last by name
-// are left out.
+// reply is the status on the wire. What there is no room for is left out: of counters the last by
+// name, and of those awaited the last.
 func (s Status) reply() wire.Status {
 	r := wire.Status{Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Leader: algo.Leader{Epoch: s.Epoch}, View: s.View, ViewEpoch: s.ViewEpoch, Confirmed: s.Confirmed}
 	if s.Leader != nil {
@@ -145,7 +145,7 @@ func (s Status) reply() wire.Status {
 		r.Members = append(r.Members, wire.Member{
 			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible, State: m.State, Since: m.Since.UnixNano()})
 	}
-	for _, a := range s.Awaited {
+	for _, a := range s.Awaited[:min(len(s.Awaited), maxMembers)] {
 		r.Awaited = append(r.Awaited, wire.Awaited(a))
 	}
 	names := slices.Sorted(maps.Keys(s.Counters))
