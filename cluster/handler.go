@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
@@ -20,6 +21,7 @@ import (
 func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), dialed bool, target transport.Target) (transport.Peer, error) {
 	<-n.ready // the first connection may come before Run has gone on
 	ours := *n.hello.Load()
+	ours.Ran = n.now()
 	if dialed {
 		if err := wire.Say(send, ours); err != nil {
 			return transport.Peer{}, err
@@ -61,7 +63,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 	if differ := ours.Differing(theirs); !theirs.Client && len(differ) > 0 {
 		n.noisy.Warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
-	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Client: theirs.Client, Hello: theirs}, nil
+	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Started: time.Now().Add(-theirs.Ran), Listens: theirs.Addr, Client: theirs.Client, Hello: theirs}, nil
 }
 
 // compareLists shows this node's list of members to one that was founded with another, and
@@ -140,28 +142,30 @@ func (h *handler) Down(p transport.Peer, why error) {
 }
 
 func (h *handler) DialFailed(t transport.Target, why error) {
-	n := (*Node)(h)
-	target := engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}
-	if hasAnother(why, wire.Algorithm) {
-		h.enqueue(func() { n.misfit(why) })
-	}
-	h.enqueue(func() { n.answered(t.Addr, answerOf(why)) })
-	if hasAnother(why, wire.Members) {
-		h.enqueue(func() { n.perform(n.engine.Reached(n.now(), target.Addr, algo.NodeID{})) })
-		return
-	}
-	fact := fd.Unanswered
+	n, kind := (*Node)(h), transport.Cause(why)
 	n.names.failed()
-	switch transport.Cause(why) {
-	case transport.Self:
-		h.enqueue(func() { n.perform(n.engine.Reached(n.now(), target.Addr, n.self.ID)) })
-		return
-	case transport.ConnRefused:
-		fact = fd.Refused
-	case transport.Reset, transport.ClosedBeforeHello:
-		fact = fd.Broken
-	}
-	h.enqueue(func() { n.perform(n.engine.DialFailed(n.now(), target, fact)) })
+	h.enqueue(func() {
+		n.answered(t.Addr, answerOf(why))
+		fact := fd.Unanswered
+		switch {
+		case hasAnother(why, wire.Members):
+			n.perform(n.engine.Reached(n.now(), t.Addr, algo.NodeID{}))
+			return
+		case kind == transport.Self:
+			n.perform(n.engine.Reached(n.now(), t.Addr, n.self.ID))
+			return
+		case hasAnother(why, wire.Algorithm):
+			n.misfit(why)
+		case kind == transport.ConnRefused:
+			fact = fd.Refused
+		case kind == transport.Duplicate, kind == transport.Replaced:
+			n.deny(t, why)
+			fact = fd.Broken // it lives
+		case kind == transport.Reset, kind == transport.ClosedBeforeHello:
+			fact = fd.Broken
+		}
+		n.perform(n.engine.DialFailed(n.now(), engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}, fact))
+	})
 }
 
 // hasAnother reports whether a handshake failed because one of this cluster was configured
@@ -178,4 +182,20 @@ func (n *Node) misfit(why error) {
 	if mismatch, ok := errors.AsType[*wire.MismatchError](why); ok && !n.met && n.failed == nil {
 		n.failed = fmt.Errorf("%w: %w: stop all members before the algorithm is changed", ErrNotLetIn, mismatch)
 	}
+}
+
+// deny takes it that a member whom this node has dialled says that another process has its id, or
+// had it later. One word ends nobody: it is asked again, at once, for nobody else could say
+// otherwise, and until then a copy acts beside its original. Who was replaced while it did not
+// run goes on as long as somebody is connected with it: there it is the other one that is refused.
+func (n *Node) deny(t transport.Target, why error) {
+	if transport.Cause(why) == transport.Replaced && (t.ID == transport.ID{} || len(n.called) > 0) {
+		return
+	}
+	if time.Since(n.denied) < 5*time.Second {
+		n.failed = fmt.Errorf("%w: %w", ErrDuplicate, why)
+		return
+	}
+	n.denied = time.Now()
+	n.net.Dial(t)
 }

@@ -101,13 +101,12 @@ func (n *Node) drain() {
 // catchUp takes what comes within a moment: the readers of the sockets did not run
 // either.
 func (n *Node) catchUp() {
-	moment := time.NewTimer(settleTime)
-	defer moment.Stop()
+	moment := time.After(settleTime)
 	for n.failed == nil {
 		select {
 		case f := <-n.inbox:
 			f()
-		case <-moment.C:
+		case <-moment:
 			return
 		}
 	}

@@ -123,6 +123,7 @@ type Node struct {
 	frame     []byte                 // for encoding
 	called    map[algo.NodeID]string // the names of who is connected
 	met       bool                   // a member was connected in this life
+	denied    time.Time              // when a member said last that another process has this node's id
 	saves     uint64
 	failed    error // why the loop must end
 	errands   []*errand
@@ -185,7 +186,7 @@ func (n *Node) Config() Config { return n.config }
 
 // Run is the node's life: it blocks until ctx ends, which is a clean stop and returns
 // nil, until the node has left (see Leave), which returns nil too, or until the node cannot go on: a failed save (ErrSave), ErrRemoved,
-// ErrNotLetIn, ErrDeaf, or what kept it from starting. At a clean stop it says goodbye
+// ErrNotLetIn, ErrDuplicate, ErrDeaf, or what kept it from starting. At a clean stop it says goodbye
 // to its peers. A leadership ends at once with ctx, also while a save hangs; Run waits
 // for the save, and then for at most half a second. Nothing of the node survives the
 // return: no goroutine, socket or open file. Run can be called once.
@@ -206,7 +207,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.records, err = newRecords(kept, n.config.Data); err != nil {
 		return err
 	}
-	id, saved, err := n.records.load(n.config.Cluster)
+	self, saved, err := n.records.load(n.config.Cluster)
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if addr == "" {
 		addr = listener.Addr().String() // the port was 0
 	}
-	n.prepare(id, addr, saved)
+	n.prepare(self, addr, saved)
 	if n.net, err = n.connect(ear{listener, n.deaf}); err != nil {
 		return err
 	}
@@ -279,17 +280,17 @@ func (e ear) Accept() (net.Conn, error) {
 }
 
 // prepare makes the engine.
-func (n *Node) prepare(id algo.NodeID, addr string, saved []algo.Message) {
+func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	c := &n.config
 	n.begin, n.said = time.Now(), -waitEvery
-	n.self = algo.Member{ID: id, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
+	n.self = algo.Member{ID: who.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
 		Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Bootstrap: c.Bootstrap, Fixed: c.Members, Timing: c.Timing, ForgetAfter: c.ForgetAfter,
 		Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
-	hello := n.greeting(id, addr)
-	hello.Incarnation = rand.Uint64() | 1 // of its other runs; never zero
+	hello := n.greeting(who.ID, addr)
+	hello.Incarnation = uint64(who.Starts)<<32 | uint64(rand.Uint32())
 	n.hello.Store(&hello)
 }
 

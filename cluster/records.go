@@ -20,6 +20,7 @@ import (
 type identity struct {
 	ID      algo.NodeID
 	Cluster string `wire:"max=64"` // the name of the cluster
+	Starts  uint32 // from this folder, the present one included
 }
 
 func (identity) Kind() string { return "node" }
@@ -41,19 +42,20 @@ func newRecords(s Store, folder string) (*records, error) {
 }
 
 // load returns who this node is and what else was saved. A node that never started
-// draws its ID, which is durable when load returns.
-func (r *records) load(cluster string) (algo.NodeID, []algo.Message, error) {
+// draws its ID. That, and that it starts once more, is durable when load returns.
+func (r *records) load(cluster string) (identity, []algo.Message, error) {
 	self, saved, err := r.read()
 	switch {
 	case err != nil:
+		return self, nil, err
 	case self.ID.IsZero():
 		self = identity{ID: algo.NodeID(uuid.New()), Cluster: cluster}
-		err = r.save(self)
 	case self.Cluster != cluster:
-		err = &ConfigError{Field: "data", Got: r.folder + ", that of a member of cluster " + self.Cluster,
+		return self, nil, &ConfigError{Field: "data", Got: r.folder + ", that of a member of cluster " + self.Cluster,
 			Want: "one of cluster " + cluster + ", or an empty one"}
 	}
-	return self.ID, saved, err
+	self.Starts++
+	return self, saved, r.save(self)
 }
 
 // read returns what was saved: the identity, which is zero if that was nothing, and the rest.

@@ -30,7 +30,7 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 	}
 	owed.Strikes = roster.Strikes
 	kept := engine.Kept{Epoch: math.MaxUint64, Vote: algo.NodeID{15: 1}, Extra: strings.Repeat("x", algo.MaxExtra), Algorithm: strings.Repeat("a", 32)}
-	self := identity{ID: algo.NodeID{15: 1}, Cluster: strings.Repeat("c", 64)}
+	self := identity{ID: algo.NodeID{15: 1}, Cluster: strings.Repeat("c", 64), Starts: math.MaxUint32 - 1}
 
 	s, err := store.Open(t.TempDir())
 	require.NoError(t, err)
@@ -44,8 +44,9 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 
 	again, err := newRecords(s, "")
 	require.NoError(t, err)
-	id, saved, err := again.load(self.Cluster)
+	who, saved, err := again.load(self.Cluster)
 	require.NoError(t, err)
-	require.Equal(t, self.ID, id)
+	self.Starts++
+	require.Equal(t, self, who)
 	require.Equal(t, []algo.Message{owed, kept, roster}, saved)
 }

@@ -26,8 +26,8 @@ type State struct {
 	// Leads says that it is this node.
 	Leads bool
 	// Cause is why the last leadership of this node ended: a *DeposedError, ErrVacant,
-	// ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved or
-	// ErrDeaf. It is nil while this node leads, and when it never did.
+	// ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved,
+	// ErrDuplicate or ErrDeaf. It is nil while this node leads, and when it never did.
 	Cause error
 	// At is when this node knew.
 	At time.Time
@@ -59,6 +59,11 @@ var (
 	// a witness and would found a cluster into which only a leader lets others, or that its
 	// configuration says neither that it founds a cluster nor who could let it in.
 	ErrNotLetIn = errors.New("cluster: not let in")
+	// ErrDuplicate says that another process has the id of this node, from whose data folder
+	// this one's was copied; or had it with a later state: this one's comes from a backup, and
+	// may have forgotten a vote.
+	ErrDuplicate = errors.New("cluster: this node is the copy of another, or of an older state of itself: " +
+		"empty its data folder to have it join as a new member, after 'elect remove' of the other if that is no more")
 	// ErrSave says that something could not be made durable, so that the node had to
 	// stop.
 	ErrSave = errors.New("cluster: a save failed, the node stops before anything is sent")

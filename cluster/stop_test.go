@@ -221,7 +221,7 @@ func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
 func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 	id := string(make([]byte, 16))
 	sized := func(record string) string { return string(rune(len(record))) + record }
-	node := sized("\x93\xa4node\xc4\x10" + id + "\xa5elect")
+	node := sized("\x94\xa4node\xc4\x10" + id + "\xa5elect\x01")
 	stable := sized("\x95\xa6stable\x01\xc4\x10" + id + "\xa0\xa5bully")
 	cases := map[string]struct{ state, says string }{
 		"a record that cannot be read":    {"\x01\xc1", "record 1"},
@@ -231,7 +231,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 		"a length that is no number":      {strings.Repeat("\xff", 11), "it is cut off"},
 		"a length beyond all":             {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
 		"two records of one kind":         {stable + stable, `it is the second of kind "stable"`},
-		"a record that is said again":     {sized("\x93\xa5node+\xc4\x10" + id + "\xa5elect"), `it is the second of kind "node"`},
+		"a record that is said again":     {sized("\x94\xa5node+\xc4\x10" + id + "\xa5elect\x01"), `it is the second of kind "node"`},
 		"records of nobody in particular": {stable, "the store has records but no identity"},
 	}
 	for name, c := range cases {

@@ -164,11 +164,9 @@ func (t *Transport) accept() {
 		}
 		t.count.acceptErrors.Add(1)
 		t.strangers.Warn("cannot accept connections", "error", err, "again", wait)
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-t.ctx.Done():
-			timer.Stop()
 			return
 		}
 		wait = min(2*wait, longest)
@@ -203,15 +201,17 @@ func (t *Transport) greet(c *conn) error {
 		}
 		return frame, err
 	}, c.dialed, c.target)
+	peer.Dialed, peer.Addr, peer.conn = c.dialed, c.addr, c
+	t.mu.Lock()
+	c.peer = peer
+	t.mu.Unlock()
 	switch {
 	case err != nil && broken != nil:
 		return broken // what the handshake makes of it matters less
 	case err != nil:
 		return rejected("handshake", err)
 	case peer.ID == t.o.Self && !peer.Client && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
-		err := fmt.Errorf("node id %s is in use by incarnation %d and by incarnation %d: is a data folder a copy of another's?",
-			idText(peer.ID), t.o.Incarnation, peer.Incarnation)
-		return rejected("duplicate id", err)
+		return c.disown(Peer{Incarnation: t.o.Incarnation, Started: t.began, Addr: c.nc.LocalAddr().String()}, "is in use by")
 	case peer.ID == t.o.Self && !peer.Client:
 		return errSelf
 	case c.target.ID != ID{} && c.target.ID != peer.ID:
@@ -219,10 +219,6 @@ func (t *Transport) greet(c *conn) error {
 	case peer.ID == ID{} && !peer.Client:
 		return rejected("handshake", errors.New("node id is zero"))
 	}
-	peer.Dialed, peer.Addr, peer.conn = c.dialed, c.addr, c
-	t.mu.Lock()
-	c.peer = peer
-	t.mu.Unlock()
 	c.reader.limit = t.o.maxFrame
 	c.deadline(time.Time{})
 	return nil
@@ -238,9 +234,12 @@ func (c *conn) sendHello(frame []byte) error {
 		return fmt.Errorf("transport: hello of %d bytes, at most %d", len(frame), c.t.o.MaxHello)
 	}
 	c.mu.Lock()
+	held := !c.dialed && len(c.hello) == 0 // its hello; with more the place does not matter
 	c.hello = appendFrame(c.hello, frame)
 	c.mu.Unlock()
-	c.signal()
+	if !held {
+		c.signal()
+	}
 	return nil
 }
 

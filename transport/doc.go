@@ -25,7 +25,8 @@
 //     answers the other side's probe.
 //   - Another incarnation: the first is probed. If it answers, two processes claim
 //     one id: the newcomer is refused, and both sides log it. If it does not answer
-//     in time, or ends meanwhile, the newcomer replaces it.
+//     in time, or ends meanwhile, the newcomer replaces it, if it counts more starts
+//     than any before it.
 //
 // Within one incarnation this is invisible: the queue moves to the connection that
 // stays, the other one is closed politely, Up was called once and Down is not.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -23,6 +24,12 @@ const (
 	Polite
 	// Refused: the peer refused this node; the error has its reason, in its words.
 	Refused
+	// Duplicate: the peer refused this node, for another process with its id runs, and has
+	// run for longer, or was started later from what the node keeps, and is known.
+	Duplicate
+	// Replaced: the peer refused this node, for another process with its id runs, is
+	// younger, and has its place there: this one did not answer, or was not connected.
+	Replaced
 	// EOF: the connection ended without a goodbye, as when a process is killed.
 	EOF
 	// Reset: the peer's kernel knows nothing of the connection (any more).
@@ -48,7 +55,7 @@ const (
 	Self
 )
 
-var kindNames = [...]string{"other", "polite", "refused", "EOF", "reset", "protocol", "timeout", "superseded",
+var kindNames = [...]string{"other", "polite", "refused", "duplicate id", "replaced", "EOF", "reset", "protocol", "timeout", "superseded",
 	"connection refused", "closed before hello", "unreachable", "rejected", "self"}
 
 func (k Kind) String() string {
@@ -116,9 +123,12 @@ func endingOf(err error) *ending {
 	return end
 }
 
-// refused says that the peer refused this node, and why, in its words.
+// refused says that the peer refused this node, and why, in its words. They begin with the
+// kind where that is more than Refused.
 func refused(reason string) error {
-	return &ending{kind: Refused, text: "refused by the peer: " + reason, err: errors.New(reason)}
+	first, _, _ := strings.Cut(reason, ": ")
+	kind := Kind(max(int(Refused), slices.Index(kindNames[:Replaced+1], first)))
+	return &ending{kind: kind, text: "refused by the peer: " + reason, err: errors.New(reason)}
 }
 
 // rejected says that this node refused the peer.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/bits"
 	"net"
 	"os"
 	"slices"
@@ -28,14 +29,21 @@ func id(b byte) ID { return ID{15: b} }
 // body is a frame of the layer above that carries text.
 func body(text string) []byte { return append([]byte{0x91}, text...) }
 
-// hello is a symmetric handshake: each side says its id, incarnation and whether it
-// is a client, and both speak first.
+// hello is a symmetric handshake: each side says its id, the number of its start and
+// whether it is a client. Who has dialled speaks first.
 func hello(self ID, incarnation uint64, client bool) Handshake {
-	return func(send func([]byte) error, recv func() ([]byte, error), _ bool, _ Target) (Peer, error) {
-		if err := send(helloFrame(self, incarnation, client)); err != nil {
-			return Peer{}, err
+	began := time.Now()
+	return func(send func([]byte) error, recv func() ([]byte, error), dialed bool, _ Target) (Peer, error) {
+		say := func() error { return send(helloFrame(self, incarnation, client, time.Since(began))) }
+		if dialed {
+			if err := say(); err != nil {
+				return Peer{}, err
+			}
 		}
 		frame, err := recv()
+		if err == nil && !dialed {
+			err = say()
+		}
 		if err != nil {
 			return Peer{}, err
 		}
@@ -43,9 +51,10 @@ func hello(self ID, incarnation uint64, client bool) Handshake {
 	}
 }
 
-func helloFrame(self ID, incarnation uint64, client bool) []byte {
+func helloFrame(self ID, incarnation uint64, client bool, ran time.Duration) []byte {
 	frame := append([]byte{0x93}, self[:]...)
 	frame = binary.BigEndian.AppendUint64(frame, incarnation)
+	frame = binary.BigEndian.AppendUint64(frame, uint64(ran))
 	if client {
 		return append(frame, 1)
 	}
@@ -53,10 +62,14 @@ func helloFrame(self ID, incarnation uint64, client bool) []byte {
 }
 
 func parseHello(frame []byte) (Peer, error) {
-	if len(frame) != 26 || frame[0] != 0x93 {
+	if len(frame) != 34 || frame[0] != 0x93 {
 		return Peer{}, fmt.Errorf("hello of %d bytes", len(frame))
 	}
-	return Peer{ID: ID(frame[1:17]), Incarnation: binary.BigEndian.Uint64(frame[17:]), Client: frame[25] == 1}, nil
+	incarnation := bits.RotateLeft64(binary.BigEndian.Uint64(frame[17:]), 32) // small numbers count starts
+	return Peer{
+		ID: ID(frame[1:17]), Incarnation: incarnation,
+		Started: time.Now().Add(-time.Duration(binary.BigEndian.Uint64(frame[25:]))), Client: frame[33] == 1,
+	}, nil
 }
 
 // recorder is a Handler that writes down what it is told.
@@ -98,7 +111,7 @@ func (r *recorder) Up(p Peer) {
 	r.seen = append(r.seen, p)
 	r.turns(p, true)
 	r.mu.Unlock()
-	r.add(fmt.Sprintf("up %d/%d", p.ID[15], p.Incarnation))
+	r.add(fmt.Sprintf("up %d/%d", p.ID[15], p.starts()))
 }
 
 func (r *recorder) Frame(p Peer, b []byte) error {
@@ -118,7 +131,7 @@ func (r *recorder) Down(p Peer, why error) {
 	r.turns(p, false)
 	r.whys = append(r.whys, why)
 	r.mu.Unlock()
-	r.add(fmt.Sprintf("down %d/%d %v", p.ID[15], p.Incarnation, Cause(why)))
+	r.add(fmt.Sprintf("down %d/%d %v", p.ID[15], p.starts(), Cause(why)))
 }
 
 func (r *recorder) DialFailed(target Target, why error) {
@@ -336,12 +349,19 @@ func (m *memory) raw(t testing.TB, from, to string) raw {
 	return raw{t, c}
 }
 
+// claim says hello, and does not wait for the other one.
+func (r raw) claim(self ID, incarnation uint64, ran time.Duration) {
+	r.t.Helper()
+	_, err := r.Write(appendFrame(nil, helloFrame(self, incarnation, false, ran)))
+	require.NoError(r.t, err)
+}
+
 // greet says hello, and takes the other one.
 func (r raw) greet(self ID, incarnation uint64, client bool) {
 	r.t.Helper()
 	sent := make(chan error, 1) // a pipe has no buffer, and both sides speak first
 	go func() {
-		_, err := r.Write(appendFrame(nil, helloFrame(self, incarnation, client)))
+		_, err := r.Write(appendFrame(nil, helloFrame(self, incarnation, client, 0)))
 		sent <- err
 	}()
 	_, err := parseHello(r.next())

@@ -27,7 +27,7 @@ func TestHostileInput(t *testing.T) {
 		{name: "silence", play: func(r raw) { r.drain() }, reason: "slow hello", within: time.Second},
 		{name: "a byte a second", play: func(r raw) {
 			r.drain()
-			for _, b := range appendFrame(nil, helloFrame(id(6), 1, false)) {
+			for _, b := range appendFrame(nil, helloFrame(id(6), 1, false, 0)) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
@@ -114,7 +114,7 @@ func TestRandomBytes(t *testing.T) {
 			r := m.raw(t, "bad", a.addr)
 			r.drain()
 			if i%2 == 0 {
-				go func() { r.Write(appendFrame(nil, helloFrame(id(6), uint64(i), false))) }()
+				go func() { r.Write(appendFrame(nil, helloFrame(id(6), uint64(i), false, 0))) }()
 			}
 			noise := make([]byte, 1+random.IntN(2000))
 			for j := range noise {

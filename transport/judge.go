@@ -25,20 +25,12 @@ const (
 	silent
 )
 
-// claim is what a connection says for itself.
-type claim struct {
-	incarnation uint64
-	dialed      bool // by this side
-}
-
-func (c *conn) claim() claim { return claim{c.peer.Incarnation, c.dialed} }
-
-// judge decides between the first connection of peer and a newcomer. Both nodes come
+// judge decides between the first connection of a peer and a newcomer. Both nodes come
 // to the same end, whatever the order in which they see the two: of simultaneous
 // dials both keep that of the lower id; of two dials by one side its dialler keeps
 // the one that it has and the other side asks which.
-func judge(self, peer ID, first, newcomer claim, age, window time.Duration, shown proof) rule {
-	same := first.incarnation == newcomer.incarnation
+func judge(self ID, first, newcomer Peer, age, window time.Duration, shown proof) rule {
+	same := first.Incarnation == newcomer.Incarnation
 	switch {
 	case shown == silent && same:
 		return takeOver
@@ -50,15 +42,15 @@ func judge(self, peer ID, first, newcomer claim, age, window time.Duration, show
 		return refuse
 	case !same:
 		return probeFirst
-	case first.dialed != newcomer.dialed:
+	case first.Dialed != newcomer.Dialed:
 		if age >= window {
 			return probeFirst
 		}
-		if newcomer.dialed == (bytes.Compare(self[:], peer[:]) < 0) {
+		if newcomer.Dialed == (bytes.Compare(self[:], newcomer.ID[:]) < 0) {
 			return takeOver
 		}
 		return yield
-	case newcomer.dialed:
+	case newcomer.Dialed:
 		if age < window {
 			return yield
 		}

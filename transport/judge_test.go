@@ -9,12 +9,12 @@ import (
 
 func TestJudge(t *testing.T) {
 	const window = time.Second
-	mine, theirs := claim{1, true}, claim{1, false}
-	mineNew, theirsNew := claim{2, true}, claim{2, false}
+	mine, theirs := Peer{Incarnation: 1, Dialed: true}, Peer{Incarnation: 1}
+	mineNew, theirsNew := Peer{Incarnation: 2, Dialed: true}, Peer{Incarnation: 2}
 	for _, test := range []struct {
 		name            string
 		self, peer      byte
-		first, newcomer claim
+		first, newcomer Peer
 		age             time.Duration
 		shown           proof
 		want            rule
@@ -37,7 +37,8 @@ func TestJudge(t *testing.T) {
 		{"other incarnation, first silent", 1, 2, theirs, theirsNew, 0, silent, replace},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, judge(id(test.self), id(test.peer), test.first, test.newcomer, test.age, window, test.shown))
+			test.newcomer.ID = id(test.peer)
+			require.Equal(t, test.want, judge(id(test.self), test.first, test.newcomer, test.age, window, test.shown))
 		})
 	}
 }
@@ -46,11 +47,11 @@ func TestJudge(t *testing.T) {
 func TestJudgeAgreesOnSimultaneousDials(t *testing.T) {
 	// stays says whether the connection dialled by self is kept by self.
 	stays := func(self, peer ID, ownFirst bool) bool {
-		own, other := claim{1, true}, claim{1, false}
+		own, other := Peer{ID: peer, Incarnation: 1, Dialed: true}, Peer{ID: peer, Incarnation: 1}
 		if ownFirst {
-			return judge(self, peer, own, other, 0, time.Second, unproven) == yield
+			return judge(self, own, other, 0, time.Second, unproven) == yield
 		}
-		return judge(self, peer, other, own, 0, time.Second, unproven) == takeOver
+		return judge(self, other, own, 0, time.Second, unproven) == takeOver
 	}
 	for _, first := range []bool{true, false} {
 		for _, second := range []bool{true, false} {

@@ -18,18 +18,22 @@ func idText(id ID) string {
 }
 
 // Peer is who is at the other end of a connection. The handshake fills in the first
-// four fields, the transport the rest.
+// six fields, the transport the rest.
 type Peer struct {
-	ID          ID     // of a client it may be zero
-	Incarnation uint64 // differs between two runs of one node
-	Client      bool   // not a node: it has no lasting id, and is reached by Reply only
-	Hello       any    // what else the handshake learned
+	ID          ID        // of a client it may be zero
+	Incarnation uint64    // differs between two runs of one node; the upper 32 bits count them
+	Started     time.Time // that run, by what it says
+	Listens     string    // where others dial it, for errors
+	Client      bool      // not a node: it has no lasting id, and is reached by Reply only
+	Hello       any       // what else the handshake learned
 
 	Dialed bool   // by this side
 	Addr   string // the remote address, or the target's when dialed
 
 	conn *conn
 }
+
+func (p Peer) starts() uint64 { return p.Incarnation >> 32 }
 
 // Target is whom to dial.
 type Target struct {
@@ -68,8 +72,9 @@ type Handler interface {
 
 // Handshake says hello both ways on a new connection and returns who is there. send
 // queues one frame and does not block; recv waits for one, which is valid until the
-// next call. Frames are at most MaxHello long and begin like a msgpack array. An
-// error refuses the peer, and its text is sent to it as the reason.
+// next call. Who has dialled is sent a single frame when it has its place. Frames are at
+// most MaxHello long and begin like a msgpack array. An error refuses the peer, and its
+// text is sent to it as the reason.
 type Handshake func(send func([]byte) error, recv func() ([]byte, error), dialed bool, target Target) (Peer, error)
 
 // Options configure a [Transport]. Zero values mean the default, which stands behind each.

@@ -10,11 +10,10 @@ import (
 // session is a peer between Up and Down. Connections of one incarnation may follow
 // each other within it.
 type session struct {
-	peer        *peer // nil for a client
-	queue       *queue
-	incarnation uint64
-	after       <-chan struct{} // the calls that must return before Up
-	done        chan struct{}   // closed when Down has returned
+	peer  *peer // nil for a client
+	queue *queue
+	after <-chan struct{} // the calls that must return before Up
+	done  chan struct{}   // closed when Down has returned
 
 	calls sync.Mutex // held during each call of the Handler; from the start until Up has returned
 	ended bool       // guarded by calls: Down was called
@@ -56,9 +55,12 @@ func (t *Transport) begin(c *conn, earlier *session) *session {
 			close(earlier.wake)
 		}
 	}
-	s := &session{peer: p, queue: p.queue, incarnation: c.peer.Incarnation, after: p.last, done: make(chan struct{}), wake: make(chan struct{})}
+	s := &session{peer: p, queue: p.queue, after: p.last, done: make(chan struct{}), wake: make(chan struct{})}
 	s.calls.Lock()
 	p.session, p.last = s, s.done
+	if c.peer.starts() > p.latest.starts() {
+		p.latest = Peer{Incarnation: c.peer.Incarnation, Started: c.peer.Started, Listens: c.peer.Listens, Addr: c.peer.Addr}
+	}
 	t.sessions++
 	t.attach(s, c)
 	return s
@@ -183,14 +185,13 @@ func (t *Transport) hope(s *session, c *conn) {
 	wake := s.wake
 	t.mu.Unlock()
 	defer t.mu.Lock()
-	timer := time.NewTimer(probeTimeout)
-	defer timer.Stop()
+	patience := time.After(probeTimeout)
 	for _, done := range waits {
 		select {
 		case <-done:
 		case <-wake:
 			return
-		case <-timer.C:
+		case <-patience:
 			return
 		}
 	}
@@ -200,7 +201,7 @@ func (t *Transport) hope(s *session, c *conn) {
 func (t *Transport) report(c *conn, text string, why error) {
 	end := endingOf(why)
 	switch {
-	case end != nil && end.kind == Refused:
+	case end != nil && end.kind >= Refused && end.kind <= Replaced:
 		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "reason", end.err)
 		return
 	case end == nil || end.label == "":
@@ -212,8 +213,11 @@ func (t *Transport) report(c *conn, text string, why error) {
 	switch end.label {
 	case "self", "disconnected":
 		level = slog.LevelDebug // a node among its own seeds, and what the caller knows
-	case "duplicate id":
+	case Duplicate.String(), Replaced.String():
 		level, limit = slog.LevelError, &t.alarms // must not drown among strangers
+		if t.claimed.Swap(c.peer.Incarnation) == c.peer.Incarnation {
+			level = slog.LevelDebug // it has been said
+		}
 	}
 	t.log(level, limit, "connection closed", c, "reason", end.label, "error", why)
 }

@@ -243,7 +243,9 @@ func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
 		first.greet(id(2), 1, false)
 		synctest.Wait()
 		first.drain()
-		m.raw(t, "x", a.addr).greet(id(2), 2, false)
+		second := m.raw(t, "x", a.addr)
+		second.claim(id(2), 2, 0)
+		second.drain()
 		virtual.Pass(probeTimeout - 1)
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		virtual.Pass(time.Nanosecond)
@@ -263,7 +265,9 @@ func TestEndOfTheOldConnectionMayComeLate(t *testing.T) {
 		first.greet(id(2), 1, false)
 		synctest.Wait()
 		began := time.Now()
-		m.raw(t, "x", a.addr).greet(id(2), 2, false)
+		second := m.raw(t, "x", a.addr)
+		second.claim(id(2), 2, 0)
+		second.drain()
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		first.Close()
@@ -279,17 +283,22 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		synctest.Wait()
+		virtual.Pass(time.Second)
 		double := startNode(t, 2, 2, nil, "", func(o *settings) { o.Dial = m.dial("double") })
 		double.Dial(Target{ID: a.id, Addr: a.addr})
 		virtual.Pass(time.Second)
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, double.all())
+		require.Equal(t, []string{"failed 1 duplicate id"}, double.all(), "it was never told that it is let in")
 		require.ErrorContains(t, double.lastWhy(),
-			"node id 00000000-0000-0000-0000-000000000002 is in use by incarnation 1, alive at n2; this is incarnation 2")
+			"node id 00000000-0000-0000-0000-000000000002 is in use by start 1, at n2; this is start 2, at double")
 		require.Len(t, a.log.above(), 1)
 		require.Contains(t, a.log.above()[0], "level=ERROR")
 		require.Len(t, double.log.above(), 1, "both sides say it")
 		require.EqualValues(t, 1, a.Stats().Refused["duplicate id"])
+		double.Dial(Target{ID: a.id, Addr: a.addr})
+		virtual.Pass(time.Second)
+		require.EqualValues(t, 2, a.Stats().Refused["duplicate id"])
+		require.Len(t, a.log.above(), 1, "once")
 		b.Send(a.id, body("x"))
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "frame 2 x"}, a.all(), "the first is not disturbed")
@@ -308,8 +317,77 @@ func TestDialThatFindsADoubleFails(t *testing.T) {
 		a.Dial(Target{Addr: "double"})
 		virtual.Pass(time.Second)
 		require.Equal(t, []string{"up 2/1", "failed 0 rejected"}, a.all())
-		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, double.all())
+		require.Equal(t, []string{"up 1/1", "down 1/1 duplicate id"}, double.all())
 	})
+}
+
+// TestTheElderOneWasReplaced: a process that did not answer comes back, and another one has its
+// place. It is refused too, and told so: who is the copy is not for this side to say.
+func TestTheElderOneWasReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
+		a.SetAddr(b.id, b.addr)
+		virtual.Pass(time.Second)
+		next := m.raw(t, "next", a.addr)
+		next.greet(id(2), 2, false)
+		next.answer()
+		b.Dial(Target{ID: a.id, Addr: a.addr})
+		virtual.Pass(time.Second)
+		require.Equal(t, []string{"failed 1 replaced"}, b.all())
+		require.Equal(t, []string{"up 2/2"}, a.all())
+		next.Close()
+		synctest.Wait()
+		b.Dial(Target{ID: a.id, Addr: a.addr})
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/2", "down 2/2 EOF", "up 2/1"}, a.all(), "it ran before start 2 came, and has forgotten nothing")
+	})
+}
+
+// TestAnOlderStateIsRefused: what a process was started from must have counted more starts than
+// any that is known, unless it ran before that one came.
+func TestAnOlderStateIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		start  uint64
+		ran    time.Duration
+		member bool // its address is known
+		want   string
+	}{
+		{"later", 4, 0, true, "up 2/4"},
+		{"as many starts, another process", 1<<32 | 3, 0, true, "duplicate id"},
+		{"fewer", 2, 0, true, "duplicate id"},
+		{"fewer, started since", 2, time.Minute - 1, true, "duplicate id"},
+		{"fewer, started before", 2, time.Minute + 1, true, "up 2/2"},
+		{"of one that is no member", 2, 0, false, "up 2/2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				a := m.start(t, 1, 1)
+				if test.member {
+					a.SetAddr(id(2), "n2")
+				}
+				first := m.raw(t, "x", a.addr)
+				first.greet(id(2), 3, false)
+				first.Close()
+				virtual.Pass(time.Minute)
+				second := m.raw(t, "y", a.addr)
+				second.claim(id(2), test.start, test.ran)
+				said := second.next()
+				if test.want != "duplicate id" {
+					require.EqualValues(t, 0x93, said[0], "a hello")
+					synctest.Wait()
+					require.Equal(t, test.want, a.all()[len(a.all())-1])
+					return
+				}
+				require.Regexp(t, fmt.Sprintf("^\\x00duplicate id: node id 0.*2 had start 3, at x; this is start %d, at y", uint32(test.start)), string(said))
+				require.EqualValues(t, 1, a.Stats().Refused["duplicate id"])
+				require.Equal(t, []string{"up 2/3", "down 2/3 EOF"}, a.all())
+				require.Len(t, a.log.above(), 1)
+			})
+		})
+	}
 }
 
 // TestDoubleOfThisNode: another process runs with this node's id, on a copy of its data.
@@ -317,23 +395,24 @@ func TestDoubleOfThisNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		as := func(incarnation uint64) func(*settings) {
-			return func(o *settings) { o.Incarnation = incarnation }
+			return func(o *settings) { o.Incarnation = incarnation << 32 }
 		}
 		a := m.start(t, 1, 1, as(1))
+		virtual.Pass(time.Second)
 		double := startNode(t, 1, 2, m.listen("double"), "double", as(2))
 		a.Dial(Target{Addr: "double"})
 		virtual.Pass(time.Second)
-		require.Equal(t, []string{"failed 0 rejected"}, a.all())
+		require.Equal(t, []string{"failed 0 replaced"}, a.all())
 		require.Empty(t, double.all())
 		for _, n := range []*node{a, double} {
 			require.Len(t, n.log.above(), 1, "both sides say it")
 		}
 		require.Contains(t, a.log.above()[0]+double.log.above()[0], "level=ERROR")
-		require.NotZero(t, a.Stats().Refused["duplicate id"]+double.Stats().Refused["duplicate id"])
+		require.EqualValues(t, 1, double.Stats().Refused["replaced"], "it is the younger one that was dialled")
 
 		a.Dial(Target{Addr: a.addr})
 		virtual.Pass(time.Second)
-		require.Equal(t, []string{"failed 0 rejected", "failed 0 self"}, a.all())
+		require.Equal(t, []string{"failed 0 replaced", "failed 0 self"}, a.all())
 		require.Len(t, a.log.above(), 1)
 	})
 }
@@ -435,15 +514,16 @@ func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
 			var newcomers []raw
 			for i := range 3 {
 				r := m.raw(t, "x", a.addr)
-				r.greet(id(2), uint64(2+i), false)
+				r.claim(id(2), uint64(2+i), 0)
 				newcomers = append(newcomers, r)
 				synctest.Wait()
 			}
+			newcomers[2].next() // its hello
 			require.Contains(t, string(newcomers[2].next()), "too many connections wait for a probe")
 			require.Equal(t, []byte{controlProbe}, first.next())
 			first.say(controlAnswer)
 			for _, r := range newcomers[:2] {
-				require.Contains(t, string(r.next()), "is in use by incarnation 1")
+				require.Contains(t, string(r.next()), "is in use by start 1")
 			}
 			virtual.Pass(2 * refuseTime) // they are gone
 		}

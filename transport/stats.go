@@ -21,7 +21,7 @@ type Stats struct {
 	// "no address", "dial failed", "connection lost", "too large", "closed".
 	Dropped map[string]uint64
 	// Refused counts connections that this side closed with blame, by reason:
-	// "handshake", "wrong id", "self", "duplicate id", "too many pending", "too many
+	// "handshake", "wrong id", "self", "duplicate id", "replaced", "too many pending", "too many
 	// peers", "too many clients", "protocol", "truncated frame", "closed before hello",
 	// "slow hello", "slow frame", "slow write", "handler", "disconnected".
 	Refused map[string]uint64

@@ -198,14 +198,15 @@ func TestTCPUnreachableName(t *testing.T) {
 // says so.
 func TestTCPRestart(t *testing.T) {
 	a := startTCP(t, 1, 1)
-	for incarnation := range uint64(50) {
+	for round := range uint64(50) {
+		incarnation := 2 * round
 		r := rawTCP(t, a.addr)
 		r.greet(id(2), incarnation, false)
 		a.untilLine(t, fmt.Sprintf("up 2/%d", incarnation))
 		next := rawTCP(t, a.addr)
 		r.Close()
-		next.greet(id(2), incarnation+1000, false)
-		a.untilLine(t, fmt.Sprintf("up 2/%d", incarnation+1000))
+		next.greet(id(2), incarnation+1, false)
+		a.untilLine(t, fmt.Sprintf("up 2/%d", incarnation+1))
 		next.Close()
 	}
 	a.until(t, func(lines []string) bool { return count(lines, "down") == 100 })
@@ -221,8 +222,8 @@ func TestTCPDuplicateIsRefused(t *testing.T) {
 	a.untilLine(t, "up 2/1")
 	double := startTCP(t, 2, 2)
 	double.Dial(Target{ID: a.id, Addr: a.addr})
-	double.untilLine(t, "down 1/1 refused")
-	require.ErrorContains(t, double.lastWhy(), "is in use by incarnation 1")
+	double.untilLine(t, "failed 1 duplicate id")
+	require.ErrorContains(t, double.lastWhy(), "is in use by start 1")
 	require.Empty(t, a.with("down"))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/elect-go/elect/internal/hostile"
@@ -11,11 +12,13 @@ import (
 
 // Transport is the connections of one node.
 type Transport struct {
-	o     settings
-	ctx   context.Context // ends when Close begins
-	stop  context.CancelFunc
-	wg    sync.WaitGroup // every goroutine of the transport
-	count counters
+	o       settings
+	began   time.Time
+	ctx     context.Context // ends when Close begins
+	stop    context.CancelFunc
+	wg      sync.WaitGroup // every goroutine of the transport
+	count   counters
+	claimed atomic.Uint64 // the incarnation of the last one with an id of another
 
 	strangers hostile.Log // lines about them
 	alarms    hostile.Log // lines that must not drown among those
@@ -40,6 +43,7 @@ type peer struct {
 	queue   *queue
 	session *session        // nil: not connected
 	last    <-chan struct{} // closed when the last call about it that ends something has returned
+	latest  Peer            // of those that were connected, the one with the most starts
 }
 
 // attempt is a connection in the making: until its place is decided.
@@ -60,7 +64,7 @@ func start(o settings) (*Transport, error) {
 		return nil, err
 	}
 	t := &Transport{
-		o: o, peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
+		o: o, began: time.Now(), peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
 		attempts: make(map[*attempt]struct{}), dialing: make(map[Target]*attempt),
 		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
 		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},

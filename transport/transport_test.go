@@ -404,7 +404,7 @@ func TestReplyReachesExactlyThatConnection(t *testing.T) {
 		a.onFrame = func(p Peer, b []byte) { a.Reply(p, body(p.Hello.(string))) }
 		a.o.Handshake = func(send func([]byte) error, recv func() ([]byte, error), dialed bool, target Target) (Peer, error) {
 			p, err := hello(id(1), 1, false)(send, recv, dialed, target)
-			p.Hello = fmt.Sprint("client ", p.Incarnation)
+			p.Hello = fmt.Sprint("client ", p.starts())
 			return p, err
 		}
 		first, second := m.raw(t, "x", a.addr), m.raw(t, "y", a.addr)

@@ -197,13 +197,11 @@ func (c *conn) farewell(why error) {
 	c.t.park(c)
 	c.t.mu.Unlock()
 	c.finish(reason)
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	select {
 	case <-c.written:
 	case <-c.stopped:
 		return
-	case <-timer.C:
+	case <-time.After(patience):
 		return
 	}
 	if reason != "" {

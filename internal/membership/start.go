@@ -78,6 +78,9 @@ func (m *Machine) Start(now time.Duration) {
 			return
 		}
 		m.first.again = !m.config.Unconnected && len(r.Entries) > 1
+		if mine.Addr != self.Addr {
+			m.env.Dial(algo.NodeID{}, mine.Addr) // it has moved, or is a copy of one who is there
+		}
 		if !m.settled {
 			break
 		}

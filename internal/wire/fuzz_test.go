@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/elect-go/elect/algo"
@@ -61,7 +62,7 @@ func FuzzHello(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lowest, highest uint16, cluster, algorithm, setting, name, addr string, number uint64, client bool) {
 		h := Hello{
 			MinVersion: lowest, MaxVersion: highest, Cluster: cluster, Algorithm: algorithm,
-			Settings: setting, Name: name, Incarnation: number, Client: client, Addr: addr, View: number,
+			Settings: setting, Name: name, Incarnation: number, Client: client, Addr: addr, View: number, Ran: time.Duration(number),
 		}
 		b, err := c.Append(nil, h)
 		fits := len(cluster) <= 64 && len(algorithm) <= 32 && len(setting) <= 512 && len(name) <= 64 && len(addr) <= 255

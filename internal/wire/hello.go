@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -33,7 +34,7 @@ type Hello struct {
 	Settings string `wire:"max=512"`
 	// Name is the configured name of the node.
 	Name string `wire:"max=64"`
-	// ID is who the node is, and Incarnation which of its lives this is.
+	// ID is who the node is, and Incarnation the number of its start, shifted by 32 bits of chance.
 	ID          algo.NodeID
 	Incarnation uint64
 	// Client says that this is no member: it asks for the status.
@@ -44,6 +45,8 @@ type Hello struct {
 	View uint64
 	// Members is a digest of the list of all members in its configuration; 0 without one.
 	Members uint64
+	// Ran is for how long the process had run when it said this.
+	Ran time.Duration
 }
 
 // Kind implements [algo.Message].

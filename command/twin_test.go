@@ -1,0 +1,96 @@
+//go:build unix
+
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// startCopy runs a node on what is in a folder, at an address of its own, and returns what it says
+// at its end, which must come by itself.
+func startCopy(t *testing.T, name, data string) string {
+	t.Helper()
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--name", name, "--data", data, "--priority", name[1:])
+	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
+	require.NotContains(t, p.stderr.text(), "msg=leading")
+	return p.stderr.text()
+}
+
+func copyOf(t *testing.T, folder string) string {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.CopyFS(data, os.DirFS(folder)))
+	return data
+}
+
+// A copy of the data folder of a process that runs is started beside it: it stops, says why, and the
+// others go on as if nothing had been. What was restored after its original had been started again
+// stops as well, also when nobody has its id any more.
+func TestACopiedOrRestoredFolder(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var elections []string
+	f := runFleet(t, 3, func(node string, e fleet.Event) {
+		if e.What == fleet.Leader || e.What == fleet.Send && (e.Kind == "election" || e.Kind == "coordinator") {
+			mu.Lock()
+			defer mu.Unlock()
+			elections = append(elections, node+" "+e.What+" "+e.Kind+e.Name)
+		}
+	})
+	before := f.States()
+	mu.Lock()
+	elections = nil
+	mu.Unlock()
+	backup := copyOf(t, filepath.Join(f.Dir(), "n1"))
+	for _, n := range []fleet.State{before[2], before[0]} { // the leader, a follower
+		said := startCopy(t, n.Name, copyOf(t, filepath.Join(f.Dir(), n.Name)))
+		require.Contains(t, said, cluster.ErrDuplicate.Error())
+		require.Regexp(t, `node id [0-9a-f-]{36} is in use by start 1, at `+n.Addr+`; this is start 2, at 127\.0\.0\.1:[0-9]+`, said)
+	}
+	time.Sleep(2 * cluster.LAN().Timeout) // nothing may come of it: the waiting is the subject
+	mu.Lock()
+	require.NotContains(t, elections, "n1 leader n1")
+	require.Empty(t, slices.DeleteFunc(elections, func(e string) bool { return e == "n3 send coordinator" }))
+	mu.Unlock()
+	for i, n := range f.States() {
+		require.Equal(t, before[i].Epoch, n.Epoch)
+		require.Equal(t, before[i].Addr, n.Addr)
+	}
+
+	for range 2 {
+		_, err := f.Signal("n1", fleet.Kill)
+		require.NoError(t, err)
+		require.NoError(t, f.Restart(within(t), "n1"))
+		_, err = f.Settle(within(t))
+		require.NoError(t, err)
+	}
+	_, err := f.Signal("n1", fleet.Kill)
+	require.NoError(t, err)
+	said := startCopy(t, "n1", backup)
+	require.Contains(t, said, cluster.ErrDuplicate.Error())
+	require.Regexp(t, `had start 3, at `+before[0].Addr+`; this is start 2, at 127\.0\.0\.1:[0-9]+`, said)
+	require.NoError(t, f.Restart(within(t), "n1"))
+	_, err = f.Settle(within(t))
+	require.NoError(t, err)
+}
+
+// The folder of a founder that is alone names nobody else. Its copy asks at the address at which
+// it was before.
+func TestACopyOfALoneFounder(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	startNode(t, "--data", data)
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "a", "--data", copyOf(t, data))
+	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
+	require.Contains(t, p.stderr.text(), cluster.ErrDuplicate.Error())
+}
