@@ -57,13 +57,19 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 		return spec, err
 	}
 	var parts []string
-	r, err := Run(t.Context(), registry, Options{
-		Groups: []string{string(result.Messages), string(result.Application)}, Short: true, Seed: 7, Again: "again", Progress: func(p Progress) {
-			if !slices.Contains(parts, p.Part) {
-				parts = append(parts, p.Part)
-			}
-		},
-	})
+	run := func() (*Report, error) {
+		return Run(t.Context(), registry, Options{
+			Groups: []string{string(result.Messages), string(result.Application)}, Short: true, Seed: 7, Again: "again", Progress: func(p Progress) {
+				if !slices.Contains(parts, p.Part) {
+					parts = append(parts, p.Part)
+				}
+			},
+		})
+	}
+	r, err := run()
+	for late := 0; errors.Is(err, errWire) && late < 4; late++ { // a busy machine delayed a message
+		r, err = run()
+	}
 	require.NoError(t, err)
 	require.Equal(t, "again", r.run.Command)
 	require.Equal(t, []string{
