@@ -278,7 +278,7 @@ func (m *Machine) make(now time.Duration, next Roster) {
 		next.Number = 0 // a number that was poisoned ends with its epoch
 	}
 	next.Epoch, next.Number, next.Confirmed = epoch, next.Number+1, !m.config.Quorum
-	if _, changing := m.before(); changing && before.Epoch == epoch {
+	if _, changing := m.before(); changing && before.Epoch == epoch && sameVoters(before, next) {
 		m.change.Number, m.unowed = next.Number, true // that is in it still
 	}
 	m.take(now, next)

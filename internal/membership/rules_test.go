@@ -249,6 +249,13 @@ func TestAFounderOutlivesItsFirstGuest(t *testing.T) {
 	l.dead[id(3)] = true
 	l.tend(time.Second)
 	l.want(t, "one of more dies", "(4,9) of n1 n2- n3 confirmed")
+
+	l = guest()
+	l.hears(2, Propose{Entry: Entry{ID: id(2)}, Gone: true})
+	l.want(t, "it is removed", "(4,9) of n1 x2 confirmed")
+	if got := l.Watched(); len(got) != 0 {
+		t.Errorf("%v are watched though nobody is there", got)
+	}
 }
 
 // Who is in and has not heard of it is told, also if it asks to be otherwise and nobody leads.
