@@ -223,10 +223,10 @@ func (d doom) due() time.Duration {
 	return d.until
 }
 
-// accused takes note if a roster strikes this node, or has another one in its seat, and reports
+// accused takes note if a roster strikes this node, or a later one has another in its seat, and reports
 // whether it does.
 func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster) bool {
-	replaced := theirs.Epoch > 0 && !m.now.Roster.meeting() && slices.ContainsFunc(theirs.Entries, m.own().sameSeat)
+	replaced := theirs.Stamp().Compare(m.now.Roster.Stamp()) > 0 && !m.now.Roster.meeting() && slices.ContainsFunc(theirs.Entries, m.own().sameSeat)
 	if m.joining() || theirs.has(m.self()) || !replaced && !theirs.struck(m.self()) {
 		return false
 	}

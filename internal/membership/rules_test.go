@@ -516,6 +516,20 @@ func TestOneWordEndsNobody(t *testing.T) {
 	}
 }
 
+// Who has another one in its seat ends if that one is the later life, and not if it is the earlier: so
+// whoever was down meanwhile knows the seat.
+func TestALaterLifeEndsTheEarlier(t *testing.T) {
+	for number, ends := range map[uint64]bool{6: false, 8: true} {
+		l := newLone(false, of(4, 7, 1, 2, 3)).follows(2, 4)
+		other := of(4, number, 2, 3, 9)
+		other.Entries[2].Name, other.Entries[2].Addr = member(1).Name, member(1).Addr
+		l.hears(2, other)
+		if l.hears(3, other); l.End().Removed != ends {
+			t.Errorf("it was taken over with number 7, and is shown number %d: ends %v, want %v", number, !ends, ends)
+		}
+	}
+}
+
 // Without a majority two sides may differ about who is struck: whoever takes the roster of the
 // other side over asks for its own strikes, over restarts too.
 func TestStrikesAreOwed(t *testing.T) {
