@@ -145,7 +145,9 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 	n, kind := (*Node)(h), transport.Cause(why)
 	n.names.failed()
 	h.enqueue(func() {
-		n.answered(t.Addr, answerOf(why))
+		if algo.NodeID(t.ID).IsZero() {
+			n.answers[t.Addr] = answerOf(why)
+		}
 		fact := fd.Unanswered
 		switch {
 		case hasAnother(why, wire.Members):
@@ -161,6 +163,8 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		case kind == transport.Duplicate, kind == transport.Replaced:
 			n.deny(t, why)
 			fact = fd.Broken // it lives
+		case kind == transport.Unreachable && algo.NodeID(t.ID).IsZero():
+			fact = fd.Broken // its name may not exist yet
 		case kind == transport.Reset, kind == transport.ClosedBeforeHello:
 			fact = fd.Broken
 		}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
@@ -49,13 +47,6 @@ func (n *Node) awaited() []Awaited {
 		all = append(all, Awaited{Addr: s.Name, Answer: hostile.Cut(answer, wire.MaxAnswer)})
 	}
 	return all
-}
-
-// answered notes what came of an address, if it is one of the configuration.
-func (n *Node) answered(addr, answer string) {
-	if slices.ContainsFunc(n.engine.Sought(), func(s engine.Sought) bool { return s.Addr == addr }) {
-		n.answers[addr] = answer
-	}
 }
 
 // answerOf is why a dial failed, in few words.

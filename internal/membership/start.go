@@ -37,7 +37,7 @@ const (
 // a second.
 const (
 	minContact = 5 * time.Millisecond
-	maxContact = 500 * time.Millisecond
+	maxContact = 400 * time.Millisecond
 )
 
 // fresh is for how long it counts that a peer has asked to be let in. It repeats that as often

@@ -82,6 +82,7 @@ func TestTheLowestThatMayFoundDoes(t *testing.T) {
 func TestWhoLostItsDataFoundsNothing(t *testing.T) {
 	l := newLone(false, Roster{}, func(c *Config) { c.Seeds, c.Bootstrap = []string{"n2:1", "n3:1"}, true })
 	l.Missed(algo.NodeID{}, "n3:1", Refusal)
+	l.tend(time.Second)
 	l.Up(l.now, id(2), 1, 77, "n2:1")
 	l.tend(time.Minute)
 	l.hears(2, of(4, 7, 1, 2, 3))

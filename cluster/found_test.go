@@ -1,0 +1,219 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/virtual"
+)
+
+// dns is a resolver of a test. What is not in it does not exist.
+type dns struct {
+	mu    sync.Mutex
+	names map[string][]string
+}
+
+func newDNS() *dns { return &dns{names: make(map[string][]string)} }
+
+func (d *dns) set(name string, addrs ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.names[name] = addrs
+}
+
+func (d *dns) lookup(_ context.Context, host string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if addrs := d.names[host]; len(addrs) > 0 {
+		return slices.Clone(addrs), nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+// site is some machines in virtual time, 10.0.0.1 and so on, and their resolver.
+type site struct {
+	t    *testing.T
+	net  *clustertest.Network
+	dns  *dns
+	kept map[int]cluster.Store
+}
+
+func newSite(t *testing.T) *site {
+	return &site{t: t, net: clustertest.NewNetwork(), dns: newDNS(), kept: make(map[int]cluster.Store)}
+}
+
+func machine(i int) string { return fmt.Sprintf("10.0.0.%d", i) }
+
+func (s *site) start(i int, c cluster.Config) *member {
+	c.Name, c.Listen = nameOf(i), machine(i)+":7400"
+	if s.kept[i] == nil {
+		s.kept[i] = store.NewMemory()
+	}
+	p := s.net.Process(machine(i))
+	m := run(s.t, c, append(p.Options(), cluster.WithStore(s.kept[i]), cluster.WithLookup(s.dns.lookup))...)
+	m.process = p
+	return m
+}
+
+// clusters is how many different leaders are followed, and how many nodes follow one.
+func clusters(members ...*member) (leaders, following int) {
+	seen := make(map[cluster.Leadership]bool)
+	for _, m := range members {
+		if l, known := m.Leader(); known {
+			seen[l] = true
+			following++
+		}
+	}
+	return len(seen), following
+}
+
+// All name one name behind which all are, and all may found a cluster, or one of them: there is
+// one cluster, in whatever order they start and are shown.
+func TestOneClusterIsFounded(t *testing.T) {
+	for name, may := range map[string]func(i int) bool{
+		"one may":  func(i int) bool { return i == 2 },
+		"all may":  func(int) bool { return true },
+		"none may": func(int) bool { return false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(20) {
+				synctest.Test(t, func(t *testing.T) {
+					random := rand.New(rand.NewPCG(seed, 0))
+					s := newSite(t)
+					all := []string{machine(1), machine(2), machine(3)}
+					s.dns.set("elect", all...)
+					var members []*member
+					for _, i := range random.Perm(3) {
+						members = append(members, s.start(i+1, cluster.Config{Bootstrap: may(i + 1), Join: []string{"elect:7400"}}))
+						if random.IntN(2) > 0 {
+							virtual.Pass(time.Duration(random.IntN(20)) * time.Millisecond)
+						}
+					}
+					virtual.Pass(10 * time.Second)
+					leaders, following := clusters(members...)
+					if name == "none may" {
+						require.Zero(t, leaders)
+						return
+					}
+					require.Equal(t, [2]int{1, 3}, [2]int{leaders, following}, "seed %d", seed)
+					for _, m := range members {
+						require.Len(t, m.Members(), 3, "seed %d", seed)
+					}
+				})
+			}
+		})
+	}
+}
+
+// The setting is left in the file, and the founder loses its volume: it is let in again by the
+// others. While one of them is silent it waits, and says so.
+func TestAFounderThatLostItsVolume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		join := []string{machine(1) + ":7400", machine(2) + ":7400", machine(3) + ":7400"}
+		start := func(i int) *member { return s.start(i, cluster.Config{Bootstrap: i == 1, Join: join}) }
+		one, two, three := start(1), start(2), start(3)
+		virtual.Pass(5 * time.Second)
+		leaders, following := clusters(one, two, three)
+		require.Equal(t, [2]int{1, 3}, [2]int{leaders, following})
+
+		one.process.Kill()
+		_ = one.halt()
+		two.process.Pause()
+		three.process.Pause()
+		s.kept[1] = nil
+		one = start(1)
+		virtual.Pass(30 * time.Second)
+		leaders, _ = clusters(one)
+		require.Zero(t, leaders, "it founded a second cluster")
+		require.NotEmpty(t, one.log.with("msg=waiting", "it founds a cluster only when nobody is silent"))
+		two.process.Resume()
+		three.process.Resume()
+		virtual.Pass(30 * time.Second)
+		leaders, following = clusters(one, two, three)
+		require.Equal(t, [2]int{1, 3}, [2]int{leaders, following})
+		require.Len(t, two.Members(), 3)
+	})
+}
+
+// Who is told nothing says at once what it could be told.
+func TestWhoIsToldNothingStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, join := range [][]string{nil, {machine(1) + ":7400"}} {
+			m := newSite(t).start(1, cluster.Config{Join: join})
+			<-m.done
+			require.ErrorIs(t, m.err, cluster.ErrNotLetIn)
+			for _, line := range []string{"bootstrap: true", "join: [", "members: ["} {
+				require.ErrorContains(t, m.err, line)
+			}
+		}
+	})
+}
+
+// A StatefulSet: equal lists of names, which begin to resolve one by one, some time after the
+// nodes have started. They agree within a second after the last; ring may need two, for its elections.
+func TestMembersWhoseNamesResolveLate(t *testing.T) {
+	list := []string{"n1.elect:7400", "n2.elect:7400", "n3.elect:7400"}
+	for algorithm, bound := range map[string]time.Duration{"bully": time.Second, "ring": 2 * time.Second, "vote": time.Second} {
+		t.Run(algorithm, func(t *testing.T) {
+			for seed := range uint64(10) {
+				synctest.Test(t, func(t *testing.T) {
+					random := rand.New(rand.NewPCG(seed, 0))
+					s := newSite(t)
+					var members []*member
+					for i := 1; i <= 3; i++ {
+						members = append(members, s.start(i, cluster.Config{Algorithm: algorithm, Members: list, Advertise: list[i-1]}))
+					}
+					for _, i := range random.Perm(3) {
+						virtual.Pass(time.Duration(random.IntN(60_000)) * time.Millisecond)
+						s.dns.set(nameOf(i+1)+".elect", machine(i+1))
+					}
+					virtual.Pass(bound)
+					leaders, following := clusters(members...)
+					require.Equal(t, [2]int{1, 3}, [2]int{leaders, following}, "seed %d", seed)
+					for _, m := range members {
+						require.Len(t, m.Members(), 3, "seed %d", seed)
+					}
+				})
+			}
+		})
+	}
+}
+
+// The same over TCP.
+func TestMembersWhoseNamesResolveLateOverTCP(t *testing.T) {
+	names := newDNS()
+	var sockets []net.Listener
+	var list []string
+	for i := 1; i <= 3; i++ {
+		socket, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		_, port, err := net.SplitHostPort(socket.Addr().String())
+		require.NoError(t, err)
+		sockets, list = append(sockets, socket), append(list, net.JoinHostPort(nameOf(i)+".elect", port))
+	}
+	var members []*member
+	for i := 1; i <= 3; i++ {
+		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: "vote", Data: t.TempDir()}
+		members = append(members, run(t, c, cluster.WithLookup(names.lookup),
+			cluster.WithNetwork(func(string) (net.Listener, error) { return sockets[i-1], nil }, nil)))
+	}
+	for i := 1; i <= 3; i++ {
+		names.set(nameOf(i)+".elect", "127.0.0.1")
+	}
+	for _, m := range members {
+		m.shows(t, "a leader", patience, cluster.State.Known)
+	}
+}
