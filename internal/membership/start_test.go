@@ -82,7 +82,9 @@ func TestTheLowestThatMayFoundDoes(t *testing.T) {
 func TestWhoLostItsDataFoundsNothing(t *testing.T) {
 	l := newLone(false, Roster{}, func(c *Config) { c.Seeds, c.Bootstrap = []string{"n2:1", "n3:1"}, true })
 	l.Missed(algo.NodeID{}, "n3:1", Refusal)
-	l.tend(time.Second)
+	if l.tend(time.Second); !l.Cluster().IsZero() {
+		t.Error("it founds a cluster before n2 has answered")
+	}
 	l.Up(l.now, id(2), 1, 77, "n2:1")
 	l.tend(time.Minute)
 	l.hears(2, of(4, 7, 1, 2, 3))
