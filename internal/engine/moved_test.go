@@ -112,7 +112,7 @@ func TestAChangeThatNobodyCanTakeBack(t *testing.T) {
 	}
 	w.run(2 * hop)
 	w.node(1).crash()
-	w.run(time.Minute)
+	w.run(20 * time.Second)
 	for _, i := range []int{2, 3, 4, 7} {
 		if l := w.node(i).leader; !l.Vacant() {
 			t.Errorf("n%d follows %v: it is mended, and the guarantees are to say so", i, l)
