@@ -18,13 +18,10 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.env.Refuse(from, theirs, why)
 		return
 	}
-	if m.trusts(from) && m.accused(now, from, theirs) {
-		return
-	}
 	known := Know(theirs)
-	order := -1
-	if !m.joining() {
-		order = m.now.compare(known)
+	order := m.now.compare(known)
+	if m.trusts(from) && m.accused(now, from, theirs, order < 0) {
+		return
 	}
 	if theirs.has(m.self()) {
 		delete(m.outside, from)
@@ -51,9 +48,11 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 }
 
 // trusts reports whether the roster of a peer may replace ours: it is a member, or who was asked
-// to let this node in, or was dialled because the configuration names its address.
+// to let this node in, or was dialled because the configuration names its address; or who was to be
+// struck, as long as that is not decided and nobody leads: it may know that it was taken back.
 func (m *Machine) trusts(from algo.NodeID) bool {
-	return m.view.Contains(from) || m.joining() || m.now.Roster.meeting() || m.named(from)
+	return m.view.Contains(from) || m.vacant != never && !m.Confirmed() && m.now.Roster.struck(from) ||
+		m.joining() || m.now.Roster.meeting() || m.named(from)
 }
 
 // left takes a roster that this node is not in: made by who had not heard of it, or by who has
@@ -225,13 +224,13 @@ func (d doom) due() time.Duration {
 
 // accused takes note if a roster strikes this node, or a later one has another in its seat, and reports
 // whether it does.
-func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster) bool {
-	replaced := theirs.Stamp().Compare(m.now.Roster.Stamp()) > 0 && !m.now.Roster.meeting() && slices.ContainsFunc(theirs.Entries, m.own().sameSeat)
+func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster, later bool) bool {
+	replaced := later && theirs.Epoch > 0 && !m.now.Roster.meeting() && slices.ContainsFunc(theirs.Entries, m.own().sameSeat)
 	if m.joining() || theirs.has(m.self()) || !replaced && !theirs.struck(m.self()) {
 		return false
 	}
 	if !theirs.Confirmed {
-		return true // whether it was struck is not decided; if it was it will be told
+		return later // whether it was struck is not decided, if that was not taken back; it will be told
 	}
 	d := &m.doom
 	if len(d.by) == 0 {

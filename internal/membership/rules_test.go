@@ -516,6 +516,26 @@ func TestOneWordEndsNobody(t *testing.T) {
 	}
 }
 
+// A strike that was taken back does not keep those apart of whom one has not heard that.
+func TestAStrikeThatWasTakenBack(t *testing.T) {
+	struck := func(i, other int) Roster {
+		r := of(4, 7, other, 3).striking(id(i))
+		r.Confirmed = false
+		return r
+	}
+	l := newLone(true, of(4, 8, 1, 2, 3)).follows(2, 4)
+	l.hears(3, struck(1, 2))
+	if len(l.said(3, "view")) == 0 {
+		t.Error("who was to be struck does not say that it was not")
+	}
+	l = newLone(true, struck(2, 1)).follows(3, 4)
+	l.hears(2, of(4, 8, 1, 2, 3))
+	l.want(t, "there is a leader to decide it", "(4,7) of n1 n3 x2")
+	l = newLone(true, struck(2, 1))
+	l.hears(2, of(4, 8, 1, 2, 3))
+	l.want(t, "nobody leads", "(4,8) of n1 n2 n3 confirmed")
+}
+
 // Who has another one in its seat ends if that one is the later life, and not if it is the earlier: so
 // whoever was down meanwhile knows the seat.
 func TestALaterLifeEndsTheEarlier(t *testing.T) {
