@@ -152,10 +152,10 @@ func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 }
 
 // inform tells who is connected and is a member now, or is none any more: it may have asked this node,
-// and not know who leads.
+// and not know who leads. All are told that this node was let in: nobody else shall found a cluster.
 func (m *Machine) inform(now time.Duration, before Roster) {
 	for _, id := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
-		if r := m.now.Roster; r.has(id) != before.has(id) || r.struck(id) {
+		if r := m.now.Roster; r.has(id) != before.has(id) || r.struck(id) || before.Cluster.IsZero() {
 			m.heal(now, id)
 		}
 	}

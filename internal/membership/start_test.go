@@ -64,6 +64,18 @@ func TestWhoMayFoundAsksFirst(t *testing.T) {
 	}
 }
 
+// Who is let in tells who asks beside it at once: whom it took for one in no cluster would else be a
+// reason to found one.
+func TestWhoIsLetInTellsTheOthers(t *testing.T) {
+	l := newLone(true, Roster{}, func(c *Config) { c.Seeds = []string{"n2:1", "n3:1"} })
+	l.connects(2, "n2:1")
+	l.connects(3, "n3:1")
+	l.hears(2, of(4, 7, 1, 2))
+	if len(l.said(3, "view")) == 0 {
+		t.Error("it says nothing")
+	}
+}
+
 // Of several that may found a cluster, and ask each other, one does.
 func TestTheLowestThatMayFoundDoes(t *testing.T) {
 	for low := 1; low <= 2; low++ {
