@@ -380,6 +380,29 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 	})
 }
 
+// With a majority, what changes of a member waits until a fixed set has met, and the operator hears so.
+func TestAnOrderWhileAFixedSetMeets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) {
+			c.Algorithm, c.Join, c.Members = "vote", nil, []string{"n1:7400", "n2:7400", "n3:7400"}
+		}
+		f.start(1)
+		f.start(2)
+		virtual.Pass(2 * bound)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var refused *operator.RefusedError
+		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
+		require.Equal(t, "cluster: not done in time: it waits until all members are met, and 2 of 3 are; it is given up, and may still happen", refused.Reason)
+		f.start(3)
+		virtual.Pass(2 * bound)
+		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		require.NoError(t, f.operator().SetPriority(ctx, "n1:7400", 7))
+	})
+}
+
 func TestNoAdmin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

@@ -141,8 +141,11 @@ func (n *Node) shown(ok func(algo.Member) bool) *errand {
 			return ok(m) && n.engine.Confirmed()
 		},
 		why: func() string {
+			met, seats := n.engine.Seats()
 			if _, known := n.Leader(); !known || n.spec.Claims.NeedsQuorum && !n.engine.Confirmed() {
 				return "no other member leads, or the change is not confirmed by a majority"
+			} else if n.spec.Claims.NeedsQuorum && met < seats {
+				return fmt.Sprintf("it waits until all members are met, and %d of %d are", met, seats)
 			}
 			return n.obstacle()
 		},
