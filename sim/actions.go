@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -91,6 +93,7 @@ var commands = map[string]command{
 	"priority NODE NUMBER": to(awake, func(n *node, a args) { n.perform(n.engine.SetPriority(n.now(), a[1].Number)) }),
 	"withdraw NODE":        to(awake, func(n *node, _ args) { n.perform(n.engine.Withdraw(n.now(), algo.NodeID{})) }),
 	"join NODE":            to(connected, join),
+	"stranger NODE":        to(settled, stranger),
 	"leave NODE":           remove,
 	"remove NODE PEER":     remove,
 
@@ -150,7 +153,9 @@ func needs(ok bool, why string) error {
 }
 
 func alive(n *node, _ args) error { return needs(n.up, "it is down") }
-func down(n *node, _ args) error  { return needs(!n.up, "it runs") }
+func down(n *node, _ args) error {
+	return cmp.Or(needs(!n.up, "it runs"), needs(!n.gone, "it never runs again"))
+}
 
 func awake(n *node, a args) error { return cmp.Or(alive(n, a), needs(!n.paused, "it is paused")) }
 func held(n *node, a args) error  { return cmp.Or(alive(n, a), needs(n.paused, "it is not paused")) }
@@ -159,6 +164,11 @@ func others(n *node, a args) error { return needs(n != n.peer(a), "want two node
 
 func connected(n *node, _ args) error {
 	return needs(n.w.network.connected, "want the detector heartbeats, for it takes connections")
+}
+
+func settled(n *node, a args) error {
+	r, _ := n.roster.(membership.Roster)
+	return cmp.Or(awake(n, a), needs(r.Epoch > 0 && n.engine.View().Contains(n.id), "it believes whoever it meets: it is no member yet"))
 }
 
 func runnable(_ *node, a args) error {
@@ -257,6 +267,23 @@ func join(through *node, _ args) {
 	n.seeds = []string{through.member.Addr}
 	w.changed, w.active = w.now, w.now
 	n.start()
+}
+
+// stranger has a node hear somebody who is no member.
+func stranger(n *node, _ args) {
+	id, life := ID(maxNodes+1), n.life
+	r := n.roster.(membership.Roster)
+	r.Epoch, r.Number, r.Confirmed, r.Strikes = r.Epoch+1, 1, true, n.members()
+	r.Entries = []membership.Entry{{ID: id, Name: "stranger", Addr: "stranger:7400", Eligible: true}}
+	for _, happens := range []func() *engine.Output{
+		func() *engine.Output { return n.engine.Up(n.now(), id, 1, 1, "") },
+		func() *engine.Output { return n.engine.Receive(n.now(), id, r) },
+		func() *engine.Output { return n.engine.Down(n.now(), id, false) },
+	} {
+		if n.up && n.life == life {
+			n.perform(happens())
+		}
+	}
 }
 
 // remove has an operator at one node strike another, or that one itself.

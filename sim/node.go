@@ -24,6 +24,7 @@ type node struct {
 	clock  clock
 
 	up      bool
+	gone    bool // it never runs again
 	paused  bool
 	life    uint32 // counts the starts; stands for the incarnation
 	engine  *engine.Engine

