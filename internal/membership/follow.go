@@ -18,8 +18,7 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.env.Refuse(from, theirs, why)
 		return
 	}
-	known := Know(theirs)
-	order := m.now.compare(known)
+	order := m.now.compare(Know(theirs))
 	if m.trusts(from) && m.accused(now, from, theirs, order < 0) {
 		return
 	}

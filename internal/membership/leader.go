@@ -307,9 +307,6 @@ func (m *Machine) held(now time.Duration, from algo.NodeID, h Held) {
 	if m.Confirmed() || !m.leads() || (algo.Stamp{Epoch: h.Epoch, Number: h.Number}) != m.now.Roster.Stamp() {
 		return
 	}
-	if m.holders == nil {
-		m.holders = make(map[algo.NodeID]bool)
-	}
 	m.holders[from] = true
 	m.confirm(now)
 }

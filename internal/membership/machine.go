@@ -122,7 +122,7 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 		config: config, env: env, resigned: never, standAt: never, hearing: never,
 		links: make(map[algo.NodeID]link), told: make(map[algo.NodeID]told), asked: make(map[algo.NodeID]bool),
 		stood: make(map[algo.NodeID]stood), doubted: make(map[algo.NodeID]time.Duration),
-		outside: make(map[algo.NodeID]bool), wishes: wishes{again: never},
+		outside: make(map[algo.NodeID]bool), holders: make(map[algo.NodeID]bool), wishes: wishes{again: never},
 	}
 	for _, record := range saved {
 		switch record := record.(type) {
@@ -319,7 +319,7 @@ func (m *Machine) Watched() (watched []algo.NodeID) {
 // take puts a roster in force. What this node was told of others stays.
 func (m *Machine) take(now time.Duration, next Roster) {
 	m.now, m.settled, m.unsaved = Know(next), false, true
-	m.holders = nil
+	m.holders = make(map[algo.NodeID]bool)
 	m.owing = true // maybe, to those who are members now
 	m.overlay()
 	if m.resigned != never {

@@ -65,6 +65,9 @@ func (m *Machine) Start(now time.Duration) {
 	}
 	m.vacant = now
 	m.first = firstContact{at: now + m.config.FirstContact, waiting: true, silent: make(map[algo.NodeID]bool)}
+	if r := m.now.Roster; m.config.Bootstrap && len(m.contacts) > 0 && len(r.Entries) == 1 && len(r.Strikes) == 0 && m.change == (Change{}) {
+		m.now, m.view = Known{}, algo.View{} // it has met nobody: others may have founded a cluster since
+	}
 	switch r := m.now.Roster; {
 	case len(m.config.Fixed) > 0 && (m.joining() || r.meeting() && len(r.Entries) == 1):
 		m.found(now, len(m.config.Fixed)) // anew if it has met nobody: the list may have been mended since

@@ -90,6 +90,29 @@ func TestTheLowestThatMayFoundDoes(t *testing.T) {
 	}
 }
 
+// A founder that has met nobody asks again at its next start: others may have founded a cluster beside
+// it, for which it was not there. One that has let somebody in goes on.
+func TestAFounderThatMetNobodyAsksAgain(t *testing.T) {
+	founds := func(c *Config) { c.Seeds, c.Bootstrap = []string{"n2:1"}, true }
+	l := newLone(true, of(1, 1, 1), founds)
+	l.tend(time.Second)
+	if l.Ready(l.now) || !l.Cluster().IsZero() {
+		t.Error("it goes on in a cluster of its own before n2 has answered")
+	}
+	l.Missed(algo.NodeID{}, "n2:1", Refusal)
+	if l.tend(0); !l.Ready(l.now) {
+		t.Error("nobody is there, and it does not go on")
+	}
+	for _, r := range []Roster{of(1, 2, 1, 2), of(1, 3, 1).striking(id(2))} {
+		if l = newLone(true, r, founds); l.Cluster().IsZero() {
+			t.Errorf("it forgets %s", show(r))
+		}
+	}
+	if l = newLone(true, of(1, 1, 1), func(c *Config) { c.Bootstrap = true }); !l.Ready(l.now) {
+		t.Error("it waits though it has nobody to ask")
+	}
+}
+
 // A founder that has lost its data is let in again by those whom its configuration names.
 func TestWhoLostItsDataFoundsNothing(t *testing.T) {
 	l := newLone(false, Roster{}, func(c *Config) { c.Seeds, c.Bootstrap = []string{"n2:1", "n3:1"}, true })
