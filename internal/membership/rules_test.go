@@ -787,11 +787,20 @@ func TestWhoIsConnectedToNobodyAsksItsConfiguration(t *testing.T) {
 	if len(l.dialed) > 1 {
 		t.Errorf("it dials %v, connected", l.dialed)
 	}
-	l.Down(l.now, id(2))
+	// Some may have met again, and others too.
+	if l.tend(10 * time.Second); !slices.Contains(l.dialed, "new:1") {
+		t.Errorf("it dials %v, want rarely what its configuration names, while a member is missing", l.dialed)
+	}
+	l.connects(3, "")
 	l.dialed = nil
-	l.tend(5 * time.Second)
-	if !slices.Contains(l.dialed, "new:1") {
-		t.Errorf("it dials %v, want what its configuration names", l.dialed)
+	if l.tend(20 * time.Second); len(l.dialed) > 1 {
+		t.Errorf("it dials %v, connected to all", l.dialed)
+	}
+	l.Down(l.now, id(2))
+	l.Down(l.now, id(3))
+	l.dialed = nil
+	if l.tend(2 * time.Second); len(l.dialed) < 3 || !slices.Contains(l.dialed, "new:1") {
+		t.Errorf("it dials %v, want often what its configuration names", l.dialed)
 	}
 }
 

@@ -38,6 +38,8 @@ const (
 const (
 	minContact = 5 * time.Millisecond
 	maxContact = 400 * time.Millisecond
+	// rareContact is the time between two for one who is connected to some members.
+	rareContact = 5 * time.Second
 )
 
 // fresh is for how long it counts that a peer has asked to be let in. It repeats that as often
@@ -185,10 +187,23 @@ func (m *Machine) lonely() bool {
 	return true
 }
 
+// scattered reports whether a member is not connected, and none is known to be at an address: all
+// may have moved, and have met again in parts, which know of each other only by the configuration.
+func (m *Machine) scattered(c contact) (missing bool) {
+	for _, e := range m.now.Roster.Entries {
+		if e.Addr == c.addr || e.Addr == c.name {
+			return false
+		}
+		_, connected := m.links[e.ID]
+		missing = missing || !connected && e.ID != m.self()
+	}
+	return missing
+}
+
 // seek has contacts dialled again, a little later, that were made and are wanted again.
 func (m *Machine) seek(now time.Duration) {
 	for i := range m.contacts {
-		if c := &m.contacts[i]; c.at == never && m.wanted(*c) {
+		if c := &m.contacts[i]; c.at == never && (m.wanted(*c) || m.scattered(*c)) {
 			c.at = now + maxContact
 		}
 	}
@@ -202,11 +217,14 @@ func (m *Machine) contact(now time.Duration) {
 		if c.at > now {
 			continue
 		}
+		pause := min(minContact<<min(c.tries, 20), maxContact)
 		if !m.wanted(*c) {
-			c.at = never
-			continue
+			if pause = rareContact; !m.scattered(*c) {
+				c.at = never
+				continue
+			}
 		}
-		c.at = now + min(minContact<<min(c.tries, 20), maxContact)
+		c.at = now + pause
 		c.tries++
 		asks = true
 		// Whom it has reached it need not dial again: but now and then somebody else may be there.
