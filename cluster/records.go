@@ -67,7 +67,7 @@ func (r *records) read() (self identity, saved []algo.Message, err error) {
 	for len(state) > 0 {
 		var record algo.Message
 		if record, state, err = r.next(state); err != nil {
-			return self, nil, fmt.Errorf("cluster: record %d of %s: %w", len(r.kept)+1, r.folder, errors.Join(store.ErrDamaged, err))
+			return self, nil, fmt.Errorf("cluster: record %d of %s: of another version of elect, or %w", len(r.kept)+1, r.folder, errors.Join(store.ErrDamaged, err))
 		}
 		if record, ok := record.(identity); ok {
 			self = record
