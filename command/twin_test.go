@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -24,6 +25,18 @@ func startCopy(t *testing.T, name, data string) string {
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
 	require.NotContains(t, p.stderr.text(), "msg=leading")
 	return p.stderr.text()
+}
+
+// hears waits until a node has received so many heartbeats more.
+func hears(t *testing.T, addr string, more uint64) {
+	t.Helper()
+	received := func() uint64 {
+		s, _ := operator.Client{}.Status(within(t), addr)
+		return s.Counters["received.beat"]
+	}
+	before := received()
+	require.NotZero(t, before)
+	require.Eventually(t, func() bool { return received() >= before+more }, 30*time.Second, cluster.LAN().Heartbeat)
 }
 
 func copyOf(t *testing.T, folder string) string {
@@ -57,7 +70,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 		require.Contains(t, said, cluster.ErrDuplicate.Error())
 		require.Regexp(t, `node id [0-9a-f-]{36} is in use by start 1, at `+n.Addr+`; this is start 2, at 127\.0\.0\.1:[0-9]+`, said)
 	}
-	time.Sleep(2 * cluster.LAN().Timeout) // nothing may come of it: the waiting is the subject
+	hears(t, before[0].Addr, uint64(2*cluster.LAN().Timeout/cluster.LAN().Heartbeat)) // nothing comes of it
 	mu.Lock()
 	require.NotContains(t, elections, "n1 leader n1")
 	require.Empty(t, slices.DeleteFunc(elections, func(e string) bool { return e == "n3 send coordinator" }))
