@@ -13,11 +13,9 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/algo/bully"
-	"github.com/elect-go/elect/algo/ring"
-	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/mutetest"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
 )
@@ -88,43 +86,13 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 	})
 }
 
-// mute takes part in elections, and tells nobody that it leads.
-type mute struct{ algo.Algorithm }
-
-type silent struct{ algo.Env }
-
-func (e silent) Send(to algo.NodeID, m algo.Message) {
-	inner, _ := algo.Open(m)
-	switch inner := inner.(type) {
-	case bully.Coordinator:
-		e.Env.Send(to, bully.Answer{Epoch: inner.Epoch})
-	case ring.Elected, vote.Lead:
-	default:
-		e.Env.Send(to, m)
-	}
-}
-
-func (m mute) Start(env algo.Env, view algo.View, saved algo.Stable) {
-	m.Algorithm.Start(silent{env}, view, saved)
-}
-
-func (m mute) Receive(env algo.Env, from algo.NodeID, said algo.Message) {
-	m.Algorithm.Receive(silent{env}, from, said)
-}
-
-func (m mute) Expire(env algo.Env, t algo.Timer)        { m.Algorithm.Expire(silent{env}, t) }
-func (m mute) Suspect(env algo.Env, peer algo.NodeID)   { m.Algorithm.Suspect(silent{env}, peer) }
-func (m mute) Reconfigure(env algo.Env, view algo.View) { m.Algorithm.Reconfigure(silent{env}, view) }
-
 // neverLeads are the built-in algorithms, of a member that never leads.
 func neverLeads() cluster.Option {
 	registry := builtin.Registry()
 	for word, sound := range registry {
 		registry[word] = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 			spec, err := sound(t, decode)
-			made := spec.New
-			spec.New = func(self algo.NodeID) algo.Algorithm { return mute{made(self)} }
-			return spec, err
+			return mutetest.Never(spec), err
 		}
 	}
 	return cluster.WithRegistry(registry)

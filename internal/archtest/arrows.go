@@ -68,6 +68,7 @@ var Rules = []Rule{
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/scenario", Imports: []string{"algo", "internal/hostile", "internal/mistake"}, Modules: none},
 	{Package: "internal/host", Imports: []string{"algo", "internal/scenario"}, Modules: none},
+	{Package: "internal/mutetest", Imports: []string{"algo", "algo/bully", "algo/ring", "algo/vote"}, Modules: none},
 	{Package: "internal/optiontest", Imports: []string{"algo", "internal/host"}, Modules: none},
 	{Package: "internal/config", Imports: []string{"algo", "cluster", "internal/mistake"}},
 	{Package: "internal/mistake", Imports: none, Modules: none},

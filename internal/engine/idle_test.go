@@ -5,46 +5,16 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/bully"
-	"github.com/elect-go/elect/algo/vote"
+	"github.com/elect-go/elect/internal/mutetest"
 )
-
-// mute is an algorithm that takes part in elections, and tells nobody that it leads.
-type mute struct{ algo.Algorithm }
-
-type silent struct{ algo.Env }
-
-func (e silent) Send(to algo.NodeID, m algo.Message) {
-	inner, _ := algo.Open(m)
-	switch inner := inner.(type) {
-	case bully.Coordinator:
-		e.Env.Send(to, bully.Answer{Epoch: inner.Epoch})
-	case vote.Lead:
-	default:
-		e.Env.Send(to, m)
-	}
-}
-
-func (m mute) Start(env algo.Env, view algo.View, saved algo.Stable) {
-	m.Algorithm.Start(silent{env}, view, saved)
-}
-
-func (m mute) Receive(env algo.Env, from algo.NodeID, said algo.Message) {
-	m.Algorithm.Receive(silent{env}, from, said)
-}
-
-func (m mute) Expire(env algo.Env, t algo.Timer)        { m.Algorithm.Expire(silent{env}, t) }
-func (m mute) Suspect(env algo.Env, peer algo.NodeID)   { m.Algorithm.Suspect(silent{env}, peer) }
-func (m mute) Reconfigure(env algo.Env, view algo.View) { m.Algorithm.Reconfigure(silent{env}, view) }
-func (m mute) Clone() algo.Algorithm                    { return mute{m.Algorithm.Clone()} }
 
 // withMute returns a cluster of five of which that one never leads. It is who should.
 func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 	w := newWorld(t)
 	for i := 1; i <= 5; i++ {
 		spec := spec
-		if sound := spec.New; i == liar {
-			spec.New = func(self algo.NodeID) algo.Algorithm { return mute{sound(self)} }
+		if i == liar {
+			spec = mutetest.Never(spec)
 		}
 		w.add(member(i), by(spec, fixed(5))).start()
 	}
