@@ -120,7 +120,7 @@ type Engine struct {
 	watched   []algo.NodeID // by it, or for the membership
 	news      []fd.Change   // of those monitored, yet to be handed to the algorithm
 	links     map[algo.NodeID]*link
-	early     algo.Event // what one that is no member yet has said last: in a ring, the token
+	early     algo.Event // what came last before it could be taken: in a ring, the token
 	view      algo.View  // what algorithm and detector know
 	digest    uint64     // what the detector shows
 
@@ -199,7 +199,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 			}
 		case fd.Beat, Goodbye:
 		default:
-			e.early = algo.Event{Kind: algo.EventReceive, Peer: from, Message: m}
+			e.keep(from, m)
 		}
 		e.ignore(now, from, said, errors.New("it is not a member"))
 		e.members.Spoken(now, from)
@@ -217,7 +217,8 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	case Goodbye:
 		e.detector.Goodbye(now, from)
 	default:
-		if !e.running { // it will be told again; we have nothing to answer from
+		if !e.running {
+			e.keep(from, m)
 			e.ignore(now, from, said, errors.New("it has not started yet"))
 			return
 		}
@@ -427,6 +428,11 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	e.counters.sent(m)
 	e.detector.Sent(now, to)
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
+}
+
+// keep keeps what one has said that is no member yet, or before the algorithm was started.
+func (e *Engine) keep(from algo.NodeID, m algo.Message) {
+	e.early = algo.Event{Kind: algo.EventReceive, Peer: from, Message: m}
 }
 
 // ignore drops a message.

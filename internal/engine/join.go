@@ -90,7 +90,7 @@ func (e *Engine) proceed(now time.Duration) {
 		e.settle(now)
 		if said := e.early; e.running && view.Contains(said.Peer) && e.links[said.Peer] != nil {
 			e.early = algo.Event{}
-			e.trace(trace.Event{At: now, Kind: trace.Note, Format: "hears what %s said before it was a member", Args: []any{said.Peer}})
+			e.trace(trace.Event{At: now, Kind: trace.Note, Format: "hears what %s said too early", Args: []any{said.Peer}})
 			e.step(now, said)
 		}
 	}

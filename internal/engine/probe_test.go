@@ -219,8 +219,7 @@ func TestASuspicionOfBeforeIsForgotten(t *testing.T) {
 	p.want(t, "silent again", "suspect n4")
 }
 
-// Messages that come before the algorithm was started are not lost for good: nothing can
-// be answered yet.
+// Messages that come before the algorithm was started wait for that: nothing can be answered yet.
 func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
 	p := &probe{}
 	e := solo(t, func(c *Config) {
@@ -238,7 +237,7 @@ func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
 	}
 	p.want(t, "before its start")
 	wakes(e, time.Second)
-	p.want(t, "after its first contacts", "start 0")
+	p.want(t, "after its first contacts", "start 0", "receive election n2")
 }
 
 // While it joins, a node takes no offence at members that know of it already, and takes

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+)
+
+// startsAfter starts nodes in a random order, within a span.
+func startsAfter(w *World, r *rand.Rand, span time.Duration) {
+	at := make([]time.Duration, len(w.nodes))
+	order := r.Perm(len(w.nodes))
+	for i := range at {
+		at[i] = w.now + time.Duration(r.Int64N(int64(span)+1))
+	}
+	slices.Sort(at)
+	for i, n := range order {
+		w.pass(at[i])
+		w.nodes[n].start()
+	}
+}
+
+// Nobody waits for a timer when a fixed set starts, or starts again, or a follower comes back: what it
+// takes are messages. They take 3 ms at most here.
+func TestStartsAreQuick(t *testing.T) {
+	const size, enough = 5, 50 * time.Millisecond
+	starts := map[string]func(w *World, r *rand.Rand, span time.Duration){
+		"the first": func(w *World, r *rand.Rand, span time.Duration) {
+			var fixed []string
+			for range size {
+				fixed = append(fixed, w.add().member.Addr)
+			}
+			for _, n := range w.nodes {
+				n.fixed = fixed
+			}
+			startsAfter(w, r, span)
+		},
+		"all again": func(w *World, r *rand.Rand, span time.Duration) {
+			_ = w.Cluster(size)
+			w.pass(20 * time.Second)
+			for _, n := range w.nodes {
+				w.crash(n)
+			}
+			w.pass(w.now + time.Second)
+			startsAfter(w, r, span)
+		},
+		"a follower": func(w *World, r *rand.Rand, span time.Duration) {
+			_ = w.Cluster(size)
+			w.pass(20 * time.Second)
+			leader, _, _ := w.Leader()
+			n := w.nodes[(leader+r.IntN(size-1))%size]
+			w.crash(n)
+			w.pass(w.now + span + 100*time.Millisecond)
+			n.start()
+		},
+	}
+	for _, name := range []string{"bully", "ring"} {
+		spec, err := builtin.Registry()[name](algo.LAN(), func(any) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, start := range starts {
+			for _, span := range []time.Duration{0, 3 * time.Millisecond, 30 * time.Millisecond, 300 * time.Millisecond} {
+				var most time.Duration
+				for seed := range uint64(50) {
+					w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(100*time.Microsecond, 3*time.Millisecond)})
+					start(w, rand.New(rand.NewPCG(seed, 7)), span)
+					last := w.now
+					w.pass(last + 5*time.Second)
+					if _, _, agreed := w.Leader(); !agreed {
+						t.Fatalf("%s, %s within %v, seed %d: %s", name, what, span, seed, w.Opinions())
+					}
+					for _, n := range w.nodes {
+						if took := n.knew - last; took > enough {
+							t.Errorf("%s, %s within %v, seed %d: n%d knows its leader %v after the last was started", name, what, span, seed, n.number(), took)
+						}
+						most = max(most, n.knew-last)
+					}
+				}
+				t.Logf("%s, %s within %v: %v at most", name, what, span, most)
+			}
+		}
+	}
+}
