@@ -36,16 +36,6 @@ import (
 // never is later than every deadline.
 const never = time.Duration(math.MaxInt64)
 
-// Fact is how a dial failed.
-type Fact uint8
-
-// The ways in which a dial fails.
-const (
-	Refused    Fact = iota + 1 // nobody listens at the address
-	Broken                     // accepted, then reset or closed before the hello: dying, or just starting
-	Unanswered                 // no answer in time, no route, or refused for another reason
-)
-
 // State is what a detector knows of a peer.
 type State uint8
 
@@ -90,31 +80,13 @@ type Detector struct {
 type peer struct {
 	id        algo.NodeID
 	monitored bool
-	suspected bool   // only while monitored
-	silent    bool   // suspected for its silence, not by evidence
-	dead      string // the evidence that nobody is there; empty without
-	shown     State  // since when
+	suspected bool  // only while monitored
+	shown     State // since when
 	since     time.Duration
 
-	timeout  time.Duration // of silence; grows with mistakes
-	calm     time.Duration // when the timeout last changed
-	gap      time.Duration // the longest silence since then that was none
-	last     time.Duration // when a frame came, or could not have come before
-	deadline time.Duration // when silence becomes suspicion
-	heardAt  time.Duration // when it was heard of, or looked for in vain, last
-
-	connected   bool
-	upAt        time.Duration // of the last connection
-	incarnation uint64        // of the process that was last connected; 0 for none yet
-	tries       int           // dials since the last connection
-	broken      int           // dials in a row that were accepted and led nowhere
-	brief       int           // connections in a row, to one process, that hardly stood
-	redialAt    time.Duration
-	renewAt     time.Duration // the Watch we sent
-
-	leaseEnd time.Duration // the Watch it sent
-	every    time.Duration
-	sentAt   time.Duration
+	silence
+	evidence
+	leases
 }
 
 // New returns a detector that watches nobody. Of the timing, which must pass Check, it
@@ -169,7 +141,10 @@ func (d *Detector) peer(id algo.NodeID) *peer {
 	if p, ok := d.peers[id]; ok {
 		return p
 	}
-	p := &peer{id: id, timeout: d.timing.Timeout, deadline: never, redialAt: never, renewAt: never, leaseEnd: never}
+	p := &peer{
+		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never},
+		evidence: evidence{redialAt: never}, leases: leases{renewAt: never, leaseEnd: never},
+	}
 	d.peers[id] = p
 	at, _ := slices.BinarySearchFunc(d.order, id, func(p *peer, id algo.NodeID) int { return p.id.Compare(id) })
 	d.order = slices.Insert(d.order, at, p)
@@ -248,73 +223,6 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	p.mark(now)
 }
 
-// Down says that the connection to a peer ended. After a polite end there is
-// nothing to find out.
-func (d *Detector) Down(now time.Duration, id algo.NodeID, polite bool) {
-	p := d.peer(id)
-	if now-p.upAt < d.timing.MaxRedial {
-		p.brief++
-	} else {
-		p.brief = 0
-	}
-	p.connected, p.tries, p.broken, p.renewAt = false, 0, 0, never
-	p.leaseEnd = never // who still watches asks anew on the next connection
-	p.mark(now)
-	switch {
-	case polite || p.dead != "" || d.timing.NoEvidence:
-		if p.monitored {
-			d.redial(now, p)
-		}
-	case p.brief <= instantRedials:
-		d.dial(p)
-	case p.monitored:
-		// Something ends each connection, with a peer that lives: to dial at once, for
-		// ever, would keep two nodes busy with nothing else.
-		p.tries = p.brief - instantRedials
-		d.redial(now, p)
-	}
-}
-
-// DialFailed says how a dial to a peer ended, whoever asked for it.
-func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
-	p := d.peer(id)
-	if p.connected {
-		return // the peer dialled us meanwhile
-	}
-	if fact == Broken && !d.timing.NoEvidence && p.broken < instantRedials {
-		p.broken++
-		d.dial(p)
-		return
-	}
-	if fact != Broken {
-		p.broken = 0
-	}
-	if fact == Refused && !d.timing.NoEvidence {
-		d.isDead(now, p, "its address refuses connections")
-	}
-	if p.monitored {
-		d.redial(now, p)
-	}
-}
-
-const goodbye = "it said goodbye"
-
-// Goodbye says that a peer stops of its own will. That ends with its next frame on a connection that
-// stands: nobody is dead for ever who lives.
-func (d *Detector) Goodbye(now time.Duration, id algo.NodeID) {
-	d.isDead(now, d.peer(id), goodbye)
-}
-
-// isDead records evidence that nobody is there, whether or not p is watched now.
-func (d *Detector) isDead(now time.Duration, p *peer, why string) {
-	p.dead = why
-	p.silent = false // to suspect it for its silence was no mistake
-	if p.monitored && !p.suspected {
-		d.suspect(now, p, why)
-	}
-	p.mark(now)
-}
-
 func (d *Detector) suspect(now time.Duration, p *peer, why string) {
 	p.suspected, p.deadline = true, never
 	p.mark(now)
@@ -337,18 +245,60 @@ func (d *Detector) trust(now time.Duration, p *peer, why string) {
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Why: why})
 }
 
-func (d *Detector) dial(p *peer) {
-	p.tries++
-	p.redialAt = never
-	d.out.Dials = append(d.out.Dials, p.id)
+// Wake does what is due.
+func (d *Detector) Wake(now time.Duration) {
+	if late := now - d.next; late > d.timing.Heartbeat/2 && d.next != never {
+		d.excuse(now, late)
+	}
+	for _, p := range d.order {
+		if p.monitored && !p.suspected && p.deadline <= now {
+			p.silent = true
+			d.suspect(now, p, "no heartbeat for "+p.timeout.String())
+		}
+		if p.redialAt <= now {
+			d.dial(p)
+		}
+		if p.renewAt <= now {
+			d.watch(now, p)
+		}
+		if p.leaseEnd <= now {
+			p.leaseEnd = never
+		}
+		if p.leaseEnd != never && p.beatDue() <= now {
+			p.sentAt = now
+			if p.connected {
+				d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Beat{View: d.view}})
+			}
+		}
+	}
+	for _, p := range d.order {
+		if p.monitored && p.heardAt+2*d.timing.Heartbeat <= now {
+			p.heardAt = now - d.timing.Heartbeat // look again in an interval
+		}
+	}
+	d.settle()
 }
 
-// redial dials p later: the more often it failed, the later.
-func (d *Detector) redial(now time.Duration, p *peer) {
-	wait := d.timing.MinRedial
-	for i := 1; i < p.tries && wait < d.timing.MaxRedial; i++ {
-		wait *= 2
+// settle finds the next deadline.
+func (d *Detector) settle() {
+	d.next = never
+	for _, p := range d.order {
+		d.due(d.dueFor(p))
 	}
-	p.redialAt = now + min(wait, d.timing.MaxRedial)
-	d.due(p.redialAt)
 }
+
+// dueFor is the earliest of what is due for p. While p is watched and silent it is
+// never more than two intervals away: how late that wake comes tells whether this
+// node itself ran. While beats arrive in time they wake the loop often enough.
+func (d *Detector) dueFor(p *peer) time.Duration {
+	next := min(p.redialAt, p.renewAt)
+	if p.monitored && !p.suspected {
+		next = min(next, p.deadline, p.heardAt+2*d.timing.Heartbeat)
+	}
+	if p.leaseEnd != never {
+		next = min(next, p.leaseEnd, p.beatDue())
+	}
+	return next
+}
+
+func (d *Detector) due(at time.Duration) { d.next = min(d.next, at) }

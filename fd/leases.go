@@ -1,0 +1,66 @@
+package fd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// leases are what this node and a peer have asked of each other: beats.
+type leases struct {
+	renewAt time.Duration // the Watch we sent
+
+	leaseEnd time.Duration // the Watch it sent
+	every    time.Duration
+	sentAt   time.Duration
+}
+
+// watch asks p for beats, and again at half the lease.
+func (d *Detector) watch(now time.Duration, p *peer) {
+	p.renewAt = never
+	if !p.connected {
+		return
+	}
+	term := lease * d.timing.Heartbeat
+	p.renewAt = now + term/2
+	d.due(p.renewAt)
+	p.sentAt = now
+	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view}})
+}
+
+// Watched takes a Watch of a peer: beats are due from now on. One that asks for
+// nonsense is refused with a reason.
+func (d *Detector) Watched(now time.Duration, id algo.NodeID, w Watch) error {
+	if w.Interval < minInterval || w.Lease < w.Interval || w.Lease > maxLease {
+		return fmt.Errorf("it asks for a beat every %v for %v, want at least %v and at most %v", w.Interval, w.Lease, minInterval, maxLease)
+	}
+	p := d.peer(id)
+	if p.leaseEnd == never || p.every != w.Interval {
+		p.sentAt = now
+	}
+	p.every, p.leaseEnd = w.Interval, now+w.Lease
+	d.due(p.beatDue())
+	return nil
+}
+
+// A peer cannot make us busy, nor keep us so after it is gone.
+const (
+	minInterval = time.Millisecond
+	maxLease    = time.Hour
+)
+
+// Sent says that a frame of any kind went to a peer: it replaces a beat.
+func (d *Detector) Sent(now time.Duration, id algo.NodeID) {
+	if p, ok := d.peers[id]; ok {
+		p.sentAt = now
+	}
+}
+
+// beatDue is when the next beat to p is due. Beats to all watchers of one
+// interval fall on the same ticks, so that the loop wakes once for all of them;
+// what was sent less than half an interval before a tick replaces its beat.
+func (l *leases) beatDue() time.Duration {
+	earliest := l.sentAt + l.every/2
+	return (earliest/l.every + 1) * l.every
+}
