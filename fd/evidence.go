@@ -89,7 +89,7 @@ func (d *Detector) Goodbye(now time.Duration, id algo.NodeID) {
 // isDead records evidence that nobody is there, whether or not p is watched now.
 func (d *Detector) isDead(now time.Duration, p *peer, why string) {
 	p.dead = why
-	p.silent = false // to suspect it for its silence was no mistake
+	p.open = never // to suspect it for its silence was no mistake
 	if p.monitored && !p.suspected {
 		d.suspect(now, p, why)
 	}

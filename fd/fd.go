@@ -142,7 +142,7 @@ func (d *Detector) peer(id algo.NodeID) *peer {
 		return p
 	}
 	p := &peer{
-		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never},
+		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never, open: never},
 		evidence: evidence{redialAt: never}, leases: leases{renewAt: never, leaseEnd: never},
 	}
 	d.peers[id] = p
@@ -171,7 +171,7 @@ func (d *Detector) unsay(id algo.NodeID) {
 func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 	for _, p := range d.order {
 		if p.monitored && !slices.Contains(peers, p.id) {
-			p.monitored, p.suspected, p.silent = false, false, false
+			p.monitored, p.suspected = false, false
 			p.deadline, p.renewAt, p.redialAt = never, never, never
 			p.mark(now)
 			d.unsay(p.id)
@@ -206,9 +206,10 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	p.tries, p.broken, p.redialAt = 0, 0, never
 	if restarted {
 		p.brief = 0
-		p.silent = false   // it was dead indeed
+		p.open = never     // it was dead indeed
 		p.leaseEnd = never // the watcher of before is no more
 	}
+	d.regret(now, p)
 	if p.monitored {
 		if restarted && !p.suspected {
 			d.suspect(now, p, "it was restarted")
@@ -229,16 +230,9 @@ func (d *Detector) suspect(now time.Duration, p *peer, why string) {
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Suspected: true, Why: why})
 }
 
-// trust takes a suspicion back. Only silence can have been a mistake of timing, and
-// only one that a longer timeout would have borne: not that of a stopped process.
+// trust takes a suspicion back.
 func (d *Detector) trust(now time.Duration, p *peer, why string) {
-	if p.silent {
-		if now-p.last < d.timing.MaxTimeout {
-			p.timeout = min(p.timeout+p.timeout/2, d.timing.MaxTimeout)
-		}
-		p.calm, p.gap = now, 0
-	}
-	p.suspected, p.silent = false, false
+	p.suspected = false
 	p.mark(now)
 	p.hear(now)
 	d.due(d.dueFor(p))
@@ -252,7 +246,7 @@ func (d *Detector) Wake(now time.Duration) {
 	}
 	for _, p := range d.order {
 		if p.monitored && !p.suspected && p.deadline <= now {
-			p.silent = true
+			p.open = p.last
 			d.suspect(now, p, "no heartbeat for "+p.timeout.String())
 		}
 		if p.redialAt <= now {

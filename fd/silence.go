@@ -8,7 +8,9 @@ import (
 
 // silence is for how long a peer was not heard of, and for how long it may.
 type silence struct {
-	silent bool // suspected for its silence, not by evidence
+	// open is since when it is silent, if it was suspected for that: until it is heard of again, watched
+	// or not, or there is evidence that it is dead. Else never.
+	open time.Duration
 
 	timeout  time.Duration // of silence; grows with mistakes
 	calm     time.Duration // when the timeout last changed
@@ -21,10 +23,14 @@ type silence struct {
 // Heard says that a frame of any kind came from a peer.
 func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 	p, ok := d.peers[id]
-	if ok && p.connected && p.dead == goodbye {
+	if !ok {
+		return
+	}
+	if p.connected && p.dead == goodbye {
 		p.dead = "" // it has not gone
 	}
-	if !ok || !p.monitored {
+	d.regret(now, p)
+	if !p.monitored {
 		return
 	}
 	if p.suspected {
@@ -44,6 +50,19 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 
 // hear gives p a whole timeout from now.
 func (s *silence) hear(now time.Duration) { s.deadline, s.heardAt, s.last = now+s.timeout, now, now }
+
+// regret has the timeout of a peer grow that was suspected for its silence and is heard of. Only silence
+// can have been a mistake of timing, and only one that a longer timeout would have borne: not that of a
+// stopped process.
+func (d *Detector) regret(now time.Duration, p *peer) {
+	if p.open == never {
+		return
+	}
+	if now-p.open < d.timing.MaxTimeout {
+		p.timeout = min(p.timeout+p.timeout/2, d.timing.MaxTimeout)
+	}
+	p.calm, p.gap, p.open = now, 0, never
+}
 
 // forgive has a timeout that grew come back, but not below what the peer still needs:
 // else it would be suspected again and again.

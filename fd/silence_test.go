@@ -1,0 +1,43 @@
+package fd
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// A suspicion for silence stays open when its peer is watched no more: who suspects its leader and follows
+// another would else never learn that it was too hasty.
+func TestASuspicionStaysOpen(t *testing.T) {
+	const cut, grown = timeout + 100*ms, timeout + timeout/2
+	for _, test := range []struct {
+		name string
+		then func(d *Detector)
+		want time.Duration
+	}{
+		{"it is heard of and not watched", func(d *Detector) { d.Heard(cut, n(1)) }, grown},
+		{"it is heard of once more", func(d *Detector) { d.Heard(cut, n(1)); d.Heard(cut, n(1)) }, grown},
+		{"it says hello", func(d *Detector) { d.Up(cut, n(1), 7) }, grown},
+		{"it is watched anew and heard of", func(d *Detector) { d.Monitor(cut, []algo.NodeID{n(1)}); d.Heard(cut, n(1)) }, grown},
+		{"it is another process", func(d *Detector) { d.Up(cut, n(1), 8); d.Heard(cut, n(1)) }, timeout},
+		{"it is dead", func(d *Detector) { d.DialFailed(cut, n(1), Refused); d.Up(cut, n(1), 7) }, timeout},
+		{"no timeout would have borne it", func(d *Detector) { d.Heard(config().MaxTimeout, n(1)) }, timeout},
+		{"nor one after it was watched anew", func(d *Detector) {
+			d.Monitor(config().MaxTimeout-ms, []algo.NodeID{n(1)})
+			d.Heard(config().MaxTimeout, n(1))
+		}, timeout},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := watcher(t)
+			says(t, "silence", runs(d, timeout), true)
+			d.Monitor(timeout, nil)
+			d.Down(timeout, n(1), true)
+			d.Take()
+			test.then(d)
+			if got := d.peers[n(1)].timeout; got != test.want {
+				t.Errorf("the timeout is %v, want %v", got, test.want)
+			}
+		})
+	}
+}

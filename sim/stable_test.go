@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
+)
+
+// disturbed is what a disturbance does to five nodes that agreed before.
+type disturbed struct {
+	begun, ended int           // leaderships
+	two          time.Duration // while two nodes led
+}
+
+// disturb has an algorithm of five nodes settle, tells do whom it elected, and counts from then on.
+func disturb(t *testing.T, algorithm string, seed uint64, do func(w *World, leader int)) (d disturbed) {
+	t.Helper()
+	leading := make(map[algo.NodeID]bool)
+	settled := false
+	var since time.Duration
+	spec, err := build(algorithm, algo.LAN(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(ms/2, ms), Trace: func(e trace.Event) {
+		if e.Kind != trace.Announce && e.Kind != trace.Crash {
+			return
+		}
+		before := len(leading)
+		if leading[e.Node] {
+			delete(leading, e.Node)
+			if settled {
+				d.ended++
+			}
+		}
+		if e.Kind == trace.Announce && e.Leader.ID == e.Node {
+			leading[e.Node] = true
+			if settled {
+				d.begun++
+			}
+		}
+		if before < 2 && len(leading) >= 2 {
+			since = e.At
+		}
+		if before >= 2 && len(leading) < 2 {
+			d.two += e.At - since
+		}
+	}})
+	must(t, w.Cluster(5))
+	w.Run(5 * time.Second)
+	leader, _, agreed := w.Leader()
+	if !agreed {
+		t.Fatal(w.Opinions())
+	}
+	settled = true
+	do(w, leader)
+	return d
+}
+
+// flap has a node reach nobody again and again, and 10 s pass after it.
+func flap(t *testing.T, times int, off, on time.Duration, node func(leader int) int) func(*World, int) {
+	return func(w *World, leader int) {
+		n := node(leader)
+		for range times {
+			for o := 1; o <= 5; o++ {
+				if o != n {
+					must(t, w.Do("cut n%d n%d", n, o))
+					must(t, w.Do("cut n%d n%d", o, n))
+				}
+			}
+			w.Run(off)
+			must(t, w.Do("heal"))
+			w.Run(on)
+		}
+		w.Run(10 * time.Second)
+	}
+}
+
+// lowest is the lowest follower.
+func lowest(leader int) int {
+	if leader == 1 {
+		return 2
+	}
+	return 1
+}
+
+// TestWhoFlapsIsLearntFrom: a link that comes and goes brings about a new leader until the timeouts have
+// grown, and not each time.
+func TestWhoFlapsIsLearntFrom(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		node  func(leader int) int
+		ended int
+		two   time.Duration
+	}{
+		{"the lowest", lowest, 2, 500 * ms},
+		{"the highest", func(int) int { return 5 }, 4, 2 * time.Second},
+	} {
+		for seed := range uint64(3) {
+			d := disturb(t, "bully", seed, flap(t, 15, 600*ms, 1300*ms, test.node))
+			if d.ended > test.ended || d.two > test.two {
+				t.Errorf("%s flaps, seed %d: %d leaderships ended and two led for %v, want at most %d and %v", test.name, seed, d.ended, d.two, test.ended, test.two)
+			}
+		}
+	}
+}
