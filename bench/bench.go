@@ -20,7 +20,8 @@ import (
 )
 
 // Groups are what can be measured, in the order of a report: messages and turnaround of
-// elections, failover, the cost at rest ("idle"), what faults cost an application, and the detector.
+// elections, failover, the cost at rest ("idle"), what faults cost an application, whether a leader
+// that works is left to work ("stability"), and the detector.
 func Groups() []string {
 	var names []string
 	for _, g := range result.Groups() {

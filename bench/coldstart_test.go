@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
@@ -54,7 +55,7 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 		return s, err
 	}
 	defer func() {
-		if e := closeFleet(f); err == nil {
+		if e := fault.End(f); err == nil {
 			err = e
 		}
 	}()
@@ -62,7 +63,7 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 	if err != nil {
 		return s, err
 	}
-	if want := nodeName(config.Nodes); leader.Name != want {
+	if want := fleet.Name(config.Nodes); leader.Name != want {
 		return s, fmt.Errorf("bench: %s leads, want %s", leader.Name, want)
 	}
 	var up, end int64

@@ -3,50 +3,63 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/bench/fault"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
-func costCases(nodes int) []costCase {
-	var all []costCase
+func faultCases(nodes int, faults []fault.Fault) []fault.Case {
+	var all []fault.Case
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		for _, fault := range faults() {
-			all = append(all, costCase{algorithm, fault, nodes})
+		for _, f := range faults {
+			all = append(all, fault.Case{Algorithm: algorithm, Fault: f, Nodes: nodes})
 		}
 	}
 	return all
 }
 
-// name is the case as part of the name of a benchmark.
-func (c costCase) name(host string) string {
-	return fmt.Sprintf("algorithm=%s/fault=%s/host=%s/n=%d", c.algorithm, c.fault.name, host, c.nodes)
+// nameOf is a case as part of the name of a benchmark.
+func nameOf(c fault.Case, host string) string {
+	return fmt.Sprintf("algorithm=%s/fault=%s/host=%s/n=%d", c.Algorithm, c.Fault.Name, host, c.Nodes)
 }
 
 // BenchmarkCost measures what faults cost an application: how long nobody leads, how long
 // two do, how long a node is without a leader within reach, how often it begins anew, and
 // how many messages that takes. Figures are medians.
-func BenchmarkCost(b *testing.B) {
+func BenchmarkCost(b *testing.B) { benchmarkFaults(b, fault.Faults(), median) }
+
+// BenchmarkStability measures whether a leader that works is left to work, and how soon all agree.
+// Figures are the worst of the rounds.
+func BenchmarkStability(b *testing.B) { benchmarkFaults(b, fault.Stability(), slices.Max) }
+
+func median(values []float64) float64 { return sample.Summarize(values).Median }
+
+func benchmarkFaults(b *testing.B, faults []fault.Fault, of func([]float64) float64) {
 	config := setting(b)
-	for _, c := range costCases(5) {
-		b.Run(c.name(simulator), func(b *testing.B) {
-			c.benchmark(b, *roundsFlag, func(seed uint64) (cost, error) { return c.simulate(b.Context(), builtin.Registry(), seed) })
+	for _, c := range faultCases(5, faults) {
+		b.Run(nameOf(c, simulator), func(b *testing.B) {
+			benchmarkFault(b, c, *roundsFlag, of, func(seed uint64) (fault.Cost, error) { return c.Simulate(b.Context(), builtin.Registry(), seed) })
 		})
 	}
-	for _, c := range costCases(5) {
-		b.Run(c.name(processes), func(b *testing.B) {
-			c.benchmark(b, *slowRoundsFlag, func(seed uint64) (cost, error) { return c.measure(within(b, time.Minute), config, seed) })
+	for _, c := range faultCases(5, faults) {
+		b.Run(nameOf(c, processes), func(b *testing.B) {
+			benchmarkFault(b, c, *slowRoundsFlag, of, func(seed uint64) (fault.Cost, error) {
+				return c.Measure(within(b, time.Minute+2*c.Fault.Takes), config, seed)
+			})
 		})
 	}
 }
 
-func (c costCase) benchmark(b *testing.B, least int, run func(seed uint64) (cost, error)) {
+func benchmarkFault(b *testing.B, c fault.Case, least int, of func([]float64) float64, run func(seed uint64) (fault.Cost, error)) {
 	seed := *seedFlag
 	columns := make(map[string][]float64)
 	repeat(b, least, func() {
@@ -57,25 +70,25 @@ func (c costCase) benchmark(b *testing.B, least int, run func(seed uint64) (cost
 		if err != nil {
 			b.Fatal(err)
 		}
-		for metric, value := range cost.values() {
+		for metric, value := range cost.Values(c.Fault.Metrics) {
 			columns[metric] = append(columns[metric], value)
 		}
 		seed++
 	})
-	b.Logf("%s", c.fault.about)
+	b.Logf("%s", c.Fault.About)
 	for metric, values := range columns {
-		b.ReportMetric(sample.Summarize(values).Median, metric)
+		b.ReportMetric(of(values), metric)
 	}
 }
 
 // TestSimulatedCost has every fault happen to every algorithm, and looks for what none of
 // them can avoid.
 func TestSimulatedCost(t *testing.T) {
-	for _, c := range costCases(5) {
-		t.Run(c.name(simulator), func(t *testing.T) {
-			cost, err := c.simulate(t.Context(), builtin.Registry(), 1)
+	for _, c := range faultCases(5, fault.Faults()) {
+		t.Run(nameOf(c, simulator), func(t *testing.T) {
+			cost, err := c.Simulate(t.Context(), builtin.Registry(), 1)
 			require.NoError(t, err)
-			again, err := c.simulate(t.Context(), builtin.Registry(), 1)
+			again, err := c.Simulate(t.Context(), builtin.Registry(), 1)
 			require.NoError(t, err)
 			require.Equal(t, cost, again, "of the same seed")
 			checkCost(t, c, cost)
@@ -83,14 +96,36 @@ func TestSimulatedCost(t *testing.T) {
 	}
 }
 
+// TestSimulatedStability looks for what holds on any machine, and for the same of the same seed.
+func TestSimulatedStability(t *testing.T) {
+	t.Parallel()
+	for _, c := range faultCases(5, fault.Stability()) {
+		cost, err := c.Simulate(t.Context(), builtin.Registry(), 1)
+		require.NoError(t, err)
+		values := cost.Values(c.Fault.Metrics)
+		require.Len(t, values, len(c.Fault.Metrics), c.Fault.Name)
+		if c.Algorithm == "vote" {
+			require.Zero(t, values[result.MetricOneTerm])
+		}
+		switch c.Fault.Name {
+		case "bridge": // chosen by the seed
+			again, err := c.Simulate(t.Context(), builtin.Registry(), 1)
+			require.NoError(t, err)
+			require.Equal(t, cost, again)
+		case "slow-messages":
+			require.GreaterOrEqual(t, values[result.MetricAgreed], 1000.0, "a dial, and what says who leads")
+		}
+	}
+}
+
 // checkCost checks what must be so on any machine.
-func checkCost(t *testing.T, c costCase, cost cost) {
+func checkCost(t *testing.T, c fault.Case, cost fault.Cost) {
 	t.Helper()
 	require.LessOrEqual(t, cost.None+cost.Two, cost.Took)
 	require.Positive(t, cost.Unled, "a node without a leader within reach")
 	require.GreaterOrEqual(t, cost.Changes, 1)
-	require.GreaterOrEqual(t, cost.Messages, c.nodes-2, "at least the survivors are told")
-	switch c.fault.name {
+	require.GreaterOrEqual(t, cost.Messages, c.Nodes-2, "at least the survivors are told")
+	switch c.Fault.Name {
 	case "kill":
 		require.Positive(t, cost.None)
 	case "pause": // nothing but silence tells
@@ -98,7 +133,7 @@ func checkCost(t *testing.T, c costCase, cost cost) {
 	case "partition", "one-way", "flap": // the old leader leads on
 		require.Less(t, cost.None, cost.Took/2)
 	case "rolling":
-		require.GreaterOrEqual(t, cost.Took, time.Duration(c.nodes)*restartTakes)
+		require.GreaterOrEqual(t, cost.Took, time.Duration(c.Nodes)*50*time.Millisecond)
 	}
 }
 
@@ -107,16 +142,16 @@ func checkCost(t *testing.T, c costCase, cost cost) {
 func TestLiveCost(t *testing.T) {
 	t.Parallel()
 	config := config(t)
-	for _, c := range costCases(3) {
-		if c.algorithm != "bully" || c.fault.name != "pause" && c.fault.name != "partition" {
+	for _, c := range faultCases(3, fault.Faults()) {
+		if c.Algorithm != "bully" || c.Fault.Name != "pause" && c.Fault.Name != "partition" {
 			continue
 		}
-		t.Run(c.name(processes), func(t *testing.T) {
+		t.Run(nameOf(c, processes), func(t *testing.T) {
 			t.Parallel()
-			if c.fault.network { // it waits longest
+			if c.Fault.Network { // it waits longest
 				testenv.OnlyLong(t)
 			}
-			cost, err := c.measure(within(t, time.Minute), config, 1)
+			cost, err := c.Measure(within(t, time.Minute), config, 1)
 			if errors.Is(err, netlab.ErrUnavailable) {
 				testenv.Need(t, false, err.Error())
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/sim"
@@ -82,12 +83,12 @@ type condition struct {
 // conditions returns all of them.
 func conditions() []condition {
 	return []condition{
-		{name: "calm", about: "messages take 0.05 to 0.2 ms", delay: simulatedDelay},
-		{name: "lossy", about: "the same, and one frame in ten is lost", delay: simulatedDelay, loss: 0.1},
+		{name: "calm", about: "messages take 0.05 to 0.2 ms", delay: fault.Delay},
+		{name: "lossy", about: "the same, and one frame in ten is lost", delay: fault.Delay, loss: 0.1},
 		{name: "late", about: "messages take 5 ms or more, Pareto of index 1.5, up to 2 s", delay: sim.HeavyTailed(5*time.Millisecond, 2*time.Second)},
 		{
 			name: "stalls", about: "messages take 0.05 to 0.2 ms; each 2 s one of the two processes does not run for 0.2 s, both exponential means",
-			delay: simulatedDelay, stalls: 2 * time.Second, stall: 200 * time.Millisecond,
+			delay: fault.Delay, stalls: 2 * time.Second, stall: 200 * time.Millisecond,
 		},
 	}
 }
@@ -223,7 +224,7 @@ func (w *watched) crash(c condition) error {
 
 // until passes time until the process is suspected, or is not, and reports whether that came.
 func (w *watched) until(suspected bool) bool {
-	for end := w.world.Now() + patience; w.suspected != suspected && w.world.Now() <= end; {
+	for end := w.world.Now() + time.Minute; w.suspected != suspected && w.world.Now() <= end; {
 		w.world.Run(10 * time.Millisecond)
 	}
 	return w.suspected == suspected

@@ -11,6 +11,7 @@
 //	go test -bench Failover ./bench     a leader is killed, paused, stopped or cut off; most of an
 //	                                    hour, and part of it as in Failover/algorithm=bully/signal=kill
 //	go test -bench Cost ./bench         what faults cost an application, also in the simulator
+//	go test -bench Stability ./bench    whether a leader that works is left to work, in namespaces; the same
 //	go test -bench Detector ./bench     how fast the failure detector is, and how often wrong; the same
 //	go test -bench ColdStart ./bench    until five new processes agree
 //	go test -bench Idle ./bench         processor, frames and memory at rest
@@ -25,7 +26,7 @@
 //
 // A short version of what takes no processes takes seconds:
 //
-//	go test ./bench -bench 'Election|Wire/host=one|Parts|Cost/././host=simulator|Detector/condition' \
+//	go test ./bench -bench 'Election|Wire/host=one|Parts|(Cost|Stability)/././host=simulator|Detector/condition' \
 //	    -benchtime 1x -max-n 32 -wire-rounds 2 -rounds 2
 //
 // Other projects are measured beside ours in bench/peers, a module of its own.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/host"
@@ -44,7 +46,7 @@ type failoverRound struct {
 
 // failoverSeries is a cluster that loses its leader again and again.
 type failoverSeries struct {
-	struck
+	fault.Processes
 	of     failoverCase
 	claims algo.Claims
 }
@@ -60,11 +62,12 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 		args = append(args, "--lesson")
 	}
 	s := &failoverSeries{of: c, claims: spec.Claims}
-	if s.struck, err = startStruck(ctx, config, c.Nodes, c.network(), args...); err != nil {
+	config.Args = slices.Concat(args, config.Args)
+	if s.Processes, err = fault.Start(ctx, config, c.Nodes, c.network()); err != nil {
 		return nil, err
 	}
 	if err := s.expect(ctx); err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -72,7 +75,7 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 // expect waits until it is quiet, and says if another leads than should.
 func (s *failoverSeries) expect(ctx context.Context) error {
 	leader, err := s.Settle(ctx)
-	if err == nil && s.claims.HighestLeads && leader.Name != nodeName(s.of.Nodes) {
+	if err == nil && s.claims.HighestLeads && leader.Name != fleet.Name(s.of.Nodes) {
 		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.of.Nodes)
 	}
 	return err
@@ -97,7 +100,7 @@ func (s *failoverSeries) after(ctx context.Context, strike *fleet.Strike) (r fai
 		return r, err
 	}
 	if s.of.network() {
-		r.recovery, err = s.Rejoin(ctx, strike.Leader.Name, s.lab.Heal)
+		r.recovery, err = s.Rejoin(ctx, strike.Leader.Name, s.Lab.Heal)
 	} else {
 		r.recovery, err = s.Recover(ctx, strike.Leader.Name)
 	}
@@ -113,19 +116,21 @@ func (s *failoverSeries) strike() (*fleet.Strike, error) {
 		return s.Strike(s.of.Signal)
 	}
 	return s.Isolate(s.of.Signal, func(leader fleet.State) (err error) {
-		struck := number(leader.Name)
-		rest := others(s.of.Nodes, struck)
+		struck := fleet.Number(leader.Name)
+		rest := fault.Others(s.of.Nodes, struck)
 		if s.of.Signal != dropIn {
-			err = s.cut(struck, rest...)
+			err = s.Cut(struck, rest...)
 		}
 		for _, other := range rest {
 			if err == nil && s.of.Signal != dropOut {
-				err = s.cut(other, struck)
+				err = s.Cut(other, struck)
 			}
 		}
 		return err
 	})
 }
+
+func (s *failoverSeries) close() error { return s.Close() }
 
 // check says what was not right in a round. The fleet has seen to it that all who are
 // up named one leader in one epoch.
@@ -135,7 +140,7 @@ func (s *failoverSeries) check(r failoverRound) error {
 	old, next := r.OldLeader, r.NewLeader
 	back := next // who leads once the old leader is back: it follows
 	if s.claims.HighestLeads {
-		old, next = nodeName(c.Nodes), nodeName(survivors)
+		old, next = fleet.Name(c.Nodes), fleet.Name(survivors)
 		back = old
 	}
 	switch {

@@ -48,8 +48,8 @@ func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeri
 	}
 	leader, _ := fleet.Agreement(s.States())
 	for i, dead := c.Nodes, 0; dead < c.Dead && err == nil; i-- {
-		if nodeName(i) != leader.Name {
-			_, err = s.Signal(nodeName(i), fleet.Kill)
+		if fleet.Name(i) != leader.Name {
+			_, err = s.Signal(fleet.Name(i), fleet.Kill)
 			dead++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
@@ -62,7 +63,7 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 		b.Fatal(err)
 	}
 	defer func() {
-		if err := closeFleet(f); err != nil {
+		if err := fault.End(f); err != nil {
 			b.Error(err)
 		}
 	}()

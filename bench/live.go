@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,14 +15,6 @@ import (
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wait"
 )
-
-func nodeName(number int) string { return "n" + strconv.Itoa(number) }
-
-// number is that of a node by its name, n1 being 1.
-func number(name string) int {
-	n, _ := strconv.Atoi(strings.TrimPrefix(name, "n")) // names are those of nodeName
-	return n
-}
 
 // local is a cluster of live nodes in this process, n1 to nN, on sockets of the loopback, which
 // keep what they save in memory. Of an algorithm that heeds priorities the last is the highest.
@@ -70,7 +60,7 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 		}
 	}
 	for i, socket := range sockets {
-		config.Name, config.Listen, config.Priority = nodeName(i+1), socket.Addr().String(), i+1
+		config.Name, config.Listen, config.Priority = fleet.Name(i+1), socket.Addr().String(), i+1
 		if config.Bootstrap = join && i == 0; join && i > 0 {
 			config.Join = []string{sockets[0].Addr().String()}
 		}

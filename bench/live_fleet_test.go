@@ -11,6 +11,7 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
@@ -111,7 +112,7 @@ func (p *fleetNodes) begin(ctx context.Context, e theory.Election) error {
 	}
 	i := e.Initiators[0] - 1
 	before := p.fleet.States()[i].Total()
-	if err := p.fleet.Campaign(nodeName(i + 1)); err != nil {
+	if err := p.fleet.Campaign(fleet.Name(i + 1)); err != nil {
 		return err
 	}
 	return p.fleet.Await(ctx, func(states []fleet.State) bool { return states[i].Total() > before })
@@ -134,7 +135,7 @@ func (p *fleetNodes) settle(ctx context.Context, above uint64) (uint64, error) {
 	}
 }
 
-func (p *fleetNodes) close() error { return closeFleet(p.fleet) }
+func (p *fleetNodes) close() error { return fault.End(p.fleet) }
 
 // aStep is longer than an algorithm takes for one event.
 const aStep = int64(time.Millisecond)

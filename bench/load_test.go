@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
@@ -77,7 +78,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 		b.Fatal(err)
 	}
 	defer func() {
-		if err := closeFleet(f); err != nil {
+		if err := fault.End(f); err != nil {
 			b.Error(err)
 		}
 	}()
@@ -123,9 +124,9 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 		b.Errorf("%d leader changes and %d suspicions though nobody failed; %s in epoch %d led before and %s in epoch %d after: %s",
 			changes, suspicions, before.Name, before.Epoch, after.OldLeader, after.EpochBefore, text)
 	}
-	if after.EpochAfter <= after.EpochBefore || after.NewLeader != nodeName(config.Nodes-1) {
+	if after.EpochAfter <= after.EpochBefore || after.NewLeader != fleet.Name(config.Nodes-1) {
 		b.Errorf("%s followed in epoch %d when the leader of epoch %d stopped, want %s in a newer one",
-			after.NewLeader, after.EpochAfter, after.EpochBefore, nodeName(config.Nodes-1))
+			after.NewLeader, after.EpochAfter, after.EpochBefore, fleet.Name(config.Nodes-1))
 	}
 }
 

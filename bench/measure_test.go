@@ -13,6 +13,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
@@ -59,7 +60,7 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 	var parts []string
 	run := func() (*Report, error) {
 		return Run(t.Context(), registry, Options{
-			Groups: []string{string(result.Messages), string(result.Application)}, Short: true, Seed: 7, Again: "again", Progress: func(p Progress) {
+			Groups: []string{string(result.Messages), string(result.Application), string(result.Stability)}, Short: true, Seed: 7, Again: "again", Progress: func(p Progress) {
 				if !slices.Contains(parts, p.Part) {
 					parts = append(parts, p.Part)
 				}
@@ -74,14 +75,16 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 	require.Equal(t, "again", r.run.Command)
 	require.Equal(t, []string{
 		"elections in the simulator", "elections on the wire", "the cost of faults, in the simulator", "the cost of faults, to processes",
+		"stable leadership, in the simulator", "stable leadership, to processes",
 	}, parts)
 	require.Equal(t, []string{
 		"kill of processes of bully: " + errNoNode.Error(), "partition of processes of bully: " + errNoNode.Error(),
+		"first-start of processes of bully: " + errNoNode.Error(),
 	}, r.run.Skipped)
 	counted, faulted := make(map[string]int), make(map[string]int)
 	for _, trial := range r.run.Trials {
 		require.NotEqual(t, result.Turnaround, trial.Group, "nobody asked for it")
-		if trial.Group == result.Application {
+		if trial.Group == result.Application || trial.Group == result.Stability {
 			faulted[trial.Labels[result.Algorithm]]++
 		} else if trial.Labels[result.Host] == simulator {
 			counted[trial.Labels[result.Algorithm]+" "+trial.Labels[result.Case]]++
@@ -91,7 +94,7 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 	require.Equal(t, 4, counted["stranger leader-crash"], "N = 3, 5, 9, 17")
 	require.Equal(t, 8, counted["stranger random"], "two draws of each")
 	for _, algorithm := range []string{"bully", "ring", "vote", "stranger"} {
-		require.Equal(t, 4*len(faults()), faulted[algorithm])
+		require.Equal(t, 4*len(fault.Faults())+len(fault.Stability()), faulted[algorithm])
 	}
 	for _, write := range []func(*bytes.Buffer) error{
 		func(b *bytes.Buffer) error { return r.WriteHTML(b) }, func(b *bytes.Buffer) error { return r.WriteJSON(b) },

@@ -199,7 +199,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 		known := membership.Roster{Cluster: sim.ID(100)}
 		var leader algo.Member
 		for i := 1; i <= nodes; i++ {
-			leader = algo.Member{ID: sim.ID(i), Name: nodeName(i), Addr: nodeName(i) + ":7400", Eligible: true}
+			leader = algo.Member{ID: sim.ID(i), Name: sim.Name(sim.ID(i)), Addr: sim.Name(sim.ID(i)) + ":7400", Eligible: true}
 			known.Entries = append(known.Entries, membership.Entry{ID: leader.ID, Name: leader.Name, Addr: leader.Addr, Eligible: true})
 		}
 		e := engine.New(engine.Config{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
@@ -27,6 +28,7 @@ func (m *measuring) plan() []step {
 	add(m.wires, result.Messages, result.Turnaround)
 	add(m.failovers, result.Failover)
 	add(m.costs, result.Application)
+	add(m.stabilities, result.Stability)
 	add(m.detectors, result.Detector)
 	add(m.rests, result.Idle)
 	return steps
@@ -161,31 +163,50 @@ func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 
 // costs have every fault happen to every algorithm in the simulator, and to processes
 // of the default one.
-func (m *measuring) costs() (steps []step) {
-	one := func(part, name string, takes time.Duration, c costCase, host string, rounds int, run func(ctx context.Context, seed uint64) (cost, error)) {
+func (m *measuring) costs() []step {
+	return m.faults("the cost of faults", fault.Faults(), m.size(), 4*m.Rounds, func(f fault.Fault) bool {
+		return !m.Short || f.Name == "kill" || f.Name == "partition"
+	})
+}
+
+// stabilities are the same of what should leave a leader to its work; to processes what takes
+// seconds.
+func (m *measuring) stabilities() []step {
+	return m.faults("stable leadership", fault.Stability(), 5, m.Rounds, func(f fault.Fault) bool {
+		return f.Takes < 5*time.Second && (!m.Short || f.Name == "first-start")
+	})
+}
+
+// faults happen in the simulator so many rounds, and those that are to be live to processes too.
+func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int, live func(fault.Fault) bool) (steps []step) {
+	one := func(part, name string, takes time.Duration, c fault.Case, host string, rounds int, run func(ctx context.Context, seed uint64) (fault.Cost, error)) {
 		steps = append(steps, step{part: part, name: name, takes: takes, subjects: []subject{{
-			group: result.Application, rounds: rounds, labels: labels(c.algorithm, host, c.nodes, result.Fault, c.fault.name), start: pure(run),
+			group: c.Fault.Group, rounds: rounds, labels: labels(c.Algorithm, host, c.Nodes, result.Fault, c.Fault.Name),
+			start: pure(func(ctx context.Context, seed uint64) (figures, error) {
+				cost, err := run(ctx, seed)
+				return cost.Values(c.Fault.Metrics), err
+			}),
 		}}})
 	}
-	for _, fault := range faults() {
+	for _, f := range all {
 		for _, algorithm := range m.algorithms() {
-			c := costCase{algorithm, fault, m.size()}
-			one("the cost of faults, in the simulator", fault.name+" of "+algorithm+" in the simulator", 50*time.Millisecond, c, simulator, 4*m.Rounds,
-				func(ctx context.Context, seed uint64) (cost, error) { return c.simulate(ctx, m.registry, seed) })
+			c := fault.Case{Algorithm: algorithm, Fault: f, Nodes: nodes}
+			one(part+", in the simulator", f.Name+" of "+algorithm+" in the simulator", 50*time.Millisecond, c, simulator, simulated,
+				func(ctx context.Context, seed uint64) (fault.Cost, error) { return c.Simulate(ctx, m.registry, seed) })
 		}
 	}
-	for _, fault := range faults() {
-		if m.Short && fault.name != "kill" && fault.name != "partition" {
+	for _, f := range all {
+		if !live(f) {
 			continue
 		}
-		c := costCase{m.algorithms()[0], fault, m.size()}
-		one("the cost of faults, to processes", fault.name+" of processes of "+c.algorithm, 5*time.Second, c, processes, 1,
-			func(ctx context.Context, seed uint64) (cost, error) {
+		c := fault.Case{Algorithm: m.algorithms()[0], Fault: f, Nodes: nodes}
+		one(part+", to processes", f.Name+" of processes of "+c.Algorithm, f.Takes, c, processes, 1,
+			func(ctx context.Context, seed uint64) (fault.Cost, error) {
 				config, err := m.config()
 				if err != nil {
-					return cost{}, err
+					return fault.Cost{}, err
 				}
-				return c.measure(ctx, config, seed)
+				return c.Measure(ctx, config, seed)
 			})
 	}
 	return steps

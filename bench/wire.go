@@ -226,8 +226,8 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	}
 	e := theory.Election{N: w.n}
 	if w.Algorithm == "ring" {
-		for _, m := range before[nodeName(1)].Members { // in the order of IDs
-			e.Order = append(e.Order, number(m.Name))
+		for _, m := range before[fleet.Name(1)].Members { // in the order of IDs
+			e.Order = append(e.Order, fleet.Number(m.Name))
 		}
 	}
 	w.next(&e, random)

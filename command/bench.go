@@ -32,18 +32,16 @@ func (p *program) newBench() *cobra.Command {
 		Long: `Measure what each algorithm costs on this machine, in two to three minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
 the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
-real processes; what faults cost an application; how good the failure detector is; and
-the cost at rest. Print a table for each question, and write a folder:
+real processes; what faults cost an application and a leader; how good the failure
+detector is; and the cost at rest. Print a table for each question, and write a folder:
 
   report.html   the tables, plots, and all data; needs no network
   result.json   every trial with its seed, and the machine; for elect bench compare
   result.csv    the same as a table
 
-Ctrl-C ends it, and leaves neither a process nor a folder behind.
-
 What this machine does not permit is skipped, and said; a partition needs Linux and the
 right to make network namespaces. What else runs on the machine slows what is measured
-with real processes.
+with real processes. Ctrl-C ends it, and leaves neither a process nor a folder behind.
 
 With --json the run is printed as one object, and the folder is written only where --out
 names one: format, began, command (that measures it again), seed, machine (an object:
@@ -60,6 +58,8 @@ one), fault, condition, adapts, timeout-ms. The metrics by group:
                KiB-heap/node
   application  ms/no-leader, ms/two-leaders, ms/unled-node (a node has no leader within
                reach), leader-changes, msgs/fault, ms/fault (until all agree again)
+  stability    leaderships-ended (of a node that kept its majority), leader-changes,
+               ms/two-leaders, ms/two-in-one-term, last/first-detection, ms/agreement
   detector     ms/detection, max-ms/detection, mistakes/hour, ms/mistake, accuracy
 
 The exit status is 1 when what was measured was not right: a count that is not that of

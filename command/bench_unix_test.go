@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,11 +28,12 @@ func TestBenchShort(t *testing.T) {
 			[]string{result.MetricFailover, result.MetricDetect, result.MetricFailoverMessages}},
 		{result.Idle, map[string][]string{"bully": {"", ""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
 		{result.Application, nil, []string{result.MetricUnled, result.MetricChanges, result.MetricMessages, result.MetricTook}},
+		{result.Stability, nil, nil},
 		{result.Detector, nil, []string{result.MetricDetection, result.MetricSlowest, result.MetricAccuracy}},
 	} {
 		t.Run(string(tc.group), func(t *testing.T) {
 			t.Parallel()
-			if tc.group == result.Failover || tc.group == result.Application { // they wait for some seconds
+			if slices.Contains([]result.Group{result.Failover, result.Application, result.Stability}, tc.group) { // they wait for some seconds
 				testenv.OnlyLong(t)
 			}
 			p := launch(t, "bench", "--short", "--json", "--groups", string(tc.group))
@@ -51,7 +53,7 @@ func TestBenchShort(t *testing.T) {
 			}
 			// A partition needs rights; processor time is read on Unix only.
 			for _, what := range r.Skipped {
-				require.Regexp(t, "^(failovers after drop|partition of processes of bully|3 nodes of bully at rest): ", what)
+				require.Regexp(t, "^(failovers after drop|partition of processes of bully|first-start of processes of bully|3 nodes of bully at rest): ", what)
 			}
 			require.NotEmpty(t, found)
 			if tc.want != nil && (tc.group == result.Failover || len(r.Skipped) == 0) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/elect-go/elect/internal/fleet"
 )
@@ -38,7 +37,7 @@ func (g group) strike(ctx context.Context, signal fleet.Signal) (struck fleet.St
 	}
 	states := g.States()
 	struck = states[len(states)-1]
-	if at, err = g.Signal(nodeName(len(states)), signal); err != nil {
+	if at, err = g.Signal(fleet.Name(len(states)), signal); err != nil {
 		return struck, 0, 0, err
 	}
 	err = g.Await(ctx, func(states []fleet.State) bool {
@@ -48,5 +47,3 @@ func (g group) strike(ctx context.Context, signal fleet.Signal) (struck fleet.St
 	})
 	return struck, at, 0, err
 }
-
-func nodeName(number int) string { return "n" + strconv.Itoa(number) }

@@ -59,6 +59,7 @@ var Rules = []Rule{
 	{Package: "internal/bench/report", Imports: []string{"internal/bench/result", "internal/bench/theory", "internal/sample"}, Modules: []string{"golang.org/x/exp"}},
 	{Package: "internal/sample", Imports: none, Modules: []string{"golang.org/x/exp"}},
 	{Package: "internal/bench/election", Imports: []string{"algo", "internal/bench/theory", "internal/engine", "internal/wire", "sim", "trace"}},
+	{Package: "internal/bench/fault", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "command", "examples/..."}},
 	{Package: "bench", Imports: []string{"..."}, Except: []string{"cmd/...", "command", "examples/..."}},
 	{Package: "command", Imports: []string{"..."}, Except: []string{"cmd/...", "examples/..."}},
 	{Package: "cmd/elect", Imports: []string{"algo/builtin", "command"}},

@@ -24,6 +24,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -86,6 +87,15 @@ type Fleet struct {
 	last    time.Time     // when the last event about an election came
 }
 
+// Name is that of a node by its number: n1 for the first.
+func Name(number int) string { return "n" + strconv.Itoa(number) }
+
+// Number is the inverse of Name; 0 of what is no name.
+func Number(name string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, "n"))
+	return n
+}
+
 // logged is an event and who wrote it.
 type logged struct {
 	node string
@@ -112,7 +122,7 @@ func New(ctx context.Context, config Config) (*Fleet, error) {
 	f := &Fleet{config: config, dir: dir, changed: make(chan struct{}), starts: make(chan func())}
 	f.starting.Go(f.startProcesses)
 	for i := range config.Nodes {
-		name := "n" + strconv.Itoa(i+1)
+		name := Name(i + 1)
 		host := Host{Addr: "127.0.0.1:0"}
 		if len(config.Hosts) > 0 {
 			host = config.Hosts[i]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"time"
 )
 
@@ -14,7 +13,7 @@ import (
 func (f *Fleet) Add(ctx context.Context) (State, error) {
 	var n *node
 	f.change(func() {
-		name := "n" + strconv.Itoa(len(f.nodes)+1)
+		name := Name(len(f.nodes) + 1)
 		const addr = "127.0.0.1:0"
 		n = &node{
 			fleet: f, name: name, priority: len(f.nodes) + 1, dir: filepath.Join(f.dir, name), host: Host{Addr: addr},

@@ -31,6 +31,7 @@ type question struct {
 	// Of a race there is one metric, whose row says all of it, and the lowest is first.
 	metrics []string
 	race    bool
+	worst   bool   // the largest of the trials stands for their median
 	note    string // how to read it
 }
 
@@ -75,6 +76,13 @@ func questions(r *result.Run) (asked []question) {
 			metrics: []string{result.MetricNone, result.MetricTwo, result.MetricUnled, result.MetricChanges, result.MetricMessages},
 		})
 	}
+	for _, host := range values(r, result.Stability, result.Host, nil) {
+		all = append(all, question{
+			text: "Is a leader that works left to work, at N= (" + host + ")?", usual: 5, note: stabilityText, worst: true,
+			group: result.Stability, where: map[string]string{result.Host: host}, by: []string{result.Fault, result.Algorithm},
+			metrics: []string{result.MetricEnds, result.MetricChanges, result.MetricTwo, result.MetricOneTerm, result.MetricSlower, result.MetricAgreed},
+		})
+	}
 	for _, q := range all {
 		if n, found := nearest(r, q.group, q.where, q.usual); found {
 			q.text, q.where = strings.Replace(q.text, "N=", "N="+n, 1), maps.Clone(q.where)
@@ -95,6 +103,8 @@ func questions(r *result.Run) (asked []question) {
 const (
 	costText = `no-leader: nobody who runs leads. two-leaders: two who run lead, each in its own eyes. unled-node: a node has no
 leader within reach, the mean of all nodes. leader-changes: how often a node begins to lead.`
+	stabilityText = `The worst of the trials. leaderships-ended: one whose node ran and had a majority all the while. last/first-detection:
+of 40 pauses, whose two-leaders is the 95th of 100. agreement: from the last start, or the fault, until all agree for good.`
 	detectorText = `Silence alone tells: a machine dies, and no connection is closed. adapts: the timeout grows after a mistake, as it does by
 default. Beside evidence, which finds a killed process at once, this is what is left.`
 )
@@ -192,7 +202,10 @@ func (q question) table(r *result.Run) result.Table {
 		for _, metric := range q.metrics {
 			text := "-"
 			if values := of.samples[metric]; len(values) > 0 {
-				text = result.Number(sample.Summarize(values).Median)
+				summary := sample.Summarize(values)
+				if text = result.Number(summary.Median); q.worst {
+					text = result.Number(summary.Max)
+				}
 			}
 			cells = append(cells, text)
 		}

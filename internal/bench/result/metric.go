@@ -37,6 +37,11 @@ const (
 	MetricMessages = "msgs/fault"
 	MetricTook     = "ms/fault" // from the fault until all agree again
 
+	MetricEnds    = "leaderships-ended" // of a node that kept its majority
+	MetricOneTerm = "ms/two-in-one-term"
+	MetricAgreed  = "ms/agreement"         // from the fault, or the last start, until all agree for good
+	MetricSlower  = "last/first-detection" // of pauses of the leader one after the other
+
 	MetricDetection = "ms/detection" // the median of the crashes of a trial
 	MetricSlowest   = "max-ms/detection"
 	MetricMistakes  = "mistakes/hour"

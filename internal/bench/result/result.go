@@ -45,12 +45,13 @@ const (
 	Failover    Group = "failover"    // from a fault of the leader until all know the next
 	Idle        Group = "idle"        // the cost at rest
 	Application Group = "application" // time without a leader, or with two
+	Stability   Group = "stability"   // whether a leader that works is left to work
 	Detector    Group = "detector"    // time until a crash is found, against mistakes
 )
 
 // Groups returns all of them.
 func Groups() []Group {
-	return []Group{Messages, Turnaround, Failover, Idle, Application, Detector}
+	return []Group{Messages, Turnaround, Failover, Idle, Application, Stability, Detector}
 }
 
 // Labels that most trials have. Others may be added.

@@ -1,10 +1,12 @@
-package bench
+package fault
 
 import (
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 const ms = time.Millisecond
@@ -30,8 +32,8 @@ func TestLedgerOfAFailover(t *testing.T) {
 	l.boots(15*ms, 3)
 	l.ready(20*ms, 3)
 	l.follows(23*ms, 3, 2, 2)
-	require.Equal(t, cost{
-		Took: 13 * ms, None: 2 * ms, Unled: (2*2 + 2 + 3) * ms / 3, Changes: 1, Messages: 2,
+	require.Equal(t, Cost{
+		Took: 13 * ms, None: 2 * ms, Unled: (2*2 + 2 + 3) * ms / 3, Changes: 1, Messages: 2, Agreed: 3 * ms,
 	}, l.cost(10*ms))
 }
 
@@ -45,7 +47,7 @@ func TestLedgerOfWhoLeadsBeforeItIsReady(t *testing.T) {
 	l.ready(23*ms, 3)
 	l.follows(24*ms, 1, 3, 2)
 	l.follows(25*ms, 2, 3, 2)
-	require.Equal(t, cost{Took: 15 * ms, None: 12 * ms, Unled: (2*12 + 2 + 3) * ms / 3, Changes: 1}, l.cost(10*ms))
+	require.Equal(t, Cost{Took: 15 * ms, None: 12 * ms, Unled: (2*12 + 2 + 3) * ms / 3, Changes: 1, Agreed: 3 * ms}, l.cost(10*ms))
 }
 
 func TestLedgerOfAPauseHasTwoLeaders(t *testing.T) {
@@ -74,7 +76,7 @@ func TestLedgerOfACut(t *testing.T) {
 			l := three()
 			cut(l)
 			l.heals(16 * ms)
-			require.Equal(t, cost{Took: 6 * ms, Unled: 2 * ms}, l.cost(10*ms))
+			require.Equal(t, Cost{Took: 6 * ms, Unled: 2 * ms, Agreed: 6 * ms}, l.cost(10*ms))
 		})
 	}
 }
@@ -102,4 +104,59 @@ func TestSidesOfAPartition(t *testing.T) {
 		require.Equal(t, c.minority, minority)
 		require.Equal(t, c.majority, majority)
 	}
+}
+
+// five are five nodes that run and follow n5 in epoch 1.
+func five() *ledger {
+	l := &ledger{nodes: 5}
+	for node := 1; node <= 5; node++ {
+		l.ready(0, node)
+		l.follows(ms, node, 5, 1)
+	}
+	return l
+}
+
+func TestLedgerOfALeadershipThatEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		happen func(l *ledger)
+		ends   int
+	}{
+		"it gives up":                  {func(l *ledger) { l.follows(11*ms, 5, 0, 2) }, 1},
+		"it says the same again":       {func(l *ledger) { l.follows(11*ms, 5, 5, 1) }, 0},
+		"it takes a new epoch":         {func(l *ledger) { l.follows(11*ms, 5, 5, 2) }, 1},
+		"it is killed":                 {func(l *ledger) { l.runs(11*ms, 5, false) }, 0},
+		"it was paused":                {func(l *ledger) { l.runs(11*ms, 5, false); l.runs(12*ms, 5, true); l.follows(13*ms, 5, 0, 2) }, 0},
+		"two of its followers are cut": {func(l *ledger) { l.cuts(10*ms, 5, 1); l.cuts(10*ms, 2, 5); l.follows(11*ms, 5, 4, 2) }, 1},
+		"three are, and are there again": {func(l *ledger) {
+			l.cuts(10*ms, 5, 1)
+			l.cuts(10*ms, 5, 2)
+			l.cuts(10*ms, 5, 3)
+			l.heals(11 * ms)
+			l.follows(12*ms, 5, 4, 2)
+		}, 0},
+		"the next one ends too":              {func(l *ledger) { l.follows(11*ms, 5, 4, 2); l.follows(11*ms, 4, 4, 2); l.follows(12*ms, 4, 5, 3) }, 2},
+		"somebody leads beside it for a bit": {func(l *ledger) { l.follows(11*ms, 4, 4, 2); l.follows(12*ms, 4, 5, 1) }, 1},
+	} {
+		l := five()
+		c.happen(l)
+		require.Equal(t, c.ends, l.cost(10*ms).Ends, name)
+	}
+}
+
+func TestLedgerOfTwoInOneTerm(t *testing.T) {
+	l := five()
+	l.follows(11*ms, 4, 4, 2)
+	l.follows(13*ms, 5, 5, 2)
+	l.follows(17*ms, 4, 5, 2)
+	c := l.cost(10 * ms)
+	require.Equal(t, 6*ms, c.Two)
+	require.Equal(t, 4*ms, c.OneTerm)
+}
+
+func TestValuesOfPauses(t *testing.T) {
+	var c Cost
+	for i := range 40 {
+		c.pauses = append(c.pauses, pause{found: time.Duration(1+i/20) * ms, two: time.Duration(40-i) * ms})
+	}
+	require.Equal(t, map[string]float64{result.MetricSlower: 2, result.MetricTwo: 38}, c.Values([]string{result.MetricSlower, result.MetricTwo}))
 }

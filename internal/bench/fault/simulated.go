@@ -1,9 +1,10 @@
-package bench
+package fault
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -12,25 +13,29 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// simulatedDelay is that of every message of the simulated clusters of this file: about what
-// one on the loopback takes from loop to loop.
-var simulatedDelay = sim.Uniform(50*time.Microsecond, 200*time.Microsecond)
+// Delay is that of every message of simulated clusters: about what one on the loopback takes from
+// loop to loop.
+var Delay = sim.Uniform(50*time.Microsecond, 200*time.Microsecond)
 
-// simulate has the fault happen in the simulator.
-func (c costCase) simulate(ctx context.Context, registry algo.Registry, seed uint64) (cost, error) {
-	spec, err := election.Spec(registry, c.algorithm, algo.LAN(), nil)
+// Simulate has the fault happen in the simulator, to an algorithm of a registry.
+func (c Case) Simulate(ctx context.Context, registry algo.Registry, seed uint64) (Cost, error) {
+	spec, err := election.Spec(registry, c.Algorithm, algo.LAN(), nil)
 	if err != nil {
-		return cost{}, err
+		return Cost{}, err
 	}
-	h := &simulatedStage{ledger: ledger{nodes: c.nodes}, kinds: election.Kinds(spec)}
-	h.World = sim.New(sim.Config{Spec: spec, Delay: simulatedDelay, Seed: seed, Trace: h.see})
+	h := &simulatedStage{random: rand.New(rand.NewPCG(seed, 2)), ledger: ledger{nodes: c.Nodes}, kinds: election.Kinds(spec)}
+	delay := Delay
+	if c.Fault.delay > 0 {
+		delay = sim.Fixed(c.Fault.delay)
+	}
+	h.World = sim.New(sim.Config{Spec: spec, Delay: delay, Seed: seed, Trace: h.see})
 	var priorities []int
-	for node := 1; node <= c.nodes; node++ {
+	for node := 1; node <= c.Nodes; node++ {
 		priorities = append(priorities, node)
 		h.ledger.ready(0, node)
 	}
-	if err := h.Cluster(c.nodes, priorities...); err != nil {
-		return cost{}, err
+	if err := h.Cluster(c.Nodes, priorities...); err != nil {
+		return Cost{}, err
 	}
 	cost, err := c.happen(ctx, h, &h.ledger, seed)
 	for _, v := range h.Violations() {
@@ -39,10 +44,14 @@ func (c costCase) simulate(ctx context.Context, registry algo.Registry, seed uin
 	return cost, err
 }
 
+// rest is for how long nothing must happen until an election counts as over.
+const rest = 100 * time.Millisecond
+
 // simulatedStage runs a cluster in virtual time.
 type simulatedStage struct {
 	*sim.World
 	ledger ledger
+	random *rand.Rand
 	kinds  map[string]bool // of messages that are counted
 	last   time.Duration   // when something of an election happened
 }
@@ -68,9 +77,16 @@ func (h *simulatedStage) pass(ctx context.Context, d time.Duration) error {
 
 func (h *simulatedStage) happens(what string, node int) error { return h.Do("%s n%d", what, node) }
 
-func (h *simulatedStage) start(_ context.Context, node int) error {
-	h.ledger.ready(h.Now(), node)
-	return h.Do("restart n%d", node)
+// start has processes begin one after the other within some milliseconds, as real ones do.
+func (h *simulatedStage) start(_ context.Context, nodes ...int) (err error) {
+	for at, node := range nodes {
+		if at > 0 {
+			h.Run(time.Duration(h.random.Int64N(int64(20 * time.Millisecond))))
+		}
+		h.ledger.ready(h.Now(), node)
+		err = errors.Join(err, h.Do("restart n%d", node))
+	}
+	return err
 }
 
 func (h *simulatedStage) cut(from int, to ...int) error {
@@ -84,11 +100,8 @@ func (h *simulatedStage) cut(from int, to ...int) error {
 
 func (h *simulatedStage) heal() error { return h.Do("heal") }
 
-// patience is how much virtual time a cluster has to agree.
-const patience = time.Minute
-
-func (h *simulatedStage) settle(ctx context.Context) (int, error) {
-	for end := h.Now() + patience; h.Now() < end; {
+func (h *simulatedStage) settle(ctx context.Context, within time.Duration) (int, error) {
+	for end := h.Now() + within; h.Now() < end; {
 		if err := h.pass(ctx, rest/10); err != nil {
 			return 0, err
 		}
@@ -96,5 +109,5 @@ func (h *simulatedStage) settle(ctx context.Context) (int, error) {
 			return leader, nil
 		}
 	}
-	return 0, fmt.Errorf("no agreement after %v of virtual time: %s", patience, h.Opinions())
+	return 0, fmt.Errorf("%w after %v of virtual time: %s", errNoAgreement, within, h.Opinions())
 }

@@ -1,0 +1,83 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/wait"
+)
+
+// Measure has the fault happen to processes, which it starts out of config, with the flags of its
+// algorithm if it has one. Where packets are to be lost and cannot be its error wraps
+// [netlab.ErrUnavailable].
+func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ Cost, err error) {
+	if c.Fault.delay > 0 {
+		return Cost{}, fmt.Errorf("bench: messages that are late: %w", netlab.ErrUnavailable)
+	}
+	h := &liveStage{}
+	h.ledger.nodes, h.ledger.began = c.Nodes, h.now()
+	config.OnEvent, config.Fixed = h.see, c.Fault.Group == result.Stability
+	if c.Algorithm != "" {
+		config.Args = append([]string{"--algorithm", c.Algorithm}, config.Args...)
+	}
+	if h.Processes, err = Start(ctx, config, c.Nodes, c.Fault.Network); err != nil {
+		return Cost{}, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return c.happen(ctx, h, &h.ledger, seed)
+}
+
+// liveStage runs processes. Their time is that of fleet.Now.
+type liveStage struct {
+	Processes
+	ledger ledger
+}
+
+func (h *liveStage) see(name string, e fleet.Event) {
+	at, node := time.Duration(e.At), fleet.Number(name)
+	switch e.What {
+	case fleet.Ready:
+		h.ledger.ready(at, node)
+	case fleet.Leader:
+		h.ledger.follows(at, node, fleet.Number(e.Name), e.Epoch)
+	case fleet.Send:
+		h.ledger.sends(at)
+	}
+}
+
+func (h *liveStage) now() time.Duration                              { return time.Duration(fleet.Now()) }
+func (h *liveStage) pass(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
+
+// signals are what has a process do what a scenario says.
+var signals = map[string]fleet.Signal{"crash": fleet.Kill, "stop": fleet.Term, "pause": fleet.Stop, "resume": fleet.Cont}
+
+func (h *liveStage) happens(what string, node int) error {
+	_, err := h.Signal(fleet.Name(node), signals[what])
+	return err
+}
+
+func (h *liveStage) start(ctx context.Context, nodes ...int) error {
+	errs := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, node := range nodes {
+		all.Go(func() { errs[i] = h.Restart(ctx, fleet.Name(node)) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (h *liveStage) cut(from int, to ...int) error { return h.Cut(from, to...) }
+func (h *liveStage) heal() error                   { return h.Lab.Heal() }
+
+func (h *liveStage) settle(ctx context.Context, within time.Duration) (int, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errNoAgreement)
+	defer cancel()
+	leader, err := h.Settle(ctx)
+	return fleet.Number(leader.Name), err
+}
