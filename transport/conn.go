@@ -21,8 +21,9 @@ type conn struct {
 	nc     net.Conn
 	addr   string
 	reader frameReader
-	timed  bool // a deadline runs for the frame that has begun
-	armed  bool // a read deadline is set
+	timed  bool   // a deadline runs for the frame that has begun
+	armed  bool   // a read deadline is set
+	spare  []byte // the last batch, for the queue to collect the next but one in
 
 	used    atomic.Bool   // frames came or went since the last look
 	wake    chan struct{} // something is there to be written
@@ -36,15 +37,6 @@ type conn struct {
 	session  *session
 	answered chan struct{} // a probe is out; closed by its answer
 	idle     int           // looks at which it was not used
-
-	// turn is held by who writes: the write loop, or who has a frame to send while the
-	// write loop sleeps. It is taken before mu.
-	turn   sync.Mutex
-	direct *direct // nil where a write cannot be tried
-	spare  []byte  // the buffer of the last batch, for the queue to collect the next but one in
-	rest   []byte  // what the kernel did not take yet of a batch
-	owed   int     // the frames in that batch
-	last   bool    // there is no batch after that one
 
 	mu        sync.Mutex
 	cause     error // why this side ends it; the first one stays
@@ -69,7 +61,6 @@ func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
 	if socket, ok := nc.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil {
 			boundAcknowledgement(raw, t.o.writeTimeout)
-			c.direct = newDirect(raw)
 		}
 	}
 	if a.dialed {

@@ -155,13 +155,13 @@ func (p *pieces) Read(b []byte) (int, error) {
 // the one that stays here.
 func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
 	c := &conn{answer: true}
-	c.collect()
-	require.Equal(t, appendControl(nil, controlAnswer, ""), c.rest)
-	require.False(t, c.last)
+	batch, _, last := c.collect()
+	require.Equal(t, appendControl(nil, controlAnswer, ""), batch)
+	require.False(t, last)
 	c.answer, c.finishing = true, true
-	c.collect()
-	require.Equal(t, appendControl(nil, controlClose, ""), c.rest)
-	require.True(t, c.last)
+	batch, _, last = c.collect()
+	require.Equal(t, appendControl(nil, controlClose, ""), batch)
+	require.True(t, last)
 }
 
 // Of two connections of one session only the one that carries it takes frames from its

@@ -18,17 +18,19 @@ type queue struct {
 	frames int
 }
 
-// push appends a copy of frame, or reports that there is no room. The owner, if there
-// is one, must be poked then.
-func (q *queue) push(frame []byte) (owner *conn, ok bool) {
+// push appends a copy of frame for the owner, if there is one, or reports that there is no room.
+func (q *queue) push(frame []byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.frames >= q.max.queueFrames || len(q.buf)+headerLen+len(frame) > q.max.queueBytes {
-		return nil, false
+		return false
 	}
 	q.buf = appendFrame(q.buf, frame)
 	q.frames++
-	return q.owner, true
+	if q.owner != nil {
+		q.owner.signal()
+	}
+	return true
 }
 
 // give makes c the owner.
@@ -54,7 +56,7 @@ func (q *queue) take(c *conn, spare []byte) (batch []byte, frames int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.owner != c || q.frames == 0 {
-		return spare[:0], 0
+		return nil, 0
 	}
 	if cap(spare) > keepBuffer {
 		spare = nil

@@ -90,8 +90,9 @@ func (t *Transport) Send(to ID, frame []byte) bool {
 		if p == nil || p.session == nil && p.addr == "" && !t.dials(to) {
 			return nil, "no address"
 		}
+		t.startDial(Target{ID: to})
 		return p.queue, ""
-	}, func() { t.startDial(Target{ID: to}) })
+	})
 }
 
 // Reply queues a copy of frame for exactly that process: the connection of a client,
@@ -102,12 +103,11 @@ func (t *Transport) Reply(p Peer, frame []byte) bool {
 			return nil, "connection lost"
 		}
 		return p.conn.session.queue, ""
-	}, func() {})
+	})
 }
 
-// post queues a frame in the queue that find returns with the lock held, or says why there
-// is none, and has it written: after is called where no connection takes from the queue.
-func (t *Transport) post(frame []byte, find func() (*queue, string), after func()) bool {
+// post puts a frame into the queue that find returns with the lock held, or says why there is none.
+func (t *Transport) post(frame []byte, find func() (*queue, string)) bool {
 	if !t.mayLeave(frame) {
 		return false
 	}
@@ -115,20 +115,10 @@ func (t *Transport) post(frame []byte, find func() (*queue, string), after func(
 	q, dropped := find()
 	if t.closing {
 		dropped = "closed"
-	}
-	var owner *conn
-	if dropped == "" {
-		var ok bool
-		if owner, ok = q.push(frame); !ok {
-			dropped = "queue full"
-		} else if owner == nil {
-			after()
-		}
+	} else if dropped == "" && !q.push(frame) {
+		dropped = "queue full"
 	}
 	t.mu.Unlock()
-	if owner != nil {
-		owner.poke()
-	}
 	if dropped != "" {
 		t.count.drop(dropped, 1)
 	}

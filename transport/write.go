@@ -34,100 +34,61 @@ func (c *conn) signal() {
 	}
 }
 
-// poke has what is queued written: at once if that does not make the caller wait,
-// else by the write loop. To wake another goroutine for each frame costs more than to
-// write it.
-func (c *conn) poke() {
-	if c.direct != nil && c.turn.TryLock() {
-		_, err := c.writeBatch(false)
-		done := err == nil && len(c.rest) == 0
-		c.turn.Unlock()
-		if done {
-			return
-		}
-	}
-	c.signal()
-}
-
 // write is the write loop.
 func (c *conn) write() {
 	defer close(c.written)
-	defer c.giveUp()
-	for {
+	for last := false; !last; {
 		select {
 		case <-c.wake:
-			if c.writeAll() {
-				return
-			}
 		case <-c.stopped:
+			return
+		}
+		var err error
+		if last, err = c.writeAll(); err != nil {
+			c.cannotWrite(err)
 			return
 		}
 	}
 }
 
-// writeAll writes what there is, waiting for the socket, and reports whether that was the end.
-func (c *conn) writeAll() (ended bool) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+// writeAll writes what there is, and reports whether that was the end.
+func (c *conn) writeAll() (last bool, err error) {
 	for {
-		wrote, err := c.writeBatch(true)
-		switch {
-		case err != nil:
-			c.cannotWrite(err)
-			return true
-		case c.last:
-			return true
-		case !wrote:
-			return false
+		batch, frames, last := c.collect()
+		if len(batch) == 0 {
+			return false, nil
+		}
+		c.spare = batch
+		c.nc.SetWriteDeadline(time.Now().Add(c.t.o.writeTimeout))
+		n, err := c.nc.Write(batch)
+		c.t.count.bytesOut.Add(uint64(n))
+		if err != nil {
+			c.t.count.drop("connection lost", frames)
+			return false, err
+		}
+		if frames > 0 {
+			c.used.Store(true)
+			c.t.count.framesOut.Add(uint64(frames))
+		}
+		if half, ok := c.nc.(interface{ CloseWrite() error }); ok && last {
+			half.CloseWrite() // where there is none the close frame says it alone
+		}
+		if last {
+			return true, nil
 		}
 	}
 }
 
-// giveUp accounts for what was still to be written when the write loop ends.
-func (c *conn) giveUp() {
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	c.t.count.drop("connection lost", c.owed)
-	c.rest, c.owed, c.last = nil, 0, true
-}
-
-// writeBatch writes one batch, which may be what is left of the one before, and reports
-// whether there was any. If it may not wait, it leaves what the socket does not take at
-// once.
-func (c *conn) writeBatch(wait bool) (wrote bool, err error) {
-	if len(c.rest) == 0 && !c.last {
-		c.collect()
-	}
-	if len(c.rest) == 0 {
-		return false, nil
-	}
-	n, err := c.flush(c.rest, wait)
-	if c.rest = c.rest[n:]; err != nil || len(c.rest) > 0 {
-		return true, err
-	}
-	if c.owed > 0 {
-		c.used.Store(true)
-		c.t.count.framesOut.Add(uint64(c.owed))
-		c.owed = 0
-	}
-	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && c.last {
-		half.CloseWrite() // where there is none the close frame says it alone
-	}
-	return true, nil
-}
-
 // collect makes the next batch: what the connection itself has to say, what waits in its
-// queue, and the close frame if that is all.
-func (c *conn) collect() {
+// queue, and the close frame, which is the last.
+func (c *conn) collect() (batch []byte, frames int, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spare, c.owed = c.spare[:0], 0
 	if c.queue != nil {
-		c.spare, c.owed = c.queue.take(c, c.spare)
+		batch, frames = c.queue.take(c, c.spare)
 	}
-	c.rest = c.spare
 	if len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing {
-		return
+		return batch, frames, false
 	}
 	out := c.hello
 	if c.probe {
@@ -138,31 +99,12 @@ func (c *conn) collect() {
 		// give up the one that stays here.
 		out = appendControl(out, controlAnswer, "")
 	}
-	out = append(out, c.spare...)
+	out = append(out, batch...)
 	if c.finishing {
 		out = appendControl(out, controlClose, c.reason)
 	}
-	c.rest, c.last = out, c.finishing
 	c.hello, c.probe, c.answer = nil, false, false
-}
-
-// flush gives out to the kernel and returns how much it took. Only what the socket does
-// not take at once needs a deadline.
-func (c *conn) flush(out []byte, wait bool) (n int, err error) {
-	if c.direct != nil {
-		n, err = c.direct.write(out)
-	}
-	if wait && err == nil && n < len(out) {
-		var more int
-		c.nc.SetWriteDeadline(time.Now().Add(c.t.o.writeTimeout))
-		more, err = c.nc.Write(out[n:])
-		n += more
-		if c.direct != nil {
-			c.nc.SetWriteDeadline(time.Time{}) // a later try must not find it passed
-		}
-	}
-	c.t.count.bytesOut.Add(uint64(n))
-	return n, err
+	return out, frames, c.finishing
 }
 
 // cannotWrite ends a connection that takes nothing more. What the peer has said
