@@ -17,10 +17,14 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/virtual"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	goleak.VerifyTestMain(m)
+}
 
 // journal is a log that a test reads.
 type journal struct {

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 			os.Unsetenv(name)
 		}
 	}
+	testenv.CollectLess()
 	os.Exit(m.Run())
 }
 

@@ -10,7 +10,13 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/testenv"
 )
+
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	m.Run()
+}
 
 func TestAllMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	_, err := Run(t.Context(), Options{

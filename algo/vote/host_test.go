@@ -5,7 +5,13 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/testenv"
 )
+
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	m.Run()
+}
 
 // What the tests take from package host, under names that are short enough to read as text:
 // n(3) is the ID of node n3, T is the one-way message time.

@@ -453,7 +453,10 @@ func TestAViewChangesInARunningElection(t *testing.T) {
 // Same seed, same bytes out, over the maps of Go with their random order.
 func TestSameSeedSameBytes(t *testing.T) {
 	run := func() string {
-		w := joined(t, 5)
+		w := newWorld(t)
+		w.log = new(strings.Builder)
+		w.joiners(bullySpec(), 5)
+		w.run(3 * time.Second)
 		w.nodes[4].crash()
 		w.run(time.Second)
 		w.add(member(9), joins(addr(1), addr(2))).start()

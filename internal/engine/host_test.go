@@ -14,9 +14,15 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
 )
+
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	m.Run()
+}
 
 const (
 	ms       = time.Millisecond
@@ -90,7 +96,8 @@ type tester interface {
 }
 
 // world hosts engines in virtual time: processes that listen, connections between them
-// that keep the order, a delay for each hop. What a node does is logged as bytes.
+// that keep the order, a delay for each hop. What a node does is logged as bytes
+// where a test asks for that.
 type world struct {
 	t      tester
 	now    time.Duration
@@ -100,8 +107,8 @@ type world struct {
 	made   int
 	cut    map[[2]string]bool // pairs of addresses between which nothing passes
 
-	kinds map[string]int // frames sent, by kind
-	log   strings.Builder
+	kinds map[string]int   // frames sent, by kind
+	log   *strings.Builder // may be nil
 	wakes int
 }
 
@@ -266,23 +273,25 @@ func (h *host) perform(out *Output) {
 	}
 }
 
-// record writes an output down as bytes.
+// record has all of an output encoded, and writes it down where a test asks for that.
 func (w *world) record(h *host, out *Output) {
-	fmt.Fprintf(&w.log, "%v %s", w.now, h.config.Self.Name)
-	write := func(c *wire.Codec, m algo.Message) {
-		b, err := c.Append(nil, m)
-		if err != nil {
+	var line []byte
+	encode := func(c *wire.Codec, m algo.Message) {
+		var err error
+		if line, err = c.Append(line, m); err != nil {
 			w.t.Fatalf("%s sends what cannot be encoded: %v", h.config.Self.Name, err)
 		}
-		fmt.Fprintf(&w.log, " %x", b)
 	}
 	for _, m := range out.Save {
-		write(records, m)
+		encode(records, m)
 	}
 	for _, e := range out.Send {
-		write(frames, e.Message)
+		encode(frames, e.Message)
 	}
-	fmt.Fprintln(&w.log, out.Dial, out.Refuse, out.Leaders, out.ViewChanged, out.Rejected, out.Removed)
+	if w.log != nil {
+		fmt.Fprintf(w.log, "%v %s %x ", w.now, h.config.Self.Name, line)
+		fmt.Fprintln(w.log, out.Dial, out.Refuse, out.Leaders, out.ViewChanged, out.Rejected, out.Removed)
+	}
 }
 
 func (w *world) listener(addr string) *host {

@@ -14,6 +14,11 @@ import (
 	"github.com/elect-go/elect/internal/testenv"
 )
 
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	m.Run()
+}
+
 // most is the largest N that is checked with -long.
 const most = 64
 
