@@ -134,7 +134,7 @@ func handed(object types.Object) bool {
 	return kind != nil || t.Name() == "Options"
 }
 
-// usage is what is needed, by key: an object of the source is not that of the export data.
+// usage is what is needed, by key: a package that is built again for a test has objects of its own.
 type usage struct {
 	used       map[string]bool
 	seen       map[*types.Package]bool
@@ -247,7 +247,7 @@ func (u *usage) implements(t types.Type, method string) bool {
 	return method == "Unwrap" || method == "Is" || method == "As" || slices.ContainsFunc(u.interfaces, func(i *types.Interface) bool {
 		wanted := false
 		for m := range i.Methods() {
-			// By its text: what it names may be read from the source here, and there not.
+			// By its text: what it names may be of a package that was built again for a test.
 			found := has.Lookup(m.Pkg(), m.Name())
 			if found == nil || text(found.Type()) != text(m.Type()) {
 				return false

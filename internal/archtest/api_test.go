@@ -3,7 +3,6 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -11,39 +10,28 @@ import (
 	"testing"
 )
 
-// sources are packages as text, by name: each may import those before it, and the
-// standard library. The file of a package "x_test" is one of tests.
+// sources are packages as text, by name: each may import those before it. The file of a
+// package "x_test" is one of tests.
 type sources []struct{ name, text string }
 
 func (s sources) check(t *testing.T) (all []*Typed) {
 	t.Helper()
 	fset := token.NewFileSet()
-	ready := known{types.Importer(importer.ForCompiler(fset, "source", nil)), make(map[string]*types.Package)}
+	before := make(map[string]*types.Package)
+	config := types.Config{Importer: importer(func(path string) (*types.Package, error) { return before[path], nil })}
 	for _, source := range s {
 		file, err := parser.ParseFile(fset, source.name+".go", source.text, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		typed, err := check(Module+"/"+source.name, fset, []*ast.File{file}, ready)
+		typed, err := check(Module+"/"+source.name, fset, []*ast.File{file}, config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ready.packages[typed.Path] = typed.Types
+		before[typed.Path] = typed.Types
 		all = append(all, typed)
 	}
 	return all
-}
-
-type known struct {
-	types.Importer
-	packages map[string]*types.Package
-}
-
-func (k known) Import(path string) (*types.Package, error) {
-	if p, ok := k.packages[path]; ok {
-		return p, nil
-	}
-	return k.Importer.Import(path)
 }
 
 func TestWhatIsShownOfAnInternalPackageIsSeen(t *testing.T) {

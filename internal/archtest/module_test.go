@@ -6,20 +6,31 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/elect-go/elect/internal/archtest"
+	"github.com/elect-go/elect/internal/testenv"
 )
+
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	m.Run()
+}
+
+var list = sync.OnceValues(func() ([]archtest.Listed, error) {
+	root, err := archtest.Root()
+	if err != nil {
+		return nil, err
+	}
+	return archtest.List(root)
+})
 
 // module lists the module that this test is a part of.
 func module(t *testing.T) (all []archtest.Package, ours []archtest.Listed) {
 	t.Helper()
-	root, err := archtest.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch(t, root)
-	listed, err := archtest.List(root)
+	watch(t, "../..")
+	listed, err := list()
 	if err != nil {
 		t.Fatal(err)
 	}

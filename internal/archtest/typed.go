@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,60 +26,34 @@ type Typed struct {
 	fset  *token.FileSet
 }
 
-// LoadTyped checks the source of all packages of the module in root, tests included. What
-// they import is taken from what the compiler has exported.
+// LoadTyped checks the source of all packages of the module in root, tests included.
 func LoadTyped(root string) ([]*Typed, error) {
-	out, err := run(root, "list", "-test", "-deps", "-export", "-json=ImportPath,Dir,Export,Module,GoFiles,CgoFiles,ImportMap", "./...")
+	out, err := run(root, "list", "-test", "-deps", "-json=ImportPath,Dir,Module,GoFiles,CgoFiles,ImportMap", "./...")
 	if err != nil {
 		return nil, err
 	}
-	type unit struct {
-		ImportPath, Dir, Export string
-		Module                  struct{ Path string }
-		GoFiles, CgoFiles       []string
-		ImportMap               map[string]string
-	}
-	var units []unit
-	exports := make(map[string]string)
+	l := loader{fset: token.NewFileSet(), sources: make(map[string]source), done: make(map[string]*Typed)}
+	var ours []source
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var u unit
-		if err := decoder.Decode(&u); errors.Is(err, io.EOF) {
+		var s source
+		if err := decoder.Decode(&s); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return nil, fmt.Errorf("archtest: what go list says: %w", err)
 		}
-		exports[u.ImportPath] = u.Export
-		if u.Module.Path == Module && !strings.HasSuffix(u.ImportPath, ".test") {
-			units = append(units, u)
+		l.sources[s.ImportPath] = s
+		if s.Module.Path == Module && !strings.HasSuffix(s.ImportPath, ".test") {
+			ours = append(ours, s)
 		}
 	}
-	fset := token.NewFileSet()
-	imports := func(mapped map[string]string) types.Importer {
-		return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
-			return os.Open(exports[cmp.Or(mapped[path], path)])
-		})
-	}
-	shared := imports(nil) // for what is built against no variant
 	var all []*Typed
-	for _, u := range units {
-		path, variant, _ := strings.Cut(u.ImportPath, " ")
-		_, tested := exports[path+" ["+path+".test]"]
+	for _, s := range ours {
+		path, variant, _ := strings.Cut(s.ImportPath, " ")
+		_, tested := l.sources[path+" ["+path+".test]"]
 		if own := "[" + strings.TrimSuffix(path, "_test") + ".test]"; variant != own && (variant != "" || tested) {
 			continue // built again for the test of another package, or without its own
 		}
-		var files []*ast.File
-		for _, name := range slices.Concat(u.GoFiles, u.CgoFiles) {
-			file, err := parser.ParseFile(fset, filepath.Join(u.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, file)
-		}
-		from := shared
-		if len(u.ImportMap) > 0 {
-			from = imports(u.ImportMap)
-		}
-		t, err := check(path, fset, files, from)
+		t, err := l.load(s.ImportPath)
 		if err != nil {
 			return nil, err
 		}
@@ -90,10 +62,60 @@ func LoadTyped(root string) ([]*Typed, error) {
 	return all, nil
 }
 
-func check(path string, fset *token.FileSet, files []*ast.File, imports types.Importer) (*Typed, error) {
+// source is a package as go list describes it. What is built again for a test is one of its
+// own, called "path [tested.test]".
+type source struct {
+	ImportPath, Dir   string
+	Module            struct{ Path string }
+	GoFiles, CgoFiles []string
+	ImportMap         map[string]string // what an import in its files stands for, if for something else
+}
+
+// loader checks each package once, after those that it imports.
+type loader struct {
+	fset    *token.FileSet
+	sources map[string]source
+	done    map[string]*Typed
+}
+
+func (l *loader) load(path string) (*Typed, error) {
+	if t, ok := l.done[path]; ok {
+		return t, nil
+	}
+	s := l.sources[path]
+	var files []*ast.File
+	for _, name := range slices.Concat(s.GoFiles, s.CgoFiles) {
+		file, err := parser.ParseFile(l.fset, filepath.Join(s.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	name, _, _ := strings.Cut(path, " ")
+	config := types.Config{FakeImportC: true, IgnoreFuncBodies: s.Module.Path != Module, Importer: importer(func(path string) (*types.Package, error) {
+		if path == "unsafe" {
+			return types.Unsafe, nil
+		}
+		t, err := l.load(cmp.Or(s.ImportMap[path], path))
+		if err != nil {
+			return nil, err
+		}
+		return t.Types, nil
+	})}
+	t, err := check(name, l.fset, files, config)
+	l.done[path] = t
+	return t, err
+}
+
+// importer is a function as a [types.Importer].
+type importer func(path string) (*types.Package, error)
+
+func (i importer) Import(path string) (*types.Package, error) { return i(path) }
+
+func check(path string, fset *token.FileSet, files []*ast.File, config types.Config) (*Typed, error) {
 	t := &Typed{Path: path, Files: files, fset: fset, Info: &types.Info{Uses: make(map[*ast.Ident]types.Object)}}
 	var err error
-	t.Types, err = (&types.Config{Importer: imports}).Check(path, fset, files, t.Info)
+	t.Types, err = config.Check(path, fset, files, t.Info)
 	return t, err
 }
 
