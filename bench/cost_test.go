@@ -11,6 +11,7 @@ import (
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/fault"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/sample"
@@ -75,7 +76,7 @@ func benchmarkFault(b *testing.B, c fault.Case, least int, of func([]float64) fl
 		}
 		seed++
 	})
-	b.Logf("%s", c.Fault.About)
+	b.Logf("%s; load average now %s", c.Fault.About, machine.LoadAverage())
 	for metric, values := range columns {
 		b.ReportMetric(of(values), metric)
 	}

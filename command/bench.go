@@ -58,8 +58,8 @@ one), fault, condition, adapts, timeout-ms. The metrics by group:
                KiB-heap/node
   application  ms/no-leader, ms/two-leaders, ms/unled-node (a node has no leader within
                reach), leader-changes, msgs/fault, ms/fault (until all agree again)
-  stability    leaderships-ended (of a node that kept its majority), leader-changes,
-               ms/two-leaders, ms/two-in-one-term, last/first-detection, ms/agreement
+  stability    leaderships-ended (though its node kept a majority), leader-changes, ms/two-leaders,
+               ms/two-in-one-term, last/first-detection, ms/agreement, ms/agreement-up
   detector     ms/detection, max-ms/detection, mistakes/hour, ms/mistake, accuracy
 
 The exit status is 1 when what was measured was not right: a count that is not that of

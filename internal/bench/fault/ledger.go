@@ -34,10 +34,11 @@ type Cost struct {
 	Ends int
 	// OneTerm is for how long two who ran led at once in the same epoch.
 	OneTerm time.Duration
-	// Agreed is from the fault, or from when the last process was up that was started, until
-	// from then on all who ran followed one leader; all of the time if they never did.
-	Agreed time.Duration
-	pauses []pause
+	// Agreed is from the fault, or from before processes were started, until from then on all who
+	// ran followed one leader; all of the time if they never did. Up is the part of it after the
+	// last process said its first word.
+	Agreed, Up time.Duration
+	pauses     []pause
 }
 
 // pause is what came of a pause of the leader.
@@ -51,7 +52,7 @@ func (c Cost) Values(metrics []string) map[string]float64 {
 	all := map[string]float64{
 		result.MetricNone: sample.MS(c.None), result.MetricTwo: sample.MS(c.Two), result.MetricUnled: sample.MS(c.Unled),
 		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: sample.MS(c.Took),
-		result.MetricEnds: float64(c.Ends), result.MetricOneTerm: sample.MS(c.OneTerm), result.MetricAgreed: sample.MS(c.Agreed),
+		result.MetricEnds: float64(c.Ends), result.MetricOneTerm: sample.MS(c.OneTerm), result.MetricAgreed: sample.MS(c.Agreed), result.MetricUp: sample.MS(c.Up),
 	}
 	if len(c.pauses) >= few {
 		var found, two []time.Duration
@@ -73,7 +74,7 @@ const few = 3
 // whom it follows. The time is any that does not go back; entries may come in any order.
 type ledger struct {
 	nodes   int
-	began   time.Duration
+	began   time.Duration // before the first process was started
 	mu      sync.Mutex
 	entries []entry
 }
@@ -192,7 +193,7 @@ func (l *ledger) cost(from time.Duration) Cost {
 		last = e.at
 		now.take(e)
 	}
-	c.Took, c.Unled, c.Agreed = last-from, unled/time.Duration(l.nodes), max(0, apart-max(from, now.up))
+	c.Took, c.Unled, c.Agreed, c.Up = last-from, unled/time.Duration(l.nodes), apart-from, max(0, apart-max(from, now.up))
 	c.Changes, c.Ends, c.Messages = now.changes, now.ends, now.messages
 	return c
 }

@@ -33,7 +33,7 @@ func TestLedgerOfAFailover(t *testing.T) {
 	l.ready(20*ms, 3)
 	l.follows(23*ms, 3, 2, 2)
 	require.Equal(t, Cost{
-		Took: 13 * ms, None: 2 * ms, Unled: (2*2 + 2 + 3) * ms / 3, Changes: 1, Messages: 2, Agreed: 3 * ms,
+		Took: 13 * ms, None: 2 * ms, Unled: (2*2 + 2 + 3) * ms / 3, Changes: 1, Messages: 2, Agreed: 13 * ms, Up: 3 * ms,
 	}, l.cost(10*ms))
 }
 
@@ -47,7 +47,7 @@ func TestLedgerOfWhoLeadsBeforeItIsReady(t *testing.T) {
 	l.ready(23*ms, 3)
 	l.follows(24*ms, 1, 3, 2)
 	l.follows(25*ms, 2, 3, 2)
-	require.Equal(t, Cost{Took: 15 * ms, None: 12 * ms, Unled: (2*12 + 2 + 3) * ms / 3, Changes: 1, Agreed: 3 * ms}, l.cost(10*ms))
+	require.Equal(t, Cost{Took: 15 * ms, None: 12 * ms, Unled: (2*12 + 2 + 3) * ms / 3, Changes: 1, Agreed: 15 * ms, Up: 3 * ms}, l.cost(10*ms))
 }
 
 func TestLedgerOfAPauseHasTwoLeaders(t *testing.T) {
@@ -76,7 +76,7 @@ func TestLedgerOfACut(t *testing.T) {
 			l := three()
 			cut(l)
 			l.heals(16 * ms)
-			require.Equal(t, Cost{Took: 6 * ms, Unled: 2 * ms, Agreed: 6 * ms}, l.cost(10*ms))
+			require.Equal(t, Cost{Took: 6 * ms, Unled: 2 * ms, Agreed: 6 * ms, Up: 6 * ms}, l.cost(10*ms))
 		})
 	}
 }

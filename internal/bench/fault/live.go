@@ -20,8 +20,7 @@ func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ 
 	if c.Fault.delay > 0 {
 		return Cost{}, fmt.Errorf("bench: messages that are late: %w", netlab.ErrUnavailable)
 	}
-	h := &liveStage{}
-	h.ledger.nodes, h.ledger.began = c.Nodes, h.now()
+	h := &liveStage{ledger: ledger{nodes: c.Nodes}}
 	config.OnEvent, config.Fixed = h.see, c.Fault.Group == result.Stability
 	if c.Algorithm != "" {
 		config.Args = append([]string{"--algorithm", c.Algorithm}, config.Args...)
@@ -30,6 +29,7 @@ func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ 
 		return Cost{}, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	h.ledger.began = time.Duration(h.Began)
 	return c.happen(ctx, h, &h.ledger, seed)
 }
 

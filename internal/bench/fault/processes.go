@@ -15,7 +15,8 @@ import (
 // Processes are a cluster to which something happens.
 type Processes struct {
 	*fleet.Fleet
-	Lab *netlab.Lab // where packets can be lost; else nil
+	Lab   *netlab.Lab // where packets can be lost; else nil
+	Began int64       // before the first process was started, in the clock of events
 }
 
 // Start starts so many nodes out of config, whose nodes and hosts it decides. Where packets are to
@@ -31,6 +32,7 @@ func Start(ctx context.Context, config fleet.Config, nodes int, network bool) (_
 			config.Hosts[i] = fleet.Host{Command: s.Lab.Command(i), Addr: net.JoinHostPort(s.Lab.Addr(i), "7400")}
 		}
 	}
+	s.Began = fleet.Now()
 	if s.Fleet, err = fleet.New(ctx, config); err != nil {
 		err = errors.Join(err, s.Close())
 	}

@@ -13,7 +13,7 @@ const pauses = 40 // of the leader, one after the other
 func Stability() []Fault {
 	ends := []string{result.MetricEnds}
 	two := []string{result.MetricChanges, result.MetricTwo, result.MetricOneTerm}
-	agreed := []string{result.MetricAgreed}
+	agreed := []string{result.MetricAgreed, result.MetricUp}
 	all := []Fault{
 		{Name: "deaf-follower", About: "one follower does not hear the leader for 12 s", Metrics: ends, Takes: 12 * time.Second,
 			happen: func(s *scene, leader int) {

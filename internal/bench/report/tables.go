@@ -80,7 +80,7 @@ func questions(r *result.Run) (asked []question) {
 		all = append(all, question{
 			text: "Is a leader that works left to work, at N= (" + host + ")?", usual: 5, note: stabilityText, worst: true,
 			group: result.Stability, where: map[string]string{result.Host: host}, by: []string{result.Fault, result.Algorithm},
-			metrics: []string{result.MetricEnds, result.MetricChanges, result.MetricTwo, result.MetricOneTerm, result.MetricSlower, result.MetricAgreed},
+			metrics: []string{result.MetricEnds, result.MetricChanges, result.MetricTwo, result.MetricOneTerm, result.MetricSlower, result.MetricAgreed, result.MetricUp},
 		})
 	}
 	for _, q := range all {
@@ -104,7 +104,7 @@ const (
 	costText = `no-leader: nobody who runs leads. two-leaders: two who run lead, each in its own eyes. unled-node: a node has no
 leader within reach, the mean of all nodes. leader-changes: how often a node begins to lead.`
 	stabilityText = `The worst of the trials. leaderships-ended: one whose node ran and had a majority all the while. last/first-detection:
-of 40 pauses, whose two-leaders is the 95th of 100. agreement: from the last start, or the fault, until all agree for good.`
+of 40 pauses, whose two-leaders is the 95th of 100. agreement: from the start until all agree for good; agreement-up: from when the last was up.`
 	detectorText = `Silence alone tells: a machine dies, and no connection is closed. adapts: the timeout grows after a mistake, as it does by
 default. Beside evidence, which finds a killed process at once, this is what is left.`
 )

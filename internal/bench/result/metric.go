@@ -39,7 +39,8 @@ const (
 
 	MetricEnds    = "leaderships-ended" // of a node that kept its majority
 	MetricOneTerm = "ms/two-in-one-term"
-	MetricAgreed  = "ms/agreement"         // from the fault, or the last start, until all agree for good
+	MetricAgreed  = "ms/agreement"         // from the fault, or the start, until all agree for good
+	MetricUp      = "ms/agreement-up"      // the part after the last process was up
 	MetricSlower  = "last/first-detection" // of pauses of the leader one after the other
 
 	MetricDetection = "ms/detection" // the median of the crashes of a trial
