@@ -63,7 +63,7 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 	}
 	s := &failoverSeries{of: c, claims: spec.Claims}
 	config.Args = slices.Concat(args, config.Args)
-	if s.Processes, err = fault.Start(ctx, config, c.Nodes, c.network()); err != nil {
+	if s.Processes, err = fault.Start(ctx, config, c.Nodes, c.network(), 0); err != nil {
 		return nil, err
 	}
 	if err := s.expect(ctx); err != nil {

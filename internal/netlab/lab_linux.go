@@ -3,13 +3,15 @@ package netlab
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 )
 
-// Lab is a network. Split, Drop, Heal and Close must not be called concurrently.
+// Lab is a network. Split, Drop, Heal, Delay and Close must not be called concurrently.
 type Lab struct {
 	middle *namespace // with a bridge for each host, so that each can be alone
 	hosts  []*namespace
+	taps   []*os.File // see Delay
 }
 
 // New makes a network of hosts that all reach each other. They are numbered from 0.
@@ -126,12 +128,15 @@ func (l *Lab) neighbours(hosts []int, hardware func(host int) string) script {
 // Close gives the network up. It goes when the last process on a host has ended.
 func (l *Lab) Close() error {
 	var errs []error
+	for _, tap := range l.taps {
+		errs = append(errs, tap.Close())
+	}
 	for _, n := range append(l.hosts, l.middle) {
 		if n != nil {
 			errs = append(errs, n.file.Close())
 		}
 	}
-	l.hosts, l.middle = nil, nil
+	l.hosts, l.middle, l.taps = nil, nil, nil
 	return errors.Join(errs...)
 }
 

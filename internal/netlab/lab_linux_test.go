@@ -1,8 +1,10 @@
 package netlab
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -158,4 +160,44 @@ func TestWithoutTheToolsItIsUnavailable(t *testing.T) {
 	_, err := New(1)
 	require.ErrorIs(t, err, ErrUnavailable)
 	require.ErrorContains(t, err, `"ip"`)
+}
+
+// TestWhatIsDelayedArrivesLater: datagrams each way, and a stream, whose checksums and segments a
+// network card would finish.
+func TestWhatIsDelayedArrivesLater(t *testing.T) {
+	const by = 100 * time.Millisecond
+	l := newLab(t, 3)
+	require.NoError(t, l.Delay(by))
+	s := sockets(t, l)
+	began := time.Now()
+	requireReach(t, []string{"0>1", "0>2", "1>0", "1>2", "2>0", "2>1"}, s)
+	require.GreaterOrEqual(t, time.Since(began), by)
+
+	var there net.Listener
+	require.NoError(t, l.Do(0, func() (err error) {
+		there, err = net.Listen("tcp", net.JoinHostPort(l.Addr(0), "8"))
+		return err
+	}))
+	defer there.Close()
+	sent := bytes.Repeat([]byte("a stream of many segments "), 10_000)
+	go func() {
+		c, err := there.Accept()
+		if err == nil {
+			_, _ = c.Write(sent)
+			_ = c.Close()
+		}
+	}()
+	began = time.Now()
+	var got []byte
+	require.NoError(t, l.Do(1, func() error {
+		c, err := net.Dial("tcp", there.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		got, err = io.ReadAll(c)
+		return err
+	}))
+	require.True(t, bytes.Equal(sent, got), "%d bytes, want %d", len(got), len(sent))
+	require.GreaterOrEqual(t, time.Since(began), 3*by, "a dial there and back, and what is sent")
 }

@@ -2,6 +2,8 @@
 
 package netlab
 
+import "time"
+
 // Lab is a network, which no system but Linux can make.
 type Lab struct{}
 
@@ -22,6 +24,9 @@ func (*Lab) Drop(int, ...int) error { return ErrUnavailable }
 
 // Heal is never called.
 func (*Lab) Heal() error { return ErrUnavailable }
+
+// Delay is never called.
+func (*Lab) Delay(time.Duration) error { return ErrUnavailable }
 
 // Close does nothing.
 func (*Lab) Close() error { return nil }

@@ -3,29 +3,25 @@ package fault
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/wait"
 )
 
-// Measure has the fault happen to processes, which it starts out of config, with the flags of its
-// algorithm if it has one. Where packets are to be lost and cannot be its error wraps
-// [netlab.ErrUnavailable].
+// Measure has the fault happen to processes, which it starts out of config as [Start] does, with
+// the flags of its algorithm if it has one.
 func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ Cost, err error) {
-	if c.Fault.delay > 0 {
-		return Cost{}, fmt.Errorf("bench: messages that are late: %w", netlab.ErrUnavailable)
-	}
 	h := &liveStage{ledger: ledger{nodes: c.Nodes}}
 	config.OnEvent, config.Fixed = h.see, c.Fault.Group == result.Stability
 	if c.Algorithm != "" {
 		config.Args = append([]string{"--algorithm", c.Algorithm}, config.Args...)
 	}
-	if h.Processes, err = Start(ctx, config, c.Nodes, c.Fault.Network); err != nil {
+	delay := min(c.Fault.delay, algo.DialTimeout*9/20) // a dial takes two of them
+	if h.Processes, err = Start(ctx, config, c.Nodes, c.Fault.Network, delay); err != nil {
 		return Cost{}, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()

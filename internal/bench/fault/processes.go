@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"time"
 
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
@@ -20,8 +21,8 @@ type Processes struct {
 }
 
 // Start starts so many nodes out of config, whose nodes and hosts it decides. Where packets are to
-// be lost and cannot be its error wraps [netlab.ErrUnavailable].
-func Start(ctx context.Context, config fleet.Config, nodes int, network bool) (_ Processes, err error) {
+// be lost, or late by delay, and cannot be its error wraps [netlab.ErrUnavailable].
+func Start(ctx context.Context, config fleet.Config, nodes int, network bool, delay time.Duration) (_ Processes, err error) {
 	config.Nodes, config.Hosts = nodes, fleet.Loopback(nodes)
 	var s Processes
 	if network {
@@ -32,8 +33,13 @@ func Start(ctx context.Context, config fleet.Config, nodes int, network bool) (_
 			config.Hosts[i] = fleet.Host{Command: s.Lab.Command(i), Addr: net.JoinHostPort(s.Lab.Addr(i), "7400")}
 		}
 	}
-	s.Began = fleet.Now()
-	if s.Fleet, err = fleet.New(ctx, config); err != nil {
+	if delay > 0 {
+		err = s.Lab.Delay(delay)
+	}
+	if s.Began = fleet.Now(); err == nil {
+		s.Fleet, err = fleet.New(ctx, config)
+	}
+	if err != nil {
 		err = errors.Join(err, s.Close())
 	}
 	return s, err

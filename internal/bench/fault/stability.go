@@ -45,7 +45,7 @@ func Stability() []Fault {
 			}},
 		{Name: "highest-returns", About: "who leads is killed, and starts again 2 s later", Metrics: []string{result.MetricChanges}, Takes: 4 * time.Second,
 			happen: func(s *scene, leader int) { s.killed(leader) }},
-		{Name: "slow-messages", About: "first start of all with messages that take 500 ms one way, and a round trip of 200 ms as configured", Metrics: agreed,
+		{Name: "slow-messages", About: "first start of all with messages that take 500 ms one way (of processes 450 ms), and a round trip of 200 ms as configured", Metrics: agreed,
 			Takes: 30 * time.Second, first: true, delay: 500 * time.Millisecond},
 		{Name: "first-start", About: "first start of all at once", Metrics: agreed, Takes: 2 * time.Second, first: true},
 		{Name: "all-restart", About: "all are killed, and start again at once", Metrics: agreed, Takes: 5 * time.Second,
