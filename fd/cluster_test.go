@@ -67,7 +67,7 @@ func (s *star) run(end time.Duration) {
 			d := s.nodes[m.to]
 			d.Heard(now, n(m.from))
 			if w, ok := m.message.(Watch); ok {
-				d.Watched(now, n(m.from), w)
+				d.Receive(now, n(m.from), w)
 			}
 			s.take(now, m.to)
 		}
@@ -149,7 +149,7 @@ func history(seed uint64, often bool) (lines string) {
 			case 5:
 				d.DialFailed(now, peer, Fact(1+random.IntN(3)))
 			case 6:
-				d.Watched(now, peer, Watch{Interval: time.Duration(20+random.IntN(3)*30) * ms, Lease: 500 * ms})
+				d.Receive(now, peer, Watch{Interval: time.Duration(20+random.IntN(3)*30) * ms, Lease: 500 * ms})
 			case 7:
 				d.Sent(now, peer)
 			case 8:

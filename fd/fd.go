@@ -3,7 +3,7 @@
 // evidence than silence. It follows Chandra and Toueg (1996): what it says may be
 // wrong, but because a timeout grows after each mistake it is eventually right
 // about the living (◇P), as long as delays are bounded, and below
-// Timing.MaxTimeout.
+// Timing.MaxTimeout. It does not grow for a process that was stopped, and says so in its beats.
 //
 // Heartbeats come on demand. Monitor states whom this node watches; each of those
 // gets a [Watch] with a lease, and pushes a [Beat] every interval while the lease
@@ -72,6 +72,8 @@ type Detector struct {
 	peers  map[algo.NodeID]*peer
 	order  []*peer // by ID: what happens at one time happens in one order
 	view   uint64
+	stall  time.Duration // for how long this node did not run, last
+	woke   time.Duration // when that ended
 	next   time.Duration // not after the earliest deadline; may be too early, never too late
 	out    Output
 }
@@ -142,7 +144,7 @@ func (d *Detector) peer(id algo.NodeID) *peer {
 		return p
 	}
 	p := &peer{
-		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never, open: never},
+		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never, open: never, starved: -d.timing.Forgive},
 		evidence: evidence{redialAt: never}, leases: leases{renewAt: never, leaseEnd: never},
 	}
 	d.peers[id] = p
@@ -224,6 +226,19 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	p.mark(now)
 }
 
+// Receive takes a message of a detector from a peer, and returns what that shows of its view. One that says
+// nonsense is refused with a reason.
+func (d *Detector) Receive(now time.Duration, id algo.NodeID, m algo.Message) (view uint64, err error) {
+	p := d.peer(id)
+	switch m := m.(type) {
+	case Watch:
+		return m.View, d.watched(now, p, m)
+	case Beat:
+		return m.View, d.beaten(now, p, m)
+	}
+	return 0, nil
+}
+
 func (d *Detector) suspect(now time.Duration, p *peer, why string) {
 	p.suspected, p.deadline = true, never
 	p.mark(now)
@@ -241,7 +256,7 @@ func (d *Detector) trust(now time.Duration, p *peer, why string) {
 
 // Wake does what is due.
 func (d *Detector) Wake(now time.Duration) {
-	if late := now - d.next; late > d.timing.Heartbeat/2 && d.next != never {
+	if late := d.notice(now); late > 0 {
 		d.excuse(now, late)
 	}
 	for _, p := range d.order {
@@ -259,10 +274,7 @@ func (d *Detector) Wake(now time.Duration) {
 			p.leaseEnd = never
 		}
 		if p.leaseEnd != never && p.beatDue() <= now {
-			p.sentAt = now
-			if p.connected {
-				d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Beat{View: d.view}})
-			}
+			d.beat(now, p)
 		}
 	}
 	for _, p := range d.order {

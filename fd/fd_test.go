@@ -167,7 +167,7 @@ func TestBeatsLastAsLongAsTheLease(t *testing.T) {
 	d.Digest(99)
 	d.Up(0, n(1), 7)
 	d.Up(0, n(2), 7)
-	if why := d.Watched(0, n(1), Watch{Interval: interval, Lease: 10 * interval}); why != nil {
+	if _, why := d.Receive(0, n(1), Watch{Interval: interval, Lease: 10 * interval}); why != nil {
 		t.Fatal(why)
 	}
 	out := runs(d, time.Minute)
@@ -188,7 +188,7 @@ func TestBeatsEndWithTheConnection(t *testing.T) {
 	for _, polite := range []bool{true, false} {
 		d := New(config())
 		d.Up(0, n(1), 7)
-		d.Watched(0, n(1), Watch{Interval: interval, Lease: time.Hour})
+		d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
 		d.Down(ms, n(1), polite)
 		d.Up(2*ms, n(1), 7)
 		if out := runs(d, time.Second); len(out.Sends) != 0 {
@@ -197,7 +197,7 @@ func TestBeatsEndWithTheConnection(t *testing.T) {
 	}
 	d := New(config())
 	d.Up(0, n(1), 7)
-	d.Watched(0, n(1), Watch{Interval: interval, Lease: time.Hour})
+	d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
 	d.Up(2*ms, n(1), 8)
 	if out := runs(d, time.Second); len(out.Sends) != 0 {
 		t.Errorf("%d frames to a process that never asked", len(out.Sends))
@@ -206,7 +206,7 @@ func TestBeatsEndWithTheConnection(t *testing.T) {
 
 func TestALeaseOfSomebodyNotConnectedSendsNothing(t *testing.T) {
 	d := New(config())
-	d.Watched(0, n(1), Watch{Interval: interval, Lease: 10 * interval})
+	d.Receive(0, n(1), Watch{Interval: interval, Lease: 10 * interval})
 	if out := runs(d, time.Second); len(out.Sends) != 0 {
 		t.Errorf("sent %v", out.Sends)
 	}
@@ -216,7 +216,7 @@ func TestALeaseOfSomebodyNotConnectedSendsNothing(t *testing.T) {
 func TestAnyFrameReplacesABeat(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
-	d.Watched(0, n(1), Watch{Interval: interval, Lease: time.Hour})
+	d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
 	d.Sent(0, n(9)) // somebody unknown: nothing
 	var all Output
 	for tick := range 100 {
@@ -236,7 +236,7 @@ func TestBeatsFallOnTheSameTicks(t *testing.T) {
 		d.Up(0, n(i+1), 7)
 		at := time.Duration(i) * 7 * ms / 3
 		runs(d, at)
-		d.Watched(at, n(i+1), Watch{Interval: interval, Lease: time.Hour})
+		d.Receive(at, n(i+1), Watch{Interval: interval, Lease: time.Hour})
 	}
 	runs(d, 2*interval)
 	wakes, beats := 0, 0
@@ -253,7 +253,7 @@ func TestBeatsFallOnTheSameTicks(t *testing.T) {
 func TestTheGapBetweenBeatsIsAtMostOneAndAHalfIntervals(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
-	d.Watched(0, n(1), Watch{Interval: interval, Lease: time.Hour})
+	d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
 	last := time.Duration(0)
 	for i := range 1000 {
 		send := last + time.Duration(i*37%50)*ms // at any phase
@@ -678,7 +678,7 @@ func TestAWakeInTimeIsNoExcuse(t *testing.T) {
 // The wakes must not pile up either: the deadline goes forward.
 func TestDeadlineGoesForward(t *testing.T) {
 	d := watcher(t)
-	d.Watched(0, n(1), Watch{Interval: interval, Lease: time.Hour})
+	d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
 	wakes := 0
 	for at := time.Duration(0); at < 100*interval; at += interval {
 		d.Heard(at, n(1))
@@ -780,7 +780,7 @@ func TestConnectionsThatHardlyStandAreDialledWithABackOff(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	d := watcher(t)
-	d.Watched(0, n(1), Watch{Interval: interval, Lease: time.Hour})
+	d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
 	d.Goodbye(0, n(1))
 	d.Forget(n(1))
 	d.Forget(n(2))
@@ -838,7 +838,7 @@ func TestHostileWatchIsRefused(t *testing.T) {
 	} {
 		d := New(config())
 		d.Up(0, n(1), 7)
-		if d.Watched(time.Hour, n(1), w) == nil {
+		if _, why := d.Receive(time.Hour, n(1), w); why == nil {
 			t.Errorf("%+v was granted", w)
 		}
 		if d.Deadline() != never {
@@ -848,7 +848,7 @@ func TestHostileWatchIsRefused(t *testing.T) {
 	// The fastest one that is granted.
 	d := New(config())
 	d.Up(0, n(1), 7)
-	if why := d.Watched(0, n(1), Watch{Interval: time.Millisecond, Lease: time.Second}); why != nil {
+	if _, why := d.Receive(0, n(1), Watch{Interval: time.Millisecond, Lease: time.Second}); why != nil {
 		t.Fatal(why)
 	}
 	if got := kinds(runs(d, time.Minute), "beat"); got > 1000 {

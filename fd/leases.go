@@ -29,13 +29,11 @@ func (d *Detector) watch(now time.Duration, p *peer) {
 	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view}})
 }
 
-// Watched takes a Watch of a peer: beats are due from now on. One that asks for
-// nonsense is refused with a reason.
-func (d *Detector) Watched(now time.Duration, id algo.NodeID, w Watch) error {
+// watched takes a Watch of p: beats are due from now on.
+func (d *Detector) watched(now time.Duration, p *peer, w Watch) error {
 	if w.Interval < minInterval || w.Lease < w.Interval || w.Lease > maxLease {
 		return fmt.Errorf("it asks for a beat every %v for %v, want at least %v and at most %v", w.Interval, w.Lease, minInterval, maxLease)
 	}
-	p := d.peer(id)
 	if p.leaseEnd == never || p.every != w.Interval {
 		p.sentAt = now
 	}

@@ -16,9 +16,12 @@ type Watch struct {
 // Kind is "watch".
 func (Watch) Kind() string { return "watch" }
 
-// Beat says that its sender's loop runs.
+// Beat says that its sender's loop runs, and for how long it did not lately, as a process that was stopped
+// or had no processor.
 type Beat struct {
-	View uint64 // the sender's digest of the membership
+	View    uint64        // the sender's digest of the membership
+	Stalled time.Duration // for how long it did not run; 0 if that is long ago
+	Ago     time.Duration // since it runs again
 }
 
 // Kind is "beat".

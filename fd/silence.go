@@ -18,10 +18,15 @@ type silence struct {
 	last     time.Duration // when a frame came, or could not have come before
 	deadline time.Duration // when silence becomes suspicion
 	heardAt  time.Duration // when it was heard of, or looked for in vain, last
+
+	before       time.Duration // what the timeout was when it last grew; 0 if that was taken back
+	began, ended time.Duration // the silence that it grew for
+	starved      time.Duration // when it last said that it had not run for a short while
 }
 
 // Heard says that a frame of any kind came from a peer.
 func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
+	d.notice(now)
 	p, ok := d.peers[id]
 	if !ok {
 		return
@@ -58,7 +63,9 @@ func (d *Detector) regret(now time.Duration, p *peer) {
 	if p.open == never {
 		return
 	}
+	p.before = 0
 	if now-p.open < d.timing.MaxTimeout {
+		p.before, p.began, p.ended = p.timeout, p.open, now
 		p.timeout = min(p.timeout+p.timeout/2, d.timing.MaxTimeout)
 	}
 	p.calm, p.gap, p.open = now, 0, never
@@ -75,16 +82,4 @@ func (d *Detector) forgive(now time.Duration, p *peer) {
 		p.timeout -= max(excess/4, min(time.Millisecond, excess))
 	}
 	p.calm, p.gap = now, 0
-}
-
-// excuse moves the deadlines of all peers by the time that this node did not run.
-// That time began before the deadline that it missed, nobody knows when, so a
-// peer also gets two intervals to be heard of.
-func (d *Detector) excuse(now, late time.Duration) {
-	for _, p := range d.order {
-		if p.monitored && !p.suspected {
-			p.last = now
-			p.deadline = min(max(p.deadline+late, now+2*d.timing.Heartbeat), max(p.deadline, now+p.timeout))
-		}
-	}
 }

@@ -146,10 +146,12 @@ func (s *script) Deadline() time.Duration { return never }
 
 // Nothing else is news.
 
-func (s *script) Heard(time.Duration, algo.NodeID)                   {}
-func (s *script) Watched(time.Duration, algo.NodeID, fd.Watch) error { return nil }
-func (s *script) Up(time.Duration, algo.NodeID, uint64)              {}
-func (s *script) Down(time.Duration, algo.NodeID, bool)              {}
-func (s *script) DialFailed(time.Duration, algo.NodeID, fd.Fact)     {}
-func (s *script) Digest(uint64)                                      {}
-func (s *script) Wake(time.Duration)                                 {}
+func (s *script) Heard(time.Duration, algo.NodeID)               {}
+func (s *script) Up(time.Duration, algo.NodeID, uint64)          {}
+func (s *script) Down(time.Duration, algo.NodeID, bool)          {}
+func (s *script) DialFailed(time.Duration, algo.NodeID, fd.Fact) {}
+func (s *script) Digest(uint64)                                  {}
+func (s *script) Wake(time.Duration)                             {}
+
+// Receive is not called: nobody says what it would take.
+func (s *script) Receive(time.Duration, algo.NodeID, algo.Message) (uint64, error) { return 0, nil }

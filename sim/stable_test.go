@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -103,6 +104,35 @@ func TestWhoFlapsIsLearntFrom(t *testing.T) {
 			if d.ended > test.ended || d.two > test.two {
 				t.Errorf("%s flaps, seed %d: %d leaderships ended and two led for %v, want at most %d and %v", test.name, seed, d.ended, d.two, test.ended, test.two)
 			}
+		}
+	}
+}
+
+// TestAPausedLeaderIsFoundAsSoonEachTime: who is stopped again and again was never slow.
+func TestAPausedLeaderIsFoundAsSoonEachTime(t *testing.T) {
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		var took []time.Duration
+		disturb(t, algorithm, 1, func(w *World, _ int) {
+			for range 40 {
+				leader, _, agreed := w.Leader()
+				if !agreed {
+					t.Fatal(w.Opinions())
+				}
+				must(t, w.Do("pause n%d", leader))
+				paused := w.now
+				for found := false; !found && w.now < paused+10*time.Second; {
+					w.Run(ms)
+					follows, _ := w.Follows(leader%5 + 1)
+					found = follows.ID != ID(leader)
+				}
+				took = append(took, w.now-paused)
+				w.Run(time.Second)
+				must(t, w.Do("resume n%d", leader))
+				w.Run(4 * time.Second)
+			}
+		})
+		if first, longest := took[0], slices.Max(took); longest > first*13/10 {
+			t.Errorf("%s: a paused leader was found after %v, later after %v, want 1.3 times as long at most", algorithm, first, longest)
 		}
 	}
 }

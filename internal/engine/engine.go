@@ -20,7 +20,7 @@ type Detector interface {
 	Monitor(now time.Duration, peers []algo.NodeID)
 	Heard(now time.Duration, peer algo.NodeID)
 	Sent(now time.Duration, peer algo.NodeID)
-	Watched(now time.Duration, peer algo.NodeID, w fd.Watch) error
+	Receive(now time.Duration, peer algo.NodeID, m algo.Message) (view uint64, err error)
 	Up(now time.Duration, peer algo.NodeID, incarnation uint64)
 	Down(now time.Duration, peer algo.NodeID, polite bool)
 	DialFailed(now time.Duration, peer algo.NodeID, fact fd.Fact)
@@ -206,14 +206,13 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		return
 	}
 	switch m := m.(type) {
-	case fd.Beat:
-		e.members.Shown(now, from, m.View)
-	case fd.Watch:
-		if why := e.detector.Watched(now, from, m); why != nil {
+	case fd.Beat, fd.Watch:
+		view, why := e.detector.Receive(now, from, m)
+		if why != nil {
 			e.refuse(now, from, m, why)
 			return
 		}
-		e.members.Shown(now, from, m.View)
+		e.members.Shown(now, from, view)
 	case Goodbye:
 		e.detector.Goodbye(now, from)
 	default:

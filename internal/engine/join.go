@@ -105,7 +105,7 @@ func (e *Engine) turn(now time.Duration, view algo.View) {
 	for m := range view.All() {
 		if link, connected := e.links[m.ID]; connected && !before.Contains(m.ID) {
 			e.detector.Up(now, m.ID, link.incarnation)
-			_ = e.detector.Watched(now, m.ID, link.watch) // or it has not asked
+			_, _ = e.detector.Receive(now, m.ID, link.watch) // or it has not asked
 		}
 	}
 	for m := range before.All() {
