@@ -29,8 +29,8 @@ const MaxEpochLead = 1 << 32
 // above where it was widened to. The largest Epoch there is is never believed.
 //
 // A node that believed a poisoned message goes on from there, in an epoch that the others may
-// not believe. Their host widens their horizon when a member says such an epoch, so that they
-// meet again: to use up all epochs takes 2³² such messages.
+// not believe. Their host widens their horizon when a member says such an epoch, and lets it be
+// heard again, so that they meet again: to use up all epochs takes 2³² such messages.
 type Horizon struct{ from Epoch }
 
 // Believes reports whether a node whose own epoch is that believes e.

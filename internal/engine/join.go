@@ -118,10 +118,10 @@ func (e *Engine) turn(now time.Duration, view algo.View) {
 // step runs the algorithm and takes over what it asks for.
 func (e *Engine) step(now time.Duration, event algo.Event) {
 	effects := e.machine.Step(event)
+	if _, far := errors.AsType[*algo.EpochError](effects.Refused); far && e.members.Doubt(now, event.Peer) {
+		effects = e.machine.Step(event) // it believes more now
+	}
 	if effects.Refused != nil {
-		if _, far := errors.AsType[*algo.EpochError](effects.Refused); far && e.members.Doubt(now, event.Peer) {
-			e.machine.Widen()
-		}
 		e.refuse(now, event.Peer, event.Message, effects.Refused)
 		return
 	}
@@ -212,3 +212,5 @@ func (v *env) Suspected(id algo.NodeID) (bool, time.Duration) {
 	state, since := v.detector.State(id)
 	return state == fd.Suspected, since
 }
+
+func (v *env) Widen() { v.machine.Widen() }

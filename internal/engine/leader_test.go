@@ -646,9 +646,9 @@ func TestAJoinerWithoutALeaderWaits(t *testing.T) {
 func TestPoisonedStampsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(r *Roster){
 		"the largest epoch":  func(r *Roster) { r.Epoch = 1<<64 - 1 },
-		"an epoch far ahead": func(r *Roster) { r.Epoch += 1<<32 + 1 },
+		"an epoch far ahead": func(r *Roster) { r.Epoch += 1<<33 + 1 },
 		"the largest number": func(r *Roster) { r.Number = 1<<64 - 1 },
-		"a number far ahead": func(r *Roster) { r.Number += 1<<32 + 1 },
+		"a number far ahead": func(r *Roster) { r.Number += 1<<33 + 1 },
 		"no epoch":           func(r *Roster) { r.Epoch = 0 },
 	} {
 		w := joinedBy(t, voteSpec(), 3)

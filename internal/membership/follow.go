@@ -330,25 +330,34 @@ func (m *Machine) unsound(now time.Duration, from algo.NodeID, theirs Roster) er
 // poisoned is why the stamp of a roster is not believed, or nil. Who is just joining, or meets
 // the others of a fixed set, knows none to judge it by.
 func (m *Machine) poisoned(now time.Duration, from algo.NodeID, theirs Roster) error {
-	ours := m.now.Roster
-	_, _, taken := m.env.Leader()
-	own, number := max(ours.Epoch, taken), algo.Epoch(ours.Number)
+	near := func() bool {
+		return m.horizon.Believes(theirs.Epoch, m.highest()) && m.numbers.Believes(algo.Epoch(theirs.Number), algo.Epoch(m.now.Roster.Number))
+	}
 	switch {
 	case theirs.Epoch == math.MaxUint64 || theirs.Number == math.MaxUint64:
 		return errors.New("its stamp is the last there is")
-	case m.joining() || ours.meeting():
+	case m.joining() || m.now.Roster.meeting() || near() || m.Doubt(now, from) && near():
 		return nil
-	case !m.horizon.Believes(theirs.Epoch, own):
-		if m.Doubt(now, from) {
-			m.horizon.Widen(own)
-		}
-		return fmt.Errorf("its epoch %d is too far ahead of %d", theirs.Epoch, own)
-	case !m.numbers.Believes(algo.Epoch(theirs.Number), number):
-		// Who has believed the farthest goes on from there.
-		if m.Doubt(now, from) {
-			m.numbers.Widen(number)
-		}
-		return fmt.Errorf("its number %d is too far ahead of %d", theirs.Number, number)
 	}
-	return nil
+	return fmt.Errorf("its stamp (%d, %d) is too far ahead of (%d, %d)", theirs.Epoch, theirs.Number, m.highest(), m.now.Roster.Number)
+}
+
+// highest is the last epoch that this node knows to be in use.
+func (m *Machine) highest() algo.Epoch {
+	_, _, taken := m.env.Leader()
+	return max(m.now.Roster.Epoch, taken)
+}
+
+// Doubt says that a peer has sent what is too far ahead to be believed, and reports whether more is
+// believed from now on, of epochs and of numbers: if it is a member, and once in a second.
+// So the poisoned and the rest meet again, and to use up all epochs takes 2³² such messages.
+func (m *Machine) Doubt(now time.Duration, from algo.NodeID) bool {
+	if last, found := m.doubted[from]; !m.view.Contains(from) || found && now-last < time.Second {
+		return false
+	}
+	m.doubted[from] = now
+	m.horizon.Widen(m.highest())
+	m.numbers.Widen(algo.Epoch(m.now.Roster.Number)) // who has believed the farthest goes on from there
+	m.env.Widen()
+	return true
 }

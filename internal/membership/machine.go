@@ -26,6 +26,8 @@ type Env interface {
 	Leader() (leader algo.Leader, running bool, taken algo.Epoch)
 	// Suspected reports whether a member is taken for dead, and since when.
 	Suspected(id algo.NodeID) (suspected bool, since time.Duration)
+	// Widen has the algorithm believe epochs further ahead.
+	Widen()
 }
 
 // Config is what a Machine is made of.
@@ -326,15 +328,4 @@ func (m *Machine) take(now time.Duration, next Roster) {
 		m.standAt = min(m.standAt, now+pause) // who is new has not heard it
 	}
 	m.seek(now)
-}
-
-// Doubt says that a peer has sent an epoch that is too far ahead to be believed, and reports
-// whether the host should believe more from now on: if it is a member, and once in a second.
-// So the poisoned and the rest meet again, and to use up all epochs takes 2³² such messages.
-func (m *Machine) Doubt(now time.Duration, from algo.NodeID) bool {
-	if last, found := m.doubted[from]; !m.view.Contains(from) || found && now-last < time.Second {
-		return false
-	}
-	m.doubted[from] = now
-	return true
 }

@@ -301,6 +301,8 @@ func (n *node) Refuse(peer algo.NodeID, m algo.Message, why error) {
 
 func (n *node) Leader() (algo.Leader, bool, algo.Epoch) { return n.leader, n.runs, n.taken }
 
+func (n *node) Widen() {}
+
 func (n *node) Suspected(of algo.NodeID) (bool, time.Duration) {
 	i := number(of)
 	return i != n.i && (i > len(n.w.nodes) || !n.w.reach(n, n.w.node(i))), 0
