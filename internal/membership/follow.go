@@ -224,7 +224,13 @@ func (d doom) due() time.Duration {
 // accused takes note if a roster strikes this node, or a later one has another in its seat, and reports
 // whether it does.
 func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster, later bool) bool {
-	replaced := later && theirs.Epoch > 0 && !m.now.Roster.meeting() && slices.ContainsFunc(theirs.Entries, m.own().sameSeat)
+	_, running, _ := m.env.Leader()
+	replaced := later && theirs.Epoch > 0 && slices.ContainsFunc(theirs.Entries, func(e Entry) bool {
+		if m.now.Roster.meeting() { // it has begun with those who had not met who it was
+			return m.config.Quorum && running && e.Name == m.config.Self.Name
+		}
+		return e.sameSeat(m.own())
+	})
 	if m.joining() || theirs.has(m.self()) || !replaced && !theirs.struck(m.self()) {
 		return false
 	}

@@ -711,6 +711,32 @@ func TestAnEmptiedMemberOfAFixedSetDoesNotRun(t *testing.T) {
 	}
 }
 
+// V6: it may have met some before they heard of who it was, and have begun with them.
+func TestAnEmptiedMemberThatRunsEndsWhenTheOthersGoOnWithoutIt(t *testing.T) {
+	l := newLone(true, Roster{}, func(c *Config) {
+		c.Self.ID, c.Fixed = id(9), []string{"n1:1", "n2:1", "n3:1", "n4:1", "n5:1"}
+	})
+	for i := 2; i <= 3; i++ {
+		l.connects(i, fmt.Sprintf("n%d:1", i))
+		theirs := of(0, 0, 2, 3)
+		theirs.Confirmed, theirs.Unmet = false, 3
+		l.hears(i, theirs)
+	}
+	if !l.Ready(l.now) {
+		t.Fatal("three of five do not begin")
+	}
+	l.runs, l.taken = true, 4
+	for i := 2; i <= 3; i++ {
+		later := of(4, 1, 1, 2, 3, 4, 5)
+		later.Entries[0].Name = l.config.Self.Name
+		l.hears(i, later)
+		l.hears(i, Reject{Reason: "the name belongs to n1"}) // of who runs it ends nothing
+		if ends := l.End() != (End{}); ends != (i == 3) {
+			t.Errorf("%d of the two that it has met have gone on without it: it ends %v", i-1, ends)
+		}
+	}
+}
+
 // E1: what is too far ahead moves what is believed, if a member says it, and counts if that is enough.
 func TestAMemberMovesTheHorizonOnceInASecond(t *testing.T) {
 	l := newLone(false, of(4, 7, 1, 2, 3)).follows(2, 4)
@@ -784,13 +810,9 @@ func TestWhoIsConnectedToNobodyAsksItsConfiguration(t *testing.T) {
 	l := newLone(true, of(4, 7, 1, 2, 3), func(c *Config) { c.Seeds = []string{"new:1"} })
 	l.connects(2, "")
 	l.dialed = nil
-	l.tend(5 * time.Second)
-	if len(l.dialed) > 1 {
-		t.Errorf("it dials %v, connected", l.dialed)
-	}
 	// Some may have met again, and others too.
-	if l.tend(10 * time.Second); !slices.Contains(l.dialed, "new:1") {
-		t.Errorf("it dials %v, want rarely what its configuration names, while a member is missing", l.dialed)
+	if l.tend(5 * time.Second); len(l.dialed) < 4 || len(l.dialed) > 6 || !slices.Contains(l.dialed, "new:1") {
+		t.Errorf("it dials %v, want once in a second what its configuration names, while a member is missing", l.dialed)
 	}
 	l.connects(3, "")
 	l.dialed = nil
@@ -802,6 +824,27 @@ func TestWhoIsConnectedToNobodyAsksItsConfiguration(t *testing.T) {
 	l.dialed = nil
 	if l.tend(2 * time.Second); len(l.dialed) < 3 || !slices.Contains(l.dialed, "new:1") {
 		t.Errorf("it dials %v, want often what its configuration names", l.dialed)
+	}
+}
+
+// V4: who has moved is found by nobody until all know where it is, and it may hear of others first.
+func TestWhoHasMovedDialsAll(t *testing.T) {
+	l := newLone(false, of(4, 7, 1, 2, 3), func(c *Config) { c.Self.Addr = "new:1" }).follows(2, 4)
+	l.connects(2, "")
+	l.dialed = nil
+	moved := of(4, 8, 1, 2, 3)
+	moved.Entries[2].Addr = "new:3"
+	if l.hears(2, moved); !slices.Equal(l.dialed, []string{"new:3"}) {
+		t.Errorf("it dials %v, want who is not connected", l.dialed)
+	}
+	if l.tend(10 * time.Second); len(l.dialed) < 4 {
+		t.Errorf("it dials %v, want that again and again", l.dialed)
+	}
+	moved.Entries[0].Addr, moved.Number = "new:1", 9
+	l.hears(2, moved)
+	l.dialed = nil
+	if l.tend(10 * time.Second); len(l.dialed) > 0 {
+		t.Errorf("it dials %v, though all know its address", l.dialed)
 	}
 }
 

@@ -38,8 +38,9 @@ const (
 const (
 	minContact = 5 * time.Millisecond
 	maxContact = 400 * time.Millisecond
-	// rareContact is the time between two for one who is connected to some members.
-	rareContact = 5 * time.Second
+	// rareContact is the time between two for one who is connected to some members: that in which
+	// the detector dials who is dead.
+	rareContact = time.Second
 )
 
 // fresh is for how long it counts that a peer has asked to be let in. It repeats that as often
@@ -90,12 +91,7 @@ func (m *Machine) Start(now time.Duration) {
 			break
 		}
 		if !m.config.Unconnected {
-			// Those who saw this node die take it for dead until it says hello.
-			for e := range m.view.Others(self.ID) {
-				if to, ok := m.view.Member(e); ok {
-					m.env.Dial(e, to.Addr)
-				}
-			}
+			m.reach() // those who saw this node die take it for dead until it says hello
 		}
 		m.Restate(now, self)
 	case len(m.contacts) == 0 && !m.config.Bootstrap:
@@ -104,6 +100,15 @@ func (m *Machine) Start(now time.Duration) {
 			"join: [HOST:PORT], with members that let it in; or members: [HOST:PORT, ...], with all of them, the same on each")
 	}
 	m.contact(now)
+}
+
+// reach dials all members that this node is not connected to.
+func (m *Machine) reach() {
+	for e := range m.view.All() {
+		if _, connected := m.links[e.ID]; !connected && e.ID != m.self() {
+			m.env.Dial(e.ID, e.Addr)
+		}
+	}
 }
 
 // bootstrap founds a cluster once it is known that there is none: at each address that is named

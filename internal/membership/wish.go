@@ -96,6 +96,9 @@ func (m *Machine) wish(now time.Duration) {
 	for _, peer := range slices.SortedFunc(maps.Keys(m.outside), algo.NodeID.Compare) {
 		m.ask(peer)
 	}
+	if mine, in := m.now.Roster.find(m.self()); in && mine.Addr != m.config.Self.Addr {
+		m.reach() // nobody else can dial it
+	}
 	for _, p := range missing {
 		if m.abandoned(now) && p.Gone && slices.Contains(m.wishes.strike, p.Entry.ID) {
 			m.amend(now, m.now.Roster.striking(p.Entry.ID))
