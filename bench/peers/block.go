@@ -26,7 +26,8 @@ type row struct {
 	unasked            int
 	rest               float64 // ms
 	firstError         string
-	ownFollowed, ownUp []float64 // of our row beside it
+	values             map[string][]float64 // of a fault of stable leadership, by metric
+	ownFollowed, ownUp []float64            // of our row beside it
 }
 
 // blocks are the tables, in the order in which their settings and signals came.
@@ -61,7 +62,13 @@ func (b *block) add(t Trial) {
 	r.rounds++
 	r.rest += t.Pause
 	r.unasked += t.Unasked
-	if t.Signal == steady {
+	for metric, value := range t.Values {
+		if r.values == nil {
+			r.values = make(map[string][]float64)
+		}
+		r.values[metric] = append(r.values[metric], value)
+	}
+	if t.Signal == steady || len(t.Values) > 0 {
 		return
 	}
 	r.gaveUp = append(r.gaveUp, t.LastUp)
@@ -86,7 +93,9 @@ func (b block) finish() {
 }
 
 func (b block) write(w io.Writer) {
-	if b.signal == steady {
+	if f, found := lookupFault(b.signal); found {
+		b.writeStability(w, f)
+	} else if b.signal == steady {
 		fmt.Fprintf(w, "### %s, at rest\n\n", b.setting)
 		b.writeSteady(w)
 	} else {

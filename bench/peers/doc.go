@@ -4,6 +4,7 @@
 //
 //	go run . -rounds 20                                 all of it; about two hours
 //	go run . -rounds 5 -nodes 5 -settings defaults      an idea of it; a few minutes
+//	go run . -stability all -settings equal -rounds 1   stable leadership; most of an hour
 //	go run . -help                                      the flags
 //
 // It is a module of its own, so that the project depends on none of what it measures.
@@ -20,6 +21,10 @@
 //   - given up: until the last survivor has given the struck one up. It suspects it, or
 //     it follows another already. This is all that memberlist does; it has no leader, and
 //     the highest of its members is struck, as it is of ours.
+//
+// With -stability, instead of a signal, five processes in network namespaces bear what the group
+// Stability of the benchmarks has our algorithms bear: the same scripts, cuts and ledger, and per
+// round the same nodes. It takes Linux and root.
 //
 // The settings:
 //

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/netlab"
 )
 
 // TestMain lets the test program be one of the processes that are measured, as the
@@ -84,6 +87,24 @@ func TestRound(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRoundOfStability: what takes a network of its own, and ends soonest.
+func TestRoundOfStability(t *testing.T) {
+	r := testRunner(t)
+	trial, err := r.round(t.Context(), Case{System: "etcd-raft-prevote", Timing: quick, Signal: "first-start", Nodes: stabilityNodes}, 1)
+	require.NoError(t, err)
+	if strings.Contains(trial.Error, netlab.ErrUnavailable.Error()) {
+		t.Skip(trial.Error)
+	}
+	require.Empty(t, trial.Error)
+	require.Positive(t, trial.Values[result.MetricAgreed])
+	require.Regexp(t, "^ first-start n=5 round 1 etcd-raft-prevote: ms/agreement [0-9.]+, ms/agreement-up ", trial.String())
+	requireNothingLeft(t, r)
+
+	var out bytes.Buffer
+	Result{Trials: []Trial{trial}}.write(&out)
+	require.Contains(t, out.String(), "first-start: first start of all at once\n\n| system            | timing     | rounds | ms/agreement | ms/agreement-up |\n")
 }
 
 func TestSteadyRound(t *testing.T) {

@@ -24,6 +24,7 @@ type options struct {
 	signals  []fleet.Signal
 	settings []string
 	steady   time.Duration
+	faults   []fleet.Signal // of stable leadership, by their names
 	seed     uint64
 	data     string
 	elect    string
@@ -42,6 +43,12 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	flags.Func("signal", "what the leader gets, with commas: kill, stop (default both)", listOf(&o.signals, parseSignal))
 	flags.Func("settings", "with commas: defaults, equal, aggressive, or HEARTBEAT/TIMEOUT as 50ms/150ms (default the first three)", listOf(&o.settings, parseSetting))
 	flags.DurationVar(&o.steady, "steady", 0, "instead of signals: how often a cluster is unsettled in that `time` of rest")
+	flags.Func("stability", "instead of signals: faults of stable leadership that happen to 5 processes in network namespaces, with commas, or all of "+strings.Join(faultNames(), ","), func(s string) error {
+		if s == "all" {
+			s = strings.Join(faultNames(), ",")
+		}
+		return listOf(&o.faults, parseFault)(s)
+	})
 	flags.Uint64Var(&o.seed, "seed", 1, "of the random moments at which signals come")
 	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
 	flags.StringVar(&o.elect, "elect", "", "the elect `command` (default: built from this checkout)")
@@ -64,6 +71,7 @@ on this machine; the leader gets a signal, and each process stamps what it learn
   go run . -rounds 20
   go run . -rounds 5 -nodes 5 -peers hashicorp-raft,etcd-raft -settings defaults -signal kill
   go run . -settings aggressive -steady 60s -rounds 1
+  go run . -stability all -settings equal -rounds 1
   go run . -show a.json b.json
 
 Flags:
@@ -82,11 +90,20 @@ func (o *options) check() error {
 		return fmt.Errorf("-rounds is %d, want at least 1", o.rounds)
 	case o.steady < 0:
 		return fmt.Errorf("-steady is %v, want more than 0", o.steady)
+	case o.steady > 0 && len(o.faults) > 0:
+		return errors.New("-steady and -stability are both set, want one")
 	}
 	// Ours is what the others are compared with, and comes first.
 	o.systems = append([]string{ours}, slices.DeleteFunc(o.systems, func(s string) bool { return s == ours })...)
-	if o.steady > 0 {
+	switch {
+	case o.steady > 0:
 		o.signals = []fleet.Signal{steady}
+	case len(o.faults) > 0:
+		o.signals, o.nodes = o.faults, []int{stabilityNodes}
+		o.systems = slices.DeleteFunc(o.systems, func(name string) bool {
+			s, _ := lookupSystem(name)
+			return !s.leads()
+		})
 	}
 	return nil
 }

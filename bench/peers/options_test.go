@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -33,6 +34,15 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, time.Minute, o.steady)
 	require.Equal(t, []fleet.Signal{steady}, o.signals)
 	require.Equal(t, []string{"elect", "etcd-raft"}, o.systems)
+
+	o, err = parseOptions([]string{"-stability", "heal,bridge", "-peers", "memberlist,etcd-raft-prevote"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []fleet.Signal{"heal", "bridge"}, o.signals)
+	require.Equal(t, []string{"elect", "etcd-raft-prevote"}, o.systems, "memberlist has no leader")
+	require.Equal(t, []int{5}, o.nodes)
+	o, err = parseOptions([]string{"-stability", "all"}, io.Discard)
+	require.NoError(t, err)
+	require.Len(t, o.signals, len(fault.Stability()))
 }
 
 func TestMistakesInOptions(t *testing.T) {
@@ -43,6 +53,8 @@ func TestMistakesInOptions(t *testing.T) {
 		"want kill or stop":             {"-signal", "term"},
 		"or equal or aggressive":        {"-settings", "fast"},
 		"-steady is -1s":                {"-steady", "-1s"},
+		"some of deaf-follower, bridge": {"-stability", "earthquake"},
+		"both set, want one":            {"-stability", "heal", "-steady", "1s"},
 		"-show wants JSON files":        {"-show"},
 		"only -show has arguments":      {"a.json"},
 		"not defined":                   {"-round", "1"},

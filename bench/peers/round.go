@@ -20,7 +20,7 @@ type Case struct {
 	System  string        `json:"system"`
 	Setting string        `json:"setting"`
 	Timing  member.Timing `json:"timing"` // what the setting means for the system
-	Signal  fleet.Signal  `json:"signal"` // "steady": none
+	Signal  fleet.Signal  `json:"signal"` // or the name of a fault of stable leadership; "steady": none
 	Nodes   int           `json:"nodes"`
 }
 
@@ -36,7 +36,9 @@ type Trial struct {
 	FirstUp  float64 `json:"first_gave_up"`      // when the first survivor gave the struck one up
 	LastUp   float64 `json:"last_gave_up"`       // when the last one did
 	Unasked  int     `json:"unasked"`            // suspicions and changes of leader during the rest before the signal
-	Error    string  `json:"error,omitempty"`    // nothing above counts then
+	// Values are what was found after a fault of stable leadership, by metric. Then there is nothing above.
+	Values map[string]float64 `json:"values,omitempty"`
+	Error  string             `json:"error,omitempty"` // nothing above counts then
 }
 
 // runner runs rounds.
@@ -58,7 +60,8 @@ const (
 // round runs a round of c. Its error is that of ctx; what fails is in the Trial.
 func (r *runner) round(ctx context.Context, c Case, number int) (Trial, error) {
 	t := Trial{Case: c, Round: number}
-	bounded, cancel := context.WithTimeoutCause(ctx, r.rest+2*tooLong, errors.New("it took too long"))
+	f, _ := lookupFault(c.Signal)
+	bounded, cancel := context.WithTimeoutCause(ctx, r.rest+2*tooLong+2*f.Takes, errors.New("it took too long"))
 	defer cancel()
 	if err := r.measure(bounded, &t); err != nil {
 		if ctx.Err() != nil {
@@ -82,6 +85,9 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 	config, err := s.fleet(t.Timing, t.Nodes, r.elect, r.self, dir)
 	if err != nil {
 		return err
+	}
+	if f, found := lookupFault(t.Signal); found {
+		return t.endure(ctx, f, config)
 	}
 	w := new(watch)
 	config.OnEvent = w.see

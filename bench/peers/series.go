@@ -90,6 +90,8 @@ func (t Trial) String() string {
 		return text + "failed: " + t.Error
 	case t.Signal == steady:
 		return text + fmt.Sprintf("%d suspicions and changes of leader", t.Unasked)
+	case len(t.Values) > 0:
+		return text + described(t.Values)
 	case t.Followed == 0:
 		return text + "given up by all after " + milliseconds(t.LastUp)
 	}

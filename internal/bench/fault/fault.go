@@ -200,9 +200,9 @@ const afterwards = time.Second
 func (c Case) happen(ctx context.Context, h stage, l *ledger, seed uint64) (Cost, error) {
 	s := &scene{ctx: ctx, stage: h, ledger: l, random: rand.New(rand.NewPCG(seed, 0)), from: l.began}
 	if c.Fault.first {
-		_, err := h.settle(ctx, patience)
-		if !errors.Is(err, errNoAgreement) {
-			s.err = err
+		if _, s.err = h.settle(ctx, patience); errors.Is(s.err, errNoAgreement) {
+			l.add(h.now(), func(*picture) {}) // so long they did not agree
+			s.err = nil
 		}
 	} else {
 		leader := s.settle()

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -43,10 +44,10 @@ func (t Table) Write(out io.Writer) error {
 	return err
 }
 
-// Number is x in four digits, whole numbers in all of theirs.
+// Number is x in four digits, whole numbers and those from 10,000 in all before the point.
 func Number(x float64) string {
-	if x == float64(int64(x)) {
-		return strconv.FormatInt(int64(x), 10)
+	if whole := math.Round(x); x == whole || math.Abs(x) >= 10_000 {
+		return strconv.FormatFloat(whole, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }

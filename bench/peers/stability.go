@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/elect-go/elect/internal/bench/fault"
+	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/fleet"
+)
+
+// stabilityNodes is how many nodes the faults of stable leadership happen to.
+const stabilityNodes = 5
+
+// lookupFault finds one of them by the name that stands where others have a signal.
+func lookupFault(name fleet.Signal) (fault.Fault, bool) {
+	all := fault.Stability()
+	i := slices.IndexFunc(all, func(f fault.Fault) bool { return f.Name == string(name) })
+	if i < 0 {
+		return fault.Fault{}, false
+	}
+	return all[i], true
+}
+
+func faultNames() (names []string) {
+	for _, f := range fault.Stability() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func parseFault(s string) (fleet.Signal, error) {
+	if _, found := lookupFault(fleet.Signal(s)); !found {
+		return "", fmt.Errorf("%q, want some of %s", s, strings.Join(faultNames(), ", "))
+	}
+	return fleet.Signal(s), nil
+}
+
+// endure has the fault happen to processes in network namespaces, by the very script and ledger
+// that our own algorithms have it by. Rounds of one number meet the same nodes.
+func (t *Trial) endure(ctx context.Context, f fault.Fault, config fleet.Config) error {
+	cost, err := fault.Case{Fault: f, Nodes: t.Nodes}.Measure(ctx, config, uint64(t.Round))
+	if err == nil {
+		t.Values = cost.Values(f.Metrics)
+	}
+	return err
+}
+
+// described is the values of a trial in words.
+func described(values map[string]float64) string {
+	var all []string
+	for _, metric := range slices.Sorted(maps.Keys(values)) {
+		all = append(all, metric+" "+result.Number(values[metric]))
+	}
+	return strings.Join(all, ", ")
+}
+
+// writeStability has the worst of the rounds.
+func (b block) writeStability(w io.Writer, f fault.Fault) {
+	fmt.Fprintf(w, "### %s, %s: %s\n\n", b.setting, f.Name, f.About)
+	t := table{header: append([]string{"system", "timing", "rounds"}, f.Metrics...)}
+	for _, r := range b.rows {
+		cells := []string{r.System, r.Timing.String(), strconv.Itoa(r.rounds)}
+		for _, metric := range f.Metrics {
+			cell := "-"
+			if values := r.values[metric]; len(values) > 0 {
+				cell = result.Number(slices.Max(values))
+			}
+			cells = append(cells, cell)
+		}
+		t.rows = append(t.rows, cells)
+	}
+	t.write(w)
+}
