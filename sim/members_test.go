@@ -2,6 +2,7 @@ package sim
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"pgregory.net/rapid"
 )
 
 // Any interleaving of joins, leaves, removals, restarts and partitions ends in one view,
@@ -21,18 +21,19 @@ func TestMembershipsConverge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rapid.Check(t, func(t *rapid.T) {
+			for range 100 {
+				random := rand.New(rand.NewPCG(rand.Uint64(), 0))
 				w := New(Config{
-					Spec: spec, Seed: rapid.Uint64().Draw(t, "seed"),
+					Spec: spec, Seed: random.Uint64(),
 					Delay: Uniform(time.Millisecond, 20*time.Millisecond),
 				})
-				size := rapid.IntRange(3, 5).Draw(t, "size")
+				size := 3 + random.IntN(3)
 				if err := w.Cluster(size); err != nil {
 					t.Fatal(err)
 				}
-				for range rapid.IntRange(1, 25).Draw(t, "steps") {
-					interfere(t, w)
-					w.Run(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 30 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second}).Draw(t, "wait"))
+				for range 1 + random.IntN(1+random.IntN(25)) { // more often few: they are read sooner
+					interfere(random, w)
+					w.Run(oneOf(random, 0, time.Millisecond, 30*time.Millisecond, 400*time.Millisecond, 3*time.Second))
 				}
 				(&storm{w: w, o: &StormOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).calm()
 				w.Await(2 * algo.LAN().Bound())
@@ -42,24 +43,24 @@ func TestMembershipsConverge(t *testing.T) {
 				if len(w.Violations()) > 0 {
 					t.Fatalf("replay:\n%s", w.Scenario())
 				}
-			})
+			}
 		})
 	}
 }
 
 // interfere does one thing to the membership, or to what it needs. The first three stay:
 // somebody must be left.
-func interfere(t *rapid.T, w *World) {
-	node := func(what string) int { return rapid.IntRange(1, w.Nodes()).Draw(t, what) }
+func interfere(random *rand.Rand, w *World) {
+	node := func() int { return 1 + random.IntN(w.Nodes()) }
 	var err error // what cannot be done now is not done
-	switch n := node("node"); rapid.SampledFrom([]string{"join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after"}).Draw(t, "what") {
+	switch n := node(); oneOf(random, "join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after") {
 	case "join":
 		if w.Nodes() < 8 {
-			err = w.Do("join n%d", rapid.IntRange(1, 3).Draw(t, "through"))
+			err = w.Do("join n%d", 1+random.IntN(3))
 		}
 	case "remove":
 		if n > 3 {
-			err = w.Do("remove n%d n%d", node("at"), n)
+			err = w.Do("remove n%d n%d", node(), n)
 		}
 	case "leave":
 		if n > 3 {
@@ -72,11 +73,11 @@ func interfere(t *rapid.T, w *World) {
 	case "restart":
 		err = w.Do("restart n%d", n)
 	case "cut":
-		err = w.Do("cut n%d n%d", n, node("from"))
+		err = w.Do("cut n%d n%d", n, node())
 	case "part":
 		var left, right []string
 		for _, n := range w.nodes {
-			if rapid.Bool().Draw(t, "left") {
+			if random.IntN(2) == 0 {
 				left = append(left, n.name)
 			} else {
 				right = append(right, n.name)
@@ -86,12 +87,14 @@ func interfere(t *rapid.T, w *World) {
 	case "heal":
 		err = w.Do("heal")
 	case "set":
-		err = w.Do("priority n%d %d", n, rapid.IntRange(0, 2).Draw(t, "priority"))
+		err = w.Do("priority n%d %d", n, random.IntN(3))
 	case "resign":
 		err = w.Do("resign n%d 1s", n)
 	}
 	_ = err
 }
+
+func oneOf[E any](random *rand.Rand, choices ...E) E { return choices[random.IntN(len(choices))] }
 
 // The words of a scenario that are about the membership.
 func TestAScenarioOfMembers(t *testing.T) {

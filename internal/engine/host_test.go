@@ -87,19 +87,11 @@ func codec(messages ...algo.Message) *wire.Codec {
 	return c
 }
 
-// tester is a *testing.T or a *rapid.T.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Error(args ...any)
-	Fatalf(format string, args ...any)
-}
-
 // world hosts engines in virtual time: processes that listen, connections between them
 // that keep the order, a delay for each hop. What a node does is logged as bytes
 // where a test asks for that.
 type world struct {
-	t      tester
+	t      testing.TB
 	now    time.Duration
 	random *rand.Rand
 	nodes  []*host
@@ -140,7 +132,7 @@ type event struct {
 	do   func()
 }
 
-func newWorld(t tester) *world {
+func newWorld(t testing.TB) *world {
 	return &world{t: t, random: rand.New(rand.NewPCG(1, 2)), cut: map[[2]string]bool{}, kinds: map[string]int{}}
 }
 
