@@ -1,4 +1,4 @@
-package trace
+package trace_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
 )
 
 type ballot struct {
@@ -20,23 +21,23 @@ func TestJSONLines(t *testing.T) {
 	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
 	names := map[algo.NodeID]string{n1: "n1"}
 	var out strings.Builder
-	j := NewJSON(&out)
+	j := trace.NewJSON(&out)
 	j.Names = func(id algo.NodeID) string { return names[id] }
 	for _, test := range []struct {
-		event Event
+		event trace.Event
 		want  string
 	}{
 		{
-			Event{At: time.Millisecond, Node: n1, Kind: Send, Peer: n2, Message: ballot{n1, 7}},
+			trace.Event{At: time.Millisecond, Node: n1, Kind: trace.Send, Peer: n2, Message: ballot{n1, 7}},
 			`{"at":1000000,"node":"n1","kind":"send","peer":"00000000-0000-0000-0000-000000000002",` +
 				`"message":{"kind":"ballot","body":{"For":"00000000-0000-0000-0000-000000000001","Round":7}}}`,
 		},
-		{Event{Node: n1, Kind: SetTimer, Timer: "answer", Until: 5}, `{"at":0,"node":"n1","kind":"set","timer":"answer","until":5}`},
-		{Event{Node: n1, Kind: Save}, `{"at":0,"node":"n1","kind":"save","epoch":0}`},
-		{Event{Node: n1, Kind: Announce, Leader: algo.Leader{Epoch: 3, ID: n1}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":"n1"}}`},
-		{Event{Node: n1, Kind: Announce, Leader: algo.Leader{Epoch: 3}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":""}}`},
-		{Event{Node: n1, Kind: View, Number: 9}, `{"at":0,"node":"n1","kind":"view","view":9}`},
-		{Event{Node: n1, Kind: Note, Format: "contests <%s>", Args: []any{n1}}, `{"at":0,"node":"n1","kind":"note","text":"contests <n1>"}`},
+		{trace.Event{Node: n1, Kind: trace.SetTimer, Timer: "answer", Until: 5}, `{"at":0,"node":"n1","kind":"set","timer":"answer","until":5}`},
+		{trace.Event{Node: n1, Kind: trace.Save}, `{"at":0,"node":"n1","kind":"save","epoch":0}`},
+		{trace.Event{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 3, ID: n1}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":"n1"}}`},
+		{trace.Event{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 3}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":""}}`},
+		{trace.Event{Node: n1, Kind: trace.View, Number: 9}, `{"at":0,"node":"n1","kind":"view","view":9}`},
+		{trace.Event{Node: n1, Kind: trace.Note, Format: "contests <%s>", Args: []any{n1}}, `{"at":0,"node":"n1","kind":"note","text":"contests <n1>"}`},
 	} {
 		out.Reset()
 		j.Event(test.event)
@@ -60,9 +61,9 @@ func (b *broken) Write([]byte) (int, error) {
 
 func TestJSONStopsAtTheFirstError(t *testing.T) {
 	var b broken
-	j := NewJSON(&b)
-	j.Event(Event{Kind: Note})
-	j.Event(Event{Kind: Note})
+	j := trace.NewJSON(&b)
+	j.Event(trace.Event{Kind: trace.Note})
+	j.Event(trace.Event{Kind: trace.Note})
 	if !errors.Is(j.Err(), errBroken) || b.writes != 1 {
 		t.Errorf("%d writes and the error %v, want 1 and %v", b.writes, j.Err(), errBroken)
 	}

@@ -1,18 +1,22 @@
-package trace
+package trace_test
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
 )
 
 func TestTextIsFormattedWhenItIsRead(t *testing.T) {
 	for _, test := range []struct {
-		event Event
+		event trace.Event
 		want  string
 	}{
-		{Event{}, ""},
-		{Event{Format: "100% sure"}, "100% sure"}, // without arguments, it is the text
-		{Event{Format: "follows %s in %d", Args: []any{"n1", 7}}, "follows n1 in 7"},
+		{trace.Event{}, ""},
+		{trace.Event{Format: "100% sure"}, "100% sure"}, // without arguments, it is the text
+		{trace.Event{Format: "follows %s in %d", Args: []any{"n1", 7}}, "follows n1 in 7"},
 	} {
 		if got := test.event.Text(); got != test.want {
 			t.Errorf("Text() = %q, want %q", got, test.want)
@@ -20,20 +24,49 @@ func TestTextIsFormattedWhenItIsRead(t *testing.T) {
 	}
 }
 
+// Times are as exact as the most exact of them needs, up to two digits, and cut off there.
 func TestTimesAreInUnits(t *testing.T) {
-	d := Diagram{Unit: 10, From: 100}
-	for _, tc := range []struct {
-		at     time.Duration
-		digits int
-		want   string
-	}{{100, 0, "0"}, {115, 0, "1"}, {115, 1, "1.5"}, {115, 2, "1.50"}, {95, 1, "-0.5"}, {75, 2, "-2.50"}} {
-		if got := d.inUnits(tc.at, tc.digits); got != tc.want {
-			t.Errorf("%d with %d digits is %s, want %s", tc.at, tc.digits, got, tc.want)
+	for _, test := range []struct {
+		unit, from time.Duration
+		at         []time.Duration
+		want       string
+	}{
+		{10, 100, []time.Duration{100}, "0"},
+		{10, 100, []time.Duration{100, 115}, "0.0 1.5"},
+		{100, 0, []time.Duration{115, 150}, "1.15 1.50"},
+		{3, 0, []time.Duration{5, 6}, "1.66 2.00"},
+	} {
+		d := trace.Diagram{Unit: test.unit, From: test.from}
+		for _, at := range test.at {
+			d.Event(trace.Event{At: at, Node: algo.NodeID{15: 1}, Kind: trace.Start})
+		}
+		var got []string
+		for line := range strings.Lines(d.String()) {
+			if first := strings.Fields(line + " .")[0]; strings.Trim(first, "-.0123456789") == "" && first != "." {
+				got = append(got, first)
+			}
+		}
+		if got := strings.Join(got, " "); got != test.want {
+			t.Errorf("%v in units of %d since %d are %s, want %s", test.at, test.unit, test.from, got, test.want)
 		}
 	}
-	for at, want := range map[time.Duration]int{100: 0, 115: 1, 95: 1} {
-		if got := d.digits(at); got != want {
-			t.Errorf("%d needs %d digits, want %d", at, got, want)
+}
+
+// What was sent before a drawing begins was sent at a time below zero.
+func TestAMessageOfBefore(t *testing.T) {
+	d := trace.Diagram{Unit: 10, From: 100}
+	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
+	for i, sent := range []time.Duration{75, 95} {
+		m := ballot{n1, uint64(i)}
+		d.Event(trace.Event{At: sent, Node: n1, Kind: trace.Send, Peer: n2, Message: m})
+	}
+	for i, arrived := range []time.Duration{115, 126} {
+		m := ballot{n1, uint64(i)}
+		d.Event(trace.Event{At: arrived, Node: n2, Kind: trace.Deliver, Peer: n1, Message: m})
+	}
+	for _, want := range []string{"@-2.5", "@-0.5"} {
+		if !strings.Contains(d.String(), want) {
+			t.Errorf("no %s in\n%s", want, d.String())
 		}
 	}
 }
