@@ -11,18 +11,18 @@ import (
 
 const ms = time.Millisecond
 
-// three are three nodes that run and follow n3 in epoch 1.
-func three() *ledger {
-	l := &ledger{nodes: 3}
-	for node := 1; node <= 3; node++ {
+// settled are nodes that run and follow the highest in epoch 1.
+func settled(nodes int) *ledger {
+	l := &ledger{nodes: nodes}
+	for node := 1; node <= nodes; node++ {
 		l.ready(0, node)
-		l.follows(ms, node, 3, 1)
+		l.follows(ms, node, nodes, 1)
 	}
 	return l
 }
 
 func TestLedgerOfAFailover(t *testing.T) {
-	l := three()
+	l := settled(3)
 	l.runs(10*ms, 3, false)
 	l.sends(11 * ms)
 	l.follows(12*ms, 2, 2, 2)
@@ -40,7 +40,7 @@ func TestLedgerOfAFailover(t *testing.T) {
 // TestLedgerOfWhoLeadsBeforeItIsReady: a process says that it is ready when its loop answers
 // first, and may lead by then.
 func TestLedgerOfWhoLeadsBeforeItIsReady(t *testing.T) {
-	l := three()
+	l := settled(3)
 	l.runs(10*ms, 3, false)
 	l.boots(20*ms, 3)
 	l.follows(22*ms, 3, 3, 2)
@@ -51,7 +51,7 @@ func TestLedgerOfWhoLeadsBeforeItIsReady(t *testing.T) {
 }
 
 func TestLedgerOfAPauseHasTwoLeaders(t *testing.T) {
-	l := three()
+	l := settled(3)
 	l.runs(10*ms, 3, false)
 	l.follows(20*ms, 1, 2, 2) // it hears of n2 before n2 has said so itself
 	l.follows(21*ms, 2, 2, 2)
@@ -73,7 +73,7 @@ func TestLedgerOfACut(t *testing.T) {
 		"what the leader is sent": func(l *ledger) { l.cuts(10*ms, 1, 3) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := three()
+			l := settled(3)
 			cut(l)
 			l.heals(16 * ms)
 			require.Equal(t, Cost{Took: 6 * ms, Unled: 2 * ms, Agreed: 6 * ms, Up: 6 * ms}, l.cost(10*ms))
@@ -82,7 +82,7 @@ func TestLedgerOfACut(t *testing.T) {
 }
 
 func TestLedgerCountsAnEpochOnce(t *testing.T) {
-	l := three()
+	l := settled(3)
 	l.follows(11*ms, 3, 3, 1)
 	l.follows(12*ms, 3, 3, 2)
 	l.follows(13*ms, 3, 0, 3)
@@ -106,16 +106,6 @@ func TestSidesOfAPartition(t *testing.T) {
 	}
 }
 
-// five are five nodes that run and follow n5 in epoch 1.
-func five() *ledger {
-	l := &ledger{nodes: 5}
-	for node := 1; node <= 5; node++ {
-		l.ready(0, node)
-		l.follows(ms, node, 5, 1)
-	}
-	return l
-}
-
 func TestLedgerOfALeadershipThatEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		happen func(l *ledger)
@@ -137,14 +127,14 @@ func TestLedgerOfALeadershipThatEnds(t *testing.T) {
 		"the next one ends too":              {func(l *ledger) { l.follows(11*ms, 5, 4, 2); l.follows(11*ms, 4, 4, 2); l.follows(12*ms, 4, 5, 3) }, 2},
 		"somebody leads beside it for a bit": {func(l *ledger) { l.follows(11*ms, 4, 4, 2); l.follows(12*ms, 4, 5, 1) }, 1},
 	} {
-		l := five()
+		l := settled(5)
 		c.happen(l)
 		require.Equal(t, c.ends, l.cost(10*ms).Ends, name)
 	}
 }
 
 func TestLedgerOfTwoInOneTerm(t *testing.T) {
-	l := five()
+	l := settled(5)
 	l.follows(11*ms, 4, 4, 2)
 	l.follows(13*ms, 5, 5, 2)
 	l.follows(17*ms, 4, 5, 2)

@@ -83,4 +83,19 @@ func TestMediansStandInTheOrderOfTheTrials(t *testing.T) {
 	require.Equal(t, result.Table{Names: 1, Head: []string{"algorithm", "ms", "T", "trials"}, Note: "so", Rows: [][]string{
 		{"vote", "6", "1", "3"}, {"bully", "4", "-", "1"},
 	}}, q.table(r))
+	q.worst = true
+	require.Equal(t, [][]string{{"vote", "9", "1", "3"}, {"bully", "4", "-", "1"}}, q.table(r).Rows)
+}
+
+func TestStableLeadershipIsAskedForEachHost(t *testing.T) {
+	var trials []result.Trial
+	for at, host := range []string{simulator, simulator, "processes"} {
+		trials = append(trials, result.Trial{Group: result.Stability, Round: at + 1, Values: map[string]float64{result.MetricEnds: float64(at)},
+			Labels: map[string]string{result.Algorithm: "vote", result.Fault: "heal", result.Host: host, result.Nodes: "5"}})
+	}
+	all := tables(runOf(trials))
+	require.Len(t, all, 2)
+	require.Equal(t, "Is a leader that works left to work, at N=5 (simulator)?", all[0].Title)
+	require.Equal(t, [][]string{{"heal", "vote", "1", "-", "-", "-", "-", "-", "-", "2"}}, all[0].Rows)
+	require.Equal(t, [][]string{{"heal", "vote", "2", "-", "-", "-", "-", "-", "-", "1"}}, all[1].Rows)
 }
