@@ -12,23 +12,25 @@ import (
 // refused for another process with its id, is told hello afterwards: until then it must
 // not act as that node.
 func (t *Transport) admit(c *conn) error {
-	var asked *conn
-	var shown proof
+	var silent *conn
 	for {
-		begun, answer, err := t.place(c, &asked, shown)
+		begun, asked, err := t.place(c, silent)
 		if begun != nil {
 			t.up(begun, c)
 		}
-		if answer == nil {
+		if asked == nil {
 			return err
 		}
-		shown = t.await(asked, answer, c)
+		if t.await(asked, c) {
+			return c.disown(asked.of.peer, "is in use by")
+		}
+		silent = asked.of
 	}
 }
 
-// place gives c its place, or says why there is none, or returns what the answer to a probe
-// closes: that of asked, about which shown is known.
-func (t *Transport) place(c *conn, asked **conn, shown proof) (begun *session, answer <-chan struct{}, err error) {
+// place gives c its place, or says why there is none, or asks another process with its id whether
+// it lives, unless that was silent before.
+func (t *Transport) place(c, silent *conn) (begun *session, asked *probe, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closing {
@@ -42,39 +44,16 @@ func (t *Transport) place(c *conn, asked **conn, shown proof) (begun *session, a
 	if p != nil && !c.peer.Client {
 		s = p.session
 	}
-	verdict := replace
 	switch {
 	case s == nil && c.peer.Client && t.clients >= t.o.maxClients:
 		return nil, nil, rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.maxClients))
 	case s == nil && !c.peer.Client && t.sessions >= t.o.MaxPeers:
 		return nil, nil, rejected("too many peers", fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers))
 	case s == nil:
-	case s.conn != nil:
-		if s.conn != *asked {
-			*asked, shown = s.conn, unproven
-		}
-		verdict = judge(t.o.Self, s.conn.peer, c.peer, time.Since(s.conn.since), handshakeTimeout, shown)
-	case s.last.peer.Incarnation == c.peer.Incarnation:
-		verdict = takeOver
-	}
-	if verdict == replace && p != nil && !c.peer.Client && p.latest.outdates(c.peer) {
-		return nil, nil, c.disown(p.latest, "had")
-	}
-	if verdict == replace || s.last.peer.Incarnation == c.peer.Incarnation {
-		c.signal()
-	}
-	switch verdict {
-	case replace:
-		begun = t.begin(c, s)
-	case takeOver:
-		t.carryOn(s, c)
-	case yield:
-		c.session = s
-		c.supersede()
-		t.park(c)
-	case refuse:
-		return nil, nil, c.disown(s.conn.peer, "is in use by")
-	case probeFirst:
+	case s.conn.peer.Incarnation == c.peer.Incarnation:
+		t.join(s, c)
+		return nil, nil, nil
+	case s.conn != silent:
 		if t.waiting++; t.waiting > t.o.maxPending {
 			t.waiting--
 			return nil, nil, rejected("too many pending", errors.New("too many connections wait for a probe"))
@@ -82,8 +61,10 @@ func (t *Transport) place(c *conn, asked **conn, shown proof) (begun *session, a
 		t.unpark(c)
 		return nil, s.conn.ask(), nil
 	}
-	t.settle(c.attempt)
-	return begun, nil, nil
+	if p != nil && !c.peer.Client && p.latest.outdates(c.peer) {
+		return nil, nil, c.disown(p.latest, "had")
+	}
+	return t.begin(c, s), nil, nil
 }
 
 // outdates reports whether the start of a node that p is was not before that one. A process that
@@ -106,32 +87,36 @@ func (c *conn) disown(other Peer, does string) error {
 		kind, idText(c.peer.ID), does, other.starts(), cmp.Or(other.Listens, other.Addr), c.peer.starts(), cmp.Or(c.peer.Listens, c.addr)))
 }
 
-// ask sends a probe, unless one is out, and returns what its answer closes.
-func (c *conn) ask() <-chan struct{} {
+// probe is the question to a connection whether it is alive; its answer closes a channel.
+type probe struct {
+	of     *conn
+	answer <-chan struct{}
+}
+
+// ask sends a probe, unless one is out.
+func (c *conn) ask() *probe {
 	if c.answered == nil {
 		c.answered = make(chan struct{})
 		c.say(&c.probe)
 	}
-	return c.answered
+	return &probe{c, c.answered}
 }
 
-// await waits for what a probe shows. A connection that ends is no longer in the
-// way, so nothing needs to be shown about it: right after a kill and a quick restart
-// the end of the old connection may come just after the hello of the new one.
-func (t *Transport) await(asked *conn, answer <-chan struct{}, newcomer *conn) proof {
+// await reports whether a probe is answered. A connection that ends is not in the way: right after a kill
+// and a quick restart the end of the old connection may come just after the hello of the new one.
+func (t *Transport) await(asked *probe, newcomer *conn) (alive bool) {
 	defer func() {
 		t.mu.Lock()
 		t.waiting--
 		t.mu.Unlock()
 	}()
 	select {
-	case <-answer:
-		return alive
+	case <-asked.answer:
+		return true
 	case <-time.After(probeTimeout):
-		return silent
-	case <-asked.dead:
+	case <-asked.of.dead:
 	case <-newcomer.stopped:
 	case <-t.ctx.Done():
 	}
-	return unproven
+	return false
 }

@@ -76,7 +76,6 @@ func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
 	}
 	t.conns[c] = struct{}{}
 	if !a.dialed {
-		t.attempts[a] = struct{}{}
 		t.park(c)
 	}
 	t.wg.Go(c.write)

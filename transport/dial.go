@@ -31,12 +31,11 @@ func (t *Transport) startDial(target Target) {
 		}
 		target.Addr = cmp.Or(target.Addr, p.addr)
 	}
-	a := &attempt{target: target, dialed: true, done: make(chan struct{})}
+	a := &attempt{target: target, dialed: true}
 	if t.dialing[a.whom()] != nil {
 		return
 	}
 	t.dialing[a.whom()] = a
-	t.attempts[a] = struct{}{}
 	t.count.dials.Add(1)
 	t.wg.Go(func() { t.dial(a) })
 }
@@ -84,12 +83,7 @@ func (t *Transport) connect(target Target) (net.Conn, error) {
 
 // settle ends an attempt: its place is decided, or there is none.
 func (t *Transport) settle(a *attempt) {
-	if _, open := t.attempts[a]; !open {
-		return
-	}
-	delete(t.attempts, a)
-	close(a.done)
-	if a.dialed {
+	if t.dialing[a.whom()] == a {
 		delete(t.dialing, a.whom())
 	}
 }
@@ -105,17 +99,6 @@ func (t *Transport) dialFailed(a *attempt, err error) {
 	done := make(chan struct{})
 	if a.target.ID != (ID{}) {
 		p = t.peerOf(a.target.ID)
-		for p.session != nil && p.session.conn == nil {
-			// The last connection ended politely and another may carry its session on.
-			wake, over := p.session.wake, p.session.done
-			t.mu.Unlock()
-			select {
-			case <-wake:
-			case <-over:
-			}
-			t.mu.Lock()
-			p = t.peerOf(a.target.ID)
-		}
 		if t.closing || p.session != nil {
 			t.mu.Unlock()
 			return
@@ -153,8 +136,7 @@ func (t *Transport) accept() {
 		if err == nil {
 			wait = shortest
 			t.count.accepted.Add(1)
-			a := &attempt{done: make(chan struct{})}
-			if c := t.newConn(nc, a); c != nil {
+			if c := t.newConn(nc, &attempt{}); c != nil {
 				t.wg.Go(func() { t.serve(c) })
 			}
 			continue

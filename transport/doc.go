@@ -16,13 +16,10 @@
 // Two nodes may dial each other at once, and a node may come back while its old
 // connection still looks alive. When a second connection of one id has said hello:
 //
-//   - Same incarnation, dialled from the other side, the first one fresh: the two
-//     dialled at once. The one dialled by the lower id stays, on both sides.
-//   - Same incarnation, dialled from the same side, the first one no longer fresh:
-//     the newest stays, for its dialler knows that its old one is dead.
-//   - Same incarnation otherwise: the first is probed, and stays if it answers. But a
-//     dialler whose first connection is fresh keeps it unasked: it is the one who
-//     answers the other side's probe.
+//   - Same incarnation: the newest one carries what is sent, for its dialler knows of no
+//     other that lives; but of two that both have dialled at once, the one dialled by
+//     the lower id. Who has dialled that one closes the other: it knows that both sides
+//     have both, as who is dialled says hello last.
 //   - Another incarnation: the first is probed. If it answers, two processes claim
 //     one id: the newcomer is refused, and both sides log it. If it does not answer
 //     in time, or ends meanwhile, the newcomer replaces it, if it counts more starts

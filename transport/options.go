@@ -62,8 +62,7 @@ type Handler interface {
 	Frame(p Peer, b []byte) error
 	// Down says that a peer that was up is connected no more, and why: see Cause. Only
 	// a polite end may be reported late, by half a second at most: while queued
-	// frames are written to a peer that still reads, and while a connection is in the
-	// making that may be a new one of the same peer.
+	// frames are written to a peer that still reads.
 	Down(p Peer, why error)
 	// DialFailed says that a dial came to nothing: see Cause. It is not
 	// called when the target was connected in another way meanwhile.

@@ -1,8 +1,11 @@
 package transport
 
 import (
+	"bytes"
+	"cmp"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,10 +22,9 @@ type session struct {
 	ended bool       // guarded by calls: Down was called
 
 	// Guarded by Transport.mu.
-	conn *conn         // the one that carries it; nil while it hopes for another
-	last *conn         // the one that carried it last: it ends the session
-	over bool          // nothing carries it any more
-	wake chan struct{} // closed when that hope is settled
+	conns []*conn // of its process, the latest last
+	conn  *conn   // of these, the one that carries it: its end is that of the session
+	over  bool    // nothing carries it any more
 }
 
 // deliver hands a frame up. Frames that a superseded connection still brings after
@@ -38,57 +40,82 @@ func (s *session) deliver(h Handler, p Peer, frame []byte) error {
 
 // begin starts a session on c, in the place of an earlier one if there is one.
 func (t *Transport) begin(c *conn, earlier *session) *session {
+	s := &session{queue: &queue{max: &t.o.limits}, done: make(chan struct{})}
+	s.calls.Lock()
 	if c.peer.Client {
-		s := &session{queue: &queue{max: &t.o.limits}, done: make(chan struct{})}
-		s.calls.Lock()
 		t.clients++
-		t.attach(s, c)
+		t.join(s, c)
 		return s
 	}
 	p := t.peerOf(c.peer.ID)
 	if earlier != nil {
 		// What waits was meant for another process.
 		t.count.drop("connection lost", p.queue.drop())
-		if earlier.conn != nil {
-			earlier.conn.kill(errSuperseded)
-		} else {
-			close(earlier.wake)
+		for _, old := range append(earlier.conns, earlier.conn) {
+			old.kill(errSuperseded)
 		}
 	}
-	s := &session{peer: p, queue: p.queue, after: p.last, done: make(chan struct{}), wake: make(chan struct{})}
-	s.calls.Lock()
+	s.peer, s.queue, s.after = p, p.queue, p.last
 	p.session, p.last = s, s.done
 	if c.peer.starts() > p.latest.starts() {
 		p.latest = Peer{Incarnation: c.peer.Incarnation, Started: c.peer.Started, Listens: c.peer.Listens, Addr: c.peer.Addr}
 	}
 	t.sessions++
-	t.attach(s, c)
+	t.join(s, c)
 	return s
 }
 
-// carryOn moves a session to c.
-func (t *Transport) carryOn(s *session, c *conn) {
-	old := s.conn
-	t.attach(s, c)
-	if old == nil {
-		close(s.wake)
-		s.wake = make(chan struct{})
-		return
-	}
-	old.supersede()
-	t.park(old)
+// join adds c, which has said hello, to a session. The hello to who has dialled goes now.
+func (t *Transport) join(s *session, c *conn) {
+	c.session, c.since = s, time.Now()
+	c.reader.reserve(readBuffer)
+	t.settle(c.attempt)
+	c.signal()
+	s.conns = append(s.conns, c)
+	t.carry(s)
+	s.conn = cmp.Or(s.conn, c) // one that has just ended
 }
 
-// attach makes c the connection of s.
-func (t *Transport) attach(s *session, c *conn) {
-	s.conn, s.last, c.session, c.since = c, c, s, time.Now()
-	c.used.Store(true)
-	c.reader.reserve(readBuffer)
-	t.unpark(c)
-	c.mu.Lock()
-	c.queue = s.queue
-	c.mu.Unlock()
-	s.queue.give(c)
+// carry has the newest connection of a session carry it, for who has dialled that knows of no other one that
+// lives; but of those that both sides have dialled at once, one of the lower id. Only who has dialled the one
+// that carries closes the others: who was dialled has it in its place first.
+func (t *Transport) carry(s *session) {
+	best := t.best(s)
+	if best == nil {
+		return
+	}
+	if best != s.conn {
+		s.conn = best
+		best.used.Store(true)
+		best.mu.Lock()
+		best.queue = s.queue
+		best.mu.Unlock()
+		s.queue.give(best)
+	}
+	t.unpark(best)
+	for _, c := range s.conns {
+		if c == best {
+			continue
+		}
+		if t.park(c); best.dialed {
+			c.supersede()
+		}
+	}
+}
+
+// best is the connection that is to carry a session; nil if none lives.
+func (t *Transport) best(s *session) (best *conn) {
+	for _, c := range slices.Backward(s.conns) {
+		lower := c.dialed == (bytes.Compare(t.o.Self[:], c.peer.ID[:]) < 0)
+		switch {
+		case c.ended() != nil:
+		case lower && (best == nil || best.since.Sub(c.since) < handshakeTimeout):
+			return c
+		case best == nil:
+			best = c
+		}
+	}
+	return best
 }
 
 // supersede closes c politely: what is on its way both ways still arrives.
@@ -108,26 +135,33 @@ func (t *Transport) up(s *session, c *conn) {
 }
 
 // end takes c out of its place. If it carried its session, that is over, and Down is
-// called.
+// called; but after a polite end another connection may carry it on.
 func (t *Transport) end(c *conn, why error) {
 	t.mu.Lock()
 	close(c.dead)
 	s := c.session
+	s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
+	polite := Cause(why) == Polite
+	if polite && s.conn == c {
+		c.finish("") // the other side waits for it, and still reads what was queued
+		if t.carry(s); s.conn == c {
+			t.mu.Unlock()
+			select {
+			case <-c.written:
+			case <-time.After(probeTimeout):
+			}
+			t.mu.Lock()
+		}
+	}
 	if s.conn != c {
 		t.mu.Unlock()
 		return
 	}
-	s.conn = nil
-	polite := Cause(why) == Polite
-	if polite {
-		t.hope(s, c)
-		if s.last != c {
-			t.mu.Unlock()
-			return
-		}
-	}
 	s.queue.release(c)
 	s.over = true
+	for _, other := range s.conns {
+		other.supersede()
+	}
 	t.leave(s, polite)
 	t.mu.Unlock()
 
@@ -166,35 +200,6 @@ func (t *Transport) leave(s *session, polite bool) {
 		return
 	}
 	t.count.drop("connection lost", p.queue.drop())
-}
-
-// hope waits, after a polite end of c, until what was queued is written on it, for
-// the other side still reads; and for the connections in the making that may carry
-// the session on: when two nodes dial at once, the one that closes the loser may be
-// ahead of the other. It is called and returns with the lock held.
-func (t *Transport) hope(s *session, c *conn) {
-	c.finish("") // the other side waits for it
-	waits := []<-chan struct{}{c.written}
-	if s.peer != nil && !t.closing {
-		for a := range t.attempts {
-			if !a.dialed || a.target.ID == s.peer.id || a.target.ID == (ID{}) {
-				waits = append(waits, a.done) // all end when the transport closes
-			}
-		}
-	}
-	wake := s.wake
-	t.mu.Unlock()
-	defer t.mu.Lock()
-	patience := time.After(probeTimeout)
-	for _, done := range waits {
-		select {
-		case <-done:
-		case <-wake:
-			return
-		case <-patience:
-			return
-		}
-	}
 }
 
 // report logs the end of a connection, and counts it if it was closed with blame.

@@ -45,7 +45,7 @@ func dialAtOnce(t *testing.T, byID bool) {
 		require.Empty(t, n.with("failed"))
 		require.Len(t, n.with("frame"), 20)
 		require.Len(t, n.conns, 1)
-		require.Empty(t, n.attempts)
+		require.Empty(t, n.dialing)
 	}
 	require.NotEqual(t, dialed(a), dialed(b), "the two ends keep different connections")
 }
@@ -58,27 +58,31 @@ func dialed(n *node) bool {
 	return false
 }
 
-// TestPoliteEndWaitsForAConnectionInTheMaking: of two simultaneous dials the one that this side has is closed
-// before the other has said hello.
-func TestPoliteEndWaitsForAConnectionInTheMaking(t *testing.T) {
+// TestAPoliteEndLeavesTheSessionToTheOther: a session has two connections, and its peer closes the one that
+// carries it.
+func TestAPoliteEndLeavesTheSessionToTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
-		first := m.raw(t, "x", a.addr)
+		first, second := m.raw(t, "x", a.addr), m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
-		second := m.raw(t, "x", a.addr)
-		synctest.Wait()
-		first.say(controlClose)
-		require.Equal(t, []byte{controlClose}, first.next())
-		synctest.Wait()
-		require.True(t, a.Send(id(2), body("x")), "what is sent meanwhile waits")
 		second.greet(id(2), 1, false)
+		synctest.Wait()
+		require.True(t, a.Send(id(2), body("x")))
 		require.Equal(t, body("x"), second.next())
-		require.Equal(t, []string{"up 2/1"}, a.all())
+		second.say(controlClose)
+		require.Equal(t, []byte{controlClose}, second.ends())
+		require.True(t, a.Send(id(2), body("y")))
+		require.Equal(t, body("y"), first.next())
+		first.say(controlClose)
+		require.Equal(t, []byte{controlClose}, first.ends())
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 polite"}, a.all())
 	})
 }
 
-func TestPoliteEndWaitsNoLongerThanAProbe(t *testing.T) {
+// TestPoliteEndWaitsForWhatIsWritten: the peer says that it closes, and does not read what was sent to it before.
+func TestPoliteEndWaitsForWhatIsWritten(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		incarnation uint64 // of the second connection; 0: it says nothing
@@ -91,12 +95,11 @@ func TestPoliteEndWaitsNoLongerThanAProbe(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
 				a := m.start(t, 1, 1)
-				first := m.raw(t, "x", a.addr)
+				first, second := m.raw(t, "x", a.addr), m.raw(t, "x", a.addr)
 				first.greet(id(2), 1, false)
-				second := m.raw(t, "x", a.addr)
 				synctest.Wait()
+				require.True(t, a.Send(id(2), body("x")))
 				first.say(controlClose)
-				first.drain()
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1"}, a.all())
 				if test.incarnation != 0 {
@@ -111,8 +114,7 @@ func TestPoliteEndWaitsNoLongerThanAProbe(t *testing.T) {
 	}
 }
 
-// TestPoliteEndThenRefusedDial: the dial that a polite end waits for fails. Down comes
-// first, then the failure.
+// TestPoliteEndThenRefusedDial: a dial fails after the peer was connected in another way, and is no more.
 func TestPoliteEndThenRefusedDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -126,7 +128,7 @@ func TestPoliteEndThenRefusedDial(t *testing.T) {
 		r.say(controlClose)
 		r.drain()
 		synctest.Wait()
-		require.Equal(t, []string{"up 2/1"}, a.all())
+		require.Equal(t, []string{"up 2/1", "down 2/1 polite"}, a.all())
 		l.Close()
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "failed 2 connection refused"}, a.all())
@@ -156,80 +158,56 @@ func TestWhatIsForgottenLateTakesNobodysPlace(t *testing.T) {
 	})
 }
 
-func TestRedialByTheSameSideTakesOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		a := m.start(t, 1, 1)
-		first := m.raw(t, "x", a.addr)
-		first.greet(id(2), 1, false)
-		virtual.Pass(2 * handshakeTimeout)
-		second := m.raw(t, "x", a.addr)
-		second.greet(id(2), 1, false)
-		require.Equal(t, []byte{controlClose}, first.next(), "politely")
-		first.say(0x91, 'l', 'a', 't', 'e')
-		first.say(controlClose)
-		first.ends()
-		a.Send(id(2), body("x"))
-		require.Equal(t, body("x"), second.next())
-		synctest.Wait()
-		require.Equal(t, []string{"up 2/1", "frame 2 late"}, a.all(), "one Up, and nothing on its way is lost")
-	})
-}
-
-func TestSecondConnectionIsDecidedByAProbe(t *testing.T) {
+// TestWhichConnectionStays: the newest one, or of two dials at once that of the lower id. Who has dialled it
+// closes the other, on which nothing is lost that is on its way.
+func TestWhichConnectionStays(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		opposite bool // the first was dialled by this side, and is not fresh
-		alive    bool // the first answers
+		name       string
+		self, peer byte
+		opposite   bool // the first was dialled by this side
+		age        time.Duration
+		stays      int // which of the two
 	}{
-		{"two fresh dials by the peer, first alive", false, true},
-		{"two fresh dials by the peer, first silent", false, false},
-		{"opposite sides, first alive", true, true},
-		{"opposite sides, first silent", true, false},
+		{"dialled again by the peer", 1, 2, false, time.Minute - 1, 1},
+		{"dialled twice by the peer", 1, 2, false, 0, 1},
+		{"opposite sides", 1, 2, true, handshakeTimeout, 1},
+		{"at once, and this side is lower", 1, 2, true, handshakeTimeout - 1, 0},
+		{"at once, and the peer is lower", 2, 1, true, handshakeTimeout - 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
-				a := m.start(t, 1, 1)
-				var first raw
+				a := m.start(t, test.self, 1)
+				var conns [2]raw
 				if test.opposite {
-					l := m.listen("n2")
-					a.Dial(Target{ID: id(2), Addr: "n2"})
+					l := m.listen("x")
+					a.Dial(Target{ID: id(test.peer), Addr: "x"})
 					c, err := l.Accept()
 					require.NoError(t, err)
-					first = raw{t, c}
+					conns[0] = raw{t, c}
 				} else {
-					first = m.raw(t, "x", a.addr)
+					conns[0] = m.raw(t, "x", a.addr)
 				}
-				first.greet(id(2), 1, false)
+				conns[0].greet(id(test.peer), 1, false)
+				virtual.Pass(test.age)
+				conns[1] = m.raw(t, "x", a.addr)
+				conns[1].greet(id(test.peer), 1, false)
+				stays, goes := conns[test.stays], conns[1-test.stays]
+				if test.stays == 0 {
+					require.Equal(t, []byte{controlClose}, goes.next(), "politely")
+				}
+				a.Send(id(test.peer), body("x"))
+				require.Equal(t, body("x"), stays.next())
+				goes.say(body("late")...)
+				goes.say(controlClose)
+				if last := goes.ends(); test.stays == 1 {
+					require.Equal(t, []byte{controlClose}, last, "it was left to the peer, who knows both")
+				}
+				a.Send(id(test.peer), body("y"))
+				require.Equal(t, body("y"), stays.next())
 				synctest.Wait()
-				if test.opposite {
-					virtual.Pass(handshakeTimeout)
-				}
-				if test.alive {
-					first.answer()
-				} else {
-					first.drain()
-				}
-				second := m.raw(t, "x", a.addr)
-				began := time.Now()
-				second.greet(id(2), 1, false)
-				if test.alive {
-					require.Equal(t, []byte{controlClose}, second.next(), "politely")
-					require.Zero(t, time.Since(began))
-					second.say(0x91, 'l', 'a', 't', 'e')
-					second.say(controlClose)
-					second.ends()
-					synctest.Wait()
-					require.Equal(t, []string{"up 2/1", "frame 2 late"}, a.all())
-					return
-				}
-				a.Send(id(2), body("x")) // still goes to the first, as far as anyone knows
-				virtual.Pass(probeTimeout)
-				synctest.Wait()
-				a.Send(id(2), body("y"))
-				require.Equal(t, body("y"), second.next())
-				require.Equal(t, []string{"up 2/1"}, a.all())
+				require.Equal(t, []string{fmt.Sprintf("up %d/1", test.peer), fmt.Sprintf("frame %d late", test.peer)}, a.all(), "one Up")
+				require.Len(t, a.conns, 1)
 			})
 		})
 	}
@@ -438,7 +416,7 @@ func TestOwnSecondDialIsClosed(t *testing.T) {
 	})
 }
 
-// TestNoFrameAfterDown: a connection that was superseded is still read for a while. What it
+// TestNoFrameAfterDown: a connection that does not carry its session is read too. What it
 // brings when the session is over is nobody's.
 func TestNoFrameAfterDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -446,11 +424,10 @@ func TestNoFrameAfterDown(t *testing.T) {
 		a := m.start(t, 1, 1)
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
-		first.drain() // it answers no probe
+		first.drain()
 		synctest.Wait()
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 1, false)
-		virtual.Pass(probeTimeout)
 		synctest.Wait()
 		first.say(body("before")...)
 		synctest.Wait()

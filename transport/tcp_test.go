@@ -61,7 +61,7 @@ func TestTCPSimultaneousDials(t *testing.T) {
 		for _, n := range []*node{a, b} {
 			n.until(t, func(lines []string) bool { return count(lines, "frame") == frames })
 		}
-		settled(a, b)
+		settled(t, a, b)
 		for _, n := range []*node{a, b} {
 			require.Equal(t, 1, count(n.all(), "up"))
 			require.Len(t, n.all(), 1+frames, "neither Down nor DialFailed")
@@ -75,28 +75,14 @@ func TestTCPSimultaneousDials(t *testing.T) {
 }
 
 // settled waits until no connection of the nodes is in the making or leaves.
-func settled(nodes ...*node) {
-	for again := true; again; {
-		again = false
-		for _, n := range nodes {
-			var wait <-chan struct{}
+func settled(t *testing.T, nodes ...*node) {
+	require.Eventually(t, func() bool {
+		return !slices.ContainsFunc(nodes, func(n *node) bool {
 			n.Transport.mu.Lock()
-			for a := range n.attempts {
-				wait = a.done
-			}
-			for c := range n.conns {
-				if c.session != nil && c.session.conn != c {
-					wait = c.stopped
-				}
-			}
-			n.Transport.mu.Unlock()
-			if wait != nil {
-				<-wait
-				again = true
-				runtime.Gosched()
-			}
-		}
-	}
+			defer n.Transport.mu.Unlock()
+			return len(n.dialing) > 0 || len(n.conns) > n.sessions
+		})
+	}, 30*time.Second, time.Millisecond)
 }
 
 func TestTCPDialsByAddressAtOnce(t *testing.T) {
@@ -128,7 +114,7 @@ func TestTCPDialsByAddressAtOnce(t *testing.T) {
 	for _, n := range all {
 		n.until(t, func(lines []string) bool { return count(lines, "frame") == nodes-1 })
 	}
-	settled(all...)
+	settled(t, all...)
 	for _, n := range all {
 		require.Empty(t, n.with("down"))
 		require.Len(t, n.with("failed"), 1)

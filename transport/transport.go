@@ -26,13 +26,12 @@ type Transport struct {
 	mu       sync.Mutex // never held while the Handler is called or the network is waited for
 	closing  bool
 	peers    map[ID]*peer
-	conns    map[*conn]struct{}    // all that are open
-	parked   []*conn               // those without a place, not yet or no more; oldest first
-	attempts map[*attempt]struct{} // connections in the making
-	dialing  map[Target]*attempt   // those of them that are dials, by ID, or by address to whoever is there
-	sessions int                   // nodes that are up
-	clients  int                   // clients that are up
-	waiting  int                   // connections that wait for the answer to a probe
+	conns    map[*conn]struct{}  // all that are open
+	parked   []*conn             // those that carry no session, not yet or no more; oldest first
+	dialing  map[Target]*attempt // by ID, or by address to whoever is there
+	sessions int                 // nodes that are up
+	clients  int                 // clients that are up
+	waiting  int                 // connections that wait for the answer to a probe
 }
 
 // peer is what is known of a node. It is kept while there is an address, a
@@ -50,7 +49,6 @@ type peer struct {
 type attempt struct {
 	target Target
 	dialed bool
-	done   chan struct{}
 }
 
 // New starts a transport. It owns o.Listener from now on, also when it fails.
@@ -65,7 +63,7 @@ func start(o settings) (*Transport, error) {
 	}
 	t := &Transport{
 		o: o, began: time.Now(), peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
-		attempts: make(map[*attempt]struct{}), dialing: make(map[Target]*attempt),
+		dialing:   make(map[Target]*attempt),
 		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
 		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},
 	}
@@ -257,7 +255,7 @@ func (t *Transport) sweep() {
 		t.mu.Lock()
 		for c := range t.conns {
 			switch {
-			case c.session == nil || c.session.conn != c:
+			case c.session == nil:
 			case c.used.Swap(false):
 				c.idle = 0
 			default:

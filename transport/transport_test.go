@@ -125,7 +125,7 @@ func TestDialFailures(t *testing.T) {
 				require.Equal(t, []string{fmt.Sprintf("failed %d %v", test.target.ID[15], test.want)}, a.all())
 				require.ErrorContains(t, a.lastWhy(), test.text)
 				require.Zero(t, a.Stats().Pending+a.Stats().Peers)
-				require.Empty(t, a.attempts)
+				require.Empty(t, a.dialing)
 				require.Empty(t, a.peers)
 			})
 		})
