@@ -2,7 +2,6 @@ package sim
 
 import (
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"pgregory.net/rapid"
 )
 
 // Any interleaving of joins, leaves, removals, restarts and partitions ends in one view,
@@ -21,19 +21,18 @@ func TestMembershipsConverge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 100 {
-				random := rand.New(rand.NewPCG(rand.Uint64(), 0))
+			rapid.Check(t, func(t *rapid.T) {
 				w := New(Config{
-					Spec: spec, Seed: random.Uint64(),
+					Spec: spec, Seed: rapid.Uint64().Draw(t, "seed"),
 					Delay: Uniform(time.Millisecond, 20*time.Millisecond),
 				})
-				size := 3 + random.IntN(3)
+				size := rapid.IntRange(3, 5).Draw(t, "size")
 				if err := w.Cluster(size); err != nil {
 					t.Fatal(err)
 				}
-				for range 1 + random.IntN(1+random.IntN(25)) { // more often few: they are read sooner
-					interfere(random, w)
-					w.Run(oneOf(random, 0, time.Millisecond, 30*time.Millisecond, 400*time.Millisecond, 3*time.Second))
+				for range rapid.IntRange(1, 25).Draw(t, "steps") {
+					interfere(t, w)
+					w.Run(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 30 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second}).Draw(t, "wait"))
 				}
 				(&storm{w: w, o: &StormOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).calm()
 				w.Await(2 * algo.LAN().Bound())
@@ -43,24 +42,24 @@ func TestMembershipsConverge(t *testing.T) {
 				if len(w.Violations()) > 0 {
 					t.Fatalf("replay:\n%s", w.Scenario())
 				}
-			}
+			})
 		})
 	}
 }
 
 // interfere does one thing to the membership, or to what it needs. The first three stay:
 // somebody must be left.
-func interfere(random *rand.Rand, w *World) {
-	node := func() int { return 1 + random.IntN(w.Nodes()) }
+func interfere(t *rapid.T, w *World) {
+	node := func(what string) int { return rapid.IntRange(1, w.Nodes()).Draw(t, what) }
 	var err error // what cannot be done now is not done
-	switch n := node(); oneOf(random, "join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after") {
+	switch n := node("node"); rapid.SampledFrom([]string{"join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after"}).Draw(t, "what") {
 	case "join":
 		if w.Nodes() < 8 {
-			err = w.Do("join n%d", 1+random.IntN(3))
+			err = w.Do("join n%d", rapid.IntRange(1, 3).Draw(t, "through"))
 		}
 	case "remove":
 		if n > 3 {
-			err = w.Do("remove n%d n%d", node(), n)
+			err = w.Do("remove n%d n%d", node("at"), n)
 		}
 	case "leave":
 		if n > 3 {
@@ -73,11 +72,11 @@ func interfere(random *rand.Rand, w *World) {
 	case "restart":
 		err = w.Do("restart n%d", n)
 	case "cut":
-		err = w.Do("cut n%d n%d", n, node())
+		err = w.Do("cut n%d n%d", n, node("from"))
 	case "part":
 		var left, right []string
 		for _, n := range w.nodes {
-			if random.IntN(2) == 0 {
+			if rapid.Bool().Draw(t, "left") {
 				left = append(left, n.name)
 			} else {
 				right = append(right, n.name)
@@ -87,14 +86,12 @@ func interfere(random *rand.Rand, w *World) {
 	case "heal":
 		err = w.Do("heal")
 	case "set":
-		err = w.Do("priority n%d %d", n, random.IntN(3))
+		err = w.Do("priority n%d %d", n, rapid.IntRange(0, 2).Draw(t, "priority"))
 	case "resign":
 		err = w.Do("resign n%d 1s", n)
 	}
 	_ = err
 }
-
-func oneOf[E any](random *rand.Rand, choices ...E) E { return choices[random.IntN(len(choices))] }
 
 // The words of a scenario that are about the membership.
 func TestAScenarioOfMembers(t *testing.T) {

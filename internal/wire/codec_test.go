@@ -5,14 +5,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -136,85 +136,57 @@ func TestWhatIsEncodedDecodesToTheSame(t *testing.T) {
 
 func TestAnyMessageComesBack(t *testing.T) {
 	c := everything(t)
-	for range 100 {
-		seed := rand.Uint64()
-		m := drawn{rand.New(rand.NewPCG(seed, 0))}.every()
+	text := func(most int) *rapid.Generator[string] { return rapid.StringN(-1, -1, most) }
+	id := rapid.Custom(func(t *rapid.T) (id algo.NodeID) {
+		copy(id[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+		return id
+	})
+	leader := rapid.Custom(func(t *rapid.T) algo.Leader {
+		return algo.Leader{Epoch: algo.Epoch(rapid.Uint64().Draw(t, "epoch")), ID: id.Draw(t, "id")}
+	})
+	one := rapid.Custom(func(t *rapid.T) member {
+		return member{
+			ID: id.Draw(t, "id"), Name: text(255).Draw(t, "name"), Addr: text(255).Draw(t, "addr"),
+			Priority: rapid.Int().Draw(t, "priority"), Eligible: rapid.Bool().Draw(t, "eligible"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		m := every{
+			Bool: rapid.Bool().Draw(t, "bool"),
+			Int:  rapid.Int().Draw(t, "int"), Int8: rapid.Int8().Draw(t, "int8"), Int16: rapid.Int16().Draw(t, "int16"),
+			Int32: rapid.Int32().Draw(t, "int32"), Int64: rapid.Int64().Draw(t, "int64"),
+			Uint: rapid.Uint().Draw(t, "uint"), Uint8: rapid.Uint8().Draw(t, "uint8"), Uint16: rapid.Uint16().Draw(t, "uint16"),
+			Uint32: rapid.Uint32().Draw(t, "uint32"), Uint64: rapid.Uint64().Draw(t, "uint64"),
+			Duration: time.Duration(rapid.Int64().Draw(t, "duration")), Timer: algo.Timer(text(255).Draw(t, "timer")),
+			String: text(40).Draw(t, "string"), ID: id.Draw(t, "id"), Epoch: algo.Epoch(rapid.Uint64().Draw(t, "epoch")),
+			Leader: leader.Draw(t, "leader"), Member: one.Draw(t, "member"),
+			Bytes:   orNil(rapid.SliceOfN(rapid.Byte(), 0, 1024).Draw(t, "bytes")),
+			Bools:   orNil(rapid.SliceOfN(rapid.Bool(), 0, 50).Draw(t, "bools")),
+			Numbers: orNil(rapid.SliceOfN(rapid.Uint64(), 0, 16).Draw(t, "numbers")),
+			IDs:     orNil(rapid.SliceOfN(id, 0, 20).Draw(t, "ids")),
+			Leaders: orNil(rapid.SliceOfN(leader, 0, 20).Draw(t, "leaders")),
+			Members: orNil(rapid.SliceOfN(one, 0, 5).Draw(t, "members")),
+			Texts:   orNil(rapid.SliceOfN(text(5), 0, 3).Draw(t, "texts")),
+		}
 		b, err := c.Append(nil, m)
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatal(err)
 		}
 		got, err := c.Decode(b)
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, m) {
-			t.Fatalf("seed %d: Decode(Append(m)) = %+v, want %+v", seed, got, m)
+			t.Fatalf("Decode(Append(m)) = %+v, want %+v", got, m)
 		}
-	}
+	})
 }
 
-// drawn makes values at random.
-type drawn struct{ *rand.Rand }
-
-// number is of any length: a small one is as likely as a large one.
-func (d drawn) number() uint64 { return d.Uint64() >> d.IntN(64) }
-
-func (d drawn) signed() int64 { return int64(d.number()) * (1 - 2*d.Int64N(2)) }
-
-func (d drawn) bool() bool { return d.IntN(2) == 0 }
-
-func (d drawn) byte() byte { return byte(d.Uint32()) }
-
-// text has at most that many bytes, in characters of one byte to four.
-func (d drawn) text(most int) string {
-	var text []byte
-	for length := d.IntN(most + 1); ; {
-		r := rune(d.number() % (utf8.MaxRune + 1))
-		if utf8.ValidRune(r) {
-			if len(text)+utf8.RuneLen(r) > length {
-				return string(text)
-			}
-			text = utf8.AppendRune(text, r)
-		}
+func orNil[E any](s []E) []E {
+	if len(s) == 0 {
+		return nil
 	}
-}
-
-func (d drawn) id() (id algo.NodeID) {
-	for i := range id {
-		id[i] = d.byte()
-	}
-	return id
-}
-
-func (d drawn) leader() algo.Leader { return algo.Leader{Epoch: algo.Epoch(d.number()), ID: d.id()} }
-
-func (d drawn) member() member {
-	return member{ID: d.id(), Name: d.text(255), Addr: d.text(255), Priority: int(d.signed()), Eligible: d.bool()}
-}
-
-func (d drawn) every() every {
-	return every{
-		Bool: d.bool(),
-		Int:  int(d.signed()), Int8: int8(d.signed()), Int16: int16(d.signed()), Int32: int32(d.signed()), Int64: d.signed(),
-		Uint: uint(d.number()), Uint8: d.byte(), Uint16: uint16(d.number()), Uint32: uint32(d.number()), Uint64: d.number(),
-		Duration: time.Duration(d.signed()), Timer: algo.Timer(d.text(255)),
-		String: d.text(40), ID: d.id(), Epoch: algo.Epoch(d.number()), Leader: d.leader(), Member: d.member(),
-		Bytes:   list(d, 1024, d.byte),
-		Bools:   list(d, 50, d.bool),
-		Numbers: list(d, 16, d.number),
-		IDs:     list(d, 20, d.id),
-		Leaders: list(d, 20, d.leader),
-		Members: list(d, 5, d.member),
-		Texts:   list(d, 3, func() string { return d.text(5) }),
-	}
-}
-
-// list has at most that many elements; of none it is nil, as what is decoded is.
-func list[E any](d drawn, most int, one func() E) (all []E) {
-	for range d.IntN(most + 1) {
-		all = append(all, one())
-	}
-	return all
+	return s
 }
 
 // example is the message of the package comment.
