@@ -57,6 +57,7 @@ func TestProtocolDocument(t *testing.T) {
 		"coordinator": bully.Coordinator{Epoch: 3, Leader: id(2)},
 		"election":    bully.Election{Epoch: 2},
 		"answer":      bully.Answer{Epoch: 2},
+		"inquiry":     bully.Inquiry{},
 		// Ring has a word in common with bully.
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},

@@ -235,7 +235,7 @@ func TestAScenarioIsRun(t *testing.T) {
 	require.Contains(t, stdout, "crash n3\n>         1s  n3 is down\n")
 	require.Contains(t, stdout, "\n# All of it holds, with seed 1.")
 	require.Equal(t, scenarioResult{
-		Scenario: "story", Algorithm: "bully", Seed: 5, Holds: true, Leader: 2, Agreed: true, Epoch: 2, Messages: 9, Violations: []sim.Violation{},
+		Scenario: "story", Algorithm: "bully", Seed: 5, Holds: true, Leader: 2, Agreed: true, Epoch: 2, Messages: 13, Violations: []sim.Violation{},
 	}, simulated[scenarioResult](t, "--scenario", file, "--seed", "5"))
 	_, stdout, _ = elect("sim", "--scenario", file, "--diagram")
 	require.Contains(t, stdout, "★ leads")

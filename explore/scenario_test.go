@@ -216,7 +216,7 @@ func TestMistakesInASingleLine(t *testing.T) {
 		{"no nodes", head + "cluster 0\n", "scenario x: explore: bad options: nodes (0) must be between 1 and 8"},
 		{"too many nodes", head + "cluster 18446744073709551615\n", "scenario x: explore: bad options: nodes (9) must be between 1 and 8"},
 		{"a priority too few", head + "cluster 3 1 2\n", "want no priorities, or one for each node"},
-		{"a message that is not known", head + "cluster 2\ndeliver n1 n2 greeting\n", `column 15: deliver n1 n2 greeting: not understood: message "greeting", want one of election, answer, coordinator, white`},
+		{"a message that is not known", head + "cluster 2\ndeliver n1 n2 greeting\n", `column 15: deliver n1 n2 greeting: not understood: message "greeting", want one of election, answer, coordinator, inquiry, white`},
 		{"a field without a value", head + "cluster 2\ndeliver n1 n2 answer epoch\n", `column 22: deliver n1 n2 answer epoch: not understood, want FIELD=VALUE (deliver FROM TO MESSAGE [FIELD=VALUE…])`},
 		{"a field that is not known", head + "cluster 2\ndeliver n1 n2 coordinator color=red\n", `coordinator: field "color", want one of epoch, leader`},
 		{"a field of a message that has none", head + "cluster 2\ndeliver n1 n2 white bright=true\n", `column 21: deliver n1 n2 white bright=true: not understood: white has no fields`},
@@ -255,7 +255,7 @@ func TestAScenarioByHand(t *testing.T) {
 		breaks      string
 		want        string // an error
 	}{
-		{"nothing breaks", "cluster 2\nleader n2\nepoch 1\ncrash n2\nfollows n1 n2\ncampaign n1\nsuspect n1 n2\nleader n1\nrestart n2\nfollows n2 n2\n", "", ""},
+		{"nothing breaks", "cluster 2\nleader n2\nepoch 1\ncrash n2\nfollows n1 n2\ncampaign n1\nsuspect n1 n2\nleader n1\nrestart n2\nexpire n2 answer\nfollows n2 n2\n", "", ""},
 		{"two leaders", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\nbroken one-leader-per-epoch",
 			"[{one-leader-per-epoch n1 and n2 both lead in epoch 2 [suspect n1 n2 wrongly campaign n2] [] }]", ""},
 		{"two leaders that are not said", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\n", "",

@@ -61,10 +61,10 @@ func ExampleScenario() {
 	// Output:
 	// detector perfect
 	// cluster 3
-	// >         0s  n3 leads in epoch 1
 	// run 1s
-	// >        1ms  n1 follows n3 in epoch 1
-	// >        1ms  n2 follows n3 in epoch 1
+	// >        2ms  n3 leads in epoch 1
+	// >        3ms  n1 follows n3 in epoch 1
+	// >        3ms  n2 follows n3 in epoch 1
 	// crash n3
 	// >         1s  n3 is down
 	// run 1s

@@ -54,18 +54,18 @@ func TestScenarios(t *testing.T) {
 
 // TestWhatAScenarioSays is compared, unless it is run otherwise than it was.
 func TestWhatAScenarioSays(t *testing.T) {
-	const text = "seed 7\ncluster 2\nrun 1s\n> 3ms n2 leads in epoch 1\n"
+	const text = "seed 7\ncluster 2\nrun 1s\n> 5ms n2 leads in epoch 1\n"
 	for _, test := range []struct {
 		text string
 		host ScenarioHost
 		want string
 	}{
-		{text, ScenarioHost{}, "line 4, column 1: 3ms n2 leads in epoch 1: says something else: it is now: 3ms  n2 leads in epoch 1"},
+		{text, ScenarioHost{}, "line 4, column 1: 5ms n2 leads in epoch 1: says something else: it is now: 5ms  n2 leads in epoch 1"},
 		{text, ScenarioHost{Unchecked: true}, ""},
 		{text, ScenarioHost{Seed: new(uint64(8))}, ""},
-		{strings.ReplaceAll(text, " n2", "  n2"), ScenarioHost{Seed: new(uint64(7))}, "line 3, column 1: run 1s: says something else: there is now also: 4ms  n1 follows n2 in epoch 1"},
-		{strings.ReplaceAll(text, " n2", "  n2") + "> 4ms  n1 follows n2 in epoch 1\n> no more\n", ScenarioHost{}, "line 6, column 1: no more: says something else: it is now: nothing more"},
-		{strings.ReplaceAll(text, " n2", "  n2") + ">   4ms  n1 follows n2 in epoch 1\nleader n2\n", ScenarioHost{}, ""},
+		{strings.ReplaceAll(text, " n2", "  n2"), ScenarioHost{Seed: new(uint64(7))}, "line 3, column 1: run 1s: says something else: there is now also: 6ms  n1 follows n2 in epoch 1"},
+		{strings.ReplaceAll(text, " n2", "  n2") + "> 6ms  n1 follows n2 in epoch 1\n> no more\n", ScenarioHost{}, "line 6, column 1: no more: says something else: it is now: nothing more"},
+		{strings.ReplaceAll(text, " n2", "  n2") + ">   6ms  n1 follows n2 in epoch 1\nleader n2\n", ScenarioHost{}, ""},
 	} {
 		s, err := ParseScenario("test", test.text)
 		if err != nil {

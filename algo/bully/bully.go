@@ -18,8 +18,8 @@
 //
 // There is no majority. Under a partition each side elects a leader, and for a
 // while there are two, even in one epoch, when a slow leader is wrongly suspected,
-// when the highest recovers while another announces itself, and when Coordinators
-// overtake each other. A process that alone cannot reach the leader calls elections
+// when the highest recovers and nobody who knows better answers it in time, and when
+// Coordinators overtake each other. A process that alone cannot reach the leader calls elections
 // for as long as that lasts. The highest takes over when it recovers, also from a
 // leader that works well: that is the bully.
 //
@@ -33,7 +33,7 @@
 //	everybody finds it at once                   N−2 messages         T
 //	the lowest finds it, nobody suspects others  N²−N−1 messages      4T
 //	everybody finds it, nobody suspects others   N²−N−1 messages      3T
-//	the highest starts or recovers               N−1 messages         T
+//	the highest starts or recovers               3(N−1) messages      3T
 //	N start at once                              at most 3·N² messages
 //
 // # What the sources leave open
@@ -52,7 +52,7 @@ import (
 // The timers.
 const (
 	timerHeadStart   algo.Timer = "head-start"  // armed while electing, before anybody was asked
-	timerAnswer      algo.Timer = "answer"      // armed while electing, once they were
+	timerAnswer      algo.Timer = "answer"      // armed while electing, once they were, and while inquiring
 	timerCoordinator algo.Timer = "coordinator" // armed while waiting
 	timerAnnounce    algo.Timer = "announce"    // armed while this process leads
 )
@@ -70,6 +70,8 @@ const (
 	// waiting: somebody above has answered, so that a Coordinator is due. Also a
 	// process that may not lead waits here when nobody answers it.
 	waiting
+	// inquiring: ◆ it is about to lead, and has asked those below for their epoch. See inquire.
+	inquiring
 )
 
 // process is one member: the P of the sources.
@@ -91,9 +93,13 @@ type process struct {
 	// last: see bump.
 	bumps uint8
 
+	// informed: it has followed or led somebody since its start.
+	informed bool
+
 	phase phase
 	// awaited are, until somebody answers, those above who may, and while
 	// waiting, those who answered: one of them should lead, or find out who does.
+	// While inquiring they are those below who have not answered.
 	awaited algo.Set
 	// suspected are those of the monitored whom the detector takes for dead.
 	suspected algo.Set
@@ -126,6 +132,8 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 		p.answered(env, from)
 	case Coordinator:
 		p.told(env, from, algo.Leader{Epoch: m.Epoch, ID: m.Leader})
+	case Inquiry:
+		p.inquired(env, from)
 	}
 	p.keepAhead(env)
 }
@@ -135,7 +143,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 	case t == timerHeadStart && p.phase == headStart:
 		env.Note("nobody above took the lead")
 		p.ask(env)
-	case t == timerAnswer && p.phase == electing:
+	case t == timerAnswer && (p.phase == electing || p.phase == inquiring):
 		env.Note("no answer in time")
 		p.lead(env)
 	case t == timerCoordinator && p.phase == waiting:
@@ -242,16 +250,17 @@ func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 
 // answered takes a sign of life from somebody who may have been asked.
 func (p *process) answered(env algo.Env, from algo.NodeID) {
+	above := p.view.IsAbove(from, p.self) && !p.suspected.Has(from)
 	switch {
-	case p.phase == waiting:
-		if p.view.IsAbove(from, p.self) && !p.suspected.Has(from) {
-			p.awaited.Add(from)
-		}
-	case p.awaited.Has(from):
+	case p.phase == waiting && above:
+		p.awaited.Add(from)
+	case p.phase == electing && p.awaited.Has(from), p.phase == inquiring && above:
 		p.leaveElection(env)
 		p.phase = waiting
 		p.awaited.Add(from)
 		env.SetTimer(timerCoordinator, p.options.CoordinatorTimeout, p.options.CoordinatorTimeout)
+	case p.phase == inquiring && p.awaited.Remove(from) && len(p.awaited) == 0:
+		p.lead(env)
 	}
 }
 
@@ -276,7 +285,7 @@ func (p *process) follow(env algo.Env, l algo.Leader) {
 		env.StopTimer(timerAnnounce)
 	}
 	changed := l != p.leader
-	p.leader = l
+	p.leader, p.informed = l, true
 	p.watch(env)
 	if changed {
 		env.Announce(l)
@@ -286,13 +295,17 @@ func (p *process) follow(env algo.Env, l algo.Leader) {
 // lead makes this process the leader of a new epoch. The epoch is bumped nowhere
 // else.
 func (p *process) lead(env algo.Env) {
+	asked := p.phase == inquiring
 	p.leaveElection(env)
-	if !p.view.MayLead(p.self) {
+	switch {
+	case !p.view.MayLead(p.self):
 		p.holdOut(env)
+		return
+	case !p.informed && !asked && p.inquire(env):
 		return
 	}
 	p.epoch++
-	p.leader = algo.Leader{Epoch: p.epoch, ID: p.self}
+	p.leader, p.informed = algo.Leader{Epoch: p.epoch, ID: p.self}, true
 	p.bumps = 0
 	p.watch(env)
 	for below := range p.view.Below(p.self) {
@@ -319,7 +332,7 @@ func (p *process) leaveElection(env algo.Env) {
 	switch p.phase {
 	case headStart:
 		env.StopTimer(timerHeadStart)
-	case electing:
+	case electing, inquiring:
 		env.StopTimer(timerAnswer)
 	case waiting:
 		env.StopTimer(timerCoordinator)

@@ -16,8 +16,10 @@ import (
 // message to all other processes with higher process IDs than itself."
 func TestRule1WhoIsTheHighestLeads(t *testing.T) {
 	s := alone(3, viewOf(3), Defaults(timing))
-	does(t, "the highest starts", s.Start(0),
-		"save 1; announce in 100ms; monitor; n1 n2 <- coordinator epoch=1 leader=n3; announce n3 in 1")
+	does(t, "the highest starts, and asks first where the others are", s.Start(0), "answer in 20ms; monitor n1 n2; n1 n2 <- inquiry")
+	does(t, "they know of nobody", informed(s, 3, viewOf(3)),
+		"save 1; stop answer; announce in 100ms; monitor; n1 n2 <- coordinator epoch=1 leader=n3; announce n3 in 1")
+	does(t, "it campaigns", s.Campaigns(), "save 2; announce in 100ms; monitor; n1 n2 <- coordinator epoch=2 leader=n3; announce n3 in 2")
 }
 
 func TestRule1OthersAskThoseAbove(t *testing.T) {
@@ -35,7 +37,8 @@ func TestRule1OthersAskThoseAbove(t *testing.T) {
 func TestRule2WithoutAnAnswerItLeads(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	does(t, "no answer", s.Expires("answer"),
+	does(t, "no answer", s.Expires("answer"), "stop answer; answer in 20ms; monitor n1 n3; n1 <- inquiry")
+	does(t, "nor one from below", s.Expires("answer"),
 		"save 7; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=7 leader=n2; announce n2 in 7")
 }
 
@@ -56,7 +59,8 @@ func TestRule3OnlyAnAnswerFromAboveCounts(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	does(t, "an answer from below", s.Hears(1, Answer{6}), "")
-	does(t, "no answer from above", s.Expires("answer"),
+	s.Expires("answer")
+	does(t, "no answer from above", informed(s, 2, viewOf(3)),
 		"save 7; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=7 leader=n2; announce n2 in 7")
 }
 
@@ -177,7 +181,7 @@ func TestNote5TheEpochIsSavedBeforeItIsTold(t *testing.T) {
 			c.Run(2 * T)
 			c.WantLeader(t, 1, want.told)
 			c.Start(3)
-			c.Run(2 * T)
+			c.Run(4 * T)
 			c.WantLeader(t, 1, want.after)
 			c.WantAgreed(t)
 		})
@@ -217,7 +221,8 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 	t.Run("the last one awaited leaves", func(t *testing.T) {
 		s := alone(3, viewOf(4), Defaults(timing))
 		s.Start(6)
-		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)),
+		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)), "stop answer; answer in 20ms; monitor n1 n2; n1 n2 <- inquiry")
+		does(t, "n3 is told", informed(s, 3, algo.NewView(2, 3, three...)),
 			"save 7; stop answer; announce in 100ms; monitor; n1 n2 <- coordinator epoch=7 leader=n3; announce n3 in 7")
 	})
 	t.Run("the last one who answered leaves", func(t *testing.T) {
@@ -246,7 +251,7 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 		c.Run(5 * T)
 		c.Reconfigure(c.View, 2, 3, 1)
 		c.Start(4)
-		c.Run(2 * T)
+		c.Run(3 * T)
 		c.WantAgreed(t)
 	})
 }
@@ -339,6 +344,7 @@ func TestTheTextbookAsksAndAwaitsTheSuspected(t *testing.T) {
 	s.Start(6)
 	does(t, "n2 suspects the last it awaits", s.Suspects(3), "")
 	s.Expires("answer")
+	informed(s, 2, viewOf(3))
 	s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)})
 	does(t, "n2 suspects its leader", s.Suspects(3),
 		"save 9; answer in 20ms; monitor n3; n3 <- election epoch=8; announce nobody in 8")
@@ -421,8 +427,8 @@ func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
 	c.Run(10 * T)
 	c.WantLeader(t, 1, leadership(2, 2))
 	c.Start(3)
-	c.Run(2 * T)
-	c.WantLeader(t, 1, leadership(2, 3))
+	c.Run(3 * T)
+	c.WantLeader(t, 1, leadership(3, 3))
 	c.Run(100 * T)
 	c.WantAgreed(t)
 }
@@ -430,11 +436,13 @@ func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
 // Two leaders for a while, the known ways. A slow leader that is wrongly suspected is
 // Example_twoLeaders.
 
-func TestTwoLeadersWhenTheHighestRecoversWhileAnotherAnnounces(t *testing.T) {
+func TestTwoLeadersWhenTheHighestRecoversAndIsNotTold(t *testing.T) {
 	c := settledCluster(t, Defaults(timing), 3)
 	c.Crash(3)
+	c.Lose(func(_, _ int, m algo.Message) bool { return m.Kind() == "answer" })
 	c.Suspect(3, 2) // n2 leads in epoch 2, and its messages are on their way
 	c.Start(3)      // n3 has epoch 1 on its disk, and leads in epoch 2 as well
+	c.Run(2 * T)    // for the answers
 	if got := c.Leaders(); got != 2 || c.Leader(2).Epoch != c.Leader(3).Epoch {
 		t.Errorf("%d leaders, want two in one epoch\n%s", got, c.Story())
 	}
@@ -453,12 +461,12 @@ func TestTwoLeadersWhenCoordinatorsOvertakeEachOther(t *testing.T) {
 	}
 	c.Suspect(3, 1, 2) // n2 leads in epoch 2; n1 asks n2
 	c.Run(T)
-	c.Start(3)    // n3 leads in epoch 2; n2 follows it at once
+	c.Start(3)    // n3 leads in epoch 3; n2 follows it at once
 	c.Trust(3, 1) // n1 awaits n2 still
-	c.Run(2 * T)
+	c.Run(3 * T)
 	c.WantAgreed(t) // the Coordinator of n3 overtook the one of n2
 	c.Run(4 * T)
-	c.WantLeader(t, 1, leadership(2, 3)) // which came late, and was refused
+	c.WantLeader(t, 1, leadership(3, 3)) // which came late, and was refused
 	c.Run(100 * T)
 	c.WantAgreed(t)
 }

@@ -29,8 +29,8 @@ func Example_twoLeaders() {
 	c.Run(10 * time.Millisecond)
 	show("n1 and n2 have suspected n3, wrongly")
 
-	c.Run(70 * time.Millisecond)
-	show("n3, which leads since 0 ms, has said so again, and is told better")
+	c.Run(90 * time.Millisecond)
+	show("n3, which leads since 20 ms, has said so again, and is told better")
 
 	c.Run(20 * time.Millisecond)
 	show("n3 has contested it, with a newer epoch")
@@ -44,23 +44,23 @@ func Example_twoLeaders() {
 	//         n1 follows n2 in epoch 2
 	//         n2 leads in epoch 2
 	//         n3 leads in epoch 1
-	// 110 ms  n3, which leads since 0 ms, has said so again, and is told better
+	// 130 ms  n3, which leads since 20 ms, has said so again, and is told better
 	//         n1 follows n2 in epoch 2
 	//         n2 leads in epoch 2
 	//         n3 leads in epoch 1
-	// 130 ms  n3 has contested it, with a newer epoch
+	// 150 ms  n3 has contested it, with a newer epoch
 	//         n1 follows n3 in epoch 3
 	//         n2 follows n3 in epoch 3
 	//         n3 leads in epoch 3
 }
 
-// The highest bullies: it takes over from a leader that works well. Here it does so in
-// an epoch in which the other led: n3 was down, and could not know.
+// The highest bullies: it takes over from a leader that works well. It was down, and asks first
+// in which epoch that one leads.
 func Example_recovery() {
 	c := newCluster(Defaults(timing), viewOf(3))
 	c.Detect = time.Millisecond
 	c.Start(1, 2) // n3 is down
-	c.Run(30 * time.Millisecond)
+	c.Run(40 * time.Millisecond)
 	fmt.Println("without n3:", name(c.Leader(1).ID), "leads in epoch", c.Leader(1).Epoch)
 	c.Start(3)
 	c.Run(30 * time.Millisecond)
@@ -68,5 +68,5 @@ func Example_recovery() {
 
 	// Output:
 	// without n3: n2 leads in epoch 1
-	// n3 is back: n3 leads in epoch 1
+	// n3 is back: n3 leads in epoch 2
 }

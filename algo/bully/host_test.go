@@ -38,7 +38,7 @@ func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
 	c.StartAll()
-	c.Run(2 * T)
+	c.Run(3 * T)
 	c.WantAgreed(t)
 	c.Reset()
 	return c
@@ -67,10 +67,20 @@ func leading(t *testing.T, i int, view algo.View) *host.Solo {
 	for above := range view.Above(n(i)) {
 		s.Suspects(host.Number(above))
 	}
+	informed(s, i, view)
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
 	return s
+}
+
+// informed has node i, which is about to lead, told by those below that they know nothing newer, and returns
+// what it does then.
+func informed(s *host.Solo, i int, view algo.View) (does string) {
+	for below := range view.Below(n(i)) {
+		does = s.Hears(host.Number(below), Answer{})
+	}
+	return does
 }
 
 // newSpec is New of options that are sound.

@@ -6,7 +6,7 @@ import "github.com/elect-go/elect/algo"
 type Election struct{ Epoch algo.Epoch }
 
 // Answer says that its sender lives and that Epoch is known to it: to an
-// [Election] from below, and to a [Coordinator] that its sender cannot follow.
+// [Election] from below, to an [Inquiry], and to a [Coordinator] that its sender cannot follow.
 // Other names for it are OK, alive and disagree.
 type Answer struct{ Epoch algo.Epoch }
 
@@ -19,6 +19,10 @@ type Coordinator struct {
 	Leader algo.NodeID
 }
 
+// Inquiry asks those below, before its sender leads for the first time since its start, which
+// epoch they know. They say so with an [Answer].
+type Inquiry struct{}
+
 // Kind is "election".
 func (Election) Kind() string { return "election" }
 
@@ -27,6 +31,9 @@ func (Answer) Kind() string { return "answer" }
 
 // Kind is "coordinator".
 func (Coordinator) Kind() string { return "coordinator" }
+
+// Kind is "inquiry".
+func (Inquiry) Kind() string { return "inquiry" }
 
 // Number is the epoch that the caller knows.
 func (m Election) Number() algo.Epoch { return m.Epoch }

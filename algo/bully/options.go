@@ -70,7 +70,7 @@ func describe(o Options, c *algo.OptionCheck) algo.Spec {
 	c.Bool("skip_suspected", o.SkipSuspected)
 	return algo.Spec{
 		Claims:   algo.Claims{HighestLeads: true},
-		Messages: []algo.Message{Election{}, Answer{}, Coordinator{}},
+		Messages: []algo.Message{Election{}, Answer{}, Coordinator{}, Inquiry{}},
 		New:      func(self algo.NodeID) algo.Algorithm { return &process{self: self, options: o} },
 	}
 }

@@ -62,9 +62,10 @@ func (p *process) watch(env algo.Env) {
 	var watched algo.Set
 	if p.phase != settled {
 		heir := p.heir()
-		for above := range p.view.Above(p.self) {
-			if p.phase != headStart || above == heir || p.suspected.Has(above) {
-				watched.Add(above)
+		for other := range p.view.Others(p.self) {
+			asked := p.phase == inquiring && p.awaited.Has(other)
+			if asked || p.view.IsAbove(other, p.self) && (p.phase != headStart || other == heir || p.suspected.Has(other)) {
+				watched.Add(other)
 			}
 		}
 	}
@@ -99,6 +100,39 @@ func (p *process) goOn(env algo.Env) {
 	} else {
 		p.lead(env)
 	}
+}
+
+// inquire asks those below for the epoch that they know, and reports whether there are any. Once all
+// have answered or are suspected, or after the time of an answer, this process leads.
+//
+// ◆ The epoch of who starts may be of long ago. It would lead in one in which others have led since, and
+// once more, above, when they say so: work would begin twice, and a token of the last leadership might be
+// lower than one that was shown already.
+func (p *process) inquire(env algo.Env) bool {
+	for below := range p.view.Below(p.self) {
+		if !p.skips(below) {
+			p.awaited.Add(below)
+		}
+	}
+	if len(p.awaited) == 0 {
+		return false
+	}
+	p.phase = inquiring
+	p.watch(env)
+	for _, below := range p.awaited {
+		env.Send(below, Inquiry{})
+	}
+	env.SetTimer(timerAnswer, p.options.AnswerTimeout, p.options.AnswerTimeout)
+	return true
+}
+
+// inquired answers an Inquiry.
+//
+// ◆ Who is above, and about to lead, is as good as one who has answered: an election that went on would
+// elect another beside it.
+func (p *process) inquired(env algo.Env, from algo.NodeID) {
+	env.Send(from, Answer{p.epoch})
+	p.answered(env, from)
 }
 
 // adopt takes over an epoch that is higher than what this process knows.
@@ -245,6 +279,8 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	waited := len(p.awaited) > 0
 	p.awaited = slices.DeleteFunc(p.awaited, func(id algo.NodeID) bool { return !view.IsAbove(id, p.self) })
 	switch {
+	case p.phase == inquiring:
+		p.elect(env) // it asked the members of before
 	case p.phase == settled && p.leader.Vacant():
 		p.succeed(env)
 	case p.phase == settled && view.IsAbove(p.self, p.leader.ID):

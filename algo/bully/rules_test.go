@@ -35,7 +35,7 @@ func TestTheLastAwaitedSuspectedEndsTheWait(t *testing.T) {
 		goesWell(t, 3, func(c *host.Cluster) string {
 			c.Detect = T / 10
 			c.Start(1, 2) // n3 never ran: nobody followed it, nobody monitored it
-			return c.AgreedAfter(3 * T / 2)
+			return c.AgreedAfter(7 * T / 2)
 		})
 	})
 	t.Run("for the coordinator", func(t *testing.T) {
@@ -44,10 +44,73 @@ func TestTheLastAwaitedSuspectedEndsTheWait(t *testing.T) {
 			c.Start(1)
 			c.Start(2)
 			c.Lose(func(_, to int, m algo.Message) bool { return m.Kind() == "coordinator" })
-			c.At(2*T, func() { c.Crash(2) }) // it answered n1, and led
+			c.At(3*T, func() { c.Crash(2) }) // it answered n1, and led
 			return c.AgreedAfter(5 * T)
 		})
 	})
+}
+
+// Who has followed and led nobody since its start asks those below before it leads. Without it the highest
+// that comes back leads in an epoch in which another led since, and once more, above, when it is told.
+func TestWhoStartsAsksBeforeItLeads(t *testing.T) {
+	t.Run("and leads once, above what they know", func(t *testing.T) {
+		goesWell(t, 3, func(c *host.Cluster) string {
+			c.Detect = T / 10
+			c.StartAll()
+			c.Run(3 * T)
+			c.Crash(3)
+			c.Run(3 * T)
+			c.Start(3)
+			c.Run(20 * T)
+			if got := c.Leader(3); got != leadership(3, 3) {
+				return fmt.Sprintf("n3 leads in epoch %d, want once, above that of n2", got.Epoch)
+			}
+			return c.Agreed()
+		})
+	})
+	t.Run("and waits for none of the dead", func(t *testing.T) {
+		goesWell(t, 3, func(c *host.Cluster) string {
+			c.Detect = T / 10
+			c.Start(3)
+			return c.AgreedAfter(T / 2)
+		})
+	})
+	t.Run("as it does when those above are dead", func(t *testing.T) {
+		s := alone(2, viewOf(3), Defaults(timing))
+		s.Start(6)
+		does(t, "n2", s.Suspects(3), "stop answer; answer in 20ms; monitor n1 n3; n1 <- inquiry")
+		does(t, "n1 knows more", s.Hears(1, Answer{8}),
+			"save 9; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=9 leader=n2; announce n2 in 9")
+	})
+	t.Run("and not who has followed somebody", func(t *testing.T) {
+		s := follower(t, 2, 3, viewOf(3))
+		does(t, "n2", s.Suspects(3), "save 8; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce nobody in 7; announce n2 in 8")
+	})
+	t.Run("but goes behind who is above after all", func(t *testing.T) {
+		s := alone(2, viewOf(4), Defaults(timing))
+		s.Start(6)
+		s.Expires("answer")
+		does(t, "n3 answers late", s.Hears(3, Answer{6}), "stop answer; coordinator in 40ms")
+		does(t, "n1 answers", s.Hears(1, Answer{7}), "save 7")
+	})
+	t.Run("and asks anew when the members change", func(t *testing.T) {
+		s := alone(2, viewOf(2), Defaults(timing))
+		s.Start(6)
+		does(t, "n3 comes", s.Gets(viewOf(3)), "stop answer; answer in 20ms; monitor n3; n3 <- election epoch=6")
+	})
+}
+
+// An election goes on as long as nobody above is known to live: without this rule who did not reach n3 with
+// its question, and hears that n3 is about to lead, would lead beside it.
+func TestAnInquiryFromAboveEndsAnElection(t *testing.T) {
+	s := alone(2, viewOf(3), Defaults(timing))
+	s.Start(6)
+	does(t, "n3 is about to lead", s.Hears(3, Inquiry{}), "stop answer; coordinator in 40ms; n3 <- answer epoch=6")
+	s = follower(t, 1, 2, viewOf(3))
+	does(t, "to who follows somebody", s.Hears(3, Inquiry{}), "n3 <- answer epoch=7")
+	s = leading(t, 2, viewOf(3))
+	does(t, "to who leads", s.Hears(3, Inquiry{}), "n3 <- answer epoch=7")
+	does(t, "from below, by another view", s.Hears(1, Inquiry{}), "n1 <- answer epoch=7")
 }
 
 // "Every message's epoch is adopted (saved) if higher." Without it a process that
@@ -67,7 +130,7 @@ func TestEveryEpochIsAdopted(t *testing.T) {
 func TestAnOldCoordinatorIsNotFollowedAfterARestart(t *testing.T) {
 	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
-		c.Run(2 * T)
+		c.Run(3 * T)
 		late := Coordinator{Epoch: 1, Leader: n(3)}
 		c.Crash(3)
 		c.Suspect(3, 1, 2)
@@ -90,7 +153,7 @@ func TestAnOldCoordinatorIsNotFollowedAfterARestart(t *testing.T) {
 // recovers, and leads in epoch 2 as well, with the higher ID.
 func strayEpoch(c *host.Cluster) string {
 	c.StartAll()
-	c.Run(2 * T)
+	c.Run(3 * T)
 	c.Crash(4)
 	c.Suspect(4, 1, 2, 3) // n3 leads in epoch 2
 	c.Run(2 * T)
@@ -139,7 +202,7 @@ func TestAStrayEpochIsOvercome(t *testing.T) {
 func TestALeaderBumpsItsEpochOnlySoOften(t *testing.T) {
 	goesWell(t, 2, func(c *host.Cluster) string {
 		c.StartAll()
-		c.Run(2 * T) // n2 leads, and n1 hears that it may not
+		c.Run(3 * T) // n2 leads, and n1 hears that it may not
 		second := members(2)
 		second[1].Eligible = false
 		c.Reconfigure(algo.NewView(2, 2, second...), 1)
@@ -183,7 +246,7 @@ func TestALeaderBumpsItsEpoch(t *testing.T) {
 func TestSomebodyBelowIsNotFollowed(t *testing.T) {
 	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
-		c.Run(2 * T)
+		c.Run(3 * T)
 		c.Suspect(3, 1, 2) // wrongly; n2 leads, and repeats it
 		return c.AgreedAfter(100 * T)
 	})
@@ -195,14 +258,14 @@ func TestSomebodyBelowIsNotFollowed(t *testing.T) {
 func TestALeadershipThatIsNotHeldIsNotTaken(t *testing.T) {
 	goesWell(t, 3, func(c *host.Cluster) string {
 		c.Start(1, 2)
-		c.Run(3 * T)
+		c.Run(6 * T)
 		if got := c.Leader(1); got != leadership(1, 2) {
 			return fmt.Sprintf("n1 follows %s in epoch %d", name(got.ID), got.Epoch)
 		}
 		c.Crash(2)
 		c.Start(2) // so fast that n1 does not notice, and n1 tells it of its own leadership
 		c.Deliver(1, 2, Coordinator{Epoch: 1, Leader: n(2)})
-		c.Run(5 * T)
+		c.Run(6 * T)
 		if got := c.Leader(1); got != leadership(2, 2) {
 			return fmt.Sprintf("n1 follows %s in epoch %d", name(got.ID), got.Epoch)
 		}
@@ -216,7 +279,7 @@ func TestALeadershipThatIsNotHeldIsNotTaken(t *testing.T) {
 func TestTheSuspectedIsNotFollowed(t *testing.T) {
 	goesWell(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
-		c.Run(2 * T)
+		c.Run(3 * T)
 		c.Crash(3)
 		c.Suspect(3, 1)                                      // n1 asks n2,
 		c.Deliver(2, 1, Coordinator{Epoch: 1, Leader: n(3)}) // which has not noticed,
@@ -249,7 +312,7 @@ func TestACoordinatorIsContested(t *testing.T) {
 func TestALeaderRepeatsItself(t *testing.T) {
 	goesWell(t, 4, func(c *host.Cluster) string {
 		c.StartAll()
-		c.Run(2 * T)
+		c.Run(3 * T)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
 		c.Suspect(4, 1, 2) // by silence
 		c.Run(10 * T)

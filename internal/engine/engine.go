@@ -120,9 +120,8 @@ type Engine struct {
 	watched   []algo.NodeID // by it, or for the membership
 	news      []fd.Change   // of those monitored, yet to be handed to the algorithm
 	links     map[algo.NodeID]*link
-	early     algo.Event // what came last before it could be taken: in a ring, the token
-	view      algo.View  // what algorithm and detector know
-	digest    uint64     // what the detector shows
+	view      algo.View // what algorithm and detector know
+	digest    uint64    // what the detector shows
 
 	counters counting
 	out      Output
@@ -132,7 +131,8 @@ type Engine struct {
 // link is a connection.
 type link struct {
 	incarnation uint64
-	watch       fd.Watch // of one that is no member yet
+	watch       fd.Watch     // of one that is no member yet
+	early       algo.Message // what it has said last before that could be taken: in a ring, the token
 }
 
 // New returns an engine that goes on from the records that were saved, if any.
@@ -431,7 +431,9 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 
 // keep keeps what one has said that is no member yet, or before the algorithm was started.
 func (e *Engine) keep(from algo.NodeID, m algo.Message) {
-	e.early = algo.Event{Kind: algo.EventReceive, Peer: from, Message: m}
+	if l := e.links[from]; l != nil {
+		l.early = m
+	}
 }
 
 // ignore drops a message.

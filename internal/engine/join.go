@@ -88,10 +88,13 @@ func (e *Engine) proceed(now time.Duration) {
 			e.leaves(leader, trace.Event{Kind: trace.Note, Format: "knows that %s may not lead any more", Args: []any{leader.ID}})
 		}
 		e.settle(now)
-		if said := e.early; e.running && view.Contains(said.Peer) && e.links[said.Peer] != nil {
-			e.early = algo.Event{}
-			e.trace(trace.Event{At: now, Kind: trace.Note, Format: "hears what %s said too early", Args: []any{said.Peer}})
-			e.step(now, said)
+		for m := range view.All() {
+			if l := e.links[m.ID]; e.running && l != nil && l.early != nil {
+				said := l.early
+				l.early = nil
+				e.trace(trace.Event{At: now, Kind: trace.Note, Format: "hears what %s said too early", Args: []any{m.ID}})
+				e.step(now, algo.Event{Kind: algo.EventReceive, Peer: m.ID, Message: said})
+			}
 		}
 	}
 }
