@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -86,7 +87,7 @@ var commands = map[string]command{
 	"stop NODE":              to(awake, stop),
 	"pause NODE":             to(awake, func(n *node, _ args) { n.paused = true; n.w.due.set(n, never) }),
 	"resume NODE":            to(held, func(n *node, _ args) { n.resume() }),
-	"clock NODE COUNT":       to(runnable, setSpeed),
+	"clock NODE COUNT":       to(runnable, func(n *node, a args) { n.clock.setSpeed(n.w.now, int64(a[1].Count)); n.rest() }),
 
 	"campaign NODE":        to(awake, func(n *node, _ args) { n.w.campaign(n) }),
 	"resign NODE TIME":     to(awake, func(n *node, a args) { n.perform(n.engine.Resign(n.now(), a[1].Time)) }),
@@ -94,6 +95,10 @@ var commands = map[string]command{
 	"withdraw NODE":        to(awake, func(n *node, _ args) { n.perform(n.engine.Withdraw(n.now(), algo.NodeID{})) }),
 	"join NODE":            to(connected, join),
 	"stranger NODE":        to(settled, stranger),
+	"lie NODE PEER":        to(settled, lie),
+	"move NODE":            to(down, move),
+	"empty NODE":           to(down, empty),
+	"advance NODE COUNT":   to(down, func(n *node, a args) { n.kept.Epoch += algo.Epoch(a[1].Count) }),
 	"leave NODE":           remove,
 	"remove NODE PEER":     remove,
 
@@ -248,13 +253,6 @@ func stop(n *node, _ args) {
 	n.emit(trace.Crash)
 }
 
-func setSpeed(n *node, a args) {
-	n.clock.setSpeed(n.w.now, int64(a[1].Count))
-	if n.up {
-		n.rest()
-	}
-}
-
 func (w *World) campaign(n *node) {
 	w.emit(trace.Event{Node: n.id, Kind: trace.Note, Format: "is called to campaign"})
 	n.perform(n.engine.Campaign(n.now()))
@@ -264,9 +262,26 @@ func (w *World) campaign(n *node) {
 func join(through *node, _ args) {
 	w := through.w
 	n := w.add()
-	n.seeds = []string{through.member.Addr}
+	n.seeds = []*node{through}
 	w.changed, w.active = w.now, w.now
 	n.start()
+}
+
+// move gives a node another address, and names all there are in its configuration. They read their own
+// anew when they are started.
+func move(n *node, _ args) {
+	delete(n.w.network.listens, n.member.Addr)
+	n.moves++
+	n.member.Addr, n.seeds = fmt.Sprintf("%s:%d", n.name, 7400+n.moves), n.w.nodes
+	n.w.network.listens[n.member.Addr] = n.index
+}
+
+// empty has another node take the place of one that has lost what it kept, and never runs again.
+func empty(n *node, _ args) {
+	o := n.w.add()
+	o.member.Name, o.member.Addr, o.fixed, o.seeds, o.before = n.member.Name, n.member.Addr, n.fixed, n.seeds, n
+	n.w.network.listens[o.member.Addr] = o.index
+	n.gone, n.roster = true, nil
 }
 
 // stranger has a node hear somebody who is no member.
@@ -284,6 +299,14 @@ func stranger(n *node, _ args) {
 			n.perform(happens())
 		}
 	}
+}
+
+// lie has a node hear from a peer that it was removed.
+func lie(n *node, a args) {
+	r := n.roster.(membership.Roster)
+	r.Epoch, r.Number, r.Confirmed, r.Strikes = r.Epoch+1, 1, true, append(slices.Clone(r.Strikes), n.id)
+	r.Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(e membership.Entry) bool { return e.ID == n.id })
+	n.perform(n.engine.Receive(n.now(), n.peer(a).id, r))
 }
 
 // remove has an operator at one node strike another, or that one itself.

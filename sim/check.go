@@ -45,6 +45,9 @@ const (
 	// KnownDeadEpoch: nobody who runs has followed anybody in that epoch, of an algorithm that
 	// does not claim one leader per epoch: those who have died or left. See dead_epoch.txt.
 	KnownDeadEpoch = "dead-epoch"
+	// KnownEarlierLife: who has lost what it kept, and was let in anew, stops where the other side of a
+	// partition has a later membership with who it was in its seat. See earlier_life.txt.
+	KnownEarlierLife = "earlier-life"
 )
 
 func (v Violation) Error() string { return fmt.Sprintf("sim: %s at %v: %s", v.Property, v.At, v.Text) }
@@ -100,9 +103,25 @@ func (w *World) claims(n *node, l algo.Leader) {
 	if l.ID != n.id {
 		return
 	}
+	if n.started == w.now && w.network.connected && w.awaited(n) {
+		w.violated(Struck, "%s leads as soon as it is started, and may have been removed meanwhile", n.name)
+	}
 	if broken := w.judge.past.Lead(l); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
 		w.breach(broken)
 	}
+}
+
+// awaited reports whether somebody is there who can tell a node at its start what it has missed.
+func (w *World) awaited(n *node) bool {
+	return slices.ContainsFunc(w.nodes, func(o *node) bool {
+		m, known := n.engine.View().Member(o.id)
+		return known && o != n && o.up && !o.paused && o.member.Addr == m.Addr && !w.isCut(n, o) && !w.isCut(o, n)
+	})
+}
+
+// removed reports whether anybody ever knew that a node is no member any more.
+func (w *World) removed(n *node) bool {
+	return slices.ContainsFunc(w.nodes, func(o *node) bool { return slices.Contains(o.struck, n.id) })
 }
 
 func (w *World) breach(b *host.Breach) { w.violated(b.Property, "%s", b.What) }
@@ -130,9 +149,6 @@ func (w *World) saved(n *node, k engine.Kept) {
 
 // recorded sees a roster before it replaces the one of before.
 func (w *World) recorded(n *node, r membership.Roster) {
-	if w.judge.rosters == nil {
-		w.judge.rosters, w.judge.struck = make(map[algo.Stamp]string), make(map[algo.NodeID]algo.Stamp)
-	}
 	if r.Epoch == 0 {
 		return
 	}

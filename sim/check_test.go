@@ -72,6 +72,22 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.recorded(n1, membership.Roster{Epoch: 3, Number: 5, Confirmed: true, Strikes: []algo.NodeID{n2.id}})
 			w.recorded(n1, membership.Roster{Epoch: 3, Number: 6, Entries: []membership.Entry{{ID: n2.id}}})
 		}},
+		{"who starts again leads at once, with another there to ask", Struck, func(w *World, n1, n2 *node) {
+			w.network.connected = true
+			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
+		}},
+		{"who starts again leads at once, and the other is at another address", "", func(w *World, n1, n2 *node) {
+			w.network.connected = true
+			n2.member.Addr = "n2:7401"
+			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
+		}},
+		{"it stops as if it was removed", Struck, func(w *World, n1, n2 *node) {
+			n1.perform(&engine.Output{Removed: true})
+		}},
+		{"it stops because it was removed", "", func(w *World, n1, n2 *node) {
+			n2.struck = append(n2.struck, n1.id)
+			n1.perform(&engine.Output{Removed: true})
+		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = algo.Leader{Epoch: 7, ID: n2.id}
@@ -86,7 +102,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			if err := w.Cluster(2); err != nil {
 				t.Fatal(err)
 			}
-			w.judge = judge{}
+			w.judge = New(w.config).judge
 			for _, n := range w.nodes {
 				n.kept, n.highest = engine.Kept{}, 0
 			}

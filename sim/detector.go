@@ -49,7 +49,7 @@ var _ engine.Detector = (*script)(nil)
 // monitored, and else when it is.
 func (s *script) Suspect(now time.Duration, peer algo.NodeID, why string) {
 	s.Learn(now, peer, why)
-	if d := &s.dead[s.find(peer)]; !d.reported && s.watches(peer) {
+	if d := s.find(peer); !d.reported && s.watches(peer) {
 		s.report(d)
 	}
 }
@@ -57,27 +57,29 @@ func (s *script) Suspect(now time.Duration, peer algo.NodeID, why string) {
 // Learn is Suspect for when it matters: it is reported when the algorithm next says whom
 // it monitors, if the peer is among them, or sends to a peer that it monitors.
 func (s *script) Learn(now time.Duration, peer algo.NodeID, why string) {
-	if s.find(peer) < 0 {
+	if s.find(peer) == nil {
 		s.dead = append(s.dead, suspicion{id: peer, why: why, since: now})
 	}
 }
 
 // Trust takes a Suspect or Learn back.
 func (s *script) Trust(_ time.Duration, peer algo.NodeID, why string) {
-	i := s.find(peer)
-	if i < 0 {
-		return
-	}
-	if s.dead[i].reported {
+	if d := s.find(peer); d != nil && d.reported {
 		s.out.Changes = append(s.out.Changes, fd.Change{Peer: peer, Why: why})
 	}
-	s.dead = slices.Delete(s.dead, i, i+1)
+	s.Forget(peer)
 }
 
 func (s *script) watches(peer algo.NodeID) bool { return slices.Contains(s.monitored, peer) }
 
-func (s *script) find(peer algo.NodeID) int {
-	return slices.IndexFunc(s.dead, func(d suspicion) bool { return d.id == peer })
+// find is what was said of a peer, or nil.
+func (s *script) find(peer algo.NodeID) *suspicion {
+	for i := range s.dead {
+		if s.dead[i].id == peer {
+			return &s.dead[i]
+		}
+	}
+	return nil
 }
 
 func (s *script) report(d *suspicion) {
@@ -102,11 +104,8 @@ func (s *script) Monitor(_ time.Duration, peers []algo.NodeID) {
 
 // Sent has a peer that is dead suspected by who still talks to it.
 func (s *script) Sent(_ time.Duration, peer algo.NodeID) {
-	if len(s.dead) == 0 {
-		return
-	}
-	if i := s.find(peer); i >= 0 && !s.dead[i].reported && s.watches(peer) {
-		s.report(&s.dead[i])
+	if d := s.find(peer); d != nil && !d.reported && s.watches(peer) {
+		s.report(d)
 	}
 }
 
@@ -124,16 +123,14 @@ func (s *script) Goodbye(now time.Duration, peer algo.NodeID) {
 
 // Forget drops what is known of a peer.
 func (s *script) Forget(peer algo.NodeID) {
-	if i := s.find(peer); i >= 0 {
-		s.dead = slices.Delete(s.dead, i, i+1)
-	}
+	s.dead = slices.DeleteFunc(s.dead, func(d suspicion) bool { return d.id == peer })
 }
 
 // State is Suspected for those it was told to suspect, Alive for others that are
 // monitored, and else Unknown.
 func (s *script) State(peer algo.NodeID) (fd.State, time.Duration) {
-	if i := s.find(peer); i >= 0 {
-		return fd.Suspected, s.dead[i].since
+	if d := s.find(peer); d != nil {
+		return fd.Suspected, d.since
 	}
 	if s.watches(peer) {
 		return fd.Alive, 0

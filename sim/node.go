@@ -19,11 +19,14 @@ type node struct {
 	id     algo.NodeID
 	name   string
 	member algo.Member // as configured
-	fixed  []string
-	seeds  []string
+	fixed  []*node
+	seeds  []*node
 	clock  clock
+	moves  int
+	before *node // who it was until it lost what it kept
 
 	up      bool
+	started time.Duration
 	gone    bool // it never runs again
 	paused  bool
 	life    uint32 // counts the starts; stands for the incarnation
@@ -71,16 +74,10 @@ func (n *node) standing() algo.Member {
 }
 
 // members is whom a node takes for members, or took before it died.
-func (n *node) members() []algo.NodeID {
-	var all []algo.NodeID
-	if n.up {
-		for m := range n.engine.View().All() {
-			all = append(all, m.ID)
-		}
-	} else if r, ok := n.roster.(membership.Roster); ok {
-		for _, e := range r.Entries {
-			all = append(all, e.ID)
-		}
+func (n *node) members() (all []algo.NodeID) {
+	r, _ := n.roster.(membership.Roster)
+	for _, e := range r.Entries {
+		all = append(all, e.ID)
 	}
 	return all
 }
@@ -92,11 +89,11 @@ func (n *node) resigned() bool { return n.up && !n.standing().Eligible }
 func (n *node) start() {
 	w := n.w
 	n.life++
-	n.up, n.paused, n.leader, n.waiting = true, false, algo.Leader{}, nil
+	n.up, n.started, n.paused, n.leader, n.waiting = true, w.now, false, algo.Leader{}, nil
 	n.dialing, n.queued = nil, nil
 	clear(n.links)
 	config := engine.Config{
-		Self: n.member, Cluster: clusterID, Fixed: n.fixed, Seeds: n.seeds,
+		Self: n.member, Cluster: clusterID, Fixed: addrs(n.fixed), Seeds: addrs(n.seeds),
 		Timing: w.config.Timing, Unconnected: !w.network.connected, Spec: w.config.Spec, Pick: w.pick,
 	}
 	if w.config.Detector == Heartbeats {
@@ -124,6 +121,14 @@ func (n *node) start() {
 	n.perform(n.engine.Start(n.now()))
 }
 
+// addrs is where nodes are now.
+func addrs(nodes []*node) (all []string) {
+	for _, n := range nodes {
+		all = append(all, n.member.Addr)
+	}
+	return all
+}
+
 // pick chooses the time of a timer.
 func (w *World) pick(least, most time.Duration) time.Duration {
 	return least + time.Duration(w.random.Int64N(int64(most-least)+1))
@@ -138,6 +143,10 @@ func (n *node) perform(out *engine.Output) {
 	case left == 0:
 		n.w.crash(n)
 	case out.Removed || out.Rejected != nil:
+		if out.Removed && !out.Left && !n.w.removed(n) {
+			known := map[bool]string{true: KnownEarlierLife}[n.before != nil]
+			n.w.found(known, Struck, "%s stops as if it was removed", n.name)
+		}
 		n.w.end(n, true)
 	default:
 		n.rest()

@@ -30,12 +30,11 @@ func TestStartsAreQuick(t *testing.T) {
 	const size, enough = 5, 50 * time.Millisecond
 	starts := map[string]func(w *World, r *rand.Rand, span time.Duration){
 		"the first": func(w *World, r *rand.Rand, span time.Duration) {
-			var fixed []string
 			for range size {
-				fixed = append(fixed, w.add().member.Addr)
+				w.add()
 			}
 			for _, n := range w.nodes {
-				n.fixed = fixed
+				n.fixed = w.nodes
 			}
 			startsAfter(w, r, span)
 		},

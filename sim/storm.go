@@ -64,13 +64,14 @@ func (r *Report) Err() error {
 // Storm disturbs a cluster at random: processes crash, also between a save and what
 // should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
 // at other speeds; members resign, also one leader after the other, and change their priority;
-// others join, and may die as soon as they have, leave and are removed, all but the first three; who
-// never joined shows a membership of itself alone; frames are late, lost, doubled and out of order,
-// and some links are slow; the network is parted, in one direction, in two groups, or with a bridge
-// between them; and some of that within milliseconds. Then it heals, and all processes
-// run, or in half of the storms all but a minority that is dead for good. All who run and are members
-// must agree on one leader and on one membership. Everything follows from the seed. Its error
-// is that of ctx.
+// others join, and may die as soon as they have, leave and are removed, all but the first three; one
+// loses what it kept, maybe before there ever was a leader, and another finds a far epoch on its disk;
+// all get new addresses at once; who never joined shows a membership of itself alone, and a member one
+// that has somebody removed; frames are late, lost, doubled and out of order, and some links are slow;
+// the network is parted, in one direction, in two groups, or with a bridge between them; and some of
+// that within milliseconds. Then it heals, and all processes run, or in half of the storms all but a
+// minority that is dead for good. All who run and are members must agree on one leader and on one
+// membership. Everything follows from the seed. Its error is that of ctx.
 func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	o.Timing = cmp.Or(o.Timing, algo.LAN())
 	o.Nodes = cmp.Or(o.Nodes, 5)
@@ -112,6 +113,10 @@ func (s *storm) blow() error {
 	if err := w.Cluster(s.o.Nodes); err != nil {
 		return err
 	}
+	if s.random.IntN(16) == 0 {
+		w.Run(s.period(8 * time.Millisecond)) // there is no leader yet
+		s.empty()
+	}
 	for w.now < s.o.Period && !w.stopped() {
 		s.gust()
 	}
@@ -122,12 +127,8 @@ func (s *storm) blow() error {
 	s.calm()
 	r.Healed = w.Await(s.o.within(len(w.nodes)))
 	for _, n := range w.nodes {
-		joined := n.number() > s.o.Nodes
-		if n.up && n.engine.View().Contains(n.id) == joined || !n.up && !joined {
+		if n.number() > s.o.Nodes && n.roster != nil || w.removed(n) {
 			r.Changes++
-		}
-		if !n.up && joined && n.roster != nil {
-			r.Changes += 2 // in, and out again
 		}
 	}
 	return nil
@@ -138,6 +139,8 @@ type storm struct {
 	o      *StormOptions
 	random *rand.Rand
 	r      Report
+
+	emptied, far, lied bool // once
 }
 
 func (s *storm) one() int { return 1 + s.random.IntN(len(s.w.nodes)) }
@@ -166,7 +169,7 @@ func (s *storm) disturb() {
 		return
 	}
 	w, n := s.w, s.one()
-	switch s.random.IntN(16) {
+	switch s.random.IntN(17) {
 	case 0, 1:
 		if w.Do("restart n%d", n) != nil {
 			s.r.Crashes++
@@ -217,6 +220,45 @@ func (s *storm) disturb() {
 		_ = w.Do("stranger n%d", n)
 	case 15:
 		s.guest()
+	case 16:
+		s.strike()
+	}
+}
+
+// strike does what is rare, and takes long to get over.
+func (s *storm) strike() {
+	w, n := s.w, s.one()
+	switch s.random.IntN(4) {
+	case 0: // all move at once
+		for _, does := range []string{"crash", "move", "restart"} {
+			for _, i := range s.random.Perm(len(w.nodes)) {
+				if !s.emptied {
+					_ = w.Do("%s n%d", does, i+1)
+				}
+			}
+		}
+	case 1:
+		s.empty()
+	case 2: // a disk has an epoch of another time
+		_ = w.Do("crash n%d", n)
+		if lead := algo.MaxEpochLead + s.random.Int64N(algo.MaxEpochLead/2); !s.far && w.nodes[n-1].kept.Epoch > 0 {
+			s.far = w.Do("advance n%d %d", n, lead) == nil
+		}
+		_ = w.Do("restart n%d", n)
+	case 3: // a member lies
+		if !s.lied && len(w.nodes[n-1].members()) > 2 { // else nobody could say otherwise
+			s.lied = w.Do("lie n%d n%d", n, s.one()) == nil
+		}
+	}
+}
+
+// empty has one lose what it kept, if it stays where it was: so who it was makes room for it.
+func (s *storm) empty() {
+	if n := s.one(); n > core && s.r.Lost == 0 && s.w.nodes[0].moves == 0 {
+		_ = s.w.Do("crash n%d", n)
+		_ = s.w.Do("empty n%d", n)
+		_ = s.w.Do("restart n%d", len(s.w.nodes))
+		s.r.Lost, s.emptied = 1, true
 	}
 }
 
@@ -284,7 +326,7 @@ func (s *storm) lost() {
 	if s.random.IntN(2) == 0 {
 		return
 	}
-	least, needed := len(s.w.nodes), make(map[string]bool)
+	least, needed := len(s.w.nodes), make(map[*node]bool)
 	known := make(map[algo.NodeID]int)
 	parties := 0
 	for _, n := range s.w.nodes {
@@ -292,10 +334,11 @@ func (s *storm) lost() {
 		if n.gone {
 			continue
 		}
-		if !slices.Contains(members, n.id) {
-			for _, addr := range n.seeds {
-				needed[addr] = true // it lets this one in
-			}
+		member := slices.Contains(members, n.id)
+		if len(n.seeds) == 1 && (!member || n.seeds[0].moves > 0) {
+			needed[n.seeds[0]] = true // it lets this one in, or is all that this one can find
+		}
+		if !member {
 			continue
 		}
 		parties++
@@ -304,7 +347,7 @@ func (s *storm) lost() {
 			known[id]++
 		}
 	}
-	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return n.gone || known[n.id] < parties || needed[n.member.Addr] })
+	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return n.gone || known[n.id] < parties || needed[n] })
 	s.random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
 	rank := map[bool]int{true: 1} // of who runs
 	slices.SortStableFunc(candidates, func(a, b *node) int { return rank[a.up] - rank[b.up] })
@@ -334,15 +377,8 @@ func (s *storm) calm() {
 		if n.clock.ppm != perfect {
 			_ = w.Do("clock %s %d", n.name, perfect)
 		}
-		if n.paused {
-			_ = w.Do("resume %s", n.name)
-		}
-		switch {
-		case n.gone:
-		case !n.up:
-			_ = w.Do("restart %s", n.name)
-		default:
-			_ = w.Do("withdraw %s", n.name)
+		for _, does := range []string{"resume", "withdraw", "restart"} { // what can be done of it
+			_ = w.Do("%s %s", does, n.name)
 		}
 	}
 	// Nobody waits until these end by themselves: the clock of the bound runs from here.

@@ -77,6 +77,7 @@ func New(config Config) *World {
 	w := &World{
 		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), room: maxUnderWay,
 		network: newNetwork(config), kinds: make(map[string]bool),
+		judge: judge{rosters: make(map[algo.Stamp]string), struck: make(map[algo.NodeID]algo.Stamp)},
 	}
 	for _, m := range config.Spec.Messages {
 		w.kinds[m.Kind()] = true
@@ -185,18 +186,16 @@ func (w *World) Cluster(size int, priorities ...int) error {
 		return fmt.Errorf("sim: %d priorities for %d nodes", len(priorities), size)
 	}
 	w.did(strings.TrimSpace(fmt.Sprint("cluster ", size, " ", strings.Trim(fmt.Sprint(priorities), "[]"))))
-	var fixed []string
 	for i := range size {
 		n := w.add()
 		if len(priorities) > 0 {
 			n.member.Priority = priorities[i]
 		}
-		fixed = append(fixed, n.member.Addr)
 	}
 	known := membership.Know(w.roster())
 	for _, n := range w.nodes {
 		if w.network.connected {
-			n.fixed = fixed
+			n.fixed = w.nodes
 		} else {
 			n.roster = known // from the beginning: what meeting costs is not counted
 		}
