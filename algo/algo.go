@@ -168,7 +168,8 @@ type Algorithm interface {
 	// Suspect says that the detector takes a monitored peer for dead. It may be
 	// wrong.
 	Suspect(env Env, peer NodeID)
-	// Trust takes a Suspect back: the peer lives, or lives again.
+	// Trust takes a Suspect back: the peer lives, or lives again. It says, too, that a peer which is
+	// not monitored beats: it takes this node for one that follows it.
 	Trust(env Env, peer NodeID)
 	// Campaign calls for an election. Any process can.
 	Campaign(env Env)

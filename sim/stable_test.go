@@ -136,3 +136,36 @@ func TestAPausedLeaderIsFoundAsSoonEachTime(t *testing.T) {
 		}
 	}
 }
+
+// TestAPausedLeaderIsToldAtOnce: a leader that was stopped and goes on takes itself for the leader. Its beats
+// tell the other one so, which answers.
+func TestAPausedLeaderIsToldAtOnce(t *testing.T) {
+	for _, algorithm := range []string{"bully", "ring"} {
+		for _, pause := range []time.Duration{500 * ms, time.Second, 5 * time.Second} {
+			for seed := range uint64(10) {
+				disturb(t, algorithm, seed, func(w *World, leader int) {
+					must(t, w.Do("pause n%d", leader))
+					w.Run(pause + time.Duration(seed)*37*ms)
+					must(t, w.Do("resume n%d", leader))
+					from := w.Now()
+					two := from
+					for w.Now() < from+3*time.Second {
+						w.Run(ms)
+						leads := 0
+						for n := 1; n <= 5; n++ {
+							if l, _ := w.Follows(n); l.ID == ID(n) {
+								leads++
+							}
+						}
+						if leads > 1 {
+							two = w.Now()
+						}
+					}
+					if two-from > 25*ms {
+						t.Errorf("%s, stopped for %v, seed %d: two led for %v after it went on", algorithm, pause, seed, two-from)
+					}
+				})
+			}
+		}
+	}
+}

@@ -171,7 +171,10 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	}
 }
 
-func (p *process) Trust(_ algo.Env, peer algo.NodeID) { p.suspected.Remove(peer) }
+func (p *process) Trust(env algo.Env, peer algo.NodeID) {
+	p.suspected.Remove(peer)
+	p.tellTheStale(env, peer)
+}
 
 func (p *process) Stable() algo.Stable {
 	return algo.Stable{Epoch: max(p.epoch, p.reserved)}

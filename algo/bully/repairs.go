@@ -243,6 +243,16 @@ func (p *process) bump(env algo.Env) {
 	}
 }
 
+// tellTheStale has a leader tell one above it, who beats, who leads.
+//
+// ◆ Who was stopped, or cut off, goes on with what it believed. It would lead beside this one until
+// either says so again, and no longer needs to be told than its first beat takes.
+func (p *process) tellTheStale(env algo.Env, peer algo.NodeID) {
+	if p.phase == settled && p.leads() && p.view.IsAbove(peer, p.self) {
+		p.tell(env, peer)
+	}
+}
+
 // repeatLeadership says again who leads, to those above too.
 //
 // ◆ This is how two leaders find each other after a partition has healed, or a

@@ -113,6 +113,16 @@ func TestAnInquiryFromAboveEndsAnElection(t *testing.T) {
 	does(t, "from below, by another view", s.Hears(1, Inquiry{}), "n1 <- answer epoch=7")
 }
 
+// Who leads tells one above it who beats: without that a leader that was stopped and goes on leads beside
+// it until one of the two says so again.
+func TestTheStaleAreTold(t *testing.T) {
+	s := leading(t, 2, viewOf(3))
+	does(t, "n3 beats", s.Trusts(3), "n3 <- coordinator epoch=7 leader=n2")
+	does(t, "n1 beats", s.Trusts(1), "")
+	s = follower(t, 1, 2, viewOf(3))
+	does(t, "n3 beats at who follows", s.Trusts(3), "")
+}
+
 // "Every message's epoch is adopted (saved) if higher." Without it a process that
 // was away numbers its leadership below what the others have seen, and they refuse it
 // for ever.

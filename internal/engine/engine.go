@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -213,6 +214,9 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 			return
 		}
 		e.members.Shown(now, from, view)
+		if _, beats := m.(fd.Beat); beats && e.running && !slices.Contains(e.monitored, from) {
+			e.step(now, algo.Event{Kind: algo.EventTrust, Peer: from})
+		}
 	case Goodbye:
 		e.detector.Goodbye(now, from)
 	default:
