@@ -164,6 +164,21 @@ var checks = []Check{
 		Wanted: "Nobody leads without a majority of all members: in no state that a minority can reach, and a leader whose majority crashes, or is cut off, stops.",
 	},
 	{
+		Name: "older-view", seeds: 40, run: olderView, assumed: sameMembers,
+		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
+		Wanted: "Nobody helps to elect a node whose view has an older stamp than its own: it may count votes by members that have changed since, and another majority may elect beside it.",
+	},
+	{
+		Name: "epochs-that-are-over", seeds: 40, run: overEpochs, assumed: sameMembers,
+		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
+		Wanted: "A node takes part in no epoch up to the Floor of its view, not in that one either: it saves that epoch, and has no vote in it.",
+	},
+	{
+		Name: "closed-by-a-view", seeds: 40, run: closedEpoch, assumed: sameMembers,
+		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
+		Wanted: "A view that says that an epoch is over ends the election in it: votes that come later are not counted.",
+	},
+	{
 		Name: "highest-leads", run: highestLeads, assumed: noneIsLost,
 		claim:  func(c algo.Claims) bool { return c.HighestLeads },
 		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to follow the highest who lives when nothing more goes wrong.",

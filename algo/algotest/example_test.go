@@ -66,5 +66,8 @@ func ExampleChecks() {
 	// eventual-agreement
 	// one-leader-per-epoch
 	// needs-quorum
+	// older-view
+	// epochs-that-are-over
+	// closed-by-a-view
 	// highest-leads
 }

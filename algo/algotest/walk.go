@@ -35,6 +35,9 @@ func (p *probe) machines(nodes int) *host.Cluster {
 	}
 	c := p.bare(algo.NewView(1, nodes, all...))
 	c.Detect = t
+	c.Pick = func(least, most time.Duration) time.Duration {
+		return least + time.Duration(p.random.Int64N(int64(most-least)+1))
+	}
 	c.Delay = func(int, int, algo.Message) (time.Duration, bool) {
 		return 1 + time.Duration(p.random.Int64N(int64(t))), true
 	}
