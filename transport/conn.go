@@ -22,10 +22,9 @@ type conn struct {
 	addr   string
 	reader frameReader
 	timed  bool   // a deadline runs for the frame that has begun
-	armed  bool   // a read deadline is set
 	spare  []byte // the last batch, for the queue to collect the next but one in
 
-	used    atomic.Bool   // frames came or went since the last look
+	used    atomic.Int64  // when a frame came or went last, since the beginning of t
 	wake    chan struct{} // something is there to be written
 	written chan struct{} // closed when the write loop has ended
 	stopped chan struct{} // closed by kill
@@ -36,7 +35,6 @@ type conn struct {
 	since    time.Time
 	session  *session
 	answered chan struct{} // a probe is out; closed by its answer
-	idle     int           // looks at which it was not used
 
 	mu        sync.Mutex
 	cause     error // why this side ends it; the first one stays
@@ -118,14 +116,9 @@ func (c *conn) Read(b []byte) (int, error) {
 // read takes frames until the connection ends, and returns why.
 func (c *conn) read() error {
 	for {
-		frame, ok, err := c.reader.next()
-		switch {
-		case err != nil:
-		case ok:
-			c.timed = false
+		frame, err := c.next()
+		if err == nil {
 			err = c.handle(frame)
-		default:
-			err = c.fill()
 		}
 		if err != nil {
 			return c.explain(err)
@@ -133,24 +126,53 @@ func (c *conn) read() error {
 	}
 }
 
-// fill reads once. A frame that has begun must be whole in time; between frames
-// there is no limit.
-func (c *conn) fill() error {
-	switch partial := c.reader.partial(); {
-	case partial && !c.timed:
-		c.deadline(time.Now().Add(frameTimeout))
-		c.timed, c.armed = true, true
-	case !partial && c.armed:
-		c.deadline(time.Time{})
-		c.timed, c.armed = false, false
+// next waits for a frame.
+func (c *conn) next() ([]byte, error) {
+	for {
+		if frame, ok, err := c.reader.next(); ok || err != nil {
+			c.timed = false
+			return frame, err
+		}
+		if err := c.fill(); err != nil {
+			return nil, err
+		}
 	}
-	return c.reader.fill()
 }
+
+// fill reads once. A frame that has begun must be whole in time, and who carries none for long is closed.
+func (c *conn) fill() error {
+	partial := c.reader.partial()
+	switch {
+	case c.session == nil: // greet has its own limit
+		return c.reader.fill()
+	case !partial:
+		c.deadline(c.idleAt())
+	case !c.timed:
+		c.deadline(time.Now().Add(frameTimeout))
+	}
+	c.timed = partial
+	err := c.reader.fill()
+	if partial || !errors.Is(err, os.ErrDeadlineExceeded) || c.ended() != nil {
+		return err
+	}
+	if !time.Now().Before(c.idleAt()) {
+		c.leave(errIdle)
+	}
+	return nil
+}
+
+// idleAt is when c has carried no frame for too long, unless it does until then.
+func (c *conn) idleAt() time.Time {
+	return c.t.began.Add(time.Duration(c.used.Load()) + c.t.o.idleTimeout)
+}
+
+// use notes that c carries a frame.
+func (c *conn) use() { c.used.Store(int64(time.Since(c.t.began))) }
 
 func (c *conn) handle(frame []byte) error {
 	switch first := frame[0]; {
 	case isArray(first):
-		c.used.Store(true)
+		c.use()
 		c.t.count.framesIn.Add(1)
 		if err := c.session.deliver(c.t.o.Handler, c.peer, frame); err != nil {
 			return rejected("handler", err)
@@ -220,6 +242,12 @@ func (c *conn) linger(cause error, d time.Duration) {
 		c.lingering = true
 		c.nc.SetReadDeadline(time.Now().Add(d))
 	}
+}
+
+// leave closes politely: what is on its way both ways still arrives.
+func (c *conn) leave(cause error) {
+	c.linger(cause, drainTime)
+	c.finish("")
 }
 
 // kill closes the connection.

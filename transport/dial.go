@@ -202,7 +202,6 @@ func (t *Transport) greet(c *conn) error {
 		return rejected("handshake", errors.New("node id is zero"))
 	}
 	c.reader.limit = t.o.maxFrame
-	c.deadline(time.Time{})
 	return nil
 }
 
@@ -226,27 +225,20 @@ func (c *conn) sendHello(frame []byte) error {
 }
 
 func (c *conn) recvHello() ([]byte, error) {
-	for {
-		frame, ok, err := c.reader.next()
-		switch {
-		case err != nil:
-		case !ok:
-			if err = c.reader.fill(); err == nil {
-				continue
-			}
-		case isArray(frame[0]):
-			return frame, nil
-		case frame[0] == controlClose:
-			err = parseClose(frame)
-		default:
-			err = unknownFrame(frame)
-		}
-		err = c.explain(err)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = late("hello", handshakeTimeout)
-		}
-		return nil, err
+	frame, err := c.next()
+	switch {
+	case err != nil:
+	case isArray(frame[0]):
+		return frame, nil
+	case frame[0] == controlClose:
+		err = parseClose(frame)
+	default:
+		err = unknownFrame(frame)
 	}
+	if err = c.explain(err); errors.Is(err, os.ErrDeadlineExceeded) {
+		err = late("hello", handshakeTimeout)
+	}
+	return nil, err
 }
 
 // turnAway ends the attempt of a connection that has no place.

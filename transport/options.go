@@ -108,7 +108,7 @@ var usual = limits{
 	maxPending:   128,             // accepted connections without a hello; beyond it the oldest is closed
 	maxClients:   64,              // connected clients
 	writeTimeout: 2 * time.Second, // what is written must be taken by the kernel within it, and on Linux by the peer's
-	idleTimeout:  time.Minute,     // no frame either way: closed politely after 1 to 1.25 times this
+	idleTimeout:  time.Minute,     // no frame either way: closed politely after this
 }
 
 // settings are all that a transport goes by.

@@ -68,6 +68,7 @@ func (t *Transport) begin(c *conn, earlier *session) *session {
 // join adds c, which has said hello, to a session. The hello to who has dialled goes now.
 func (t *Transport) join(s *session, c *conn) {
 	c.session, c.since = s, time.Now()
+	c.use()
 	c.reader.reserve(readBuffer)
 	t.settle(c.attempt)
 	c.signal()
@@ -86,7 +87,6 @@ func (t *Transport) carry(s *session) {
 	}
 	if best != s.conn {
 		s.conn = best
-		best.used.Store(true)
 		best.mu.Lock()
 		best.queue = s.queue
 		best.mu.Unlock()
@@ -98,7 +98,7 @@ func (t *Transport) carry(s *session) {
 			continue
 		}
 		if t.park(c); best.dialed {
-			c.supersede()
+			c.leave(errSuperseded)
 		}
 	}
 }
@@ -116,12 +116,6 @@ func (t *Transport) best(s *session) (best *conn) {
 		}
 	}
 	return best
-}
-
-// supersede closes c politely: what is on its way both ways still arrives.
-func (c *conn) supersede() {
-	c.linger(errSuperseded, drainTime)
-	c.finish("")
 }
 
 // up calls Up, after the last call about the session before.
@@ -160,7 +154,7 @@ func (t *Transport) end(c *conn, why error) {
 	s.queue.release(c)
 	s.over = true
 	for _, other := range s.conns {
-		other.supersede()
+		other.leave(errSuperseded)
 	}
 	t.leave(s, polite)
 	t.mu.Unlock()

@@ -71,7 +71,6 @@ func start(o settings) (*Transport, error) {
 	if o.Listener != nil {
 		t.wg.Go(t.accept)
 	}
-	t.wg.Go(t.sweep)
 	return t, nil
 }
 
@@ -237,34 +236,4 @@ func (t *Transport) Close(ctx context.Context) error {
 		t.o.Log.Warn("connections closed", "suppressed", n)
 	}
 	return err
-}
-
-// sweep closes connections that carry no frames.
-func (t *Transport) sweep() {
-	// A flag for each connection, looked at now and then, costs less than the time of
-	// each frame.
-	const looks = 4
-	ticker := time.NewTicker(t.o.idleTimeout / looks)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-t.ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		t.mu.Lock()
-		for c := range t.conns {
-			switch {
-			case c.session == nil:
-			case c.used.Swap(false):
-				c.idle = 0
-			default:
-				if c.idle++; c.idle >= looks {
-					c.linger(errIdle, drainTime)
-					c.finish("")
-				}
-			}
-		}
-		t.mu.Unlock()
-	}
 }

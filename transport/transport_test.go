@@ -281,17 +281,20 @@ func TestIdleConnectionIsClosedPolitely(t *testing.T) {
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		virtual.Pass(50 * time.Second)
 		b.Send(a.id, body("x"))
+		virtual.Pass(50 * time.Second)
+		a.Send(b.id, body("y"))
 		synctest.Wait()
 		virtual.Pass(59 * time.Second)
 		require.Empty(t, a.with("down"), "a frame either way counts")
-		virtual.Pass(17 * time.Second)
+		virtual.Pass(time.Second)
+		synctest.Wait()
 		require.ErrorIs(t, a.lastWhy(), errIdle)
 		require.ErrorIs(t, b.lastWhy(), errClosedByPeer)
 
 		a.SetAddr(b.id, b.addr)
 		a.Send(b.id, body("again"))
 		synctest.Wait()
-		require.Equal(t, []string{"up 1/1", "down 1/1 polite", "up 1/1", "frame 1 again"}, b.all())
+		require.Equal(t, []string{"up 1/1", "frame 1 y", "down 1/1 polite", "up 1/1", "frame 1 again"}, b.all())
 	})
 }
 

@@ -67,7 +67,7 @@ func (c *conn) writeAll() (last bool, err error) {
 			return false, err
 		}
 		if frames > 0 {
-			c.used.Store(true)
+			c.use()
 			c.t.count.framesOut.Add(uint64(frames))
 		}
 		if half, ok := c.nc.(interface{ CloseWrite() error }); ok && last {
