@@ -83,7 +83,7 @@ var commands = map[string]command{
 	"crash NODE after save":  to(alive, func(n *node, _ args) { n.trap = trap{set: true, save: true, after: 1} }),
 	"crash NODE after COUNT": to(alive, func(n *node, a args) { n.trap = trap{set: true, after: int(min(a[2].Count, 1<<30))} }),
 	"disarm":                 all(disarm),
-	"restart NODE":           to(down, restart),
+	"restart NODE":           to(down, func(n *node, _ args) { n.emit(trace.Restart); n.start() }),
 	"stop NODE":              to(awake, stop),
 	"pause NODE":             to(awake, func(n *node, _ args) { n.paused = true; n.w.due.set(n, never) }),
 	"resume NODE":            to(held, func(n *node, _ args) { n.resume() }),
@@ -238,12 +238,6 @@ func disarm(w *World, _ args) {
 	}
 }
 
-func restart(n *node, _ args) {
-	n.emit(trace.Restart)
-	n.w.changed, n.w.active = n.w.now, n.w.now
-	n.start()
-}
-
 // stop ends a process of its own will: it says goodbye.
 func stop(n *node, _ args) {
 	n.perform(n.engine.Stop(n.now()))
@@ -263,7 +257,6 @@ func join(through *node, _ args) {
 	w := through.w
 	n := w.add()
 	n.seeds = []*node{through}
-	w.changed, w.active = w.now, w.now
 	n.start()
 }
 

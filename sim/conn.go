@@ -102,6 +102,10 @@ func (w *World) knocked(b *node, e event) {
 	case !target.ID.IsZero() && target.ID != b.id:
 		w.fails(a, target, fd.Unanswered, w.travel(b, a, false))
 	case w.network.conns[between(a, b)].stands():
+		if target.ID.IsZero() { // who is there is news all the same
+			w.queue.Add(w.travel(b, a, false), event{action: fail, node: a.index, peer: b.index, life: a.life, body: dial{target: target}})
+			return
+		}
 		// They dialled each other at once: one connection is enough.
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
 	default:
@@ -127,13 +131,13 @@ func (w *World) answered(a, b *node, e event) {
 	c := w.network.conns[between(a, b)]
 	switch {
 	case c == nil || c.id != e.link:
-		a.dialFailed(dial{target, fd.Broken})
+		a.dialFailed(dial{target, fd.Broken}, b)
 	case w.isCut(b, a):
 		c.ended[c.side(a)] = true
 		w.fails(a, target, fd.Unanswered, w.now+algo.DialTimeout)
 	case c.ended[c.side(b)]:
 		c.ended[c.side(a)] = true
-		a.dialFailed(dial{target, fd.Broken})
+		a.dialFailed(dial{target, fd.Broken}, b)
 	default:
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
 		w.hello(a, b, c, target.Addr)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/engine"
 )
 
 // Detection is who finds out that a node is dead.
@@ -42,8 +41,6 @@ type suspicion struct {
 	since    time.Duration
 	reported bool // and not taken back, nor forgotten
 }
-
-var _ engine.Detector = (*script)(nil)
 
 // Suspect takes a peer for dead from now on: reported at once if the peer is
 // monitored, and else when it is.

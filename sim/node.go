@@ -88,6 +88,7 @@ func (n *node) resigned() bool { return n.up && !n.standing().Eligible }
 // start begins a process with what the disk holds.
 func (n *node) start() {
 	w := n.w
+	w.changed, w.active = w.now, w.now
 	n.life++
 	n.up, n.started, n.paused, n.leader, n.waiting = true, w.now, false, algo.Leader{}, nil
 	n.dialing, n.queued = nil, nil
@@ -248,10 +249,10 @@ func (n *node) receive(from *node, e event) {
 	n.perform(n.engine.Receive(n.now(), from.id, e.body))
 }
 
-func (n *node) dialFailed(d dial) {
+func (n *node) dialFailed(d dial, met *node) {
 	n.dialed(d.target)
 	if d.fact == 0 {
-		n.perform(n.engine.Reached(n.now(), d.target.Addr, n.id))
+		n.perform(n.engine.Reached(n.now(), d.target.Addr, met.id))
 		return
 	}
 	n.perform(n.engine.DialFailed(n.now(), d.target, d.fact))
@@ -276,7 +277,7 @@ func (n *node) discard(peer *node, why string) {
 // dial is an attempt to connect, as it travels.
 type dial struct {
 	target engine.Target
-	fact   fd.Fact // how it failed; zero when it came to the dialler itself
+	fact   fd.Fact // how it failed; zero when it came to the dialler itself, or to who is connected to it
 }
 
 // Kind is "dial": it travels like a message.

@@ -332,7 +332,7 @@ func (w *World) happensTo(n *node, e event) {
 	case answer:
 		w.answered(n, peer, e)
 	case fail:
-		n.dialFailed(e.body.(dial))
+		n.dialFailed(e.body.(dial), peer)
 	case hangUp:
 		w.hungUp(n, peer, e)
 	case learnCrash:

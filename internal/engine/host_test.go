@@ -352,6 +352,11 @@ func (h *host) dial(target Target) {
 			!target.ID.IsZero() && peer.config.Self.ID != target.ID:
 			h.w.after(hop, func() { fail(fd.Unanswered) })
 		default:
+			if target.ID.IsZero() { // as in the live cluster, also where a connection stands
+				h.w.after(hop, func() {
+					h.tell(me, func() { h.perform(h.engine.Reached(h.w.now, target.Addr, peer.config.Self.ID)) })
+				})
+			}
 			h.w.connect(h, peer, target.Addr)
 			delete(h.dialing, target)
 		}
