@@ -77,10 +77,14 @@ func (w *World) violated(p algo.Property, format string, args ...any) {
 	w.found("", p, format, args...)
 }
 
-// found notes a violation, which may be of a known fault.
+// found notes a violation, which may be of a known fault: then the scenario of this world says so, once below
+// what has shown it.
 func (w *World) found(known string, p algo.Property, format string, args ...any) {
 	if len(w.judge.violations(known != "")) < maxViolations {
 		w.judge.found = append(w.judge.found, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...), Known: known})
+		if line := "broken " + string(p); known != "" && w.dids[len(w.dids)-1] != line {
+			w.did(line)
+		}
 	}
 }
 
