@@ -145,11 +145,16 @@ func (c *Config) complete() error {
 		mistakes = append(mistakes, mistake)
 	}
 
-	unheard := checkAddr(c.Listen, toListen)
-	want(unheard == nil, "listen", strconv.Quote(c.Listen), "host:port (%v)", unheard)
+	check := func(field, addr string, use purpose, form string) error {
+		err := checkAddr(addr, use)
+		want(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
+		want(!c.Lesson || err != nil || isLoopback(addr), field, strconv.Quote(addr),
+			"an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
+		return err
+	}
+	unheard := check("listen", c.Listen, toListen, "host:port")
 	if c.Advertise != "" {
-		err := checkAddr(c.Advertise, toShare)
-		want(err == nil, "advertise", strconv.Quote(c.Advertise), "host:port as the others dial it (%v)", err)
+		_ = check("advertise", c.Advertise, toShare, "host:port as the others dial it")
 	} else if unheard == nil {
 		host, port, _ := net.SplitHostPort(c.Listen)
 		want(host != "" && !isUnspecified(host), "advertise", "empty",
@@ -159,14 +164,12 @@ func (c *Config) complete() error {
 		}
 	}
 	for i, addr := range c.Join {
-		err := checkAddr(addr, toShare)
-		want(err == nil, fmt.Sprintf("join[%d]", i), strconv.Quote(addr), "host:port (%v)", err)
+		_ = check(fmt.Sprintf("join[%d]", i), addr, toShare, "host:port")
 	}
 	seen := make(map[string]bool)
 	for i, addr := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
-		err := checkAddr(addr, toShare)
-		want(err == nil, field, strconv.Quote(addr), "host:port (%v)", err)
+		_ = check(field, addr, toShare, "host:port")
 		want(!seen[addr], field, strconv.Quote(addr), "each address once")
 		seen[addr] = true
 	}
@@ -178,11 +181,6 @@ func (c *Config) complete() error {
 		self := canonical(cmp.Or(c.Advertise, c.Listen))
 		want(seen[self] || checkAddr(self, toListen) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
-	}
-	if c.Lesson {
-		c.eachAddr(func(field, addr string) {
-			want(isLoopback(addr), field, strconv.Quote(addr), "an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
-		})
 	}
 	if c.Timing == (Timing{}) {
 		c.Timing = LAN()
@@ -263,25 +261,8 @@ func canonical(addr string) string {
 	return net.JoinHostPort(strings.ToLower(host), strconv.FormatUint(number, 10))
 }
 
-// eachAddr calls f with each address that is given, and with the field that it stands in.
-func (c *Config) eachAddr(f func(field, addr string)) {
-	f("listen", c.Listen)
-	if c.Advertise != c.Listen {
-		f("advertise", c.Advertise)
-	}
-	for i, addr := range c.Join {
-		f(fmt.Sprintf("join[%d]", i), addr)
-	}
-	for i, addr := range c.Members {
-		f(fmt.Sprintf("members[%d]", i), addr)
-	}
-}
-
 func isLoopback(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return true // what is wrong with it is said elsewhere
-	}
+	host, _, _ := net.SplitHostPort(addr)
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
