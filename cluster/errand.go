@@ -82,7 +82,7 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	}
 	select {
 	case n.inbox <- begin:
-	case <-n.over:
+	case <-n.over.Done():
 		return ErrStopped
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -90,7 +90,7 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	select {
 	case err := <-outcome:
 		return err
-	case <-n.over:
+	case <-n.over.Done():
 		select {
 		case err := <-outcome: // it may be what ended the loop
 			return err

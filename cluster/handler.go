@@ -55,7 +55,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 	}
 	if dialed && algo.NodeID(target.ID).IsZero() && theirs.ID != ours.ID {
 		// The two may be connected already: then there is no Up.
-		(*handler)(n).enqueue(func() { n.perform(n.engine.Reached(n.now(), target.Addr, theirs.ID)) })
+		n.tell(func() { n.perform(n.engine.Reached(n.now(), target.Addr, theirs.ID)) })
 	}
 	if !theirs.Client && ours.OtherMembers(theirs) {
 		n.noisy.Warn("peer has another list of members", "peer", theirs.Name) // they are changed node by node
@@ -90,21 +90,12 @@ func (n *Node) compareLists(peer string, send func([]byte) error, recv func() ([
 // loop; here frames are decoded, one goroutine for each connection.
 type handler Node
 
-// enqueue waits for room in the inbox, which holds up one peer, and gives up when the
-// transport closes.
-func (h *handler) enqueue(f func()) {
-	select {
-	case h.inbox <- f:
-	case <-h.net.Done():
-	}
-}
-
 func (h *handler) Up(p transport.Peer) {
 	if p.Client {
 		return
 	}
 	n, hello := (*Node)(h), p.Hello.(wire.Hello)
-	h.enqueue(func() {
+	n.tell(func() {
 		n.called[p.ID], n.met = hello.Name, true
 		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
 		addr := ""
@@ -124,7 +115,7 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 	if err != nil {
 		return err
 	}
-	h.enqueue(func() { n.perform(n.engine.Receive(n.now(), p.ID, m)) })
+	n.tell(func() { n.perform(n.engine.Receive(n.now(), p.ID, m)) })
 	return nil
 }
 
@@ -134,7 +125,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 	}
 	n := (*Node)(h)
 	politely := transport.Cause(why) == transport.Polite
-	h.enqueue(func() {
+	n.tell(func() {
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
 		n.perform(n.engine.Down(n.now(), p.ID, politely))
 		delete(n.called, p.ID)
@@ -144,7 +135,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 func (h *handler) DialFailed(t transport.Target, why error) {
 	n, kind := (*Node)(h), transport.Cause(why)
 	n.names.failed()
-	h.enqueue(func() {
+	n.tell(func() {
 		if algo.NodeID(t.ID).IsZero() {
 			n.answers[t.Addr] = answerOf(why)
 		}

@@ -265,6 +265,7 @@ func (n *Node) resign(period time.Duration) {
 func (n *Node) stop() {
 	n.board.end(cmp.Or(n.failed, ErrStopped), time.Now())
 	n.perform(n.engine.Stop(n.now()))
+	n.end() // no handler waits for the loop from now on
 	// It takes half a second at most, when a peer does not answer.
 	if err := n.net.Close(context.Background()); err != nil {
 		n.log.Warn("not closed cleanly", "error", err)

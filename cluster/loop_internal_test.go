@@ -110,7 +110,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 // When its work panics a leadership is over at once, to whoever recovers from that: the loop
 // hears of it later.
 func TestALeadershipWhoseWorkPanicsIsOverAtOnce(t *testing.T) {
-	n := &Node{board: newBoard(), inbox: make(chan func(), 1), over: make(chan struct{})}
+	n := &Node{board: newBoard(), inbox: make(chan func(), 1), over: t.Context()}
 	n.board.post(leading(1))
 	n.abandon(leading(1).Leader)
 	s, _, _ := n.board.read()

@@ -106,8 +106,9 @@ type Node struct {
 
 	started atomic.Bool
 	board   *board
-	inbox   chan func()   // to the loop
-	over    chan struct{} // closed when the loop has ended
+	inbox   chan func()     // to the loop
+	over    context.Context // ends with the loop
+	end     func()          // it
 	hello   atomic.Pointer[wire.Hello]
 	noisy   hostile.Log // of what went wrong
 	asked   hostile.Log // of what somebody asked for: it must not drown among the former
@@ -142,12 +143,12 @@ func New(c Config, options ...Option) (*Node, error) {
 		turn:     func() {},
 		board:    newBoard(),
 		inbox:    make(chan func(), 1024),
-		over:     make(chan struct{}),
 		deaf:     make(chan error, 1),
 		ready:    make(chan struct{}),
 		called:   make(map[algo.NodeID]string),
 		answers:  make(map[string]string),
 	}
+	n.over, n.end = context.WithCancel(context.Background())
 	for _, option := range options {
 		option(n)
 	}
@@ -196,7 +197,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		n.board.end(ErrStopped, time.Now())
-		close(n.over)
+		n.end()
 	}()
 	defer n.stopWith(ctx)()
 	kept, err := n.openStore()
@@ -306,7 +307,7 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 	n.names = newNames(n.lookup, n.dial)
 	n.names.seen = func(addr string, found []string) {
-		(*handler)(n).enqueue(func() { n.perform(n.engine.Resolved(n.now(), addr, found)) })
+		n.tell(func() { n.perform(n.engine.Resolved(n.now(), addr, found)) })
 	}
 	return transport.New(transport.Options{
 		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.names.dial,
@@ -318,11 +319,12 @@ func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 // now is the engine's clock.
 func (n *Node) now() time.Duration { return time.Since(n.begin) }
 
-// tell has f run on the loop, later, if the loop still runs.
+// tell has f run on the loop, later, if the loop still runs. Until there is room in the inbox it waits,
+// which holds up one peer where a handler calls it.
 func (n *Node) tell(f func()) {
 	select {
 	case n.inbox <- f:
-	case <-n.over:
+	case <-n.over.Done():
 	}
 }
 

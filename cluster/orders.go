@@ -27,9 +27,9 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 	}
 	switch m := m.(type) {
 	case wire.StatusRequest:
-		(*handler)(n).enqueue(func() { n.reply(p, n.status().reply()) })
+		n.tell(func() { n.reply(p, n.status().reply()) })
 	case wire.Order:
-		(*handler)(n).enqueue(func() { n.obey(p, m) })
+		n.tell(func() { n.obey(p, m) })
 	default:
 		return errClientFrame
 	}

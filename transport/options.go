@@ -49,8 +49,8 @@ func (t Target) String() string {
 }
 
 // Handler is told what happens. It is called from the goroutines of connections and
-// may block, which holds up that peer and nobody else; it must return when
-// [Transport.Done] is closed. It may call every method of the Transport but Close.
+// may block, which holds up that peer and nobody else; Close waits for it. It may call
+// every method of the Transport but Close.
 //
 // Calls about one node come one at a time and in order: Up, any number of Frame,
 // Down, and DialFailed only while it is not up.

@@ -74,9 +74,6 @@ func start(o settings) (*Transport, error) {
 	return t, nil
 }
 
-// Done is closed when Close begins. A Handler that blocks must return then.
-func (t *Transport) Done() <-chan struct{} { return t.ctx.Done() }
-
 // Send queues a copy of frame for a node and never blocks. A node that is not
 // connected is dialled once, if its address is known; the queue is dropped when that
 // fails. It returns false when the frame was dropped: see Stats.Dropped. A true is no
