@@ -135,6 +135,9 @@ func (n *Node) perform(out *engine.Output) {
 	for _, e := range out.Called {
 		n.asked.Info("called an election", "why", e.Describe(n.title))
 	}
+	for _, e := range out.Links {
+		n.noisy.Warn("link to the leader", "what", e.Describe(n.title))
+	}
 	if out.ViewChanged {
 		n.viewChanged()
 	}

@@ -50,6 +50,8 @@ func TestProtocolDocument(t *testing.T) {
 	settings := []algo.Setting{{Name: "announce_interval", Value: "1s"}, {Name: "skip_suspected", Value: "true"}}
 	want := map[string]algo.Message{
 		"beat":        fd.Beat{View: 99},
+		"doubt":       fd.Doubt{Peer: id(2), View: 99},
+		"vouch":       fd.Vouch{Peer: id(2), View: 99},
 		"watch":       fd.Watch{Interval: 120 * time.Millisecond, Lease: 1200 * time.Millisecond, View: 99},
 		"view":        membership.Roster{Cluster: id(12), Epoch: 6, Number: 9, Confirmed: true, Entries: []membership.Entry{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true}}, Strikes: []algo.NodeID{id(2)}},
 		"reject":      membership.Reject{Reason: "full"},

@@ -18,7 +18,8 @@ type Member struct {
 	Priority int         `json:"priority"`
 	Eligible bool        `json:"eligible"`
 	// State is "self"; "alive" or "suspected" when the node watches the member or has
-	// evidence; "connected" when it does not watch it but a connection stands; else
+	// evidence; "hearsay" when it is the leader, which the node does not hear but others do: the
+	// link between the two is broken; "connected" when it does not watch it but a connection stands; else
 	// "unknown". Who watches whom is the algorithm's affair.
 	State string `json:"state"`
 	// Since is when the state began, in the node's clock.

@@ -29,8 +29,8 @@ func newStatus() *cobra.Command {
 it started. Each member answers for itself: two may differ for a while.
 
 The state of a member is "self"; "alive" or "suspected" when the one that is asked
-watches it or has evidence; "connected" when it does not watch it but a connection
-stands; else "unknown". Who watches whom is the algorithm's affair.
+watches it or has evidence; "hearsay" when it does not hear it, its leader, but others do;
+"connected" when it does not watch it but a connection stands; else "unknown". Who watches whom is the algorithm's affair.
 
 A member that is dead stays one, and counts for a majority, until it is removed (see
 elect remove). With vote a view has the number EPOCH.NUMBER, where the epoch is that of

@@ -45,9 +45,10 @@ const (
 	Connected              // not watched, but a connection stands
 	Alive                  // watched, and heard of in time
 	Suspected              // silent, or there is evidence that it is dead
+	Hearsay                // watched and silent, but others hear it: the link is broken
 )
 
-var stateNames = [...]string{"unknown", "connected", "alive", "suspected"}
+var stateNames = [...]string{"unknown", "connected", "alive", "suspected", "hearsay"}
 
 func (s State) String() string { return stateNames[s] }
 
@@ -58,11 +59,16 @@ type Change struct {
 	Why       string
 }
 
+// Link says that this node does not hear its leader any more, and who does; or with a zero By, that it
+// hears it again.
+type Link struct{ Peer, By algo.NodeID }
+
 // Output is what a detector asks its host for: to send, to dial, and to know.
 type Output struct {
 	Sends   []algo.Envelope
 	Dials   []algo.NodeID
 	Changes []Change
+	Links   []Link
 }
 
 // Detector watches peers for one node. All times are the host's, since a zero of
@@ -72,6 +78,7 @@ type Detector struct {
 	peers  map[algo.NodeID]*peer
 	order  []*peer // by ID: what happens at one time happens in one order
 	view   uint64
+	leader algo.NodeID   // that this node follows
 	stall  time.Duration // for how long this node did not run, last
 	woke   time.Duration // when that ended
 	next   time.Duration // not after the earliest deadline; may be too early, never too late
@@ -107,7 +114,7 @@ func (d *Detector) Deadline() time.Duration { return d.next }
 // next call of any method.
 func (d *Detector) Take() Output {
 	out := d.out
-	d.out.Sends, d.out.Dials, d.out.Changes = d.out.Sends[:0], d.out.Dials[:0], d.out.Changes[:0]
+	d.out = Output{Sends: out.Sends[:0], Dials: out.Dials[:0], Changes: out.Changes[:0], Links: out.Links[:0]}
 	return out
 }
 
@@ -123,6 +130,8 @@ func (p *peer) state() State {
 	switch {
 	case p.suspected || p.dead != "":
 		return Suspected
+	case !p.by.IsZero():
+		return Hearsay
 	case p.monitored:
 		return Alive
 	case p.connected:
@@ -173,7 +182,7 @@ func (d *Detector) unsay(id algo.NodeID) {
 func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 	for _, p := range d.order {
 		if p.monitored && !slices.Contains(peers, p.id) {
-			p.monitored, p.suspected = false, false
+			p.monitored, p.suspected, p.by = false, false, algo.NodeID{}
 			p.deadline, p.renewAt, p.redialAt = never, never, never
 			p.mark(now)
 			d.unsay(p.id)
@@ -235,12 +244,18 @@ func (d *Detector) Receive(now time.Duration, id algo.NodeID, m algo.Message) (v
 		return m.View, d.watched(now, p, m)
 	case Beat:
 		return m.View, d.beaten(now, p, m)
+	case Doubt:
+		d.answer(p, m.Peer)
+		return m.View, nil
+	case Vouch:
+		d.vouched(now, p, m.Peer)
+		return m.View, nil
 	}
 	return 0, nil
 }
 
 func (d *Detector) suspect(now time.Duration, p *peer, why string) {
-	p.suspected, p.deadline = true, never
+	p.suspected, p.deadline, p.by = true, never, algo.NodeID{}
 	p.mark(now)
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Suspected: true, Why: why})
 }
@@ -260,6 +275,9 @@ func (d *Detector) Wake(now time.Duration) {
 		d.excuse(now, late)
 	}
 	for _, p := range d.order {
+		if p.id == d.leader && p.monitored && !p.suspected && p.askAt <= now {
+			d.ask(p)
+		}
 		if p.monitored && !p.suspected && p.deadline <= now {
 			p.open = p.last
 			d.suspect(now, p, "no heartbeat for "+p.timeout.String())
@@ -300,6 +318,9 @@ func (d *Detector) dueFor(p *peer) time.Duration {
 	next := min(p.redialAt, p.renewAt)
 	if p.monitored && !p.suspected {
 		next = min(next, p.deadline, p.heardAt+2*d.timing.Heartbeat)
+		if p.id == d.leader {
+			next = min(next, p.askAt)
+		}
 	}
 	if p.leaseEnd != never {
 		next = min(next, p.leaseEnd, p.beatDue())
@@ -308,3 +329,8 @@ func (d *Detector) dueFor(p *peer) time.Duration {
 }
 
 func (d *Detector) due(at time.Duration) { d.next = min(d.next, at) }
+
+// send sends p a message of detectors.
+func (d *Detector) send(p *peer, m algo.Message) {
+	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: m})
+}

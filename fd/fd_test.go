@@ -66,6 +66,7 @@ func collect(all *Output, more Output) {
 	all.Sends = append(all.Sends, more.Sends...)
 	all.Dials = append(all.Dials, more.Dials...)
 	all.Changes = append(all.Changes, more.Changes...)
+	all.Links = append(all.Links, more.Links...)
 }
 
 func kinds(out Output, kind string) (count int) {
@@ -873,7 +874,7 @@ func TestStates(t *testing.T) {
 	if s, since := d.State(n(1)); s != Connected || since != 3*ms {
 		t.Errorf("%v since %v, want connected since 3ms", s, since)
 	}
-	if len(Messages()) != 2 {
-		t.Errorf("%d messages, want 2", len(Messages()))
+	if len(Messages()) != 4 {
+		t.Errorf("%d messages, want 4", len(Messages()))
 	}
 }

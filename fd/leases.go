@@ -26,7 +26,7 @@ func (d *Detector) watch(now time.Duration, p *peer) {
 	p.renewAt = now + term/2
 	d.due(p.renewAt)
 	p.sentAt = now
-	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view}})
+	d.send(p, Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view})
 }
 
 // watched takes a Watch of p: beats are due from now on.

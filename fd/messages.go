@@ -27,5 +27,23 @@ type Beat struct {
 // Kind is "beat".
 func (Beat) Kind() string { return "beat" }
 
+// Doubt asks whether the receiver hears a peer, which the sender does not; or whether the receiver itself runs.
+type Doubt struct {
+	Peer algo.NodeID // zero for the receiver
+	View uint64      // the sender's digest of the membership
+}
+
+// Kind is "doubt".
+func (Doubt) Kind() string { return "doubt" }
+
+// Vouch answers a Doubt: the sender hears the peer itself.
+type Vouch struct {
+	Peer algo.NodeID // zero for the sender
+	View uint64      // the sender's digest of the membership
+}
+
+// Kind is "vouch".
+func (Vouch) Kind() string { return "vouch" }
+
 // Messages returns a zero value of each message of the detector, for the codec.
-func Messages() []algo.Message { return []algo.Message{Watch{}, Beat{}} }
+func Messages() []algo.Message { return []algo.Message{Watch{}, Beat{}, Doubt{}, Vouch{}} }

@@ -17,7 +17,10 @@ type silence struct {
 	gap      time.Duration // the longest silence since then that was none
 	last     time.Duration // when a frame came, or could not have come before
 	deadline time.Duration // when silence becomes suspicion
+	askAt    time.Duration // when others are asked before; never once they were
 	heardAt  time.Duration // when it was heard of, or looked for in vain, last
+	by       algo.NodeID   // who hears it while this node does not
+	askers   algo.Set      // who wants to know whether this node hears it
 
 	before       time.Duration // what the timeout was when it last grew; 0 if that was taken back
 	began, ended time.Duration // the silence that it grew for
@@ -35,6 +38,7 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 		p.dead = "" // it has not gone
 	}
 	d.regret(now, p)
+	d.vouch(p)
 	if !p.monitored {
 		return
 	}
@@ -46,15 +50,25 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 	} else {
 		d.forgive(now, p)
 	}
+	if !p.by.IsZero() {
+		d.out.Links = append(d.out.Links, Link{Peer: p.id})
+	}
 	p.hear(now)
+	p.mark(now)
 	if p.renewAt <= now+d.timing.Heartbeat {
 		d.watch(now, p) // while the loop runs anyway
 	}
 	d.settle()
 }
 
-// hear gives p a whole timeout from now.
-func (s *silence) hear(now time.Duration) { s.deadline, s.heardAt, s.last = now+s.timeout, now, now }
+// hear takes that p was heard of.
+func (s *silence) hear(now time.Duration) {
+	s.patient(now)
+	s.heardAt, s.last, s.by = now, now, algo.NodeID{}
+}
+
+// patient gives p a whole timeout from now.
+func (s *silence) patient(now time.Duration) { s.deadline, s.askAt = now+s.timeout, now+s.timeout*3/4 }
 
 // regret has the timeout of a peer grow that was suspected for its silence and is heard of. Only silence
 // can have been a mistake of timing, and only one that a longer timeout would have borne: not that of a

@@ -3,8 +3,6 @@ package fd
 import (
 	"fmt"
 	"time"
-
-	"github.com/elect-go/elect/algo"
 )
 
 // A process that is stopped, or that has no processor, says nothing and hears nothing. That of this node is
@@ -35,6 +33,7 @@ func (d *Detector) excuse(now, late time.Duration) {
 		if p.monitored {
 			p.last = now
 			p.deadline = min(max(p.deadline+late, now+2*d.timing.Heartbeat), max(p.deadline, now+p.timeout))
+			p.askAt = p.deadline - p.timeout/4
 		}
 	}
 }
@@ -47,7 +46,7 @@ func (d *Detector) beat(now time.Duration, p *peer) {
 		b.Stalled, b.Ago = d.stall, ago
 	}
 	if p.connected {
-		d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: b})
+		d.send(p, b)
 	}
 }
 

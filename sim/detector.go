@@ -146,6 +146,7 @@ func (s *script) Down(time.Duration, algo.NodeID, bool)          {}
 func (s *script) DialFailed(time.Duration, algo.NodeID, fd.Fact) {}
 func (s *script) Digest(uint64)                                  {}
 func (s *script) Wake(time.Duration)                             {}
+func (s *script) Follow(time.Duration, algo.NodeID)              {}
 
 // Receive is not called: nobody says what it would take.
 func (s *script) Receive(time.Duration, algo.NodeID, algo.Message) (uint64, error) { return 0, nil }

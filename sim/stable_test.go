@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,5 +168,44 @@ func TestAPausedLeaderIsToldAtOnce(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestALeaderThatOthersHearIsFollowed: one bad link takes the leadership from nobody, and a leader that
+// stops meanwhile is found as soon as ever.
+func TestALeaderThatOthersHearIsFollowed(t *testing.T) {
+	for _, test := range []struct{ name, algorithm, broken string }{
+		{"the lowest does not hear it", "bully", "cut n5 n1"},
+		{"the next in line does not hear it", "bully", "cut n5 n4"},
+		{"the link to the next in line is cut", "bully", "cut n5 n4; cut n4 n5"},
+		{"one hears both sides", "bully", "partition n1,n2,n3 n3,n4,n5"},
+		{"the one before it does not hear it", "ring", "cut n5 n4"},
+		{"the link to the one before it is cut", "ring", "cut n5 n4; cut n4 n5"},
+	} {
+		t.Run(test.algorithm+"/"+test.name, func(t *testing.T) {
+			for seed := range uint64(3) {
+				var took time.Duration
+				d := disturb(t, test.algorithm, seed, func(w *World, _ int) {
+					for _, line := range strings.Split(test.broken, "; ") {
+						must(t, w.Do("%s", line))
+					}
+					w.Run(12 * time.Second)
+					if l, _ := w.Follows(4); l.ID != ID(5) {
+						t.Fatalf("seed %d: %s", seed, w.Opinions())
+					}
+					must(t, w.Do("pause n5"))
+					paused := w.now
+					for found := false; !found && w.now < paused+5*time.Second; {
+						w.Run(ms)
+						l, _ := w.Follows(4)
+						found = l.ID == ID(4)
+					}
+					took = w.now - paused
+				})
+				if d.begun != 1 || took > algo.LAN().Timeout+algo.LAN().RoundTrip {
+					t.Errorf("seed %d: %d leaderships began, and n5, stopped, was replaced after %v", seed, d.begun, took)
+				}
+			}
+		})
 	}
 }

@@ -15,7 +15,7 @@ type Counters struct {
 	// Kinds counts messages by kind: those of elections, and beside them those of
 	// the membership.
 	Kinds map[string]*Count
-	// Beats counts heartbeats: beats, watches, and messages that only repeat what was
+	// Beats counts heartbeats: all that detectors say, and messages that only repeat what was
 	// said (see algo.Repeat).
 	Beats Count
 	// Refused counts messages that were refused, as of poisoned epochs: the connection was
@@ -49,7 +49,7 @@ func newCounters(messages []algo.Message) counting {
 
 func (c *counting) of(m algo.Message) *Count {
 	switch m.(type) {
-	case fd.Beat, fd.Watch, algo.Repeat:
+	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch, algo.Repeat:
 		return &c.Beats
 	}
 	kind := m.Kind()
@@ -73,7 +73,7 @@ func (c *counting) stranger(m algo.Message) {
 	case membership.Join, membership.Roster, membership.Reject: // whoever it is may say so
 	case membership.Propose, membership.Held, membership.Stand:
 		c.Strangers["membership"]++
-	case fd.Beat, fd.Watch, Goodbye:
+	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch, Goodbye:
 		c.Strangers["beats"]++
 	default:
 		c.Strangers["elections"]++

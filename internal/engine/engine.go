@@ -28,6 +28,7 @@ type Detector interface {
 	Goodbye(now time.Duration, peer algo.NodeID)
 	Forget(peer algo.NodeID)
 	Digest(view uint64)
+	Follow(now time.Duration, leader algo.NodeID)
 	Wake(now time.Duration)
 	Deadline() time.Duration
 	Take() fd.Output
@@ -93,6 +94,8 @@ type Output struct {
 	// Called are the elections that this node has called, each as what happened first: the
 	// suspicion of its leader, or a note.
 	Called []trace.Event
+	// Links are what became known of links to the leader: broken, as others hear it, or whole again.
+	Links []trace.Event
 	// ViewChanged says that View returns something new: members and addresses.
 	ViewChanged bool
 	// Rejected is why this node is not let in: it must stop.
@@ -198,7 +201,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 			if l := e.links[from]; l != nil {
 				l.watch = m
 			}
-		case fd.Beat, Goodbye:
+		case fd.Beat, fd.Doubt, fd.Vouch, Goodbye:
 		default:
 			e.keep(from, m)
 		}
@@ -207,7 +210,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		return
 	}
 	switch m := m.(type) {
-	case fd.Beat, fd.Watch:
+	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch:
 		view, why := e.detector.Receive(now, from, m)
 		if why != nil {
 			e.refuse(now, from, m, why)
@@ -408,7 +411,7 @@ func (e *Engine) Confirmed() bool { return e.members.Confirmed() }
 func (e *Engine) begin(now time.Duration) {
 	o := &e.out
 	*o = Output{
-		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0], Called: o.Called[:0],
+		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0], Called: o.Called[:0], Links: o.Links[:0],
 	}
 	e.control = e.control[:0]
 	e.now = now

@@ -33,6 +33,14 @@ func (e *Engine) settle(now time.Duration) {
 			e.counters.sent(s.Message)
 			e.control = append(e.control, s)
 		}
+		for _, l := range found.Links {
+			said := trace.Event{At: now, Kind: trace.Note, Format: "does not hear %s, but %s does", Args: []any{l.Peer, l.By}}
+			if l.By.IsZero() {
+				said.Format, said.Args = "hears %s again", []any{l.Peer}
+			}
+			e.trace(said)
+			e.out.Links = append(e.out.Links, said)
+		}
 		if len(e.news) == 0 {
 			return
 		}
@@ -151,6 +159,7 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 		e.out.Leaders = append(e.out.Leaders, l)
 	}
 	if len(effects.Announce) > 0 {
+		e.detector.Follow(now, e.machine.Leader().ID)
 		e.members.Led(now)
 		if !e.machine.Leader().Vacant() {
 			clear(e.missed)

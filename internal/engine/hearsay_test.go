@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/trace"
+)
+
+// A leader that another member hears is followed on, and the link is named. It is believed as long as that one
+// says so, who may lie: a leader of which nobody hears anything is followed until the liar is gone.
+func TestALiarKeepsASilentLeader(t *testing.T) {
+	var traced int
+	e := solo(t, func(c *Config) {
+		c.Trace = func(event trace.Event) {
+			if event.Kind == trace.Note && event.Format == "does not hear %s, but %s does" {
+				traced++
+			}
+		}
+	}, settled(3))
+	var now time.Duration
+	var links, called []trace.Event
+	lies := true
+	take := func(out *Output) {
+		links, called = append(links, out.Links...), append(called, out.Called...)
+		doubts := false
+		for _, s := range out.Send {
+			doubts = doubts || s.To == id(2) && s.Message == algo.Message(fd.Doubt{Peer: id(3), View: e.Digest()})
+		}
+		if doubts && lies {
+			now += ms
+			links = append(links, e.Receive(now, id(2), fd.Vouch{Peer: id(3), View: e.Digest()}).Links...)
+		}
+	}
+	e.Start(0)
+	e.Up(0, id(2), 7, e.Digest(), "")
+	e.Up(0, id(3), 7, e.Digest(), "")
+	take(e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}))
+	run := func(end time.Duration) {
+		for {
+			at, due := e.Deadline()
+			if !due || at > end {
+				return
+			}
+			now = max(now, at)
+			take(e.Wake(now))
+		}
+	}
+	run(time.Minute)
+	if l, _ := e.Leader(); l.ID != id(3) || len(called) != 0 || traced != 1 {
+		t.Errorf("it follows %v, has called %d elections, and noted %d times that another hears its leader", l, len(called), traced)
+	}
+	if members := e.Members(); members[2].State != fd.Hearsay || members[2].Since > detection().Timeout {
+		t.Errorf("n3 is %v since %v, want hearsay since its first silence", members[2].State, members[2].Since)
+	}
+	lies = false
+	run(time.Minute + 2*detection().Timeout)
+	if l, _ := e.Leader(); l.ID == id(3) || len(called) == 0 {
+		t.Errorf("nobody says that n3 lives, and it follows %v", l)
+	}
+	if len(links) != 1 {
+		t.Errorf("it told its host %d times of the link, want once", len(links))
+	}
+}
+
+// The word of who is no member counts for nothing.
+func TestTheWordOfAStrangerCountsForNothing(t *testing.T) {
+	e := solo(t, nil, settled(3))
+	e.Start(0)
+	e.Up(0, id(9), 7, 0, "")
+	for _, m := range []algo.Message{fd.Doubt{Peer: id(3)}, fd.Doubt{}, fd.Vouch{Peer: id(3)}} {
+		for _, s := range e.Receive(0, id(9), m).Send {
+			switch s.Message.(type) {
+			case fd.Doubt, fd.Vouch:
+				t.Errorf("%+v of a stranger is answered with %+v to %s", m, s.Message, s.To)
+			}
+		}
+	}
+	if got := e.Counters().Strangers["beats"]; got != 3 {
+		t.Errorf("%d of 3 messages are counted as those of strangers", got)
+	}
+}
