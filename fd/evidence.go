@@ -109,5 +109,4 @@ func (d *Detector) redial(now time.Duration, p *peer) {
 		wait *= 2
 	}
 	p.redialAt = now + min(wait, d.timing.MaxRedial)
-	d.due(p.redialAt)
 }

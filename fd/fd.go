@@ -81,7 +81,7 @@ type Detector struct {
 	leader algo.NodeID   // that this node follows
 	stall  time.Duration // for how long this node did not run, last
 	woke   time.Duration // when that ended
-	next   time.Duration // not after the earliest deadline; may be too early, never too late
+	next   time.Duration // the Deadline that the host was told
 	out    Output
 }
 
@@ -107,8 +107,14 @@ func New(timing algo.Timing) *Detector {
 // Digest sets what beats and watches say of the node's view.
 func (d *Detector) Digest(view uint64) { d.view = view }
 
-// Deadline is when Wake is due at the latest. It is never later than what is due.
-func (d *Detector) Deadline() time.Duration { return d.next }
+// Deadline is when Wake is due. How late the host is for it tells whether this node ran.
+func (d *Detector) Deadline() time.Duration {
+	d.next = never
+	for _, p := range d.order {
+		d.next = min(d.next, d.dueFor(p))
+	}
+	return d.next
+}
 
 // Take returns what has been asked for since the last Take. It is valid until the
 // next call of any method.
@@ -196,7 +202,6 @@ func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 		p.monitored = true
 		p.hear(now)
 		p.mark(now)
-		d.due(d.dueFor(p))
 		switch {
 		case p.dead != "":
 			d.suspect(now, p, p.dead)
@@ -229,7 +234,6 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 			d.trust(now, p, "it said hello")
 		}
 		p.hear(now)
-		d.due(d.dueFor(p))
 		d.watch(now, p)
 	}
 	p.mark(now)
@@ -265,7 +269,6 @@ func (d *Detector) trust(now time.Duration, p *peer, why string) {
 	p.suspected = false
 	p.mark(now)
 	p.hear(now)
-	d.due(d.dueFor(p))
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Why: why})
 }
 
@@ -294,20 +297,9 @@ func (d *Detector) Wake(now time.Duration) {
 		if p.leaseEnd != never && p.beatDue() <= now {
 			d.beat(now, p)
 		}
-	}
-	for _, p := range d.order {
 		if p.monitored && p.heardAt+2*d.timing.Heartbeat <= now {
 			p.heardAt = now - d.timing.Heartbeat // look again in an interval
 		}
-	}
-	d.settle()
-}
-
-// settle finds the next deadline.
-func (d *Detector) settle() {
-	d.next = never
-	for _, p := range d.order {
-		d.due(d.dueFor(p))
 	}
 }
 
@@ -327,8 +319,6 @@ func (d *Detector) dueFor(p *peer) time.Duration {
 	}
 	return next
 }
-
-func (d *Detector) due(at time.Duration) { d.next = min(d.next, at) }
 
 // send sends p a message of detectors.
 func (d *Detector) send(p *peer, m algo.Message) {

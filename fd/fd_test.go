@@ -31,8 +31,14 @@ func watcher(t *testing.T) *Detector {
 	d := New(config())
 	d.Up(0, n(1), 7)
 	d.Monitor(0, []algo.NodeID{n(1)})
-	d.Take()
+	rests(d)
 	return d
+}
+
+// rests is what a host does after each call: it takes what is asked for, and when it is due to wake the detector.
+func rests(d *Detector) {
+	d.Take()
+	d.Deadline()
 }
 
 // hears passes the time from at to end with a beat of n1 each interval, and wakes
@@ -566,7 +572,7 @@ func TestLateWakeAfterFramesOfOthers(t *testing.T) {
 	d.Up(0, n(1), 7)
 	d.Up(0, n(2), 7)
 	d.Monitor(0, both)
-	d.Take()
+	rests(d)
 	back := 10 * time.Second
 	d.Heard(back, n(2))
 	d.Wake(back)
@@ -616,7 +622,7 @@ func TestTheExcuseForAPauseIsBounded(t *testing.T) {
 	d.Up(0, n(1), 7)
 	d.Up(0, n(2), 7)
 	d.Monitor(0, []algo.NodeID{n(1), n(2)})
-	d.Take()
+	rests(d)
 	back := time.Hour
 	d.Heard(back, n(1))
 	d.Wake(back)

@@ -24,7 +24,6 @@ func (d *Detector) watch(now time.Duration, p *peer) {
 	}
 	term := lease * d.timing.Heartbeat
 	p.renewAt = now + term/2
-	d.due(p.renewAt)
 	p.sentAt = now
 	d.send(p, Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view})
 }
@@ -38,7 +37,6 @@ func (d *Detector) watched(now time.Duration, p *peer, w Watch) error {
 		p.sentAt = now
 	}
 	p.every, p.leaseEnd = w.Interval, now+w.Lease
-	d.due(p.beatDue())
 	return nil
 }
 

@@ -24,7 +24,6 @@ func (d *Detector) Follow(now time.Duration, leader algo.NodeID) {
 		p.mark(now)
 	}
 	d.leader = leader
-	d.settle()
 }
 
 // ask asks those who follow the leader p in the order of IDs, as far as they may live.
@@ -72,5 +71,4 @@ func (d *Detector) vouched(now time.Duration, p *peer, leader algo.NodeID) {
 	}
 	l.by = p.id
 	l.mark(now)
-	d.settle()
 }

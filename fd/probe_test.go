@@ -18,7 +18,7 @@ func follower(t *testing.T) *Detector {
 	}
 	d.Monitor(0, []algo.NodeID{n(5)})
 	d.Follow(0, n(5))
-	d.Take()
+	rests(d)
 	return d
 }
 

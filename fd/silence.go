@@ -58,7 +58,6 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 	if p.renewAt <= now+d.timing.Heartbeat {
 		d.watch(now, p) // while the loop runs anyway
 	}
-	d.settle()
 }
 
 // hear takes that p was heard of.

@@ -67,7 +67,6 @@ func (d *Detector) beaten(now time.Duration, p *peer, b Beat) error {
 		p.timeout, p.before = p.before, 0
 		if p.monitored && !p.suspected {
 			p.hear(now)
-			d.settle()
 		}
 	}
 	return nil

@@ -37,6 +37,7 @@ func TestAStallIsSaid(t *testing.T) {
 			d.Up(0, n(1), 7)
 			d.Up(0, n(2), 7)
 			d.Receive(0, n(1), Watch{Interval: interval, Lease: test.lease})
+			rests(d)
 			test.back(d, slept)
 			beats := said(d.Take())
 			if len(beats) != 1 || beats[0].Stalled != slept-interval || beats[0].Ago != 0 {
@@ -62,6 +63,7 @@ func TestAStallIsSaid(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
 	d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
+	rests(d)
 	d.Wake(1000 * time.Hour)
 	if beats := said(d.Take()); len(beats) != 1 || beats[0].Stalled != time.Hour {
 		t.Errorf("after six weeks it says %v, want what is taken", beats)
