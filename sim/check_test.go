@@ -82,11 +82,11 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
 		{"it stops as if it was removed", Struck, func(w *World, n1, n2 *node) {
-			n1.perform(&engine.Output{Removed: true})
+			n1.perform(&engine.Output{End: membership.End{Removed: true}})
 		}},
 		{"it stops because it was removed", "", func(w *World, n1, n2 *node) {
 			n2.struck = append(n2.struck, n1.id)
-			n1.perform(&engine.Output{Removed: true})
+			n1.perform(&engine.Output{End: membership.End{Removed: true}})
 		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}

@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
@@ -14,7 +13,7 @@ import (
 type Counters struct {
 	// Kinds counts messages by kind: those of elections, and beside them those of
 	// the membership.
-	Kinds map[string]*Count
+	Kinds map[string]Count
 	// Beats counts heartbeats: all that detectors say, and messages that only repeat what was
 	// said (see algo.Repeat).
 	Beats Count
@@ -40,31 +39,27 @@ type counting struct {
 }
 
 func newCounters(messages []algo.Message) counting {
-	c := counting{Counters: Counters{Kinds: make(map[string]*Count), Strangers: make(map[string]uint64)}, known: make(map[string]bool)}
+	c := counting{Counters: Counters{Kinds: make(map[string]Count), Strangers: make(map[string]uint64)}, known: make(map[string]bool)}
 	for _, m := range slices.Concat(messages, Messages()) {
 		c.known[m.Kind()] = true
 	}
 	return c
 }
 
-func (c *counting) of(m algo.Message) *Count {
+// count counts a message that was sent, or received.
+func (c *counting) count(m algo.Message, sent, received uint64) {
 	switch m.(type) {
 	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch, algo.Repeat:
-		return &c.Beats
+		c.Beats.Sent += sent
+		c.Beats.Received += received
+		return
 	}
 	kind := m.Kind()
-	if count, ok := c.Kinds[kind]; ok {
-		return count
-	}
 	if !c.known[kind] {
 		kind = other
 	}
-	count, ok := c.Kinds[kind]
-	if !ok {
-		count = new(Count)
-		c.Kinds[kind] = count
-	}
-	return count
+	of := c.Kinds[kind]
+	c.Kinds[kind] = Count{of.Sent + sent, of.Received + received}
 }
 
 // stranger counts what somebody has said who is no member.
@@ -80,15 +75,9 @@ func (c *counting) stranger(m algo.Message) {
 	}
 }
 
-func (c *counting) sent(m algo.Message)     { c.of(m).Sent++ }
-func (c *counting) received(m algo.Message) { c.of(m).Received++ }
-
 // Counters returns a copy.
 func (e *Engine) Counters() Counters {
-	c := Counters{Kinds: make(map[string]*Count, len(e.counters.Kinds)), Beats: e.counters.Beats, Refused: e.counters.Refused, Strangers: maps.Clone(e.counters.Strangers)}
-	for _, kind := range slices.SortedFunc(maps.Keys(e.counters.Kinds), strings.Compare) {
-		count := *e.counters.Kinds[kind]
-		c.Kinds[kind] = &count
-	}
+	c := e.counters.Counters
+	c.Kinds, c.Strangers = maps.Clone(c.Kinds), maps.Clone(c.Strangers)
 	return c
 }

@@ -98,11 +98,8 @@ type Output struct {
 	Links []trace.Event
 	// ViewChanged says that View returns something new: members and addresses.
 	ViewChanged bool
-	// Rejected is why this node is not let in: it must stop.
-	Rejected error
-	// Removed says that this node is no member any more: it must stop. Left says that
-	// it asked for that.
-	Removed, Left bool
+	// End says that this node must stop.
+	membership.End
 }
 
 // Engine is one node. It is not safe for concurrent use.
@@ -184,7 +181,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		e.refuse(now, from, m, errors.New("its sender is this node itself, or nobody"))
 		return
 	}
-	e.counters.received(said)
+	e.counters.count(said, 0, 1)
 	member := e.View().Contains(from)
 	if member {
 		e.detector.Heard(now, from)
@@ -422,8 +419,7 @@ func (e *Engine) finish(now time.Duration) *Output {
 	e.proceed(now)
 	e.save(now)
 	e.out.Send = append(e.out.Send, e.control...)
-	end := e.members.End()
-	e.out.Rejected, e.out.Removed, e.out.Left = end.Rejected, end.Removed, end.Left
+	e.out.End = e.members.End()
 	return &e.out
 }
 
@@ -431,7 +427,7 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	if e.config.Trace != nil {
 		e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	}
-	e.counters.sent(m)
+	e.counters.count(m, 1, 0)
 	e.detector.Sent(now, to)
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
 }

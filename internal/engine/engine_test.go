@@ -352,8 +352,8 @@ func TestCountersCountBeatsApart(t *testing.T) {
 	w.run(time.Minute)
 	after := w.nodes[2].engine.Counters()
 	for kind, count := range after.Kinds {
-		if *count != *before.Kinds[kind] {
-			t.Errorf("%s went from %v to %v with nothing to do", kind, *before.Kinds[kind], *count)
+		if count != before.Kinds[kind] {
+			t.Errorf("%s went from %v to %v with nothing to do", kind, before.Kinds[kind], count)
 		}
 	}
 	if after.Beats.Sent == before.Beats.Sent || after.Beats.Received == before.Beats.Received {

@@ -222,7 +222,7 @@ func (h *host) copy(c *wire.Codec, m algo.Message) algo.Message {
 func (h *host) perform(out *Output) {
 	h.w.record(h, out)
 	h.out = append(h.out, Output{Save: slices.Clone(out.Save), Send: slices.Clone(out.Send), Refuse: slices.Clone(out.Refuse),
-		Leaders: slices.Clone(out.Leaders), ViewChanged: out.ViewChanged, Rejected: out.Rejected, Removed: out.Removed, Left: out.Left})
+		Leaders: slices.Clone(out.Leaders), ViewChanged: out.ViewChanged, End: out.End})
 	if len(out.Save) > 0 {
 		h.saves++
 		seen := map[string]bool{}

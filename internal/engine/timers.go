@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -33,12 +34,8 @@ func (e *Engine) setTimer(now time.Duration, change algo.TimerChange) {
 // cannot expire twice. Those made after the one numbered before wait for the next Wake:
 // an algorithm that arms a timer for at once lets the messages come in between.
 func (e *Engine) expired(now time.Duration, before uint64) (algo.Timer, bool) {
-	first := -1
-	for i, t := range e.timers {
-		if t.at <= now && t.made <= before && (first < 0 || t.at < e.timers[first].at || t.at == e.timers[first].at && t.made < e.timers[first].made) {
-			first = i
-		}
-	}
+	slices.SortFunc(e.timers, func(a, b timer) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.made, b.made)) })
+	first := slices.IndexFunc(e.timers, func(t timer) bool { return t.at <= now && t.made <= before })
 	if first < 0 {
 		return "", false
 	}
