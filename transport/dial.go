@@ -175,21 +175,14 @@ func (t *Transport) serve(c *conn) {
 // greet runs the handshake and checks who is there.
 func (t *Transport) greet(c *conn) error {
 	c.deadline(time.Now().Add(handshakeTimeout))
-	var broken error
-	peer, err := t.o.Handshake(c.sendHello, func() ([]byte, error) {
-		frame, err := c.recvHello()
-		if err != nil && broken == nil {
-			broken = err
-		}
-		return frame, err
-	}, c.dialed, c.target)
+	peer, err := t.o.Handshake(c.sendHello, c.recvHello, c.dialed, c.target)
 	peer.Dialed, peer.Addr, peer.conn = c.dialed, c.addr, c
 	t.mu.Lock()
 	c.peer = peer
 	t.mu.Unlock()
 	switch {
-	case err != nil && broken != nil:
-		return broken // what the handshake makes of it matters less
+	case err != nil && Cause(err) != Other:
+		return err // of the connection
 	case err != nil:
 		return rejected("handshake", err)
 	case peer.ID == t.o.Self && !peer.Client && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
@@ -246,9 +239,6 @@ func (t *Transport) turnAway(c *conn, err error) {
 	if c.dialed {
 		t.dialFailed(c.attempt, err)
 	}
-	t.mu.Lock()
-	t.settle(c.attempt)
-	t.mu.Unlock()
 	if errors.Is(err, errClosed) {
 		return
 	}

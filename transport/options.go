@@ -71,7 +71,7 @@ type Handler interface {
 
 // Handshake says hello both ways on a new connection and returns who is there. send
 // queues one frame and does not block; recv waits for one, which is valid until the
-// next call. Who has dialled is sent a single frame when it has its place. Frames are at
+// next call, and whose error is returned. Who has dialled is sent a single frame when it has its place. Frames are at
 // most MaxHello long and begin like a msgpack array. An error refuses the peer, and its
 // text is sent to it as the reason.
 type Handshake func(send func([]byte) error, recv func() ([]byte, error), dialed bool, target Target) (Peer, error)
