@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -21,17 +20,12 @@ type Codec struct {
 
 // message is one registered type.
 type message struct {
-	kind   string
-	typ    reflect.Type
-	head   []byte // what every encoding begins with: the array's length and the kind
-	again  []byte // head, of a repeat
-	body   plan
-	blanks sync.Pool // of *blank
+	kind  string
+	typ   reflect.Type
+	head  []byte // what every encoding begins with: the array's length and the kind
+	again []byte // head, of a repeat
+	body  plan
 }
-
-// blank is a zero message to decode into. What Decode returns is a copy of it, so
-// it serves again.
-type blank struct{ value reflect.Value }
 
 // NewCodec compiles a codec for the types of the messages, whose values do not
 // matter. It reports all mistakes at once: kinds that are malformed or taken, and
@@ -66,7 +60,6 @@ func (c *Codec) add(m algo.Message) error {
 	}
 	body, err := planOf(typ)
 	msg := &message{kind: kind, typ: typ, head: head(kind, len(body.fields)), again: head(kind+repeats, len(body.fields)), body: body}
-	msg.blanks.New = func() any { return &blank{reflect.New(typ).Elem()} }
 	c.byKind[kind], c.byType[typ] = msg, msg
 	return err
 }
@@ -139,23 +132,18 @@ func (c *Codec) decode(d *decoder) (algo.Message, error) {
 	if msg == nil {
 		return nil, fmt.Errorf("%w: %s", ErrUnknownKind, quote(kind))
 	}
-	blank := msg.blanks.Get().(*blank)
-	var m algo.Message
-	f := msg.body.decodeFields(d, blank.value, n-1)
+	value := reflect.New(msg.typ).Elem()
+	f := msg.body.decodeFields(d, value, n-1)
 	if f == nil && d.left() > 0 {
 		f = &Error{Why: count(d.left(), "byte") + " too many"}
 	}
-	if f == nil {
-		m = blank.value.Interface().(algo.Message)
-	}
-	if f == nil && repeat {
-		m = algo.Repeat{Message: m}
-	}
-	blank.value.SetZero()
-	msg.blanks.Put(blank)
 	if f != nil {
 		f.Verb, f.Kind = "decode", msg.kind
 		return nil, f
+	}
+	m := value.Interface().(algo.Message)
+	if repeat {
+		m = algo.Repeat{Message: m}
 	}
 	return m, nil
 }
