@@ -38,7 +38,7 @@ var (
 		"--algorithm bully --nodes 3 --epochs 2 --settled --crashes 1",
 		"--algorithm bully --nodes 3 --epochs 3 --settled --mistakes 1",
 		"--algorithm bully --nodes 4 --epochs 2 --settled --mistakes 1",
-		"--algorithm ring --nodes 3 --epochs 3 --crashes 1",
+		"--algorithm ring --nodes 3 --epochs 3 --settled --crashes 1",
 		"--algorithm ring --nodes 4 --epochs 2",
 		"--algorithm vote --nodes 2 --epochs 3 --repeats 1 --crashes 2",
 		"--algorithm vote --nodes 2 --epochs 2 --repeats 4 --crashes 1",

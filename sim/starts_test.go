@@ -85,3 +85,28 @@ func TestStartsAreQuick(t *testing.T) {
 		}
 	}
 }
+
+// Messages that take much longer than the timing says put an election off, and not for ever.
+func TestSlowMessages(t *testing.T) {
+	for _, test := range []struct {
+		algorithm string
+		takes     time.Duration // a message, one way; the timing says 100 ms
+		enough    time.Duration
+	}{
+		{"bully", 500 * time.Millisecond, 10 * time.Second},
+		{"ring", 450 * time.Millisecond, 10 * time.Second},
+		{"ring", 600 * time.Millisecond, 20 * time.Second},
+	} {
+		spec, err := build(test.algorithm, algo.LAN(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(20) {
+			w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(test.takes*9/10, test.takes)})
+			must(t, w.Cluster(5))
+			if took := w.Await(5 * time.Minute); took > test.enough {
+				t.Errorf("%s, %v, seed %d: they agree after %v, want at most %v", test.algorithm, test.takes, seed, took, test.enough)
+			}
+		}
+	}
+}

@@ -169,10 +169,21 @@ func (p *process) miss(env algo.Env) {
 func (p *process) wait(env algo.Env) {
 	T := p.options.MessageTime
 	least := time.Duration(p.options.ElectionRounds) * time.Duration(p.view.Len()) * T
+	if p.patient {
+		least *= 2
+	}
 	over := p.decided() && !p.participating
 	keep(env, timerElection, &p.waiting, !over, least, least+least/2)
 	keep(env, timerReserve, &p.reserving, over && p.reserved <= p.epoch, T, 2*T)
 }
+
+// overlap takes it that a token of an older run is there while a newer one is on.
+//
+// ◆ It may have been given up too early. So this process waits twice as long from its next token on, until
+// there is an outcome. Else no run comes to its end where messages take four times as long as is configured.
+// That one was given up is no reason: its token may be lost. Nor does it wait ever longer: who is behind
+// says older epochs, too, and where tokens are lost as well an election would take too long.
+func (p *process) overlap() { p.patient = !p.decided() }
 
 func keep(env algo.Env, t algo.Timer, armed *bool, wanted bool, least, most time.Duration) {
 	switch {

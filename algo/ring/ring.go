@@ -80,6 +80,8 @@ type process struct {
 	tokens, outcomes algo.Set
 	// best is the highest candidate whose token was forwarded in this epoch.
 	best algo.Member
+	// patient: a token of an older epoch came since the last outcome, while a newer run was on.
+	patient bool
 
 	// successor is the next process clockwise that is not suspected: this process
 	// itself if it is alone.
@@ -172,6 +174,7 @@ func (p *process) nominate(env algo.Env) {
 func (p *process) pass(env algo.Env, m Election) {
 	switch {
 	case m.Epoch < p.epoch:
+		p.overlap()
 		p.overtake(env)
 	case m.Epoch == p.epoch && m.ID == p.self:
 		p.comeBack(env)
@@ -235,7 +238,7 @@ func (p *process) told(env algo.Env, m Elected) {
 
 // follow takes l for the outcome of its epoch. A leader steps down this way.
 func (p *process) follow(env algo.Env, l algo.Leader) {
-	p.participating = false
+	p.participating, p.patient = false, false
 	p.leader = l
 	env.Announce(l)
 }

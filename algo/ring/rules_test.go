@@ -93,6 +93,17 @@ func TestATokenOfAnOlderEpochIsNotForwarded(t *testing.T) {
 	})
 }
 
+// A token of an older epoch that comes while a newer run is on says that runs are given up too early. The wait
+// is twice as long from the next token on, until there is an outcome.
+func TestWhoHearsALateTokenWaitsLonger(t *testing.T) {
+	s := follower(t, 2)
+	does(t, "its outcome is known", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	does(t, "a token of the run before", s.Hears(1, token(7, 3, 2)), "")
+	does(t, "a token of this one", s.Hears(1, token(8, 4, 2)), "election in 240ms to 360ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	s.Hears(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
+	does(t, "after an outcome", s.Campaigns(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
+}
+
 // "An older Election makes a node that is not participating start a run." Without it,
 // a process that comes back from an old time counts its epochs up one by one, a timeout
 // each.
