@@ -60,22 +60,22 @@ never; timers end in any order that their ranges allow; nodes crash and start ag
 detectors find a crash at any time after it, or never. 'go doc
 github.com/elect-go/elect/explore' says it exactly.
 
-A property that is broken is shown by a sequence diagram. No fewer steps break it. The
-steps are saved as a scenario, which 'elect sim --scenario FILE' replays.
+A property that is broken is drawn, in the fewest steps that break it, and saved as a
+scenario, which 'elect sim --scenario FILE' replays.
 
 What is looked for, if no --property says otherwise, is what the algorithm claims:
   one-leader-per-epoch  no two nodes lead in one epoch
   epochs-grow           no node goes back to an older epoch, over crashes too
   durable               what a node announces is saved
   no-phantom            whoever is followed has itself announced that it leads
-  agreement             from every state, some continuation without another fault
-                        ends with one leader known to all who run
+  agreement             from every state, all who run agree if no fault follows
+No algorithm claims these two. The token of a leader is its epoch and its id:
+  node-tokens           no node names a leader with a lower token than the one before
+  resource-tokens       nobody begins to lead with a lower token than somebody had
 
-A search has an end because it is bounded: by the budgets, by --epochs (of vote, its
-rounds), and by --repeats where heartbeats are numbered, as those of vote are, so that no
-two are the same: then leaders repeat themselves no more often than that in a run, all
-together. What lies beyond a bound is not searched, but counted. Where there are too many
-states, --walk takes random steps instead; they prove nothing.
+A search ends because it is bounded: by the budgets, by --epochs (of vote, its rounds),
+and where heartbeats are numbered, as those of vote, by --repeats of all leaders together.
+What lies beyond is only counted. --walk takes random steps instead; they prove nothing.
 
 With --json, one object: algorithm, options (an object), nodes, from (nothing or
 settled), network, crashes, mistakes, campaigns, epochs and repeats (0: no bound),

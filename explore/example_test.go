@@ -84,3 +84,28 @@ func ExampleScenario_Replay() {
 	// Output:
 	// a step cannot happen where it stands
 }
+
+// A resource that keeps the highest token it has seen refuses a leader of bully that comes
+// with a lower one, and a node may hear of the two in that order.
+func ExampleRun_tokens() {
+	spec, err := bully.New(bully.Defaults(algo.LAN()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := explore.Run(context.Background(), explore.Options{
+		Spec: spec, Nodes: 3, Settled: true, Crashes: 1, Epochs: 3,
+		Properties: []algo.Property{explore.NodeTokens, explore.ResourceTokens},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, v := range report.Violations {
+		fmt.Printf("%s: %s\n", v.Property, v.What)
+	}
+
+	// Output:
+	// resource-tokens: a resource hears of n2 in epoch 2 after n3 in epoch 2
+	// node-tokens: n1 names n2 in epoch 2 after n3 in epoch 2
+}

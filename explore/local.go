@@ -89,9 +89,9 @@ type model struct {
 	options *Options
 	ids     []algo.NodeID
 	// What must be remembered of the past: by each node, the highest epoch that it announced;
-	// of all, who has announced itself, in which epoch. What is not asked for is not remembered:
-	// else states would differ that behave alike.
-	tracksTold, tracksLed bool
+	// of all, who has announced itself, in which epoch; and whom each has named last. What is not
+	// asked for is not remembered: else states would differ that behave alike.
+	tracksTold, tracksLed, tracksNamed bool
 
 	locals    []local
 	messages  []envelope
@@ -106,10 +106,10 @@ type model struct {
 }
 
 func newModel(options *Options) *model {
-	properties := options.Properties
+	asked := func(p algo.Property) bool { return slices.Contains(options.Properties, p) }
 	m := &model{
-		options: options, tracksTold: slices.Contains(properties, algo.EpochsGrow),
-		tracksLed: slices.Contains(properties, algo.OneLeaderPerEpoch) || slices.Contains(properties, algo.NoPhantom),
+		options: options, tracksTold: asked(algo.EpochsGrow), tracksNamed: asked(NodeTokens),
+		tracksLed: asked(algo.OneLeaderPerEpoch) || asked(algo.NoPhantom) || asked(ResourceTokens),
 		numbers:   map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for member := range options.View.All() {

@@ -32,7 +32,7 @@ func (m *model) initial() state {
 		s.locals[i] = m.intern(local{node: i, phase: unborn})
 		s.print = s.print.Plus(m.locals[s.locals[i]].print)
 	}
-	s.history = m.history(nil)
+	s.history = m.history(history{})
 	s.print = s.print.Plus(m.histories[s.history].print)
 	return s
 }
@@ -132,9 +132,7 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 	for _, l := range o.announces {
 		after := m.announce(next.history, int(a.node), l)
 		m.remember(next, after.history)
-		if after.broken != nil {
-			m.breach = append(m.breach, *after.broken)
-		}
+		m.breach = append(m.breach, after.broken...)
 	}
 	return o, next.print != s.print
 }
