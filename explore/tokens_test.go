@@ -35,7 +35,7 @@ func TestWhereTokensGoBack(t *testing.T) {
 			}
 			r, err := explore.Run(t.Context(), explore.Options{
 				Spec: spec, Nodes: 3, Settled: true, Epochs: 3, Repeats: 1, Crashes: test.crashes, Campaigns: test.campaigns,
-				Properties: []algo.Property{test.property},
+				Properties: []algo.Property{test.property}, Limits: explore.Limits{States: 200_000},
 			})
 			if err != nil {
 				t.Fatal(err)
