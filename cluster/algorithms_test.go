@@ -114,18 +114,35 @@ func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
 	})
 }
 
-// The last who may lead cannot hand over. When its resignation is over somebody leads, and
-// knows it.
+// The last who may lead cannot hand over, and leads on.
+func TestTheLastWhoMayLeadDoesNotResign(t *testing.T) {
+	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
+		for range 2 {
+			leader := c.Await()
+			require.NoError(t, c.Node(leader.Name).Resign(t.Context(), 20*time.Second))
+		}
+		last := c.Await()
+		require.ErrorIs(t, c.Node(last.Name).Resign(t.Context(), 20*time.Second), cluster.ErrNoHeir)
+		require.Equal(t, last, c.Await())
+	})
+}
+
+// Two sides of a partition know nothing of each other's resignations. When one is over somebody leads,
+// and knows it.
 func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
-		for range c.Nodes() {
-			leader := c.Await()
+		c.Await()
+		c.Partition([]string{"n1", "n2"}, []string{"n3"})
+		for _, n := range c.Nodes() {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			_ = c.Node(leader.Name).Resign(ctx, 20*time.Second)
+			_ = n.Resign(ctx, 20*time.Second)
 			cancel()
-			if _, known := c.Node(leader.Name).Leader(); !known {
-				break // nobody is left
-			}
+		}
+		c.Heal()
+		virtual.Pass(5 * time.Second)
+		for _, n := range c.Nodes() {
+			_, known := n.Leader()
+			require.False(t, known, "nobody is left")
 		}
 		virtual.Pass(40 * time.Second)
 		leader := c.Await()

@@ -16,10 +16,9 @@ import (
 // in. The loop looks at it after each of its turns.
 type errand struct {
 	done   func() bool
-	why    func() string // what it waits for
-	undo   func()        // what ends it when it is given up
-	until  time.Time     // when it is; zero: when who waits says so
-	result func(error)   // called once, must not block
+	late   func() error // ends it when it waits no longer, and says how things stand then
+	until  time.Time    // when that is; zero: when who waits says so
+	result func(error)  // called once, must not block
 }
 
 // settleErrands ends those that are over.
@@ -35,8 +34,7 @@ func (n *Node) settleErrands() {
 		case n.failed != nil:
 			n.endErrand(e, n.failed)
 		case !e.until.IsZero() && !now.Before(e.until):
-			n.endErrand(e, fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", e.why()))
-			e.undo()
+			n.endErrand(e, e.late())
 		}
 	}
 }
@@ -100,8 +98,7 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	case <-ctx.Done():
 		n.tell(func() {
 			if e != nil {
-				n.endErrand(e, nil)
-				e.undo()
+				n.endErrand(e, e.late())
 			}
 		})
 		return context.Cause(ctx)
@@ -112,10 +109,11 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 // ErrRemoved when it is told, or at its next start, and counts for no majority any more.
 // Its ID never comes back; with an emptied data folder the node joins as a new member.
 //
-// With bully and ring this node decides it, saves it and tells the others. With vote the
-// leader does, one change at a time, and Remove returns when a majority of those who
-// remain hold it; until then the leader is asked again and again. When ctx ends that is
-// given up, and may or may not have been done. To remove the node itself is to Leave.
+// The leader does it and tells the others, and is asked again and again until then. With
+// vote it makes one change at a time, and Remove returns when a majority of those who
+// remain hold it. With bully and ring this node does it itself when no leader is known for
+// twice Timing.Bound. When ctx ends it is given up, and may or may not have been done. To
+// remove the node itself is to Leave.
 //
 // The error is ErrNoMember, ErrLastMember, ErrNoHeir, context.Cause(ctx), ErrStopped, or
 // an ErrSave that stops the node.
@@ -138,7 +136,14 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: remove %s: %w", n.title(id), unstruck[err])
 	}
-	e := &errand{why: n.obstacle, undo: func() { n.perform(n.engine.Withdraw(n.now(), id)) }}
+	e := &errand{late: func() error {
+		why := n.obstacle()
+		if _, known := n.Leader(); !known && !n.spec.Claims.NeedsQuorum && id != n.self.ID {
+			why += fmt.Sprintf("; without one this node does it after %v", 2*n.config.Timing.Bound())
+		}
+		n.perform(n.engine.Withdraw(n.now(), id))
+		return fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", why)
+	}}
 	if id != n.self.ID {
 		e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Confirmed() }
 	} else {
@@ -156,28 +161,73 @@ func (n *Node) title(id algo.NodeID) string {
 	return cmp.Or(n.nameOf(id), id.String())
 }
 
-// obstacle says what a change of the membership is waiting for.
-func (n *Node) obstacle() string {
-	_, known := n.Leader()
-	switch {
-	case !n.spec.Claims.NeedsQuorum:
-		return "no other member was reached"
-	case !known:
-		return "no leader is known, and with " + n.spec.Name + " the leader changes the membership"
-	case !n.engine.Confirmed():
-		return "a majority of the members has yet to confirm the change before"
+// resignation starts one.
+func (n *Node) resignation(period time.Duration) (*errand, error) {
+	view := n.engine.View()
+	if !slices.ContainsFunc(slices.Collect(view.Others(n.self.ID)), view.MayLead) {
+		return nil, fmt.Errorf("cluster: resign: %w", ErrNoHeir)
 	}
-	return "the leader does not change to members of whom it reaches no majority"
+	_, led := n.board.leads()
+	period = cmp.Or(period, n.config.Timing.Bound())
+	n.resign(period)
+	return &errand{
+		until: time.Now().Add(period),
+		done: func() bool {
+			_, leads := n.board.leads()
+			_, known := n.Leader()
+			return !leads && (known || !led)
+		},
+		late: func() error {
+			if n.engine.View().MayLead(n.self.ID) {
+				return errors.New("cluster: it resigned, no other member was elected, and it may be elected again")
+			}
+			return doneHere("done here, and nobody else leads yet" + n.vacancy())
+		},
+	}, n.failed
 }
 
-// Why a member cannot be removed.
+// restate gives this node another priority, which holds at once. The errand is over when a majority
+// knows, where one is needed.
+func (n *Node) restate(priority int) (*errand, error) {
+	n.self.Priority = priority
+	n.perform(n.engine.SetPriority(n.now(), priority))
+	return &errand{
+		done: func() bool {
+			m, _ := n.engine.View().Member(n.self.ID)
+			return m.Priority == priority && n.engine.Confirmed()
+		},
+		late: func() error {
+			if n.self.Priority != priority {
+				return fmt.Errorf("cluster: it was set to %d since", n.self.Priority)
+			}
+			return doneHere("done here until the node is started again, and not known to all yet: " + n.obstacle())
+		},
+	}, n.failed
+}
+
+// obstacle says what a change of the membership is waiting for.
+func (n *Node) obstacle() string {
+	leader, known := n.Leader()
+	met, seats := n.engine.Seats()
+	switch {
+	case !known:
+		return "no leader is known to do it" + n.vacancy()
+	case n.spec.Claims.NeedsQuorum && n.engine.View().Stamp().Epoch == 0 && met < seats:
+		return fmt.Sprintf("it waits until all members are met, and %d of %d are", met, seats)
+	case !n.engine.Confirmed():
+		return "a majority of the members has yet to confirm the view"
+	}
+	return leader.Name + " leads and has not done it; it changes to no members of whom it reaches no majority"
+}
+
+// Why a member cannot be removed, or resign.
 var (
 	// ErrNoMember says that there is no such member.
 	ErrNoMember = errors.New("there is no such member")
 	// ErrLastMember says that it is the only one.
 	ErrLastMember = errors.New("it is the last member: stop it, and delete its data")
-	// ErrNoHeir says that no other member may lead, where the leader is who removes.
-	ErrNoHeir = errors.New("no other member may lead, and the leader is who strikes a member")
+	// ErrNoHeir says that no other member may lead.
+	ErrNoHeir = errors.New("no other member may lead")
 )
 
 // unstruck is what the engine says of that.

@@ -115,16 +115,14 @@ func ExampleNode_Remove() {
 		fmt.Println(reasons[i])
 	}
 	fmt.Println(node.SetPriority(ctx, 5), node.Members()[0].Priority)
-	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-	defer cancel()
-	fmt.Println("nobody else could lead:", node.Resign(short, time.Minute))
+	fmt.Println(node.Resign(ctx, time.Minute))
 	stop()
 	fmt.Println(<-stopped)
 	// Output:
 	// there is no such member
 	// it is the last member: stop it, and delete its data
 	// <nil> 5
-	// nobody else could lead: context deadline exceeded
+	// cluster: resign: no other member may lead
 	// <nil>
 }
 

@@ -144,6 +144,8 @@ type fleet struct {
 	live   map[string]*member
 	stores map[string]cluster.Store
 	config func(*cluster.Config) // changes every member's
+
+	algorithm string // where config asks for it
 }
 
 func newFleet(t testing.TB) *fleet {

@@ -65,7 +65,7 @@ func (n *Node) abandon(l Leadership) {
 	n.board.lose(l.Epoch, ErrResigned, time.Now())
 	n.tell(func() {
 		if now, _ := n.engine.Leader(); now.ID == l.ID {
-			n.resign(0)
+			n.resign(n.config.Timing.Bound())
 		}
 	})
 }

@@ -526,15 +526,32 @@ func TestResignOfAFollowerReturnsAtOnce(t *testing.T) {
 	})
 }
 
-func TestResignWithNobodyElseLastsAsLongAsItsContext(t *testing.T) {
+func TestResignIsRefusedWhereNobodyElseMayLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(1)[0]
+		require.ErrorIs(t, n.Resign(t.Context(), 0), cluster.ErrNoHeir)
+		require.Equal(t, "n1", leaderOf(n))
+		other := f.start(2)
+		f.agree("n2", bound)
+		require.NoError(t, n.Resign(t.Context(), time.Minute))
+		synctest.Wait() // the other one hears of it
+		require.ErrorIs(t, other.Resign(t.Context(), 0), cluster.ErrNoHeir, "the other one has resigned")
+		f.quiet(time.Minute)
+	})
+}
+
+func TestResignWithNobodyElseLastsAsLongAsItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		n := members[1]
+		f.kill(members[0])
 		ctx, cancel := context.WithTimeout(t.Context(), bound/2)
 		defer cancel()
 		require.ErrorIs(t, n.Resign(ctx, 0), context.DeadlineExceeded)
 		require.Empty(t, leaderOf(n))
-		n.follows(t, "n1", bound)
+		n.follows(t, "n2", bound)
 
 		result := make(chan error, 1)
 		go func() { result <- n.Resign(t.Context(), 0) }()

@@ -187,7 +187,8 @@ func (n *Node) viewChanged() {
 	hello := *n.hello.Load()
 	hello.ClusterID, hello.View = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
-	n.asked.Info("view changed", "view", n.engine.View().Number(), "members", n.engine.View().Len())
+	stamp := n.engine.View().Stamp()
+	n.asked.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Epoch, stamp.Number), "members", n.engine.View().Len())
 }
 
 // loseBy ends the leadership of this node if one of the announcements does.
@@ -200,21 +201,20 @@ func (n *Node) loseBy(announced []algo.Leader) {
 	cause := ErrVacant
 	if last := announced[len(announced)-1]; !last.Vacant() {
 		cause = &DeposedError{By: n.leadership(last)}
-	} else if n.spec.Claims.NeedsQuorum && !n.majority() {
+	} else if n.spec.Claims.NeedsQuorum && n.heard() < n.engine.View().Quorum() {
 		cause = ErrNoMajority
 	}
 	n.lose(epoch, cause)
 }
 
-// majority reports whether so many members are alive, as far as this node knows.
-func (n *Node) majority() bool {
-	alive := 0
+// heard is how many members are there, as far as this node knows.
+func (n *Node) heard() (members int) {
 	for _, m := range n.engine.Members() {
 		if m.State == fd.Alive {
-			alive++
+			members++
 		}
 	}
-	return alive >= n.engine.View().Quorum()
+	return members
 }
 
 func (n *Node) lose(epoch algo.Epoch, cause error) {
@@ -254,13 +254,12 @@ func (n *Node) nameOf(id algo.NodeID) string {
 	return n.called[id]
 }
 
-// resign tells the leader's work to stop before it gives the leadership up. A period of
-// zero stands for Timing.Bound.
+// resign tells the leader's work to stop before it gives the leadership up.
 func (n *Node) resign(period time.Duration) {
 	if epoch, leads := n.board.leads(); leads {
 		n.lose(epoch, ErrResigned)
 	}
-	n.perform(n.engine.Resign(n.now(), cmp.Or(period, n.config.Timing.Bound())))
+	n.perform(n.engine.Resign(n.now(), period))
 }
 
 // stop ends the leadership, says goodbye and closes every connection. After a failure

@@ -281,10 +281,12 @@ func TestOperator(t *testing.T) {
 		leader := f.leader(bound)
 		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
 		require.NotEqual(t, leader, f.leader(bound))
-		require.NotEmpty(t, leader.log.with("order taken", "resign", "from="))
+		require.NotEmpty(t, leader.log.with(`msg="order taken" order=resign member="" priority=0 period=2s from=`))
 		virtual.Pass(3 * time.Second)
 
 		require.NoError(t, o.Remove(ctx, "n1:7400", "n3"))
+		require.NotEmpty(t, all[0].log.with(`msg="order taken" order=remove member=n3 priority=0 period=0s from=`))
+		require.NotEmpty(t, all[1].log.with(`msg="order taken" order=priority member="" priority=50 period=0s from=`))
 		<-all[2].done
 		delete(f.live, "n3")
 		require.ErrorIs(t, all[2].err, cluster.ErrRemoved)
@@ -372,7 +374,7 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 		defer cancel()
 		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
-		require.Equal(t, "cluster: not done in time: no leader is known, and with vote the leader changes the membership; it is given up, and may still happen", refused.Reason)
+		require.Equal(t, "cluster: not done in time: no leader is known to do it (1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover); it is given up, and may still happen", refused.Reason)
 		asked, leave := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, leave)
 		require.ErrorContains(t, f.operator().Remove(asked, "n1:7400", "n2"), "context canceled: the order was given, and may still be carried out")
@@ -392,9 +394,9 @@ func TestAnOrderWhileAFixedSetMeets(t *testing.T) {
 		virtual.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		var refused *operator.RefusedError
-		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
-		require.Equal(t, "cluster: not done in time: it waits until all members are met, and 2 of 3 are; it is given up, and may still happen", refused.Reason)
+		var unheard *operator.UnheardError
+		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &unheard)
+		require.Equal(t, "done here until the node is started again, and not known to all yet: it waits until all members are met, and 2 of 3 are", unheard.Reason)
 		f.start(3)
 		virtual.Pass(2 * bound)
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
@@ -418,7 +420,7 @@ func TestNoAdmin(t *testing.T) {
 			require.Contains(t, refused.Reason, "no_admin")
 		}
 		f.members(bound, "n1", "n2")
-		require.NotEmpty(t, all[0].log.with("order refused"))
+		require.NotEmpty(t, all[0].log.with(`msg="order refused" order=remove member=n2 priority=0`, "no_admin is set"))
 		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "each decides for itself")
 		_, err := o.Status(ctx, "n1:7400")
 		require.NoError(t, err, "who only asks is answered")

@@ -328,19 +328,14 @@ func (n *Node) tell(f func()) {
 	}
 }
 
-// do has the loop perform what f asks for.
-func (n *Node) do(ctx context.Context, f func() *engine.Output) error {
-	return n.run(ctx, func() (*errand, error) {
-		n.perform(f())
-		return nil, n.failed
-	})
-}
-
 // Campaign calls for an election. Any member can. It returns when the call was made,
 // not when it has an outcome: see Watch. Its error is context.Cause(ctx), ErrStopped, or
 // an ErrSave that stops the node.
 func (n *Node) Campaign(ctx context.Context) error {
-	return n.do(ctx, func() *engine.Output { return n.engine.Campaign(n.now()) })
+	return n.run(ctx, func() (*errand, error) {
+		n.perform(n.engine.Campaign(n.now()))
+		return nil, n.failed
+	})
 }
 
 // SetPriority changes the priority of this member, with the effect that the algorithm
@@ -352,20 +347,17 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	if mistake := checkPriority(priority); mistake != nil {
 		return mistake
 	}
-	return n.do(ctx, func() *engine.Output { return n.engine.SetPriority(n.now(), priority) })
+	return n.run(ctx, func() (*errand, error) {
+		_, err := n.restate(priority)
+		return nil, err
+	})
 }
 
 // Resign gives the leadership up: this node is not eligible for the period, or for that
-// of Timing.Bound if it is zero, and another is elected if there is one. It returns nil
-// when another leads; else, when ctx ends or the node stops, context.Cause(ctx),
-// ErrStopped, or an ErrSave that stops the node. A node that does not lead only becomes
-// ineligible.
+// of Timing.Bound if it is zero, and another is elected. It returns nil when another leads, or at
+// once if this node did not lead. Else the error is ErrNoHeir, and nothing is changed; one that says
+// that the period is over and nobody else leads; or context.Cause(ctx), ErrStopped, or an ErrSave that
+// stops the node.
 func (n *Node) Resign(ctx context.Context, period time.Duration) error {
-	return n.run(ctx, func() (*errand, error) {
-		n.resign(period)
-		return &errand{undo: func() {}, done: func() bool {
-			l, known := n.Leader()
-			return known && l.ID != n.self.ID
-		}}, n.failed
-	})
+	return n.run(ctx, func() (*errand, error) { return n.resignation(period) })
 }

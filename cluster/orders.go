@@ -15,6 +15,7 @@ import (
 
 var (
 	errNoAdmin     = errors.New("cluster: this node takes no orders: no_admin is set in its configuration")
+	errOutside     = errors.New("cluster: this node is in no cluster yet")
 	errBusy        = errors.New("cluster: too many orders are waiting at this node")
 	errClientFrame = errors.New("cluster: a client may only ask for the status, or give an order")
 )
@@ -55,40 +56,39 @@ const (
 // obey carries out an order of a client, and answers when it is done. It runs on the loop.
 func (n *Node) obey(p transport.Peer, order wire.Order) {
 	reply := func(err error) {
+		if err == nil {
+			err = n.unheard()
+		}
 		var d wire.Done
 		if err != nil {
-			d.Reason = hostile.Cut(err.Error(), wire.MaxReason)
-		} else if why := n.unheard(); why != "" {
-			d = wire.Done{Made: true, Reason: hostile.Cut(why, wire.MaxReason)}
+			_, made := errors.AsType[doneHere](err)
+			d = wire.Done{Made: made, Reason: hostile.Cut(err.Error(), wire.MaxReason)}
 		}
 		n.reply(p, d)
 	}
-	refuse := func(why error) { reply(fmt.Errorf("refused: %w", why)) }
-	switch {
-	case n.failed != nil:
-		refuse(ErrStopped)
-		return
-	case n.config.NoAdmin:
-		n.noisy.Warn("order refused: no_admin is set", "order", order.What, "from", p.Addr)
-		refuse(errNoAdmin)
-		return
-	case len(n.errands) >= maxOrders:
-		refuse(errBusy)
-		return
-	}
+	about := []any{"order", order.What, "member", order.Member, "priority", order.Priority, "period", order.Period, "from", p.Addr}
 	e, err := n.start(order)
 	if err != nil {
-		refuse(err)
+		n.noisy.Warn("order refused", append(about, "error", err)...)
+		reply(fmt.Errorf("refused: %w", err))
 		return
 	}
-	n.asked.Info("order taken", "order", fmt.Sprintf("%+v", order), "from", p.Addr)
-	e.until, e.result = time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)), reply
+	n.asked.Info("order taken", about...)
+	if until := time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)); e.until.IsZero() || until.Before(e.until) {
+		e.until = until
+	}
+	e.result = reply
 	n.errands = append(n.errands, e)
 }
 
-// unheard says which members may not know of what was done, as far as this node knows; empty for
+// doneHere is how an order ends that holds at this node, and not yet as it should elsewhere.
+type doneHere string
+
+func (d doneHere) Error() string { return string(d) }
+
+// unheard says which members may not know of what was done, as far as this node knows; nil for
 // none. Where a majority is needed it was asked.
-func (n *Node) unheard() string {
+func (n *Node) unheard() error {
 	var names []string
 	for _, m := range n.engine.Members() {
 		if m.State == fd.Suspected && !n.spec.Claims.NeedsQuorum {
@@ -96,13 +96,23 @@ func (n *Node) unheard() string {
 		}
 	}
 	if len(names) == 0 {
-		return ""
+		return nil
 	}
-	return "done here, and not known to who is suspected, until they are met again: " + strings.Join(names, ", ")
+	return doneHere("done here, and not known to who is suspected, until they are met again: " + strings.Join(names, ", "))
 }
 
-// start begins what an order is for.
+// start begins what an order is for. Its error is why the order is refused.
 func (n *Node) start(o wire.Order) (*errand, error) {
+	switch {
+	case n.failed != nil:
+		return nil, ErrStopped
+	case n.config.NoAdmin:
+		return nil, errNoAdmin
+	case n.engine.Cluster().IsZero():
+		return nil, errOutside
+	case len(n.errands) >= maxOrders:
+		return nil, errBusy
+	}
 	switch o.What {
 	case wire.Remove:
 		id, err := n.find(o.Member)
@@ -116,41 +126,14 @@ func (n *Node) start(o wire.Order) (*errand, error) {
 		if err := checkPriority(o.Priority); err != nil {
 			return nil, err
 		}
-		n.perform(n.engine.SetPriority(n.now(), o.Priority))
-		return n.shown(func(m algo.Member) bool { return m.Priority == o.Priority }), n.failed
+		return n.restate(o.Priority)
 	case wire.Resign:
 		if o.Period < 0 || o.Period > maxPeriod {
 			return nil, &ConfigError{Field: "the time of a resignation", Got: o.Period.String(), Want: "from 0 to " + maxPeriod.String()}
 		}
-		_, led := n.board.leads()
-		n.resign(o.Period)
-		return n.shown(func(m algo.Member) bool {
-			_, leads := n.board.leads()
-			_, known := n.Leader()
-			return !m.Eligible && !leads && (known || !led)
-		}), n.failed
+		return n.resignation(o.Period)
 	}
 	return nil, fmt.Errorf("cluster: this node takes no order %q", o.What)
-}
-
-// shown is an errand that is done when the view shows this node as it should be.
-func (n *Node) shown(ok func(algo.Member) bool) *errand {
-	return &errand{
-		done: func() bool {
-			m, _ := n.engine.View().Member(n.self.ID)
-			return ok(m) && n.engine.Confirmed()
-		},
-		why: func() string {
-			met, seats := n.engine.Seats()
-			if _, known := n.Leader(); !known || n.spec.Claims.NeedsQuorum && !n.engine.Confirmed() {
-				return "no other member leads, or the change is not confirmed by a majority"
-			} else if n.spec.Claims.NeedsQuorum && met < seats {
-				return fmt.Sprintf("it waits until all members are met, and %d of %d are", met, seats)
-			}
-			return n.obstacle()
-		},
-		undo: func() {}, // it holds, and is told to the others when they can be told
-	}
 }
 
 // find returns the ID of a member, by ID or name.

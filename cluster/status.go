@@ -33,9 +33,9 @@ type Status struct {
 	Node      algo.NodeID  `json:"node"`   // who answered
 	Leader    *algo.NodeID `json:"leader"` // null when none is known
 	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
-	View      uint64       `json:"view"`   // its number, which grows with every change
-	// ViewEpoch is that of the leader that made or confirmed the view, where only the
-	// leader changes it; else 0. Views are ordered by it first.
+	View      uint64       `json:"view"`   // its number, from 1 in each ViewEpoch
+	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
+	// ordered by it, then by View.
 	ViewEpoch algo.Epoch `json:"view_epoch"`
 	// Confirmed says that a majority is known to hold the view, or that none is needed.
 	Confirmed bool     `json:"confirmed"`

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
@@ -103,16 +105,18 @@ func (n *Node) complain() {
 	n.said, n.complaint = now, now+waitEvery
 	met, seats := n.engine.Seats()
 	why := "no member has let it in"
-	if n.config.Bootstrap {
-		why += ", and it founds a cluster only when nobody is silent"
-	}
 	switch _, runs := n.engine.Leader(); {
-	case !alone:
-		why = fmt.Sprintf("no leader for %v; elect remove works without one unless a majority is needed", (now - since).Round(time.Second))
+	case runs && alone:
+		why = "it is connected to no other member" + n.vacancy()
 	case runs:
-		why = "it is connected to no other member"
+		why = fmt.Sprintf("no leader for %v%s", (now - since).Round(time.Second), n.vacancy())
+		if !n.spec.Claims.NeedsQuorum {
+			why += fmt.Sprintf("; elect remove works without one after %v", 2*n.config.Timing.Bound())
+		}
 	case seats > 0:
 		why = fmt.Sprintf("it has met %d of %d members", met, seats)
+	case n.config.Bootstrap:
+		why += ", and it founds a cluster only when nobody is silent"
 	}
 	var answers []string
 	all = append(all, n.awaited()...)
@@ -123,6 +127,19 @@ func (n *Node) complain() {
 		answers = append(answers, fmt.Sprintf("and %d more", more))
 	}
 	n.log.Warn("waiting", "why", why, "answers", cmp.Or(strings.Join(answers, "; "), "none"))
+}
+
+// vacancy says in parentheses why nobody leads; empty where this node does not know.
+func (n *Node) vacancy() string {
+	view := n.engine.View()
+	switch heard := n.heard(); {
+	case n.spec.Claims.NeedsQuorum && heard < view.Quorum():
+		return fmt.Sprintf(" (%d of %d members are heard of, and %d are needed: if the others are lost for good see elect recover)",
+			heard, view.Size(), view.Quorum())
+	case !slices.ContainsFunc(slices.Collect(view.All()), func(m algo.Member) bool { return m.Eligible }):
+		return " (all who may lead have resigned)"
+	}
+	return ""
 }
 
 // nextComplaint is in how long that has to be said.

@@ -122,6 +122,7 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 					named := len(m.log.with("level=WARN", "msg=waiting", `why="no leader for`, "n5:7400: "+misses+" (elections: "))
 					require.GreaterOrEqual(t, named, 1, "%s: %s", m.name, strings.Join(m.log.with(""), "\n"))
 					require.LessOrEqual(t, named, 13, m.name)
+					require.Empty(t, m.log.with("msg=waiting", "no leader for 0s", "(elections: 1)"), "one election proves nothing")
 				}
 				status, err := f.operator().Status(t.Context(), "n1:7400")
 				require.NoError(t, err)

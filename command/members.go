@@ -34,7 +34,7 @@ type orderObject struct {
 
 const orderJSON = `With --json, one object: order, addr, member (of remove), done (true or false), reason
 (in the words of the node: why it was refused, or not done in time and may still happen;
-or, with done true, who may not know yet). The exit status is 1 if it was not done.
+or, with done true, that it holds there and is not known everywhere yet). The exit status is 1 if it was not done.
 
 There is no authentication: whoever reaches the port of a node can do this. A node whose
 configuration says no_admin refuses.`
@@ -91,8 +91,9 @@ member stays one, and counts for a majority, until it is removed. One that lives
 as soon as it is told, and one that comes back later then. Its data folder is of no more
 use: emptied, the node joins as a new member.
 
-With bully and ring the node that is asked decides it, and tells the others. With vote
-the leader does, one member at a time, when a majority of the members are there: of two
+The leader decides it, and tells the others. With bully and ring the node that is asked
+does it itself when it knows of no leader for twice the bound of elect config show. With
+vote it is one member at a time, when a majority of the members are there: of two
 members one of which is dead none can be removed. Start the dead one again, also on
 another machine with its data folder. If that is lost, see elect recover.
 
@@ -166,8 +167,8 @@ func newResign() *cobra.Command {
 		Use:   "resign",
 		Short: "Have a node give its leadership up for a while",
 		Long: `Have the node at --addr not lead for a while, and another one elected if it leads. It
-stays a member and votes. It ends earlier when the node is restarted. A member that
-shall never lead is configured as a witness.
+stays a member and votes. It ends earlier when the node is restarted. It is refused where
+no other member may lead. A member that shall never lead is configured as a witness.
 
 ` + orderJSON,
 		Example: `  elect resign --addr 10.0.0.1:7400

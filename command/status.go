@@ -33,15 +33,16 @@ watches it or has evidence; "hearsay" when it does not hear it, its leader, but 
 "connected" when it does not watch it but a connection stands; else "unknown". Who watches whom is the algorithm's affair.
 
 A member that is dead stays one, and counts for a majority, until it is removed (see
-elect remove). With vote a view has the number EPOCH.NUMBER, where the epoch is that of
-the leader that made it, and is unconfirmed until a majority is known to hold it.
+elect remove). A view has the number EPOCH.NUMBER, where the epoch is that of the leader
+that made it, and NUMBER begins at 1 in each: views are ordered by view_epoch, then view.
+With vote it is unconfirmed until a majority is known to hold it.
 
 A member that members: or join: names and that was not met is listed by its address, with
 what came of the last attempt to reach it. While nobody is known to lead, so is each for
 whom elections have waited in vain, and how often.
 
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
-(an id or null), epoch, view (its number), view_epoch (0 but for vote), confirmed,
+(an id or null), epoch, view (its number), view_epoch (0 before the first), confirmed,
 members (a list of objects: id, name, addr, priority, eligible, state, since), awaited
 (a list of objects: addr, answer), counters (an object: name and number).`,
 		Example: `  elect status 10.0.0.1:7400

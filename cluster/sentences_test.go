@@ -1,0 +1,255 @@
+package cluster_test
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/virtual"
+)
+
+// An order ends in one of four ways, each with a sentence that is true then and later.
+type end string
+
+const (
+	isDone     end = "done"
+	isRefused  end = "refused, or given up" // a *operator.RefusedError
+	isDoneHere end = "done here"            // a *operator.UnheardError
+)
+
+// order is one, given to n1.
+type order func(ctx context.Context, o operator.Client) error
+
+func remove(name string) order {
+	return func(ctx context.Context, o operator.Client) error { return o.Remove(ctx, "n1:7400", name) }
+}
+
+func leave(ctx context.Context, o operator.Client) error { return o.Leave(ctx, "n1:7400") }
+
+func priority7(ctx context.Context, o operator.Client) error {
+	return o.SetPriority(ctx, "n1:7400", 7)
+}
+
+func resignFor(period time.Duration) order {
+	return func(ctx context.Context, o operator.Client) error { return o.Resign(ctx, "n1:7400", period) }
+}
+
+// The states in which orders are given. In those with a leader it is n1.
+var situations = map[string]func(f *fleet){
+	"three live":        func(f *fleet) { firstOf(f, 3) },
+	"one of one":        func(f *fleet) { firstOf(f, 1) },
+	"one of two":        func(f *fleet) { f.kill(firstOf(f, 2)["n2"]); virtual.Pass(2 * bound) },
+	"without the first": func(f *fleet) { f.kill(firstOf(f, 2)["n1"]) },
+	"two of three": func(f *fleet) {
+		f.kill(firstOf(f, 3)["n3"])
+		virtual.Pass(2 * bound)
+	},
+	"others stopped just now": func(f *fleet) {
+		all := firstOf(f, 3)
+		f.t.Cleanup(f.pause(all["n2"]))
+		f.t.Cleanup(f.pause(all["n3"]))
+	},
+	"all resigned": func(f *fleet) {
+		all := firstOf(f, 3)
+		f.net.Partition([]string{"n1", "n2"}, []string{"n3"})
+		for _, name := range []string{"n2", "n1", "n3"} {
+			ctx, cancel := context.WithTimeout(f.t.Context(), bound/4)
+			_ = all[name].Resign(ctx, time.Hour)
+			cancel()
+		}
+		f.net.Heal()
+		virtual.Pass(bound / 2)
+	},
+	"in no cluster": func(f *fleet) {
+		f.config = func(c *cluster.Config) { c.Join = []string{"n2:7400"} }
+		f.start(1)
+		virtual.Pass(time.Second)
+	},
+}
+
+// firstOf is a cluster of n that n1 leads, longer than a founder watches its first guest.
+func firstOf(f *fleet, n int) map[string]*member {
+	f.config = func(c *cluster.Config) {
+		c.Algorithm, c.Priority = f.algorithm, 0
+		if c.Name == "n1" {
+			c.Priority = 100
+		}
+	}
+	f.growTo(n)
+	virtual.Pass(31 * time.Second)
+	for m := f.leader(bound); m.name != "n1"; m = f.leader(bound) {
+		require.NoError(f.t, m.Resign(f.t.Context(), 0))
+	}
+	virtual.Pass(3 * bound)
+	require.Equal(f.t, "n1", f.leader(bound).name)
+	all := make(map[string]*member)
+	for name, m := range f.live {
+		all[name] = m
+	}
+	return all
+}
+
+const (
+	givenUp  = "; it is given up, and may still happen"
+	holds    = "done here until the node is started again, and not known to all yet: "
+	lost     = " (1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover)"
+	leadsYet = "n1 leads and has not done it; it changes to no members of whom it reaches no majority"
+)
+
+func TestHowAnOrderEnds(t *testing.T) {
+	anyAlgorithm := []string{"bully", "ring", "vote"}
+	merging := anyAlgorithm[:2]
+	vote := anyAlgorithm[2:]
+	const patient, instant = 10 * time.Second, 100 * time.Millisecond
+	for _, test := range []struct {
+		algorithms []string
+		state      string
+		what       string
+		order      order
+		within     time.Duration
+		end        end
+		want       string
+		then       func(t *testing.T, f *fleet)
+	}{
+		{anyAlgorithm, "three live", "remove", remove("n3"), patient, isDone, "", members("n1", "n2")},
+		{anyAlgorithm, "three live", "leave", leave, patient, isDone, "", nil},
+		{anyAlgorithm, "three live", "priority", priority7, patient, isDone, "", hasPriority7},
+		{anyAlgorithm, "three live", "resign", resignFor(time.Minute), patient, isDone, "", leads(false)},
+		{anyAlgorithm, "one of one", "remove", remove("n1"), patient, isRefused, "refused: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
+		{anyAlgorithm, "one of one", "leave", leave, patient, isRefused, "refused: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
+		{anyAlgorithm, "one of one", "priority", priority7, patient, isDone, "", hasPriority7},
+		{anyAlgorithm, "one of one", "resign", resignFor(0), patient, isRefused, "refused: cluster: resign: no other member may lead", leads(true)},
+		{anyAlgorithm, "in no cluster", "remove", remove("n2"), patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
+		{anyAlgorithm, "in no cluster", "leave", leave, patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
+		{anyAlgorithm, "in no cluster", "priority", priority7, patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
+		{anyAlgorithm, "in no cluster", "resign", resignFor(0), patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
+		{vote, "one of two", "remove", remove("n2"), patient, isRefused, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
+		{vote, "one of two", "leave", leave, patient, isRefused, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
+		{vote, "one of two", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it" + lost, func(t *testing.T, f *fleet) {
+			f.start(2)
+			f.members(3*bound, "n1", "n2")
+			f.leader(2 * bound)
+			hasPriority7(t, f)
+		}},
+		{vote, "one of two", "resign", resignFor(time.Minute), patient, isDone, "", leads(false)},
+		{merging, "one of two", "remove", remove("n2"), patient, isDone, "", members("n1")},
+		{merging, "one of two", "priority", priority7, patient, isDoneHere, "done here, and not known to who is suspected, until they are met again: n2", hasPriority7},
+		{merging, "one of two", "resign", resignFor(time.Minute), patient, isDoneHere, "done here, and nobody else leads yet", leads(false)},
+		{merging, "one of two", "resign for less", resignFor(time.Second), patient, isRefused, "cluster: it resigned, no other member was elected, and it may be elected again", leads(true)},
+		{merging, "all resigned", "remove", remove("n3"), 2 * time.Second, isRefused,
+			"cluster: not done in time: no leader is known to do it (all who may lead have resigned); without one this node does it after " + (2 * bound).String() + givenUp, members("n1", "n2", "n3")},
+		{merging, "all resigned", "remove, with patience", remove("n3"), 30 * time.Second, isDone, "", members("n1", "n2")},
+		{anyAlgorithm, "all resigned", "leave", leave, patient, isRefused, "cluster: not done in time: no leader is known to do it (all who may lead have resigned)" + givenUp, members("n1", "n2", "n3")},
+		{anyAlgorithm, "all resigned", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it (all who may lead have resigned)", nil},
+		{anyAlgorithm, "all resigned", "resign", resignFor(0), patient, isRefused, "refused: cluster: resign: no other member may lead", nil},
+		{vote, "others stopped just now", "remove", remove("n3"), instant, isRefused, "cluster: not done in time: a majority of the members has yet to confirm the view" + givenUp, nil},
+		{vote, "others stopped just now", "priority", priority7, instant, isDoneHere, holds + "a majority of the members has yet to confirm the view", nil},
+		{vote, "others stopped just now", "resign", resignFor(time.Minute), instant, isDoneHere, "done here, and nobody else leads yet", leads(false)},
+		{vote, "two of three", "remove", remove("n2"), patient, isRefused, "cluster: not done in time: " + leadsYet + givenUp, members("n1", "n2", "n3")},
+	} {
+		for _, algorithm := range test.algorithms {
+			t.Run(algorithm+", "+test.state+": "+test.what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFleet(t)
+					f.algorithm = algorithm
+					situations[test.state](f)
+					ctx, cancel := context.WithTimeout(t.Context(), test.within)
+					defer cancel()
+					err := test.order(ctx, f.operator())
+					switch test.end {
+					case isDone:
+						require.NoError(t, err)
+					case isRefused:
+						var refused *operator.RefusedError
+						require.ErrorAs(t, err, &refused)
+						require.Equal(t, test.want, refused.Reason)
+					case isDoneHere:
+						var here *operator.UnheardError
+						require.ErrorAs(t, err, &here)
+						require.Equal(t, test.want, here.Reason)
+					}
+					if test.then != nil {
+						test.then(t, f)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A node that waits says why nobody leads, if it knows, and what helps with its algorithm.
+func TestWhatANodeSaysOfAVacancy(t *testing.T) {
+	const lostFor = "(1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover)"
+	for _, test := range []struct{ algorithm, state, who, want string }{
+		{"bully", "all resigned", "n1", `^no leader for \d+s \(all who may lead have resigned\); elect remove works without one after ` + (2 * bound).String() + `$`},
+		{"ring", "all resigned", "n1", `^no leader for \d+s \(all who may lead have resigned\); elect remove works without one after ` + (2 * bound).String() + `$`},
+		{"vote", "all resigned", "n1", `^no leader for \d+s \(all who may lead have resigned\)$`},
+		{"vote", "one of two", "n1", `^no leader for \d+s ` + regexp.QuoteMeta(lostFor) + `$`},
+		{"vote", "without the first", "n2", `^it is connected to no other member ` + regexp.QuoteMeta(lostFor) + `$`},
+	} {
+		t.Run(test.algorithm+", "+test.state, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				f.algorithm = test.algorithm
+				situations[test.state](f)
+				virtual.Pass(2 * bound)
+				said := f.live[test.who].log.with("level=WARN", "msg=waiting")
+				require.NotEmpty(t, said)
+				_, why, _ := strings.Cut(said[len(said)-1], `why="`)
+				why, _, _ = strings.Cut(why, `"`)
+				require.Regexp(t, test.want, why)
+			})
+		})
+	}
+}
+
+// members is that n1 knows these, also some time later.
+func members(want ...string) func(t *testing.T, f *fleet) {
+	return func(t *testing.T, f *fleet) {
+		for range 2 {
+			var names []string
+			for _, m := range f.live["n1"].Members() {
+				names = append(names, m.Name)
+			}
+			slices.Sort(names)
+			require.Equal(t, want, names)
+			virtual.Pass(2 * bound)
+		}
+	}
+}
+
+// back is that they are the members when n2 is there again.
+func back(want ...string) func(t *testing.T, f *fleet) {
+	return func(t *testing.T, f *fleet) {
+		f.start(2)
+		f.members(3*bound, want...)
+		virtual.Pass(2 * bound)
+		f.members(0, want...)
+	}
+}
+
+// leads is whether n1 does, and with the resignation over, that somebody does.
+func leads(want bool) func(t *testing.T, f *fleet) {
+	return func(t *testing.T, f *fleet) {
+		virtual.Pass(bound)
+		l, known := f.live["n1"].Leader()
+		require.Equal(t, want, known && l.Name == "n1")
+	}
+}
+
+func hasPriority7(t *testing.T, f *fleet) {
+	virtual.Pass(bound)
+	for name, m := range f.live {
+		all := m.Members()
+		i := slices.IndexFunc(all, func(m cluster.Member) bool { return m.Name == "n1" })
+		require.Equal(t, 7, all[i].Priority, name)
+	}
+}
