@@ -201,7 +201,7 @@ func (t *Transport) report(c *conn, text string, why error) {
 	end := endingOf(why)
 	switch {
 	case end != nil && end.kind >= Refused && end.kind <= Replaced:
-		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "reason", end.err)
+		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "says", end.err)
 		return
 	case end == nil || end.label == "":
 		t.log(slog.LevelDebug, nil, text, c, "error", why)
