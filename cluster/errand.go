@@ -23,17 +23,13 @@ type errand struct {
 
 // settleErrands ends those that are over.
 func (n *Node) settleErrands() {
-	if len(n.errands) == 0 {
-		return
-	}
-	now := time.Now()
 	for _, e := range slices.Clone(n.errands) {
 		switch {
 		case e.done():
 			n.endErrand(e, nil)
 		case n.failed != nil:
 			n.endErrand(e, n.failed)
-		case !e.until.IsZero() && !now.Before(e.until):
+		case !e.until.IsZero() && !time.Now().Before(e.until):
 			n.endErrand(e, e.late())
 		}
 	}
@@ -49,12 +45,16 @@ func (n *Node) endErrand(e *errand, err error) {
 	e.result(err)
 }
 
-// nextErrand is in how long one has to be given up.
-func (n *Node) nextErrand(longest time.Duration) time.Duration {
+// rest is how long the loop may wait, at most the longest: until an errand has to be given up, or
+// this node says again for whom it waits.
+func (n *Node) rest(longest time.Duration) time.Duration {
 	for _, e := range n.errands {
 		if !e.until.IsZero() {
-			longest = min(longest, max(0, time.Until(e.until)))
+			longest = min(longest, time.Until(e.until))
 		}
+	}
+	if n.complaint > 0 {
+		longest = min(longest, n.complaint-n.now())
 	}
 	return longest
 }
@@ -189,6 +189,9 @@ func (n *Node) resignation(period time.Duration) (*errand, error) {
 // restate gives this node another priority, which holds at once. The errand is over when a majority
 // knows, where one is needed.
 func (n *Node) restate(priority int) (*errand, error) {
+	if err := checkPriority(priority); err != nil {
+		return nil, err
+	}
 	n.self.Priority = priority
 	n.perform(n.engine.SetPriority(n.now(), priority))
 	return &errand{

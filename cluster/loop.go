@@ -31,7 +31,7 @@ func (n *Node) loop(ctx context.Context) error {
 		if due {
 			wait = restful(deadline - n.now())
 		}
-		timer.Reset(n.nextComplaint(n.nextErrand(wait)))
+		timer.Reset(n.rest(wait))
 		select {
 		case f := <-n.inbox:
 			n.turn()

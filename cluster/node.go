@@ -344,9 +344,6 @@ func (n *Node) Campaign(ctx context.Context) error {
 // with the priority of its configuration. Its error is a *ConfigError for a number of more
 // than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
 func (n *Node) SetPriority(ctx context.Context, priority int) error {
-	if mistake := checkPriority(priority); mistake != nil {
-		return mistake
-	}
 	return n.run(ctx, func() (*errand, error) {
 		_, err := n.restate(priority)
 		return nil, err

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -56,11 +57,8 @@ const (
 // obey carries out an order of a client, and answers when it is done. It runs on the loop.
 func (n *Node) obey(p transport.Peer, order wire.Order) {
 	reply := func(err error) {
-		if err == nil {
-			err = n.unheard()
-		}
 		var d wire.Done
-		if err != nil {
+		if err = cmp.Or(err, n.unheard()); err != nil {
 			_, made := errors.AsType[doneHere](err)
 			d = wire.Done{Made: made, Reason: hostile.Cut(err.Error(), wire.MaxReason)}
 		}
@@ -123,9 +121,6 @@ func (n *Node) start(o wire.Order) (*errand, error) {
 	case wire.Leave:
 		return n.removal(n.self.ID)
 	case wire.SetPriority:
-		if err := checkPriority(o.Priority); err != nil {
-			return nil, err
-		}
 		return n.restate(o.Priority)
 	case wire.Resign:
 		if o.Period < 0 || o.Period > maxPeriod {

@@ -141,11 +141,3 @@ func (n *Node) vacancy() string {
 	}
 	return ""
 }
-
-// nextComplaint is in how long that has to be said.
-func (n *Node) nextComplaint(longest time.Duration) time.Duration {
-	if n.complaint > 0 {
-		longest = min(longest, max(0, n.complaint-n.now()))
-	}
-	return longest
-}
