@@ -211,9 +211,13 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 			Pick: func(least, _ time.Duration) time.Duration { return least },
 		}, membership.Know(known))
 		e.Start(0)
+		lowest, now := sim.ID(1), time.Duration(0)
+		for l, _ := e.Leader(); l.Vacant(); l, _ = e.Leader() { // it asks the others first
+			now, _ = e.Deadline()
+			e.Wake(now)
+		}
 		l, _ := e.Leader()
 		require.Equal(tb, leader.ID, l.ID, "the highest leads")
-		lowest, now := sim.ID(1), time.Duration(0)
 		e.Up(now, lowest, 1, e.Digest(), "")
 		if beat, ok := m.(fd.Beat); ok {
 			beat.View = e.Digest() // else it would be answered with the membership
