@@ -59,8 +59,7 @@ type Change struct {
 	Why       string
 }
 
-// Link says that this node does not hear its leader any more, and who does; or with a zero By, that it
-// hears it again.
+// Link says that this node does not hear its leader any more, and who does.
 type Link struct{ Peer, By algo.NodeID }
 
 // Output is what a detector asks its host for: to send, to dial, and to know.
@@ -231,7 +230,7 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 			d.suspect(now, p, "it was restarted")
 		}
 		if p.suspected {
-			d.trust(now, p, "it said hello")
+			d.trust(p, "it said hello")
 		}
 		p.hear(now)
 		d.watch(now, p)
@@ -264,11 +263,9 @@ func (d *Detector) suspect(now time.Duration, p *peer, why string) {
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Suspected: true, Why: why})
 }
 
-// trust takes a suspicion back.
-func (d *Detector) trust(now time.Duration, p *peer, why string) {
+// trust takes a suspicion back of a peer that is heard.
+func (d *Detector) trust(p *peer, why string) {
 	p.suspected = false
-	p.mark(now)
-	p.hear(now)
 	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Why: why})
 }
 

@@ -125,15 +125,15 @@ func TestWhoIsHeardByOthersIsNotSuspected(t *testing.T) {
 	}
 }
 
-func TestALinkThatIsWholeAgainIsSaid(t *testing.T) {
+func TestALinkThatIsWholeAgainIsForgotten(t *testing.T) {
 	d := follower(t)
 	runs(d, doubt)
 	d.Receive(doubt, n(3), Vouch{Peer: n(5)})
 	d.Take()
 	d.Heard(doubt+ms, n(5))
 	d.Heard(doubt+2*ms, n(5))
-	if out := d.Take(); !slices.Equal(out.Links, []Link{{Peer: n(5)}}) || len(out.Changes) != 0 {
-		t.Errorf("it said %v and %v, want once that the link is whole", out.Links, out.Changes)
+	if out := d.Take(); len(out.Links)+len(out.Changes) != 0 {
+		t.Errorf("it said %v and %v", out.Links, out.Changes)
 	}
 	if state, _ := d.State(n(5)); state != Alive {
 		t.Errorf("n5 is %v, want alive", state)

@@ -46,12 +46,9 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 		if p.dead != "" {
 			return // what was under way when it died
 		}
-		d.trust(now, p, "it was heard of")
+		d.trust(p, "it was heard of")
 	} else {
 		d.forgive(now, p)
-	}
-	if !p.by.IsZero() {
-		d.out.Links = append(d.out.Links, Link{Peer: p.id})
 	}
 	p.hear(now)
 	p.mark(now)

@@ -94,7 +94,7 @@ type Output struct {
 	// Called are the elections that this node has called, each as what happened first: the
 	// suspicion of its leader, or a note.
 	Called []trace.Event
-	// Links are what became known of links to the leader: broken, as others hear it, or whole again.
+	// Links are those to the leader that are broken, as others hear it.
 	Links []trace.Event
 	// ViewChanged says that View returns something new: members and addresses.
 	ViewChanged bool

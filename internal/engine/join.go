@@ -35,9 +35,6 @@ func (e *Engine) settle(now time.Duration) {
 		}
 		for _, l := range found.Links {
 			said := trace.Event{At: now, Kind: trace.Note, Format: "does not hear %s, but %s does", Args: []any{l.Peer, l.By}}
-			if l.By.IsZero() {
-				said.Format, said.Args = "hears %s again", []any{l.Peer}
-			}
 			e.trace(said)
 			e.out.Links = append(e.out.Links, said)
 		}
