@@ -40,7 +40,7 @@ func TestStartsAreQuick(t *testing.T) {
 		},
 		"all again": func(w *World, r *rand.Rand, span time.Duration) {
 			_ = w.Cluster(size)
-			w.pass(20 * time.Second)
+			w.pass(2 * time.Second)
 			for _, n := range w.nodes {
 				w.crash(n)
 			}
@@ -49,7 +49,7 @@ func TestStartsAreQuick(t *testing.T) {
 		},
 		"a follower": func(w *World, r *rand.Rand, span time.Duration) {
 			_ = w.Cluster(size)
-			w.pass(20 * time.Second)
+			w.pass(2 * time.Second)
 			leader, _, _ := w.Leader()
 			n := w.nodes[(leader+r.IntN(size-1))%size]
 			w.crash(n)
@@ -65,11 +65,11 @@ func TestStartsAreQuick(t *testing.T) {
 		for what, start := range starts {
 			for _, span := range []time.Duration{0, 3 * time.Millisecond, 30 * time.Millisecond, 300 * time.Millisecond} {
 				var most time.Duration
-				for seed := range uint64(50) {
+				for seed := range uint64(20) {
 					w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(100*time.Microsecond, 3*time.Millisecond)})
 					start(w, rand.New(rand.NewPCG(seed, 7)), span)
 					last := w.now
-					w.pass(last + 5*time.Second)
+					w.pass(last + time.Second)
 					if _, _, agreed := w.Leader(); !agreed {
 						t.Fatalf("%s, %s within %v, seed %d: %s", name, what, span, seed, w.Opinions())
 					}
@@ -101,7 +101,7 @@ func TestSlowMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range uint64(20) {
+		for seed := range uint64(8) {
 			w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(test.takes*9/10, test.takes)})
 			must(t, w.Cluster(5))
 			if took := w.Await(5 * time.Minute); took > test.enough {
