@@ -19,8 +19,8 @@
 // There is no majority. Under a partition each side elects a leader, and for a
 // while there are two, even in one epoch, when a slow leader is wrongly suspected,
 // when the highest recovers and nobody who knows better answers it in time, and when
-// Coordinators overtake each other. A process that alone cannot reach the leader calls elections
-// for as long as that lasts. The highest takes over when it recovers, also from a
+// Coordinators overtake each other. A process that hears neither the leader nor anybody who does
+// calls elections for as long as that lasts. The highest takes over when it recovers, also from a
 // leader that works well: that is the bully.
 //
 // # What it costs

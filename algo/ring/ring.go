@@ -20,8 +20,8 @@
 //
 // There is no majority. Under a partition each part closes its own ring and elects a
 // leader, and for a while there are two, even in one epoch, when a slow leader is
-// wrongly suspected. Only the process before the leader watches it: if that process
-// alone cannot hear the leader, the others lose it too, and the leader is the last to
+// wrongly suspected. Only the process before the leader watches it: if neither that process
+// hears the leader nor those whom its detector asks, all lose it, and the leader is the last to
 // hear of it. A process that hears the next one, but is not heard by it, calls
 // elections for as long as that lasts. The highest takes over when it recovers, also
 // from a leader that works well.
