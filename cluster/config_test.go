@@ -206,7 +206,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 		"for a lesson":     {func(*cluster.Config) {}, "", ""},
 		"on IPv6":          {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
 		"by name":          {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
-		"for use":          {func(c *cluster.Config) { c.Lesson = false }, "algorithm", "one for use, or lesson"},
+		"for use":          {func(c *cluster.Config) { c.Lesson = false }, "algorithm", "one for use, or lesson as well (--lesson)"},
 		"for others":       {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
 		"for all":          {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
 		"known to others":  {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},

@@ -162,7 +162,7 @@ func New(c Config, options ...Option) (*Node, error) {
 			" elects by a majority of all members, the dead too; if it forgot them, two sides of a partition could each elect"})
 	}
 	if spec.Textbook && !c.Lesson {
-		err = errors.Join(err, &ConfigError{Field: "algorithm", Got: c.Algorithm, Want: "one for use, or lesson: " +
+		err = errors.Join(err, &ConfigError{Field: "algorithm", Got: c.Algorithm, Want: "one for use, or lesson as well (--lesson): " +
 			"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two"})
 	}
 	if c.Data == "" && n.store == nil && quorum {

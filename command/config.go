@@ -84,6 +84,9 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 			return err
 		}
 	}
+	if why := beginning(&s.Config); why != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "with an empty data folder the node would not start: %s\n", why)
+	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing is wrong\n", s.File)
 	return err
 }

@@ -27,9 +27,14 @@ const right = "listen: 127.0.0.1:7400\nname: a\n"
 
 func TestConfigCheck(t *testing.T) {
 	written(t, right)
-	status, stdout, stderr := elect("config", "check", "elect.yaml")
+	status, stdout, stderr := elect("config", "check", "elect.yaml", "--bootstrap")
 	require.Zero(t, status, stderr)
 	require.Equal(t, "elect.yaml: nothing is wrong\n", stdout)
+	for flag, why := range map[string]string{"--name=b": "it says neither bootstrap nor join nor members", "--bootstrap --witness": "a witness cannot found a cluster"} {
+		status, stdout, stderr = elect(append([]string{"config", "check", "elect.yaml"}, strings.Fields(flag)...)...)
+		require.Zero(t, status, stderr)
+		require.Equal(t, "with an empty data folder the node would not start: "+why+"\nelect.yaml: nothing is wrong\n", stdout)
+	}
 
 	t.Setenv("ELECT_LISTNE", "x")
 	status, stdout, _ = elect("config", "check", "elect.yaml")

@@ -52,7 +52,7 @@ func runWatched(ctx context.Context, s *config.Settings, log *slog.Logger, r *re
 	}()
 	var watching sync.WaitGroup
 	watching.Go(func() { w.follow(ctx, n, s.Config.Name) })
-	err = n.Run(ctx)
+	err = ofConfiguration(s, n.Run(ctx))
 	watching.Wait() // the node has stopped, so this ends
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,9 @@ type orderObject struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-const orderJSON = `With --json, one object: order, addr, member (of remove), done (true or false), reason
+const orderJSON = `ADDR is host:port of the node; --addr says it as well.
+
+With --json, one object: order, addr, member (of remove), done (true or false), reason
 (in the words of the node: why it was refused, or not done in time and may still happen;
 or, with done true, that it holds there and is not known everywhere yet). The exit status is 1 if it was not done.
 
@@ -42,9 +45,22 @@ configuration says no_admin refuses.`
 func (o *order) register(cmd *cobra.Command, which string) {
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&o.addr, "addr", "", "`host:port` of "+which)
+	set.StringVar(&o.addr, "addr", "", "`host:port` of "+which+", if it is not the last argument")
 	set.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait until it is done")
 	set.BoolVar(&o.json, "json", false, "print one JSON object")
+}
+
+// with wants so many arguments, and perhaps the address of the node behind them.
+func (o *order) with(n int, want string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n+1 && o.addr == "" {
+			o.addr, args = args[n], args[:n]
+		}
+		if n == 0 && (len(args) > 0 || o.addr == "") {
+			return usagef("%swants one address, host:port, and got %d", commandOf(cmd), len(args)+min(len(o.addr), 1))
+		}
+		return exactly(n, want)(cmd, args)
+	}
 }
 
 // give has the node do it, and says how that went.
@@ -55,17 +71,18 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	if o.addr == "" {
 		return usagef("--addr is missing, want the address of a node, host:port")
 	}
-	if err := checkAddress("--addr", o.addr); err != nil {
+	if err := checkAddress("the address", o.addr); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("not done within %v", o.timeout))
 	defer cancel()
 	err := do(ctx, operator.Client{})
 	if err != nil {
-		what.Reason = strings.TrimPrefix(err.Error(), "operator: ")
+		what.Reason = brief(o.addr, err)
 	}
-	if _, unheard := errors.AsType[*operator.UnheardError](err); unheard {
-		did, err = did+": "+what.Reason, nil
+	if here, ok := errors.AsType[*operator.UnheardError](err); ok {
+		what.Reason, err = here.Reason, nil
+		did += ": " + here.Reason
 	}
 	if o.json {
 		what.Addr, what.Done = o.addr, err == nil
@@ -81,10 +98,18 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	return nil
 }
 
+// brief is the error of a client without what its reader knows, and with the address once.
+func brief(addr string, err error) string {
+	if failed, ok := errors.AsType[*net.OpError](err); ok {
+		return addr + ": " + failed.Err.Error()
+	}
+	return strings.TrimPrefix(err.Error(), "operator: ")
+}
+
 func newRemove() *cobra.Command {
 	var o order
 	cmd := &cobra.Command{
-		Use:   "remove MEMBER",
+		Use:   "remove MEMBER ADDR",
 		Short: "Remove a member for good, dead or alive",
 		Long: `Remove the member with that name or id from its cluster, through any node. A dead
 member stays one, and counts for a majority, until it is removed. One that lives stops
@@ -98,9 +123,9 @@ members one of which is dead none can be removed. Start the dead one again, also
 another machine with its data folder. If that is lost, see elect recover.
 
 ` + orderJSON,
-		Example: `  elect remove n3 --addr 10.0.0.1:7400
+		Example: `  elect remove n3 10.0.0.1:7400
   elect remove 6f1c5a4e-8d0b-4d8e-9a7e-3c2b1a0f9e8d --addr 10.0.0.1:7400 --timeout 1m`,
-		Args: exactly(1, "the name or the id of one member"),
+		Args: o.with(1, "the name or the id of one member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.give(cmd, orderObject{Order: "remove", Member: args[0]}, args[0]+" is no member any more",
 				func(ctx context.Context, to operator.Client) error { return to.Remove(ctx, o.addr, args[0]) })
@@ -113,15 +138,15 @@ another machine with its data folder. If that is lost, see elect recover.
 func newLeave() *cobra.Command {
 	var o order
 	cmd := &cobra.Command{
-		Use:   "leave",
+		Use:   "leave ADDR",
 		Short: "Have a node leave its cluster for good",
-		Long: `Have the node at --addr end its membership and stop. If it leads, another is elected
+		Long: `Have the node at ADDR end its membership and stop. If it leads, another is elected
 first. To stop a node for a while send it SIGTERM instead: it says goodbye, stays a
 member, and counts for a majority.
 
 ` + orderJSON,
-		Example: `  elect leave --addr 10.0.0.3:7400`,
-		Args:    cobra.NoArgs,
+		Example: `  elect leave 10.0.0.3:7400`,
+		Args:    o.with(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.give(cmd, orderObject{Order: "leave"}, "the node at "+o.addr+" has left",
 				func(ctx context.Context, to operator.Client) error { return to.Leave(ctx, o.addr) })
@@ -134,9 +159,9 @@ member, and counts for a majority.
 func newPriority() *cobra.Command {
 	var o order
 	cmd := &cobra.Command{
-		Use:   "priority NUMBER",
+		Use:   "priority NUMBER ADDR",
 		Short: "Change the priority of a running node",
-		Long: `Change the priority of the node at --addr. With bully and ring the highest leads, so
+		Long: `Change the priority of the node at ADDR. With bully and ring the highest leads, so
 another may be elected; with vote priorities decide only between equal claims in the
 next election. Negative numbers follow a --, as in the example.
 
@@ -144,9 +169,9 @@ It lasts until the node is started again, or SIGHUP has it read another priority
 configuration. To change it for good write it there, and send SIGHUP.
 
 ` + orderJSON,
-		Example: `  elect priority 10 --addr 10.0.0.2:7400
+		Example: `  elect priority 10 10.0.0.2:7400
   elect priority --addr 10.0.0.2:7400 -- -1`,
-		Args: exactly(1, "one number"),
+		Args: o.with(1, "one number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(args[0], 10, 32)
 			if err != nil {
@@ -164,16 +189,16 @@ func newResign() *cobra.Command {
 	var o order
 	var period time.Duration
 	cmd := &cobra.Command{
-		Use:   "resign",
+		Use:   "resign ADDR",
 		Short: "Have a node give its leadership up for a while",
-		Long: `Have the node at --addr not lead for a while, and another one elected if it leads. It
+		Long: `Have the node at ADDR not lead for a while, and another one elected if it leads. It
 stays a member and votes. It ends earlier when the node is restarted. It is refused where
 no other member may lead. A member that shall never lead is configured as a witness.
 
 ` + orderJSON,
-		Example: `  elect resign --addr 10.0.0.1:7400
-  elect resign --for 10m --addr 10.0.0.1:7400     before work on that machine`,
-		Args: cobra.NoArgs,
+		Example: `  elect resign 10.0.0.1:7400
+  elect resign --for 10m 10.0.0.1:7400     before work on that machine`,
+		Args: o.with(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if period < 0 || period > 24*time.Hour {
 				return usagef("--for is %v, want from 0 to 24h", period)

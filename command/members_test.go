@@ -30,10 +30,10 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 
 			leader, ok := fleet.Agreement(f.States())
 			require.True(t, ok)
-			status, stdout, stderr = elect("resign", "--addr", leader.Addr, "--for", "30s", "--json")
+			status, stdout, stderr = elect("resign", leader.Addr, "--for", "30s", "--json")
 			require.Zero(t, status, stderr)
 			require.JSONEq(t, `{"order":"resign","addr":"`+leader.Addr+`","done":true}`, stdout)
-			require.Regexp(t, `(?m)^`+leader.Name+` +witness `, known(leader.Addr))
+			require.Regexp(t, `(?m)^`+leader.Name+` +ineligible `, known(leader.Addr))
 
 			_, err := f.Signal("n4", fleet.Kill)
 			require.NoError(t, err)
@@ -77,14 +77,33 @@ func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
 }
 
+// What no restart mends ends with the status at which systemd does not try again.
+func TestANodeThatWasToldNothingIsNotStartedAgain(t *testing.T) {
+	t.Parallel()
+	for want, flags := range map[string][]string{
+		"this node is in no cluster yet, and its configuration names nobody else": {},
+		"a witness cannot found a cluster":                                        {"--bootstrap", "--witness"},
+	} {
+		p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0"}, flags...)...)
+		require.Equal(t, statusUsage, p.status(t))
+		require.Contains(t, p.stderr.text(), want)
+	}
+}
+
 func TestUsageOfOrders(t *testing.T) {
 	for args, want := range map[string]string{
 		"remove --addr a:1":                    "remove wants the name or the id of one member, and got 0",
 		"remove a b --addr a:1":                "got 2",
 		"remove a":                             "--addr is missing, want the address of a node, host:port",
-		"remove a --addr x":                    `--addr is "x", want host:port`,
+		"remove a --addr x":                    `the address is "x", want host:port`,
+		"remove a x":                           `the address is "x", want host:port`,
+		"remove a b:1 --addr a:1":              "remove wants the name or the id of one member, and got 2",
+		"resign":                               "resign wants one address, host:port, and got 0",
+		"resign a:1 --addr a:1":                "resign wants one address, host:port, and got 2",
+		"status":                               "status wants one address, host:port, and got 0",
+		"status a:1 b:1":                       "status wants one address, host:port, and got 2",
 		"remove a --addr a:1 --timeout 0s":     "--timeout is 0s, want more than 0",
-		"leave x --addr a:1":                   `unknown command "x"`,
+		"leave x --addr a:1":                   "leave wants one address, host:port, and got 2",
 		"priority --addr a:1":                  "priority wants one number, and got 0",
 		"priority high --addr a:1":             `the priority is "high", want a whole number of 32 bits`,
 		"priority 4294967296 --addr a:1":       "want a whole number of 32 bits",
@@ -98,9 +117,16 @@ func TestUsageOfOrders(t *testing.T) {
 		require.Empty(t, stdout, args)
 		require.Contains(t, stderr, want, args)
 	}
-	status, _, stderr := elect("leave", "--addr", "127.0.0.1:1", "--timeout", "1s")
-	require.Equal(t, statusFailed, status)
-	require.Contains(t, stderr, "127.0.0.1:1")
+	for _, form := range []string{"leave --addr 127.0.0.1:1 --timeout 1s", "leave 127.0.0.1:1", "status 127.0.0.1:1", "status --addr 127.0.0.1:1", "remove a 127.0.0.1:1"} {
+		status, _, stderr := elect(strings.Fields(form)...)
+		require.Equal(t, statusFailed, status)
+		require.Equal(t, "elect: 127.0.0.1:1: connect: connection refused\n", stderr, "the address is said once: %s", form)
+		_, stdout, _ := elect(append(strings.Fields(form), "--json")...)
+		var object map[string]any
+		decodeStrictly(t, stdout, &object)
+		require.Equal(t, "127.0.0.1:1: connect: connection refused", object["reason"], form)
+		require.Equal(t, "127.0.0.1:1", object["addr"], form)
+	}
 }
 
 // The demonstration of a change of the members.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -83,7 +84,29 @@ func runNode(cmd *cobra.Command, from *source, events bool) error {
 	}
 	warnOfUnknown(log, s)
 	defer r.attach(ctx, n)()
-	return n.Run(ctx)
+	return ofConfiguration(s, n.Run(ctx))
+}
+
+// ofConfiguration gives the exit status of a mistake in the configuration to what a node says that
+// could not begin because of it: no restart mends that.
+func ofConfiguration(s *config.Settings, err error) error {
+	if errors.Is(err, cluster.ErrNotLetIn) && beginning(&s.Config) != "" {
+		return &ended{statusUsage, err.Error()}
+	}
+	return err
+}
+
+// beginning says why a node with this configuration and an empty data folder would not begin.
+func beginning(c *cluster.Config) string {
+	switch {
+	case len(c.Members) > 0 || len(c.Join) > 0:
+		return ""
+	case !c.Bootstrap:
+		return "it says neither bootstrap nor join nor members"
+	case c.Witness:
+		return "a witness cannot found a cluster"
+	}
+	return ""
 }
 
 func warnOfUnknown(log *slog.Logger, s *config.Settings) {

@@ -72,8 +72,8 @@ Where the survivors are all the members already it writes nothing, and succeeds.
 
 With --json, one object: data, cluster, node (the id of the node of this folder),
 survivors and removed (lists of objects: id, name, addr, eligible), unmet (how many of
-a fixed set were never met, and count no more), epoch (where it goes on), written (true
-or false), reason (why not). What it says before is on standard error then.`,
+a fixed set were never met, and count no more), epoch (where it goes on; 0 if nothing
+was written), written (true or false), reason (why not). What it says before is on standard error then.`,
 		Example: `  elect recover --data /var/lib/elect --survivors d,e
   elect recover --data /var/lib/elect --survivors d,e --yes --json`,
 		Args: cobra.NoArgs,
@@ -97,8 +97,6 @@ func (r *recovery) run(cmd *cobra.Command) error {
 		return usagef("--survivors is missing, want the names or ids of all who survive, with commas")
 	case r.timeout <= 0:
 		return usagef("--timeout is %v, want more than 0", r.timeout)
-	case !r.yes && !isTerminal(cmd.InOrStdin()):
-		return usagef("--yes is missing: standard input is no terminal on which to ask")
 	}
 	out := cmd.OutOrStdout()
 	if r.json {
@@ -106,6 +104,9 @@ func (r *recovery) run(cmd *cobra.Command) error {
 	}
 	agreed := false
 	done, err := cluster.Recover(r.data, r.survivors, func(plan cluster.Recovery) error {
+		if !r.yes && !isTerminal(cmd.InOrStdin()) {
+			return usagef("--yes is missing: standard input is no terminal on which to ask")
+		}
 		if err := r.reachesNone(cmd.Context(), plan.Removed); err != nil {
 			return err
 		}
@@ -120,7 +121,10 @@ func (r *recovery) run(cmd *cobra.Command) error {
 	if r.json {
 		o := recoveryObject{
 			Data: r.data, Cluster: done.Cluster, Survivors: membersOf(done.Survivors), Removed: membersOf(done.Removed),
-			Unmet: done.Unmet, Epoch: done.Epoch, Written: written,
+			Unmet: done.Unmet, Written: written,
+		}
+		if written {
+			o.Epoch = done.Epoch
 		}
 		if !done.Self.IsZero() {
 			o.Node = done.Self.String()

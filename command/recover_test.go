@@ -173,6 +173,17 @@ func TestRecoverSaysWhatItDoes(t *testing.T) {
 	status, stdout, stderr := elect("recover", "--data", a, "--survivors", "n1,n2", "--yes")
 	require.Zero(t, status, stderr)
 	require.Equal(t, "These are all the members already: nothing was written.\n", stdout)
+	status, stdout, stderr = elect("recover", "--data", a, "--survivors", "n1,n2", "--json")
+	require.Zero(t, status, stderr, "there is nothing to confirm")
+	var nothing recoveryObject
+	decodeStrictly(t, stdout, &nothing)
+	require.Zero(t, nothing.Epoch)
+	status, _, stderr = elect("recover", "--data", a, "--survivors", "n3")
+	require.Equal(t, statusFailed, status)
+	require.Contains(t, stderr, `it knows of no member "n3"`, "a mistake in the list is said before")
+	status, _, stderr = elect("recover", "--data", a, "--survivors", "n1")
+	require.Equal(t, statusUsage, status)
+	require.Contains(t, stderr, "--yes is missing: standard input is no terminal on which to ask")
 	status, stdout, stderr = elect("recover", "--data", a, "--survivors", "n1", "--yes")
 	require.Zero(t, status, stderr)
 	for _, want := range []string{
@@ -192,7 +203,6 @@ func TestUsageOfRecover(t *testing.T) {
 		"--survivors a --yes":                       "--data is missing, want the data folder of a node",
 		"--data /no/such/folder --yes":              "--survivors is missing, want the names or ids of all who survive",
 		"--data x --survivors a --yes --timeout 0s": "--timeout is 0s, want more than 0",
-		"--data x --survivors a":                    "--yes is missing: standard input is no terminal on which to ask",
 		"--data x --survivors a b":                  `unknown command "b"`,
 	} {
 		status, stdout, stderr := elect(append([]string{"recover"}, strings.Fields(args)...)...)

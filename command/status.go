@@ -20,6 +20,7 @@ import (
 )
 
 func newStatus() *cobra.Command {
+	var o order // of which it has the address
 	var asJSON bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -32,7 +33,8 @@ The state of a member is "self"; "alive" or "suspected" when the one that is ask
 watches it or has evidence; "hearsay" when it does not hear it, its leader, but others do;
 "connected" when it does not watch it but a connection stands; else "unknown". Who watches whom is the algorithm's affair.
 
-A member that is dead stays one, and counts for a majority, until it is removed (see
+A member that is ineligible may not lead: it is a witness, or has resigned for a while, or
+is the first that a founder has let in, for 30 s. One that is dead stays a member, and counts for a majority, until it is removed (see
 elect remove). A view has the number EPOCH.NUMBER, where the epoch is that of the leader
 that made it, and NUMBER begins at 1 in each: views are ordered by view_epoch, then view.
 With vote it is unconfirmed until a majority is known to hold it.
@@ -44,22 +46,30 @@ whom elections have waited in vain, and how often.
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
 (an id or null), epoch, view (its number), view_epoch (0 before the first), confirmed,
 members (a list of objects: id, name, addr, priority, eligible, state, since), awaited
-(a list of objects: addr, answer), counters (an object: name and number).`,
+(a list of objects: addr, answer), counters (an object: name and number). Without an
+answer the object is: addr, reason.`,
 		Example: `  elect status 10.0.0.1:7400
   elect status 10.0.0.1:7400 --json | jq -r .leader`,
-		Args: exactly(1, "one address, host:port"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args: o.with(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if timeout <= 0 {
 				return usagef("--timeout is %v, want more than 0", timeout)
 			}
-			if err := checkAddress("the address", args[0]); err != nil {
+			if err := checkAddress("the address", o.addr); err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("no answer within %v", timeout))
 			defer cancel()
-			s, err := operator.Client{}.Status(ctx, args[0])
+			s, err := operator.Client{}.Status(ctx, o.addr)
 			if err != nil {
-				return errors.New(strings.TrimPrefix(err.Error(), "operator: "))
+				why := brief(o.addr, err)
+				if asJSON {
+					failed := map[string]string{"addr": o.addr, "reason": why}
+					if printed := json.NewEncoder(cmd.OutOrStdout()).Encode(failed); printed != nil {
+						return printed
+					}
+				}
+				return errors.New(why)
 			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)
@@ -67,6 +77,7 @@ members (a list of objects: id, name, addr, priority, eligible, state, since), a
 			return printStatus(cmd.OutOrStdout(), s, time.Now())
 		},
 	}
+	cmd.Flags().StringVar(&o.addr, "addr", "", "`host:port` of the member, if it is not the last argument")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long to wait for the answer")
 	return cmd
@@ -103,17 +114,20 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		case s.Leader != nil && *s.Leader == m.ID:
 			role = "leader"
 		case !m.Eligible:
-			role = "witness"
+			role = "ineligible"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
 			m.Name, role, m.State, ago(now.Sub(m.Since)), m.Priority, m.Addr, m.ID)
 	}
+	if len(s.Awaited) > 0 {
+		fmt.Fprintln(table, "\nAWAITED\tADDRESS\tANSWER")
+	}
 	for _, a := range s.Awaited {
 		what := "not met"
 		if slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Addr == a.Addr }) {
-			what = "awaited"
+			what = "met"
 		}
-		fmt.Fprintf(table, "-\t-\t%s\t-\t-\t%s\t%s\n", what, a.Addr, a.Answer)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", what, a.Addr, a.Answer)
 	}
 	if err := table.Flush(); err != nil {
 		return err

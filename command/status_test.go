@@ -32,9 +32,9 @@ func TestAStatusForPeople(t *testing.T) {
 	text := print()
 	for _, want := range []string{
 		`^leader +b in epoch 7$`, `^cluster +fleet, algorithm bully, view 3$`, `^asked +a$`,
-		`^b +leader +alive +1 min ago +5 +h:2 +02000000-`, `^a +witness +self +now +0 +h:1 +01000000-`, `^saves +4$`,
-		`^- +- +not met +- +- +h:3 +connection refused$`,
-		`^- +- +awaited +- +- +h:2 +misses b, which answered and does not lead \(elections: 3\)$`,
+		`^b +leader +alive +1 min ago +5 +h:2 +02000000-`, `^a +ineligible +self +now +0 +h:1 +01000000-`, `^saves +4$`,
+		`^AWAITED +ADDRESS +ANSWER$`, `^not met +h:3 +connection refused$`,
+		`^met +h:2 +misses b, which answered and does not lead \(elections: 3\)$`,
 	} {
 		require.Regexp(t, "(?m)"+want, text)
 	}

@@ -96,7 +96,7 @@ func (m *Machine) Start(now time.Duration) {
 		m.Restate(now, self)
 	case len(m.contacts) == 0 && !m.config.Bootstrap:
 		m.end.Rejected = errors.New("this node is in no cluster yet, and its configuration names nobody else. " +
-			"Write one of these lines: bootstrap: true, on exactly one node, which founds the cluster; " +
+			"Write one of these lines: bootstrap: true, on the node that founds the cluster, or on all with the same join; " +
 			"join: [HOST:PORT], with members that let it in; or members: [HOST:PORT, ...], with all of them, the same on each")
 	}
 	m.contact(now)
