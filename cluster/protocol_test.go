@@ -63,7 +63,7 @@ func TestProtocolDocument(t *testing.T) {
 		// Ring has a word in common with bully.
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
-		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}},
+		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}, InVain: 2, Again: true},
 		"held":          membership.Held{Epoch: 6, Number: 9},
 		"propose": membership.Propose{Gone: true, Entry: membership.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,

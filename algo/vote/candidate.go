@@ -57,7 +57,13 @@ func (s *server) enterFollower(env algo.Env) {
 // for self, enter LEADER state". N is "the number of servers configured (not
 // necessarily all alive)".
 func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
-	if !s.ballot.counts(round) || !s.view.MayLead(s.self) {
+	if !s.view.MayLead(s.self) {
+		return
+	}
+	if round > s.ballot.round {
+		s.vote(env, round, s.self) // ◆ a majority has asked for it, though not heard by this server
+	}
+	if !s.ballot.counts(round) {
 		return
 	}
 	s.ballot.tally.Add(voter)
@@ -71,8 +77,10 @@ func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) 
 // lead enters leader, in a term that is the round of its votes; also from a term
 // before. "The first broadcast announces to others that there is a new leader."
 func (s *server) lead(env algo.Env, round algo.Epoch) {
-	s.ballot.cast(s.self) // unless it is cast: see there
-	s.ballot.decide(round)
+	if s.ballot.vote.IsZero() {
+		s.ballot.vote = s.self // ◆ else, restarted, it would not know that it had led, and might lead again
+	}
+	s.ballot.decided = true
 	s.candidate.state = leader
 	s.ballot.tally = nil
 	s.leader = algo.Leader{Epoch: round, ID: s.self}
@@ -99,10 +107,12 @@ func (s *server) tellLead(env algo.Env, to algo.NodeID) {
 	env.Send(to, Lead{Term: s.leader.Epoch, Msg: s.seen.msg})
 }
 
-// leadsRound reports whether this server leads in the round that is on.
-func (s *server) leadsRound() bool {
-	return s.candidate.state == leader && s.leader.Epoch == s.round()
-}
+// settled reports whether there is a leader in the round that is on, as far as this server
+// knows. Else it is electing.
+func (s *server) settled() bool { return !s.leader.Vacant() && s.leader.Epoch == s.ballot.round }
+
+// leads reports whether this server leads in the round that is on.
+func (s *server) leads() bool { return s.settled() && s.leader.ID == s.self }
 
 // stepDown gives up the leadership, if it is this server's, and announces that nobody
 // is known to lead.

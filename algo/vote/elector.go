@@ -30,9 +30,10 @@ const (
 
 type elector struct {
 	state  electorState
-	slate  []claim    // "voting slate", in the order of those who claim
+	slate  []claim    // "voting slate" of the next round, in the order of those who claim
 	armed  algo.Timer // one of its timers, or none
-	inVain uint8      // rounds in a row that elected nobody although a majority lives, up to patience
+	asked  uint8      // voting: how often it has asked again; 2 is often
+	inVain uint64     // rounds in a row that elected nobody, up to patience
 }
 
 // claim is what an Elect reports.
@@ -65,74 +66,72 @@ func (s *server) heed(env algo.Env, lead sighting) {
 }
 
 // receiveElect. WATCHING: "rcv ELECT: record claim; enter VOTING state". VOTING: "rcv
-// ELECT: record claim".
+// ELECT: record claim". ◆ Who has a leader does not enter it.
 func (s *server) receiveElect(env algo.Env, from algo.NodeID, m Elect) {
-	claimed := claim{from, sighting{m.Term, m.Msg, m.Leader}, m.View}
-	s.miss(env, m.Round > s.round())
-	switch s.ballot.take(m.Round, s.elector.state) {
-	case join:
-		s.enterVoting(env)
-		s.record(claimed)
-		s.closeEarly(env)
-	case record:
-		s.record(claimed)
-		s.closeEarly(env)
-	case settled:
-		s.answerWhoMissedIt(env, from)
-	case late:
-		s.answerWhoIsBehind(env, from)
+	if m.Round > s.ballot.round+1 {
+		s.overtake(m.Round - 1)
+	}
+	next, asks := m.Round == s.ballot.round+1, s.elector.state == voting
+	s.elector.inVain = min(max(s.elector.inVain, m.InVain), patience)
+	if next && (!s.settled() || m.Term == s.leader.Epoch) { // who has just started misses nobody
+		s.record(env, claim{from, sighting{m.Term, m.Msg, m.Leader}, m.View})
+	}
+	if next && s.settled() && from == s.leader.ID {
+		s.vacate(env) // ◆ it leads no more, and its followers would wait for its Lead
+	}
+	switch {
+	case s.leads():
+		env.Note("is missed by %s", from)
+		s.tellLead(env, from) // ◆ who asks has not heard of it, or does not hear it any more
+	case s.settled():
+	case next && !asks:
+		s.missRound(env)
+		s.ask(env)
+	case m.Again || m.Round < s.claimed():
+		env.Send(from, s.elect(false))
 	}
 }
 
 // missLeader: "timeout: enter VOTING state".
 func (s *server) missLeader(env algo.Env) {
-	env.Note("misses its leader")
-	if s.candidate.state == follower {
-		s.vacate(env)
-	}
-	s.callElection(env)
-}
-
-// callElection begins an election that nobody else has called for.
-func (s *server) callElection(env algo.Env) {
-	s.ballot.begin()
-	s.enterVoting(env)
-	s.closeEarly(env)
+	s.stepDown(env)
+	s.ask(env)
 }
 
 // VOTING actions.
 
-// enterVoting. "initial: set timer to RTT, broadcast ELECT message".
-func (s *server) enterVoting(env algo.Env) {
+// ask enters voting. "initial: set timer to RTT, broadcast ELECT message". ◆ That only asks for
+// a round: see endWindow.
+func (s *server) ask(env algo.Env) {
 	s.elector.state = voting
-	s.elector.slate = []claim{{s.self, s.seen, s.view.Stamp()}}
-	s.broadcast(env, s.elect())
-	s.arm(env, timerWindow, s.options.Window, s.options.Window)
+	s.broadcast(env, s.elect(false))
+	s.wait(env, 0, s.patient(s.options.Window))
+	s.record(env, claim{s.self, s.seen, s.view.Stamp()})
 }
 
 // record: "record claim". The latest of each server counts.
-func (s *server) record(c claim) {
+func (s *server) record(env algo.Env, c claim) {
 	i, found := slices.BinarySearchFunc(s.elector.slate, c.from, byClaimant)
 	if found {
 		s.elector.slate[i] = c
 	} else {
 		s.elector.slate = slices.Insert(s.elector.slate, i, c)
+		if s.elector.state == voting && s.elector.asked == 2 && len(s.elector.slate) == s.view.Quorum() {
+			s.wait(env, 0, s.patient(s.options.Window)) // a majority that is there late waits for the rest
+		}
 	}
+	s.closeEarly(env)
 }
 
 // vote: "timeout: send VOTE to server having best claim; enter WATCHING state". A vote
 // for oneself is counted and not sent.
-func (s *server) vote(env algo.Env) {
-	round, choice := s.round(), s.choose()
-	s.ballot.cast(choice)
+func (s *server) vote(env algo.Env, round algo.Epoch, choice algo.NodeID) {
+	s.ballot = ballot{round: round, vote: choice}
 	s.pause(env)
-	switch choice {
-	case algo.NodeID{}:
-		env.Note("finds nobody to vote for")
-	case s.self:
+	if choice == s.self {
 		env.Note("votes for itself in round %d", uint64(round))
 		s.receiveVote(env, s.self, round)
-	default:
+	} else {
 		env.Note("votes for %s in round %d", choice, uint64(round))
 		env.Send(choice, Vote{round})
 	}
@@ -147,9 +146,9 @@ func bestClaim(slate []claim, view algo.View) algo.NodeID {
 	var best claim
 	var member algo.Member // of best
 	for _, c := range slate {
-		m, ok := view.Member(c.from)
+		m, _ := view.Member(c.from)
 		switch {
-		case !ok || !m.Eligible || countsByAnOlderView(c, view):
+		case !electable(c, view):
 		case c.from == old:
 			return old
 		case best.from.IsZero() || betterClaim(c, best, m, member):
@@ -176,12 +175,21 @@ func (x sighting) compare(y sighting) int {
 func byClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }
 
 // elect is this server's claim.
-func (s *server) elect() Elect {
-	return Elect{Round: s.round(), Term: s.seen.term, Msg: s.seen.msg, Leader: s.seen.leader, View: s.view.Stamp()}
+func (s *server) elect(again bool) Elect {
+	return Elect{
+		Round: s.claimed(), Term: s.seen.term, Msg: s.seen.msg, Leader: s.seen.leader, View: s.view.Stamp(),
+		InVain: s.elector.inVain, Again: again,
+	}
 }
 
-// electing reports whether an election is on that this server takes part in.
-func (s *server) electing() bool { return s.elector.state == voting || s.pausing() }
+// claimed is the round in which this server claims: the next while it asks for it, and then the
+// one in which it has voted.
+func (s *server) claimed() algo.Epoch {
+	if s.elector.state == voting {
+		return s.ballot.round + 1
+	}
+	return s.ballot.round
+}
 
 // arm sets one of the elector's timers and stops the one before.
 func (s *server) arm(env algo.Env, t algo.Timer, least, most time.Duration) {

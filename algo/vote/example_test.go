@@ -9,7 +9,7 @@ import (
 // Two servers cannot lead in one term, as they can to the letter of the source (see the example
 // of package algo/textbook/vote). n1 and n2 both claim; n2 votes for n1, and n1 leads with
 // {n1, n2}. n3 has missed all that, and claims too; what n1 sends is slow now. With numbered
-// rounds, and one vote in each, n2 has no second vote for a round that it voted in.
+// rounds, and one vote in each, n2 has no second vote for a round that it voted in, and follows n1.
 func Example_oneLeaderInATerm() {
 	c := newCluster(Defaults(timing), viewOf(3)) // T is 10 ms, and a window 20 ms
 	c.Tracing = true
@@ -29,6 +29,6 @@ func Example_oneLeaderInATerm() {
 	// Output:
 	// after 65ms:
 	// 	n1 leads in term 1
-	// 	n2 knows no leader
-	// 	n3 knows no leader
+	// 	n2 follows n1 in term 1
+	// 	n3 follows n1 in term 1
 }

@@ -50,7 +50,7 @@ func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
 	c.StartAll()
-	c.Run(5*hbt + rtt + 3*T)
+	c.Run(rtt + 3*T)
 	c.WantAgreed(t)
 	c.WantLeader(t, 1, leadership(1, 1))
 	c.Reset()
@@ -78,12 +78,8 @@ func leading(t testing.TB, i int, view algo.View, o Options) *host.Solo {
 	t.Helper()
 	s := alone(i, view, o)
 	s.Start(6)
-	s.Expires(timerWatch)
 	for other := range view.Others(n(i)) {
 		s.Hears(host.Number(other), Vote{7})
-	}
-	if s.Machine.Leader().Vacant() {
-		s.Expires(timerWindow)
 	}
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)

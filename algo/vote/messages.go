@@ -2,9 +2,10 @@ package vote
 
 import "github.com/elect-go/elect/algo"
 
-// Elect calls for the election of round Round, and is its sender's claim to be
+// Elect asks for the election of round Round, and is its sender's claim to be
 // elected: it reports the last message of a leader that the sender has seen. A
 // member that may not lead sends it too: it says that it is there, and will vote.
+// Its sender has not taken part in that round yet, but may have in the one before.
 type Elect struct {
 	Round algo.Epoch
 	// Term, Msg and Leader are of the last Lead seen since the sender's start: its
@@ -14,6 +15,11 @@ type Elect struct {
 	Leader algo.NodeID
 	// View is the stamp of the view by which the sender would count its votes.
 	View algo.Stamp
+	// InVain is how many rounds in a row have elected nobody, as far as the sender knows: all go
+	// by the most of them.
+	InVain uint64
+	// Again: the sender lacks the receiver's claim, and wants it.
+	Again bool
 }
 
 // Vote is its sender's vote in Round, for whom it is sent to.

@@ -9,16 +9,17 @@ import (
 // Options configure the algorithm. HBT and RTT are names of the source.
 type Options struct {
 	// HeartbeatInterval is the HBT: a leader repeats its Lead that often. Without a
-	// Lead for three of them a server calls for an election, after its start without
-	// one for five. It is at least Window.
-	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" help:"how often a leader repeats itself; who hears nothing for three of them calls for an election; at least window"`
+	// Lead for three of them a server asks for an election. It is at least Window.
+	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" help:"how often a leader repeats itself; who hears nothing for three of them asks for an election; at least window"`
 
 	// Window is the RTT, a generous bound on the time there and back: for that long an
-	// elector records claims before it votes.
+	// elector records claims before it votes. It is twice as long, as Pause is, after a
+	// round that elected nobody, until there is a leader.
 	Window time.Duration `yaml:"window" help:"for how long claims are recorded before the vote; at least the round trip"`
 
 	// Pause is how long a server that has voted waits at least for a Lead before it
-	// begins the next round; at most twice as long, at random. It is at least three
+	// asks for the next round, and how long who asks in vain waits to ask again; at most
+	// twice as long, at random. It is at least three
 	// times Window: who voted first, because it suspects all who are silent, may have
 	// to wait for a window that opened half a round trip later, for the votes, and for
 	// the Lead, which makes two windows and a half.
@@ -34,7 +35,7 @@ type Options struct {
 // A leader repeats its Lead every fourth heartbeat of the failure detector: who
 // crashes is found by the detector, and Lead is for those whom it does not watch. More
 // often would cost frames at rest, up to one for each follower and Lead. More seldom
-// would make a first start longer, which waits for five.
+// would leave a leader longer that hears of no majority.
 func Defaults(t algo.Timing) Options {
 	return Options{
 		HeartbeatInterval: max(4*t.Heartbeat, t.RoundTrip),

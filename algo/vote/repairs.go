@@ -2,13 +2,14 @@ package vote
 
 import (
 	"slices"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 )
 
 // The rules that are not in the source. Each is marked ◆ and says what goes wrong without
-// it: those of the rounds, of the answers, of the claims, of the detector, of a leader without
-// a majority, and of members who come and go.
+// it: those of the rounds, of the questions, of the answers, of the claims, of the detector, and of
+// a leader without a majority. Those of members who come and go are in members.go.
 
 // ballot is the round that is on and the vote in it, which survive a crash.
 //
@@ -17,72 +18,18 @@ import (
 // voted once; so no term has two leaders, whatever is lost, late or restarted.
 type ballot struct {
 	round algo.Epoch
-	vote  algo.NodeID // nobody until it is cast
+	vote  algo.NodeID // nobody where this server has taken no part in it
 	// tally is the "tally board": who has voted for this server in this round.
 	tally algo.Set
-	// closed: this server votes no more in this round.
-	closed bool
 	// decided: the leader of this round is known, or was, or may have been before a
 	// restart. Nobody leads twice in one term.
 	decided bool
 }
 
-// restore goes on after a restart. A vote that was kept is not cast again, and the
-// round is not led: it may have been led before the crash. Without a vote this server
-// has promised nothing in the round yet.
+// restore goes on after a restart. The round is not led if this server has voted in it: it may
+// have led before the crash. Without a vote it has promised nothing in the round yet.
 func restore(saved algo.Stable) ballot {
-	voted := !saved.Vote.IsZero()
-	return ballot{round: saved.Epoch, vote: saved.Vote, closed: voted, decided: voted}
-}
-
-// begin opens an election that this server itself calls for.
-//
-// ◆ A timeout takes the saved round + 1: in the old one this server, and those who
-// heard it, have no vote left.
-func (b *ballot) begin() { b.open(b.round + 1) }
-
-func (b *ballot) open(round algo.Epoch) { *b = ballot{round: round} }
-
-// verdict says what an Elect means to an elector.
-type verdict uint8
-
-const (
-	join    verdict = iota // record the claim and enter voting
-	record                 // record the claim
-	settled                // this server has done its part in that round
-	late                   // that round is over
-)
-
-// take says what an Elect of that round means to an elector in that state, and takes the
-// round over where it does.
-//
-// ◆ A newer round is adopted, or servers that differ would never elect together. In the
-// same round there are claims as long as there is a vote to cast.
-func (b *ballot) take(round algo.Epoch, state electorState) verdict {
-	switch {
-	case round < b.round:
-		return late
-	case round > b.round:
-		b.open(round)
-		return join
-	case state == voting:
-		return record
-	case b.closed:
-		return settled
-	default:
-		return join // restarted in a round in which it had not voted yet
-	}
-}
-
-// cast is this server's vote in the round that is on; nobody, when there is nobody to vote for.
-//
-// ◆ A vote that is not cast yet is its own when a server is elected: else, restarted, it would
-// not know that it had led in this round, and might lead again. Who found nobody to vote for
-// has its vote still.
-func (b *ballot) cast(choice algo.NodeID) {
-	if !b.closed || b.vote.IsZero() && !b.decided {
-		b.vote, b.closed = choice, true
-	}
+	return ballot{round: saved.Epoch, vote: saved.Vote, decided: !saved.Vote.IsZero()}
 }
 
 // counts reports whether a vote of that round goes on the tally of a candidate.
@@ -100,15 +47,84 @@ func (b *ballot) obsolete(term algo.Epoch) bool { return term < b.round }
 // decide says that somebody leads in that term.
 func (b *ballot) decide(term algo.Epoch) {
 	if term > b.round {
-		b.open(term)
+		*b = ballot{round: term}
 	}
-	b.closed, b.decided = true, true
+	b.decided = true
+}
+
+// endWindow ends the voting, or half a window later if it ends early once all have claimed: who has
+// not is asked again. What it was sent may be lost, or was sent before there was anybody to hear it.
+//
+// ◆ An Elect is a question. Nobody takes part in a round that a majority has not asked for: one
+// that cannot hear its leader would otherwise end its work each time that it misses it. Who asks
+// in vain asks again.
+func (s *server) endWindow(env algo.Env) {
+	first := s.options.EarlyClose && s.elector.asked == 0
+	if !first && s.voted(env) {
+		return
+	}
+	for other := range s.view.Others(s.self) {
+		if _, claims := slices.BinarySearchFunc(s.elector.slate, other, byClaimant); claims {
+			continue
+		}
+		if !first {
+			env.Miss(other, "asked for no election, and does not lead")
+		}
+		if !s.suspected.Has(other) {
+			env.Send(other, s.elect(true))
+		}
+	}
+	if first {
+		s.wait(env, 1, s.patient(s.options.Window)/2)
+		return
+	}
+	s.elector.asked = 2
+	s.arm(env, timerWindow, s.options.Pause, 2*s.options.Pause)
+}
+
+// wait waits for claims, having asked again so often.
+func (s *server) wait(env algo.Env, asked uint8, d time.Duration) {
+	s.elector.asked = asked
+	s.arm(env, timerWindow, d, d)
+}
+
+// voted votes in the next round, if a majority asks for it and somebody can be elected.
+func (s *server) voted(env algo.Env) bool {
+	if len(s.elector.slate) < s.view.Quorum() {
+		return false
+	}
+	choice := s.choose()
+	if choice.IsZero() {
+		env.Note("finds nobody to vote for")
+		return false
+	}
+	s.vote(env, s.ballot.round+1, choice)
+	return true
+}
+
+// overtake leaves a round behind, and all before it.
+//
+// ◆ Who asks for a round may have taken part in the one before, and can follow nobody of an older
+// one. So nobody stays behind it, not even a leader: servers that differ would never elect together.
+// Who campaigns does it too, so that the leader is obsolete to all who hear of that.
+func (s *server) overtake(round algo.Epoch) {
+	s.ballot = ballot{round: round}
+	s.elector.state, s.elector.slate = watching, nil
 }
 
 // pause enters watching after a vote: a Lead is due, and its end starts the next round.
 //
 // ◆ The pause is random, so that two candidates cannot tie for ever.
-func (s *server) pause(env algo.Env) { s.watch(env, timerPause, s.options.Pause, 2*s.options.Pause) }
+func (s *server) pause(env algo.Env) {
+	least := s.patient(s.options.Pause)
+	s.watch(env, timerPause, least, 2*least)
+}
+
+// patient returns a window or pause, twice as long after a round that elected nobody.
+//
+// ◆ Where messages take longer than was thought, each round would end before its votes are there.
+// Not more than twice: what was in the way may be over, and then all of that is waited for.
+func (s *server) patient(d time.Duration) time.Duration { return d << min(s.elector.inVain, 1) }
 
 // patience is how many rounds in a row may elect nobody until the best claim counts no more.
 const patience = 3
@@ -119,52 +135,29 @@ const patience = 3
 // they go round among those who claim. To whom, the number of the round says: it is the same for all.
 func (s *server) choose() algo.NodeID {
 	slate := s.elector.slate
-	if s.elector.inVain == patience && len(slate) > 0 {
-		turn := s.round() % algo.Epoch(len(slate))
-		slate = slate[turn : turn+1]
+	if s.elector.inVain == patience {
+		slate = slices.DeleteFunc(slices.Clone(slate), func(c claim) bool { return !electable(c, s.view) })
+		if len(slate) > 0 {
+			slate = slate[s.claimed()%algo.Epoch(len(slate)):][:1]
+		}
 	}
 	return bestClaim(slate, s.view)
 }
 
-// miss takes note of a pause that has brought no Lead, if it is over.
-func (s *server) miss(env algo.Env, over bool) {
-	if !over || !s.pausing() {
+// missRound takes note of a pause that has brought no Lead, if this server has voted.
+func (s *server) missRound(env algo.Env) {
+	choice := s.ballot.vote
+	if choice.IsZero() || s.ballot.decided {
 		return
 	}
-	choice, majority := s.ballot.vote, s.alive() >= s.view.Quorum()
 	s.elector.inVain = min(s.elector.inVain+1, patience)
-	if !majority {
-		s.elector.inVain = 0
-	}
 	for other := range s.view.Others(s.self) {
 		switch {
-		case majority && other == choice:
+		case other == choice:
 			env.Miss(other, "got the vote of this node and does not lead")
-		case !majority && s.suspected.Has(other), choice == s.self && !s.ballot.tally.Has(other):
+		case choice == s.self && !s.ballot.tally.Has(other):
 			env.Miss(other, "gave no vote")
 		}
-	}
-}
-
-// answerWhoMissedIt answers an Elect of a round in which this server votes no more.
-//
-// ◆ Who asks in a round that this server won has missed its Lead. It would begin another
-// round.
-func (s *server) answerWhoMissedIt(env algo.Env, from algo.NodeID) {
-	if s.leadsRound() {
-		s.tellLead(env, from)
-	}
-}
-
-// answerWhoIsBehind answers an Elect of an older round.
-//
-// ◆ Without an answer who is behind would climb, round by round, to where its votes count
-// again.
-func (s *server) answerWhoIsBehind(env algo.Env, from algo.NodeID) {
-	if s.leadsRound() {
-		s.tellLead(env, from)
-	} else {
-		env.Send(from, s.elect())
 	}
 }
 
@@ -196,21 +189,13 @@ func oldLeader(slate []claim) algo.NodeID {
 	return last.leader
 }
 
-// countsByAnOlderView reports whether who claims would count its votes by an older view than
-// this server's.
-//
-// ◆ Nobody votes for it. A majority of older members could elect beside one of newer members,
-// in one round.
-func countsByAnOlderView(c claim, view algo.View) bool { return c.view.OlderThan(view.Stamp()) }
-
 // withdraw takes back the claims of who has died since, or is a member no more.
 //
 // ◆ A vote for the dead would be lost, and with it the round.
-func (s *server) withdraw(env algo.Env) {
+func (s *server) withdraw() {
 	s.elector.slate = slices.DeleteFunc(s.elector.slate, func(c claim) bool {
 		return s.suspected.Has(c.from) || !s.view.Contains(c.from)
 	})
-	s.closeEarly(env)
 }
 
 // closeEarly ends the voting before its time when nobody is left who could claim.
@@ -224,11 +209,11 @@ func (s *server) closeEarly(env algo.Env) {
 		return // somebody is missing: no need to look for who
 	}
 	for m := range s.view.All() {
-		if _, claimed := slices.BinarySearchFunc(s.elector.slate, m.ID, byClaimant); !claimed && !s.suspected.Has(m.ID) {
+		if _, claims := slices.BinarySearchFunc(s.elector.slate, m.ID, byClaimant); !claims && !s.suspected.Has(m.ID) {
 			return
 		}
 	}
-	s.vote(env)
+	s.voted(env)
 }
 
 // Suspect takes note of a death.
@@ -237,16 +222,17 @@ func (s *server) closeEarly(env algo.Env) {
 // Lead of whom it voted for until the end of the pause.
 func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 	s.suspected.Add(peer)
-	lost := peer == s.leader.ID
-	if lost {
+	lost := peer == s.leader.ID && s.settled()
+	if peer == s.leader.ID {
 		s.vacate(env)
 	}
 	switch {
 	case s.elector.state == voting:
-		s.withdraw(env)
-	case lost && !s.electing(), s.pausing() && peer == s.ballot.vote:
+		s.withdraw()
+		s.closeEarly(env)
+	case lost, !s.settled() && peer == s.ballot.vote:
 		env.Note("suspects %s, which leads or should", peer)
-		s.callElection(env)
+		s.ask(env)
 	}
 	s.checkMajority(env)
 	s.monitor(env)
@@ -254,6 +240,9 @@ func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 
 func (s *server) Trust(env algo.Env, peer algo.NodeID) {
 	s.suspected.Remove(peer)
+	if s.elector.state == voting {
+		env.Send(peer, s.elect(true))
+	}
 	s.checkMajority(env)
 }
 
@@ -266,13 +255,13 @@ func (s *server) monitor(env algo.Env) {
 	var watched algo.Set
 	var all algo.View
 	switch {
-	case s.electing() || s.candidate.state == leader:
+	case !s.settled() || s.leads():
 		if s.watchesAll == s.view {
 			return // as after most messages of an election: they need not look at everybody
 		}
 		all = s.view
 		watched = slices.Collect(s.view.Others(s.self))
-	case !s.leader.Vacant():
+	default:
 		watched.Add(s.leader.ID)
 	}
 	s.watchesAll = all
@@ -283,9 +272,6 @@ func (s *server) monitor(env algo.Env) {
 	s.suspected.Keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
 }
-
-// pausing reports whether the elector has voted and waits for the outcome.
-func (s *server) pausing() bool { return s.elector.armed == timerPause }
 
 // checkMajority starts and stops the time that a leader may lead without life from a
 // majority.
@@ -314,52 +300,4 @@ func (s *server) alive() (count int) {
 		}
 	}
 	return count
-}
-
-// Reconfigure replaces the view.
-//
-// ◆ In the source the servers are always the same. A leader that is a member no more, or may
-// not lead any more, would be followed on, and a new member would wait for a Lead.
-func (s *server) Reconfigure(env algo.Env, view algo.View) {
-	old := s.view
-	s.view = view
-	if s.heedView() {
-		env.Note("learns from the view that somebody leads in term %d", uint64(view.Floor()))
-		s.stepDown(env)
-		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
-	}
-	if s.elector.state == voting {
-		s.record(claim{s.self, s.seen, s.view.Stamp()}) // its own claim goes by the new view
-	}
-	s.withdraw(env)
-	if !s.leader.Vacant() && !s.view.MayLead(s.leader.ID) {
-		// It left, or resigned; maybe it was this server.
-		s.stepDown(env)
-		if !s.electing() {
-			s.callElection(env)
-		}
-	}
-	if s.candidate.state == leader {
-		for other := range view.Others(s.self) {
-			if !old.Contains(other) {
-				s.tellLead(env, other)
-			}
-		}
-	}
-	s.checkMajority(env)
-	s.monitor(env)
-}
-
-// heedView takes note of the leader that has made or confirmed the view, and reports
-// whether that is news.
-//
-// ◆ A round in which somebody leads is over, and so are those before it. Whoever voted in
-// one of them now would count, or be counted, by members that have changed since.
-func (s *server) heedView() (news bool) {
-	term := s.view.Floor()
-	if term == 0 || term < s.round() || term == s.leader.Epoch {
-		return false
-	}
-	s.ballot.decide(term)
-	return true
 }

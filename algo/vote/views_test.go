@@ -30,7 +30,6 @@ func TestAnOlderViewIsNotVotedFor(t *testing.T) {
 	} {
 		s := alone(2, of(6, 3, 1, 2, 3), Defaults(timing))
 		s.Start(6)
-		s.Expires(timerWatch)
 		s.Hears(3, Elect{Round: 7, Term: 6, Msg: 1, Leader: n(1)})
 		does(t, name, s.Hears(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), View: tc.view}), tc.want)
 	}
@@ -47,11 +46,11 @@ func TestDisjointMajoritiesElectOnce(t *testing.T) {
 		c.Node(1).View = of(1, 2, 1, 2, 3)
 		c.Campaign(2)
 		c.Run(20 * T)
-		if got := c.Leader(2); c.Broken != "" || got != leadership(2, 2) {
+		if got := c.Leader(2); c.Broken != "" || got != leadership(3, 2) {
 			return "n2 does not lead: " + c.Broken
 		}
-		c.Reconfigure(of(2, 3, 1, 2, 3, 4), 2, 3, 4) // n2 has it confirmed
-		c.Reconfigure(of(2, 4, 1, 2, 4), 2, 4)       // and removes n3
+		c.Reconfigure(of(3, 3, 1, 2, 3, 4), 2, 3, 4) // n2 has it confirmed
+		c.Reconfigure(of(3, 4, 1, 2, 4), 2, 4)       // and removes n3
 		c.Lose(func(from, to int, _ algo.Message) bool { return from%2 != to%2 })
 		c.Start(1)
 		c.Campaign(2)
@@ -67,42 +66,43 @@ func TestDisjointMajoritiesElectOnce(t *testing.T) {
 func TestAViewEndsTheRound(t *testing.T) {
 	s := alone(4, of(5, 1, 1, 2, 3, 4), textbook())
 	s.Start(5)
-	s.Expires(timerWatch)
-	does(t, "one vote of three", s.Hears(3, Vote{6}), "")
+	does(t, "one vote of two", s.Hears(3, Vote{6}), "save 6 for n4; stop window; pause in 60ms to 120ms")
 	does(t, "n2 was elected, and the members are fewer", s.Gets(of(6, 3, 2, 3, 4)),
-		"stop window; watch in 120ms; monitor")
+		"stop pause; window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 view={epoch=6,number=3}")
 	restarted := alone(4, of(6, 3, 2, 3, 4), textbook())
 	restarted.Start(6)
-	does(t, "also after a restart", restarted.Hears(3, Elect{Round: 6}), "")
+	does(t, "also after a restart", restarted.Hears(3, Elect{Round: 6}), "n3 <- elect round=7 view={epoch=6,number=3}")
 	does(t, "late votes", s.Hears(2, Vote{6})+s.Hears(3, Vote{6}), "")
-	does(t, "whom it asked", s.Hears(2, Lead{6, 1}), "watch in 120ms; monitor n2; announce n2 in 6")
+	does(t, "whom it asked", s.Hears(2, Lead{6, 1}), "stop window; watch in 120ms; monitor n2; announce n2 in 6")
 }
 
 // A leader, or who follows one, learns from the view that there is a newer one; who has
 // heard of that leader already learns nothing.
 func TestAViewOfANewerLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	does(t, "a leader", s.Gets(of(9, 4, 1, 2, 3)), "save 9; stop lead; watch in 120ms; monitor; announce nobody in 7")
+	does(t, "a leader", s.Gets(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce nobody in 7")
 	s = following(t, 2, 1, viewOf(3), textbook())
-	does(t, "a follower", s.Gets(of(8, 4, 1, 2, 3)), "save 8; watch in 120ms; monitor; announce nobody in 7")
-	does(t, "it takes part in no round up to that", s.Hears(3, Elect{Round: 8}), "")
+	does(t, "a follower", s.Gets(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce nobody in 7")
+	does(t, "it takes part in no round up to that", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}")
 	s = following(t, 2, 1, viewOf(3), textbook())
 	does(t, "who knows", s.Gets(of(7, 4, 1, 2, 3)), "")
 	s = leading(t, 2, viewOf(3), textbook())
 	does(t, "who leads in it", s.Gets(of(7, 4, 1, 2, 3)), "")
 
 	s = alone(2, of(9, 4, 1, 2, 3), textbook())
-	does(t, "who joins", s.Start(0), "save 9; watch in 200ms")
-	does(t, "it has no vote in that round", s.Hears(3, Elect{Round: 9}), "")
-	does(t, "but in the next", s.Hears(3, Elect{Round: 10, View: of(9, 4).Stamp()}),
-		"save 10; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=10 view={epoch=9,number=4}")
+	does(t, "who joins", s.Start(0),
+		"save 9; window in 20ms; monitor n1 n3; n1 n3 <- elect round=10 view={epoch=9,number=4}")
+	does(t, "it has no vote in that round", s.Hears(3, Elect{Round: 9}), "n3 <- elect round=10 view={epoch=9,number=4}")
+	does(t, "nor does it count one", s.Hears(1, Vote{9})+s.Hears(3, Vote{9}), "")
+	s.Hears(3, Elect{Round: 10, View: of(9, 4).Stamp()})
+	does(t, "but in the next", s.Expires(timerWindow), "save 10 for n2; pause in 60ms to 120ms")
 }
 
 // What it claimed itself while it was voting goes by its view, not by the one of before.
 func TestItsOwnClaimGoesByItsView(t *testing.T) {
 	s := alone(2, of(5, 1, 1, 2, 3), textbook())
 	s.Start(7)
-	s.Expires(timerWatch)
-	s.Gets(of(5, 2, 1, 2, 3))
+	s.Hears(3, Elect{Round: 8, View: of(5, 1).Stamp()})
+	does(t, "it claims anew", s.Gets(of(5, 2, 1, 2, 3)), "window in 20ms; n1 n3 <- elect round=8 view={epoch=5,number=2}")
 	does(t, "it votes for itself", s.Expires(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
 }

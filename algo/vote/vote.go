@@ -2,10 +2,11 @@
 // (12 January and 2 February 2000): the server for which a majority votes leads.
 //
 // Two state machines run side by side in each server. The elector chooses a leader. It
-// is watching, until it misses its leader, or hears from another elector that has
-// missed its own. Then it is voting: it broadcasts [Elect], records what the others
-// claim for the time of a round trip, and sends its [Vote] to whom has the best claim:
-// the old leader if it still lives, else who has seen the latest message of a leader.
+// is watching, until it misses its leader; who has just started misses it at once. Then it
+// is voting: it broadcasts [Elect], and records what the others claim for the time of a round
+// trip. Once a majority has asked so, and not before, it sends its [Vote] to whom has the best
+// claim: the old leader if it still lives, else who has seen the latest message of a leader.
+// Who has a leader helps nobody, and who leads answers whoever asks.
 // The candidate is a follower, until it has the votes of a majority of all members, the
 // crashed ones counted; then it is a leader, and broadcasts [Lead].
 //
@@ -24,8 +25,8 @@
 // The leader is not the highest in the order of candidates; priorities decide only
 // between equal claims. Without a majority there is no leader. For a while there may be
 // two, in different epochs: one that was cut off and does not know yet that another was
-// elected. And a server that cannot hear the leader calls for elections for as long as
-// that lasts; the leader wins them, each time in a new epoch.
+// elected. And a server that cannot hear the leader follows nobody for as long as that
+// lasts; that ends nothing for the others. A leader that only a minority hears is replaced.
 //
 // To the letter of its source the algorithm promises less: two servers can lead in one term,
 // because a server votes again within a term. That is package algo/textbook/vote.
@@ -41,9 +42,11 @@
 //
 //	all start at once               N(N−1) Elect + N−1 Vote + N−1 Lead   RTT+2T
 //	all start at once, early close  the same                             3T
-//	one starts, the rest join       the same                             at most T more
+//	one campaigns, the rest join    the same                             at most T more
 //
-// A round costs each server two saves, of the round and of its vote.
+// Where some have not found out yet that the leader is dead, the others wait until a majority
+// has. A round costs each server one save, of its vote; to ask costs none. One that asks in vain
+// says so to the N−1 others again in each pause.
 //
 // At rest a leader monitors all and its followers monitor the leader: two watched edges
 // for each follower, where an algorithm without a majority has one.
@@ -51,7 +54,7 @@
 // # What the source leaves open
 //
 // This file, elector.go and candidate.go are what the source says. The rules that are not in
-// it are marked ◆ and stand in repairs.go, each a function with a name. Each mends a failure
+// it are marked ◆ and stand in repairs.go and members.go, each a function with a name. Each mends a failure
 // that shows when it is taken out; the tests do that. Package algo/textbook/vote has none of
 // them.
 package vote
@@ -96,19 +99,16 @@ type sighting struct {
 func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	s.view, s.ballot = view, restore(saved)
 	s.heedView()
-	if view.Size() == 1 {
-		s.callElection(env) // nobody is there to be heard
-	} else {
-		s.watch(env, timerWatch, 5*s.options.HeartbeatInterval, 5*s.options.HeartbeatInterval)
-	}
+	s.ask(env)
 	s.monitor(env)
 }
 
 // Campaign calls for an election: "any server can start an election for a new leader".
 // The old leader wins it, if it lives.
 func (s *server) Campaign(env algo.Env) {
-	if !s.electing() {
-		s.callElection(env)
+	if s.settled() {
+		s.overtake(s.ballot.round + 1)
+		s.ask(env)
 	}
 	s.monitor(env)
 }
@@ -130,6 +130,12 @@ func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
 	switch {
 	case s.ballot.obsolete(m.Term):
 		env.Note("ignores an obsolete Lead of %s, of term %d", from, uint64(m.Term))
+		if s.leads() {
+			s.tellLead(env, from) // ◆ else the stale leader goes on until the next broadcast
+		}
+		return
+	case s.suspected.Has(from):
+		env.Note("does not follow %s, which it suspects", from)
 		return
 	case !s.view.MayLead(from):
 		env.Note("does not follow %s, which may not lead", from)
@@ -140,20 +146,23 @@ func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
 }
 
 func (s *server) Expire(env algo.Env, t algo.Timer) {
-	s.miss(env, t == timerPause)
 	if t == s.elector.armed {
 		s.elector.armed = ""
 	}
 	switch t {
-	case timerWatch, timerPause:
+	case timerWatch:
+		env.Note("misses its leader")
 		s.missLeader(env)
 	case timerWindow:
-		s.vote(env)
+		s.endWindow(env)
+	case timerPause:
+		s.missRound(env)
+		s.ask(env)
 	case timerLead:
 		s.broadcastLead(env, true)
 	case timerQuorum:
 		env.Note("has not heard of a majority for too long")
-		s.stepDown(env)
+		s.missLeader(env)
 	}
 	s.monitor(env)
 }
@@ -185,6 +194,3 @@ func (s *server) broadcast(env algo.Env, m algo.Message) {
 		env.Send(other, m)
 	}
 }
-
-// round is the round that is on.
-func (s *server) round() algo.Epoch { return s.ballot.round }

@@ -50,20 +50,11 @@ func TestWhoNeverLeadsIsMissed(t *testing.T) {
 	}
 }
 
-// Where a majority is needed it is passed over, after it was missed three times.
+// Where a majority is needed it is passed over: it takes itself for the leader, and claims nothing when the
+// others ask for the next round.
 func TestWhoNeverLeadsIsPassedOver(t *testing.T) {
 	w := withMute(t, voteSpec(), 1)
-	times := map[int]uint64{}
-	for limit := 3 * detection().Bound(); w.now < limit; w.run(10 * ms) {
-		for i := 2; i <= 5; i++ {
-			times[i] = max(times[i], w.node(i).engine.Missed(id(1)).Number)
-		}
-	}
-	for i := 2; i <= 5; i++ {
-		if times[i] != 3 {
-			t.Errorf("n%d has missed n1 %d times, want 3", i, times[i])
-		}
-	}
+	w.run(3 * detection().Bound())
 	leader := w.node(2).leader.ID
 	if leader.IsZero() || leader == id(1) {
 		t.Fatalf("n2 follows %v", leader)

@@ -85,7 +85,7 @@ func Simulation(registry algo.Registry, r theory.Row, e theory.Election) (sim.Op
 		// heard it would have the better claim. So the next one is due when all is over.
 		const heartbeat = 1000 * OneWay
 		options = append(options, [2]string{name, heartbeat.String()})
-		limit = 5*heartbeat + heartbeat/2 // a first start waits for five
+		limit = 5*heartbeat + heartbeat/2 // the first start of the textbook waits for five
 	}
 	spec, err := Spec(registry, r.Algorithm, timing, options)
 	if err != nil {
