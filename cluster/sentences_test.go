@@ -185,6 +185,29 @@ func TestHowAnOrderEnds(t *testing.T) {
 	}
 }
 
+// Of two orders the later one holds, and the earlier one does not say otherwise.
+func TestAnOrderThatALaterOneReplaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.algorithm = "vote"
+		situations["one of two"](f)
+		first := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			first <- f.operator().SetPriority(ctx, "n1:7400", 7)
+		}()
+		virtual.Pass(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var here *operator.UnheardError
+		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 5), &here)
+		var refused *operator.RefusedError
+		require.ErrorAs(t, <-first, &refused)
+		require.Equal(t, "cluster: it was set to 5 since", refused.Reason)
+	})
+}
+
 // A node that waits says why nobody leads, if it knows, and what helps with its algorithm.
 func TestWhatANodeSaysOfAVacancy(t *testing.T) {
 	const lostFor = "(1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover)"

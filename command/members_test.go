@@ -3,9 +3,11 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,6 +77,24 @@ func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 		err = f.Await(within(t), func([]fleet.State) bool { return false })
 	}
 	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
+}
+
+// What is done at a node, and not known everywhere, is a success, and says so once.
+func TestAnOrderThatIsDoneHere(t *testing.T) {
+	here := &operator.UnheardError{Addr: "a:1", Reason: "done here, and not known to n2"}
+	for _, asJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		cmd := newPriority()
+		cmd.SetOut(&out)
+		cmd.SetContext(t.Context())
+		o := order{addr: "a:1", timeout: time.Minute, json: asJSON}
+		require.NoError(t, o.give(cmd, orderObject{Order: "priority"}, "the node at a:1 has priority 7", func(context.Context, operator.Client) error { return here }))
+		if asJSON {
+			require.JSONEq(t, `{"order":"priority","addr":"a:1","done":true,"reason":"done here, and not known to n2"}`, out.String())
+		} else {
+			require.Equal(t, "the node at a:1 has priority 7: done here, and not known to n2\n", out.String())
+		}
+	}
 }
 
 // What no restart mends ends with the status at which systemd does not try again.
