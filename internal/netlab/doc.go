@@ -1,5 +1,5 @@
 // Package netlab makes a small network on this machine, of hosts whose packets can be
-// lost: for the tests and benchmarks of partitions. It works on Linux, as root, with
+// lost, or late: for the tests and benchmarks of partitions. It works on Linux, as root, with
 // ip (of iproute2) and nsenter (of util-linux).
 //
 // Each host is a network namespace, joined by a veth pair to a bridge. The bridges are in
