@@ -50,6 +50,12 @@ func TestWhoReturnsIsAsked(t *testing.T) {
 
 // "Or was sent before there was anybody to hear it": they start one after the other, within a window.
 func TestWhoStartsLaterIsAskedAgain(t *testing.T) {
+	s := alone(2, viewOf(3), Defaults(timing))
+	s.Start(6)
+	s.Hears(3, Elect{Round: 7})
+	does(t, "n1 is asked again", s.Expires(timerWindow), "window in 10ms; n1 <- elect round=7 view={number=1} again=true")
+	s.Hears(1, Elect{Round: 7})
+	does(t, "having voted it says its claim to who asks again", s.Hears(3, Elect{Round: 7, Again: true}), "n3 <- elect round=7 view={number=1}")
 	for _, size := range []int{3, 5} {
 		goesWell(t, Defaults(timing), size, func(c *host.Cluster) string {
 			for i := 1; i <= size; i++ {
@@ -91,4 +97,19 @@ func TestALateMajorityWaitsForAWindow(t *testing.T) {
 	does(t, "half of them", s.Hears(4, Elect{Round: 7}), "")
 	does(t, "more than half", s.Hears(5, Elect{Round: 7}), "window in 20ms")
 	does(t, "and the next", s.Hears(3, Elect{Round: 7}), "")
+}
+
+// "Who has just started misses nobody": it asks who leads.
+func TestWhoHasJustStartedMissesNobody(t *testing.T) {
+	s := following(t, 2, 1, viewOf(3), Defaults(timing))
+	s.Hears(3, Elect{Round: 8})
+	does(t, "n1 dies", s.Suspects(1), "stop watch; window in 20ms; monitor n1 n3; "+
+		"n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
+}
+
+// A Lead of a term below the saved round is obsolete, also if no leader is known since.
+func TestALeadBelowTheSavedRoundIsObsolete(t *testing.T) {
+	s := alone(2, viewOf(3), Defaults(timing))
+	s.Start(9)
+	does(t, "a Lead of before", s.Hears(1, Lead{Term: 7, Msg: 1}), "")
 }
