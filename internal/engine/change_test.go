@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,31 @@ func TestAnAlgorithmThatNeverRanReplacesNothing(t *testing.T) {
 	}
 	if len(p.said) > 0 {
 		t.Errorf("it runs: %q", p.said)
+	}
+}
+
+// A node that was down, or did not vote, when its roster was made has kept an earlier epoch. It goes on
+// above that of the roster: what it votes for in an earlier one is over.
+func TestARestartGoesOnFromTheEpochOfItsRoster(t *testing.T) {
+	for _, spec := range []algo.Spec{bullySpec(), voteSpec()} {
+		r := settled(3)
+		r.Epoch, r.Number, r.Confirmed = 9, 1, true
+		e := solo(t, by(spec), r, Kept{Epoch: 4, Algorithm: spec.Name})
+		var epochs []algo.Epoch
+		kept := func(out *Output) {
+			for _, m := range out.Save {
+				if k, ok := m.(Kept); ok {
+					epochs = append(epochs, k.Epoch)
+				}
+			}
+		}
+		kept(e.Start(0))
+		for at, ok := e.Deadline(); ok && at < 10*time.Second; at, ok = e.Deadline() {
+			kept(e.Wake(at))
+		}
+		if len(epochs) == 0 || slices.Min(epochs) < 9 {
+			t.Errorf("%s: it takes part in the epochs %v, want some, and all from 9", spec.Name, epochs)
+		}
 	}
 }
 

@@ -176,12 +176,30 @@ func TestWhatALiarCanEnd(t *testing.T) {
 	}
 }
 
+// met is a fixed set whose members have met, and of which no leader has made a roster.
+func met(t *testing.T, size int) *world {
+	w := newWorld(t)
+	for i := range size {
+		w.add(member(i+1), fixed(size)).start()
+	}
+	w.run(3 * time.Second)
+	if r := w.node(1).engine.members.Roster(); r.Epoch != 0 || r.Unmet != 0 {
+		t.Fatalf("it has %+v, want one without a stamp and without empty seats", r)
+	}
+	return w
+}
+
 // A stranger changes nothing, whatever it says.
 func TestAStrangerChangesNothing(t *testing.T) {
-	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
-		w := joinedBy(t, spec, 3)
+	for name, w := range map[string]*world{
+		"bully": joinedBy(t, bullySpec(), 3), "vote": joinedBy(t, voteSpec(), 3), "bully, a fixed set": met(t, 3),
+	} {
 		before, leader := w.node(1).engine.Digest(), w.node(1).leader
 		r := w.node(1).engine.members.Roster()
+		// Of a fixed set the rosters are put together if they have as many members.
+		instead := lieAbout(r, func(e *Entry) bool { e.Addr = "x" + e.Addr; return e.ID != id(3) })
+		instead.Number = r.Number
+		instead.Entries = append(instead.Entries, Entry{ID: id(9), Name: "x", Addr: "x:1", Eligible: true})
 		theirs := r
 		theirs.Entries = append(slices.Clone(r.Entries), Entry{ID: id(9), Name: "x", Addr: "x:1", Eligible: true})
 		for i := range 20 {
@@ -190,6 +208,7 @@ func TestAStrangerChangesNothing(t *testing.T) {
 					w.says(9, lies[what](base, i))
 				}
 			}
+			w.says(9, instead)
 			w.run(100 * ms)
 		}
 		w.run(5 * time.Second)

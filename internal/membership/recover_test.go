@@ -68,3 +68,23 @@ func TestRecoveredRostersOfTwoEpochsMeet(t *testing.T) {
 		}
 	}
 }
+
+// Where epochs end nothing is recovered: the next roster would be an earlier one.
+func TestRecoverNearTheLastEpoch(t *testing.T) {
+	const last = 1<<64 - leap // on the grid
+	for _, test := range []struct {
+		taken, roster algo.Epoch
+		enough        bool
+	}{
+		{last - leap - 1, 7, true},
+		{last - leap, 7, false},
+		{1<<64 - 1, 7, false},
+		{7, last - leap - 1, true},
+		{7, last - leap, false},
+	} {
+		r, err := Recover(id(1), []string{"n1", "n2"}, test.taken, of(test.roster, 3, 1, 2, 3), Owed{})
+		if (err == nil) != test.enough || err == nil && r.Epoch != last {
+			t.Errorf("after epochs %d and %d: epoch %d, error %v; want enough %v", test.taken, test.roster, r.Epoch, err, test.enough)
+		}
+	}
+}

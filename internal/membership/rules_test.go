@@ -232,6 +232,14 @@ func TestAFounderOutlivesItsFirstGuest(t *testing.T) {
 	l.tend(time.Second)
 	l.want(t, "it dies", "(4,9) of n1 confirmed")
 
+	for after, want := range map[time.Duration]string{29 * time.Second: "(4,9) of n1 confirmed", 31 * time.Second: "(4,8) of n1 n2- confirmed"} {
+		l = guest()
+		l.tend(after)
+		l.dead[id(2)] = true
+		l.tend(0)
+		l.want(t, fmt.Sprint("it dies after ", after), want)
+	}
+
 	l = guest()
 	l.hears(2, Propose{Entry: entryOf(member(2))})
 	l.want(t, "it asks at once to stand", "(4,8) of n1 n2- confirmed")
@@ -415,6 +423,14 @@ func TestAStrangersRosterIsNotTakenOver(t *testing.T) {
 	l.connects(4, "seed:1")
 	l.hears(4, later)
 	l.want(t, "of who is where its configuration says", "(9,1) of n1 n4 confirmed")
+
+	met, moved := of(0, 0, 1, 2, 3), of(0, 0, 1, 2, 4)
+	met.Confirmed, moved.Confirmed, moved.Entries[1].Addr = false, false, "x:1"
+	l = newLone(true, met)
+	l.hears(4, moved)
+	if e, _ := l.Roster().find(id(2)); e != entryOf(member(2)) {
+		t.Errorf("a stranger has moved a member of a full set to %s", e.Addr)
+	}
 }
 
 // slow has a word wait 2 s for another.
