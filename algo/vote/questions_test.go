@@ -113,3 +113,13 @@ func TestALeadBelowTheSavedRoundIsObsolete(t *testing.T) {
 	s.Start(9)
 	does(t, "a Lead of before", s.Hears(1, Lead{Term: 7, Msg: 1}), "")
 }
+
+// "A vote for the dead would be lost, and with it the round."
+func TestTheDeadIsNotVotedFor(t *testing.T) {
+	s := alone(2, viewOf(4), Defaults(timing))
+	s.Start(6)
+	s.Hears(1, Elect{Round: 7})
+	s.Hears(3, Elect{Round: 7})
+	s.Suspects(1)
+	does(t, "the last one claims", s.Hears(4, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
+}
