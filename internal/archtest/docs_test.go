@@ -57,7 +57,7 @@ func TestTheTableOfTheLogIsThatOfTheCode(t *testing.T) {
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n## ")
 	var described []string
-	for _, row := range regexp.MustCompile("(?m)^\\| (?:debug|info|warn|error) \\| ([^|]+) \\|").FindAllStringSubmatch(table, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (?:debug|info|warn|error) \| ([^|]+) \|`).FindAllStringSubmatch(table, -1) {
 		for _, line := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(strings.Split(row[1], ", with")[0], -1) {
 			described = append(described, strings.TrimRight(line[1], ":… "))
 		}
