@@ -22,8 +22,8 @@ type told struct {
 // tell sends our roster at once, before what the algorithm will send to the same peer: a
 // stranger's messages are dropped.
 func (m *Machine) tell(now time.Duration, peer algo.NodeID) {
-	m.env.Send(peer, m.now.Roster)
-	m.told[peer] = told{digest: m.now.digest, at: now, has: m.told[peer].has}
+	m.env.Send(peer, m.roster.Roster)
+	m.told[peer] = told{digest: m.roster.digest, at: now, has: m.told[peer].has}
 }
 
 // broadcast tells every member.
@@ -49,7 +49,7 @@ func (m *Machine) Introduce(now time.Duration, peer algo.NodeID) {
 func (m *Machine) Shown(now time.Duration, peer algo.NodeID, digest uint64) {
 	switch {
 	case m.joining():
-	case digest == m.now.digest:
+	case digest == m.roster.digest:
 		m.agreed(peer)
 		if m.awaits(peer) {
 			m.heal(now, peer)
@@ -62,7 +62,7 @@ func (m *Machine) Shown(now time.Duration, peer algo.NodeID, digest uint64) {
 // agreed notes that a peer knows what we know.
 func (m *Machine) agreed(peer algo.NodeID) {
 	t := m.told[peer]
-	t.digest, t.has, t.owed = m.now.digest, m.now.digest, false
+	t.digest, t.has, t.owed = m.roster.digest, m.roster.digest, false
 	m.told[peer] = t
 	if m.view.Contains(peer) {
 		m.first.heard = true
@@ -75,7 +75,7 @@ func (m *Machine) agreed(peer algo.NodeID) {
 // yet. Two members that do not watch each other show each other no digest. Without this, two leaders of
 // whom each is the higher one in its own view would fight for ever.
 func (m *Machine) Spoken(now time.Duration, peer algo.NodeID) {
-	if known := m.settled && m.view.Contains(peer); !known && m.told[peer].has != m.now.digest {
+	if known := m.settled && m.view.Contains(peer); !known && m.told[peer].has != m.roster.digest {
 		m.heal(now, peer)
 	}
 }
@@ -87,7 +87,7 @@ func (m *Machine) heal(now time.Duration, peer algo.NodeID) {
 		m.tell(now, peer)
 		return
 	}
-	t.owed = t.owed || t.digest != m.now.digest
+	t.owed = t.owed || t.digest != m.roster.digest
 	m.told[peer] = t
 	m.owing = m.owing || t.owed
 }

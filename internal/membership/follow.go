@@ -18,7 +18,7 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.env.Refuse(from, theirs, why)
 		return
 	}
-	order := m.now.compare(Know(theirs))
+	order := m.roster.compare(Know(theirs))
 	if m.trusts(from) && m.accused(now, from, theirs, order < 0) {
 		return
 	}
@@ -30,7 +30,7 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.agreed(from)
 		m.env.Show(from)
 		m.hold(from, theirs)
-	case m.trusts(from) && theirs.merging() && m.now.Roster.merging() && (listed || !m.joining()):
+	case m.trusts(from) && theirs.merging() && m.roster.merging() && (listed || !m.joining()):
 		m.merge(now, from, theirs)
 	case order < 0 && m.config.Quorum && m.view.Contains(from) && m.leads() && theirs.Epoch <= m.epoch():
 		m.outdo(now, theirs) // it is what a leader before this one could not finish
@@ -50,8 +50,8 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 // to let this node in, or was dialled because the configuration names its address; or who was to be
 // struck, as long as that is not decided and nobody leads: it may know that it was taken back.
 func (m *Machine) trusts(from algo.NodeID) bool {
-	return m.view.Contains(from) || m.vacant != never && !m.Confirmed() && m.now.Roster.struck(from) ||
-		m.joining() || m.now.Roster.meeting() || m.named(from)
+	return m.view.Contains(from) || m.vacant != never && !m.Confirmed() && m.roster.struck(from) ||
+		m.joining() || m.roster.meeting() || m.named(from)
 }
 
 // left takes a roster that this node is not in: made by who had not heard of it, or by who has
@@ -80,14 +80,14 @@ func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.left(now, from, theirs, 0) // it may let us in all the same, or will say why not
 		return
 	}
-	next, joined := m.now.Roster, m.joining()
+	next, joined := m.roster.Roster, m.joining()
 	if joined {
 		next = Roster{Cluster: theirs.Cluster, Unmet: theirs.size()}
 	}
 	for _, e := range theirs.Entries {
 		next = m.seated(next, e)
 	}
-	if joined || sum(next) != m.now.digest {
+	if joined || sum(next) != m.roster.digest {
 		m.take(now, next)
 	}
 	switch {
@@ -96,7 +96,7 @@ func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.heal(now, from)
 	case joined:
 		m.broadcast(now)
-	case sum(theirs) == m.now.digest:
+	case sum(theirs) == m.roster.digest:
 		m.agreed(from)
 		m.env.Show(from)
 	default:
@@ -139,7 +139,7 @@ func (e Entry) later(o Entry) bool {
 
 // replace puts the roster of a peer in force.
 func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
-	before := m.now.Roster
+	before := m.roster.Roster
 	m.take(now, theirs)
 	m.first.heard = true
 	m.agreed(from)
@@ -154,7 +154,7 @@ func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 // and not know who leads. All are told that this node was let in: nobody else shall found a cluster.
 func (m *Machine) inform(now time.Duration, before Roster) {
 	for _, id := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
-		if r := m.now.Roster; r.has(id) != before.has(id) || r.struck(id) || before.Cluster.IsZero() {
+		if r := m.roster.Roster; r.has(id) != before.has(id) || r.struck(id) || before.Cluster.IsZero() {
 			m.heal(now, id)
 		}
 	}
@@ -163,7 +163,7 @@ func (m *Machine) inform(now time.Duration, before Roster) {
 // owe sees to it that strikes which stood are not lost: at the heal of a partition one side takes
 // over the roster of the other, and asks again for its own.
 func (m *Machine) owe(before Roster) {
-	r := m.now.Roster
+	r := m.roster.Roster
 	owed := slices.Clone(m.owed)
 	if before.Confirmed {
 		owed = append(owed, before.Strikes...)
@@ -209,7 +209,7 @@ func (m *Machine) doubt() time.Duration { return m.config.Patience / 8 }
 // one of all others: so many hold a strike that stands, but for those who were struck as well.
 func (m *Machine) witnesses() int {
 	if m.config.Quorum {
-		return (len(m.now.Roster.Entries) + 1) / 2
+		return (len(m.roster.Entries) + 1) / 2
 	}
 	return 2
 }
@@ -226,7 +226,7 @@ func (d doom) due() time.Duration {
 func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster, later bool) bool {
 	_, running, _ := m.env.Leader()
 	replaced := later && theirs.Epoch > 0 && slices.ContainsFunc(theirs.Entries, func(e Entry) bool {
-		if m.now.Roster.meeting() { // it has begun with those who had not met who it was
+		if m.roster.meeting() { // it has begun with those who had not met who it was
 			return m.config.Quorum && running && e.Name == m.config.Self.Name
 		}
 		return e.sameSeat(m.own())
@@ -256,14 +256,14 @@ func (m *Machine) accused(now time.Duration, from algo.NodeID, theirs Roster, la
 }
 
 // asksOthers asks the other members whether this node is one, and reports whether there are any.
-func (m *Machine) asksOthers(now time.Duration, from algo.NodeID) (any bool) {
+func (m *Machine) asksOthers(now time.Duration, from algo.NodeID) (asked bool) {
 	for id := range m.view.Others(m.self()) {
 		if id != from {
-			any = true
+			asked = true
 			m.heal(now, id)
 		}
 	}
-	return any
+	return asked
 }
 
 // acquit takes it that a member shows the same roster as ours, which this node is in. Those who were
@@ -275,7 +275,7 @@ func (m *Machine) acquit(peer algo.NodeID) {
 		return
 	}
 	d.not = append(d.not, peer)
-	if d.said.has(peer) || m.config.Quorum && 1+len(d.not) >= m.now.Roster.quorum() {
+	if d.said.has(peer) || m.config.Quorum && 1+len(d.not) >= m.roster.quorum() {
 		m.doom = doom{}
 	}
 }
@@ -303,7 +303,7 @@ func (m *Machine) remove() {
 
 // unsound is why a roster is none, or nil.
 func (m *Machine) unsound(now time.Duration, from algo.NodeID, theirs Roster) error {
-	ours := m.now.Roster
+	ours := m.roster.Roster
 	switch {
 	case theirs.Cluster.IsZero():
 		return errors.New("it names no cluster")
@@ -337,21 +337,21 @@ func (m *Machine) unsound(now time.Duration, from algo.NodeID, theirs Roster) er
 // the others of a fixed set, knows none to judge it by.
 func (m *Machine) poisoned(now time.Duration, from algo.NodeID, theirs Roster) error {
 	near := func() bool {
-		return m.horizon.Believes(theirs.Epoch, m.highest()) && m.numbers.Believes(algo.Epoch(theirs.Number), algo.Epoch(m.now.Roster.Number))
+		return m.horizon.Believes(theirs.Epoch, m.highest()) && m.numbers.Believes(algo.Epoch(theirs.Number), algo.Epoch(m.roster.Number))
 	}
 	switch {
 	case theirs.Epoch == math.MaxUint64 || theirs.Number == math.MaxUint64:
 		return errors.New("its stamp is the last there is")
-	case m.joining() || m.now.Roster.meeting() || near() || m.Doubt(now, from) && near():
+	case m.joining() || m.roster.meeting() || near() || m.Doubt(now, from) && near():
 		return nil
 	}
-	return fmt.Errorf("its stamp (%d, %d) is too far ahead of (%d, %d)", theirs.Epoch, theirs.Number, m.highest(), m.now.Roster.Number)
+	return fmt.Errorf("its stamp (%d, %d) is too far ahead of (%d, %d)", theirs.Epoch, theirs.Number, m.highest(), m.roster.Number)
 }
 
 // highest is the last epoch that this node knows to be in use.
 func (m *Machine) highest() algo.Epoch {
 	_, _, taken := m.env.Leader()
-	return max(m.now.Roster.Epoch, taken)
+	return max(m.roster.Epoch, taken)
 }
 
 // Doubt says that a peer has sent what is too far ahead to be believed, and reports whether more is
@@ -363,7 +363,7 @@ func (m *Machine) Doubt(now time.Duration, from algo.NodeID) bool {
 	}
 	m.doubted[from] = now
 	m.horizon.Widen(m.highest())
-	m.numbers.Widen(algo.Epoch(m.now.Roster.Number)) // who has believed the farthest goes on from there
+	m.numbers.Widen(algo.Epoch(m.roster.Number)) // who has believed the farthest goes on from there
 	m.env.Widen()
 	return true
 }

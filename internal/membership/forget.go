@@ -17,7 +17,7 @@ func (m *Machine) forgets() bool { return m.config.ForgetAfter > 0 && !m.config.
 // The time counts only while it hears of more than half of all members: of two sides of a
 // partition at most one may forget the other, or none would be left when it heals.
 func (m *Machine) forget(now time.Duration) {
-	for dead, at := m.nextForget(); at <= now && m.amend(now, m.now.Roster.striking(dead)); {
+	for dead, at := m.nextForget(); at <= now && m.amend(now, m.roster.striking(dead)); {
 		dead, at = m.nextForget()
 	}
 }

@@ -14,7 +14,7 @@ import (
 // has not taken part in a later epoch since.
 func (m *Machine) leads() bool {
 	leader, running, taken := m.env.Leader()
-	r := m.now.Roster
+	r := m.roster.Roster
 	return running && leader.ID == m.self() && r.has(leader.ID) &&
 		(!m.config.Quorum || leader.Epoch == taken && leader.Epoch >= r.Epoch)
 }
@@ -22,7 +22,7 @@ func (m *Machine) leads() bool {
 // leader is whom this node follows, if that is another member.
 func (m *Machine) leader() (algo.NodeID, bool) {
 	l, running, _ := m.env.Leader()
-	return l.ID, running && l.ID != m.self() && m.now.Roster.has(l.ID)
+	return l.ID, running && l.ID != m.self() && m.roster.has(l.ID)
 }
 
 // epoch is that of the rosters that this leader makes. Where no majority is needed it may have
@@ -32,24 +32,24 @@ func (m *Machine) epoch() algo.Epoch {
 	if m.config.Quorum {
 		return leader.Epoch
 	}
-	return max(leader.Epoch, m.now.Roster.Epoch, 1)
+	return max(leader.Epoch, m.roster.Epoch, 1)
 }
 
 // preside has a new leader finish what was begun: a roster of which nobody knows whether a
 // majority holds it. It waits for a fixed set until all its seats are taken: one that comes late
 // would not count otherwise.
 func (m *Machine) preside(now time.Duration) {
-	r := m.now.Roster
+	r := m.roster.Roster
 	if m.config.Quorum && m.leads() && !r.Confirmed && r.Epoch < m.epoch() && !r.meeting() {
-		m.make(now, r)
+		m.issue(now, r)
 	}
 }
 
 // outdo makes a later roster than another one of an epoch up to that of this leader.
 func (m *Machine) outdo(now time.Duration, theirs Roster) {
-	next := m.now.Roster
+	next := m.roster.Roster
 	next.Epoch, next.Number = max(next.Epoch, theirs.Epoch), max(next.Number, theirs.Number)
-	m.make(now, next)
+	m.issue(now, next)
 }
 
 // admit lets a node in that asks for it, or asks the leader to.
@@ -65,7 +65,7 @@ func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		m.env.Refuse(from, Join{}, why)
 		return
 	}
-	if known, found := m.now.Roster.find(from); found {
+	if known, found := m.roster.find(from); found {
 		// It is in already, and has not heard of it. Without that it would not run, and without it
 		// there may be no leader for what else it asks.
 		if m.heal(now, from); known == asks {
@@ -73,7 +73,7 @@ func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 		}
 	}
 	if why := m.unfit(asks); why != nil {
-		if m.now.Roster.struck(from) {
+		if m.roster.struck(from) {
 			m.heal(now, from) // what it reads there counts, if it has been a member
 		}
 		m.env.Send(from, Reject{Reason: why.Error()})
@@ -86,7 +86,7 @@ func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
 
 // unfit is why an entry cannot become that of a member, or nil.
 func (m *Machine) unfit(asks Entry) error {
-	r := m.now.Roster
+	r := m.roster.Roster
 	if r.struck(asks.ID) {
 		return fmt.Errorf("member %v was removed: empty its data folder to have it join as a new one", asks.ID)
 	}
@@ -140,7 +140,7 @@ func (m *Machine) consider(now time.Duration, from algo.NodeID, p Propose) {
 
 // grant makes one change, if that may be done now.
 func (m *Machine) grant(now time.Duration, p Propose) {
-	r, e := m.now.Roster, p.Entry
+	r, e := m.roster.Roster, p.Entry
 	known, found := r.find(e.ID)
 	switch {
 	case p.Gone && e.ID == m.self():
@@ -162,7 +162,7 @@ func (m *Machine) grant(now time.Duration, p Propose) {
 // seat of a fixed set if it has that address. One who joins beside leaves the seats to who is still
 // to come.
 func (m *Machine) welcoming(e Entry) Roster {
-	next := m.now.Roster
+	next := m.roster.Roster
 	if at := slices.IndexFunc(next.Entries, func(o Entry) bool { return m.earlier(o, e) }); at >= 0 {
 		next = next.without(next.Entries[at].ID)
 	} else if seat := len(m.config.Fixed) == 0 || slices.Contains(m.config.Fixed, e.Addr); seat && next.Unmet > 0 {
@@ -178,7 +178,7 @@ func (m *Machine) welcoming(e Entry) Roster {
 
 // premature reports whether an entry is that of a guest who may not be elected yet.
 func (m *Machine) premature(e Entry) bool {
-	known, _ := m.now.Roster.find(e.ID)
+	known, _ := m.roster.find(e.ID)
 	return !known.Eligible && e.Eligible && m.newcomer() == e.ID
 }
 
@@ -214,21 +214,21 @@ func (m *Machine) hear(now time.Duration) {
 // majority is there. And whatever is needed, somebody must be left who may lead: else nothing
 // could be changed back.
 func (m *Machine) amend(now time.Duration, next Roster) bool {
-	r := m.now.Roster
+	r := m.roster.Roster
 	if !slices.ContainsFunc(next.Entries, func(e Entry) bool { return e.Eligible }) {
 		return false
 	}
 	if m.config.Quorum && !sameVoters(r, next) {
 		if r.Epoch < m.epoch() {
-			m.make(now, r)
-			r = m.now.Roster
+			m.issue(now, r)
+			r = m.roster.Roster
 			next.Epoch, next.Number = r.Epoch, r.Number
 		}
 		if !r.Confirmed || !overlap(r, next) || !m.reaches(next) {
 			return false
 		}
 	}
-	m.make(now, next)
+	m.issue(now, next)
 	if !sameVoters(r, next) && !m.Confirmed() {
 		m.begin(now, r)
 	}
@@ -237,7 +237,7 @@ func (m *Machine) amend(now time.Duration, next Roster) bool {
 
 // begin remembers what this leader has changed, until a majority is known to hold it.
 func (m *Machine) begin(now time.Duration, before Roster) {
-	r := m.now.Roster
+	r := m.roster.Roster
 	m.change = Change{Epoch: r.Epoch, Number: r.Number, Unmet: before.Unmet}
 	for _, e := range slices.Concat(before.Entries, r.Entries) {
 		if before.has(e.ID) != r.has(e.ID) {
@@ -250,7 +250,7 @@ func (m *Machine) begin(now time.Duration, before Roster) {
 // before is the roster without what this node has changed, as leader, and of which it does not know
 // that a majority holds it, or which has let in its first guest; false where it has changed nothing.
 func (m *Machine) before() (Roster, bool) {
-	r, c := m.now.Roster, m.change
+	r, c := m.roster.Roster, m.change
 	if r.Stamp() != (algo.Stamp{Epoch: c.Epoch, Number: c.Number}) || m.Confirmed() && !(m.guest && m.leads()) {
 		return r, false
 	}
@@ -271,9 +271,9 @@ func (m *Machine) newcomer() (id algo.NodeID) {
 	return id
 }
 
-// make puts a roster of this leader in force, and tells everybody.
-func (m *Machine) make(now time.Duration, next Roster) {
-	epoch, before := m.epoch(), m.now.Roster
+// issue puts a roster of this leader in force, and tells everybody.
+func (m *Machine) issue(now time.Duration, next Roster) {
+	epoch, before := m.epoch(), m.roster.Roster
 	if next.Epoch < epoch {
 		next.Number = 0 // a number that was poisoned ends with its epoch
 	}
@@ -304,7 +304,7 @@ func (m *Machine) reaches(r Roster) bool {
 
 // held takes the word of a member that it holds our roster.
 func (m *Machine) held(now time.Duration, from algo.NodeID, h Held) {
-	if m.Confirmed() || !m.leads() || (algo.Stamp{Epoch: h.Epoch, Number: h.Number}) != m.now.Roster.Stamp() {
+	if m.Confirmed() || !m.leads() || (algo.Stamp{Epoch: h.Epoch, Number: h.Number}) != m.roster.Stamp() {
 		return
 	}
 	m.holders[from] = true
@@ -313,13 +313,13 @@ func (m *Machine) held(now time.Duration, from algo.NodeID, h Held) {
 
 // awaits reports whether a peer that has our roster has yet to say that it holds it.
 func (m *Machine) awaits(peer algo.NodeID) bool {
-	return !m.Confirmed() && m.leads() && m.now.Roster.Epoch == m.epoch() && !m.holders[peer]
+	return !m.Confirmed() && m.leads() && m.roster.Epoch == m.epoch() && !m.holders[peer]
 }
 
 // confirm tells everybody when a majority holds our roster, and goes on to what waits for that.
 // A newcomer must hold it as well: one that does not even live yet would count.
 func (m *Machine) confirm(now time.Duration) {
-	r := m.now.Roster
+	r := m.roster.Roster
 	if r.Confirmed || !m.leads() || r.Epoch != m.epoch() {
 		return
 	}
@@ -373,7 +373,7 @@ func (m *Machine) escort(now time.Duration) {
 		suspected, _ := m.env.Suspected(newcomer)
 		late = suspected || m.until <= now
 	}
-	if late || !m.reaches(m.now.Roster) && m.reaches(before) {
+	if late || !m.reaches(m.roster.Roster) && m.reaches(before) {
 		before.Number++
 		m.take(now, before)
 		m.broadcast(now)

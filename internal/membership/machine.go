@@ -71,7 +71,7 @@ type Machine struct {
 	config Config
 	env    Env
 
-	now     Known     // the roster in force here
+	roster  Known     // in force here
 	view    algo.View // of it, with those who stand aside
 	unsaved bool
 	end     End
@@ -129,14 +129,14 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 	for _, record := range saved {
 		switch record := record.(type) {
 		case Roster:
-			m.now, m.settled = Know(record), true
+			m.roster, m.settled = Know(record), true
 		case Known:
-			m.now, m.settled = record, true
+			m.roster, m.settled = record, true
 		case Owed:
 			m.owed, m.change = record.Strikes, record.Change
 		}
 	}
-	m.view = m.now.view
+	m.view = m.roster.view
 	return m
 }
 
@@ -145,18 +145,18 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 func (m *Machine) View() algo.View { return m.view }
 
 // Roster is the membership as it is now. It must not be changed.
-func (m *Machine) Roster() Roster { return m.now.Roster }
+func (m *Machine) Roster() Roster { return m.roster.Roster }
 
 // Cluster is the ID of the cluster, zero until this node is in it.
-func (m *Machine) Cluster() algo.NodeID { return m.now.Roster.Cluster }
+func (m *Machine) Cluster() algo.NodeID { return m.roster.Cluster }
 
 // Digest stands for the roster; 0 without one.
-func (m *Machine) Digest() uint64 { return m.now.digest }
+func (m *Machine) Digest() uint64 { return m.roster.digest }
 
 // Confirmed reports whether the roster stands: see Roster. So does that of a fixed set before a
 // leader has made one.
 func (m *Machine) Confirmed() bool {
-	return m.now.Roster.Confirmed || !m.config.Quorum || m.now.Roster.Epoch == 0
+	return m.roster.Confirmed || !m.config.Quorum || m.roster.Epoch == 0
 }
 
 // End says whether this node must stop.
@@ -165,7 +165,7 @@ func (m *Machine) End() End { return m.end }
 // Unsaved returns the records that have changed since the last call.
 func (m *Machine) Unsaved() (records []algo.Message) {
 	if m.unsaved {
-		records = append(records, m.now.Roster)
+		records = append(records, m.roster.Roster)
 	}
 	if m.unowed {
 		records = append(records, Owed{slices.Clone(m.owed), m.change})
@@ -177,7 +177,7 @@ func (m *Machine) Unsaved() (records []algo.Message) {
 func (m *Machine) self() algo.NodeID { return m.config.Self.ID }
 
 // joining reports whether no member has let this node in yet.
-func (m *Machine) joining() bool { return m.now.Roster.Cluster.IsZero() }
+func (m *Machine) joining() bool { return m.roster.Cluster.IsZero() }
 
 // Receive takes a message, and reports whether it is one of the membership.
 func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message) bool {
@@ -320,7 +320,7 @@ func (m *Machine) Watched() (watched []algo.NodeID) {
 
 // take puts a roster in force. What this node was told of others stays.
 func (m *Machine) take(now time.Duration, next Roster) {
-	m.now, m.settled, m.unsaved = Know(next), false, true
+	m.roster, m.settled, m.unsaved = Know(next), false, true
 	m.holders = make(map[algo.NodeID]bool)
 	m.owing = true // maybe, to those who are members now
 	m.overlay()

@@ -166,7 +166,7 @@ func sum(r Roster) uint64 {
 // Known is a Roster that is worked out once, for a host that starts many machines that all
 // know each other from the beginning. Each takes it for a saved record, and they share it.
 type Known struct {
-	Roster Roster
+	Roster
 	view   algo.View
 	digest uint64
 }
@@ -189,16 +189,13 @@ func Know(r Roster) Known {
 	return Known{r, view, sum(r)}
 }
 
-// Kind is "view", as that of a Roster.
-func (Known) Kind() string { return Roster{}.Kind() }
-
 // compare is the order of rosters: positive when k is the later one. The digest orders those
 // of two leaders of one epoch, so that all choose alike.
 func (k Known) compare(o Known) int {
 	flag := map[bool]int{true: 1}
 	return cmp.Or(
-		k.Roster.Stamp().Compare(o.Roster.Stamp()),
-		cmp.Compare(flag[k.Roster.Confirmed], flag[o.Roster.Confirmed]),
+		k.Stamp().Compare(o.Stamp()),
+		cmp.Compare(flag[k.Confirmed], flag[o.Confirmed]),
 		cmp.Compare(k.digest, o.digest),
 	)
 }

@@ -117,16 +117,16 @@ func (m *Machine) nextStand() time.Duration {
 // overlay makes the view of the roster, of those who stand aside, and of the epochs that are over. It
 // is another one only if something in it is.
 func (m *Machine) overlay() {
-	maps.DeleteFunc(m.stood, func(id algo.NodeID, _ stood) bool { return !m.now.Roster.has(id) })
-	maps.DeleteFunc(m.doubted, func(id algo.NodeID, _ time.Duration) bool { return !m.now.Roster.has(id) })
-	members := slices.Collect(m.now.view.All())
+	maps.DeleteFunc(m.stood, func(id algo.NodeID, _ stood) bool { return !m.roster.has(id) })
+	maps.DeleteFunc(m.doubted, func(id algo.NodeID, _ time.Duration) bool { return !m.roster.has(id) })
+	members := slices.Collect(m.roster.view.All())
 	for i := range members {
 		if id := members[i].ID; m.stood[id].until > 0 || id == m.self() && m.abstains() {
 			members[i].Eligible = false
 		}
 	}
-	view := algo.NewView(m.now.view.Number(), m.now.view.Size(), members...)
-	if epoch := m.now.Roster.Epoch; epoch > 0 {
+	view := algo.NewView(m.roster.view.Number(), m.roster.view.Size(), members...)
+	if epoch := m.roster.Epoch; epoch > 0 {
 		view = view.In(epoch)
 	}
 	if m.over > view.Floor() {

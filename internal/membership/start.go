@@ -68,10 +68,10 @@ func (m *Machine) Start(now time.Duration) {
 	}
 	m.vacant = now
 	m.first = firstContact{at: now + m.config.FirstContact, waiting: true, silent: make(map[algo.NodeID]bool)}
-	if r := m.now.Roster; m.config.Bootstrap && len(m.contacts) > 0 && len(r.Entries) == 1 && len(r.Strikes) == 0 && m.change == (Change{}) {
-		m.now, m.view = Known{}, algo.View{} // it has met nobody: others may have founded a cluster since
+	if r := m.roster.Roster; m.config.Bootstrap && len(m.contacts) > 0 && len(r.Entries) == 1 && len(r.Strikes) == 0 && m.change == (Change{}) {
+		m.roster, m.view = Known{}, algo.View{} // it has met nobody: others may have founded a cluster since
 	}
-	switch r := m.now.Roster; {
+	switch r := m.roster.Roster; {
 	case len(m.config.Fixed) > 0 && (m.joining() || r.meeting() && len(r.Entries) == 1):
 		m.found(now, len(m.config.Fixed)) // anew if it has met nobody: the list may have been mended since
 	case !m.joining() && !r.has(self.ID):
@@ -150,7 +150,7 @@ func (m *Machine) found(now time.Duration, size int) {
 // roster, or all refuse: it may have been removed, or others have led since. With a quorum no such
 // mistake can be made.
 func (m *Machine) Ready(now time.Duration) bool {
-	r := m.now.Roster
+	r := m.roster.Roster
 	switch {
 	case !r.has(m.self()) || len(m.doom.by) > 0 || m.end != (End{}):
 		return false
@@ -169,7 +169,7 @@ func (m *Machine) Ready(now time.Duration) bool {
 // wanted reports whether a contact still has to be made: a seat is empty, or nobody is connected
 // who knows this node. All may have moved.
 func (m *Machine) wanted(c contact) bool {
-	r := m.now.Roster
+	r := m.roster.Roster
 	switch {
 	case m.joining() || c.met == m.self():
 		return m.joining()
@@ -181,11 +181,11 @@ func (m *Machine) wanted(c contact) bool {
 
 // lonely reports whether this node is one of several members, and connected to none.
 func (m *Machine) lonely() bool {
-	if m.now.Roster.size() < 2 {
+	if m.roster.size() < 2 {
 		return false
 	}
 	for id := range m.links {
-		if m.now.Roster.has(id) {
+		if m.roster.has(id) {
 			return false
 		}
 	}
@@ -195,7 +195,7 @@ func (m *Machine) lonely() bool {
 // scattered reports whether a member is not connected, and none is known to be at an address: all
 // may have moved, and have met again in parts, which know of each other only by the configuration.
 func (m *Machine) scattered(c contact) (missing bool) {
-	for _, e := range m.now.Roster.Entries {
+	for _, e := range m.roster.Entries {
 		if e.Addr == c.addr || e.Addr == c.name {
 			return false
 		}
@@ -258,7 +258,7 @@ func (m *Machine) nextContact() time.Duration {
 
 // Missed says that a dial has failed, and what that says: Pending where somebody is there.
 func (m *Machine) Missed(id algo.NodeID, addr string, why Answer) {
-	if why != Pending && m.first.waiting && m.now.Roster.has(id) {
+	if why != Pending && m.first.waiting && m.roster.has(id) {
 		m.first.silent[id] = true
 	}
 	m.Answered(addr, why, algo.NodeID{})
@@ -310,7 +310,7 @@ func (m *Machine) ask(peer algo.NodeID) {
 // has dialled this node may be there as well: that shows when it is dialled.
 func (m *Machine) rejected(from algo.NodeID, r Reject) {
 	_, running, _ := m.env.Leader()
-	switch starting := m.joining() || m.now.Roster.meeting() && !running; {
+	switch starting := m.joining() || m.roster.meeting() && !running; {
 	case !starting || !m.asked[from]:
 	case m.named(from):
 		m.end.Rejected = fmt.Errorf("%s", r.Reason)

@@ -42,4 +42,4 @@ func (m *Machine) Waits() (since time.Duration, vacant, alone bool) {
 
 // Seats are how many belong to this node's cluster, and how many of them it has met; none before
 // it is in one.
-func (m *Machine) Seats() (met, all int) { return len(m.now.Roster.Entries), m.now.Roster.size() }
+func (m *Machine) Seats() (met, all int) { return len(m.roster.Entries), m.roster.size() }

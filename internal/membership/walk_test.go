@@ -476,8 +476,8 @@ func (w *cluster) beat() {
 func (w *cluster) lost() bool {
 	var latest Known
 	for _, n := range w.nodes {
-		if n.up && n.m.now.compare(latest) > 0 {
-			latest = n.m.now
+		if n.up && n.m.roster.compare(latest) > 0 {
+			latest = n.m.roster
 		}
 	}
 	there := 0
@@ -496,11 +496,11 @@ func (w *cluster) agree() {
 		switch {
 		case !n.up:
 		case !n.m.View().Contains(id(n.i)):
-			w.breaks("n%d lives and is in no roster: %s", n.i, show(n.m.now.Roster))
+			w.breaks("n%d lives and is in no roster: %s", n.i, show(n.m.roster.Roster))
 		case first == nil:
 			first = n
 		case n.m.Digest() != first.m.Digest():
-			w.breaks("n%d has %s and n%d %s", first.i, show(first.m.now.Roster), n.i, show(n.m.now.Roster))
+			w.breaks("n%d has %s and n%d %s", first.i, show(first.m.roster.Roster), n.i, show(n.m.roster.Roster))
 		}
 	}
 	if first == nil || !w.leads() {
@@ -553,10 +553,10 @@ func (w *cluster) disturb() {
 
 // lie has a member say something made up.
 func (w *cluster) lie(liar, to *node) {
-	if !liar.up || liar == to || !liar.links[to.i] || to.m.now.Roster.meeting() {
+	if !liar.up || liar == to || !liar.links[to.i] || to.m.roster.meeting() {
 		return // whoever meets the others of a fixed set takes anybody's word
 	}
-	r := liar.m.now.Roster
+	r := liar.m.roster.Roster
 	switch w.random.IntN(4) {
 	case 0:
 		r.Epoch += algo.Epoch(w.random.IntN(3))
@@ -591,7 +591,7 @@ func (w *cluster) lie(liar, to *node) {
 func (w *cluster) fail(seed uint64) {
 	w.t.Helper()
 	for _, n := range w.nodes {
-		w.note("n%d up %v runs %v follows n%d in %d of %d, has %s", n.i, n.up, n.runs, number(n.leader.ID), n.leader.Epoch, n.taken, show(n.m.now.Roster))
+		w.note("n%d up %v runs %v follows n%d in %d of %d, has %s", n.i, n.up, n.runs, number(n.leader.ID), n.leader.Epoch, n.taken, show(n.m.roster.Roster))
 	}
 	w.t.Fatalf("seed %d, quorum %v: %s\n%s", seed, w.quorum, w.broken, strings.Join(w.story, "\n"))
 }

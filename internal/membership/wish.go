@@ -38,7 +38,7 @@ var (
 // is ErrNoMember, ErrLast or ErrNoHeir. To remove itself is to leave: this node stands aside, so
 // that another leads and strikes it.
 func (m *Machine) Remove(now time.Duration, id algo.NodeID) error {
-	switch r := m.now.Roster; {
+	switch r := m.roster.Roster; {
 	case !r.has(id):
 		return ErrNoMember
 	case len(r.Entries) == 1:
@@ -96,12 +96,12 @@ func (m *Machine) wish(now time.Duration) {
 	for _, peer := range slices.SortedFunc(maps.Keys(m.outside), algo.NodeID.Compare) {
 		m.ask(peer)
 	}
-	if mine, in := m.now.Roster.find(m.self()); in && mine.Addr != m.config.Self.Addr {
+	if mine, in := m.roster.find(m.self()); in && mine.Addr != m.config.Self.Addr {
 		m.reach() // nobody else can dial it
 	}
 	for _, p := range missing {
 		if m.abandoned(now) && p.Gone && slices.Contains(m.wishes.strike, p.Entry.ID) {
-			m.amend(now, m.now.Roster.striking(p.Entry.ID))
+			m.amend(now, m.roster.striking(p.Entry.ID))
 		} else {
 			m.petition(now, p)
 		}
@@ -117,7 +117,7 @@ func (m *Machine) abandoned(now time.Duration) bool {
 
 // missing is what the roster should be and is not.
 func (m *Machine) missing() (wanted []Propose) {
-	r := m.now.Roster
+	r := m.roster.Roster
 	mine, found := r.find(m.self())
 	if !found {
 		return nil // to be let in is asked for otherwise
