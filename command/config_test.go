@@ -181,7 +181,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 }
 
 func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
-	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", "vote", "--option", "heartbeat_interval=24h")
+	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", "vote", "--option", "window=8h", "--option", "pause=24h", "--option", "heartbeat_interval=24h", "--option", "early_close=false")
 	require.NoError(t, err)
 	_, err = s.Node()
 	require.NoError(t, err)

@@ -91,7 +91,7 @@ Exit status: 0 nothing is broken, 1 a property is broken or no leader was ever s
 broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
 		Example: `  elect explore --algorithm ring --nodes 3 --epochs 1
   elect explore --settled --mistakes 1 --property one-leader-per-epoch    two leaders
-  elect explore --algorithm vote --nodes 2 --epochs 1
+  elect explore --algorithm vote --settled --epochs 2
   elect explore --algorithm textbook-vote --epochs 1 --property one-leader-per-epoch
   elect explore --algorithm vote --epochs 3 --crashes 2 --time 10m --memory 4GiB
   elect explore --algorithm vote --epochs 3 --crashes 2 --walk 1000000 --seed 7`,

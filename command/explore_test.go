@@ -250,9 +250,9 @@ func TestASearchThatIsCut(t *testing.T) {
 
 // Who has never seen a leader has tried nothing.
 func TestASearchWithoutALeaderFails(t *testing.T) {
-	got, stderr := explored[searchObject](t, statusFailed, "--algorithm", "vote", "--states", "10")
+	got, stderr := explored[searchObject](t, statusFailed, "--algorithm", "vote", "--states", "1")
 	require.Zero(t, got.StatesWithLeader)
-	require.Equal(t, "elect: nobody had led when it was cut short by the limit of 10 states: nothing was tried\n", stderr)
+	require.Equal(t, "elect: nobody had led when it was cut short by the limit of 1 states: nothing was tried\n", stderr)
 	_, stderr = explored[walkObject](t, statusFailed, "--algorithm", "vote", "--walk", "2")
 	require.Equal(t, "elect: nobody ever led: nothing was tried\n", stderr)
 }

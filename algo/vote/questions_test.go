@@ -43,7 +43,7 @@ func TestWhoReturnsIsAsked(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	s.Suspects(3)
-	does(t, "n3 is there again", s.Trusts(3), "n3 <- elect round=7 view={number=1} again=true")
+	does(t, "n3 is there again", s.Trusts(3), "n3 <- elect round=7 view={number=1} again=true again")
 	s = leading(t, 2, viewOf(3), Defaults(timing))
 	does(t, "once there is a leader nobody is asked", s.Suspects(3)+s.Trusts(3), "")
 }
@@ -53,7 +53,7 @@ func TestWhoStartsLaterIsAskedAgain(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	s.Hears(3, Elect{Round: 7})
-	does(t, "n1 is asked again", s.Expires(timerWindow), "window in 10ms; n1 <- elect round=7 view={number=1} again=true")
+	does(t, "n1 is asked again", s.Expires(timerWindow), "window in 10ms; n1 <- elect round=7 view={number=1} again=true again")
 	s.Hears(1, Elect{Round: 7})
 	does(t, "having voted it says its claim to who asks again", s.Hears(3, Elect{Round: 7, Again: true}), "n3 <- elect round=7 view={number=1}")
 	for _, size := range []int{3, 5} {
@@ -93,7 +93,7 @@ func TestALateMajorityWaitsForAWindow(t *testing.T) {
 	s.Start(6)
 	s.Expires(timerWindow)
 	does(t, "it asks again", s.Expires(timerWindow),
-		"window in 60ms to 120ms; n1 n3 n4 n5 <- elect round=7 view={number=1} again=true")
+		"window in 60ms to 120ms; n1 n3 n4 n5 <- elect round=7 view={number=1} again=true again")
 	does(t, "half of them", s.Hears(4, Elect{Round: 7}), "")
 	does(t, "more than half", s.Hears(5, Elect{Round: 7}), "window in 20ms")
 	does(t, "and the next", s.Hears(3, Elect{Round: 7}), "")

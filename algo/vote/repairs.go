@@ -71,7 +71,7 @@ func (s *server) endWindow(env algo.Env) {
 			env.Miss(other, "asked for no election, and does not lead")
 		}
 		if !s.suspected.Has(other) {
-			env.Send(other, s.elect(true))
+			env.Send(other, algo.Repeat{Message: s.elect(true)})
 		}
 	}
 	if first {
@@ -241,7 +241,7 @@ func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 func (s *server) Trust(env algo.Env, peer algo.NodeID) {
 	s.suspected.Remove(peer)
 	if s.elector.state == voting {
-		env.Send(peer, s.elect(true))
+		env.Send(peer, algo.Repeat{Message: s.elect(true)})
 	}
 	s.checkMajority(env)
 }

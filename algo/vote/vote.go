@@ -38,7 +38,7 @@
 // # What it costs
 //
 // N counts the members, T is the one-way message time, RTT the window; all are alive.
-// Repeats of a leader's Lead and the work of the failure detector are not counted.
+// Repeats of a Lead or an Elect and the work of the failure detector are not counted.
 //
 //	all start at once               N(N−1) Elect + N−1 Vote + N−1 Lead   RTT+2T
 //	all start at once, early close  the same                             3T
