@@ -25,7 +25,7 @@ func (p *process) call(env algo.Env) {
 func (p *process) enter(e algo.Epoch) {
 	if e > p.epoch {
 		p.epoch = e
-		p.participating = false
+		p.participating, p.patient = false, max(p.patient, 1)-1
 		p.tokens, p.outcomes, p.best = nil, nil, algo.Member{}
 	}
 }
@@ -169,7 +169,7 @@ func (p *process) miss(env algo.Env) {
 func (p *process) wait(env algo.Env) {
 	T := p.options.MessageTime
 	least := time.Duration(p.options.ElectionRounds) * time.Duration(p.view.Len()) * T
-	if p.patient {
+	if p.patient > 0 {
 		least *= 2
 	}
 	over := p.decided() && !p.participating
@@ -177,13 +177,22 @@ func (p *process) wait(env algo.Env) {
 	keep(env, timerReserve, &p.reserving, over && p.reserved <= p.epoch, T, 2*T)
 }
 
+// patience is for how many runs a process waits twice as long. Fewer do not suffice where messages take four
+// times as long as is configured, since several processes begin anew at about one time.
+const patience = 8
+
 // overlap takes it that a token of an older run is there while a newer one is on.
 //
-// ◆ It may have been given up too early. So this process waits twice as long from its next token on, until
-// there is an outcome. Else no run comes to its end where messages take four times as long as is configured.
-// That one was given up is no reason: its token may be lost. Nor does it wait ever longer: who is behind
-// says older epochs, too, and where tokens are lost as well an election would take too long.
-func (p *process) overlap() { p.patient = !p.decided() }
+// ◆ It may have been given up too early. So this process waits twice as long from its next token on, for some
+// runs, or until there is an outcome. Else no run comes to its end where messages take four times as long as is
+// configured. That one was given up is no reason: its token may be lost. Nor does it wait ever longer: where
+// tokens are lost as well an election would take too long. Nor for ever: others who are not patient would begin
+// anew before it has seen the end of any run, and it would not learn who never leads.
+func (p *process) overlap() {
+	if !p.decided() {
+		p.patient = patience
+	}
+}
 
 func keep(env algo.Env, t algo.Timer, armed *bool, wanted bool, least, most time.Duration) {
 	switch {

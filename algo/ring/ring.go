@@ -80,8 +80,8 @@ type process struct {
 	tokens, outcomes algo.Set
 	// best is the highest candidate whose token was forwarded in this epoch.
 	best algo.Member
-	// patient: a token of an older epoch came since the last outcome, while a newer run was on.
-	patient bool
+	// patient is for how many runs, with the one that is on, it still waits twice as long: see overlap.
+	patient uint8
 
 	// successor is the next process clockwise that is not suspected: this process
 	// itself if it is alone.
@@ -238,7 +238,7 @@ func (p *process) told(env algo.Env, m Elected) {
 
 // follow takes l for the outcome of its epoch. A leader steps down this way.
 func (p *process) follow(env algo.Env, l algo.Leader) {
-	p.participating, p.patient = false, false
+	p.participating, p.patient = false, 0
 	p.leader = l
 	env.Announce(l)
 }
