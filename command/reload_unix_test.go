@@ -5,6 +5,7 @@ package command
 import (
 	"encoding/json"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -65,6 +66,9 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 // Without a file there is nothing to reload: the terminal is gone.
 func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
 	t.Parallel()
+	hangups := make(chan os.Signal, 1) // who runs the tests may ignore them, as nohup does: the node would too
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	p := startNode(t)
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
 	require.Equal(t, "hangup", p.logged(t, "stopping")["signal"])
