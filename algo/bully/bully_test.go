@@ -386,6 +386,10 @@ func TestAnOlderCoordinatorIsAnsweredWithWhomItFollows(t *testing.T) {
 	s = leading(t, 4, viewOf(4))
 	does(t, "to a leader", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- coordinator epoch=7 leader=n4")
 	does(t, "its own leadership, come back", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
+	s = follower(t, 2, 4, viewOf(4))
+	s.Suspects(4)
+	s.Hears(1, Election{9})
+	does(t, "to nobody, in an older epoch", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- answer epoch=9")
 }
 
 // A Coordinator that is refused is no Answer, but its sender lives: if that were
