@@ -45,7 +45,9 @@ func TestBenchShort(t *testing.T) {
 			for _, trial := range r.Trials {
 				require.Equal(t, tc.group, trial.Group)
 				for _, metric := range tc.least {
-					require.Positive(t, trial.Values[metric], metric)
+					if trial.Labels[result.Fault] != "flap" { // others hear the leader all the while: nothing need come of it
+						require.Positive(t, trial.Values[metric], metric)
+					}
 				}
 				if fault := trial.Labels[result.Signal]; fault != "drop" {
 					found[trial.Labels[result.Algorithm]] = append(found[trial.Labels[result.Algorithm]], fault)
