@@ -151,3 +151,33 @@ func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
 		require.Equal(t, leader, <-w.begun)
 	})
 }
+
+// What a leader shows a resource: a token that is its own, above that of the one it replaces, and the cluster that
+// it is of, on which all agree.
+func TestALeaderHasATokenOfItsCluster(t *testing.T) {
+	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
+		first := c.Await() // all say the same
+		c.Kill(first.Name)
+		next := c.Await()
+		require.Equal(t, uint64(next.Epoch), next.Token)
+		require.Greater(t, next.Token, first.Token)
+		require.Equal(t, first.Cluster, next.Cluster)
+		require.False(t, next.Cluster.IsZero())
+	})
+}
+
+// Whoever founds a cluster founds another one, which a list of all its members does not: it is the same again.
+func TestAClusterThatIsFoundedAnewIsAnother(t *testing.T) {
+	found := func(t *testing.T, config cluster.Config) (id algo.NodeID) {
+		synctest.Test(t, func(t *testing.T) {
+			config.Name, config.Listen = "n1", "n1:7400"
+			n := run(t, config, clustertest.NewNetwork().Process("n1").Options()...)
+			id = n.follows(t, "n1", bound).Leader.Cluster
+		})
+		return id
+	}
+	founder := cluster.Config{Bootstrap: true}
+	require.NotEqual(t, found(t, founder), found(t, founder))
+	list := cluster.Config{Members: []string{"n1:7400"}}
+	require.Equal(t, found(t, list), found(t, list))
+}

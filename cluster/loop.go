@@ -243,7 +243,7 @@ func (n *Node) leadership(l algo.Leader) Leadership {
 		return Leadership{}
 	}
 	m, _ := n.engine.View().Member(l.ID)
-	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr}
+	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr, Token: uint64(l.Epoch), Cluster: n.engine.Cluster()}
 }
 
 // nameOf is what logs call a peer.

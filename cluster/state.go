@@ -16,6 +16,11 @@ type Leadership struct {
 	ID    algo.NodeID
 	Name  string
 	Addr  string
+	// Token is Epoch, for a resource that checks who writes: see package fence. With vote no two
+	// leaders have the same, and a later one has a higher. With bully and ring neither holds under
+	// a partition. Cluster is where it counts: another id after each founding, but for one by Members.
+	Token   uint64
+	Cluster algo.NodeID
 }
 
 // State is what a node knows of the leadership.
