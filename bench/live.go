@@ -26,6 +26,7 @@ type local struct {
 
 	mu     sync.Mutex
 	last   time.Time // when something happened
+	flying int       // messages that were sent and not delivered
 	failed error     // a node ended of its own accord
 }
 
@@ -107,7 +108,11 @@ func (l *local) hear(name string, e fleet.Event) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last = time.Now()
+	now := time.Now()
+	if now.Sub(l.last) > lost {
+		l.flying = 0
+	}
+	l.last, l.flying = now, l.flying+map[string]int{fleet.Send: 1, fleet.Deliver: -1}[e.What]
 }
 
 // statuses returns those of all nodes, by name.
@@ -130,8 +135,12 @@ func (l *local) begin(ctx context.Context, e theory.Election) error {
 	return l.nodes[e.Initiators[0]-1].Campaign(ctx)
 }
 
-// rest is for how long nothing must happen until an election counts as over.
-const rest = 100 * time.Millisecond
+// rest is for how long nothing must happen until an election counts as over; a message that
+// has not arrived for as long as lost does not arrive any more.
+const (
+	rest = 100 * time.Millisecond
+	lost = 20 * rest
+)
 
 func (l *local) settle(ctx context.Context, above uint64) (uint64, error) {
 	return l.quiet(ctx, above, rest)
@@ -142,13 +151,13 @@ func (l *local) settle(ctx context.Context, above uint64) (uint64, error) {
 func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (uint64, error) {
 	for {
 		l.mu.Lock()
-		quiet, failed := time.Since(l.last), l.failed
+		quiet, failed, flying := time.Since(l.last), l.failed, l.flying > 0
 		l.mu.Unlock()
 		leader, agreed := l.agreement()
 		switch {
 		case failed != nil:
 			return 0, failed
-		case !agreed || uint64(leader.Epoch) <= above:
+		case !agreed || uint64(leader.Epoch) <= above || flying && quiet < lost:
 			quiet = 0
 		case quiet >= least:
 			return uint64(leader.Epoch), nil

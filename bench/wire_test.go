@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"sync"
@@ -165,6 +166,36 @@ func TestWire(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestACountWaitsForWhatIsUnderWay has each connection be slow: what arrives late is counted.
+func TestACountWaitsForWhatIsUnderWay(t *testing.T) {
+	testenv.OnlyLong(t)
+	slow := func(_ *local, _ string, socket net.Listener) cluster.Option {
+		return cluster.WithNetwork(func(string) (net.Listener, error) { return slowListener{socket}, nil }, nil)
+	}
+	at := slices.IndexFunc(wireCases(), func(c wireCase) bool { return c.LeaderStays })
+	w, err := wireCases()[at].start(within(t, time.Minute), builtin.Registry(), 3, slow)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, w.close()) }()
+	_, err = w.round(within(t, time.Minute), random(1))
+	require.NoError(t, err)
+}
+
+// slowListener makes connections that hand over what they read twice the rest later.
+type slowListener struct{ net.Listener }
+
+func (s slowListener) Accept() (net.Conn, error) {
+	conn, err := s.Listener.Accept()
+	return slowConn{conn}, err
+}
+
+type slowConn struct{ net.Conn }
+
+func (s slowConn) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	time.Sleep(2 * rest)
+	return n, err
 }
 
 // between subtracts the counters of before from those of after.
