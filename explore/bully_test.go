@@ -16,6 +16,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/cpu"
+	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -47,19 +48,36 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 	if underRace {
 		t.Skip("too slow under the race detector")
 	}
+	for name, searches := range map[string][]explore.Options{
+		"bully": {
+			{Nodes: 1, Epochs: 3, Crashes: 2},
+			{Nodes: 2, Epochs: 2},
+			{Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1},
+			{View: oneMayLead(), Epochs: 2},
+			{Nodes: 3, Epochs: 2, Mistakes: 1, Settled: true},
+			{Nodes: 3, Epochs: 3, Mistakes: 1, Settled: true},
+		},
+		"bully-large": { // more than 200,000 states each
+			{Nodes: 2, Epochs: 3, Crashes: 2, Mistakes: 1},
+			{View: oneMayLead(), Epochs: 1, Crashes: 1},
+			{Nodes: 3, Epochs: 2, Crashes: 1, Settled: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "bully-large" {
+				testenv.OnlyLong(t)
+			}
+			golden(t, "testdata/"+name+".golden", countsOfBully(t, searches))
+		})
+	}
+}
+
+// countsOfBully searches to the end and returns a table of what there is.
+func countsOfBully(t *testing.T, searches []explore.Options) []byte {
+	t.Helper()
 	var table bytes.Buffer
 	fmt.Fprintln(&table, "nodes from       crashes mistakes epochs     states  generated depth  with leader")
-	for _, o := range []explore.Options{
-		{Nodes: 1, Epochs: 3, Crashes: 2},
-		{Nodes: 2, Epochs: 2},
-		{Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1},
-		{Nodes: 2, Epochs: 3, Crashes: 2, Mistakes: 1},
-		{View: oneMayLead(), Epochs: 2},
-		{View: oneMayLead(), Epochs: 1, Crashes: 1},
-		{Nodes: 3, Epochs: 2, Mistakes: 1, Settled: true},
-		{Nodes: 3, Epochs: 2, Crashes: 1, Settled: true},
-		{Nodes: 3, Epochs: 3, Mistakes: 1, Settled: true},
-	} {
+	for _, o := range searches {
 		o.Spec = newBully(t)
 		r := run(t, o)
 		from := "nothing"
@@ -77,7 +95,7 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 			t.Errorf("%s\n%s", table.String(), v.Scenario)
 		}
 	}
-	golden(t, "testdata/bully.golden", table.Bytes())
+	return table.Bytes()
 }
 
 // oneMayLead are three, two of whom are witnesses. Where all may lead, and none has started, each asks
