@@ -489,6 +489,25 @@ func (w *cluster) lost() bool {
 	return w.quorum && there < latest.Roster.quorum()
 }
 
+// redirect has an operator name who lives to those whom nobody has let in yet. A liar may have had all
+// removed whom their configuration names, and then nobody who is left is ever asked.
+func (w *cluster) redirect() {
+	var members []string
+	for _, n := range w.nodes {
+		if n.up && !n.m.joining() {
+			members = append(members, n.config.Self.Addr)
+		}
+	}
+	for _, n := range w.nodes {
+		named := func(addr string) bool { return slices.Contains(members, addr) }
+		if n.up && n.m.joining() && !slices.ContainsFunc(n.config.Seeds, named) {
+			n.crash()
+			n.config.Seeds = members
+			n.start()
+		}
+	}
+}
+
 // agree checks that all who live hold one roster, and somebody leads.
 func (w *cluster) agree() {
 	var first *node
@@ -630,6 +649,7 @@ func wander(t *testing.T, seed uint64, quorum, lies bool) *cluster {
 		}
 		w.calm(5 * time.Second)
 		w.node(w.liar).crash()
+		w.redirect()
 		w.calm(10 * time.Second)
 	}
 	if w.broken == "" && !(lies && w.lost()) {
@@ -655,9 +675,6 @@ func TestWalks(t *testing.T) {
 func TestWalksWithALiar(t *testing.T) {
 	for seed := range uint64(testenv.Rounds(100, 8_000)) {
 		for _, quorum := range []bool{true, false} {
-			if seed == 7762 && !quorum {
-				continue // known, and not understood yet: a newcomer is let in by nobody after the liar was removed
-			}
 			if w := wander(t, seed, quorum, true); w.broken != "" {
 				w.fail(seed)
 			}
