@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/mistake"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // Config is one member of a cluster. Zero values mean the defaults that stand
@@ -104,7 +106,6 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Limits that the wire has too.
 const (
-	maxName    = 64
 	maxAddr    = 255
 	maxMembers = 512
 )
@@ -138,9 +139,9 @@ func (c *Config) complete() error {
 	if c.Algorithm == "" {
 		c.Algorithm = "bully"
 	}
-	const aName = "1 to %d letters, digits, '.', '-' or '_'"
-	want(isName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName, maxName)
-	want(isName(c.Name), "name", strconv.Quote(c.Name), aName, maxName)
+	const aName = "1 to 64 letters, digits, '.', '-' or '_'"
+	want(wire.IsName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName)
+	want(wire.IsName(c.Name), "name", strconv.Quote(c.Name), aName)
 	if mistake := checkPriority(c.Priority); mistake != nil {
 		mistakes = append(mistakes, mistake)
 	}
@@ -195,14 +196,6 @@ func checkPriority(priority int) error {
 		return &ConfigError{Field: "priority", Got: strconv.Itoa(priority), Want: "a number of 32 bits"}
 	}
 	return nil
-}
-
-// isName reports whether a name is safe in logs, tables and file names.
-func isName(s string) bool {
-	other := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
-	}
-	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, other)
 }
 
 // What an address is for decides what it may leave open.
@@ -272,32 +265,26 @@ func isUnspecified(host string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// needsQuorum reports whether the algorithm elects only with a majority: that of spec, or,
-// where there is none because of another mistake, with its default options.
-func (c *Config) needsQuorum(registry algo.Registry, spec algo.Spec) bool {
-	if factory, ok := registry[c.Algorithm]; ok && spec.New == nil {
-		t := LAN()
-		spec, _ = factory(t, func(any) error { return nil })
-	}
-	return spec.Claims.NeedsQuorum
-}
-
-// spec makes the algorithm. Whether its options fit can be said only for a timing that
-// is sound.
+// spec makes the algorithm: after a mistake that with its default options, for its claims, which other
+// mistakes depend on. Whether its options fit can be said only for a timing that is sound.
 func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
 	factory, ok := registry[c.Algorithm]
 	if !ok {
 		names := slices.Sorted(maps.Keys(registry))
 		return algo.Spec{}, &ConfigError{Field: "algorithm", Got: strconv.Quote(c.Algorithm), Want: "one of " + strings.Join(names, ", ")}
 	}
+	options := func(any) error { return nil }
+	usual, _ := factory(LAN(), options)
 	if !sound {
-		return algo.Spec{}, nil
+		return usual, nil
 	}
-	options := c.Options
-	if options == nil {
-		options = func(any) error { return nil }
+	if c.Options != nil {
+		options = c.Options
 	}
 	spec, err := factory(c.Timing, options)
+	if err != nil {
+		spec = usual
+	}
 	return spec, fieldErrors(c.Algorithm, err)
 }
 
@@ -305,7 +292,7 @@ func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
 // mistakes in the configuration.
 func fieldErrors(part string, err error) error {
 	var mistakes []error
-	for _, err := range each(err) {
+	for _, err := range mistake.Leaves(err) {
 		mistake := &ConfigError{Field: part, Err: err}
 		if option, ok := errors.AsType[*algo.OptionError](err); ok {
 			mistake.Field, mistake.Got, mistake.Want = part+"."+option.Option, option.Got, option.Want
@@ -313,19 +300,4 @@ func fieldErrors(part string, err error) error {
 		mistakes = append(mistakes, mistake)
 	}
 	return errors.Join(mistakes...)
-}
-
-// each returns the errors that errors.Join has put together.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, err := range joined.Unwrap() {
-			all = append(all, each(err)...)
-		}
-		return all
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }

@@ -45,7 +45,7 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 		}
 		return transport.Peer{}, err
 	}
-	if !theirs.Client && (theirs.ID.IsZero() || !isName(theirs.Name)) {
+	if !theirs.Client && (theirs.ID.IsZero() || !wire.IsName(theirs.Name)) {
 		return transport.Peer{}, errors.New("cluster: hello without an id or a valid name")
 	}
 	if !dialed {

@@ -156,7 +156,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	mistakes := c.complete()
 	timing := fieldErrors("timing", fd.Check(c.Timing))
 	spec, err := c.spec(n.registry, timing == nil)
-	quorum := c.needsQuorum(n.registry, spec)
+	quorum := spec.Claims.NeedsQuorum
 	if quorum && c.ForgetAfter != 0 {
 		err = errors.Join(err, &ConfigError{Field: "forget_after", Got: c.ForgetAfter.String(), Want: "0: " + c.Algorithm +
 			" elects by a majority of all members, the dead too; if it forgot them, two sides of a partition could each elect"})

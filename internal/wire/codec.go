@@ -78,20 +78,18 @@ func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 		return dst, fmt.Errorf("%w: %T is not registered", ErrUnknownKind, m)
 	}
 	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	e.out.Reset()
 	if repeat {
-		e.out = append(dst, msg.again...)
+		e.out.Write(msg.again)
 	} else {
-		e.out = append(dst, msg.head...)
+		e.out.Write(msg.head)
 	}
-	f := msg.body.appendFields(e, reflect.ValueOf(m))
-	out := e.out
-	e.out = nil
-	encoders.Put(e)
-	if f != nil {
+	if f := msg.body.appendFields(e, reflect.ValueOf(m)); f != nil {
 		f.Verb, f.Kind = "encode", msg.kind
 		return dst, f
 	}
-	return out, nil
+	return append(dst, e.out.Bytes()...), nil
 }
 
 func head(kind string, fields int) []byte {
@@ -99,7 +97,7 @@ func head(kind string, fields int) []byte {
 	if err := errors.Join(e.msgpack.EncodeArrayLen(1+fields), e.msgpack.EncodeString(kind)); err != nil {
 		panic(err) // writing to memory does not fail
 	}
-	return e.out
+	return e.out.Bytes()
 }
 
 // Decode reads one message, which must be all of b, and returns the struct by

@@ -178,16 +178,21 @@ func (h Hello) Differing(peer Hello) []string {
 	return slices.Compact(names)
 }
 
-// plain returns a name as it is if it is of letters, digits, dots, underscores and
-// dashes, and quoted and shortened if not.
-func plain(name string) string {
+// IsName reports whether a name is safe in logs, tables and file names: 1 to 64 letters, digits, dots,
+// underscores and dashes.
+func IsName(name string) bool {
 	odd := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
 	}
-	if name == "" || strings.ContainsFunc(name, odd) {
-		return quote(name)
+	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, odd)
+}
+
+// plain returns what should be a name as it is, or quoted and shortened.
+func plain(name string) string {
+	if IsName(name) {
+		return name
 	}
-	return name
+	return quote(name)
 }
 
 // Settings returns the settings as a Hello carries them: a line of each, "name=value", by

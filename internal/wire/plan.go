@@ -169,7 +169,7 @@ func (p *plan) append(e *encoder, v reflect.Value) *Error {
 		b := v.Bytes()
 		if why = tooMany(len(b), p.max, "byte"); why == "" {
 			err = e.msgpack.EncodeBytesLen(len(b)) // not EncodeBytes, which writes nil for nil
-			e.out = append(e.out, b...)
+			e.out.Write(b)
 		}
 	case anID:
 		e.idValue.Set(v)
