@@ -64,7 +64,8 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 		}
 		n.reply(p, d)
 	}
-	about := []any{"order", order.What, "member", order.Member, "priority", order.Priority, "period", order.Period, "from", p.Addr}
+	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.Period}}
+	about := append([]any{"from", p.Addr, "order", order.What}, what[order.What]...)
 	e, err := n.start(order)
 	if err != nil {
 		n.noisy.Warn("order refused", append(about, "error", err)...)

@@ -126,7 +126,11 @@ func (n *Node) complain() {
 	if more := len(all) - len(answers); more > 0 {
 		answers = append(answers, fmt.Sprintf("and %d more", more))
 	}
-	n.log.Warn("waiting", "why", why, "answers", cmp.Or(strings.Join(answers, "; "), "none"))
+	about := []any{"why", why}
+	if len(answers) > 0 {
+		about = append(about, "answers", strings.Join(answers, "; "))
+	}
+	n.log.Warn("waiting", about...)
 }
 
 // vacancy says in parentheses why nobody leads; empty where this node does not know.
