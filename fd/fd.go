@@ -158,7 +158,7 @@ func (d *Detector) peer(id algo.NodeID) *peer {
 		return p
 	}
 	p := &peer{
-		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never, open: never, starved: -d.timing.Forgive},
+		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never, open: never},
 		evidence: evidence{redialAt: never}, leases: leases{renewAt: never, leaseEnd: never},
 	}
 	d.peers[id] = p

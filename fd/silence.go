@@ -24,7 +24,7 @@ type silence struct {
 
 	before       time.Duration // what the timeout was when it last grew; 0 if that was taken back
 	began, ended time.Duration // the silence that it grew for
-	starved      time.Duration // when it last said that it had not run for a short while
+	starved      int           // how often it lately stalled for less than its timeout, less twice how often for more
 }
 
 // Heard says that a frame of any kind came from a peer.
@@ -91,5 +91,5 @@ func (d *Detector) forgive(now time.Duration, p *peer) {
 	if excess := p.timeout - max(d.timing.Timeout, p.gap+p.gap/4); excess > 0 {
 		p.timeout -= max(excess/4, min(time.Millisecond, excess))
 	}
-	p.calm, p.gap = now, 0
+	p.calm, p.gap, p.starved = now, 0, p.starved/2
 }

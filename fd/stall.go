@@ -52,7 +52,7 @@ func (d *Detector) beat(now time.Duration, p *peer) {
 
 // beaten takes a Beat of p. If what its process does not account for of the silence for which its timeout
 // grew would have been borne without, then it was stopped, not slow: it has its timeout of before. But not
-// who lately stalled for less as well: that is how it is for want of a processor, and so it will go on.
+// who stalls for less as well, and more often: that is how it is for want of a processor, and so it goes on.
 func (d *Detector) beaten(now time.Duration, p *peer, b Beat) error {
 	if b.Stalled < 0 || b.Stalled > maxWait || b.Ago < 0 || b.Ago > maxWait {
 		return fmt.Errorf("it did not run for %v until %v ago, want both from 0 to %v", b.Stalled, b.Ago, maxWait)
@@ -61,13 +61,16 @@ func (d *Detector) beaten(now time.Duration, p *peer, b Beat) error {
 	silent := max(0, ran-b.Stalled-p.began) + max(0, p.ended-ran)
 	switch {
 	case b.Stalled == 0:
-	case b.Stalled < d.timing.Timeout/2:
-		p.starved = ran
-	case silent < p.before && ran-p.starved > d.timing.Forgive:
-		p.timeout, p.before = p.before, 0
-		if p.monitored && !p.suspected {
-			p.hear(now)
+	case silent < p.before:
+		if p.starved < 2 {
+			p.timeout = p.before
+			if p.monitored && !p.suspected {
+				p.hear(now)
+			}
 		}
+		p.before, p.starved = 0, max(p.starved-2, 0)
+	case b.Ago == 0 && b.Stalled < p.timeout: // else it has said so before
+		p.starved = min(p.starved+1, 4)
 	}
 	return nil
 }

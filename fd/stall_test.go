@@ -2,6 +2,7 @@ package fd
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,23 +156,48 @@ func TestHostileBeatIsRefused(t *testing.T) {
 }
 
 // Who has no processor stalls for short and for long, and will again: its timeout must grow, as for who is
-// slow in another way. It is over when that was not heard of for a while.
+// slow in another way. Not for who stalled for short now and then, nor for what is long ago.
 func TestWhoStarvesIsSlow(t *testing.T) {
-	d := watcher(t)
-	d.Receive(0, n(1), Beat{Stalled: timeout/2 - 1})
-	for _, test := range []struct{ after, want time.Duration }{
-		{timeout, timeout + timeout/2},
-		{time.Minute, timeout},
+	const grown = timeout + timeout/2
+	for _, test := range []struct {
+		name  string
+		short int // stalls before each long one
+		calm  time.Duration
+		want  []time.Duration // after each long stall
+	}{
+		{"once", 1, 0, []time.Duration{timeout, timeout, timeout, timeout}},
+		{"twice, and never again", 2, 0, []time.Duration{grown, timeout}},
+		{"twice each time", 2, 0, []time.Duration{grown, grown, grown}},
+		{"very often, and never again", 99, 0, []time.Duration{grown, grown, timeout}},
+		{"very often, and long ago", 99, 3 * time.Second, []time.Duration{timeout}},
 	} {
-		hears(d, test.after-ms, test.after)
-		at := test.after + timeout + interval
-		says(t, "silence", runs(d, at), true)
-		d.Heard(at, n(1))
-		d.Receive(at, n(1), Beat{Stalled: timeout})
-		d.Take()
-		if got := d.peers[n(1)].timeout; got != test.want {
-			t.Errorf("%v after a short stall the timeout is %v, want %v", test.after, got, test.want)
-		}
-		d.peers[n(1)].timeout = timeout
+		t.Run(test.name, func(t *testing.T) {
+			d := watcher(t)
+			at := time.Duration(0)
+			for i, want := range test.want {
+				if i == 0 || !strings.HasSuffix(test.name, "never again") {
+					for range test.short {
+						at += interval
+						d.Heard(at, n(1))
+						d.Receive(at, n(1), Beat{Stalled: timeout - 1})
+						d.Receive(at, n(1), Beat{Stalled: timeout - 1, Ago: 1}) // the same
+					}
+				}
+				hears(d, at, at+test.calm)
+				at += test.calm
+				d.peers[n(1)].timeout = timeout
+				d.Heard(at, n(1))
+				rests(d)
+				at += timeout + interval
+				says(t, "silence", runs(d, at), true)
+				d.Heard(at, n(1))
+				d.Receive(at, n(1), Beat{Stalled: timeout})
+				d.Receive(at, n(1), Beat{Stalled: timeout, Ago: 1}) // the same
+				d.Take()
+				if got := d.peers[n(1)].timeout; got != want {
+					t.Errorf("after long stall %d the timeout is %v, want %v", i+1, got, want)
+				}
+			}
+		})
 	}
 }
