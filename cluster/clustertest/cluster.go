@@ -209,7 +209,10 @@ func (c *Cluster) Resume(name string) {
 // none form another.
 func (c *Cluster) Partition(groups ...[]string) { c.Network.Partition(groups...) }
 
-// Heal ends every partition.
+// Cut has nothing that one node sends reach another: see [Network.Cut].
+func (c *Cluster) Cut(from, to string) { c.Network.Cut(from, to) }
+
+// Heal ends every partition and every cut.
 func (c *Cluster) Heal() { c.Network.Heal() }
 
 // Pass lets time pass, which is that of the bubble and not of the test. Outside of a bubble

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,6 +80,76 @@ func TestPartitionAndHeal(t *testing.T) {
 		c.Partition([]string{"n1", "n2"}, []string{"n3", "n4", "n5"})
 		if l := c.Await("n3", "n4", "n5"); l.Name < "n3" {
 			t.Errorf("%s leads on the other side", l.Name)
+		}
+		c.Heal()
+		c.Await()
+	})
+}
+
+func TestACutIsOneWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := clustertest.NewNetwork()
+		one, other := network.Process("one"), network.Process("other")
+		l, err := one.Listen("one:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		conns := make(map[string]net.Conn)
+		if conns["other"], err = other.Dial(t.Context(), "one:1"); err != nil {
+			t.Fatal(err)
+		}
+		if conns["one"], err = l.Accept(); err != nil {
+			t.Fatal(err)
+		}
+		// arrives says whether a byte that from sends is read at to within a second.
+		arrives := func(from, to string) bool {
+			if _, err := conns[from].Write([]byte{1}); err != nil {
+				t.Fatal(err)
+			}
+			_ = conns[to].SetReadDeadline(time.Now().Add(time.Second))
+			_, err := conns[to].Read(make([]byte, 1))
+			return err == nil
+		}
+		network.Cut("one", "other")
+		if arrives("one", "other") || !arrives("other", "one") {
+			t.Error("one does not reach other, and other reaches one: that was wanted")
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := other.Dial(soon, "one:1"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("dialled over half a link: %v", err)
+		}
+		network.Heal()
+		if !arrives("one", "other") {
+			t.Error("what is healed is cut")
+		}
+	})
+}
+
+// A follower that does not hear the leader, or has no link with it, does not take its work away. In
+// a ring its link may be one of the ring's: then the leader may be elected once more.
+func TestOneBadLinkLeavesTheLeaderToWork(t *testing.T) {
+	each(t, 5, func(t *testing.T, c *clustertest.Cluster) {
+		leader := c.Await()
+		follower := "n1"
+		if leader.Name == follower {
+			follower = "n2"
+		}
+		others := slices.DeleteFunc([]string{"n1", "n2", "n3", "n4", "n5"}, func(name string) bool { return name == follower })
+		for _, cut := range []func(){
+			func() { c.Cut(leader.Name, follower) },
+			func() { c.Cut(follower, leader.Name) }, // both ways now
+		} {
+			cut()
+			c.Pass(3 * time.Second)
+			l := c.Await(others...)
+			if strings.HasSuffix(t.Name(), "/ring") {
+				l.Epoch, l.Token = leader.Epoch, leader.Token
+			}
+			if l != leader {
+				t.Errorf("%+v leads after %+v", l, leader)
+			}
 		}
 		c.Heal()
 		c.Await()

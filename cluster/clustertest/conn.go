@@ -57,7 +57,7 @@ func (h *half) read(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case !h.deadline.IsZero() && !h.deadline.After(time.Now()):
 		return 0, os.ErrDeadlineExceeded
-	case h.net.cut(h.owner.host, h.peer.owner.host):
+	case !h.net.passes(h.peer.owner.host, h.owner.host):
 		return 0, nil
 	case h.lost:
 		return 0, failure("read", h.remote, syscall.ECONNRESET)
@@ -77,7 +77,7 @@ func (h *half) Write(b []byte) (int, error) {
 	switch {
 	case h.closed, h.shut:
 		return 0, net.ErrClosed
-	case h.peer.closed && !h.net.cut(h.owner.host, h.peer.owner.host):
+	case h.peer.closed && h.net.passes(h.peer.owner.host, h.owner.host):
 		return 0, failure("write", h.remote, syscall.EPIPE)
 	}
 	h.peer.buf = append(h.peer.buf, b...)

@@ -83,3 +83,22 @@ func Test_serviceThroughAPauseAndAPartition(t *testing.T) {
 		c.Await()
 	})
 }
+
+// A bad link is not the end of a leader's work: the others hear it.
+func Test_serviceBesideABadLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t, clustertest.Config{Nodes: 3})
+		var s service
+		for _, node := range c.Nodes() {
+			go func() { _ = node.Lead(t.Context(), s.work) }()
+		}
+		c.Cut("n3", "n1") // what n3 sends
+		c.Pass(1500 * time.Millisecond)
+		c.Network.Cut("n1", "n3") // and now the whole link
+		c.Pass(2 * time.Second)
+		c.Heal()
+		if got, want := s.ticked(), []string{"n3", "n3", "n3"}; !slices.Equal(got, want) {
+			t.Errorf("ticked: %v, want %v", got, want)
+		}
+	})
+}

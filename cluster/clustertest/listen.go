@@ -102,7 +102,7 @@ func (p *Process) Dial(ctx context.Context, addr string) (net.Conn, error) {
 			w.mu.Unlock()
 			return nil, failure("connect", addr, syscall.ENETDOWN)
 		}
-		if w.side[p.host] == w.side[host] && !w.frozen[p.host] {
+		if w.linked(p.host, host) && w.linked(host, p.host) && !w.frozen[p.host] {
 			l := w.listeners[addr]
 			if l == nil {
 				w.mu.Unlock()

@@ -15,15 +15,19 @@ type Network struct {
 	listeners map[string]*listener
 	halves    map[*half]struct{} // of connections that are open at either end
 	side      map[string]int     // of each host in a partition
+	deaf      map[way]bool       // from the one host to the other nothing passes
 	frozen    map[string]bool    // hosts that do not run
 	changed   chan struct{}      // closed and replaced when the state of a host changes
 }
+
+// way is from one host to another.
+type way struct{ from, to string }
 
 // NewNetwork returns a network without hosts.
 func NewNetwork() *Network {
 	return &Network{
 		listeners: make(map[string]*listener), halves: make(map[*half]struct{}),
-		side: make(map[string]int), frozen: make(map[string]bool), changed: make(chan struct{}),
+		side: make(map[string]int), deaf: make(map[way]bool), frozen: make(map[string]bool), changed: make(chan struct{}),
 	}
 }
 
@@ -40,8 +44,12 @@ func (w *Network) Partition(groups ...[]string) {
 	})
 }
 
-// Heal ends every partition.
-func (w *Network) Heal() { w.change(func() { clear(w.side) }) }
+// Cut has nothing pass from one host to another, in that direction alone; cut both ways, the link
+// between the two is gone. They cannot connect anew meanwhile, for that takes both directions.
+func (w *Network) Cut(from, to string) { w.change(func() { w.deaf[way{from, to}] = true }) }
+
+// Heal ends every partition and every cut.
+func (w *Network) Heal() { w.change(func() { clear(w.side); clear(w.deaf) }) }
 
 func (w *Network) change(f func()) {
 	w.mu.Lock()
@@ -54,9 +62,14 @@ func (w *Network) change(f func()) {
 	}
 }
 
-// cut reports whether nothing passes between two hosts.
-func (w *Network) cut(a, b string) bool {
-	return w.side[a] != w.side[b] || w.frozen[a] || w.frozen[b]
+// passes reports whether what is sent from one host arrives at another.
+func (w *Network) passes(from, to string) bool {
+	return w.linked(from, to) && !w.frozen[from] && !w.frozen[to]
+}
+
+// linked reports whether the network takes anything from one host to another.
+func (w *Network) linked(from, to string) bool {
+	return w.side[from] == w.side[to] && !w.deaf[way{from, to}]
 }
 
 // Process is one run of a program on a host.
