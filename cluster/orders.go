@@ -23,13 +23,13 @@ var (
 
 // serveClient takes a client's request.
 func (n *Node) serveClient(p transport.Peer, b []byte) error {
-	m, err := wire.Clients.Decode(b)
+	m, err := clients.Decode(b)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errClientFrame, err)
 	}
 	switch m := m.(type) {
 	case wire.StatusRequest:
-		n.tell(func() { n.reply(p, n.status().reply()) })
+		n.tell(func() { n.reply(p, n.status()) })
 	case wire.Order:
 		n.tell(func() { n.obey(p, m) })
 	default:
@@ -40,7 +40,7 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 
 // reply answers a client.
 func (n *Node) reply(p transport.Peer, m algo.Message) {
-	frame, err := wire.Clients.Append(nil, m)
+	frame, err := clients.Append(nil, m)
 	if err != nil {
 		n.log.Error("client not answered", "answer", m.Kind(), "error", err)
 		return

@@ -26,10 +26,10 @@ import (
 var example = regexp.MustCompile("(?s)<!-- decode: ([a-z-]+) -->\n```hex\n(.*?)```")
 
 // codecsOf are those of everything that travels: the frames of a node of each algorithm, by
-// its name, hellos, and what clients say.
+// its name, hellos, and what clients say, as it is and not as it is shown.
 func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
-	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients}
+	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients(Status{}, strings.Clone)}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: "data", Algorithm: algorithm})
 		require.NoError(t, err)
@@ -47,6 +47,7 @@ func TestProtocolDocument(t *testing.T) {
 		}
 		return id
 	}
+	self := id(1)
 	settings := []algo.Setting{{Name: "announce_interval", Value: "1s"}, {Name: "skip_suspected", Value: "true"}}
 	want := map[string]algo.Message{
 		"beat":        fd.Beat{View: 99},
@@ -72,11 +73,11 @@ func TestProtocolDocument(t *testing.T) {
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status": wire.StatusRequest{},
-		"status-reply": wire.Status{
-			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: algo.Leader{Epoch: 3, ID: id(1)}, View: 2,
-			Members:  []wire.Member{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: 1_700_000_000_000_000_000}},
-			Counters: []wire.Counter{{Name: "saves", Value: 5}}, ViewEpoch: 1, Confirmed: true,
-			Awaited: []wire.Awaited{{Addr: "n2:7", Answer: "no answer"}},
+		"status-reply": Status{
+			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Confirmed: true,
+			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC)}},
+			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
+			Counters: map[string]uint64{"saves": 5},
 		},
 		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
 		"done":  wire.Done{Reason: "busy"},

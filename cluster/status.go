@@ -2,18 +2,18 @@ package cluster
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 )
 
 // Member is one member as the node that is asked sees it.
 type Member struct {
 	ID       algo.NodeID `json:"id"`
-	Name     string      `json:"name"`
+	Name     string      `json:"name" wire:"max=64"`
 	Addr     string      `json:"addr"`
 	Priority int         `json:"priority"`
 	Eligible bool        `json:"eligible"`
@@ -21,15 +21,15 @@ type Member struct {
 	// evidence; "hearsay" when it is the leader, which the node does not hear but others do: the
 	// link between the two is broken; "connected" when it does not watch it but a connection stands; else
 	// "unknown". Who watches whom is the algorithm's affair.
-	State string `json:"state"`
+	State string `json:"state" wire:"max=16"`
 	// Since is when the state began, in the node's clock.
 	Since time.Time `json:"since"`
 }
 
 // Status is what a node says of itself. Its JSON is the output of elect status.
 type Status struct {
-	Cluster   string       `json:"cluster"`
-	Algorithm string       `json:"algorithm"`
+	Cluster   string       `json:"cluster" wire:"max=64"`
+	Algorithm string       `json:"algorithm" wire:"max=32"`
 	Node      algo.NodeID  `json:"node"`   // who answered
 	Leader    *algo.NodeID `json:"leader"` // null when none is known
 	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
@@ -39,10 +39,10 @@ type Status struct {
 	ViewEpoch algo.Epoch `json:"view_epoch"`
 	// Confirmed says that a majority is known to hold the view, or that none is needed.
 	Confirmed bool     `json:"confirmed"`
-	Members   []Member `json:"members"`
+	Members   []Member `json:"members" wire:"max=512"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
-	// looked for there; and those of members whom elections miss, while no leader is known.
-	Awaited []Awaited `json:"awaited"`
+	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
+	Awaited []Awaited `json:"awaited" wire:"max=512"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages, those of
 	// "strangers", "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
@@ -53,6 +53,11 @@ type Status struct {
 	// [transport.Stats].
 	Counters map[string]uint64 `json:"counters"`
 }
+
+// Kind is "status-reply": a client gets a Status as it is.
+func (Status) Kind() string { return "status-reply" }
+
+var clients = wire.Clients(Status{}, hostile.Plain)
 
 // Status returns what this node knows. Its error is context.Cause(ctx), or ErrStopped.
 func (n *Node) Status(ctx context.Context) (Status, error) {
@@ -109,6 +114,7 @@ func (n *Node) status() Status {
 	}
 	missed, _ := n.missed()
 	s.Awaited = append(s.Awaited, missed...)
+	s.Awaited = s.Awaited[:min(len(s.Awaited), maxMembers)]
 	return s
 }
 
@@ -133,25 +139,4 @@ func (n *Node) counters() map[string]uint64 {
 	byReason("dropped", t.Dropped)
 	byReason("closed", t.Refused)
 	return all
-}
-
-// reply is the status on the wire. What there is no room for is left out: of counters the last by
-// name, and of those awaited the last.
-func (s Status) reply() wire.Status {
-	r := wire.Status{Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Leader: algo.Leader{Epoch: s.Epoch}, View: s.View, ViewEpoch: s.ViewEpoch, Confirmed: s.Confirmed}
-	if s.Leader != nil {
-		r.Leader.ID = *s.Leader
-	}
-	for _, m := range s.Members {
-		r.Members = append(r.Members, wire.Member{
-			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible, State: m.State, Since: m.Since.UnixNano()})
-	}
-	for _, a := range s.Awaited[:min(len(s.Awaited), maxMembers)] {
-		r.Awaited = append(r.Awaited, wire.Awaited(a))
-	}
-	names := slices.Sorted(maps.Keys(s.Counters))
-	for _, name := range names[:min(len(names), wire.MaxCounters)] {
-		r.Counters = append(r.Counters, wire.Counter{Name: name, Value: s.Counters[name]})
-	}
-	return r
 }

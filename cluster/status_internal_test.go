@@ -2,17 +2,28 @@ package cluster
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/algo"
 )
 
-// What a node waits for may be more than a reply has room for: all of a list that it has not met, and
-// members whom elections miss.
-func TestAReplyHasRoom(t *testing.T) {
-	r := Status{Awaited: make([]Awaited, 2*maxMembers)}.reply()
-	_, err := wire.Clients.Append(nil, r)
+// Who answers a query may be anybody.
+func TestAStatusIsNoOrderToATerminal(t *testing.T) {
+	const bad, good = "\x1b[2J", "\ufffd[2J"
+	id := algo.NodeID{1}
+	status := func(text string) Status {
+		return Status{
+			Cluster: text, Algorithm: text, Node: id, Epoch: 3,
+			Members:  []Member{{ID: id, Name: text, Addr: text, State: text, Since: time.Date(2026, 11, 23, 0, 18, 23, 5, time.UTC)}},
+			Awaited:  []Awaited{{Addr: text, Answer: text}},
+			Counters: map[string]uint64{text: 7},
+		}
+	}
+	frame, err := clients.Append(nil, status(bad))
 	require.NoError(t, err)
-	require.Len(t, r.Awaited, maxMembers)
+	shown, err := clients.Decode(frame)
+	require.NoError(t, err)
+	require.Equal(t, status(good), shown)
 }

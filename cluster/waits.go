@@ -21,6 +21,7 @@ const (
 	waitEvery   = 5 * time.Second // a node that waits says so
 	mostAwaited = 20              // addresses that it names then
 	tooOften    = 3               // elections have missed somebody, who is named at once
+	maxAnswer   = 128             // bytes of Awaited.Answer
 )
 
 // Awaited is an address that Config.Join or Config.Members names, and at which no member is known, or
@@ -30,7 +31,7 @@ type Awaited struct {
 	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
 	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address. Of a
 	// member it is what is missed of it, as "misses n5, which answered and does not lead (elections: 3)".
-	Answer string `json:"answer"`
+	Answer string `json:"answer" wire:"max=128"` // maxAnswer
 }
 
 // awaited runs on the loop.
@@ -46,7 +47,7 @@ func (n *Node) awaited() []Awaited {
 		if s.Addr != s.Name {
 			answer = s.Addr + ": " + answer
 		}
-		all = append(all, Awaited{Addr: s.Name, Answer: hostile.Cut(answer, wire.MaxAnswer)})
+		all = append(all, Awaited{Addr: s.Name, Answer: hostile.Cut(answer, maxAnswer)})
 	}
 	return all
 }
@@ -77,7 +78,7 @@ func (n *Node) missed() (all []Awaited, most uint64) {
 	for m := range n.engine.View().All() {
 		if last := n.engine.Missed(m.ID); last.Number > 0 {
 			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.title), last.Number)
-			all = append(all, Awaited{Addr: m.Addr, Answer: hostile.Cut(answer, wire.MaxAnswer)})
+			all = append(all, Awaited{Addr: m.Addr, Answer: hostile.Cut(answer, maxAnswer)})
 			most = max(most, last.Number)
 		}
 	}

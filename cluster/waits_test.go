@@ -15,6 +15,7 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/mutetest"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
@@ -83,6 +84,23 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 		virtual.Pass(bound)
 		require.Empty(t, awaited())
 		require.Len(t, one.log.with("msg=waiting"), 1)
+	})
+}
+
+// What a node waits for may be more than a reply has room for.
+func TestAReplyHasRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		var many []string
+		for i := range 600 {
+			many = append(many, fmt.Sprintf("10.1.%d.%d", i/250, 1+i%250))
+		}
+		s.dns.set("many", many...)
+		s.start(1, cluster.Config{Join: []string{"many:7400"}})
+		virtual.Pass(time.Second)
+		status, err := operator.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
+		require.NoError(t, err)
+		require.Len(t, status.Awaited, 512)
 	})
 }
 

@@ -31,6 +31,8 @@ type Client struct {
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 }
 
+var clients = wire.Clients(cluster.Status{}, hostile.Plain)
+
 // ErrNotNode says that what listens at an address does not speak as a node does.
 var ErrNotNode = errors.New("no node of this protocol listens there")
 
@@ -57,11 +59,12 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 	if err != nil {
 		return cluster.Status{}, err
 	}
-	reply, ok := answer.(wire.Status)
+	status, ok := answer.(cluster.Status)
 	if !ok {
-		return cluster.Status{}, fmt.Errorf("operator: %s: %w: the answer is not a status", addr, ErrNotNode)
+		return status, fmt.Errorf("operator: %s: %w: the answer is not a status", addr, ErrNotNode)
 	}
-	return shown(reply), nil
+	status.Members, status.Awaited = append([]cluster.Member{}, status.Members...), append([]cluster.Awaited{}, status.Awaited...) // [] in JSON
+	return status, nil
 }
 
 // Remove has the node at addr, which may be any, remove a member, by name or ID: see
@@ -102,9 +105,9 @@ func (c Client) order(ctx context.Context, addr string, order wire.Order) error 
 	case !ok:
 		return fmt.Errorf("operator: %s: %w: the answer is no outcome", addr, ErrNotNode)
 	case done.Made:
-		return &UnheardError{Addr: addr, Reason: hostile.Plain(done.Reason)}
+		return &UnheardError{Addr: addr, Reason: done.Reason}
 	case done.Reason != "":
-		return &RefusedError{Addr: addr, Reason: hostile.Plain(done.Reason)}
+		return &RefusedError{Addr: addr, Reason: done.Reason}
 	}
 	return nil
 }
@@ -125,7 +128,7 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("operator: %q is not host:port: %w", addr, err)
 	}
-	frame, err := wire.Clients.Append(nil, request)
+	frame, err := clients.Append(nil, request)
 	if err != nil {
 		return nil, fmt.Errorf("operator: %s: %w", addr, err)
 	}
@@ -188,7 +191,7 @@ func (a *asking) Up(p transport.Peer) {
 }
 
 func (a *asking) Frame(_ transport.Peer, b []byte) error {
-	m, err := wire.Clients.Decode(b)
+	m, err := clients.Decode(b)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrNotNode, err)
 	}
@@ -212,28 +215,4 @@ func (a *asking) finish(r result) {
 	case a.result <- r:
 	default:
 	}
-}
-
-// shown is a status as it is shown: who asks does not know who answers.
-func shown(r wire.Status) cluster.Status {
-	s := cluster.Status{
-		Cluster: hostile.Plain(r.Cluster), Algorithm: hostile.Plain(r.Algorithm), Node: r.Node, Epoch: r.Leader.Epoch, View: r.View, ViewEpoch: r.ViewEpoch, Confirmed: r.Confirmed,
-		Members: []cluster.Member{}, Awaited: []cluster.Awaited{}, Counters: make(map[string]uint64),
-	}
-	if !r.Leader.Vacant() {
-		s.Leader = &r.Leader.ID
-	}
-	for _, m := range r.Members {
-		s.Members = append(s.Members, cluster.Member{
-			ID: m.ID, Name: hostile.Plain(m.Name), Addr: hostile.Plain(m.Addr), Priority: m.Priority, Eligible: m.Eligible,
-			State: hostile.Plain(m.State), Since: time.Unix(0, m.Since),
-		})
-	}
-	for _, a := range r.Awaited {
-		s.Awaited = append(s.Awaited, cluster.Awaited{Addr: hostile.Plain(a.Addr), Answer: hostile.Plain(a.Answer)})
-	}
-	for _, counter := range r.Counters {
-		s.Counters[hostile.Plain(counter.Name)] = counter.Value
-	}
-	return s
 }

@@ -16,6 +16,7 @@ import (
 type Codec struct {
 	byKind map[string]*message
 	byType map[reflect.Type]*message
+	shown  func(text string) string // what Decode makes of each string
 }
 
 // message is one registered type.
@@ -31,7 +32,7 @@ type message struct {
 // matter. It reports all mistakes at once: kinds that are malformed or taken, and
 // fields whose types the package comment does not list.
 func NewCodec(messages ...algo.Message) (*Codec, error) {
-	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}}
+	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}, shown: func(text string) string { return text }}
 	var mistakes []error
 	for i, m := range messages {
 		if m == nil {
@@ -107,6 +108,7 @@ func head(kind string, fields int) []byte {
 func (c *Codec) Decode(b []byte) (algo.Message, error) {
 	d := decoders.Get().(*decoder)
 	d.reset(b)
+	d.shown = c.shown
 	m, err := c.decode(d)
 	d.reset(nil)
 	decoders.Put(d)

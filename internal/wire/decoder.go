@@ -18,6 +18,7 @@ type decoder struct {
 	input   []byte
 	rest    bytes.Reader // what is left of the input; msgpack does not buffer it
 	msgpack *msgpack.Decoder
+	shown   func(text string) string
 }
 
 var decoders = sync.Pool{New: func() any {

@@ -20,8 +20,11 @@
 //	string                     string of valid UTF-8
 //	algo.NodeID                binary of exactly 16 bytes
 //	[]byte                     binary
-//	struct                     array of its fields, in their order
+//	struct                     array of its fields, in their order; a time.Time, and what else makes
+//	                           a text of itself and reads it, string
 //	slice of any of the above  array of its elements
+//	pointer to one of them     array of one element, or of none for nil
+//	map by string              array of [key, value], in the order of keys
 //
 // A nil slice and an empty one are both written as an empty one, and arrive as nil.
 // Nothing else is supported; the type is refused when it is registered. So are
@@ -32,7 +35,7 @@
 // Strings must have a string's head and binaries a binary's, of any width.
 //
 // Strings are at most 255 bytes long and slices at most 1024 elements, unless a
-// struct tag says otherwise: `wire:"max=N"`, for a string or a slice.
+// struct tag says otherwise: `wire:"max=N"`, for a string, a slice or a map.
 //
 // A receiver skips what follows the fields that it knows, in a message as in a
 // struct within: a newer version adds fields at the end. What is skipped may be any

@@ -2,10 +2,12 @@ package wire
 
 import (
 	"cmp"
+	"encoding"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -24,7 +26,8 @@ const (
 	aBinary
 	anID
 	aStruct // an array of its fields, in the order of the Go source
-	aSlice
+	aList   // of elements: a slice, what a pointer points to, or the pairs of a map
+	aText   // the string that a type such as time.Time makes of itself
 )
 
 // plan is how the values of one type travel, at one place in one message. It is made once,
@@ -32,10 +35,11 @@ const (
 type plan struct {
 	field  string // its path in the message, for errors
 	form   form
-	max    int    // bytes of a string or binary, elements of a slice
-	least  int    // bytes that a value has at least
-	fields []plan // of a struct
-	elem   *plan  // of a slice
+	max    int          // bytes of a string or binary, elements of a list
+	least  int          // bytes that a value has at least
+	fields []plan       // of a struct
+	elem   *plan        // of a list
+	list   reflect.Type // of a list, as a slice
 }
 
 // The bounds of fields without a tag, and the largest that a tag can set.
@@ -45,7 +49,8 @@ const (
 	largestBound    = 1<<16 - 1
 )
 
-const supported = "supported are bool, integers, string, algo.NodeID, []byte, structs of these, and slices of any of these but slices"
+const supported = "supported are bool, integers, string, algo.NodeID, []byte, structs of these and such as time.Time, and slices, " +
+	"pointers and maps by string of any of these but slices"
 
 // planner makes the plan of one message, and collects the mistakes in it.
 type planner struct {
@@ -79,6 +84,9 @@ func (p *planner) plan(t reflect.Type, field string, most int) plan {
 	case reflect.String:
 		return plan{field: field, form: aString, max: cmp.Or(most, defaultBytes), least: 1}
 	case reflect.Struct:
+		if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+			return plan{field: field, form: aText, least: 1}
+		}
 		return p.structOf(t, field)
 	case reflect.Array:
 		if t == reflect.TypeFor[algo.NodeID]() {
@@ -92,11 +100,22 @@ func (p *planner) plan(t reflect.Type, field string, most int) plan {
 			p.mistake(field, "%s is not supported: it is a slice of slices (%s)", t, supported)
 			return plan{}
 		}
-		elem := p.plan(t.Elem(), field, 0)
-		return plan{field: field, form: aSlice, max: cmp.Or(most, defaultElements), least: 1, elem: &elem}
+		return p.listOf(t.Elem(), field, most)
+	case reflect.Pointer:
+		return p.listOf(t.Elem(), field, 1)
+	case reflect.Map:
+		if t.Key().Kind() == reflect.String {
+			pair := []reflect.StructField{{Name: "Key", Type: t.Key()}, {Name: "Value", Type: t.Elem()}}
+			return p.listOf(reflect.StructOf(pair), field, most)
+		}
 	}
 	p.mistake(field, "%s is not supported (%s)", t, supported)
 	return plan{}
+}
+
+func (p *planner) listOf(t reflect.Type, field string, most int) plan {
+	elem := p.plan(t, field, 0)
+	return plan{field: field, form: aList, max: cmp.Or(most, defaultElements), least: 1, elem: &elem, list: reflect.SliceOf(t)}
 }
 
 func (p *planner) structOf(t reflect.Type, path string) plan {
@@ -138,8 +157,8 @@ func parseTag(f reflect.StructField) (most int, err error) {
 		return 0, fmt.Errorf("tag %q has %q, want max", text, name)
 	case err != nil || most < 1 || most > largestBound:
 		return 0, fmt.Errorf("tag %q wants a number from 1 to %d after %q", text, largestBound, name+"=")
-	case kind != reflect.String && kind != reflect.Slice:
-		return 0, fmt.Errorf("tag %q: max is for strings and slices, not for %s", text, f.Type)
+	case kind != reflect.String && kind != reflect.Slice && kind != reflect.Map:
+		return 0, fmt.Errorf("tag %q: max is for strings, slices and maps, not for %s", text, f.Type)
 	}
 	return most, nil
 }
@@ -149,7 +168,7 @@ const notUTF8 = "is not valid UTF-8"
 // append encodes v. It refuses what decode would refuse.
 func (p *plan) append(e *encoder, v reflect.Value) *Error {
 	why := ""
-	var err error // of msgpack: there is none when it writes to memory
+	var err error // of msgpack, which has none when it writes to memory, or of a type
 	switch p.form {
 	case aBool:
 		err = e.msgpack.EncodeBool(v.Bool())
@@ -178,7 +197,13 @@ func (p *plan) append(e *encoder, v reflect.Value) *Error {
 		if err = e.msgpack.EncodeArrayLen(len(p.fields)); err == nil {
 			return p.appendFields(e, v)
 		}
-	case aSlice:
+	case aText:
+		var text []byte
+		if text, err = v.Interface().(encoding.TextMarshaler).MarshalText(); err == nil {
+			err = e.msgpack.EncodeString(string(text))
+		}
+	case aList:
+		v = p.elements(v)
 		n := v.Len()
 		if why = tooMany(n, p.max, "element"); why == "" {
 			err = e.msgpack.EncodeArrayLen(n)
@@ -233,7 +258,7 @@ func (p *plan) decode(d *decoder, v reflect.Value) *Error {
 			why = notUTF8
 		}
 		if why == "" {
-			v.SetString(string(text))
+			v.SetString(d.shown(string(text)))
 		}
 	case aBinary:
 		var b []byte
@@ -256,8 +281,13 @@ func (p *plan) decode(d *decoder, v reflect.Value) *Error {
 		if n, why = d.arrayLen(); why == "" {
 			return p.decodeFields(d, v, n)
 		}
-	case aSlice:
-		return p.decodeSlice(d, v)
+	case aText:
+		var text []byte
+		if text, why = d.bytes(typeString); why == "" && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
+			why = "is no text of a " + v.Type().String()
+		}
+	case aList:
+		return p.decodeList(d, v)
 	}
 	return because(p.field, why)
 }
@@ -281,8 +311,29 @@ func (p *plan) decodeFields(d *decoder, v reflect.Value, n int) *Error {
 	return nil
 }
 
-// decodeSlice allocates for no more elements than what is left of the input has room for.
-func (p *plan) decodeSlice(d *decoder, v reflect.Value) *Error {
+// elements are those of a list, as a slice: the pairs of a map in the order of keys.
+func (p *plan) elements(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Slice {
+		return v
+	}
+	list := reflect.New(p.list).Elem()
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		return reflect.Append(list, v.Elem())
+	}
+	if v.Kind() == reflect.Map {
+		pair := reflect.New(p.list.Elem()).Elem()
+		for key, value := range v.Seq2() {
+			pair.Field(0).Set(key)
+			pair.Field(1).Set(value)
+			list = reflect.Append(list, pair)
+		}
+		sort.Slice(list.Interface(), func(i, j int) bool { return list.Index(i).Field(0).String() < list.Index(j).Field(0).String() })
+	}
+	return list
+}
+
+// decodeList allocates for no more elements than what is left of the input has room for.
+func (p *plan) decodeList(d *decoder, v reflect.Value) *Error {
 	n, why := d.arrayLen()
 	if why == "" {
 		why = tooMany(n, p.max, "element")
@@ -293,11 +344,24 @@ func (p *plan) decodeSlice(d *decoder, v reflect.Value) *Error {
 	if why != "" || n == 0 {
 		return because(p.field, why)
 	}
-	v.Grow(n) // unlike MakeSlice it allocates the elements only
-	v.SetLen(n)
+	list := v
+	if v.Kind() != reflect.Slice {
+		list = reflect.New(p.list).Elem()
+	}
+	list.Grow(n) // unlike MakeSlice it allocates the elements only
+	list.SetLen(n)
 	for i := range n {
-		if f := p.elem.decode(d, v.Index(i)); f != nil {
+		if f := p.elem.decode(d, list.Index(i)); f != nil {
 			return f
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(list.Index(0).Addr())
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for _, pair := range list.Seq2() {
+			v.SetMapIndex(pair.Field(0), pair.Field(1))
 		}
 	}
 	return nil
