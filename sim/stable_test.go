@@ -178,6 +178,32 @@ func TestAPausedLeaderIsToldAtOnce(t *testing.T) {
 	}
 }
 
+// TestAnOftenPausedLeaderIsToldAtOnce: also when it was stopped several times in less than a leader takes to
+// repeat itself.
+func TestAnOftenPausedLeaderIsToldAtOnce(t *testing.T) {
+	for _, algorithm := range []string{"bully", "ring"} {
+		disturb(t, algorithm, 1, func(w *World, _ int) {
+			for i := range 10 {
+				leader, _, agreed := w.Leader()
+				if !agreed {
+					t.Fatal(w.Opinions())
+				}
+				must(t, w.Do("pause n%d", leader))
+				w.Run(450 * ms)
+				must(t, w.Do("resume n%d", leader))
+				w.Run(25 * ms)
+				for n := 1; n < leader; n++ {
+					l, _ := w.Follows(n)
+					if was, _ := w.Follows(leader); l.ID == ID(n) && was.ID == ID(leader) {
+						t.Errorf("%s, stop %d: 25 ms after it n%d leads beside n%d", algorithm, i, n, leader)
+					}
+				}
+				w.Run(475 * ms)
+			}
+		})
+	}
+}
+
 // TestALeaderThatOthersHearIsFollowed: one bad link takes the leadership from nobody, and a leader that
 // stops meanwhile is found as soon as ever.
 func TestALeaderThatOthersHearIsFollowed(t *testing.T) {

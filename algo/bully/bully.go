@@ -307,14 +307,16 @@ func (p *process) lead(env algo.Env) {
 	case !p.informed && !asked && p.inquire(env):
 		return
 	}
+	if !p.leads() {
+		p.bumps = 0
+		env.SetTimer(timerAnnounce, p.options.AnnounceInterval, p.options.AnnounceInterval)
+	}
 	p.epoch++
 	p.leader, p.informed = algo.Leader{Epoch: p.epoch, ID: p.self}, true
-	p.bumps = 0
 	p.watch(env)
 	for below := range p.view.Below(p.self) {
 		p.tell(env, below)
 	}
-	env.SetTimer(timerAnnounce, p.options.AnnounceInterval, p.options.AnnounceInterval)
 	env.Announce(p.leader)
 }
 

@@ -237,9 +237,9 @@ const maxBumps = 3
 // neither may follow the other, would else answer each bump with the next one for as long
 // as that lasts.
 func (p *process) bump(env algo.Env) {
-	if bumps := p.bumps; bumps < maxBumps {
+	if p.bumps < maxBumps {
+		p.bumps++
 		p.lead(env)
-		p.bumps = bumps + 1
 	}
 }
 
