@@ -1,6 +1,7 @@
 // Package fd is a heartbeat failure detector: a pure state machine that takes
 // for dead those who are silent, and at once those of whom there is better
-// evidence than silence. It follows Chandra and Toueg (1996): what it says may be
+// evidence than silence. The leader is silent only when others do not hear it
+// either; what one of them says of it is believed. It follows Chandra and Toueg (1996): what it says may be
 // wrong, but because a timeout grows after each mistake it is eventually right
 // about the living (◇P), as long as delays are bounded, and below
 // Timing.MaxTimeout. It does not grow for a process that was stopped, and says so in its beats.
@@ -78,6 +79,7 @@ type Detector struct {
 	order  []*peer // by ID: what happens at one time happens in one order
 	view   uint64
 	leader algo.NodeID   // that this node follows
+	turn   algo.NodeID   // who was asked about it last
 	stall  time.Duration // for how long this node did not run, last
 	woke   time.Duration // when that ended
 	next   time.Duration // the Deadline that the host was told
@@ -88,9 +90,9 @@ type Detector struct {
 type peer struct {
 	id        algo.NodeID
 	monitored bool
-	suspected bool  // only while monitored
-	shown     State // since when
-	since     time.Duration
+	suspected bool // only while monitored
+	shown     State
+	since     time.Duration // when it was shown first
 
 	silence
 	evidence
@@ -279,7 +281,7 @@ func (d *Detector) Wake(now time.Duration) {
 			d.ask(p)
 		}
 		if p.monitored && !p.suspected && p.deadline <= now {
-			p.open = p.last
+			p.open = min(p.open, p.last)
 			d.suspect(now, p, "no heartbeat for "+p.timeout.String())
 		}
 		if p.redialAt <= now {

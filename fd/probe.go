@@ -23,17 +23,18 @@ func (d *Detector) Follow(now time.Duration, leader algo.NodeID) {
 		p.by, p.deadline = algo.NodeID{}, max(now, p.last+p.timeout)
 		p.mark(now)
 	}
-	d.leader = leader
+	if leader != d.leader {
+		d.leader, d.turn = leader, leader
+	}
 }
 
-// ask asks those who follow the leader p in the order of IDs, as far as they may live.
+// ask asks others about the leader p, in turn in the order of IDs: who was asked last may be silent as well.
 func (d *Detector) ask(p *peer) {
 	p.askAt = never
-	at := slices.Index(d.order, p)
-	left := asked
-	for _, o := range slices.Concat(d.order[at+1:], d.order[:at]) {
-		if left > 0 && o.dead == "" && !o.suspected {
-			left--
+	left, at := asked, slices.IndexFunc(d.order, func(o *peer) bool { return o.id.Compare(d.turn) > 0 })
+	for _, o := range slices.Concat(d.order[max(0, at):], d.order[:max(0, at)]) {
+		if left > 0 && o != p && o.connected && o.dead == "" && !o.suspected {
+			left, d.turn = left-1, o.id
 			d.send(o, Doubt{Peer: p.id, View: d.view})
 		}
 	}
@@ -43,7 +44,7 @@ func (d *Detector) ask(p *peer) {
 func (d *Detector) answer(p *peer, about algo.NodeID) {
 	if about.IsZero() {
 		d.send(p, Vouch{View: d.view})
-	} else if o, ok := d.peers[about]; ok && o != p {
+	} else if o, ok := d.peers[about]; ok && o != p && o.connected {
 		o.askers.Add(p.id)
 		d.send(o, Doubt{View: d.view})
 	}
@@ -59,7 +60,7 @@ func (d *Detector) vouch(p *peer) {
 	p.askers = nil
 }
 
-// vouched takes that p hears the leader, if it was asked and is not suspected yet.
+// vouched takes that p hears the leader, if this node has asked and does not suspect the leader yet.
 func (d *Detector) vouched(now time.Duration, p *peer, leader algo.NodeID) {
 	l, ok := d.peers[leader]
 	if !ok || leader != d.leader || !l.monitored || l.suspected || l.askAt != never {

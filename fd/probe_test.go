@@ -41,7 +41,7 @@ func suspects(out Output) bool {
 
 const doubt = timeout * 3 / 4 // when others are asked
 
-// Before the leader is suspected for its silence three others are asked, those after it in the ring of IDs.
+// Before the leader is suspected for its silence three others are asked, at first those after it in the ring of IDs.
 func TestOthersAreAskedBeforeALeaderIsSuspected(t *testing.T) {
 	d := follower(t)
 	if doubts, _ := words(runs(d, doubt-1)); len(doubts) != 0 {
@@ -68,6 +68,33 @@ func TestOthersAreAskedBeforeALeaderIsSuspected(t *testing.T) {
 	big.Take()
 	if doubts, _ := words(runs(big, timeout+(timeout+timeout/2)*3/4)); !slices.Equal(doubts, [][2]int{{12, 10}, {14, 10}, {15, 10}}) {
 		t.Errorf("of 20 it asks %v, want the next three that are not suspected", doubts)
+	}
+}
+
+// Three others who are silent themselves are not asked for ever, and who is not connected never is.
+func TestOthersAreAskedInTurn(t *testing.T) {
+	d := New(config())
+	for i := range 9 {
+		d.Up(0, n(i+1), 7)
+	}
+	d.Down(0, n(7), true)
+	d.Monitor(0, []algo.NodeID{n(4)})
+	d.Follow(0, n(4))
+	d.Take()
+	at := time.Duration(0)
+	for _, want := range [][][2]int{{{5, 4}, {6, 4}, {8, 4}}, {{1, 4}, {2, 4}, {9, 4}}, {{3, 4}, {5, 4}, {6, 4}}} {
+		doubts, _ := words(runs(d, at+doubt))
+		slices.SortFunc(doubts, func(a, b [2]int) int { return a[0] - b[0] })
+		if !slices.Equal(doubts, want) {
+			t.Errorf("it asks %v, want %v", doubts, want)
+		}
+		at += doubt
+		d.Heard(at, n(4))
+	}
+	d.Follow(at, n(2))
+	d.Monitor(at, []algo.NodeID{n(2)})
+	if doubts, _ := words(runs(d, at+doubt)); !slices.Equal(doubts, [][2]int{{3, 2}, {4, 2}, {5, 2}}) {
+		t.Errorf("of another leader it asks %v, want those after it", doubts)
 	}
 }
 
@@ -191,6 +218,9 @@ func TestOnlyWhoHearsItVouches(t *testing.T) {
 	d.Receive(ms, n(3), Doubt{Peer: n(5)})
 	d.Receive(ms, n(3), Doubt{Peer: n(9)}) // of whom nobody knows
 	d.Receive(ms, n(3), Doubt{Peer: n(3)}) // about the asker itself
+	d.Up(ms, n(6), 7)
+	d.Down(ms, n(6), true)
+	d.Receive(ms, n(3), Doubt{Peer: n(6)}) // who would have to be dialled
 	doubts, vouches := words(d.Take())
 	if !reflect.DeepEqual(doubts, [][2]int{{5, 0}, {5, 0}, {5, 0}}) || len(vouches) != 0 {
 		t.Errorf("it asks %v and says %v, want a question to n5 each time, and nothing said yet", doubts, vouches)

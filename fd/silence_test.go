@@ -27,6 +27,11 @@ func TestASuspicionStaysOpen(t *testing.T) {
 			d.Monitor(config().MaxTimeout-ms, []algo.NodeID{n(1)})
 			d.Heard(config().MaxTimeout, n(1))
 		}, timeout},
+		{"nor one that was suspected anew", func(d *Detector) {
+			d.Monitor(config().MaxTimeout-timeout-ms, []algo.NodeID{n(1)})
+			says(t, "silence once more", runs(d, config().MaxTimeout-ms), true)
+			d.Heard(config().MaxTimeout, n(1))
+		}, timeout},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := watcher(t)
