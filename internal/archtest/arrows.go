@@ -50,6 +50,8 @@ var Rules = []Rule{
 	{Package: "cluster/operator", Imports: []string{"algo", "cluster", "internal/hostile", "internal/wire", "transport"}},
 	{Package: "cluster/clustertest", Imports: []string{"cluster", "internal/virtual", "internal/store"}},
 
+	{Package: "fence", Imports: []string{"algo", "internal/disk"}, Modules: []string{"golang.org/x/sys"}},
+
 	{Package: "sim", Imports: []string{"algo", "internal/engine", "fd", "internal/host", "internal/membership", "internal/scenario", "trace"}},
 	{Package: "explore", Imports: []string{"algo", "internal/host", "internal/scenario", "trace"}},
 

@@ -1,0 +1,117 @@
+package fence_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/fence"
+)
+
+// A leader writes with its token. Once another has, the first is refused.
+func ExampleGate_Write() {
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- node.Run(ctx) }()
+
+	gate := fence.New()
+	_ = node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+		token := fence.Token{Cluster: l.Cluster, Number: l.Token}
+		write := func(t fence.Token, line string) {
+			err := gate.Write(ctx, t, func() error { fmt.Println(line); return nil })
+			var refused *fence.RefusedError
+			if errors.As(err, &refused) {
+				fmt.Println("refused:", refused.Why, "with", refused.Held.Number)
+			}
+		}
+		write(token, "one line")
+		write(fence.Token{Cluster: l.Cluster, Number: l.Token + 1}, "a line of the next leader")
+		write(token, "a line that comes too late")
+		return nil
+	})
+	stop()
+	fmt.Println(<-stopped)
+	// Output:
+	// one line
+	// a line of the next leader
+	// refused: another has led since with 2
+	// <nil>
+}
+
+// The token is in the database with the write, or neither is. What is to be done after an error
+// depends on which it is.
+func ExampleTable_Write() {
+	next := func(err error) string {
+		switch {
+		case err == nil:
+			return "go on"
+		case errors.Is(err, fence.ErrStale):
+			return "stop the work: another leads, or has"
+		case errors.Is(err, fence.ErrForeign):
+			return "ask an operator: was the cluster founded anew?"
+		case errors.Is(err, fence.ErrNoToken), errors.Is(err, fence.ErrDamaged), errors.Is(err, sql.ErrNoRows):
+			return "ask an operator: the service is set up wrongly"
+		}
+		return "try again"
+	}
+	adopt := func(ctx context.Context, table *fence.Table, anew fence.Token) error { // an operator's command
+		held, err := table.Held(ctx)
+		if err != nil {
+			return err
+		}
+		return table.Adopt(ctx, held, anew)
+	}
+	work := func(db *sql.DB) func(context.Context, cluster.Leadership) error { // for Lead
+		table := fence.Table{DB: db, Resource: "invoices", Dollar: true}
+		return func(ctx context.Context, l cluster.Leadership) error {
+			return table.Write(ctx, fence.Token{Cluster: l.Cluster, Number: l.Token}, func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, "UPDATE invoices SET sent = true WHERE NOT sent")
+				return err
+			})
+		}
+	}
+	_, _ = adopt, work
+	fmt.Println(next(&fence.RefusedError{Why: fence.ErrStale}))
+	// Output:
+	// stop the work: another leads, or has
+}
+
+// What an operator does after a cluster was founded anew. With a Table it is the same.
+func ExampleGate_Adopt() {
+	ctx := context.Background()
+	lost, anew := fence.Token{Cluster: [16]byte{1}, Number: 4711}, fence.Token{Cluster: [16]byte{2}, Number: 1}
+	gate := fence.New()
+	_ = gate.Write(ctx, lost, func() error { return nil })
+
+	err := gate.Write(ctx, anew, func() error { return nil })
+	fmt.Println(errors.Is(err, fence.ErrForeign))
+	from, err := gate.Held(ctx)
+	fmt.Println(from.Number, err)
+	fmt.Println(gate.Adopt(ctx, from, fence.Token{Cluster: anew.Cluster}))
+	fmt.Println(gate.Write(ctx, anew, func() error { return nil }))
+	fmt.Println(errors.Is(gate.Adopt(ctx, from, fence.Token{Cluster: anew.Cluster}), fence.ErrMoved)) // a second time
+	// Output:
+	// true
+	// 4711 <nil>
+	// <nil>
+	// <nil>
+	// true
+}
+
+// Several processes of one machine that write to one place share a file.
+func ExampleOpen() {
+	ctx := context.Background()
+	gate, err := fence.Open(ctx, "/var/lib/invoices/gate")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(gate.Held(ctx))
+}

@@ -1,0 +1,195 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/elect-go/elect/algo"
+)
+
+var (
+	ours   = algo.NodeID{15: 1}
+	theirs = algo.NodeID{15: 2}
+)
+
+func nr(number uint64) Token { return Token{ours, number} }
+
+// kind is one of the gates, with a write that does without a transaction.
+type kind struct {
+	write func(t Token, write func() error) error
+	held  func() (Token, error)
+	adopt func(from, to Token) error
+}
+
+// kinds makes one of each, in which nobody was.
+func kinds(t testing.TB) map[string]kind {
+	ctx := context.Background()
+	of := func(g *Gate) kind {
+		return kind{
+			func(t Token, write func() error) error { return g.Write(ctx, t, write) },
+			func() (Token, error) { return g.Held(ctx) },
+			func(from, to Token) error { return g.Adopt(ctx, from, to) },
+		}
+	}
+	all := map[string]kind{"memory": of(New()), "file": of(open(t, filepath.Join(t.TempDir(), "gate")))}
+	for name, dollar := range map[string]bool{"table": false, "table with dollars": true} {
+		table := tableOf(t, &database{}, dollar)
+		all[name] = kind{
+			func(t Token, write func() error) error { return table.Write(ctx, t, alone(write)) },
+			func() (Token, error) { return table.Held(ctx) },
+			func(from, to Token) error { return table.Adopt(ctx, from, to) },
+		}
+	}
+	return all
+}
+
+func nothing() error { return nil }
+
+// never is a write that is not to begin.
+func never(t *testing.T) func() error {
+	return func() error {
+		t.Error("it was let in")
+		return nil
+	}
+}
+
+func each(t *testing.T, test func(t *testing.T, g kind)) {
+	for name, g := range kinds(t) {
+		t.Run(name, func(t *testing.T) { test(t, g) })
+	}
+}
+
+func TestATokenNotBelowTheHighestIsLetIn(t *testing.T) {
+	each(t, func(t *testing.T, g kind) {
+		held, err := g.held()
+		require.NoError(t, err)
+		require.Zero(t, held)
+		for _, number := range []uint64{3, 3, 4, math.MaxInt64} {
+			wrote := false
+			require.NoError(t, g.write(nr(number), func() error { wrote = true; return nil }))
+			require.True(t, wrote)
+			held, err := g.held()
+			require.NoError(t, err)
+			require.Equal(t, nr(number), held)
+		}
+	})
+}
+
+func TestALowerTokenIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, g kind) {
+		require.NoError(t, g.write(nr(10), nothing))
+		err := g.write(nr(9), never(t))
+		require.ErrorIs(t, err, ErrStale)
+		var refused *RefusedError
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, RefusedError{nr(9), nr(10), ErrStale}, *refused)
+		require.EqualError(t, err, "fence: token 9 of cluster 00000000-0000-0000-0000-000000000001 is refused, "+
+			"for the gate holds 10 of cluster 00000000-0000-0000-0000-000000000001: another has led since")
+		require.NoError(t, g.write(nr(10), nothing), "that somebody was refused changes nothing")
+	})
+}
+
+func TestATokenOfAnotherClusterIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, g kind) {
+		require.NoError(t, g.write(nr(10), nothing))
+		for _, number := range []uint64{1, 10, 11} {
+			err := g.write(Token{theirs, number}, never(t))
+			require.ErrorIs(t, err, ErrForeign)
+			require.ErrorContains(t, err, theirs.String())
+			require.ErrorContains(t, err, ours.String())
+		}
+		held, err := g.held()
+		require.NoError(t, err)
+		require.Equal(t, nr(10), held)
+	})
+}
+
+func TestWhatNoLeaderCanHaveIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, g kind) {
+		for _, token := range []Token{{}, {Number: 1}, nr(0), nr(math.MaxInt64 + 1), nr(math.MaxUint64)} {
+			require.ErrorIs(t, g.write(token, never(t)), ErrNoToken)
+		}
+	})
+}
+
+func TestAnOperatorHasAGateAdoptACluster(t *testing.T) {
+	each(t, func(t *testing.T, g kind) {
+		require.NoError(t, g.write(nr(10), nothing))
+		require.NoError(t, g.adopt(nr(10), Token{Cluster: theirs}))
+		require.ErrorIs(t, g.write(nr(11), never(t)), ErrForeign)
+		require.NoError(t, g.write(Token{theirs, 1}, nothing))
+
+		// Founded anew by the same list, it has the same id.
+		require.NoError(t, g.adopt(Token{theirs, 1}, Token{theirs, 0}))
+		require.NoError(t, g.write(Token{theirs, 1}, nothing))
+	})
+}
+
+// An operator may try twice, or be late.
+func TestAdoptUndoesNothingOfLater(t *testing.T) {
+	each(t, func(t *testing.T, g kind) {
+		require.NoError(t, g.write(nr(10), nothing))
+		for _, from := range []Token{nr(9), nr(11), {theirs, 10}, {}} {
+			err := g.adopt(from, Token{ours, 1})
+			require.ErrorIs(t, err, ErrMoved)
+			var refused *RefusedError
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, nr(10), refused.Held)
+		}
+		for _, to := range []Token{{}, {Number: 1}, nr(math.MaxInt64 + 1)} {
+			require.ErrorIs(t, g.adopt(nr(10), to), ErrNoToken)
+		}
+		require.ErrorIs(t, g.write(nr(9), never(t)), ErrStale)
+	})
+}
+
+func TestTheErrorOfTheWriteIsReturned(t *testing.T) {
+	each(t, func(t *testing.T, g kind) {
+		full := errors.New("the resource is full")
+		require.Equal(t, full, g.write(nr(1), func() error { return full }))
+		require.Panics(t, func() { _ = g.write(nr(1), func() error { panic("in the write") }) })
+		require.NoError(t, g.write(nr(1), nothing), "nobody is in")
+	})
+}
+
+// Leaders with any tokens, all at once: in the order of the resource none is below one before
+// it, and who was refused was below.
+func TestWhatIsWrittenHasTokensThatRise(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		leaders := rapid.SliceOfN(rapid.SliceOfN(rapid.Uint64Range(1, 9), 1, 8), 1, 4).Draw(r, "leaders")
+		for name, g := range kinds(t) {
+			var written []uint64 // the resource: what is in the gate is alone
+			var all sync.WaitGroup
+			wrong := make(chan error, 100)
+			for _, tokens := range leaders {
+				all.Go(func() {
+					for _, number := range tokens {
+						err := g.write(nr(number), func() error { written = append(written, number); return nil })
+						var refused *RefusedError
+						if err != nil && (!errors.As(err, &refused) || refused.Why != ErrStale || refused.Held.Number <= number) {
+							wrong <- fmt.Errorf("token %d: %w", number, err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			close(wrong)
+			for err := range wrong {
+				r.Errorf("%s: %v", name, err)
+			}
+			for i := range written[1:] {
+				if written[i+1] < written[i] {
+					r.Errorf("%s: written in the order %v", name, written)
+				}
+			}
+		}
+	})
+}
