@@ -181,3 +181,18 @@ func TestAClusterThatIsFoundedAnewIsAnother(t *testing.T) {
 	list := cluster.Config{Members: []string{"n1:7400"}}
 	require.Equal(t, found(t, list), found(t, list))
 }
+
+// Why a resource that checks tokens wants vote: on both sides of a partition bully elects in one epoch.
+func TestTwoLeadersOfBullyMayHaveOneToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t, clustertest.Config{Nodes: 3})
+		old := c.Await()
+		c.Partition([]string{old.Name}, []string{"n1", "n2"})
+		next := c.Await("n1", "n2")
+		require.NoError(t, c.Node(old.Name).Campaign(t.Context()))
+		virtual.Pass(bound)
+		alone := c.Await(old.Name)
+		require.Equal(t, next.Token, alone.Token)
+		require.NotEqual(t, next.ID, alone.ID)
+	})
+}

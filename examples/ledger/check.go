@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// entry is a line of the ledger.
+type entry struct {
+	number, token int64
+	member        string
+}
+
+// findings are what a ledger shows. It knows nothing of who led when: only what was written.
+type findings struct {
+	entries int
+	leaders int     // tokens
+	late    []entry // of an older leader, behind one of a newer
+	shared  []entry // with the token of another member
+}
+
+func (f findings) String() string {
+	text := fmt.Sprintf("%d entries of %d leaders; %d of an older leader stand behind one of a newer, %d have the token of another",
+		f.entries, f.leaders, len(f.late), len(f.shared))
+	for i, e := range f.late {
+		if i == 5 {
+			return text + "\n  …"
+		}
+		text += fmt.Sprintf("\n  entry %d is of %s with token %d", e.number, e.member, e.token)
+	}
+	return text
+}
+
+// check finds what is wrong with entries, in their order.
+func check(entries []entry) (f findings) {
+	highest, members := int64(0), make(map[int64]string)
+	for _, e := range entries {
+		if first, known := members[e.token]; !known {
+			members[e.token] = e.member
+		} else if first != e.member {
+			f.shared = append(f.shared, e)
+		}
+		if e.token < highest {
+			f.late = append(f.late, e)
+		}
+		highest = max(highest, e.token)
+	}
+	f.entries, f.leaders = len(entries), len(members)
+	return f
+}
+
+// read returns all entries in their order.
+func (l *ledger) read(ctx context.Context) (all []entry, err error) {
+	rows, err := l.db.QueryContext(ctx, `SELECT number, token, member FROM ledger ORDER BY number`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e entry
+		if err := rows.Scan(&e.number, &e.token, &e.member); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}

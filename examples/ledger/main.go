@@ -1,0 +1,70 @@
+// Command ledger shows what a fencing token is for. Some processes elect a leader, who writes
+// numbered entries into a database. Meanwhile leaders are stopped, cut off from the others and
+// killed. Then the ledger is read: with the gate no entry of an older leader stands behind one
+// of a newer, without it some do.
+//
+//	ledger                         a minute, in an SQLite file
+//	ledger -gate=false             the same without the gate
+//	ledger -for 10s -algorithm bully
+//	ledger -db 'postgres://postgres@127.0.0.1/postgres?sslmode=disable'
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// settings are what all processes of a run have in common.
+type settings struct {
+	db        string
+	gate      bool
+	algorithm string
+}
+
+func (s *settings) flags(set *flag.FlagSet) {
+	set.StringVar(&s.db, "db", "", "an SQLite `file`, or the URL of a PostgreSQL; a file that is removed in the end")
+	set.BoolVar(&s.gate, "gate", true, "write through the gate")
+	set.StringVar(&s.algorithm, "algorithm", "vote", "the `word` of the algorithm")
+}
+
+func main() {
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == "member" { // the driver starts these
+		err = member(os.Args[2:])
+	} else {
+		err = run(os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ledger:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	var s settings
+	flags := flag.NewFlagSet("ledger", flag.ExitOnError)
+	s.flags(flags)
+	lasts := flags.Duration("for", time.Minute, "how `long` leaders are disturbed")
+	_ = flags.Parse(args)
+	dir, err := os.MkdirTemp("", "ledger-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if s.db == "" {
+		s.db = filepath.Join(dir, "ledger.sqlite")
+	}
+	found, err := drive(context.Background(), s, dir, *lasts)
+	if err != nil {
+		return err
+	}
+	fmt.Println(found)
+	if s.gate && len(found.late) > 0 {
+		return fmt.Errorf("%d entries got past the gate", len(found.late))
+	}
+	return nil
+}

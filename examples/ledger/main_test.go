@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var lasts = flag.Duration("for", 10*time.Second, "how long leaders are disturbed, with the gate")
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "member" { // the driver starts this binary
+		main()
+		return
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+func sqliteFile(t *testing.T) string { return filepath.Join(t.TempDir(), "ledger.sqlite") }
+
+// databases are those that this machine has.
+func databases(t *testing.T, test func(t *testing.T, db string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, sqliteFile(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, postgres(t)) })
+}
+
+func ledgerOf(t *testing.T, s settings, lasts time.Duration) findings {
+	t.Helper()
+	found, err := drive(context.Background(), s, t.TempDir(), lasts)
+	require.NoError(t, err)
+	t.Log(found)
+	return found
+}
+
+// Leaders are stopped between their look and their write, cut off, and killed. Nothing of an older
+// one stands behind anything of a newer.
+func TestALedgerWithItsGate(t *testing.T) {
+	databases(t, func(t *testing.T, db string) {
+		found := ledgerOf(t, settings{db: db, gate: true, algorithm: "vote"}, *lasts/2)
+		require.Empty(t, found.late)
+		require.Empty(t, found.shared, "with vote a token is one leader's")
+		require.GreaterOrEqual(t, found.leaders, 3)
+	})
+}
+
+// Without the gate the first that is stopped at the wrong time writes behind the next.
+func TestALedgerWithoutItsGate(t *testing.T) {
+	for _, algorithm := range []string{"vote", "bully"} {
+		t.Run(algorithm, func(t *testing.T) {
+			found := ledgerOf(t, settings{db: sqliteFile(t), algorithm: algorithm}, 0)
+			require.NotEmpty(t, found.late)
+		})
+	}
+}
+
+func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
+	for name, test := range map[string]struct {
+		entries      []entry
+		leaders      int
+		late, shared []entry
+	}{
+		"nothing":                {nil, 0, nil, nil},
+		"one after another":      {[]entry{{1, 1, "a"}, {2, 1, "a"}, {3, 4, "b"}}, 2, nil, nil},
+		"an older one":           {[]entry{{1, 1, "a"}, {2, 4, "b"}, {3, 1, "a"}, {4, 4, "b"}}, 2, []entry{{3, 1, "a"}}, nil},
+		"two with a token":       {[]entry{{1, 1, "a"}, {2, 1, "b"}}, 1, nil, []entry{{2, 1, "b"}}},
+		"all of what came since": {[]entry{{1, 4, "b"}, {2, 1, "a"}, {3, 3, "c"}}, 3, []entry{{2, 1, "a"}, {3, 3, "c"}}, nil},
+	} {
+		found := check(test.entries)
+		require.Equal(t, findings{len(test.entries), test.leaders, test.late, test.shared}, found, name)
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/fence"
+)
+
+const (
+	pace   = 10 * time.Millisecond // from entry to entry
+	onePut = 20 * time.Second      // the longest that a write may take
+)
+
+// writer is a member of the cluster, and its work. It does what it reads (cut, heal, hold, go),
+// and prints what it does, each line with its token.
+type writer struct {
+	ledger  *ledger
+	network *network
+	mu      sync.Mutex
+	hold    chan struct{} // closed by go; nil: it does not hold
+}
+
+func member(args []string) error {
+	var s settings
+	flags := flag.NewFlagSet("member", flag.ExitOnError)
+	s.flags(flags)
+	name := flags.String("name", "", "its `name`")
+	listen := flags.String("listen", "", "its `address`")
+	members := flags.String("members", "", "all `addresses`, with commas")
+	data := flags.String("data", "", "its `folder`")
+	_ = flags.Parse(args)
+	l, err := openLedger(s)
+	if err != nil {
+		return err
+	}
+	w := &writer{ledger: l, network: &network{links: make(map[*link]bool)}}
+	node, err := cluster.New(
+		cluster.Config{Name: *name, Listen: *listen, Members: strings.Split(*members, ","), Data: *data, Algorithm: s.algorithm},
+		cluster.WithNetwork(w.network.listen, w.network.dial))
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		defer stop() // the driver has ended
+		defer w.set(nil)
+		w.obey()
+	}()
+	worked := make(chan error, 1)
+	go func() { worked <- node.Lead(ctx, w.work) }()
+	if err := node.Run(ctx); err != nil {
+		return err
+	}
+	<-worked
+	return nil
+}
+
+func (w *writer) obey() {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		switch lines.Text() {
+		case "cut":
+			w.network.cut()
+		case "heal":
+			w.network.heal()
+		case "hold":
+			w.set(make(chan struct{}))
+		case "go":
+			w.set(nil)
+		}
+	}
+}
+
+// set has it hold, or with nil go on.
+func (w *writer) set(hold chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hold != nil {
+		close(w.hold)
+	}
+	w.hold = hold
+}
+
+func (w *writer) holds() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hold
+}
+
+// work writes while this member leads, as far as it knows.
+func (w *writer) work(ctx context.Context, l cluster.Leadership) error {
+	say := func(what string) { fmt.Println(what, l.Token) }
+	say("leads")
+	defer say("ended")
+	for ctx.Err() == nil {
+		// Here it has looked whether it leads, and is about to write. Whatever happens now it
+		// does not see: a call of the database may be on its way for long, the process be stopped.
+		if hold := w.holds(); hold != nil {
+			say("holds")
+			<-hold
+		}
+		put, cancel := context.WithTimeout(context.Background(), onePut)
+		err := w.ledger.write(put, l)
+		cancel()
+		switch {
+		case err == nil:
+			say("wrote")
+		case errors.Is(err, fence.ErrStale):
+			say("refused")
+		default:
+			fmt.Fprintf(os.Stderr, "%s: %v\n", l.Name, err)
+			say("failed")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pace):
+		}
+	}
+	return context.Cause(ctx)
+}
