@@ -139,6 +139,11 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 				}
 			})
 		}
+		for _, o := range s.nodes { // a leader beats whom it takes for its follower
+			if o.id != n.id && !n.watched[o.id] && o.machine != nil && o.machine.Leader().ID == o.id {
+				try(i, algo.Event{Kind: algo.EventTrust, Peer: o.id}, nil)
+			}
+		}
 		for _, m := range s.network {
 			if m.to == n.id {
 				try(i, algo.Event{Kind: algo.EventReceive, Peer: m.from, Message: m.message}, nil)

@@ -63,12 +63,11 @@ func (m *model) actions(s *state, all []action) []action {
 			all = append(all, action{what: expires, node: node, argument: timer})
 		}
 		for peer := range m.ids {
+			beats := peer != i && m.locals[s.locals[peer]].leads(m.ids[peer]) // also who follows it no more
 			switch {
-			case !l.watched.has(peer):
-			case l.suspected.has(peer):
-				if alive.has(peer) {
-					all = append(all, action{what: trusts, node: node, argument: uint32(peer)})
-				}
+			case l.suspected.has(peer) && alive.has(peer), !l.watched.has(peer) && beats:
+				all = append(all, action{what: trusts, node: node, argument: uint32(peer)})
+			case !l.watched.has(peer), l.suspected.has(peer):
 			case !alive.has(peer) || l.missed.has(peer):
 				all = append(all, action{what: suspects, node: node, argument: uint32(peer)})
 			case int(s.spent[mistakes]) < m.options.Mistakes:

@@ -10,7 +10,7 @@ func (c *Cluster) Suspect(peer int, by ...int) {
 	}
 }
 
-// Trust has the detectors of some nodes take that back.
+// Trust has the detectors of some nodes take that back, or say that a leader beats which they do not monitor.
 func (c *Cluster) Trust(peer int, by ...int) {
 	for _, i := range by {
 		c.opine(c.Node(i), ID(peer), false)
@@ -19,10 +19,14 @@ func (c *Cluster) Trust(peer int, by ...int) {
 
 func (c *Cluster) opine(nd *Node, peer algo.NodeID, dead bool) {
 	c.whenAwake(nd, func() {
-		if reported, monitored := nd.Monitored[peer]; nd.Machine == nil || !monitored || reported == dead {
+		reported, monitored := nd.Monitored[peer]
+		beats := !monitored && !dead && nd.ID != peer && !c.silent(peer) && c.node(peer).Machine.Leader().ID == peer
+		switch {
+		case nd.Machine == nil, monitored && reported == dead, !monitored && !beats:
 			return
+		case monitored:
+			nd.Monitored[peer] = dead
 		}
-		nd.Monitored[peer] = dead
 		kind := algo.EventTrust
 		if dead {
 			kind = algo.EventSuspect
