@@ -60,8 +60,8 @@ func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) 
 	if !s.view.MayLead(s.self) {
 		return
 	}
-	if round > s.ballot.round {
-		s.vote(env, round, s.self) // ◆ a majority has asked for it, though not heard by this server
+	if s.elector.state == voting && round == s.claimed() {
+		s.vote(env, round, s.self) // ◆ a majority has asked for it, as this server has, though not heard by it
 	}
 	if !s.ballot.counts(round) {
 		return

@@ -32,7 +32,7 @@ type elector struct {
 	state  electorState
 	slate  []claim    // "voting slate" of the next round, in the order of those who claim
 	armed  algo.Timer // one of its timers, or none
-	asked  uint8      // voting: how often it has asked again; 2 is often
+	asked  uint8      // voting: how often it has asked again; 2: in vain
 	inVain uint64     // rounds in a row that elected nobody, up to patience
 }
 
@@ -72,7 +72,9 @@ func (s *server) receiveElect(env algo.Env, from algo.NodeID, m Elect) {
 		s.overtake(m.Round - 1)
 	}
 	next, asks := m.Round == s.ballot.round+1, s.elector.state == voting
-	s.elector.inVain = min(max(s.elector.inVain, m.InVain), patience)
+	if next && !s.settled() {
+		s.elector.inVain = min(max(s.elector.inVain, m.InVain), patience)
+	}
 	if next && (!s.settled() || m.Term == s.leader.Epoch) { // who has just started misses nobody
 		s.record(env, claim{from, sighting{m.Term, m.Msg, m.Leader}, m.View})
 	}

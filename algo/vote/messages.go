@@ -5,7 +5,7 @@ import "github.com/elect-go/elect/algo"
 // Elect asks for the election of round Round, and is its sender's claim to be
 // elected: it reports the last message of a leader that the sender has seen. A
 // member that may not lead sends it too: it says that it is there, and will vote.
-// Its sender has not taken part in that round yet, but may have in the one before.
+// As an answer it may be of the round in which its sender has voted: see claimed.
 type Elect struct {
 	Round algo.Epoch
 	// Term, Msg and Leader are of the last Lead seen since the sender's start: its

@@ -12,17 +12,18 @@ type Options struct {
 	// Lead for three of them a server asks for an election. It is at least Window.
 	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" help:"how often a leader repeats itself; who hears nothing for three of them asks for an election; at least window"`
 
-	// Window is the RTT, a generous bound on the time there and back: for that long an
-	// elector records claims before it votes. It is twice as long, as Pause is, after a
-	// round that elected nobody, until there is a leader.
+	// Window is the RTT, a generous bound on the time there and back: for that long an elector
+	// records claims before it votes, and with EarlyClose half as long again, in which it has
+	// asked once more. It is twice as long, as Pause is, after a round that elected nobody,
+	// until there is a leader.
 	Window time.Duration `yaml:"window" help:"for how long claims are recorded before the vote; at least the round trip"`
 
 	// Pause is how long a server that has voted waits at least for a Lead before it
 	// asks for the next round, and how long who asks in vain waits to ask again; at most
-	// twice as long, at random. It is at least three
-	// times Window: who voted first, because it suspects all who are silent, may have
-	// to wait for a window that opened half a round trip later, for the votes, and for
-	// the Lead, which makes two windows and a half.
+	// twice as long, at random. It is at least three times Window: who voted first, because
+	// it suspects all who are silent, may have to wait for a window and a half that began half
+	// a round trip later, for the votes, and for the Lead. That makes three; what is random
+	// is the margin.
 	Pause time.Duration `yaml:"pause" help:"least time after a vote until the next round begins; at least three windows"`
 
 	// EarlyClose: vote as soon as every member that is not suspected has claimed.

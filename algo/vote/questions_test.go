@@ -31,6 +31,40 @@ func TestOneThatMissesTheLeaderEndsNothing(t *testing.T) {
 	c.WantLeader(t, 3, leadership(1, 1))
 }
 
+// "Claims of some that have had a leader again since would add up to a majority": one asks in vain for
+// long, and others miss the leader once each.
+func TestWhoFollowsAgainAsksNoMore(t *testing.T) {
+	s := following(t, 5, 1, viewOf(5), Defaults(timing))
+	s.Suspects(1)
+	s.Expires(timerWindow)
+	const again = "window in 60ms to 120ms; n2 n3 n4 <- elect round=8 term=7 msg=1 leader=n1 view={number=1} again=true again"
+	does(t, "it asks in vain", s.Expires(timerWindow), again)
+	s.Hears(4, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)})
+	does(t, "n4 does too, once", s.Expires(timerWindow), again)
+	does(t, "n3 does, later", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)}), "")
+	does(t, "that are two of five", s.Expires(timerWindow), again)
+	s.Hears(3, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)})
+	does(t, "three at one time are a majority", s.Hears(4, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)}), "window in 20ms")
+}
+
+// A vote of who thought that a majority asks takes nobody out of its round who asks for none.
+func TestAVoteDisturbsNobodyWhoHasALeader(t *testing.T) {
+	s := leading(t, 2, viewOf(3), Defaults(timing))
+	does(t, "who leads", s.Hears(3, Vote{8})+s.Hears(3, Vote{40}), "")
+	s = following(t, 2, 1, viewOf(3), Defaults(timing))
+	does(t, "who follows", s.Hears(3, Vote{8})+s.Hears(3, Vote{40}), "")
+	s.Suspects(1)
+	does(t, "who asks for another round", s.Hears(3, Vote{40}), "")
+}
+
+// Who has a leader waits no longer when it misses it because another has elected in vain.
+func TestWhoHasALeaderIsAsPatientAsBefore(t *testing.T) {
+	s := following(t, 2, 1, viewOf(3), Defaults(timing))
+	s.Hears(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1), InVain: 3})
+	does(t, "n1 dies", s.Suspects(1), "save 8 for n2; stop watch; window in 20ms; stop window; pause in 60ms to 120ms; "+
+		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
+}
+
 // "It leads no more, and its followers would wait for its Lead."
 func TestALeaderThatAsksLeadsNoMore(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))

@@ -52,31 +52,35 @@ func (b *ballot) decide(term algo.Epoch) {
 	b.decided = true
 }
 
-// endWindow ends the voting, or half a window later if it ends early once all have claimed: who has
-// not is asked again. What it was sent may be lost, or was sent before there was anybody to hear it.
+// endWindow ends the voting. With EarlyClose those who have not claimed are asked once more before, and
+// it ends half a window later: what they were sent may be lost, or was sent before there was anybody to
+// hear it.
 //
 // ◆ An Elect is a question. Nobody takes part in a round that a majority has not asked for: one
 // that cannot hear its leader would otherwise end its work each time that it misses it. Who asks
-// in vain asks again.
+// in vain asks all again, and counts who asks still: claims of some that have had a leader again
+// since would add up to a majority.
 func (s *server) endWindow(env algo.Env) {
 	first := s.options.EarlyClose && s.elector.asked == 0
 	if !first && s.voted(env) {
 		return
 	}
+	anew := !first && len(s.elector.slate) < s.view.Quorum()
 	for other := range s.view.Others(s.self) {
-		if _, claims := slices.BinarySearchFunc(s.elector.slate, other, byClaimant); claims {
-			continue
-		}
-		if !first {
+		_, claims := slices.BinarySearchFunc(s.elector.slate, other, byClaimant)
+		if !first && !claims {
 			env.Miss(other, "asked for no election, and does not lead")
 		}
-		if !s.suspected.Has(other) {
+		if (anew || !claims) && !s.suspected.Has(other) {
 			env.Send(other, algo.Repeat{Message: s.elect(true)})
 		}
 	}
 	if first {
 		s.wait(env, 1, s.patient(s.options.Window)/2)
 		return
+	}
+	if anew {
+		s.elector.slate = slices.DeleteFunc(s.elector.slate, func(c claim) bool { return c.from != s.self })
 	}
 	s.elector.asked = 2
 	s.arm(env, timerWindow, s.options.Pause, 2*s.options.Pause)

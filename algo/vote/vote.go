@@ -46,7 +46,7 @@
 //
 // Where some have not found out yet that the leader is dead, the others wait until a majority
 // has. A round costs each server one save, of its vote; to ask costs none. One that asks in vain
-// says so to the N−1 others again in each pause.
+// asks the N−1 others again in each pause; who asks as well answers.
 //
 // At rest a leader monitors all and its followers monitor the leader: two watched edges
 // for each follower, where an algorithm without a majority has one.
