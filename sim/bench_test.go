@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/cpu"
 	"github.com/elect-go/elect/trace"
@@ -102,8 +101,7 @@ func BenchmarkDelivered(b *testing.B) {
 func BenchmarkStorm(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.ForUse())) {
 		b.Run(name, func(b *testing.B) {
-			spec, err := builtin.Registry()[name](algo.LAN(), func(any) error { return nil })
-			must(b, err)
+			spec := lan(b, name)
 			var seed, frames uint64
 			began := cpu.Time()
 			measure(b, func() {
@@ -122,7 +120,7 @@ func BenchmarkStorm(b *testing.B) {
 
 // BenchmarkTraced is BenchmarkStorm with somebody who looks at everything.
 func BenchmarkTraced(b *testing.B) {
-	spec := lan(b)
+	spec := lan(b, "bully")
 	var seed, events uint64
 	measure(b, func() {
 		seed++

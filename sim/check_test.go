@@ -96,7 +96,7 @@ func TestViolationsAreSeen(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			spec := spec(t, nil)
+			spec := spec(t)
 			spec.Claims.OneLeaderPerEpoch, spec.Claims.NeedsQuorum = true, true
 			w := New(Config{Spec: spec, Detector: Perfect})
 			if err := w.Cluster(2); err != nil {
@@ -120,7 +120,7 @@ func TestViolationsAreSeen(t *testing.T) {
 
 // TestALeaderThatChangesInTheCalmIsSeen: n2 may lead again when all are to be at rest.
 func TestALeaderThatChangesInTheCalmIsSeen(t *testing.T) {
-	w := New(Config{Spec: spec(t, nil), Detector: Perfect})
+	w := New(Config{Spec: spec(t), Detector: Perfect})
 	if err := w.Cluster(2); err != nil {
 		t.Fatal(err)
 	}

@@ -18,19 +18,6 @@ const T = 10 * time.Millisecond
 
 var tight = algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T}
 
-func spec(t testing.TB, change func(*bully.Options)) algo.Spec {
-	t.Helper()
-	o := bully.Defaults(tight)
-	if change != nil {
-		change(&o)
-	}
-	spec, err := bully.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
-}
-
 // patient has only timers end what bully and vote wait for, whatever a detector knows.
 func patient(options any) {
 	switch o := options.(type) {
@@ -44,7 +31,24 @@ func patient(options any) {
 // known makes an algorithm for messages that take T.
 func known(t testing.TB, name string, changes ...func(options any)) algo.Spec {
 	t.Helper()
-	spec, err := builtin.Registry()[name](Fixed(T).Algo(), func(options any) error {
+	return made(t, name, Fixed(T).Algo(), changes...)
+}
+
+// lan makes one for a network in one place.
+func lan(t testing.TB, name string) algo.Spec {
+	t.Helper()
+	return made(t, name, algo.LAN())
+}
+
+// spec makes bully for messages that take T, and a detector that takes longer.
+func spec(t testing.TB) algo.Spec {
+	t.Helper()
+	return made(t, "bully", tight)
+}
+
+func made(t testing.TB, name string, timing algo.Timing, changes ...func(options any)) algo.Spec {
+	t.Helper()
+	spec, err := builtin.Registry()[name](timing, func(options any) error {
 		for _, change := range changes {
 			change(options)
 		}

@@ -22,7 +22,7 @@ func TestAPerfectDetectorIsNotBehindTheMessages(t *testing.T) {
 					t.Errorf("seed %d: at %v %s suspects n%d, which runs: %s", seed, e.At, Name(e.Node), nodes, e.Text())
 				}
 			}
-			w = New(Config{Spec: lan(t), Detector: Perfect, Delay: Uniform(2*time.Millisecond, 20*time.Millisecond), Seed: seed, Trace: hear})
+			w = New(Config{Spec: lan(t, "bully"), Detector: Perfect, Delay: Uniform(2*time.Millisecond, 20*time.Millisecond), Seed: seed, Trace: hear})
 			for _, step := range []func() error{
 				func() error { return w.Cluster(nodes) },
 				func() error { w.Run(time.Second); return w.Do("crash n%d", nodes) },

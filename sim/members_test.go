@@ -17,10 +17,7 @@ import (
 func TestMembershipsConverge(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.ForUse())) {
 		t.Run(name, func(t *testing.T) {
-			spec, err := builtin.Registry()[name](algo.LAN(), func(any) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := lan(t, name)
 			rapid.Check(t, func(t *rapid.T) {
 				w := New(Config{
 					Spec: spec, Seed: rapid.Uint64().Draw(t, "seed"),

@@ -13,7 +13,7 @@ import (
 // cluster is a world of live detectors, after it has settled.
 func cluster(t testing.TB, size int, change func(*Config)) *World {
 	t.Helper()
-	c := Config{Spec: lan(t), Delay: Fixed(ms), Seed: 1}
+	c := Config{Spec: lan(t, "bully"), Delay: Fixed(ms), Seed: 1}
 	if change != nil {
 		change(&c)
 	}
@@ -167,7 +167,7 @@ func TestFaultsComeAsOftenAsTheyShould(t *testing.T) {
 		{Faults{Duplicate: 0.25}, frames * 5 / 4},
 		{Faults{Loss: 1}, 0},
 	} {
-		w := New(Config{Spec: spec(t, nil), Detector: Scripted, Delay: Fixed(T), Faults: test.faults, Seed: 1})
+		w := New(Config{Spec: spec(t), Detector: Scripted, Delay: Fixed(T), Faults: test.faults, Seed: 1})
 		must(t, w.Cluster(2))
 		w.Run(time.Second)
 		before := w.queue.Len()
@@ -182,7 +182,7 @@ func TestFaultsComeAsOftenAsTheyShould(t *testing.T) {
 
 // TestWhatIsCutOffDoesNotArrive, neither what is under way, and only in that direction.
 func TestWhatIsCutOffDoesNotArrive(t *testing.T) {
-	w := New(Config{Spec: spec(t, nil), Detector: Scripted, Delay: Fixed(T)})
+	w := New(Config{Spec: spec(t), Detector: Scripted, Delay: Fixed(T)})
 	must(t, w.Cluster(2))
 	w.Run(time.Second)
 	w.ResetCounts()
@@ -223,7 +223,7 @@ func TestPausedNodesTakeWhatWaitsFirst(t *testing.T) {
 // messages.
 func TestACrashInTheMiddleOfAnOutput(t *testing.T) {
 	for effects := range 6 {
-		w := New(Config{Spec: spec(t, nil), Detector: Scripted, Delay: Fixed(T)})
+		w := New(Config{Spec: spec(t), Detector: Scripted, Delay: Fixed(T)})
 		must(t, w.Cluster(5))
 		w.Run(time.Second)
 		saved := w.nodes[4].kept
@@ -248,7 +248,7 @@ func TestACrashInTheMiddleOfAnOutput(t *testing.T) {
 
 // TestAPerfectDetectorKnowsOfCrashAndRestart, also who starts after the crash.
 func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
-	w := New(Config{Spec: spec(t, nil), Detector: Perfect, Delay: Fixed(T)})
+	w := New(Config{Spec: spec(t), Detector: Perfect, Delay: Fixed(T)})
 	must(t, w.Cluster(4))
 	w.Run(time.Second)
 	state := func(n, about int) fd.State {

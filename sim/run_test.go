@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 func TestAllMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	_, err := Run(t.Context(), Options{
-		Spec: spec(t, nil), Nodes: 3, Crashed: 3, Initiators: []int{4}, Priorities: []int{1},
+		Spec: spec(t), Nodes: 3, Crashed: 3, Initiators: []int{4}, Priorities: []int{1},
 		Delay: Delay{Least: 2 * T, Most: T}, Faults: Faults{Loss: 1},
 	})
 	for _, want := range []string{"3 of 3 nodes crash", "initiator 4, want 1 to 3", "1 priorities for 3 nodes", "a range that is empty", "loss is 1"} {
@@ -34,7 +34,7 @@ func TestAllMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	if _, err := Run(t.Context(), Options{}); !errors.Is(err, ErrOptions) {
 		t.Errorf("without an algorithm: error %v, want ErrOptions", err)
 	}
-	if _, err := Run(t.Context(), Options{Spec: spec(t, nil), Nodes: 3, Crashed: 1, Initiators: []int{3}}); !errors.Is(err, ErrOptions) {
+	if _, err := Run(t.Context(), Options{Spec: spec(t), Nodes: 3, Crashed: 1, Initiators: []int{3}}); !errors.Is(err, ErrOptions) {
 		t.Errorf("a crashed initiator: error %v, want ErrOptions", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestPrioritiesDecide(t *testing.T) {
 func TestRunIsRepeatable(t *testing.T) {
 	run := func(seed uint64) Result {
 		r, err := Run(t.Context(), Options{
-			Spec: spec(t, nil), Nodes: 7, Crashed: 2, Delay: HeavyTailed(time.Millisecond, T),
+			Spec: spec(t), Nodes: 7, Crashed: 2, Delay: HeavyTailed(time.Millisecond, T),
 			Faults: Faults{Loss: 0.1, Duplicate: 0.1, Reorder: 0.1}, Seed: seed,
 		})
 		if err != nil || len(r.Violations) > 0 {
@@ -99,7 +99,7 @@ func TestTheOrderOfCandidates(t *testing.T) {
 			t.Errorf("Order() of %d nodes with priorities %v = %v, want %v", test.o.Nodes, test.o.Priorities, got, test.want)
 		}
 	}
-	o := Options{Spec: spec(t, nil), Nodes: 5, Priorities: []int{5, 1, 4, 2, 3}, Crashed: 2, Initiators: []int{1, 2, 3}}
+	o := Options{Spec: spec(t), Nodes: 5, Priorities: []int{5, 1, 4, 2, 3}, Crashed: 2, Initiators: []int{1, 2, 3}}
 	err := o.Check()
 	for _, want := range []string{"initiator 1, and it crashes", "initiator 3, and it crashes"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -286,7 +286,7 @@ func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
 		t.Fatal(err)
 	}
 	build := func(_ string, timing algo.Timing, _ []algo.Setting) (algo.Spec, error) {
-		spec := spec(t, nil)
+		spec := spec(t)
 		sound := spec.New
 		spec.New = func(self algo.NodeID) algo.Algorithm {
 			return &broken{Algorithm: sound(self), start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {

@@ -44,15 +44,6 @@ func build(algorithm string, timing algo.Timing, options []algo.Setting) (algo.S
 	})
 }
 
-func lan(t testing.TB) algo.Spec {
-	t.Helper()
-	spec, err := build("", algo.LAN(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec
-}
-
 // TestStorms disturbs five nodes for 10 s, in as many ways as there are seeds, with each
 // algorithm there is and for each network. Then all heals, and all must agree within the
 // bound. How often they meet what is known to be wrong is said, and no more: see TestWhatIsKnown.
@@ -140,7 +131,7 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 
 // TestTheBoundIsCountedFromTheHeal: who resigned is not waited for first.
 func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
-	w := New(Config{Spec: lan(t), Delay: Fixed(time.Millisecond)})
+	w := New(Config{Spec: lan(t, "bully"), Delay: Fixed(time.Millisecond)})
 	s := storm{w: w, o: &StormOptions{Period: 10 * time.Second}}
 	if err := w.Cluster(3); err != nil {
 		t.Fatal(err)
@@ -178,7 +169,7 @@ func few(seeds uint64) uint64 {
 // record runs a storm and returns its trace.
 func record(t *testing.T, seed uint64) string {
 	var out bytes.Buffer
-	_, err := Storm(t.Context(), StormOptions{Spec: lan(t), Seed: seed, Period: 5 * time.Second, Trace: trace.NewJSON(&out).Event})
+	_, err := Storm(t.Context(), StormOptions{Spec: lan(t, "bully"), Seed: seed, Period: 5 * time.Second, Trace: trace.NewJSON(&out).Event})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +205,7 @@ func differ(a, b string) string {
 func TestAScenarioReplaysAStorm(t *testing.T) {
 	for seed := range few(20) {
 		var first, second bytes.Buffer
-		w := New(Config{Spec: lan(t), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
+		w := New(Config{Spec: lan(t, "bully"), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
 		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
 		if err := w.Cluster(5); err != nil {
 			t.Fatal(err)
@@ -312,7 +303,7 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 		{"claims too much", algo.OneLeaderPerEpoch, broken{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			spec := lan(t)
+			spec := lan(t, "bully")
 			sound := spec.New
 			spec.New = func(self algo.NodeID) algo.Algorithm {
 				b := test.mend
@@ -346,7 +337,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 		message  algo.Message
 	}
 	for seed := range few(50) {
-		spec := lan(t)
+		spec := lan(t, "bully")
 		elects := func(m algo.Message) bool {
 			return slices.ContainsFunc(spec.Messages, func(o algo.Message) bool { return o.Kind() == m.Kind() })
 		}
