@@ -23,21 +23,23 @@ var (
 		"--algorithm ring --nodes 2 --epochs 2 --crashes 1",
 		"--algorithm ring --nodes 3 --epochs 1",
 		"--algorithm ring --nodes 3 --epochs 1 --crashes 1",
-		"--algorithm ring --nodes 3 --epochs 2",
-		"--algorithm ring --nodes 4 --epochs 1 --crashes 1",
-		"--algorithm ring --nodes 4 --epochs 2 --settled --crashes 1 --mistakes 1",
+		"--algorithm ring --nodes 3 --epochs 2 --settled --crashes 1 --mistakes 1",
+		"--algorithm ring --nodes 4 --epochs 1",
 		"--algorithm vote --nodes 2 --epochs 1 --repeats 1",
 		"--algorithm vote --nodes 3 --epochs 2 --repeats 1 --settled",
 		"--algorithm textbook-bully --nodes 3 --epochs 2 --crashes 1 --property durable",
 	}
 	countedLarge = []string{
-		"--algorithm ring --nodes 3 --epochs 2 --crashes 2 --mistakes 1",
+		"--algorithm ring --nodes 2 --epochs 3 --crashes 2 --mistakes 1",
+		"--algorithm ring --nodes 3 --epochs 2",
+		"--algorithm ring --nodes 3 --epochs 2 --crashes 1",
 		"--algorithm bully --nodes 2 --epochs 3 --crashes 2 --mistakes 2",
 		"--algorithm bully --nodes 3 --epochs 2 --settled --crashes 1",
 		"--algorithm bully --nodes 3 --epochs 3 --settled --mistakes 1",
 		"--algorithm bully --nodes 4 --epochs 2 --settled --mistakes 1",
 		"--algorithm ring --nodes 3 --epochs 3 --settled --crashes 1",
-		"--algorithm ring --nodes 4 --epochs 2",
+		"--algorithm ring --nodes 4 --epochs 1 --crashes 1",
+		"--algorithm ring --nodes 4 --epochs 2 --settled --crashes 1 --mistakes 1",
 	}
 )
 

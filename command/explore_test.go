@@ -42,15 +42,15 @@ func TestACompleteSearch(t *testing.T) {
 			Network: "lossy", Epochs: 1, Repeats: 1, // its messages have numbers, and it repeats none
 			Properties: []algo.Property{algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
-		States: 160, Generated: 244, Depth: 11, LeftOut: 744, StatesWithLeader: 72, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
+		States: 1156, Generated: 2598, Depth: 20, LeftOut: 4754, StatesWithLeader: 1068, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
 	}, got)
 
 	status, stdout, _ := elect("explore", "--algorithm", "ring", "--epochs", "1")
 	require.Zero(t, status)
 	for _, want := range []string{
 		"ring, 3 nodes\n", "no crashes, no wrong suspicions, no calls for an election", "epochs up to 1, at most 1 repeat of heartbeats in a run\n",
-		"epochs-grow, durable, no-phantom, agreement", "160, the farthest at depth 11",
-		"244 to another state; 744 beyond the bounds, left out", "in 72 states", "Complete within these bounds. What was looked for holds.",
+		"epochs-grow, durable, no-phantom, agreement", "1,156, the farthest at depth 20",
+		"2,598 to another state; 4,754 beyond the bounds, left out", "in 1,068 states", "Complete within these bounds. What was looked for holds.",
 	} {
 		require.Contains(t, stdout, want)
 	}

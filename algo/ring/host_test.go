@@ -76,6 +76,7 @@ func follower(t *testing.T, i int) *host.Solo {
 	t.Helper()
 	s := alone(i, viewOf(4))
 	s.Start(6)
+	s.Hears((i+2)%4+1, token(7, 4, 1))
 	s.Hears((i+2)%4+1, Elected{Epoch: 7, ID: n(4), Hops: 1})
 	s.Expires(timerReserve)
 	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {

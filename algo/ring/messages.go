@@ -20,7 +20,8 @@ type Election struct {
 type Elected struct {
 	Epoch algo.Epoch
 	ID    algo.NodeID
-	// Hops is how often the message was sent: 1 by whose token came back.
+	// Hops is how often the message was sent: 1 by whose token came back. 0 is said to a new
+	// successor, which answers with what it knows itself.
 	Hops uint32
 }
 

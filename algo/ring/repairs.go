@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -25,20 +26,45 @@ func (p *process) call(env algo.Env) {
 func (p *process) enter(e algo.Epoch) {
 	if e > p.epoch {
 		p.epoch = e
-		p.participating, p.patient = false, max(p.patient, 1)-1
-		p.tokens, p.outcomes, p.best = nil, nil, algo.Member{}
+		p.participating, p.telling, p.patient = false, false, max(p.patient, 1)-1
+		p.tokens, p.best = nil, algo.Member{}
 	}
 }
 
-// repair closes the ring after somebody died or came back, and calls for an election
-// if the leader is lost.
+// repair closes the ring after somebody died or came back. It calls for an election if the leader
+// is lost, and if one is on, since what was sent to the old successor may be lost.
 //
-// ◆ It does so, too, whenever the successor changes: what was sent to the old one may
-// be lost, and the new one may never have heard of the leader.
+// ◆ Otherwise the new successor is told who leads: it may never have heard of the leader. An
+// election would end the work of a leader that works well, each time that a link between two
+// others breaks or is back.
 func (p *process) repair(env algo.Env, lost bool) {
-	if p.closeRing(env) || lost {
-		env.Note("has %s for its successor", p.successor)
+	if !p.closeRing(env) && !lost {
+		return
+	}
+	env.Note("has %s for its successor", p.successor)
+	if lost || !p.over() {
 		p.call(env)
+	} else {
+		p.tell(env)
+	}
+}
+
+// tell tells the successor who leads, again and again until it answers that it knows.
+//
+// ◆ So does, after a while, who follows a leader whose token it has not passed on: what it passes
+// on now may be lost, and the next one does not wait for it.
+func (p *process) tell(env algo.Env) {
+	p.telling, p.waiting = !p.alone(), false
+	p.send(env, Elected{Epoch: p.epoch, ID: p.leader.ID})
+}
+
+// answer tells one that told this process who leads what it knows itself: the same, or something
+// newer.
+//
+// ◆ Nobody else would tell who is behind, for all else goes round clockwise.
+func (p *process) answer(env algo.Env, from algo.NodeID) {
+	if p.over() {
+		env.Send(from, Elected{Epoch: p.epoch, ID: p.leader.ID, Hops: 1})
 	}
 }
 
@@ -54,60 +80,45 @@ func (p *process) overtake(env algo.Env) {
 	}
 }
 
-// passedBefore reports whether somebody was heard of already, as a candidate or as a leader.
-// What it says was then passed on, or kept, and stays that way.
+// passedBefore reports whether somebody was heard of already, as a candidate. Its token was then
+// passed on, or kept, and stays that way.
 //
-// ◆ A message that is not back at its origin, since that is gone, would circle for ever.
+// ◆ A token that is not back at its origin, since that is gone, would circle for ever.
 //
 // ◆ There are as many origins as members, and of those some may not be in the view yet; more
 // come from somebody who makes them up, and would fill the memory.
-func (p *process) passedBefore(env algo.Env, epoch algo.Epoch, id algo.NodeID, heard *algo.Set) bool {
-	if epoch == p.epoch && len(*heard) >= 2*p.view.Len() {
-		env.Note("has heard of more candidates than there are members")
-		return true
-	}
-	p.enter(epoch)
-	return !heard.Add(id)
+func (p *process) passedBefore(m Election) bool {
+	p.enter(m.Epoch)
+	return len(p.tokens) >= 2*p.view.Len() || !p.tokens.Add(m.ID)
 }
 
-// fresh reports whether a message that was sent so often may be sent on.
+// forward sends a message on, that was sent so often before.
 //
 // ◆ Nothing goes round more than twice: a second bound, which holds also where
 // somebody has forgotten what it forwarded.
-func (p *process) fresh(env algo.Env, hops uint32) bool {
+func (p *process) forward(env algo.Env, m algo.Message, hops uint32) {
 	if uint64(hops) >= 2*uint64(p.view.Len()) {
 		env.Note("drops what went round twice")
-		return false
+		return
 	}
-	return true
+	p.send(env, m)
 }
 
-// takeFromTheRing starts a run in place of a token that must not go on.
+// spent reports whether a token must not go on: its candidate is suspected, or calls for an election
+// that has ended, since this process knows the outcome, and the candidate can win no more in this
+// epoch: it is not above the leader, or its leadership would be the older. A run begins in its place.
 //
 // ◆ The process before a candidate that has died takes its token from the ring. Those who
 // forwarded it keep lower candidates out, also those of the run that began when the death
 // was noticed, if that has the same epoch: without a newer one, all would wait for their
 // timers.
-func (p *process) takeFromTheRing(env algo.Env, candidate algo.NodeID) {
-	env.Note("takes the token of %s, which is suspected or late", candidate)
-	p.call(env)
-}
-
-// missedTheOutcome reports whether a candidate calls for an election that has ended: this
-// process knows the outcome, and the candidate can win no more in this epoch, since it is not
-// above the leader or its leadership would be the older.
 //
-// ◆ Its token would be passed on or swallowed in an epoch that is over, and it would wait for
-// its timer.
-func (p *process) missedTheOutcome(m Election) bool {
-	if !p.decided() || p.participating {
-		return false
-	}
-	if !m.Eligible || (algo.Leader{Epoch: m.Epoch, ID: m.ID}).OlderThan(p.leader) {
-		return true
-	}
+// ◆ The token of who has missed the outcome would be passed on or swallowed in an epoch that is
+// over, and it would wait for its timer.
+func (p *process) spent(m Election) bool {
 	leader, _ := p.view.Member(p.leader.ID) // nobody is below everybody
-	return m.candidate().Compare(leader) <= 0
+	late := !m.Eligible || (algo.Leader{Epoch: m.Epoch, ID: m.ID}).OlderThan(p.leader) || m.candidate().Compare(leader) <= 0
+	return p.suspected.Has(m.ID) || p.over() && late
 }
 
 // outcome is what whose token came back says.
@@ -126,11 +137,15 @@ func (p *process) outcome() algo.Leader {
 // ◆ A candidate whose token was forwarded has shown that it is above, whatever the view
 // says, which may be older than the candidate. Else two processes that see each
 // other's priority differently would contest each other without end.
+//
+// ◆ Nor is anybody below it followed in this epoch: two win in one if the ring changes in between,
+// and who followed the lower one would not wait for the other, whose outcome may be lost.
 func (p *process) canFollow(said algo.Leader) bool {
 	if said.Vacant() {
 		return !p.me().Eligible
 	}
-	above := p.view.IsAbove(said.ID, p.self) || said.ID == p.best.ID && p.view.MayLead(said.ID)
+	rival := cmp.Or(p.best.ID, p.self)
+	above := p.view.IsAbove(said.ID, rival) || said.ID == p.best.ID && p.view.MayLead(said.ID)
 	return above && !p.suspected.Has(said.ID)
 }
 
@@ -166,15 +181,17 @@ func (p *process) miss(env algo.Env) {
 //
 // ◆ Whoever forwarded a token waits for the outcome, not only who called for the election:
 // that one may have crashed, and the token with whoever held it.
+//
+// ◆ Once it is over, the epoch of the next run is saved. Else each process would save it when the
+// first token of that comes, one after the other, and a failover would wait for N−1 saves in a row.
 func (p *process) wait(env algo.Env) {
 	T := p.options.MessageTime
 	least := time.Duration(p.options.ElectionRounds) * time.Duration(p.view.Len()) * T
 	if p.patient > 0 {
 		least *= 2
 	}
-	over := p.decided() && !p.participating
-	keep(env, timerElection, &p.waiting, !over, least, least+least/2)
-	keep(env, timerReserve, &p.reserving, over && p.reserved <= p.epoch, T, 2*T)
+	keep(env, timerElection, &p.waiting, p.telling || !p.over(), least, least+least/2)
+	keep(env, timerReserve, &p.reserving, p.over() && p.reserved <= p.epoch, T, 2*T)
 }
 
 // patience is for how many runs a process waits twice as long. Fewer do not suffice where messages take four
@@ -204,12 +221,6 @@ func keep(env algo.Env, t algo.Timer, armed *bool, wanted bool, least, most time
 	*armed = wanted
 }
 
-// reserve has the epoch of the next run saved after this one, when nobody waits for it.
-//
-// ◆ Else each process would save it when the first token of that run comes, one after the
-// other, and a failover would wait for N−1 saves in a row.
-func (p *process) reserve() { p.reserved = p.epoch + 1 }
-
 // Reconfigure replaces the view.
 //
 // ◆ In the sources the ring is always the same. A leader that is a member no more, or may
@@ -220,13 +231,9 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
 		p.vacate(env) // it left, or resigned; maybe it was this process
 	}
-	changed := p.closeRing(env)
-	switch {
-	case changed, p.participating, !p.decided():
+	if p.closeRing(env) || !p.over() || p.leader.Vacant() || view.IsAbove(p.self, p.leader.ID) {
 		// What is on its way was sent around another ring, or names candidates as they
 		// are no more.
-		p.call(env)
-	case p.leader.Vacant() || view.IsAbove(p.self, p.leader.ID):
 		p.call(env)
 	}
 	p.wait(env)

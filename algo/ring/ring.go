@@ -22,9 +22,9 @@
 // leader, and for a while there are two, even in one epoch, when a slow leader is
 // wrongly suspected. Only the process before the leader watches it: if neither that process
 // hears the leader nor those whom its detector asks, all lose it, and the leader is the last to
-// hear of it. A process that hears the next one, but is not heard by it, calls
-// elections for as long as that lasts. The highest takes over when it recovers, also
-// from a leader that works well.
+// hear of it. Who was elected apart from the others has the later epoch when they meet again, so
+// that the highest leads anew, once. The highest takes over when it recovers, also from a leader
+// that works well.
 //
 // # What it costs
 //
@@ -35,6 +35,7 @@
 //	all start, in the best order          3N−1 messages                (2N−1)T
 //	all start, in a random order          N·H(N)+N messages, the mean  (2N−1)T
 //	all start, in the worst order         N(N+1)/2+N messages          (2N−1)T
+//	a follower dies, or is back           2 messages                   2T
 //
 // H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader.
 //
@@ -75,13 +76,16 @@ type process struct {
 	// participating: this process has sent or forwarded a token of this epoch, and has
 	// not heard of the outcome.
 	participating bool
-	// tokens are those whose Election came by in this epoch, and outcomes those whose
-	// Elected did. Both hold this process itself when it has sent its own.
-	tokens, outcomes algo.Set
+	// tokens are those whose Election came by in this epoch: this process itself when it has
+	// sent its own.
+	tokens algo.Set
 	// best is the highest candidate whose token was forwarded in this epoch.
 	best algo.Member
 	// patient is for how many runs, with the one that is on, it still waits twice as long: see overlap.
 	patient uint8
+
+	// telling: the successor was told who leads, and has not answered that it knows.
+	telling bool
 
 	// successor is the next process clockwise that is not suspected: this process
 	// itself if it is alone.
@@ -109,25 +113,26 @@ func (p *process) Campaign(env algo.Env) {
 	p.wait(env)
 }
 
-func (p *process) Receive(env algo.Env, _ algo.NodeID, m algo.Message) {
+func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Election:
 		p.pass(env, m)
 	case Elected:
-		p.told(env, m)
+		p.told(env, from, m)
 	}
 	p.wait(env)
 }
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
+	case t == timerElection && p.waiting && p.over():
+		p.tell(env)
 	case t == timerElection && p.waiting:
 		p.miss(env)
 		p.waiting = false
 		p.call(env)
 	case t == timerReserve && p.reserving:
-		p.reserving = false
-		p.reserve()
+		p.reserving, p.reserved = false, p.epoch+1
 	}
 	p.wait(env)
 }
@@ -155,7 +160,6 @@ func (p *process) Stable() algo.Stable {
 func (p *process) Clone() algo.Algorithm {
 	clone := *p
 	clone.tokens = slices.Clone(p.tokens)
-	clone.outcomes = slices.Clone(p.outcomes)
 	clone.suspected = slices.Clone(p.suspected)
 	return &clone
 }
@@ -178,19 +182,18 @@ func (p *process) pass(env algo.Env, m Election) {
 		p.overtake(env)
 	case m.Epoch == p.epoch && m.ID == p.self:
 		p.comeBack(env)
-	case p.passedBefore(env, m.Epoch, m.ID, &p.tokens):
+	case p.passedBefore(m):
 		env.Note("has passed the token of %s already", m.ID)
-	case p.suspected.Has(m.ID), p.missedTheOutcome(m):
-		p.takeFromTheRing(env, m.ID)
+	case p.spent(m):
+		env.Note("takes the token of %s, which is suspected or late", m.ID)
+		p.call(env)
 	case m.candidate().Compare(p.me()) > 0:
 		// Chang and Roberts 1979: a larger ID is passed on.
 		if m.candidate().Compare(p.best) > 0 {
 			p.best = m.candidate()
 		}
-		if p.fresh(env, m.Hops) {
-			m.Hops++
-			p.send(env, m)
-		}
+		m.Hops++
+		p.forward(env, m, m.Hops-1)
 	case !p.participating:
 		// Chang and Roberts 1979: a smaller ID wakes a process up, which sends its own.
 		p.nominate(env)
@@ -208,27 +211,31 @@ func (p *process) comeBack(env algo.Env) {
 
 // win makes this process the leader of the epoch.
 func (p *process) win(env algo.Env) {
-	outcome := p.outcome()
-	p.outcomes.Add(outcome.ID)
-	p.follow(env, outcome)
-	if !p.alone() {
-		p.send(env, Elected{Epoch: p.epoch, ID: outcome.ID, Hops: 1})
-	}
+	p.follow(env, p.outcome())
+	p.send(env, Elected{Epoch: p.epoch, ID: p.leader.ID, Hops: 1})
 }
 
 // told takes an outcome. It is "forwarded along the ring until it reaches the leader".
-func (p *process) told(env algo.Env, m Elected) {
+func (p *process) told(env algo.Env, from algo.NodeID, m Elected) {
+	switch said := m.leader(); {
+	case m.Epoch < p.epoch || said.OlderThan(p.leader):
+		// What it says is over.
+	case said == p.leader:
+		p.telling = p.telling && (from != p.successor || m.Hops == 0)
+	default:
+		p.learn(env, m)
+	}
+	if m.Hops == 0 {
+		p.answer(env, from)
+	}
+}
+
+// learn takes an outcome that is new.
+func (p *process) learn(env algo.Env, m Elected) {
 	said := m.leader()
-	if m.Epoch < p.epoch || said.OlderThan(p.leader) {
-		return // what it says is over
-	}
-	if p.passedBefore(env, m.Epoch, m.ID, &p.outcomes) || m.ID == p.self {
-		return
-	}
-	if p.fresh(env, m.Hops) {
-		m.Hops++
-		p.send(env, m)
-	}
+	p.enter(m.Epoch)
+	m.Hops++
+	p.forward(env, m, m.Hops-1)
 	if p.canFollow(said) {
 		p.follow(env, said)
 	} else {
@@ -239,6 +246,7 @@ func (p *process) told(env algo.Env, m Elected) {
 // follow takes l for the outcome of its epoch. A leader steps down this way.
 func (p *process) follow(env algo.Env, l algo.Leader) {
 	p.participating, p.patient = false, 0
+	p.telling = !l.Vacant() && !p.tokens.Has(l.ID)
 	p.leader = l
 	env.Announce(l)
 }
@@ -279,6 +287,9 @@ func (p *process) closeRing(env algo.Env) (changed bool) {
 	p.successor = next
 	return changed
 }
+
+// over reports whether no election is on, as far as this process knows.
+func (p *process) over() bool { return p.decided() && !p.participating }
 
 // decided reports whether this process knows the outcome of its epoch.
 func (p *process) decided() bool { return p.leader.Epoch == p.epoch }
