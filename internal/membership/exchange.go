@@ -80,10 +80,11 @@ func (m *Machine) Spoken(now time.Duration, peer algo.NodeID) {
 	}
 }
 
-// heal tells a peer that knows something else: now, or after the pause.
+// heal tells a peer that knows something else: now, or after the pause. Then it would be too late for
+// who was struck.
 func (m *Machine) heal(now time.Duration, peer algo.NodeID) {
 	t, ok := m.told[peer]
-	if !ok || now-t.at >= pause {
+	if !ok || now-t.at >= pause || m.roster.struck(peer) && t.digest != m.roster.digest {
 		m.tell(now, peer)
 		return
 	}

@@ -612,6 +612,24 @@ func TestTheStruckStayOut(t *testing.T) {
 	}
 }
 
+// Who is struck so soon after it was told something that it must wait for the next roster is told all the
+// same: it is no member any more then, and no heartbeat may ever show it.
+func TestWhoIsStruckWithinThePauseIsTold(t *testing.T) {
+	l := newLone(true, of(3, 7, 1)).leads(3)
+	l.connects(2, "")
+	l.hears(2, join(2))
+	if err := l.Remove(l.now, id(2)); err != nil {
+		t.Fatal(err)
+	}
+	l.holds(2)
+	l.want(t, "it has its turn", "(3,9) of n1 x2 confirmed")
+	l.tend(2 * pause)
+	told := l.said(2, "view")
+	if last := told[len(told)-1].(Roster); !last.struck(id(2)) {
+		t.Errorf("n2 was told %s last, want its strike", show(last))
+	}
+}
+
 // V1: a resignation is nothing that only a leader could take back.
 func TestAResignationIsInNoRosterAndEnds(t *testing.T) {
 	l := newLone(true, of(4, 7, 1, 2, 3)).follows(3, 4)
