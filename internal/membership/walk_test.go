@@ -44,8 +44,20 @@ type frame struct {
 	m                     algo.Message
 }
 
+// around is what is around a node.
+type around interface {
+	time() time.Duration
+	note(format string, args ...any)
+	saved(n *node, r Roster)
+	send(n *node, to int, m algo.Message)
+	dial(n *node, addr string)
+	reaches(n *node, i int) bool
+	gone(n *node) // it runs no more
+}
+
+// node is a machine and an algorithm, as one that is up or down.
 type node struct {
-	w      *cluster
+	w      around
 	i      int
 	config Config
 	m      *Machine
@@ -117,7 +129,7 @@ func (n *node) start() {
 	}
 	n.m = New(n.config, n, saved...)
 	n.w.note("n%d starts", n.i)
-	n.do(func() { n.m.Start(n.w.now) })
+	n.do(func() { n.m.Start(n.w.time()) })
 }
 
 // do has a machine do something, and then what follows.
@@ -127,8 +139,8 @@ func (n *node) do(what func()) {
 	}
 	what()
 	for n.up {
-		n.m.Tend(n.w.now)
-		if n.view == n.m.View() && (n.runs || !n.m.Ready(n.w.now)) {
+		n.m.Tend(n.w.time())
+		if n.view == n.m.View() && (n.runs || !n.m.Ready(n.w.time())) {
 			break
 		}
 		n.follow()
@@ -148,7 +160,7 @@ func (n *node) do(what func()) {
 // follow is what every algorithm does with a view.
 func (n *node) follow() {
 	n.view = n.m.View()
-	n.runs = n.runs || n.m.Ready(n.w.now)
+	n.runs = n.runs || n.m.Ready(n.w.time())
 	if !n.runs {
 		return
 	}
@@ -161,20 +173,23 @@ func (n *node) follow() {
 func (n *node) announce(l algo.Leader) {
 	if n.leader != l {
 		n.leader = l
-		n.m.Led(n.w.now)
+		n.m.Led(n.w.time())
 	}
 }
 
 func (n *node) save() {
 	for _, r := range n.m.Unsaved() {
 		n.disk[r.Kind()] = r
-		if r, ok := r.(Roster); ok && n.w.liar == 0 {
-			n.w.check(n, r)
+		if r, ok := r.(Roster); ok {
+			n.w.saved(n, r)
 		}
 	}
 }
 
-func (w *cluster) check(n *node, r Roster) {
+func (w *cluster) saved(n *node, r Roster) {
+	if w.liar > 0 {
+		return
+	}
 	stamp := r.Stamp()
 	w.note("n%d has %s", n.i, show(r))
 	if r.Epoch == 0 || !w.quorum {
@@ -221,8 +236,12 @@ func show(r Roster) string {
 func (n *node) crash() {
 	n.up = false
 	n.out = nil
+	n.w.gone(n)
+}
+
+func (w *cluster) gone(n *node) {
 	for i := range n.links {
-		n.w.hangUp(n, n.w.node(i))
+		w.hangUp(n, w.node(i))
 	}
 }
 
@@ -276,23 +295,24 @@ func (w *cluster) send(n *node, to int, m algo.Message) {
 }
 
 func (n *node) Dial(_ algo.NodeID, addr string) {
-	n.out = append(n.out, func() {
-		w := n.w
-		for _, peer := range w.nodes {
-			switch {
-			case peer.config.Self.Addr != addr || peer == n:
-			case n.links[peer.i]:
-			case w.reach(n, peer):
-				w.connect(n, peer, addr)
-			default:
-				why := Silence
-				if peer.up {
-					why = Pending
-				}
-				n.do(func() { n.m.Missed(id(peer.i), addr, why) })
+	n.out = append(n.out, func() { n.w.dial(n, addr) })
+}
+
+func (w *cluster) dial(n *node, addr string) {
+	for _, peer := range w.nodes {
+		switch {
+		case peer.config.Self.Addr != addr || peer == n:
+		case n.links[peer.i]:
+		case w.reach(n, peer):
+			w.connect(n, peer, addr)
+		default:
+			why := Silence
+			if peer.up {
+				why = Pending
 			}
+			n.do(func() { n.m.Missed(id(peer.i), addr, why) })
 		}
-	})
+	}
 }
 
 func (n *node) Refuse(peer algo.NodeID, m algo.Message, why error) {
@@ -304,9 +324,12 @@ func (n *node) Leader() (algo.Leader, bool, algo.Epoch) { return n.leader, n.run
 func (n *node) Widen() {}
 
 func (n *node) Suspected(of algo.NodeID) (bool, time.Duration) {
-	i := number(of)
-	return i != n.i && (i > len(n.w.nodes) || !n.w.reach(n, n.w.node(i))), 0
+	return number(of) != n.i && !n.w.reaches(n, number(of)), 0
 }
+
+func (w *cluster) time() time.Duration { return w.now }
+
+func (w *cluster) reaches(n *node, i int) bool { return i <= len(w.nodes) && w.reach(n, w.node(i)) }
 
 // debug has all frames in the story.
 var debug bool
@@ -331,12 +354,16 @@ func (w *cluster) deliver() {
 		}
 		w.note("n%d hears of n%d: %s %s", f.to, f.from, f.m.Kind(), said)
 	}
-	to.do(func() {
-		if m, ok := f.m.(shown); ok {
-			to.m.Shown(w.now, id(f.from), m.digest)
+	to.hear(f.from, f.m)
+}
+
+func (n *node) hear(from int, said algo.Message) {
+	n.do(func() {
+		if m, ok := said.(shown); ok {
+			n.m.Shown(n.w.time(), id(from), m.digest)
 			return
 		}
-		to.m.Receive(w.now, id(f.from), f.m)
+		n.m.Receive(n.w.time(), id(from), said)
 	})
 }
 
@@ -367,32 +394,40 @@ func (w *cluster) pass(d time.Duration) {
 
 // elect has a node call for an election.
 func (w *cluster) elect(n *node) bool {
+	return n.elect(w.nodes, w.quorum, w.reach, func(o *node) { // what it says is dropped
+		if w.send(n, o.i, Held{}); n.links[o.i] {
+			o.do(func() { o.m.Spoken(w.now, id(n.i)) })
+		}
+	})
+}
+
+// elect has a node call for an election among others, and reports whether it leads. Those who do not
+// know it drop what it says.
+func (n *node) elect(nodes []*node, quorum bool, reach func(a, b *node) bool, drop func(o *node)) bool {
 	if !n.up || !n.runs || !n.view.MayLead(id(n.i)) {
 		return false
 	}
 	epoch := n.taken + 1
-	for _, o := range w.nodes { // those who do not know it drop what it says
-		if w.reach(n, o) && n.view.Contains(id(o.i)) && !o.m.View().Contains(id(n.i)) {
-			if w.send(n, o.i, Held{}); n.links[o.i] {
-				o.do(func() { o.m.Spoken(w.now, id(n.i)) })
-			}
+	for _, o := range nodes {
+		if reach(n, o) && n.view.Contains(id(o.i)) && !o.m.View().Contains(id(n.i)) {
+			drop(o)
 		}
 	}
 	var followers []*node
-	for _, o := range w.nodes {
-		if o != n && o.up && o.runs && w.reach(n, o) && n.view.Contains(id(o.i)) && o.view.Contains(id(n.i)) {
+	for _, o := range nodes {
+		if o != n && o.up && o.runs && reach(n, o) && n.view.Contains(id(o.i)) && o.view.Contains(id(n.i)) {
 			followers = append(followers, o)
-			if !w.quorum {
+			if !quorum {
 				epoch = max(epoch, o.taken+1)
 			}
 		}
 	}
-	if w.quorum {
+	if quorum {
 		for _, o := range followers {
 			if o.taken > epoch {
 				n.taken = max(n.taken, o.taken) // it is told, and may try again
 			}
-			o.do(func() { o.m.Spoken(w.now, id(n.i)) })
+			o.do(func() { o.m.Spoken(n.w.time(), id(n.i)) })
 		}
 		if n.taken > epoch {
 			return false
@@ -407,11 +442,11 @@ func (w *cluster) elect(n *node) bool {
 	for _, o := range followers {
 		o.taken = epoch
 	}
-	if w.quorum && 1+len(followers) < n.view.Quorum() {
+	if quorum && 1+len(followers) < n.view.Quorum() {
 		return false
 	}
 	l := algo.Leader{Epoch: epoch, ID: id(n.i)}
-	w.note("n%d leads in epoch %d", n.i, epoch)
+	n.w.note("n%d leads in epoch %d", n.i, epoch)
 	for _, o := range append([]*node{n}, followers...) {
 		o.do(func() { o.announce(l) })
 	}
@@ -419,9 +454,9 @@ func (w *cluster) elect(n *node) bool {
 }
 
 // leads reports whether those who run follow one who does.
-func (w *cluster) leads() bool {
+func leads(nodes []*node) bool {
 	common := algo.Leader{}
-	for _, n := range w.nodes {
+	for _, n := range nodes {
 		switch {
 		case !n.up || !n.runs:
 		case n.leader.Vacant() || !common.Vacant() && n.leader != common || n.taken > n.leader.Epoch:
@@ -431,7 +466,7 @@ func (w *cluster) leads() bool {
 		}
 	}
 	l := number(common.ID)
-	return l > 0 && w.node(l).up && w.node(l).leader == common && w.node(l).taken == common.Epoch
+	return l > 0 && nodes[l-1].up && nodes[l-1].leader == common && nodes[l-1].taken == common.Epoch
 }
 
 // calm ends all faults, and lets those who live agree.
@@ -447,7 +482,7 @@ func (w *cluster) calm(within time.Duration) {
 	for end := w.now + within; w.now < end && w.broken == ""; {
 		w.pass(100 * ms)
 		w.beat()
-		if !w.leads() {
+		if !leads(w.nodes) {
 			// The one with the latest view and the highest epoch is soon who can win.
 			order := slices.Clone(w.nodes)
 			w.random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -473,20 +508,20 @@ func (w *cluster) beat() {
 }
 
 // lost reports whether no majority is left of the latest roster: so much a liar can do.
-func (w *cluster) lost() bool {
+func lost(nodes []*node, quorum bool) bool {
 	var latest Known
-	for _, n := range w.nodes {
+	for _, n := range nodes {
 		if n.up && n.m.roster.compare(latest) > 0 {
 			latest = n.m.roster
 		}
 	}
 	there := 0
 	for _, e := range latest.Roster.Entries {
-		if i := number(e.ID); i <= len(w.nodes) && w.node(i).up && w.node(i).m.View().Contains(e.ID) {
+		if i := number(e.ID); i <= len(nodes) && nodes[i-1].up && nodes[i-1].m.View().Contains(e.ID) {
 			there++
 		}
 	}
-	return w.quorum && there < latest.Roster.quorum()
+	return quorum && there < latest.Roster.quorum()
 }
 
 // redirect has an operator name who lives to those whom nobody has let in yet. A liar may have had all
@@ -508,23 +543,24 @@ func (w *cluster) redirect() {
 	}
 }
 
-// agree checks that all who live hold one roster, and somebody leads.
-func (w *cluster) agree() {
+// disagreement says why not all who live hold one roster, or nobody leads; nothing if they do.
+func disagreement(nodes []*node) string {
 	var first *node
-	for _, n := range w.nodes {
+	for _, n := range nodes {
 		switch {
 		case !n.up:
 		case !n.m.View().Contains(id(n.i)):
-			w.breaks("n%d lives and is in no roster: %s", n.i, show(n.m.roster.Roster))
+			return fmt.Sprintf("n%d lives and is in no roster: %s", n.i, show(n.m.roster.Roster))
 		case first == nil:
 			first = n
 		case n.m.Digest() != first.m.Digest():
-			w.breaks("n%d has %s and n%d %s", first.i, show(first.m.roster.Roster), n.i, show(n.m.roster.Roster))
+			return fmt.Sprintf("n%d has %s and n%d %s", first.i, show(first.m.roster.Roster), n.i, show(n.m.roster.Roster))
 		}
 	}
-	if first == nil || !w.leads() {
-		w.breaks("nobody leads")
+	if first == nil || !leads(nodes) {
+		return "nobody leads"
 	}
+	return ""
 }
 
 // disturb does one thing to one node, or to the network.
@@ -652,8 +688,10 @@ func wander(t *testing.T, seed uint64, quorum, lies bool) *cluster {
 		w.redirect()
 		w.calm(10 * time.Second)
 	}
-	if w.broken == "" && !(lies && w.lost()) {
-		w.agree()
+	if w.broken == "" && !(lies && lost(w.nodes, w.quorum)) {
+		if why := disagreement(w.nodes); why != "" {
+			w.breaks("%s", why)
+		}
 	}
 	return w
 }
