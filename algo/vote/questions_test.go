@@ -47,6 +47,17 @@ func TestWhoFollowsAgainAsksNoMore(t *testing.T) {
 	does(t, "three at one time are a majority", s.Hears(4, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)}), "window in 20ms")
 }
 
+// Where messages are slow the claims come after the window: those in it count until the next is over.
+func TestAClaimOutlivesItsWindow(t *testing.T) {
+	s := alone(2, viewOf(5), Defaults(timing))
+	s.Start(6)
+	s.Hears(4, Elect{Round: 7})
+	s.Expires(timerWindow)
+	does(t, "it asks the others", s.Expires(timerWindow),
+		"window in 60ms to 120ms; n1 n3 n5 <- elect round=7 view={number=1} again=true again")
+	does(t, "a late one is the third", s.Hears(5, Elect{Round: 7}), "window in 20ms")
+}
+
 // A vote of who thought that a majority asks takes nobody out of its round who asks for none.
 func TestAVoteDisturbsNobodyWhoHasALeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))

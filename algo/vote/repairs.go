@@ -58,14 +58,14 @@ func (b *ballot) decide(term algo.Epoch) {
 //
 // ◆ An Elect is a question. Nobody takes part in a round that a majority has not asked for: one
 // that cannot hear its leader would otherwise end its work each time that it misses it. Who asks
-// in vain asks all again, and counts who asks still: claims of some that have had a leader again
-// since would add up to a majority.
+// in vain asks again, and after each pause in vain it asks all, and counts who asks still: claims of
+// some that have had a leader again since would add up to a majority.
 func (s *server) endWindow(env algo.Env) {
 	first := s.options.EarlyClose && s.elector.asked == 0
 	if !first && s.voted(env) {
 		return
 	}
-	anew := !first && len(s.elector.slate) < s.view.Quorum()
+	anew := s.elector.asked == 2 && len(s.elector.slate) < s.view.Quorum()
 	for other := range s.view.Others(s.self) {
 		_, claims := slices.BinarySearchFunc(s.elector.slate, other, byClaimant)
 		if !first && !claims {
