@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
@@ -54,7 +54,7 @@ func BenchmarkDetector(b *testing.B) {
 				seed++
 			})
 			sum.report(b)
-			b.Logf("%s; heartbeat %v; crashes of machines: only silence tells", c.condition.about, cluster.LAN().Heartbeat)
+			b.Logf("%s; heartbeat %v; crashes of machines: only silence tells", c.condition.about, algo.LAN().Heartbeat)
 		})
 	}
 	span, crashes := 20*time.Second, 5
@@ -62,7 +62,7 @@ func BenchmarkDetector(b *testing.B) {
 		span, crashes = time.Second, 1
 	}
 	for _, threads := range []int{0, 4, 16} {
-		for _, timeout := range []time.Duration{30 * time.Millisecond, 100 * time.Millisecond, cluster.LAN().Timeout} {
+		for _, timeout := range []time.Duration{30 * time.Millisecond, 100 * time.Millisecond, algo.LAN().Timeout} {
 			b.Run(fmt.Sprintf("threads=%d/timeout=%v/host=%s", threads, timeout, processes), func(b *testing.B) {
 				config := config
 				config.Args = append(slices.Clone(config.Args), impatient(timeout)...)
@@ -97,7 +97,7 @@ func (q quality) report(b *testing.B) {
 // impatient are the flags of a node with that timeout, and the other times as the preset lan
 // has them in proportion to it.
 func impatient(timeout time.Duration) []string {
-	t := cluster.LAN()
+	t := algo.LAN()
 	var flags []string
 	for _, f := range []struct {
 		name string
@@ -224,7 +224,7 @@ func detectPause(ctx context.Context, config fleet.Config, moment time.Duration)
 // timeout is over since the last heartbeat, which was sent up to a heartbeat before.
 func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
 	t.Parallel()
-	heartbeat := cluster.LAN().Heartbeat
+	heartbeat := algo.LAN().Heartbeat
 	for at, timeout := range detectorTimeouts() {
 		c := detectorCase{condition: conditions()[0], Timeout: timeout, Span: time.Hour}
 		q, err := c.measure(t.Context(), 1)
@@ -306,12 +306,12 @@ func TestWitnessMeasuresMistakes(t *testing.T) {
 func TestDetectorsOfProcesses(t *testing.T) {
 	t.Parallel()
 	config := config(t)
-	timeout := cluster.LAN().Timeout
+	timeout := algo.LAN().Timeout
 	config.Args = impatient(timeout)
 	require.Contains(t, strings.Join(config.Args, " "), "--timing-heartbeat 120ms --timing-timeout 380ms")
 	q, err := detectBeside(t.Context(), config, 1, 100*time.Millisecond, 1)
 	require.NoError(t, err)
 	require.Len(t, q.Detections, 1)
-	require.Greater(t, q.Detections[0], timeout-2*cluster.LAN().Heartbeat)
+	require.Greater(t, q.Detections[0], timeout-2*algo.LAN().Heartbeat)
 	require.Greater(t, q.Watched, 200*time.Millisecond)
 }

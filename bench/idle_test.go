@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
@@ -84,7 +84,7 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 		last := read(b, n)
 		elapsed := last.at.Sub(first[i].at)
 		percent := 100 * (last.usage.CPU - first[i].usage.CPU).Seconds() / elapsed.Seconds()
-		intervals := elapsed.Seconds() / cluster.LAN().Heartbeat.Seconds()
+		intervals := elapsed.Seconds() / algo.LAN().Heartbeat.Seconds()
 		sent := float64(last.frames-first[i].frames) / intervals
 		cpu += percent / float64(len(nodes))
 		frames += sent / float64(len(nodes))

@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
@@ -145,7 +145,7 @@ func settingLines(c fleet.Config) string {
 	if *procsFlag > 0 {
 		procs = strconv.Itoa(*procsFlag)
 	}
-	t := cluster.LAN()
+	t := algo.LAN()
 	disk := machine.FileSystem(c.Dir)
 	if machine.InMemory(disk) {
 		disk += " (in memory: saves cost nothing here)"
@@ -164,7 +164,7 @@ func settingLines(c fleet.Config) string {
 // moments are the pauses before signals: anywhere in two heartbeat intervals.
 func moments() func() time.Duration {
 	r := rand.New(rand.NewPCG(*seedFlag, 0))
-	return func() time.Duration { return time.Duration(r.Int64N(int64(2 * cluster.LAN().Heartbeat))) }
+	return func() time.Duration { return time.Duration(r.Int64N(int64(2 * algo.LAN().Heartbeat))) }
 }
 
 // within bounds what must have happened by then on any machine.

@@ -71,7 +71,7 @@ func (r *resting) measure(ctx context.Context, span time.Duration) (figures, err
 	nodes := float64(len(r.nodes))
 	each := after.at.Sub(before.at).Seconds() * nodes
 	return figures{
-		result.MetricFrames:    float64(after.frames-before.frames) / each * cluster.LAN().Heartbeat.Seconds(),
+		result.MetricFrames:    float64(after.frames-before.frames) / each * algo.LAN().Heartbeat.Seconds(),
 		result.MetricTraffic:   float64(after.bytes-before.bytes) / each,
 		result.MetricProcessor: 100 * (after.cpu - before.cpu).Seconds() / each,
 		result.MetricHeap:      max(0, heapInUse()-r.heap) / nodes / 1024,

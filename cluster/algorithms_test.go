@@ -21,7 +21,7 @@ import (
 func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluster, claims algo.Claims)) {
 	for name, factory := range builtin.ForUse() {
 		t.Run(name, func(t *testing.T) {
-			lan := cluster.LAN()
+			lan := algo.LAN()
 			spec, err := factory(lan, func(any) error { return nil })
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {

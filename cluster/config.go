@@ -77,8 +77,8 @@ type Config struct {
 	// (see package operator): who is a member, its priority, its leadership.
 	NoAdmin bool
 
-	// Timing is all that depends on the network: LAN().
-	Timing Timing
+	// Timing is all that depends on the network: algo.LAN().
+	Timing algo.Timing
 }
 
 // ConfigError is one mistake in a [Config]. [New] reports all of them at once.
@@ -183,8 +183,8 @@ func (c *Config) complete() error {
 		want(seen[self] || checkAddr(self, toListen) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
-	if c.Timing == (Timing{}) {
-		c.Timing = LAN()
+	if c.Timing == (algo.Timing{}) {
+		c.Timing = algo.LAN()
 	}
 	want(c.ForgetAfter == 0 || c.ForgetAfter >= c.Timing.MaxTimeout, "forget_after", c.ForgetAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
@@ -274,7 +274,7 @@ func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
 		return algo.Spec{}, &ConfigError{Field: "algorithm", Got: strconv.Quote(c.Algorithm), Want: "one of " + strings.Join(names, ", ")}
 	}
 	options := func(any) error { return nil }
-	usual, _ := factory(LAN(), options)
+	usual, _ := factory(algo.LAN(), options)
 	if !sound {
 		return usual, nil
 	}

@@ -69,18 +69,18 @@ func TestConfigMistakes(t *testing.T) {
 		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
 		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
 		{"an algorithm", func(c *cluster.Config) { c.Algorithm = "raft" }, `algorithm is "raft", want one of bully`, "algorithm"},
-		{"a heartbeat", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.Heartbeat = 0 }, "timing.heartbeat is 0s, want from", "timing.heartbeat"},
-		{"a timeout below the heartbeats", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.Timeout = 99 * ms }, "timing.timeout is 99ms, want at least", "timing.timeout"},
+		{"a heartbeat", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = 0 }, "timing.heartbeat is 0s, want from", "timing.heartbeat"},
+		{"a timeout below the heartbeats", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Timeout = 99 * ms }, "timing.timeout is 99ms, want at least", "timing.timeout"},
 		{"a timeout below the network", func(c *cluster.Config) {
-			c.Timing = cluster.LAN()
+			c.Timing = algo.LAN()
 			c.Timing.Heartbeat, c.Timing.Timeout, c.Timing.RoundTrip = 50*ms, 340*ms, 600*ms
 		}, "timing.timeout is 340ms, want at least a heartbeat and half a round trip (350ms)", "timing.timeout"},
-		{"a round trip", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
-		{"a first contact", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want from 0 to 1h0m0s", "timing.first_contact"},
-		{"a first contact for ever", func(c *cluster.Config) { c.Timing = cluster.LAN(); c.Timing.FirstContact = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.first_contact"},
+		{"a round trip", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
+		{"a first contact", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want from 0 to 1h0m0s", "timing.first_contact"},
+		{"a first contact for ever", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.FirstContact = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.first_contact"},
 		{"an option", func(c *cluster.Config) {
 			c.Options = func(o any) error { o.(*bully.Options).AnswerTimeout = ms; return nil }
-		}, "cluster: bully.answer_timeout is 1ms, want at least the round trip (" + cluster.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
+		}, "cluster: bully.answer_timeout is 1ms, want at least the round trip (" + algo.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
 		{"an unknown option", func(c *cluster.Config) {
 			c.Options = func(any) error { return errors.New("no option colour") }
 		}, "options of bully: no option colour", "bully"},
@@ -103,7 +103,7 @@ func TestConfigMistakes(t *testing.T) {
 func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	_, err := cluster.New(cluster.Config{
 		Cluster: "a b", Name: "c d", Listen: "x", Join: []string{"y"}, Algorithm: "raft",
-		Timing: cluster.Timing{Heartbeat: 1},
+		Timing: algo.Timing{Heartbeat: 1},
 	})
 	fields := make(map[string]bool)
 	for _, mistake := range mistakes(err) {
@@ -131,7 +131,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, "elect", c.Cluster)
 	require.Equal(t, "bully", c.Algorithm)
 	require.Equal(t, "10.0.0.1:7400", c.Advertise)
-	require.Equal(t, cluster.LAN(), c.Timing)
+	require.Equal(t, algo.LAN(), c.Timing)
 	require.NotEmpty(t, c.Name)
 }
 
@@ -157,7 +157,7 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 	config.Data = ""
 	_, err = cluster.New(config, cluster.WithRegistry(voting), cluster.WithStore(store.NewMemory()))
 	require.NoError(t, err)
-	config.Name, config.Timing = "n 1", cluster.Timing{Heartbeat: 1}
+	config.Name, config.Timing = "n 1", algo.Timing{Heartbeat: 1}
 	_, err = cluster.New(config, cluster.WithRegistry(voting))
 	require.ErrorContains(t, err, "data is empty, want a folder: a node that forgets its vote lets vote elect two leaders")
 	require.ErrorContains(t, err, "name is", "all mistakes at once")
@@ -176,7 +176,7 @@ func TestAlgorithmThatTheWireCannotName(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
-	for word, timing := range cluster.Presets() {
+	for word, timing := range algo.Presets() {
 		t.Run(word, func(t *testing.T) {
 			config := good()
 			config.Timing = timing
@@ -186,8 +186,8 @@ func TestPresets(t *testing.T) {
 			require.Less(t, timing.Bound(), 30*timing.Timeout)
 		})
 	}
-	require.Less(t, cluster.Local().Bound(), cluster.LAN().Bound())
-	require.Less(t, cluster.LAN().Bound(), cluster.WAN().Bound())
+	require.Less(t, algo.Local().Bound(), algo.LAN().Bound())
+	require.Less(t, algo.LAN().Bound(), algo.WAN().Bound())
 }
 
 // A textbook runs for a lesson only, and a lesson only where nobody else is.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/virtual"
 )
@@ -51,7 +52,7 @@ func TestSilentLeaderIsReplacedAfterTheTimeout(t *testing.T) {
 				start := time.Now()
 				silence(f, members[2])
 				f.agree("n2", bound, members[2])
-				took, timing := time.Since(start), cluster.LAN()
+				took, timing := time.Since(start), algo.LAN()
 				require.GreaterOrEqual(t, took, timing.Timeout-timing.Heartbeat)
 				require.LessOrEqual(t, took, timing.Timeout+2*timing.Heartbeat+timing.RoundTrip)
 			})
@@ -63,14 +64,14 @@ func TestWithoutEvidenceOnlySilenceCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
-			c.Timing = cluster.LAN()
+			c.Timing = algo.LAN()
 			c.Timing.NoEvidence = true
 		}
 		members := f.grow(3)
 		start := time.Now()
 		f.kill(members[2])
 		f.agree("n2", bound)
-		require.GreaterOrEqual(t, time.Since(start), cluster.LAN().Timeout-cluster.LAN().Heartbeat)
+		require.GreaterOrEqual(t, time.Since(start), algo.LAN().Timeout-algo.LAN().Heartbeat)
 		f.quiet(time.Minute)
 	})
 }
@@ -79,7 +80,7 @@ func TestGoodbyeIsFollowedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
-			c.Timing = cluster.LAN()
+			c.Timing = algo.LAN()
 			c.Timing.NoEvidence = true // so that nothing else can tell
 		}
 		members := f.grow(3)

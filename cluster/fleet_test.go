@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
@@ -244,4 +245,4 @@ func (f *fleet) quiet(d time.Duration) {
 	}
 }
 
-var bound = cluster.LAN().Bound()
+var bound = algo.LAN().Bound()

@@ -93,7 +93,7 @@ func (g *target) withstands(attack func()) {
 	start, memory := time.Now(), heap()
 	_, before := testenv.Scheduled(os.Getpid())
 	attack()
-	if _, waited := testenv.Scheduled(os.Getpid()); waited-before < cluster.LAN().Timeout-2*cluster.LAN().Heartbeat {
+	if _, waited := testenv.Scheduled(os.Getpid()); waited-before < algo.LAN().Timeout-2*algo.LAN().Heartbeat {
 		for _, m := range g.members {
 			for _, s := range m.seen() {
 				require.True(g.t, s.At.Before(start), "%s has seen a change: %+v", m.name, s)

@@ -689,7 +689,7 @@ func TestTheOptionsOfTheAlgorithmReachIt(t *testing.T) {
 
 // docs/guarantees.md says how long a leader of vote may go on when it is cut off.
 func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
-	for name, timing := range cluster.Presets() {
+	for name, timing := range algo.Presets() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)

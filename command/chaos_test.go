@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testenv"
 )
@@ -61,7 +61,7 @@ const chaosNodes = 5
 
 func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
 	c := &chaos{t: t, random: rand.New(rand.NewPCG(seed, 0)), history: newHistory(), quorum: 1, faults: map[fleet.Signal]int{}}
-	spec, err := builtins.fields.Spec(algorithm, cluster.Local(), cluster.Local(), nil)
+	spec, err := builtins.fields.Spec(algorithm, algo.Local(), algo.Local(), nil)
 	require.NoError(t, err)
 	if spec.Claims.NeedsQuorum {
 		c.quorum = chaosNodes/2 + 1

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -150,7 +150,7 @@ func TestConfigShowAsJSON(t *testing.T) {
 	require.Equal(t, effectiveObject{"priority", 0.0, mistake.Default, "default", 0}, byName["priority"])
 	require.Equal(t, []any{"127.0.0.1:7400", "127.0.0.1:7401", "127.0.0.1:7402"}, byName["members"].Value)
 	require.Equal(t, 3, o.Amounts.Nodes, "as many as members")
-	require.Equal(t, ms(cluster.LAN().Bound()), o.Amounts.Failover)
+	require.Equal(t, ms(algo.LAN().Bound()), o.Amounts.Failover)
 	require.Equal(t, 480.0, o.Amounts.Detection)
 	require.Equal(t, 3900.0, o.Amounts.Grown)
 	require.True(t, o.Amounts.ForDefaults)

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/mistake"
@@ -259,7 +258,7 @@ func (e *exploration) wanted(m *mistake.List) []algo.Property {
 // options that are not set are those of a cluster with the preset lan, and all are
 // checked against each other only.
 func (s *settings) timeless(name string, options []string) algo.Spec {
-	return s.build(name, cluster.LAN(), algo.Timing{}, options)
+	return s.build(name, algo.LAN(), algo.Timing{}, options)
 }
 
 var errSize = errors.New("no size")

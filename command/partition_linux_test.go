@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/testenv"
@@ -119,7 +119,7 @@ func (s *split) requireCalm(t *testing.T, during time.Duration, look func(fleet.
 // heal all name the highest within the bound, and then nothing happens any more.
 func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
 	t.Parallel()
-	timing := cluster.LAN()
+	timing := algo.LAN()
 	// Two leaders find each other by what each of them repeats.
 	announceInterval := max(10*timing.Heartbeat, 2*timing.RoundTrip)
 	sides := func(l *netlab.Lab, a, b side) error { return l.Split(a.hosts, b.hosts) }

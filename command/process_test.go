@@ -22,6 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testenv"
@@ -103,7 +104,7 @@ func TestTheDemoMeasuresEachRound(t *testing.T) {
 		least  time.Duration // that a failover can take
 	}{
 		{"kill", 2, 0},
-		{"stop", 1, cluster.LAN().Timeout - 2*cluster.LAN().Heartbeat}, // only silence tells
+		{"stop", 1, algo.LAN().Timeout - 2*algo.LAN().Heartbeat}, // only silence tells
 		{"term", 1, 0},
 	} {
 		t.Run(tc.signal, func(t *testing.T) {
@@ -316,7 +317,7 @@ func TestEvidenceBeatsWaiting(t *testing.T) {
 	f := runFleet(t, 3, nil, "--preset", "wan")
 	m, err := f.Failover(within(t), fleet.Kill)
 	require.NoError(t, err)
-	require.Less(t, m.Detect, cluster.WAN().Timeout-cluster.WAN().Heartbeat, "sooner than silence could tell")
+	require.Less(t, m.Detect, algo.WAN().Timeout-algo.WAN().Heartbeat, "sooner than silence could tell")
 }
 
 func TestWithoutEvidenceSilenceTells(t *testing.T) {
@@ -324,7 +325,7 @@ func TestWithoutEvidenceSilenceTells(t *testing.T) {
 	f := runFleet(t, 3, nil, "--preset", "local", "--no-evidence")
 	m, err := f.Failover(within(t), fleet.Kill)
 	require.NoError(t, err)
-	require.Greater(t, m.Detect, cluster.Local().Timeout-2*cluster.Local().Heartbeat)
+	require.Greater(t, m.Detect, algo.Local().Timeout-2*algo.Local().Heartbeat)
 }
 
 func TestAFixedSetElects(t *testing.T) {
@@ -374,7 +375,7 @@ func requireCalm(t *testing.T, f *fleet.Fleet, watch func() (changed string)) {
 			return
 		}
 		changed += fmt.Sprintf(", with %v lost to a busy machine", lost())
-		if lost() < cluster.LAN().Timeout-2*cluster.LAN().Heartbeat || time.Since(began) > 4*patience {
+		if lost() < algo.LAN().Timeout-2*algo.LAN().Heartbeat || time.Since(began) > 4*patience {
 			t.Fatal(changed)
 		}
 		t.Log("again:", changed)
@@ -397,7 +398,7 @@ func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
 			}
 		}
 	})
-	bound := cluster.LAN().Bound()
+	bound := algo.LAN().Bound()
 
 	old, err := f.AwaitLeader(within(t))
 	require.NoError(t, err)

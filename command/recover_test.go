@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -93,7 +92,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			require.GreaterOrEqual(t, leader.Epoch, uint64(said[0].Epoch))
 			require.Greater(t, leader.Epoch, before.Epoch)
 			mu.Lock()
-			require.Less(t, time.Duration(elected-ready), cluster.Local().Bound()+lost())
+			require.Less(t, time.Duration(elected-ready), algo.Local().Bound()+lost())
 			mu.Unlock()
 			require.NotContains(t, statusOf(t, leader.Addr), "n3")
 

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/sim"
 )
@@ -93,10 +93,10 @@ func (s *simulation) runStorms(ctx context.Context) error {
 
 func (s *simulation) stormOptions() (sim.StormOptions, error) {
 	m := &s.settings.mistakes
-	preset, ok := cluster.Presets()[s.preset]
+	preset, ok := algo.Presets()[s.preset]
 	if !ok {
 		m.Addf("--preset is %q, want local, lan or wan", s.preset)
-		preset = cluster.LAN()
+		preset = algo.LAN()
 	}
 	o := sim.StormOptions{Timing: preset, Nodes: s.nodes, Period: s.period}
 	if s.nodes < 1 || s.nodes > maxStormNodes {

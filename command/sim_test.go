@@ -11,7 +11,6 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/sim"
 	"github.com/stretchr/testify/require"
 )
@@ -302,7 +301,7 @@ func TestStormsAreTheSameEachTime(t *testing.T) {
 	require.Positive(t, r.Crashes)
 	require.Positive(t, *r.Median)
 	require.LessOrEqual(t, *r.Median, *r.Most)
-	require.Equal(t, ms(cluster.LAN().Bound()), r.Bound)
+	require.Equal(t, ms(algo.LAN().Bound()), r.Bound)
 	require.Equal(t, r, simulated[stormsResult](t, args...))
 	status, stdout, stderr := elect("sim", "--storm", "--period", "1s", "--diagram", "--preset", "wan")
 	require.Zero(t, status, stderr)

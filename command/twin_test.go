@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
@@ -36,7 +37,7 @@ func hears(t *testing.T, addr string, more uint64) {
 	}
 	before := received()
 	require.NotZero(t, before)
-	require.Eventually(t, func() bool { return received() >= before+more }, 30*time.Second, cluster.LAN().Heartbeat)
+	require.Eventually(t, func() bool { return received() >= before+more }, 30*time.Second, algo.LAN().Heartbeat)
 }
 
 func copyOf(t *testing.T, folder string) string {
@@ -70,7 +71,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 		require.Contains(t, said, cluster.ErrDuplicate.Error())
 		require.Regexp(t, `node id [0-9a-f-]{36} is in use by start 1, at `+n.Addr+`; this is start 2, at 127\.0\.0\.1:[0-9]+`, said)
 	}
-	hears(t, before[0].Addr, uint64(2*cluster.LAN().Timeout/cluster.LAN().Heartbeat)) // nothing comes of it
+	hears(t, before[0].Addr, uint64(2*algo.LAN().Timeout/algo.LAN().Heartbeat)) // nothing comes of it
 	mu.Lock()
 	require.NotContains(t, elections, "n1 leader n1")
 	require.Empty(t, slices.DeleteFunc(elections, func(e string) bool { return e == "n3 send coordinator" }))

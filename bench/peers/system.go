@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/bench/peers/member"
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -92,7 +92,7 @@ func (s system) timing(setting string) (member.Timing, error) {
 	var t member.Timing
 	switch setting {
 	case equal:
-		lan := cluster.LAN()
+		lan := algo.LAN()
 		return member.Timing{Heartbeat: lan.Heartbeat, Timeout: lan.Timeout}, nil
 	case aggressive:
 		return s.aggressive, nil
@@ -102,8 +102,8 @@ func (s system) timing(setting string) (member.Timing, error) {
 }
 
 // timingOf is the timing of the elect command.
-func timingOf(t member.Timing) cluster.Timing {
-	c := cluster.LAN()
+func timingOf(t member.Timing) algo.Timing {
+	c := algo.LAN()
 	if t != (member.Timing{}) && (t.Heartbeat != c.Heartbeat || t.Timeout != c.Timeout) {
 		c.Heartbeat, c.Timeout = t.Heartbeat, t.Timeout
 		c.RoundTrip = min(c.RoundTrip, t.Timeout/2) // about as in the preset
@@ -126,7 +126,7 @@ func (s system) settings(t member.Timing) []string {
 	}
 	c := timingOf(t)
 	preset := "as the preset lan, the default"
-	if c != cluster.LAN() {
+	if c != algo.LAN() {
 		preset = "the rest as the preset lan"
 	}
 	lines := []string{
@@ -154,7 +154,7 @@ func (s system) fleet(t member.Timing, nodes int, electPath, selfPath, dir strin
 	}
 	config.Command, config.Args = []string{electPath}, slices.Clone(s.flags)
 	c := timingOf(t)
-	if c == cluster.LAN() {
+	if c == algo.LAN() {
 		return config, nil
 	}
 	file := filepath.Join(dir, "elect.yaml")

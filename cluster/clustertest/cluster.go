@@ -29,6 +29,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
@@ -56,7 +57,7 @@ type Cluster struct {
 	config  Config
 	names   []string // in the order of their first start
 	members map[string]*member
-	timing  cluster.Timing
+	timing  algo.Timing
 }
 
 // member is a node, dead or alive.
@@ -221,7 +222,7 @@ func (c *Cluster) Pass(d time.Duration) { virtual.Pass(d) }
 
 // Await waits until the nodes of these names follow one leader in one epoch, and returns
 // it. Without names it waits for all that run and are not paused. The leader must be one
-// of them. It fails the test after [cluster.Timing.Bound], twice.
+// of them. It fails the test after [algo.Timing.Bound], twice.
 func (c *Cluster) Await(names ...string) cluster.Leadership {
 	c.t.Helper()
 	if len(names) == 0 {

@@ -55,7 +55,7 @@ func newSettings(t *Table) *Settings {
 // timing before the options of the algorithms, whose defaults follow from it.
 func (s *Settings) settle() {
 	s.assign(s.table.byName["timing.preset"], s)
-	s.Config.Timing = cluster.Presets()[s.Preset]
+	s.Config.Timing = algo.Presets()[s.Preset]
 	for _, f := range s.table.fields {
 		if f.Algorithm == "" {
 			s.assign(f, f.place(s))

@@ -78,7 +78,7 @@ log_level: debug
 
 func wantWhole(t *testing.T, s *Settings) {
 	t.Helper()
-	timing := cluster.WAN()
+	timing := algo.WAN()
 	timing.Heartbeat, timing.NoEvidence = 400*time.Millisecond, true
 	c := s.Config
 	o := bully.Defaults(s.Config.Timing)
@@ -140,7 +140,7 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	}
 	s, err := in.load(t)
 	require.NoError(t, err)
-	timing := cluster.LAN()
+	timing := algo.LAN()
 	timing.Forgive = 2 * time.Minute // a field of the file stays beside a preset of a flag
 	require.Equal(t, timing, s.Config.Timing)
 	require.Equal(t, "flag", s.Config.Cluster)
@@ -178,16 +178,16 @@ func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
 	for _, text := range []string{"# nothing\n", "---\n", "timing:\nbully:\nvote: ~\n", "{}"} {
 		s, err := told{file: text, args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
 		require.NoError(t, err, "%q", text)
-		require.Equal(t, cluster.LAN(), s.Config.Timing)
+		require.Equal(t, algo.LAN(), s.Config.Timing)
 		require.Equal(t, "elect", s.Config.Cluster)
 		require.Equal(t, "bully", s.Config.Algorithm)
 	}
 }
 
 func TestThePresetsAreThoseOfTheCluster(t *testing.T) {
-	require.ElementsMatch(t, slices.Collect(maps.Keys(cluster.Presets())), presetField.Words)
+	require.ElementsMatch(t, slices.Collect(maps.Keys(algo.Presets())), presetField.Words)
 	require.True(t, slices.IsSortedFunc(presetField.Words, func(a, b string) int {
-		return cmp.Compare(cluster.Presets()[a].Timeout, cluster.Presets()[b].Timeout)
+		return cmp.Compare(algo.Presets()[a].Timeout, algo.Presets()[b].Timeout)
 	}))
 }
 
@@ -208,7 +208,7 @@ func TestTheTableHasEveryField(t *testing.T) {
 		}
 	}
 	missing("", names, exported(cluster.Config{}))
-	missing("timing.", names, exported(cluster.Timing{}))
+	missing("timing.", names, exported(algo.Timing{}))
 	for algorithm, factory := range builtin.Registry() {
 		spec, err := factory(s.Config.Timing, func(any) error { return nil })
 		require.NoError(t, err)

@@ -33,7 +33,7 @@ var ownFields = []Field{
 var presetField = Field{Name: "preset", Alias: "preset", Arg: "word", Words: []string{"local", "lan", "wan"},
 	Help: "the timing for members on one machine, in one building, or far apart"}
 
-// timingFields are those of the section timing, each named after a field of cluster.Timing.
+// timingFields are those of the section timing, each named after a field of algo.Timing.
 // Each changes the preset in one respect.
 var timingFields = []Field{
 	{Name: "heartbeat", Help: "time between two heartbeats of a leader"},

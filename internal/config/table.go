@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/cluster"
 )
 
 // Field is one thing that can be configured.
@@ -125,7 +124,7 @@ func (t *Table) addOptions(algorithm string) {
 		panic(fmt.Sprintf("config: an algorithm cannot be called %q", algorithm))
 	}
 	defaults := newSettings(t)
-	defaults.Config.Timing = cluster.LAN()
+	defaults.Config.Timing = algo.LAN()
 	_, _ = defaults.build(algorithm) // what it makes of them is not our affair here
 	options := reflect.ValueOf(defaults.options[algorithm])
 	if options.Kind() != reflect.Pointer || options.Elem().Kind() != reflect.Struct {
