@@ -6,36 +6,56 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/virtual"
 )
 
-// Who calls an election says why in its log: with what it knows of the leader.
-func TestWhoCalledAnElectionIsLogged(t *testing.T) {
+// Who called an election, and why, is in the log, in the state and in the status.
+func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 	each(t, func(t *testing.T, f *fleet) {
 		f.growTo(4)
 		called := func(why ...string) (lines int) {
 			for _, m := range f.live {
-				lines += len(m.log.with(append([]string{"level=INFO", `msg="called an election"`}, why...)...))
+				lines += len(m.log.with(append([]string{"level=INFO", "msg=election"}, why...)...))
 			}
 			return lines
 		}
 		leader := f.leader(2 * bound)
 		virtual.Pass(bound)
 		before := called()
+		now, _ := leader.Leader()
+		dead := now.ID
 		f.kill(leader)
 		f.leader(2 * bound)
-		require.NotZero(t, called(`why="suspects `+leader.name+`: its address refuses connections"`))
+		require.NotZero(t, called("why=refusal left="+leader.name))
+		for _, m := range f.live {
+			near, err := m.Status(t.Context())
+			require.NoError(t, err)
+			far, err := f.operator().Status(t.Context(), m.name+":7400")
+			require.NoError(t, err)
+			states := m.seen()
+			last := states[len(states)-1]
+			require.Equal(t, dead, near.Called.Left)
+			require.NotZero(t, near.Called.Epoch)
+			require.Less(t, near.Called.Epoch, near.Epoch)
+			require.Contains(t, []string{fd.Refusal, "receive"}, near.Called.Why, "it was killed, or another has said so")
+			require.Equal(t, near.Called.Why == fd.Refusal, near.Called.By == near.Node)
+			require.Equal(t, near.Called, far.Called)
+			require.Equal(t, near.Called, last.Called)
+			require.WithinDuration(t, last.At, near.CalledAt, bound)
+			require.True(t, near.CalledAt.Equal(far.CalledAt))
+		}
 
 		leader = f.leader(0)
 		f.net.Partition([]string{leader.name}, others(f, leader))
 		virtual.Pass(3 * bound)
-		require.NotZero(t, called(`why="suspects `+leader.name+`: no heartbeat for `))
+		require.NotZero(t, called(`why="silence for `, " left="+leader.name))
 		f.net.Heal()
 		leader = f.leader(4 * bound)
 
 		require.NoError(t, leader.Campaign(t.Context()))
 		virtual.Pass(time.Millisecond)
-		require.NotZero(t, called(`why="was asked to"`))
+		require.NotZero(t, called("by="+leader.name+" why=campaign"))
 		require.Less(t, called()-before, 40)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -132,8 +133,10 @@ func (n *Node) perform(out *engine.Output) {
 		}
 	}
 	n.loseBy(out.Leaders)
-	for _, e := range out.Called {
-		n.asked.Info("called an election", "why", e.Describe(n.title))
+	for _, c := range out.Called {
+		n.call, n.callAt = c, time.Now().Round(0)
+		why := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Why, c.Silence), " for 0s")
+		n.asked.Info("election", "by", n.title(c.By), "why", why, "left", cmp.Or(n.nameOf(c.Left), "nobody"), "epoch", c.Epoch)
 	}
 	for _, e := range out.Links {
 		n.noisy.Warn("link to the leader", "what", e.Describe(n.title))
@@ -225,7 +228,7 @@ func (n *Node) lose(epoch algo.Epoch, cause error) {
 
 // announce shows a leader to the application.
 func (n *Node) announce(l algo.Leader) {
-	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, At: time.Now()}
+	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, Called: n.call, At: time.Now()}
 	switch shown := n.board.post(s); {
 	case !shown:
 	case s.Leads:

@@ -125,6 +125,8 @@ type Node struct {
 	called    map[algo.NodeID]string // the names of who is connected
 	met       bool                   // a member was connected in this life
 	denied    time.Time              // when a member said last that another process has this node's id
+	call      algo.Call              // how the last election began
+	callAt    time.Time
 	saves     uint64
 	failed    error // why the loop must end
 	errands   []*errand

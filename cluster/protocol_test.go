@@ -78,6 +78,8 @@ func TestProtocolDocument(t *testing.T) {
 			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC)}},
 			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
 			Counters: map[string]uint64{"saves": 5},
+			Called:   algo.Call{By: self, Why: fd.Silence, Left: id(2), Epoch: 2, Silence: 380 * time.Millisecond},
+			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
 		},
 		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
 		"done":  wire.Done{Reason: "busy"},

@@ -34,6 +34,8 @@ type State struct {
 	// ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved,
 	// ErrDuplicate or ErrDeaf. It is nil while this node leads, and when it never did.
 	Cause error
+	// Called is how the last election began that this node knows of: who called it, and why.
+	Called algo.Call
 	// At is when this node knew.
 	At time.Time
 }

@@ -24,6 +24,9 @@ type Member struct {
 	State string `json:"state" wire:"max=16"`
 	// Since is when the state began, in the node's clock.
 	Since time.Time `json:"since"`
+	// Timeout is after how long a silence the node suspects the member, while it watches it: that of its
+	// Timing, or longer after a mistake.
+	Timeout time.Duration `json:"timeout,omitzero"`
 }
 
 // Status is what a node says of itself. Its JSON is the output of elect status.
@@ -38,8 +41,8 @@ type Status struct {
 	// ordered by it, then by View.
 	ViewEpoch algo.Epoch `json:"view_epoch"`
 	// Confirmed says that a majority is known to hold the view, or that none is needed.
-	Confirmed bool     `json:"confirmed"`
-	Members   []Member `json:"members" wire:"max=512"`
+	Confirmed bool `json:"confirmed"`
+	Members  []Member  `json:"members" wire:"max=512"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
 	Awaited []Awaited `json:"awaited" wire:"max=512"`
@@ -52,6 +55,9 @@ type Status struct {
 	// "strangers.membership", "dropped.queue full", "closed.handshake" and so on: see
 	// [transport.Stats].
 	Counters map[string]uint64 `json:"counters"`
+	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
+	Called   algo.Call `json:"called,omitzero"`
+	CalledAt time.Time `json:"called_at,omitzero"`
 }
 
 // Kind is "status-reply": a client gets a Status as it is.
@@ -89,7 +95,8 @@ func (n *Node) Members() []Member {
 func (n *Node) status() Status {
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID,
-		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(), Members: []Member{}, Awaited: []Awaited{}, Counters: n.counters(),
+		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(),
+		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Awaited: []Awaited{}, Counters: n.counters(),
 	}
 	if l, ok := n.engine.Leader(); ok {
 		s.Epoch = l.Epoch
@@ -104,7 +111,7 @@ func (n *Node) status() Status {
 		}
 		s.Members = append(s.Members, Member{
 			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible,
-			State: state, Since: n.begin.Add(m.Since).Round(0),
+			State: state, Since: n.begin.Add(m.Since).Round(0), Timeout: m.Timeout,
 		})
 	}
 	for _, a := range n.awaited() {

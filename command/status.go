@@ -33,6 +33,15 @@ The state of a member is "self"; "alive" or "suspected" when the one that is ask
 watches it or has evidence; "hearsay" when it does not hear it, its leader, but others do;
 "connected" when it does not watch it but a connection stands; else "unknown". Who watches whom is the algorithm's affair.
 
+TIMEOUT is after how long a silence the one that is asked suspects the member, while it watches
+it: that of its timing, or longer after it was wrong.
+
+The election is the last one that it knows of: who called it, when, and why. That is one word:
+what that one suspected (silence, refusal: its address refuses connections, goodbye, restart),
+"start", "campaign" (a program asked for it), "reconfigure" (the leader may not lead any more),
+"expire" (the leader, or a majority, was waited for in vain), "trust", or "receive": that one
+has said so, or that it leads; what it knows itself, its own status says.
+
 A member that is ineligible may not lead: it is a witness, or has resigned for a while, or
 is the first that a founder has let in, for 30 s. One that is dead stays a member, and counts for a majority, until it is removed (see
 elect remove). A view has the number EPOCH.NUMBER, where the epoch is that of the leader
@@ -45,9 +54,12 @@ whom elections have waited in vain, and how often.
 
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
 (an id or null), epoch, view (its number), view_epoch (0 before the first), confirmed,
-members (a list of objects: id, name, addr, priority, eligible, state, since), awaited
-(a list of objects: addr, answer), counters (an object: name and number). Without an
-answer the object is: addr, reason.`,
+members (a list of objects: id, name, addr, priority, eligible, state, since, timeout: in
+nanoseconds, absent for who is not watched), awaited (a list of objects: addr, answer),
+called (an object: by, an id; why; left, the id of who led until then, absent if nobody did;
+epoch, of that leadership; silence, in nanoseconds) and called_at, both absent before the first
+election, counters (an object: name and number). Without an answer the object is: addr,
+reason.`,
 		Example: `  elect status 10.0.0.1:7400
   elect status 10.0.0.1:7400 --json | jq -r .leader`,
 		Args: o.with(0, ""),
@@ -104,10 +116,21 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	}
 	fmt.Fprintf(w, "leader     %s in epoch %d\n", leader, s.Epoch)
 	fmt.Fprintf(w, "cluster    %s, algorithm %s, view %s\n", s.Cluster, s.Algorithm, viewOf(s))
-	fmt.Fprintf(w, "asked      %s\n\n", name(s.Node.String()))
+	fmt.Fprintf(w, "asked      %s\n", name(s.Node.String()))
+	if c := s.Called; c.Why != "" {
+		fmt.Fprintf(w, "election   called by %s %s: %s", name(c.By.String()), ago(now.Sub(s.CalledAt)), c.Why)
+		if c.Silence > 0 {
+			fmt.Fprintf(w, " for %v", c.Silence)
+		}
+		if !c.Left.IsZero() {
+			fmt.Fprintf(w, ", when %s led in epoch %d", name(c.Left.String()), c.Epoch)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
 
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "MEMBER\tROLE\tSTATE\tSINCE\tPRIORITY\tADDRESS\tID")
+	fmt.Fprintln(table, "MEMBER\tROLE\tSTATE\tSINCE\tTIMEOUT\tPRIORITY\tADDRESS\tID")
 	for _, m := range members {
 		role := "follower"
 		switch {
@@ -116,8 +139,12 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		case !m.Eligible:
 			role = "ineligible"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
-			m.Name, role, m.State, ago(now.Sub(m.Since)), m.Priority, m.Addr, m.ID)
+		timeout := "-"
+		if m.Timeout > 0 {
+			timeout = m.Timeout.Round(time.Millisecond).String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
+			m.Name, role, m.State, ago(now.Sub(m.Since)), timeout, m.Priority, m.Addr, m.ID)
 	}
 	if len(s.Awaited) > 0 {
 		fmt.Fprintln(table, "\nAWAITED\tADDRESS\tANSWER")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/fd"
 )
 
 func TestAStatusForPeople(t *testing.T) {
@@ -16,7 +17,7 @@ func TestAStatusForPeople(t *testing.T) {
 	s := cluster.Status{
 		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, View: 3, Confirmed: true,
 		Members: []cluster.Member{
-			{ID: algo.NodeID{2}, Name: "b", Addr: "h:2", Priority: 5, Eligible: true, State: "alive", Since: now.Add(-time.Minute)},
+			{ID: algo.NodeID{2}, Name: "b", Addr: "h:2", Priority: 5, Eligible: true, State: "alive", Since: now.Add(-time.Minute), Timeout: 570 * time.Millisecond},
 			{ID: algo.NodeID{1}, Name: "a", Addr: "h:1", Eligible: false, State: "self", Since: now},
 		},
 		Awaited:  []cluster.Awaited{{Addr: "h:3", Answer: "connection refused"}, {Addr: "h:2", Answer: "misses b, which answered and does not lead (elections: 3)"}},
@@ -27,12 +28,17 @@ func TestAStatusForPeople(t *testing.T) {
 		require.NoError(t, printStatus(&out, s, now))
 		return out.String()
 	}
+	require.NotContains(t, print(), "election ")
+	s.Called, s.CalledAt = algo.Call{By: algo.NodeID{1}, Why: "start"}, now.Add(-time.Hour)
+	require.Regexp(t, `(?m)^election +called by a 1 h ago: start$`, print())
+	s.Called = algo.Call{By: algo.NodeID{1}, Why: fd.Silence, Left: algo.NodeID{2}, Epoch: 6, Silence: 380 * time.Millisecond}
+	require.Regexp(t, `(?m)^election +called by a 1 h ago: silence for 380ms, when b led in epoch 6$`, print())
 	require.Regexp(t, `(?m)^leader +nobody is known to lead in epoch 7$`, print())
 	s.Leader = &s.Members[0].ID
 	text := print()
 	for _, want := range []string{
 		`^leader +b in epoch 7$`, `^cluster +fleet, algorithm bully, view 3$`, `^asked +a$`,
-		`^b +leader +alive +1 min ago +5 +h:2 +02000000-`, `^a +ineligible +self +now +0 +h:1 +01000000-`, `^saves +4$`,
+		`^b +leader +alive +1 min ago +570ms +5 +h:2 +02000000-`, `^a +ineligible +self +now +- +0 +h:1 +01000000-`, `^saves +4$`,
 		`^AWAITED +ADDRESS +ANSWER$`, `^not met +h:3 +connection refused$`,
 		`^met +h:2 +misses b, which answered and does not lead \(elections: 3\)$`,
 	} {

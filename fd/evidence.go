@@ -71,19 +71,17 @@ func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
 		p.broken = 0
 	}
 	if fact == Refused && !d.timing.NoEvidence {
-		d.isDead(now, p, "its address refuses connections")
+		d.isDead(now, p, Refusal)
 	}
 	if p.monitored {
 		d.redial(now, p)
 	}
 }
 
-const goodbye = "it said goodbye"
-
 // Goodbye says that a peer stops of its own will. That ends with its next frame on a connection that
 // stands: nobody is dead for ever who lives.
 func (d *Detector) Goodbye(now time.Duration, id algo.NodeID) {
-	d.isDead(now, d.peer(id), goodbye)
+	d.isDead(now, d.peer(id), Farewell)
 }
 
 // isDead records evidence that nobody is there, whether or not p is watched now.

@@ -57,8 +57,18 @@ func (s State) String() string { return stateNames[s] }
 type Change struct {
 	Peer      algo.NodeID
 	Suspected bool
-	Why       string
+	Why       string        // as a sentence
+	Reason    string        // of a suspicion, in a word
+	Silence   time.Duration // if that is Silence
 }
+
+// The reasons of a suspicion.
+const (
+	Silence  = "silence"
+	Refusal  = "refusal" // nobody listens at its address
+	Farewell = "goodbye"
+	Restart  = "restart" // it is another process than before
+)
 
 // Link says that this node does not hear its leader any more, and who does.
 type Link struct{ Peer, By algo.NodeID }
@@ -125,12 +135,16 @@ func (d *Detector) Take() Output {
 	return out
 }
 
-// State returns what is known of a peer, and since when.
-func (d *Detector) State(id algo.NodeID) (State, time.Duration) {
-	if p, ok := d.peers[id]; ok {
-		return p.state(), p.since
+// State returns what is known of a peer, since when, and after how long a silence it is suspected, if it is watched.
+func (d *Detector) State(id algo.NodeID) (state State, since, timeout time.Duration) {
+	p, ok := d.peers[id]
+	if !ok {
+		return Unknown, 0, 0
 	}
-	return Unknown, 0
+	if p.monitored {
+		timeout = p.timeout
+	}
+	return p.state(), p.since, timeout
 }
 
 func (p *peer) state() State {
@@ -229,7 +243,7 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	d.regret(now, p)
 	if p.monitored {
 		if restarted && !p.suspected {
-			d.suspect(now, p, "it was restarted")
+			d.suspect(now, p, Restart)
 		}
 		if p.suspected {
 			d.trust(p, "it said hello")
@@ -259,10 +273,16 @@ func (d *Detector) Receive(now time.Duration, id algo.NodeID, m algo.Message) (v
 	return 0, nil
 }
 
-func (d *Detector) suspect(now time.Duration, p *peer, why string) {
+var sentences = map[string]string{Refusal: "its address refuses connections", Farewell: "it said goodbye", Restart: "it was restarted"}
+
+func (d *Detector) suspect(now time.Duration, p *peer, reason string) {
 	p.suspected, p.deadline, p.by = true, never, algo.NodeID{}
 	p.mark(now)
-	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Suspected: true, Why: why})
+	c := Change{Peer: p.id, Suspected: true, Why: sentences[reason], Reason: reason}
+	if reason == Silence {
+		c.Why, c.Silence = "no heartbeat for "+p.timeout.String(), p.timeout
+	}
+	d.out.Changes = append(d.out.Changes, c)
 }
 
 // trust takes a suspicion back of a peer that is heard.
@@ -282,7 +302,7 @@ func (d *Detector) Wake(now time.Duration) {
 		}
 		if p.monitored && !p.suspected && p.deadline <= now {
 			p.open = min(p.open, p.last)
-			d.suspect(now, p, "no heartbeat for "+p.timeout.String())
+			d.suspect(now, p, Silence)
 		}
 		if p.redialAt <= now {
 			d.dial(p)

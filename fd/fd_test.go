@@ -289,7 +289,7 @@ func TestTheTimeoutGrowsAndComesBack(t *testing.T) {
 		before := p.timeout
 		at += before + 10*ms
 		says(t, "silence", runs(d, at), true)
-		if state, since := d.State(n(1)); state != Suspected || since != at-10*ms {
+		if state, since, _ := d.State(n(1)); state != Suspected || since != at-10*ms {
 			t.Fatalf("%v since %v, want suspected since %v", state, since, at-10*ms)
 		}
 		d.Heard(at, n(1))
@@ -357,7 +357,7 @@ func TestEvidenceADeadProcessIsSuspectedAtOnce(t *testing.T) {
 	says(t, "the connection ended", out)
 	d.DialFailed(2*ms, n(1), Refused)
 	says(t, "refused", d.Take(), true)
-	if state, since := d.State(n(1)); state != Suspected || since != 2*ms {
+	if state, since, _ := d.State(n(1)); state != Suspected || since != 2*ms {
 		t.Errorf("%v since %v, want suspected since 2ms", state, since)
 	}
 	d.Heard(3*ms, n(1))
@@ -372,7 +372,7 @@ func TestEvidenceIsKeptUntilThePeerIsMonitored(t *testing.T) {
 	dials(t, "the connection ended", d.Take(), 1)
 	d.DialFailed(2*ms, n(1), Refused)
 	says(t, "refused, not monitored", d.Take())
-	if state, since := d.State(n(1)); state != Suspected || since != 2*ms {
+	if state, since, _ := d.State(n(1)); state != Suspected || since != 2*ms {
 		t.Errorf("%v since %v, want suspected since 2ms", state, since)
 	}
 	d.Down(3*ms, n(1), false)
@@ -382,11 +382,11 @@ func TestEvidenceIsKeptUntilThePeerIsMonitored(t *testing.T) {
 	says(t, "monitored", out, true)
 	dials(t, "monitored", out, 0)
 	dials(t, "the redial", runs(d, time.Second+config().MinRedial), 1)
-	if _, since := d.State(n(1)); since != 2*ms {
+	if _, since, _ := d.State(n(1)); since != 2*ms {
 		t.Errorf("suspected since %v, want since it died, 2ms", since)
 	}
 	d.Monitor(2*time.Second, nil)
-	if state, since := d.State(n(1)); state != Suspected || since != 2*ms {
+	if state, since, _ := d.State(n(1)); state != Suspected || since != 2*ms {
 		t.Errorf("monitored no more: %v since %v, want suspected since 2ms", state, since)
 	}
 	d.Up(3*time.Second, n(1), 8)
@@ -540,7 +540,7 @@ func TestGoodbyeIsSuspectAtOnce(t *testing.T) {
 	d.Up(0, n(1), 7)
 	d.Down(2*ms, n(1), true)
 	dials(t, "a polite end, not monitored", runs(d, time.Minute), 0)
-	if state, since := d.State(n(1)); state != Unknown || since != 2*ms {
+	if state, since, _ := d.State(n(1)); state != Unknown || since != 2*ms {
 		t.Errorf("%v since %v, want unknown since 2ms", state, since)
 	}
 }
@@ -634,7 +634,7 @@ func TestTheExcuseForAPauseIsBounded(t *testing.T) {
 	}
 	d.Take()
 	runs(d, back+timeout)
-	if state, since := d.State(n(1)); state != Suspected || since > back+timeout {
+	if state, since, _ := d.State(n(1)); state != Suspected || since > back+timeout {
 		t.Errorf("silent for its timeout of %v since the pause, n1 is %v", timeout, state)
 	}
 }
@@ -677,7 +677,7 @@ func TestAWakeInTimeIsNoExcuse(t *testing.T) {
 		collect(&all, d.Take())
 	}
 	says(t, "silence", all, true)
-	if _, since := d.State(n(1)); since > timeout+interval/2 {
+	if _, since, _ := d.State(n(1)); since > timeout+interval/2 {
 		t.Errorf("suspected since %v, want %v at most", since, timeout+interval/2)
 	}
 }
@@ -797,7 +797,7 @@ func TestForget(t *testing.T) {
 	if out := d.Take(); len(out.Changes) != 0 {
 		t.Errorf("said about a forgotten peer: %v", out.Changes)
 	}
-	if state, _ := d.State(n(1)); state != Unknown {
+	if state, _, _ := d.State(n(1)); state != Unknown {
 		t.Errorf("a forgotten peer is %v", state)
 	}
 }
@@ -815,7 +815,7 @@ func TestMonitorAnewForgetsSuspicion(t *testing.T) {
 	d.Monitor(timeout, nil)
 	d.Monitor(timeout, []algo.NodeID{n(1)})
 	says(t, "monitored anew", d.Take())
-	if state, _ := d.State(n(1)); state != Alive {
+	if state, _, _ := d.State(n(1)); state != Alive {
 		t.Errorf("it is %v, want alive: silence counts anew", state)
 	}
 	says(t, "silent again", runs(d, 2*timeout), true)
@@ -829,7 +829,7 @@ func TestWhoIsSilentIsTrustedWhenHeard(t *testing.T) {
 	d.Heard(time.Second, n(1))
 	d.Heard(time.Second, n(5))
 	says(t, "heard again", d.Take())
-	if state, since := d.State(n(1)); state != Alive || since != time.Second {
+	if state, since, _ := d.State(n(1)); state != Alive || since != time.Second {
 		t.Errorf("%v since %v, want alive since 1s", state, since)
 	}
 }
@@ -865,22 +865,43 @@ func TestHostileWatchIsRefused(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	d := New(config())
-	if s, _ := d.State(n(1)); s != Unknown || s.String() != "unknown" {
+	if s, _, _ := d.State(n(1)); s != Unknown || s.String() != "unknown" {
 		t.Errorf("a stranger is %v", s)
 	}
 	d.Up(ms, n(1), 7)
-	if s, since := d.State(n(1)); s != Connected || since != ms {
+	if s, since, _ := d.State(n(1)); s != Connected || since != ms {
 		t.Errorf("%v since %v, want connected since 1ms", s, since)
 	}
 	d.Monitor(2*ms, []algo.NodeID{n(1), n(1)})
-	if s, since := d.State(n(1)); s != Alive || since != 2*ms {
+	if s, since, _ := d.State(n(1)); s != Alive || since != 2*ms {
 		t.Errorf("%v since %v, want alive since 2ms", s, since)
 	}
 	d.Monitor(3*ms, nil)
-	if s, since := d.State(n(1)); s != Connected || since != 3*ms {
+	if s, since, _ := d.State(n(1)); s != Connected || since != 3*ms {
 		t.Errorf("%v since %v, want connected since 3ms", s, since)
 	}
 	if len(Messages()) != 4 {
 		t.Errorf("%d messages, want 4", len(Messages()))
 	}
+}
+
+// What silence of a peer is borne shows, as it grows: 0 for whoever is not watched.
+func TestTheTimeoutShows(t *testing.T) {
+	d := New(config())
+	shows := func(want time.Duration) {
+		t.Helper()
+		if _, _, got := d.State(n(1)); got != want {
+			t.Errorf("its timeout shows as %v, want %v", got, want)
+		}
+	}
+	shows(0)
+	d.Up(0, n(1), 1)
+	shows(0)
+	d.Monitor(0, []algo.NodeID{n(1)})
+	shows(timeout)
+	d.Wake(timeout)
+	d.Heard(timeout+ms, n(1))
+	shows(timeout + timeout/2)
+	d.Monitor(timeout+ms, nil)
+	shows(0)
 }

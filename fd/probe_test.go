@@ -135,7 +135,7 @@ func TestWhoIsHeardByOthersIsNotSuspected(t *testing.T) {
 	if !slices.Equal(all.Links, []Link{{Peer: n(5), By: n(3)}}) {
 		t.Errorf("it said %v, want once that n3 hears n5", all.Links)
 	}
-	if state, since := d.State(n(5)); state != Hearsay || state.String() != "hearsay" || since != doubt {
+	if state, since, _ := d.State(n(5)); state != Hearsay || state.String() != "hearsay" || since != doubt {
 		t.Errorf("n5 is %v since %v, want hearsay since the first word at %v", state, since, doubt)
 	}
 	if got := d.peers[n(5)].timeout; got != timeout {
@@ -147,7 +147,7 @@ func TestWhoIsHeardByOthersIsNotSuspected(t *testing.T) {
 	if out := runs(d, at+timeout); !suspects(out) {
 		t.Errorf("not suspected %v after the last word", timeout)
 	}
-	if state, _ := d.State(n(5)); state != Suspected {
+	if state, _, _ := d.State(n(5)); state != Suspected {
 		t.Errorf("n5 is %v", state)
 	}
 }
@@ -162,7 +162,7 @@ func TestALinkThatIsWholeAgainIsForgotten(t *testing.T) {
 	if out := d.Take(); len(out.Links)+len(out.Changes) != 0 {
 		t.Errorf("it said %v and %v", out.Links, out.Changes)
 	}
-	if state, _ := d.State(n(5)); state != Alive {
+	if state, _, _ := d.State(n(5)); state != Alive {
 		t.Errorf("n5 is %v, want alive", state)
 	}
 }
@@ -201,7 +201,7 @@ func TestWhatAWordDoesNotPutOff(t *testing.T) {
 	d.Receive(doubt, n(3), Vouch{Peer: n(5)})
 	runs(d, timeout+ms)
 	d.Follow(timeout+ms, n(4))
-	if state, _ := d.State(n(5)); state != Alive {
+	if state, _, _ := d.State(n(5)); state != Alive {
 		t.Errorf("n5, which leads no more, is %v", state)
 	}
 	if out := runs(d, timeout+ms); !suspects(out) {

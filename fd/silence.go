@@ -34,7 +34,7 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 	if !ok {
 		return
 	}
-	if p.connected && p.dead == goodbye {
+	if p.connected && p.dead == Farewell {
 		p.dead = "" // it has not gone
 	}
 	d.regret(now, p)

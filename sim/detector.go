@@ -125,14 +125,14 @@ func (s *script) Forget(peer algo.NodeID) {
 
 // State is Suspected for those it was told to suspect, Alive for others that are
 // monitored, and else Unknown.
-func (s *script) State(peer algo.NodeID) (fd.State, time.Duration) {
+func (s *script) State(peer algo.NodeID) (state fd.State, since, timeout time.Duration) {
 	if d := s.find(peer); d != nil {
-		return fd.Suspected, d.since
+		return fd.Suspected, d.since, 0
 	}
 	if s.watches(peer) {
-		return fd.Alive, 0
+		return fd.Alive, 0, 0
 	}
-	return fd.Unknown, 0
+	return fd.Unknown, 0, 0
 }
 
 // Deadline is never: nothing is due by itself.

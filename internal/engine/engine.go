@@ -32,7 +32,7 @@ type Detector interface {
 	Wake(now time.Duration)
 	Deadline() time.Duration
 	Take() fd.Output
-	State(peer algo.NodeID) (fd.State, time.Duration)
+	State(peer algo.NodeID) (state fd.State, since, timeout time.Duration)
 }
 
 // Config is what an engine is made of.
@@ -91,9 +91,8 @@ type Output struct {
 	Refuse []Refusal
 	// Leaders is what the algorithm announced, in order. The last counts.
 	Leaders []algo.Leader
-	// Called are the elections that this node has called, each as what happened first: the
-	// suspicion of its leader, or a note.
-	Called []trace.Event
+	// Called are the elections that began, as far as this node knows.
+	Called []algo.Call
 	// Links are those to the leader that are broken, as others hear it.
 	Links []trace.Event
 	// ViewChanged says that View returns something new: members and addresses.
@@ -247,9 +246,7 @@ func (e *Engine) Wake(now time.Duration) *Output {
 			break
 		}
 		e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: t})
-		leader := e.machine.Leader()
 		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
-		e.leaves(leader, trace.Event{Kind: trace.Note, Format: "has not heard of %s in time", Args: []any{leader.ID}})
 		e.settle(now)
 	}
 	return e.finish(now)
@@ -339,7 +336,6 @@ func (e *Engine) Campaign(now time.Duration) *Output {
 	e.begin(now)
 	if e.running {
 		e.step(now, algo.Event{Kind: algo.EventCampaign})
-		e.out.Called = append(e.out.Called, trace.Event{Kind: trace.Note, Format: "was asked to"})
 	}
 	return e.finish(now)
 }
@@ -358,19 +354,20 @@ func (e *Engine) Stop(now time.Duration) *Output {
 // Member is one member as this node sees it.
 type Member struct {
 	algo.Member
-	State fd.State      // Alive for this node itself
-	Since time.Duration // when the state began
+	State   fd.State      // Alive for this node itself
+	Since   time.Duration // when the state began
+	Timeout time.Duration // of its silence, while it is watched
 }
 
 // Members returns the membership in the order of IDs.
 func (e *Engine) Members() []Member {
 	var members []Member
 	for m := range e.View().All() {
-		state, since := e.detector.State(m.ID)
+		state, since, timeout := e.detector.State(m.ID)
 		if m.ID == e.config.Self.ID {
 			state, since = fd.Alive, 0
 		}
-		members = append(members, Member{Member: m, State: state, Since: since})
+		members = append(members, Member{Member: m, State: state, Since: since, Timeout: timeout})
 	}
 	return members
 }

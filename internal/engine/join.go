@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -49,18 +50,27 @@ func (e *Engine) settle(now time.Duration) {
 			event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
 		}
 		e.trace(seen)
-		leader := e.machine.Leader()
+		before := len(e.out.Called)
 		e.step(now, event)
-		e.leaves(leader, seen)
+		for i := range e.out.Called[before:] {
+			call := &e.out.Called[before+i]
+			call.Why, call.Silence = cmp.Or(c.Reason, call.Why), c.Silence
+		}
 	}
 }
 
-// leaves notes why an election was called if the algorithm does not follow the other member any
-// more that it has followed. It is not asked after a message: who sent that has called it.
-func (e *Engine) leaves(leader algo.Leader, why trace.Event) {
-	if !leader.Vacant() && leader.ID != e.config.Self.ID && e.machine.Leader() != leader {
-		e.out.Called = append(e.out.Called, why)
+// begins notes that an election began with the event, if it has led away from who led before, or called
+// for one. While nobody leads the one that is on goes on.
+func (e *Engine) begins(event algo.Event, led algo.Leader) {
+	asked := event.Kind == algo.EventStart || event.Kind == algo.EventCampaign
+	if !asked && (led.Vacant() || e.machine.Leader() == led) {
+		return
 	}
+	call := algo.Call{By: e.config.Self.ID, Why: event.Kind.String(), Left: led.ID, Epoch: led.Epoch}
+	if event.Kind == algo.EventReceive {
+		call.By = event.Peer
+	}
+	e.out.Called = append(e.out.Called, call)
 }
 
 // proceed has the membership do what follows from the rest, and hands it to the others, until
@@ -88,9 +98,7 @@ func (e *Engine) proceed(now time.Duration) {
 			e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: e.kept.Epoch})
 			e.step(now, algo.Event{Kind: algo.EventStart, View: view, Saved: e.kept})
 		case e.running && view.Contains(e.config.Self.ID):
-			leader := e.machine.Leader()
 			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: view})
-			e.leaves(leader, trace.Event{Kind: trace.Note, Format: "knows that %s may not lead any more", Args: []any{leader.ID}})
 		}
 		e.settle(now)
 		for m := range view.All() {
@@ -125,6 +133,7 @@ func (e *Engine) turn(now time.Duration, view algo.View) {
 
 // step runs the algorithm and takes over what it asks for.
 func (e *Engine) step(now time.Duration, event algo.Event) {
+	led := e.machine.Leader()
 	effects := e.machine.Step(event)
 	if _, far := errors.AsType[*algo.EpochError](effects.Refused); far && e.members.Doubt(now, event.Peer) {
 		effects = e.machine.Step(event) // it believes more now
@@ -133,6 +142,7 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 		e.refuse(now, event.Peer, event.Message, effects.Refused)
 		return
 	}
+	e.begins(event, led)
 	for _, n := range effects.Notes {
 		event := trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args}
 		e.trace(event)
@@ -177,7 +187,7 @@ func (e *Engine) monitor(now time.Duration, peers []algo.NodeID) {
 			continue
 		}
 		// The detector, which watches him already, reports only what is new.
-		if state, _ := e.detector.State(id); state == fd.Suspected {
+		if state, _, _ := e.detector.State(id); state == fd.Suspected {
 			e.news = append(e.news, fd.Change{Peer: id, Suspected: true, Why: "it is suspected already"})
 		}
 	}
@@ -218,7 +228,7 @@ func (v *env) Leader() (leader algo.Leader, running bool, taken algo.Epoch) {
 }
 
 func (v *env) Suspected(id algo.NodeID) (bool, time.Duration) {
-	state, since := v.detector.State(id)
+	state, since, _ := v.detector.State(id)
 	return state == fd.Suspected, since
 }
 

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/fd"
+)
+
+// How an election began is known: who called it, and why, and whom it led away from.
+func TestHowAnElectionBegan(t *testing.T) {
+	call := func(by int, why string) algo.Call { return algo.Call{By: id(by), Why: why, Left: id(3), Epoch: 7} }
+	silence := call(1, fd.Silence)
+	silence.Silence = detection().Timeout
+	for name, test := range map[string]struct {
+		happens func(e *Engine) *Output
+		want    []algo.Call
+	}{
+		"its address refuses": {func(e *Engine) *Output {
+			e.Down(ms, id(3), false)
+			return e.DialFailed(2*ms, Target{ID: id(3), Addr: member(3).Addr}, fd.Refused)
+		}, []algo.Call{call(1, fd.Refusal)}},
+		"it says goodbye":          {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.Farewell)}},
+		"it is another process":    {func(e *Engine) *Output { e.Down(ms, id(3), false); return e.Up(ms, id(3), 8, e.Digest(), "") }, []algo.Call{call(1, fd.Restart)}},
+		"a program asks":           {func(e *Engine) *Output { return e.Campaign(ms) }, []algo.Call{call(1, "campaign")}},
+		"another says that it has": {func(e *Engine) *Output { return e.Receive(ms, id(2), bully.Coordinator{Epoch: 8, Leader: id(3)}) }, []algo.Call{call(2, "receive")}},
+		"a follower is suspected":  {func(e *Engine) *Output { return e.Receive(ms, id(2), Goodbye{}) }, nil},
+		"it is heard again":        {func(e *Engine) *Output { return e.Receive(ms, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}) }, nil},
+		"nothing is heard": {func(e *Engine) *Output {
+			for {
+				at, _ := e.Deadline()
+				if out := e.Wake(at); len(out.Called) > 0 || at > time.Minute {
+					return out
+				}
+			}
+		}, []algo.Call{silence}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := solo(t, nil, settled(3))
+			if got := e.Start(0).Called; !slices.Equal(got, []algo.Call{{By: id(1), Why: "start"}}) {
+				t.Errorf("at its start it knows of %v", got)
+			}
+			e.Up(0, id(2), 7, e.Digest(), "")
+			e.Up(0, id(3), 7, e.Digest(), "")
+			if got := e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}).Called; len(got) > 0 {
+				t.Errorf("%v is the end of one, not another", got)
+			}
+			if got := test.happens(e).Called; !slices.Equal(got, test.want) {
+				t.Errorf("it knows of %v, want %v", got, test.want)
+			}
+		})
+	}
+}
