@@ -21,28 +21,21 @@ type errand struct {
 	result func(error)  // called once, must not block
 }
 
-// settleErrands ends those that are over.
+// settleErrands ends those that are over, and reports how they went.
 func (n *Node) settleErrands() {
-	for _, e := range slices.Clone(n.errands) {
+	n.errands = slices.DeleteFunc(n.errands, func(e *errand) bool {
 		switch {
 		case e.done():
-			n.endErrand(e, nil)
+			e.result(nil)
 		case n.failed != nil:
-			n.endErrand(e, n.failed)
+			e.result(n.failed)
 		case !e.until.IsZero() && !time.Now().Before(e.until):
-			n.endErrand(e, e.late())
+			e.result(e.late())
+		default:
+			return false
 		}
-	}
-}
-
-// endErrand reports how it went, unless that was done.
-func (n *Node) endErrand(e *errand, err error) {
-	i := slices.Index(n.errands, e)
-	if i < 0 {
-		return
-	}
-	n.errands = slices.Delete(n.errands, i, i+1)
-	e.result(err)
+		return true
+	})
 }
 
 // rest is how long the loop may wait, at most the longest: until an errand has to be given up, or
@@ -98,7 +91,7 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	case <-ctx.Done():
 		n.tell(func() {
 			if e != nil {
-				n.endErrand(e, e.late())
+				e.until = time.Now()
 			}
 		})
 		return context.Cause(ctx)
@@ -148,9 +141,7 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 		e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Confirmed() }
 	} else {
 		e.done = func() bool { return errors.Is(n.failed, ErrLeft) }
-		if epoch, leads := n.board.leads(); leads {
-			n.lose(epoch, ErrResigned)
-		}
+		n.lose(ErrResigned)
 	}
 	n.perform(out)
 	return e, n.failed

@@ -48,8 +48,8 @@ func (n *Node) loop(ctx context.Context) error {
 		n.settleErrands()
 		n.complain()
 	}
-	for _, e := range slices.Clone(n.errands) {
-		n.endErrand(e, cmp.Or(n.failed, ErrStopped))
+	for _, e := range n.errands {
+		e.result(cmp.Or(n.failed, ErrStopped))
 	}
 	n.stop()
 	return n.failed
@@ -207,7 +207,7 @@ func (n *Node) loseBy(announced []algo.Leader) {
 	} else if n.spec.Claims.NeedsQuorum && n.heard() < n.engine.View().Quorum() {
 		cause = ErrNoMajority
 	}
-	n.lose(epoch, cause)
+	n.lose(cause)
 }
 
 // heard is how many members are there, as far as this node knows.
@@ -220,8 +220,9 @@ func (n *Node) heard() (members int) {
 	return members
 }
 
-func (n *Node) lose(epoch algo.Epoch, cause error) {
-	if n.board.lose(epoch, cause, time.Now()) {
+// lose ends the leadership of this node, if there is one.
+func (n *Node) lose(cause error) {
+	if epoch, leads := n.board.leads(); leads && n.board.lose(epoch, cause, time.Now()) {
 		n.log.Warn("leads no more", "epoch", epoch, "cause", cause)
 	}
 }
@@ -259,9 +260,7 @@ func (n *Node) nameOf(id algo.NodeID) string {
 
 // resign tells the leader's work to stop before it gives the leadership up.
 func (n *Node) resign(period time.Duration) {
-	if epoch, leads := n.board.leads(); leads {
-		n.lose(epoch, ErrResigned)
-	}
+	n.lose(ErrResigned)
 	n.perform(n.engine.Resign(n.now(), period))
 }
 

@@ -41,8 +41,8 @@ type Status struct {
 	// ordered by it, then by View.
 	ViewEpoch algo.Epoch `json:"view_epoch"`
 	// Confirmed says that a majority is known to hold the view, or that none is needed.
-	Confirmed bool `json:"confirmed"`
-	Members  []Member  `json:"members" wire:"max=512"`
+	Confirmed bool     `json:"confirmed"`
+	Members   []Member `json:"members" wire:"max=512"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
 	Awaited []Awaited `json:"awaited" wire:"max=512"`
@@ -84,10 +84,7 @@ func (n *Node) Members() []Member {
 	if !n.started.Load() {
 		return nil
 	}
-	s, err := n.Status(context.Background())
-	if err != nil {
-		return nil
-	}
+	s, _ := n.Status(context.Background())
 	return s.Members
 }
 
@@ -96,7 +93,7 @@ func (n *Node) status() Status {
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID,
 		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(),
-		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Awaited: []Awaited{}, Counters: n.counters(),
+		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(),
 	}
 	if l, ok := n.engine.Leader(); ok {
 		s.Epoch = l.Epoch
@@ -114,11 +111,9 @@ func (n *Node) status() Status {
 			State: state, Since: n.begin.Add(m.Since).Round(0), Timeout: m.Timeout,
 		})
 	}
-	for _, a := range n.awaited() {
-		if !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Addr == a.Addr }) {
-			s.Awaited = append(s.Awaited, a)
-		}
-	}
+	s.Awaited = slices.DeleteFunc(n.awaited(), func(a Awaited) bool {
+		return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Addr == a.Addr })
+	})
 	missed, _ := n.missed()
 	s.Awaited = append(s.Awaited, missed...)
 	s.Awaited = s.Awaited[:min(len(s.Awaited), maxMembers)]
