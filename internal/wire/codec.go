@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -22,9 +23,8 @@ type Codec struct {
 // message is one registered type.
 type message struct {
 	kind  string
+	again string // the kind of a repeat
 	typ   reflect.Type
-	head  []byte // what every encoding begins with: the array's length and the kind
-	again []byte // head, of a repeat
 	body  plan
 }
 
@@ -60,7 +60,7 @@ func (c *Codec) add(m algo.Message) error {
 		return fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ)
 	}
 	body, err := planOf(typ)
-	msg := &message{kind: kind, typ: typ, head: head(kind, len(body.fields)), again: head(kind+repeats, len(body.fields)), body: body}
+	msg := &message{kind: kind, again: kind + repeats, typ: typ, body: body}
 	c.byKind[kind], c.byType[typ] = msg, msg
 	return err
 }
@@ -81,24 +81,16 @@ func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	e.out.Reset()
+	kind := msg.kind
 	if repeat {
-		e.out.Write(msg.again)
-	} else {
-		e.out.Write(msg.head)
+		kind = msg.again
 	}
+	_, _ = e.msgpack.EncodeArrayLen(1+len(msg.body.fields)), e.msgpack.EncodeString(kind) // writing to memory does not fail
 	if f := msg.body.appendFields(e, reflect.ValueOf(m)); f != nil {
 		f.Verb, f.Kind = "encode", msg.kind
 		return dst, f
 	}
 	return append(dst, e.out.Bytes()...), nil
-}
-
-func head(kind string, fields int) []byte {
-	e := encoders.New().(*encoder)
-	if err := errors.Join(e.msgpack.EncodeArrayLen(1+fields), e.msgpack.EncodeString(kind)); err != nil {
-		panic(err) // writing to memory does not fail
-	}
-	return e.out.Bytes()
 }
 
 // Decode reads one message, which must be all of b, and returns the struct by
@@ -109,13 +101,10 @@ func (c *Codec) Decode(b []byte) (algo.Message, error) {
 	d := decoders.Get().(*decoder)
 	d.reset(b)
 	d.shown = c.shown
-	m, err := c.decode(d)
-	d.reset(nil)
-	decoders.Put(d)
-	return m, err
-}
-
-func (c *Codec) decode(d *decoder) (algo.Message, error) {
+	defer func() {
+		d.reset(nil)
+		decoders.Put(d)
+	}()
 	n, why := d.arrayLen()
 	if why == "" && n < 1 {
 		why = "is empty, want a kind"
@@ -162,12 +151,8 @@ func malformedKind(kind string) string {
 	if len(kind) > maxKind {
 		return "is longer than 64 bytes"
 	}
-	for _, c := range []byte(kind) {
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '/':
-		default:
-			return `has other than lower case letters, digits, "-", "_" and "/"`
-		}
+	if strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789-_/") != "" {
+		return `has other than lower case letters, digits, "-", "_" and "/"`
 	}
 	return ""
 }
