@@ -274,10 +274,7 @@ type ear struct {
 func (e ear) Accept() (net.Conn, error) {
 	c, err := e.Listener.Accept()
 	if errors.Is(err, net.ErrClosed) {
-		select {
-		case e.deaf <- err:
-		default:
-		}
+		e.deaf <- err // once: nobody accepts from it any more
 	}
 	return c, err
 }

@@ -90,16 +90,14 @@ func (n *Node) Members() []Member {
 
 // status runs on the loop.
 func (n *Node) status() Status {
+	l, _ := n.engine.Leader()
 	s := Status{
-		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID,
+		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID, Epoch: l.Epoch,
 		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(),
 		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(),
 	}
-	if l, ok := n.engine.Leader(); ok {
-		s.Epoch = l.Epoch
-		if !l.Vacant() {
-			s.Leader = &l.ID
-		}
+	if !l.Vacant() {
+		s.Leader = &l.ID
 	}
 	for _, m := range n.engine.Members() {
 		state := m.State.String()

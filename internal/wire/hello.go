@@ -95,7 +95,8 @@ func (h Hello) Check(peer Hello) error {
 	if max(h.MinVersion, peer.MinVersion) > min(h.MaxVersion, peer.MaxVersion) {
 		return mismatch("protocol version", h.versions(), peer.versions())
 	}
-	if h.Cluster != peer.Cluster && !h.anyCluster() && !peer.anyCluster() {
+	anyCluster := h.Client && h.Cluster == "" || peer.Client && peer.Cluster == ""
+	if h.Cluster != peer.Cluster && !anyCluster {
 		return mismatch("cluster name", strconv.Quote(h.Cluster), strconv.Quote(peer.Cluster))
 	}
 	if h.Client || peer.Client {
@@ -117,8 +118,6 @@ func (h Hello) Check(peer Hello) error {
 func (h Hello) OtherMembers(peer Hello) bool {
 	return h.Members != peer.Members && h.Members != 0 && peer.Members != 0
 }
-
-func (h Hello) anyCluster() bool { return h.Client && h.Cluster == "" }
 
 func (h Hello) versions() string {
 	lowest, highest := strconv.Itoa(int(h.MinVersion)), strconv.Itoa(int(h.MaxVersion))
