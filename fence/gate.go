@@ -155,14 +155,15 @@ func (g *Gate) read(file *os.File) (newest int, both bool, err error) {
 	return newest, halves[0] == halves[1], nil
 }
 
-// save makes r the last record. A half is durable before the other is written, the newest last:
-// so a crash leaves one whole, and afterwards the disk may lose one.
+// save makes r the last record. The bytes of a half change only while the disk has the other one whole,
+// and that is not older than what was let in. So first what was found is written, for it may be in one half
+// alone, and not on the disk: after a crash, or a sync that failed.
 func (g *Gate) save(file *os.File, r record, newest int) error {
-	for _, at := range []int{1 - newest, newest} {
+	for i, r := range []record{g.last, g.last, r, r} {
 		if file == nil {
 			break
 		}
-		if _, err := file.WriteAt(r.encode(), int64(at)*half); err != nil {
+		if _, err := file.WriteAt(r.encode(), int64((newest+i)%2)*half); err != nil {
 			return err
 		}
 		if err := g.flush(file); err != nil {
