@@ -2,12 +2,12 @@
 // Algorithm for Decentralized Extrema-Finding in Circular Configurations of
 // Processes", 1979), as it is taught today: the highest live process leads.
 //
-// The processes stand in a ring, in the order of their IDs, and send clockwise only:
-// to the next one that is not suspected. Who calls for an election sends a token,
-// [Election], with itself as the candidate. A process forwards the token of a higher
-// candidate and swallows that of a lower one, in place of which it sends its own
-// unless it has. Whose token comes back is the highest of the ring: it leads, and
-// sends [Elected] around.
+// The processes stand in a ring, in the order of their IDs, and send clockwise only, but
+// for an answer: to the next one that is not suspected. Who calls for an election sends a
+// token, [Election], with itself as the candidate. A process forwards the token of a
+// higher candidate and swallows that of a lower one, in place of which it sends its own
+// unless it has. Whose token comes back is the highest of the ring: it leads, and sends
+// [Elected] around.
 //
 // # What it promises
 //
