@@ -13,7 +13,7 @@
 //
 // What a leadership is worth depends on the algorithm. Bully and ring elect a leader
 // on each side of a partition. No algorithm here keeps a leader from acting after it
-// was deposed and before it knows: that needs a token that the resource checks.
+// was deposed and before it knows: that needs a token that the resource checks, as package fence does.
 package cluster
 
 import (
