@@ -14,12 +14,7 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-var (
-	errNoAdmin     = errors.New("cluster: this node takes no orders: no_admin is set in its configuration")
-	errOutside     = errors.New("cluster: this node is in no cluster yet")
-	errBusy        = errors.New("cluster: too many orders are waiting at this node")
-	errClientFrame = errors.New("cluster: a client may only ask for the status, or give an order")
-)
+var errClientFrame = errors.New("cluster: a client may only ask for the status, or give an order")
 
 // serveClient takes a client's request.
 func (n *Node) serveClient(p transport.Peer, b []byte) error {
@@ -106,11 +101,11 @@ func (n *Node) start(o wire.Order) (*errand, error) {
 	case n.failed != nil:
 		return nil, ErrStopped
 	case n.config.NoAdmin:
-		return nil, errNoAdmin
+		return nil, errors.New("cluster: this node takes no orders: no_admin is set in its configuration")
 	case n.engine.Cluster().IsZero():
-		return nil, errOutside
+		return nil, errors.New("cluster: this node is in no cluster yet")
 	case len(n.errands) >= maxOrders:
-		return nil, errBusy
+		return nil, errors.New("cluster: too many orders are waiting at this node")
 	}
 	switch o.What {
 	case wire.Remove:
