@@ -199,11 +199,7 @@ func (p *process) elect(env algo.Env) {
 // process leads.
 func (p *process) await(env algo.Env) bool {
 	p.leaveElection(env)
-	for above := range p.view.Above(p.self) {
-		if !p.skips(above) {
-			p.awaited.Add(above)
-		}
-	}
+	p.awaitThose(p.view.Above(p.self))
 	if len(p.awaited) == 0 {
 		p.lead(env)
 		return false
@@ -214,11 +210,14 @@ func (p *process) await(env algo.Env) bool {
 }
 
 // ask sends the Election to those above.
-func (p *process) ask(env algo.Env) {
-	p.phase = electing
+func (p *process) ask(env algo.Env) { p.question(env, electing, Election{p.epoch}) }
+
+// question asks those awaited, and waits for their answers in that phase.
+func (p *process) question(env algo.Env, in phase, m algo.Message) {
+	p.phase = in
 	p.watch(env)
-	for _, above := range p.awaited {
-		env.Send(above, Election{p.epoch})
+	for _, other := range p.awaited {
+		env.Send(other, m)
 	}
 	env.SetTimer(timerAnswer, p.options.AnswerTimeout, p.options.AnswerTimeout)
 }

@@ -1,6 +1,7 @@
 package bully
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
@@ -42,12 +43,16 @@ func (p *process) heir() (heir algo.NodeID) {
 	return heir
 }
 
-// skips reports whether somebody above is neither asked nor waited for.
+// awaitThose has others asked, and waited for, but not those who are suspected.
 //
 // ◆ The sources ask everybody above, and wait for the dead among them as long as an answer
 // may take.
-func (p *process) skips(above algo.NodeID) bool {
-	return p.options.SkipSuspected && p.suspected.Has(above)
+func (p *process) awaitThose(others iter.Seq[algo.NodeID]) {
+	for other := range others {
+		if !p.options.SkipSuspected || !p.suspected.Has(other) {
+			p.awaited.Add(other)
+		}
+	}
 }
 
 // watch has the detector watch those whom this process depends on. A settled leader
@@ -109,21 +114,11 @@ func (p *process) goOn(env algo.Env) {
 // once more, above, when they say so: work would begin twice, and a token of the last leadership might be
 // lower than one that was shown already.
 func (p *process) inquire(env algo.Env) bool {
-	for below := range p.view.Below(p.self) {
-		if !p.skips(below) {
-			p.awaited.Add(below)
-		}
+	p.awaitThose(p.view.Below(p.self))
+	if len(p.awaited) > 0 {
+		p.question(env, inquiring, Inquiry{})
 	}
-	if len(p.awaited) == 0 {
-		return false
-	}
-	p.phase = inquiring
-	p.watch(env)
-	for _, below := range p.awaited {
-		env.Send(below, Inquiry{})
-	}
-	env.SetTimer(timerAnswer, p.options.AnswerTimeout, p.options.AnswerTimeout)
-	return true
+	return len(p.awaited) > 0
 }
 
 // inquired answers an Inquiry.
