@@ -310,10 +310,10 @@ func (d *Detector) Wake(now time.Duration) {
 		if p.renewAt <= now {
 			d.watch(now, p)
 		}
-		if p.leaseEnd <= now {
+		switch {
+		case p.leaseEnd <= now:
 			p.leaseEnd = never
-		}
-		if p.leaseEnd != never && p.beatDue() <= now {
+		case p.leaseEnd != never && p.beatDue() <= now:
 			d.beat(now, p)
 		}
 		if p.monitored && p.heardAt+2*d.timing.Heartbeat <= now {

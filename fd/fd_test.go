@@ -317,6 +317,24 @@ func TestTheTimeoutGrowsAndComesBack(t *testing.T) {
 	}
 }
 
+// One long silence makes the timeout grow by half, and another one to what would have borne it.
+func TestTheTimeoutGrowsToWhatIsNeeded(t *testing.T) {
+	d := watcher(t)
+	at, p := time.Duration(0), d.peers[n(1)]
+	const cut = 6 * timeout
+	for i, want := range []time.Duration{timeout + timeout/2, cut * 5 / 4} {
+		at += cut
+		says(t, "silence", runs(d, at), true)
+		d.Heard(at, n(1))
+		says(t, "heard", d.Take(), false)
+		if p.timeout != want {
+			t.Errorf("after silence %d of %v the timeout is %v, want %v", i+1, cut, p.timeout, want)
+		}
+	}
+	at += cut
+	says(t, "it is borne", runs(d, at))
+}
+
 // A process that was stopped for long would have been suspected with any timeout.
 func TestALongSilenceWasNoMistake(t *testing.T) {
 	d := watcher(t)

@@ -68,7 +68,7 @@ func (s *silence) patient(now time.Duration) { s.deadline, s.askAt = now+s.timeo
 
 // regret has the timeout of a peer grow that was suspected for its silence and is heard of. Only silence
 // can have been a mistake of timing, and only one that a longer timeout would have borne: not that of a
-// stopped process.
+// stopped process. The first time it grows by half; after that to what would have borne it, and a quarter more.
 func (d *Detector) regret(now time.Duration, p *peer) {
 	if p.open == never {
 		return
@@ -76,6 +76,9 @@ func (d *Detector) regret(now time.Duration, p *peer) {
 	p.before = 0
 	if now-p.open < d.timing.MaxTimeout {
 		p.before, p.began, p.ended = p.timeout, p.open, now
+		if p.timeout > d.timing.Timeout {
+			p.timeout = max(p.timeout, (now-p.open)*5/6)
+		}
 		p.timeout = min(p.timeout+p.timeout/2, d.timing.MaxTimeout)
 	}
 	p.calm, p.gap, p.open = now, 0, never

@@ -89,7 +89,7 @@ func TestAWorkingLeaderIsLeftToWork(t *testing.T) {
 		{"the lowest follower flaps", flaps("A", "B,C,D,L", 600*ms, 1300*ms), most{2, 500 * ms}, most{}, most{}},
 		{"the last follower flaps", flaps("D", "A,B,C,L", 600*ms, 1300*ms), most{4, 500 * ms}, most{2, 0}, most{}},
 		{"the leader flaps", flaps("L", "A,B,C,D", 600*ms, 1300*ms), most{4, 2 * time.Second}, most{4, 500 * ms}, most{2, 500 * ms}},
-		{"the leader flaps, slowly", flaps("L", "A,B,C,D", 2*time.Second, 3*time.Second), most{10, 8 * time.Second}, most{16, 8 * time.Second}, most{2, 1500 * ms}},
+		{"the leader flaps, slowly", flaps("L", "A,B,C,D", 2*time.Second, 3*time.Second), most{6, 6 * time.Second}, most{8, 4 * time.Second}, most{2, 1500 * ms}},
 		{"nobody else may lead", "resign A 1m; resign B 1m; resign C 1m; resign D 1m; run 9s", most{}, most{}, most{}},
 		{
 			"a lasting bad link, and two more that soon heal",
