@@ -66,7 +66,7 @@ func TestStartsAreQuick(t *testing.T) {
 				case name == "vote":
 					enough = 15 * time.Millisecond
 				}
-				for seed := range uint64(20) {
+				for seed := range few(20) {
 					w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(100*time.Microsecond, 3*time.Millisecond)})
 					start(w, rand.New(rand.NewPCG(seed, 7)), span)
 					last := w.now
@@ -100,7 +100,7 @@ func TestSlowMessages(t *testing.T) {
 		{"vote", Fixed(500 * ms), 10 * time.Second},
 		{"vote", Uniform(300*ms, 500*ms), 10 * time.Second},
 	} {
-		for seed := range uint64(10) {
+		for seed := range few(10) {
 			w := New(Config{Spec: lan(t, test.algorithm), Seed: seed, Delay: test.takes})
 			must(t, w.Cluster(5))
 			if took := w.Await(5 * time.Minute); took > test.enough {
