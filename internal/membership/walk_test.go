@@ -507,7 +507,8 @@ func (w *cluster) beat() {
 	}
 }
 
-// lost reports whether no majority is left of the latest roster: so much a liar can do.
+// lost reports whether no majority is left of the latest roster, or nobody where none is needed: so much
+// a liar can do.
 func lost(nodes []*node, quorum bool) bool {
 	var latest Known
 	for _, n := range nodes {
@@ -521,7 +522,7 @@ func lost(nodes []*node, quorum bool) bool {
 			there++
 		}
 	}
-	return quorum && there < latest.Roster.quorum()
+	return there == 0 || quorum && there < latest.Roster.quorum()
 }
 
 // redirect has an operator name who lives to those whom nobody has let in yet. A liar may have had all
@@ -535,7 +536,7 @@ func (w *cluster) redirect() {
 	}
 	for _, n := range w.nodes {
 		named := func(addr string) bool { return slices.Contains(members, addr) }
-		if n.up && n.m.joining() && !slices.ContainsFunc(n.config.Seeds, named) {
+		if n.up && n.m.joining() && len(members) > 0 && !slices.ContainsFunc(n.config.Seeds, named) {
 			n.crash()
 			n.config.Seeds = members
 			n.start()
