@@ -187,14 +187,16 @@ func (p *process) miss(env algo.Env) {
 func (p *process) wait(env algo.Env) {
 	T := p.options.MessageTime
 	least := time.Duration(p.options.ElectionRounds) * time.Duration(p.view.Len()) * T
+	most := least + least/2
 	if p.patient > 0 {
-		least *= 2
+		least, most = 2*least, 2*least
 	}
-	keep(env, timerElection, &p.waiting, p.telling || !p.over(), least, least+least/2)
+	keep(env, timerElection, &p.waiting, p.telling || !p.over(), least, most)
 	keep(env, timerReserve, &p.reserving, p.over() && p.reserved <= p.epoch, T, 2*T)
 }
 
-// patience is for how many runs a process waits twice as long. Fewer do not suffice where messages take four
+// patience is for how many runs a process waits twice as long as at least, and no longer: what is lost meanwhile
+// is to be found within Timing.Bound. Fewer do not suffice where messages take four
 // times as long as is configured, since several processes begin anew at about one time.
 const patience = 8
 
