@@ -383,6 +383,8 @@ func TestAnOlderCoordinatorIsAnsweredWithWhomItFollows(t *testing.T) {
 	s := follower(t, 1, 4, viewOf(4))
 	does(t, "of an older epoch", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
 	does(t, "of the same epoch and a lower ID", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
+	s.Hears(2, Answer{9})
+	does(t, "in the epoch of its leader, and not in a newer one that it has heard of", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
 	s = leading(t, 4, viewOf(4))
 	does(t, "to a leader", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- coordinator epoch=7 leader=n4")
 	does(t, "its own leadership, come back", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
