@@ -4,6 +4,8 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -32,16 +34,27 @@ func newMachines(t *testing.T) *machines {
 	m := &machines{t: t, rewrite: map[string]*strings.Replacer{}, folder: map[string]string{}, running: map[string]*process{}}
 	var addrs []string
 	for _, theirs := range []string{"10.0.0.1:7400", "10.0.0.2:7400", "10.0.0.3:7400", "10.0.0.4:7400", "10.0.0.5:7400"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		addrs = append(addrs, theirs, l.Addr().String())
+		addrs = append(addrs, theirs, keptFree(t, addrs))
 	}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		m.folder[name] = filepath.Join(t.TempDir(), name)
 		m.rewrite[name] = strings.NewReplacer(append(addrs, "/var/lib/elect", m.folder[name])...)
 	}
 	return m
+}
+
+// keptFree is an address at which nobody listens, nor does before it is asked for: the system gives
+// out higher ports to who does not name one.
+func keptFree(t *testing.T, taken []string) string {
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		if l, err := net.Listen("tcp", addr); err == nil && !slices.Contains(taken, addr) {
+			require.NoError(t, l.Close())
+			return addr
+		}
+	}
+	t.Fatal("of 100 ports none is free")
+	return ""
 }
 
 // step is a line of a runbook: the machine, the command, and what it leads to.
@@ -105,6 +118,14 @@ func (m *machines) await(args []string, then string) {
 	leads, members, ok := strings.Cut(then, " leads ")
 	require.True(m.t, ok, "elect %v: what is %q?", args, then)
 	var got string
+	defer func() {
+		if m.t.Failed() {
+			for at, p := range m.running {
+				m.t.Logf("%s says:\n%s", at, p.stderr.text())
+			}
+			m.t.Logf("the last answer: %s", got)
+		}
+	}()
 	require.Eventually(m.t, func() bool {
 		_, stdout, _ := elect(append(args, "--json")...)
 		var s cluster.Status

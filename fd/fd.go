@@ -1,10 +1,11 @@
 // Package fd is a heartbeat failure detector: a pure state machine that takes
 // for dead those who are silent, and at once those of whom there is better
 // evidence than silence. The leader is silent only when others do not hear it
-// either; what one of them says of it is believed. It follows Chandra and Toueg (1996): what it says may be
-// wrong, but because a timeout grows after each mistake it is eventually right
-// about the living (◇P), as long as delays are bounded, and below
-// Timing.MaxTimeout. It does not grow for a process that was stopped, and says so in its beats.
+// either; what one of them says of it is believed. It follows Chandra and Toueg
+// (1996): what it says may be wrong, but because a timeout grows after each
+// mistake it is eventually right about the living (◇P), as long as delays are
+// bounded, and below Timing.MaxTimeout. It does not grow for a process that was
+// stopped, and says so in its beats.
 //
 // Heartbeats come on demand. Monitor states whom this node watches; each of those
 // gets a [Watch] with a lease, and pushes a [Beat] every interval while the lease
