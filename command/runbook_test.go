@@ -48,7 +48,10 @@ func newMachines(t *testing.T) *machines {
 func keptFree(t *testing.T, taken []string) string {
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
-		if l, err := net.Listen("tcp", addr); err == nil && !slices.Contains(taken, addr) {
+		if slices.Contains(taken, addr) {
+			continue
+		}
+		if l, err := net.Listen("tcp", addr); err == nil {
 			require.NoError(t, l.Close())
 			return addr
 		}
