@@ -2,6 +2,5 @@
 
 package wire
 
-// underRace: the race detector makes a search ten times slower, and has nothing to see
-// in a program of one goroutine.
+// underRace: a sync.Pool forgets now and then.
 const underRace = true
