@@ -96,7 +96,7 @@ func TestSlowMessages(t *testing.T) {
 	}{
 		{"bully", Uniform(450*ms, 500*ms), 10 * time.Second},
 		{"ring", Uniform(405*ms, 450*ms), 10 * time.Second},
-		{"ring", Uniform(540*ms, 600*ms), 20 * time.Second},
+		{"ring", Uniform(450*ms, 500*ms), 20 * time.Second},
 		{"vote", Fixed(500 * ms), 10 * time.Second},
 		{"vote", Uniform(300*ms, 500*ms), 10 * time.Second},
 	} {

@@ -189,21 +189,21 @@ func (p *process) wait(env algo.Env) {
 	least := time.Duration(p.options.ElectionRounds) * time.Duration(p.view.Len()) * T
 	most := least + least/2
 	if p.patient > 0 {
-		least, most = 2*least, 2*least
+		least, most = least*7/4, least*7/4
 	}
 	keep(env, timerElection, &p.waiting, p.telling || !p.over(), least, most)
 	keep(env, timerReserve, &p.reserving, p.over() && p.reserved <= p.epoch, T, 2*T)
 }
 
-// patience is for how many runs a process waits twice as long as at least, and no longer: what is lost meanwhile
-// is to be found within Timing.Bound. Fewer do not suffice where messages take four
-// times as long as is configured, since several processes begin anew at about one time.
+// patience is for how many runs a process waits longer: seven quarters of the least. That is enough where messages
+// take five times as long as is configured, and more would find what is lost later than Timing.Bound. Fewer runs do
+// not suffice there, since several processes begin anew at about one time.
 const patience = 8
 
 // overlap takes it that a token of an older run is there while a newer one is on.
 //
-// ◆ It may have been given up too early. So this process waits twice as long from its next token on, for some
-// runs, or until there is an outcome. Else no run comes to its end where messages take four times as long as is
+// ◆ It may have been given up too early. So this process waits longer from its next token on, for some
+// runs, or until there is an outcome. Else no run comes to its end where messages take five times as long as is
 // configured. That one was given up is no reason: its token may be lost. Nor does it wait ever longer: where
 // tokens are lost as well an election would take too long. Nor for ever: others who are not patient would begin
 // anew before it has seen the end of any run, and it would not learn who never leads.

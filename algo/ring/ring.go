@@ -81,7 +81,7 @@ type process struct {
 	tokens algo.Set
 	// best is the highest candidate whose token was forwarded in this epoch.
 	best algo.Member
-	// patient is for how many runs, with the one that is on, it still waits twice as long: see overlap.
+	// patient is for how many runs, with the one that is on, it still waits longer: see overlap.
 	patient uint8
 
 	// telling: the successor was told who leads, and has not answered that it knows.

@@ -94,13 +94,13 @@ func TestATokenOfAnOlderEpochIsNotForwarded(t *testing.T) {
 }
 
 // A token of an older epoch that comes while a newer run is on says that runs are given up too early. The wait
-// is twice the least from the next token on, and no longer, until there is an outcome, or for some runs: where nobody ever leads
+// is seven quarters of the least from the next token on, until there is an outcome, or for some runs: where nobody ever leads
 // others would begin anew before this one has seen the end of any.
 func TestWhoHearsALateTokenWaitsLonger(t *testing.T) {
 	s := follower(t, 2)
 	does(t, "its outcome is known", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	does(t, "a token of the run before", s.Hears(1, token(7, 3, 2)), "")
-	does(t, "a token of this one", s.Hears(1, token(8, 4, 2)), "election in 240ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	does(t, "a token of this one", s.Hears(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
 	s.Hears(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
 	does(t, "after an outcome", s.Campaigns(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 
@@ -110,7 +110,7 @@ func TestWhoHearsALateTokenWaitsLonger(t *testing.T) {
 	for e := algo.Epoch(9); e < 8+patience; e++ {
 		s.Hears(1, token(e, 4, 2))
 	}
-	does(t, "the seventh run since", s.Hears(1, token(15, 3, 2)), "election in 240ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
+	does(t, "the seventh run since", s.Hears(1, token(15, 3, 2)), "election in 210ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
 	does(t, "the eighth", s.Hears(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
 }
 
