@@ -21,6 +21,7 @@ import (
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/wait"
 )
 
 var wireRoundsFlag = flag.Int("wire-rounds", 10, "elections per case of live nodes, at least")
@@ -182,7 +183,7 @@ func TestACountWaitsForWhatIsUnderWay(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// slowListener makes connections that hand over what they read twice the rest later.
+// slowListener makes connections over a link on which what is sent takes twice the rest.
 type slowListener struct{ net.Listener }
 
 func (s slowListener) Accept() (net.Conn, error) {
@@ -194,7 +195,7 @@ type slowConn struct{ net.Conn }
 
 func (s slowConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
-	time.Sleep(2 * rest)
+	_ = wait.For(context.Background(), 2*rest) // which nothing ends early
 	return n, err
 }
 
