@@ -151,10 +151,11 @@ func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 }
 
 // inform tells who is connected and is a member now, or is none any more: it may have asked this node,
-// and not know who leads. All are told that this node was let in: nobody else shall found a cluster.
+// and not know who leads. All are told while nobody leads: nobody else shall found a cluster when this node
+// was let in, and who made the roster may be a stranger to those who are in it.
 func (m *Machine) inform(now time.Duration, before Roster) {
 	for _, id := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
-		if r := m.roster.Roster; r.has(id) != before.has(id) || r.struck(id) || before.Cluster.IsZero() {
+		if r := m.roster.Roster; r.has(id) != before.has(id) || r.struck(id) || m.vacant != never {
 			m.heal(now, id)
 		}
 	}

@@ -601,6 +601,20 @@ func TestWhoWasAskedVouches(t *testing.T) {
 	}
 }
 
+// Without a leader who takes over a roster passes it on. Without it those never agree to whom its maker is a
+// stranger: a ring of n1, n2 and n4 would have to be closed by n2, which n4 cannot tell (storm of ring, wan,
+// seed 70005819: an emptied founder had led those whom it had met).
+func TestWithoutALeaderARosterIsPassedOn(t *testing.T) {
+	l := newLone(false, of(1, 1, 1, 2, 3), func(c *Config) { c.Seeds = []string{"n4:1"} })
+	l.connects(2, "")
+	l.connects(4, "n4:1")
+	l.hears(4, of(1, 2, 1, 2, 4))
+	l.want(t, "from who let it in", "(1,2) of n1 n2 n4 confirmed")
+	if told := l.said(2, "view"); len(told) == 0 || told[len(told)-1].(Roster).Number != 2 {
+		t.Errorf("n2, which n4 is a stranger to, was told %v", told)
+	}
+}
+
 // Who was struck is not let in, also if it asks.
 func TestTheStruckStayOut(t *testing.T) {
 	l := newLone(false, of(4, 7, 1, 2).striking(id(3))).leads(4)
