@@ -28,8 +28,7 @@ const longest = 24 * time.Hour
 // collects what is wrong with them, so that all of it is said at once.
 type OptionCheck struct {
 	Algorithm string
-	Timing    Timing        // of the network that the options are for; zero if it is not known
-	Longest   time.Duration // that a duration may be; 24 hours if zero
+	Timing    Timing // of the network that the options are for; zero if it is not known
 
 	settings []Setting
 	mistakes []error
@@ -53,13 +52,12 @@ func (c *OptionCheck) Bool(option string, got bool) {
 // Duration wants got to be above zero and not too long, and at least least, which errors
 // call by its name. A least of zero asks for nothing more.
 func (c *OptionCheck) Duration(option string, got time.Duration, name string, least time.Duration) {
-	most := cmp.Or(c.Longest, longest)
 	want := ""
 	switch {
 	case got <= 0:
 		want = "more than 0"
-	case got > most:
-		want = "at most " + most.String()
+	case got > longest:
+		want = "at most " + longest.String()
 	case got < least:
 		want = "at least " + name + " (" + least.String() + ")"
 	}

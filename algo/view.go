@@ -198,16 +198,6 @@ func (w View) IsAbove(a, b NodeID) bool {
 	return ok && known && ma.Eligible && ma.Compare(mb) > 0
 }
 
-// Successor returns the next member clockwise of id, in the order of IDs; of a
-// stranger, the member that would follow it. Alone, a member is its own successor.
-func (w View) Successor(id NodeID) NodeID {
-	members := w.get().members
-	if len(members) == 0 {
-		return NodeID{}
-	}
-	i, found := slices.BinarySearchFunc(members, id, func(m Member, id NodeID) int { return m.ID.Compare(id) })
-	if found {
-		i++
-	}
-	return members[i%len(members)].ID
-}
+// Successor returns the next member clockwise of a member, in the order of IDs. Alone, a
+// member is its own successor.
+func (w View) Successor(id NodeID) NodeID { return w.At((w.Index(id) + 1) % w.Len()).ID }

@@ -38,7 +38,7 @@ func TestACompleteSearch(t *testing.T) {
 	got.TransitionsPerSecond, got.Seconds = 0, 0
 	require.Equal(t, searchObject{
 		exploredObject: exploredObject{
-			Algorithm: "ring", Options: map[string]string{"election_rounds": "3", "message_time": "100ms"}, Nodes: 3, From: "nothing",
+			Algorithm: "ring", Options: map[string]string{"message_time": "100ms"}, Nodes: 3, From: "nothing",
 			Network: "lossy", Epochs: 1, Repeats: 1, // its messages have numbers, and it repeats none
 			Properties: []algo.Property{algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},

@@ -177,16 +177,21 @@ func (p *process) miss(env algo.Env) {
 	}
 }
 
+// rounds of a message about the ring are what an election takes, 3N−1 messages in a row: until the token
+// of the first is at the highest, until that of the highest is back, and for Elected.
+const rounds = 3
+
 // wait keeps each timer armed for as long as there is something to wait for.
 //
 // ◆ Whoever forwarded a token waits for the outcome, not only who called for the election:
-// that one may have crashed, and the token with whoever held it.
+// that one may have crashed, and the token with whoever held it. The time is random, so that
+// those who wait together do not start together.
 //
 // ◆ Once it is over, the epoch of the next run is saved. Else each process would save it when the
 // first token of that comes, one after the other, and a failover would wait for N−1 saves in a row.
 func (p *process) wait(env algo.Env) {
 	T := p.options.MessageTime
-	least := time.Duration(p.options.ElectionRounds) * time.Duration(p.view.Len()) * T
+	least := rounds * time.Duration(p.view.Len()) * T
 	most := least + least/2
 	if p.patient > 0 {
 		least, most = least*7/4, least*7/4

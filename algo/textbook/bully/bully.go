@@ -225,7 +225,6 @@ const Name = "textbook-bully"
 // Factory is the [algo.Factory] of this package.
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	return algo.Build(Name, t, Options{MessageTime: t.RoundTrip / 2}, decode, func(o Options, c *algo.OptionCheck) algo.Spec {
-		c.Longest = time.Hour
 		c.Duration("message_time", o.MessageTime, "half the round trip", t.RoundTrip/2)
 		return algo.Spec{
 			Textbook: true, Claims: algo.Claims{HighestLeads: true},
