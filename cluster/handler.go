@@ -10,7 +10,6 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
 )
@@ -31,17 +30,17 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 	if err != nil {
 		return transport.Peer{}, err
 	}
-	theirs, err := wire.Read[wire.Hello](frame)
+	theirs, err := wire.Read(frame)
 	if err != nil {
 		return transport.Peer{}, err
 	}
 	if err := ours.Check(theirs); err != nil {
-		if !dialed && (hasAnother(err, wire.Algorithm) || hasAnother(err, wire.Members)) {
+		if !dialed && (hasAnother(err, wire.Algorithm) || hasAnother(err, wire.Lists)) {
 			// One of this cluster who is configured differently: it must know by what.
 			_ = wire.Say(send, ours)
 		}
-		if hasAnother(err, wire.Members) {
-			err = n.compareLists(theirs.Name, send, recv)
+		if hasAnother(err, wire.Lists) {
+			n.noisy.Line(slog.LevelError, "peer has another list of members", "error", err)
 		}
 		return transport.Peer{}, err
 	}
@@ -64,26 +63,6 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 		n.noisy.Warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
 	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Started: time.Now().Add(-theirs.Ran), Listens: theirs.Addr, Client: theirs.Client, Hello: theirs}, nil
-}
-
-// compareLists shows this node's list of members to one that was founded with another, and
-// says both. Neither of the two founds anything together with the other.
-func (n *Node) compareLists(peer string, send func([]byte) error, recv func() ([]byte, error)) error {
-	ours := "[" + sorted(n.config.Members) + "]"
-	if err := wire.Say(send, wire.List{Text: hostile.Cut(ours, wire.MaxList)}); err != nil {
-		return err
-	}
-	frame, err := recv()
-	if err != nil {
-		return err
-	}
-	theirs, err := wire.Read[wire.List](frame)
-	if err != nil {
-		return err
-	}
-	text := hostile.Plain(theirs.Text)
-	n.noisy.Line(slog.LevelError, "peer has another list of members", "peer", peer, "theirs", text, "ours", ours)
-	return &wire.MismatchError{Peer: peer, What: wire.Members, Ours: ours, Theirs: text}
 }
 
 // handler is the node as its transport sees it. What is decided is decided on the
@@ -141,7 +120,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		}
 		fact := fd.Unanswered
 		switch {
-		case hasAnother(why, wire.Members):
+		case hasAnother(why, wire.Lists):
 			n.perform(n.engine.Reached(n.now(), t.Addr, algo.NodeID{}))
 			return
 		case kind == transport.Self:

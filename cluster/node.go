@@ -299,7 +299,7 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 		MinVersion: wire.Version, MaxVersion: wire.Version,
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name,
 		Settings: wire.Settings(n.spec.Settings), Name: n.config.Name, ID: id, Addr: addr,
-		Members: digestOf(&n.config),
+		Members: wire.Members(n.config.Members),
 	}
 }
 

@@ -90,7 +90,6 @@ func TestProtocolDocument(t *testing.T) {
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",
 			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", View: 99, Ran: 2 * time.Second,
 		},
-		"list": wire.List{Text: "[a:1, b:2]"},
 	}
 	codecs := codecsOf(t)
 	missing := make(map[string]bool) // kinds, by codec

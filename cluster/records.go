@@ -122,18 +122,5 @@ func newCluster(c *Config) algo.NodeID {
 	if len(c.Members) == 0 {
 		return algo.NodeID(uuid.New())
 	}
-	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster+"?"+sorted(c.Members))))
-}
-
-func sorted(members []string) string {
-	return strings.Join(slices.Sorted(slices.Values(members)), ", ")
-}
-
-// digestOf stands for the list of all members, if there is one: the first half of that ID.
-func digestOf(c *Config) uint64 {
-	if len(c.Members) == 0 {
-		return 0
-	}
-	id := newCluster(c)
-	return binary.BigEndian.Uint64(id[:])
+	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster+"?"+strings.Join(slices.Sorted(slices.Values(c.Members)), ", "))))
 }

@@ -57,7 +57,7 @@ func answerOf(why error) string {
 	text := why.Error()
 	if dns, ok := errors.AsType[*net.DNSError](why); ok {
 		text = dns.Err
-	} else if mismatch, ok := errors.AsType[*wire.MismatchError](why); ok && mismatch.What == wire.Members {
+	} else if mismatch, ok := errors.AsType[*wire.MismatchError](why); ok && mismatch.What == wire.Lists {
 		text = "it has another list of members: " + mismatch.Theirs
 	} else {
 		switch transport.Cause(why) {

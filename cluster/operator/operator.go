@@ -165,7 +165,7 @@ func greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ trans
 	if err != nil {
 		return transport.Peer{}, err
 	}
-	theirs, err := wire.Read[wire.Hello](frame)
+	theirs, err := wire.Read(frame)
 	if err != nil {
 		return transport.Peer{}, fmt.Errorf("%w: %w", ErrNotNode, err)
 	}

@@ -49,7 +49,7 @@ func (Order) Kind() string { return "order" }
 func (Done) Kind() string { return "done" }
 
 // Hellos is the codec of what comes before anything else.
-var Hellos = must(Hello{}, List{})
+var Hellos = must(Hello{})
 
 // Clients is the codec of what clients and nodes say to each other, where status answers a
 // StatusRequest. It may be anybody who says it, and people are shown it: shown makes of each text what can be.

@@ -18,7 +18,7 @@ const Version = 1
 
 // MaxHello bounds the encoding of a Hello, in bytes: what a node accepts from a
 // stranger before it knows whom it talks to.
-const MaxHello = 1024
+const MaxHello = 2048
 
 // Hello is the first message in both directions of a connection.
 type Hello struct {
@@ -43,8 +43,8 @@ type Hello struct {
 	Addr string `wire:"max=255"`
 	// View is a digest of the members it knows.
 	View uint64
-	// Members is a digest of the list of all members in its configuration; 0 without one.
-	Members uint64
+	// Members is the list of all members in its configuration: see the function Members. Empty without one.
+	Members string `wire:"max=512"`
 	// Ran is for how long the process had run when it said this.
 	Ran time.Duration
 }
@@ -52,33 +52,21 @@ type Hello struct {
 // Kind implements [algo.Message].
 func (Hello) Kind() string { return "hello" }
 
-// List is the list of all members in the configuration of its sender, as a text. It follows
-// the hello, in both directions, where [MismatchError] says that the lists differ.
-type List struct {
-	Text string `wire:"max=960"`
-}
-
-// MaxList bounds List.Text, in bytes.
-const MaxList = 960
-
-// Kind implements [algo.Message].
-func (List) Kind() string { return "list" }
-
-// Say sends one message of those that come before anything else.
-func Say(send func(frame []byte) error, m algo.Message) error {
-	frame, err := Hellos.Append(nil, m)
+// Say sends a hello.
+func Say(send func(frame []byte) error, h Hello) error {
+	frame, err := Hellos.Append(nil, h)
 	if err != nil {
 		return err
 	}
 	return send(frame)
 }
 
-// Read is what the other side has said, if that is what is expected now.
-func Read[M algo.Message](frame []byte) (said M, err error) {
+// Read is the hello that the other side has said.
+func Read(frame []byte) (Hello, error) {
 	m, err := Hellos.Decode(frame)
-	said, expected := m.(M)
-	if err == nil && !expected {
-		err = &Error{Verb: "decode", Kind: said.Kind(), Why: "is said again, or something else is"}
+	said, once := m.(Hello)
+	if err == nil && !once {
+		err = &Error{Verb: "decode", Kind: said.Kind(), Why: "is said again"}
 	}
 	return said, err
 }
@@ -104,7 +92,7 @@ func (h Hello) Check(peer Hello) error {
 	}
 	if h.ClusterID != peer.ClusterID && !h.ClusterID.IsZero() && !peer.ClusterID.IsZero() {
 		if h.OtherMembers(peer) {
-			return mismatch(Members, strconv.FormatUint(h.Members, 16), strconv.FormatUint(peer.Members, 16))
+			return mismatch(Lists, strconv.Quote(h.Members), strconv.QuoteToASCII(peer.Members))
 		}
 		return mismatch("cluster id", h.ClusterID.String(), peer.ClusterID.String())
 	}
@@ -116,7 +104,7 @@ func (h Hello) Check(peer Hello) error {
 
 // OtherMembers reports whether both have a list of all members, and not the same one.
 func (h Hello) OtherMembers(peer Hello) bool {
-	return h.Members != peer.Members && h.Members != 0 && peer.Members != 0
+	return h.Members != peer.Members && h.Members != "" && peer.Members != ""
 }
 
 func (h Hello) versions() string {
@@ -143,15 +131,15 @@ func (h Hello) called() string {
 // What two of one cluster may have been configured differently.
 const (
 	Algorithm = "algorithm"
-	Members   = "list of members"
+	Lists     = "list of members"
 )
 
 // MismatchError says that two nodes cannot work together, and what differs. Its
 // text is safe to log.
 type MismatchError struct {
 	Peer   string // "peer n2", "client c1", "client"
-	What   string // "protocol version", "cluster name", "cluster id", Members or Algorithm
-	Ours   string // names are quoted
+	What   string // "protocol version", "cluster name", "cluster id", Lists or Algorithm
+	Ours   string // names and lists are quoted
 	Theirs string
 }
 
@@ -195,16 +183,27 @@ func plain(name string) string {
 }
 
 // Settings returns the settings as a Hello carries them: a line of each, "name=value", by
-// name. What is too long ends with "...=" and a hash of all of it, so that it can still be
-// compared.
+// name. What is too long is told apart by its end: see the function Members.
 func Settings(settings []algo.Setting) string {
-	const most = 512 // as in the tag of Hello.Settings
 	var lines []string
 	for _, s := range settings {
 		lines = append(lines, strings.ToValidUTF8(s.Name+"="+s.Value, "?"))
 	}
 	slices.Sort(lines)
-	text := strings.Join(lines, "\n")
+	return fitting(strings.Join(lines, "\n"))
+}
+
+// Members returns a list of all members as a Hello carries it: "[n1:7400, n2:7400]", sorted. What is
+// too long ends with "...=" and a hash of all of it, so that it can still be compared.
+func Members(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return fitting("[" + strings.Join(slices.Sorted(slices.Values(list)), ", ") + "]")
+}
+
+func fitting(text string) string {
+	const most = 512 // as in the tags of Hello
 	if len(text) <= most {
 		return text
 	}

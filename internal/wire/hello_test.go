@@ -17,7 +17,7 @@ func largestHello() Hello {
 		Cluster: strings.Repeat("c", 64), ClusterID: nodeA,
 		Algorithm: strings.Repeat("a", 32), Settings: strings.Repeat("s", 512),
 		Name: strings.Repeat("n", 64), ID: nodeA, Incarnation: math.MaxUint64,
-		Client: true, Addr: strings.Repeat("h", 255), View: math.MaxUint64, Members: math.MaxUint64, Ran: math.MaxInt64,
+		Client: true, Addr: strings.Repeat("h", 255), View: math.MaxUint64, Members: strings.Repeat("m", 512), Ran: math.MaxInt64,
 	}
 }
 
@@ -30,7 +30,7 @@ func TestTheLargestHelloFits(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	nodeB := algo.NodeID{0xff}
-	ours := Hello{MinVersion: 1, MaxVersion: 2, Cluster: "prod", ClusterID: nodeA, Algorithm: "bully", Name: "n1", ID: nodeA, Members: 5}
+	ours := Hello{MinVersion: 1, MaxVersion: 2, Cluster: "prod", ClusterID: nodeA, Algorithm: "bully", Name: "n1", ID: nodeA, Members: "[a:1]"}
 	for _, test := range []struct {
 		name string
 		peer func(h *Hello)
@@ -49,10 +49,10 @@ func TestCheck(t *testing.T) {
 		{"no cluster", func(h *Hello) { h.Cluster = "" }, `wire: peer n2 has cluster name "", this node has "prod"`},
 		{"another cluster of the same name", func(h *Hello) { h.ClusterID = nodeB },
 			"wire: peer n2 has cluster id ff000000-0000-0000-0000-000000000000, this node has 00010203-0405-0607-0809-0a0b0c0d0e0f"},
-		{"another list of members", func(h *Hello) { h.ClusterID, h.Members = nodeB, 7 },
-			"wire: peer n2 has list of members 7, this node has 5"},
-		{"a list that was changed since", func(h *Hello) { h.Members = 7 }, ""},
-		{"no list", func(h *Hello) { h.ClusterID, h.Members = nodeB, 0 },
+		{"another list of members", func(h *Hello) { h.ClusterID, h.Members = nodeB, "[b:1\x1b]" },
+			`wire: peer n2 has list of members "[b:1\x1b]", this node has "[a:1]"`},
+		{"a list that was changed since", func(h *Hello) { h.Members = "[b:1]" }, ""},
+		{"no list", func(h *Hello) { h.ClusterID, h.Members = nodeB, "" },
 			"wire: peer n2 has cluster id ff000000-0000-0000-0000-000000000000, this node has 00010203-0405-0607-0809-0a0b0c0d0e0f"},
 		{"a cluster id not yet known", func(h *Hello) { h.ClusterID = algo.NodeID{} }, ""},
 		{"another algorithm", func(h *Hello) { h.Algorithm = "ring" },
@@ -158,7 +158,7 @@ func TestAHelloIsNoRepeat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Read[Hello](frame)
+		return Read(frame)
 	}
 	if got, err := read(h); err != nil || got.Cluster != h.Cluster {
 		t.Errorf("Read = %+v, %v, want what was said", got, err)
