@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -331,18 +332,18 @@ func (s *storm) lost() {
 	parties := 0
 	for _, n := range s.w.nodes {
 		members := n.members()
-		if n.gone {
-			continue
-		}
 		member := slices.Contains(members, n.id)
-		if len(n.seeds) == 1 && (!member || n.seeds[0].moves > 0) {
+		if !n.gone && len(n.seeds) == 1 && (!member || n.seeds[0].moves > 0) {
 			needed[n.seeds[0]] = true // it lets this one in, or is all that this one can find
 		}
-		if !member {
+		if n.gone || !member {
 			continue
 		}
 		parties++
 		least = min(least, len(members))
+		if r, _ := n.roster.(membership.Roster); !r.Confirmed && r.Epoch > 0 {
+			least = min(least, len(members)-1) // whom it lets in the next one may not have
+		}
 		for _, id := range members {
 			known[id]++
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/trace"
 )
@@ -199,6 +200,48 @@ func differ(a, b string) string {
 		}
 	}
 	return fmt.Sprintf("in length: %d and %d lines", len(left), len(right))
+}
+
+// TestWhoIsLostIsAMinorityWithoutTheNewcomer: who is let in by a roster that does not stand may be
+// taken out again, and those who are left must be a majority then.
+func TestWhoIsLostIsAMinorityWithoutTheNewcomer(t *testing.T) {
+	spec, err := build("vote", algo.LAN(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, most := 0, 0
+	for seed := range uint64(20) {
+		w := New(Config{Spec: spec, Seed: seed, Delay: Fixed(time.Millisecond)})
+		if err := w.Cluster(6); err != nil {
+			t.Fatal(err)
+		}
+		w.Await(algo.LAN().Bound())
+		_ = w.Do("join n1")
+		for i := 1; i <= 6; i++ {
+			_ = w.Do("link n7 n%d 100ms", i) // the others hold the roster long before its word for that arrives
+		}
+		undecided := func(n *node) bool {
+			r, _ := n.roster.(membership.Roster)
+			return len(r.Entries) == 7 && !r.Confirmed
+		}
+		for step := 0; step < 10_000 && !undecided(w.nodes[0]); step++ {
+			w.Run(100 * time.Microsecond)
+		}
+		w.Run(20 * time.Millisecond)
+		for _, n := range w.nodes[:6] {
+			if !undecided(n) {
+				t.Fatalf("seed %d: %s does not hold an undecided roster of seven", seed, n.name)
+			}
+		}
+		s := storm{w: w, o: &StormOptions{Nodes: 6}, random: newRandom(seed)}
+		if s.lost(); s.r.Lost > 0 {
+			seen++
+		}
+		most = max(most, s.r.Lost)
+	}
+	if seen == 0 || most != 2 {
+		t.Errorf("in %d of 20 storms somebody is lost, and at most %d of the six, want 2", seen, most)
+	}
 }
 
 // TestAScenarioReplaysAStorm: what a failure prints does the same again.
