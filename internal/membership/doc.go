@@ -25,7 +25,8 @@
 //     stamp: later, it may have helped to elect somebody with an older one.
 //   - The algorithm helps nobody with an older view, and has no part any more in epochs up to the
 //     Floor of its view.
-//   - A newcomer must hold the roster that it is in, or the members of before go on.
+//   - A newcomer must hold the roster that it is in, and so must a majority of the members of before,
+//     or these go on without it.
 //   - A change of which no majority is there is taken back by who made it, and by nobody else: it may
 //     stand, and others have gone on.
 //

@@ -317,7 +317,8 @@ func (m *Machine) awaits(peer algo.NodeID) bool {
 }
 
 // confirm tells everybody when a majority holds our roster, and goes on to what waits for that.
-// A newcomer must hold it as well: one that does not even live yet would count.
+// A newcomer must hold it as well: one that does not even live yet would count. So must a majority of
+// those before: else these could die, and the rest take the word of nobody whom it let in.
 func (m *Machine) confirm(now time.Duration) {
 	r := m.roster.Roster
 	if r.Confirmed || !m.leads() || r.Epoch != m.epoch() {
@@ -329,11 +330,10 @@ func (m *Machine) confirm(now time.Duration) {
 			holders++
 		}
 	}
-	newcomer := m.newcomer()
-	if holders < r.quorum() || !newcomer.IsZero() && !m.holders[newcomer] {
+	before, changed := m.before()
+	if newcomer := m.newcomer(); holders < r.quorum() || !newcomer.IsZero() && (!m.holders[newcomer] || holders-1 < before.quorum()) {
 		return
 	}
-	before, changed := m.before()
 	if changed {
 		m.guest, m.until = before.size() == 1, now+watch
 	}

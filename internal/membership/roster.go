@@ -182,11 +182,7 @@ func Know(r Roster) Known {
 		number = uint64(len(members)) // of those that were met
 	}
 	// Seats that nobody has taken yet count for the quorum.
-	view := algo.NewView(number, r.size(), members...)
-	if r.Epoch > 0 {
-		view = view.In(r.Epoch)
-	}
-	return Known{r, view, sum(r)}
+	return Known{r, algo.NewView(number, r.size(), members...).In(r.Epoch), sum(r)}
 }
 
 // compare is the order of rosters: positive when k is the later one. The digest orders those

@@ -125,10 +125,7 @@ func (m *Machine) overlay() {
 			members[i].Eligible = false
 		}
 	}
-	view := algo.NewView(m.roster.view.Number(), m.roster.view.Size(), members...)
-	if epoch := m.roster.Epoch; epoch > 0 {
-		view = view.In(epoch)
-	}
+	view := algo.NewView(m.roster.view.Number(), m.roster.view.Size(), members...).In(m.roster.Epoch)
 	if m.over > view.Floor() {
 		view = view.Over(m.over)
 	}

@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/membership"
+)
+
+// TestThoseOfBeforeKnowANewcomer: while a seventh asks to be let in a leader of six hears only some of
+// them. When it is let in any three of those may die: the others are a majority with it, and none of
+// them must be a stranger to who knows that.
+func TestThoseOfBeforeKnowANewcomer(t *testing.T) {
+	for _, test := range []struct {
+		hears string // of those that are not the leader, how many
+		count int
+		in    bool
+	}{{"two", 2, false}, {"three", 3, true}} {
+		t.Run(test.hears, func(t *testing.T) {
+			spec, err := build("vote", algo.LAN(), nil)
+			require.NoError(t, err)
+			w := New(Config{Spec: spec, Seed: 1, Delay: Fixed(time.Millisecond)})
+			do := func(format string, args ...any) {
+				t.Helper()
+				require.NoError(t, w.Do(format, args...))
+			}
+			require.NoError(t, w.Cluster(6))
+			w.Await(algo.LAN().Bound())
+			leader, _, _ := w.Leader()
+			left, right := []string{Name(ID(leader))}, []string(nil)
+			for _, n := range w.nodes {
+				switch {
+				case n.number() == leader:
+				case len(left) <= test.count:
+					left = append(left, n.name)
+				default:
+					right = append(right, n.name)
+				}
+			}
+			do("join n%d", leader)
+			do("partition %s,n7 %s", strings.Join(left, ","), strings.Join(right, ","))
+			w.Run(50 * time.Millisecond)
+			r := w.nodes[6].roster.(membership.Roster)
+			require.Len(t, r.Entries, 7)
+			require.Equal(t, test.in, r.Confirmed)
+			if test.in {
+				for _, n := range left[:3] {
+					do("crash %s", n)
+				}
+			}
+			do("heal")
+			w.Await(algo.LAN().Bound())
+			require.Empty(t, w.Violations())
+			require.Contains(t, w.nodes[5].members(), w.nodes[6].id)
+		})
+	}
+}
