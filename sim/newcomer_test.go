@@ -59,3 +59,34 @@ func TestThoseOfBeforeKnowANewcomer(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoMissedTwoChangesIsToldWhomToAsk: of three one is down while two more are let in, and the other two
+// die. It knows none of those that it could elect somebody with, and believes no stranger; an address of
+// one of them in its configuration is enough.
+func TestWhoMissedTwoChangesIsToldWhomToAsk(t *testing.T) {
+	spec, err := build("vote", algo.LAN(), nil)
+	require.NoError(t, err)
+	w := New(Config{Spec: spec, Seed: 1, Delay: Fixed(time.Millisecond)})
+	do := func(format string, args ...any) {
+		t.Helper()
+		require.NoError(t, w.Do(format, args...))
+	}
+	require.NoError(t, w.Cluster(3))
+	w.Await(algo.LAN().Bound())
+	do("crash n3")
+	for range 2 {
+		do("join n1")
+		w.Await(algo.LAN().Bound())
+	}
+	do("crash n1")
+	do("crash n2")
+	do("restart n3")
+	w.Run(2 * algo.LAN().Bound())
+	_, _, known := w.Leader()
+	require.False(t, known, "it has believed a stranger")
+	do("crash n3")
+	w.nodes[2].seeds = w.nodes[3:4]
+	do("restart n3")
+	w.Await(algo.LAN().Bound())
+	require.Empty(t, w.Violations())
+}
