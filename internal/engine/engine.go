@@ -101,8 +101,20 @@ type Output struct {
 	membership.End
 }
 
+// Membership is what an engine shows of it: see [membership.Machine].
+type Membership interface {
+	View() algo.View
+	Cluster() algo.NodeID
+	Digest() uint64
+	Confirmed() bool
+	Waits() (since time.Duration, vacant, alone bool)
+	Seats() (met, all int)
+	Sought() []membership.Sought
+}
+
 // Engine is one node. It is not safe for concurrent use.
 type Engine struct {
+	Membership
 	config   Config
 	machine  *algo.Machine
 	detector Detector
@@ -157,6 +169,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact, Unconnected: config.Unconnected, ForgetAfter: config.ForgetAfter,
 		Repeat: config.Timing.Repeat(), Patience: 2 * config.Timing.Bound(),
 	}, (*env)(e), saved...)
+	e.Membership = e.members
 	return e
 }
 
@@ -375,32 +388,8 @@ func (e *Engine) Members() []Member {
 // Leader is what was announced last; false before the algorithm was started.
 func (e *Engine) Leader() (algo.Leader, bool) { return e.machine.Leader(), e.running }
 
-// View is the membership as this node knows it. Who has resigned is not eligible in it.
-func (e *Engine) View() algo.View { return e.members.View() }
-
-// Cluster is the ID of the cluster, zero until this node is in it.
-func (e *Engine) Cluster() algo.NodeID { return e.members.Cluster() }
-
-// Waits is since when no leader is known, and whether that is for want of others, without whom there is
-// no election. Seats is how many members its cluster has, and how many it has met.
-func (e *Engine) Waits() (since time.Duration, vacant, alone bool) { return e.members.Waits() }
-func (e *Engine) Seats() (met, all int)                            { return e.members.Seats() }
-
-// Sought are the addresses that the configuration names and at which members are still looked for.
-func (e *Engine) Sought() []Sought { return e.members.Sought() }
-
-// Sought is one of them.
-type Sought = membership.Sought
-
 // Missed is the last note that an election misses somebody, since there is no leader; its Number is how often.
 func (e *Engine) Missed(id algo.NodeID) trace.Event { return e.missed[id] }
-
-// Digest stands for the roster in hellos and heartbeats.
-func (e *Engine) Digest() uint64 { return e.members.Digest() }
-
-// Confirmed reports whether a majority of the members are known to hold the roster, where
-// that is asked for.
-func (e *Engine) Confirmed() bool { return e.members.Confirmed() }
 
 func (e *Engine) begin(now time.Duration) {
 	o := &e.out
