@@ -101,6 +101,8 @@ type process struct {
 	// waiting, those who answered: one of them should lead, or find out who does.
 	// While inquiring they are those below who have not answered.
 	awaited algo.Set
+	// deaf: nothing has come since this process asked several who may live. See askAgain.
+	deaf bool
 	// suspected are those of the monitored whom the detector takes for dead.
 	suspected algo.Set
 }
@@ -135,6 +137,7 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	case Inquiry:
 		p.inquired(env, from)
 	}
+	p.deaf = false
 	p.keepAhead(env)
 }
 
@@ -143,6 +146,8 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 	case t == timerHeadStart && p.phase == headStart:
 		env.Note("nobody above took the lead")
 		p.ask(env)
+	case t == timerAnswer && p.deaf:
+		p.askAgain(env)
 	case t == timerAnswer && (p.phase == electing || p.phase == inquiring):
 		env.Note("no answer in time")
 		p.lead(env)
@@ -173,7 +178,9 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.suspected.Remove(peer)
-	p.tellTheStale(env, peer)
+	if p.view.IsAbove(peer, p.self) {
+		p.beatsAbove(env, peer)
+	}
 }
 
 func (p *process) Stable() algo.Stable {
@@ -204,7 +211,7 @@ func (p *process) await(env algo.Env) bool {
 		p.lead(env)
 		return false
 	}
-	p.phase = headStart
+	p.phase, p.deaf = headStart, len(p.awaited) > 1
 	p.watch(env)
 	return true
 }
@@ -341,7 +348,7 @@ func (p *process) leaveElection(env algo.Env) {
 	case waiting:
 		env.StopTimer(timerCoordinator)
 	}
-	p.phase, p.awaited = settled, nil
+	p.phase, p.awaited, p.deaf = settled, nil, false
 }
 
 // tell sends a Coordinator for whom this process follows, or for itself.

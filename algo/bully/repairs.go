@@ -107,6 +107,16 @@ func (p *process) goOn(env algo.Env) {
 	}
 }
 
+// askAgain has a process ask once more that has heard nothing at all of several others.
+//
+// ◆ Rather than all of them it is this process that was cut off, maybe for a moment: it would lead alone, and
+// the leader would take a newer epoch for that.
+func (p *process) askAgain(env algo.Env) {
+	env.Note("hears nobody, and asks again")
+	p.deaf = false
+	p.ask(env)
+}
+
 // inquire asks those below for the epoch that they know, and reports whether there are any. Once all
 // have answered or are suspected, or after the time of an answer, this process leads.
 //
@@ -238,13 +248,19 @@ func (p *process) bump(env algo.Env) {
 	}
 }
 
-// tellTheStale has a leader tell one above it, who beats, who leads.
+// beatsAbove takes it that one above this process beats, which it suspected or does not watch.
 //
 // ◆ Who was stopped, or cut off, goes on with what it believed. It would lead beside this one until
-// either says so again, and no longer needs to be told than its first beat takes.
-func (p *process) tellTheStale(env algo.Env, peer algo.NodeID) {
-	if p.phase == settled && p.leads() && p.view.IsAbove(peer, p.self) {
+// either says so again, and no longer needs to be told than its first beat takes. Or else it is this
+// process that was cut off, and would lead beside its leader, which it has not asked or not reached.
+func (p *process) beatsAbove(env algo.Env, peer algo.NodeID) {
+	switch {
+	case p.phase == settled && p.leads():
 		p.tell(env, peer)
+	case p.phase == electing:
+		p.awaited.Add(peer)
+		env.Send(peer, Election{p.epoch})
+		env.SetTimer(timerAnswer, p.options.AnswerTimeout, p.options.AnswerTimeout)
 	}
 }
 

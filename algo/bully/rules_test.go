@@ -113,6 +113,49 @@ func TestAnInquiryFromAboveEndsAnElection(t *testing.T) {
 	does(t, "from below, by another view", s.Hears(1, Inquiry{}), "n1 <- answer epoch=7")
 }
 
+// Who hears nothing at all of several others asks once more before it leads. Without it who is cut off for a
+// moment leads alone, and the leader has to take a newer epoch.
+func TestWhoHearsNobodyAsksAgain(t *testing.T) {
+	const leads = "stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce n2 in 8"
+	asks := func(i, size int) *host.Solo {
+		s := follower(t, i, size, viewOf(size))
+		s.Suspects(size)
+		does(t, "the head start ends", s.Expires("head-start"), map[int]string{
+			4: "answer in 20ms; monitor n3 n4; n3 <- election epoch=7", 5: "answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7"}[size])
+		return s
+	}
+	s := asks(2, 5)
+	does(t, "two are silent", s.Expires("answer"), "answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7")
+	does(t, "and again", s.Expires("answer"), leads)
+	s = asks(2, 5)
+	does(t, "n1 asks", s.Hears(1, Election{7}), "n1 <- answer epoch=7")
+	does(t, "two are silent, and one is not", s.Expires("answer"), leads)
+	does(t, "one is silent", asks(2, 4).Expires("answer"), leads)
+	s = asks(2, 5)
+	s.Expires("answer")
+	does(t, "who answers then is waited for", s.Hears(3, Answer{7}), "stop answer; coordinator in 40ms")
+}
+
+// Who is suspected no more is asked. Without it who was cut off for a moment hears its leader again, and leads
+// beside it.
+func TestWhoIsTrustedIsAsked(t *testing.T) {
+	goesWell(t, 3, func(c *host.Cluster) string {
+		c.StartAll()
+		c.Run(3 * T)
+		lost := true
+		c.Lose(func(from, to int, _ algo.Message) bool { return lost && (from == 1 || to == 1) })
+		c.Suspect(3, 1)
+		c.Run(2 * T) // n1 asks n2, in vain
+		lost = false
+		c.Trust(3, 1)
+		c.Run(20 * T)
+		if got := c.Leader(3); got != leadership(1, 3) {
+			return fmt.Sprintf("n3 leads in epoch %d, want in that of before", got.Epoch)
+		}
+		return c.Agreed()
+	})
+}
+
 // Who leads tells one above it who beats: without that a leader that was stopped and goes on leads beside
 // it until one of the two says so again.
 func TestTheStaleAreTold(t *testing.T) {
