@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -53,82 +54,74 @@ func (c *Codec) add(m algo.Message) error {
 		return fmt.Errorf("wire: %s is a message, but no struct: pass messages by value", typ)
 	}
 	kind := m.Kind()
-	if why := malformedKind(kind); why != "" {
-		return fmt.Errorf("wire: %s has kind %s, which %s", typ, quote(kind), why)
+	if !kinds.MatchString(kind) {
+		return fmt.Errorf("wire: %s has kind %s, want 1 to 64 of a-z, 0-9, \"-\", \"_\" and \"/\"", typ, quote(kind))
 	}
 	if other := c.byKind[kind]; other != nil {
 		return fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ)
 	}
-	body, err := planOf(typ)
-	msg := &message{kind: kind, again: kind + repeats, typ: typ, body: body}
+	p := &planner{message: typ}
+	msg := &message{kind: kind, again: kind + repeats, typ: typ, body: p.structOf(typ, "")}
 	c.byKind[kind], c.byType[typ] = msg, msg
-	return err
+	return errors.Join(p.mistakes...)
 }
 
 // Kinds returns the kinds that c knows, sorted.
 func (c *Codec) Kinds() []string { return slices.Sorted(maps.Keys(c.byKind)) }
 
 // Append appends the encoding of m to dst and returns the extended slice. It
-// refuses what Decode would refuse: an error is an [*Error], or
-// [ErrUnknownKind] if the type of m is not registered, and dst is then returned as
-// it was. It allocates nothing but what dst needs to grow.
+// refuses what Decode would refuse, and types that are not registered: an error is an
+// [*Error], and dst is then returned as it was. It allocates nothing but what dst needs to grow.
 func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 	m, repeat := algo.Open(m)
 	msg := c.byType[reflect.TypeOf(m)]
 	if msg == nil {
-		return dst, fmt.Errorf("%w: %T is not registered", ErrUnknownKind, m)
+		return dst, &Error{Verb: "encode", Why: fmt.Sprintf("%T is not registered", m)}
 	}
-	e := encoders.Get().(*encoder)
-	defer encoders.Put(e)
-	e.out.Reset()
+	e := begin("encode", nil)
+	defer e.end()
+	e.at.Kind = msg.kind
 	kind := msg.kind
 	if repeat {
 		kind = msg.again
 	}
-	_, _ = e.msgpack.EncodeArrayLen(1+len(msg.body.fields)), e.msgpack.EncodeString(kind) // writing to memory does not fail
-	if f := msg.body.appendFields(e, reflect.ValueOf(m)); f != nil {
-		f.Verb, f.Kind = "encode", msg.kind
-		return dst, f
+	_, _ = e.encoder.EncodeArrayLen(1+len(msg.body.fields)), e.encoder.EncodeString(kind)
+	msg.body.appendFields(e, reflect.ValueOf(m))
+	if e.failed != nil {
+		return dst, e.failed
 	}
 	return append(dst, e.out.Bytes()...), nil
 }
 
 // Decode reads one message, which must be all of b, and returns the struct by
-// value. It keeps nothing of b. An error is a [*Error], or
-// [ErrUnknownKind]. Decode never panics, and what it allocates is in proportion to the
-// length of b, whatever b holds.
+// value. It keeps nothing of b. An error is an [*Error]. Decode never panics, and what it
+// allocates is in proportion to the length of b, whatever b holds.
 func (c *Codec) Decode(b []byte) (algo.Message, error) {
-	d := decoders.Get().(*decoder)
-	d.reset(b)
+	d := begin("decode", b)
+	defer d.end()
 	d.shown = c.shown
-	defer func() {
-		d.reset(nil)
-		decoders.Put(d)
-	}()
-	n, why := d.arrayLen()
-	if why == "" && n < 1 {
-		why = "is empty, want a kind"
+	n := d.length(anArray)
+	if n == 0 {
+		d.fail("is empty, want a kind")
 	}
-	if why != "" {
-		return nil, &Error{Verb: "decode", Why: why}
-	}
-	kind, why := d.bytes(typeString)
-	if why != "" {
-		return nil, &Error{Verb: "decode", Why: "its kind " + why}
-	}
-	kind, repeat := bytes.CutSuffix(kind, []byte(repeats))
+	d.at.Why = "its kind "
+	kind, repeat := bytes.CutSuffix(d.bytes(aString), []byte(repeats))
 	msg := c.byKind[string(kind)]
 	if msg == nil {
-		return nil, fmt.Errorf("%w: %s", ErrUnknownKind, quote(kind))
+		d.fail("is unknown: " + quote(kind))
 	}
+	if d.failed != nil {
+		return nil, d.failed
+	}
+	d.at = Error{Verb: "decode", Kind: msg.kind}
 	value := reflect.New(msg.typ).Elem()
-	f := msg.body.decodeFields(d, value, n-1)
-	if f == nil && d.left() > 0 {
-		f = &Error{Why: count(d.left(), "byte") + " too many"}
+	msg.body.decodeFields(d, value, n-1)
+	d.at.Field = ""
+	if left := d.in.Len(); left > 0 {
+		d.fail("has bytes after its end: " + strconv.Itoa(left))
 	}
-	if f != nil {
-		f.Verb, f.Kind = "decode", msg.kind
-		return nil, f
+	if d.failed != nil {
+		return nil, d.failed
 	}
 	m := value.Interface().(algo.Message)
 	if repeat {
@@ -140,19 +133,5 @@ func (c *Codec) Decode(b []byte) (algo.Message, error) {
 // repeats follows the kind of an [algo.Repeat].
 const repeats = "+"
 
-// maxKind bounds the kinds of messages, in bytes.
-const maxKind = 64
-
-// malformedKind says what is wrong with a kind, or nothing.
-func malformedKind(kind string) string {
-	if kind == "" {
-		return "is empty"
-	}
-	if len(kind) > maxKind {
-		return "is longer than 64 bytes"
-	}
-	if strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789-_/") != "" {
-		return `has other than lower case letters, digits, "-", "_" and "/"`
-	}
-	return ""
-}
+// kinds are those that messages may have.
+var kinds = regexp.MustCompile(`^[a-z0-9_/-]{1,64}$`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -45,6 +46,7 @@ type (
 		Leaders  []algo.Leader
 		Members  []member `wire:"max=100"`
 		Texts    []string `wire:"max=3"`
+		Lists    [][]int8 `wire:"max=2"`
 	}
 	member struct {
 		ID         algo.NodeID
@@ -105,6 +107,7 @@ func largest() every {
 		Leaders: slices.Repeat([]algo.Leader{{Epoch: math.MaxUint64, ID: nodeA}}, 1024),
 		Members: slices.Repeat([]member{m}, 100),
 		Texts:   []string{"", "€€"[:3], "12345"},
+		Lists:   [][]int8{nil, {math.MinInt8, math.MaxInt8}},
 	}
 }
 
@@ -167,6 +170,7 @@ func TestAnyMessageComesBack(t *testing.T) {
 			Leaders: orNil(rapid.SliceOfN(leader, 0, 20).Draw(t, "leaders")),
 			Members: orNil(rapid.SliceOfN(one, 0, 5).Draw(t, "members")),
 			Texts:   orNil(rapid.SliceOfN(text(5), 0, 3).Draw(t, "texts")),
+			Lists:   orNil(rapid.SliceOfN(rapid.Map(rapid.SliceOfN(rapid.Int8(), 0, 3), orNil), 0, 2).Draw(t, "lists")),
 		}
 		b, err := c.Append(nil, m)
 		if err != nil {
@@ -287,6 +291,8 @@ func TestAppendRefusesWhatDecodeWouldRefuse(t *testing.T) {
 			"wire: cannot encode every.Texts: has 4 elements, at most 3 are allowed"},
 		{"a slice without a tag", every{IDs: make([]algo.NodeID, 1025)},
 			"wire: cannot encode every.IDs: has 1025 elements, at most 1024 are allowed"},
+		{"a slice in a slice", every{Lists: [][]int8{make([]int8, 1025)}},
+			"wire: cannot encode every.Lists: has 1025 elements, at most 1024 are allowed"},
 		{"bytes", every{Bytes: make([]byte, 1025)},
 			"wire: cannot encode every.Bytes: has 1025 bytes, at most 1024 are allowed"},
 	} {
@@ -304,21 +310,24 @@ func TestUnknownMessages(t *testing.T) {
 	c := newCodec(t, heartbeat{})
 	for _, m := range []algo.Message{nil, empty{}, &heartbeat{}, (*heartbeat)(nil), example{},
 		algo.Repeat{}, algo.Repeat{Message: example{}}, algo.Repeat{Message: algo.Repeat{Message: heartbeat{}}}} {
-		if _, err := c.Append(nil, m); !errors.Is(err, ErrUnknownKind) {
-			t.Errorf("Append(%T) = %v, want ErrUnknownKind", m, err)
+		inner, _ := algo.Open(m)
+		_, err := c.Append(nil, m)
+		if want := fmt.Sprintf("wire: cannot encode message: %T is not registered", inner); err == nil || err.Error() != want {
+			t.Errorf("Append(%T) = %v, want %s", m, err, want)
 		}
 	}
 	_, err := c.Decode([]byte("\x93\xa4boat\x01\x02"))
-	if want := `wire: unknown kind of message: "boat"`; !errors.Is(err, ErrUnknownKind) || err.Error() != want {
+	if want := `wire: cannot decode message: its kind is unknown: "boat"`; err == nil || err.Error() != want {
 		t.Errorf("Decode = %v, want %s", err, want)
 	}
-	for _, odd := range []string{"\x92\xa6beat++\x01", "\x92\xa1+\x01", "\x92\xa5+beat\x01"} {
-		if m, err := c.Decode([]byte(odd)); !errors.Is(err, ErrUnknownKind) {
-			t.Errorf("Decode(%q) = %v, %v, want ErrUnknownKind", odd, m, err)
+	for odd, kind := range map[string]string{"\x92\xa6beat++\x01": "beat+", "\x92\xa1+\x01": "", "\x92\xa5+beat\x01": "+beat"} {
+		m, err := c.Decode([]byte(odd))
+		if want := fmt.Sprintf("wire: cannot decode message: its kind is unknown: %q", kind); err == nil || err.Error() != want {
+			t.Errorf("Decode(%q) = %v, %v, want %s", odd, m, err, want)
 		}
 	}
 	_, err = c.Decode([]byte("\x91\xd9\x2e" + "line\nbreak\xff\x1b[31m" + strings.Repeat("x", 30)))
-	if want := `wire: unknown kind of message: "line\nbreak\xff\x1b[31mxxxxxxxxxxxxxxxx" and 14 more bytes`; err == nil || err.Error() != want {
+	if want := `wire: cannot decode message: its kind is unknown: "line\nbreak\xff\x1b[31mxxxxxxxxxxxxxxxx" and so on, 46 bytes`; err == nil || err.Error() != want {
 		t.Errorf("Decode = %v, want %s", err, want)
 	}
 }

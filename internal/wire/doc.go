@@ -22,8 +22,8 @@
 //	[]byte                     binary
 //	struct                     array of its fields, in their order; a time.Time, and what else makes
 //	                           a text of itself and reads it, string
-//	slice of any of the above  array of its elements
-//	pointer to one of them     array of one element, or of none for nil
+//	slice of any of these      array of its elements
+//	pointer to any of these    array of one element, or of none for nil
 //	map by string              array of [key, value], in the order of keys
 //
 // A nil slice and an empty one are both written as an empty one, and arrive as nil.

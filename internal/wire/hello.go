@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"hash/fnv"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,14 +166,11 @@ func (h Hello) Differing(peer Hello) []string {
 	return slices.Compact(names)
 }
 
+var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
 // IsName reports whether a name is safe in logs, tables and file names: 1 to 64 letters, digits, dots,
 // underscores and dashes.
-func IsName(name string) bool {
-	odd := func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
-	}
-	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, odd)
-}
+func IsName(name string) bool { return names.MatchString(name) }
 
 // plain returns what should be a name as it is, or quoted and shortened.
 func plain(name string) string {

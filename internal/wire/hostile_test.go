@@ -95,19 +95,19 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"no array", "80", "message: is a map, want an array"},
 		{"no kind", "90", "message: is empty, want a kind"},
 		{"a number for a kind", "9101", "message: its kind is an integer, want a string"},
-		{"half a kind", "92a46265", "message: its kind claims 4 bytes where 2 can be"},
-		{"no field", "91" + beat, "beat.View: is missing: 0 fields, want 1"},
+		{"half a kind", "92a46265", "message: its kind is cut short"},
+		{"no field", "91" + beat, "beat.View: is missing: 0 of 1 fields are there"},
 		{"no value", "92" + beat, "beat.View: is cut short"},
 		{"half a number", "92" + beat + "cd01", "beat.View: is cut short"},
-		{"a trailing byte", "92" + beat + "01c0", "beat: 1 byte too many"},
-		{"a trailing byte that says nothing", "92" + beat + "0100", "beat: 1 byte too many"},
-		{"trailing bytes", "92" + beat + "01c0c0", "beat: 2 bytes too many"},
+		{"a trailing byte", "92" + beat + "01c0", "beat: has bytes after its end: 1"},
+		{"a trailing byte that says nothing", "92" + beat + "0100", "beat: has bytes after its end: 1"},
+		{"trailing bytes", "92" + beat + "01c0c0", "beat: has bytes after its end: 2"},
 		{"nil", "92" + beat + "c0", "beat.View: is nil, want an integer"},
 		{"a float", "92" + beat + "cb3ff0000000000000", "beat.View: is a float, want an integer"},
 		{"a string", "92" + beat + "a131", "beat.View: is a string, want an integer"},
-		{"-1", "92" + beat + "ff", "beat.View: is -1, want none below 0"},
-		{"-128", "92" + beat + "d080", "beat.View: is -128, want none below 0"},
-		{"-2^63", "92" + beat + "d38000000000000000", "beat.View: is -9223372036854775808, want none below 0"},
+		{"-1", "92" + beat + "ff", "beat.View: is -1, which does not fit uint64"},
+		{"-128", "92" + beat + "d080", "beat.View: is -128, which does not fit uint64"},
+		{"-2^63", "92" + beat + "d38000000000000000", "beat.View: is -9223372036854775808, which does not fit uint64"},
 		{"an unknown field cut short", "93" + beat + "01", "beat: a field after the last known one is cut short"},
 		{"an unknown field that is nested too deep", "93" + beat + "01" + strings.Repeat("91", 9) + "c0",
 			"beat: a field after the last known one is nested too deep"},
@@ -116,11 +116,11 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 	id := "c410" + strings.Repeat("07", 16)
 	check(newCodec(t, example{}), []test{
 		{"a string for an id", small + "b0" + strings.Repeat("31", 16) + "01c290a0a0", "beat.From: is a string, want binary data"},
-		{"15 bytes for an id", small + "c40f" + strings.Repeat("07", 15) + "01c290a0a0", "beat.From: has 15 bytes, want the 16 of a node id"},
-		{"an id that is too long", small + "c415" + strings.Repeat("07", 21), "beat.From: has 21 bytes, want the 16 of a node id"},
+		{"15 bytes for an id", small + "c40f" + strings.Repeat("07", 15) + "01c290a0a0", "beat.From: has length 15, want the 16 bytes of a node id"},
+		{"an id that is too long", small + "c415" + strings.Repeat("07", 21), "beat.From: has length 21, want the 16 bytes of a node id"},
 		{"a number for a boolean", small + id + "010190a0", "beat.Alive: is an integer, want a boolean"},
 		{"200 for an int8", small + id + "01c291ccc8a0", "beat.Load: is 200, which does not fit int8"},
-		{"2^63 for an int8", small + id + "01c291cf8000000000000000a0", "beat.Load: is 9223372036854775808, which does not fit int64"},
+		{"2^63 for an int8", small + id + "01c291cf8000000000000000a0", "beat.Load: is 9223372036854775808, which does not fit int8"},
 		{"nil for a slice", small + id + "01c2c0a0", "beat.Load: is nil, want an array"},
 		{"1025 elements", small + id + "01c2dc0401" + strings.Repeat("00", 1025) + "a0", "beat.Load: has 1025 elements, at most 1024 are allowed"},
 		{"a slice longer than the rest", small + id + "01c29300a0", "beat.Load: is cut short"},
@@ -133,7 +133,7 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"a setting too long", "9fa568656c6c6f" + "0101a0" + id + "a0da0201" + strings.Repeat("31", 600), "hello.Settings: has 513 bytes, at most 512 are allowed"},
 	})
 	check(newCodec(t, roster{}), []test{
-		{"a struct with too few fields", "93a6726f73746572" + "01" + "91" + "93" + id + "a0a0c0c0", "roster.Members.Priority: is missing: 3 fields, want 5"},
+		{"a struct with too few fields", "93a6726f73746572" + "01" + "91" + "93" + id + "a0a0c0c0", "roster.Members.Priority: is missing: 3 of 5 fields are there"},
 		{"a struct that is none", "93a6726f73746572" + "01" + "91" + id + "a0a0c0c000", "roster.Members: is binary data, want an array"},
 	})
 }
@@ -295,8 +295,8 @@ func TestDecodingAllocatesInProportionToItsInput(t *testing.T) {
 			t.Errorf("%s: decoding %d bytes allocates %d, want at most %d", name, len(b), got, mostFor(len(b)))
 		}
 	}
-	c = newCodec(t, costly{}, nested{}, vast{})
-	for _, m := range []algo.Message{costly{Many: make([]string, 1024)}, nested{make([]struct{ Inner []int }, 1024)}, vast{}} {
+	c = newCodec(t, costly{}, nested{}, bare{}, vast{})
+	for _, m := range []algo.Message{costly{Many: make([]string, 1024)}, nested{make([]struct{ Inner []int }, 1024)}, bare{make([][]int, 1024)}, vast{}} {
 		b, err := c.Append(nil, m)
 		if err != nil {
 			t.Fatal(err)
