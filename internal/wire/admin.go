@@ -26,11 +26,11 @@ type Order struct {
 	Wait     time.Duration // how long the node may take
 }
 
-// MaxWait bounds Order.Wait.
-const MaxWait = time.Minute
-
-// MaxReason bounds Done.Reason, in bytes.
-const MaxReason = 512
+// The bounds of Order.Wait, and in bytes of Done.Reason.
+const (
+	MaxWait   = time.Minute
+	MaxReason = 512
+)
 
 // Done answers an Order: it was carried out, or why not. Where Made is set it was carried out here,
 // and Reason says who may not know it.

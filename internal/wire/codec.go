@@ -60,7 +60,7 @@ func (c *Codec) add(m algo.Message) error {
 	if other := c.byKind[kind]; other != nil {
 		return fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ)
 	}
-	p := &planner{message: typ}
+	p := &planner{message: typ, open: []reflect.Type{typ}}
 	msg := &message{kind: kind, again: kind + repeats, typ: typ, body: p.structOf(typ, "")}
 	c.byKind[kind], c.byType[typ] = msg, msg
 	return errors.Join(p.mistakes...)

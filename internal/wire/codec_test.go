@@ -193,35 +193,6 @@ func orNil[E any](s []E) []E {
 	return s
 }
 
-// example is the message of the package comment.
-type example struct {
-	From  algo.NodeID
-	Epoch algo.Epoch
-	Alive bool
-	Load  []int8
-	Name  string
-}
-
-func (example) Kind() string { return "beat" }
-
-func TestPackageCommentExample(t *testing.T) {
-	c := newCodec(t, example{})
-	want := unhex(t, `96
-		a4 62 65 61 74
-		c4 10 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f
-		cd 01 2c
-		c3
-		92 05 fe
-		a2 6e 31`)
-	m := example{From: nodeA, Epoch: 300, Alive: true, Load: []int8{5, -2}, Name: "n1"}
-	if got, err := c.Append(nil, m); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("Append = %x, %v, want %x", got, err, want)
-	}
-	if got, err := c.Decode(want); err != nil || !reflect.DeepEqual(got, m) {
-		t.Errorf("Decode = %+v, %v, want %+v", got, err, m)
-	}
-}
-
 func TestAppendKeepsWhatIsThere(t *testing.T) {
 	c := everything(t)
 	got, err := c.Append([]byte("head"), heartbeat{View: 1})

@@ -42,26 +42,7 @@
 // msgpack value in which arrays and maps are nested at most 8 deep. A missing field is an
 // error.
 //
-// For example,
-//
-//	type Beat struct {
-//		From  algo.NodeID // 00010203-0405-0607-0809-0a0b0c0d0e0f
-//		Epoch algo.Epoch  // 300
-//		Alive bool        // true
-//		Load  []int8      // 5, -2
-//		Name  string      // "n1"
-//	}
-//
-// with the kind "beat" is
-//
-//	96                                     array of 6
-//	a4 62 65 61 74                         "beat"
-//	c4 10 00 01 02 03 04 05 06 07          16 bytes
-//	      08 09 0a 0b 0c 0d 0e 0f
-//	cd 01 2c                               300
-//	c3                                     true
-//	92 05 fe                               array of 2: 5, -2
-//	a2 6e 31                               "n1"
+// The example of this package shows a message and its bytes.
 //
 // # Hostile input
 //

@@ -78,27 +78,22 @@ func Read(frame []byte) (Hello, error) {
 // follows from the list that it was founded with. The algorithm must be the same. If either
 // is a client only version and name count.
 func (h Hello) Check(peer Hello) error {
-	mismatch := func(what, ours, theirs string) error {
-		return &MismatchError{Peer: peer.called(), What: what, Ours: ours, Theirs: theirs}
-	}
-	if max(h.MinVersion, peer.MinVersion) > min(h.MaxVersion, peer.MaxVersion) {
-		return mismatch("protocol version", h.versions(), peer.versions())
-	}
+	nodes := !h.Client && !peer.Client
+	otherCluster := nodes && h.ClusterID != peer.ClusterID && !h.ClusterID.IsZero() && !peer.ClusterID.IsZero()
 	anyCluster := h.Client && h.Cluster == "" || peer.Client && peer.Cluster == ""
-	if h.Cluster != peer.Cluster && !anyCluster {
-		return mismatch("cluster name", strconv.Quote(h.Cluster), strconv.Quote(peer.Cluster))
-	}
-	if h.Client || peer.Client {
-		return nil
-	}
-	if h.ClusterID != peer.ClusterID && !h.ClusterID.IsZero() && !peer.ClusterID.IsZero() {
-		if h.OtherMembers(peer) {
-			return mismatch(Lists, strconv.Quote(h.Members), strconv.QuoteToASCII(peer.Members))
+	for _, m := range []struct {
+		differs            bool
+		what, ours, theirs string
+	}{
+		{max(h.MinVersion, peer.MinVersion) > min(h.MaxVersion, peer.MaxVersion), "protocol version", h.versions(), peer.versions()},
+		{h.Cluster != peer.Cluster && !anyCluster, "cluster name", strconv.Quote(h.Cluster), strconv.Quote(peer.Cluster)},
+		{otherCluster && h.OtherMembers(peer), Lists, strconv.Quote(h.Members), strconv.QuoteToASCII(peer.Members)},
+		{otherCluster, "cluster id", h.ClusterID.String(), peer.ClusterID.String()},
+		{nodes && h.Algorithm != peer.Algorithm, Algorithm, strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm)},
+	} {
+		if m.differs {
+			return &MismatchError{Peer: peer.called(), What: m.what, Ours: m.ours, Theirs: m.theirs}
 		}
-		return mismatch("cluster id", h.ClusterID.String(), peer.ClusterID.String())
-	}
-	if h.Algorithm != peer.Algorithm {
-		return mismatch(Algorithm, strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm))
 	}
 	return nil
 }

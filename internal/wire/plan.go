@@ -38,7 +38,7 @@ const supported = "supported are bool, integers, string, algo.NodeID, []byte, st
 // planner makes the plan of one message, and collects the mistakes in it.
 type planner struct {
 	message  reflect.Type
-	open     []reflect.Type // structs around the place that it is at
+	open     []reflect.Type // those around the place that it is at
 	mistakes []error
 }
 
@@ -49,6 +49,12 @@ func (p *planner) mistake(field, format string, args ...any) {
 
 func (p *planner) plan(t reflect.Type, field string, most int) plan {
 	made := plan{field: field, max: cmp.Or(most, defaultElements), least: 1}
+	if slices.Contains(p.open, t) {
+		p.mistake(field, "%s contains itself, which is not supported", t)
+		return made
+	}
+	p.open = append(p.open, t)
+	defer func() { p.open = p.open[:len(p.open)-1] }()
 	switch kind := t.Kind(); {
 	case kind >= reflect.Bool && kind <= reflect.Uint64: // and all that is an integer
 	case kind == reflect.String:
@@ -81,12 +87,6 @@ func (p *planner) listOf(t reflect.Type, field string, most int) plan {
 
 func (p *planner) structOf(t reflect.Type, path string) plan {
 	s := plan{field: path, least: 1}
-	if slices.Contains(p.open, t) {
-		p.mistake(path, "%s contains itself, which is not supported", t)
-		return s
-	}
-	p.open = append(p.open, t)
-	defer func() { p.open = p.open[:len(p.open)-1] }()
 	for f := range t.Fields() {
 		field := strings.TrimPrefix(path+"."+f.Name, ".")
 		most, err := boundOf(f)

@@ -27,6 +27,7 @@ type (
 		Many        string `wire:"max=65536"`
 		Word        string `wire:"min=3"`
 		Address     uintptr
+		Loop        loop
 	}
 	twin    struct{}
 	shouted struct{}
@@ -34,6 +35,7 @@ type (
 	endless struct{}
 	tree    struct{ Root node }
 	node    struct{ Children []node }
+	loop    []*loop
 	costly  struct {
 		Few  []string `wire:"max=2"`
 		Many []string
@@ -79,6 +81,7 @@ func TestNewCodecReportsAllMistakesAtOnce(t *testing.T) {
 		`wire: wire.odd.Many: tag "max=65536", want max= and a number from 1 to 65535`,
 		`wire: wire.odd.Word: tag "min=3", want max= and a number from 1 to 65535`,
 		`wire: wire.odd.Address: uintptr is not supported` + what,
+		`wire: wire.odd.Loop: wire.loop contains itself, which is not supported`,
 		`wire: message 3 of 9 is nil`,
 		`wire: *wire.empty is a message, but no struct: pass messages by value`,
 		`wire: two messages of kind "beat": wire.heartbeat and wire.twin`,
