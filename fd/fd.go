@@ -204,6 +204,9 @@ func (d *Detector) unsay(id algo.NodeID) {
 func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 	for _, p := range d.order {
 		if p.monitored && !slices.Contains(peers, p.id) {
+			if now-p.last > 2*d.timing.Heartbeat {
+				p.open = min(p.open, p.last)
+			}
 			p.monitored, p.suspected, p.by = false, false, algo.NodeID{}
 			p.deadline, p.renewAt, p.redialAt = never, never, never
 			p.mark(now)
@@ -277,7 +280,7 @@ func (d *Detector) Receive(now time.Duration, id algo.NodeID, m algo.Message) (v
 var sentences = map[string]string{Refusal: "its address refuses connections", Farewell: "it said goodbye", Restart: "it was restarted"}
 
 func (d *Detector) suspect(now time.Duration, p *peer, reason string) {
-	p.suspected, p.deadline, p.by = true, never, algo.NodeID{}
+	p.suspected, p.deadline, p.renewAt, p.by = true, never, now+d.timing.Heartbeat, algo.NodeID{}
 	p.mark(now)
 	c := Change{Peer: p.id, Suspected: true, Why: sentences[reason], Reason: reason}
 	if reason == Silence {

@@ -168,6 +168,20 @@ func TestWatchIsRenewedAtHalfLife(t *testing.T) {
 	}
 }
 
+// A lease of ours may have ended while its peer was cut off. Without it who is back is heard of half a lease later.
+func TestWhoIsSuspectedIsAskedAtEachHeartbeat(t *testing.T) {
+	d := watcher(t)
+	says(t, "silence", runs(d, timeout), true)
+	if asked := kinds(runs(d, timeout+5*interval), "watch"); asked != 5 {
+		t.Errorf("it is asked %d times in 5 intervals, want 5", asked)
+	}
+	d.Down(timeout+5*interval, n(1), true)
+	d.Take()
+	if asked := kinds(runs(d, timeout+10*interval), "watch"); asked != 0 {
+		t.Errorf("it is asked %d times without a connection", asked)
+	}
+}
+
 // "The watched pushes Beat to live watchers only", while the lease lasts.
 func TestBeatsLastAsLongAsTheLease(t *testing.T) {
 	d := New(config())

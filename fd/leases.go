@@ -16,7 +16,8 @@ type leases struct {
 	sentAt   time.Duration
 }
 
-// watch asks p for beats, and again at half the lease.
+// watch asks p for beats, and again at half the lease; who is suspected, at each heartbeat, for it may be
+// back at any moment and owe this node nothing any more.
 func (d *Detector) watch(now time.Duration, p *peer) {
 	p.renewAt = never
 	if !p.connected {
@@ -24,6 +25,9 @@ func (d *Detector) watch(now time.Duration, p *peer) {
 	}
 	term := lease * d.timing.Heartbeat
 	p.renewAt = now + term/2
+	if p.suspected {
+		p.renewAt = now + d.timing.Heartbeat
+	}
 	p.sentAt = now
 	d.send(p, Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view})
 }

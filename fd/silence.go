@@ -8,8 +8,8 @@ import (
 
 // silence is for how long a peer was not heard of, and for how long it may.
 type silence struct {
-	// open is since when it is silent, if it was suspected for that: until it is heard of again, watched
-	// or not, or there is evidence that it is dead. Else never.
+	// open is since when it is silent, if it was suspected for that, or was silent when it ceased to be
+	// watched: until it is heard of again, watched or not, or there is evidence that it is dead. Else never.
 	open time.Duration
 
 	timeout  time.Duration // of silence; grows with mistakes
@@ -66,18 +66,19 @@ func (s *silence) hear(now time.Duration) {
 // patient gives p a whole timeout from now.
 func (s *silence) patient(now time.Duration) { s.deadline, s.askAt = now+s.timeout, now+s.timeout*3/4 }
 
-// regret has the timeout of a peer grow that was suspected for its silence and is heard of. Only silence
-// can have been a mistake of timing, and only one that a longer timeout would have borne: not that of a
-// stopped process. The first time it grows by half; after that to what would have borne it, and a quarter more.
+// regret has the timeout of a peer grow that was suspected for its silence and is heard of, or would have been
+// had this node not heard from others first that it was. Only silence can have been a mistake of timing, and
+// only one that a longer timeout would have borne: not that of a stopped process. The first time it grows by
+// half; after that to what would have borne it, and a quarter more.
 func (d *Detector) regret(now time.Duration, p *peer) {
 	if p.open == never {
 		return
 	}
 	p.before = 0
-	if now-p.open < d.timing.MaxTimeout {
+	if silent := now - p.open; silent >= p.timeout && silent < d.timing.MaxTimeout {
 		p.before, p.began, p.ended = p.timeout, p.open, now
 		if p.timeout > d.timing.Timeout {
-			p.timeout = max(p.timeout, (now-p.open)*5/6)
+			p.timeout = max(p.timeout, silent*5/6)
 		}
 		p.timeout = min(p.timeout+p.timeout/2, d.timing.MaxTimeout)
 	}

@@ -46,3 +46,26 @@ func TestASuspicionStaysOpen(t *testing.T) {
 		})
 	}
 }
+
+// Who learns from others that its leader is gone, and follows another before it has missed the first one
+// itself, learns all the same that this was too hasty. Without it a leader whose link flaps is lost once for
+// each follower that has not learnt it.
+func TestASilenceThatOthersHaveSuspected(t *testing.T) {
+	for _, test := range []struct {
+		name                string
+		ceases, heard, want time.Duration
+	}{
+		{name: "it is silent, and heard of too late", ceases: 2*interval + ms, heard: timeout, want: timeout + timeout/2},
+		{name: "it is silent, and heard of in time", ceases: 2*interval + ms, heard: timeout - ms, want: timeout},
+		{name: "it is not silent", ceases: 2 * interval, heard: timeout + ms, want: timeout},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := watcher(t)
+			d.Monitor(test.ceases, nil)
+			d.Heard(test.heard, n(1))
+			if got := d.peers[n(1)].timeout; got != test.want {
+				t.Errorf("the timeout is %v, want %v", got, test.want)
+			}
+		})
+	}
+}
