@@ -35,23 +35,16 @@ type message struct {
 func NewCodec(messages ...algo.Message) (*Codec, error) {
 	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}, shown: func(text string) string { return text }}
 	var mistakes []error
-	for i, m := range messages {
-		if m == nil {
-			mistakes = append(mistakes, fmt.Errorf("wire: message %d of %d is nil", i+1, len(messages)))
-		} else if err := c.add(m); err != nil {
-			mistakes = append(mistakes, err)
-		}
+	for _, m := range messages {
+		mistakes = append(mistakes, c.add(m))
 	}
-	if err := errors.Join(mistakes...); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, errors.Join(mistakes...)
 }
 
 func (c *Codec) add(m algo.Message) error {
 	typ := reflect.TypeOf(m)
-	if typ.Kind() != reflect.Struct {
-		return fmt.Errorf("wire: %s is a message, but no struct: pass messages by value", typ)
+	if m == nil || typ.Kind() != reflect.Struct {
+		return fmt.Errorf("wire: %v is a message, but no struct: pass messages by value", typ)
 	}
 	kind := m.Kind()
 	if !kinds.MatchString(kind) {

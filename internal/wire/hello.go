@@ -104,24 +104,19 @@ func (h Hello) OtherMembers(peer Hello) bool {
 }
 
 func (h Hello) versions() string {
-	lowest, highest := strconv.Itoa(int(h.MinVersion)), strconv.Itoa(int(h.MaxVersion))
-	if lowest == highest {
-		return lowest
-	}
-	return lowest + " to " + highest
+	return strings.Join(slices.Compact([]string{strconv.Itoa(int(h.MinVersion)), strconv.Itoa(int(h.MaxVersion))}), " to ")
 }
 
 // called is how errors and logs call the sender of h.
 func (h Hello) called() string {
-	switch {
-	case h.Client && h.Name == "":
-		return "client"
-	case h.Client:
-		return "client " + plain(h.Name)
-	case h.Name == "":
-		return "peer " + h.ID.String()
+	what, name := "peer ", h.ID.String()
+	if h.Client {
+		what, name = "client ", ""
 	}
-	return "peer " + plain(h.Name)
+	if h.Name != "" {
+		name = plain(h.Name)
+	}
+	return strings.TrimSuffix(what+name, " ")
 }
 
 // What two of one cluster may have been configured differently.
@@ -140,8 +135,7 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	verb := map[string]string{"protocol version": "speaks", Algorithm: "runs"}[e.What]
-	verb = cmp.Or(verb, "has")
+	verb := cmp.Or(map[string]string{"protocol version": "speaks", Algorithm: "runs"}[e.What], "has")
 	return "wire: " + e.Peer + " " + verb + " " + e.What + " " + e.Theirs + ", this node " + verb + " " + e.Ours
 }
 

@@ -46,6 +46,7 @@ func hostile(t testing.TB) map[string][]byte {
 		"no msgpack to skip":          append([]byte("\x93\xa4beat\x01"), 0xc1),
 		"a long slice of structs":     append([]byte("\x93\xa6roster\x01"), unhex(t, "dd ff ff ff ff")...),
 		"a slice with nothing in it":  append([]byte("\x93\xa6roster\x01"), unhex(t, "dc 04 00")...),
+		"a slice of too few bytes":    append([]byte("\x93\xa6roster\x01\xdc\x04\x00"), make([]byte, 1024)...),
 		"a slice of nested arrays":    append([]byte("\x93\xa6roster\x01\x91"), bytes.Repeat([]byte{0x91}, mega)...),
 		"too many fields, all nil":    append([]byte("\xdd\x00\x00\xff\xff\xa4beat\x01"), bytes.Repeat([]byte{0xc0}, 1<<16)...),
 	}
@@ -126,11 +127,15 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"a slice longer than the rest", small + id + "01c29300a0", "beat.Load: is cut short"},
 		{"binary data for a string", small + id + "01c290c40131", "beat.Name: is binary data, want a string"},
 		{"not UTF-8", small + id + "01c290a2c328", "beat.Name: is not valid UTF-8"},
+		{"a string cut by a byte", small + id + "01c290a26e", "beat.Name: is cut short"},
 		{"256 bytes", small + id + "01c290da0100" + strings.Repeat("31", 256), "beat.Name: has 256 bytes, at most 255 are allowed"},
 	})
 	check(newCodec(t, Hello{}), []test{
 		{"70000 for a uint16", "9fa568656c6c6f" + "ce00011170" + strings.Repeat("c0", 60), "hello.MinVersion: is 70000, which does not fit uint16"},
 		{"a setting too long", "9fa568656c6c6f" + "0101a0" + id + "a0da0201" + strings.Repeat("31", 600), "hello.Settings: has 513 bytes, at most 512 are allowed"},
+	})
+	check(newCodec(t, every{}), []test{
+		{"2^63 for an int", "dc001ba56576657279" + "c3cf8000000000000000" + strings.Repeat("c0", 30), "every.Int: is 9223372036854775808, which does not fit int"},
 	})
 	check(newCodec(t, roster{}), []test{
 		{"a struct with too few fields", "93a6726f73746572" + "01" + "91" + "93" + id + "a0a0c0c0", "roster.Members.Priority: is missing: 3 of 5 fields are there"},

@@ -89,35 +89,30 @@ func (p *planner) structOf(t reflect.Type, path string) plan {
 	s := plan{field: path, least: 1}
 	for f := range t.Fields() {
 		field := strings.TrimPrefix(path+"."+f.Name, ".")
-		most, err := boundOf(f)
-		switch {
-		case !f.IsExported():
+		if !f.IsExported() {
 			p.mistake(field, "is not exported, so its value would be lost")
-		case err != nil:
-			p.mistake(field, "%w", err)
-		default:
-			s.fields = append(s.fields, p.plan(f.Type, field, most))
-			s.least += s.fields[len(s.fields)-1].least
+			continue
 		}
+		s.fields = append(s.fields, p.plan(f.Type, field, p.bound(f, field)))
+		s.least += s.fields[len(s.fields)-1].least
 	}
 	return s
 }
 
-// boundOf reads `wire:"max=N"`; 0 is unsaid.
-func boundOf(f reflect.StructField) (most int, err error) {
+// bound reads `wire:"max=N"`; 0 is unsaid.
+func (p *planner) bound(f reflect.StructField, field string) int {
 	text, ok := f.Tag.Lookup("wire")
 	if !ok {
-		return 0, nil
+		return 0
 	}
 	digits, isMax := strings.CutPrefix(text, "max=")
-	most, err = strconv.Atoi(digits)
+	most, err := strconv.Atoi(digits)
 	if !isMax || err != nil || most < 1 || most > largestBound {
-		return 0, fmt.Errorf("tag %q, want max= and a number from 1 to %d", text, largestBound)
+		p.mistake(field, "tag %q, want max= and a number from 1 to %d", text, largestBound)
+	} else if kind := f.Type.Kind(); kind != reflect.String && kind != reflect.Slice && kind != reflect.Map {
+		p.mistake(field, "tag %q: max is for strings, slices and maps, not for %s", text, f.Type)
 	}
-	if kind := f.Type.Kind(); kind != reflect.String && kind != reflect.Slice && kind != reflect.Map {
-		return 0, fmt.Errorf("tag %q: max is for strings, slices and maps, not for %s", text, f.Type)
-	}
-	return most, nil
+	return most
 }
 
 // append encodes v. It refuses what decode would refuse.
@@ -166,20 +161,22 @@ func (p *plan) appendFields(c *coder, v reflect.Value) {
 
 // asSlice has the elements of a list: the pairs of a map in the order of keys.
 func (p *plan) asSlice(v reflect.Value) reflect.Value {
-	list := v
-	if v.Kind() != reflect.Slice {
-		list = reflect.New(p.list).Elem()
-	}
-	if v.Kind() == reflect.Pointer && !v.IsNil() {
-		list = reflect.Append(list, v.Elem())
-	}
-	if v.Kind() == reflect.Map {
+	list := reflect.Zero(p.list)
+	switch v.Kind() {
+	case reflect.Slice:
+		list = v
+	case reflect.Pointer:
+		if !v.IsNil() {
+			list = reflect.Append(list, v.Elem())
+		}
+	case reflect.Map:
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for i, key := range keys {
-			list = reflect.Append(list, reflect.Zero(p.list.Elem()))
-			list.Index(i).Field(0).Set(key)
-			list.Index(i).Field(1).Set(v.MapIndex(key))
+		pair := reflect.New(p.list.Elem()).Elem()
+		for _, key := range keys {
+			pair.Field(0).Set(key)
+			pair.Field(1).Set(v.MapIndex(key))
+			list = reflect.Append(list, pair)
 		}
 	}
 	return list

@@ -82,7 +82,7 @@ func TestNewCodecReportsAllMistakesAtOnce(t *testing.T) {
 		`wire: wire.odd.Word: tag "min=3", want max= and a number from 1 to 65535`,
 		`wire: wire.odd.Address: uintptr is not supported` + what,
 		`wire: wire.odd.Loop: wire.loop contains itself, which is not supported`,
-		`wire: message 3 of 9 is nil`,
+		`wire: <nil> is a message, but no struct: pass messages by value`,
 		`wire: *wire.empty is a message, but no struct: pass messages by value`,
 		`wire: two messages of kind "beat": wire.heartbeat and wire.twin`,
 		`wire: wire.shouted has kind "Beat\n", want 1 to 64 of a-z, 0-9, "-", "_" and "/"`,
