@@ -48,7 +48,7 @@ func (c *Codec) add(m algo.Message) error {
 	}
 	kind := m.Kind()
 	if !kinds.MatchString(kind) {
-		return fmt.Errorf("wire: %s has kind %s, want 1 to 64 of a-z, 0-9, \"-\", \"_\" and \"/\"", typ, quote(kind))
+		return fmt.Errorf("wire: %s has kind %s, want 1 to 64 of a-z, 0-9, \"-\", \"_\" and \"/\"", typ, plain(kind))
 	}
 	if other := c.byKind[kind]; other != nil {
 		return fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ)
@@ -71,56 +71,51 @@ func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 	if msg == nil {
 		return dst, &Error{Verb: "encode", Why: fmt.Sprintf("%T is not registered", m)}
 	}
-	e := begin("encode", nil)
-	defer e.end()
-	e.at.Kind = msg.kind
+	e := coders.Get().(*coder)
 	kind := msg.kind
 	if repeat {
 		kind = msg.again
 	}
 	_, _ = e.encoder.EncodeArrayLen(1+len(msg.body.fields)), e.encoder.EncodeString(kind)
 	msg.body.appendFields(e, reflect.ValueOf(m))
-	if e.failed != nil {
-		return dst, e.failed
+	if e.failed == nil {
+		dst = append(dst, e.out.Bytes()...)
 	}
-	return append(dst, e.out.Bytes()...), nil
+	return dst, e.end("encode", msg.kind)
 }
 
 // Decode reads one message, which must be all of b, and returns the struct by
 // value. It keeps nothing of b. An error is an [*Error]. Decode never panics, and what it
 // allocates is in proportion to the length of b, whatever b holds.
-func (c *Codec) Decode(b []byte) (algo.Message, error) {
-	d := begin("decode", b)
-	defer d.end()
-	d.shown = c.shown
+func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
+	d := coders.Get().(*coder)
+	d.in, d.shown = *bytes.NewBuffer(b), c.shown
 	n := d.length(anArray)
 	if n == 0 {
 		d.fail("is empty, want a kind")
 	}
-	d.at.Why = "its kind "
+	d.about = "its kind "
 	kind, repeat := bytes.CutSuffix(d.bytes(aString), []byte(repeats))
 	msg := c.byKind[string(kind)]
 	if msg == nil {
-		d.fail("is unknown: " + quote(kind))
+		d.fail("is unknown: " + plain(string(kind)))
 	}
 	if d.failed != nil {
-		return nil, d.failed
+		return nil, d.end("decode", "")
 	}
-	d.at = Error{Verb: "decode", Kind: msg.kind}
+	d.about = ""
 	value := reflect.New(msg.typ).Elem()
 	msg.body.decodeFields(d, value, n-1)
-	d.at.Field = ""
 	if left := d.in.Len(); left > 0 {
 		d.fail("has bytes after its end: " + strconv.Itoa(left))
 	}
-	if d.failed != nil {
-		return nil, d.failed
+	if d.failed == nil {
+		m = value.Interface().(algo.Message)
 	}
-	m := value.Interface().(algo.Message)
-	if repeat {
+	if repeat && d.failed == nil {
 		m = algo.Repeat{Message: m}
 	}
-	return m, nil
+	return m, d.end("decode", msg.kind)
 }
 
 // repeats follows the kind of an [algo.Repeat].

@@ -288,7 +288,7 @@ func TestUnknownMessages(t *testing.T) {
 		}
 	}
 	_, err := c.Decode([]byte("\x93\xa4boat\x01\x02"))
-	if want := `wire: cannot decode message: its kind is unknown: "boat"`; err == nil || err.Error() != want {
+	if want := `wire: cannot decode message: its kind is unknown: boat`; err == nil || err.Error() != want {
 		t.Errorf("Decode = %v, want %s", err, want)
 	}
 	for odd, kind := range map[string]string{"\x92\xa6beat++\x01": "beat+", "\x92\xa1+\x01": "", "\x92\xa5+beat\x01": "+beat"} {

@@ -24,7 +24,7 @@ type coder struct {
 	id      algo.NodeID
 	idValue reflect.Value // id, to copy a field into without an allocation
 	shown   func(text string) string
-	at      Error  // where it is, for the first failure; what the reason of that one begins with
+	about   string // what the reason of a failure begins with
 	failed  *Error // the first failure
 }
 
@@ -35,25 +35,29 @@ var coders = sync.Pool{New: func() any {
 	return c
 }}
 
-// begin returns a coder that is in use until its end.
-func begin(verb string, in []byte) *coder {
-	c := coders.Get().(*coder)
-	c.in, c.at = *bytes.NewBuffer(in), Error{Verb: verb}
-	return c
-}
-
-func (c *coder) end() {
-	c.in, c.failed = bytes.Buffer{}, nil
+// end gives c back, and returns what has failed.
+func (c *coder) end(verb, kind string) (err error) {
+	if c.failed != nil {
+		c.failed.Verb, c.failed.Kind = verb, kind
+		err = c.failed
+	}
+	c.in, c.about, c.failed = bytes.Buffer{}, "", nil
 	c.out.Reset()
 	coders.Put(c)
+	return err
 }
 
 // fail gives a reason, which follows the name of what was to be coded.
 func (c *coder) fail(why string) {
 	if c.failed == nil {
-		failed := c.at
-		failed.Why += why
-		c.failed = &failed
+		c.failed = &Error{Why: c.about + why}
+	}
+}
+
+// leave names the field in which something has failed, where no field inside it has been named.
+func (c *coder) leave(field string) {
+	if c.failed != nil {
+		c.failed.Field = cmp.Or(c.failed.Field, field)
 	}
 }
 

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"cmp"
-	"strconv"
-)
+import "cmp"
 
 // Error says why bytes are not a message, or why a message cannot be encoded: its peer
 // would refuse it. Its text is short and safe to log, whatever the bytes are.
@@ -20,13 +17,4 @@ func (e *Error) Error() string {
 		what += "." + e.Field
 	}
 	return "wire: cannot " + e.Verb + " " + what + ": " + e.Why
-}
-
-// quote makes text from a peer short and safe to log.
-func quote[T string | []byte](text T) string {
-	const most = 32
-	if len(text) <= most {
-		return strconv.QuoteToASCII(string(text))
-	}
-	return strconv.QuoteToASCII(string(text[:most])) + " and so on, " + strconv.Itoa(len(text)) + " bytes"
 }

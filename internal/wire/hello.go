@@ -161,12 +161,16 @@ var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // underscores and dashes.
 func IsName(name string) bool { return names.MatchString(name) }
 
-// plain returns what should be a name as it is, or quoted and shortened.
-func plain(name string) string {
-	if IsName(name) {
-		return name
+// plain returns a text of a peer, as it is where it is a name, or else quoted and shortened: safe to log.
+func plain(text string) string {
+	const most = 32
+	switch {
+	case IsName(text):
+		return text
+	case len(text) <= most:
+		return strconv.QuoteToASCII(text)
 	}
-	return quote(name)
+	return strconv.QuoteToASCII(text[:most]) + " and so on, " + strconv.Itoa(len(text)) + " bytes"
 }
 
 // Settings returns the settings as a Hello carries them: a line of each, "name=value", by

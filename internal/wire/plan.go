@@ -117,7 +117,6 @@ func (p *planner) bound(f reflect.StructField, field string) int {
 
 // append encodes v. It refuses what decode would refuse.
 func (p *plan) append(c *coder, v reflect.Value) {
-	c.at.Field = p.field
 	switch kind := v.Kind(); {
 	case p.text:
 		text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
@@ -133,17 +132,17 @@ func (p *plan) append(c *coder, v reflect.Value) {
 		_ = c.encoder.EncodeUint(v.Uint())
 	case kind == reflect.String:
 		_ = c.encoder.EncodeString(c.text(v.String(), p.max))
-	case kind == reflect.Array:
+	case kind == reflect.Array: // an id
 		c.idValue.Set(v)
 		_ = c.encoder.EncodeBytes(c.id[:])
 	case kind == reflect.Struct:
 		_ = c.encoder.EncodeArrayLen(len(p.fields))
 		p.appendFields(c, v)
-	case p.elem == nil:
+	case p.elem == nil: // bytes
 		c.bound(v.Len(), p.max, "bytes")
 		_ = c.encoder.EncodeBytesLen(v.Len()) // not EncodeBytes, which writes nil for nil
 		c.out.Write(v.Bytes())
-	default:
+	default: // a list
 		v = p.asSlice(v)
 		c.bound(v.Len(), p.max, "elements")
 		_ = c.encoder.EncodeArrayLen(v.Len())
@@ -151,6 +150,7 @@ func (p *plan) append(c *coder, v reflect.Value) {
 			p.elem.append(c, v.Index(i))
 		}
 	}
+	c.leave(p.field)
 }
 
 func (p *plan) appendFields(c *coder, v reflect.Value) {
@@ -184,7 +184,6 @@ func (p *plan) asSlice(v reflect.Value) reflect.Value {
 
 // decode sets v, which is zero.
 func (p *plan) decode(c *coder, v reflect.Value) {
-	c.at.Field = p.field
 	switch kind := v.Kind(); {
 	case p.text:
 		if text := c.bytes(aString); c.failed == nil && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
@@ -197,37 +196,41 @@ func (p *plan) decode(c *coder, v reflect.Value) {
 		c.integer(v)
 	case kind == reflect.String:
 		v.SetString(c.shown(c.text(string(c.bytes(aString)), p.max)))
-	case kind == reflect.Array:
+	case kind == reflect.Array: // an id
 		b := c.bytes(binary)
 		if copy(v.Bytes(), b); len(b) != v.Len() {
 			c.fail("has length " + strconv.Itoa(len(b)) + ", want the 16 bytes of a node id")
 		}
 	case kind == reflect.Struct:
-		p.decodeFields(c, v, c.length(anArray))
-	case p.elem == nil:
+		if n := c.length(anArray); c.failed == nil {
+			p.decodeFields(c, v, n)
+		}
+	case p.elem == nil: // bytes
 		b := c.bytes(binary)
 		c.bound(len(b), p.max, "bytes")
 		v.SetBytes(append([]byte(nil), b...))
-	default:
+	default: // a list
 		p.decodeList(c, v)
 	}
+	c.leave(p.field)
 }
 
 // decodeFields decodes an array of n values whose head has been read. Those
 // beyond the fields come from a newer peer and are skipped.
 func (p *plan) decodeFields(c *coder, v reflect.Value, n int) {
 	if n < len(p.fields) {
-		c.at.Field = p.fields[n].field
 		c.fail("is missing: " + strconv.Itoa(n) + " of " + strconv.Itoa(len(p.fields)) + " fields are there")
+		c.leave(p.fields[n].field)
+		return
 	}
 	for i := range p.fields {
 		p.fields[i].decode(c, v.Field(i))
 	}
+	c.about = "a field after the last known one "
 	for i := len(p.fields); i < n && c.failed == nil; i++ {
-		c.at.Field, c.at.Why = p.field, "a field after the last known one "
 		c.skip(maxSkipDepth)
 	}
-	c.at.Why = ""
+	c.about = ""
 }
 
 // decodeList allocates for no more elements than what is left of the input has room for.
