@@ -54,7 +54,7 @@ func (t *Transport) place(c, silent *conn) (begun *session, asked *probe, err er
 		t.join(s, c)
 		return nil, nil, nil
 	case s.conn != silent:
-		if t.waiting++; t.waiting > t.o.maxPending {
+		if t.waiting++; t.waiting > t.o.MaxPeers {
 			t.waiting--
 			return nil, nil, rejected("too many pending", errors.New("too many connections wait for a probe"))
 		}

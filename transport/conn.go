@@ -86,7 +86,7 @@ func (t *Transport) park(c *conn) {
 		return // when the transport closes, each connection has its goodbye
 	}
 	t.parked = append(t.parked, c)
-	if len(t.parked) > t.o.maxPending {
+	if len(t.parked) > t.o.MaxPeers {
 		oldest := t.parked[0]
 		t.unpark(oldest)
 		oldest.kill(rejected("too many pending", errors.New("too many connections without a hello")))

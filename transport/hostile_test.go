@@ -24,7 +24,7 @@ func TestHostileInput(t *testing.T) {
 		within time.Duration // until it is closed
 		up     bool          // it had said hello
 	}{
-		{name: "silence", play: func(r raw) { r.drain() }, reason: "slow hello", within: time.Second},
+		{name: "silence", play: func(r raw) { r.drain() }, reason: "slow hello", within: handshakeTimeout},
 		{name: "a byte a second", play: func(r raw) {
 			r.drain()
 			for _, b := range appendFrame(nil, helloFrame(id(6), 1, false, 0)) {
@@ -33,7 +33,7 @@ func TestHostileInput(t *testing.T) {
 				}
 				virtual.Pass(time.Second)
 			}
-		}, reason: "slow hello", within: time.Second},
+		}, reason: "slow hello", within: handshakeTimeout},
 		{name: "a byte a second after the hello", play: func(r raw) {
 			greeted(r)
 			for _, b := range appendFrame(nil, make([]byte, 100)) {
@@ -142,9 +142,9 @@ func TestFloodOfConnections(t *testing.T) {
 			m.raw(t, "bad", a.addr)
 		}
 		synctest.Wait()
-		require.Equal(t, a.o.maxPending, a.Stats().Pending)
-		require.Len(t, a.conns, a.o.maxPending)
-		require.EqualValues(t, 5000-a.o.maxPending, a.Stats().Refused["too many pending"])
+		require.Equal(t, a.o.MaxPeers, a.Stats().Pending)
+		require.Len(t, a.conns, a.o.MaxPeers)
+		require.EqualValues(t, 5000-a.o.MaxPeers, a.Stats().Refused["too many pending"])
 		require.Len(t, a.log.above(), hostile.Burst, "rate limited")
 
 		good := m.start(t, 2, 1)

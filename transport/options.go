@@ -90,14 +90,14 @@ type Options struct {
 	Log       *slog.Logger // default: none
 
 	MaxHello    int           // bytes of a frame before the hello is done, 1 KiB
-	MaxPeers    int           // connected nodes, 256
+	MaxPeers    int           // connected nodes, 256; as many may be about to say hello, and then the oldest is closed
 	DialTimeout time.Duration // 1 s
 }
 
 // limits are how much a transport takes. docs/protocol.md names those that a peer meets.
 type limits struct {
-	maxFrame, queueFrames, queueBytes, maxPending, maxClients int
-	writeTimeout, idleTimeout                                 time.Duration
+	maxFrame, queueFrames, queueBytes, maxClients int
+	writeTimeout, idleTimeout                     time.Duration
 }
 
 // usual are the limits of every transport, tests aside.
@@ -105,7 +105,6 @@ var usual = limits{
 	maxFrame:     64 << 10,        // bytes of a frame
 	queueFrames:  1024,            // frames that may wait for one peer
 	queueBytes:   1 << 20,         // and their bytes
-	maxPending:   128,             // accepted connections without a hello; beyond it the oldest is closed
 	maxClients:   64,              // connected clients
 	writeTimeout: 2 * time.Second, // what is written must be taken by the kernel within it, and on Linux by the peer's
 	idleTimeout:  time.Minute,     // no frame either way: closed politely after this
@@ -118,7 +117,8 @@ type settings struct {
 }
 
 const (
-	handshakeTimeout = time.Second            // from a connection to the end of its hello
+	handshakeTimeout = 5 * time.Second        // from a connection to the end of its hello: a busy machine may take long over it
+	atOnce           = time.Second            // of two dials the second one did not know of the first
 	frameTimeout     = 2 * time.Second        // a frame that has begun must be whole within it
 	probeTimeout     = 500 * time.Millisecond // a connection that is alive answers a probe within it
 	closeTimeout     = 500 * time.Millisecond // how long Close writes what waits and waits for goodbyes

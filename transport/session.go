@@ -109,7 +109,7 @@ func (t *Transport) best(s *session) (best *conn) {
 		lower := c.dialed == (bytes.Compare(t.o.Self[:], c.peer.ID[:]) < 0)
 		switch {
 		case c.ended() != nil:
-		case lower && (best == nil || best.since.Sub(c.since) < handshakeTimeout):
+		case lower && (best == nil || best.since.Sub(c.since) < atOnce):
 			return c
 		case best == nil:
 			best = c

@@ -170,9 +170,9 @@ func TestWhichConnectionStays(t *testing.T) {
 	}{
 		{"dialled again by the peer", 1, 2, false, time.Minute - 1, 1},
 		{"dialled twice by the peer", 1, 2, false, 0, 1},
-		{"opposite sides", 1, 2, true, handshakeTimeout, 1},
-		{"at once, and this side is lower", 1, 2, true, handshakeTimeout - 1, 0},
-		{"at once, and the peer is lower", 2, 1, true, handshakeTimeout - 1, 1},
+		{"opposite sides", 1, 2, true, atOnce, 1},
+		{"at once, and this side is lower", 1, 2, true, atOnce - 1, 0},
+		{"at once, and the peer is lower", 2, 1, true, atOnce - 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -483,7 +483,7 @@ func TestWhoIsConnectedIsNotDialled(t *testing.T) {
 func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *settings) { o.maxPending = 2 })
+		a := m.start(t, 1, 1, func(o *settings) { o.MaxPeers = 2 })
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
 		synctest.Wait()

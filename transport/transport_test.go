@@ -103,7 +103,7 @@ func TestDialFailures(t *testing.T) {
 		{name: "polite before hello", target: Target{Addr: "n5"}, peer: func(r raw) { r.say(controlClose) }, want: ClosedBeforeHello},
 		{name: "refused by the peer", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(controlClose, 'n', 'o') }, want: Rejected, text: "refused by the peer: no"},
 		{name: "refused here", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(0x91); r.ends() }, want: Rejected, text: "hello of 1 bytes"},
-		{name: "silence", target: Target{Addr: "n5"}, peer: func(r raw) { r.ends() }, want: Timeout, text: "hello not done within 1s"},
+		{name: "silence", target: Target{Addr: "n5"}, peer: func(r raw) { r.ends() }, want: Timeout, text: "hello not done within 5s"},
 		{name: "nonsense", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(0xc0); r.ends() }, want: Protocol},
 		{name: "zero id", target: Target{Addr: "n5"}, peer: func(r raw) { r.greet(ID{}, 1, false); r.ends() }, want: Rejected, text: "zero"},
 	} {
@@ -460,6 +460,27 @@ func TestLimitsOfConnections(t *testing.T) {
 		}
 		require.Equal(t, map[string]uint64{"too many peers": 1, "too many clients": 1}, a.Stats().Refused)
 		require.Len(t, a.with("up"), 2)
+	})
+}
+
+// TestAllSayHelloAtOnce: as at the first start of a large cluster on a busy machine. As many as may be connected
+// may be about to be, and each may take seconds over it.
+func TestAllSayHelloAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const peers = 200
+		m := newMemory()
+		a := m.start(t, 1, 1, func(o *settings) { o.MaxPeers = peers })
+		var all []raw
+		for range peers {
+			all = append(all, m.raw(t, "x", a.addr))
+		}
+		virtual.Pass(handshakeTimeout - time.Second)
+		for i, r := range all {
+			r.greet(id(byte(2+i)), 1, false)
+		}
+		synctest.Wait()
+		require.Len(t, a.with("up"), peers)
+		require.Empty(t, a.Stats().Refused)
 	})
 }
 
