@@ -21,8 +21,8 @@ const instantRedials = 10
 func Check(t algo.Timing) error {
 	c := algo.OptionCheck{Algorithm: "timing"}
 	want := func(ok bool, field string, got time.Duration, want string) { c.Want(ok, field, got.String(), want) }
-	want(t.Heartbeat >= minInterval && t.Heartbeat <= maxLease/lease, "heartbeat", t.Heartbeat,
-		"from "+minInterval.String()+" to "+(maxLease/lease).String())
+	want(t.Heartbeat >= minInterval && t.Heartbeat <= maxWait/lease, "heartbeat", t.Heartbeat,
+		"from "+minInterval.String()+" to "+(maxWait/lease).String())
 	want(t.Timeout >= 2*t.Heartbeat, "timeout", t.Timeout, "at least 2 heartbeats ("+(2*t.Heartbeat).String()+")")
 	want(t.MaxTimeout >= t.Timeout && t.MaxTimeout <= maxWait, "max_timeout", t.MaxTimeout,
 		"at least the timeout ("+t.Timeout.String()+") and at most "+maxWait.String())

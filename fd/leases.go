@@ -34,8 +34,8 @@ func (d *Detector) watch(now time.Duration, p *peer) {
 
 // watched takes a Watch of p: beats are due from now on.
 func (d *Detector) watched(now time.Duration, p *peer, w Watch) error {
-	if w.Interval < minInterval || w.Lease < w.Interval || w.Lease > maxLease {
-		return fmt.Errorf("it asks for a beat every %v for %v, want at least %v and at most %v", w.Interval, w.Lease, minInterval, maxLease)
+	if w.Interval < minInterval || w.Lease < w.Interval || w.Lease > maxWait {
+		return fmt.Errorf("it asks for a beat every %v for %v, want at least %v and at most %v", w.Interval, w.Lease, minInterval, maxWait)
 	}
 	if p.leaseEnd == never || p.every != w.Interval {
 		p.sentAt = now
@@ -44,11 +44,8 @@ func (d *Detector) watched(now time.Duration, p *peer, w Watch) error {
 	return nil
 }
 
-// A peer cannot make us busy, nor keep us so after it is gone.
-const (
-	minInterval = time.Millisecond
-	maxLease    = time.Hour
-)
+// minInterval has no peer make this node busy. Nor does one keep it so for longer than maxWait after it is gone.
+const minInterval = time.Millisecond
 
 // Sent says that a frame of any kind went to a peer: it replaces a beat.
 func (d *Detector) Sent(now time.Duration, id algo.NodeID) {

@@ -116,12 +116,8 @@ func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
 // Campaign calls for an election. The leader followed now stays announced until
 // there is another, or the same one answers.
 func (p *process) Campaign(env algo.Env) {
-	switch {
-	case p.phase == settled:
+	if p.phase == settled || p.phase == headStart {
 		p.elect(env)
-	case p.phase == headStart:
-		env.StopTimer(timerHeadStart)
-		p.ask(env)
 	}
 }
 
@@ -197,27 +193,20 @@ func (p *process) Clone() algo.Algorithm {
 // elect starts an election, or starts it anew. "If P has the highest process id", it leads
 // without.
 func (p *process) elect(env algo.Env) {
-	if p.await(env) {
-		p.ask(env)
-	}
-}
-
-// await enters an election and reports whether there is anybody to ask. If not, this
-// process leads.
-func (p *process) await(env algo.Env) bool {
 	p.leaveElection(env)
 	p.awaitThose(p.view.Above(p.self))
-	if len(p.awaited) == 0 {
+	if len(p.awaited) > 0 {
+		p.ask(env)
+	} else {
 		p.lead(env)
-		return false
 	}
-	p.phase, p.deaf = headStart, len(p.awaited) > 1
-	p.watch(env)
-	return true
 }
 
 // ask sends the Election to those above.
-func (p *process) ask(env algo.Env) { p.question(env, electing, Election{p.epoch}) }
+func (p *process) ask(env algo.Env) {
+	p.deaf = len(p.awaited) > 1
+	p.question(env, electing, Election{p.epoch})
+}
 
 // question asks those awaited, and waits for their answers in that phase.
 func (p *process) question(env algo.Env, in phase, m algo.Message) {

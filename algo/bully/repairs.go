@@ -24,13 +24,14 @@ func (p *process) reserve() { p.reserved = p.epoch + 1 }
 // messages would become about N², and the answers would keep the new leader from telling
 // that it leads.
 func (p *process) succeed(env algo.Env) {
-	switch {
-	case !p.await(env):
-	case p.options.SkipSuspected && p.options.HeadStart > 0:
-		env.SetTimer(timerHeadStart, p.options.HeadStart, p.options.HeadStart)
-	default:
-		p.ask(env)
+	p.awaitThose(p.view.Above(p.self))
+	if len(p.awaited) == 0 || !p.options.SkipSuspected || p.options.HeadStart == 0 {
+		p.elect(env)
+		return
 	}
+	p.phase = headStart
+	p.watch(env)
+	env.SetTimer(timerHeadStart, p.options.HeadStart, p.options.HeadStart)
 }
 
 // heir is the highest of those awaited.
@@ -113,8 +114,8 @@ func (p *process) goOn(env algo.Env) {
 // the leader would take a newer epoch for that.
 func (p *process) askAgain(env algo.Env) {
 	env.Note("hears nobody, and asks again")
-	p.deaf = false
 	p.ask(env)
+	p.deaf = false
 }
 
 // inquire asks those below for the epoch that they know, and reports whether there are any. Once all
