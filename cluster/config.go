@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/wire"
 )
@@ -110,18 +111,16 @@ const (
 	maxMembers = 512
 )
 
-// complete fills in the defaults and says every mistake at once, those of the timing
-// aside.
-func (c *Config) complete() error {
+// complete fills in the defaults and makes the algorithm, or says every mistake at once. Without Data
+// a store may be kept elsewhere.
+func (c *Config) complete(registry algo.Registry, kept bool) (algo.Spec, error) {
 	var mistakes []error
 	want := func(ok bool, field, got, want string, args ...any) {
 		if !ok {
 			mistakes = append(mistakes, &ConfigError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
 		}
 	}
-	if c.Cluster == "" {
-		c.Cluster = "elect"
-	}
+	c.Cluster, c.Algorithm = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Algorithm, "bully")
 	c.Advertise, c.Join, c.Members = canonical(c.Advertise), slices.Clone(c.Join), slices.Clone(c.Members)
 	for _, list := range [][]string{c.Join, c.Members} {
 		for i, addr := range list {
@@ -136,26 +135,41 @@ func (c *Config) complete() error {
 			c.Name += "-" + port
 		}
 	}
-	if c.Algorithm == "" {
-		c.Algorithm = "bully"
-	}
 	const aName = "1 to 64 letters, digits, '.', '-' or '_'"
 	want(wire.IsName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName)
 	want(wire.IsName(c.Name), "name", strconv.Quote(c.Name), aName)
-	if mistake := checkPriority(c.Priority); mistake != nil {
-		mistakes = append(mistakes, mistake)
-	}
+	mistakes = append(mistakes, checkPriority(c.Priority))
 
-	check := func(field, addr string, use purpose, form string) error {
-		err := checkAddr(addr, use)
+	c.addresses(want)
+	if c.Timing == (algo.Timing{}) {
+		c.Timing = algo.LAN()
+	}
+	want(c.ForgetAfter == 0 || c.ForgetAfter >= c.Timing.MaxTimeout, "forget_after", c.ForgetAfter.String(),
+		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
+	timing := fieldErrors("timing", fd.Check(c.Timing))
+	spec, err := c.spec(registry, timing == nil)
+	mistakes = append(mistakes, timing, err)
+	quorum := spec.Claims.NeedsQuorum
+	want(!quorum || c.ForgetAfter == 0, "forget_after", c.ForgetAfter.String(), "0: %s elects by a majority of all members, the dead too; "+
+		"if it forgot them, two sides of a partition could each elect", c.Algorithm)
+	want(!spec.Textbook || c.Lesson, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
+		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
+	want(!quorum || kept || c.Data != "", "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", c.Algorithm)
+	return spec, errors.Join(mistakes...)
+}
+
+// addresses says what is wrong with those of the configuration.
+func (c *Config) addresses(want func(ok bool, field, got, want string, args ...any)) {
+	check := func(field, addr string, shared bool, form string) error {
+		err := checkAddr(addr, shared)
 		want(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
 		want(!c.Lesson || err != nil || isLoopback(addr), field, strconv.Quote(addr),
 			"an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
 		return err
 	}
-	unheard := check("listen", c.Listen, toListen, "host:port")
+	unheard := check("listen", c.Listen, false, "host:port")
 	if c.Advertise != "" {
-		_ = check("advertise", c.Advertise, toShare, "host:port as the others dial it")
+		_ = check("advertise", c.Advertise, true, "host:port as the others dial it")
 	} else if unheard == nil {
 		host, port, _ := net.SplitHostPort(c.Listen)
 		want(host != "" && !isUnspecified(host), "advertise", "empty",
@@ -165,12 +179,12 @@ func (c *Config) complete() error {
 		}
 	}
 	for i, addr := range c.Join {
-		_ = check(fmt.Sprintf("join[%d]", i), addr, toShare, "host:port")
+		_ = check(fmt.Sprintf("join[%d]", i), addr, true, "host:port")
 	}
 	seen := make(map[string]bool)
 	for i, addr := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
-		_ = check(field, addr, toShare, "host:port")
+		_ = check(field, addr, true, "host:port")
 		want(!seen[addr], field, strconv.Quote(addr), "each address once")
 		seen[addr] = true
 	}
@@ -180,15 +194,9 @@ func (c *Config) complete() error {
 	want(!c.Bootstrap || len(c.Members) == 0, "bootstrap", "true beside members", "one of the two")
 	if len(c.Members) > 0 {
 		self := canonical(cmp.Or(c.Advertise, c.Listen))
-		want(seen[self] || checkAddr(self, toListen) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
+		want(seen[self] || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
-	if c.Timing == (algo.Timing{}) {
-		c.Timing = algo.LAN()
-	}
-	want(c.ForgetAfter == 0 || c.ForgetAfter >= c.Timing.MaxTimeout, "forget_after", c.ForgetAfter.String(),
-		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
-	return errors.Join(mistakes...)
 }
 
 func checkPriority(priority int) error {
@@ -198,16 +206,9 @@ func checkPriority(priority int) error {
 	return nil
 }
 
-// What an address is for decides what it may leave open.
-type purpose uint8
-
-const (
-	toListen purpose = iota // the host may be left out, the port may be 0
-	toShare                 // by others, from elsewhere
-)
-
-// checkAddr says what keeps addr from being host:port.
-func checkAddr(addr string, use purpose) error {
+// checkAddr says what keeps addr from being host:port. One to listen at may leave the host out, and its
+// port may be 0; one that is shared is for others, elsewhere.
+func checkAddr(addr string, shared bool) error {
 	if addr == "" {
 		return errors.New("it is empty")
 	}
@@ -219,8 +220,7 @@ func checkAddr(addr string, use purpose) error {
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		var detail *net.AddrError
-		if errors.As(err, &detail) {
+		if detail, ok := errors.AsType[*net.AddrError](err); ok {
 			return errors.New(detail.Err)
 		}
 		return err
@@ -229,7 +229,7 @@ func checkAddr(addr string, use purpose) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the port %q is not a number from 0 to 65535", port)
-	case use == toListen:
+	case !shared:
 		return nil
 	case number == 0:
 		return errors.New("the port is 0")

@@ -14,7 +14,6 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -24,9 +23,7 @@ import (
 func FuzzWireTypes(f *testing.F) {
 	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	require.NoError(f, err)
-	kept, err := newRecords(store.NewMemory(), "")
-	require.NoError(f, err)
-	codecs := append(slices.Collect(maps.Values(codecsOf(f))), kept.codec)
+	codecs := append(slices.Collect(maps.Values(codecsOf(f))), recorded)
 
 	id := algo.NodeID{0: 1, 15: 2}
 	entry := membership.Entry{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Eligible: true}

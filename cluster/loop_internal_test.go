@@ -99,8 +99,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 		var order []string
 		n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler)}
 		n.engine = engine.New(engine.Config{Self: n.self, Spec: spec, Detector: fd.New(algo.Timing{})})
-		n.records, err = newRecords(saving(func() { order = append(order, "saved") }), "")
-		require.NoError(t, err)
+		n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
 		n.board.post(leading(1))
 		n.board.serve(leading(1).Leader, func(error) { order = append(order, "told") })
 		n.perform(&engine.Output{Save: []algo.Message{engine.Kept{Epoch: 2}}, Leaders: []algo.Leader{{Epoch: 2, ID: test.next}}})

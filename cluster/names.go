@@ -23,7 +23,8 @@ type names struct {
 
 // newNames takes TCP and DNS for what is nil. Another network than TCP knows names itself,
 // where there is no lookup.
-func newNames(lookup func(ctx context.Context, host string) ([]string, error), connect func(ctx context.Context, addr string) (net.Conn, error)) *names {
+func newNames(lookup func(ctx context.Context, host string) ([]string, error), connect func(ctx context.Context, addr string) (net.Conn, error),
+	seen func(addr string, found []string)) *names {
 	if lookup == nil && connect != nil {
 		lookup = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	} else if lookup == nil {
@@ -34,7 +35,7 @@ func newNames(lookup func(ctx context.Context, host string) ([]string, error), c
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}
 	}
-	return &names{lookup: lookup, connect: connect, seen: func(string, []string) {}}
+	return &names{lookup: lookup, connect: connect, seen: seen}
 }
 
 // dial connects to an address, or to one of those behind a name. That nobody listens there
@@ -60,10 +61,9 @@ func (n *names) dial(ctx context.Context, addr string) (net.Conn, error) {
 	}
 	n.seen(addr, all)
 	first := int(n.turn.Load()) % len(all)
-	order := slices.Concat(all[first:], all[:first])
 	var why error
-	for i, one := range order {
-		conn, err := n.try(ctx, one, len(order)-i)
+	for i, one := range slices.Concat(all[first:], all[:first]) {
+		conn, err := n.try(ctx, one, len(all)-i)
 		if err == nil {
 			return conn, nil
 		}

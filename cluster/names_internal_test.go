@@ -36,7 +36,7 @@ func (d *directory) names() *names {
 				d.shares = append(d.shares, time.Until(deadline).Round(10*time.Millisecond))
 			}
 			return nil, d.fails[addr]
-		})
+		}, func(string, []string) {})
 }
 
 func TestAllAddressesBehindANameAreTried(t *testing.T) {

@@ -155,22 +155,8 @@ func New(c Config, options ...Option) (*Node, error) {
 		option(n)
 	}
 	n.noisy.To, n.asked.To = n.log, n.log
-	mistakes := c.complete()
-	timing := fieldErrors("timing", fd.Check(c.Timing))
-	spec, err := c.spec(n.registry, timing == nil)
-	quorum := spec.Claims.NeedsQuorum
-	if quorum && c.ForgetAfter != 0 {
-		err = errors.Join(err, &ConfigError{Field: "forget_after", Got: c.ForgetAfter.String(), Want: "0: " + c.Algorithm +
-			" elects by a majority of all members, the dead too; if it forgot them, two sides of a partition could each elect"})
-	}
-	if spec.Textbook && !c.Lesson {
-		err = errors.Join(err, &ConfigError{Field: "algorithm", Got: c.Algorithm, Want: "one for use, or lesson as well (--lesson): " +
-			"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two"})
-	}
-	if c.Data == "" && n.store == nil && quorum {
-		err = errors.Join(err, &ConfigError{Field: "data", Got: "empty", Want: "a folder: a node that forgets its vote lets " + c.Algorithm + " elect two leaders"})
-	}
-	if err = errors.Join(mistakes, timing, err); err != nil {
+	spec, err := c.complete(n.registry, n.store != nil)
+	if err != nil {
 		return nil, err
 	}
 	n.config, n.spec = c, spec
@@ -207,9 +193,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
-	if n.records, err = newRecords(kept, n.config.Data); err != nil {
-		return err
-	}
+	n.records = newRecords(kept, n.config.Data)
 	self, saved, err := n.records.load(n.config.Cluster)
 	if err != nil {
 		return err
@@ -304,10 +288,9 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 }
 
 func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
-	n.names = newNames(n.lookup, n.dial)
-	n.names.seen = func(addr string, found []string) {
+	n.names = newNames(n.lookup, n.dial, func(addr string, found []string) {
 		n.tell(func() { n.perform(n.engine.Resolved(n.now(), addr, found)) })
-	}
+	})
 	return transport.New(transport.Options{
 		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.names.dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,

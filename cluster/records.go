@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,17 +29,14 @@ func (identity) Kind() string { return "node" }
 // records is what a node keeps, in a store: the last one of each kind.
 type records struct {
 	store  Store
-	folder string // what errors call the store
-	codec  *wire.Codec
+	folder string            // what errors call the store
 	kept   map[string][]byte // by kind
 }
 
-func newRecords(s Store, folder string) (*records, error) {
-	codec, err := wire.NewCodec(append(engine.Records(), identity{})...)
-	if folder == "" {
-		folder = "the store"
-	}
-	return &records{store: s, folder: folder, codec: codec, kept: make(map[string][]byte)}, err
+var recorded = wire.Must(append(engine.Records(), identity{})...)
+
+func newRecords(s Store, folder string) *records {
+	return &records{store: s, folder: cmp.Or(folder, "the store"), kept: make(map[string][]byte)}
 }
 
 // load returns who this node is and what else was saved. A node that never started
@@ -88,7 +86,7 @@ func (r *records) next(state []byte) (record algo.Message, rest []byte, err erro
 		return nil, nil, errors.New("it is cut off")
 	}
 	value, rest := state[n:n+int(size)], state[n+int(size):]
-	if record, err = r.codec.Decode(value); err != nil {
+	if record, err = recorded.Decode(value); err != nil {
 		return nil, nil, err
 	}
 	if _, repeat := algo.Open(record); repeat || r.kept[record.Kind()] != nil {
@@ -102,7 +100,7 @@ func (r *records) next(state []byte) (record algo.Message, rest []byte, err erro
 // stored is all that is kept, each after its length, in the order of kinds.
 func (r *records) save(saved ...algo.Message) error {
 	for _, m := range saved {
-		value, err := r.codec.Append(nil, m)
+		value, err := recorded.Append(nil, m)
 		if err != nil {
 			return err
 		}

@@ -35,15 +35,13 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	require.NoError(t, err)
 	defer s.Close()
-	r, err := newRecords(s, "")
-	require.NoError(t, err)
-	frame, err := r.codec.Append(nil, roster)
+	r := newRecords(s, "")
+	frame, err := recorded.Append(nil, roster)
 	require.NoError(t, err)
 	require.InDelta(t, 64<<10, len(frame), 4<<10, "the roster is not as large as a frame")
 	require.NoError(t, r.save(self, kept, owed, roster))
 
-	again, err := newRecords(s, "")
-	require.NoError(t, err)
+	again := newRecords(s, "")
 	who, saved, err := again.load(self.Cluster)
 	require.NoError(t, err)
 	self.Starts++

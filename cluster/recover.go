@@ -48,10 +48,7 @@ func Recover(data string, survivors []string, agree func(Recovery) error) (done 
 		return done, err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
-	r, err := newRecords(kept, data)
-	if err != nil {
-		return done, err
-	}
+	r := newRecords(kept, data)
 	self, saved, err := r.read()
 	if err != nil {
 		return done, err

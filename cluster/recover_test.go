@@ -32,8 +32,7 @@ func folderOf(t *testing.T, saved ...algo.Message) string {
 	dir := filepath.Join(t.TempDir(), "data")
 	s, err := store.Open(dir)
 	require.NoError(t, err)
-	r, err := newRecords(s, dir)
-	require.NoError(t, err)
+	r := newRecords(s, dir)
 	require.NoError(t, r.save(saved...))
 	require.NoError(t, s.Close())
 	return dir
@@ -50,8 +49,7 @@ func keptIn(t *testing.T, dir string) map[string]algo.Message {
 	s, err := store.Open(dir)
 	require.NoError(t, err)
 	defer s.Close()
-	r, err := newRecords(s, dir)
-	require.NoError(t, err)
+	r := newRecords(s, dir)
 	self, saved, err := r.read()
 	require.NoError(t, err)
 	all := map[string]algo.Message{self.Kind(): self}

@@ -36,15 +36,6 @@ var clients = wire.Clients(cluster.Status{}, hostile.Plain)
 // ErrNotNode says that what listens at an address does not speak as a node does.
 var ErrNotNode = errors.New("no node of this protocol listens there")
 
-// UnheardError says that a node has done what it was asked to, and who may not know of that: without
-// a majority, a side that is cut off hears of it later.
-type UnheardError struct {
-	Addr   string
-	Reason string // in the words of the node
-}
-
-func (e *UnheardError) Error() string { return "operator: " + e.Addr + ": " + e.Reason }
-
 // RefusedError is why a node has not done what it was asked to.
 type RefusedError struct {
 	Addr   string
@@ -52,6 +43,12 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string { return "operator: " + e.Addr + ": " + e.Reason }
+
+// UnheardError says that a node has done what it was asked to, and who may not know of that: without
+// a majority, a side that is cut off hears of it later.
+type UnheardError RefusedError
+
+func (e *UnheardError) Error() string { return (*RefusedError)(e).Error() }
 
 // Status asks the node at addr, which may be any, for its status.
 func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error) {

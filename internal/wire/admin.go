@@ -49,20 +49,21 @@ func (Order) Kind() string { return "order" }
 func (Done) Kind() string { return "done" }
 
 // Hellos is the codec of what comes before anything else.
-var Hellos = must(Hello{})
+var Hellos = Must(Hello{})
 
 // Clients is the codec of what clients and nodes say to each other, where status answers a
 // StatusRequest. It may be anybody who says it, and people are shown it: shown makes of each text what can be.
 func Clients(status algo.Message, shown func(text string) string) *Codec {
-	codec := must(StatusRequest{}, status, Order{}, Done{})
+	codec := Must(StatusRequest{}, status, Order{}, Done{})
 	codec.shown = shown
 	return codec
 }
 
-func must(messages ...algo.Message) *Codec {
+// Must is NewCodec for what is written in a program.
+func Must(messages ...algo.Message) *Codec {
 	codec, err := NewCodec(messages...)
 	if err != nil {
-		panic(err) // a mistake in this package
+		panic(err)
 	}
 	return codec
 }
