@@ -148,7 +148,9 @@ func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
 		leader := c.Await()
 		w := newWork()
 		lead(t.Context(), &member{Node: c.Node(leader.Name)}, w)
-		require.Equal(t, leader, <-w.begun)
+		l := <-w.begun
+		require.True(t, l.Valid())
+		require.Equal(t, leader, cluster.Leadership{Epoch: l.Epoch, ID: l.ID, Name: l.Name, Addr: l.Addr, Token: l.Token, Cluster: l.Cluster})
 	})
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -11,20 +12,25 @@ import (
 // board shows the latest State to any number of readers, and ends the work of a
 // leader together with its leadership. Writing never waits for them.
 type board struct {
-	mu       sync.Mutex
-	state    State
-	changed  chan struct{} // closed at the next change
-	ended    bool
-	services map[*context.CancelCauseFunc]struct{} // what ends the work for the leadership that state shows
+	mu      sync.Mutex
+	state   State
+	changed chan struct{} // closed at the next change
+	ended   bool
+	works   map[*work]struct{} // that have not returned
+}
+
+// work is a function that Lead runs for one leadership.
+type work struct {
+	end  context.CancelCauseFunc
+	over atomic.Bool // the leadership, or the work
 }
 
 func newBoard() *board {
-	return &board{changed: make(chan struct{}), services: make(map[*context.CancelCauseFunc]struct{})}
+	return &board{changed: make(chan struct{}), works: make(map[*work]struct{})}
 }
 
 // post shows a new state, and reports whether it is one. A leadership that it ends
-// must have been ended by lose before, unless it is replaced by a newer one of this
-// node.
+// must have been ended by lose before. One of this node in a newer epoch goes on with its work.
 func (b *board) post(s State) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,74 +44,62 @@ func (b *board) post(s State) bool {
 	return true
 }
 
-// lose ends the leadership of this node in that epoch, and reports whether there was
-// one.
-func (b *board) lose(epoch algo.Epoch, cause error, now time.Time) bool {
+// lose ends the leadership of this node, if there is one. The last state is shown in any case: nobody
+// leads as far as this node knows, because it does not look any more.
+func (b *board) lose(cause error, last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.state.Leads || b.state.Leader.Epoch != epoch {
-		return false
-	}
-	b.show(State{Cause: cause, At: now})
-	return true
-}
-
-// end shows the last state: nobody leads as far as this node knows, because it does
-// not look any more.
-func (b *board) end(cause error, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ended {
+	if b.ended || !b.state.Leads && !last {
 		return
 	}
 	if !b.state.Leads {
 		cause = b.state.Cause
 	}
-	b.ended = true
-	b.show(State{Cause: cause, At: now})
+	b.ended = last
+	b.show(State{Cause: cause, At: time.Now()})
 }
 
 // show replaces the state. Whoever works for a leadership that is over is told
 // before show returns, thus before anything that follows from it is done. To cancel
 // a context runs no code of the application on this goroutine.
 func (b *board) show(s State) {
-	cause := s.Cause
-	if s.Leads {
-		cause = &DeposedError{By: s.Leader}
+	for w := range b.works {
+		if !s.Leads && !w.over.Swap(true) {
+			w.end(s.Cause)
+		}
 	}
-	for work := range b.services {
-		(*work)(cause)
-	}
-	clear(b.services)
 	b.state = s
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
 // serve has end called with the cause when the leadership l of this node ends. It
-// returns nil when it is over already. What it returns is called when the work is
-// done, and reports whether the leadership was over by then.
-func (b *board) serve(l Leadership, end context.CancelCauseFunc) (done func() (over bool)) {
+// returns nil when it is over already. When the work is done it is given back.
+func (b *board) serve(l Leadership, end context.CancelCauseFunc) *work {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.state.Leads || b.state.Leader.Epoch != l.Epoch {
 		return nil
 	}
-	b.services[&end] = struct{}{}
-	return func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		_, serving := b.services[&end]
-		delete(b.services, &end)
-		return !serving
-	}
+	w := &work{end: end}
+	b.works[w] = struct{}{}
+	return w
 }
 
-// leads returns the epoch in which this node leads, if it does.
-func (b *board) leads() (algo.Epoch, bool) {
+// done takes work back that has returned, and reports whether its leadership was over by then; else
+// in which epoch that is now.
+func (b *board) done(w *work) (now algo.Epoch, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.state.Leader.Epoch, b.state.Leads
+	delete(b.works, w)
+	return b.state.Leader.Epoch, w.over.Swap(true)
+}
+
+// idle reports whether all work has returned.
+func (b *board) idle() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.works) == 0
 }
 
 // read returns the state, a channel that is closed when it changes, and whether it

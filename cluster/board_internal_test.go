@@ -24,10 +24,12 @@ func TestWorkForAnOlderLeadershipDoesNotBegin(t *testing.T) {
 	require.Nil(t, b.serve(leading(1).Leader, end))
 	require.Nil(t, b.serve(leading(3).Leader, end))
 	var ended error
-	done := b.serve(leading(2).Leader, func(cause error) { ended = cause })
-	require.NotNil(t, done)
+	w := b.serve(leading(2).Leader, func(cause error) { ended = cause })
+	require.NotNil(t, w)
 	require.NoError(t, ended)
-	require.False(t, done(), "the leadership lasts")
+	epoch, over := b.done(w)
+	require.False(t, over, "the leadership lasts")
+	require.EqualValues(t, 2, epoch)
 }
 
 // Nor does it begin when the leadership is over and nobody leads.
@@ -38,19 +40,20 @@ func TestWorkDoesNotBeginAfterTheEnd(t *testing.T) {
 	require.Nil(t, b.serve(leading(1).Leader, func(error) { t.Error("it is told of an end, and never began") }))
 }
 
-// News of an older leadership ends no newer one.
-func TestOnlyTheLeadershipThatIsMeantEnds(t *testing.T) {
+// Who works is told once, and the board knows whether it still does.
+func TestWorkIsToldThatItsLeadershipIsOver(t *testing.T) {
 	b := newBoard()
 	b.post(leading(2))
-	var ended error
-	done := b.serve(leading(2).Leader, func(cause error) { ended = cause })
-	require.False(t, b.lose(1, errors.New("late"), time.Now()))
-	require.NoError(t, ended)
+	var ended []error
+	w := b.serve(leading(2).Leader, func(cause error) { ended = append(ended, cause) })
 	why := errors.New("now")
-	require.True(t, b.lose(2, why, time.Now()))
-	require.Equal(t, why, ended)
-	require.True(t, done())
-	require.False(t, b.lose(2, errors.New("again"), time.Now()))
+	b.lose(why, false)
+	b.lose(errors.New("again"), false)
+	require.Equal(t, []error{why}, ended)
+	require.False(t, b.idle(), "it has been told, and works")
+	_, over := b.done(w)
+	require.True(t, over)
+	require.True(t, b.idle())
 }
 
 // A state that is shown already, and one that comes after the last, wakes no reader.
@@ -64,7 +67,7 @@ func TestWhatIsNoNewsIsNotShown(t *testing.T) {
 		t.Error("the same state is shown again")
 	default:
 	}
-	b.end(ErrStopped, time.Now())
+	b.lose(ErrStopped, true)
 	last, _, over := b.read()
 	require.True(t, over)
 	require.False(t, b.post(leading(2)))

@@ -15,33 +15,72 @@ import (
 // errand is what somebody waits for: a change of the membership that others have a part
 // in. The loop looks at it after each of its turns.
 type errand struct {
-	done   func() bool
-	late   func() error // ends it when it waits no longer, and says how things stand then
-	until  time.Time    // when that is; zero: when who waits says so
-	result func(error)  // called once, must not block
+	begin   func()    // set while it waits for work to return: see yield
+	drained time.Time // when it waits for that no longer
+	done    func() bool
+	late    func() error // ends it when it waits no longer, and says how things stand then
+	until   time.Time    // when that is; zero: when who waits says so
+	result  func(error)  // called once, must not block
 }
 
-// settleErrands ends those that are over, and reports how they went.
+// by has it end at that time, if not before.
+func (e *errand) by(until time.Time) {
+	if e.until.IsZero() || until.Before(e.until) {
+		e.until = until
+	}
+}
+
+// yield ends the work for this node's leadership, and has the errand begin when all of it has
+// returned, or after WithDrain. Until then the node leads for the others, and for no work.
+func (n *Node) yield(cause error, e *errand, begin func()) *errand {
+	n.lose(cause)
+	e.begin, e.drained = begin, time.Now().Add(n.patience)
+	return e
+}
+
+func (n *Node) yields() bool {
+	return slices.ContainsFunc(n.errands, func(e *errand) bool { return e.begin != nil })
+}
+
+// settleErrands ends those that are over, and reports how they went. Where this node leads after all its
+// work begins anew.
 func (n *Node) settleErrands() {
+	yielded := n.yields()
 	n.errands = slices.DeleteFunc(n.errands, func(e *errand) bool {
+		late := !e.until.IsZero() && !time.Now().Before(e.until)
+		if e.begin != nil && !late && n.failed == nil && (n.board.idle() || !time.Now().Before(e.drained)) {
+			if !n.board.idle() {
+				n.log.Warn("work goes on without its leadership", "after", n.patience)
+			}
+			begin := e.begin
+			e.begin = nil
+			begin()
+		}
 		switch {
-		case e.done():
+		case e.begin == nil && e.done():
 			e.result(nil)
 		case n.failed != nil:
 			e.result(n.failed)
-		case !e.until.IsZero() && !time.Now().Before(e.until):
+		case late:
 			e.result(e.late())
 		default:
 			return false
 		}
 		return true
 	})
+	if yielded && !n.yields() {
+		l, _ := n.engine.Leader()
+		n.announce(l)
+	}
 }
 
-// rest is how long the loop may wait, at most the longest: until an errand has to be given up, or
-// this node says again for whom it waits.
+// rest is how long the loop may wait, at most the longest: until an errand has to begin or be given
+// up, or this node says again for whom it waits.
 func (n *Node) rest(longest time.Duration) time.Duration {
 	for _, e := range n.errands {
+		if e.begin != nil {
+			longest = min(longest, time.Until(e.drained))
+		}
 		if !e.until.IsZero() {
 			longest = min(longest, time.Until(e.until))
 		}
@@ -91,7 +130,7 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	case <-ctx.Done():
 		n.tell(func() {
 			if e != nil {
-				e.until = time.Now()
+				e.by(time.Now())
 			}
 		})
 		return context.Cause(ctx)
@@ -125,8 +164,7 @@ func (n *Node) Leave(ctx context.Context) error {
 
 // removal starts a removal, or a leave.
 func (n *Node) removal(id algo.NodeID) (*errand, error) {
-	out, err := n.engine.Remove(n.now(), id)
-	if err != nil {
+	if err := n.engine.Removable(id); err != nil {
 		return nil, fmt.Errorf("cluster: remove %s: %w", n.title(id), unstruck[err])
 	}
 	e := &errand{late: func() error {
@@ -137,19 +175,18 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 		n.perform(n.engine.Withdraw(n.now(), id))
 		return fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", why)
 	}}
-	if id != n.self.ID {
-		e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Confirmed() }
-	} else {
-		e.done = func() bool { return errors.Is(n.failed, ErrLeft) }
-		n.lose(ErrResigned)
+	remove := func() {
+		if out, err := n.engine.Remove(n.now(), id); err == nil {
+			n.perform(out)
+		}
 	}
-	n.perform(out)
+	if id == n.self.ID {
+		e.done = func() bool { return errors.Is(n.failed, ErrLeft) }
+		return n.yield(ErrResigned, e, remove), nil
+	}
+	e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Confirmed() }
+	remove()
 	return e, n.failed
-}
-
-// title is a member by name, as far as it is known.
-func (n *Node) title(id algo.NodeID) string {
-	return cmp.Or(n.nameOf(id), id.String())
 }
 
 // resignation starts one.
@@ -158,15 +195,12 @@ func (n *Node) resignation(period time.Duration) (*errand, error) {
 	if !slices.ContainsFunc(slices.Collect(view.Others(n.self.ID)), view.MayLead) {
 		return nil, fmt.Errorf("cluster: resign: %w", ErrNoHeir)
 	}
-	_, led := n.board.leads()
+	led := n.Leads()
 	period = cmp.Or(period, n.config.Timing.Bound())
-	n.resign(period)
-	return &errand{
-		until: time.Now().Add(period),
+	e := &errand{
 		done: func() bool {
-			_, leads := n.board.leads()
-			_, known := n.Leader()
-			return !leads && (known || !led)
+			s, _, _ := n.board.read()
+			return !s.Leads && (s.Known() || !led)
 		},
 		late: func() error {
 			if n.engine.View().MayLead(n.self.ID) {
@@ -174,7 +208,11 @@ func (n *Node) resignation(period time.Duration) (*errand, error) {
 			}
 			return doneHere("done here, and nobody else leads yet" + n.vacancy())
 		},
-	}, n.failed
+	}
+	return n.yield(ErrResigned, e, func() {
+		e.by(time.Now().Add(period))
+		n.perform(n.engine.Resign(n.now(), period))
+	}), nil
 }
 
 // restate gives this node another priority, which holds at once. The errand is over when a majority
@@ -204,6 +242,8 @@ func (n *Node) obstacle() string {
 	leader, known := n.Leader()
 	met, seats := n.engine.Seats()
 	switch {
+	case !n.board.idle():
+		return "the work for a leadership of this node has not returned"
 	case !known:
 		return "no leader is known to do it" + n.vacancy()
 	case n.spec.Claims.NeedsQuorum && n.engine.View().Stamp().Epoch == 0 && met < seats:

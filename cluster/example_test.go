@@ -44,6 +44,8 @@ func ExampleState() {
 	next := func(s cluster.State) string {
 		var deposed *cluster.DeposedError
 		switch {
+		case errors.Is(s.Cause, cluster.ErrReelected):
+			return "begin anew: another may have worked in between"
 		case errors.As(s.Cause, &deposed):
 			return "leave the work to " + deposed.By.Name
 		case errors.Is(s.Cause, cluster.ErrNoMajority), errors.Is(s.Cause, cluster.ErrVacant):
@@ -57,14 +59,47 @@ func ExampleState() {
 		}
 		return "work"
 	}
-	for _, cause := range []error{&cluster.DeposedError{By: cluster.Leadership{Name: "n2", Epoch: 8}}, cluster.ErrNoMajority, cluster.ErrResigned, nil} {
+	for _, cause := range []error{
+		&cluster.DeposedError{By: cluster.Leadership{Name: "n2", Epoch: 8}}, cluster.ErrReelected, cluster.ErrNoMajority, cluster.ErrResigned, nil,
+	} {
 		fmt.Println(next(cluster.State{Cause: cause}))
 	}
+	fmt.Println(errors.Is(&cluster.DeposedError{}, cluster.ErrDeposed))
 	// Output:
 	// leave the work to n2
+	// begin anew: another may have worked in between
 	// wait: others may lead where this node cannot see it
 	// hand over: this was asked for
 	// work
+	// true
+}
+
+// A service that has only to prepare something when it leads goes on leading afterwards.
+func ExampleNode_Lead_keep() {
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- node.Run(ctx) }()
+
+	fmt.Println(node.Ready(ctx)) // a leader is known
+	prepare := func(_ context.Context, l cluster.Leadership) error {
+		fmt.Println(l.ID == node.ID(), l.Valid())
+		return nil
+	}
+	fmt.Println(node.Lead(ctx, prepare, cluster.Keep))
+	fmt.Println(node.Leads())
+	stop()
+	fmt.Println(<-stopped)
+	// Output:
+	// <nil>
+	// true true
+	// <nil>
+	// true
+	// <nil>
 }
 
 // How the life of a node can end, and what is to be done about it.

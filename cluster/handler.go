@@ -18,7 +18,6 @@ import (
 // who was dialled lets the dialler speak first, and tells strangers nothing but what
 // keeps them out.
 func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), dialed bool, target transport.Target) (transport.Peer, error) {
-	<-n.ready // the first connection may come before Run has gone on
 	ours := *n.hello.Load()
 	ours.Ran = n.now()
 	if dialed {

@@ -2,8 +2,16 @@ package cluster
 
 import (
 	"context"
-	"time"
+	"slices"
+
+	"github.com/elect-go/elect/algo"
 )
+
+// LeadOption changes what Lead does.
+type LeadOption uint8
+
+// Keep has the node lead on when the work returns, or panics: with nobody who works for it.
+const Keep LeadOption = 1
 
 // Lead runs fn whenever this node leads, in the calling goroutine, until fn returns
 // of its own accord, ctx ends or the node stops.
@@ -11,27 +19,33 @@ import (
 // The context of fn ends as soon as this node knows that the leadership it was
 // started for is over, before anything is saved or sent that gives it up, and
 // context.Cause says why: see State.Cause. (Where this node leads on, in a newer epoch, it
-// ends when that is saved.) Then Lead waits for fn to return, whatever
+// ends when that is saved; and not at all where nobody can have led in between, as vote knows
+// of the epoch that follows.) Then Lead waits for fn to return, whatever
 // it returns, and for the next leadership. So one Lead never runs its fn twice at a
 // time. On two nodes it may for a while: see what the algorithm promises.
 //
-// When fn returns while the node still leads, Lead returns what fn returned; the node
-// goes on leading: call Resign to have another elected. When fn panics the panic goes
-// on, and the node resigns. Otherwise Lead returns context.Cause(ctx), or ErrStopped.
-func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadership) error) error {
+// When fn returns or panics while the node still leads, the node resigns, and another is elected
+// where one can be: without an heir it leads on. Then Lead returns what fn returned, or the panic
+// goes on. It waits for that as Resign does, also when ctx has ended. Otherwise Lead returns
+// context.Cause(ctx), or ErrStopped.
+//
+// Several calls at once each run their fn in every leadership. The first that returns of its own
+// accord resigns for all, and the node hands over when the others have returned, or after WithDrain.
+func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadership) error, options ...LeadOption) error {
 	for s := range n.Watch(ctx) {
 		if !s.Leads {
 			continue
 		}
-		over, err := n.serve(ctx, s.Leader, fn)
-		if over {
-			continue
+		over, err := n.serve(ctx, s.Leader, fn, slices.Contains(options, Keep))
+		if !over && ctx.Err() == nil {
+			return err
 		}
-		if ctx.Err() != nil {
-			break
-		}
-		return err
 	}
+	return ended(ctx)
+}
+
+// ended is why the states have: ctx, or the node.
+func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -40,32 +54,34 @@ func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadersh
 
 // serve runs fn for one leadership, and reports whether that was over when fn
 // returned.
-func (n *Node) serve(ctx context.Context, l Leadership, fn func(context.Context, Leadership) error) (over bool, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (n *Node) serve(ctx context.Context, l Leadership, fn func(context.Context, Leadership) error, keep bool) (over bool, err error) {
+	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	done := n.board.serve(l, cancel)
-	if done == nil {
+	if l.work = n.board.serve(l, cancel); l.work == nil {
 		return true, nil
 	}
-	returned := false
 	defer func() {
-		over = done()
-		if !returned && !over {
-			n.abandon(l)
+		var epoch algo.Epoch
+		if epoch, over = n.board.done(l.work); over {
+			n.tell(func() {}) // it may wait for that
+		} else if !keep {
+			n.giveUp(ctx, epoch)
 		}
 	}()
-	err = fn(ctx, l)
-	returned = true
-	return over, err
+	return false, fn(working, l)
 }
 
-// abandon resigns from a leadership whose work has panicked. It does not wait for the
-// loop: the panic goes on. To the application the leadership is over at once.
-func (n *Node) abandon(l Leadership) {
-	n.board.lose(l.Epoch, ErrResigned, time.Now())
-	n.tell(func() {
-		if now, _ := n.engine.Leader(); now.ID == l.ID {
-			n.resign(n.config.Timing.Bound())
+// giveUp resigns from the leadership of that epoch, if it lasts.
+func (n *Node) giveUp(ctx context.Context, epoch algo.Epoch) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.patience+n.config.Timing.Bound())
+	defer cancel()
+	err := n.run(ctx, func() (*errand, error) {
+		if s, _, _ := n.board.read(); !s.Leads || s.Leader.Epoch != epoch || n.ctx.Err() != nil {
+			return nil, nil // that is over, or everything is about to be
 		}
+		return n.resignation(0)
 	})
+	if err != nil {
+		n.asked.Warn("not handed over after the work", "error", err)
+	}
 }

@@ -15,18 +15,20 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// batch is how many inputs the loop takes before it looks at the clock.
-const batch = 256
+// batch is how many inputs the loop takes before it looks at the clock: as many as a node that did not
+// run may find.
+const batch = 1024
 
 // settleTime is what a node that did not run gives its sockets to be read.
 const settleTime = time.Millisecond
 
-// loop runs the engine until ctx ends, which is no error, or the node must stop.
+// loop runs the engine until ctx ends and the work has returned, which is no error, or the node must stop.
 func (n *Node) loop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	n.perform(n.engine.Start(n.now()))
-	for n.failed == nil && ctx.Err() == nil {
+	over, stops := ctx.Done(), false
+	for n.failed == nil && !stops {
 		wait := time.Hour
 		deadline, due := n.engine.Deadline()
 		if due {
@@ -40,9 +42,10 @@ func (n *Node) loop(ctx context.Context) error {
 			n.drain()
 		case <-timer.C:
 			n.turn()
-		case err := <-n.deaf:
-			n.failed = fmt.Errorf("%w: %w", ErrDeaf, err)
-		case <-ctx.Done():
+		case <-over:
+			over = nil
+			n.board.lose(ErrStopped, true)
+			n.errands = append(n.errands, n.yield(ErrStopped, &errand{done: func() bool { return true }, result: func(error) { stops = true }}, func() {}))
 		}
 		n.wake()
 		n.settleErrands()
@@ -76,7 +79,7 @@ func (n *Node) wake() {
 		return
 	}
 	if now-deadline > n.config.Timing.Heartbeat/2 {
-		n.catchUp()
+		time.Sleep(settleTime) // the readers of the sockets did not run either
 	}
 	n.drain()
 	if n.failed == nil {
@@ -99,26 +102,15 @@ func (n *Node) drain() {
 	}
 }
 
-// catchUp takes what comes within a moment: the readers of the sockets did not run
-// either.
-func (n *Node) catchUp() {
-	moment := time.After(settleTime)
-	for n.failed == nil {
-		select {
-		case f := <-n.inbox:
-			f()
-		case <-moment:
-			return
-		}
-	}
-}
-
 // perform does what the engine asks for, in its order. But a leadership ends first: a
 // save may be slow, and nobody may hear that this node gave up before its own work was
 // told. Only where a newer one of this node follows does it last until that is saved.
 func (n *Node) perform(out *engine.Output) {
 	if n.failed != nil {
 		return
+	}
+	if out.Removed {
+		n.lose(ErrRemoved)
 	}
 	last := len(out.Leaders) - 1
 	if last >= 0 && out.Leaders[last].ID != n.self.ID {
@@ -136,7 +128,7 @@ func (n *Node) perform(out *engine.Output) {
 	for _, c := range out.Called {
 		n.call, n.callAt = c, time.Now().Round(0)
 		why := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Why, c.Silence), " for 0s")
-		n.asked.Info("election", "by", n.title(c.By), "why", why, "left", cmp.Or(n.nameOf(c.Left), "nobody"), "epoch", c.Epoch)
+		n.asked.Info("election", "by", n.title(c.By), "why", why, "left", n.title(c.Left), "epoch", c.Epoch)
 	}
 	for _, e := range out.Links {
 		n.noisy.Warn("link to the leader", "what", e.Describe(n.title))
@@ -151,7 +143,7 @@ func (n *Node) perform(out *engine.Output) {
 		n.send(e)
 	}
 	for _, r := range out.Refuse {
-		n.noisy.Warn("connection closed", "peer", n.nameOf(r.Peer), "id", r.Peer, "reason", r.Reason)
+		n.noisy.Warn("connection closed", "peer", n.title(r.Peer), "id", r.Peer, "reason", r.Reason)
 		n.net.Disconnect(r.Peer, r.Reason)
 	}
 	if last >= 0 {
@@ -196,40 +188,49 @@ func (n *Node) viewChanged() {
 
 // loseBy ends the leadership of this node if one of the announcements does.
 func (n *Node) loseBy(announced []algo.Leader) {
-	epoch, leads := n.board.leads()
-	same := algo.Leader{Epoch: epoch, ID: n.self.ID}
-	if !leads || !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l != same }) {
+	s, _, _ := n.board.read()
+	same := algo.Leader{Epoch: s.Leader.Epoch, ID: n.self.ID}
+	if !s.Leads || !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l != same }) {
 		return
 	}
 	cause := ErrVacant
-	if last := announced[len(announced)-1]; !last.Vacant() {
+	switch last := announced[len(announced)-1]; {
+	case last.ID == n.self.ID && n.spec.Claims.OneLeaderPerEpoch && last.Epoch == same.Epoch+1:
+		return // both epochs are its own, and there is none between
+	case last.ID == n.self.ID:
+		cause = ErrReelected
+	case !last.Vacant():
 		cause = &DeposedError{By: n.leadership(last)}
-	} else if n.spec.Claims.NeedsQuorum && n.heard() < n.engine.View().Quorum() {
+	case n.spec.Claims.NeedsQuorum && len(n.those(fd.Alive)) < n.engine.View().Quorum():
 		cause = ErrNoMajority
 	}
 	n.lose(cause)
 }
 
-// heard is how many members are there, as far as this node knows.
-func (n *Node) heard() (members int) {
+// those are the names of the members that are alive, or suspected, as far as this node knows.
+func (n *Node) those(are fd.State) (names []string) {
 	for _, m := range n.engine.Members() {
-		if m.State == fd.Alive {
-			members++
+		if m.State == are {
+			names = append(names, m.Name)
 		}
 	}
-	return members
+	return names
 }
 
 // lose ends the leadership of this node, if there is one.
 func (n *Node) lose(cause error) {
-	if epoch, leads := n.board.leads(); leads && n.board.lose(epoch, cause, time.Now()) {
-		n.log.Warn("leads no more", "epoch", epoch, "cause", cause)
+	if s, _, _ := n.board.read(); s.Leads {
+		n.board.lose(cause, false)
+		n.log.Warn("leads no more", "epoch", s.Leader.Epoch, "cause", cause)
 	}
 }
 
 // announce shows a leader to the application.
 func (n *Node) announce(l algo.Leader) {
 	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, Called: n.call, At: time.Now()}
+	if s.Leads && n.yields() {
+		return // it is about to resign
+	}
 	switch shown := n.board.post(s); {
 	case !shown:
 	case s.Leads:
@@ -250,24 +251,19 @@ func (n *Node) leadership(l algo.Leader) Leadership {
 	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr, Token: uint64(l.Epoch), Cluster: n.engine.Cluster()}
 }
 
-// nameOf is what logs call a peer.
-func (n *Node) nameOf(id algo.NodeID) string {
-	if m, ok := n.engine.View().Member(id); ok {
-		return m.Name
+// title is a peer by name, as far as it is known.
+func (n *Node) title(id algo.NodeID) string {
+	if id.IsZero() {
+		return "nobody"
 	}
-	return n.called[id]
-}
-
-// resign tells the leader's work to stop before it gives the leadership up.
-func (n *Node) resign(period time.Duration) {
-	n.lose(ErrResigned)
-	n.perform(n.engine.Resign(n.now(), period))
+	m, _ := n.engine.View().Member(id)
+	return cmp.Or(m.Name, n.called[id], id.String())
 }
 
 // stop ends the leadership, says goodbye and closes every connection. After a failure
 // it says nothing: what could not be saved must not show.
 func (n *Node) stop() {
-	n.board.end(cmp.Or(n.failed, ErrStopped), time.Now())
+	n.board.lose(cmp.Or(n.failed, ErrStopped), true)
 	n.perform(n.engine.Stop(n.now()))
 	n.end() // no handler waits for the loop from now on
 	// It takes half a second at most, when a peer does not answer.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/virtual"
@@ -83,37 +84,50 @@ func (saving) Load() ([]byte, error) { return nil, nil }
 func (s saving) Save([]byte) error   { s(); return nil }
 func (saving) Close() error          { return nil }
 
-// A save may be slow: the work of a leader is told before it that another leads. Where this
-// node leads on in a newer epoch its work lasts until that is saved.
+// A save may be slow: the work of a leader is told before it that another leads, or that this node is no member
+// any more. Where this node leads on in a newer epoch its work lasts until that is saved; with vote it goes on
+// where that epoch is the next one, for no other can have led.
 func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
-	spec, err := bully.New(bully.Defaults(algo.LAN()))
+	bullies, err := bully.New(bully.Defaults(algo.LAN()))
+	require.NoError(t, err)
+	votes, err := vote.New(vote.Defaults(algo.LAN()))
 	require.NoError(t, err)
 	self := leading(1).Leader.ID
-	for _, test := range []struct {
-		next algo.NodeID
-		want []string
-	}{
-		{algo.NodeID{15: 2}, []string{"told", "saved"}},
-		{self, []string{"saved", "told"}},
-	} {
-		var order []string
-		n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler)}
-		n.engine = engine.New(engine.Config{Self: n.self, Spec: spec, Detector: fd.New(algo.Timing{})})
-		n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
-		n.board.post(leading(1))
-		n.board.serve(leading(1).Leader, func(error) { order = append(order, "told") })
-		n.perform(&engine.Output{Save: []algo.Message{engine.Kept{Epoch: 2}}, Leaders: []algo.Leader{{Epoch: 2, ID: test.next}}})
-		require.Equal(t, test.want, order)
+	on := func(epoch algo.Epoch) *engine.Output {
+		return &engine.Output{Leaders: []algo.Leader{{Epoch: epoch, ID: self}}}
 	}
-}
-
-// When its work panics a leadership is over at once, to whoever recovers from that: the loop
-// hears of it later.
-func TestALeadershipWhoseWorkPanicsIsOverAtOnce(t *testing.T) {
-	n := &Node{board: newBoard(), inbox: make(chan func(), 1), over: t.Context()}
-	n.board.post(leading(1))
-	n.abandon(leading(1).Leader)
-	s, _, _ := n.board.read()
-	require.False(t, s.Leads)
-	require.Equal(t, ErrResigned, s.Cause)
+	removed := &engine.Output{}
+	removed.Removed = true
+	for name, test := range map[string]struct {
+		spec  algo.Spec
+		out   *engine.Output
+		want  []string
+		cause error
+	}{
+		"another leads":                 {bullies, &engine.Output{Leaders: []algo.Leader{{Epoch: 2, ID: algo.NodeID{15: 2}}}}, []string{"told", "saved"}, ErrDeposed},
+		"it is removed":                 {bullies, removed, []string{"told", "saved"}, ErrRemoved},
+		"it leads on":                   {bullies, on(2), []string{"saved", "told"}, ErrReelected},
+		"it leads on, of vote":          {votes, on(2), []string{"saved"}, nil},
+		"another may have led, of vote": {votes, on(3), []string{"saved", "told"}, ErrReelected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var order []string
+			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec}
+			n.engine = engine.New(engine.Config{Self: n.self, Spec: test.spec, Detector: fd.New(algo.Timing{})})
+			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
+			n.board.post(leading(1))
+			w := n.board.serve(leading(1).Leader, func(cause error) {
+				order = append(order, "told")
+				require.ErrorIs(t, cause, test.cause)
+			})
+			test.out.Save = []algo.Message{engine.Kept{Epoch: 2}}
+			n.perform(test.out)
+			require.Equal(t, test.want, order)
+			require.Equal(t, test.cause == nil, Leadership{work: w}.Valid())
+			now, _ := n.Leader()
+			if len(test.out.Leaders) > 0 {
+				require.Equal(t, test.out.Leaders[0].Epoch, now.Epoch)
+			}
+		})
+	}
 }

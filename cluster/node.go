@@ -7,6 +7,8 @@
 //		return work(ctx) // while this node leads
 //	})
 //
+// A leader that stops or resigns hands over when its work has returned. Work that returns hands over too.
+//
 // One goroutine, the loop, owns all that decides. It never waits for the network nor
 // for the application: only for its store, because a message must not promise what a
 // restart forgets.
@@ -23,6 +25,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,6 +85,10 @@ func WithLookup(lookup func(ctx context.Context, host string) ([]string, error))
 	return func(n *Node) { n.lookup = lookup }
 }
 
+// WithDrain has a node that stops, resigns or leaves wait for so long that the work of Lead returns
+// before others are told, instead of 5 s. When it is over the work of the next leader may begin.
+func WithDrain(d time.Duration) Option { return func(n *Node) { n.patience = d } }
+
 // WithTrace has f called with everything that happens at this node, on its loop: f
 // must not block. Times are since Started.
 func WithTrace(f func(trace.Event)) Option { return func(n *Node) { n.trace = f } }
@@ -101,6 +108,7 @@ type Node struct {
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
 	lookup   func(ctx context.Context, host string) ([]string, error)
 	names    *names
+	patience time.Duration // for work that is told to end
 	trace    func(trace.Event)
 	turn     func()
 
@@ -112,15 +120,14 @@ type Node struct {
 	hello   atomic.Pointer[wire.Hello]
 	noisy   hostile.Log // of what went wrong
 	asked   hostile.Log // of what somebody asked for: it must not drown among the former
-	deaf    chan error  // the listener was closed
 
 	// The rest belongs to Run and its loop.
+	ctx       context.Context // of Run
 	self      algo.Member
 	begin     time.Time
 	engine    *engine.Engine
 	net       *transport.Transport
 	records   *records
-	ready     chan struct{}          // closed when net is set
 	frame     []byte                 // for encoding
 	called    map[algo.NodeID]string // the names of who is connected
 	met       bool                   // a member was connected in this life
@@ -143,10 +150,9 @@ func New(c Config, options ...Option) (*Node, error) {
 		registry: builtin.Registry(),
 		listen:   Listen,
 		turn:     func() {},
+		patience: 5 * time.Second,
 		board:    newBoard(),
-		inbox:    make(chan func(), 1024),
-		deaf:     make(chan error, 1),
-		ready:    make(chan struct{}),
+		inbox:    make(chan func(), batch),
 		called:   make(map[algo.NodeID]string),
 		answers:  make(map[string]string),
 	}
@@ -175,19 +181,26 @@ func (n *Node) Config() Config { return n.config }
 
 // Run is the node's life: it blocks until ctx ends, which is a clean stop and returns
 // nil, until the node has left (see Leave), which returns nil too, or until the node cannot go on: a failed save (ErrSave), ErrRemoved,
-// ErrNotLetIn, ErrDuplicate, ErrDeaf, or what kept it from starting. At a clean stop it says goodbye
-// to its peers. A leadership ends at once with ctx, also while a save hangs; Run waits
-// for the save, and then for at most half a second. Nothing of the node survives the
+// ErrNotLetIn, ErrDuplicate, ErrDeaf, or what kept it from starting. At a clean stop the context of
+// Lead's work ends at once with ctx, also while a save hangs; the node leads on for the others
+// until the work has returned, for WithDrain at most, and then says goodbye to them: so does the
+// work of the next leader not begin beside it. Run waits for that, for the save, and then for at most
+// half a second. Nothing of the node survives the
 // return: no goroutine, socket or open file. Run can be called once.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.started.Swap(true) {
 		return ErrRunning
 	}
-	defer func() {
-		n.board.end(ErrStopped, time.Now())
-		n.end()
-	}()
-	defer n.stopWith(ctx)()
+	defer n.end()
+	n.ctx = ctx
+	ctx, cancel := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() {
+		<-ctx.Done() // whatever the loop is waiting for
+		n.board.lose(ErrStopped, true)
+	})
+	defer told.Wait()
+	defer cancel()
 	kept, err := n.openStore()
 	if err != nil {
 		return err
@@ -210,10 +223,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		addr = listener.Addr().String() // the port was 0
 	}
 	n.prepare(self, addr, saved)
-	if n.net, err = n.connect(ear{listener, n.deaf}); err != nil {
+	if n.net, err = n.connect(ear{listener, n}); err != nil {
 		return err
 	}
-	close(n.ready)
 	n.log.Info("started", "node", n.self.Name, "id", n.self.ID, "addr", n.self.Addr, "cluster", n.config.Cluster, "algorithm", n.spec.Name)
 	if err = n.loop(ctx); errors.Is(err, ErrLeft) {
 		n.log.Info("left the cluster", "node", n.self.Name)
@@ -221,21 +233,6 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	}
 	n.log.Info("stopped", "node", n.self.Name, "error", err)
 	return err
-}
-
-// stopWith has the leadership end with ctx, whatever the loop is waiting for. What it
-// returns leaves nothing of that running.
-func (n *Node) stopWith(ctx context.Context) (release func()) {
-	ended := make(chan struct{})
-	undo := context.AfterFunc(ctx, func() {
-		n.board.end(ErrStopped, time.Now())
-		close(ended)
-	})
-	return func() {
-		if !undo() {
-			<-ended
-		}
-	}
 }
 
 func (n *Node) openStore() (Store, error) {
@@ -249,16 +246,16 @@ func (n *Node) openStore() (Store, error) {
 	return store.NewMemory(), nil
 }
 
-// ear is a listener that says when it was closed.
+// ear is a listener that stops the node when it is closed.
 type ear struct {
 	net.Listener
-	deaf chan<- error
+	*Node
 }
 
 func (e ear) Accept() (net.Conn, error) {
 	c, err := e.Listener.Accept()
 	if errors.Is(err, net.ErrClosed) {
-		e.deaf <- err // once: nobody accepts from it any more
+		e.tell(func() { e.failed = fmt.Errorf("%w: %w", ErrDeaf, err) })
 	}
 	return c, err
 }
@@ -332,7 +329,8 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	})
 }
 
-// Resign gives the leadership up: this node is not eligible for the period, or for that
+// Resign gives the leadership up: the context of Lead's work ends, and when that has returned, or
+// after WithDrain, this node is not eligible for the period, or for that
 // of Timing.Bound if it is zero, and another is elected. It returns nil when another leads, or at
 // once if this node did not lead. Else the error is ErrNoHeir, and nothing is changed; one that says
 // that the period is over and nobody else leads; or context.Cause(ctx), ErrStopped, or an ErrSave that

@@ -68,9 +68,7 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 		return
 	}
 	n.asked.Info("order taken", about...)
-	if until := time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)); e.until.IsZero() || until.Before(e.until) {
-		e.until = until
-	}
+	e.by(time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)))
 	e.result = reply
 	n.errands = append(n.errands, e)
 }
@@ -83,13 +81,8 @@ func (d doneHere) Error() string { return string(d) }
 // unheard says which members may not know of what was done, as far as this node knows; nil for
 // none. Where a majority is needed it was asked.
 func (n *Node) unheard() error {
-	var names []string
-	for _, m := range n.engine.Members() {
-		if m.State == fd.Suspected && !n.spec.Claims.NeedsQuorum {
-			names = append(names, m.Name)
-		}
-	}
-	if len(names) == 0 {
+	names := n.those(fd.Suspected)
+	if len(names) == 0 || n.spec.Claims.NeedsQuorum {
 		return nil
 	}
 	return doneHere("done here, and not known to who is suspected, until they are met again: " + strings.Join(names, ", "))

@@ -21,7 +21,13 @@ type Leadership struct {
 	// a partition. Cluster is where it counts: another id after each founding, but for one by Members.
 	Token   uint64
 	Cluster algo.NodeID
+
+	work *work // what Lead has given it to
 }
+
+// Valid reports, to the work that Lead has given it to, whether the leadership lasts as far as this
+// node knows, as its context does. Of any other it is false; so it does not equal that of Leader and Watch.
+func (l Leadership) Valid() bool { return l.work != nil && !l.work.over.Load() }
 
 // State is what a node knows of the leadership.
 type State struct {
@@ -30,7 +36,7 @@ type State struct {
 	Leader Leadership
 	// Leads says that it is this node.
 	Leads bool
-	// Cause is why the last leadership of this node ended: a *DeposedError, ErrVacant,
+	// Cause is why the last leadership of this node ended: a *DeposedError, ErrReelected, ErrVacant,
 	// ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved,
 	// ErrDuplicate or ErrDeaf. It is nil while this node leads, and when it never did.
 	Cause error
@@ -49,6 +55,10 @@ var (
 	ErrStopped = errors.New("cluster: the node stopped")
 	// ErrResigned says that the node gave its leadership up.
 	ErrResigned = errors.New("cluster: the node resigned")
+	// ErrDeposed says that another node leads: it is in every *DeposedError.
+	ErrDeposed = errors.New("cluster: the node was deposed")
+	// ErrReelected says that this node leads on, in a newer epoch, and another may have led in between.
+	ErrReelected = errors.New("cluster: the node was elected anew, another may have led in between")
 	// ErrVacant says that the node knows of no leader any more, itself included.
 	ErrVacant = errors.New("cluster: the leadership is vacant")
 	// ErrNoMajority is an ErrVacant of an algorithm that needs a majority: this node, which
@@ -79,19 +89,45 @@ var (
 	ErrDeaf = errors.New("cluster: the listener was closed, nobody can dial this node")
 )
 
-// DeposedError says that a leadership of this node ended because another node leads,
-// or this one in a newer epoch.
+// DeposedError is the ErrDeposed that says who leads.
 type DeposedError struct{ By Leadership }
 
 func (e *DeposedError) Error() string {
 	return fmt.Sprintf("cluster: deposed by %s in epoch %d", e.By.Name, e.By.Epoch)
 }
 
+// Unwrap returns ErrDeposed.
+func (e *DeposedError) Unwrap() error { return ErrDeposed }
+
 // Leader returns who leads as far as this node knows; false when it knows of nobody,
 // and after Run has returned.
 func (n *Node) Leader() (Leadership, bool) {
 	s, _, _ := n.board.read()
 	return s.Leader, s.Known()
+}
+
+// Leads reports whether this node leads, as far as it knows.
+func (n *Node) Leads() bool {
+	s, _, _ := n.board.read()
+	return s.Leads
+}
+
+// ID is that of this node; zero until Run has read or drawn it.
+func (n *Node) ID() algo.NodeID {
+	if hello := n.hello.Load(); hello != nil {
+		return hello.ID
+	}
+	return algo.NodeID{}
+}
+
+// Ready waits until a leader is known. Its error is context.Cause(ctx), or ErrStopped.
+func (n *Node) Ready(ctx context.Context) error {
+	for s := range n.Watch(ctx) {
+		if s.Known() {
+			return nil
+		}
+	}
+	return ended(ctx)
 }
 
 // Watch iterates over the states of the leadership: the current one first, then

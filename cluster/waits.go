@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
@@ -40,9 +41,9 @@ func (n *Node) awaited() []Awaited {
 	for _, s := range n.engine.Sought() {
 		answer := cmp.Or(n.answers[s.Addr], "no answer yet")
 		if s.Cluster {
-			answer = n.nameOf(s.Peer) + " answers, and has not let this node in"
+			answer = n.title(s.Peer) + " answers, and has not let this node in"
 		} else if !s.Peer.IsZero() {
-			answer = n.nameOf(s.Peer) + " answers, and is in no cluster either"
+			answer = n.title(s.Peer) + " answers, and is in no cluster either"
 		}
 		if s.Addr != s.Name {
 			answer = s.Addr + ": " + answer
@@ -137,7 +138,7 @@ func (n *Node) complain() {
 // vacancy says in parentheses why nobody leads; empty where this node does not know.
 func (n *Node) vacancy() string {
 	view := n.engine.View()
-	switch heard := n.heard(); {
+	switch heard := len(n.those(fd.Alive)); {
 	case n.spec.Claims.NeedsQuorum && heard < view.Quorum():
 		return fmt.Sprintf(" (%d of %d members are heard of, and %d are needed: if the others are lost for good see elect recover)",
 			heard, view.Size(), view.Quorum())

@@ -6,9 +6,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/elect-go/elect/cluster"
@@ -18,14 +21,28 @@ func main() {
 	if len(os.Args) < 3 {
 		log.Fatal("worker: want NAME LISTEN [PEER ...]")
 	}
-	node, err := cluster.New(cluster.Config{
-		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data",
-	})
-	if err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data"}
+	if err := run(ctx, config, work); err != nil && ctx.Err() == nil {
 		log.Fatal(err)
 	}
-	go func() { log.Fatal(node.Run(context.Background())) }()
-	log.Fatal(node.Lead(context.Background(), work))
+}
+
+// run takes part in elections, and has the work done while this node leads, until ctx ends or the work
+// returns. Then another does it: no sooner than it has returned here.
+func run(ctx context.Context, config cluster.Config, work func(context.Context, cluster.Leadership) error) error {
+	node, err := cluster.New(config, cluster.WithDrain(10*time.Second))
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stopped := make(chan error, 1)
+	go func() { stopped <- node.Run(ctx) }()
+	err = node.Lead(ctx, work)
+	stop()
+	return errors.Join(err, <-stopped)
 }
 
 // work goes on while this node leads: then ctx ends.

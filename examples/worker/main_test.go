@@ -2,28 +2,63 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/fleet"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("WORKER_TEST_MAIN") != "" {
+	switch os.Getenv("WORKER_TEST_MAIN") {
+	case "":
+		os.Exit(m.Run())
+	case "slow":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:]}
+		if config.Bootstrap {
+			config.Priority = 1 // it leads whenever it runs
+		}
+		_ = run(ctx, config, slow)
+	default:
 		main()
-		return
 	}
-	os.Exit(m.Run())
+}
+
+// slow is work that takes a second to clean up, and says when it began and when it has ended, on the clock that
+// all processes of the machine share.
+func slow(ctx context.Context, _ cluster.Leadership) error {
+	fmt.Println("begins", fleet.Now())
+	<-ctx.Done()
+	time.Sleep(time.Second)
+	fmt.Println("ends", fleet.Now())
+	return context.Cause(ctx)
 }
 
 // worker starts one and returns the lines that it prints, and how to kill it.
 func worker(t *testing.T, dir string, args ...string) (lines <-chan string, kill func()) {
 	t.Helper()
+	lines, kill, _ = process(t, "1", dir, args...)
+	return lines, kill
+}
+
+// process starts one that does one sort of work, and can be told to stop as well.
+func process(t *testing.T, work, dir string, args ...string) (lines <-chan string, kill, stop func()) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "WORKER_TEST_MAIN=1")
+	cmd.Env = append(os.Environ(), "WORKER_TEST_MAIN="+work)
 	cmd.Dir = dir
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -42,7 +77,7 @@ func worker(t *testing.T, dir string, args ...string) (lines <-chan string, kill
 	}()
 	kill = func() { _ = cmd.Process.Kill(); <-ended }
 	t.Cleanup(kill)
-	return read, kill
+	return read, kill, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }
 }
 
 func address(t *testing.T) string {
@@ -83,6 +118,36 @@ func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("neither works")
 	}
+}
+
+// One context for the node and its work: who is told to stop is replaced when its work has returned, and not before.
+func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no process can be told to stop")
+	}
+	dir, first := t.TempDir(), address(t)
+	said := func(lines <-chan string, what string) (at int64) {
+		t.Helper()
+		select {
+		case line := <-lines:
+			_, err := fmt.Sscanf(line, what+" %d", &at)
+			require.NoError(t, err, line)
+		case <-time.After(30 * time.Second):
+			t.Fatalf("it says nothing of: %s", what)
+		}
+		return at
+	}
+	a, _, stop := process(t, "slow", dir, "a", first)
+	said(a, "begins")
+	second := address(t)
+	b, _, _ := process(t, "slow", dir, "b", second, first)
+	require.Eventually(t, func() bool {
+		s, err := operator.Client{}.Status(t.Context(), second)
+		return err == nil && s.Leader != nil && len(s.Members) == 2
+	}, 30*time.Second, 10*time.Millisecond, "it follows nobody")
+	stop()
+	ended, began := said(a, "ends"), said(b, "begins")
+	require.Greater(t, began, ended, "two work at once, for %v", time.Duration(ended-began))
 }
 
 func TestWithoutArgumentsItSaysWhatIsWanted(t *testing.T) {

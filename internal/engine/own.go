@@ -30,8 +30,11 @@ func (e *Engine) Resign(now, period time.Duration) *Output {
 	return e.finish(now)
 }
 
-// Remove strikes a member, as [membership.Machine.Remove] does. With an error, which is ErrNoMember, ErrLast
-// or ErrNoHeir, there is no Output.
+// Removable says why a member cannot be struck, if so: ErrNoMember, ErrLast or ErrNoHeir.
+func (e *Engine) Removable(id algo.NodeID) error { return e.members.Removable(id) }
+
+// Remove strikes a member, as [membership.Machine.Remove] does. With an error, that of Removable, there is
+// no Output.
 func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 	e.begin(now)
 	if err := e.members.Remove(now, id); err != nil {

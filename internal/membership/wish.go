@@ -33,11 +33,8 @@ var (
 	ErrNoHeir   = errors.New("membership: no other member may lead, and the leader is who strikes a member")
 )
 
-// Remove has another member struck, dead or alive: it learns of that when it is told, or at its
-// next start, and stops. The leader is asked until it is done, or Withdraw is called. The error
-// is ErrNoMember, ErrLast or ErrNoHeir. To remove itself is to leave: this node stands aside, so
-// that another leads and strikes it.
-func (m *Machine) Remove(now time.Duration, id algo.NodeID) error {
+// Removable says why a member cannot be struck, if so: ErrNoMember, ErrLast or ErrNoHeir.
+func (m *Machine) Removable(id algo.NodeID) error {
 	switch r := m.roster.Roster; {
 	case !r.has(id):
 		return ErrNoMember
@@ -45,6 +42,17 @@ func (m *Machine) Remove(now time.Duration, id algo.NodeID) error {
 		return ErrLast
 	case !slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Eligible && e.ID != id }):
 		return ErrNoHeir
+	}
+	return nil
+}
+
+// Remove has another member struck, dead or alive: it learns of that when it is told, or at its
+// next start, and stops. The leader is asked until it is done, or Withdraw is called. The error
+// is that of Removable. To remove itself is to leave: this node stands aside, so that another leads
+// and strikes it.
+func (m *Machine) Remove(now time.Duration, id algo.NodeID) error {
+	if err := m.Removable(id); err != nil {
+		return err
 	}
 	if id == m.self() {
 		m.wishes.leaving = true

@@ -1,0 +1,315 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/trace"
+)
+
+// shift is when one node worked.
+type shift struct {
+	name         string
+	began, ended time.Time
+}
+
+// slow is work that takes a while to return after it was told.
+func slow(takes time.Duration, done chan<- shift) func(context.Context, cluster.Leadership) error {
+	return func(ctx context.Context, l cluster.Leadership) error {
+		s := shift{name: l.Name, began: time.Now()}
+		<-ctx.Done()
+		virtual.Pass(takes)
+		s.ended = time.Now()
+		done <- s
+		return nil
+	}
+}
+
+// stopping is a cluster of three whose leader gives up in one of several ways, while its work takes so long to
+// return. It returns when each of the two worked, and when the leader began to give up.
+func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(ctx context.Context, n *cluster.Node, stop func()), options ...cluster.Option) (first, next shift, told time.Time) {
+	f := newFleet(t)
+	f.config = func(c *cluster.Config) { c.Algorithm = algorithm }
+	var members []*member
+	for i := 1; i <= 3; i++ {
+		members = append(members, f.start(i, options...))
+		f.leader(2 * bound)
+	}
+	virtual.Pass(bound)
+	leader := f.leader(0)
+	done := make(chan shift, 10)
+	var working sync.WaitGroup
+	for _, m := range members { // as in the README: one context for both
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := m.stop
+		m.stop = func() { cancel(); stop() }
+		working.Go(func() { _ = m.Lead(ctx, slow(takes, done)) })
+	}
+	synctest.Wait()
+	virtual.Pass(time.Second)
+	told = time.Now()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		giveUp(t.Context(), leader.Node, leader.stop)
+	}()
+	first = <-done
+	require.Equal(t, leader.name, first.name)
+	<-gone
+	delete(f.live, leader.name)
+	virtual.Pass(2 * bound)
+	another := f.leader(2 * bound)
+	virtual.Pass(time.Second)
+	another.stop()
+	next = <-done
+	require.Equal(t, another.name, next.name)
+	require.NotEqual(t, first.name, next.name)
+	for _, m := range members {
+		m.stop()
+	}
+	working.Wait()
+	return first, next, told
+}
+
+var waysToGiveUp = map[string]func(ctx context.Context, n *cluster.Node, stop func()){
+	"stop":   func(_ context.Context, _ *cluster.Node, stop func()) { stop() },
+	"resign": func(ctx context.Context, n *cluster.Node, _ func()) { _ = n.Resign(ctx, time.Hour) },
+	"leave":  func(ctx context.Context, n *cluster.Node, _ func()) { _ = n.Leave(ctx) },
+}
+
+// Whoever gives its leadership up does so when its work has returned: two do not work at once.
+func TestTheNextOneWorksWhenTheWorkBeforeHasReturned(t *testing.T) {
+	for name, giveUp := range waysToGiveUp {
+		for _, algorithm := range []string{"bully", "ring", "vote"} {
+			t.Run(name+"/"+algorithm, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					first, next, told := stopping(t, 3*time.Second, algorithm, giveUp)
+					require.GreaterOrEqual(t, first.ended.Sub(told), 3*time.Second)
+					require.GreaterOrEqual(t, next.began.Sub(first.ended), time.Duration(0), "two worked at once")
+					require.Less(t, next.began.Sub(first.ended), bound)
+				})
+			})
+		}
+	}
+}
+
+// Work that does not return holds the others up for so long, and no longer.
+func TestWorkThatDoesNotReturnIsWaitedForInVain(t *testing.T) {
+	for name, giveUp := range waysToGiveUp {
+		for drain, options := range map[time.Duration][]cluster.Option{5 * time.Second: nil, time.Second: {cluster.WithDrain(time.Second)}} {
+			t.Run(name+"/"+drain.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					_, next, told := stopping(t, 20*time.Second, "bully", giveUp, options...)
+					require.GreaterOrEqual(t, next.began.Sub(told), drain)
+					require.Less(t, next.began.Sub(told), drain+bound)
+				})
+			})
+		}
+	}
+}
+
+// While the work cleans up the node says nothing of its end, and goes on being heard.
+func TestWhoWaitsForItsWorkLeadsForTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		said := make(chan time.Time, 10)
+		f.start(1)
+		f.agree("n1", bound)
+		leader := f.start(2, cluster.WithTrace(func(e trace.Event) {
+			if _, goodbye := e.Message.(engine.Goodbye); goodbye && e.Kind == trace.Send {
+				said <- time.Now()
+			}
+		}))
+		f.agree("n2", bound)
+		done := make(chan shift, 1)
+		go func() { _ = leader.Lead(context.Background(), slow(4*time.Second, done)) }()
+		synctest.Wait()
+		go leader.stop()
+		virtual.Pass(3 * time.Second)
+		require.Empty(t, said)
+		require.Equal(t, "n2", leaderOf(f.live["n1"]), "it is heard")
+		require.False(t, leader.Leads(), "and works no more")
+		f.halt(leader)
+		require.Equal(t, (<-done).ended, <-said)
+	})
+}
+
+// Whose work returns does not lead without it: another is elected.
+func TestWhoseWorkReturnsHandsOver(t *testing.T) {
+	bad := errors.New("the database is gone")
+	for name, returns := range map[string]func() error{
+		"nil":   func() error { return nil },
+		"error": func() error { return bad },
+		"panic": func() error { panic(bad) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
+				leader := c.Await()
+				n := c.Node(leader.Name)
+				var got any
+				func() {
+					defer func() {
+						if r := recover(); r != nil {
+							got = r
+						}
+					}()
+					if err := n.Lead(t.Context(), func(context.Context, cluster.Leadership) error { return returns() }); err != nil {
+						got = err
+					}
+				}()
+				if name == "nil" {
+					require.Nil(t, got)
+				} else {
+					require.Equal(t, bad, got)
+				}
+				require.False(t, n.Leads())
+				next, known := n.Leader()
+				require.True(t, known, "Lead returns when another leads")
+				require.NotEqual(t, leader.Name, next.Name)
+			})
+		})
+	}
+}
+
+// Who wants that keeps it.
+func TestWhoseWorkReturnsMayKeepTheLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(2)[1]
+		runs := 0
+		for range 2 {
+			require.NoError(t, n.Lead(t.Context(), func(_ context.Context, l cluster.Leadership) error {
+				runs++
+				require.True(t, l.Valid())
+				return nil
+			}, cluster.Keep))
+		}
+		require.Equal(t, 2, runs, "the second begins at once: the node leads on")
+		f.quiet(time.Minute)
+		require.True(t, n.Leads())
+	})
+}
+
+// Two calls at once both work for each leadership. The first that returns gives it up for both.
+func TestTwoCallsOfLeadShareTheLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		n := members[1]
+		w, finish := newWork(), make(chan struct{})
+		other := lead(t.Context(), n, w)
+		result := make(chan error, 1)
+		enough := errors.New("enough")
+		go func() {
+			result <- n.Lead(t.Context(), func(context.Context, cluster.Leadership) error {
+				<-finish
+				return enough
+			})
+		}()
+		first := <-w.begun
+		synctest.Wait()
+		require.Empty(t, w.ended)
+		close(finish)
+		require.Equal(t, enough, <-result)
+		require.Equal(t, cluster.ErrResigned, <-w.ended)
+		require.Equal(t, "n1", leaderOf(n))
+		require.Empty(t, other, "it waits for the next leadership")
+		second := <-w.begun // n2 comes back when its time is over
+		require.Greater(t, second.Epoch, first.Epoch)
+	})
+}
+
+// While a node waits for its work to return it begins no other, also where it is elected anew.
+func TestNoWorkBeginsInWhoIsAboutToResign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(2)[1]
+		w, done := newWork(), make(chan shift, 1)
+		go func() { _ = n.Lead(t.Context(), slow(3*time.Second, done)) }()
+		synctest.Wait()
+		resigned := make(chan error, 1)
+		go func() { resigned <- n.Resign(t.Context(), time.Minute) }()
+		virtual.Pass(time.Second)
+		lead(t.Context(), n, w) // another
+		require.NoError(t, n.Campaign(t.Context()))
+		synctest.Wait()
+		require.False(t, n.Leads())
+		require.NoError(t, <-resigned)
+		require.Equal(t, "n1", leaderOf(n))
+		require.Empty(t, w.begun)
+		<-done
+	})
+}
+
+// A resignation that is given up while the work cleans up is none: the work begins anew.
+func TestAResignationIsGivenUpWhileTheWorkReturns(t *testing.T) {
+	for name, giveUp := range map[string]func(context.Context, *cluster.Node) error{
+		"resign": func(ctx context.Context, n *cluster.Node) error { return n.Resign(ctx, 0) },
+		"leave":  func(ctx context.Context, n *cluster.Node) error { return n.Leave(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				n := f.grow(2)[1]
+				begun, done := make(chan cluster.Leadership, 10), make(chan shift, 10)
+				go func() {
+					_ = n.Lead(t.Context(), func(ctx context.Context, l cluster.Leadership) error {
+						begun <- l
+						return slow(3*time.Second, done)(ctx, l)
+					})
+				}()
+				first := <-begun
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				require.ErrorIs(t, giveUp(ctx, n.Node), context.DeadlineExceeded)
+				synctest.Wait()
+				require.True(t, n.Leads())
+				require.False(t, first.Valid())
+				<-done
+				second := <-begun
+				require.Equal(t, first.Epoch, second.Epoch)
+				require.True(t, second.Valid())
+				f.quiet(time.Minute)
+				f.halt(n)
+			})
+		})
+	}
+}
+
+// What a service asks its node before and while it works.
+func TestWhoANodeIsAndWhetherItLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := clustertest.NewNetwork()
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Bootstrap: true}, w.Process("n1").Options()...)
+		require.NoError(t, err)
+		require.Zero(t, n.ID())
+		require.False(t, n.Leads())
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, n.Ready(short), context.DeadlineExceeded)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- n.Run(ctx) }()
+		require.NoError(t, n.Ready(t.Context()))
+		require.True(t, n.Leads())
+		now, _ := n.Leader()
+		require.Equal(t, now.ID, n.ID())
+		require.False(t, now.Valid(), "that is for work")
+		stop()
+		require.NoError(t, <-done)
+		require.False(t, n.Leads())
+		require.Equal(t, now.ID, n.ID())
+		require.Equal(t, cluster.ErrStopped, n.Ready(t.Context()))
+	})
+}
