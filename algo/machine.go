@@ -140,7 +140,7 @@ func (m *Machine) Step(e Event) *Effects {
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
 	default:
-		m.broken(RuleEvent, "was stepped with "+e.Kind.String())
+		m.broken(Contract, "was stepped with "+e.Kind.String())
 	}
 	m.settle()
 	return &m.effects
@@ -164,20 +164,20 @@ func (m *Machine) Widen() { m.horizon.Widen(m.stable.Epoch) }
 func (m *Machine) settle() {
 	stable := m.algorithm.Stable()
 	if stable.Epoch < m.stable.Epoch {
-		m.broken(RuleEpoch, "took its epoch back from "+number(m.stable.Epoch)+" to "+number(stable.Epoch))
+		m.broken(EpochsGrow, "took its epoch back from "+number(m.stable.Epoch)+" to "+number(stable.Epoch))
 	}
 	if extra := stable.Extra; extra != m.stable.Extra && (len(extra) > MaxExtra || !utf8.ValidString(extra)) {
-		m.broken(RuleExtra, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(MaxExtra))
+		m.broken(Contract, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(MaxExtra))
 	}
 	m.effects.Save = stable != m.stable
 	m.effects.Stable = stable
 	m.stable = stable
 	for _, l := range m.effects.Announce {
 		if l.Epoch > stable.Epoch {
-			m.broken(RuleDurable, "announced a leader in epoch "+number(l.Epoch)+", but keeps epoch "+number(stable.Epoch))
+			m.broken(Durable, "announced a leader in epoch "+number(l.Epoch)+", but keeps epoch "+number(stable.Epoch))
 		}
 		if l.Epoch < m.announced.Epoch {
-			m.broken(RuleEpoch, "announced a leader in epoch "+number(l.Epoch)+" after one in epoch "+number(m.announced.Epoch))
+			m.broken(EpochsGrow, "announced a leader in epoch "+number(l.Epoch)+" after one in epoch "+number(m.announced.Epoch))
 		}
 		m.announced = l
 	}
@@ -185,8 +185,8 @@ func (m *Machine) settle() {
 
 func number(e Epoch) string { return strconv.FormatUint(uint64(e), 10) }
 
-func (m *Machine) broken(rule Rule, did string) {
-	panic(&ContractError{Algorithm: m.spec.Name, Node: m.self, Rule: rule, Did: did})
+func (m *Machine) broken(p Property, did string) {
+	panic(&ContractError{Algorithm: m.spec.Name, Node: m.self, Property: p, Did: did})
 }
 
 // env is the Machine as its algorithm sees it.
@@ -195,19 +195,19 @@ type env Machine
 func (e *env) Send(to NodeID, msg Message) {
 	m := (*Machine)(e)
 	if to == m.self || to.IsZero() {
-		m.broken(RuleRecipient, "sent "+msg.Kind()+" to itself or to nobody")
+		m.broken(Contract, "sent "+msg.Kind()+" to itself or to nobody")
 	}
 	inner, _ := Open(msg)
 	_, twice := Open(inner)
 	if twice || !slices.ContainsFunc(m.spec.Messages, func(known Message) bool { return known.Kind() == msg.Kind() }) {
-		m.broken(RuleMessage, "sent "+msg.Kind()+", which is not among its messages")
+		m.broken(Contract, "sent "+msg.Kind()+", which is not among its messages")
 	}
 	m.effects.Sends = append(m.effects.Sends, Envelope{To: to, Message: msg})
 }
 
 func (e *env) SetTimer(t Timer, minimum, maximum time.Duration) {
 	if minimum < 0 || maximum < minimum {
-		(*Machine)(e).broken(RuleTimer, "set timer "+string(t)+" to a range that is empty or negative")
+		(*Machine)(e).broken(Contract, "set timer "+string(t)+" to a range that is empty or negative")
 	}
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Min: minimum, Max: maximum})
 }
@@ -219,7 +219,7 @@ func (e *env) StopTimer(t Timer) {
 func (e *env) Monitor(peers ...NodeID) {
 	m := (*Machine)(e)
 	if slices.Contains(peers, m.self) {
-		m.broken(RuleMonitor, "monitors itself")
+		m.broken(Contract, "monitors itself")
 	}
 	e.effects.Watch = true
 	e.effects.Monitor = append(e.effects.Monitor[:0], peers...)

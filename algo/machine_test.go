@@ -186,37 +186,37 @@ func TestABrokenContractPanics(t *testing.T) {
 	campaign := algo.Event{Kind: algo.EventCampaign}
 	for _, tc := range []struct {
 		name  string
-		rule  algo.Rule
+		fails algo.Property
 		do    func(s *scripted, env algo.Env)
 		event algo.Event
 		want  string
 	}{
-		{"a send to oneself", algo.RuleRecipient, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
-		{"a send to nobody", algo.RuleRecipient, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to nobody"},
-		{"an unknown message", algo.RuleMessage, func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
-		{"a repeat of a repeat", algo.RuleMessage, func(_ *scripted, env algo.Env) {
+		{"a send to oneself", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
+		{"a send to nobody", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to nobody"},
+		{"an unknown message", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
+		{"a repeat of a repeat", algo.Contract, func(_ *scripted, env algo.Env) {
 			env.Send(id(2), algo.Repeat{Message: algo.Repeat{Message: ping{}}})
 		}, campaign, "sent ping, which is not among its messages"},
-		{"a negative range", algo.RuleTimer, func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
-		{"an empty range", algo.RuleTimer, func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
-		{"monitoring oneself", algo.RuleMonitor, func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},
-		{"an epoch that goes back", algo.RuleEpoch, func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
-		{"an Extra that is too long", algo.RuleExtra, func(s *scripted, _ algo.Env) { s.stable.Extra = strings.Repeat("x", algo.MaxExtra+1) }, campaign,
+		{"a negative range", algo.Contract, func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
+		{"an empty range", algo.Contract, func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
+		{"monitoring oneself", algo.Contract, func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},
+		{"an epoch that goes back", algo.EpochsGrow, func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
+		{"an Extra that is too long", algo.Contract, func(s *scripted, _ algo.Env) { s.stable.Extra = strings.Repeat("x", algo.MaxExtra+1) }, campaign,
 			"keeps an Extra of 4097 bytes, want UTF-8 of at most 4096"},
-		{"an Extra of bytes", algo.RuleExtra, func(s *scripted, _ algo.Env) { s.stable.Extra = "\xff" }, campaign, "keeps an Extra of 1 bytes, want UTF-8 of at most 4096"},
-		{"an announcement that is not durable", algo.RuleDurable, func(_ *scripted, env algo.Env) { env.Announce(algo.Leader{Epoch: 6}) }, campaign,
+		{"an Extra of bytes", algo.Contract, func(s *scripted, _ algo.Env) { s.stable.Extra = "\xff" }, campaign, "keeps an Extra of 1 bytes, want UTF-8 of at most 4096"},
+		{"an announcement that is not durable", algo.Durable, func(_ *scripted, env algo.Env) { env.Announce(algo.Leader{Epoch: 6}) }, campaign,
 			"announced a leader in epoch 6, but keeps epoch 5"},
-		{"an announcement that goes back", algo.RuleEpoch, func(_ *scripted, env algo.Env) {
+		{"an announcement that goes back", algo.EpochsGrow, func(_ *scripted, env algo.Env) {
 			env.Announce(algo.Leader{Epoch: 4})
 			env.Announce(algo.Leader{Epoch: 3})
 		}, campaign, "announced a leader in epoch 3 after one in epoch 4"},
-		{"no event", algo.RuleEvent, nil, algo.Event{}, "was stepped with none"},
+		{"no event", algo.Contract, nil, algo.Event{}, "was stepped with none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, _ := newMachine(tc.do)
 			defer func() {
 				got, ok := recover().(*algo.ContractError)
-				if want := (algo.ContractError{Algorithm: "scripted", Node: id(1), Rule: tc.rule, Did: tc.want}); !ok || *got != want {
+				if want := (algo.ContractError{Algorithm: "scripted", Node: id(1), Property: tc.fails, Did: tc.want}); !ok || *got != want {
 					t.Errorf("panics with %+v, want %+v", got, want)
 				}
 				if want := "algo: scripted at 00000000-0000-0000-0000-000000000001 " + tc.want; got.Error() != want {

@@ -12,17 +12,9 @@ type Breach struct {
 	What     string
 }
 
-// Contract is what a Machine found broken when it panicked: the contract, or the property
-// that the rule is about.
+// Contract is what a Machine found broken when it panicked.
 func Contract(e *algo.ContractError) *Breach {
-	b := &Breach{algo.Contract, Sprintf("%s at %s %s", e.Algorithm, e.Node, e.Did)}
-	switch e.Rule {
-	case algo.RuleEpoch:
-		b.Property = algo.EpochsGrow
-	case algo.RuleDurable:
-		b.Property = algo.Durable
-	}
-	return b
+	return &Breach{e.Property, Sprintf("%s at %s %s", e.Algorithm, e.Node, e.Did)}
 }
 
 // Past is who has announced itself for leader so far, sorted.
