@@ -47,8 +47,8 @@ func (n *Node) yields() bool {
 func (n *Node) settleErrands() {
 	yielded := n.yields()
 	n.errands = slices.DeleteFunc(n.errands, func(e *errand) bool {
-		late := !e.until.IsZero() && !time.Now().Before(e.until)
-		if e.begin != nil && !late && n.failed == nil && (n.board.idle() || !time.Now().Before(e.drained)) {
+		now := time.Now()
+		if e.begin != nil && n.failed == nil && (n.board.idle() || !now.Before(e.drained)) {
 			if !n.board.idle() {
 				n.log.Warn("work goes on without its leadership", "after", n.patience)
 			}
@@ -61,7 +61,7 @@ func (n *Node) settleErrands() {
 			e.result(nil)
 		case n.failed != nil:
 			e.result(n.failed)
-		case late:
+		case e.begin == nil && !e.until.IsZero() && !now.Before(e.until):
 			e.result(e.late())
 		default:
 			return false
@@ -78,11 +78,12 @@ func (n *Node) settleErrands() {
 // up, or this node says again for whom it waits.
 func (n *Node) rest(longest time.Duration) time.Duration {
 	for _, e := range n.errands {
+		next := e.until
 		if e.begin != nil {
-			longest = min(longest, time.Until(e.drained))
+			next = e.drained
 		}
-		if !e.until.IsZero() {
-			longest = min(longest, time.Until(e.until))
+		if !next.IsZero() {
+			longest = min(longest, time.Until(next))
 		}
 	}
 	if n.complaint > 0 {
@@ -164,8 +165,9 @@ func (n *Node) Leave(ctx context.Context) error {
 
 // removal starts a removal, or a leave.
 func (n *Node) removal(id algo.NodeID) (*errand, error) {
+	refused := func(err error) error { return fmt.Errorf("cluster: remove %s: %w", n.title(id), unstruck[err]) }
 	if err := n.engine.Removable(id); err != nil {
-		return nil, fmt.Errorf("cluster: remove %s: %w", n.title(id), unstruck[err])
+		return nil, refused(err)
 	}
 	e := &errand{late: func() error {
 		why := n.obstacle()
@@ -176,9 +178,12 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 		return fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", why)
 	}}
 	remove := func() {
-		if out, err := n.engine.Remove(n.now(), id); err == nil {
-			n.perform(out)
+		out, err := n.engine.Remove(n.now(), id)
+		if err != nil { // the others have left since
+			e.late, e.until = func() error { return refused(err) }, time.Now()
+			return
 		}
+		n.perform(out)
 	}
 	if id == n.self.ID {
 		e.done = func() bool { return errors.Is(n.failed, ErrLeft) }

@@ -252,39 +252,65 @@ func TestNoWorkBeginsInWhoIsAboutToResign(t *testing.T) {
 	})
 }
 
-// A resignation that is given up while the work cleans up is none: the work begins anew.
-func TestAResignationIsGivenUpWhileTheWorkReturns(t *testing.T) {
+// Who resigns and does not wait hands over all the same when its work has returned: the work itself can do so. Who
+// does not wait to have left stays a member.
+func TestWhoDoesNotWaitHandsOverAllTheSame(t *testing.T) {
 	for name, giveUp := range map[string]func(context.Context, *cluster.Node) error{
-		"resign": func(ctx context.Context, n *cluster.Node) error { return n.Resign(ctx, 0) },
+		"resign": func(ctx context.Context, n *cluster.Node) error { return n.Resign(ctx, time.Minute) },
 		"leave":  func(ctx context.Context, n *cluster.Node) error { return n.Leave(ctx) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
 				n := f.grow(2)[1]
-				begun, done := make(chan cluster.Leadership, 10), make(chan shift, 10)
+				calls := 0
 				go func() {
 					_ = n.Lead(t.Context(), func(ctx context.Context, l cluster.Leadership) error {
-						begun <- l
-						return slow(3*time.Second, done)(ctx, l)
+						if calls++; calls > 1 {
+							<-ctx.Done()
+							return nil
+						}
+						require.Equal(t, cluster.ErrResigned, giveUp(ctx, n.Node))
+						require.False(t, l.Valid())
+						virtual.Pass(3 * time.Second)
+						require.Equal(t, "n2", leaderOf(f.live["n1"]))
+						return nil
 					})
 				}()
-				first := <-begun
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				require.ErrorIs(t, giveUp(ctx, n.Node), context.DeadlineExceeded)
-				synctest.Wait()
-				require.True(t, n.Leads())
-				require.False(t, first.Valid())
-				<-done
-				second := <-begun
-				require.Equal(t, first.Epoch, second.Epoch)
-				require.True(t, second.Valid())
-				f.quiet(time.Minute)
-				f.halt(n)
+				virtual.Pass(4 * time.Second)
+				if name == "resign" {
+					f.agree("n1", bound)
+				}
+				f.leader(2 * bound)
+				f.quiet(30 * time.Second)
+				require.Len(t, n.Members(), 2)
 			})
 		})
 	}
+}
+
+// Who would leave, and is the last by the time that its work has returned, leads on, and its work begins anew.
+func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		members := f.grow(2)
+		n := members[1]
+		done := make(chan shift, 10)
+		go func() { _ = n.Lead(t.Context(), slow(3*time.Second, done)) }()
+		synctest.Wait()
+		left := make(chan error, 1)
+		go func() { left <- n.Leave(t.Context()) }()
+		virtual.Pass(time.Second)
+		require.NoError(t, members[0].Leave(t.Context()))
+		<-members[0].done
+		delete(f.live, "n1")
+		require.ErrorIs(t, <-left, cluster.ErrLastMember)
+		first := <-done
+		require.True(t, n.Leads())
+		synctest.Wait()
+		f.halt(n)
+		require.Equal(t, first.name, (<-done).name)
+	})
 }
 
 // What a service asks its node before and while it works.

@@ -334,7 +334,8 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 // of Timing.Bound if it is zero, and another is elected. It returns nil when another leads, or at
 // once if this node did not lead. Else the error is ErrNoHeir, and nothing is changed; one that says
 // that the period is over and nobody else leads; or context.Cause(ctx), ErrStopped, or an ErrSave that
-// stops the node.
+// stops the node. The end of ctx takes nothing back. So the work itself may call it, with its own context:
+// that ends at once, and the node hands over when the work returns.
 func (n *Node) Resign(ctx context.Context, period time.Duration) error {
 	return n.run(ctx, func() (*errand, error) { return n.resignation(period) })
 }
