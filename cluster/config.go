@@ -120,7 +120,7 @@ func (c *Config) complete(registry algo.Registry, kept bool) (algo.Spec, error) 
 			mistakes = append(mistakes, &ConfigError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
 		}
 	}
-	c.Cluster, c.Algorithm = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Algorithm, "bully")
+	c.Cluster, c.Algorithm, c.Timing = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Algorithm, "bully"), cmp.Or(c.Timing, algo.LAN())
 	c.Advertise, c.Join, c.Members = canonical(c.Advertise), slices.Clone(c.Join), slices.Clone(c.Members)
 	for _, list := range [][]string{c.Join, c.Members} {
 		for i, addr := range list {
@@ -141,9 +141,6 @@ func (c *Config) complete(registry algo.Registry, kept bool) (algo.Spec, error) 
 	mistakes = append(mistakes, checkPriority(c.Priority))
 
 	c.addresses(want)
-	if c.Timing == (algo.Timing{}) {
-		c.Timing = algo.LAN()
-	}
 	want(c.ForgetAfter == 0 || c.ForgetAfter >= c.Timing.MaxTimeout, "forget_after", c.ForgetAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	timing := fieldErrors("timing", fd.Check(c.Timing))

@@ -132,9 +132,8 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		case kind == transport.Duplicate, kind == transport.Replaced:
 			n.deny(t, why)
 			fact = fd.Broken // it lives
-		case kind == transport.Unreachable && algo.NodeID(t.ID).IsZero():
-			fact = fd.Broken // its name may not exist yet
-		case kind == transport.Reset, kind == transport.ClosedBeforeHello:
+		case kind == transport.Reset, kind == transport.ClosedBeforeHello,
+			kind == transport.Unreachable && algo.NodeID(t.ID).IsZero(): // its name may not exist yet
 			fact = fd.Broken
 		}
 		n.perform(n.engine.DialFailed(n.now(), engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}, fact))
