@@ -2,7 +2,6 @@ package transport
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -54,11 +53,6 @@ func (t *Transport) place(c, silent *conn) (begun *session, asked *probe, err er
 		t.join(s, c)
 		return nil, nil, nil
 	case s.conn != silent:
-		if t.waiting++; t.waiting > t.o.MaxPeers {
-			t.waiting--
-			return nil, nil, rejected("too many pending", errors.New("too many connections wait for a probe"))
-		}
-		t.unpark(c)
 		return nil, s.conn.ask(), nil
 	}
 	if p != nil && !c.peer.Client && p.latest.outdates(c.peer) {
@@ -105,17 +99,12 @@ func (c *conn) ask() *probe {
 // await reports whether a probe is answered. A connection that ends is not in the way: right after a kill
 // and a quick restart the end of the old connection may come just after the hello of the new one.
 func (t *Transport) await(asked *probe, newcomer *conn) (alive bool) {
-	defer func() {
-		t.mu.Lock()
-		t.waiting--
-		t.mu.Unlock()
-	}()
 	select {
 	case <-asked.answer:
 		return true
 	case <-time.After(probeTimeout):
 	case <-asked.of.dead:
-	case <-newcomer.stopped:
+	case <-newcomer.ctx.Done():
 	case <-t.ctx.Done():
 	}
 	return false

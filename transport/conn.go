@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,18 +17,20 @@ import (
 // conn is one connection. Its read loop is also where it is dialled or accepted,
 // says hello, gets its place and ends; its write loop (write.go) is the only writer.
 type conn struct {
-	*attempt
 	t      *Transport
+	target Target // zero of one that was accepted
+	dialed bool
 	nc     net.Conn
 	addr   string
 	reader frameReader
 	timed  bool   // a deadline runs for the frame that has begun
 	spare  []byte // the last batch, for the queue to collect the next but one in
 
-	used    atomic.Int64  // when a frame came or went last, since the beginning of t
-	wake    chan struct{} // something is there to be written
-	written chan struct{} // closed when the write loop has ended
-	stopped chan struct{} // closed by kill
+	used    atomic.Int64    // when a frame came or went last, since the beginning of t
+	wake    chan struct{}   // something is there to be written
+	written chan struct{}   // closed when the write loop has ended
+	ctx     context.Context // ends when it is closed
+	stop    context.CancelFunc
 	dead    chan struct{} // closed when the read loop has ended and given up its place
 
 	// Guarded by Transport.mu; peer and since do not change once it has a session.
@@ -37,11 +40,9 @@ type conn struct {
 	answered chan struct{} // a probe is out; closed by its answer
 
 	mu        sync.Mutex
-	cause     error // why this side ends it; the first one stays
-	writeErr  error // why nothing more can be written
-	lingering bool  // the read deadline is the end: nobody moves it
-	killed    bool
-	queue     *queue
+	cause     error  // why this side ends it; the first one stays
+	writeErr  error  // why nothing more can be written
+	lingering bool   // the read deadline is the end: nobody moves it
 	hello     []byte // frames of the handshake
 	probe     bool   // to be written
 	answer    bool   // to be written
@@ -50,19 +51,20 @@ type conn struct {
 }
 
 // newConn takes a connection in. It returns nil when the transport closes.
-func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
+func (t *Transport) newConn(nc net.Conn, target Target, dialed bool) *conn {
 	c := &conn{
-		attempt: a, t: t, nc: nc,
-		wake: make(chan struct{}, 1), written: make(chan struct{}), stopped: make(chan struct{}), dead: make(chan struct{}),
+		t: t, target: target, dialed: dialed, nc: nc,
+		wake: make(chan struct{}, 1), written: make(chan struct{}), dead: make(chan struct{}),
 	}
+	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.reader = frameReader{src: c, limit: t.o.MaxHello}
 	if socket, ok := nc.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil {
 			boundAcknowledgement(raw, t.o.writeTimeout)
 		}
 	}
-	if a.dialed {
-		c.addr = a.target.Addr
+	if dialed {
+		c.addr = target.Addr
 	} else if remote := nc.RemoteAddr(); remote != nil {
 		c.addr = remote.String()
 	}
@@ -73,7 +75,7 @@ func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
 		return nil
 	}
 	t.conns[c] = struct{}{}
-	if !a.dialed {
+	if !dialed {
 		t.park(c)
 	}
 	t.wg.Go(c.write)
@@ -82,14 +84,14 @@ func (t *Transport) newConn(nc net.Conn, a *attempt) *conn {
 
 // park enters c among the connections without a place, of which there are so many.
 func (t *Transport) park(c *conn) {
-	if slices.Contains(t.parked, c) || t.closing || c.isKilled() {
+	if slices.Contains(t.parked, c) || t.closing || c.ctx.Err() != nil {
 		return // when the transport closes, each connection has its goodbye
 	}
 	t.parked = append(t.parked, c)
 	if len(t.parked) > t.o.MaxPeers {
 		oldest := t.parked[0]
 		t.unpark(oldest)
-		oldest.kill(rejected("too many pending", errors.New("too many connections without a hello")))
+		oldest.kill(rejected("too many pending", errors.New("too many connections without a place")))
 	}
 }
 
@@ -257,17 +259,8 @@ func (c *conn) kill(cause error) {
 	if c.cause == nil {
 		c.cause = cause
 	}
-	if !c.killed {
-		c.killed = true
-		close(c.stopped)
-		c.nc.Close()
-	}
-}
-
-func (c *conn) isKilled() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.killed
+	c.stop()
+	c.nc.Close()
 }
 
 // ended returns why this side ended the connection, if it did.

@@ -31,35 +31,34 @@ func (t *Transport) startDial(target Target) {
 		}
 		target.Addr = cmp.Or(target.Addr, p.addr)
 	}
-	a := &attempt{target: target, dialed: true}
-	if t.dialing[a.whom()] != nil {
+	if t.dialing[target.whom()] {
 		return
 	}
-	t.dialing[a.whom()] = a
+	t.dialing[target.whom()] = true
 	t.count.dials.Add(1)
-	t.wg.Go(func() { t.dial(a) })
+	t.wg.Go(func() { t.dial(target) })
 }
 
 // whom is the target as far as dials to it are the same: by its ID, where that is known.
-func (a *attempt) whom() Target {
-	if a.target.ID != (ID{}) {
-		return Target{ID: a.target.ID}
+func (t Target) whom() Target {
+	if t.ID != (ID{}) {
+		return Target{ID: t.ID}
 	}
-	return a.target
+	return t
 }
 
 // dials reports whether a node is being dialled.
-func (t *Transport) dials(id ID) bool { return t.dialing[Target{ID: id}] != nil }
+func (t *Transport) dials(id ID) bool { return t.dialing[Target{ID: id}] }
 
-func (t *Transport) dial(a *attempt) {
-	nc, err := t.connect(a.target)
+func (t *Transport) dial(target Target) {
+	nc, err := t.connect(target)
 	if err != nil {
-		t.dialFailed(a, err)
+		t.dialFailed(target, err)
 		return
 	}
-	c := t.newConn(nc, a)
+	c := t.newConn(nc, target, true)
 	if c == nil {
-		t.dialFailed(a, errClosed)
+		t.dialFailed(target, errClosed)
 		return
 	}
 	t.serve(c)
@@ -81,24 +80,17 @@ func (t *Transport) connect(target Target) (net.Conn, error) {
 	return nc, err
 }
 
-// settle ends an attempt: its place is decided, or there is none.
-func (t *Transport) settle(a *attempt) {
-	if t.dialing[a.whom()] == a {
-		delete(t.dialing, a.whom())
-	}
-}
-
 // dialFailed tells the Handler, unless the target is connected meanwhile.
-func (t *Transport) dialFailed(a *attempt, err error) {
+func (t *Transport) dialFailed(target Target, err error) {
 	t.count.dialsFailed.Add(1)
-	why := dialError(a.target, err)
+	why := dialError(target, err)
 	t.mu.Lock()
-	t.settle(a)
+	delete(t.dialing, target.whom())
 	var p *peer
 	var before <-chan struct{}
 	done := make(chan struct{})
-	if a.target.ID != (ID{}) {
-		p = t.peerOf(a.target.ID)
+	if target.ID != (ID{}) {
+		p = t.peerOf(target.ID)
 		if t.closing || p.session != nil {
 			t.mu.Unlock()
 			return
@@ -116,14 +108,14 @@ func (t *Transport) dialFailed(a *attempt, err error) {
 	if before != nil {
 		<-before
 	}
-	t.o.Handler.DialFailed(a.target, why)
+	t.o.Handler.DialFailed(target, why)
 	close(done)
 	if p != nil {
 		t.mu.Lock()
 		t.forget(p)
 		t.mu.Unlock()
 	}
-	t.o.Log.Debug("dial failed", "target", a.target.String(), "kind", why.kind.String(), "error", why.err)
+	t.o.Log.Debug("dial failed", "target", target.String(), "kind", why.kind.String(), "error", why.err)
 }
 
 // accept takes connections from the listener. When it fails, for want of file
@@ -136,7 +128,7 @@ func (t *Transport) accept() {
 		if err == nil {
 			wait = shortest
 			t.count.accepted.Add(1)
-			if c := t.newConn(nc, &attempt{}); c != nil {
+			if c := t.newConn(nc, Target{}, false); c != nil {
 				t.wg.Go(func() { t.serve(c) })
 			}
 			continue
@@ -237,7 +229,7 @@ func (c *conn) recvHello() ([]byte, error) {
 // turnAway ends the attempt of a connection that has no place.
 func (t *Transport) turnAway(c *conn, err error) {
 	if c.dialed {
-		t.dialFailed(c.attempt, err)
+		t.dialFailed(c.target, err)
 	}
 	if errors.Is(err, errClosed) {
 		return

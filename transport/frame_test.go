@@ -154,7 +154,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 // A connection that closes does not answer a probe: the other side would keep it and give up
 // the one that stays here.
 func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
-	c := &conn{answer: true}
+	c := &conn{t: new(Transport), answer: true}
 	batch, _, last := c.collect()
 	require.Equal(t, appendControl(nil, controlAnswer, ""), batch)
 	require.False(t, last)
@@ -167,15 +167,13 @@ func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
 // Of two connections of one session only the one that carries it takes frames from its
 // queue: else they would go where nobody counts on them.
 func TestAQueueHasOneOwner(t *testing.T) {
-	first, second := &conn{wake: make(chan struct{}, 1)}, &conn{wake: make(chan struct{}, 1)}
-	q := &queue{max: &limits{queueFrames: 10, queueBytes: 1000}}
-	q.give(first)
-	q.push(body("x"))
-	q.give(second)
-	_, frames := q.take(first, nil)
+	s := &session{queue: new(queue)}
+	first, second := &conn{t: new(Transport), session: s}, &conn{t: new(Transport), session: s}
+	s.conn = second
+	require.True(t, s.queue.push(body("x"), &limits{queueFrames: 10, queueBytes: 1000}))
+	_, frames, _ := first.collect()
 	require.Zero(t, frames)
-	q.release(first) // it has nothing to give up
-	batch, frames := q.take(second, nil)
+	batch, frames, _ := second.collect()
 	require.Equal(t, 1, frames)
 	require.Equal(t, appendFrame(nil, body("x")), batch)
 }

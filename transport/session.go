@@ -40,7 +40,7 @@ func (s *session) deliver(h Handler, p Peer, frame []byte) error {
 
 // begin starts a session on c, in the place of an earlier one if there is one.
 func (t *Transport) begin(c *conn, earlier *session) *session {
-	s := &session{queue: &queue{max: &t.o.limits}, done: make(chan struct{})}
+	s := &session{queue: new(queue), done: make(chan struct{})}
 	s.calls.Lock()
 	if c.peer.Client {
 		t.clients++
@@ -50,6 +50,7 @@ func (t *Transport) begin(c *conn, earlier *session) *session {
 	p := t.peerOf(c.peer.ID)
 	if earlier != nil {
 		// What waits was meant for another process.
+		earlier.over = true
 		t.count.drop("connection lost", p.queue.drop())
 		for _, old := range append(earlier.conns, earlier.conn) {
 			old.kill(errSuperseded)
@@ -70,7 +71,9 @@ func (t *Transport) join(s *session, c *conn) {
 	c.session, c.since = s, time.Now()
 	c.use()
 	c.reader.reserve(readBuffer)
-	t.settle(c.attempt)
+	if c.dialed {
+		delete(t.dialing, c.target.whom()) // its place is decided
+	}
 	c.signal()
 	s.conns = append(s.conns, c)
 	t.carry(s)
@@ -87,10 +90,7 @@ func (t *Transport) carry(s *session) {
 	}
 	if best != s.conn {
 		s.conn = best
-		best.mu.Lock()
-		best.queue = s.queue
-		best.mu.Unlock()
-		s.queue.give(best)
+		best.signal()
 	}
 	t.unpark(best)
 	for _, c := range s.conns {
@@ -151,7 +151,6 @@ func (t *Transport) end(c *conn, why error) {
 		t.mu.Unlock()
 		return
 	}
-	s.queue.release(c)
 	s.over = true
 	for _, other := range s.conns {
 		other.leave(errSuperseded)
@@ -187,7 +186,7 @@ func (t *Transport) leave(s *session, polite bool) {
 		return // another incarnation has its place
 	}
 	p.session = nil
-	if polite && !t.closing && p.queue.len() > 0 && (p.addr != "" || t.dials(p.id)) {
+	if polite && !t.closing && p.queue.frames > 0 && (p.addr != "" || t.dials(p.id)) {
 		// A polite end is no sign of death, and what came too late for this
 		// connection deserves the next one.
 		t.startDial(Target{ID: p.id, Addr: p.addr})

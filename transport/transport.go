@@ -26,12 +26,11 @@ type Transport struct {
 	mu       sync.Mutex // never held while the Handler is called or the network is waited for
 	closing  bool
 	peers    map[ID]*peer
-	conns    map[*conn]struct{}  // all that are open
-	parked   []*conn             // those that carry no session, not yet or no more; oldest first
-	dialing  map[Target]*attempt // by ID, or by address to whoever is there
-	sessions int                 // nodes that are up
-	clients  int                 // clients that are up
-	waiting  int                 // connections that wait for the answer to a probe
+	conns    map[*conn]struct{} // all that are open
+	parked   []*conn            // those that carry no session, not yet or no more; oldest first
+	dialing  map[Target]bool    // to an ID, or to an address and whoever is there
+	sessions int                // nodes that are up
+	clients  int                // clients that are up
 }
 
 // peer is what is known of a node. It is kept while there is an address, a
@@ -43,12 +42,6 @@ type peer struct {
 	session *session        // nil: not connected
 	last    <-chan struct{} // closed when the last call about it that ends something has returned
 	latest  Peer            // of those that were connected, the one with the most starts
-}
-
-// attempt is a connection in the making: until its place is decided.
-type attempt struct {
-	target Target
-	dialed bool
 }
 
 // New starts a transport. It owns o.Listener from now on, also when it fails.
@@ -63,7 +56,7 @@ func start(o settings) (*Transport, error) {
 	}
 	t := &Transport{
 		o: o, began: time.Now(), peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
-		dialing:   make(map[Target]*attempt),
+		dialing:   make(map[Target]bool),
 		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
 		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},
 	}
@@ -79,38 +72,43 @@ func start(o settings) (*Transport, error) {
 // fails. It returns false when the frame was dropped: see Stats.Dropped. A true is no
 // promise that it arrives. It panics when frame does not begin like a msgpack array.
 func (t *Transport) Send(to ID, frame []byte) bool {
-	return t.post(frame, func() (*queue, string) {
+	return t.post(frame, func() (*queue, *session, string) {
 		p := t.peers[to]
 		if p == nil || p.session == nil && p.addr == "" && !t.dials(to) {
-			return nil, "no address"
+			return nil, nil, "no address"
 		}
 		t.startDial(Target{ID: to})
-		return p.queue, ""
+		return p.queue, p.session, ""
 	})
 }
 
 // Reply queues a copy of frame for exactly that process: the connection of a client,
 // or of a node while the incarnation that p was is connected. Else it is like Send.
 func (t *Transport) Reply(p Peer, frame []byte) bool {
-	return t.post(frame, func() (*queue, string) {
+	return t.post(frame, func() (*queue, *session, string) {
 		if p.conn == nil || p.conn.session == nil || p.conn.session.over {
-			return nil, "connection lost"
+			return nil, nil, "connection lost"
 		}
-		return p.conn.session.queue, ""
+		return p.conn.session.queue, p.conn.session, ""
 	})
 }
 
-// post puts a frame into the queue that find returns with the lock held, or says why there is none.
-func (t *Transport) post(frame []byte, find func() (*queue, string)) bool {
+// post puts a frame into the queue that find returns with the lock held, and has the session write it, if
+// there is one yet; or find says why there is none.
+func (t *Transport) post(frame []byte, find func() (*queue, *session, string)) bool {
 	if !t.mayLeave(frame) {
 		return false
 	}
 	t.mu.Lock()
-	q, dropped := find()
-	if t.closing {
+	q, s, dropped := find()
+	switch {
+	case t.closing:
 		dropped = "closed"
-	} else if dropped == "" && !q.push(frame) {
+	case dropped != "":
+	case !q.push(frame, &t.o.limits):
 		dropped = "queue full"
+	case s != nil:
+		s.conn.signal()
 	}
 	t.mu.Unlock()
 	if dropped != "" {
@@ -159,7 +157,7 @@ func (t *Transport) Disconnect(id ID, reason error) {
 func (t *Transport) peerOf(id ID) *peer {
 	p := t.peers[id]
 	if p == nil {
-		p = &peer{id: id, queue: &queue{max: &t.o.limits}}
+		p = &peer{id: id, queue: new(queue)}
 		t.peers[id] = p
 	}
 	return p
@@ -168,7 +166,7 @@ func (t *Transport) peerOf(id ID) *peer {
 // forget removes the entry of a node of which nothing is left to know. It may be gone
 // already, and the node have another one since.
 func (t *Transport) forget(p *peer) {
-	if t.peers[p.id] != p || p.addr != "" || p.session != nil || t.dials(p.id) || p.queue.len() > 0 {
+	if t.peers[p.id] != p || p.addr != "" || p.session != nil || t.dials(p.id) || p.queue.frames > 0 {
 		return
 	}
 	if p.last != nil {

@@ -40,7 +40,7 @@ func (c *conn) write() {
 	for last := false; !last; {
 		select {
 		case <-c.wake:
-		case <-c.stopped:
+		case <-c.ctx.Done():
 			return
 		}
 		var err error
@@ -82,10 +82,12 @@ func (c *conn) writeAll() (last bool, err error) {
 // collect makes the next batch: what the connection itself has to say, what waits in its
 // queue, and the close frame, which is the last.
 func (c *conn) collect() (batch []byte, frames int, last bool) {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.queue != nil {
-		batch, frames = c.queue.take(c, c.spare)
+	if s := c.session; s != nil && s.conn == c && !s.over {
+		batch, frames = s.queue.take(c.spare)
 	}
 	if len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing {
 		return batch, frames, false
@@ -141,7 +143,7 @@ func (c *conn) farewell(why error) {
 	c.finish(reason)
 	select {
 	case <-c.written:
-	case <-c.stopped:
+	case <-c.ctx.Done():
 		return
 	case <-time.After(patience):
 		return
