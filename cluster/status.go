@@ -50,10 +50,9 @@ type Status struct {
 	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages, those of
 	// "strangers", "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
 	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
-	// "closed" with blame, and the "connections" to nodes there are now. Strangers, dropped and closed
-	// are counted by reason as well, where there is one: "strangers.elections", "strangers.beats",
-	// "strangers.membership", "dropped.queue full", "closed.handshake" and so on: see
-	// [transport.Stats].
+	// "closed" with blame, the "connections" to nodes there are now, and more: see [transport.Transport.Counters].
+	// Strangers, dropped and closed are counted by reason as well, where there is one: "strangers.elections",
+	// "strangers.beats", "strangers.membership", "dropped.queue full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
 	Called   algo.Call `json:"called,omitzero"`
@@ -119,24 +118,15 @@ func (n *Node) status() Status {
 }
 
 func (n *Node) counters() map[string]uint64 {
-	c, t := n.engine.Counters(), n.net.Stats()
-	all := map[string]uint64{
-		"sent.beat": c.Beats.Sent, "received.beat": c.Beats.Received, "refused": c.Refused, "saves": n.saves,
-		"frames.out": t.FramesOut, "frames.in": t.FramesIn, "bytes.out": t.BytesOut, "bytes.in": t.BytesIn,
-		"dials": t.Dials, "dials.failed": t.DialsFailed, "connections": uint64(t.Peers),
-	}
+	c, all := n.engine.Counters(), n.net.Counters()
+	all["sent.beat"], all["received.beat"], all["refused"], all["saves"] = c.Beats.Sent, c.Beats.Received, c.Refused, n.saves
 	for kind, count := range c.Kinds {
 		all["sent."+kind], all["received."+kind] = count.Sent, count.Received
 	}
-	byReason := func(name string, counts map[string]uint64) {
-		all[name] = 0
-		for reason, n := range counts {
-			all[name+"."+reason] = n
-			all[name] += n
-		}
+	all["strangers"] = 0
+	for reason, count := range c.Strangers {
+		all["strangers."+reason] = count
+		all["strangers"] += count
 	}
-	byReason("strangers", c.Strangers)
-	byReason("dropped", t.Dropped)
-	byReason("closed", t.Refused)
 	return all
 }

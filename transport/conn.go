@@ -111,7 +111,7 @@ func (t *Transport) discard(c *conn) {
 // Read counts what comes. It is for the frame reader.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.nc.Read(b)
-	c.t.count.bytesIn.Add(uint64(n))
+	c.t.count.add("bytes.in", "", n)
 	return n, err
 }
 
@@ -175,7 +175,7 @@ func (c *conn) handle(frame []byte) error {
 	switch first := frame[0]; {
 	case isArray(first):
 		c.use()
-		c.t.count.framesIn.Add(1)
+		c.t.count.add("frames.in", "", 1)
 		if err := c.session.deliver(c.t.o.Handler, c.peer, frame); err != nil {
 			return rejected("handler", err)
 		}

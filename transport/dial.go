@@ -35,7 +35,7 @@ func (t *Transport) startDial(target Target) {
 		return
 	}
 	t.dialing[target.whom()] = true
-	t.count.dials.Add(1)
+	t.count.add("dials", "", 1)
 	t.wg.Go(func() { t.dial(target) })
 }
 
@@ -82,7 +82,7 @@ func (t *Transport) connect(target Target) (net.Conn, error) {
 
 // dialFailed tells the Handler, unless the target is connected meanwhile.
 func (t *Transport) dialFailed(target Target, err error) {
-	t.count.dialsFailed.Add(1)
+	t.count.add("dials.failed", "", 1)
 	why := dialError(target, err)
 	t.mu.Lock()
 	delete(t.dialing, target.whom())
@@ -96,7 +96,7 @@ func (t *Transport) dialFailed(target Target, err error) {
 			return
 		}
 		if !t.dials(p.id) {
-			t.count.drop("dial failed", p.queue.drop())
+			t.count.add("dropped", "dial failed", p.queue.drop())
 		}
 		before, p.last = p.last, done
 	}
@@ -127,7 +127,7 @@ func (t *Transport) accept() {
 		nc, err := t.o.Listener.Accept()
 		if err == nil {
 			wait = shortest
-			t.count.accepted.Add(1)
+			t.count.add("accepted", "", 1)
 			if c := t.newConn(nc, Target{}, false); c != nil {
 				t.wg.Go(func() { t.serve(c) })
 			}
@@ -136,7 +136,7 @@ func (t *Transport) accept() {
 		if t.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 			return
 		}
-		t.count.acceptErrors.Add(1)
+		t.count.add("accepted.failed", "", 1)
 		t.strangers.Warn("cannot accept connections", "error", err, "again", wait)
 		select {
 		case <-time.After(wait):
@@ -235,7 +235,7 @@ func (t *Transport) turnAway(c *conn, err error) {
 		return
 	}
 	if endingOf(err) == nil && errors.Is(err, io.EOF) {
-		t.count.refuse("closed before hello") // a health check, or a scan
+		t.count.add("closed", "closed before hello", 1) // a health check, or a scan
 	}
 	t.report(c, "connection closed before hello", err)
 }

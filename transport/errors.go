@@ -100,7 +100,7 @@ type ending struct {
 	kind  Kind
 	text  string
 	told  string // what the peer is told: nothing when it is not to blame
-	label string // the counter in Stats.Refused; empty when it is a normal end
+	label string // the counter among those "closed"; empty when it is a normal end
 	err   error  // below it
 }
 

@@ -72,6 +72,24 @@ func parseHello(frame []byte) (Peer, error) {
 	}, nil
 }
 
+// counted returns the counters that begin so, by the rest of their names.
+func (n *node) counted(prefix string) map[string]uint64 {
+	counts := make(map[string]uint64)
+	for name, count := range n.Counters() {
+		if reason, ok := strings.CutPrefix(name, prefix); ok {
+			counts[reason] = count
+		}
+	}
+	return counts
+}
+
+// pending is how many connections have said no hello, or leave.
+func (n *node) pending() int {
+	n.Transport.mu.Lock()
+	defer n.Transport.mu.Unlock()
+	return len(n.parked)
+}
+
 // recorder is a Handler that writes down what it is told.
 type recorder struct {
 	mu      sync.Mutex

@@ -79,9 +79,9 @@ func TestHostileInput(t *testing.T) {
 				go test.play(r)
 				virtual.Pass(test.within + refuseTime)
 				synctest.Wait()
-				require.Equal(t, map[string]uint64{test.reason: 1}, a.Stats().Refused)
+				require.Equal(t, map[string]uint64{test.reason: 1}, a.counted("closed."))
 				require.Len(t, a.conns, 1, "the good one")
-				require.Zero(t, a.Stats().Pending)
+				require.Zero(t, a.pending())
 				if test.reason != "self" {
 					require.Len(t, a.log.above(), 1)
 					require.Contains(t, a.log.above()[0], "addr=bad")
@@ -142,9 +142,9 @@ func TestFloodOfConnections(t *testing.T) {
 			m.raw(t, "bad", a.addr)
 		}
 		synctest.Wait()
-		require.Equal(t, a.o.MaxPeers, a.Stats().Pending)
+		require.EqualValues(t, a.o.MaxPeers, a.pending())
 		require.Len(t, a.conns, a.o.MaxPeers)
-		require.EqualValues(t, 5000-a.o.MaxPeers, a.Stats().Refused["too many pending"])
+		require.EqualValues(t, 5000-a.o.MaxPeers, a.Counters()["closed.too many pending"])
 		require.Len(t, a.log.above(), hostile.Burst, "rate limited")
 
 		good := m.start(t, 2, 1)
@@ -153,7 +153,7 @@ func TestFloodOfConnections(t *testing.T) {
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		virtual.Pass(handshakeTimeout + refuseTime)
 		synctest.Wait()
-		require.Zero(t, a.Stats().Pending)
+		require.Zero(t, a.pending())
 		a.Close(t.Context())
 		lines := a.log.above()
 		require.Contains(t, lines[len(lines)-1], "suppressed=")
@@ -186,7 +186,7 @@ func TestFloodInTheHandshake(t *testing.T) {
 		}
 		require.LessOrEqual(t, taken, 101*1005+refuseBytes)
 		synctest.Wait()
-		require.Equal(t, map[string]uint64{"handshake": 1}, a.Stats().Refused)
+		require.Equal(t, map[string]uint64{"handshake": 1}, a.counted("closed."))
 	})
 }
 

@@ -51,7 +51,7 @@ func (t *Transport) begin(c *conn, earlier *session) *session {
 	if earlier != nil {
 		// What waits was meant for another process.
 		earlier.over = true
-		t.count.drop("connection lost", p.queue.drop())
+		t.count.add("dropped", "connection lost", p.queue.drop())
 		for _, old := range append(earlier.conns, earlier.conn) {
 			old.kill(errSuperseded)
 		}
@@ -178,7 +178,7 @@ func (t *Transport) leave(s *session, polite bool) {
 	p := s.peer
 	if p == nil {
 		t.clients--
-		t.count.drop("connection lost", s.queue.drop())
+		t.count.add("dropped", "connection lost", s.queue.drop())
 		return
 	}
 	t.sessions--
@@ -192,7 +192,7 @@ func (t *Transport) leave(s *session, polite bool) {
 		t.startDial(Target{ID: p.id, Addr: p.addr})
 		return
 	}
-	t.count.drop("connection lost", p.queue.drop())
+	t.count.add("dropped", "connection lost", p.queue.drop())
 }
 
 // report logs the end of a connection, and counts it if it was closed with blame.
@@ -206,7 +206,7 @@ func (t *Transport) report(c *conn, text string, why error) {
 		t.log(slog.LevelDebug, nil, text, c, "error", why)
 		return
 	}
-	t.count.refuse(end.label)
+	t.count.add("closed", end.label, 1)
 	level, limit := slog.LevelWarn, &t.strangers
 	switch end.label {
 	case "self", "disconnected":

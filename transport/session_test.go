@@ -229,7 +229,7 @@ func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
 		virtual.Pass(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "down 2/1 superseded", "up 2/2"}, a.all())
-		require.Equal(t, 1, a.Stats().Peers)
+		require.EqualValues(t, 1, a.Counters()["connections"])
 	})
 }
 
@@ -272,10 +272,10 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 		require.Len(t, a.log.above(), 1)
 		require.Contains(t, a.log.above()[0], "level=ERROR")
 		require.Len(t, double.log.above(), 1, "both sides say it")
-		require.EqualValues(t, 1, a.Stats().Refused["duplicate id"])
+		require.EqualValues(t, 1, a.Counters()["closed.duplicate id"])
 		double.Dial(Target{ID: a.id, Addr: a.addr})
 		virtual.Pass(time.Second)
-		require.EqualValues(t, 2, a.Stats().Refused["duplicate id"])
+		require.EqualValues(t, 2, a.Counters()["closed.duplicate id"])
 		require.Len(t, a.log.above(), 1, "once")
 		b.Send(a.id, body("x"))
 		synctest.Wait()
@@ -360,7 +360,7 @@ func TestAnOlderStateIsRefused(t *testing.T) {
 					return
 				}
 				require.Regexp(t, fmt.Sprintf("^\\x00duplicate id: node id 0.*2 had start 3, at x; this is start %d, at y", uint32(test.start)), string(said))
-				require.EqualValues(t, 1, a.Stats().Refused["duplicate id"])
+				require.EqualValues(t, 1, a.Counters()["closed.duplicate id"])
 				require.Equal(t, []string{"up 2/3", "down 2/3 EOF"}, a.all())
 				require.Len(t, a.log.above(), 1)
 			})
@@ -386,7 +386,7 @@ func TestDoubleOfThisNode(t *testing.T) {
 			require.Len(t, n.log.above(), 1, "both sides say it")
 		}
 		require.Contains(t, a.log.above()[0]+double.log.above()[0], "level=ERROR")
-		require.EqualValues(t, 1, double.Stats().Refused["replaced"], "it is the younger one that was dialled")
+		require.EqualValues(t, 1, double.Counters()["closed.replaced"], "it is the younger one that was dialled")
 
 		a.Dial(Target{Addr: a.addr})
 		virtual.Pass(time.Second)
@@ -460,7 +460,7 @@ func TestWhatWaitedForAnotherProcessIsDropped(t *testing.T) {
 		require.True(t, a.Send(id(2), body("new")))
 		require.Equal(t, body("new"), second.next())
 		synctest.Wait()
-		require.EqualValues(t, 3, a.Stats().Dropped["connection lost"])
+		require.EqualValues(t, 3, a.Counters()["dropped.connection lost"])
 	})
 }
 
@@ -473,8 +473,8 @@ func TestWhoIsConnectedIsNotDialled(t *testing.T) {
 			a.Dial(Target{ID: b.id, Addr: b.addr})
 			synctest.Wait()
 		}
-		require.EqualValues(t, 1, a.Stats().Dials)
-		require.EqualValues(t, 1, b.Stats().Accepted)
+		require.EqualValues(t, 1, a.Counters()["dials"])
+		require.EqualValues(t, 1, b.Counters()["accepted"])
 	})
 }
 

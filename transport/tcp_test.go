@@ -65,8 +65,8 @@ func TestTCPSimultaneousDials(t *testing.T) {
 		for _, n := range []*node{a, b} {
 			require.Equal(t, 1, count(n.all(), "up"))
 			require.Len(t, n.all(), 1+frames, "neither Down nor DialFailed")
-			require.Empty(t, n.Stats().Dropped)
-			require.Empty(t, n.Stats().Refused)
+			require.Empty(t, n.counted("dropped."))
+			require.Empty(t, n.counted("closed."))
 		}
 		require.NoError(t, a.Close(t.Context()))
 		b.untilLine(t, "down 1/1 polite")
@@ -119,7 +119,7 @@ func TestTCPDialsByAddressAtOnce(t *testing.T) {
 		require.Empty(t, n.with("down"))
 		require.Len(t, n.with("failed"), 1)
 		require.Equal(t, nodes-1, count(n.all(), "up"))
-		require.Empty(t, n.Stats().Dropped)
+		require.Empty(t, n.counted("dropped."))
 	}
 }
 
@@ -199,7 +199,7 @@ func TestTCPRestart(t *testing.T) {
 	for i, line := range a.all() {
 		require.True(t, strings.HasPrefix(line, []string{"up", "down"}[i%2]), "Up and Down alternate: %q", a.all())
 	}
-	require.Empty(t, a.Stats().Refused)
+	require.Empty(t, a.counted("closed."))
 }
 
 func TestTCPDuplicateIsRefused(t *testing.T) {
@@ -226,8 +226,8 @@ func TestTCPSlowReader(t *testing.T) {
 	}
 	a.untilLine(t, "down 2/1 timeout")
 	a.Close(t.Context())
-	require.NotZero(t, a.Stats().Dropped["queue full"])
-	require.EqualValues(t, 1, a.Stats().Refused["slow write"])
+	require.NotZero(t, a.Counters()["dropped.queue full"])
+	require.EqualValues(t, 1, a.Counters()["closed.slow write"])
 }
 
 func TestTCPPoliteCloseLosesNoFrame(t *testing.T) {

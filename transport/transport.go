@@ -58,7 +58,7 @@ func start(o settings) (*Transport, error) {
 		o: o, began: time.Now(), peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
 		dialing:   make(map[Target]bool),
 		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
-		count: counters{dropped: make(map[string]uint64), refused: make(map[string]uint64)},
+		count: counters{by: make(map[string]uint64)},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	if o.Listener != nil {
@@ -69,7 +69,7 @@ func start(o settings) (*Transport, error) {
 
 // Send queues a copy of frame for a node and never blocks. A node that is not
 // connected is dialled once, if its address is known; the queue is dropped when that
-// fails. It returns false when the frame was dropped: see Stats.Dropped. A true is no
+// fails. It returns false when the frame was dropped: see Counters. A true is no
 // promise that it arrives. It panics when frame does not begin like a msgpack array.
 func (t *Transport) Send(to ID, frame []byte) bool {
 	return t.post(frame, func() (*queue, *session, string) {
@@ -112,7 +112,7 @@ func (t *Transport) post(frame []byte, find func() (*queue, *session, string)) b
 	}
 	t.mu.Unlock()
 	if dropped != "" {
-		t.count.drop(dropped, 1)
+		t.count.add("dropped", dropped, 1)
 	}
 	return dropped == ""
 }
@@ -124,7 +124,7 @@ func (t *Transport) mayLeave(frame []byte) bool {
 		panic("transport: a frame to send does not begin like a msgpack array")
 	}
 	if len(frame) > t.o.maxFrame {
-		t.count.drop("too large", 1)
+		t.count.add("dropped", "too large", 1)
 		return false
 	}
 	return true
@@ -225,7 +225,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.peers {
-		t.count.drop("closed", p.queue.drop())
+		t.count.add("dropped", "closed", p.queue.drop())
 	}
 	if n := t.strangers.Take() + t.alarms.Take(); n > 0 {
 		t.o.Log.Warn("connections closed", "suppressed", n)

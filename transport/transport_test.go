@@ -34,10 +34,10 @@ func TestFramesGoBothWays(t *testing.T) {
 		require.Equal(t, []string{"up 2/8", "frame 2 y"}, a.all())
 		require.Equal(t, []string{"up 1/7", "frame 1 x"}, b.all())
 
-		s := a.Stats()
-		require.Equal(t, []uint64{1, 1}, []uint64{s.FramesIn, s.FramesOut})
-		require.Equal(t, 1, s.Peers)
-		require.Equal(t, b.Stats().BytesOut, s.BytesIn)
+		s := a.Counters()
+		require.Equal(t, []uint64{1, 1}, []uint64{s["frames.in"], s["frames.out"]})
+		require.EqualValues(t, 1, s["connections"])
+		require.Equal(t, b.Counters()["bytes.out"], s["bytes.in"])
 	})
 }
 
@@ -51,13 +51,13 @@ func TestSendDialsOnceAndQueues(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 0", "frame 1 1", "frame 1 2"}, b.all())
-		require.EqualValues(t, 1, a.Stats().Dials)
+		require.EqualValues(t, 1, a.Counters()["dials"])
 
 		require.True(t, a.Send(id(9), body("x")), "nobody is there, but that is not known yet")
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "failed 9 connection refused"}, a.all())
 		require.False(t, a.Send(id(8), body("x")))
-		require.Equal(t, map[string]uint64{"dial failed": 1, "no address": 1}, a.Stats().Dropped)
+		require.Equal(t, map[string]uint64{"dial failed": 1, "no address": 1}, a.counted("dropped."))
 	})
 }
 
@@ -81,7 +81,7 @@ func TestSendPanicsOnWhatIsNoArray(t *testing.T) {
 			require.Panics(t, func() { a.Send(id(2), frame) })
 		}
 		require.False(t, a.Send(id(2), append(body(""), make([]byte, 64<<10)...)))
-		require.EqualValues(t, 1, a.Stats().Dropped["too large"])
+		require.EqualValues(t, 1, a.Counters()["dropped.too large"])
 	})
 }
 
@@ -124,7 +124,7 @@ func TestDialFailures(t *testing.T) {
 				virtual.Pass(handshakeTimeout + time.Second)
 				require.Equal(t, []string{fmt.Sprintf("failed %d %v", test.target.ID[15], test.want)}, a.all())
 				require.ErrorContains(t, a.lastWhy(), test.text)
-				require.Zero(t, a.Stats().Pending+a.Stats().Peers)
+				require.Zero(t, a.pending()+a.sessions)
 				require.Empty(t, a.dialing)
 				require.Empty(t, a.peers)
 			})
@@ -184,7 +184,7 @@ func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
 		require.Empty(t, b.all())
 		require.Len(t, a.log.above(), 1)
 		require.Len(t, b.log.above(), 1, "both sides say it")
-		require.Equal(t, map[string]uint64{"handshake": 1}, b.Stats().Refused)
+		require.Equal(t, map[string]uint64{"handshake": 1}, b.counted("closed."))
 	})
 }
 
@@ -229,7 +229,7 @@ func TestHandlerErrorClosesWithTheReason(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 x", "down 1/1 rejected"}, b.all())
 		require.EqualError(t, a.lastWhy(), "transport: refused by the peer: no such message")
-		require.EqualValues(t, 1, b.Stats().Refused["handler"])
+		require.EqualValues(t, 1, b.Counters()["closed.handler"])
 	})
 }
 
@@ -335,7 +335,7 @@ func TestQueueIsWrittenToAPeerThatCloses(t *testing.T) {
 		require.Equal(t, []byte{controlClose}, r.next())
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "down 2/1 polite"}, a.all())
-		require.Empty(t, a.Stats().Dropped)
+		require.Empty(t, a.counted("dropped."))
 	})
 }
 
@@ -365,12 +365,12 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 					}
 				}
 				require.Equal(t, test.want, sent)
-				require.EqualValues(t, 100-test.want, a.Stats().Dropped["queue full"])
+				require.EqualValues(t, 100-test.want, a.Counters()["dropped.queue full"])
 				virtual.Pass(a.o.writeTimeout)
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "who never reads is closed")
-				require.EqualValues(t, 1, a.Stats().Refused["slow write"])
-				require.EqualValues(t, test.want+1, a.Stats().Dropped["connection lost"])
+				require.EqualValues(t, 1, a.Counters()["closed.slow write"])
+				require.EqualValues(t, test.want+1, a.Counters()["dropped.connection lost"])
 			})
 		})
 	}
@@ -417,14 +417,14 @@ func TestReplyReachesExactlyThatConnection(t *testing.T) {
 		require.Equal(t, body("client 1"), first.next())
 		second.say(0x90)
 		require.Equal(t, body("client 2"), second.next())
-		require.Equal(t, 2, a.Stats().Clients)
+		require.EqualValues(t, 2, a.clients)
 		gone := a.lastPeer()
 		second.Close()
 		synctest.Wait()
 		require.False(t, a.Reply(gone, body("x")))
 		require.False(t, a.Reply(Peer{}, body("x")))
 		require.Equal(t, []string{"down 0/2 EOF"}, a.with("down"))
-		require.Equal(t, 1, a.Stats().Clients)
+		require.EqualValues(t, 1, a.clients)
 	})
 }
 
@@ -458,7 +458,7 @@ func TestLimitsOfConnections(t *testing.T) {
 			r.greet(id(3), 1, client)
 			require.Equal(t, string(rune(controlClose))+text, string(r.ends()))
 		}
-		require.Equal(t, map[string]uint64{"too many peers": 1, "too many clients": 1}, a.Stats().Refused)
+		require.Equal(t, map[string]uint64{"too many peers": 1, "too many clients": 1}, a.counted("closed."))
 		require.Len(t, a.with("up"), 2)
 	})
 }
@@ -480,7 +480,7 @@ func TestAllSayHelloAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Len(t, a.with("up"), peers)
-		require.Empty(t, a.Stats().Refused)
+		require.Empty(t, a.counted("closed."))
 	})
 }
 
@@ -507,9 +507,9 @@ func TestAcceptBacksOffAndGoesOn(t *testing.T) {
 		})
 		b := m.start(t, 2, 1)
 		synctest.Wait()
-		require.EqualValues(t, 1, a.Stats().AcceptErrors, "it waits before it tries again")
+		require.EqualValues(t, 1, a.Counters()["accepted.failed"], "it waits before it tries again")
 		virtual.Pass(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
-		require.EqualValues(t, 10, a.Stats().AcceptErrors)
+		require.EqualValues(t, 10, a.Counters()["accepted.failed"])
 		b.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1"}, b.all())

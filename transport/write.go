@@ -61,14 +61,14 @@ func (c *conn) writeAll() (last bool, err error) {
 		c.spare = batch
 		c.nc.SetWriteDeadline(time.Now().Add(c.t.o.writeTimeout))
 		n, err := c.nc.Write(batch)
-		c.t.count.bytesOut.Add(uint64(n))
+		c.t.count.add("bytes.out", "", n)
 		if err != nil {
-			c.t.count.drop("connection lost", frames)
+			c.t.count.add("dropped", "connection lost", frames)
 			return false, err
 		}
 		if frames > 0 {
 			c.use()
-			c.t.count.framesOut.Add(uint64(frames))
+			c.t.count.add("frames.out", "", frames)
 		}
 		if half, ok := c.nc.(interface{ CloseWrite() error }); ok && last {
 			half.CloseWrite() // where there is none the close frame says it alone
