@@ -87,24 +87,20 @@ func (t *Transport) dialFailed(target Target, err error) {
 	t.mu.Lock()
 	delete(t.dialing, target.whom())
 	var p *peer
-	var before <-chan struct{}
-	done := make(chan struct{})
 	if target.ID != (ID{}) {
 		p = t.peerOf(target.ID)
-		if t.closing || p.session != nil {
-			t.mu.Unlock()
-			return
-		}
-		if !t.dials(p.id) {
-			t.count.add("dropped", "dial failed", p.queue.drop())
-		}
-		before, p.last = p.last, done
 	}
-	closing := t.closing
-	t.mu.Unlock()
-	if closing {
+	if t.closing || p != nil && p.session != nil {
+		t.mu.Unlock()
 		return
 	}
+	var before <-chan struct{}
+	done := make(chan struct{})
+	if p != nil {
+		t.count.add("dropped", "dial failed", p.queue.drop())
+		before, p.last = p.last, done
+	}
+	t.mu.Unlock()
 	if before != nil {
 		<-before
 	}

@@ -4,8 +4,10 @@ package transport
 
 import "syscall"
 
-var (
-	refusedErrnos     = []syscall.Errno{syscall.ECONNREFUSED}
-	resetErrnos       = []syscall.Errno{syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE}
-	unreachableErrnos = []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN, syscall.EADDRNOTAVAIL}
-)
+// errnos are what the numbers of the system mean.
+var errnos = map[syscall.Errno]Kind{
+	syscall.ECONNREFUSED: ConnRefused,
+	syscall.ECONNRESET:   Reset, syscall.ECONNABORTED: Reset, syscall.EPIPE: Reset,
+	syscall.EHOSTUNREACH: Unreachable, syscall.ENETUNREACH: Unreachable, syscall.EHOSTDOWN: Unreachable,
+	syscall.ENETDOWN: Unreachable, syscall.EADDRNOTAVAIL: Unreachable,
+}

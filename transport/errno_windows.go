@@ -4,8 +4,8 @@ import "syscall"
 
 // Windows has numbers of its own (WSAECONNREFUSED and so on); those of POSIX in
 // package syscall are invented there and never come from a socket.
-var (
-	refusedErrnos     = []syscall.Errno{10061}
-	resetErrnos       = []syscall.Errno{10052, 10053, 10054, 10058}
-	unreachableErrnos = []syscall.Errno{10049, 10050, 10051, 10064, 10065}
-)
+var errnos = map[syscall.Errno]Kind{
+	10061: ConnRefused,
+	10052: Reset, 10053: Reset, 10054: Reset, 10058: Reset,
+	10049: Unreachable, 10050: Unreachable, 10051: Unreachable, 10064: Unreachable, 10065: Unreachable,
+}

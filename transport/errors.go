@@ -80,12 +80,8 @@ func Cause(err error) Kind {
 		return EOF
 	case is(io.ErrClosedPipe):
 		return Reset // a pipe in memory says so where a socket says EPIPE
-	case errors.As(err, &errno) && slices.Contains(refusedErrnos, errno):
-		return ConnRefused
-	case errors.As(err, &errno) && slices.Contains(resetErrnos, errno):
-		return Reset
-	case errors.As(err, &errno) && slices.Contains(unreachableErrnos, errno):
-		return Unreachable
+	case errors.As(err, &errno) && errnos[errno] != Other:
+		return errnos[errno]
 	case is(context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		return Timeout
 	case errors.As(err, &dns):

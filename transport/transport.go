@@ -72,62 +72,47 @@ func start(o settings) (*Transport, error) {
 // fails. It returns false when the frame was dropped: see Counters. A true is no
 // promise that it arrives. It panics when frame does not begin like a msgpack array.
 func (t *Transport) Send(to ID, frame []byte) bool {
-	return t.post(frame, func() (*queue, *session, string) {
-		p := t.peers[to]
-		if p == nil || p.session == nil && p.addr == "" && !t.dials(to) {
-			return nil, nil, "no address"
-		}
-		t.startDial(Target{ID: to})
-		return p.queue, p.session, ""
-	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.peers[to]
+	if p == nil || p.session == nil && p.addr == "" && !t.dials(to) {
+		return t.post(nil, nil, "no address", frame)
+	}
+	t.startDial(Target{ID: to})
+	return t.post(p.queue, p.session, "", frame)
 }
 
 // Reply queues a copy of frame for exactly that process: the connection of a client,
 // or of a node while the incarnation that p was is connected. Else it is like Send.
 func (t *Transport) Reply(p Peer, frame []byte) bool {
-	return t.post(frame, func() (*queue, *session, string) {
-		if p.conn == nil || p.conn.session == nil || p.conn.session.over {
-			return nil, nil, "connection lost"
-		}
-		return p.conn.session.queue, p.conn.session, ""
-	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p.conn == nil || p.conn.session == nil || p.conn.session.over {
+		return t.post(nil, nil, "connection lost", frame)
+	}
+	return t.post(p.conn.session.queue, p.conn.session, "", frame)
 }
 
-// post puts a frame into the queue that find returns with the lock held, and has the session write it, if
-// there is one yet; or find says why there is none.
-func (t *Transport) post(frame []byte, find func() (*queue, *session, string)) bool {
-	if !t.mayLeave(frame) {
-		return false
+// post puts a frame into a queue, and has the session write it if there is one yet. Or it drops the frame.
+func (t *Transport) post(q *queue, s *session, dropped string, frame []byte) bool {
+	if len(frame) == 0 || !isArray(frame[0]) {
+		panic("transport: a frame to send does not begin like a msgpack array")
 	}
-	t.mu.Lock()
-	q, s, dropped := find()
 	switch {
 	case t.closing:
 		dropped = "closed"
+	case len(frame) > t.o.maxFrame:
+		dropped = "too large"
 	case dropped != "":
 	case !q.push(frame, &t.o.limits):
 		dropped = "queue full"
 	case s != nil:
 		s.conn.signal()
 	}
-	t.mu.Unlock()
 	if dropped != "" {
 		t.count.add("dropped", dropped, 1)
 	}
 	return dropped == ""
-}
-
-// mayLeave checks a frame of the caller. A wrong first byte is a mistake in the
-// program; a large frame may come of large data.
-func (t *Transport) mayLeave(frame []byte) bool {
-	if len(frame) == 0 || !isArray(frame[0]) {
-		panic("transport: a frame to send does not begin like a msgpack array")
-	}
-	if len(frame) > t.o.maxFrame {
-		t.count.add("dropped", "too large", 1)
-		return false
-	}
-	return true
 }
 
 // SetAddrs replaces the whole address book. Connections are not touched.
@@ -194,10 +179,9 @@ func (t *Transport) Close(ctx context.Context) error {
 		for c := range t.conns {
 			if c.session == nil {
 				c.kill(errClosed)
-				continue
+			} else {
+				c.leave(errClosed)
 			}
-			c.linger(errClosed, closeTimeout)
-			c.finish("")
 		}
 	}
 	t.mu.Unlock()
