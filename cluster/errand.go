@@ -247,8 +247,6 @@ func (n *Node) obstacle() string {
 	leader, known := n.Leader()
 	met, seats := n.engine.Seats()
 	switch {
-	case !n.board.idle():
-		return "the work for a leadership of this node has not returned"
 	case !known:
 		return "no leader is known to do it" + n.vacancy()
 	case n.spec.Claims.NeedsQuorum && n.engine.View().Stamp().Epoch == 0 && met < seats:
