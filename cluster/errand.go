@@ -156,9 +156,9 @@ func (n *Node) Remove(ctx context.Context, id algo.NodeID) error {
 
 // Leave ends the membership of this node for good. To stop it alone, end the context of
 // Run: it says goodbye then, and stays a member. Leave resigns, has another member strike
-// this one, and returns nil when that is done; Run then returns nil. When ctx ends before,
-// the node stays, unless that other member is just doing it. The errors are those of
-// Remove.
+// this one, and returns nil when that is done; Run then returns nil. When ctx ends before, as that of
+// the work does at once, the node stays, unless that other member is just doing it. The errors are those
+// of Remove.
 func (n *Node) Leave(ctx context.Context) error {
 	return n.run(ctx, func() (*errand, error) { return n.removal(n.self.ID) })
 }
