@@ -32,10 +32,7 @@ func (t *Transport) admit(c *conn) error {
 func (t *Transport) place(c, silent *conn) (begun *session, asked *probe, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closing {
-		return nil, nil, errClosed
-	}
-	if err := c.ended(); err != nil {
+	if err := c.ended(); err != nil { // Close ends all that have no place
 		return nil, nil, err
 	}
 	var s *session

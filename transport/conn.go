@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -58,11 +57,7 @@ func (t *Transport) newConn(nc net.Conn, target Target, dialed bool) *conn {
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.reader = frameReader{src: c, limit: t.o.MaxHello}
-	if socket, ok := nc.(syscall.Conn); ok {
-		if raw, err := socket.SyscallConn(); err == nil {
-			boundAcknowledgement(raw, t.o.writeTimeout)
-		}
-	}
+	boundAcknowledgement(nc, t.o.writeTimeout)
 	if dialed {
 		c.addr = target.Addr
 	} else if remote := nc.RemoteAddr(); remote != nil {
@@ -180,8 +175,6 @@ func (c *conn) handle(frame []byte) error {
 			return rejected("handler", err)
 		}
 		return nil
-	case first == controlClose:
-		return parseClose(frame)
 	case first == controlProbe && len(frame) == 1:
 		c.say(&c.answer) // one flag: a flood of probes costs one answer at a time
 		return nil
@@ -194,11 +187,7 @@ func (c *conn) handle(frame []byte) error {
 		c.t.mu.Unlock()
 		return nil
 	}
-	return unknownFrame(frame)
-}
-
-func unknownFrame(frame []byte) error {
-	return noProtocol("frame of %d bytes begins with %02x", len(frame), frame[0])
+	return parseClose(frame)
 }
 
 // explain tells why the connection ends, given what the read loop ran into.

@@ -51,17 +51,11 @@ func (t Target) whom() Target {
 func (t *Transport) dials(id ID) bool { return t.dialing[Target{ID: id}] }
 
 func (t *Transport) dial(target Target) {
-	nc, err := t.connect(target)
-	if err != nil {
+	if nc, err := t.connect(target); err != nil {
 		t.dialFailed(target, err)
-		return
+	} else if c := t.newConn(nc, target, true); c != nil {
+		t.serve(c)
 	}
-	c := t.newConn(nc, target, true)
-	if c == nil {
-		t.dialFailed(target, errClosed)
-		return
-	}
-	t.serve(c)
 }
 
 func (t *Transport) connect(target Target) (net.Conn, error) {
@@ -207,14 +201,11 @@ func (c *conn) sendHello(frame []byte) error {
 
 func (c *conn) recvHello() ([]byte, error) {
 	frame, err := c.next()
-	switch {
-	case err != nil:
-	case isArray(frame[0]):
-		return frame, nil
-	case frame[0] == controlClose:
+	if err == nil && !isArray(frame[0]) {
 		err = parseClose(frame)
-	default:
-		err = unknownFrame(frame)
+	}
+	if err == nil {
+		return frame, nil
 	}
 	if err = c.explain(err); errors.Is(err, os.ErrDeadlineExceeded) {
 		err = late("hello", handshakeTimeout)

@@ -43,10 +43,12 @@ func appendControl(to []byte, code byte, text string) []byte {
 	return appendFrame(to, append([]byte{code}, hostile.Cut(text, maxReason)...))
 }
 
-// parseClose tells the meaning of a close frame as the error that ends the connection.
+// parseClose tells the meaning of a close frame as the error that ends the connection. Another frame is an error too.
 func parseClose(frame []byte) error {
 	text := frame[1:]
 	switch {
+	case frame[0] != controlClose:
+		return noProtocol("frame of %d bytes begins with %02x", len(frame), frame[0])
 	case len(text) > maxReason:
 		return noProtocol("close reason of %d bytes, at most %d", len(text), maxReason)
 	case !utf8.Valid(text):

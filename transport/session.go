@@ -88,17 +88,14 @@ func (t *Transport) carry(s *session) {
 	if best == nil {
 		return
 	}
-	if best != s.conn {
-		s.conn = best
-		best.signal()
-	}
+	s.conn = best
+	best.signal()
 	t.unpark(best)
 	for _, c := range s.conns {
-		if c == best {
-			continue
-		}
-		if t.park(c); best.dialed {
-			c.leave(errSuperseded)
+		if c != best {
+			if t.park(c); best.dialed {
+				c.leave(errSuperseded)
+			}
 		}
 	}
 }

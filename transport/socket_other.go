@@ -3,9 +3,9 @@
 package transport
 
 import (
-	"syscall"
+	"net"
 	"time"
 )
 
 // boundAcknowledgement leaves it to the system: what it offers is not portable.
-func boundAcknowledgement(syscall.RawConn, time.Duration) {}
+func boundAcknowledgement(net.Conn, time.Duration) {}

@@ -34,47 +34,35 @@ func (c *conn) signal() {
 	}
 }
 
-// write is the write loop.
+// write is the write loop. It looks only when it is woken: what a hello waits for must not slip out.
 func (c *conn) write() {
 	defer close(c.written)
-	for last := false; !last; {
+	for {
 		select {
 		case <-c.wake:
 		case <-c.ctx.Done():
 			return
 		}
-		var err error
-		if last, err = c.writeAll(); err != nil {
-			c.cannotWrite(err)
-			return
-		}
-	}
-}
-
-// writeAll writes what there is, and reports whether that was the end.
-func (c *conn) writeAll() (last bool, err error) {
-	for {
-		batch, frames, last := c.collect()
-		if len(batch) == 0 {
-			return false, nil
-		}
-		c.spare = batch
-		c.nc.SetWriteDeadline(time.Now().Add(c.t.o.writeTimeout))
-		n, err := c.nc.Write(batch)
-		c.t.count.add("bytes.out", "", n)
-		if err != nil {
-			c.t.count.add("dropped", "connection lost", frames)
-			return false, err
-		}
-		if frames > 0 {
-			c.use()
-			c.t.count.add("frames.out", "", frames)
-		}
-		if half, ok := c.nc.(interface{ CloseWrite() error }); ok && last {
-			half.CloseWrite() // where there is none the close frame says it alone
-		}
-		if last {
-			return true, nil
+		for batch, frames, last := c.collect(); len(batch) > 0; batch, frames, last = c.collect() {
+			c.spare = batch
+			c.nc.SetWriteDeadline(time.Now().Add(c.t.o.writeTimeout))
+			n, err := c.nc.Write(batch)
+			c.t.count.add("bytes.out", "", n)
+			if err != nil {
+				c.t.count.add("dropped", "connection lost", frames)
+				c.cannotWrite(err)
+				return
+			}
+			if frames > 0 {
+				c.use()
+				c.t.count.add("frames.out", "", frames)
+			}
+			if half, ok := c.nc.(interface{ CloseWrite() error }); ok && last {
+				half.CloseWrite() // where there is none the close frame says it alone
+			}
+			if last {
+				return
+			}
 		}
 	}
 }
