@@ -1,6 +1,8 @@
 package membership
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -15,7 +17,7 @@ const pause = 100 * time.Millisecond
 type told struct {
 	digest uint64        // of the roster that it was told last
 	at     time.Duration // when
-	owed   bool          // it is to be told again, after the pause
+	owed   bool          // it is to be told another one, after the pause
 	has    uint64        // the digest of ours that it has shown last
 }
 
@@ -61,9 +63,7 @@ func (m *Machine) Shown(now time.Duration, peer algo.NodeID, digest uint64) {
 
 // agreed notes that a peer knows what we know.
 func (m *Machine) agreed(peer algo.NodeID) {
-	t := m.told[peer]
-	t.digest, t.has, t.owed = m.roster.digest, m.roster.digest, false
-	m.told[peer] = t
+	m.told[peer] = told{digest: m.roster.digest, at: m.told[peer].at, has: m.roster.digest}
 	if m.view.Contains(peer) {
 		m.first.heard = true
 		m.acquit(peer)
@@ -80,43 +80,32 @@ func (m *Machine) Spoken(now time.Duration, peer algo.NodeID) {
 	}
 }
 
-// heal tells a peer that knows something else: now, or after the pause. Then it would be too late for
-// who was struck.
+// heal tells a peer that knows something else: now, or after the pause.
 func (m *Machine) heal(now time.Duration, peer algo.NodeID) {
 	t, ok := m.told[peer]
-	if !ok || now-t.at >= pause || m.roster.struck(peer) && t.digest != m.roster.digest {
+	switch {
+	case !ok || now-t.at >= pause:
 		m.tell(now, peer)
-		return
+	case t.digest != m.roster.digest:
+		t.owed = true
+		m.told[peer] = t
+		m.repays = min(m.repays, t.at+pause)
 	}
-	t.owed = t.owed || t.digest != m.roster.digest
-	m.told[peer] = t
-	m.owing = m.owing || t.owed
 }
 
 // repay tells those whose pause is over.
 func (m *Machine) repay(now time.Duration) {
-	if !m.owing {
+	if m.repays > now {
 		return
 	}
-	for e := range m.view.All() {
-		if t := m.told[e.ID]; t.owed && t.at+pause <= now {
-			m.tell(now, e.ID)
+	m.repays = never
+	for _, peer := range slices.SortedFunc(maps.Keys(m.told), algo.NodeID.Compare) {
+		switch t := m.told[peer]; {
+		case !t.owed:
+		case t.at+pause > now:
+			m.repays = min(m.repays, t.at+pause)
+		default:
+			m.tell(now, peer)
 		}
 	}
-}
-
-// nextExchange is when repay has something to do. It is asked after every message, so it looks
-// at the members only when one of them may be owed something.
-func (m *Machine) nextExchange() time.Duration {
-	next := never
-	if !m.owing {
-		return next
-	}
-	for e := range m.view.All() {
-		if t := m.told[e.ID]; t.owed {
-			next = min(next, t.at+pause)
-		}
-	}
-	m.owing = next != never
-	return next
 }

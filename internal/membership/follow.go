@@ -132,7 +132,6 @@ func (r Roster) holder(of Entry) int {
 
 // later is an order of what one node was said to be, in which all choose alike.
 func (e Entry) later(o Entry) bool {
-	flag := map[bool]int{true: 1}
 	return cmp.Or(cmp.Compare(flag[e.Eligible], flag[o.Eligible]), cmp.Compare(e.Priority, o.Priority),
 		cmp.Compare(e.Addr, o.Addr), cmp.Compare(e.Name, o.Name)) > 0
 }

@@ -78,8 +78,8 @@ type Machine struct {
 
 	links   map[algo.NodeID]link // of those connected
 	told    map[algo.NodeID]told
-	owing   bool // one of them may be owed our roster; else none is
-	settled bool // everybody knows this roster, and this node
+	repays  time.Duration // when the first of them is to be told another roster
+	settled bool          // everybody knows this roster, and this node
 
 	contacts []contact
 	first    firstContact
@@ -121,7 +121,7 @@ type link struct {
 func New(config Config, env Env, saved ...algo.Message) *Machine {
 	config.Repeat = max(config.Repeat, pause)
 	m := &Machine{
-		config: config, env: env, resigned: never, standAt: never, hearing: never,
+		config: config, env: env, resigned: never, standAt: never, hearing: never, repays: never,
 		links: make(map[algo.NodeID]link), told: make(map[algo.NodeID]told), asked: make(map[algo.NodeID]bool),
 		stood: make(map[algo.NodeID]stood), doubted: make(map[algo.NodeID]time.Duration),
 		outside: make(map[algo.NodeID]bool), holders: make(map[algo.NodeID]bool), wishes: wishes{again: never},
@@ -299,7 +299,7 @@ func (m *Machine) Deadline() time.Duration {
 		return never
 	}
 	_, next := m.nextForget()
-	next = min(next, m.nextContact(), m.nextExchange(), m.nextStand(), m.wishes.again, m.doom.due())
+	next = min(next, m.nextContact(), m.repays, m.nextStand(), m.wishes.again, m.doom.due())
 	if newcomer := m.newcomer(); !newcomer.IsZero() {
 		next = min(next, m.until)
 	}
@@ -322,7 +322,6 @@ func (m *Machine) Watched() (watched []algo.NodeID) {
 func (m *Machine) take(now time.Duration, next Roster) {
 	m.roster, m.settled, m.unsaved = Know(next), false, true
 	m.holders = make(map[algo.NodeID]bool)
-	m.owing = true // maybe, to those who are members now
 	m.overlay()
 	if m.resigned != never {
 		m.standAt = min(m.standAt, now+pause) // who is new has not heard it

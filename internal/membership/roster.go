@@ -129,6 +129,9 @@ func overlap(before, after Roster) bool {
 	return before.quorum()+after.quorum() > max(all, before.size())
 }
 
+// flag is what is said of a member or a roster, as a number.
+var flag = map[bool]byte{true: 1}
+
 // sum is FNV-1a over everything that is exchanged. Zero stands for no cluster.
 func sum(r Roster) uint64 {
 	if r.Cluster.IsZero() {
@@ -137,24 +140,17 @@ func sum(r Roster) uint64 {
 	h := fnv.New64a()
 	var buf []byte
 	text := func(s string) { buf = append(binary.AppendUvarint(buf, uint64(len(s))), s...) }
-	flag := func(b bool) {
-		if b {
-			buf = append(buf, 1)
-		} else {
-			buf = append(buf, 0)
-		}
-	}
 	buf = append(buf, r.Cluster[:]...)
 	buf = binary.AppendVarint(buf, int64(r.Unmet))
 	buf = binary.AppendUvarint(buf, uint64(r.Epoch))
 	buf = binary.AppendUvarint(buf, r.Number)
-	flag(r.Confirmed)
+	buf = append(buf, flag[r.Confirmed])
 	for _, e := range r.Entries {
 		buf = append(buf, e.ID[:]...)
 		text(e.Name)
 		text(e.Addr)
 		buf = binary.AppendVarint(buf, int64(e.Priority))
-		flag(e.Eligible)
+		buf = append(buf, flag[e.Eligible])
 	}
 	for _, id := range r.Strikes {
 		buf = append(buf, id[:]...)
@@ -188,7 +184,6 @@ func Know(r Roster) Known {
 // compare is the order of rosters: positive when k is the later one. The digest orders those
 // of two leaders of one epoch, so that all choose alike.
 func (k Known) compare(o Known) int {
-	flag := map[bool]int{true: 1}
 	return cmp.Or(
 		k.Stamp().Compare(o.Stamp()),
 		cmp.Compare(flag[k.Confirmed], flag[o.Confirmed]),

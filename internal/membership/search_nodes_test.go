@@ -147,6 +147,7 @@ func (m *Machine) shift(by time.Duration) {
 	earlier(&m.doom.until, 0)
 	earlier(&m.resigned, 0)
 	earlier(&m.standAt, 0)
+	earlier(&m.repays, 0)
 	earlier(&m.first.at, 0)
 	if earlier(&m.vacant, -m.config.Patience); m.config.Quorum && m.vacant != never {
 		m.vacant = 0

@@ -87,9 +87,6 @@ func (m *Machine) Start(now time.Duration) {
 		if mine.Addr != self.Addr {
 			m.env.Dial(algo.NodeID{}, mine.Addr) // it has moved, or is a copy of one who is there
 		}
-		if !m.settled {
-			break
-		}
 		if !m.config.Unconnected {
 			m.reach() // those who saw this node die take it for dead until it says hello
 		}
