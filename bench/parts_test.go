@@ -203,7 +203,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 			known.Entries = append(known.Entries, membership.Entry{ID: leader.ID, Name: leader.Name, Addr: leader.Addr, Eligible: true})
 		}
 		e := engine.New(engine.Config{
-			Self: leader, Spec: bullySpec(tb, timing),
+			Place: engine.Place{Self: leader}, Spec: bullySpec(tb, timing),
 			Detector: fd.New(algo.Timing{
 				Heartbeat: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, Forgive: timing.Forgive,
 				MinRedial: timing.MinRedial, MaxRedial: timing.MaxRedial,

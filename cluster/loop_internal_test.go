@@ -28,7 +28,10 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		var order []string
 		n := &Node{inbox: make(chan func()), begin: time.Now(), config: Config{Timing: timing}, board: newBoard()}
 		n.engine = engine.New(engine.Config{
-			Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, Bootstrap: true, Spec: spec,
+			Place: engine.Place{
+				Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, Bootstrap: true,
+			},
+			Spec:     spec,
 			Detector: fd.New(algo.Timing{Heartbeat: timing.Heartbeat, Timeout: time.Second, MaxTimeout: time.Second}),
 			Pick:     func(least, _ time.Duration) time.Duration { return least },
 			Trace: func(e trace.Event) {
@@ -113,7 +116,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var order []string
 			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec}
-			n.engine = engine.New(engine.Config{Self: n.self, Spec: test.spec, Detector: fd.New(algo.Timing{})})
+			n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: test.spec, Detector: fd.New(algo.Timing{})})
 			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
 			n.board.post(leading(1))
 			w := n.board.serve(leading(1).Leader, func(cause error) {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -118,15 +119,8 @@ func (n *Node) status() Status {
 }
 
 func (n *Node) counters() map[string]uint64 {
-	c, all := n.engine.Counters(), n.net.Counters()
-	all["sent.beat"], all["received.beat"], all["refused"], all["saves"] = c.Beats.Sent, c.Beats.Received, c.Refused, n.saves
-	for kind, count := range c.Kinds {
-		all["sent."+kind], all["received."+kind] = count.Sent, count.Received
-	}
-	all["strangers"] = 0
-	for reason, count := range c.Strangers {
-		all["strangers."+reason] = count
-		all["strangers"] += count
-	}
+	all := n.net.Counters()
+	maps.Copy(all, n.engine.Counters())
+	all["saves"], all["strangers"] = n.saves, all["strangers.beats"]+all["strangers.elections"]+all["strangers.membership"]
 	return all
 }

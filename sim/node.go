@@ -94,8 +94,10 @@ func (n *node) start() {
 	n.dialing, n.queued = nil, nil
 	clear(n.links)
 	config := engine.Config{
-		Self: n.member, Cluster: clusterID, Fixed: addrs(n.fixed), Seeds: addrs(n.seeds),
-		Timing: w.config.Timing, Unconnected: !w.network.connected, Spec: w.config.Spec, Pick: w.pick,
+		Place: engine.Place{
+			Self: n.member, Cluster: clusterID, Fixed: addrs(n.fixed), Seeds: addrs(n.seeds), Unconnected: !w.network.connected,
+		},
+		Timing: w.config.Timing, Spec: w.config.Spec, Pick: w.pick,
 	}
 	if w.config.Detector == Heartbeats {
 		config.Detector = fd.New(w.config.Timing)

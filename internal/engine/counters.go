@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
@@ -9,75 +8,58 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// Counters count what a node sent and received since it started.
-type Counters struct {
-	// Kinds counts messages by kind: those of elections, and beside them those of
-	// the membership.
-	Kinds map[string]Count
-	// Beats counts heartbeats: all that detectors say, and messages that only repeat what was
-	// said (see algo.Repeat).
-	Beats Count
-	// Refused counts messages that were refused, as of poisoned epochs: the connection was
-	// closed.
-	Refused uint64
-	// Strangers counts those of who is no member, which were dropped: "beats", "elections", and
-	// "membership" for what only members may say of it.
-	Strangers map[string]uint64
-}
-
-// other is the kind of what is in no codec.
+// other is the kind of what is in no codec. It keeps the counters from growing.
 const other = "other"
 
-// Count is how many went out and came in.
-type Count struct{ Sent, Received uint64 }
+// counted is what is counted: what became of it, and its kind.
+type counted struct{ what, kind string }
 
-// counting is the Counters of an engine. They cannot grow: what is no message of the
-// algorithm nor of the engine is counted as one kind.
-type counting struct {
-	Counters
-	known map[string]bool
-}
-
-func newCounters(messages []algo.Message) counting {
-	c := counting{Counters: Counters{Kinds: make(map[string]Count), Strangers: make(map[string]uint64)}, known: make(map[string]bool)}
+// kinds are those that are counted: of a message of the detector, "beat", else its own.
+func kinds(messages []algo.Message) map[string]string {
+	known := make(map[string]string)
 	for _, m := range slices.Concat(messages, Messages()) {
-		c.known[m.Kind()] = true
+		known[m.Kind()] = m.Kind()
 	}
-	return c
+	for _, m := range fd.Messages() {
+		known[m.Kind()] = "beat"
+	}
+	return known
 }
 
-// count counts a message that was sent, or received.
-func (c *counting) count(m algo.Message, sent, received uint64) {
-	switch m.(type) {
-	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch, algo.Repeat:
-		c.Beats.Sent += sent
-		c.Beats.Received += received
-		return
-	}
-	kind := m.Kind()
-	if !c.known[kind] {
+// count counts a message that was "sent", or "received".
+func (e *Engine) count(what string, m algo.Message) {
+	kind, known := e.kinds[m.Kind()]
+	if _, repeat := algo.Open(m); repeat {
+		kind = "beat"
+	} else if !known {
 		kind = other
 	}
-	of := c.Kinds[kind]
-	c.Kinds[kind] = Count{of.Sent + sent, of.Received + received}
+	e.counted[counted{what, kind}]++
 }
 
 // stranger counts what somebody has said who is no member.
-func (c *counting) stranger(m algo.Message) {
+func (e *Engine) stranger(m algo.Message) {
+	kind := "elections"
 	switch m.(type) {
-	case membership.Join, membership.Roster, membership.Reject: // whoever it is may say so
+	case membership.Join, membership.Roster, membership.Reject:
+		return // whoever it is may say so
 	case membership.Propose, membership.Held, membership.Stand:
-		c.Strangers["membership"]++
+		kind = "membership"
 	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch, Goodbye:
-		c.Strangers["beats"]++
-	default:
-		c.Strangers["elections"]++
+		kind = "beats"
 	}
+	e.counted[counted{"strangers", kind}]++
 }
 
-// Counters returns a copy.
-func (e *Engine) Counters() Counters {
-	c := e.counters.Counters
-	c.Kinds, c.Strangers = maps.Clone(c.Kinds), maps.Clone(c.Strangers)
-	return c
+// Counters are what this node sent and received since it started, by kind, such as "sent.elect" and
+// "received.elect". "beat" is all that detectors say, and messages that only repeat what was said (see
+// algo.Repeat). "strangers" are the messages of who is no member, which were dropped: of "beats",
+// "elections", and of what only members may say of the "membership". "refused" are those, as of poisoned
+// epochs, for which the connection was closed.
+func (e *Engine) Counters() map[string]uint64 {
+	all := map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": e.refused}
+	for c, n := range e.counted {
+		all[c.what+"."+c.kind] = n
+	}
+	return all
 }

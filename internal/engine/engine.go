@@ -35,27 +35,14 @@ type Detector interface {
 	State(peer algo.NodeID) (state fd.State, since, timeout time.Duration)
 }
 
+// Place is how a node comes into the membership.
+type Place = membership.Place
+
 // Config is what an engine is made of.
 type Config struct {
-	// Self is this node's own entry, as configured.
-	Self algo.Member
-	// Cluster is the ID of the cluster if this node founds one, or if Fixed is set.
-	Cluster algo.NodeID
-	// Seeds are addresses of members that may let this node in. With Bootstrap it founds a
-	// cluster if all of them answer that they are in none.
-	Seeds     []string
-	Bootstrap bool
-	// Fixed are the addresses of all members, this node's own included.
-	Fixed []string
+	Place
 	// Timing is that of the failure detector.
-	Timing algo.Timing
-	// Unconnected is for a host without connections, such as a simulation: nobody says hello,
-	// and a restart waits for nobody.
-	Unconnected bool
-	// ForgetAfter is how long the leader suspects a member until it removes it; 0 for
-	// never. An algorithm that needs a majority ignores it.
-	ForgetAfter time.Duration
-
+	Timing   algo.Timing
 	Spec     algo.Spec
 	Detector Detector
 	// Pick chooses a time within [least, most]: randomness is the host's.
@@ -110,6 +97,7 @@ type Membership interface {
 	Waits() (since time.Duration, vacant, alone bool)
 	Seats() (met, all int)
 	Sought() []membership.Sought
+	Removable(id algo.NodeID) error
 }
 
 // Engine is one node. It is not safe for concurrent use.
@@ -135,9 +123,11 @@ type Engine struct {
 	view      algo.View // what algorithm and detector know
 	digest    uint64    // what the detector shows
 
-	counters counting
-	out      Output
-	control  []algo.Envelope // sent after what the algorithm sends
+	kinds   map[string]string
+	counted map[counted]uint64
+	refused uint64
+	out     Output
+	control []algo.Envelope // sent after what the algorithm sends
 }
 
 // link is a connection.
@@ -155,18 +145,15 @@ func New(config Config, saved ...algo.Message) *Engine {
 		detector: config.Detector,
 		links:    make(map[algo.NodeID]*link),
 		missed:   make(map[algo.NodeID]trace.Event),
-		counters: newCounters(config.Spec.Messages),
+		kinds:    kinds(config.Spec.Messages),
+		counted:  make(map[counted]uint64),
 	}
-	for _, record := range saved {
-		switch record := record.(type) {
-		case Kept:
-			e.kept = record.stable(config.Spec.Name)
-			e.replaces = record.Algorithm != config.Spec.Name
-		}
+	if record, found := recall(saved); found {
+		e.kept = record.stable(config.Spec.Name)
+		e.replaces = record.Algorithm != config.Spec.Name
 	}
 	e.members = membership.New(membership.Config{
-		Self: config.Self, Cluster: config.Cluster, Seeds: config.Seeds, Fixed: config.Fixed, Bootstrap: config.Bootstrap,
-		Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact, Unconnected: config.Unconnected, ForgetAfter: config.ForgetAfter,
+		Place: config.Place, Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact,
 		Repeat: config.Timing.Repeat(), Patience: 2 * config.Timing.Bound(),
 	}, (*env)(e), saved...)
 	e.Membership = e.members
@@ -193,13 +180,13 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		e.refuse(now, from, m, errors.New("its sender is this node itself, or nobody"))
 		return
 	}
-	e.counters.count(said, 0, 1)
+	e.count("received", said)
 	member := e.View().Contains(from)
 	if member {
 		e.detector.Heard(now, from)
 		e.settle(now) // trust first: an algorithm does not believe whom it suspects
 	} else {
-		e.counters.stranger(m)
+		e.stranger(m)
 	}
 	switch {
 	case e.members.Receive(now, from, m):
@@ -413,7 +400,7 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	if e.config.Trace != nil {
 		e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	}
-	e.counters.count(m, 1, 0)
+	e.count("sent", m)
 	e.detector.Sent(now, to)
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
 }
@@ -433,7 +420,7 @@ func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why
 // refuse drops a message and has the connection of its sender closed.
 func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why error) {
 	e.ignore(now, from, m, why)
-	e.counters.Refused++
+	e.refused++
 	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: fmt.Errorf("engine: refused %s: %w", m.Kind(), why)})
 }
 

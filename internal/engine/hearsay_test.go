@@ -80,7 +80,7 @@ func TestTheWordOfAStrangerCountsForNothing(t *testing.T) {
 			}
 		}
 	}
-	if got := e.Counters().Strangers["beats"]; got != 3 {
+	if got := e.Counters()["strangers.beats"]; got != 3 {
 		t.Errorf("%d of 3 messages are counted as those of strangers", got)
 	}
 }

@@ -148,7 +148,7 @@ func (w *world) after(wait time.Duration, do func()) {
 // add makes a node that is not started.
 func (w *world) add(m algo.Member, change func(*Config)) *host {
 	h := &host{w: w, disk: map[string]algo.Message{}}
-	h.config = Config{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}, Timing: detection(), Spec: bullySpec()}
+	h.config = Config{Place: Place{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}}, Timing: detection(), Spec: bullySpec()}
 	if change != nil {
 		change(&h.config)
 	}
@@ -568,7 +568,7 @@ func (w *world) wantView(members ...int) {
 func (w *world) refused() (sum uint64) {
 	for _, h := range w.nodes {
 		if h.engine != nil {
-			sum += h.engine.Counters().Refused
+			sum += h.engine.Counters()["refused"]
 		}
 	}
 	return sum
@@ -622,7 +622,7 @@ func (w *world) remove(at, i int) error {
 // solo is an engine without a host, to be stepped by hand.
 func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	c := Config{
-		Self: member(1), Cluster: algo.NodeID{0: 99}, Spec: bullySpec(), Detector: fd.New(detection()),
+		Place: Place{Self: member(1), Cluster: algo.NodeID{0: 99}}, Spec: bullySpec(), Detector: fd.New(detection()),
 		Pick: func(least, _ time.Duration) time.Duration { return least },
 	}
 	if change != nil {

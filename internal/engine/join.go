@@ -31,7 +31,7 @@ func (e *Engine) settle(now time.Duration) {
 		}
 		for _, s := range slices.Clone(found.Sends) {
 			e.members.Introduce(now, s.To)
-			e.counters.count(s.Message, 1, 0)
+			e.count("sent", s.Message)
 			e.control = append(e.control, s)
 		}
 		for _, l := range found.Links {

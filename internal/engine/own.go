@@ -30,9 +30,6 @@ func (e *Engine) Resign(now, period time.Duration) *Output {
 	return e.finish(now)
 }
 
-// Removable says why a member cannot be struck, if so: ErrNoMember, ErrLast or ErrNoHeir.
-func (e *Engine) Removable(id algo.NodeID) error { return e.members.Removable(id) }
-
 // Remove strikes a member, as [membership.Machine.Remove] does. With an error, that of Removable, there is
 // no Output.
 func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {

@@ -232,7 +232,7 @@ func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
 	e.Receive(0, id(2), Roster{Cluster: algo.NodeID{0: 98}, Unmet: 2,
 		Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}})
 	out := e.Receive(0, id(2), bullySpec().Messages[0])
-	if len(out.Refuse) != 0 || e.Counters().Refused != 0 {
+	if len(out.Refuse) != 0 || e.Counters()["refused"] != 0 {
 		t.Errorf("a member was refused: %v", out.Refuse)
 	}
 	p.want(t, "before its start")

@@ -30,8 +30,8 @@ type Env interface {
 	Widen()
 }
 
-// Config is what a Machine is made of.
-type Config struct {
+// Place is how a node comes into the membership, and leaves it.
+type Place struct {
 	// Self is this node as it should stand in the roster.
 	Self algo.Member
 	// Cluster is the ID of the cluster if this node founds one, or if Fixed is set.
@@ -41,15 +41,22 @@ type Config struct {
 	Seeds, Fixed []string
 	// Bootstrap has this node found a cluster if all Seeds answer that they are in none.
 	Bootstrap bool
+	// ForgetAfter is how long the leader suspects a member until it strikes it; 0 for never. Where a
+	// majority is needed nobody is.
+	ForgetAfter time.Duration
+	// Unconnected is for a host without connections, such as a simulation: nobody says hello, and a
+	// restart waits for nobody.
+	Unconnected bool
+}
+
+// Config is what a Machine is made of.
+type Config struct {
+	Place
 	// Quorum is the claim of the algorithm to need a majority.
 	Quorum bool
 	// FirstContact is for how long a node without a quorum waits at its start to hear from
-	// others, if they neither answer nor refuse. Unconnected says that nobody ever does: a
-	// restart waits for nobody then.
+	// others, if they neither answer nor refuse.
 	FirstContact time.Duration
-	Unconnected  bool
-	// ForgetAfter is how long the leader suspects a member until it strikes it; 0 for never.
-	ForgetAfter time.Duration
 	// Repeat is how often who has resigned says so.
 	Repeat time.Duration
 	// Patience is how long an order waits for a leader, where no majority is needed, and where one
@@ -126,18 +133,25 @@ func New(config Config, env Env, saved ...algo.Message) *Machine {
 		stood: make(map[algo.NodeID]stood), doubted: make(map[algo.NodeID]time.Duration),
 		outside: make(map[algo.NodeID]bool), holders: make(map[algo.NodeID]bool), wishes: wishes{again: never},
 	}
+	known, owed := recall(saved)
+	m.roster, m.view, m.settled = known, known.view, true
+	m.owed, m.change = owed.Strikes, owed.Change
+	return m
+}
+
+// recall finds in the records what they keep of the membership.
+func recall(saved []algo.Message) (known Known, owed Owed) {
 	for _, record := range saved {
 		switch record := record.(type) {
 		case Roster:
-			m.roster, m.settled = Know(record), true
+			known = Know(record)
 		case Known:
-			m.roster, m.settled = record, true
+			known = record
 		case Owed:
-			m.owed, m.change = record.Strikes, record.Change
+			owed = record
 		}
 	}
-	m.view = m.roster.view
-	return m
+	return known, owed
 }
 
 // View is the membership for the algorithm: the roster, in which who has resigned is not

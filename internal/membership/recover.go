@@ -26,15 +26,17 @@ type Recovery struct {
 	Records []algo.Message
 }
 
-// Recover works out how a node goes on that does not run and has kept a roster, owed strikes and
-// the highest epoch that it has taken part in. Survivors are names or IDs.
+// Recover works out how a node goes on that does not run, from what it has saved and the highest epoch
+// that it has taken part in. Survivors are names or IDs.
 //
 // The survivors alone are members then, and all others are struck, also those whose strike was
 // owed. Each survivor makes its own roster. Where they know the same, these are the same: the epoch
 // is one for all who are less than a leap apart, unless a multiple of it lies between them. Where
 // they do not, the later roster replaces the other when they meet, or that with the higher digest,
 // and what the loser had struck and what it is itself is asked for again, as after a partition.
-func Recover(self algo.NodeID, survivors []string, taken algo.Epoch, now Roster, owed Owed) (r Recovery, err error) {
+func Recover(self algo.NodeID, survivors []string, taken algo.Epoch, saved ...algo.Message) (r Recovery, err error) {
+	known, owed := recall(saved)
+	now := known.Roster
 	if now.Cluster.IsZero() {
 		return r, errors.New("it was never let into a cluster, there is nothing to recover")
 	}

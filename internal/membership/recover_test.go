@@ -11,7 +11,7 @@ import (
 // other's, and what it had struck itself is asked for until it is struck there too.
 func TestRecoveredRostersOfOneStampMeet(t *testing.T) {
 	records := func(self int, before Roster) []algo.Message {
-		r, err := Recover(id(self), []string{member(1).Name, member(2).Name}, 9, before, Owed{})
+		r, err := Recover(id(self), []string{member(1).Name, member(2).Name}, 9, before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,11 +52,11 @@ func TestRecoveredRostersOfOneStampMeet(t *testing.T) {
 // A survivor that had moved on by more than the grid of epochs is believed by the other.
 func TestRecoveredRostersOfTwoEpochsMeet(t *testing.T) {
 	for _, ahead := range []algo.Epoch{leap - 1, leap, 2*leap - 1} {
-		near, err := Recover(id(1), []string{"n1", "n2"}, leap-1, of(7, 3, 1, 2, 3, 4), Owed{})
+		near, err := Recover(id(1), []string{"n1", "n2"}, leap-1, of(7, 3, 1, 2, 3, 4))
 		if err != nil {
 			t.Fatal(err)
 		}
-		far, err := Recover(id(2), []string{"n1", "n2"}, ahead, of(7, 3, 1, 2, 3, 4), Owed{})
+		far, err := Recover(id(2), []string{"n1", "n2"}, ahead, of(7, 3, 1, 2, 3, 4))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestRecoverNearTheLastEpoch(t *testing.T) {
 		{7, last - leap - 1, true},
 		{7, last - leap, false},
 	} {
-		r, err := Recover(id(1), []string{"n1", "n2"}, test.taken, of(test.roster, 3, 1, 2, 3), Owed{})
+		r, err := Recover(id(1), []string{"n1", "n2"}, test.taken, of(test.roster, 3, 1, 2, 3))
 		if (err == nil) != test.enough || err == nil && r.Epoch != last {
 			t.Errorf("after epochs %d and %d: epoch %d, error %v; want enough %v", test.taken, test.roster, r.Epoch, err, test.enough)
 		}

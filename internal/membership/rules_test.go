@@ -46,7 +46,7 @@ func of(epoch algo.Epoch, number uint64, members ...int) Roster {
 func newLone(quorum bool, r Roster, change ...func(*Config)) *lone {
 	l := &lone{dead: map[algo.NodeID]bool{}}
 	c := Config{
-		Self: member(1), Cluster: algo.NodeID{0: 9}, Quorum: quorum, FirstContact: 700 * ms,
+		Place: Place{Self: member(1), Cluster: algo.NodeID{0: 9}}, Quorum: quorum, FirstContact: 700 * ms,
 		Repeat: time.Second, Patience: 8 * time.Second,
 	}
 	for _, f := range change {

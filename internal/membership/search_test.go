@@ -162,7 +162,7 @@ func (x *explorer) begin() (s state) {
 	for i := 1; i <= three; i++ {
 		n := &node{w: x, i: i, disk: map[string]algo.Message{}}
 		n.config = Config{
-			Self: member(i), Quorum: x.quorum, FirstContact: 100 * ms, Repeat: time.Second, Patience: time.Second,
+			Place: Place{Self: member(i)}, Quorum: x.quorum, FirstContact: 100 * ms, Repeat: time.Second, Patience: time.Second,
 		}
 		switch {
 		case i <= x.founders:

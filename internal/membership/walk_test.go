@@ -91,7 +91,7 @@ func newCluster(t *testing.T, seed uint64, quorum bool, fixed int) *cluster {
 func (w *cluster) add(change func(*Config)) *node {
 	n := &node{w: w, i: len(w.nodes) + 1, disk: map[string]algo.Message{}, m: &Machine{}}
 	n.config = Config{
-		Self: member(n.i), Cluster: algo.NodeID{0: 9}, Quorum: w.quorum,
+		Place: Place{Self: member(n.i), Cluster: algo.NodeID{0: 9}}, Quorum: w.quorum,
 		FirstContact: 700 * ms, Repeat: time.Second, Patience: 8 * time.Second,
 	}
 	if change != nil {
