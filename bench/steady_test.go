@@ -18,9 +18,9 @@ import (
 // frames of all nodes: 1 is linear, as heartbeats on demand should be. An iteration is 10 s,
 // or 1 s with -short. Each pair of nodes has a connection, with two ends: 140 nodes take
 // 20,000 open files, and 200 take 40,000. Where not so many are allowed they are skipped. With
-// vote there are 100 at most. Of 140 on two cores with other work most hellos took longer than a
-// second, were given up and dialled again, and after two minutes the members had not all met
-// (those of bully had no leader then either).
+// vote there are 100 at most. Of 140 on two cores with other work (load 8) no round ended: all asked
+// for the next before the Elects of the last were read, 650,000 in 27 s, of which 110,000 waited.
+// Meanwhile 16,000 of the 19,460 ends stood, for at first both sides dial, which takes more files.
 func BenchmarkSteady(b *testing.B) {
 	setting(b)
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
