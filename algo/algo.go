@@ -122,6 +122,14 @@ type Env interface {
 	// the host picks. An armed timer is armed anew; a stale expiry never arrives.
 	SetTimer(t Timer, min, max time.Duration)
 
+	// SetDeadline is SetTimer for the end of what others have promised: t expires exactly d from now,
+	// and before anything that the host takes in later than that, however late it is itself.
+	SetDeadline(t Timer, d time.Duration)
+
+	// Bound says that the leadership of this node ends with the deadline t. Its application is told:
+	// the work ends then, even where the host hangs.
+	Bound(t Timer)
+
 	// StopTimer disarms t. Stopping a timer that is not armed is allowed.
 	StopTimer(t Timer)
 
@@ -179,6 +187,16 @@ type Algorithm interface {
 	Stable() Stable
 	// Clone returns a copy that shares nothing that changes.
 	Clone() Algorithm
+}
+
+// Lessee is an [Algorithm] whose leader leads only as long as others have promised.
+type Lessee interface {
+	Algorithm
+	// Returned says that the work of the application has ended, after a leadership of this node has.
+	Returned(env Env)
+	// Backed reports whether this node leads and a majority of the view has promised it. Until then
+	// who is a member does not change.
+	Backed() bool
 }
 
 // Claims are what an algorithm promises beyond the contract. The conformance

@@ -19,9 +19,10 @@ const (
 	EventTrust
 	EventCampaign
 	EventReconfigure
+	EventReturned // of a Lessee; others are not told
 )
 
-var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure"}
+var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "returned"}
 
 func (k EventKind) String() string {
 	if int(k) >= len(eventNames) {
@@ -46,7 +47,8 @@ type Effects struct {
 	Save     bool // Stable changed and must be durable before anything below
 	Stable   Stable
 	Timers   []TimerChange
-	Watch    bool // Monitor was called
+	Bound    Timer // a deadline; empty if it is the one of before
+	Watch    bool  // Monitor was called
 	Monitor  []NodeID
 	Sends    []Envelope
 	Announce []Leader
@@ -59,6 +61,7 @@ type Effects struct {
 type TimerChange struct {
 	Timer    Timer
 	Stop     bool
+	Deadline bool          // it comes before what is later: see Env.SetDeadline
 	Min, Max time.Duration // from now
 }
 
@@ -139,6 +142,10 @@ func (m *Machine) Step(e Event) *Effects {
 		m.algorithm.Campaign(env)
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
+	case EventReturned:
+		if lessee, ok := m.algorithm.(Lessee); ok {
+			lessee.Returned(env)
+		}
 	default:
 		m.broken(Contract, "was stepped with "+e.Kind.String())
 	}
@@ -211,6 +218,13 @@ func (e *env) SetTimer(t Timer, minimum, maximum time.Duration) {
 	}
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Min: minimum, Max: maximum})
 }
+
+func (e *env) SetDeadline(t Timer, d time.Duration) {
+	e.SetTimer(t, d, d)
+	e.effects.Timers[len(e.effects.Timers)-1].Deadline = true
+}
+
+func (e *env) Bound(t Timer) { e.effects.Bound = t }
 
 func (e *env) StopTimer(t Timer) {
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Stop: true})

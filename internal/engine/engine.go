@@ -114,6 +114,7 @@ type Engine struct {
 	replaces bool // the record is still that of another algorithm
 	missed   map[algo.NodeID]trace.Event
 	timers   []timer
+	until    time.Duration
 	made     uint64 // timers made so far
 
 	monitored []algo.NodeID // by the algorithm
@@ -241,15 +242,19 @@ func (e *Engine) Wake(now time.Duration) *Output {
 	e.members.Wake(now)
 	e.proceed(now)
 	for before := e.made; ; {
-		t, due := e.expired(now, before)
+		t, due := e.expired(now, func(t timer) bool { return t.made <= before })
 		if !due {
 			break
 		}
-		e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: t})
-		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
+		e.expire(now, t)
 		e.settle(now)
 	}
 	return e.finish(now)
+}
+
+func (e *Engine) expire(now time.Duration, t algo.Timer) {
+	e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: t})
+	e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
 }
 
 // Deadline is when Wake is due; false when nothing is.
@@ -340,6 +345,13 @@ func (e *Engine) Campaign(now time.Duration) *Output {
 	return e.finish(now)
 }
 
+// Returned says that the work of the application has ended, after a leadership of this node has.
+func (e *Engine) Returned(now time.Duration) *Output {
+	e.begin(now)
+	e.step(now, algo.Event{Kind: algo.EventReturned})
+	return e.finish(now)
+}
+
 // Stop says goodbye to whoever is connected.
 func (e *Engine) Stop(now time.Duration) *Output {
 	e.begin(now)
@@ -358,6 +370,9 @@ type Member struct {
 	Since   time.Duration // when the state began
 	Timeout time.Duration // of its silence, while it is watched
 }
+
+// Until is when the leadership of this node ends, whatever its host does; 0 for never.
+func (e *Engine) Until() time.Duration { return e.until }
 
 // Members returns the membership in the order of IDs.
 func (e *Engine) Members() []Member {
@@ -385,6 +400,9 @@ func (e *Engine) begin(now time.Duration) {
 	}
 	e.control = e.control[:0]
 	e.now = now
+	for t, over := e.expired(now, deadline); over; t, over = e.expired(now, deadline) {
+		e.expire(now, t)
+	}
 }
 
 func (e *Engine) finish(now time.Duration) *Output {

@@ -154,6 +154,11 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 	for _, t := range effects.Timers {
 		e.setTimer(now, t)
 	}
+	for _, t := range e.timers {
+		if t.name == effects.Bound {
+			e.until = t.at
+		}
+	}
 	if effects.Watch {
 		e.monitor(now, effects.Monitor)
 	}
@@ -230,6 +235,11 @@ func (v *env) Leader() (leader algo.Leader, running bool, taken algo.Epoch) {
 func (v *env) Suspected(id algo.NodeID) (bool, time.Duration) {
 	state, since, _ := v.detector.State(id)
 	return state == fd.Suspected, since
+}
+
+func (v *env) Backed() bool {
+	lessee, ok := v.machine.Algorithm().(algo.Lessee)
+	return !ok || lessee.Backed()
 }
 
 func (v *env) Widen() { v.machine.Widen() }

@@ -14,6 +14,8 @@ type timer struct {
 	name algo.Timer
 	at   time.Duration
 	made uint64 // the order of their making decides between equal times
+
+	deadline bool
 }
 
 func (e *Engine) setTimer(now time.Duration, change algo.TimerChange) {
@@ -26,19 +28,23 @@ func (e *Engine) setTimer(now time.Duration, change algo.TimerChange) {
 		at = now + e.config.Pick(change.Min, change.Max)
 	}
 	e.made++
-	e.timers = append(e.timers, timer{name: change.Timer, at: at, made: e.made})
+	e.timers = append(e.timers, timer{name: change.Timer, at: at, made: e.made, deadline: change.Deadline})
 	e.trace(trace.Event{At: now, Kind: trace.SetTimer, Timer: change.Timer, Until: at})
 }
 
-// expired takes the earliest timer that is due. It is disarmed: what expires late
-// cannot expire twice. Those made after the one numbered before wait for the next Wake:
-// an algorithm that arms a timer for at once lets the messages come in between.
-func (e *Engine) expired(now time.Duration, before uint64) (algo.Timer, bool) {
-	slices.SortFunc(e.timers, func(a, b timer) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.made, b.made)) })
-	first := slices.IndexFunc(e.timers, func(t timer) bool { return t.at <= now && t.made <= before })
-	if first < 0 {
+// deadline picks what is due before anything else that happens.
+func deadline(t timer) bool { return t.deadline }
+
+// expired takes the earliest timer of those picked that is due. It is disarmed: what expires late
+// cannot expire twice. Wake leaves those that were made meanwhile for the next one: an algorithm
+// that arms a timer for at once lets the messages come in between.
+func (e *Engine) expired(now time.Duration, picks func(timer) bool) (algo.Timer, bool) {
+	due := func(t timer) bool { return t.at <= now && picks(t) }
+	if !slices.ContainsFunc(e.timers, due) {
 		return "", false
 	}
+	slices.SortFunc(e.timers, func(a, b timer) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.made, b.made)) })
+	first := slices.IndexFunc(e.timers, due)
 	name := e.timers[first].name
 	e.timers = slices.Delete(e.timers, first, first+1)
 	return name, true

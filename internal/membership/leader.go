@@ -184,7 +184,7 @@ func (m *Machine) premature(e Entry) bool {
 
 // propose makes the next roster, or keeps what was proposed until its turn comes.
 func (m *Machine) propose(now time.Duration, next Roster, p Propose) {
-	if !m.amend(now, next) && !m.Confirmed() && m.leads() {
+	if !m.amend(now, next) && (!m.Confirmed() || !m.env.Backed()) && m.leads() {
 		m.enqueue(p)
 	}
 }
@@ -224,7 +224,7 @@ func (m *Machine) amend(now time.Duration, next Roster) bool {
 			r = m.roster.Roster
 			next.Epoch, next.Number = r.Epoch, r.Number
 		}
-		if !r.Confirmed || !overlap(r, next) || !m.reaches(next) {
+		if !r.Confirmed || !overlap(r, next) || !m.reaches(next) || !m.env.Backed() {
 			return false
 		}
 	}

@@ -26,6 +26,9 @@ type Env interface {
 	Leader() (leader algo.Leader, running bool, taken algo.Epoch)
 	// Suspected reports whether a member is taken for dead, and since when.
 	Suspected(id algo.NodeID) (suspected bool, since time.Duration)
+	// Backed reports whether who leads may change who is a member: it has been promised that by enough
+	// of those who are.
+	Backed() bool
 	// Widen has the algorithm believe epochs further ahead.
 	Widen()
 }
@@ -302,6 +305,9 @@ func (m *Machine) Tend(now time.Duration) {
 	m.listen(now)
 	m.preside(now)
 	m.escort(now)
+	if len(m.queue) > 0 && m.leads() && m.Confirmed() && m.env.Backed() {
+		m.hear(now) // what has waited for the last of these
+	}
 	if m.wishes.again <= now {
 		m.wish(now)
 	}

@@ -18,6 +18,7 @@ type lone struct {
 	runs    bool
 	taken   algo.Epoch
 	dead    map[algo.NodeID]bool
+	alone   bool // nobody has promised it anything
 	sent    []algo.Envelope
 	dialed  []string
 	refused int
@@ -31,6 +32,7 @@ func (l *lone) Dial(_ algo.NodeID, addr string)                { l.dialed = appe
 func (l *lone) Refuse(algo.NodeID, algo.Message, error)        { l.refused++ }
 func (l *lone) Leader() (algo.Leader, bool, algo.Epoch)        { return l.leader, l.runs, l.taken }
 func (l *lone) Widen()                                         {}
+func (l *lone) Backed() bool                                   { return !l.alone }
 func (l *lone) Suspected(id algo.NodeID) (bool, time.Duration) { return l.dead[id], 0 }
 
 // of is a confirmed roster.
@@ -166,6 +168,17 @@ func TestANewcomerMustHoldTheRoster(t *testing.T) {
 	l.want(t, "held by a majority without the newcomer", "(4,8) of n1 n2 n3 n4")
 	l.holds(4)
 	l.want(t, "held by the newcomer", "(4,8) of n1 n2 n3 n4 confirmed")
+}
+
+// Who has been promised to lead by those of before only goes on with that first. Nothing is forgotten meanwhile.
+func TestAChangeWaitsUntilWhoLeadsIsBackedByTheMembers(t *testing.T) {
+	l := newLone(true, of(4, 7, 1, 2, 3)).leads(4)
+	l.alone = true
+	l.hears(4, join(4))
+	l.want(t, "promised by those of before", "(4,7) of n1 n2 n3 confirmed")
+	l.alone = false
+	l.tend(0)
+	l.want(t, "promised by all", "(4,8) of n1 n2 n3 n4")
 }
 
 func TestANewcomerThatDiesFirstIsTakenBack(t *testing.T) {

@@ -321,7 +321,8 @@ func (n *node) Refuse(peer algo.NodeID, m algo.Message, why error) {
 
 func (n *node) Leader() (algo.Leader, bool, algo.Epoch) { return n.leader, n.runs, n.taken }
 
-func (n *node) Widen() {}
+func (n *node) Widen()       {}
+func (n *node) Backed() bool { return true }
 
 func (n *node) Suspected(of algo.NodeID) (bool, time.Duration) {
 	return number(of) != n.i && !n.w.reaches(n, number(of)), 0
