@@ -33,6 +33,7 @@ var Rules = []Rule{
 	{Package: "algo/bully", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/ring", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/vote", Imports: []string{"algo"}, Modules: none},
+	{Package: "algo/lease", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/textbook/...", Imports: []string{"algo"}, Modules: none},
 	{Package: "algo/builtin", Imports: []string{"algo", "algo/bully", "algo/ring", "algo/vote", "algo/textbook/..."}, Modules: none},
 	{Package: "algo/algotest", Imports: []string{"algo", "internal/engine", "explore", "internal/host", "sim", "trace", "internal/wire"}},

@@ -24,7 +24,7 @@ var world = []string{"crypto/rand", "context", "math/rand", "net", "os", "runtim
 // Purities are the pure packages. All of them are checked by CheckSource, too.
 var Purities = []Purity{
 	{
-		Packages: []string{"algo", "algo/bully", "algo/ring", "algo/vote", "algo/builtin", "examples/omega"},
+		Packages: []string{"algo", "algo/bully", "algo/ring", "algo/vote", "algo/lease", "algo/builtin", "examples/omega"},
 		Imports:  append([]string{"sync"}, world...),
 		// A page that runs them in a browser must load fast.
 		Reaches: []string{"crypto", "fmt", "math/rand", "net", "os"},

@@ -1,0 +1,41 @@
+package lease_test
+
+import (
+	"testing"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/algotest"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/testenv"
+)
+
+// with is an algorithm with a lease around it, for a network.
+func with(t testing.TB, inner string, timing algo.Timing) algo.Spec {
+	t.Helper()
+	spec, err := builtin.Registry()[inner](timing, nil)
+	if err == nil {
+		spec, err = lease.Wrap(spec, timing, lease.Defaults(timing))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// within is how long all may take to agree: a lease has to end first, that one may have who is not there, and
+// the promises that somebody has forgotten whom he gave.
+func within(t algo.Timing) algotest.Options {
+	return algotest.Options{Timing: t, Within: t.Bound() + 3*lease.Defaults(t).Duration}
+}
+
+func TestConformance(t *testing.T) {
+	for _, inner := range []string{"bully", "ring", "vote"} {
+		t.Run(inner, func(t *testing.T) {
+			if inner != "bully" {
+				testenv.OnlyLong(t)
+			}
+			within(algo.LAN()).Test(t, with(t, inner, algo.LAN()))
+		})
+	}
+}

@@ -1,0 +1,258 @@
+package lease_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/host"
+)
+
+// three is the view of the tests: n1, n2 and n3.
+func three() algo.View { return viewOf(0, 1, host.ID(1), host.ID(2), host.ID(3)) }
+
+// member is n1, whose work takes a while to return if it drains.
+func member(t *testing.T, drain time.Duration) *host.Solo {
+	return host.Alone(puppets(t, drain), 1, three())
+}
+
+func ask(ballot algo.Epoch, round uint64) lease.Ask {
+	return lease.Ask{Ballot: ballot, Round: round, For: options.Duration, View: three().Stamp()}
+}
+
+func holds(ballot algo.Epoch, round uint64) lease.Ask {
+	m := ask(ballot, round)
+	m.Holds = true
+	return m
+}
+
+func yes(ballot algo.Epoch, round uint64) lease.Reply {
+	return lease.Reply{Ballot: ballot, Round: round, Yes: true, Max: ballot}
+}
+
+// leading is n1, which leads with the ballot 1 and the lease of its first round, and has asked for a second.
+func leading(t *testing.T, drain time.Duration) *host.Solo {
+	t.Helper()
+	n := member(t, drain)
+	n.Start(0)
+	n.Hears(3, point{host.ID(1)})
+	n.Hears(2, yes(0, 0))
+	if did := n.Hears(2, yes(1, 1)); !strings.Contains(did, "announce n1 in 1") {
+		t.Fatalf("n1 does not lead: %s", did)
+	}
+	return n
+}
+
+// wants fails the test unless what was done says that, and nothing that it must not.
+func wants(t *testing.T, what, did, want string, not ...string) {
+	t.Helper()
+	if !strings.Contains(did, want) {
+		t.Errorf("%s: %s; want %s", what, did, want)
+	}
+	for _, not := range not {
+		if strings.Contains(did, not) {
+			t.Errorf("%s: %s; want nothing of %s", what, did, not)
+		}
+	}
+}
+
+// returned tells a node that its work has ended.
+func returned(n *host.Solo) string {
+	return host.Line(n.Machine.Step(algo.Event{Kind: algo.EventReturned}))
+}
+
+func backed(n *host.Solo) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
+
+const (
+	refuses  = "lease/reply ballot=2"
+	promises = "yes=true"
+)
+
+func TestNoBallotIsTakenBeforeAMajorityIsFree(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	wants(t, "nominated", n.Hears(3, point{host.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
+	wants(t, "denied", n.Hears(3, lease.Reply{Max: 7}), "", "save")
+	wants(t, "free", n.Hears(2, yes(0, 0)), "save 8 for n1", "announce")
+}
+
+func TestAPromiseIsToOne(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	wants(t, "first", n.Hears(2, ask(1, 1)), "save 1 for n2", "announce")
+	wants(t, "renewed", n.Hears(2, ask(1, 2)), "lease/promise in 1.1s; n2 <- lease/reply ballot=1 round=2 yes=true")
+	wants(t, "another", n.Hears(3, ask(2, 1)), refuses, promises, "save")
+	wants(t, "another, in the same ballot", n.Hears(3, ask(1, 1)), "ballot=1", promises)
+	wants(t, "an old release", n.Hears(2, lease.Release{}), "", "lease/reply")
+	wants(t, "its end", n.Expires("lease/promise"), "n3 <- lease/reply yes=true max=1")
+	wants(t, "late, in the same ballot", n.Hears(3, ask(1, 1)), "ballot=1", promises)
+	wants(t, "another, then", n.Hears(3, ask(2, 1)), "save 2 for n3")
+}
+
+func TestAPromiseIsForTheTimeThatBothKnow(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	m := ask(1, 1)
+	m.For *= 2
+	wants(t, "longer", n.Hears(2, m), "ballot=1", promises)
+}
+
+// All members count by the views that leaders make, and by no older one.
+func TestNobodyIsPromisedAnythingByAnOlderView(t *testing.T) {
+	n := member(t, 0)
+	n.View = three().In(3)
+	n.Start(0)
+	m := ask(5, 1)
+	m.View.Epoch = 2
+	wants(t, "older", n.Hears(2, m), "ballot=5", promises)
+	m.View.Epoch = 3
+	wants(t, "the same", n.Hears(2, m), "save 5 for n2")
+}
+
+// Who made the view, or a later one, was elected in that epoch.
+func TestTheEpochOfAViewIsOver(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	wants(t, "a view of epoch 4", n.Gets(three().In(4)), "save 4 \"")
+	m := ask(4, 1)
+	m.View = three().In(4).Stamp()
+	wants(t, "in its epoch", n.Hears(2, m), "ballot=4", promises)
+	m.Holds = true
+	wants(t, "its leader", n.Hears(2, m), "save 4 for n2", "yes=false")
+}
+
+func TestWhoHasRestartedKeepsWhatItMayHavePromised(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	n.Hears(2, ask(1, 1))
+	again := member(t, 0)
+	did := again.StartFrom(n.Machine.Stable())
+	wants(t, "restart", did, "lease/promise in 1.1s")
+	wants(t, "the leader goes on", again.Clone().Hears(2, holds(1, 2)), promises)
+	wants(t, "another", again.Clone().Hears(3, ask(2, 1)), refuses, promises)
+	again.Hears(3, point{host.ID(1)})
+	wants(t, "itself", again.Hears(3, yes(0, 0)), "", "save")
+	wants(t, "itself, then", again.Expires("lease/promise"), "save 2 for n1")
+}
+
+// Who comes back with a shorter time has promised the longer one.
+func TestALongerPromiseOutlastsAChangeOfConfiguration(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	n.Hears(2, ask(1, 1))
+	saved := n.Machine.Stable()
+	saved.Extra = strings.Replace(saved.Extra, "1100000000 ", "9000000000 ", 1)
+	wants(t, "restart", member(t, 0).StartFrom(saved), "lease/promise in 9s")
+}
+
+func TestALeaseEndsATermAfterTheQuestion(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	n.Hears(3, point{host.ID(1)})
+	wants(t, "the question", n.Hears(2, yes(0, 0)), "lease/1 in 899.999ms")
+	wants(t, "the answer", n.Hears(2, yes(1, 1)), "announce n1 in 1", "lease/1 in")
+	wants(t, "the end", n.Expires("lease/1"), "announce nobody in 1", "release")
+}
+
+// A promise is from when its round was asked: no later round is backed by it.
+func TestAnAnswerIsForItsRoundAndThoseBefore(t *testing.T) {
+	n := leading(t, 0) // with its first round
+	n.Expires("lease/renew")
+	wants(t, "an answer to the first", n.Hears(3, yes(1, 1)), "", "stop lease/1")
+	wants(t, "an answer to the third", n.Hears(3, yes(1, 3)), "stop lease/2; stop lease/1")
+	wants(t, "the end of the second", n.Expires("lease/2"), "", "announce")
+	wants(t, "the end of the third", n.Expires("lease/3"), "announce nobody in 1")
+}
+
+func TestALeaderPromisesNothing(t *testing.T) {
+	n := leading(t, 0)
+	n.Hears(3, point{host.ID(3)}) // its own nominee, too
+	wants(t, "asked", n.Hears(3, ask(2, 1)), refuses, promises)
+}
+
+// First the work ends, then the lease, then the promises.
+func TestWhatIsReleasedWaitsForTheWork(t *testing.T) {
+	n := leading(t, time.Second)
+	asks := lease.Ask{Heard: true, For: options.Duration}
+	wants(t, "not its nominee", n.Hears(2, asks), "n2 <- lease/reply", "announce")
+	n.Hears(3, point{host.ID(2)})
+	wants(t, "its nominee, of whom no majority has heard", n.Hears(2, ask(0, 0)), "n2 <- lease/reply", "announce")
+	wants(t, "its nominee", n.Hears(2, asks), "announce nobody in 1", "release")
+	wants(t, "it goes on renewing", n.Expires("lease/renew"), "lease/ask ballot=1", "holds", "release")
+	wants(t, "the work returns", returned(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply yes=true")
+	wants(t, "once", returned(n), "", "release")
+}
+
+// Its lease runs out then, and nothing is released before the work has returned.
+func TestWorkThatDoesNotReturn(t *testing.T) {
+	n := leading(t, time.Second)
+	n.Hears(3, point{host.ID(2)})
+	n.Hears(2, lease.Ask{Heard: true, For: options.Duration})
+	wants(t, "time is over", n.Expires("lease/drain"), "stop lease/renew", "release")
+	wants(t, "the lease too", n.Expires("lease/1"), "", "release")
+	n.Hears(3, point{host.ID(1)})
+	n.Hears(2, yes(0, 0))
+	wants(t, "a ballot in vain", n.Hears(3, point{host.ID(2)}), "", "release")
+	wants(t, "at last", returned(n), "n2 n3 <- lease/release ballot=2")
+}
+
+// Who comes back with a higher ballot cannot follow a lower one. The leader takes a higher one without a gap.
+func TestALeaderOutbidsAMinority(t *testing.T) {
+	n := leading(t, 0)
+	wants(t, "a higher ballot", n.Hears(3, lease.Reply{Ballot: 1, Max: 6}), "lease/ask ballot=7 round=3", "announce", "holds")
+	wants(t, "the promise for it", n.Clone().Hears(2, yes(7, 3)), "announce n1 in 7", "nobody")
+	wants(t, "an answer to what was asked before", n.Hears(2, yes(1, 2)), "", "announce")
+	wants(t, "the lease ends first", n.Hears(2, yes(7, 2)), "", "announce n1")
+	wants(t, "its end", n.Expires("lease/1"), "announce nobody in 1")
+}
+
+func TestALeaderWithoutAMajorityIsNoMore(t *testing.T) {
+	n := leading(t, 0)
+	n.Hears(3, lease.Reply{Ballot: 1, Max: 6})
+	n.Hears(3, lease.Reply{Ballot: 7, Max: 9})
+	n.Hears(2, lease.Reply{Ballot: 10, Max: 9})
+	wants(t, "denied by all", n.Hears(2, lease.Reply{Ballot: 10, Max: 11}), "announce nobody in 1")
+}
+
+// A leader changes who is a member, and then not again until a majority of those has promised.
+func TestAChangeOfMembersWaitsForAMajorityOfThem(t *testing.T) {
+	n := leading(t, 0)
+	if !backed(n) {
+		t.Error("it may change nobody")
+	}
+	wants(t, "a fourth", n.Gets(viewOf(1, 1, host.ID(1), host.ID(2), host.ID(3), host.ID(4))), "lease/ask ballot=1 round=3", "announce")
+	if n.Hears(2, yes(1, 3)); backed(n) {
+		t.Error("two of four are enough")
+	}
+	if n.Hears(4, yes(1, 3)); !backed(n) {
+		t.Error("three of four are not enough")
+	}
+}
+
+// What a former life has promised to others, or asked for, it does not take back.
+func TestWhoHasRestartedReleasesNothing(t *testing.T) {
+	n := leading(t, time.Second)
+	again := member(t, time.Second)
+	wants(t, "restart", again.StartFrom(n.Machine.Stable()), "lease/promise in 1.1s") // its former life may work on
+	wants(t, "nothing works", returned(again), "", "release")
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	o := lease.Defaults(algo.LAN())
+	inner := algo.Spec{Name: "puppet", New: func(algo.NodeID) algo.Algorithm { return puppet{} }}
+	if o.Duration != 960*ms {
+		t.Errorf("with the timing lan a promise lasts %v", o.Duration)
+	}
+	for _, timing := range algo.Presets() {
+		if _, err := lease.Wrap(inner, timing, lease.Defaults(timing)); err != nil {
+			t.Error(err)
+		}
+	}
+	o.Duration -= 20 * ms
+	want := "lease: duration is 940ms, want more, so that of it 780ms remain, and not 767.09086ms, with a drift of 10 % and a guard of 2ms"
+	if _, err := lease.Wrap(inner, algo.LAN(), o); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,66 @@
+package lease
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Options say for how long a majority promises, and how that is kept up.
+type Options struct {
+	// Duration is for how long a member promises to have no other leader, by its own clock. It is the
+	// same on all members: what asks for another is denied.
+	Duration time.Duration `yaml:"duration" help:"for how long a member promises to have no other leader"`
+
+	// Drift is by how much the rate of a clock may differ from the right one, in percent.
+	Drift int64 `yaml:"drift" help:"by how many percent clocks may be fast or slow"`
+
+	// Guard is taken off what a leader counts on, beside the drift.
+	Guard time.Duration `yaml:"guard" help:"by how much a lease ends before the promises that it stands on"`
+
+	// Renew is how often a leader has the promise renewed.
+	Renew time.Duration `yaml:"renew" help:"how often a leader has its lease renewed"`
+
+	// Drain is for how long a leader that hands over goes on renewing while its work ends. Zero: nothing
+	// works here, or all of it ends with the announcement.
+	Drain time.Duration `yaml:"drain" help:"for how long a lease is renewed while the work of a leader that hands over ends"`
+
+	retry time.Duration // between two questions of a nominee, about
+}
+
+// Defaults returns the options for a network of that timing: the shortest lease.
+func Defaults(t algo.Timing) Options {
+	o := Options{Drift: 10, Guard: t.RoundTrip / 100, Renew: t.Heartbeat * 5 / 4}
+	needed := least(t, o.Renew) + o.Guard
+	o.Duration = (needed*time.Duration(100+o.Drift)/time.Duration(100-o.Drift) + 10*time.Millisecond).Truncate(10 * time.Millisecond)
+	return o
+}
+
+// least is how long a lease must last: three renewals may get lost, and who lets a member in goes back
+// while it leads, if that one falls silent.
+func least(t algo.Timing, renew time.Duration) time.Duration {
+	return max(3*renew+t.RoundTrip, t.Timeout+2*t.RoundTrip)
+}
+
+// term is how long a leader counts on a promise, from when it asks: less than it lasts, if the clock of the
+// leader is as slow and that of the voter as fast as may be.
+func (o *Options) term() time.Duration {
+	return o.Duration/time.Duration(100+o.Drift)*time.Duration(100-o.Drift) - o.Guard
+}
+
+func (o *Options) check(c *algo.OptionCheck) {
+	c.Duration("duration", o.Duration, "", 0)
+	c.Want(o.Drift >= 0 && o.Drift <= 50, "drift", strconv.FormatInt(o.Drift, 10), "from 0 to 50 percent")
+	c.Want(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
+	c.Duration("renew", o.Renew, "", 0)
+	c.Want(o.Drain >= 0, "drain", o.Drain.String(), "not below 0")
+	if c.Err() != nil {
+		return
+	}
+	needed := least(c.Timing, o.Renew)
+	c.Want(o.term() >= needed, "duration", o.Duration.String(), "more, so that of it "+needed.String()+" remain, and not "+o.term().String()+
+		", with a drift of "+strconv.FormatInt(o.Drift, 10)+" % and a guard of "+o.Guard.String()+
+		": the longer one of three renewals (each "+o.Renew.String()+") with a round trip ("+c.Timing.RoundTrip.String()+
+		"), and of the timeout ("+c.Timing.Timeout.String()+") with two")
+}
