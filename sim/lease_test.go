@@ -1,0 +1,286 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/trace"
+)
+
+var leaseSeed = flag.Uint64("leaseseed", 1, "the first seed of TestLeaseStorms")
+
+// omniscient sees at each event of a world whether two work: each until its work has returned, and at the latest until
+// its lease ends by its own clock, over crashes too.
+type omniscient struct {
+	w      *World
+	random *rand.Rand
+	drains bool // work takes a while to return
+	token  algo.Epoch
+	who    map[*node]*work
+
+	leaderships, ends int
+}
+
+type work struct {
+	on, owed bool // owed: its host has yet to say that it has returned
+	until    time.Duration
+	dead     time.Duration // until when that of a life before goes on
+}
+
+func (o *omniscient) see(e trace.Event) {
+	for _, n := range o.w.nodes {
+		k := o.who[n]
+		if k == nil {
+			k = new(work)
+			o.who[n] = k
+		}
+		leads := n.up && n.leader.ID == n.id
+		switch {
+		case n.up && leads:
+			if !k.on {
+				o.leaderships++
+			}
+			k.on, k.owed, k.until = true, o.drains, n.engine.Until()
+		case k.on && !k.owed && n.leader.ID != n.id:
+			k.on = false
+			o.ends++
+		case n.up && k.on:
+			k.until = n.engine.Until()
+		}
+		if e.Kind == trace.Crash && e.Node == n.id || !n.up && k.on {
+			if k.on {
+				k.dead = max(k.dead, k.until)
+			}
+			k.on, k.owed = false, false
+		}
+	}
+	if e.Kind == trace.Announce && e.Leader.ID == e.Node {
+		if e.Leader.Epoch <= o.token {
+			o.w.violated("token", "%s leads with the token %d after there was %d", Name(e.Node), e.Leader.Epoch, o.token)
+		}
+		o.token = max(o.token, e.Leader.Epoch)
+	}
+	var works []string
+	for _, n := range o.w.nodes {
+		if k := o.who[n]; k.on && n.now() < k.until {
+			works = append(works, fmt.Sprintf("%s until %v, it is %v", n.name, k.until, n.now()))
+		}
+		if k := o.who[n]; n.now() < k.dead {
+			works = append(works, fmt.Sprintf("%s in an earlier life until %v, it is %v", n.name, k.dead, n.now()))
+		}
+	}
+	if len(works) > 1 {
+		o.w.violated("one-at-a-time", "%v", works)
+	}
+}
+
+// settle has some work return, and clocks be within the drift that a lease allows for.
+func (o *omniscient) settle() {
+	for _, n := range o.w.nodes {
+		if k := o.who[n]; k != nil && k.owed && n.up && !n.paused && n.leader.ID != n.id && o.random.IntN(2) == 0 {
+			k.on, k.owed = false, false
+			n.perform(n.engine.Returned(n.now()))
+		}
+		if ppm := min(max(n.clock.ppm, 900_000), 1_100_000); ppm != n.clock.ppm {
+			_ = o.w.Do("clock %s %d", n.name, ppm)
+		}
+	}
+}
+
+// leaseStorm is Storm with a lease: what disturbs is the same, but that clocks are within the drift.
+func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, d time.Duration, nodes int, seed uint64, drains bool) (*World, *omniscient) {
+	o := StormOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
+	o.Within = o.within(2*nodes) + 4*d + time.Second
+	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: drains, who: make(map[*node]*work)}
+	w := New(Config{
+		Spec: spec, Timing: timing, Seed: seed, Trace: see.see, Budget: o.budget(), Delay: Uniform(timing.RoundTrip/100, timing.RoundTrip/10),
+	})
+	see.w = w
+	s := storm{w: w, o: &o, random: newRandom(seed), r: Report{Seed: seed}}
+	func() {
+		defer w.caught()
+		if err := w.Cluster(nodes); err != nil {
+			t.Fatal(err)
+		}
+		for w.now < o.Period && !w.stopped() {
+			w.Run(time.Millisecond + s.period(o.Period/20))
+			see.settle()
+			s.disturb()
+			see.settle()
+			for range max(0, s.random.IntN(20)-14) {
+				w.Run(s.period(6 * time.Millisecond))
+				s.disturb()
+				see.settle()
+			}
+		}
+		s.lost()
+		s.calm()
+		for _, n := range w.nodes {
+			if k := see.who[n]; n.up && k != nil && k.owed && n.leader.ID != n.id {
+				k.on, k.owed = false, false
+				n.perform(n.engine.Returned(n.now()))
+			}
+		}
+		see.drains = false // from now on a lease runs out instead
+		w.Await(o.Within)
+	}()
+	return w, see
+}
+
+// TestLeaseStorms disturbs clusters with a lease around each algorithm, and never finds two that work.
+func TestLeaseStorms(t *testing.T) {
+	for _, inner := range []string{"bully", "ring", "vote"} {
+		t.Run(inner, func(t *testing.T) {
+			t.Parallel()
+			var sum omniscient
+			runs := testenv.Rounds(60, 2000)
+			if underRace {
+				runs = 10
+			}
+			for i := range runs {
+				timing := []algo.Timing{algo.LAN(), algo.Local()}[i%2]
+				options := lease.Defaults(timing)
+				drains := i%3 == 0
+				if drains {
+					options.Drain = time.Second
+				}
+				spec, err := builtin.Registry()[inner](timing, nil)
+				if err == nil {
+					spec, err = lease.Wrap(spec, timing, options)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				seed := *leaseSeed + uint64(i)
+				w, see := leaseStorm(t, spec, timing, options.Duration, []int{5, 5, 4, 3, 2}[i%5], seed, drains)
+				if bad := w.Violations(); len(bad) > 0 {
+					t.Fatalf("seed %d: %v\n%s", seed, bad, w.Scenario())
+				}
+				sum.leaderships += see.leaderships
+			}
+			t.Logf("%d storms, %d leaderships", runs, sum.leaderships)
+		})
+	}
+}
+
+// leased is a cluster of five with a lease around bully, which has a leader.
+func leased(t *testing.T, see func(trace.Event)) *World {
+	t.Helper()
+	spec, err := lease.Wrap(lan(t, "bully"), algo.LAN(), lease.Defaults(algo.LAN()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(Config{Spec: spec, Delay: Fixed(time.Millisecond), Trace: see})
+	if err := w.Cluster(5); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(2 * time.Second)
+	if leader, _, _ := w.Leader(); leader != 5 {
+		t.Fatal(w.Opinions())
+	}
+	return w
+}
+
+// A leader that did not run ends its leadership before it hears anything.
+func TestALeaseIsOverBeforeAnythingElse(t *testing.T) {
+	var first string
+	woken := false
+	w := leased(t, func(e trace.Event) {
+		if woken && first == "" && e.Node == ID(5) {
+			first = string(e.Kind)
+			if e.Timer == "" {
+				t.Errorf("the first that happens is %v of %v", e.Kind, e.Message)
+			}
+		}
+	})
+	_ = w.Do("pause n5")
+	w.Run(950 * time.Millisecond)
+	woken = true
+	_ = w.Do("resume n5")
+	if first == "" {
+		t.Error("nothing happens")
+	}
+}
+
+// Those who follow may restart one after the other, and the leader leads on.
+func TestARollingRestartCostsTheLeaderNothing(t *testing.T) {
+	w := leased(t, nil)
+	for n := 1; n < 5; n++ {
+		_ = w.Do("crash n%d", n)
+		w.Run(100 * time.Millisecond)
+		_ = w.Do("restart n%d", n)
+		w.Run(300 * time.Millisecond)
+	}
+	if leader, epoch, agreed := w.Leader(); !agreed || leader != 5 || epoch != 1 {
+		t.Error(w.Opinions())
+	}
+}
+
+// A majority that hears each other has a leader, although the highest is heard and hears nobody, or reaches one alone.
+func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
+	for _, inner := range []string{"bully", "ring"} {
+		for name, cuts := range map[string]func(n int) []string{
+			"it is heard":    func(n int) []string { return []string{fmt.Sprintf("cut n%d n5", n)} },
+			"it reaches one": func(n int) []string { return []string{fmt.Sprintf("cut n%d n5", n), fmt.Sprintf("cut n5 n%d", n)} },
+		} {
+			t.Run(inner+", "+name, func(t *testing.T) {
+				if inner == "ring" && name == "it is heard" {
+					t.Skip("not solved: it asks for heartbeats, so that the one before it in the ring takes it for alive, and it loses all tokens")
+				}
+				d := lease.Defaults(algo.LAN()).Duration
+				spec, err := lease.Wrap(lan(t, inner), algo.LAN(), lease.Defaults(algo.LAN()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := New(Config{Spec: spec, Delay: Fixed(time.Millisecond)})
+				if err := w.Cluster(5); err != nil {
+					t.Fatal(err)
+				}
+				w.Run(2 * time.Second)
+				for n := 1; n < 5; n++ {
+					for _, cut := range cuts(n) {
+						if name == "it is heard" || n < 4 {
+							if err := w.Do("%s", cut); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+				}
+				began, led, first := w.Now(), 0, time.Duration(0)
+				for range 300 {
+					w.Run(100 * time.Millisecond)
+					follow := map[algo.Leader]int{}
+					for n := 1; n <= 5; n++ {
+						if l, up := w.Follows(n); up && !l.Vacant() && l.ID != ID(5) {
+							follow[l]++
+						}
+					}
+					for _, count := range follow {
+						if count >= 3 {
+							if led++; first == 0 {
+								first = w.Now() - began
+							}
+						}
+					}
+				}
+				t.Logf("led %d of 300, first after %v", led, first)
+				if led < 270 || first > 4*d {
+					t.Errorf("they have a leader %d times of 300, first after %v: %s", led, first, w.Opinions())
+				}
+				_ = w.Do("heal")
+				if took := w.Await(algo.LAN().Bound() + 4*d); len(w.Violations()) > 0 {
+					t.Errorf("%v after the heal: %v", took, w.Violations())
+				} else {
+					t.Log("healed after", took)
+				}
+			})
+		}
+	}
+}
