@@ -209,9 +209,6 @@ func (s *server) closeEarly(env algo.Env) {
 	if !s.options.EarlyClose || s.elector.state != voting {
 		return
 	}
-	if len(s.elector.slate)+len(s.suspected) < s.view.Len() {
-		return // somebody is missing: no need to look for who
-	}
 	for m := range s.view.All() {
 		if _, claims := slices.BinarySearchFunc(s.elector.slate, m.ID, byClaimant); !claims && !s.suspected.Has(m.ID) {
 			return

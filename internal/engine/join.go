@@ -181,9 +181,8 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 
 // monitor replaces whom the algorithm monitors.
 func (e *Engine) monitor(now time.Duration, peers []algo.NodeID) {
-	known := slices.Clone(e.watched)
-	before := slices.Clone(e.monitored)
-	e.monitored = append(e.monitored[:0], peers...)
+	known, before := e.watched, e.monitored
+	e.monitored = slices.Clone(peers)
 	// What was found out about somebody who is watched no more is forgotten here too:
 	// watched again, he would be taken for dead by the algorithm alone.
 	e.news = slices.DeleteFunc(e.news, func(c fd.Change) bool { return !slices.Contains(e.monitored, c.Peer) })

@@ -15,10 +15,8 @@ import (
 // gives to it, until it is started again.
 func (e *Engine) SetPriority(now time.Duration, priority int) *Output {
 	e.begin(now)
-	if e.config.Self.Priority != priority {
-		e.config.Self.Priority = priority
-		e.members.Restate(now, e.config.Self)
-	}
+	e.config.Self.Priority = priority
+	e.members.Restate(now, e.config.Self)
 	return e.finish(now)
 }
 

@@ -39,18 +39,10 @@ func (m *Machine) nextForget() (dead algo.NodeID, at time.Duration) {
 
 // listen finds out since when this node leads and hears of more than half of all members.
 func (m *Machine) listen(now time.Duration) {
-	if !m.forgets() {
-		m.hearing = never
-		return
-	}
-	suspected := 0
-	for e := range m.view.All() {
-		if dead, _ := m.env.Suspected(e.ID); dead {
-			suspected++
-		}
-	}
-	switch majority := 2*suspected < m.view.Len(); {
-	case !majority:
+	r := m.roster.Roster
+	r.Unmet = 0 // who was never met is not missed
+	switch hears := m.forgets() && m.reaches(r); {
+	case !hears:
 		m.hearing = never
 	case m.hearing == never:
 		m.hearing = now

@@ -324,12 +324,7 @@ func (m *Machine) confirm(now time.Duration) {
 	if r.Confirmed || !m.leads() || r.Epoch != m.epoch() {
 		return
 	}
-	holders := 1 // this node
-	for _, e := range r.Entries {
-		if m.holders[e.ID] {
-			holders++
-		}
-	}
+	holders := 1 + len(m.holders) // this node, too
 	before, changed := m.before()
 	if newcomer := m.newcomer(); holders < r.quorum() || !newcomer.IsZero() && (!m.holders[newcomer] || holders-1 < before.quorum()) {
 		return

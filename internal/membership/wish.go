@@ -60,7 +60,8 @@ func (m *Machine) Remove(now time.Duration, id algo.NodeID) error {
 	} else if !slices.Contains(m.wishes.strike, id) {
 		m.wishes.strike = append(m.wishes.strike, id)
 	}
-	m.wishAnew(now)
+	m.wishes.tries = 0
+	m.wish(now)
 	return nil
 }
 
@@ -76,17 +77,11 @@ func (m *Machine) Withdraw(now time.Duration, id algo.NodeID) {
 
 // Restate changes what this node should be in the roster. An ID stays.
 func (m *Machine) Restate(now time.Duration, self algo.Member) {
-	m.config.Self = self
-	m.wishAnew(now)
+	m.config.Self, m.wishes.tries = self, 0
+	m.wish(now)
 }
 
 func (m *Machine) own() Entry { return entryOf(m.config.Self) }
-
-// wishAnew asks at once for what is wanted since now.
-func (m *Machine) wishAnew(now time.Duration) {
-	m.wishes.tries = 0
-	m.wish(now)
-}
 
 // wish asks for everything that is wanted, and sees to it that it is asked again.
 func (m *Machine) wish(now time.Duration) {
