@@ -37,16 +37,21 @@ func (e *Engine) count(what string, m algo.Message) {
 	e.counted[counted{what, kind}]++
 }
 
-// stranger counts what somebody has said who is no member.
-func (e *Engine) stranger(m algo.Message) {
-	kind := "elections"
-	switch m.(type) {
-	case membership.Join, membership.Roster, membership.Reject:
-		return // whoever it is may say so
+// stranger counts what somebody has said who is no member, and keeps it if he may be let in before he
+// says that again.
+func (e *Engine) stranger(from algo.NodeID, m algo.Message) {
+	kind := "beats"
+	switch m := m.(type) {
 	case membership.Propose, membership.Held, membership.Stand:
 		kind = "membership"
-	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch, Goodbye:
-		kind = "beats"
+	case fd.Watch:
+		if l := e.links[from]; l != nil {
+			l.watch = m
+		}
+	case fd.Beat, fd.Doubt, fd.Vouch, Goodbye:
+	default:
+		kind = "elections"
+		e.keep(from, m)
 	}
 	e.counted[counted{"strangers", kind}]++
 }

@@ -182,26 +182,15 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		return
 	}
 	e.count("received", said)
-	member := e.View().Contains(from)
-	if member {
+	if e.View().Contains(from) {
 		e.detector.Heard(now, from)
 		e.settle(now) // trust first: an algorithm does not believe whom it suspects
-	} else {
-		e.stranger(m)
 	}
 	switch {
 	case e.members.Receive(now, from, m):
 		return
-	case !member:
-		switch m := m.(type) { // it may be let in before it says that again
-		case fd.Watch:
-			if l := e.links[from]; l != nil {
-				l.watch = m
-			}
-		case fd.Beat, fd.Doubt, fd.Vouch, Goodbye:
-		default:
-			e.keep(from, m)
-		}
+	case !e.View().Contains(from):
+		e.stranger(from, m)
 		e.ignore(now, from, said, errors.New("it is not a member"))
 		e.members.Spoken(now, from)
 		return

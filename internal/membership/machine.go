@@ -196,7 +196,8 @@ func (m *Machine) self() algo.NodeID { return m.config.Self.ID }
 // joining reports whether no member has let this node in yet.
 func (m *Machine) joining() bool { return m.roster.Cluster.IsZero() }
 
-// Receive takes a message, and reports whether it is one of the membership.
+// Receive takes a message, and reports whether it did: it is one of the membership, and what its sender may
+// say.
 func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message) bool {
 	switch said := said.(type) {
 	case Join:
@@ -216,11 +217,9 @@ func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message
 	case Reject:
 		m.rejected(from, said)
 		return true
-	case Propose, Held, Stand:
-		if !m.view.Contains(from) {
-			m.Spoken(now, from)
-			return true
-		}
+	}
+	if !m.view.Contains(from) {
+		return false
 	}
 	switch said := said.(type) {
 	case Propose:

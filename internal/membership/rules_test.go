@@ -94,7 +94,9 @@ func (l *lone) tend(wait time.Duration) {
 }
 
 func (l *lone) hears(from int, m algo.Message) {
-	l.Receive(l.now, id(from), m)
+	if !l.Receive(l.now, id(from), m) {
+		l.Spoken(l.now, id(from))
+	}
 	l.Tend(l.now)
 }
 

@@ -364,7 +364,9 @@ func (n *node) hear(from int, said algo.Message) {
 			n.m.Shown(n.w.time(), id(from), m.digest)
 			return
 		}
-		n.m.Receive(n.w.time(), id(from), said)
+		if !n.m.Receive(n.w.time(), id(from), said) {
+			n.m.Spoken(n.w.time(), id(from))
+		}
 	})
 }
 
