@@ -105,7 +105,7 @@ func (m *Machine) unfit(asks Entry) error {
 // nothing. This node lives. Where a majority is needed a node that forgot its vote must not pass
 // for the one that it was.
 func (m *Machine) earlier(e, asks Entry) bool {
-	return !m.config.Quorum && e.sameSeat(asks) && e.ID != m.self() && e.ID != asks.ID
+	return !m.config.Quorum && e.sameSeat(asks) && e.ID != m.self()
 }
 
 // petition has a change made by the leader, and reports whether there is one. Whoever wants it will

@@ -342,8 +342,5 @@ func (m *Machine) take(now time.Duration, next Roster) {
 	m.roster, m.settled, m.unsaved = Know(next), false, true
 	m.holders = make(map[algo.NodeID]bool)
 	m.overlay()
-	if m.resigned != never {
-		m.standAt = min(m.standAt, now+pause) // who is new has not heard it
-	}
 	m.seek(now)
 }
