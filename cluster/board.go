@@ -17,10 +17,14 @@ type board struct {
 	changed chan struct{} // closed at the next change
 	ended   bool
 	works   map[*work]struct{} // that have not returned
+
+	clock func() time.Duration // of the node
+	until atomic.Int64         // when by that the leadership ends, whatever the loop does; 0 for never
 }
 
 // work is a function that Lead runs for one leadership.
 type work struct {
+	*board
 	end  context.CancelCauseFunc
 	over atomic.Bool // the leadership, or the work
 }
@@ -81,7 +85,7 @@ func (b *board) serve(l Leadership, end context.CancelCauseFunc) *work {
 	if !b.state.Leads || b.state.Leader.Epoch != l.Epoch {
 		return nil
 	}
-	w := &work{end: end}
+	w := &work{board: b, end: end}
 	b.works[w] = struct{}{}
 	return w
 }
@@ -93,6 +97,15 @@ func (b *board) done(w *work) (now algo.Epoch, over bool) {
 	defer b.mu.Unlock()
 	delete(b.works, w)
 	return b.state.Leader.Epoch, w.over.Swap(true)
+}
+
+// left is how much of the leadership is left if nothing more is heard; false if it has no end.
+func (b *board) left() (time.Duration, bool) {
+	until := time.Duration(b.until.Load())
+	if until == 0 {
+		return 0, false
+	}
+	return until - b.clock(), true
 }
 
 // idle reports whether all work has returned.

@@ -74,3 +74,23 @@ func TestWhatIsNoNewsIsNotShown(t *testing.T) {
 	now, _, _ := b.read()
 	require.Equal(t, last, now)
 }
+
+// Whoever asks is told the end of a lease by the clock, also before anybody has noticed it.
+func TestALeadershipIsValidUntilItsLeaseEnds(t *testing.T) {
+	b := newBoard()
+	now := time.Duration(0)
+	b.clock = func() time.Duration { return now }
+	b.post(leading(1))
+	l := leading(1).Leader
+	l.work = b.serve(l, func(error) {})
+	_, bounded := l.Deadline()
+	require.False(t, bounded)
+	require.True(t, l.Valid())
+	b.until.Store(int64(time.Hour))
+	end, bounded := l.Deadline()
+	require.True(t, bounded)
+	require.WithinDuration(t, time.Now().Add(time.Hour), end, time.Minute)
+	require.True(t, l.Valid())
+	now = time.Hour
+	require.False(t, l.Valid())
+}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/wire"
@@ -78,6 +79,12 @@ type Config struct {
 	// (see package operator): who is a member, its priority, its leadership.
 	NoAdmin bool
 
+	// Lease has a leader lead only as long as a majority of the members has promised to have no other: then
+	// there is at most one at any moment, with any algorithm, and its tokens only rise. Nil: without. What
+	// is zero in it is that of lease.Defaults for the timing, and Drain that of WithDrain. It is the same on
+	// all members, and needs Data. See package lease.
+	Lease *lease.Options
+
 	// Timing is all that depends on the network: algo.LAN().
 	Timing algo.Timing
 }
@@ -113,7 +120,7 @@ const (
 
 // complete fills in the defaults and makes the algorithm, or says every mistake at once. Without Data
 // a store may be kept elsewhere.
-func (c *Config) complete(registry algo.Registry, kept bool) (algo.Spec, error) {
+func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration) (algo.Spec, error) {
 	var mistakes []error
 	want := func(ok bool, field, got, want string, args ...any) {
 		if !ok {
@@ -146,6 +153,16 @@ func (c *Config) complete(registry algo.Registry, kept bool) (algo.Spec, error) 
 	timing := fieldErrors("timing", fd.Check(c.Timing))
 	spec, err := c.spec(registry, timing == nil)
 	mistakes = append(mistakes, timing, err)
+	if c.Lease != nil && timing == nil {
+		o, usual := *c.Lease, lease.Defaults(c.Timing)
+		o.Duration, o.Drift, o.Guard = cmp.Or(o.Duration, usual.Duration), cmp.Or(o.Drift, usual.Drift), cmp.Or(o.Guard, usual.Guard)
+		o.Renew, o.Drain = cmp.Or(o.Renew, usual.Renew), cmp.Or(o.Drain, drain)
+		leased, err := lease.Wrap(spec, c.Timing, o)
+		mistakes = append(mistakes, fieldErrors("lease", err))
+		if c.Lease = &o; err == nil {
+			spec = leased
+		}
+	}
 	quorum := spec.Claims.NeedsQuorum
 	want(!quorum || c.ForgetAfter == 0, "forget_after", c.ForgetAfter.String(), "0: %s elects by a majority of all members, the dead too; "+
 		"if it forgot them, two sides of a partition could each elect", c.Algorithm)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 )
 
@@ -99,6 +101,39 @@ func ExampleNode_Lead_keep() {
 	// true true
 	// <nil>
 	// true
+	// <nil>
+}
+
+// With a lease at most one node works at any moment. The context of the work ends with it; what must be done in
+// one go looks first whether there is time for it.
+func ExampleLeadership_Deadline() {
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data, Lease: &lease.Options{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- node.Run(ctx) }()
+
+	_ = node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+		end, bounded := l.Deadline()
+		fmt.Println(bounded, time.Until(end) > 100*time.Millisecond)
+		stop()
+		<-ctx.Done()
+		fmt.Println(errors.Is(context.Cause(ctx), cluster.ErrExpired)) // it was stopped, and did not lose its majority
+		return nil
+	})
+	fmt.Println(<-stopped)
+	// Output:
+	// true true
+	// false
 	// <nil>
 }
 

@@ -49,6 +49,7 @@ func (n *Node) loop(ctx context.Context) error {
 		}
 		n.wake()
 		n.settleErrands()
+		n.returned()
 		n.complain()
 	}
 	for _, e := range n.errands {
@@ -111,6 +112,11 @@ func (n *Node) perform(out *engine.Output) {
 	}
 	if out.Removed {
 		n.lose(ErrRemoved)
+	}
+	if until := n.engine.Until(); until != n.until {
+		n.until = until
+		n.board.until.Store(int64(until))
+		n.alarm(n.base + until)
 	}
 	last := len(out.Leaders) - 1
 	if last >= 0 && out.Leaders[last].ID != n.self.ID {
@@ -195,6 +201,8 @@ func (n *Node) loseBy(announced []algo.Leader) {
 	}
 	cause := ErrVacant
 	switch last := announced[len(announced)-1]; {
+	case last.ID == n.self.ID && n.config.Lease != nil && !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l.ID != n.self.ID }):
+		return // its lease goes on
 	case last.ID == n.self.ID && n.spec.Claims.OneLeaderPerEpoch && last.Epoch == same.Epoch+1:
 		return // both epochs are its own, and there is none between
 	case last.ID == n.self.ID:
@@ -225,12 +233,33 @@ func (n *Node) lose(cause error) {
 	}
 }
 
+// expire ends the leadership of this node if its lease has ended, whatever the loop waits for.
+func (n *Node) expire() {
+	switch left, bounded := n.board.left(); {
+	case !bounded:
+	case left <= 0:
+		n.lose(ErrExpired)
+	default:
+		n.alarm(n.clock.Now() + left) // it was renewed meanwhile, or the alarm came early
+	}
+}
+
+// returned tells the algorithm once that the work of a leadership that is over has returned.
+func (n *Node) returned() {
+	if l, _ := n.engine.Leader(); n.working && l.ID != n.self.ID && n.board.idle() {
+		n.working = false
+		n.perform(n.engine.Returned(n.now()))
+	}
+}
+
 // announce shows a leader to the application.
 func (n *Node) announce(l algo.Leader) {
 	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, Called: n.call, At: time.Now()}
-	if s.Leads && n.yields() {
-		return // it is about to resign
+	left, bounded := n.board.left()
+	if s.Leads && (n.yields() || bounded && left <= 0) {
+		return // it is about to resign, or to learn that a save took longer than its lease
 	}
+	n.working = n.working || s.Leads
 	switch shown := n.board.post(s); {
 	case !shown:
 	case s.Leads:
@@ -264,6 +293,10 @@ func (n *Node) title(id algo.NodeID) string {
 // it says nothing: what could not be saved must not show.
 func (n *Node) stop() {
 	n.board.lose(cmp.Or(n.failed, ErrStopped), true)
+	if n.config.Lease != nil {
+		n.perform(n.engine.Resign(n.now(), n.config.Timing.Bound()))
+		n.returned() // so that others need not wait for the end of its lease
+	}
 	n.perform(n.engine.Stop(n.now()))
 	n.end() // no handler waits for the loop from now on
 	// It takes half a second at most, when a peer does not answer.

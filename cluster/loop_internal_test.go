@@ -26,7 +26,7 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		spec, err := bully.New(bully.Defaults(timing))
 		require.NoError(t, err)
 		var order []string
-		n := &Node{inbox: make(chan func()), begin: time.Now(), config: Config{Timing: timing}, board: newBoard()}
+		n := &Node{inbox: make(chan func()), clock: runtimeClock(time.Now()), config: Config{Timing: timing}, board: newBoard()}
 		n.engine = engine.New(engine.Config{
 			Place: engine.Place{
 				Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, Bootstrap: true,

@@ -14,8 +14,9 @@
 // restart forgets.
 //
 // What a leadership is worth depends on the algorithm. Bully and ring elect a leader
-// on each side of a partition. No algorithm here keeps a leader from acting after it
-// was deposed and before it knows: that needs a token that the resource checks, as package fence does.
+// on each side of a partition. With Config.Lease at most one node leads at any moment, with any of them.
+// Without, none keeps a leader from acting after it was deposed and before it knows: that needs a token
+// that the resource checks, as package fence does.
 package cluster
 
 import (
@@ -25,12 +26,14 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
@@ -109,6 +112,8 @@ type Node struct {
 	lookup   func(ctx context.Context, host string) ([]string, error)
 	names    *names
 	patience time.Duration // for work that is told to end
+	warned   sync.Once     // that two may work at once
+	clock    Clock
 	trace    func(trace.Event)
 	turn     func()
 
@@ -125,6 +130,10 @@ type Node struct {
 	ctx       context.Context // of Run
 	self      algo.Member
 	begin     time.Time
+	base      time.Duration          // what the clock showed then
+	alarm     func(at time.Duration) // for the end of a lease
+	until     time.Duration          // when that is
+	working   bool                   // its algorithm has yet to hear that the work of a leadership has returned
 	engine    *engine.Engine
 	net       *transport.Transport
 	records   *records
@@ -161,7 +170,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		option(n)
 	}
 	n.noisy.To, n.asked.To = n.log, n.log
-	spec, err := c.complete(n.registry, n.store != nil)
+	spec, err := c.complete(n.registry, n.store != nil, n.patience)
 	if err != nil {
 		return nil, err
 	}
@@ -211,6 +220,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if !n.keepsPromise(ctx, saved) {
+		return nil
+	}
 	listener, err := n.listen(n.config.Listen)
 	if err != nil {
 		return fmt.Errorf("cluster: listen on %s: %w", n.config.Listen, err)
@@ -223,6 +235,12 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		addr = listener.Addr().String() // the port was 0
 	}
 	n.prepare(self, addr, saved)
+	alarm, silence, err := n.clock.Alarm(n.expire)
+	if err != nil {
+		return err
+	}
+	defer silence()
+	n.alarm = alarm
 	if n.net, err = n.connect(ear{listener, n}); err != nil {
 		return err
 	}
@@ -246,6 +264,26 @@ func (n *Node) openStore() (Store, error) {
 	return store.NewMemory(), nil
 }
 
+// keepsPromise has a node that had a lease, and has none now, wait until what it may have promised is over: it
+// does not vote for another leader before. It is false if ctx ends first.
+func (n *Node) keepsPromise(ctx context.Context, saved []algo.Message) bool {
+	var promised time.Duration
+	for _, record := range saved {
+		if kept, ok := record.(engine.Kept); ok && n.config.Lease == nil && strings.HasSuffix(kept.Algorithm, lease.Suffix) {
+			promised = lease.Promised(kept.Extra)
+		}
+	}
+	if promised > 0 {
+		n.log.Info("waits before it starts: it had a lease, and may have promised", "for", promised)
+	}
+	select {
+	case <-time.After(promised):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // ear is a listener that stops the node when it is closed.
 type ear struct {
 	net.Listener
@@ -264,6 +302,13 @@ func (e ear) Accept() (net.Conn, error) {
 func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	c := &n.config
 	n.begin, n.said = time.Now(), -waitEvery
+	if n.clock == nil {
+		n.clock = runtimeClock(n.begin)
+		if c.Lease != nil {
+			n.clock = wakefulClock{}
+		}
+	}
+	n.base, n.board.clock = n.clock.Now(), n.now
 	n.self = algo.Member{ID: who.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
 		Place:  engine.Place{Self: n.self, Cluster: newCluster(c), Seeds: c.Join, Bootstrap: c.Bootstrap, Fixed: c.Members, ForgetAfter: c.ForgetAfter},
@@ -296,7 +341,7 @@ func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 }
 
 // now is the engine's clock.
-func (n *Node) now() time.Duration { return time.Since(n.begin) }
+func (n *Node) now() time.Duration { return n.clock.Now() - n.base }
 
 // tell has f run on the loop, later, if the loop still runs. Until there is room in the inbox it waits,
 // which holds up one peer where a handler calls it.

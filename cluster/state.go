@@ -27,7 +27,20 @@ type Leadership struct {
 
 // Valid reports, to the work that Lead has given it to, whether the leadership lasts as far as this
 // node knows, as its context does. Of any other it is false; so it does not equal that of Leader and Watch.
-func (l Leadership) Valid() bool { return l.work != nil && !l.work.over.Load() }
+func (l Leadership) Valid() bool {
+	end, bounded := l.Deadline()
+	return l.work != nil && !l.work.over.Load() && (!bounded || time.Now().Before(end))
+}
+
+// Deadline is, for that work, when its lease ends if nobody renews it; false without a lease. While this node
+// is heard by a majority it moves on, Config.Lease.Renew at a time.
+func (l Leadership) Deadline() (end time.Time, bounded bool) {
+	if l.work == nil {
+		return end, false
+	}
+	left, bounded := l.work.left()
+	return time.Now().Add(left), bounded
+}
 
 // State is what a node knows of the leadership.
 type State struct {
@@ -36,8 +49,8 @@ type State struct {
 	Leader Leadership
 	// Leads says that it is this node.
 	Leads bool
-	// Cause is why the last leadership of this node ended: a *DeposedError, ErrReelected, ErrVacant,
-	// ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved,
+	// Cause is why the last leadership of this node ended: a *DeposedError, ErrReelected, ErrExpired,
+	// ErrVacant, ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved,
 	// ErrDuplicate or ErrDeaf. It is nil while this node leads, and when it never did.
 	Cause error
 	// Called is how the last election began that this node knows of: who called it, and why.
@@ -59,6 +72,8 @@ var (
 	ErrDeposed = errors.New("cluster: the node was deposed")
 	// ErrReelected says that this node leads on, in a newer epoch, and another may have led in between.
 	ErrReelected = errors.New("cluster: the node was elected anew, another may have led in between")
+	// ErrExpired says that the lease of this node ended, which no majority has renewed in time.
+	ErrExpired = errors.New("cluster: the lease has ended, and no majority has renewed it")
 	// ErrVacant says that the node knows of no leader any more, itself included.
 	ErrVacant = errors.New("cluster: the leadership is vacant")
 	// ErrNoMajority is an ErrVacant of an algorithm that needs a majority: this node, which

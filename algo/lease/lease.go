@@ -37,6 +37,9 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
+// Suffix is what an algorithm with a lease has behind its name.
+const Suffix = "+lease"
+
 // Wrap puts a lease around an algorithm, for a network of that timing.
 func Wrap(inner algo.Spec, t algo.Timing, o Options) (algo.Spec, error) {
 	spec, err := algo.Build("lease", t, o, nil, func(o Options, c *algo.OptionCheck) algo.Spec {
@@ -53,7 +56,7 @@ func Wrap(inner algo.Spec, t algo.Timing, o Options) (algo.Spec, error) {
 	for i := range spec.Settings {
 		spec.Settings[i].Name = "lease_" + spec.Settings[i].Name
 	}
-	spec.Name, spec.Settings = inner.Name+"+lease", append(spec.Settings, inner.Settings...)
+	spec.Name, spec.Settings = inner.Name+Suffix, append(spec.Settings, inner.Settings...)
 	slices.SortFunc(spec.Settings, func(a, b algo.Setting) int { return cmp.Compare(a.Name, b.Name) })
 	return spec, err
 }
@@ -248,6 +251,13 @@ func (n *node) Stable() algo.Stable {
 	inner := n.inner.Stable()
 	extra := strconv.FormatInt(int64(n.kept), 10) + " " + strconv.FormatUint(uint64(inner.Epoch), 10) + " " + inner.Vote.String() + " " + inner.Extra
 	return algo.Stable{Epoch: n.ballot, Vote: n.vote, Extra: extra}
+}
+
+// Promised is for how long a member may have promised, of which this is the Extra that it has kept; 0 if that is
+// of no lease. One that starts without a lease has to let so much time pass first.
+func Promised(extra string) time.Duration {
+	kept, _ := unpack(extra)
+	return kept
 }
 
 // unpack is zero for what another algorithm has kept.

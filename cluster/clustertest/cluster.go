@@ -43,6 +43,9 @@ type Config struct {
 	// Configure, when set, changes what a node is made of before it starts: the algorithm,
 	// say. Its Name is set, and its Priority, Listen, and Members or Join.
 	Configure func(c *cluster.Config)
+	// Drift is by how many percent the clocks of nodes are fast, or slow; of the others they are right. With a
+	// lease they may be wrong by as much as that allows.
+	Drift map[string]float64
 	// Options are added to those of every node.
 	Options []cluster.Option
 }
@@ -128,6 +131,7 @@ func (c *Cluster) Start(name string) *cluster.Node {
 		c.config.Configure(&config)
 	}
 	m.process = c.Network.Process(name)
+	m.process.drift = c.config.Drift[name]
 	options := append(m.process.Options(), cluster.WithStore(m.kept))
 	node, err := cluster.New(config, append(options, c.config.Options...)...)
 	if err != nil {

@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"sync"
+	"time"
 
 	"github.com/elect-go/elect/cluster"
 )
@@ -80,16 +81,33 @@ type Process struct {
 	// Guarded by net.mu.
 	dead   bool
 	paused chan struct{} // closed by Resume; nil while it runs
+
+	started time.Time
+	drift   float64 // by how many percent its clock is fast
 }
 
 // Process starts a process on a host. It listens at addresses of that host, as in
 // "n1:7400" for the host n1; see [Process.Options].
-func (w *Network) Process(host string) *Process { return &Process{net: w, host: host} }
+func (w *Network) Process(host string) *Process {
+	return &Process{net: w, host: host, started: time.Now()}
+}
+
+// Now is the clock of the process.
+func (p *Process) Now() time.Duration {
+	return time.Duration(float64(time.Since(p.started)) * (1 + p.drift/100))
+}
+
+// Alarm is one of that clock: see [cluster.Clock].
+func (p *Process) Alarm(ring func()) (set func(at time.Duration), stop func(), err error) {
+	t := time.AfterFunc(time.Hour, ring)
+	// A nanosecond more, for what is lost in rounding: an alarm must not ring early.
+	return func(at time.Duration) { t.Reset(1 + time.Duration(float64(at-p.Now())/(1+p.drift/100))) }, func() { t.Stop() }, nil
+}
 
 // Options make a node part of the process: it uses the network, and is killed and paused
 // with the process.
 func (p *Process) Options() []cluster.Option {
-	return []cluster.Option{cluster.WithNetwork(p.Listen, p.Dial)}
+	return []cluster.Option{cluster.WithNetwork(p.Listen, p.Dial), cluster.WithClock(p)}
 }
 
 // turn waits while the process is paused.

@@ -47,7 +47,7 @@ var Rules = []Rule{
 	{Package: "transport", Imports: []string{"internal/hostile"}},
 	{Package: "internal/disk", Imports: none, Modules: []string{"golang.org/x/sys"}},
 	{Package: "internal/store", Imports: []string{"internal/disk"}, Modules: []string{"golang.org/x/sys"}},
-	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "internal/engine", "fd", "internal/hostile", "internal/mistake", "internal/store", "trace", "transport", "internal/wire"}},
+	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "algo/lease", "internal/engine", "fd", "internal/hostile", "internal/mistake", "internal/store", "trace", "transport", "internal/wire"}},
 	{Package: "cluster/operator", Imports: []string{"algo", "cluster", "internal/hostile", "internal/wire", "transport"}},
 	{Package: "cluster/clustertest", Imports: []string{"algo", "cluster", "internal/virtual", "internal/store"}},
 

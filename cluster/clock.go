@@ -1,0 +1,25 @@
+package cluster
+
+import "time"
+
+// Clock is what a node measures time by: from some moment on, which says nothing of the time of day.
+type Clock interface {
+	// Now goes on while the machine sleeps: others have counted that time too.
+	Now() time.Duration
+	// Alarm has ring called, on a goroutine of its own, when Now is what it was last set to. It ends with stop.
+	Alarm(ring func()) (set func(at time.Duration), stop func(), err error)
+}
+
+// WithClock has the node measure time by that. Without it a node with a lease takes CLOCK_BOOTTIME on Linux, and
+// any other the clock of the Go runtime, which may stand still while the machine sleeps.
+func WithClock(c Clock) Option { return func(n *Node) { n.clock = c } }
+
+// runtimeClock counts from that time on.
+type runtimeClock time.Time
+
+func (c runtimeClock) Now() time.Duration { return time.Since(time.Time(c)) }
+
+func (c runtimeClock) Alarm(ring func()) (set func(at time.Duration), stop func(), err error) {
+	t := time.AfterFunc(time.Hour, ring)
+	return func(at time.Duration) { t.Reset(at - c.Now()) }, func() { t.Stop() }, nil
+}

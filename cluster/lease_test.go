@@ -1,0 +1,297 @@
+package cluster_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/virtual"
+)
+
+// guarded is a cluster with a lease, and a judge of who works in it.
+type guarded struct {
+	*clustertest.Cluster
+	t     testing.TB
+	takes time.Duration // until work that is told to end has returned
+
+	mu     sync.Mutex
+	works  string // who does
+	token  uint64 // the last
+	shifts int
+	causes map[error]int
+}
+
+func newGuarded(t testing.TB, algorithm string, nodes int, drift map[string]float64) *guarded {
+	g := &guarded{t: t, causes: make(map[error]int)}
+	g.Cluster = clustertest.New(t, clustertest.Config{Nodes: nodes, Drift: drift, Configure: func(c *cluster.Config) {
+		c.Algorithm, c.Lease = algorithm, &lease.Options{}
+	}})
+	for _, n := range g.Nodes() {
+		g.employ(n)
+	}
+	return g
+}
+
+// employ has a node work whenever it leads, until it stops.
+func (g *guarded) employ(n *cluster.Node) {
+	name := n.Config().Name
+	ctx := g.t.Context()
+	go func() {
+		_ = n.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+			g.mu.Lock()
+			if g.works != "" {
+				g.t.Errorf("%s begins to work while %s does (%s, token %d)", name, g.works, time.Now().Format("05.000"), l.Token)
+			}
+			if l.Token <= g.token {
+				g.t.Errorf("%s works with token %d after %d", name, l.Token, g.token)
+			}
+			g.works, g.token = name, l.Token
+			g.shifts++
+			g.mu.Unlock()
+			if !l.Valid() {
+				g.t.Errorf("%s begins to work for a leadership that is over", name)
+			}
+			<-ctx.Done()
+			if l.Valid() && context.Cause(ctx) != context.Canceled {
+				g.t.Errorf("the work of %s is told to end, and its leadership is valid", name)
+			}
+			if g.takes > 0 {
+				virtual.Pass(g.takes)
+			}
+			g.mu.Lock()
+			g.works = ""
+			g.causes[context.Cause(ctx)]++
+			g.mu.Unlock()
+			return nil
+		})
+	}()
+}
+
+// who works, and how many leaderships have ended for that reason.
+func (g *guarded) who(cause error) (works string, ended int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.works, g.causes[cause]
+}
+
+func withLease(t *testing.T, test func(t *testing.T, algorithm string)) {
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, algorithm) })
+		})
+	}
+}
+
+// A leader that is stopped, or whose loop hangs in a save, does not work beyond its lease; another one
+// begins when it is over, and not before.
+func TestALeaseEndsWhereTheLoopStands(t *testing.T) {
+	withLease(t, func(t *testing.T, algorithm string) {
+		g := newGuarded(t, algorithm, 3, nil)
+		g.Pass(time.Second)
+		first := g.Await()
+		g.Pause(first.Name)
+		g.Pass(lease.Defaults(algo.LAN()).Duration)
+		works, expired := g.who(cluster.ErrExpired)
+		require.NotEqual(t, first.Name, works, "it works beyond its lease")
+		require.Equal(t, 1, expired)
+		g.Pass(2 * bound)
+		works, _ = g.who(nil)
+		require.NotEmpty(t, works)
+		require.NotEqual(t, first.Name, works)
+		g.Resume(first.Name)
+		g.Await()
+		g.Pass(time.Second)
+	})
+}
+
+// The same where the network stands: the work on the side without a majority ends before another begins.
+func TestOfTwoSidesOneWorks(t *testing.T) {
+	withLease(t, func(t *testing.T, algorithm string) {
+		g := newGuarded(t, algorithm, 5, map[string]float64{"n1": 10, "n2": -10, "n3": 10, "n4": -10, "n5": -10})
+		g.Pass(time.Second)
+		first := g.Await()
+		alone := []string{first.Name}
+		var others []string
+		for _, n := range g.Nodes() {
+			switch name := n.Config().Name; {
+			case name == first.Name:
+			case len(alone) < 2:
+				alone = append(alone, name)
+			default:
+				others = append(others, name)
+			}
+		}
+		g.Partition(alone, others)
+		g.Pass(3 * bound)
+		second := g.Await(others...)
+		require.Greater(t, second.Token, first.Token)
+		works, _ := g.who(nil)
+		require.Equal(t, second.Name, works)
+		g.Heal()
+		g.Pass(bound)
+		g.Await()
+	})
+}
+
+// A leader that stops, resigns or whose work returns hands over at once: nobody waits for the end of its lease.
+func TestALeaseIsHandedOver(t *testing.T) {
+	withLease(t, func(t *testing.T, algorithm string) {
+		g := newGuarded(t, algorithm, 3, nil)
+		g.Pass(time.Second)
+		first := g.Await()
+		began := time.Now()
+		require.NoError(t, g.Node(first.Name).Resign(t.Context(), 0))
+		require.Less(t, time.Since(began), lease.Defaults(algo.LAN()).Duration/2)
+		second := g.Await()
+		require.NotEqual(t, first.Name, second.Name)
+		g.Pass(time.Second)
+		began = time.Now()
+		g.Stop(second.Name)
+		g.Await()
+		require.Less(t, time.Since(began), lease.Defaults(algo.LAN()).Duration/2)
+	})
+}
+
+// Whatever happens to nodes and network, at most one works, with a higher token than any before.
+func TestOneWorksWhateverHappens(t *testing.T) {
+	withLease(t, func(t *testing.T, algorithm string) {
+		random := rand.New(rand.NewPCG(1, 7))
+		g := newGuarded(t, algorithm, 5, map[string]float64{"n1": 10, "n2": -10, "n4": 10, "n5": -10})
+		names := []string{"n1", "n2", "n3", "n4", "n5"}
+		down := map[string]bool{}
+		paused := map[string]bool{}
+		for range 60 {
+			name := names[random.IntN(len(names))]
+			switch random.IntN(6) {
+			case 0:
+				if !down[name] && !paused[name] && len(down) < 2 {
+					g.Kill(name)
+					down[name] = true
+				}
+			case 1:
+				for name := range down {
+					g.employ(g.Start(name))
+					delete(down, name)
+				}
+			case 2:
+				if !down[name] && !paused[name] {
+					g.Pause(name)
+					paused[name] = true
+				}
+			case 3:
+				for name := range paused {
+					g.Resume(name)
+					delete(paused, name)
+				}
+			case 4:
+				g.Partition(names[:1+random.IntN(4)])
+			case 5:
+				g.Heal()
+			}
+			g.Pass(time.Duration(random.Int64N(int64(2 * time.Second))))
+		}
+		for name := range paused {
+			g.Resume(name)
+		}
+		for name := range down {
+			g.employ(g.Start(name))
+		}
+		g.Heal()
+		g.Pass(bound)
+		g.Await()
+		g.mu.Lock()
+		shifts := g.shifts
+		g.mu.Unlock()
+		require.Greater(t, shifts, 3)
+	})
+}
+
+// A leader gives way to a higher one that is back, when its work has returned.
+func TestAHigherOneWaitsForTheWork(t *testing.T) {
+	withLease(t, func(t *testing.T, algorithm string) {
+		g := newGuarded(t, algorithm, 3, nil)
+		g.takes = 300 * time.Millisecond
+		g.Pass(time.Second)
+		first := g.Await()
+		g.Kill(first.Name)
+		second := g.Await()
+		require.NotEqual(t, first.Name, second.Name)
+		g.Pass(time.Second)
+		g.employ(g.Start(first.Name))
+		g.Pass(2 * bound)
+		if algorithm != "vote" { // which leaves a leader alone
+			require.Equal(t, "n3", g.Await().Name)
+		}
+	})
+}
+
+// A node whose lease is turned off does not help another to lead before what it has promised is over, and
+// neither does one whose lease is made shorter. So at every step at most one works.
+func TestALeaseIsTurnedOff(t *testing.T) {
+	for _, later := range []*lease.Options{nil, {Duration: 2 * lease.Defaults(algo.LAN()).Duration}} {
+		withLease(t, func(t *testing.T, algorithm string) {
+			long := &lease.Options{Duration: 20 * time.Second}
+			now := long
+			g := &guarded{t: t, causes: make(map[error]int)}
+			g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, now }})
+			for _, n := range g.Nodes() {
+				g.employ(n)
+			}
+			g.Pass(time.Second)
+			holder := g.Await().Name
+			began := time.Now()
+			now = later
+			for _, n := range g.Nodes() {
+				if name := n.Config().Name; name != holder {
+					g.Kill(name)
+					g.Start(name)
+				}
+			}
+			g.Pass(10 * time.Second)
+			for _, n := range g.Nodes() {
+				if n.Config().Name != holder {
+					require.False(t, n.Leads(), "after %v", time.Since(began))
+				}
+			}
+			g.Stop(holder)
+			g.Start(holder)
+			g.Pass(20 * time.Second)
+			g.Await()
+		})
+	}
+}
+
+// The same on TCP, with folders and the clock of the machine.
+func TestALeaseOnTCP(t *testing.T) {
+	g := &guarded{t: t, causes: make(map[error]int)}
+	config := func(name string, join ...string) cluster.Config {
+		return cluster.Config{Name: name, Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, Data: t.TempDir(), Timing: algo.Local(), Lease: &lease.Options{}}
+	}
+	founder := run(t, config("n1"))
+	addr := founder.follows(t, "n1", patience).Leader.Addr
+	members := map[string]*member{"n1": founder, "n2": run(t, config("n2", addr)), "n3": run(t, config("n3", addr))}
+	for _, m := range members {
+		g.employ(m.Node)
+	}
+	for _, m := range members {
+		m.shows(t, "a leader", patience, cluster.State.Known)
+	}
+	for range 2 { // of three a majority is left after the first
+		var leader string
+		until(t, "one leads and works", func() bool {
+			leader, _ = g.who(nil)
+			return members[leader] != nil && members[leader].Leads()
+		})
+		require.NoError(t, members[leader].halt())
+		delete(members, leader)
+	}
+}
