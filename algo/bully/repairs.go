@@ -260,7 +260,7 @@ func (p *process) beatsAbove(env algo.Env, peer algo.NodeID) {
 		p.tell(env, peer)
 	case p.phase == electing:
 		p.awaited.Add(peer)
-		env.Send(peer, Election{p.epoch})
+		env.Send(peer, Election{Epoch: p.epoch})
 		env.SetTimer(timerAnswer, p.options.AnswerTimeout, p.options.AnswerTimeout)
 	}
 }
