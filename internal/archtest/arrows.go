@@ -74,7 +74,7 @@ var Rules = []Rule{
 	{Package: "internal/host", Imports: []string{"algo", "internal/scenario"}, Modules: none},
 	{Package: "internal/mutetest", Imports: []string{"algo", "algo/bully", "algo/ring", "algo/vote"}, Modules: none},
 	{Package: "internal/optiontest", Imports: []string{"algo", "internal/host"}, Modules: none},
-	{Package: "internal/config", Imports: []string{"algo", "cluster", "internal/mistake"}},
+	{Package: "internal/config", Imports: []string{"algo", "algo/lease", "cluster", "internal/mistake"}},
 	{Package: "internal/mistake", Imports: none, Modules: none},
 	{Package: "internal/virtual", Imports: none, Modules: none},
 	{Package: "internal/...", Imports: none},

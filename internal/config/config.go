@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/mistake"
 )
@@ -33,6 +34,7 @@ type Settings struct {
 	Config cluster.Config
 	// Log is text or json, LogLevel debug, info, warn or error; Preset is a word for a timing.
 	Log, LogLevel, Preset string
+	Lease                 bool // with what follows from the timing
 	// Mistakes are those found so far. The caller may add some.
 	Mistakes mistake.List
 	// Unknown are variables of the environment that begin like ours and are none.
@@ -54,14 +56,13 @@ func newSettings(t *Table) *Settings {
 // settle takes over what was given. The preset comes before the fields of the timing, the
 // timing before the options of the algorithms, whose defaults follow from it.
 func (s *Settings) settle() {
-	s.assign(s.table.byName["timing.preset"], s)
+	s.assign(s.table.byName["timing.preset"])
 	s.Config.Timing = algo.Presets()[s.Preset]
-	for _, f := range s.table.fields {
-		if f.Algorithm == "" {
-			s.assign(f, f.place(s))
-		}
+	s.fill("")
+	if s.Lease {
+		s.Config.Lease = new(lease.Options)
 	}
-	s.Config.Options = func(options any) error { s.fill(s.Config.Algorithm, options); return nil }
+	s.Config.Options = s.decode(s.Config.Algorithm)
 	for name := range s.table.registry {
 		_, _ = s.build(name) // Node says what is wrong with its options
 	}
@@ -69,26 +70,31 @@ func (s *Settings) settle() {
 
 // build makes an algorithm with the options that were given, and keeps these.
 func (s *Settings) build(algorithm string) (algo.Spec, error) {
-	return s.table.registry[algorithm](s.Config.Timing, func(options any) error {
-		s.options[algorithm] = options
-		s.fill(algorithm, options)
-		return nil
-	})
+	return s.table.registry[algorithm](s.Config.Timing, s.decode(algorithm))
 }
 
-// fill sets the options of an algorithm to what was given for them.
-func (s *Settings) fill(algorithm string, options any) {
+// decode overwrites the options of an algorithm with those that were given, and keeps them.
+func (s *Settings) decode(algorithm string) func(any) error {
+	return func(options any) error {
+		s.options[algorithm] = options
+		s.fill(algorithm)
+		return nil
+	}
+}
+
+// fill sets the options of an algorithm, or with no name all other fields, to what was given for them.
+func (s *Settings) fill(algorithm string) {
 	for _, f := range s.table.fields {
 		if f.Algorithm == algorithm {
-			s.assign(f, options)
+			s.assign(f)
 		}
 	}
 }
 
-// assign sets the field of a struct to what was given for it.
-func (s *Settings) assign(f Field, in any) {
+// assign sets a field to what was given for it.
+func (s *Settings) assign(f Field) {
 	if s.given[f.Name].stands() {
-		f.in(in).Set(s.given[f.Name].value)
+		s.target(f).Set(s.given[f.Name].value)
 	}
 }
 

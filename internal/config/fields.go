@@ -25,6 +25,7 @@ var memberFields = []Field{
 
 // ownFields are those at the top that the node itself does not know.
 var ownFields = []Field{
+	{Name: "lease", Help: "lead only while a majority has promised to have no other: at most one leads at any moment; needs data"},
 	{Name: "log", Arg: "form", Words: []string{"text", "json"}, Help: "form of the log"},
 	{Name: "log_level", Arg: "level", Live: true, Words: []string{"debug", "info", "warn", "error"}, Help: "least level that is logged"},
 }

@@ -103,8 +103,7 @@ func (s *Settings) value(n *yaml.Node, list bool) given {
 	g := given{origin: s.at(n)}
 	items, within := []*yaml.Node{n}, ""
 	if list && n.Kind != yaml.SequenceNode {
-		g.bad = describe(n)
-		return g
+		return given{origin: s.at(n), bad: describe(n)}
 	} else if list {
 		items, within = n.Content, "a list that holds "
 	}

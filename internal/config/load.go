@@ -77,7 +77,7 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 				s.accept(f, g)
 			}
 		}
-		s.assign(t.byName["algorithm"], &s.Config)
+		s.assign(t.byName["algorithm"])
 		s.acceptOptions(s.Config.Algorithm, flags.options, mistake.Origin{Source: mistake.Flag, Name: optionFlag, Shared: true})
 	}
 	s.settle()
