@@ -108,14 +108,9 @@ func (n *node) start() {
 	if w.config.Trace != nil {
 		config.Trace = w.emit
 	}
-	var saved []algo.Message
+	saved := slices.DeleteFunc([]algo.Message{n.roster, n.owed}, func(m algo.Message) bool { return m == nil })
 	if n.kept != (engine.Kept{}) {
 		saved = append(saved, n.kept)
-	}
-	for _, record := range []algo.Message{n.roster, n.owed} {
-		if record != nil {
-			saved = append(saved, record)
-		}
 	}
 	n.engine = engine.New(config, saved...)
 	if w.config.Detector == Perfect {

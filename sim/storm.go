@@ -255,7 +255,7 @@ func (s *storm) strike() {
 
 // empty has one lose what it kept, if it stays where it was: so who it was makes room for it.
 func (s *storm) empty() {
-	if n := s.one(); n > core && s.r.Lost == 0 && s.w.nodes[0].moves == 0 {
+	if n := s.one(); n > core && s.r.Lost == 0 && s.w.nodes[0].moves == 0 && s.spare() > 0 {
 		_ = s.w.Do("crash n%d", n)
 		_ = s.w.Do("empty n%d", n)
 		_ = s.w.Do("restart n%d", len(s.w.nodes))
@@ -320,6 +320,26 @@ func (s *storm) part() {
 	_ = w.Do("partition %s %s", strings.Join(left, ","), strings.Join(right, ","))
 }
 
+// spare is how many may yet die for good, so that a majority is left as anybody knows. An empty seat of a fixed
+// set, once there was a leader, may stay empty; and whom a roster lets in that does not stand the next may not have.
+func (s *storm) spare() int {
+	spare := len(s.w.nodes)
+	for _, n := range s.w.nodes {
+		r, _ := n.roster.(membership.Roster)
+		voters, empty := len(r.Entries), r.Unmet
+		switch {
+		case r.Epoch == 0:
+			empty = 0
+		case !r.Confirmed:
+			voters--
+		}
+		if !n.gone && slices.Contains(n.members(), n.id) {
+			spare = min(spare, voters-(voters+empty)/2-1)
+		}
+	}
+	return max(0, spare-s.r.Lost)
+}
+
 // lost draws who is dead for good: in half of the storms nobody, and else some of those whom
 // all take for members, fewer than half of them as anybody knows. Those that are down already
 // come first: what they alone know the others must do without.
@@ -327,36 +347,28 @@ func (s *storm) lost() {
 	if s.random.IntN(2) == 0 {
 		return
 	}
-	least, needed := len(s.w.nodes), make(map[*node]bool)
-	known := make(map[algo.NodeID]int)
-	parties := 0
+	needed, known, parties := make(map[*node]bool), make(map[algo.NodeID]int), 0
 	for _, n := range s.w.nodes {
 		members := n.members()
 		member := slices.Contains(members, n.id)
 		if !n.gone && len(n.seeds) == 1 && (!member || n.seeds[0].moves > 0) {
 			needed[n.seeds[0]] = true // it lets this one in, or is all that this one can find
 		}
-		if n.gone || !member {
-			continue
-		}
-		parties++
-		least = min(least, len(members))
-		if r, _ := n.roster.(membership.Roster); !r.Confirmed && r.Epoch > 0 {
-			least = min(least, len(members)-1) // whom it lets in the next one may not have
-		}
-		for _, id := range members {
-			known[id]++
+		if !n.gone && member {
+			parties++
+			for _, id := range members {
+				known[id]++
+			}
 		}
 	}
 	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return n.gone || known[n.id] < parties || needed[n] })
 	s.random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
 	rank := map[bool]int{true: 1} // of who runs
 	slices.SortStableFunc(candidates, func(a, b *node) int { return rank[a.up] - rank[b.up] })
-	most := max(0, (least-1)/2-s.r.Lost)
+	most := s.spare()
 	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, most)), most)] {
-		if n.up {
+		if s.w.Do("crash %s", n.name) == nil {
 			s.r.Crashes++
-			_ = s.w.Do("crash %s", n.name)
 		}
 		n.gone = true
 		s.r.Lost++

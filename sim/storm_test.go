@@ -244,6 +244,34 @@ func TestWhoIsLostIsAMinorityWithoutTheNewcomer(t *testing.T) {
 	}
 }
 
+// TestWhoIsLostIsAMinorityOfTheSeats: of a fixed set of five one has never come and one was removed. Of the four
+// who count two are no majority, and the one that comes late is let in by nobody without one.
+func TestWhoIsLostIsAMinorityOfTheSeats(t *testing.T) {
+	spec, err := build("vote", algo.LAN(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(Config{Spec: spec, Seed: 1, Delay: Fixed(time.Millisecond)})
+	if err := w.Cluster(5); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Do("crash n1"); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(algo.LAN().Bound())
+	s := storm{w: w, o: &StormOptions{Nodes: 5}, random: newRandom(1)}
+	if err := w.Do("remove n2 n5"); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(algo.LAN().Bound())
+	if r := w.nodes[1].roster.(membership.Roster); len(r.Entries) != 3 || r.Unmet != 1 || !r.Confirmed {
+		t.Fatalf("n2 knows %v", r)
+	}
+	if spare := s.spare(); spare != 0 {
+		t.Errorf("of three and an empty seat %d may be lost, want none", spare)
+	}
+}
+
 // TestAScenarioReplaysAStorm: what a failure prints does the same again.
 func TestAScenarioReplaysAStorm(t *testing.T) {
 	for seed := range few(20) {
