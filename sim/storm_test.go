@@ -267,6 +267,7 @@ func TestWhoIsLostIsAMinorityOfTheSeats(t *testing.T) {
 	if r := w.nodes[1].roster.(membership.Roster); len(r.Entries) != 3 || r.Unmet != 1 || !r.Confirmed {
 		t.Fatalf("n2 knows %v", r)
 	}
+	w.nodes[0].roster = nil // it never came, and knows nobody
 	if spare := s.spare(); spare != 0 {
 		t.Errorf("of three and an empty seat %d may be lost, want none", spare)
 	}
