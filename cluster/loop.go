@@ -255,11 +255,11 @@ func (n *Node) returned() {
 // announce shows a leader to the application.
 func (n *Node) announce(l algo.Leader) {
 	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, Called: n.call, At: time.Now()}
+	n.working = n.working || s.Leads // its algorithm waits for that, also where no work begins
 	left, bounded := n.board.left()
 	if s.Leads && (n.yields() || bounded && left <= 0) {
 		return // it is about to resign, or to learn that a save took longer than its lease
 	}
-	n.working = n.working || s.Leads
 	switch shown := n.board.post(s); {
 	case !shown:
 	case s.Leads:
