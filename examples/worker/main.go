@@ -1,7 +1,9 @@
-// Command worker does its work on one machine at a time: the one that leads.
+// Command worker does its work on one machine at a time: the one that leads, with a lease. A majority of the
+// machines must run, so it takes three to do without one.
 //
 //	worker a 10.0.0.1:7400                the first
 //	worker b 10.0.0.2:7400 10.0.0.1:7400  the others name one that runs
+//	worker c 10.0.0.3:7400 10.0.0.1:7400
 package main
 
 import (
@@ -14,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 )
 
@@ -23,7 +26,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data"}
+	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data", Lease: &lease.Options{}}
 	if err := run(ctx, config, work); err != nil && ctx.Err() == nil {
 		log.Fatal(err)
 	}

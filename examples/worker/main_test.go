@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
@@ -100,23 +101,45 @@ func works(t *testing.T, who string, lines <-chan string) {
 
 func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 	dir, first := t.TempDir(), address(t)
-	a, killA := worker(t, dir, "a", first)
-	works(t, "a", a)
-	b, killB := worker(t, dir, "b", address(t), first)
-	// Either leads now: the one with the higher id. Whoever is killed, the other works.
-	select {
-	case line := <-b:
-		require.Regexp(t, "^b works", line)
-		killB()
-		for len(a) > 0 { // of before
-			<-a
+	lines, kill := make(map[string]<-chan string), make(map[string]func())
+	lines["a"], kill["a"] = worker(t, dir, "a", first)
+	works(t, "a", lines["a"])
+	for _, name := range []string{"b", "c"} {
+		lines[name], kill[name] = worker(t, dir, name, address(t), first)
+	}
+	var leader string
+	var led algo.Epoch
+	require.Eventually(t, func() bool { // the one with the highest id leads, in the end
+		s, err := operator.Client{}.Status(t.Context(), first)
+		if err != nil || s.Leader == nil || len(s.Members) < 3 || !s.Confirmed {
+			return false
 		}
-		works(t, "a", a)
-	case <-a: // a second time, so b does not lead
-		killA()
-		works(t, "b", b)
-	case <-time.After(30 * time.Second):
-		t.Fatal("neither works")
+		for _, m := range s.Members {
+			if m.ID == *s.Leader {
+				leader, led = m.Name, s.Epoch
+			}
+		}
+		return true
+	}, 30*time.Second, 10*time.Millisecond, "three follow nobody")
+	kill[leader]()
+	delete(lines, leader)
+	late := time.After(30 * time.Second)
+	for {
+		var line string
+		select { // of the dead nothing comes any more
+		case line = <-lines["a"]:
+		case line = <-lines["b"]:
+		case line = <-lines["c"]:
+		case <-late:
+			t.Fatal("nobody works after ", leader)
+		}
+		var name string
+		var epoch algo.Epoch
+		_, err := fmt.Sscanf(line, "%s works in epoch %d", &name, &epoch)
+		require.NoError(t, err, line)
+		if epoch > led {
+			return
+		}
 	}
 }
 
