@@ -65,8 +65,11 @@ func (g *guarded) employ(n *cluster.Node) {
 			if l.Valid() && context.Cause(ctx) != context.Canceled {
 				g.t.Errorf("the work of %s is told to end, and its leadership is valid", name)
 			}
-			if g.takes > 0 {
-				virtual.Pass(g.takes)
+			g.mu.Lock()
+			takes := g.takes
+			g.mu.Unlock()
+			if takes > 0 {
+				virtual.Pass(takes)
 			}
 			g.mu.Lock()
 			if g.works == name {
@@ -222,7 +225,9 @@ func TestOneWorksWhateverHappens(t *testing.T) {
 func TestAHigherOneWaitsForTheWork(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 3, nil)
+		g.mu.Lock()
 		g.takes = 300 * time.Millisecond
+		g.mu.Unlock()
 		g.Pass(time.Second)
 		first := g.Await()
 		g.Kill(first.Name)
