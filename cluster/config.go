@@ -165,10 +165,10 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	}
 	quorum := spec.Claims.NeedsQuorum
 	want(!quorum || c.ForgetAfter == 0, "forget_after", c.ForgetAfter.String(), "0: %s elects by a majority of all members, the dead too; "+
-		"if it forgot them, two sides of a partition could each elect", c.Algorithm)
+		"if it forgot them, two sides of a partition could each elect", spec.Name)
 	want(!spec.Textbook || c.Lesson, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
-	want(!quorum || kept || c.Data != "", "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", c.Algorithm)
+	want(!quorum || kept || c.Data != "", "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", spec.Name)
 	return spec, errors.Join(mistakes...)
 }
 
