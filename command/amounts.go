@@ -3,6 +3,7 @@ package command
 import (
 	"time"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/sim"
 )
@@ -14,12 +15,14 @@ type amounts struct {
 	// right before, which took its time; while no timeout has grown, and when it has grown
 	// as far as it may.
 	detection, grown time.Duration
-	// failover is Timing.Bound.
+	// failover is Timing.Bound, and four times a lease.
 	failover time.Duration
 	// rest is how many frames a second all nodes together send when nothing happens, if a
 	// simulation came to rest.
 	rest    float64
 	settled bool
+	// lease is for how long nobody leads after a leader was killed, or fell silent; 0 without one.
+	lease time.Duration
 }
 
 // amountsOf works them out. What is sent at rest depends on whom an algorithm has watched,
@@ -31,6 +34,10 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 		nodes: nodes, detection: t.Timeout + t.RoundTrip/2, grown: t.MaxTimeout + t.RoundTrip/2, failover: t.Bound(),
 	}
 	spec, err := s.Spec()
+	if o := s.Config.Lease; o != nil && err == nil {
+		a.lease, a.failover = o.Duration, a.failover+4*o.Duration
+		spec, err = lease.Wrap(spec, t, *o)
+	}
 	if err != nil {
 		return a, err
 	}

@@ -37,7 +37,7 @@ was too short grows, up to max_timeout. A process that is killed is found at onc
 those who are connected, unless evidence is off. The failover bound is the time after
 the last fault within which all who live and reach each other name one leader, messages
 lost meanwhile included, as long as no timeout has grown; it is for the default options
-of the algorithm. What is sent at rest was counted in a simulation of so many nodes.
+of the algorithm, and with a lease four times that is in it. What is sent at rest was counted in a simulation of so many nodes.
 
 Exit status: 0 done, 1 the file cannot be read, 2 something is wrong with the
 configuration.
@@ -45,7 +45,7 @@ configuration.
 With --json, one object: file (empty if there is none), fields (a list of objects: field,
 value, source (default, file, environment or flag), at (as elect.yaml:7, ELECT_NAME or
 --name), line (0 if it is none of a file)), unknown_variables (as in 'config check'),
-amounts (an object: nodes, detection_ms, grown_detection_ms, failover_ms,
+amounts (an object: nodes, detection_ms, grown_detection_ms, failover_ms, lease_ms (0 without),
 failover_is_for_defaults (a bool: options of the algorithm were changed),
 heartbeats_per_second of all nodes, null if the simulation did not come to rest).`,
 		Example: `  elect config show --listen 10.0.0.1:7400
@@ -112,13 +112,14 @@ type amountsObject struct {
 	Detection   float64  `json:"detection_ms"`
 	Grown       float64  `json:"grown_detection_ms"`
 	Failover    float64  `json:"failover_ms"`
+	Lease       float64  `json:"lease_ms"`
 	ForDefaults bool     `json:"failover_is_for_defaults"`
 	Heartbeats  *float64 `json:"heartbeats_per_second"`
 }
 
 func newShow(s *config.Settings, a amounts) showObject {
 	o := showObject{File: s.File, Unknown: append([]config.Unknown{}, s.Unknown...), Amounts: amountsObject{
-		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover),
+		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover), Lease: ms(a.lease),
 		ForDefaults: len(changedOptions(s)) > 0,
 	}}
 	if a.settled {
@@ -158,6 +159,9 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 		killed = "so for a killed one: evidence is off"
 	}
 	line("worst detection", roundly(a.detection), "of a silent leader, "+roundly(a.grown)+" once its timeout has grown; "+killed)
+	if a.lease > 0 {
+		line("lease", roundly(a.lease), "after a leader was killed or fell silent until another can lead; who stops or resigns hands over at once")
+	}
 	bound := "from the last fault until all name one leader"
 	if changed := changedOptions(s); len(changed) > 0 {
 		bound += ", if it were not for " + strings.Join(changed, ", ")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,15 @@ func TestConfigShow(t *testing.T) {
 		require.Regexp(t, want, stdout)
 	}
 	require.NotContains(t, stdout, "vote.window", "it is not selected, nor set")
+
+	status, bare, stderr := elect("config", "show", "--config", "elect.yaml")
+	require.Zero(t, status, stderr)
+	require.NotContains(t, bare, "until another can lead")
+	status, leased, stderr := elect("config", "show", "--config", "elect.yaml", "--lease")
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `(?m)^ +lease +[0-9]+ ms +after a leader was killed or fell silent`, leased)
+	rest := regexp.MustCompile(`heartbeats +([0-9.]+) a second`)
+	require.NotEqual(t, rest.FindString(bare), rest.FindString(leased), "renewals are counted")
 
 	status, stdout, stderr = elect("config", "show")
 	require.Equal(t, statusUsage, status)
