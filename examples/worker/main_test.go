@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -38,12 +39,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// slow is work that takes a second to clean up, and says when it began and when it has ended, on the clock that
-// all processes of the machine share.
+// slow is work that cleans up until somebody writes a line to it, and says when it began, was told to end and has
+// ended, on the clock that all processes of the machine share.
 func slow(ctx context.Context, _ cluster.Leadership) error {
 	fmt.Println("begins", fleet.Now())
 	<-ctx.Done()
-	time.Sleep(time.Second)
+	fmt.Println("cleans", fleet.Now())
+	bufio.NewScanner(os.Stdin).Scan()
 	fmt.Println("ends", fleet.Now())
 	return context.Cause(ctx)
 }
@@ -51,17 +53,19 @@ func slow(ctx context.Context, _ cluster.Leadership) error {
 // worker starts one and returns the lines that it prints, and how to kill it.
 func worker(t *testing.T, dir string, args ...string) (lines <-chan string, kill func()) {
 	t.Helper()
-	lines, kill, _ = process(t, "1", dir, args...)
+	lines, kill, _, _ = process(t, "1", dir, args...)
 	return lines, kill
 }
 
-// process starts one that does one sort of work, and can be told to stop as well.
-func process(t *testing.T, work, dir string, args ...string) (lines <-chan string, kill, stop func()) {
+// process starts one that does one sort of work, can be told to stop as well, and reads what is written to it.
+func process(t *testing.T, work, dir string, args ...string) (lines <-chan string, kill, stop func(), in io.Writer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "WORKER_TEST_MAIN="+work)
 	cmd.Dir = dir
 	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	in, err = cmd.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	read := make(chan string, 100)
@@ -78,7 +82,7 @@ func process(t *testing.T, work, dir string, args ...string) (lines <-chan strin
 	}()
 	kill = func() { _ = cmd.Process.Kill(); <-ended }
 	t.Cleanup(kill)
-	return read, kill, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }
+	return read, kill, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }, in
 }
 
 func address(t *testing.T) string {
@@ -160,15 +164,23 @@ func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
 		}
 		return at
 	}
-	a, _, stop := process(t, "slow", dir, "a", first)
+	a, _, stop, toA := process(t, "slow", dir, "a", first)
 	said(a, "begins")
 	second := address(t)
-	b, _, _ := process(t, "slow", dir, "b", second, first)
+	b, _, _, _ := process(t, "slow", dir, "b", second, first)
 	require.Eventually(t, func() bool {
 		s, err := operator.Client{}.Status(t.Context(), second)
 		return err == nil && s.Leader != nil && len(s.Members) == 2
 	}, 30*time.Second, 10*time.Millisecond, "it follows nobody")
 	stop()
+	said(a, "cleans")
+	for range 200 { // round trips, in which b could begin
+		s, err := operator.Client{}.Status(t.Context(), second)
+		require.NoError(t, err)
+		require.NotEqual(t, s.Node, *s.Leader, "b leads while a cleans up")
+	}
+	_, err := fmt.Fprintln(toA)
+	require.NoError(t, err)
 	ended, began := said(a, "ends"), said(b, "begins")
 	require.Greater(t, began, ended, "two work at once, for %v", time.Duration(ended-began))
 }
