@@ -17,14 +17,15 @@
 //
 // # What it does not promise
 //
-// A leader where no majority can agree on a nominee: around ring, while a member is heard and hears nobody. A process that did not run, and does not know it yet, may
-// for an instant believe that it leads: what must not suffer from that checks tokens. And work that goes on
-// after its context is not the leader's any more.
+// A leader where no majority can agree on a nominee: around ring, while a member is heard and hears nobody.
+// A process that did not run, and does not know it yet, may for an instant believe that it leads: what must
+// not suffer from that checks tokens. And work that goes on after its context is not the leader's any more.
 //
 // # How it is cut
 //
 // voter.go is what a member promises to others; candidate.go is what one does that is nominated until it
-// leads, holder.go what one does that leads, and aside.go what one does that reaches no majority. Members that come and go are the host's affair: see [algo.Lessee].
+// leads, holder.go what one does that leads, and aside.go what one does that reaches no majority. Members
+// that come and go are the host's affair: see [algo.Lessee].
 package lease
 
 import (
