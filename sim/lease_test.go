@@ -97,7 +97,7 @@ func (o *omniscient) settle() {
 // leaseStorm is Storm with a lease: what disturbs is the same, but that clocks are within the drift.
 func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, d time.Duration, nodes int, seed uint64, drains bool) (*World, *omniscient) {
 	o := StormOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
-	o.Within = o.within(2*nodes) + 4*d + time.Second
+	o.Within = o.within(2*nodes) + 4*d
 	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: drains, who: make(map[*node]*work)}
 	w := New(Config{
 		Spec: spec, Timing: timing, Seed: seed, Trace: see.see, Budget: o.budget(), Delay: Uniform(timing.RoundTrip/100, timing.RoundTrip/10),

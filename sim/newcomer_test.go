@@ -11,6 +11,19 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
+// voters are so many who follow one leader, and what has something happen to them.
+func voters(t *testing.T, nodes int) (w *World, do func(format string, args ...any)) {
+	spec, err := build("vote", algo.LAN(), nil)
+	require.NoError(t, err)
+	w = New(Config{Spec: spec, Seed: 1, Delay: Fixed(time.Millisecond)})
+	require.NoError(t, w.Cluster(nodes))
+	w.Await(algo.LAN().Bound())
+	return w, func(format string, args ...any) {
+		t.Helper()
+		require.NoError(t, w.Do(format, args...))
+	}
+}
+
 // TestThoseOfBeforeKnowANewcomer: while a seventh asks to be let in a leader of six hears only some of
 // them. When it is let in any three of those may die: the others are a majority with it, and none of
 // them must be a stranger to who knows that.
@@ -21,15 +34,7 @@ func TestThoseOfBeforeKnowANewcomer(t *testing.T) {
 		in    bool
 	}{{"two", 2, false}, {"three", 3, true}} {
 		t.Run(test.hears, func(t *testing.T) {
-			spec, err := build("vote", algo.LAN(), nil)
-			require.NoError(t, err)
-			w := New(Config{Spec: spec, Seed: 1, Delay: Fixed(time.Millisecond)})
-			do := func(format string, args ...any) {
-				t.Helper()
-				require.NoError(t, w.Do(format, args...))
-			}
-			require.NoError(t, w.Cluster(6))
-			w.Await(algo.LAN().Bound())
+			w, do := voters(t, 6)
 			leader, _, _ := w.Leader()
 			left, right := []string{Name(ID(leader))}, []string(nil)
 			for _, n := range w.nodes {
@@ -64,15 +69,7 @@ func TestThoseOfBeforeKnowANewcomer(t *testing.T) {
 // die. It knows none of those that it could elect somebody with, and believes no stranger; an address of
 // one of them in its configuration is enough.
 func TestWhoMissedTwoChangesIsToldWhomToAsk(t *testing.T) {
-	spec, err := build("vote", algo.LAN(), nil)
-	require.NoError(t, err)
-	w := New(Config{Spec: spec, Seed: 1, Delay: Fixed(time.Millisecond)})
-	do := func(format string, args ...any) {
-		t.Helper()
-		require.NoError(t, w.Do(format, args...))
-	}
-	require.NoError(t, w.Cluster(3))
-	w.Await(algo.LAN().Bound())
+	w, do := voters(t, 3)
 	do("crash n3")
 	for range 2 {
 		do("join n1")
