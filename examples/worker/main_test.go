@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 			config.Priority = 1 // it leads whenever it runs
 		}
 		_ = run(ctx, config, slow)
+	case "leased", "bare":
+		stamped(os.Getenv("WORKER_TEST_MAIN") == "leased")
 	default:
 		main()
 	}

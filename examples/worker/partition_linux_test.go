@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/testenv"
+)
+
+// awake is CLOCK_BOOTTIME, which all processes of the machine share.
+func awake() (at int64) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		panic(err)
+	}
+	return t.Nano()
+}
+
+// stamped is a worker that says when it led and worked. A time that it says lies within what it speaks of: a
+// machine that is slow makes the spans shorter, never longer.
+func stamped(leased bool) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: "data", Priority: len(os.Args[1])}
+	if leased {
+		config.Lease = &lease.Options{}
+	}
+	node, err := cluster.New(config)
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		_ = node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+			span("works", func() bool { return ctx.Err() == nil })
+			return context.Cause(ctx)
+		})
+	}()
+	go func() {
+		for ctx.Err() == nil {
+			span("leads", node.Leads)
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_ = node.Run(ctx)
+}
+
+// span says when something began to be so, and the last moment at which it was.
+func span(what string, is func() bool) {
+	from, to := awake(), int64(0)
+	for last := from; is(); last = awake() {
+		if to == 0 {
+			fmt.Println(what, "from", last)
+		}
+		to = last
+		time.Sleep(time.Millisecond)
+	}
+	if to > 0 {
+		fmt.Println(what, "till", to)
+	}
+}
+
+// spans are what all processes have said: by what and by whom, from and till in turn.
+type spans struct {
+	mu   sync.Mutex
+	said map[string]map[string][]int64
+}
+
+func (s *spans) read(name string, out io.Reader) {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var what, end string
+		var at int64
+		if _, err := fmt.Sscan(lines.Text(), &what, &end, &at); err != nil {
+			continue // the race detector speaks too
+		}
+		s.mu.Lock()
+		if s.said[what] == nil {
+			s.said[what] = make(map[string][]int64)
+		}
+		s.said[what][name] = append(s.said[what][name], at)
+		s.mu.Unlock()
+	}
+}
+
+// now are those of whom it is so.
+func (s *spans) now(what string) (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, times := range s.said[what] {
+		if len(times)%2 == 1 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// both are pairs of which it was so at the same time.
+func (s *spans) both(what string) (pairs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	type one struct {
+		name       string
+		from, till int64
+	}
+	var all []one
+	for name, times := range s.said[what] {
+		for pair := range slices.Chunk(times, 2) {
+			all = append(all, one{name, pair[0], pair[len(pair)-1]})
+			if len(pair) == 1 {
+				all[len(all)-1].till = awake()
+			}
+		}
+	}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if together := time.Duration(min(a.till, b.till) - max(a.from, b.from)); together > 0 {
+				pairs = append(pairs, fmt.Sprintf("%s and %s: %v", a.name, b.name, together))
+			}
+		}
+	}
+	return pairs
+}
+
+// Five machines of a network that is cut: with a lease there is no moment at which two work, or say that they
+// lead. Without, there is.
+func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
+	for work, leased := range map[string]bool{"leased": true, "bare": false} {
+		t.Run(work, func(t *testing.T) {
+			t.Parallel()
+			lab, err := netlab.New(5)
+			if errors.Is(err, netlab.ErrUnavailable) {
+				testenv.Need(t, false, err.Error())
+			}
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, lab.Close()) })
+			all := &spans{said: make(map[string]map[string][]int64)}
+			var processes []*exec.Cmd
+			for i := range 5 {
+				name := strings.Repeat("n", i+1) // the longer the higher
+				args := append(lab.Command(i), os.Args[0], name, net.JoinHostPort(lab.Addr(i), "7400"))
+				if i > 0 {
+					args = append(args, net.JoinHostPort(lab.Addr(0), "7400"))
+				}
+				p := exec.Command(args[0], args[1:]...)
+				p.Env, p.Dir = append(os.Environ(), "WORKER_TEST_MAIN="+work), t.TempDir()
+				out, err := p.StdoutPipe()
+				require.NoError(t, err)
+				require.NoError(t, p.Start())
+				processes = append(processes, p)
+				var reads sync.WaitGroup
+				reads.Go(func() { all.read(name, out) })
+				t.Cleanup(func() {
+					_ = p.Process.Kill()
+					reads.Wait()
+					_ = p.Wait()
+				})
+			}
+			await := func(what string, is func(works, leads []string) bool) {
+				t.Helper()
+				require.Eventually(t, func() bool { return is(all.now("works"), all.now("leads")) }, time.Minute, 5*time.Millisecond, what)
+			}
+			highest, rest := 4, []int{0, 1, 2, 3}
+			top := strings.Repeat("n", 5)
+			isTop := func(works, leads []string) bool {
+				return slices.Equal(works, []string{top}) && slices.Equal(leads, []string{top})
+			}
+			cuts := []struct {
+				name string
+				by   func() error
+			}{
+				{"the leader alone", func() error { return lab.Split([]int{highest}, rest) }},
+				{"the leader and another", func() error { return lab.Split([]int{1, highest}, []int{0, 2, 3}) }},
+				{"it is heard by nobody", func() error { return lab.Drop(highest, rest...) }},
+				{"it hears nobody", func() error {
+					for _, from := range rest {
+						if err := lab.Drop(from, highest); err != nil {
+							return err
+						}
+					}
+					return nil
+				}},
+			}
+			for _, cut := range cuts[:testenv.Rounds(1, len(cuts))] {
+				await(cut.name+": the highest leads before", isTop)
+				require.NoError(t, cut.by())
+				await(cut.name+": another leads", func(works, leads []string) bool {
+					return slices.ContainsFunc(works, func(n string) bool { return n != top }) &&
+						slices.ContainsFunc(leads, func(n string) bool { return n != top })
+				})
+				if !leased {
+					break
+				}
+				require.NoError(t, lab.Heal())
+			}
+			if !leased {
+				await("both work", func(works, leads []string) bool { return len(works) == 2 && len(leads) == 2 })
+				require.NotEmpty(t, all.both("works"))
+				require.NotEmpty(t, all.both("leads"))
+				return
+			}
+			await("the highest leads again", isTop)
+			require.Empty(t, all.both("works"))
+			require.Empty(t, all.both("leads"))
+		})
+	}
+}
