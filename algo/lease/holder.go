@@ -113,8 +113,12 @@ func (n *node) forget(env algo.Env) {
 // release lets those who have promised this node something promise it to another. That waits for all that
 // it has worked.
 func (n *node) release(env algo.Env) {
-	if !n.working {
-		n.broadcast(env, Release{n.ballot})
+	if n.working {
+		return
+	}
+	n.broadcast(env, Release{n.ballot})
+	if n.vote == n.self {
+		n.kept = 0
 	}
 }
 

@@ -71,7 +71,8 @@ type node struct {
 	view    algo.View
 
 	// ballot is the highest in which this node takes part, and vote whom it has promised that, or follows
-	// in it. Both are saved, with what inner keeps, and with kept: how long a promise may be on.
+	// in it. Both are saved, with what inner keeps, and with kept: how long a promise may be on. It is 0 for
+	// who has given its own ballot up, and has promised nobody anything since.
 	ballot algo.Epoch
 	vote   algo.NodeID
 	kept   time.Duration
@@ -106,8 +107,8 @@ func (e nomination) Announce(l algo.Leader) { e.n.nominee = l }
 func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	n.view, n.ballot, n.vote = view, saved.Epoch, saved.Vote
 	kept, inner := unpack(saved.Extra)
-	n.kept = max(kept, n.options.Duration)
-	if saved.Epoch > 0 {
+	if kept > 0 {
+		n.kept = max(kept, n.options.Duration)
 		n.promise = promise{on: true, to: saved.Vote, ballot: saved.Epoch}
 		env.SetTimer(timerPromise, n.kept, n.kept)
 	}

@@ -137,6 +137,35 @@ func TestWhoHasRestartedKeepsWhatItMayHavePromised(t *testing.T) {
 	wants(t, "itself, then", again.Expires("lease/promise"), "save 2 for n1")
 }
 
+// Who has stopped in peace has given its ballot up before, and need not wait when it is back.
+func TestWhoHasHandedOverHasPromisedNothing(t *testing.T) {
+	n := leading(t, time.Second)
+	n.Hears(3, point{host.ID(2)})
+	n.Hears(2, lease.Ask{Heard: true, For: options.Duration})
+	again := func() *host.Solo {
+		m := member(t, 0)
+		m.StartFrom(n.Machine.Stable())
+		return m
+	}
+	wants(t, "killed while it works", again().Hears(2, ask(2, 1)), refuses, promises)
+	returned(n)
+	wants(t, "stopped after it", again().Hears(2, ask(2, 1)), promises)
+	n.Hears(2, ask(2, 1))
+	wants(t, "killed when it has promised another", again().Hears(3, ask(3, 1)), "lease/reply ballot=3", promises)
+}
+
+// A promise to another is kept when work of before returns late.
+func TestLateWorkEndsNoPromise(t *testing.T) {
+	n := leading(t, time.Second)
+	wants(t, "its lease is over", n.Expires("lease/1"), "announce nobody in 1", "release")
+	n.Hears(3, point{host.ID(2)})
+	wants(t, "another", n.Hears(2, ask(2, 1)), promises)
+	wants(t, "the work returns", returned(n), "lease/release")
+	again := member(t, 0)
+	again.StartFrom(n.Machine.Stable())
+	wants(t, "killed then", again.Hears(3, ask(3, 1)), "lease/reply ballot=3", promises)
+}
+
 // Who comes back with a shorter time has promised the longer one.
 func TestALongerPromiseOutlastsAChangeOfConfiguration(t *testing.T) {
 	n := member(t, 0)
