@@ -23,6 +23,7 @@ import (
 type striking struct {
 	failoverCase
 	NoEvidence bool // only silence counts
+	Lease      bool // at no moment two lead
 }
 
 // name is the case as part of the name of a benchmark.
@@ -30,6 +31,9 @@ func (c striking) name() string {
 	name := fmt.Sprintf("algorithm=%s/signal=%s", c.Algorithm, c.Signal)
 	if c.NoEvidence {
 		name += "/evidence=off"
+	}
+	if c.Lease {
+		name += "/lease=on"
 	}
 	if c.Dead > 0 {
 		name += "/dead=" + strconv.Itoa(c.Dead)
@@ -41,6 +45,9 @@ func (c striking) name() string {
 func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeries, error) {
 	if c.NoEvidence {
 		config.Args = append(slices.Clone(config.Args), "--no-evidence")
+	}
+	if c.Lease {
+		config.Args = append(slices.Clone(config.Args), "--lease")
 	}
 	s, err := c.failoverCase.start(ctx, builtin.Registry(), config)
 	if err != nil {
@@ -69,6 +76,8 @@ func cases() []striking {
 			{failoverCase: failoverCase{Signal: fleet.Kill}},
 			{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
 			{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
+			{failoverCase: failoverCase{Signal: fleet.Kill}, Lease: true},
+			{failoverCase: failoverCase{Signal: fleet.Term}, Lease: true},
 			{failoverCase: failoverCase{Signal: fleet.Stop}},
 			{failoverCase: failoverCase{Signal: fleet.Term}},
 			{failoverCase: failoverCase{Signal: drop}},
@@ -92,7 +101,7 @@ func (c striking) electable() bool {
 	if err != nil {
 		panic(err)
 	}
-	return !spec.Claims.NeedsQuorum || c.Nodes-1-c.Dead > c.Nodes/2
+	return !(spec.Claims.NeedsQuorum || c.Lease) || c.Nodes-1-c.Dead > c.Nodes/2
 }
 
 // BenchmarkFailover measures how long a cluster is without a leader: from the signal
@@ -122,7 +131,9 @@ func (c striking) benchmark(b *testing.B, config fleet.Config) {
 }
 
 // slow reports whether the failover waits for a timeout.
-func (c striking) slow() bool { return c.Signal == fleet.Stop || c.NoEvidence || c.network() }
+func (c striking) slow() bool {
+	return c.Signal == fleet.Stop || c.NoEvidence || c.Lease && c.Signal == fleet.Kill || c.network()
+}
 
 // series returns a function that runs a round. Where the leader lives on, each
 // round has a cluster of its own: a detector that was wrong about somebody gives him
@@ -210,14 +221,14 @@ func (c striking) report(b *testing.B, results, observed []observedRound) {
 func TestFailoverRound(t *testing.T) {
 	t.Parallel()
 	config := config(t)
-	for _, of := range []failoverCase{
-		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3},
-		{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1},
-		{Algorithm: "bully", Signal: fleet.Term, Nodes: 3},
-		{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3},
-		{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3},
+	for _, c := range []striking{
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}},
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}, Lease: true},
+		{failoverCase: failoverCase{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3}},
 	} {
-		c := striking{failoverCase: of}
 		t.Run(c.name(), func(t *testing.T) {
 			ctx := within(t, time.Minute)
 			s, err := c.start(ctx, config)
