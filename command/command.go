@@ -119,7 +119,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), p.newConfig(), p.newDemo(), p.newExplore(), newLeave(), p.newNode(), newPriority(), newRecover(), newRemove(), newResign(), newScenarioTopic(), p.newSim(), newStatus())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), newLeave(), p.newNode(), newPriority(), newRecover(), newRemove(), newResign(), newScenarioTopic(), newSecret(), p.newSim(), newStatus())
 	return root
 }
 

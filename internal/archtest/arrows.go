@@ -44,6 +44,7 @@ var Rules = []Rule{
 	{Package: "internal/membership", Imports: []string{"algo"}, Modules: none},
 	{Package: "internal/engine", Imports: []string{"algo", "fd", "internal/membership", "trace"}, Modules: none},
 
+	{Package: "secure", Imports: []string{"internal/hostile"}, Modules: none},
 	{Package: "transport", Imports: []string{"internal/hostile"}},
 	{Package: "internal/disk", Imports: none, Modules: []string{"golang.org/x/sys"}},
 	{Package: "internal/store", Imports: []string{"internal/disk"}, Modules: []string{"golang.org/x/sys"}},

@@ -1,0 +1,192 @@
+package command
+
+import (
+	"cmp"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/secure"
+)
+
+// aTrial is what this authority is.
+const aTrial = `It is for a trial, and for tests: its key lies in a file, and who can read that can be any
+member and any operator. For use have an authority that keeps its key, and renews, such as
+step-ca, Vault or cert-manager.`
+
+func newCert() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cert",
+		Short: "Make certificates for a trial",
+		Long:  "Make an authority, and certificates of it.\n\n" + aTrial,
+		Example: `  elect cert init --cluster demo --dir /etc/elect
+  elect cert issue --cluster demo --dir /etc/elect --member n1
+  elect cert issue --cluster demo --dir /etc/elect --operator`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCertInit(), newCertIssue())
+	return cmd
+}
+
+// certificates is what the two commands have in common.
+type certificates struct {
+	cluster, dir string
+	days         int
+	json         bool
+}
+
+// certificateObject is what was written, as JSON.
+type certificateObject struct {
+	Cert  string    `json:"cert"`
+	Key   string    `json:"key"`
+	Is    string    `json:"is"`
+	Until time.Time `json:"until"`
+}
+
+func (c *certificates) register(cmd *cobra.Command, days int) {
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&c.cluster, "cluster", "elect", "`name` of the cluster")
+	set.StringVar(&c.dir, "dir", ".", "`folder` of the authority, and of what it issues")
+	set.IntVar(&c.days, "days", days, "for how many `days` it holds")
+	set.BoolVar(&c.json, "json", false, "print one JSON object")
+}
+
+func (c *certificates) check() error {
+	switch {
+	case !wire.IsName(c.cluster):
+		return usagef("--cluster is %q, want 1 to 64 letters, digits, '.', '-' or '_'", c.cluster)
+	case c.days < 1 || c.days > 36500:
+		return usagef("--days is %d, want 1 to 36500", c.days)
+	}
+	return nil
+}
+
+func (c *certificates) life() time.Duration { return time.Duration(c.days) * 24 * time.Hour }
+
+func newCertInit() *cobra.Command {
+	var c certificates
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make an authority for a trial",
+		Long: `Make an authority: ca.crt, which every member has, and ca.key, with which 'elect cert
+issue' signs. There must be none in the folder yet.
+
+` + aTrial + `
+
+With --json, one object: cert and key (the files), is (what the certificate says), until (when it ends).`,
+		Example: `  elect cert init --cluster demo --dir /etc/elect`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.check(); err != nil {
+				return err
+			}
+			if _, err := os.Lstat(c.in("ca.key")); !errors.Is(err, fs.ErrNotExist) {
+				return cmp.Or(err, fmt.Errorf("there is an authority already: %s", c.in("ca.key")))
+			}
+			cert, key, err := secure.NewAuthority(c.cluster, c.life())
+			if err != nil {
+				return err
+			}
+			return c.write(cmd, "ca", "the authority of "+c.cluster, cert, key)
+		},
+	}
+	c.register(cmd, 3650)
+	return cmd
+}
+
+func newCertIssue() *cobra.Command {
+	var c certificates
+	var member string
+	var operator, observer bool
+	cmd := &cobra.Command{
+		Use:   "issue",
+		Short: "Make a certificate for a member, an operator or an observer",
+		Long: `Make a certificate of the authority of 'elect cert init', and its key: NAME.crt and
+NAME.key for a member, operator.crt or observer.crt for who gives orders or asks. What is
+there already is replaced: so a certificate is renewed, and a node that runs takes it over.
+
+` + aTrial + `
+
+With --json, one object: cert and key (the files), is (what the certificate says), until (when it ends).`,
+		Example: `  elect cert issue --cluster demo --dir /etc/elect --member n1
+  elect cert issue --cluster demo --dir /etc/elect --operator --days 1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			id, name := secure.Identity{Cluster: c.cluster, Role: secure.Observer}, secure.Observer.String()
+			switch {
+			case operator:
+				id.Role, name = secure.Operator, secure.Operator.String()
+			case !observer && (!wire.IsName(member) || member == "ca" || member == secure.Operator.String() || member == secure.Observer.String()):
+				return usagef("--member is %q, want 1 to 64 letters, digits, '.', '-' or '_', and none of ca, operator and observer", member)
+			case !observer:
+				id.Role, id.Names, name = secure.Member, []string{member}, member
+			}
+			if err := c.check(); err != nil {
+				return err
+			}
+			authority, err := os.ReadFile(c.in("ca.crt"))
+			if err != nil {
+				return fmt.Errorf("no authority, see 'elect cert init --help': %w", err)
+			}
+			authorityKey, err := os.ReadFile(c.in("ca.key"))
+			if err != nil {
+				return err
+			}
+			cert, key, err := secure.Issue(authority, authorityKey, id, c.life())
+			if err != nil {
+				return err
+			}
+			return c.write(cmd, name, id.String(), cert, key)
+		},
+	}
+	cmd.Flags().StringVar(&member, "member", "", "`name` of a member")
+	cmd.Flags().BoolVar(&operator, "operator", false, "for who asks, and gives orders")
+	cmd.Flags().BoolVar(&observer, "observer", false, "for who asks")
+	cmd.MarkFlagsOneRequired("member", "operator", "observer")
+	cmd.MarkFlagsMutuallyExclusive("member", "operator", "observer")
+	c.register(cmd, 365)
+	return cmd
+}
+
+func (c *certificates) in(name string) string { return filepath.Join(c.dir, name) }
+
+// write puts a certificate and its key into the folder, each whole or not at all, and says so.
+func (c *certificates) write(cmd *cobra.Command, name, is string, cert, key []byte) error {
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return err
+	}
+	written := certificateObject{Cert: c.in(name + ".crt"), Key: c.in(name + ".key"), Is: is, Until: pair.Leaf.NotAfter}
+	if err := errors.Join(replace(written.Key, key, 0o600), replace(written.Cert, cert, 0o644)); err != nil {
+		return err
+	}
+	if c.json {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(written)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s and %s: %s, until %s\n\n%s\n", written.Cert, written.Key, is, written.Until.Format(time.DateOnly), aTrial)
+	return err
+}
+
+// replace writes a file, whole or not at all.
+func replace(path string, content []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is gone if all went well
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,92 @@
+//go:build unix
+
+package command
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/secure"
+)
+
+// TestASecretInAFileIsForItsOwnerAlone, though the shell has made the file for all to read.
+func TestASecretInAFileIsForItsOwnerAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	require.NoError(t, err)
+	defer file.Close()
+	require.Zero(t, builtins.run([]string{"secret"}, file, os.Stderr))
+	_, err = secure.New(secure.Config{SecretFile: path})
+	require.NoError(t, err)
+}
+
+func TestASecretAsJSON(t *testing.T) {
+	status, stdout, _ := elect("secret", "--json")
+	require.Zero(t, status)
+	var o struct{ Secret string }
+	decodeStrictly(t, stdout, &o)
+	status, other, _ := elect("secret")
+	require.Zero(t, status)
+	require.Len(t, other, len(o.Secret)+1)
+	require.NotEqual(t, o.Secret+"\n", other)
+}
+
+// TestCertificatesForATrial: what the command makes is what an endpoint takes.
+func TestCertificatesForATrial(t *testing.T) {
+	dir := t.TempDir()
+	for _, wrong := range [][]string{
+		{"issue", "--member", "n1"}, {"issue", "--member", "ca"}, {"issue", "--member", "../n1"}, {"issue"},
+		{"issue", "--member", "n1", "--operator"}, {"init", "--cluster", "a b"}, {"init", "--days", "0"},
+	} {
+		status, stdout, stderr := elect(append(append([]string{"cert"}, wrong...), "--dir", dir)...)
+		require.NotZero(t, status, "%v", wrong)
+		require.Empty(t, stdout)
+		require.NotEmpty(t, stderr)
+	}
+	status, stdout, stderr := elect("cert", "init", "--cluster", "demo", "--dir", dir)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "for a trial")
+	before, err := os.ReadFile(filepath.Join(dir, "ca.key"))
+	require.NoError(t, err)
+	status, _, stderr = elect("cert", "init", "--cluster", "demo", "--dir", dir)
+	require.Equal(t, statusFailed, status)
+	require.Contains(t, stderr, "there is an authority already: "+dir)
+	after, err := os.ReadFile(filepath.Join(dir, "ca.key"))
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+
+	for who, args := range map[string][]string{
+		"member n1": {"--member", "n1"}, "operator": {"--operator"}, "observer": {"--observer"},
+	} {
+		status, stdout, stderr = elect(append([]string{"cert", "issue", "--cluster", "demo", "--dir", dir, "--json"}, args...)...)
+		require.Zero(t, status, stderr)
+		var o certificateObject
+		decodeStrictly(t, stdout, &o)
+		require.Equal(t, []string{"cert", "is", "key", "until"}, keys(t, stdout))
+		require.Equal(t, who, o.Is)
+		e, err := secure.New(secure.Config{Cluster: "demo", CA: filepath.Join(dir, "ca.crt"), Cert: o.Cert, Key: o.Key})
+		require.NoError(t, err)
+		require.Equal(t, who, e.Self().String())
+	}
+
+	first, err := tls.LoadX509KeyPair(filepath.Join(dir, "n1.crt"), filepath.Join(dir, "n1.key"))
+	require.NoError(t, err)
+	status, _, stderr = elect("cert", "issue", "--cluster", "demo", "--dir", dir, "--member", "n1", "--days", "1")
+	require.Zero(t, status, stderr)
+	renewed, err := tls.LoadX509KeyPair(filepath.Join(dir, "n1.crt"), filepath.Join(dir, "n1.key"))
+	require.NoError(t, err)
+	require.True(t, renewed.Leaf.NotAfter.Before(first.Leaf.NotAfter))
+	var left []string
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	text, _ := json.Marshal(left)
+	require.JSONEq(t, `["ca.crt","ca.key","n1.crt","n1.key","observer.crt","observer.key","operator.crt","operator.key"]`, string(text))
+}

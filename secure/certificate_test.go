@@ -1,0 +1,358 @@
+package secure
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t)
+		dialled, accepted := meet(t, a.endpoint(member("n1")), a.endpoint(member("n2")))
+		require.NoError(t, dialled.err)
+		require.NoError(t, accepted.err)
+		require.Equal(t, member("n2"), dialled.id)
+		require.Equal(t, member("n1"), accepted.id)
+		require.True(t, accepted.id.MayBe("n1"))
+		require.False(t, accepted.id.MayBe("n2"))
+		require.False(t, accepted.id.MayOrder(), "that is for operators")
+		talk(t, dialled, accepted)
+	})
+}
+
+func TestWhoIsNoMemberAsksAndDoesNotListen(t *testing.T) {
+	for role, orders := range map[Role]bool{Operator: true, Observer: false} {
+		t.Run(role.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAuthority(t)
+				asks := a.endpoint(Identity{Cluster: "demo", Role: role})
+				require.Equal(t, role, asks.Self().Role)
+				asks.files.Cluster = "" // it knows it by its certificate
+				dialled, accepted := meet(t, asks, a.endpoint(member("n1")))
+				require.NoError(t, dialled.err)
+				require.Equal(t, role, accepted.id.Role)
+				require.Equal(t, orders, accepted.id.MayOrder())
+				require.False(t, accepted.id.MayBe(""))
+				require.False(t, accepted.id.MayBe("n1"))
+
+				dialled, _ = meet(t, a.endpoint(member("n1")), asks)
+				require.Error(t, dialled.err, "it is nobody to dial")
+			})
+		})
+	}
+}
+
+// TestCertificatesThatKeepOut: each side says why, and names the certificate of the other.
+func TestCertificatesThatKeepOut(t *testing.T) {
+	day := 24 * time.Hour
+	for name, test := range map[string]struct {
+		other func(t *testing.T, a *authority) *Endpoint
+		want  string
+	}{
+		"foreign": {func(t *testing.T, a *authority) *Endpoint {
+			e := a.endpoint(member("n2"))
+			e.files.keys.own = newAuthority(t).odd(func(*x509.Certificate) {})
+			return e
+		}, "certificate elect://demo/member/n2: x509: certificate signed by unknown authority"},
+		"expired": {func(t *testing.T, a *authority) *Endpoint {
+			e := endpoint(t, a.issue(member("n2"), day))
+			time.Sleep(day + time.Second) // of the bubble
+			return e
+		}, "certificate elect://demo/member/n2: x509: certificate has expired or is not yet valid"},
+		"another cluster": {func(t *testing.T, a *authority) *Endpoint {
+			e := a.endpoint(member("n2"))
+			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs[0].Host = "other" })
+			return e
+		}, `certificate elect://other/member/n2: it is one of cluster "other", and this is "demo"`},
+		"nobody": {func(t *testing.T, a *authority) *Endpoint {
+			e := a.endpoint(member("n2"))
+			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs = nil })
+			return e
+		}, "certificate odd: it names nobody"},
+		"two": {func(t *testing.T, a *authority) *Endpoint {
+			e := a.endpoint(member("n2"))
+			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs = append(c.URIs, member("n3").uri()) })
+			return e
+		}, "it names 2 of a cluster, want one"},
+		"a path of its own": {func(t *testing.T, a *authority) *Endpoint {
+			e := a.endpoint(member("n2"))
+			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs[0].Path = "/member/n2/operator" })
+			return e
+		}, `it names "elect://demo/member/n2/operator"`},
+		"an early one": {func(t *testing.T, a *authority) *Endpoint {
+			e := a.endpoint(member("n2"))
+			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })
+			return e
+		}, "certificate has expired or is not yet valid"},
+		"one for no use": {func(t *testing.T, a *authority) *Endpoint {
+			e := a.endpoint(member("n2"))
+			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning} })
+			return e
+		}, "certificate specifies an incompatible key usage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAuthority(t)
+				// Both hold longer than the bubble lasts.
+				good, bad := endpoint(t, a.issue(member("n1"), 100*day)), test.other(t, a)
+				_, accepted := meet(t, bad, good)
+				require.ErrorContains(t, accepted.err, test.want)
+				dialled, accepted := meet(t, good, bad)
+				require.ErrorContains(t, dialled.err, test.want)
+				require.ErrorContains(t, accepted.err, "refused by the other side: ", "who listens is told why")
+			})
+		})
+	}
+}
+
+// odd makes a certificate of the authority as no command does.
+func (a *authority) odd(change func(*x509.Certificate)) tls.Certificate {
+	pair, err := tls.X509KeyPair(a.cert, a.key)
+	require.NoError(a.t, err)
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "odd"}, URIs: []*url.URL{member("n2").uri()}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+	}
+	change(template)
+	cert, key, err := signed(template, pair.Leaf, pair.PrivateKey)
+	require.NoError(a.t, err)
+	own, err := tls.X509KeyPair(cert, key)
+	require.NoError(a.t, err)
+	return own
+}
+
+// TestANameOfDNSIsTheSimpleForm: as public authorities, and cert-manager, issue them.
+func TestANameOfDNSIsTheSimpleForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t)
+		e := a.endpoint(member("n2"))
+		e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs, c.DNSNames = nil, []string{"n2", "n2.example.com"} })
+		dialled, accepted := meet(t, e, a.endpoint(member("n1")))
+		require.NoError(t, dialled.err)
+		require.True(t, accepted.id.MayBe("n2"))
+		require.True(t, accepted.id.MayBe("n2.example.com"))
+		require.False(t, accepted.id.MayBe("n1"))
+		require.False(t, accepted.id.MayOrder())
+	})
+}
+
+// TestTheOwnCertificateIsLookedAt as others will: at the start, and not when somebody is refused.
+func TestTheOwnCertificateIsLookedAt(t *testing.T) {
+	a := newAuthority(t)
+	good := a.issue(member("n1"), time.Hour)
+	for name, test := range map[string]struct {
+		change func(*Config)
+		file   func(Config) string
+		want   string
+	}{
+		"of another authority": {func(c *Config) { c.CA = newAuthority(t).ca }, func(c Config) string { return c.Cert }, "signed by unknown authority"},
+		"another key":          {func(c *Config) { c.Key = a.issue(member("n2"), time.Hour).Key }, func(c Config) string { return c.Cert + " with " + c.Key }, "private key does not match public key"},
+		"another cluster":      {func(c *Config) { c.Cluster = "other" }, func(c Config) string { return c.Cert }, `it is one of cluster "demo", and this is "other"`},
+		"no PEM":               {func(c *Config) { c.CA = write(t, filepath.Join(t.TempDir(), "ca.crt"), "none") }, func(c Config) string { return c.CA }, "it holds no certificate"},
+		"no file":              {func(c *Config) { c.Cert = filepath.Join(t.TempDir(), "none") }, func(c Config) string { return c.Cert }, "no such file"},
+		"expired":              {func(c *Config) { *c = a.issue(member("late"), -time.Minute) }, func(c Config) string { return c.Cert }, "has expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := good
+			test.change(&c)
+			_, err := New(c)
+			require.ErrorContains(t, err, "secure: "+test.file(c)+": ")
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+// TestACertificateIsRenewedWhileConnectionsStand: those go on, and the next ones have the new one.
+func TestACertificateIsRenewedWhileConnectionsStand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t)
+		one, two := a.endpoint(member("n1")), a.endpoint(member("n2"))
+		var standing [][2]net.Conn
+		for range 50 {
+			dialled, accepted := meet(t, one, two)
+			require.NoError(t, dialled.err)
+			standing = append(standing, [2]net.Conn{dialled, accepted})
+		}
+		before := two.files.now().own.Leaf.SerialNumber
+		for range 3 { // the first one has expired by then
+			time.Sleep(20 * time.Hour)
+			a.issue(member("n1"), 24*time.Hour)
+			a.issue(member("n2"), 24*time.Hour)
+			dialled, accepted := meet(t, one, two)
+			require.NoError(t, dialled.err)
+			require.NoError(t, accepted.err)
+			standing = append(standing, [2]net.Conn{dialled, accepted})
+		}
+		require.NotEqual(t, before, two.files.now().own.Leaf.SerialNumber)
+		for _, ends := range standing {
+			talk(t, ends[0], ends[1])
+		}
+	})
+}
+
+// TestABrokenRenewalChangesNothing, and is said once.
+func TestABrokenRenewalChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, said := newAuthority(t), new(record)
+		c := a.issue(member("n1"), 100*24*time.Hour)
+		c.Log = said.log()
+		e := endpoint(t, c)
+		write(t, c.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
+		for range 10 {
+			time.Sleep(lookEvery)
+			dialled, accepted := meet(t, e, a.endpoint(member("n2")))
+			require.NoError(t, dialled.err)
+			require.NoError(t, accepted.err)
+		}
+		require.Equal(t, 1, said.lines("not renewed"), said.String())
+		require.Contains(t, said.String(), c.Cert)
+
+		a.issue(member("n1"), 100*24*time.Hour)
+		time.Sleep(lookEvery)
+		e.files.now()
+		require.Equal(t, 1, said.lines("read anew"))
+	})
+}
+
+// TestARenewalOfTwoFilesIsNoFault: between the two the key does not fit the certificate.
+func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, said := newAuthority(t), new(record)
+		c := a.issue(member("n1"), 24*time.Hour)
+		c.Log = said.log()
+		e := endpoint(t, c)
+		old, err := os.ReadFile(c.Key)
+		require.NoError(t, err)
+		a.issue(member("n1"), 24*time.Hour)
+		fresh, err := os.ReadFile(c.Key)
+		require.NoError(t, err)
+		write(t, c.Key, string(old))
+		before := e.files.keys.own.Leaf.SerialNumber
+		time.Sleep(lookEvery)
+		require.Equal(t, before, e.files.now().own.Leaf.SerialNumber)
+		write(t, c.Key, string(fresh))
+		time.Sleep(lookEvery)
+		require.NotEqual(t, before, e.files.now().own.Leaf.SerialNumber)
+		require.Zero(t, said.lines("not renewed"), said.String())
+	})
+}
+
+// TestAFileThatVanishes is no reason to stop.
+func TestAFileThatVanishes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		e := holder(t, s)
+		require.NoError(t, os.Remove(e.files.SecretFile))
+		time.Sleep(lookEvery)
+		dialled, _ := meet(t, e, holder(t, s))
+		require.NoError(t, dialled.err)
+		fresh := NewSecret()
+		write(t, e.files.SecretFile, fresh)
+		time.Sleep(lookEvery)
+		require.Equal(t, fresh, e.files.now().secrets[0].text())
+	})
+}
+
+// TestFromPlainToSecretToCertificates: each step lets in the one before it, and no other.
+func TestFromPlainToSecretToCertificates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, s := newAuthority(t), NewSecret()
+		secrets := holder(t, s)
+		to := Config{Cluster: "demo", SecretFile: secrets.files.SecretFile, Migrate: true}
+		toSecret := endpoint(t, to)
+		certified := a.issue(member("n1"), time.Hour)
+		certified.SecretFile, certified.Migrate = to.SecretFile, true
+		toCertificates, certificates := endpoint(t, certified), a.endpoint(member("n2"))
+
+		plain := func(e *Endpoint) end {
+			near, far := pipe(t)
+			go func() { _, _ = near.Write([]byte{0, 0, 0, 9, 0x94}) }()
+			accepted := as(far, e.Server)
+			if accepted.err == nil {
+				got := make([]byte, 5)
+				n, err := accepted.Read(got[:1])
+				require.NoError(t, err)
+				_, err = accepted.Read(got[n:])
+				require.NoError(t, err)
+				require.Equal(t, []byte{0, 0, 0, 9, 0x94}, got, "nothing is lost")
+			}
+			return accepted
+		}
+		require.Equal(t, Nobody, plain(toSecret).id.Role)
+		require.NoError(t, plain(toSecret).err)
+		for _, e := range []*Endpoint{secrets, toCertificates, certificates} {
+			require.ErrorIs(t, plain(e).err, ErrPlain)
+		}
+
+		for _, test := range []struct {
+			name           string
+			dials, listens *Endpoint
+			role           Role
+		}{
+			{"the secret, while plain text goes", secrets, toSecret, Holder},
+			{"plain text goes", toSecret, secrets, Holder},
+			{"the secret, while it goes", secrets, toCertificates, Holder},
+			{"the secret goes", toCertificates, secrets, Holder},
+			{"both have both", toCertificates, toCertificates, Holder},
+			{"certificates, while the secret goes", certificates, toCertificates, Member},
+			{"the secret goes, to certificates", toCertificates, certificates, Member},
+			{"the end", certificates, certificates, Member},
+			{"two steps", secrets, certificates, Nobody},
+			{"two steps back", certificates, secrets, Nobody},
+		} {
+			dialled, accepted := meet(t, test.dials, test.listens)
+			if test.role == Nobody {
+				require.Error(t, dialled.err, test.name)
+				require.Error(t, accepted.err, test.name)
+				continue
+			}
+			require.NoError(t, dialled.err, test.name)
+			require.NoError(t, accepted.err, test.name)
+			require.Equal(t, test.role, accepted.id.Role, test.name)
+			talk(t, dialled, accepted)
+		}
+		_, accepted := meet(t, toCertificates, toCertificates)
+		require.True(t, accepted.id.MayOrder())
+		require.True(t, accepted.id.MayBe("n1"))
+		require.False(t, accepted.id.MayBe("n2"), "whoever shows a certificate is who that says")
+	})
+}
+
+func TestIssue(t *testing.T) {
+	a := newAuthority(t)
+	for name, test := range map[string]struct {
+		cert, key []byte
+		id        Identity
+		want      string
+	}{
+		"no name":       {a.cert, a.key, Identity{Cluster: "demo", Role: Member}, `a certificate for "member", want one member, an operator or an observer`},
+		"a holder":      {a.cert, a.key, Identity{Cluster: "demo", Role: Holder}, `a certificate for "holder of the secret", want one member, an operator or an observer`},
+		"no authority":  {nil, a.key, member("n1"), "the authority: "},
+		"not a fit key": {a.cert, newAuthority(t).key, member("n1"), "private key does not match"},
+	} {
+		_, _, err := Issue(test.cert, test.key, test.id, time.Hour)
+		require.ErrorContains(t, err, test.want, name)
+	}
+	cert, key, err := Issue(a.cert, a.key, member("n1"), time.Hour)
+	require.NoError(t, err)
+	_, _, err = Issue(cert, key, member("n2"), time.Hour)
+	require.ErrorContains(t, err, "its certificate is not that of an authority")
+
+	cert, key, err = Issue(a.cert, a.key, member("n1"), 100*365*24*time.Hour)
+	require.NoError(t, err)
+	pair, err := tls.X509KeyPair(cert, key)
+	require.NoError(t, err)
+	authority, err := tls.X509KeyPair(a.cert, a.key)
+	require.NoError(t, err)
+	require.Equal(t, authority.Leaf.NotAfter, pair.Leaf.NotAfter, "no longer than the authority")
+}

@@ -1,0 +1,274 @@
+package secure
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/elect-go/elect/internal/hostile"
+)
+
+// Config says by which files an endpoint proves who it is, and knows others. There is a secret, or a certificate with its
+// key and authority; or both, while a cluster goes from the one to the other: see Migrate.
+type Config struct {
+	// Cluster is its name. Who only asks may leave it empty: any, or the one that the certificate names.
+	Cluster string
+	// SecretFile holds one or more secrets of NewSecret, one on a line. The first is used, all are believed.
+	SecretFile string
+	// Cert and Key are those of this endpoint, CA the authority that has signed those of all, each in PEM.
+	Cert, Key, CA string
+	// Migrate lets in, beside the ways that are configured, who comes by the one before: plain text where there is
+	// one way. With two ways plain text stays out.
+	Migrate bool
+	// Log is told of files that were read anew, or cannot be: none.
+	Log *slog.Logger
+}
+
+// Endpoint makes the connections of a node or of a client safe. It may be used by many goroutines.
+type Endpoint struct{ files files }
+
+// New reads the files. Its error says all that is wrong, each with the name of the file.
+func New(c Config) (*Endpoint, error) {
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	n := 0
+	for _, path := range []string{c.Cert, c.Key, c.CA} {
+		n += min(len(path), 1)
+	}
+	switch {
+	case n != 0 && n != 3:
+		return nil, errors.New("secure: of cert, key and ca some are missing, want all three")
+	case n == 0 && c.SecretFile == "":
+		return nil, errors.New("secure: there is neither a secret nor a certificate")
+	case n == 3 && c.SecretFile != "" && !c.Migrate:
+		return nil, errors.New("secure: there are a secret and a certificate, want one of them, or security: migrate")
+	}
+	e := &Endpoint{files: files{Config: c}}
+	return e, e.files.open()
+}
+
+// Self is who this endpoint is by its certificate; Nobody without one.
+func (e *Endpoint) Self() Identity { return e.files.now().self }
+
+// ErrPlain says that the other side speaks plain text.
+var ErrPlain = errors.New("secure: the other side speaks plain text")
+
+// RefusedError is why who was dialled does not believe this side.
+type RefusedError struct{ Reason string } // in its words
+
+func (e *RefusedError) Error() string { return "secure: refused by the other side: " + e.Reason }
+
+// What one side says inside the channel: that of who has dialled is the first byte and, with
+// proved, a proof. The answer is the same, or refused and a text with its length in a byte.
+const (
+	refused   = 0
+	certified = 1 // the certificate says it all
+	proved    = 2
+)
+
+const (
+	protocol  = "elect"
+	handshake = 0x16 // the first byte of TLS
+	proofLen  = 32
+	maxReason = 255
+)
+
+// Client makes a connection safe that this side has dialled, before anything else goes over it, and says who
+// was dialled: a member, or a holder of the secret. The caller sets a deadline, and closes nc after an error. A
+// *RefusedError is the word of the other side; ErrPlain is in the error where that knows no TLS. What the network
+// has said is in it as well, as io.EOF.
+func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
+	k := e.files.now()
+	t, material, err := open(tls.Client(nc, k.config()))
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	chain, cluster := t.ConnectionState().PeerCertificates, cmp.Or(e.files.Cluster, k.self.Cluster)
+	id, doubt := k.identify(chain, x509.ExtKeyUsageServerAuth, cluster)
+	if doubt == nil && id.Role != Member {
+		doubt = fmt.Errorf("certificate %s: it is not that of a member", titleOf(chain[0]))
+	}
+	if doubt != nil && len(k.secrets) == 0 {
+		return nil, Identity{}, refuse(t, doubt)
+	}
+	said := []byte{certified}
+	if len(k.secrets) > 0 {
+		said = append([]byte{proved}, k.secrets[0].proof(client, e.files.Cluster, material)...)
+	}
+	if _, err := t.Write(said); err != nil {
+		return nil, Identity{}, lost(err)
+	}
+	answer, proof, err := hear(t)
+	switch {
+	case err != nil:
+		return nil, Identity{}, err
+	case answer == proved && len(k.secrets) > 0 && k.secrets[0].proves(proof, server, e.files.Cluster, material):
+		id = Identity{Cluster: cluster, Role: Holder, Names: id.Names}
+	case doubt != nil:
+		return nil, Identity{}, fmt.Errorf("secure: %w", doubt)
+	}
+	return safe{t, nc}, id, nil
+}
+
+// Server makes a connection safe that was accepted, and says who has dialled. Until that is proved nothing
+// is sent that depends on a secret. The caller sets a deadline, and closes nc after an error. ErrPlain says that TLS is
+// not spoken there; with Config.Migrate, and one way in, the connection is returned as it is, and Nobody.
+func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
+	var first [1]byte
+	if _, err := io.ReadFull(nc, first[:]); err != nil {
+		return nil, Identity{}, lost(err)
+	}
+	k, begun := e.files.now(), &begun{Conn: nc, first: first[:]}
+	if first[0] != handshake {
+		if !e.files.Migrate || len(k.secrets) > 0 && k.authority != nil {
+			return nil, Identity{}, fmt.Errorf("%w, and this cluster is closed: %s", ErrPlain, k.wanted())
+		}
+		return begun, Identity{}, nil
+	}
+	t, material, err := open(tls.Server(begun, k.config()))
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	said, proof, err := hear(t)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	id, doubt := k.identify(t.ConnectionState().PeerCertificates, x509.ExtKeyUsageClientAuth, e.files.Cluster)
+	answer := []byte{certified}
+	if said == proved {
+		for _, s := range k.secrets {
+			for _, cluster := range []string{e.files.Cluster, ""} {
+				if !s.proves(proof, client, cluster, material) {
+					continue
+				}
+				if answer = append([]byte{proved}, s.proof(server, cluster, material)...); cluster == "" {
+					id = Identity{Cluster: e.files.Cluster, Role: Operator}
+				} else {
+					id = Identity{Cluster: cluster, Role: Holder, Names: id.Names}
+				}
+				doubt = nil
+			}
+		}
+	}
+	if doubt != nil {
+		return nil, Identity{}, refuse(t, doubt)
+	}
+	if _, err := t.Write(answer); err != nil {
+		return nil, Identity{}, lost(err)
+	}
+	return safe{t, nc}, id, nil
+}
+
+// config is the channel: who is there is found out inside it.
+func (k keys) config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{protocol}, Certificates: []tls.Certificate{k.own},
+		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, // identify looks at the certificates, and not for a host
+		SessionTicketsDisabled: true, // each channel is looked at
+	}
+}
+
+// wanted says how somebody comes in, for who tries without.
+func (k keys) wanted() string {
+	if k.authority != nil {
+		return "it wants a certificate of its authority (tls: {cert: FILE, key: FILE, ca: FILE})"
+	}
+	return "it wants the shared secret (--secret-file FILE, ELECT_SECRET_FILE, or secret_file: FILE)"
+}
+
+// identify is who shows these certificates, if there is an authority to ask.
+func (k keys) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, cluster string) (Identity, error) {
+	if k.authority == nil {
+		return Identity{}, errors.New("it has not proved a secret that is believed here, for this cluster")
+	}
+	return verify(chain, k.authority, usage, cluster)
+}
+
+// open makes the channel, and derives what is of this channel alone: RFC 9266, tls-exporter.
+func open(t *tls.Conn) (_ *tls.Conn, material []byte, err error) {
+	if err := t.Handshake(); err != nil {
+		if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+			return nil, nil, fmt.Errorf("%w: %w", ErrPlain, err)
+		}
+		return nil, nil, lost(err)
+	}
+	state := t.ConnectionState()
+	if state.NegotiatedProtocol != protocol {
+		return nil, nil, errors.New("secure: the other side is no node of elect")
+	}
+	material, err = state.ExportKeyingMaterial("EXPORTER-Channel-Binding", nil, proofLen)
+	return t, material, err
+}
+
+// hear reads what the other side says inside the channel.
+func hear(t *tls.Conn) (said byte, proof []byte, err error) {
+	var head [1]byte
+	if _, err := io.ReadFull(t, head[:]); err != nil {
+		return 0, nil, lost(err)
+	}
+	switch said = head[0]; said {
+	case certified:
+		return said, nil, nil
+	case proved:
+		proof = make([]byte, proofLen)
+	case refused:
+		if _, err := io.ReadFull(t, head[:]); err != nil {
+			return 0, nil, lost(err)
+		}
+		proof = make([]byte, head[0])
+	default:
+		return 0, nil, fmt.Errorf("secure: the other side says %02x where its proof should be", said)
+	}
+	if _, err := io.ReadFull(t, proof); err != nil {
+		return 0, nil, lost(err)
+	}
+	if said == refused {
+		return 0, nil, &RefusedError{hostile.Plain(string(proof))}
+	}
+	return said, proof, nil
+}
+
+// refuse tells the other side why it is not believed.
+func refuse(t *tls.Conn, doubt error) error {
+	reason := hostile.Cut(doubt.Error(), maxReason)
+	_, _ = t.Write(append([]byte{refused, byte(len(reason))}, reason...))
+	return fmt.Errorf("secure: %w", doubt)
+}
+
+// lost is what the network has said, or TLS.
+func lost(err error) error { return fmt.Errorf("secure: %w", err) }
+
+// begun is a connection of which the first byte was read.
+type begun struct {
+	net.Conn
+	first []byte
+}
+
+func (b *begun) Read(to []byte) (int, error) {
+	if len(b.first) > 0 && len(to) > 0 {
+		n := copy(to, b.first)
+		b.first = b.first[n:]
+		return n, nil
+	}
+	return b.Conn.Read(to)
+}
+
+// CloseWrite is that of the connection, if it has one.
+func (b *begun) CloseWrite() error {
+	if half, ok := b.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// safe is a connection over TLS whose Close does not wait: that of TLS says goodbye first, for up to 5 s.
+type safe struct {
+	*tls.Conn
+	below net.Conn
+}
+
+func (s safe) Close() error { return s.below.Close() }

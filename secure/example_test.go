@@ -1,0 +1,82 @@
+package secure_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/elect-go/elect/secure"
+)
+
+// A connection that both ends make safe before anything goes over it.
+func Example() {
+	folder, err := os.MkdirTemp("", "secure")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "secret")
+	if err := os.WriteFile(file, []byte(secure.NewSecret()), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	node, err := secure.New(secure.Config{Cluster: "demo", SecretFile: file})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	here, there := net.Pipe()
+	go func() {
+		c, who, err := node.Server(there)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, fmt.Sprintf("%s, may be n1: %t, may give orders: %t", who, who.MayBe("n1"), who.MayOrder()))
+	}()
+	c, _, err := node.Client(here)
+	if err != nil {
+		log.Fatal(err)
+	}
+	said, err := io.ReadAll(c)
+	fmt.Println(string(said), err)
+	// Output: holder of the secret, may be n1: true, may give orders: true <nil>
+}
+
+// Somebody who speaks plain text, and somebody who has another secret.
+func Example_refused() {
+	folder, err := os.MkdirTemp("", "secure")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	var ends []*secure.Endpoint
+	for _, name := range []string{"one", "other"} {
+		file := filepath.Join(folder, name)
+		if err := os.WriteFile(file, []byte(secure.NewSecret()), 0o600); err != nil {
+			log.Fatal(err)
+		}
+		end, err := secure.New(secure.Config{Cluster: "demo", SecretFile: file})
+		if err != nil {
+			log.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+
+	here, there := net.Pipe()
+	go func() { _, _ = io.WriteString(here, "hello") }()
+	_, _, err = ends[0].Server(there)
+	fmt.Println(errors.Is(err, secure.ErrPlain))
+
+	here, there = net.Pipe()
+	go func() { _, _, _ = ends[0].Server(there) }()
+	_, _, err = ends[1].Client(here)
+	_, refused := errors.AsType[*secure.RefusedError](err)
+	fmt.Println(refused)
+	// Output:
+	// true
+	// true
+}

@@ -1,0 +1,195 @@
+package secure
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// keys is what the files say.
+type keys struct {
+	secrets   []secret        // the one to use first; none: not a way in
+	authority *x509.CertPool  // nil: not a way in
+	own       tls.Certificate // that of the authority, or one that proves nothing
+	self      Identity        // who that says
+}
+
+const (
+	lookEvery = time.Second // at most
+	maxFile   = 256 << 10   // bytes
+)
+
+// files are those of an endpoint, and what they said last that was right.
+type files struct {
+	Config
+	mu     sync.Mutex
+	keys   keys
+	seen   []os.FileInfo // of the files, as they were read last
+	looked time.Time
+	failed int // how often what was seen could not be read
+}
+
+// paths are those that are configured.
+func (c *Config) paths() (all []string) {
+	for _, path := range []string{c.SecretFile, c.Cert, c.Key, c.CA} {
+		if path != "" {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// open reads the files for the first time.
+func (f *files) open() (err error) {
+	f.seen, f.looked = f.stat(), time.Now()
+	f.keys, err = f.read()
+	return err
+}
+
+// now is what counts for a connection that is made now. The files are read again when they have changed, and what
+// cannot be read then changes nothing. That is said once, and not at the first look: who renews writes two
+// files, one after the other.
+func (f *files) now() keys {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.looked) < lookEvery {
+		return f.keys
+	}
+	f.looked = time.Now()
+	if seen := f.stat(); !same(seen, f.seen) {
+		f.seen, f.failed = seen, 1
+	}
+	if f.failed == 0 || f.failed > 2 {
+		return f.keys
+	}
+	read, err := f.read()
+	switch {
+	case err == nil:
+		f.keys, f.failed = read, 0
+		f.Log.Info("secret or certificate read anew", "files", f.paths())
+	case f.failed == 1:
+		f.failed = 2
+	default:
+		f.failed = 3
+		f.Log.Error("secret or certificate not renewed: what was read before counts", "error", err)
+	}
+	return f.keys
+}
+
+// stat is how the files look from outside.
+func (f *files) stat() (all []os.FileInfo) {
+	for _, path := range f.paths() {
+		info, _ := os.Stat(path) // what is not there, read says
+		all = append(all, info)
+	}
+	return all
+}
+
+func same(a, b []os.FileInfo) bool {
+	for i := range a {
+		if (a[i] == nil) != (b[i] == nil) {
+			return false
+		}
+		if a[i] != nil && (!os.SameFile(a[i], b[i]) || a[i].Size() != b[i].Size() || !a[i].ModTime().Equal(b[i].ModTime()) || a[i].Mode() != b[i].Mode()) {
+			return false
+		}
+	}
+	return true
+}
+
+// read reads all files. Its error says all that is wrong, each with its file.
+func (f *files) read() (k keys, err error) {
+	var wrong []error
+	note := func(path string, err error) bool {
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("secure: %s: %w", path, err))
+		}
+		return err == nil
+	}
+	if f.SecretFile != "" {
+		text, err := readFile(f.SecretFile, true)
+		if err == nil {
+			k.secrets, err = parseSecrets(text)
+		}
+		note(f.SecretFile, err)
+	}
+	if f.CA == "" {
+		k.own, err = ephemeral()
+		return k, errors.Join(append(wrong, err)...)
+	}
+	authority, err := readFile(f.CA, false)
+	if note(f.CA, err) {
+		k.authority = x509.NewCertPool()
+		if !k.authority.AppendCertsFromPEM(authority) {
+			note(f.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
+		}
+	}
+	certificate, err := readFile(f.Cert, false)
+	note(f.Cert, err)
+	key, err := readFile(f.Key, true)
+	note(f.Key, err)
+	if len(wrong) > 0 {
+		return keys{}, errors.Join(wrong...)
+	}
+	k.own, err = tls.X509KeyPair(certificate, key)
+	if note(f.Cert+" with "+f.Key, err) {
+		k.self, err = f.check(k)
+		note(f.Cert, err)
+	}
+	return k, errors.Join(wrong...)
+}
+
+// check looks at the own certificate as others will.
+func (f *files) check(k keys) (self Identity, err error) {
+	var chain []*x509.Certificate
+	for _, der := range k.own.Certificate {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return self, err
+		}
+		chain = append(chain, c)
+	}
+	if self, err = verify(chain, k.authority, x509.ExtKeyUsageClientAuth, f.Cluster); err != nil {
+		return self, err
+	}
+	if self.Role == Member {
+		_, err = verify(chain, k.authority, x509.ExtKeyUsageServerAuth, f.Cluster)
+	}
+	return self, err
+}
+
+// readFile reads a file of a bounded size, and refuses one that is to be secret and is not.
+func readFile(path string, private bool) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case private:
+		if err := checkPrivate(info); err != nil {
+			return nil, err
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("it has more than %d KiB", maxFile>>10)
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("it is empty")
+	}
+	return text, nil
+}

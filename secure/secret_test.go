@@ -1,0 +1,423 @@
+package secure
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhoHasTheSecretComesIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		dialled, accepted := meet(t, holder(t, s), holder(t, s))
+		require.NoError(t, dialled.err)
+		require.NoError(t, accepted.err)
+		want := Identity{Cluster: "demo", Role: Holder}
+		require.Equal(t, want, dialled.id)
+		require.Equal(t, want, accepted.id)
+		require.True(t, accepted.id.MayBe("n1"))
+		require.True(t, accepted.id.MayOrder())
+		talk(t, dialled, accepted)
+	})
+}
+
+func TestWhoHasAnotherSecretStaysOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dialled, accepted := meet(t, holder(t, NewSecret()), holder(t, NewSecret()))
+		require.ErrorAs(t, dialled.err, new(*RefusedError))
+		require.EqualError(t, dialled.err, "secure: refused by the other side: it has not proved a secret that is believed here, for this cluster")
+		require.EqualError(t, accepted.err, "secure: it has not proved a secret that is believed here, for this cluster")
+	})
+}
+
+// TestTheSameSecretInAnotherCluster: two clusters that share a file stay two.
+func TestTheSameSecretInAnotherCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		other := holder(t, s)
+		other.files.Cluster = "other"
+		dialled, accepted := meet(t, other, holder(t, s))
+		require.Error(t, dialled.err)
+		require.Error(t, accepted.err)
+	})
+}
+
+// TestWhoAsksNeedNotKnowTheCluster: with the secret alone one may ask and give orders, and not take part.
+func TestWhoAsksNeedNotKnowTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		asks := holder(t, s)
+		asks.files.Cluster = ""
+		dialled, accepted := meet(t, asks, holder(t, s))
+		require.NoError(t, dialled.err)
+		require.Equal(t, Identity{Cluster: "demo", Role: Operator}, accepted.id)
+		require.True(t, accepted.id.MayOrder())
+		require.False(t, accepted.id.MayBe("n1"))
+		talk(t, dialled, accepted)
+	})
+}
+
+// TestNothingIsToldToWhoProvesNothing: who listens answers only a proof, and then the same to whatever it was.
+func TestNothingIsToldToWhoProvesNothing(t *testing.T) {
+	for name, said := range map[string][]byte{
+		"no proof":       {certified},
+		"a wrong proof":  append([]byte{proved}, make([]byte, proofLen)...),
+		"a strange byte": {0x91},
+		"half a proof":   {proved, 1, 2, 3},
+		"a refusal":      {refused, 2, 'n', 'o'},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := pipe(t)
+				var accepted end
+				go func() { accepted = as(far, holder(t, NewSecret()).Server) }()
+				a := attack(t, near, true)
+				_, err := a.Write(said)
+				require.NoError(t, err)
+				heard := rest(a)
+				synctest.Wait()
+				require.Error(t, accepted.err)
+				if len(heard) > 0 {
+					require.Equal(t, "it has not proved a secret that is believed here, for this cluster", string(heard[2:]))
+				}
+			})
+		})
+	}
+	t.Run("silence", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := pipe(t)
+			var accepted end
+			go func() { accepted = as(far, holder(t, NewSecret()).Server) }()
+			require.Empty(t, rest(attack(t, near, true)))
+			synctest.Wait()
+			require.ErrorIs(t, accepted.err, os.ErrDeadlineExceeded)
+		})
+	})
+}
+
+// TestNothingIsSaidToWhoCannotProve: who dials says nothing but its own proof before it knows whom it has dialled.
+func TestNothingIsSaidToWhoCannotProve(t *testing.T) {
+	for name, answer := range map[string][]byte{
+		"no proof":      {certified},
+		"a wrong proof": append([]byte{proved}, make([]byte, proofLen)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := pipe(t)
+				var dialled end
+				go func() { dialled = as(near, holder(t, NewSecret()).Client) }()
+				a := attack(t, far, false)
+				said := make([]byte, 1+proofLen)
+				_, err := io.ReadFull(a, said)
+				require.NoError(t, err)
+				_, err = a.Write(answer)
+				require.NoError(t, err)
+				require.Empty(t, rest(a))
+				synctest.Wait()
+				require.Error(t, dialled.err)
+				require.Nil(t, dialled.Conn)
+			})
+		})
+	}
+}
+
+// TestAManInTheMiddle has a channel to each side, and hands on all that is said in them.
+func TestAManInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		near, toNear := pipe(t)
+		far, toFar := pipe(t)
+		var dialled, accepted end
+		go func() { dialled = as(near, holder(t, s).Client) }()
+		go func() { accepted = as(far, holder(t, s).Server) }()
+		listens, dials := attack(t, toNear, false), attack(t, toFar, true)
+		require.NotEqual(t, listens.material, dials.material)
+		go func() { _, _ = io.Copy(dials, listens) }()
+		heard := make(chan []byte, 1)
+		go func() {
+			said := rest(dials)
+			_, _ = listens.Write(said)
+			heard <- said
+		}()
+		synctest.Wait()
+		require.Error(t, accepted.err)
+		require.Error(t, dialled.err)
+		require.NotContains(t, string(<-heard), "hello")
+	})
+}
+
+// TestAReplay says again, in a channel of its own, what was proved in another.
+func TestAReplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		near, far := pipe(t)
+		go as(near, holder(t, s).Client)
+		overheard := make([]byte, 1+proofLen)
+		_, err := io.ReadFull(attack(t, far, false), overheard)
+		require.NoError(t, err)
+
+		near, far = pipe(t)
+		var accepted end
+		go func() { accepted = as(far, holder(t, s).Server) }()
+		a := attack(t, near, true)
+		_, err = a.Write(overheard)
+		require.NoError(t, err)
+		require.EqualValues(t, refused, rest(a)[0])
+		synctest.Wait()
+		require.Error(t, accepted.err)
+	})
+}
+
+// TestAReflection answers a proof with itself, in the same channel.
+func TestAReflection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pipe(t)
+		var dialled end
+		go func() { dialled = as(near, holder(t, NewSecret()).Client) }()
+		a := attack(t, far, false)
+		said := make([]byte, 1+proofLen)
+		_, err := io.ReadFull(a, said)
+		require.NoError(t, err)
+		_, err = a.Write(said)
+		require.NoError(t, err)
+		require.Empty(t, rest(a))
+		synctest.Wait()
+		require.Error(t, dialled.err)
+	})
+}
+
+// TestPlainTextStaysOut: neither side falls back.
+func TestPlainTextStaysOut(t *testing.T) {
+	t.Run("who dials", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := pipe(t)
+			var accepted end
+			go func() { accepted = as(far, holder(t, NewSecret()).Server) }()
+			_, _ = near.Write([]byte{0, 0, 0, 9, 0x94})
+			require.Empty(t, rest(near))
+			synctest.Wait()
+			require.ErrorIs(t, accepted.err, ErrPlain)
+			require.ErrorContains(t, accepted.err, "--secret-file FILE")
+		})
+	})
+	t.Run("who listens", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := pipe(t)
+			var dialled end
+			go func() { dialled = as(near, holder(t, NewSecret()).Client) }()
+			_, err := io.ReadFull(far, make([]byte, 4))
+			require.NoError(t, err)
+			go func() {
+				_, _ = far.Write([]byte{0, 0, 0, 14, 0, 'p', 'r', 'o', 't', 'o', 'c', 'o', 'l', ' ', 'e', 'r', 'r', '.'})
+			}()
+			all := rest(far)
+			synctest.Wait()
+			require.ErrorIs(t, dialled.err, ErrPlain)
+			require.NotContains(t, string(all), "hello")
+		})
+	})
+}
+
+// TestALevelBelowIsRefused: TLS 1.2, and what speaks another protocol over TLS.
+func TestALevelBelowIsRefused(t *testing.T) {
+	for name, change := range map[string]func(*attackConfig){
+		"TLS 1.2":          func(c *attackConfig) { c.MinVersion, c.MaxVersion = 0x0303, 0x0303 },
+		"another protocol": func(c *attackConfig) { c.NextProtos = []string{"h2"} },
+		"no protocol":      func(c *attackConfig) { c.NextProtos = nil },
+		"no certificate":   func(c *attackConfig) { c.Certificates = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := pipe(t)
+				var accepted end
+				go func() { accepted = as(far, holder(t, NewSecret()).Server) }()
+				tlsAttack(t, near, change)
+				synctest.Wait()
+				require.Error(t, accepted.err)
+			})
+		})
+	}
+}
+
+// TestTheNetworkIsHeard: an end without a word is evidence, and must not look like a refusal.
+func TestTheNetworkIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := pipe(t)
+		go func() {
+			_, _ = io.ReadFull(far, make([]byte, 10))
+			far.Close()
+		}()
+		require.ErrorIs(t, as(near, holder(t, NewSecret()).Client).err, io.ErrClosedPipe)
+
+		near, far = pipe(t)
+		near.Close()
+		require.ErrorIs(t, as(far, holder(t, NewSecret()).Server).err, io.EOF)
+	})
+}
+
+// TestASecretIsRotatedWithoutAStop: all believe the new one, then all use it, then the old one goes.
+func TestASecretIsRotatedWithoutAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, fresh := NewSecret(), NewSecret()
+		a, b := holder(t, old), holder(t, old)
+		first, _ := meet(t, a, b)
+		require.NoError(t, first.err)
+		for _, step := range [][]string{{old, fresh}, {fresh, old}, {fresh}} {
+			for _, e := range []*Endpoint{a, b} {
+				write(t, e.files.SecretFile, step...)
+				time.Sleep(lookEvery) // of the bubble
+				for _, ends := range [][2]*Endpoint{{a, b}, {b, a}} {
+					dialled, accepted := meet(t, ends[0], ends[1])
+					require.NoError(t, dialled.err, "%v", len(step))
+					require.NoError(t, accepted.err)
+				}
+			}
+		}
+		dialled, _ := meet(t, holder(t, old), b)
+		require.ErrorAs(t, dialled.err, new(*RefusedError), "the old one is not believed any more")
+	})
+}
+
+// TestTheFileIsLookedAtOnceASecond, whatever strangers do.
+func TestTheFileIsLookedAtOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := holder(t, NewSecret())
+		fresh := NewSecret()
+		write(t, e.files.SecretFile, fresh)
+		require.NotEqual(t, fresh, e.files.now().secrets[0].text())
+		time.Sleep(lookEvery)
+		require.Equal(t, fresh, e.files.now().secrets[0].text())
+	})
+}
+
+func TestSecretFiles(t *testing.T) {
+	s, other := NewSecret(), NewSecret()
+	typo := []byte(s)
+	typo[20] ^= 1 // one letter for its neighbour
+	if bytes.ContainsAny(typo[20:21], "`@[{/:^,") {
+		typo[20] = 'x'
+	}
+	for _, test := range []struct {
+		name, text, wrong string
+		want              int
+	}{
+		{name: "one", text: s + "\n", want: 1},
+		{name: "without an end of line", text: s, want: 1},
+		{name: "two", text: s + "\n" + other + "\n", want: 2},
+		{name: "from Windows", text: "\uFEFF" + s + "\r\n\r\n" + other + "\r\n", want: 2},
+		{name: "comments", text: "# since May\n\n  " + s + "  # the new one\n" + other + "\n", want: 2},
+		{name: "empty", text: "", wrong: "it is empty"},
+		{name: "blank", text: " \n\r\n", wrong: "it is empty"},
+		{name: "only a comment", text: "# none yet\n", wrong: "it holds no secret; 'elect secret' prints one"},
+		{name: "a typo", text: "\n" + string(typo) + "\n", wrong: "line 2: it has a typo: its last characters do not fit the rest"},
+		{name: "cut", text: s[:30], wrong: "line 1: 23 characters follow elect1_, want 48: it is cut, or two lines are one"},
+		{name: "two on one line", text: s + s, wrong: "line 1: 103 characters follow elect1_, want 48: it is cut, or two lines are one"},
+		{name: "a password", text: "hunter2", wrong: "line 1: it does not begin with elect1_, as what 'elect secret' prints"},
+		{name: "another letter", text: s[:20] + "é" + s[22:], wrong: "line 1: a character in it is none of A to Z, a to z, 0 to 9, - and _"},
+		{name: "many", text: strings.Repeat(s+"\n", 17), wrong: "it holds 17 secrets, want at most 16"},
+		{name: "a log", text: strings.Repeat("x", maxFile+1), wrong: "it has more than 256 KiB"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "secret")
+			require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
+			e, err := New(Config{Cluster: "demo", SecretFile: path})
+			if test.wrong != "" {
+				require.EqualError(t, err, "secure: "+path+": "+test.wrong)
+				return
+			}
+			require.NoError(t, err)
+			require.Len(t, e.files.keys.secrets, test.want)
+			require.Equal(t, s, e.files.keys.secrets[0].text())
+		})
+	}
+}
+
+func TestATypoIsFoundWhereverItIs(t *testing.T) {
+	s := NewSecret()
+	for i := range s {
+		for _, c := range []byte("A0_z") {
+			typo := []byte(s)
+			if typo[i] == c {
+				continue
+			}
+			typo[i] = c
+			_, wrong := parseSecret(string(typo))
+			require.NotEmpty(t, wrong, "%s", typo)
+			require.NotContains(t, wrong, s[8:20], "a secret is not shown")
+		}
+	}
+}
+
+func TestFilesThatAreNotTheirOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing")
+	_, err := New(Config{SecretFile: path})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "secure: "+path+": ")
+	_, err = New(Config{SecretFile: t.TempDir()})
+	require.ErrorContains(t, err, "it is not a regular file")
+	_, err = New(Config{})
+	require.EqualError(t, err, "secure: there is neither a secret nor a certificate")
+	_, err = New(Config{CA: "ca.crt", Cert: "n1.crt"})
+	require.EqualError(t, err, "secure: of cert, key and ca some are missing, want all three")
+	_, err = New(Config{CA: "ca.crt", Cert: "n1.crt", Key: "n1.key", SecretFile: "secret"})
+	require.ErrorContains(t, err, "want one of them, or security: migrate")
+}
+
+// TestManyBeginAndStall: each has its deadline, and keeps nobody else out.
+func TestManyBeginAndStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		listens := holder(t, s)
+		ended := make(chan error, 500)
+		for i := range cap(ended) {
+			near, far := pipe(t)
+			go func() { ended <- as(far, listens.Server).err }()
+			_, err := near.Write([]byte{handshake, 3, 1, 0, 200}[:1+i%5])
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		dialled, accepted := meet(t, holder(t, s), listens)
+		require.NoError(t, dialled.err)
+		require.NoError(t, accepted.err)
+		talk(t, dialled, accepted)
+		for range cap(ended) {
+			require.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
+		}
+	})
+}
+
+// TestCloseDoesNotWait: that of TLS says goodbye first, to somebody who may not read.
+func TestCloseDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		dialled, accepted := meet(t, holder(t, s), holder(t, s))
+		began := time.Now()
+		require.NoError(t, dialled.Close())
+		require.Zero(t, time.Since(began))
+		_, err := accepted.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+	})
+}
+
+// TestAReadGoesOnAfterItsDeadline: a transport moves deadlines all the time.
+func TestAReadGoesOnAfterItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSecret()
+		dialled, accepted := meet(t, holder(t, s), holder(t, s))
+		require.NoError(t, accepted.SetReadDeadline(time.Now().Add(time.Second)))
+		_, err := accepted.Read(make([]byte, 1))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.NoError(t, accepted.SetReadDeadline(time.Time{}))
+		talk(t, dialled, accepted)
+	})
+}
+
+var _ net.Conn = safe{}
