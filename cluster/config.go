@@ -22,39 +22,39 @@ import (
 )
 
 // Config is one member of a cluster. Zero values mean the defaults that stand
-// behind each field.
+// behind each field. The tags are what the daemon calls it, in its file, flags and help.
 type Config struct {
 	// Cluster is the name of the cluster, the same on all its members: "elect".
-	Cluster string
+	Cluster string `yaml:"cluster" arg:"name" help:"name of the cluster, the same on all its members"`
 	// Name is this member's, unique in the cluster: the name of the host and the port of
 	// Listen, as in "web3-7400", so that several members on one host have several names.
-	Name string
+	Name string `yaml:"name" arg:"name" empty:"the name of the host and the port, HOST-7400" help:"name of this member, unique in the cluster"`
 	// Listen is where this member listens, host:port.
-	Listen string
+	Listen string `yaml:"listen" arg:"host:port" empty:"none, it must be given" help:"where this member listens"`
 	// Advertise is where the others reach it, host:port: Listen. It is needed where
 	// Listen names no host, or one that the others cannot dial.
-	Advertise string
+	Advertise string `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
 
 	// Bootstrap has this member found a cluster at its first start: at once if Join names
 	// nobody else, or when each address there has refused the connection, or answered that
 	// it is in no cluster. So it may stay set, on all members as well: who has lost its data
 	// joins the others again.
-	Bootstrap bool
+	Bootstrap bool `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set"`
 	// Join are addresses of members, any of which lets this one in at its first
 	// start. Its own address among them does no harm. A host may be a name, here and in
 	// Members: it is looked up anew at every attempt, and all addresses behind it are tried.
 	// Behind one name may be all members.
-	Join []string
+	Join []string `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which lets this one in at its first start"`
 	// Members are the addresses of all members, this one's own included, equal on all
 	// of them. It stands instead of Join and Bootstrap.
-	Members []string
+	Members []string `yaml:"members" arg:"host:port" empty:"none, they join and leave" help:"all members, this one included, equal on all of them; instead of join and bootstrap"`
 
 	// Data is the folder for what must survive a restart. Without one, a restart
 	// makes this a new member.
-	Data string
+	Data string `yaml:"data" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart"`
 
 	// Algorithm is "bully", or another word of the registry: "bully".
-	Algorithm string
+	Algorithm string `yaml:"algorithm" arg:"word" help:"how a leader is elected, the same on all members"`
 	// Options changes the options of the algorithm, when set. It gets a pointer to
 	// the struct of the algorithm's package, filled with the defaults for the timing:
 	//
@@ -63,26 +63,26 @@ type Config struct {
 
 	// Lesson lets an algorithm run that is its source to the letter (see algo.Spec.Textbook).
 	// It is not for use: every address must be of the loopback then.
-	Lesson bool
+	Lesson bool `yaml:"lesson" help:"let an algorithm run that is for lessons, on the loopback only"`
 
 	// Priority decides who is elected: a higher one first, then a higher ID. 0.
-	Priority int
+	Priority int `yaml:"priority" arg:"number" live:"yes" help:"a higher one is elected first, then a higher id"`
 	// Witness is for a member that votes and is told, but is never elected. Where an
 	// algorithm needs a majority the founder cannot be one.
-	Witness bool
+	Witness bool `yaml:"witness" help:"take part, but never lead"`
 
 	// ForgetAfter has the leader remove a member that it has suspected for so long without
 	// a break: 0, never. It is at least Timing.MaxTimeout, and not for an algorithm that
 	// needs a majority, such as vote: there the dead must go on counting.
-	ForgetAfter time.Duration
+	ForgetAfter time.Duration `yaml:"forget_after" help:"the leader removes who was suspected for so long; 0 for never; not with vote"`
 	// NoAdmin has this member refuse what an operator asks it to change over the network
 	// (see package operator): who is a member, its priority, its leadership.
-	NoAdmin bool
+	NoAdmin bool `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
 
 	// Lease has a leader lead only as long as a majority of the members has promised to have no other: then
-	// there is at most one at any moment, with any algorithm, and its tokens only rise. Nil: without. What
-	// is zero in it is that of lease.Defaults for the timing, and Drain that of WithDrain. It is the same on
-	// all members, and needs Data. See package lease.
+	// there is at most one at any moment, with any algorithm, and its tokens only rise. Nil: without. All of it
+	// zero means lease.Defaults of the timing, and a Drain of zero that of WithDrain. It is the same on all
+	// members, and needs Data. See package lease.
 	Lease *lease.Options
 
 	// Timing is all that depends on the network: algo.LAN().
@@ -154,9 +154,8 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	spec, err := c.spec(registry, timing == nil)
 	mistakes = append(mistakes, timing, err)
 	if c.Lease != nil && timing == nil {
-		o, usual := *c.Lease, lease.Defaults(c.Timing)
-		o.Duration, o.Drift, o.Guard = cmp.Or(o.Duration, usual.Duration), cmp.Or(o.Drift, usual.Drift), cmp.Or(o.Guard, usual.Guard)
-		o.Renew, o.Drain = cmp.Or(o.Renew, usual.Renew), cmp.Or(o.Drain, drain)
+		o := cmp.Or(*c.Lease, lease.Defaults(c.Timing))
+		o.Drain = cmp.Or(o.Drain, drain)
 		leased, err := lease.Wrap(spec, c.Timing, o)
 		mistakes = append(mistakes, fieldErrors("lease", err))
 		if c.Lease = &o; err == nil {

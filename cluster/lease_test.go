@@ -245,9 +245,14 @@ func TestAHigherOneWaitsForTheWork(t *testing.T) {
 // A node whose lease is turned off does not help another to lead before what it has promised is over, and
 // neither does one whose lease is made shorter. So at every step at most one works.
 func TestALeaseIsTurnedOff(t *testing.T) {
-	for _, later := range []*lease.Options{nil, {Duration: 2 * lease.Defaults(algo.LAN()).Duration}} {
+	lasting := func(d time.Duration) *lease.Options {
+		o := lease.Defaults(algo.LAN())
+		o.Duration = d
+		return &o
+	}
+	for _, later := range []*lease.Options{nil, lasting(2 * lease.Defaults(algo.LAN()).Duration)} {
 		withLease(t, func(t *testing.T, algorithm string) {
-			long := &lease.Options{Duration: 20 * time.Second}
+			long := lasting(20 * time.Second)
 			now := long
 			g := &guarded{t: t, causes: make(map[error]int)}
 			g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, now }})

@@ -89,7 +89,8 @@ func WithLookup(lookup func(ctx context.Context, host string) ([]string, error))
 }
 
 // WithDrain has a node that stops, resigns or leaves wait for so long that the work of Lead returns
-// before others are told, instead of 5 s. When it is over the work of the next leader may begin.
+// before others are told, instead of 5 s. When it is over the work of the next leader may begin. The Drain of
+// Config.Lease counts before it.
 func WithDrain(d time.Duration) Option { return func(n *Node) { n.patience = d } }
 
 // WithTrace has f called with everything that happens at this node, on its loop: f
@@ -174,7 +175,9 @@ func New(c Config, options ...Option) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.config, n.spec = c, spec
+	if n.config, n.spec = c, spec; c.Lease != nil {
+		n.patience = c.Lease.Drain
+	}
 	if n.frames, err = wire.NewCodec(append(engine.Messages(), spec.Messages...)...); err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func (p *program) newConfigExample() *cobra.Command {
 		Use:   "example",
 		Short: "Print a configuration file with every field, its default and its meaning",
 		Long: `Print a configuration file with every field, its default and its meaning. It sets
-nothing but where to listen: take the # away before what you want to change.
+where to listen, the data folder, and a lease: take the # away before what else you want to change.
 
 With --json, a list of objects, one for each field: field, flag, variable, default (a
 string, number, bool or list; durations are strings), empty (what an empty default stands
@@ -160,7 +160,7 @@ func newExample(fields *config.Table) []fieldObject {
 func changedOptions(s *config.Settings) []string {
 	var changed []string
 	for _, e := range s.Effective() {
-		if e.Field.Algorithm == s.Config.Algorithm && e.Origin.Kind() != mistake.Default {
+		if e.Field.Part == s.Config.Algorithm && e.Origin.Kind() != mistake.Default {
 			changed = append(changed, e.Field.Name)
 		}
 	}

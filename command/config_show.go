@@ -136,7 +136,7 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
 	for _, e := range s.Effective() {
-		if of := e.Field.Algorithm; of != "" && of != s.Config.Algorithm && e.Origin.Kind() == mistake.Default {
+		if e.Idle && e.Origin.Kind() == mistake.Default {
 			continue
 		}
 		from := e.Origin.String()
@@ -160,7 +160,11 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	}
 	line("worst detection", roundly(a.detection), "of a silent leader, "+roundly(a.grown)+" once its timeout has grown; "+killed)
 	if a.lease > 0 {
-		line("lease", roundly(a.lease), "after a leader was killed or fell silent until another can lead; who stops or resigns hands over at once")
+		handed := "who stops or resigns hands over at once"
+		if a.nodes == 2 {
+			handed += "; of two members neither survives the other"
+		}
+		line("lease", roundly(a.lease), "after a leader was killed or fell silent until another can lead; "+handed)
 	}
 	bound := "from the last fault until all name one leader"
 	if changed := changedOptions(s); len(changed) > 0 {

@@ -91,7 +91,7 @@ func TestConfigExample(t *testing.T) {
 	require.Len(t, listed, len(builtins.fields.Fields()))
 	for _, f := range listed {
 		name := f.Field[strings.LastIndex(f.Field, ".")+1:]
-		require.Regexp(t, "(?m)^ *#?"+name+": ", example, f.Field)
+		require.Regexp(t, "(?m)^[# ]*"+name+": ", example, f.Field)
 		if f.Field == "timing.heartbeat" {
 			require.Equal(t, fieldObject{"timing.heartbeat", "--timing-heartbeat", "ELECT_TIMING_HEARTBEAT", "120ms", "", []string{}, false, f.Help}, f)
 		}
@@ -132,6 +132,13 @@ func TestConfigShow(t *testing.T) {
 	status, leased, stderr := elect("config", "show", "--config", "elect.yaml", "--lease")
 	require.Zero(t, status, stderr)
 	require.Regexp(t, `(?m)^ +lease +[0-9]+ ms +after a leader was killed or fell silent`, leased)
+	require.Regexp(t, `(?m)^lease\.duration +[0-9]+ms +default$`, leased)
+	require.NotContains(t, bare, "lease.duration")
+	require.NotContains(t, leased, "neither survives")
+	status, two, stderr := elect("config", "show", "--config", "elect.yaml", "--lease-duration", "3s", "--nodes", "2")
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `(?m)^lease +true +--lease-duration$`, two)
+	require.Regexp(t, `(?m)^ +lease +3 s .* neither survives the other$`, two)
 	rest := regexp.MustCompile(`heartbeats +([0-9.]+) a second`)
 	require.NotEqual(t, rest.FindString(bare), rest.FindString(leased), "renewals are counted")
 

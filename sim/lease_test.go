@@ -147,6 +147,7 @@ func TestLeaseStorms(t *testing.T) {
 			for i := range runs {
 				timing := []algo.Timing{algo.LAN(), algo.Local()}[i%2]
 				options := lease.Defaults(timing)
+				options.Preempt = i%4 > 0
 				drains := i%3 == 0
 				if drains {
 					options.Drain = time.Second

@@ -145,15 +145,7 @@ func (n *node) refused(env algo.Env, from algo.NodeID, highest algo.Epoch) {
 }
 
 // couldWin reports whether a majority has not denied the ballot.
-func (n *node) couldWin() bool {
-	left := 0
-	for m := range n.view.All() {
-		if !n.against.Has(m.ID) {
-			left++
-		}
-	}
-	return left >= n.view.Quorum()
-}
+func (n *node) couldWin() bool { return n.view.Len()-n.among(n.against) >= n.view.Quorum() }
 
 // rest lets others go first, for a time that is not the same for all.
 func (n *node) rest(env algo.Env) {

@@ -47,7 +47,7 @@ func Wrap(inner algo.Spec, t algo.Timing, o Options) (algo.Spec, error) {
 		o.check(c)
 		o.retry = t.RoundTrip
 		spec := inner
-		spec.Claims.OneLeaderPerEpoch, spec.Claims.NeedsQuorum = true, true
+		spec.Claims = algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true, HighestLeads: inner.Claims.HighestLeads && o.Preempt}
 		spec.Messages = append([]algo.Message{Ask{}, Reply{}, Release{}, Aside{}}, inner.Messages...)
 		spec.New = func(self algo.NodeID) algo.Algorithm {
 			return &node{self: self, options: o, inner: inner.New(self)}
@@ -179,11 +179,9 @@ func (n *node) Campaign(env algo.Env) {
 func (n *node) Reconfigure(env algo.Env, view algo.View) {
 	n.view = view
 	n.heedFloor(env)
-	if n.stage >= asks {
-		n.settled = false
-		if n.stage < yields {
-			n.ask(env)
-		}
+	n.settled = false
+	if n.stage == asks || n.stage == holds {
+		n.ask(env)
 	}
 	if n.leader.ID != n.self && !view.MayLead(n.leader.ID) {
 		n.vacate(env)
@@ -206,7 +204,7 @@ func (n *node) heedFloor(env algo.Env) {
 func (n *node) consider(env algo.Env) {
 	mine := n.nominee.ID == n.self && n.view.MayLead(n.self) && !n.away
 	switch {
-	case mine && n.stage == idle:
+	case mine && n.stage == idle && (n.options.Preempt || n.leader.Vacant()):
 		n.patience(env)
 		n.try(env)
 	case !mine && n.stage > idle && n.stage < holds:
@@ -224,14 +222,16 @@ func (n *node) consider(env algo.Env) {
 }
 
 // majority reports whether those, who are others, and this node are a majority of the members.
-func (n *node) majority(those algo.Set) bool {
-	count := 1
-	for _, id := range those {
-		if n.view.Contains(id) {
+func (n *node) majority(those algo.Set) bool { return 1+n.among(those) >= n.view.Quorum() }
+
+// among counts those who are members.
+func (n *node) among(those algo.Set) (count int) {
+	for m := range n.view.All() {
+		if those.Has(m.ID) {
 			count++
 		}
 	}
-	return count >= n.view.Quorum()
+	return count
 }
 
 func (n *node) broadcast(env algo.Env, m algo.Message) {

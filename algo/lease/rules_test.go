@@ -214,6 +214,31 @@ func TestWhatIsReleasedWaitsForTheWork(t *testing.T) {
 	wants(t, "once", returned(n), "", "release")
 }
 
+// Where nobody is pre-empted a leader stays, and a nominee asks nobody as long as one leads.
+func TestALeaderThatStays(t *testing.T) {
+	o := options
+	o.Preempt = false
+	spec := puppetsWith(t, o, 0)
+	n := host.Alone(spec, 1, three())
+	n.Start(0)
+	n.Hears(3, point{host.ID(1)})
+	n.Hears(2, yes(0, 0))
+	wants(t, "it leads", n.Hears(2, yes(1, 1)), "announce n1 in 1")
+	n.Hears(3, point{host.ID(2)})
+	wants(t, "its nominee asks", n.Hears(2, lease.Ask{Heard: true, For: options.Duration}), "n2 <- lease/reply", "announce")
+	if spec.Claims.HighestLeads {
+		t.Error("it claims that the highest leads")
+	}
+
+	n = host.Alone(spec, 1, three())
+	n.Start(0)
+	n.Hears(2, holds(1, 1))
+	wants(t, "nominated while another leads", n.Hears(3, point{host.ID(1)}), "", "lease/ask")
+	wants(t, "nobody leads", n.Clone().Expires("lease/follow"), "n2 n3 <- lease/ask")
+	wants(t, "the leader has handed over", n.Clone().Hears(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/ask")
+	wants(t, "the leader is suspected", n.Suspects(2), "n2 n3 <- lease/ask")
+}
+
 // Its lease runs out then, and nothing is released before the work has returned.
 func TestWorkThatDoesNotReturn(t *testing.T) {
 	n := leading(t, time.Second)

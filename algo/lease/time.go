@@ -22,6 +22,9 @@ type Options struct {
 	// Renew is how often a leader has the promise renewed.
 	Renew time.Duration `yaml:"renew" help:"how often a leader has its lease renewed"`
 
+	// Preempt has a leader hand over to a higher nominee that a majority hears. Without it leaders stay.
+	Preempt bool `yaml:"preempt" help:"hand over to a higher nominee; without it a leader that works stays"`
+
 	// Drain is for how long a leader that hands over goes on renewing while its work ends. Zero: nothing
 	// works here, or all of it ends with the announcement.
 	Drain time.Duration `yaml:"drain" help:"for how long a lease is renewed while the work of a leader that hands over ends"`
@@ -31,7 +34,7 @@ type Options struct {
 
 // Defaults returns the options for a network of that timing: the shortest lease.
 func Defaults(t algo.Timing) Options {
-	o := Options{Drift: 10, Guard: t.RoundTrip / 100, Renew: t.Heartbeat * 5 / 4}
+	o := Options{Drift: 10, Guard: t.RoundTrip / 100, Renew: t.Heartbeat * 5 / 4, Preempt: true}
 	needed := least(t, o.Renew) + o.Guard
 	o.Duration = (needed*time.Duration(100+o.Drift)/time.Duration(100-o.Drift) + 10*time.Millisecond).Truncate(10 * time.Millisecond)
 	return o
@@ -54,6 +57,7 @@ func (o *Options) check(c *algo.OptionCheck) {
 	c.Want(o.Drift >= 0 && o.Drift <= 50, "drift", strconv.FormatInt(o.Drift, 10), "from 0 to 50 percent")
 	c.Want(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
 	c.Duration("renew", o.Renew, "", 0)
+	c.Bool("preempt", o.Preempt)
 	c.Want(o.Drain >= 0, "drain", o.Drain.String(), "not below 0")
 	if c.Err() != nil {
 		return

@@ -33,7 +33,7 @@ func (n *node) asked(env algo.Env, from algo.NodeID, m Ask) {
 		env.SetTimer(timerPromise, n.options.Duration, n.options.Duration)
 	}
 	env.Send(from, repeated(Reply{Ballot: m.Ballot, Round: m.Round, Yes: why == "", Max: n.ballot}, m.Again))
-	if n.stage == holds && m.Heard && n.nominee.ID == from && n.view.MayLead(from) {
+	if n.options.Preempt && n.stage == holds && m.Heard && n.nominee.ID == from && n.view.MayLead(from) {
 		n.yield(env) // to its own nominee, which reaches a majority
 	}
 }

@@ -38,7 +38,7 @@ func (puppet) Clone() algo.Algorithm { return puppet{} }
 const ms = time.Millisecond
 
 // options are those of the walk: short, and with a guard for what is rounded.
-var options = lease.Options{Duration: 1100 * ms, Drift: 10, Guard: time.Microsecond, Renew: 150 * ms}
+var options = lease.Options{Duration: 1100 * ms, Drift: 10, Guard: time.Microsecond, Renew: 150 * ms, Preempt: true}
 
 func puppets(t testing.TB, drain time.Duration) algo.Spec { return puppetsWith(t, options, drain) }
 
@@ -119,7 +119,7 @@ func newWalk(t testing.TB, seed uint64) *walk {
 	}
 	if seed%4 > 1 {
 		longer := options
-		longer.Duration *= 2
+		longer.Duration, longer.Preempt = 2*longer.Duration, false
 		w.specs = append(w.specs, puppetsWith(t, longer, drain))
 	}
 	w.eager = w.random.IntN(3) == 0

@@ -1,11 +1,11 @@
 // Package config reads what a node is told: by a YAML file, by variables of the
 // environment, and by flags, each of which overrides the one before.
 //
-// A [Table] lists all fields, and is the only list of them. The three sources are made
-// from it, and so are help, example and listing: what one has no other lacks. The fields of
-// an algorithm come from its factory: it hands out the struct of its options, whose fields
-// are named by their tags. So an algorithm that this package has never heard of is
-// configured like those it knows.
+// A [Table] lists all fields. The three sources are made from it, and so are help, example
+// and listing: what one has no other lacks. It is made of structs, whose fields are named by
+// their tags: Settings, [algo.Timing], [lease.Options], and of each algorithm the options that
+// its factory hands out. So an algorithm that this package has never heard of is configured
+// like those it knows.
 //
 // The name of a field in the file gives the others: timing.heartbeat is the flag
 // --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
@@ -31,10 +31,12 @@ type Settings struct {
 	File string
 	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
 	// options that were given to the factory of the algorithm.
-	Config cluster.Config
-	// Log is text or json, LogLevel debug, info, warn or error; Preset is a word for a timing.
-	Log, LogLevel, Preset string
-	Lease                 bool // with what follows from the timing
+	cluster.Config
+	Log      string `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
+	LogLevel string `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
+	// Lease is true also where only options of it are given.
+	Lease  bool   `yaml:"lease" help:"lead only while a majority has promised to have no other: at most one leads at any moment; needs data"`
+	Preset string `yaml:"timing.preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`
 	// Mistakes are those found so far. The caller may add some.
 	Mistakes mistake.List
 	// Unknown are variables of the environment that begin like ours and are none.
@@ -42,7 +44,7 @@ type Settings struct {
 
 	table     *Table
 	given     map[string]given // what counts, by field
-	options   map[string]any   // of each algorithm: a pointer to the struct of its options
+	options   map[string]any   // of each part: a pointer to the struct of its options
 	illegible bool             // the file is no YAML at all
 }
 
@@ -58,34 +60,36 @@ func newSettings(t *Table) *Settings {
 func (s *Settings) settle() {
 	s.assign(s.table.byName["timing.preset"])
 	s.Config.Timing = algo.Presets()[s.Preset]
+	_, _ = s.build(timingPart)
+	s.Config.Timing = *s.options[timingPart].(*algo.Timing)
 	s.fill("")
-	if s.Lease {
-		s.Config.Lease = new(lease.Options)
-	}
 	s.Config.Options = s.decode(s.Config.Algorithm)
-	for name := range s.table.registry {
+	for name := range s.table.parts {
 		_, _ = s.build(name) // Node says what is wrong with its options
 	}
+	if s.Lease {
+		s.Config.Lease = s.options[leasePart].(*lease.Options)
+	}
 }
 
-// build makes an algorithm with the options that were given, and keeps these.
-func (s *Settings) build(algorithm string) (algo.Spec, error) {
-	return s.table.registry[algorithm](s.Config.Timing, s.decode(algorithm))
+// build makes a part with the options that were given, and keeps these.
+func (s *Settings) build(part string) (algo.Spec, error) {
+	return s.table.parts[part](s.Config.Timing, s.decode(part))
 }
 
-// decode overwrites the options of an algorithm with those that were given, and keeps them.
-func (s *Settings) decode(algorithm string) func(any) error {
+// decode overwrites the options of a part with those that were given, and keeps them.
+func (s *Settings) decode(part string) func(any) error {
 	return func(options any) error {
-		s.options[algorithm] = options
-		s.fill(algorithm)
+		s.options[part] = options
+		s.fill(part)
 		return nil
 	}
 }
 
-// fill sets the options of an algorithm, or with no name all other fields, to what was given for them.
-func (s *Settings) fill(algorithm string) {
+// fill sets the options of a part, or with no name all other fields, to what was given for them.
+func (s *Settings) fill(part string) {
 	for _, f := range s.table.fields {
-		if f.Algorithm == algorithm {
+		if f.Part == part {
 			s.assign(f)
 		}
 	}
@@ -112,25 +116,32 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	sound := true
 	for _, err := range mistake.Leaves(err) {
 		m := s.explain("", err)
-		sound = sound && !strings.HasPrefix(m.Field, timingSection)
+		sound = sound && !strings.HasPrefix(m.Field, timingPart+".")
 		if s.given[base(m.Field)].stands() || !wrong[base(m.Field)] {
 			s.Mistakes.Add(m) // else it is empty because of that
 		}
 	}
-	// The options of the algorithms that are not selected are there to be selected.
+	// The options of what is not selected are there to be selected.
 	for _, f := range s.table.fields {
-		if s.given[f.Name].stands() && sound && f.Algorithm != "" && f.Algorithm != s.Config.Algorithm {
-			_, err := s.build(f.Algorithm)
+		if s.given[f.Name].stands() && sound && f.Part != "" && !s.selects(f) {
+			_, err := s.build(f.Part)
 			for _, err := range mistake.Leaves(err) {
-				s.Mistakes.Add(s.explain(f.Algorithm, err))
+				s.Mistakes.Add(s.explain(f.Part, err))
 			}
 		}
 	}
 	if err := s.Mistakes.Err(about); err != nil {
 		return nil, err
 	}
-	s.Config = n.Config()
+	if s.Config = n.Config(); s.Lease {
+		s.options[leasePart] = s.Config.Lease
+	}
 	return n, nil
+}
+
+// selects reports whether what a field is of is selected: the node itself, its algorithm, or the lease.
+func (s *Settings) selects(f Field) bool {
+	return f.Part == "" || f.Part == timingPart || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease
 }
 
 // Spec is the algorithm as configured. Its error is what the factory says; Node says it
@@ -148,6 +159,7 @@ type Effective struct {
 	Field  Field
 	Value  any // as JSON has it: of a duration the text
 	Origin mistake.Origin
+	Idle   bool // it is of an algorithm that is not selected, or of a lease without one
 }
 
 // Text is the value as it is written in a file.
@@ -158,12 +170,15 @@ func (e Effective) Text() string { return textOf(e.Value) }
 func (s *Settings) Effective() []Effective {
 	all := make([]Effective, len(s.table.fields))
 	for i, f := range s.table.fields {
-		all[i] = Effective{Field: f, Value: valueOf(s.target(f)), Origin: s.given[f.Name].origin}
+		all[i] = Effective{Field: f, Value: valueOf(s.target(f)), Origin: s.given[f.Name].origin, Idle: !s.selects(f)}
 	}
 	return all
 }
 
-func (s *Settings) target(f Field) reflect.Value { return f.in(f.place(s)) }
+// target is where the value of a field stands.
+func (s *Settings) target(f Field) reflect.Value {
+	return reflect.ValueOf(f.place(s)).Elem().FieldByName(f.member)
+}
 
 // Changed returns the fields whose values differ between two settings, of those that
 // either of the two was given: what follows from another field is not among them.

@@ -17,6 +17,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 )
 
@@ -185,8 +186,9 @@ func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
 }
 
 func TestThePresetsAreThoseOfTheCluster(t *testing.T) {
-	require.ElementsMatch(t, slices.Collect(maps.Keys(algo.Presets())), presetField.Words)
-	require.True(t, slices.IsSortedFunc(presetField.Words, func(a, b string) int {
+	words := builtins.byName["timing.preset"].Words
+	require.ElementsMatch(t, slices.Collect(maps.Keys(algo.Presets())), words)
+	require.True(t, slices.IsSortedFunc(words, func(a, b string) int {
 		return cmp.Compare(algo.Presets()[a].Timeout, algo.Presets()[b].Timeout)
 	}))
 }
@@ -209,6 +211,7 @@ func TestTheTableHasEveryField(t *testing.T) {
 	}
 	missing("", names, exported(cluster.Config{}))
 	missing("timing.", names, exported(algo.Timing{}))
+	missing("lease.", names, slices.DeleteFunc(exported(lease.Options{}), func(name string) bool { return name == "retry" }))
 	for algorithm, factory := range builtin.Registry() {
 		spec, err := factory(s.Config.Timing, func(any) error { return nil })
 		require.NoError(t, err)
@@ -379,7 +382,7 @@ bully: {}
   elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
-  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, lease, log, log_level, timing, lelann, plain
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, log, log_level, lease, timing, lelann, plain
   lelann is refused: no such engine`)
 }
 
@@ -461,4 +464,55 @@ func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
 		require.NotContains(t, help, hidden)
 	}
 	require.True(t, slices.ContainsFunc(builtins.Fields(), func(f Field) bool { return f.Live }))
+}
+
+// A lease is a word or a section, in every source. What is given of it turns it on, unless it is turned off.
+func TestALease(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		file    string
+		environ []string
+		args    string
+		want    func(o *lease.Options) // nil: none
+		origins string                 // of lease, and of lease.duration
+	}{
+		{"none", "", nil, "", nil, "default default"},
+		{"a word", "lease: true\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
+		{"no", "lease: false\n", nil, "", nil, "elect.yaml:4 default"},
+		{"a section", "lease:\n  duration: 3s\n  preempt: false\n", nil, "", func(o *lease.Options) { o.Duration, o.Preempt = 3*time.Second, false }, "elect.yaml:5 elect.yaml:5"},
+		{"a section of nothing", "lease: {}\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
+		{"zero is not the default", "lease: {drift: 0, guard: 0s}\n", nil, "", func(o *lease.Options) { o.Drift, o.Guard = 0, 0 }, "elect.yaml:4 default"},
+		{"the drain", "", nil, "--lease-drain 8s", func(o *lease.Options) { o.Drain = 8 * time.Second }, "--lease-drain default"},
+		{"a variable", "", []string{"ELECT_LEASE_DURATION=4s"}, "", func(o *lease.Options) { o.Duration = 4 * time.Second }, "ELECT_LEASE_DURATION ELECT_LEASE_DURATION"},
+		{"turned off", "lease: {duration: 3s}\n", []string{"ELECT_LEASE=false"}, "", nil, "ELECT_LEASE elect.yaml:4"},
+		{"turned off by a flag", "lease: {duration: 3s}\n", nil, "--lease=false --lease-duration 4s", nil, "--lease --lease-duration"},
+		{"turned off before", "lease: false\n", []string{"ELECT_LEASE_DURATION=4s"}, "", nil, "elect.yaml:4 ELECT_LEASE_DURATION"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\n" + tc.file, environ: tc.environ, args: strings.Fields(tc.args)}.load(t)
+			require.NoError(t, err)
+			require.Equal(t, tc.want != nil, s.Lease)
+			if tc.want == nil {
+				require.Nil(t, s.Config.Lease)
+			} else {
+				want := lease.Defaults(algo.LAN())
+				want.Drain = 5 * time.Second // that of the node
+				tc.want(&want)
+				require.Equal(t, &want, s.Config.Lease)
+			}
+			var origins []string
+			for _, e := range s.Effective() {
+				if e.Field.Name == "lease" || e.Field.Name == "lease.duration" {
+					origins = append(origins, e.Origin.String())
+				}
+				if e.Field.Part == "lease" {
+					require.Equal(t, tc.want == nil, e.Idle)
+				}
+				if e.Field.Name == "lease.drain" && tc.want != nil {
+					require.Equal(t, s.Config.Lease.Drain.String(), e.Text(), "it shows what is in effect")
+				}
+			}
+			require.Equal(t, tc.origins, strings.Join(origins, " "))
+		})
+	}
 }

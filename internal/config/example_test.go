@@ -8,13 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
 var commented = regexp.MustCompile(`(?m)^( *)#([a-z_]+:)`)
 
-// uncommented takes the # away before the names of fields, as a user would.
-func uncommented(example string) string { return commented.ReplaceAllString(example, "$1$2") }
+// uncommented takes the # away before the names of fields, as a user would, and so has the section of the lease
+// stand in the place of its word.
+func uncommented(example string) string {
+	example = strings.Replace(example, "\nlease: true\n", "\n# a section\n", 1)
+	return commented.ReplaceAllString(strings.ReplaceAll(example, "\n#  ", "\n  "), "$1$2")
+}
 
 func example(t *testing.T, table *Table) string {
 	var b bytes.Buffer
@@ -26,7 +32,7 @@ func example(t *testing.T, table *Table) string {
 func TestTheExampleEqualsTheDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
 		algorithm := table.Algorithms()[0]
-		want, err := told{table: table, args: []string{"--listen", exampleListen, "--algorithm", algorithm}}.load(t)
+		want, err := told{table: table, args: []string{"--listen", exampleListen, "--data", "/var/lib/elect", "--lease", "--algorithm", algorithm}}.load(t)
 		require.NoError(t, err)
 		text := example(t, table)
 		full := strings.Replace(uncommented(text), "algorithm: bully", "algorithm: "+algorithm, 1)
@@ -37,7 +43,7 @@ func TestTheExampleEqualsTheDefaults(t *testing.T) {
 				require.Equal(t, want.Effective()[i].Value, e.Value, e.Field.Name)
 			}
 		}
-		lines := strings.Split(full, "\n")
+		lines := strings.Split(full+text, "\n")
 		for _, f := range table.Fields() {
 			name := strings.TrimPrefix(f.Name, f.section()) + ": "
 			at := 0
@@ -52,13 +58,16 @@ func TestTheExampleEqualsTheDefaults(t *testing.T) {
 	}
 }
 
-// In the example as it is nothing is set but where to listen, so that the preset counts.
-func TestTheExampleSetsNothing(t *testing.T) {
+// In the example as it is nothing is set that depends on the preset, so that this counts. What people copy has a lease.
+func TestTheExampleSetsLittle(t *testing.T) {
 	s, err := told{file: example(t, builtins), args: []string{"--preset", "wan"}}.load(t)
 	require.NoError(t, err)
+	var set []string
 	for _, e := range s.Effective() {
 		if e.Origin.Kind() == mistake.File {
-			require.Equal(t, "listen", e.Field.Name)
+			set = append(set, e.Field.Name)
 		}
 	}
+	require.Equal(t, []string{"listen", "data", "lease"}, set)
+	require.Equal(t, lease.Defaults(algo.WAN()).Duration, s.Config.Lease.Duration)
 }

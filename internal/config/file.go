@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,9 +88,12 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 		case known && field.section() != section:
 			m.Want = field.local() + " in the section " + strings.TrimSuffix(field.section(), ".")
 			s.Mistakes.Add(m)
+		case known && name == leasePart && value.Kind == yaml.MappingNode:
+			s.accept(field, given{texts: []string{"true"}, origin: s.at(value)})
+			s.mapping(name+".", value)
 		case known:
 			s.accept(field, s.value(value, s.table.isList(field)))
-		case section == "" && (name+"." == timingSection || s.table.registry[name] != nil):
+		case section == "" && slices.Contains(s.table.sections, name):
 			s.mapping(name+".", value)
 		default:
 			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
@@ -144,7 +148,7 @@ func (t *Table) unknown(section, key string, at mistake.Origin) mistake.Mistake 
 		}
 	}
 	if section == "" {
-		names = append(append(names, "timing"), t.Algorithms()...)
+		names = append(names, slices.DeleteFunc(slices.Clone(t.sections), func(part string) bool { return part == leasePart })...)
 	}
 	m := mistake.Mistake{Field: section + key, Origin: at, Got: "not a field"}
 	if len(names) == 0 {

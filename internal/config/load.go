@@ -140,6 +140,9 @@ func (s *Settings) accept(f Field, g given) {
 	default:
 		g.value = value
 		s.given[f.Name] = g
+		if f.Part == leasePart && !s.given[leasePart].stands() {
+			s.accept(s.table.byName[leasePart], given{texts: []string{"true"}, origin: g.origin})
+		}
 	}
 }
 

@@ -90,6 +90,21 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 			}},
 		{"an option of an algorithm that is not selected", told{file: "listen: 127.0.0.1:1\nname: a\nvote: {window: 1ms}\nring: {message_time: 100ms}\n"},
 			[]string{"elect.yaml:3: vote.window is 1ms, want at least the round trip (200ms)"}},
+		{"of a lease, with the numbers", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease:\n  duration: 500ms\n  drift: 60\n  durration: 1s\n"},
+			[]string{
+				"elect.yaml:6: lease.drift is 60, want from 0 to 50 percent",
+				"elect.yaml:7: lease.durration is not a field, did you mean lease.duration?",
+			}},
+		{"of a lease that is too short", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease: {duration: 500ms, drift: 20}\n"},
+			[]string{"elect.yaml:4: lease.duration is 500ms, want more, so that of it 780ms remain, and not 331.33328ms, with a drift of 20 % and a guard of 2ms: " +
+				"the longer one of three renewals (each 150ms) with a round trip (200ms), and of the timeout (380ms) with two"}},
+		{"a lease that the timing has outgrown", told{args: strings.Fields("--listen a:1 --name a --data d --lease --lease-duration 960ms --preset wan")},
+			[]string{"--lease-duration is 960ms, want more, so that of it 5s remain, and not 775.45448ms, with a drift of 10 % and a guard of 10ms: " +
+				"the longer one of three renewals (each 625ms) with a round trip (1s), and of the timeout (3s) with two"}},
+		{"of a lease that is turned off", told{file: "listen: 127.0.0.1:1\nname: a\nlease: {duration: -1s}\n", args: []string{"--lease=false"}},
+			[]string{"elect.yaml:3: lease.duration is -1s, want more than 0"}},
+		{"a lease of nothing", told{file: "listen: 127.0.0.1:1\nname: a\nlease:\n"},
+			[]string{"elect.yaml:3: lease is empty, want true or false"}},
 		{"nothing about options for a timing that is not sound", told{file: "listen: 127.0.0.1:1\nname: a\ntiming: {round_trip: 0s}\nvote: {window: 1ms}\nbully: {answer_timeout: 1ms}\n"},
 			[]string{"elect.yaml:3: timing.round_trip is 0s, want more than 0"}},
 		{"a default that must be replaced", told{args: []string{"--algorithm", "vote", "--name", "a"}},

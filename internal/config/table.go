@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 )
 
 // Field is one thing that can be configured.
 type Field struct {
-	Name      string   // in the file, with its section: "timing.heartbeat"
-	Help      string   // what it is for, in a line
-	Empty     string   // what stands for it where the default is empty
-	Arg       string   // what help calls its value: "host:port"
-	Words     []string // all that it may be; nil: see its type
-	Alias     string   // another name of its flag
-	Live      bool     // a running node takes over a change
-	Algorithm string   // whose option it is; empty: a field of every node
+	Name  string   // in the file, with its section: "timing.heartbeat"
+	Help  string   // what it is for, in a line
+	Empty string   // what stands for it where the default is empty
+	Arg   string   // what help calls its value: "host:port"
+	Words []string // all that it may be; nil: see its type
+	Alias string   // another name of its flag
+	Live  bool     // a running node takes over a change
+	Part  string   // whose option it is: an algorithm, "timing" or "lease"; empty: a field at the top
 
 	place  func(*Settings) any // a pointer to the struct in which it stands
 	member string              // the name of its field there
@@ -39,15 +40,30 @@ func (f Field) section() string { return f.Name[:strings.LastIndex(f.Name, ".")+
 // local is its name within its section.
 func (f Field) local() string { return strings.TrimPrefix(f.Name, f.section()) }
 
-// in is the field of a struct, to which a pointer is given, that holds it.
-func (f Field) in(place any) reflect.Value {
-	return reflect.ValueOf(place).Elem().FieldByName(f.member)
+// The parts that are no algorithms.
+const (
+	timingPart = "timing"
+	leasePart  = "lease"
+)
+
+// newTiming has what is told of the network be fields as the options of an algorithm are.
+func newTiming(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+	return algo.Spec{}, decode(&t)
+}
+
+// newLease does so for the options of a lease.
+func newLease(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+	o := lease.Defaults(t)
+	_ = decode(&o) // it refuses nothing
+	return lease.Wrap(algo.Spec{}, t, o)
 }
 
 // Table is all that can be configured.
 type Table struct {
 	registry algo.Registry
+	parts    algo.Registry // what has options: the algorithms, the timing and the lease
 	fields   []Field
+	sections []string
 	byName   map[string]Field
 	base     *Settings // of whom nothing was given
 }
@@ -56,22 +72,15 @@ type Table struct {
 // when an algorithm has options that cannot be configured, or under the name of
 // something else.
 func NewTable(registry algo.Registry) *Table {
-	t := &Table{registry: registry, byName: make(map[string]Field)}
-	for _, f := range memberFields {
-		if f.Name == "algorithm" {
-			f.Words = t.Algorithms()
-		}
-		t.add("", f, func(s *Settings) any { return &s.Config })
-	}
-	own := func(s *Settings) any { return s }
-	for _, f := range ownFields {
-		t.add("", f, own)
-	}
-	t.add(timingSection, presetField, own)
-	for _, f := range timingFields {
-		t.add(timingSection, f, func(s *Settings) any { return &s.Config.Timing })
-	}
+	t := &Table{registry: registry, parts: algo.Registry{leasePart: newLease, timingPart: newTiming}, byName: make(map[string]Field)}
+	maps.Copy(t.parts, registry)
+	t.addFields("", reflect.TypeFor[Settings](), func(s *Settings) any { return s })
+	t.addOptions(timingPart)
+	t.addOptions(leasePart)
 	for _, name := range t.Algorithms() {
+		if _, taken := t.byName[name]; taken || name == timingPart || !plain(name) || strings.Contains(name, ".") {
+			panic(fmt.Sprintf("config: an algorithm cannot be called %q", name))
+		}
 		t.addOptions(name)
 	}
 	t.base = newSettings(t)
@@ -100,46 +109,46 @@ func (t *Table) DefaultAlgorithm() string {
 	return "bully"
 }
 
-// add adds a field to a section.
-func (t *Table) add(section string, f Field, place func(*Settings) any) {
-	if f.member == "" {
-		for word := range strings.SplitSeq(f.Name, "_") {
-			f.member += strings.ToUpper(word[:1]) + word[1:]
-		}
-	}
-	f.Name, f.place = section+f.Name, place
-	for _, other := range t.fields {
-		if other.Name == f.Name || other.Flag() == f.Flag() || other.Variable() == f.Variable() {
-			panic(fmt.Sprintf("config: %s cannot be told from %s", f.Name, other.Name))
-		}
-	}
-	t.fields = append(t.fields, f)
-	t.byName[f.Name] = f
-}
-
-// addOptions adds the options of an algorithm, in the order of their struct.
-func (t *Table) addOptions(algorithm string) {
-	section := algorithm + "."
-	if _, taken := t.byName[algorithm]; taken || section == timingSection || !plain(algorithm) || strings.Contains(algorithm, ".") {
-		panic(fmt.Sprintf("config: an algorithm cannot be called %q", algorithm))
-	}
+// addOptions adds a section: the options of a part, in the order of their struct, if it has any.
+func (t *Table) addOptions(part string) {
 	defaults := newSettings(t)
 	defaults.Config.Timing = algo.LAN()
-	_, _ = defaults.build(algorithm) // what it makes of them is not our affair here
-	options := reflect.ValueOf(defaults.options[algorithm])
-	if options.Kind() != reflect.Pointer || options.Elem().Kind() != reflect.Struct {
-		return // it has none
+	_, _ = defaults.build(part) // what it makes of them is not our affair here
+	t.sections = append(t.sections, part)
+	if o := reflect.TypeOf(defaults.options[part]); o != nil && o.Kind() == reflect.Pointer && o.Elem().Kind() == reflect.Struct {
+		t.addFields(part, o.Elem(), func(s *Settings) any { return s.options[part] })
 	}
-	for member, v := range options.Elem().Fields() {
-		if !member.IsExported() {
+}
+
+// addFields adds the fields of a struct, in its order, those that it embeds too: of one of options all that are
+// exported, of Settings those with tags.
+func (t *Table) addFields(part string, of reflect.Type, place func(*Settings) any) {
+	for _, member := range reflect.VisibleFields(of) {
+		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
+		if !member.IsExported() || part == "" && name == "" {
 			continue
 		}
-		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
-		if _, want, _ := read(v.Type(), nil); want == "" || !plain(name) {
-			panic(fmt.Sprintf("config: the option %q of %s, a %v, cannot be configured", name, algorithm, v.Type()))
+		if _, want, _ := read(member.Type, nil); want == "" || !plain(name) {
+			panic(fmt.Sprintf("config: the option %q of %s, a %v, cannot be configured", name, part, member.Type))
 		}
-		f := Field{Name: name, Help: member.Tag.Get("help"), Algorithm: algorithm, member: member.Name}
-		t.add(section, f, func(s *Settings) any { return s.options[algorithm] })
+		if part != "" {
+			name = part + "." + name
+		}
+		tag := member.Tag.Get
+		f := Field{
+			Name: name, Help: tag("help"), Empty: tag("empty"), Arg: tag("arg"), Words: strings.Fields(tag("words")),
+			Alias: tag("flag"), Live: tag("live") != "", Part: part, place: place, member: member.Name,
+		}
+		if name == "algorithm" {
+			f.Words = t.Algorithms()
+		}
+		for _, other := range t.fields {
+			if other.Name == f.Name || other.Flag() == f.Flag() || other.Variable() == f.Variable() {
+				panic(fmt.Sprintf("config: %s cannot be told from %s", f.Name, other.Name))
+			}
+		}
+		t.fields = append(t.fields, f)
+		t.byName[f.Name] = f
 	}
 }
 
