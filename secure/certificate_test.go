@@ -52,6 +52,17 @@ func TestWhoIsNoMemberAsksAndDoesNotListen(t *testing.T) {
 	}
 }
 
+// TestAnOperatorIsNobodyToDial, whatever else its certificate is for.
+func TestAnOperatorIsNobodyToDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t)
+		listens := a.endpoint(member("n2"))
+		listens.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs[0].Path = "/operator" })
+		dialled, _ := meet(t, a.endpoint(member("n1")), listens)
+		require.EqualError(t, dialled.err, "secure: certificate elect://demo/operator: it is not that of a member")
+	})
+}
+
 // TestCertificatesThatKeepOut: each side says why, and names the certificate of the other.
 func TestCertificatesThatKeepOut(t *testing.T) {
 	day := 24 * time.Hour

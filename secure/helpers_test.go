@@ -142,17 +142,22 @@ func attack(t testing.TB, nc net.Conn, dials bool) *attacker {
 
 type attackConfig = tls.Config
 
-// tlsAttack dials with another channel than the usual.
-func tlsAttack(t testing.TB, nc net.Conn, change func(*attackConfig)) {
+// tlsAttack dials with another channel than the usual, and knows the secret.
+func tlsAttack(t testing.TB, nc net.Conn, known secret, change func(*attackConfig)) {
 	own, err := ephemeral()
 	require.NoError(t, err)
 	config := keys{own: own}.config()
 	change(config)
 	c := tls.Client(nc, config)
-	_ = c.Handshake()
-	_, _ = c.Write(append([]byte{proved}, make([]byte, proofLen)...))
-	_ = rest(c)
-	nc.Close()
+	defer nc.Close()
+	if c.Handshake() != nil {
+		return
+	}
+	state := c.ConnectionState()
+	material, err := state.ExportKeyingMaterial("EXPORTER-Channel-Binding", nil, proofLen)
+	require.NoError(t, err)
+	_, _ = c.Write(append([]byte{proved}, known.proof(client, "demo", material)...))
+	_, _ = c.Read(make([]byte, 1+proofLen))
 }
 
 // rest is all that comes until the connection ends.

@@ -226,22 +226,27 @@ func TestPlainTextStaysOut(t *testing.T) {
 	})
 }
 
-// TestALevelBelowIsRefused: TLS 1.2, and what speaks another protocol over TLS.
+// TestALevelBelowIsRefused: TLS 1.2, and what speaks another protocol over TLS, also where it knows the secret.
 func TestALevelBelowIsRefused(t *testing.T) {
-	for name, change := range map[string]func(*attackConfig){
-		"TLS 1.2":          func(c *attackConfig) { c.MinVersion, c.MaxVersion = 0x0303, 0x0303 },
-		"another protocol": func(c *attackConfig) { c.NextProtos = []string{"h2"} },
-		"no protocol":      func(c *attackConfig) { c.NextProtos = nil },
-		"no certificate":   func(c *attackConfig) { c.Certificates = nil },
+	for name, test := range map[string]struct {
+		change func(*attackConfig)
+		in     bool
+	}{
+		"as we do":         {func(*attackConfig) {}, true},
+		"TLS 1.2":          {func(c *attackConfig) { c.MinVersion, c.MaxVersion = 0x0303, 0x0303 }, false},
+		"another protocol": {func(c *attackConfig) { c.NextProtos = []string{"h2"} }, false},
+		"no protocol":      {func(c *attackConfig) { c.NextProtos = nil }, false},
+		"no certificate":   {func(c *attackConfig) { c.Certificates = nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				near, far := pipe(t)
+				listens := holder(t, NewSecret())
 				var accepted end
-				go func() { accepted = as(far, holder(t, NewSecret()).Server) }()
-				tlsAttack(t, near, change)
+				go func() { accepted = as(far, listens.Server) }()
+				tlsAttack(t, near, listens.files.keys.secrets[0], test.change)
 				synctest.Wait()
-				require.Error(t, accepted.err)
+				require.Equal(t, test.in, accepted.err == nil, "%v", accepted.err)
 			})
 		})
 	}
