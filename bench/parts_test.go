@@ -140,8 +140,9 @@ func frames(tb testing.TB) func() (int, error) {
 	r := &receiver{batch: make(chan error, 1)}
 	node, err := transport.New(transport.Options{
 		Self: transport.ID(sim.ID(1)), Listener: listener, Handler: r,
-		Handshake: func(func([]byte) error, func() ([]byte, error), bool, transport.Target) (transport.Peer, error) {
-			return transport.Peer{ID: transport.ID(sim.ID(2)), Incarnation: 1}, nil
+		Handshake: func(p *transport.Peer, _ []byte) ([]byte, error) {
+			p.ID, p.Incarnation = transport.ID(sim.ID(2)), 1
+			return []byte{0x90}, nil
 		},
 	})
 	require.NoError(tb, err)
@@ -149,6 +150,8 @@ func frames(tb testing.TB) func() (int, error) {
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, conn.Close()) })
+	_, err = conn.Write([]byte{0, 0, 0, 1, 0x90}) // its hello
+	require.NoError(tb, err)
 	beat := fd.Beat{View: 1 << 60}
 	c, err := wire.NewCodec(beat)
 	require.NoError(tb, err)

@@ -14,46 +14,33 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// greet says hello on a new connection and checks what the other side says. The one
-// who was dialled lets the dialler speak first, and tells strangers nothing but what
-// keeps them out.
-func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), dialed bool, target transport.Target) (transport.Peer, error) {
+// greet says hello on a new connection and checks what the other side says. It tells
+// strangers nothing but what keeps them out.
+func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 	ours := *n.hello.Load()
 	ours.Ran = n.now()
-	if dialed {
-		if err := wire.Say(send, ours); err != nil {
-			return transport.Peer{}, err
-		}
+	hello, err := wire.Hellos.Append(nil, ours)
+	if err != nil || said == nil {
+		return hello, err
 	}
-	frame, err := recv()
+	theirs, err := wire.Read(said)
 	if err != nil {
-		return transport.Peer{}, err
-	}
-	theirs, err := wire.Read(frame)
-	if err != nil {
-		return transport.Peer{}, err
+		return nil, err
 	}
 	if err := ours.Check(theirs); err != nil {
-		if !dialed && (hasAnother(err, wire.Algorithm) || hasAnother(err, wire.Lists)) {
-			// One of this cluster who is configured differently: it must know by what.
-			_ = wire.Say(send, ours)
-		}
 		if hasAnother(err, wire.Lists) {
 			n.noisy.Line(slog.LevelError, "peer has another list of members", "error", err)
+		} else if !hasAnother(err, wire.Algorithm) {
+			return nil, err
 		}
-		return transport.Peer{}, err
+		return hello, err // one of this cluster who is configured differently: it must know by what
 	}
 	if !theirs.Client && (theirs.ID.IsZero() || !wire.IsName(theirs.Name)) {
-		return transport.Peer{}, errors.New("cluster: hello without an id or a valid name")
+		return nil, errors.New("cluster: hello without an id or a valid name")
 	}
-	if !dialed {
-		if err := wire.Say(send, ours); err != nil {
-			return transport.Peer{}, err
-		}
-	}
-	if dialed && algo.NodeID(target.ID).IsZero() && theirs.ID != ours.ID {
+	if p.Dialed && algo.NodeID(p.Target.ID).IsZero() && theirs.ID != ours.ID {
 		// The two may be connected already: then there is no Up.
-		n.tell(func() { n.perform(n.engine.Reached(n.now(), target.Addr, theirs.ID)) })
+		n.tell(func() { n.perform(n.engine.Reached(n.now(), p.Addr, theirs.ID)) })
 	}
 	if !theirs.Client && ours.OtherMembers(theirs) {
 		n.noisy.Warn("peer has another list of members", "peer", theirs.Name) // they are changed node by node
@@ -61,7 +48,9 @@ func (n *Node) greet(send func([]byte) error, recv func() ([]byte, error), diale
 	if differ := ours.Differing(theirs); !theirs.Client && len(differ) > 0 {
 		n.noisy.Warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
-	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Started: time.Now().Add(-theirs.Ran), Listens: theirs.Addr, Client: theirs.Client, Hello: theirs}, nil
+	p.ID, p.Incarnation, p.Started, p.Listens = theirs.ID, theirs.Incarnation, time.Now().Add(-theirs.Ran), theirs.Addr
+	p.Client, p.Hello = theirs.Client, theirs
+	return hello, nil
 }
 
 // handler is the node as its transport sees it. What is decided is decided on the

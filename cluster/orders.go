@@ -40,7 +40,7 @@ func (n *Node) reply(p transport.Peer, m algo.Message) {
 		n.log.Error("client not answered", "answer", m.Kind(), "error", err)
 		return
 	}
-	n.net.Reply(p, frame)
+	n.net.Send(p.ID, frame)
 }
 
 // Bounds of what an operator may ask for.

@@ -6,56 +6,78 @@ import (
 	"time"
 )
 
-// admit finds the place of a connection that has said hello, and calls Up if it
-// begins a session. Its error says why there is no place. Who has dialled, and may be
-// refused for another process with its id, is told hello afterwards: until then it must
+// admit finds the place of a connection that has said hello. Its error says why there is none. Who has
+// dialled, and may be refused for another process with its id, is told hello afterwards: until then it must
 // not act as that node.
 func (t *Transport) admit(c *conn) error {
-	var silent *conn
+	var silent *session
 	for {
-		begun, asked, err := t.place(c, silent)
-		if begun != nil {
-			t.up(begun, c)
-		}
-		if asked == nil {
+		other, err := t.place(c, silent)
+		switch {
+		case err != nil:
 			return err
+		case other == nil:
+			return c.session.tell(c, nil)
+		case other == silent:
+			other.peer.calls <- struct{}{}
+			t.over(other, errSuperseded)
+			<-other.peer.calls
+		default:
+			if answers := t.probe(other, c); answers != nil {
+				return c.disown(answers.peer, "is in use by")
+			}
+			silent = other
 		}
-		if t.await(asked, c) {
-			return c.disown(asked.of.peer, "is in use by")
-		}
-		silent = asked.of
 	}
 }
 
-// place gives c its place, or says why there is none, or asks another process with its id whether
-// it lives, unless that was silent before.
-func (t *Transport) place(c, silent *conn) (begun *session, asked *probe, err error) {
+// place gives c its place, or says why there is none, or returns the session of another process with its id.
+// If that is silent, its connections are closed.
+func (t *Transport) place(c *conn, silent *session) (other *session, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := c.ended(); err != nil { // Close ends all that have no place
-		return nil, nil, err
+		return nil, err
 	}
-	var s *session
-	p := t.peers[c.peer.ID]
-	if p != nil && !c.peer.Client {
-		s = p.session
+	if p := t.peers[c.peer.ID]; p != nil {
+		s := p.session
+		switch {
+		case s != nil && s.conn.peer.Incarnation == c.peer.Incarnation:
+			t.join(s, c)
+			return nil, nil
+		case s != nil && s != silent:
+			return s, nil
+		case p.latest.outdates(c.peer):
+			return nil, c.disown(p.latest, "had")
+		case s != nil:
+			for _, old := range append(s.conns, s.conn) {
+				old.kill(errSuperseded)
+			}
+			return s, nil
+		}
 	}
 	switch {
-	case s == nil && c.peer.Client && t.clients >= t.o.maxClients:
-		return nil, nil, rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.maxClients))
-	case s == nil && !c.peer.Client && t.sessions >= t.o.MaxPeers:
-		return nil, nil, rejected("too many peers", fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers))
-	case s == nil:
-	case s.conn.peer.Incarnation == c.peer.Incarnation:
-		t.join(s, c)
-		return nil, nil, nil
-	case s.conn != silent:
-		return nil, s.conn.ask(), nil
+	case c.peer.Client && t.clients >= t.o.maxClients:
+		return nil, rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.maxClients))
+	case !c.peer.Client && t.sessions >= t.o.MaxPeers:
+		return nil, rejected("too many peers", fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers))
 	}
-	if p != nil && !c.peer.Client && p.latest.outdates(c.peer) {
-		return nil, nil, c.disown(p.latest, "had")
+	p := t.peerOf(c.peer.ID)
+	p.session = &session{peer: p}
+	if c.peer.starts() > p.latest.starts() {
+		p.latest = c.peer
 	}
-	return t.begin(c, s), nil, nil
+	*t.places(c.peer)++
+	t.join(p.session, c)
+	return nil, nil
+}
+
+// places counts those that are taken by the like of p.
+func (t *Transport) places(p Peer) *int {
+	if p.Client {
+		return &t.clients
+	}
+	return &t.sessions
 }
 
 // outdates reports whether the start of a node that p is was not before that one. A process that
@@ -78,31 +100,25 @@ func (c *conn) disown(other Peer, does string) error {
 		kind, idText(c.peer.ID), does, other.starts(), cmp.Or(other.Listens, other.Addr), c.peer.starts(), cmp.Or(c.peer.Listens, c.addr)))
 }
 
-// probe is the question to a connection whether it is alive; its answer closes a channel.
-type probe struct {
-	of     *conn
-	answer <-chan struct{}
-}
-
-// ask sends a probe, unless one is out.
-func (c *conn) ask() *probe {
-	if c.answered == nil {
+// probe asks the connection of another session whether it is alive, and returns it if it answers in time. One that
+// ends is not in the way: right after a kill and a quick restart the end of the old connection may come just after
+// the hello of the new one.
+func (t *Transport) probe(other *session, newcomer *conn) (answers *conn) {
+	t.mu.Lock()
+	c := other.conn
+	if c.answered == nil { // else one is out
 		c.answered = make(chan struct{})
 		c.say(&c.probe)
 	}
-	return &probe{c, c.answered}
-}
-
-// await reports whether a probe is answered. A connection that ends is not in the way: right after a kill
-// and a quick restart the end of the old connection may come just after the hello of the new one.
-func (t *Transport) await(asked *probe, newcomer *conn) (alive bool) {
+	answered := c.answered
+	t.mu.Unlock()
 	select {
-	case <-asked.answer:
-		return true
+	case <-answered:
+		return c
 	case <-time.After(probeTimeout):
-	case <-asked.of.dead:
+	case <-c.dead:
 	case <-newcomer.ctx.Done():
 	case <-t.ctx.Done():
 	}
-	return false
+	return nil
 }

@@ -17,7 +17,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	x, y := startTCP(b, 1, 1), startTCP(b, 2, 1)
 	back := make(chan struct{}, 1)
 	answer := append(body(""), make([]byte, 40)...)
-	y.onFrame = func(p Peer, _ []byte) { y.Reply(p, answer) }
+	y.onFrame = func(p Peer, _ []byte) { y.Send(p.ID, answer) }
 	x.onFrame = func(Peer, []byte) { back <- struct{}{} }
 	x.Dial(Target{ID: y.id, Addr: y.addr})
 	x.untilLine(b, "up 2/1")

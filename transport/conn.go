@@ -171,7 +171,7 @@ func (c *conn) handle(frame []byte) error {
 	case isArray(first):
 		c.use()
 		c.t.count.add("frames.in", "", 1)
-		if err := c.session.deliver(c.t.o.Handler, c.peer, frame); err != nil {
+		if err := c.session.tell(c, frame); err != nil {
 			return rejected("handler", err)
 		}
 		return nil

@@ -52,7 +52,7 @@ func (t *Transport) Counters() map[string]uint64 {
 // log writes one line about a connection, within the limit of one that has one.
 func (t *Transport) log(level slog.Level, limited *hostile.Log, text string, c *conn, args ...any) {
 	args = append([]any{"addr", c.addr, "dialed", c.dialed}, args...)
-	if c.peer.ID != (ID{}) {
+	if c.peer.ID != (ID{}) && !c.peer.Client {
 		args = append(args, "peer", idText(c.peer.ID), "incarnation", c.peer.Incarnation)
 	}
 	if limited != nil {

@@ -3,6 +3,7 @@ package transport
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -78,33 +79,26 @@ func (t *Transport) connect(target Target) (net.Conn, error) {
 func (t *Transport) dialFailed(target Target, err error) {
 	t.count.add("dials.failed", "", 1)
 	why := dialError(target, err)
+	p := newPeer(ID{}) // whoever is there
 	t.mu.Lock()
-	delete(t.dialing, target.whom())
-	var p *peer
 	if target.ID != (ID{}) {
 		p = t.peerOf(target.ID)
 	}
-	if t.closing || p != nil && p.session != nil {
+	t.mu.Unlock()
+
+	p.calls <- struct{}{}
+	defer func() { <-p.calls }()
+	t.mu.Lock()
+	delete(t.dialing, target.whom())
+	if t.closing || p.session != nil {
 		t.mu.Unlock()
 		return
 	}
-	var before <-chan struct{}
-	done := make(chan struct{})
-	if p != nil {
-		t.count.add("dropped", "dial failed", p.queue.drop())
-		before, p.last = p.last, done
-	}
+	t.count.add("dropped", "dial failed", p.queue.drop())
+	p.telling = true
 	t.mu.Unlock()
-	if before != nil {
-		<-before
-	}
 	t.o.Handler.DialFailed(target, why)
-	close(done)
-	if p != nil {
-		t.mu.Lock()
-		t.forget(p)
-		t.mu.Unlock()
-	}
+	t.told(p)
 	t.o.Log.Debug("dial failed", "target", target.String(), "kind", why.kind.String(), "error", why.err)
 }
 
@@ -146,19 +140,21 @@ func (t *Transport) serve(c *conn) {
 	}
 	if err != nil {
 		t.turnAway(c, err)
-		c.farewell(err)
-		return
+	} else {
+		err = c.read()
+		t.end(c, err)
 	}
-	why := c.read()
-	t.end(c, why)
-	c.farewell(why)
+	c.farewell(err)
 }
 
-// greet runs the handshake and checks who is there.
+// greet exchanges hellos and checks who is there.
 func (t *Transport) greet(c *conn) error {
 	c.deadline(time.Now().Add(handshakeTimeout))
-	peer, err := t.o.Handshake(c.sendHello, c.recvHello, c.dialed, c.target)
-	peer.Dialed, peer.Addr, peer.conn = c.dialed, c.addr, c
+	peer := Peer{Dialed: c.dialed, Addr: c.addr, Target: c.target}
+	err := c.exchange(&peer)
+	if peer.Client {
+		rand.Read(peer.ID[:]) // whatever it says of itself
+	}
 	t.mu.Lock()
 	c.peer = peer
 	t.mu.Unlock()
@@ -167,50 +163,53 @@ func (t *Transport) greet(c *conn) error {
 		return err // of the connection
 	case err != nil:
 		return rejected("handshake", err)
-	case peer.ID == t.o.Self && !peer.Client && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
+	case peer.ID == t.o.Self && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
 		return c.disown(Peer{Incarnation: t.o.Incarnation, Started: t.began, Addr: c.nc.LocalAddr().String()}, "is in use by")
-	case peer.ID == t.o.Self && !peer.Client:
+	case peer.ID == t.o.Self:
 		return errSelf
 	case c.target.ID != ID{} && c.target.ID != peer.ID:
 		return rejected("wrong id", fmt.Errorf("dialled %s, found %s", idText(c.target.ID), idText(peer.ID)))
-	case peer.ID == ID{} && !peer.Client:
+	case peer.ID == ID{}:
 		return rejected("handshake", errors.New("node id is zero"))
 	}
 	c.reader.limit = t.o.maxFrame
 	return nil
 }
 
-// sendHello queues a frame of the handshake: two nodes that both speak first do not
-// block each other, also where a write waits for its reader.
-func (c *conn) sendHello(frame []byte) error {
-	if len(frame) == 0 || !isArray(frame[0]) {
-		return errors.New("transport: a hello does not begin like a msgpack array")
-	}
-	if len(frame) > c.t.o.MaxHello {
-		return fmt.Errorf("transport: hello of %d bytes, at most %d", len(frame), c.t.o.MaxHello)
-	}
-	c.mu.Lock()
-	held := !c.dialed && len(c.hello) == 0 // its hello; with more the place does not matter
-	c.hello = appendFrame(c.hello, frame)
-	c.mu.Unlock()
-	if !held {
+// exchange says hello and hears that of the other side. Who has dialled speaks first; the other one's goes when
+// it has its place, or with the reason why it has none.
+func (c *conn) exchange(p *Peer) error {
+	if c.dialed {
+		if err := c.sayHello(p, nil); err != nil {
+			return err
+		}
 		c.signal()
 	}
-	return nil
-}
-
-func (c *conn) recvHello() ([]byte, error) {
-	frame, err := c.next()
-	if err == nil && !isArray(frame[0]) {
-		err = parseClose(frame)
+	theirs, err := c.next()
+	if err == nil && !isArray(theirs[0]) {
+		err = parseClose(theirs)
 	}
 	if err == nil {
-		return frame, nil
+		return c.sayHello(p, theirs)
 	}
 	if err = c.explain(err); errors.Is(err, os.ErrDeadlineExceeded) {
 		err = late("hello", handshakeTimeout)
 	}
-	return nil, err
+	return err
+}
+
+func (c *conn) sayHello(p *Peer, theirs []byte) error {
+	ours, err := c.t.o.Handshake(p, theirs)
+	switch {
+	case theirs != nil && c.dialed, err != nil && ours == nil:
+		return err
+	case len(ours) == 0 || len(ours) > c.t.o.MaxHello || !isArray(ours[0]):
+		return fmt.Errorf("transport: a hello of %d bytes, want at most %d that begin like a msgpack array", len(ours), c.t.o.MaxHello)
+	}
+	c.mu.Lock()
+	c.hello = appendFrame(c.hello, ours)
+	c.mu.Unlock()
+	return err
 }
 
 // turnAway ends the attempt of a connection that has no place.

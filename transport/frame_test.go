@@ -167,10 +167,11 @@ func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
 // Of two connections of one session only the one that carries it takes frames from its
 // queue: else they would go where nobody counts on them.
 func TestAQueueHasOneOwner(t *testing.T) {
-	s := &session{queue: new(queue)}
+	s := &session{peer: new(peer)}
+	s.peer.session = s
 	first, second := &conn{t: new(Transport), session: s}, &conn{t: new(Transport), session: s}
 	s.conn = second
-	require.True(t, s.queue.push(body("x"), &limits{queueFrames: 10, queueBytes: 1000}))
+	require.True(t, s.peer.queue.push(body("x"), &limits{queueFrames: 10, queueBytes: 1000}))
 	_, frames, _ := first.collect()
 	require.Zero(t, frames)
 	batch, frames, _ := second.collect()

@@ -30,24 +30,16 @@ func id(b byte) ID { return ID{15: b} }
 func body(text string) []byte { return append([]byte{0x91}, text...) }
 
 // hello is a symmetric handshake: each side says its id, the number of its start and
-// whether it is a client. Who has dialled speaks first.
+// whether it is a client.
 func hello(self ID, incarnation uint64, client bool) Handshake {
 	began := time.Now()
-	return func(send func([]byte) error, recv func() ([]byte, error), dialed bool, _ Target) (Peer, error) {
-		say := func() error { return send(helloFrame(self, incarnation, client, time.Since(began))) }
-		if dialed {
-			if err := say(); err != nil {
-				return Peer{}, err
+	return func(p *Peer, theirs []byte) ([]byte, error) {
+		if theirs != nil {
+			if err := parseHello(p, theirs); err != nil {
+				return nil, err
 			}
 		}
-		frame, err := recv()
-		if err == nil && !dialed {
-			err = say()
-		}
-		if err != nil {
-			return Peer{}, err
-		}
-		return parseHello(frame)
+		return helloFrame(self, incarnation, client, time.Since(began)), nil
 	}
 }
 
@@ -61,15 +53,14 @@ func helloFrame(self ID, incarnation uint64, client bool, ran time.Duration) []b
 	return append(frame, 0)
 }
 
-func parseHello(frame []byte) (Peer, error) {
+func parseHello(p *Peer, frame []byte) error {
 	if len(frame) != 34 || frame[0] != 0x93 {
-		return Peer{}, fmt.Errorf("hello of %d bytes", len(frame))
+		return fmt.Errorf("hello of %d bytes", len(frame))
 	}
-	incarnation := bits.RotateLeft64(binary.BigEndian.Uint64(frame[17:]), 32) // small numbers count starts
-	return Peer{
-		ID: ID(frame[1:17]), Incarnation: incarnation,
-		Started: time.Now().Add(-time.Duration(binary.BigEndian.Uint64(frame[25:]))), Client: frame[33] == 1,
-	}, nil
+	p.ID, p.Client = ID(frame[1:17]), frame[33] == 1
+	p.Incarnation = bits.RotateLeft64(binary.BigEndian.Uint64(frame[17:]), 32) // small numbers count starts
+	p.Started = time.Now().Add(-time.Duration(binary.BigEndian.Uint64(frame[25:])))
+	return nil
 }
 
 // counted returns the counters that begin so, by the rest of their names.
@@ -114,6 +105,13 @@ func (r *recorder) turns(p Peer, up bool) {
 	r.up[p.ID] = up
 }
 
+func who(p Peer) string {
+	if p.Client {
+		return fmt.Sprintf("client/%d", p.starts())
+	}
+	return fmt.Sprintf("%d/%d", p.ID[15], p.starts())
+}
+
 func (r *recorder) add(line string) {
 	r.mu.Lock()
 	r.lines = append(r.lines, line)
@@ -129,7 +127,7 @@ func (r *recorder) Up(p Peer) {
 	r.seen = append(r.seen, p)
 	r.turns(p, true)
 	r.mu.Unlock()
-	r.add(fmt.Sprintf("up %d/%d", p.ID[15], p.starts()))
+	r.add("up " + who(p))
 }
 
 func (r *recorder) Frame(p Peer, b []byte) error {
@@ -149,7 +147,7 @@ func (r *recorder) Down(p Peer, why error) {
 	r.turns(p, false)
 	r.whys = append(r.whys, why)
 	r.mu.Unlock()
-	r.add(fmt.Sprintf("down %d/%d %v", p.ID[15], p.starts(), Cause(why)))
+	r.add(fmt.Sprintf("down %s %v", who(p), Cause(why)))
 }
 
 func (r *recorder) DialFailed(target Target, why error) {
@@ -382,8 +380,7 @@ func (r raw) greet(self ID, incarnation uint64, client bool) {
 		_, err := r.Write(appendFrame(nil, helloFrame(self, incarnation, client, 0)))
 		sent <- err
 	}()
-	_, err := parseHello(r.next())
-	require.NoError(r.t, err)
+	require.NoError(r.t, parseHello(new(Peer), r.next()))
 	require.NoError(r.t, <-sent)
 }
 

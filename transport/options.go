@@ -20,17 +20,16 @@ func idText(id ID) string {
 // Peer is who is at the other end of a connection. The handshake fills in the first
 // six fields, the transport the rest.
 type Peer struct {
-	ID          ID        // of a client it may be zero
+	ID          ID        // of a client that of its connection, which the transport draws
 	Incarnation uint64    // differs between two runs of one node; the upper 32 bits count them
 	Started     time.Time // that run, by what it says
 	Listens     string    // where others dial it, for errors
-	Client      bool      // not a node: it has no lasting id, and is reached by Reply only
+	Client      bool      // not a node
 	Hello       any       // what else the handshake learned
 
 	Dialed bool   // by this side
 	Addr   string // the remote address, or the target's when dialed
-
-	conn *conn
+	Target Target // when dialed
 }
 
 func (p Peer) starts() uint64 { return p.Incarnation >> 32 }
@@ -69,12 +68,11 @@ type Handler interface {
 	DialFailed(t Target, why error)
 }
 
-// Handshake says hello both ways on a new connection and returns who is there. send
-// queues one frame and does not block; recv waits for one, which is valid until the
-// next call, and whose error is returned. Who has dialled is sent a single frame when it has its place. Frames are at
-// most MaxHello long and begin like a msgpack array. An error refuses the peer, and its
-// text is sent to it as the reason.
-type Handshake func(send func([]byte) error, recv func() ([]byte, error), dialed bool, target Target) (Peer, error)
+// Handshake hears the hello of the other side, fills in who it is, and returns the hello of this side. Where this side
+// has dialled it speaks first: then theirs is nil at the first call, and what the second returns is not said. Hellos are
+// at most MaxHello long and begin like a msgpack array; theirs is valid during the call. An error refuses the peer, and
+// its text is sent to it as the reason, after ours if there is one.
+type Handshake func(p *Peer, theirs []byte) (ours []byte, err error)
 
 // Options configure a [Transport]. Zero values mean the default, which stands behind each.
 type Options struct {

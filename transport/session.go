@@ -6,64 +6,37 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 )
 
-// session is a peer between Up and Down. Connections of one incarnation may follow
-// each other within it.
+// session is a peer between Up and Down: the connections of one process, which may follow each other within it.
 type session struct {
-	peer  *peer // nil for a client
-	queue *queue
-	after <-chan struct{} // the calls that must return before Up
-	done  chan struct{}   // closed when Down has returned
+	peer *peer
 
-	calls sync.Mutex // held during each call of the Handler; from the start until Up has returned
-	ended bool       // guarded by calls: Down was called
+	up, ended bool // guarded by peer.calls: Up was called; no call comes any more
 
 	// Guarded by Transport.mu.
-	conns []*conn // of its process, the latest last
+	conns []*conn // the latest last
 	conn  *conn   // of these, the one that carries it: its end is that of the session
-	over  bool    // nothing carries it any more
 }
 
-// deliver hands a frame up. Frames that a superseded connection still brings after
-// the end are dropped: there is nobody whose they are.
-func (s *session) deliver(h Handler, p Peer, frame []byte) error {
-	s.calls.Lock()
-	defer s.calls.Unlock()
+// tell calls Up, unless it was called before, and hands a frame up if there is one. What a connection
+// brings after the end is dropped: there is nobody whose it is.
+func (s *session) tell(c *conn, frame []byte) error {
+	s.peer.calls <- struct{}{}
+	defer func() { <-s.peer.calls }()
 	if s.ended {
 		return nil
 	}
-	return h.Frame(p, frame)
-}
-
-// begin starts a session on c, in the place of an earlier one if there is one.
-func (t *Transport) begin(c *conn, earlier *session) *session {
-	s := &session{queue: new(queue), done: make(chan struct{})}
-	s.calls.Lock()
-	if c.peer.Client {
-		t.clients++
-		t.join(s, c)
-		return s
+	if !s.up {
+		s.up = true
+		c.t.log(slog.LevelDebug, nil, "peer up", c)
+		c.t.o.Handler.Up(c.peer)
 	}
-	p := t.peerOf(c.peer.ID)
-	if earlier != nil {
-		// What waits was meant for another process.
-		earlier.over = true
-		t.count.add("dropped", "connection lost", p.queue.drop())
-		for _, old := range append(earlier.conns, earlier.conn) {
-			old.kill(errSuperseded)
-		}
+	if frame == nil {
+		return nil
 	}
-	s.peer, s.queue, s.after = p, p.queue, p.last
-	p.session, p.last = s, s.done
-	if c.peer.starts() > p.latest.starts() {
-		p.latest = Peer{Incarnation: c.peer.Incarnation, Started: c.peer.Started, Listens: c.peer.Listens, Addr: c.peer.Addr}
-	}
-	t.sessions++
-	t.join(s, c)
-	return s
+	return c.t.o.Handler.Frame(c.peer, frame)
 }
 
 // join adds c, which has said hello, to a session. The hello to who has dialled goes now.
@@ -115,25 +88,16 @@ func (t *Transport) best(s *session) (best *conn) {
 	return best
 }
 
-// up calls Up, after the last call about the session before.
-func (t *Transport) up(s *session, c *conn) {
-	if s.after != nil {
-		<-s.after
-	}
-	t.log(slog.LevelDebug, nil, "peer up", c)
-	t.o.Handler.Up(c.peer)
-	s.calls.Unlock()
-}
-
-// end takes c out of its place. If it carried its session, that is over, and Down is
-// called; but after a polite end another connection may carry it on.
+// end takes c out of its place. If it carried its session, that is over; but after a polite end another
+// connection may carry it on.
 func (t *Transport) end(c *conn, why error) {
-	t.mu.Lock()
 	close(c.dead)
 	s := c.session
+	s.peer.calls <- struct{}{}
+	defer func() { <-s.peer.calls }()
+	t.mu.Lock()
 	s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
-	polite := Cause(why) == Polite
-	if polite && s.conn == c {
+	if s.conn == c && Cause(why) == Polite {
 		c.finish("") // the other side waits for it, and still reads what was queued
 		if t.carry(s); s.conn == c {
 			t.mu.Unlock()
@@ -144,52 +108,44 @@ func (t *Transport) end(c *conn, why error) {
 			t.mu.Lock()
 		}
 	}
-	if s.conn != c {
+	carried := s.conn == c
+	t.mu.Unlock()
+	if carried {
+		t.over(s, why)
+	}
+}
+
+// over ends a session, unless that was done, and decides about what waits. Its caller holds calls.
+func (t *Transport) over(s *session, why error) {
+	p := s.peer
+	t.mu.Lock()
+	if p.session != s {
 		t.mu.Unlock()
 		return
 	}
-	s.over = true
+	carrier := s.conn
+	p.session, p.telling = nil, true
+	*t.places(carrier.peer)--
 	for _, other := range s.conns {
 		other.leave(errSuperseded)
 	}
-	t.leave(s, polite)
-	t.mu.Unlock()
-
-	s.calls.Lock()
-	s.ended = true
-	t.o.Handler.Down(c.peer, why)
-	s.calls.Unlock()
-	close(s.done)
-	runtime.Gosched() // what Down has set going, a dial above all, comes before tidying up
-
-	if s.peer != nil {
-		t.mu.Lock()
-		t.forget(s.peer)
-		t.mu.Unlock()
-	}
-	t.report(c, "peer down", why)
-}
-
-// leave gives up the place of a session that is over, and decides about what waits.
-func (t *Transport) leave(s *session, polite bool) {
-	p := s.peer
-	if p == nil {
-		t.clients--
-		t.count.add("dropped", "connection lost", s.queue.drop())
-		return
-	}
-	t.sessions--
-	if p.session != s {
-		return // another incarnation has its place
-	}
-	p.session = nil
+	polite := Cause(why) == Polite && carrier.ctx.Err() == nil // else it was closed for another process
 	if polite && !t.closing && p.queue.frames > 0 && (p.addr != "" || t.dials(p.id)) {
 		// A polite end is no sign of death, and what came too late for this
 		// connection deserves the next one.
 		t.startDial(Target{ID: p.id, Addr: p.addr})
-		return
+	} else {
+		t.count.add("dropped", "connection lost", p.queue.drop())
 	}
-	t.count.add("dropped", "connection lost", p.queue.drop())
+	t.mu.Unlock()
+
+	s.ended = true
+	if s.up {
+		t.o.Handler.Down(carrier.peer, why)
+	}
+	runtime.Gosched() // what Down has set going, a dial above all, comes before tidying up
+	t.told(p)
+	t.report(carrier, "peer down", why)
 }
 
 // report logs the end of a connection, and counts it if it was closed with blame.

@@ -464,6 +464,62 @@ func TestWhatWaitedForAnotherProcessIsDropped(t *testing.T) {
 	})
 }
 
+// TestWhatWaitsAtAPoliteEndIsNotForAnotherProcess: the same, where the one before had said that it closes.
+func TestWhatWaitsAtAPoliteEndIsNotForAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a := m.start(t, 1, 1)
+		m.listen("n2") // nobody accepts
+		a.SetAddr(id(2), "n2")
+		first := m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false) // it never reads
+		synctest.Wait()
+		for _, text := range []string{"taken", "waits"} {
+			require.True(t, a.Send(id(2), body(text)))
+			synctest.Wait()
+		}
+		first.say(controlClose)
+		synctest.Wait()
+		second := m.raw(t, "x", a.addr)
+		second.greet(id(2), 2, false)
+		synctest.Wait()
+		require.True(t, a.Send(id(2), body("new")))
+		require.Equal(t, body("new"), second.next())
+		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "up 2/2"}, a.all())
+	})
+}
+
+// TestUpWaitsForDown: another process comes while the Handler still takes the end of the one before.
+func TestUpWaitsForDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		h := &slow{recorder: newRecorder(), release: make(chan struct{})}
+		a := m.start(t, 1, 1, func(o *settings) { o.Handler = h })
+		first, second := m.raw(t, "x", a.addr), m.raw(t, "x", a.addr)
+		first.greet(id(2), 1, false)
+		synctest.Wait()
+		first.Close()
+		synctest.Wait()
+		second.greet(id(2), 2, false)
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1"}, h.all())
+		close(h.release)
+		synctest.Wait()
+		require.Equal(t, []string{"up 2/1", "down 2/1 EOF", "up 2/2"}, h.all())
+	})
+}
+
+// slow is a Handler that takes its time when a peer is down.
+type slow struct {
+	*recorder
+	release chan struct{}
+}
+
+func (s *slow) Down(p Peer, why error) {
+	<-s.release
+	s.recorder.Down(p, why)
+}
+
 // TestWhoIsConnectedIsNotDialled: a dial to a peer with a session does nothing.
 func TestWhoIsConnectedIsNotDialled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

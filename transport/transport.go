@@ -28,20 +28,23 @@ type Transport struct {
 	peers    map[ID]*peer
 	conns    map[*conn]struct{} // all that are open
 	parked   []*conn            // those that carry no session, not yet or no more; oldest first
-	dialing  map[Target]bool    // to an ID, or to an address and whoever is there
+	dialing  map[Target]bool    // to an ID, or to an address and whoever is there; until DialFailed is called
 	sessions int                // nodes that are up
 	clients  int                // clients that are up
 }
 
-// peer is what is known of a node. It is kept while there is an address, a
+// peer is what is known of a node or a client. It is kept while there is an address, a
 // connection or something to send.
 type peer struct {
+	calls chan struct{} // a lock, held during each call of the Handler about it, and taken before Transport.mu
+
+	// Guarded by Transport.mu.
 	id      ID
 	addr    string
-	queue   *queue
-	session *session        // nil: not connected
-	last    <-chan struct{} // closed when the last call about it that ends something has returned
-	latest  Peer            // of those that were connected, the one with the most starts
+	queue   queue
+	session *session // nil: not connected
+	telling bool     // a call that ends something has not returned
+	latest  Peer     // of those that were connected, the one with the most starts
 }
 
 // New starts a transport. It owns o.Listener from now on, also when it fails.
@@ -72,47 +75,36 @@ func start(o settings) (*Transport, error) {
 // fails. It returns false when the frame was dropped: see Counters. A true is no
 // promise that it arrives. It panics when frame does not begin like a msgpack array.
 func (t *Transport) Send(to ID, frame []byte) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	p := t.peers[to]
-	if p == nil || p.session == nil && p.addr == "" && !t.dials(to) {
-		return t.post(nil, nil, "no address", frame)
-	}
-	t.startDial(Target{ID: to})
-	return t.post(p.queue, p.session, "", frame)
-}
-
-// Reply queues a copy of frame for exactly that process: the connection of a client,
-// or of a node while the incarnation that p was is connected. Else it is like Send.
-func (t *Transport) Reply(p Peer, frame []byte) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if p.conn == nil || p.conn.session == nil || p.conn.session.over {
-		return t.post(nil, nil, "connection lost", frame)
-	}
-	return t.post(p.conn.session.queue, p.conn.session, "", frame)
-}
-
-// post puts a frame into a queue, and has the session write it if there is one yet. Or it drops the frame.
-func (t *Transport) post(q *queue, s *session, dropped string, frame []byte) bool {
 	if len(frame) == 0 || !isArray(frame[0]) {
 		panic("transport: a frame to send does not begin like a msgpack array")
 	}
-	switch {
-	case t.closing:
-		dropped = "closed"
-	case len(frame) > t.o.maxFrame:
-		dropped = "too large"
-	case dropped != "":
-	case !q.push(frame, &t.o.limits):
-		dropped = "queue full"
-	case s != nil:
-		s.conn.signal()
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dropped := t.send(t.peers[to], frame)
 	if dropped != "" {
 		t.count.add("dropped", dropped, 1)
 	}
 	return dropped == ""
+}
+
+// send queues a frame, or says why not.
+func (t *Transport) send(p *peer, frame []byte) (dropped string) {
+	switch {
+	case t.closing:
+		return "closed"
+	case len(frame) > t.o.maxFrame:
+		return "too large"
+	case p == nil || p.session == nil && p.addr == "" && !t.dials(p.id):
+		return "no address"
+	}
+	t.startDial(Target{ID: p.id})
+	switch {
+	case !p.queue.push(frame, &t.o.limits):
+		return "queue full"
+	case p.session != nil:
+		p.session.conn.signal()
+	}
+	return ""
 }
 
 // SetAddrs replaces the whole address book. Connections are not touched.
@@ -142,26 +134,28 @@ func (t *Transport) Disconnect(id ID, reason error) {
 func (t *Transport) peerOf(id ID) *peer {
 	p := t.peers[id]
 	if p == nil {
-		p = &peer{id: id, queue: new(queue)}
+		p = newPeer(id)
 		t.peers[id] = p
 	}
 	return p
 }
 
+func newPeer(id ID) *peer { return &peer{id: id, calls: make(chan struct{}, 1)} }
+
+// told notes that a call that ends something has returned.
+func (t *Transport) told(p *peer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.telling = false
+	t.forget(p)
+}
+
 // forget removes the entry of a node of which nothing is left to know. It may be gone
 // already, and the node have another one since.
 func (t *Transport) forget(p *peer) {
-	if t.peers[p.id] != p || p.addr != "" || p.session != nil || t.dials(p.id) || p.queue.frames > 0 {
-		return
+	if t.peers[p.id] == p && p.addr == "" && p.session == nil && !p.telling && !t.dials(p.id) && p.queue.frames == 0 {
+		delete(t.peers, p.id)
 	}
-	if p.last != nil {
-		select {
-		case <-p.last:
-		default:
-			return // a call about it has not returned; it forgets then
-		}
-	}
-	delete(t.peers, p.id)
 }
 
 // Close writes what is queued, says goodbye to every peer, and closes everything. It

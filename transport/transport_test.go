@@ -172,10 +172,7 @@ func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
 		b := m.start(t, 2, 1, func(o *settings) {
-			o.Handshake = func(_ func([]byte) error, recv func() ([]byte, error), _ bool, _ Target) (Peer, error) {
-				recv()
-				return Peer{}, errors.New(`cluster is "blue", want "green"`)
-			}
+			o.Handshake = func(*Peer, []byte) ([]byte, error) { return nil, errors.New(`cluster is "blue", want "green"`) }
 		})
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		virtual.Pass(time.Second)
@@ -400,19 +397,14 @@ func TestSlowHandlerHoldsUpItsPeerOnly(t *testing.T) {
 	})
 }
 
-func TestReplyReachesExactlyThatConnection(t *testing.T) {
+func TestAClientIsReachedWhileItIsConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
-		a.onFrame = func(p Peer, b []byte) { a.Reply(p, body(p.Hello.(string))) }
-		a.o.Handshake = func(send func([]byte) error, recv func() ([]byte, error), dialed bool, target Target) (Peer, error) {
-			p, err := hello(id(1), 1, false)(send, recv, dialed, target)
-			p.Hello = fmt.Sprint("client ", p.starts())
-			return p, err
-		}
+		a.onFrame = func(p Peer, b []byte) { a.Send(p.ID, body(fmt.Sprint("client ", p.starts()))) }
 		first, second := m.raw(t, "x", a.addr), m.raw(t, "y", a.addr)
 		first.greet(ID{}, 1, true)
-		second.greet(ID{}, 2, true) // clients have no id, and do not replace each other
+		second.greet(ID{}, 2, true) // clients do not replace each other, and nobody by the id that they say
 		first.say(0x90)
 		require.Equal(t, body("client 1"), first.next())
 		second.say(0x90)
@@ -421,28 +413,10 @@ func TestReplyReachesExactlyThatConnection(t *testing.T) {
 		gone := a.lastPeer()
 		second.Close()
 		synctest.Wait()
-		require.False(t, a.Reply(gone, body("x")))
-		require.False(t, a.Reply(Peer{}, body("x")))
-		require.Equal(t, []string{"down 0/2 EOF"}, a.with("down"))
+		require.False(t, a.Send(gone.ID, body("x")))
+		require.Equal(t, []string{"down client/2 EOF"}, a.with("down"))
 		require.EqualValues(t, 1, a.clients)
-	})
-}
-
-func TestReplyToANodeEndsWithItsIncarnation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		a := m.start(t, 1, 1)
-		r := m.raw(t, "x", a.addr)
-		r.greet(id(2), 1, false)
-		synctest.Wait()
-		was := a.lastPeer()
-		r.Close()
-		r = m.raw(t, "x", a.addr)
-		r.greet(id(2), 2, false)
-		synctest.Wait()
-		require.False(t, a.Reply(was, body("x")))
-		require.True(t, a.Reply(a.lastPeer(), body("y")))
-		require.Equal(t, body("y"), r.next())
+		require.Len(t, a.peers, 1)
 	})
 }
 
@@ -544,7 +518,7 @@ type caller struct {
 
 func (c *caller) Up(p Peer) { c.recorder.Up(p); c.t.Send(p.ID, body("up")) }
 func (c *caller) Frame(p Peer, b []byte) error {
-	c.t.Reply(p, body("frame"))
+	c.t.Send(p.ID, body("frame"))
 	return c.recorder.Frame(p, b)
 }
 func (c *caller) Down(p Peer, why error) { c.recorder.Down(p, why); c.t.Dial(Target{ID: p.ID}) }

@@ -74,8 +74,8 @@ func (c *conn) collect() (batch []byte, frames int, last bool) {
 	defer c.t.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.session; s != nil && s.conn == c && !s.over {
-		batch, frames = s.queue.take(c.spare)
+	if s := c.session; s != nil && s.conn == c && s.peer.session == s {
+		batch, frames = s.peer.queue.take(c.spare)
 	}
 	if len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing {
 		return batch, frames, false

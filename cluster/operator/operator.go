@@ -153,20 +153,17 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	return r.answer, nil
 }
 
-func greet(send func([]byte) error, recv func() ([]byte, error), _ bool, _ transport.Target) (transport.Peer, error) {
+func greet(p *transport.Peer, said []byte) ([]byte, error) {
 	ours := wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true}
-	if err := wire.Say(send, ours); err != nil {
-		return transport.Peer{}, err
+	if said == nil {
+		return wire.Hellos.Append(nil, ours)
 	}
-	frame, err := recv()
+	theirs, err := wire.Read(said)
 	if err != nil {
-		return transport.Peer{}, err
+		return nil, fmt.Errorf("%w: %w", ErrNotNode, err)
 	}
-	theirs, err := wire.Read(frame)
-	if err != nil {
-		return transport.Peer{}, fmt.Errorf("%w: %w", ErrNotNode, err)
-	}
-	return transport.Peer{ID: theirs.ID, Incarnation: theirs.Incarnation, Hello: theirs}, ours.Check(theirs)
+	p.ID, p.Incarnation, p.Hello = theirs.ID, theirs.Incarnation, theirs
+	return nil, ours.Check(theirs)
 }
 
 // asking is the handler of a connection that asks.
@@ -184,7 +181,7 @@ type result struct {
 
 func (a *asking) Up(p transport.Peer) {
 	a.asked.Store(true)
-	a.network.Reply(p, a.request)
+	a.network.Send(p.ID, a.request)
 }
 
 func (a *asking) Frame(_ transport.Peer, b []byte) error {

@@ -53,15 +53,6 @@ type Hello struct {
 // Kind implements [algo.Message].
 func (Hello) Kind() string { return "hello" }
 
-// Say sends a hello.
-func Say(send func(frame []byte) error, h Hello) error {
-	frame, err := Hellos.Append(nil, h)
-	if err != nil {
-		return err
-	}
-	return send(frame)
-}
-
 // Read is the hello that the other side has said.
 func Read(frame []byte) (Hello, error) {
 	m, err := Hellos.Decode(frame)
