@@ -10,7 +10,7 @@ import (
 
 // The alarm of a lease rings when its time has come and not before, also when it is set anew, or late.
 func TestAnAlarmRingsInTime(t *testing.T) {
-	for name, clock := range map[string]Clock{"wakeful": wakefulClock{}, "runtime": runtimeClock(time.Now())} {
+	for name, clock := range map[string]Clock{"wakeful": wakeful(time.Now()), "runtime": runtimeClock(time.Now())} {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			rings := make(chan time.Duration, 10)

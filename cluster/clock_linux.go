@@ -12,6 +12,8 @@ import (
 // wakefulClock is CLOCK_BOOTTIME.
 type wakefulClock struct{}
 
+func wakeful(time.Time) Clock { return wakefulClock{} }
+
 func (wakefulClock) Now() time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // it fails for a clock that there is not

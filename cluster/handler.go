@@ -101,7 +101,6 @@ func (h *handler) Down(p transport.Peer, why error) {
 
 func (h *handler) DialFailed(t transport.Target, why error) {
 	n, kind := (*Node)(h), transport.Cause(why)
-	n.names.failed()
 	n.tell(func() {
 		if algo.NodeID(t.ID).IsZero() {
 			n.answers[t.Addr] = answerOf(why)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -17,8 +15,7 @@ import (
 type names struct {
 	lookup  func(ctx context.Context, host string) ([]string, error)
 	connect func(ctx context.Context, addr string) (net.Conn, error)
-	seen    func(addr string, found []string) // is told what is behind a name
-	turn    atomic.Uint32                     // of the address to begin with
+	seen    func(addr string, found []string) // is told what is behind a name, and has each dialled
 }
 
 // newNames takes TCP and DNS for what is nil. Another network than TCP knows names itself,
@@ -60,9 +57,8 @@ func (n *names) dial(ctx context.Context, addr string) (net.Conn, error) {
 		all = append(all, net.JoinHostPort(host, port))
 	}
 	n.seen(addr, all)
-	first := int(n.turn.Load()) % len(all)
 	var why error
-	for i, one := range slices.Concat(all[first:], all[:first]) {
+	for i, one := range all {
 		conn, err := n.try(ctx, one, len(all)-i)
 		if err == nil {
 			return conn, nil
@@ -83,7 +79,3 @@ func (n *names) try(ctx context.Context, addr string, left int) (net.Conn, error
 	}
 	return n.connect(ctx, addr)
 }
-
-// failed has the next attempt begin with another address: that this one was connected
-// led nowhere.
-func (n *names) failed() { n.turn.Add(1) }

@@ -308,7 +308,7 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	if n.clock == nil {
 		n.clock = runtimeClock(n.begin)
 		if c.Lease != nil {
-			n.clock = wakefulClock{}
+			n.clock = wakeful(n.begin)
 		}
 	}
 	n.base, n.board.clock = n.clock.Now(), n.now
