@@ -254,7 +254,7 @@ func (n *Node) returned() {
 
 // announce shows a leader to the application.
 func (n *Node) announce(l algo.Leader) {
-	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, Called: n.call, At: time.Now()}
+	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, Called: n.call, CalledAt: n.callAt, At: time.Now()}
 	n.working = n.working || s.Leads // its algorithm waits for that, also where no work begins
 	left, bounded := n.board.left()
 	if s.Leads && (n.yields() || bounded && left <= 0) {

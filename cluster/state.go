@@ -55,8 +55,8 @@ type State struct {
 	Cause error
 	// Called is how the last election began that this node knows of: who called it, and why.
 	Called algo.Call
-	// At is when this node knew.
-	At time.Time
+	// CalledAt is when this node knew of that election, zero before one, and At when of the leadership.
+	CalledAt, At time.Time
 }
 
 // Known reports whether a leader is known.

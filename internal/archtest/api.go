@@ -9,7 +9,7 @@ import (
 )
 
 // Public are the packages that others are meant to use. A "x/..." stands for x, too.
-var Public = []string{"algo/...", "bench", "cluster/...", "command", "explore", "fd", "fence", "secure", "sim", "trace", "transport"}
+var Public = []string{"algo/...", "bench", "cluster/...", "command", "explore", "fd", "fence", "secure", "sim", "trace", "transport", "web"}
 
 func isPublic(path string) bool {
 	name, ours := within(path)

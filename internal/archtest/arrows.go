@@ -50,6 +50,7 @@ var Rules = []Rule{
 	{Package: "internal/store", Imports: []string{"internal/disk"}, Modules: []string{"golang.org/x/sys"}},
 	{Package: "cluster", Imports: []string{"algo", "algo/builtin", "algo/lease", "internal/engine", "fd", "internal/hostile", "internal/mistake", "internal/store", "trace", "transport", "internal/wire"}},
 	{Package: "cluster/operator", Imports: []string{"algo", "cluster", "internal/hostile", "internal/wire", "transport"}},
+	{Package: "web", Imports: []string{"algo", "cluster"}},
 	{Package: "cluster/clustertest", Imports: []string{"algo", "cluster", "internal/virtual", "internal/store"}},
 
 	{Package: "fence", Imports: []string{"algo", "internal/disk"}, Modules: []string{"golang.org/x/sys"}},

@@ -1,0 +1,154 @@
+// Package web shows a node to load balancers, monitoring and people, over HTTP. A service mounts it in a
+// mux of its own; elect node serves it where http: says.
+//
+//	site := web.New(ctx, node)
+//	mux.Handle("/elect/", http.StripPrefix("/elect", site))
+//
+// Each node answers for itself, as far as it knows:
+//
+//   - /leader: who leads, as JSON; with status 200 on the leader, and 503 elsewhere.
+//   - /status: what the node knows, as JSON: the fields of elect status --json.
+//   - /events: the changes of the leadership while they happen, as server-sent events. See [Change].
+//   - /livez: 200 while the node does its work; /readyz: 200 while it knows of a leader; else 503.
+//   - /metrics: figures for Prometheus.
+//   - /: a page for people.
+//
+// Nothing can be changed by it, and it asks nobody who they are: serve it where whoever reaches it may know the
+// names and addresses of the members. A node whose loop hangs, in a save for example, answers within a second too.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+)
+
+// patience is how long the loop of the node may take to answer: a prober that waits for a second, as that of
+// Kubernetes does, still reads what is the matter.
+const patience = 900 * time.Millisecond
+
+// policy has a browser load nothing from anywhere.
+const policy = "default-src 'none'; frame-ancestors 'none'"
+
+// Handler serves what there is to know of one node. Its methods may be called from any goroutine.
+type Handler struct {
+	node    *cluster.Node
+	history *history
+	streams streams
+	mux     http.ServeMux
+}
+
+// New returns the handler of a node. It follows the node from then on, until ctx ends or the node has stopped:
+// what was before is in no event and in no figure that it counts itself.
+func New(ctx context.Context, n *cluster.Node) *Handler {
+	h := &Handler{node: n, history: newHistory()}
+	h.mux.HandleFunc("GET /leader", h.leader)
+	h.mux.HandleFunc("GET /status", h.status)
+	h.mux.HandleFunc("GET /events", h.events)
+	h.mux.HandleFunc("GET /livez", h.live)
+	h.mux.HandleFunc("GET /readyz", h.ready)
+	go h.history.follow(ctx, n)
+	return h
+}
+
+// ServeHTTP answers GET and HEAD.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	h.mux.ServeHTTP(w, r)
+}
+
+// Leader is who leads.
+type Leader struct {
+	ID    algo.NodeID `json:"id"`
+	Name  string      `json:"name"`
+	Addr  string      `json:"addr"`
+	Epoch algo.Epoch  `json:"epoch"`
+	// Token and Cluster are for a resource that checks who writes: see package fence.
+	Token   uint64      `json:"token"`
+	Cluster algo.NodeID `json:"cluster"`
+}
+
+// leaderOf is nil where nobody is known to lead.
+func leaderOf(s cluster.State) *Leader {
+	if !s.Known() {
+		return nil
+	}
+	l := s.Leader
+	return &Leader{ID: l.ID, Name: l.Name, Addr: l.Addr, Epoch: l.Epoch, Token: l.Token, Cluster: l.Cluster}
+}
+
+func (h *Handler) leader(w http.ResponseWriter, _ *http.Request) {
+	s := h.state()
+	code := http.StatusServiceUnavailable
+	if s.Leads {
+		code = http.StatusOK
+	}
+	answer(w, code, struct {
+		*Leader      // absent when none is known
+		Leads   bool `json:"leads"` // it is the node that was asked
+	}{leaderOf(s), s.Leads})
+}
+
+// state is what the node knows now of the leadership.
+func (h *Handler) state() cluster.State {
+	for s := range h.node.Watch(context.Background()) {
+		return s
+	}
+	panic("web: a node that shows no state")
+}
+
+func (h *Handler) status(w http.ResponseWriter, r *http.Request) {
+	s, err := h.ask(r.Context())
+	if err != nil {
+		answer(w, http.StatusServiceUnavailable, map[string]string{"reason": err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, s)
+}
+
+// ask has the loop of the node say what it knows.
+func (h *Handler) ask(ctx context.Context) (cluster.Status, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
+	defer cancel()
+	return h.node.Status(ctx)
+}
+
+func (h *Handler) live(w http.ResponseWriter, r *http.Request) {
+	_, err := h.ask(r.Context())
+	probed(w, err)
+}
+
+func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
+	if h.state().Known() {
+		probed(w, nil)
+	} else {
+		probed(w, errVacant)
+	}
+}
+
+// probed answers a prober.
+func probed(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(err.Error() + "\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// answer writes JSON. Who reads it may be gone: that is no affair of ours.
+func answer(w http.ResponseWriter, code int, what any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(what)
+}

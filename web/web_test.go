@@ -1,0 +1,165 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/web"
+)
+
+// A load balancer that asks for /leader finds the one that leads.
+func TestLeader(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		leads := c.Await()
+		for name := range c.sites {
+			w, code := c.get(t, name, "/leader"), http.StatusServiceUnavailable
+			if name == leads.Name {
+				code = http.StatusOK
+			}
+			assert.Equal(t, code, w.Code, name)
+			answer := asked[struct {
+				web.Leader
+				Leads bool
+			}](t, w)
+			assert.Equal(t, name == leads.Name, answer.Leads)
+			assert.Equal(t, web.Leader{ID: leads.ID, Name: leads.Name, Addr: leads.Addr, Epoch: leads.Epoch, Token: leads.Token, Cluster: leads.Cluster}, answer.Leader)
+		}
+	})
+}
+
+// One that is cut off with vote leads no more, and names nobody.
+func TestNobodyLeads(t *testing.T) {
+	vote := func(c *cluster.Config) { c.Algorithm = "vote" }
+	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
+		old := c.Await()
+		assert.Equal(t, http.StatusOK, c.get(t, old.Name, "/readyz").Code)
+		c.Partition([]string{old.Name})
+		c.Pass(time.Minute)
+		w := c.get(t, old.Name, "/leader")
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.JSONEq(t, `{"leads":false}`, w.Body.String())
+		ready := c.get(t, old.Name, "/readyz")
+		assert.Equal(t, http.StatusServiceUnavailable, ready.Code)
+		assert.Equal(t, "no leader is known\n", ready.Body.String())
+		assert.Equal(t, http.StatusOK, c.get(t, old.Name, "/livez").Code, "it does its work")
+		assert.Equal(t, http.StatusOK, c.get(t, c.other(old.Name).Config().Name, "/readyz").Code)
+	})
+}
+
+// /status says what elect status --json does.
+func TestStatus(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		w := c.get(t, "n1", "/status")
+		require.Equal(t, http.StatusOK, w.Code)
+		got := asked[map[string]any](t, w)
+		status, err := c.Node("n1").Status(t.Context())
+		require.NoError(t, err)
+		text, err := json.Marshal(status)
+		require.NoError(t, err)
+		var want map[string]any
+		require.NoError(t, json.Unmarshal(text, &want))
+		assert.Equal(t, want["members"], got["members"])
+		for name := range want {
+			assert.Contains(t, got, name)
+		}
+	})
+}
+
+// A node that hangs is told from one that works, before a prober loses its patience.
+func TestANodeThatHangs(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		c.Pause("n1")
+		defer c.Resume("n1")
+		for _, path := range []string{"/livez", "/status"} {
+			begin := time.Now()
+			w := c.get(t, "n1", path)
+			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+			assert.Contains(t, w.Body.String(), "the node does not answer")
+			assert.Less(t, time.Since(begin), time.Second)
+		}
+		begin := time.Now()
+		_ = c.get(t, "n1", "/leader")
+		_ = c.get(t, "n1", "/readyz")
+		assert.Zero(t, time.Since(begin), "they do not wait for its loop")
+	})
+}
+
+// Before it is started a node is not alive, and nothing waits for it for ever; nor afterwards.
+func TestANodeThatDoesNotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Bootstrap: true})
+		require.NoError(t, err)
+		ctx, end := context.WithCancel(t.Context())
+		h := web.New(ctx, n)
+		for path, code := range map[string]int{"/livez": 503, "/readyz": 503, "/leader": 503, "/status": 503} {
+			assert.Equal(t, code, ask(h, http.MethodGet, path).Code, path)
+		}
+		end()
+		synctest.Wait()
+		w := ask(h, http.MethodGet, "/events")
+		assert.Equal(t, "retry: 2000\n\n", w.Body.String(), "it ends at once")
+	})
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		c.Stop("n1")
+		for _, path := range []string{"/livez", "/readyz", "/leader", "/status"} {
+			w := c.get(t, "n1", path)
+			assert.Equal(t, http.StatusServiceUnavailable, w.Code, path)
+		}
+		assert.Contains(t, c.get(t, "n1", "/livez").Body.String(), "the node stopped")
+	})
+}
+
+// Nothing is changed by it, and what is asked for in another way is refused.
+func TestMethods(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		h := c.sites["n1"]
+		for _, path := range paths {
+			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, "BREW"} {
+				w := ask(h, method, path)
+				assert.Equal(t, http.StatusMethodNotAllowed, w.Code, "%s %s", method, path)
+				assert.Equal(t, "GET, HEAD", w.Header().Get("Allow"))
+			}
+			w := ask(h, http.MethodHead, path)
+			assert.Contains(t, []int{http.StatusOK, http.StatusServiceUnavailable}, w.Code, path)
+		}
+		for _, path := range []string{"/leader/", "/nothing", "/events/x", "/../etc/passwd"} {
+			assert.Contains(t, []int{http.StatusNotFound, http.StatusTemporaryRedirect, http.StatusMovedPermanently}, ask(h, http.MethodGet, path).Code, path)
+		}
+	})
+}
+
+// Every answer has a browser load nothing, guess nothing and keep nothing.
+func TestHeaders(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		for _, path := range append(paths, "/nothing") {
+			header := ask(c.sites["n1"], http.MethodHead, path).Header()
+			assert.Contains(t, header.Get("Content-Security-Policy"), "default-src 'none'", path)
+			assert.Contains(t, header.Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
+			assert.Equal(t, "nosniff", header.Get("X-Content-Type-Options"), path)
+			assert.Equal(t, "no-store", header.Get("Cache-Control"), path)
+		}
+	})
+}
+
+// A body is read by nobody, and answered all the same.
+func TestABodyIsIgnored(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		w := httptest.NewRecorder()
+		c.sites["n1"].ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", strings.NewReader(strings.Repeat("x", 1<<20))))
+		assert.Equal(t, http.StatusOK, w.Code)
+	})
+}
+
+// paths are all that there are.
+var paths = []string{"/leader", "/status", "/events", "/livez", "/readyz"}
