@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ type conn struct {
 	t      *Transport
 	target Target // zero of one that was accepted
 	dialed bool
-	nc     net.Conn
+	plain  bool     // Security has no part in it
+	nc     net.Conn // safe when that is done; it replaces it under mu
 	addr   string
 	reader frameReader
 	timed  bool   // a deadline runs for the frame that has begun
@@ -50,9 +52,9 @@ type conn struct {
 }
 
 // newConn takes a connection in. It returns nil when the transport closes.
-func (t *Transport) newConn(nc net.Conn, target Target, dialed bool) *conn {
+func (t *Transport) newConn(nc net.Conn, target Target, dialed, plain bool) *conn {
 	c := &conn{
-		t: t, target: target, dialed: dialed, nc: nc,
+		t: t, target: target, dialed: dialed, plain: plain, nc: nc,
 		wake: make(chan struct{}, 1), written: make(chan struct{}), dead: make(chan struct{}),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
@@ -83,11 +85,18 @@ func (t *Transport) park(c *conn) {
 		return // when the transport closes, each connection has its goodbye
 	}
 	t.parked = append(t.parked, c)
-	if len(t.parked) > t.o.MaxPeers {
-		oldest := t.parked[0]
-		t.unpark(oldest)
-		oldest.kill(rejected("too many pending", errors.New("too many connections without a place")))
+	if n := len(t.parked) - 1; n >= t.o.MaxPeers {
+		// Those of one host make room for each other first: it keeps nobody else out.
+		oldest := max(0, slices.IndexFunc(t.parked[:n], func(o *conn) bool { return o.host() == c.host() }))
+		t.parked[oldest].kill(rejected("too many pending", errors.New("too many connections without a place")))
+		t.parked = slices.Delete(t.parked, oldest, oldest+1)
 	}
+}
+
+// host is where c comes from.
+func (c *conn) host() string {
+	host, _, _ := net.SplitHostPort(c.addr)
+	return cmp.Or(host, c.addr)
 }
 
 func (t *Transport) unpark(c *conn) {

@@ -37,7 +37,7 @@ func (t *Transport) startDial(target Target) {
 	}
 	t.dialing[target.whom()] = true
 	t.count.add("dials", "", 1)
-	t.wg.Go(func() { t.dial(target) })
+	t.wg.Go(func() { t.dial(target, t.o.Security == nil) })
 }
 
 // whom is the target as far as dials to it are the same: by its ID, where that is known.
@@ -51,10 +51,10 @@ func (t Target) whom() Target {
 // dials reports whether a node is being dialled.
 func (t *Transport) dials(id ID) bool { return t.dialing[Target{ID: id}] }
 
-func (t *Transport) dial(target Target) {
+func (t *Transport) dial(target Target, plain bool) {
 	if nc, err := t.connect(target); err != nil {
 		t.dialFailed(target, err)
-	} else if c := t.newConn(nc, target, true); c != nil {
+	} else if c := t.newConn(nc, target, true, plain); c != nil {
 		t.serve(c)
 	}
 }
@@ -112,7 +112,7 @@ func (t *Transport) accept() {
 		if err == nil {
 			wait = shortest
 			t.count.add("accepted", "", 1)
-			if c := t.newConn(nc, Target{}, false); c != nil {
+			if c := t.newConn(nc, Target{}, false, t.o.Security == nil); c != nil {
 				t.wg.Go(func() { t.serve(c) })
 			}
 			continue
@@ -135,8 +135,13 @@ func (t *Transport) accept() {
 func (t *Transport) serve(c *conn) {
 	defer t.discard(c)
 	err := t.greet(c)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = t.admit(c)
+	case c.dialed && !c.plain && errors.Is(err, ErrPlain):
+		t.discard(c)
+		t.dial(c.target, true)
+		return
 	}
 	if err != nil {
 		t.turnAway(c, err)
@@ -147,11 +152,14 @@ func (t *Transport) serve(c *conn) {
 	c.farewell(err)
 }
 
-// greet exchanges hellos and checks who is there.
+// greet makes a connection safe, exchanges hellos and checks who is there.
 func (t *Transport) greet(c *conn) error {
-	c.deadline(time.Now().Add(handshakeTimeout))
+	c.nc.SetDeadline(time.Now().Add(handshakeTimeout))
 	peer := Peer{Dialed: c.dialed, Addr: c.addr, Target: c.target}
-	err := c.exchange(&peer)
+	err := c.secure(&peer)
+	if err == nil {
+		err = c.exchange(&peer)
+	}
 	if peer.Client {
 		rand.Read(peer.ID[:]) // whatever it says of itself
 	}
@@ -174,6 +182,29 @@ func (t *Transport) greet(c *conn) error {
 	}
 	c.reader.limit = t.o.maxFrame
 	return nil
+}
+
+// secure makes a connection safe.
+func (c *conn) secure(p *Peer) error {
+	if c.plain {
+		return nil
+	}
+	safe, proved, err := c.t.o.Security(c.nc, c.dialed)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = late("hello", handshakeTimeout)
+	case err != nil && Cause(err) == Other:
+		err = rejected("security", err)
+	}
+	if safe == nil {
+		c.kill(err) // there is nothing over which it could be told
+		return c.ended()
+	}
+	c.mu.Lock()
+	c.nc = safe
+	c.mu.Unlock()
+	p.Proved = proved
+	return err
 }
 
 // exchange says hello and hears that of the other side. Who has dialled speaks first; the other one's goes when

@@ -27,6 +27,7 @@ type Peer struct {
 	Client      bool      // not a node
 	Hello       any       // what else the handshake learned
 
+	Proved any    // what Security says that it is; nil: nothing
 	Dialed bool   // by this side
 	Addr   string // the remote address, or the target's when dialed
 	Target Target // when dialed
@@ -68,7 +69,16 @@ type Handler interface {
 	DialFailed(t Target, why error)
 }
 
-// Handshake hears the hello of the other side, fills in who it is, and returns the hello of this side. Where this side
+// Security makes a connection safe before a byte of hello goes over it, and says what the other side has proved to be.
+// Its time is limited by a deadline. The safe connection has the deadlines of nc, and its Close does not wait. An error
+// refuses the peer, and is told to it over safe, or to nobody where safe is nil. After an ErrPlain this side dials once
+// more, without Security.
+type Security func(nc net.Conn, dialed bool) (safe net.Conn, proved any, err error)
+
+// ErrPlain is what Security says of a node that was dialled, speaks plain text, and may.
+var ErrPlain = errors.New("the other side speaks plain text")
+
+// Handshake hears the hello of the other side, compares it with what that has proved, fills in who it is, and returns the hello of this side. Where this side
 // has dialled it speaks first: then theirs is nil at the first call, and what the second returns is not said. Hellos are
 // at most MaxHello long and begin like a msgpack array; theirs is valid during the call. An error refuses the peer, and
 // its text is sent to it as the reason, after ours if there is one.
@@ -83,6 +93,7 @@ type Options struct {
 
 	Listener  net.Listener // the transport's own from New on; nil: nobody can dial this node
 	Dial      func(ctx context.Context, addr string) (net.Conn, error)
+	Security  Security // none: whoever is there is believed
 	Handshake Handshake
 	Handler   Handler
 	Log       *slog.Logger // default: none
