@@ -1,0 +1,357 @@
+package guard
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	roleVariable = "GUARD_TEST_ROLE"
+	lease        = 4 * time.Second
+	forEver      = time.Hour
+	grace        = 300 * time.Millisecond
+	patience     = 30 * time.Second
+)
+
+// These tests run themselves again: as the supervisor, as its guard, and as the command.
+func TestMain(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	switch {
+	case role == "":
+		os.Exit(m.Run())
+	case os.Args[1] == Word:
+		var c Command
+		flags := flag.NewFlagSet(Word, flag.ExitOnError)
+		flags.DurationVar(&c.Grace, "grace", 0, "")
+		flags.DurationVar(&c.Lease, "lease", 0, "")
+		_ = flags.Parse(os.Args[2:])
+		c.Args = flags.Args()
+		if Serve(c) != nil {
+			os.Exit(1)
+		}
+	case os.Args[1] == "work":
+		work(os.Args[2], os.Args[3:])
+	default:
+		supervise(role, os.Args[1:])
+	}
+}
+
+// The roles of a supervisor: whose lease is long, or short and renewed all the time, or never.
+const (
+	safe    = "safe"
+	renewed = "renewed"
+	cutOff  = "cut off"
+)
+
+// supervise runs a command until a line comes on standard input.
+func supervise(role string, args []string) {
+	lease := lease
+	if role == safe {
+		lease = forEver
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	lines := os.NewFile(uintptr(unix.Stdin), "stdin")
+	go func() {
+		_, _ = bufio.NewReader(lines).ReadString('\n')
+		stop()
+	}()
+	began := Now()
+	o, err := Run(ctx, Command{Args: args, Env: os.Environ(), Grace: grace, Lease: lease}, func() time.Duration {
+		if role == cutOff {
+			return began + lease - Now()
+		}
+		return lease
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(o)
+	_ = os.Stdout.Sync()
+}
+
+// work writes its number, its parent's, what it is and the time, again and again, until it is told to end. Its traits:
+//
+//	deaf    it does not end
+//	forks   so does a child, in its group
+//	leaves  and one in another session, whose parent ends
+//	stays   and one in another session, whose parent does not
+//	ends    it ends after a while, with status 3
+func work(file string, traits []string) {
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	again := func(attr *syscall.SysProcAttr, traits ...string) {
+		cmd := exec.Command("/proc/self/exe", append([]string{"work", file}, traits...)...)
+		cmd.SysProcAttr = attr
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+	}
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, unix.SIGTERM)
+	has := func(trait string) bool { return slices.Contains(traits, trait) }
+	if has("forks") {
+		again(nil, "deaf")
+	}
+	if has("leaves") {
+		again(nil, "orphans")
+	}
+	if has("stays") {
+		again(&syscall.SysProcAttr{Setsid: true}, "deaf")
+	}
+	if has("orphans") {
+		again(&syscall.SysProcAttr{Setsid: true}, "deaf")
+		return
+	}
+	stamp := func(what string) { fmt.Fprintf(out, "%d %d %s %d\n", os.Getpid(), os.Getppid(), what, Now()) }
+	for n := 0; !has("ends") || n < 50; n++ {
+		stamp("work+" + strings.Join(traits, "+"))
+		select {
+		case <-told:
+			if !has("deaf") {
+				stamp("told")
+				return
+			}
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	os.Exit(3)
+}
+
+// stamp is what work has written.
+type stamp struct {
+	pid, parent int
+	what        string
+	at          time.Duration
+}
+
+// trial is a supervisor that runs a command.
+type trial struct {
+	*testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	file  string
+	guard int
+	first int // process of the command
+}
+
+// begin runs one, and waits until so many processes of the command work.
+func begin(t *testing.T, role string, processes int, traits ...string) *trial {
+	t.Helper()
+	tr := &trial{T: t, file: filepath.Join(t.TempDir(), "stamps")}
+	tr.cmd = exec.Command(os.Args[0], append([]string{"/proc/self/exe", "work", tr.file}, traits...)...)
+	tr.cmd.Env = append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0")
+	tr.cmd.Stderr = os.Stderr
+	var err error
+	tr.in, err = tr.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := tr.cmd.StdoutPipe()
+	require.NoError(t, err)
+	tr.out = bufio.NewReader(out)
+	require.NoError(t, tr.cmd.Start())
+	t.Cleanup(func() {
+		_ = tr.cmd.Process.Kill()
+		_ = tr.cmd.Wait()
+		for _, pid := range append(tr.pids(), tr.guard) {
+			if pid > 0 {
+				_ = unix.Kill(pid, unix.SIGKILL) // none is left, or the test has failed
+			}
+		}
+	})
+	require.Eventually(t, func() bool { return len(tr.pids()) == processes }, patience, time.Millisecond)
+	for _, s := range tr.stamps() {
+		if s.what == "work+"+strings.Join(traits, "+") {
+			tr.first, tr.guard = s.pid, s.parent
+		}
+	}
+	return tr
+}
+
+func (tr *trial) stamps() (all []stamp) {
+	text, _ := os.ReadFile(tr.file)
+	for line := range strings.Lines(string(text)) {
+		var s stamp
+		if _, err := fmt.Sscan(line, &s.pid, &s.parent, &s.what, &s.at); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (tr *trial) pids() (all []int) {
+	for _, s := range tr.stamps() {
+		if !slices.Contains(all, s.pid) {
+			all = append(all, s.pid)
+		}
+	}
+	return all
+}
+
+func (tr *trial) signal(s syscall.Signal, pids ...int) {
+	for _, pid := range pids {
+		require.NoError(tr, unix.Kill(pid, s))
+	}
+}
+
+// tell has the supervisor end the command.
+func (tr *trial) tell() {
+	_, err := io.WriteString(tr.in, "\n")
+	require.NoError(tr, err)
+}
+
+// runs reports whether there is such a process; one that has ended, and that nobody has asked for, is none.
+func runs(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(text), ") Z ")
+}
+
+// over waits until nothing of the command is left, which is so at that time.
+func (tr *trial) over(until time.Duration) {
+	tr.Helper()
+	require.Eventually(tr, func() bool { return !slices.ContainsFunc(tr.pids(), runs) }, patience, time.Millisecond)
+	all := tr.stamps()
+	require.Less(tr, all[len(all)-1].at, until, "it works on")
+}
+
+// outcome is what the supervisor says at its end.
+func (tr *trial) outcome() (o Outcome) {
+	tr.Helper()
+	line, err := tr.out.ReadString('\n')
+	require.NoError(tr, err)
+	require.NoError(tr, json.Unmarshal([]byte(line), &o))
+	require.NoError(tr, tr.cmd.Wait())
+	require.False(tr, runs(tr.guard), "the guard is left")
+	return o
+}
+
+// Whatever happens to one of the three processes nothing is left of the command when its lease is over, and
+// nobody waits for that who knows before.
+func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		role  string
+		fault func(tr *trial)
+		then  func(tr *trial) // when nothing is left
+	}{
+		{"the supervisor is killed", safe, func(tr *trial) {
+			tr.signal(unix.SIGKILL, tr.cmd.Process.Pid)
+		}, nil},
+		{"the supervisor is stopped", renewed, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.cmd.Process.Pid)
+		}, func(tr *trial) {
+			tr.signal(unix.SIGCONT, tr.cmd.Process.Pid)
+			require.False(tr, tr.outcome().Own)
+		}},
+		{"the guard is killed", safe, func(tr *trial) {
+			tr.signal(unix.SIGKILL, tr.guard)
+		}, func(tr *trial) {
+			require.Equal(tr, Outcome{Own: true, Status: 137}, tr.outcome())
+		}},
+		{"the guard is stopped", renewed, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.guard)
+		}, func(tr *trial) {
+			require.False(tr, tr.outcome().Own)
+		}},
+		{"the guard is stopped, and the command told to end", safe, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.guard)
+			tr.tell()
+		}, func(tr *trial) {
+			require.False(tr, tr.outcome().Own)
+		}},
+		{"the guard is stopped, and the supervisor killed", safe, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.guard)
+			tr.signal(unix.SIGKILL, tr.cmd.Process.Pid)
+		}, nil},
+		{"the command is stopped, and the supervisor killed", safe, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.first)
+			tr.signal(unix.SIGKILL, tr.cmd.Process.Pid)
+		}, nil},
+		{"the command is killed", safe, func(tr *trial) {
+			tr.signal(unix.SIGKILL, tr.first)
+		}, func(tr *trial) {
+			require.Equal(tr, Outcome{Own: true, Status: 137}, tr.outcome())
+		}},
+		{"all are told to end", safe, func(tr *trial) { // as by systemd
+			tr.signal(unix.SIGTERM, tr.guard, tr.first)
+			tr.tell()
+		}, func(tr *trial) {
+			require.False(tr, tr.outcome().Own)
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tr := begin(t, tc.role, 4, "deaf", "forks", "leaves", "stays")
+			tc.fault(tr)
+			if until := Now() + lease; tc.role == renewed {
+				tr.over(until)
+			} else {
+				tr.over(until + patience)
+			}
+			if tc.then != nil {
+				tc.then(tr)
+			}
+			require.Eventually(t, func() bool { return !runs(tr.guard) }, patience, time.Millisecond)
+		})
+	}
+}
+
+// It is told early enough to end by itself, also while it is stopped and goes on after that; and has its time where there is some.
+func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
+	for _, role := range []string{safe, cutOff} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			tr := begin(t, role, 1, "says")
+			if role == safe {
+				tr.signal(unix.SIGSTOP, tr.first)
+				tr.tell()
+			}
+			tr.over(tr.stamps()[0].at + lease + patience)
+			all := tr.stamps()
+			require.Equal(t, "told", all[len(all)-1].what)
+			require.Equal(t, Outcome{}, tr.outcome())
+		})
+	}
+}
+
+// When the process that was started has ended, what it leaves behind is ended before anybody hears of it.
+func TestACommandEndsWithAllThatItLeavesBehind(t *testing.T) {
+	t.Parallel()
+	tr := begin(t, safe, 4, "ends", "forks", "leaves", "stays")
+	require.Equal(t, Outcome{Own: true, Status: 3}, tr.outcome())
+	require.False(t, slices.ContainsFunc(tr.pids(), runs))
+}
+
+func TestACommandThatCannotBeStarted(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"no-such-command", t.TempDir()} {
+		cmd := exec.Command(os.Args[0], command)
+		cmd.Env = append(os.Environ(), roleVariable+"="+safe)
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		in.Close()
+		var o Outcome
+		require.NoError(t, json.Unmarshal(out, &o))
+		require.Equal(t, Outcome{Own: true, Status: notStarted}, o)
+	}
+}
