@@ -50,7 +50,7 @@ type Settings struct {
 
 // newSettings are the defaults.
 func newSettings(t *Table) *Settings {
-	s := &Settings{Log: "text", LogLevel: "info", Preset: "lan", table: t, given: map[string]given{}, options: map[string]any{}}
+	s := &Settings{Log: "text", LogLevel: "info", Preset: "lan", Lease: t.base != nil && t.base.Lease, table: t, given: map[string]given{}, options: map[string]any{}}
 	s.Config.Cluster, s.Config.Algorithm = "elect", t.DefaultAlgorithm()
 	return s
 }

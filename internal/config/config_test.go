@@ -516,3 +516,24 @@ func TestALease(t *testing.T) {
 		})
 	}
 }
+
+// Where nobody says otherwise its nodes have the lease that others have if somebody says so.
+func TestATableOfNodesWithALease(t *testing.T) {
+	leased := builtins.Leased()
+	for _, tc := range []struct {
+		name string
+		with *Table
+		file string
+		want *lease.Options
+	}{
+		{"said", builtins, "lease: true", new(lease.Defaults(algo.LAN()))},
+		{"not said", builtins, "", nil},
+		{"not said, and leased", leased, "", new(lease.Defaults(algo.LAN()))},
+		{"said otherwise", leased, "lease: false", nil},
+	} {
+		s := tc.with.load("elect.yaml", []byte(tc.file), nil, nil)
+		require.Equal(t, tc.want, s.Config.Lease, tc.name)
+	}
+	require.Equal(t, false, builtins.Default(builtins.byName["lease"]))
+	require.Equal(t, true, leased.Default(leased.byName["lease"]))
+}

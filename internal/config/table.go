@@ -88,6 +88,15 @@ func NewTable(registry algo.Registry) *Table {
 	return t
 }
 
+// Leased is the table for nodes that have a lease where nobody says otherwise.
+func (t *Table) Leased() *Table {
+	leased := *t
+	leased.base = newSettings(t)
+	leased.base.Lease = true
+	leased.base.settle()
+	return &leased
+}
+
 // Fields are those of a member, those of the timing, and those of each algorithm.
 func (t *Table) Fields() []Field { return slices.Clone(t.fields) }
 
