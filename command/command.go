@@ -109,6 +109,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
   elect config example > elect.yaml     a configuration to begin with
   elect node --config /etc/elect.yaml   run a member
+  elect run --config /etc/elect.yaml -- ./worker    and a command while it leads
   elect status 10.0.0.1:7400            ask any member who leads
   elect sim --crashed 1 --diagram       count an election, and draw it
   elect explore --algorithm ring        visit every state of a small cluster`,
@@ -119,7 +120,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), newLeave(), p.newNode(), newPriority(), newRecover(), newRemove(), newResign(), newScenarioTopic(), newSecret(), p.newSim(), newStatus())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), newLeave(), p.newNode(), newPriority(), newRecover(), newRemove(), newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), newStatus())
 	return root
 }
 

@@ -1,0 +1,278 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/guard"
+	"github.com/elect-go/elect/internal/mistake"
+)
+
+const (
+	restartPause = time.Second // between two runs of a command at one node
+	killTime     = time.Second // for what SIGKILL takes, beside the grace
+	onceWindow   = "1m0s"      // of --once without a value
+	onlyUnix     = "elect run is not for this system: " + guard.Lacks
+)
+
+var errCutOff = errors.New("the lease was not renewed in time, or the guard did not answer")
+
+// running is what elect run is told beside what a node is.
+type running struct {
+	grace   time.Duration
+	restart string
+	once    time.Duration
+}
+
+func (p *program) newRun() *cobra.Command {
+	from := source{table: p.fields.Leased()}
+	var o running
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Run a command while this member leads",
+		Long: `Run one member of a cluster, as 'elect node' does, and COMMAND whenever it leads. With a
+lease, which is on unless --lease=false says otherwise, at most one of the members has its
+COMMAND running at any moment. All have --lease, those that only vote too ('elect node --lease').
+
+COMMAND finds in its environment ELECT_NODE, the name of this member; ELECT_TOKEN, which
+rises from one leadership to the next, for a resource that refuses lower ones; ELECT_EPOCH,
+the same number; and ELECT_CLUSTER, the id of the cluster in which they count.
+
+When this member leads no more COMMAND gets SIGTERM, with all its process group, and after
+--grace all that has come of it SIGKILL, also what has left the group. Only then another
+leads. Where the lease runs out, because no majority is reached or elect itself is stopped
+or killed, there is less time: SIGTERM comes a quarter of the lease before its end, and all
+is gone an eighth before it. A second process of elect, the guard, sees to that.
+
+When COMMAND ends, another member leads at once. Then elect stops and has its exit status,
+or 128 and the number of the signal that killed it; or with --restart it stays, and runs
+COMMAND again when this member leads again, a second later at the earliest. A signal to stop
+has COMMAND stopped, and then elect with status 0.
+
+--once is for cron: started on all members within that time (1m), one of them runs COMMAND,
+leads on until that time is over, and exits with the status of COMMAND. The others exit with
+status 0 when its leadership is over, whether COMMAND succeeded or not. Who sees nobody lead
+for that time exits with status 1. COMMAND begins at most once, unless who began it is lost
+before others have seen it lead: then another may begin it again.`,
+		Example: `  elect run --config /etc/elect.yaml -- /usr/local/bin/scheduler --port 8080
+  elect run --config /etc/elect.yaml --restart on-failure --grace 20s -- ./worker
+  elect run --config /etc/elect.yaml --once -- /usr/local/bin/nightly-report`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() != 0 || len(args) == 0 || args[0] == "" {
+				return usagef("run wants -- and a command behind its flags")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runCommand(cmd, &from, o, args) },
+	}
+	cmd.Flags().DurationVar(&o.grace, "grace", 5*time.Second, "time from SIGTERM to SIGKILL, where the lease leaves it")
+	cmd.Flags().StringVar(&o.restart, "restart", "never", "run the command again when it has ended: never, on-failure or always")
+	cmd.Flags().DurationVar(&o.once, "once", 0, "run it on one of the members that start within this time, and end them all")
+	cmd.Flags().Lookup("once").NoOptDefVal = onceWindow
+	from.registerFile(cmd.Flags())
+	from.register(cmd.Flags())
+	return cmd
+}
+
+// check says what is wrong with the flags and the command.
+func (o *running) check(args []string) error {
+	var m mistake.List
+	if o.grace < 0 {
+		m.Addf("--grace is %v, want not below 0", o.grace)
+	}
+	if !slices.Contains([]string{"never", "on-failure", "always"}, o.restart) {
+		m.Addf("--restart is %q, want never, on-failure or always", o.restart)
+	}
+	if o.once < 0 || o.once > 0 && o.restart != "never" {
+		m.Addf("--once is %v, want a time, and --restart never", o.once)
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		m.Addf("the command: %v", err)
+	}
+	return m.Err(theCommandLine)
+}
+
+func runCommand(cmd *cobra.Command, from *source, o running, args []string) error {
+	if !guard.Supported {
+		return errors.New(onlyUnix)
+	}
+	if err := o.check(args); err != nil {
+		return err
+	}
+	useOneThread()
+	s, err := from.load()
+	if err != nil {
+		return err
+	}
+	var level slog.LevelVar
+	level.Set(s.Level())
+	log := logger(cmd.ErrOrStderr(), s.Log, &level)
+	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
+	defer stop()
+	n, err := s.Node(cluster.WithLogger(log), cluster.WithDrain(o.grace+killTime))
+	if err != nil {
+		return err
+	}
+	warnOfUnknown(log, s)
+	if guard.Lacks != "" {
+		log.Warn("this system keeps less of what elect run promises", "lacks", guard.Lacks)
+	}
+	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout}
+	if l := s.Config.Lease; l != nil {
+		r.lease, r.leased = l.Duration, true
+	} else {
+		log.Warn("without a lease the command may run at two members at once")
+	}
+	reload := &reloader{load: from.load, running: s, level: &level, log: log}
+	defer reload.attach(ctx, n)()
+	ctx, end := context.WithCancel(ctx)
+	outcome := make(chan error, 1)
+	go func() {
+		if o.once > 0 {
+			outcome <- r.once(ctx)
+		} else {
+			outcome <- r.always(ctx)
+		}
+		end()
+	}()
+	err = ofConfiguration(s, n.Run(ctx))
+	end()
+	return cmp.Or(err, <-outcome)
+}
+
+// runner runs the command while its node leads.
+type runner struct {
+	running
+	*cluster.Node
+	log    *slog.Logger
+	args   []string
+	lease  time.Duration // that the command outlasts this process at most; of the promise of others, if leased
+	leased bool
+}
+
+// run is the command for one leadership. It returns early only if the command has ended of its own accord.
+func (r *runner) run(ctx context.Context, l cluster.Leadership) (guard.Outcome, error) {
+	token := strconv.FormatUint(l.Token, 10)
+	c := guard.Command{Args: r.args, Grace: r.grace, Lease: r.lease, Env: append(os.Environ(),
+		"ELECT_NODE="+l.Name, "ELECT_EPOCH="+strconv.FormatUint(uint64(l.Epoch), 10), "ELECT_TOKEN="+token, "ELECT_CLUSTER="+l.Cluster.String())}
+	r.log.Info("command begins", "token", token)
+	o, err := guard.Run(ctx, c, func() time.Duration {
+		switch end, bounded := l.Deadline(); {
+		case !r.leased:
+			return r.lease // for as long as this process runs
+		case bounded:
+			return time.Until(end)
+		}
+		return 0 // it is no more
+	})
+	switch {
+	case err != nil:
+		r.log.Error("command not begun", "error", err)
+	case o.Own:
+		r.log.Warn("command ended", "token", token, "status", o.Status)
+	default:
+		r.log.Info("command stopped", "token", token, "cause", cmp.Or(context.Cause(ctx), errCutOff))
+		rest(ctx, r.lease) // the lease is about to end
+	}
+	return o, err
+}
+
+// always runs the command in each leadership, until it is not to be run again.
+func (r *runner) always(ctx context.Context) error {
+	for {
+		var o guard.Outcome
+		var failed error
+		_ = r.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+			o, failed = r.run(ctx, l)
+			return failed
+		})
+		switch {
+		case r.restart == "never" && failed != nil:
+			return failed
+		case o.Own && (r.restart == "never" || r.restart == "on-failure" && o.Status == 0):
+			return &ended{status: o.Status}
+		case !rest(ctx, restartPause):
+			return nil
+		}
+	}
+}
+
+// rest waits, and reports false if ctx ended before.
+func rest(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}
+
+// once runs the command if this node is the first of all to lead, and leads on for a while so that those who
+// start later see it. Else it waits until the leadership of that one is over.
+func (r *runner) once(ctx context.Context) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	nobody := time.AfterFunc(r.running.once, func() {
+		end(&ended{statusFailed, "nobody has led for " + r.running.once.String() + ": most members have to be started within that time"})
+	})
+	defer nobody.Stop()
+	var other atomic.Bool // has led
+	go func() {
+		for s := range r.Watch(ctx) {
+			if s.Known() && !s.Leads {
+				nobody.Stop()
+				other.Store(true)
+			} else if other.Load() {
+				r.log.Info("the leadership of who was to run the command is over")
+				end(&ended{}) // with status 0
+			}
+		}
+	}()
+	_ = r.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+		if !nobody.Stop() || other.Load() {
+			return nil
+		}
+		seen := time.Now().Add(r.running.once)
+		switch o, err := r.run(ctx, l); {
+		case err != nil:
+			end(&ended{statusFailed, err.Error()})
+		case o.Own:
+			rest(ctx, time.Until(seen))
+			end(&ended{status: o.Status})
+		default:
+			end(&ended{statusFailed, "the command was stopped: this member leads no more"})
+		}
+		return nil
+	})
+	if why, told := errors.AsType[*ended](context.Cause(ctx)); told {
+		return why
+	}
+	return errInterrupted
+}
+
+// newGuard is for elect run alone.
+func newGuard() *cobra.Command {
+	var c guard.Command
+	cmd := &cobra.Command{
+		Use: guard.Word, Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			useOneThread()
+			c.Args = args
+			return guard.Serve(c)
+		},
+	}
+	cmd.Flags().DurationVar(&c.Grace, "grace", 0, "")
+	cmd.Flags().DurationVar(&c.Lease, "lease", 0, "")
+	return cmd
+}

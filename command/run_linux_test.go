@@ -1,0 +1,287 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/guard"
+	"github.com/elect-go/elect/internal/testenv"
+)
+
+func init() { roles["stamp"] = stampAway }
+
+// stampAway is a command that does not end when it is told to, and has a child in another session, whose parent has ended, that does not
+// either. Both write a stamp again and again.
+func stampAway(args []string) {
+	signal.Ignore(syscall.SIGTERM)
+	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	next := map[string]string{"main": "fork", "fork": "child"}[args[1]]
+	if next != "" {
+		cmd := exec.Command(os.Args[0], "stamp", args[0], next)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+	}
+	for args[1] != "fork" {
+		fmt.Fprintln(out, guard.Now().Nanoseconds(), os.Getenv("ELECT_TOKEN"), os.Getenv("ELECT_NODE"), args[1], os.Getpid(), os.Getppid())
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// stamp says that somebody worked.
+type stamp struct {
+	at          int64
+	token       uint64
+	node, what  string
+	pid, parent int
+}
+
+func stampsIn(file string) (all []stamp) {
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		var s stamp
+		if _, err := fmt.Sscan(line, &s.at, &s.token, &s.node, &s.what, &s.pid, &s.parent); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// runners are members, of three, that run a command.
+type runners struct {
+	*testing.T
+	dir   string
+	addrs []string
+	args  []string
+	nodes map[string]*process
+}
+
+func newRunners(t *testing.T, names []string, args ...string) *runners {
+	r := &runners{T: t, dir: t.TempDir(), args: args, nodes: make(map[string]*process)}
+	for range 3 {
+		r.addrs = append(r.addrs, keptFree(t, r.addrs))
+	}
+	for _, name := range names {
+		r.start(name)
+	}
+	return r
+}
+
+func (r *runners) start(name string) {
+	addr := r.addrs[name[1]-'0']
+	p := &process{stdout: newLineBuffer(), stderr: newLineBuffer()}
+	p.Cmd = exec.CommandContext(r.Context(), os.Args[0], append([]string{"run", "--name", name, "--listen", addr,
+		"--members", strings.Join(r.addrs, ","), "--data", filepath.Join(r.dir, name)}, r.args...)...)
+	p.Env = append(os.Environ(), childEnv...)
+	p.Stdout, p.Stderr = p.stdout, p.stderr
+	require.NoError(r, p.Start())
+	r.nodes[name] = p
+	r.Cleanup(func() {
+		if r.Failed() {
+			r.Logf("%s says:\n%s", name, p.stderr.text())
+		}
+		_ = p.Process.Signal(syscall.SIGCONT)
+		_ = p.Process.Kill()
+		_ = p.Wait() // its guard has ended, too
+	})
+}
+
+// One command works at a time, whichever process is killed or stopped; and each time another goes on.
+func TestNeverTwoCommandsAtOnce(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "stamps")
+	r := newRunners(t, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "stamp", file, "main")
+	worker := func(above uint64) (first stamp) {
+		require.Eventually(t, func() bool {
+			for _, s := range stampsIn(file) {
+				if s.token > above && s.what == "main" {
+					first = s
+				}
+			}
+			return first.token > above
+		}, patience, 10*time.Millisecond, "nobody works after %d", above)
+		return first
+	}
+	faults := []struct {
+		name string
+		do   func(w stamp, p *process)
+		mend func(w stamp, p *process)
+	}{
+		{"the supervisor is killed", func(w stamp, p *process) {
+			_ = p.Process.Kill()
+		}, func(w stamp, p *process) {
+			_ = p.Wait()
+			r.start(w.node)
+		}},
+		{"the supervisor is stopped", func(_ stamp, p *process) {
+			_ = p.Process.Signal(syscall.SIGSTOP)
+		}, func(_ stamp, p *process) {
+			_ = p.Process.Signal(syscall.SIGCONT)
+		}},
+		{"the guard is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGKILL) }, nil},
+		{"the guard is stopped", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGSTOP) }, nil},
+		{"the command is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.pid, syscall.SIGKILL) }, nil},
+		{"the command is stopped, and the supervisor told to stop", func(w stamp, p *process) {
+			_ = syscall.Kill(w.pid, syscall.SIGSTOP)
+			_ = p.Process.Signal(syscall.SIGTERM)
+		}, func(w stamp, p *process) {
+			require.Zero(t, p.status(t))
+			r.start(w.node)
+		}},
+	}
+	n, began := 0, time.Now()
+	for ; n < len(faults) || testenv.Long() && time.Since(began) < 2*time.Minute; n++ {
+		f, w := faults[n%len(faults)], worker(0)
+		p := r.nodes[w.node]
+		f.do(w, p)
+		next := worker(w.token)
+		t.Logf("%s, which worked with token %d: %s works with %d after %v", f.name, w.token, next.node, next.token,
+			time.Duration(next.at-lastOf(stampsIn(file), w.token)))
+		if f.mend != nil {
+			f.mend(w, p)
+		}
+	}
+	all := stampsIn(file)
+	slices.SortStableFunc(all, func(a, b stamp) int { return int(a.at - b.at) })
+	for i := 1; i < len(all); i++ {
+		require.GreaterOrEqual(t, all[i].token, all[i-1].token, "two at once: %+v, and then %+v", all[i-1], all[i])
+	}
+}
+
+// lastOf is when somebody worked last with that token.
+func lastOf(all []stamp, token uint64) (last int64) {
+	for _, s := range all {
+		if s.token == token {
+			last = max(last, s.at)
+		}
+	}
+	return last
+}
+
+// alone are the arguments of a member that runs a command and is alone.
+func alone(t *testing.T, args ...string) []string {
+	return append([]string{"run", "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a", "--data", filepath.Join(t.TempDir(), "data")}, args...)
+}
+
+func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
+	t.Parallel()
+	for script, status := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137} {
+		p := launch(t, alone(t, "--", "sh", "-c", script)...)
+		require.Equal(t, status, p.status(t), p.stderr.text())
+	}
+}
+
+func TestACommandKnowsItsToken(t *testing.T) {
+	t.Parallel()
+	p := command(t, alone(t, "--", "sh", "-c", "read line; echo $line $ELECT_NODE $ELECT_EPOCH $ELECT_TOKEN $ELECT_CLUSTER")...)
+	p.Stdin = strings.NewReader("hello\n")
+	require.NoError(t, p.Start())
+	require.Zero(t, p.status(t), p.stderr.text())
+	require.Regexp(t, `^hello a 1 1 [0-9a-f-]{36}\n$`, p.stdout.text())
+}
+
+func TestACommandIsRunAgain(t *testing.T) {
+	t.Parallel()
+	for restart, runs := range map[string]string{"never": "x\n", "on-failure": "x\nx\n"} {
+		file := filepath.Join(t.TempDir(), "runs")
+		p := launch(t, alone(t, "--restart", restart, "--", "sh", "-c", "echo x >> "+file+`; test $(wc -l < `+file+`) -ge 2`)...)
+		if restart == "never" {
+			require.Equal(t, 1, p.status(t), p.stderr.text())
+		} else {
+			require.Zero(t, p.status(t), p.stderr.text())
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, runs, string(text))
+	}
+}
+
+func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
+	t.Parallel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		p := launch(t, alone(t, "--restart", "always", "--", "sh", "-c", `trap "echo told; exit 3" TERM; echo works; while :; do sleep 0.02; done`)...)
+		require.Equal(t, "works", p.stdout.line(t))
+		require.NoError(t, p.Process.Signal(s))
+		require.Zero(t, p.status(t), p.stderr.text())
+		require.Equal(t, "told", p.stdout.line(t))
+	}
+}
+
+func TestRunWithoutALeaseSaysSo(t *testing.T) {
+	t.Parallel()
+	const warning = "without a lease the command may run at two members at once"
+	p := launch(t, alone(t, "--lease=false", "--", "true")...)
+	require.Zero(t, p.status(t), p.stderr.text())
+	require.Contains(t, p.stderr.text(), warning)
+	require.NotContains(t, p.stderr.text(), "bully+lease")
+	p = launch(t, alone(t, "--", "true")...)
+	require.Zero(t, p.status(t), p.stderr.text())
+	require.NotContains(t, p.stderr.text(), warning)
+	require.Contains(t, p.stderr.text(), "bully+lease")
+}
+
+// Of those that start within that time one runs the command, and all end.
+func TestOnceOnTheWholeFleet(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "runs")
+	r := newRunners(t, []string{"n0", "n1"}, "--once=8s", "--", "sh", "-c", "echo $ELECT_NODE >> "+file+"; exit 5")
+	require.Eventually(t, func() bool {
+		text, _ := os.ReadFile(file)
+		return len(text) > 0
+	}, patience, time.Millisecond)
+	r.start("n2")
+	var failed []string
+	for name, p := range r.nodes {
+		if status := p.status(t); status != 0 {
+			require.Equal(t, 5, status, p.stderr.text())
+			failed = append(failed, name+"\n")
+		}
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, []string{string(text)}, failed)
+}
+
+func TestOnceWithoutAMajority(t *testing.T) {
+	t.Parallel()
+	addr := keptFree(t, nil)
+	other := keptFree(t, []string{addr})
+	p := launch(t, "run", "--once=500ms", "--listen", addr, "--members", addr+","+other, "--data", filepath.Join(t.TempDir(), "data"), "--", "true")
+	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
+	require.Contains(t, p.stderr.text(), "nobody has led for 500ms")
+}
+
+func TestUsageOfRun(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run"}, "run wants -- and a command"},
+		{[]string{"run", "true"}, "run wants -- and a command"},
+		{[]string{"run", "--"}, "run wants -- and a command"},
+		{[]string{"run", "--", "no-such-command"}, "no-such-command"},
+		{[]string{"run", "--restart", "sometimes", "--grace", "-1s", "--", "true"}, `--restart is "sometimes", want never, on-failure or always`},
+		{[]string{"run", "--restart", "sometimes", "--grace", "-1s", "--", "true"}, `--grace is -1s, want not below 0`},
+		{[]string{"run", "--once", "--restart", "always", "--", "true"}, "--once is 1m0s, want a time, and --restart never"},
+		{[]string{"run", "--listen", "127.0.0.1:0", "--", "true"}, "data"},
+	} {
+		status, _, stderr := elect(tc.args...)
+		require.Equal(t, statusUsage, status, stderr)
+		require.Contains(t, stderr, tc.want)
+	}
+}
