@@ -82,7 +82,10 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 	if err != nil {
 		return err
 	}
-	n.tell(func() { n.perform(n.engine.Receive(n.now(), p.ID, m)) })
+	n.tell(func() {
+		n.engine.Count("bytes.received", m, len(b))
+		n.perform(n.engine.Receive(n.now(), p.ID, m))
+	})
 	return nil
 }
 

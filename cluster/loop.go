@@ -123,8 +123,10 @@ func (n *Node) perform(out *engine.Output) {
 		n.loseBy(out.Leaders)
 	}
 	if len(out.Save) > 0 {
-		n.saves++
-		if err := n.records.save(out.Save...); err != nil {
+		begin := time.Now()
+		err := n.records.save(out.Save...)
+		n.saves, n.saving = n.saves+1, n.saving+time.Since(begin)
+		if err != nil {
 			n.failed = fmt.Errorf("%w: %w", ErrSave, err)
 			n.log.Error("save failed, stopping", "error", err)
 			return
@@ -172,6 +174,7 @@ func (n *Node) send(e algo.Envelope) {
 		return
 	}
 	n.frame = frame
+	n.engine.Count("bytes.sent", e.Message, len(frame))
 	n.net.Send(e.To, frame)
 }
 

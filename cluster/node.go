@@ -145,7 +145,8 @@ type Node struct {
 	call      algo.Call              // how the last election began
 	callAt    time.Time
 	saves     uint64
-	failed    error // why the loop must end
+	saving    time.Duration // all of them
+	failed    error         // why the loop must end
 	errands   []*errand
 	answers   map[string]string // what came last of the addresses of the configuration
 	complaint time.Duration     // when to say that it waits; 0: it does not

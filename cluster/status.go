@@ -48,8 +48,9 @@ type Status struct {
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
 	Awaited []Awaited `json:"awaited" wire:"max=512"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
-	// kind of message ("beat" holds all heartbeats and repeats), "refused" messages, those of
-	// "strangers", "saves" to the store; and of the transport "frames.in", "frames.out", "bytes.in",
+	// kind of message ("beat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
+	// "refused" messages, those of "strangers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
+	// store and the "saves.nanoseconds" they took; and of the transport "frames.in", "frames.out", "bytes.in",
 	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
 	// "closed" with blame, the "connections" to nodes there are now, and more: see [transport.Transport.Counters].
 	// Strangers, dropped and closed are counted by reason as well, where there is one: "strangers.elections",
@@ -121,6 +122,7 @@ func (n *Node) status() Status {
 func (n *Node) counters() map[string]uint64 {
 	all := n.net.Counters()
 	maps.Copy(all, n.engine.Counters())
-	all["saves"], all["strangers"] = n.saves, all["strangers.beats"]+all["strangers.elections"]+all["strangers.membership"]
+	all["saves"], all["saves.nanoseconds"] = n.saves, uint64(n.saving)
+	all["strangers"] = all["strangers.beats"] + all["strangers.elections"] + all["strangers.membership"]
 	return all
 }

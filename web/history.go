@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 )
@@ -39,20 +41,26 @@ type Change struct {
 type history struct {
 	run string // another one in each process
 
-	mu     sync.Mutex
-	kept   []Change // the last ones, by number
-	grown  chan struct{}
-	over   bool
-	called time.Time // of the last election that was counted
+	mu      sync.Mutex
+	kept    []Change // the last ones, by number
+	grown   chan struct{}
+	over    bool
+	called  time.Time // of the last election that was counted
+	leader  *Leader   // the last one known
+	changes uint64    // of who leads, or of the epoch
+
+	failovers prometheus.Histogram
 }
 
-func newHistory() *history { return &history{run: rand.Text(), grown: make(chan struct{})} }
+func newHistory() *history {
+	return &history{run: rand.Text(), grown: make(chan struct{}), failovers: newFailovers()}
+}
 
 // follow notes what the node knows until ctx ends, or the node has stopped.
 func (h *history) follow(ctx context.Context, n *cluster.Node) {
 	for s := range n.Watch(ctx) {
 		if !s.At.IsZero() { // else it has taken part in no election yet
-			h.add(s)
+			h.add(s, n.ID())
 		}
 	}
 	h.mu.Lock()
@@ -61,7 +69,8 @@ func (h *history) follow(ctx context.Context, n *cluster.Node) {
 	close(h.grown)
 }
 
-func (h *history) add(s cluster.State) {
+// add notes what the node itself knows.
+func (h *history) add(s cluster.State, itself algo.NodeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := Change{At: s.At, Leader: leaderOf(s), Leads: s.Leads, number: 1}
@@ -72,11 +81,25 @@ func (h *history) add(s cluster.State) {
 		h.called = s.CalledAt
 		c.Called, c.CalledAt = &s.Called, s.CalledAt
 		c.Took = max(s.At.Round(0).Sub(s.CalledAt), 0) + s.Called.Silence
+		if s.Called.By == itself && !s.Called.Left.IsZero() {
+			h.failovers.Observe(c.Took.Seconds())
+		}
+	}
+	if l := c.Leader; l != nil && (h.leader == nil || h.leader.ID != l.ID || h.leader.Epoch != l.Epoch) {
+		h.leader = l
+		h.changes++
 	}
 	h.kept = append(h.kept, c)
 	h.kept = slices.Delete(h.kept, 0, max(len(h.kept)-remembered, 0))
 	close(h.grown)
 	h.grown = make(chan struct{})
+}
+
+// changed is how many leaderships have begun.
+func (h *history) changed() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.changes
 }
 
 // after returns the changes above a number that are kept, and a channel that is closed when there are

@@ -25,7 +25,7 @@ func led(by algo.NodeID, epoch algo.Epoch, at time.Time) cluster.State {
 func TestOnlyTheLastAreKept(t *testing.T) {
 	h := newHistory()
 	for epoch := range algo.Epoch(1000) {
-		h.add(led(n1, epoch+1, noon))
+		h.add(led(n1, epoch+1, noon), n1)
 	}
 	for _, seen := range []uint64{0, 1, 900} {
 		fresh, _, _ := h.after(seen)
@@ -43,7 +43,7 @@ func TestOnlyTheLastAreKept(t *testing.T) {
 func TestWhatAnElectionTook(t *testing.T) {
 	h := newHistory()
 	took := func(s cluster.State) time.Duration {
-		h.add(s)
+		h.add(s, n2)
 		return h.kept[len(h.kept)-1].Took
 	}
 	called := func(s cluster.State, at time.Time, silence time.Duration) cluster.State {

@@ -10,7 +10,8 @@
 //   - /status: what the node knows, as JSON: the fields of elect status --json.
 //   - /events: the changes of the leadership while they happen, as server-sent events. See [Change].
 //   - /livez: 200 while the node does its work; /readyz: 200 while it knows of a leader; else 503.
-//   - /metrics: figures for Prometheus.
+//   - /metrics: figures for Prometheus. Those of a service, in a registry of its own, can have them too: a [Handler]
+//     is a prometheus.Collector.
 //   - /: a page for people.
 //
 // Nothing can be changed by it, and it asks nobody who they are: serve it where whoever reaches it may know the
@@ -51,6 +52,7 @@ func New(ctx context.Context, n *cluster.Node) *Handler {
 	h.mux.HandleFunc("GET /events", h.events)
 	h.mux.HandleFunc("GET /livez", h.live)
 	h.mux.HandleFunc("GET /readyz", h.ready)
+	h.mux.Handle("GET /metrics", newMetrics(h))
 	go h.history.follow(ctx, n)
 	return h
 }

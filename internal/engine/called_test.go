@@ -51,6 +51,15 @@ func TestHowAnElectionBegan(t *testing.T) {
 			if got := test.happens(e).Called; !slices.Equal(got, test.want) {
 				t.Errorf("it knows of %v, want %v", got, test.want)
 			}
+			counted := e.Counters()
+			for _, c := range test.want {
+				if counted["elections.start"] != 1 || counted["elections."+c.Why] != 1 {
+					t.Errorf("it counts %v, want one election by %s", counted, c.Why)
+				}
+				if suspects := c.By == id(1) && c.Why != "campaign"; suspects != (counted["suspicions."+c.Why] == 1) {
+					t.Errorf("it counts %v, want one suspicion by %s: %v", counted, c.Why, suspects)
+				}
+			}
 		})
 	}
 }

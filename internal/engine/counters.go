@@ -26,15 +26,15 @@ func kinds(messages []algo.Message) map[string]string {
 	return known
 }
 
-// count counts a message that was "sent", or "received".
-func (e *Engine) count(what string, m algo.Message) {
+// Count adds to what is counted of messages of a kind: those "sent" or "received", or what its host counts.
+func (e *Engine) Count(what string, m algo.Message, many int) {
 	kind, known := e.kinds[m.Kind()]
 	if _, repeat := algo.Open(m); repeat {
 		kind = "beat"
 	} else if !known {
 		kind = other
 	}
-	e.counted[counted{what, kind}]++
+	e.counted[counted{what, kind}] += uint64(many)
 }
 
 // stranger counts what somebody has said who is no member, and keeps it if he may be let in before he
@@ -60,7 +60,7 @@ func (e *Engine) stranger(from algo.NodeID, m algo.Message) {
 // "received.elect". "beat" is all that detectors say, and messages that only repeat what was said (see
 // algo.Repeat). "strangers" are the messages of who is no member, which were dropped: of "beats",
 // "elections", and of what only members may say of the "membership". "refused" are those, as of poisoned
-// epochs, for which the connection was closed.
+// epochs, for which the connection was closed. "elections" and "suspicions" are those of this node, by cause.
 func (e *Engine) Counters() map[string]uint64 {
 	all := map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": e.refused}
 	for c, n := range e.counted {

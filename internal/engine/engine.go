@@ -181,7 +181,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		e.refuse(now, from, m, errors.New("its sender is this node itself, or nobody"))
 		return
 	}
-	e.count("received", said)
+	e.Count("received", said, 1)
 	if e.View().Contains(from) {
 		e.detector.Heard(now, from)
 		e.settle(now) // trust first: an algorithm does not believe whom it suspects
@@ -400,6 +400,9 @@ func (e *Engine) finish(now time.Duration) *Output {
 	e.save(now)
 	e.out.Send = append(e.out.Send, e.control...)
 	e.out.End = e.members.End()
+	for _, c := range e.out.Called {
+		e.counted[counted{"elections", c.Why}]++
+	}
 	return &e.out
 }
 
@@ -407,7 +410,7 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	if e.config.Trace != nil {
 		e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	}
-	e.count("sent", m)
+	e.Count("sent", m, 1)
 	e.detector.Sent(now, to)
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
 }

@@ -339,7 +339,7 @@ func TestCountersDoNotGrow(t *testing.T) {
 	for i := range 100 {
 		e.Receive(0, id(2), odd(strings.Repeat("x", i)))
 	}
-	want := map[string]uint64{"received.other": 100, "strangers.elections": 100, "sent.view": 1, "sent.beat": 0, "received.beat": 0, "refused": 0}
+	want := map[string]uint64{"received.other": 100, "strangers.elections": 100, "elections.start": 1, "sent.view": 1, "sent.beat": 0, "received.beat": 0, "refused": 0}
 	if got := e.Counters(); !maps.Equal(got, want) {
 		t.Errorf("counted %v, want all as one kind", got)
 	}

@@ -25,13 +25,16 @@ func (e *Engine) settle(now time.Duration) {
 			}
 		}
 		for _, c := range found.Changes {
+			if c.Suspected {
+				e.counted[counted{"suspicions", c.Reason}]++
+			}
 			if slices.Contains(e.monitored, c.Peer) {
 				e.news = append(e.news, c)
 			}
 		}
 		for _, s := range slices.Clone(found.Sends) {
 			e.members.Introduce(now, s.To)
-			e.count("sent", s.Message)
+			e.Count("sent", s.Message, 1)
 			e.control = append(e.control, s)
 		}
 		for _, l := range found.Links {

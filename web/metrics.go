@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/elect-go/elect/cluster"
+)
+
+// newMetrics serves the figures of a handler, from a registry that has no others.
+func newMetrics(h *Handler) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(h)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// desc describes a figure. Its labels are those that vary.
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("elect_"+name, help, labels, nil)
+}
+
+// What a node knows whatever its loop does.
+var (
+	isLeader    = desc("is_leader", "Whether this node leads, as far as it knows.")
+	leaderKnown = desc("leader_known", "Whether this node knows of a leader.")
+	epoch       = desc("epoch", "Epoch of the leadership, 0 while no leader is known.")
+	changes     = desc("leader_changes_total", "Leaderships that this node has seen begin.")
+	streaming   = desc("event_streams", "Clients of /events that are connected.")
+	responsive  = desc("responsive", "Whether the loop of the node has answered this scrape; if not, the figures are missing that only the loop knows.")
+)
+
+// What its loop tells.
+var (
+	info      = desc("node_info", "This node: always 1.", "cluster", "algorithm", "name", "id")
+	members   = desc("members", "Members by what this node knows of them.", "state")
+	confirmed = desc("view_confirmed", "Whether a majority is known to hold this node's view of the members, or none is needed.")
+	saves     = desc("save_duration_seconds", "Time that saves to the store took: how many there were, and all together.")
+	connected = desc("connections", "Connections to other members.")
+)
+
+// states are all of cluster.Member.State, so that none is missing where nobody is in it.
+var states = []string{"self", "alive", "suspected", "hearsay", "connected", "unknown"}
+
+// counters are those of cluster.Status.Counters that Prometheus gets. Where name ends with a dot it stands for all
+// that begin so, and the rest of their names is the last label.
+var counters = []struct {
+	name   string
+	figure *prometheus.Desc
+	labels []string // before the one that is the rest of the name
+}{
+	{name: "sent.", figure: messages, labels: []string{"sent"}},
+	{name: "received.", figure: messages, labels: []string{"received"}},
+	{name: "bytes.sent.", figure: messageBytes, labels: []string{"sent"}},
+	{name: "bytes.received.", figure: messageBytes, labels: []string{"received"}},
+	{name: "frames.out", figure: frames, labels: []string{"sent"}},
+	{name: "frames.in", figure: frames, labels: []string{"received"}},
+	{name: "bytes.out", figure: wireBytes, labels: []string{"sent"}},
+	{name: "bytes.in", figure: wireBytes, labels: []string{"received"}},
+	{name: "elections.", figure: desc("elections_total", "Elections that this node knows of, by how they began.", "cause")},
+	{name: "suspicions.", figure: desc("suspicions_total", "Members that this node has taken for dead, by why.", "cause")},
+	{name: "dropped.", figure: desc("frames_dropped_total", "Frames that were not sent, by why.", "reason")},
+	{name: "closed.", figure: desc("connections_closed_total", "Connections that this node has closed with blame, by why.", "reason")},
+	{name: "strangers.", figure: desc("strangers_total", "Messages of nodes that are no members, by what they were about.", "about")},
+	{name: "refused", figure: desc("messages_refused_total", "Messages for which the connection was closed.")},
+	{name: "dials", figure: desc("dials_total", "Attempts to connect to a member.")},
+	{name: "dials.failed", figure: desc("dials_failed_total", "Attempts to connect to a member that have failed.")},
+}
+
+var (
+	messages     = desc("messages_total", "Messages by kind; beat is all that detectors say, and repeats.", "direction", "kind")
+	messageBytes = desc("message_bytes_total", "Bytes of messages by kind, without what the transport adds.", "direction", "kind")
+	frames       = desc("frames_total", "Frames of the transport.", "direction")
+	wireBytes    = desc("wire_bytes_total", "Bytes as on the wire.", "direction")
+)
+
+// newFailovers is the histogram of how long failovers took.
+func newFailovers() prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "elect_failover_seconds",
+		Help: "Failovers that this node has called: from the last sign of life of who led until it knew who leads now.",
+		// From a refused connection on the loopback to a WAN with doubled timeouts.
+		Buckets: []float64{0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60},
+	})
+}
+
+// Describe is for a registry of the service: a handler is a prometheus.Collector too. It describes nothing,
+// because some figures are there only while the node answers.
+func (h *Handler) Describe(chan<- *prometheus.Desc) {}
+
+// Collect is for such a registry, as for that behind /metrics.
+func (h *Handler) Collect(to chan<- prometheus.Metric) {
+	s := h.state()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	gauge(isLeader, number(s.Leads))
+	gauge(leaderKnown, number(s.Known()))
+	gauge(epoch, float64(s.Leader.Epoch))
+	gauge(streaming, float64(h.streams.many()))
+	to <- prometheus.MustNewConstMetric(changes, prometheus.CounterValue, float64(h.history.changed()))
+	h.history.failovers.Collect(to)
+
+	status, err := h.ask(context.Background())
+	gauge(responsive, number(err == nil))
+	if err == nil {
+		h.collect(status, gauge, to)
+	}
+}
+
+// collect is of what the loop tells.
+func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64, ...string), to chan<- prometheus.Metric) {
+	many := make(map[string]int)
+	for _, m := range s.Members {
+		many[m.State]++
+	}
+	for _, state := range states {
+		gauge(members, float64(many[state]), state)
+	}
+	gauge(info, 1, s.Cluster, s.Algorithm, h.node.Config().Name, s.Node.String())
+	gauge(confirmed, number(s.Confirmed))
+	gauge(connected, float64(s.Counters["connections"]))
+	to <- prometheus.MustNewConstSummary(saves, s.Counters["saves"], time.Duration(s.Counters["saves.nanoseconds"]).Seconds(), nil)
+	for _, c := range counters {
+		for _, key := range slices.Sorted(maps.Keys(s.Counters)) {
+			labels := c.labels
+			if rest, begins := strings.CutPrefix(key, c.name); begins && strings.HasSuffix(c.name, ".") {
+				labels = append(slices.Clone(labels), rest)
+			} else if key != c.name {
+				continue
+			}
+			to <- prometheus.MustNewConstMetric(c.figure, prometheus.CounterValue, float64(s.Counters[key]), labels...)
+		}
+	}
+}
+
+// number is 1 for true.
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

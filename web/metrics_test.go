@@ -1,0 +1,181 @@
+package web_test
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
+)
+
+// figures are what a node tells Prometheus, by name.
+type figures map[string]*dto.MetricFamily
+
+func (c *watched) scrape(t *testing.T, name string) figures {
+	t.Helper()
+	w := c.get(t, name, "/metrics")
+	require.Equal(t, http.StatusOK, w.Code)
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	all, err := parser.TextToMetricFamilies(w.Body)
+	require.NoError(t, err)
+	return all
+}
+
+// value adds up what has these labels, "name=value" each.
+func (f figures) value(name string, labels ...string) (sum float64) {
+	for _, m := range f["elect_"+name].GetMetric() {
+		has := make(map[string]bool)
+		for _, l := range m.GetLabel() {
+			has[l.GetName()+"="+l.GetValue()] = true
+		}
+		all := true
+		for _, l := range labels {
+			all = all && has[l]
+		}
+		if all {
+			sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return sum
+}
+
+func TestMetrics(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		old := c.Await()
+		c.Pass(time.Minute)
+		c.Kill(old.Name)
+		next := c.Await()
+		synctest.Wait()
+		other := c.other(next.Name).Config().Name
+		leader, follower := c.scrape(t, next.Name), c.scrape(t, other)
+		for _, f := range []figures{leader, follower} {
+			assert.EqualValues(t, 1, f.value("leader_known"))
+			assert.EqualValues(t, next.Epoch, f.value("epoch"))
+			assert.EqualValues(t, 2, f.value("leader_changes_total"), "since its handler was made")
+			assert.EqualValues(t, 1, f.value("members", "state=self"))
+			assert.EqualValues(t, 3, f.value("members"))
+			assert.EqualValues(t, 1, f.value("responsive"))
+			assert.EqualValues(t, 1, f.value("view_confirmed"))
+			for _, direction := range []string{"direction=sent", "direction=received"} {
+				assert.Positive(t, f.value("messages_total", direction, "kind=beat"))
+				assert.Greater(t, f.value("message_bytes_total", direction, "kind=beat"), f.value("messages_total", direction, "kind=beat"))
+				assert.Greater(t, f.value("wire_bytes_total", direction), f.value("message_bytes_total", direction))
+				assert.Positive(t, f.value("frames_total", direction))
+			}
+			assert.Positive(t, f.value("connections"))
+			assert.Positive(t, f.value("dials_total"))
+			assert.Positive(t, f.value("elections_total", "cause=start"))
+		}
+		assert.EqualValues(t, 1, leader.value("is_leader"))
+		assert.EqualValues(t, 0, follower.value("is_leader"))
+		saved := leader["elect_save_duration_seconds"].GetMetric()[0].GetSummary()
+		assert.Positive(t, saved.GetSampleCount())
+
+		// Who was killed was suspected, and replaced, once.
+		refused := leader.value("suspicions_total", "cause=refusal") + follower.value("suspicions_total", "cause=refusal")
+		assert.GreaterOrEqual(t, refused, 1.0)
+		assert.Positive(t, leader.value("elections_total", "cause=refusal")+follower.value("elections_total", "cause=refusal"))
+		took := leader["elect_failover_seconds"].GetMetric()[0].GetHistogram()
+		assert.EqualValues(t, 1, took.GetSampleCount())
+		assert.Less(t, took.GetSampleSum(), 10.0)
+		assert.Equal(t, "name="+next.Name, "name="+label(leader["elect_node_info"], "name"))
+	})
+}
+
+func label(f *dto.MetricFamily, name string) string {
+	for _, l := range f.GetMetric()[0].GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// What Prometheus scrapes while the network is cut is as good as ever.
+func TestAScrapeDuringAPartition(t *testing.T) {
+	vote := func(c *cluster.Config) { c.Algorithm = "vote" }
+	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
+		old := c.Await()
+		before := c.scrape(t, old.Name)
+		c.Partition([]string{old.Name})
+		c.Pass(time.Minute)
+		begin := time.Now()
+		cut := c.scrape(t, old.Name)
+		assert.Zero(t, time.Since(begin), "it waits for nobody")
+		assert.EqualValues(t, 1, before.value("is_leader"))
+		assert.EqualValues(t, 0, cut.value("is_leader"))
+		assert.EqualValues(t, 0, cut.value("leader_known"))
+		assert.EqualValues(t, 0, cut.value("epoch"))
+		assert.EqualValues(t, 2, cut.value("members", "state=suspected"))
+		assert.Positive(t, cut.value("suspicions_total", "cause=silence"))
+		rest := c.scrape(t, c.other(old.Name).Config().Name)
+		assert.EqualValues(t, 1, rest.value("leader_known"))
+	})
+}
+
+// Of a node whose loop hangs there is what it knows all the same.
+func TestAScrapeOfANodeThatHangs(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		leads := c.Await()
+		c.Pause(leads.Name)
+		defer c.Resume(leads.Name)
+		f := c.scrape(t, leads.Name)
+		assert.EqualValues(t, 0, f.value("responsive"))
+		assert.EqualValues(t, 1, f.value("is_leader"))
+		assert.NotContains(t, f, "elect_members")
+	})
+}
+
+// The names are as they should be, and a service can have them in a registry of its own.
+func TestMetricsAreLinted(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		c.Kill(c.Await().Name)
+		name := c.Await().Name
+		problems, err := promlint.New(c.get(t, name, "/metrics").Body).Lint()
+		require.NoError(t, err)
+		assert.Empty(t, problems)
+
+		registry := prometheus.NewPedanticRegistry()
+		require.NoError(t, registry.Register(c.sites[name]))
+		problems, err = testutil.GatherAndLint(registry)
+		require.NoError(t, err)
+		assert.Empty(t, problems)
+	})
+}
+
+// Every figure is described where operators look for it, and no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		old := c.Await().Name
+		c.Kill(old)
+		c.Pass(time.Minute)
+		text, err := os.ReadFile("../docs/operations.md")
+		require.NoError(t, err)
+		var documented []string
+		for line := range strings.Lines(string(text)) {
+			if first, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |"); strings.HasPrefix(first, "`elect_") {
+				documented = append(documented, strings.Split(strings.Trim(first, "`"), "`, `")...)
+			}
+		}
+		there := slices.Collect(maps.Keys(c.scrape(t, c.Await().Name)))
+		assert.Subset(t, documented, there)
+		// Nothing has caused these.
+		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_strangers_total")
+		assert.ElementsMatch(t, documented, slices.Compact(slices.Sorted(slices.Values(there))))
+	})
+}
