@@ -60,7 +60,7 @@ func (e *evidence) DialFailed(Target, error) { e.failed <- time.Now() }
 // TCP, in one process.
 func BenchmarkKillToRefused(b *testing.B) {
 	e := &evidence{recorder: newRecorder(), up: make(chan struct{}), failed: make(chan time.Time, 1)}
-	x := startTCP(b, 1, 1, func(o *settings) { o.Handler = e })
+	x := startTCP(b, 1, 1, func(o *Options) { o.Handler = e })
 	e.t = x.Transport
 	var total time.Duration
 	for b.Loop() {

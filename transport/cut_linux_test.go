@@ -15,14 +15,14 @@ import (
 )
 
 // startOn makes node number b on a host of a network that may be cut.
-func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*settings)) *node {
+func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*Options)) *node {
 	t.Helper()
 	var l net.Listener
 	require.NoError(t, lab.Do(host, func() (err error) {
 		l, err = net.Listen("tcp", net.JoinHostPort(lab.Addr(host), "0"))
 		return err
 	}))
-	dial := func(o *settings) {
+	dial := func(o *Options) {
 		o.Dial = func(ctx context.Context, addr string) (nc net.Conn, err error) {
 			err = lab.Do(host, func() (err error) {
 				nc, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -44,7 +44,7 @@ func TestAConnectionIsGivenUpWhenNobodyAcknowledges(t *testing.T) {
 	}
 	require.NoError(t, err)
 	defer func() { require.NoError(t, lab.Close()) }()
-	shorten := func(o *settings) { o.writeTimeout = within }
+	shorten := func(o *Options) { o.writeTimeout = within }
 	a, b := startOn(t, lab, 0, 1, shorten), startOn(t, lab, 1, 2, shorten)
 	a.SetAddr(b.id, b.addr)
 	b.SetAddr(a.id, a.addr)

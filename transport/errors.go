@@ -90,6 +90,17 @@ func Cause(err error) Kind {
 	return Other
 }
 
+// errnos are what the numbers of the system mean: those of POSIX, which on Windows never come from a socket, and those of
+// Winsock, which nobody else has.
+var errnos = map[syscall.Errno]Kind{
+	syscall.ECONNREFUSED: ConnRefused, 10061: ConnRefused,
+	syscall.ECONNRESET: Reset, syscall.ECONNABORTED: Reset, syscall.EPIPE: Reset,
+	10052: Reset, 10053: Reset, 10054: Reset, 10058: Reset,
+	syscall.EHOSTUNREACH: Unreachable, syscall.ENETUNREACH: Unreachable, syscall.EHOSTDOWN: Unreachable,
+	syscall.ENETDOWN: Unreachable, syscall.EADDRNOTAVAIL: Unreachable,
+	10049: Unreachable, 10050: Unreachable, 10051: Unreachable, 10064: Unreachable, 10065: Unreachable,
+}
+
 // ending is why a connection ended or a dial failed, where one of the two sides has
 // decided it.
 type ending struct {

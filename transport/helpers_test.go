@@ -331,22 +331,22 @@ func (m *memory) kill(addr string) {
 
 // start makes node number b, at the address "n<b>". Its transport is closed at the
 // end of the test.
-func (m *memory) start(t testing.TB, b byte, incarnation uint64, change ...func(*settings)) *node {
+func (m *memory) start(t testing.TB, b byte, incarnation uint64, change ...func(*Options)) *node {
 	addr := fmt.Sprintf("n%d", b)
-	return startNode(t, b, incarnation, m.listen(addr), addr, append([]func(*settings){func(o *settings) { o.Dial = m.dial(addr) }}, change...)...)
+	return startNode(t, b, incarnation, m.listen(addr), addr, append([]func(*Options){func(o *Options) { o.Dial = m.dial(addr) }}, change...)...)
 }
 
-func startNode(t testing.TB, b byte, incarnation uint64, l net.Listener, addr string, change ...func(*settings)) *node {
+func startNode(t testing.TB, b byte, incarnation uint64, l net.Listener, addr string, change ...func(*Options)) *node {
 	n := &node{recorder: newRecorder(), id: id(b), addr: addr, log: &logLines{}}
-	o := settings{Options{
+	o := Options{
 		Self: n.id, Listener: l, Handler: n.recorder, Handshake: hello(n.id, incarnation, false),
-		Log: slog.New(slog.NewTextHandler(n.log, nil)),
-	}, usual}
+		Log: slog.New(slog.NewTextHandler(n.log, nil)), limits: usual,
+	}
 	for _, f := range change {
 		f(&o)
 	}
 	var err error
-	n.Transport, err = start(o)
+	n.Transport, err = New(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { n.Close(context.Background()) })
 	return n

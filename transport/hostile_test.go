@@ -207,7 +207,7 @@ func TestHandshakeMistakes(t *testing.T) {
 		t.Run(fmt.Sprintf("%d bytes", len(frame)), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
-				a := m.start(t, 1, 1, func(o *settings) {
+				a := m.start(t, 1, 1, func(o *Options) {
 					o.Handshake = func(*Peer, []byte) ([]byte, error) { return frame, nil }
 				})
 				m.start(t, 2, 1)

@@ -44,7 +44,7 @@ func TestNote10WhatIsNotTakenWaits(t *testing.T) {
 	a := startTCP(t, 1, 1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	b := startNode(t, 2, 1, l, l.Addr().String(), func(o *settings) { o.Handler.(*recorder).block = make(chan struct{}) })
+	b := startNode(t, 2, 1, l, l.Addr().String(), func(o *Options) { o.Handler.(*recorder).block = make(chan struct{}) })
 	a.Dial(Target{ID: b.id, Addr: b.addr})
 	a.untilLine(t, "up 2/1")
 	b.untilLine(t, "up 1/1")

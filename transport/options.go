@@ -101,6 +101,8 @@ type Options struct {
 	MaxHello    int           // bytes of a frame before the hello is done, 1 KiB
 	MaxPeers    int           // connected nodes, 256; as many may be about to say hello, and then the oldest is closed
 	DialTimeout time.Duration // 1 s
+
+	limits // zero: the usual ones
 }
 
 // limits are how much a transport takes. docs/protocol.md names those that a peer meets.
@@ -117,12 +119,6 @@ var usual = limits{
 	maxClients:   64,              // connected clients
 	writeTimeout: 2 * time.Second, // what is written must be taken by the kernel within it, and on Linux by the peer's
 	idleTimeout:  time.Minute,     // no frame either way: closed politely after this
-}
-
-// settings are all that a transport goes by.
-type settings struct {
-	Options
-	limits
 }
 
 const (
@@ -151,7 +147,7 @@ func (o *Options) complete() error {
 	needs(o.Handler != nil, "Handler is missing")
 	needs(o.MaxHello >= 0 && o.MaxPeers >= 0 && o.DialTimeout >= 0, "MaxHello, MaxPeers or DialTimeout is negative")
 	o.MaxHello, o.MaxPeers = cmp.Or(o.MaxHello, 1<<10), cmp.Or(o.MaxPeers, 256)
-	o.DialTimeout = cmp.Or(o.DialTimeout, time.Second)
+	o.DialTimeout, o.limits = cmp.Or(o.DialTimeout, time.Second), cmp.Or(o.limits, usual)
 	if o.Dial == nil {
 		var d net.Dialer
 		o.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }

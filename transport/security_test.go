@@ -104,8 +104,8 @@ func (c *begun) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-func secured(s password) func(*settings) {
-	return func(o *settings) { o.Security = s.secure }
+func secured(s password) func(*Options) {
+	return func(o *Options) { o.Security = s.secure }
 }
 
 // tapped is a connection of which all that is written is kept.
@@ -127,7 +127,7 @@ func TestSecurityComesBeforeHello(t *testing.T) {
 		m := newMemory()
 		var mu sync.Mutex
 		var said bytes.Buffer
-		a := m.start(t, 1, 1, secured(password{word: "w", name: "a"}), func(o *settings) {
+		a := m.start(t, 1, 1, secured(password{word: "w", name: "a"}), func(o *Options) {
 			dial := o.Dial
 			o.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 				c, err := dial(ctx, addr)
@@ -235,9 +235,9 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
-				with := func(s *password) func(*settings) {
+				with := func(s *password) func(*Options) {
 					if s == nil {
-						return func(*settings) {}
+						return func(*Options) {}
 					}
 					return secured(*s)
 				}
@@ -268,7 +268,7 @@ func TestHelloAgreesWithWhatWasProved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1, secured(password{word: "w", name: "a"}))
-		b := m.start(t, 2, 1, secured(password{word: "w", name: "b"}), func(o *settings) {
+		b := m.start(t, 2, 1, secured(password{word: "w", name: "b"}), func(o *Options) {
 			greet := o.Handshake
 			o.Handshake = func(p *Peer, theirs []byte) ([]byte, error) {
 				if theirs != nil && p.Proved != "c" {
@@ -292,7 +292,7 @@ func TestHandshakesThatHang(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1, secured(password{word: "w"}))
 		good := m.start(t, 2, 1, secured(password{word: "w"}))
-		client := m.start(t, 3, 1, secured(password{word: "w"}), func(o *settings) { o.Handshake = hello(id(3), 1, true) })
+		client := m.start(t, 3, 1, secured(password{word: "w"}), func(o *Options) { o.Handshake = hello(id(3), 1, true) })
 		for i := range 500 {
 			r := m.raw(t, "bad", a.addr)
 			_, err := r.Write([]byte{saidFirst})
@@ -316,7 +316,7 @@ func TestHandshakesThatHang(t *testing.T) {
 func TestAFloodMakesRoomForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *settings) { o.MaxPeers = 4 })
+		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers = 4 })
 		slow := m.raw(t, "192.0.2.1:1", a.addr)
 		for i := range 100 {
 			m.raw(t, fmt.Sprintf("192.0.2.9:%d", i), a.addr)

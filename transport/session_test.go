@@ -262,7 +262,7 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		synctest.Wait()
 		virtual.Pass(time.Second)
-		double := startNode(t, 2, 2, nil, "", func(o *settings) { o.Dial = m.dial("double") })
+		double := startNode(t, 2, 2, nil, "", func(o *Options) { o.Dial = m.dial("double") })
 		double.Dial(Target{ID: a.id, Addr: a.addr})
 		virtual.Pass(time.Second)
 		require.Equal(t, []string{"up 2/1"}, a.all())
@@ -372,8 +372,8 @@ func TestAnOlderStateIsRefused(t *testing.T) {
 func TestDoubleOfThisNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		as := func(incarnation uint64) func(*settings) {
-			return func(o *settings) { o.Incarnation = incarnation << 32 }
+		as := func(incarnation uint64) func(*Options) {
+			return func(o *Options) { o.Incarnation = incarnation << 32 }
 		}
 		a := m.start(t, 1, 1, as(1))
 		virtual.Pass(time.Second)
@@ -494,7 +494,7 @@ func TestUpWaitsForDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		h := &slow{recorder: newRecorder(), release: make(chan struct{})}
-		a := m.start(t, 1, 1, func(o *settings) { o.Handler = h })
+		a := m.start(t, 1, 1, func(o *Options) { o.Handler = h })
 		first, second := m.raw(t, "x", a.addr), m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
 		synctest.Wait()
@@ -539,7 +539,7 @@ func TestWhoIsConnectedIsNotDialled(t *testing.T) {
 func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *settings) { o.MaxPeers = 2 })
+		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers = 2 })
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false)
 		synctest.Wait()

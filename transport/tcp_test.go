@@ -18,7 +18,7 @@ import (
 )
 
 // startTCP makes node number b on a free port of the loopback.
-func startTCP(t testing.TB, b byte, incarnation uint64, change ...func(*settings)) *node {
+func startTCP(t testing.TB, b byte, incarnation uint64, change ...func(*Options)) *node {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	return startNode(t, b, incarnation, l, l.Addr().String(), change...)
@@ -215,7 +215,7 @@ func TestTCPDuplicateIsRefused(t *testing.T) {
 
 func TestTCPSlowReader(t *testing.T) {
 	// The queue is short, so that it fills in time also where nothing runs for a while.
-	a := startTCP(t, 1, 1, func(o *settings) { o.writeTimeout, o.queueFrames = 200*time.Millisecond, 1 })
+	a := startTCP(t, 1, 1, func(o *Options) { o.writeTimeout, o.queueFrames = 200*time.Millisecond, 1 })
 	r := rawTCP(t, a.addr)
 	r.greet(id(2), 1, false)
 	a.untilLine(t, "up 2/1")
@@ -354,7 +354,7 @@ func TestNoCallAfterClose(t *testing.T) {
 // TestTCPAPartlyTakenBatchArrivesWhole: what the kernel does not take at once is written
 // later, before what comes next.
 func TestTCPAPartlyTakenBatchArrivesWhole(t *testing.T) {
-	a := startTCP(t, 1, 1, func(o *settings) { o.queueFrames, o.queueBytes, o.writeTimeout = 1000, 64<<20, time.Minute })
+	a := startTCP(t, 1, 1, func(o *Options) { o.queueFrames, o.queueBytes, o.writeTimeout = 1000, 64<<20, time.Minute })
 	c, err := net.Dial("tcp", a.addr)
 	require.NoError(t, err)
 	defer c.Close()

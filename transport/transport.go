@@ -12,7 +12,7 @@ import (
 
 // Transport is the connections of one node.
 type Transport struct {
-	o       settings
+	o       Options
 	began   time.Time
 	ctx     context.Context // ends when Close begins
 	stop    context.CancelFunc
@@ -48,9 +48,7 @@ type peer struct {
 }
 
 // New starts a transport. It owns o.Listener from now on, also when it fails.
-func New(o Options) (*Transport, error) { return start(settings{o, usual}) }
-
-func start(o settings) (*Transport, error) {
+func New(o Options) (*Transport, error) {
 	if err := o.complete(); err != nil {
 		if o.Listener != nil {
 			err = errors.Join(err, o.Listener.Close())

@@ -151,7 +151,7 @@ func TestDialFailedIsNotToldWhileConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		release := make(chan struct{})
-		a := m.start(t, 1, 1, func(o *settings) {
+		a := m.start(t, 1, 1, func(o *Options) {
 			o.Dial = func(context.Context, string) (net.Conn, error) { <-release; return nil, syscall.ECONNREFUSED }
 		})
 		b := m.start(t, 2, 1)
@@ -171,7 +171,7 @@ func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
-		b := m.start(t, 2, 1, func(o *settings) {
+		b := m.start(t, 2, 1, func(o *Options) {
 			o.Handshake = func(*Peer, []byte) ([]byte, error) { return nil, errors.New(`cluster is "blue", want "green"`) }
 		})
 		a.Dial(Target{ID: b.id, Addr: b.addr})
@@ -274,7 +274,7 @@ func TestIdleConnectionIsClosedPolitely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
-		b := m.start(t, 2, 1, func(o *settings) { o.idleTimeout = 24 * time.Hour })
+		b := m.start(t, 2, 1, func(o *Options) { o.idleTimeout = 24 * time.Hour })
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		virtual.Pass(50 * time.Second)
 		b.Send(a.id, body("x"))
@@ -349,7 +349,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
-				a := m.start(t, 1, 1, func(o *settings) { o.queueFrames, o.queueBytes, o.maxFrame = test.frames, test.bytes, 32 })
+				a := m.start(t, 1, 1, func(o *Options) { o.queueFrames, o.queueBytes, o.maxFrame = test.frames, test.bytes, 32 })
 				r := m.raw(t, "x", a.addr)
 				r.greet(id(2), 1, false)
 				synctest.Wait()
@@ -423,7 +423,7 @@ func TestAClientIsReachedWhileItIsConnected(t *testing.T) {
 func TestLimitsOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *settings) { o.MaxPeers, o.maxClients = 1, 1 })
+		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers, o.maxClients = 1, 1 })
 		m.raw(t, "x", a.addr).greet(id(2), 1, false)
 		m.raw(t, "x", a.addr).greet(ID{}, 1, true)
 		synctest.Wait()
@@ -443,7 +443,7 @@ func TestAllSayHelloAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const peers = 200
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *settings) { o.MaxPeers = peers })
+		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers = peers })
 		var all []raw
 		for range peers {
 			all = append(all, m.raw(t, "x", a.addr))
@@ -474,7 +474,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 func TestAcceptBacksOffAndGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		a := m.start(t, 1, 1, func(o *settings) {
+		a := m.start(t, 1, 1, func(o *Options) {
 			l := &failingListener{Listener: o.Listener}
 			l.failures.Store(10)
 			o.Listener = l
@@ -495,7 +495,7 @@ func TestCallsMayCallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		h := &caller{recorder: newRecorder()}
-		a := m.start(t, 1, 1, func(o *settings) { o.Handler = h })
+		a := m.start(t, 1, 1, func(o *Options) { o.Handler = h })
 		h.t = a.Transport
 		b := m.start(t, 2, 1)
 		a.SetAddr(b.id, b.addr)
