@@ -300,6 +300,7 @@ func TestHandshakesThatHang(t *testing.T) {
 			if i == 400 {
 				good.Dial(Target{ID: a.id, Addr: a.addr})
 				client.Dial(Target{Addr: a.addr})
+				synctest.Wait()
 			}
 		}
 		synctest.Wait()
