@@ -244,6 +244,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 				a, b := m.start(t, 1, 1, with(test.dials)), m.start(t, 2, 1, with(test.meets))
 				a.Dial(Target{ID: b.id, Addr: b.addr})
 				virtual.Pass(handshakeTimeout + time.Second)
+				synctest.Wait()
 				if !test.up {
 					require.Len(t, a.with("failed"), 1)
 					require.Len(t, append(a.all(), b.all()...), 1)

@@ -63,13 +63,13 @@ func (c *Codec) add(m algo.Message) error {
 func (c *Codec) Kinds() []string { return slices.Sorted(maps.Keys(c.byKind)) }
 
 // Append appends the encoding of m to dst and returns the extended slice. It
-// refuses what Decode would refuse, and types that are not registered: an error is an
-// [*Error], and dst is then returned as it was. It allocates nothing but what dst needs to grow.
+// refuses what Decode would refuse, and types that are not registered; with an error dst is
+// returned as it was. It allocates nothing but what dst needs to grow.
 func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 	m, repeat := algo.Open(m)
 	msg := c.byType[reflect.TypeOf(m)]
 	if msg == nil {
-		return dst, &Error{Verb: "encode", Why: fmt.Sprintf("%T is not registered", m)}
+		return dst, fmt.Errorf("wire: cannot encode message: %T is not registered", m)
 	}
 	e := coders.Get().(*coder)
 	kind := msg.kind
@@ -78,14 +78,14 @@ func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 	}
 	_, _ = e.encoder.EncodeArrayLen(1+len(msg.body.fields)), e.encoder.EncodeString(kind)
 	msg.body.appendFields(e, reflect.ValueOf(m))
-	if e.failed == nil {
+	if e.failed == "" {
 		dst = append(dst, e.out.Bytes()...)
 	}
 	return dst, e.end("encode", msg.kind)
 }
 
 // Decode reads one message, which must be all of b, and returns the struct by
-// value. It keeps nothing of b. An error is an [*Error]. Decode never panics, and what it
+// value. It keeps nothing of b. The text of an error is short and safe to log, whatever b is. Decode never panics, and what it
 // allocates is in proportion to the length of b, whatever b holds.
 func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 	d := coders.Get().(*coder)
@@ -100,7 +100,7 @@ func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 	if msg == nil {
 		d.fail("is unknown: " + plain(string(kind)))
 	}
-	if d.failed != nil {
+	if d.failed != "" {
 		return nil, d.end("decode", "")
 	}
 	d.about = ""
@@ -109,10 +109,10 @@ func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 	if left := d.in.Len(); left > 0 {
 		d.fail("has bytes after its end: " + strconv.Itoa(left))
 	}
-	if d.failed == nil {
+	if d.failed == "" {
 		m = value.Interface().(algo.Message)
 	}
-	if repeat && d.failed == nil {
+	if repeat && d.failed == "" {
 		m = algo.Repeat{Message: m}
 	}
 	return m, d.end("decode", msg.kind)

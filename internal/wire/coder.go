@@ -3,8 +3,10 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -25,7 +27,8 @@ type coder struct {
 	idValue reflect.Value // id, to copy a field into without an allocation
 	shown   func(text string) string
 	about   string // what the reason of a failure begins with
-	failed  *Error // the first failure
+	failed  string // why, the first time
+	field   string // in which, by its path
 }
 
 var coders = sync.Pool{New: func() any {
@@ -35,13 +38,13 @@ var coders = sync.Pool{New: func() any {
 	return c
 }}
 
-// end gives c back, and returns what has failed.
+// end gives c back, and returns what has failed. The kind is empty where it is not known.
 func (c *coder) end(verb, kind string) (err error) {
-	if c.failed != nil {
-		c.failed.Verb, c.failed.Kind = verb, kind
-		err = c.failed
+	if c.failed != "" {
+		what := strings.TrimSuffix(cmp.Or(kind, "message")+"."+c.field, ".")
+		err = errors.New("wire: cannot " + verb + " " + what + ": " + c.failed)
 	}
-	c.in, c.about, c.failed = bytes.Buffer{}, "", nil
+	c.in, c.about, c.failed, c.field = bytes.Buffer{}, "", "", ""
 	c.out.Reset()
 	coders.Put(c)
 	return err
@@ -49,15 +52,13 @@ func (c *coder) end(verb, kind string) (err error) {
 
 // fail gives a reason, which follows the name of what was to be coded.
 func (c *coder) fail(why string) {
-	if c.failed == nil {
-		c.failed = &Error{Why: c.about + why}
-	}
+	c.failed = cmp.Or(c.failed, c.about+why)
 }
 
 // leave names the field in which something has failed, where no field inside it has been named.
 func (c *coder) leave(field string) {
-	if c.failed != nil {
-		c.failed.Field = cmp.Or(c.failed.Field, field)
+	if c.failed != "" {
+		c.field = cmp.Or(c.field, field)
 	}
 }
 
@@ -84,7 +85,7 @@ func (c *coder) next() (code byte, what string) {
 	if c.in.Len() == 0 {
 		c.fail(cutShort)
 	}
-	if c.failed != nil {
+	if c.failed != "" {
 		return 0, nothing
 	}
 	code = c.in.Bytes()[0]
@@ -138,7 +139,7 @@ func (c *coder) length(what string) (n int) {
 	if err != nil || n < 0 || n > c.in.Len() { // below 0: above 2^31, in the int of a 32-bit machine
 		c.fail(cutShort)
 	}
-	if c.failed != nil {
+	if c.failed != "" {
 		return 0
 	}
 	return n
@@ -162,7 +163,7 @@ func (c *coder) skip(deep int) {
 		if n > 0 && deep == 0 {
 			c.fail("is nested too deep")
 		}
-		for ; n > 0 && c.failed == nil; n-- {
+		for ; n > 0 && c.failed == ""; n-- {
 			c.skip(deep - 1)
 		}
 	case aString, binary, anExtension:

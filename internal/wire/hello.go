@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"errors"
 	"hash/fnv"
 	"regexp"
 	"slices"
@@ -58,7 +59,7 @@ func Read(frame []byte) (Hello, error) {
 	m, err := Hellos.Decode(frame)
 	said, once := m.(Hello)
 	if err == nil && !once {
-		err = &Error{Verb: "decode", Kind: said.Kind(), Why: "is said again"}
+		err = errors.New("wire: cannot decode hello: is said again")
 	}
 	return said, err
 }

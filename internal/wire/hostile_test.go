@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -57,9 +56,8 @@ func TestHostileInputIsAnError(t *testing.T) {
 	for name, b := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
 			m, err := c.Decode(b)
-			var bad *Error
-			if m != nil || !errors.As(err, &bad) {
-				t.Fatalf("Decode = %v, %v, want a Error", m, err)
+			if m != nil || err == nil || !strings.HasPrefix(err.Error(), "wire: cannot decode ") {
+				t.Fatalf("Decode = %v, %v, want an error", m, err)
 			}
 			checkText(t, err)
 		})

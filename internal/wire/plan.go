@@ -146,7 +146,7 @@ func (p *plan) append(c *coder, v reflect.Value) {
 		v = p.asSlice(v)
 		c.bound(v.Len(), p.max, "elements")
 		_ = c.encoder.EncodeArrayLen(v.Len())
-		for i := 0; i < v.Len() && c.failed == nil; i++ {
+		for i := 0; i < v.Len() && c.failed == ""; i++ {
 			p.elem.append(c, v.Index(i))
 		}
 	}
@@ -186,7 +186,7 @@ func (p *plan) asSlice(v reflect.Value) reflect.Value {
 func (p *plan) decode(c *coder, v reflect.Value) {
 	switch kind := v.Kind(); {
 	case p.text:
-		if text := c.bytes(aString); c.failed == nil && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
+		if text := c.bytes(aString); c.failed == "" && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
 			c.fail("is no text of a " + v.Type().String())
 		}
 	case kind == reflect.Bool:
@@ -202,7 +202,7 @@ func (p *plan) decode(c *coder, v reflect.Value) {
 			c.fail("has length " + strconv.Itoa(len(b)) + ", want the 16 bytes of a node id")
 		}
 	case kind == reflect.Struct:
-		if n := c.length(anArray); c.failed == nil {
+		if n := c.length(anArray); c.failed == "" {
 			p.decodeFields(c, v, n)
 		}
 	case p.elem == nil: // bytes
@@ -227,7 +227,7 @@ func (p *plan) decodeFields(c *coder, v reflect.Value, n int) {
 		p.fields[i].decode(c, v.Field(i))
 	}
 	c.about = "a field after the last known one "
-	for i := len(p.fields); i < n && c.failed == nil; i++ {
+	for i := len(p.fields); i < n && c.failed == ""; i++ {
 		c.skip(maxSkipDepth)
 	}
 	c.about = ""
@@ -240,7 +240,7 @@ func (p *plan) decodeList(c *coder, v reflect.Value) {
 	if n > c.in.Len()/p.elem.least {
 		c.fail(cutShort)
 	}
-	if n == 0 || c.failed != nil {
+	if n == 0 || c.failed != "" {
 		return
 	}
 	list := v
@@ -249,7 +249,7 @@ func (p *plan) decodeList(c *coder, v reflect.Value) {
 	}
 	list.Grow(n) // unlike MakeSlice it allocates the elements only
 	list.SetLen(n)
-	for i := 0; i < n && c.failed == nil; i++ {
+	for i := 0; i < n && c.failed == ""; i++ {
 		p.elem.decode(c, list.Index(i))
 	}
 	switch v.Kind() {
