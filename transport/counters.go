@@ -27,12 +27,12 @@ func (n *counters) add(name, reason string, many int) {
 // Counters returns what was counted since New. By reason there is only what happened.
 //
 //   - "frames.in", "frames.out": the caller's frames, delivered and handed to the kernel.
-//   - "bytes.in", "bytes.out": as on the wire, with lengths, hellos and control frames.
+//   - "bytes.in", "bytes.out": as on the wire, or inside what Security has made, with lengths, hellos and control frames.
 //   - "accepted", "accepted.failed": connections taken from the listener, and its failures.
 //   - "dials", and of these "dials.failed".
 //   - "dropped": frames that were not sent; and by reason, as "dropped.queue full": "queue full", "no address", "dial failed",
 //     "connection lost", "too large", "closed".
-//   - "closed": connections that this side closed with blame; and by reason: "handshake", "wrong id", "self", "duplicate id", "replaced",
+//   - "closed": connections that this side closed with blame; and by reason: "security", "handshake", "wrong id", "self", "duplicate id", "replaced",
 //     "too many pending", "too many peers", "too many clients", "protocol", "truncated frame", "closed before hello", "slow hello",
 //     "slow frame", "slow write", "handler", "disconnected".
 //   - "connections": to nodes, now.
