@@ -84,7 +84,7 @@ func runNode(cmd *cobra.Command, from *source, events bool) error {
 	}
 	warnOfUnknown(log, s)
 	defer r.attach(ctx, n)()
-	return ofConfiguration(s, n.Run(ctx))
+	return run(ctx, s, n, log)
 }
 
 // ofConfiguration gives the exit status of a mistake in the configuration to what a node says that

@@ -146,7 +146,7 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 		}
 		end()
 	}()
-	err = ofConfiguration(s, n.Run(ctx))
+	err = run(ctx, s, n, log)
 	end()
 	return cmp.Or(err, <-outcome)
 }

@@ -39,7 +39,11 @@ func (s *source) load() (*config.Settings, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("the configuration: %v", err)
 	}
-	return settings, err
+	if err != nil {
+		return nil, err
+	}
+	checkHTTP(settings)
+	return settings, nil
 }
 
 // settingsOf are those of a node that is told nothing but these flags.

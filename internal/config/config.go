@@ -27,11 +27,11 @@ import (
 
 // Settings is what a node was told.
 type Settings struct {
-	// File is the path of the file that was read, if there was one.
-	File string
+	File string // the path of the one that was read, if there was one
 	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
 	// options that were given to the factory of the algorithm.
 	cluster.Config
+	HTTP     string `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
 	Log      string `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
 	LogLevel string `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
 	// Lease is true also where only options of it are given.

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/mistake"
+	"github.com/elect-go/elect/web"
+)
+
+// Of what is served over HTTP.
+const (
+	maxOnlookers = 512 // connections: the node needs files for its own
+	maxHeaders   = 16 << 10
+	lookTime     = 10 * time.Second // for a request, and for an answer that is no stream
+	idleTime     = time.Minute
+	partingTime  = time.Second // for the last event
+)
+
+// checkHTTP notes it if others than programs of this machine could look on: nobody is asked there who he is.
+func checkHTTP(s *config.Settings) {
+	for _, e := range s.Effective() {
+		if at, err := netip.ParseAddrPort(s.HTTP); e.Field.Name == "http" && s.HTTP != "" && (err != nil || !at.Addr().IsLoopback()) {
+			s.Mistakes.Add(mistake.Mistake{Field: "http", Origin: e.Origin, Got: mistake.Quote(s.HTTP), Want: "an address of the loopback, such as " +
+				"127.0.0.1:7480: nobody is asked there who he is, and others have to go through a proxy that asks"})
+		}
+	}
+}
+
+// run runs a node, and serves what others look at meanwhile.
+func run(ctx context.Context, s *config.Settings, n *cluster.Node, log *slog.Logger) error {
+	stop, err := serve(s.HTTP, n, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return ofConfiguration(s, n.Run(ctx))
+}
+
+// serve has others look at a node, if an address is given. What it returns ends that, and waits until nothing
+// of it runs.
+func serve(addr string, n *cluster.Node, log *slog.Logger) (stop func(), err error) {
+	if addr == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("http: %w", err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	var open atomic.Int64
+	server := &http.Server{
+		Handler:     web.New(ctx, n),
+		ReadTimeout: lookTime, WriteTimeout: lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ConnState: func(c net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				if open.Add(1) > maxOnlookers {
+					_ = c.Close()
+				}
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		},
+	}
+	log.Info("http", "addr", l.Addr().String())
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("http has ended", "error", err) // the node goes on
+		}
+	}()
+	return func() {
+		parting, done := context.WithTimeout(context.Background(), partingTime)
+		defer done()
+		_ = server.Shutdown(parting) // the streams end with the node
+		end()
+		_ = server.Close()
+		<-served
+	}, nil
+}

@@ -1,0 +1,126 @@
+//go:build unix
+
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+)
+
+// A node is looked at where http says, and those who listen to it hear that it stops.
+func TestANodeIsLookedAt(t *testing.T) {
+	t.Parallel()
+	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--bootstrap", "--http", "127.0.0.1:0")
+	says := func(what string) (line string) {
+		for !strings.Contains(line, what) {
+			line = p.stderr.line(t)
+		}
+		return line
+	}
+	line := says("msg=http")
+	addr := regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(line)[1]
+	says("msg=leading")
+	for path, want := range map[string]string{"/leader": `"name":"n1"`, "/metrics": "elect_is_leader 1", "/readyz": "ok", "/livez": "ok"} {
+		answer, err := http.Get("http://" + addr + path)
+		require.NoError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusOK, answer.StatusCode, path)
+		require.Contains(t, string(body), want)
+	}
+	events, err := http.Get("http://" + addr + "/events")
+	require.NoError(t, err)
+	defer events.Body.Close()
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	var last string
+	lines := bufio.NewScanner(events.Body)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			last = lines.Text()
+		}
+	}
+	require.NoError(t, lines.Err(), "the stream ends in peace")
+	require.Contains(t, last, `"leader":null`)
+	require.Zero(t, p.status(t))
+}
+
+// Who cannot be looked at because another has the port says so, and does not run.
+func TestThePortToLookAtIsTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--bootstrap", "--http", l.Addr().String())
+	require.Equal(t, statusFailed, p.status(t))
+	require.Contains(t, p.stderr.text(), "elect: http: listen tcp "+l.Addr().String()+": bind: address already in use")
+	require.NotContains(t, p.stderr.text(), "msg=started")
+}
+
+// Nobody is asked who he is, so nobody else may come.
+func TestOnlyThisMachineLooksOn(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1:7480", "127.0.0.2:0", "[::1]:7480"} {
+		status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--bootstrap", "--http", addr)
+		require.Zero(t, status, stderr)
+	}
+	for _, addr := range []string{"0.0.0.0:7480", ":7480", "10.0.0.1:7480", "[::]:7480", "localhost:7480", "127.0.0.1", "7480", "127.0.0.1:http"} {
+		for _, args := range [][]string{{"config", "check", "/dev/null"}, {"node"}} {
+			status, _, stderr := elect(append(args, "--listen", "127.0.0.1:7400", "--bootstrap", "--http", addr)...)
+			require.Equal(t, statusUsage, status)
+			require.Contains(t, stderr, `--http is "`+addr+`", want an address of the loopback, such as 127.0.0.1:7480`)
+		}
+	}
+}
+
+// Connections that others open and leave do not take the files that the node needs.
+func TestOnlookersAreLimited(t *testing.T) {
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	require.NoError(t, err)
+	var log bytes.Buffer
+	stop, err := serve("127.0.0.1:0", n, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	defer stop()
+	addr := regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(log.String())[1]
+	var open []net.Conn
+	defer func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}()
+	connect := func() net.Conn {
+		c, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		open = append(open, c)
+		return c
+	}
+	for range maxOnlookers {
+		connect()
+	}
+	late := connect()
+	require.NoError(t, late.SetReadDeadline(time.Now().Add(patience)))
+	_, err = late.Read(make([]byte, 1))
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.Error(t, err, "it is closed")
+	require.NoError(t, open[0].Close())
+	require.Eventually(t, func() bool {
+		answer, err := http.Get("http://" + addr + "/leader")
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		return err == nil
+	}, patience, time.Millisecond, "there is room again")
+}
