@@ -120,6 +120,11 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	log := logger(cmd.ErrOrStderr(), s.Log, &level)
 	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
 	defer stop()
+	if l := s.Config.Lease; l != nil && o.once > 0 {
+		l.Preempt = false // who comes later must see who leads
+	} else if o.once > 0 {
+		return usagef("--once wants a lease")
+	}
 	n, err := s.Node(cluster.WithLogger(log), cluster.WithDrain(o.grace+killTime))
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,7 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/guard"
+	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
@@ -65,15 +70,20 @@ func stampsIn(file string) (all []stamp) {
 type runners struct {
 	*testing.T
 	dir   string
+	lab   *netlab.Lab // of the network that may be cut; nil: they are on the loopback
 	addrs []string
 	args  []string
 	nodes map[string]*process
 }
 
-func newRunners(t *testing.T, names []string, args ...string) *runners {
-	r := &runners{T: t, dir: t.TempDir(), args: args, nodes: make(map[string]*process)}
-	for range 3 {
-		r.addrs = append(r.addrs, keptFree(t, r.addrs))
+func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *runners {
+	r := &runners{T: t, dir: t.TempDir(), lab: lab, args: args, nodes: make(map[string]*process)}
+	for host := range 3 {
+		if lab != nil {
+			r.addrs = append(r.addrs, net.JoinHostPort(lab.Addr(host), "7400"))
+		} else {
+			r.addrs = append(r.addrs, keptFree(t, r.addrs))
+		}
 	}
 	for _, name := range names {
 		r.start(name)
@@ -81,11 +91,17 @@ func newRunners(t *testing.T, names []string, args ...string) *runners {
 	return r
 }
 
+// host is that of a member.
+func host(name string) int { return int(name[1] - '0') }
+
 func (r *runners) start(name string) {
-	addr := r.addrs[name[1]-'0']
+	words := append([]string{os.Args[0], "run", "--name", name, "--listen", r.addrs[host(name)],
+		"--members", strings.Join(r.addrs, ","), "--data", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args...)
+	if r.lab != nil {
+		words = append(r.lab.Command(host(name)), words...)
+	}
 	p := &process{stdout: newLineBuffer(), stderr: newLineBuffer()}
-	p.Cmd = exec.CommandContext(r.Context(), os.Args[0], append([]string{"run", "--name", name, "--listen", addr,
-		"--members", strings.Join(r.addrs, ","), "--data", filepath.Join(r.dir, name)}, r.args...)...)
+	p.Cmd = exec.CommandContext(r.Context(), words[0], words[1:]...)
 	p.Env = append(os.Environ(), childEnv...)
 	p.Stdout, p.Stderr = p.stdout, p.stderr
 	require.NoError(r, p.Start())
@@ -100,22 +116,35 @@ func (r *runners) start(name string) {
 	})
 }
 
+// works waits for work with a higher token, and returns the first stamp of the last one.
+func (r *runners) works(file string, above uint64) (first stamp) {
+	r.Helper()
+	require.Eventually(r, func() bool {
+		for _, s := range stampsIn(file) {
+			if s.token > above && s.what == "main" {
+				above, first = s.token, s
+			}
+		}
+		return first.token > 0
+	}, patience, 10*time.Millisecond, "nobody works after %d", above)
+	return first
+}
+
+// requireOneAtATime looks at all stamps in the order of their times.
+func (r *runners) requireOneAtATime(file string) {
+	r.Helper()
+	all := stampsIn(file)
+	slices.SortStableFunc(all, func(a, b stamp) int { return int(a.at - b.at) })
+	for i := 1; i < len(all); i++ {
+		require.GreaterOrEqual(r, all[i].token, all[i-1].token, "two at once: %+v, and then %+v", all[i-1], all[i])
+	}
+}
+
 // One command works at a time, whichever process is killed or stopped; and each time another goes on.
 func TestNeverTwoCommandsAtOnce(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "stamps")
-	r := newRunners(t, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "stamp", file, "main")
-	worker := func(above uint64) (first stamp) {
-		require.Eventually(t, func() bool {
-			for _, s := range stampsIn(file) {
-				if s.token > above && s.what == "main" {
-					first = s
-				}
-			}
-			return first.token > above
-		}, patience, 10*time.Millisecond, "nobody works after %d", above)
-		return first
-	}
+	r := newRunners(t, nil, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "stamp", file, "main")
 	faults := []struct {
 		name string
 		do   func(w stamp, p *process)
@@ -145,21 +174,37 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 	}
 	n, began := 0, time.Now()
 	for ; n < len(faults) || testenv.Long() && time.Since(began) < 2*time.Minute; n++ {
-		f, w := faults[n%len(faults)], worker(0)
+		f, w := faults[n%len(faults)], r.works(file, 0)
 		p := r.nodes[w.node]
 		f.do(w, p)
-		next := worker(w.token)
+		next := r.works(file, w.token)
 		t.Logf("%s, which worked with token %d: %s works with %d after %v", f.name, w.token, next.node, next.token,
 			time.Duration(next.at-lastOf(stampsIn(file), w.token)))
 		if f.mend != nil {
 			f.mend(w, p)
 		}
 	}
-	all := stampsIn(file)
-	slices.SortStableFunc(all, func(a, b stamp) int { return int(a.at - b.at) })
-	for i := 1; i < len(all); i++ {
-		require.GreaterOrEqual(t, all[i].token, all[i-1].token, "two at once: %+v, and then %+v", all[i-1], all[i])
+	r.requireOneAtATime(file)
+}
+
+// Where nobody hears a member any more its command has ended before another works.
+func TestACommandEndsWhereItsMemberIsCutOff(t *testing.T) {
+	t.Parallel()
+	lab, err := netlab.New(3)
+	if errors.Is(err, netlab.ErrUnavailable) {
+		testenv.Need(t, false, err.Error())
 	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, lab.Close()) })
+	file := filepath.Join(t.TempDir(), "stamps")
+	r := newRunners(t, lab, []string{"n0", "n1", "n2"}, "--grace", "10s", "--", os.Args[0], "stamp", file, "main")
+	w := r.works(file, 0)
+	others := slices.DeleteFunc([]int{0, 1, 2}, func(h int) bool { return h == host(w.node) })
+	require.NoError(t, lab.Split([]int{host(w.node)}, others))
+	next := r.works(file, w.token)
+	t.Logf("%s works with %d after %v", next.node, next.token, time.Duration(next.at-lastOf(stampsIn(file), w.token)))
+	require.NoError(t, lab.Heal())
+	r.requireOneAtATime(file)
 }
 
 // lastOf is when somebody worked last with that token.
@@ -221,6 +266,17 @@ func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
 	}
 }
 
+// The second signal ends elect at once. Its guard ends the command then, and the lease is not released before it is over.
+func TestASecondSignalEndsElectAtOnce(t *testing.T) {
+	t.Parallel()
+	p := launch(t, alone(t, "--grace", "1h", "--", "sh", "-c", `trap "echo told" TERM; echo works; while :; do sleep 0.02; done`)...)
+	require.Equal(t, "works", p.stdout.line(t))
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, "told", p.stdout.line(t))
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, statusFailed, p.status(t), p.stderr.text()) // and nobody writes to its output any more
+}
+
 func TestRunWithoutALeaseSaysSo(t *testing.T) {
 	t.Parallel()
 	const warning = "without a lease the command may run at two members at once"
@@ -234,26 +290,37 @@ func TestRunWithoutALeaseSaysSo(t *testing.T) {
 	require.Contains(t, p.stderr.text(), "bully+lease")
 }
 
-// Of those that start within that time one runs the command, and all end.
+// Of those that start within that time one runs the command, and all end. A higher one that comes late does not take over.
 func TestOnceOnTheWholeFleet(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "runs")
-	r := newRunners(t, []string{"n0", "n1"}, "--once=8s", "--", "sh", "-c", "echo $ELECT_NODE >> "+file+"; exit 5")
+	file, began := filepath.Join(t.TempDir(), "runs"), time.Now()
+	r := newRunners(t, nil, []string{"n0", "n1"}, "--once=8s", "--", "sh", "-c",
+		"echo -n $ELECT_NODE >> "+file+"; until test -e "+file+".go; do sleep 0.02; done; exit 5")
+	var leader string
 	require.Eventually(t, func() bool {
 		text, _ := os.ReadFile(file)
-		return len(text) > 0
+		leader = string(text)
+		return leader != ""
 	}, patience, time.Millisecond)
 	r.start("n2")
-	var failed []string
-	for name, p := range r.nodes {
-		if status := p.status(t); status != 0 {
-			require.Equal(t, 5, status, p.stderr.text())
-			failed = append(failed, name+"\n")
+	for started, met := time.Now(), false; !met || time.Since(started) < algo.LAN().Bound(); {
+		s, err := operator.Client{}.Status(within(t), r.addrs[2])
+		for _, m := range s.Members {
+			if err == nil && s.Leader != nil && m.ID == *s.Leader {
+				require.Equal(t, leader, m.Name)
+				met = true
+			}
 		}
+		require.Less(t, time.Since(started), patience)
 	}
+	require.NoError(t, os.WriteFile(file+".go", nil, 0o600))
+	for name, p := range r.nodes {
+		require.Equal(t, map[string]int{leader: 5}[name], p.status(t), p.stderr.text())
+	}
+	require.Greater(t, time.Since(began), 8*time.Second, "who comes late does not see it")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, []string{string(text)}, failed)
+	require.Equal(t, leader, string(text))
 }
 
 func TestOnceWithoutAMajority(t *testing.T) {
@@ -278,6 +345,7 @@ func TestUsageOfRun(t *testing.T) {
 		{[]string{"run", "--restart", "sometimes", "--grace", "-1s", "--", "true"}, `--restart is "sometimes", want never, on-failure or always`},
 		{[]string{"run", "--restart", "sometimes", "--grace", "-1s", "--", "true"}, `--grace is -1s, want not below 0`},
 		{[]string{"run", "--once", "--restart", "always", "--", "true"}, "--once is 1m0s, want a time, and --restart never"},
+		{[]string{"run", "--once", "--lease=false", "--", "true"}, "--once wants a lease"},
 		{[]string{"run", "--listen", "127.0.0.1:0", "--", "true"}, "data"},
 	} {
 		status, _, stderr := elect(tc.args...)

@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	switch {
 	case role == "":
+		if err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
+			panic(err)
+		}
 		os.Exit(m.Run())
 	case os.Args[1] == Word:
 		var c Command
@@ -127,6 +130,7 @@ func work(file string, traits []string) {
 		select {
 		case <-told:
 			if !has("deaf") {
+				time.Sleep(grace / 3) // it has something to do
 				stamp("told")
 				return
 			}
@@ -330,6 +334,30 @@ func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
 			require.Equal(t, Outcome{}, tr.outcome())
 		})
 	}
+}
+
+// Who tells all processes called elect to stop does not end the guard before the command.
+func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
+	t.Parallel()
+	tr := begin(t, safe, 1, "says")
+	for _, s := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
+		tr.signal(s, tr.guard)
+	}
+	before := len(tr.stamps())
+	require.Eventually(t, func() bool { return len(tr.stamps()) > before+10 }, patience, time.Millisecond)
+	tr.tell()
+	require.Equal(t, Outcome{}, tr.outcome())
+	all := tr.stamps()
+	require.Equal(t, "told", all[len(all)-1].what)
+}
+
+// If both are killed at once the kernel ends what they have started.
+func TestNobodyIsLeftToEndTheCommand(t *testing.T) {
+	t.Parallel()
+	tr := begin(t, safe, 1, "deaf")
+	tr.signal(unix.SIGSTOP, tr.guard) // or it would not wait
+	tr.signal(unix.SIGKILL, tr.guard, tr.cmd.Process.Pid)
+	tr.over(Now() + patience)
 }
 
 // When the process that was started has ended, what it leaves behind is ended before anybody hears of it.
