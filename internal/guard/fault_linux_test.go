@@ -26,7 +26,6 @@ const (
 	lease        = 4 * time.Second
 	forEver      = time.Hour
 	grace        = 300 * time.Millisecond
-	patience     = 30 * time.Second
 )
 
 // These tests run themselves again: as the supervisor, as its guard, and as the command.

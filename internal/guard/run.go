@@ -23,6 +23,9 @@ const theLine = 3
 // --lease, and the command behind --.
 const Word = "guard"
 
+// patience is for a guard that has not yet begun: it says so before it starts the command.
+const patience = 30 * time.Second
+
 // supervisor is who runs a command.
 type supervisor struct {
 	plan // with what the guard is known to have heard
@@ -39,13 +42,17 @@ func Run(ctx context.Context, c Command, left func() time.Duration) (Outcome, er
 	if err := adopt(); err != nil {
 		return Outcome{}, err
 	}
-	now := Now() // before it asks: this process may be stopped in between
-	s := &supervisor{plan: plan{Command: c, end: now + left()}}
+	s := &supervisor{plan: plan{Command: c, end: Now() + patience}}
 	guard, err := s.start()
 	if err != nil {
 		return Outcome{}, err
 	}
 	defer s.Close()
+	renew := func() {
+		now := Now() // before it asks: this process may be stopped in between
+		s.say(now + left())
+	}
+	renew()
 	again := time.NewTicker(s.margin() / 2)
 	defer again.Stop()
 	over := ctx.Done()
@@ -63,8 +70,7 @@ func Run(ctx context.Context, c Command, left func() time.Duration) (Outcome, er
 			s.told = Now()
 			s.say(stop)
 		case <-again.C:
-			now = Now()
-			s.say(now + left())
+			renew()
 		}
 	}
 	if err := guard.Wait(); err != nil && s.told == 0 && !s.enforced {
@@ -94,7 +100,6 @@ func (s *supervisor) start() (*exec.Cmd, error) {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
 	s.line = here
-	s.say(s.end)
 	return cmd, nil
 }
 

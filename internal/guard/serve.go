@@ -45,6 +45,7 @@ func Serve(c Command) error {
 			return nil // it may be that the supervisor is gone, or that somebody else has started this
 		}
 	}
+	g.say(g.end)
 	if err := g.start(); err != nil {
 		return err
 	}
