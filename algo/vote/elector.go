@@ -33,7 +33,7 @@ type elector struct {
 	slate  []claim    // "voting slate" of the next round, in the order of those who claim
 	armed  algo.Timer // one of its timers, or none
 	asked  uint8      // voting: how often it has asked again; 2: in vain
-	inVain uint64     // rounds in a row that elected nobody, up to patience
+	inVain uint64     // rounds in a row that elected nobody, up to patience()
 }
 
 // claim is what an Elect reports.
@@ -73,7 +73,7 @@ func (s *server) receiveElect(env algo.Env, from algo.NodeID, m Elect) {
 	}
 	next, asks := m.Round == s.ballot.round+1, s.elector.state == voting
 	if next && !s.settled() {
-		s.elector.inVain = min(max(s.elector.inVain, m.InVain), patience)
+		s.elector.inVain = min(max(s.elector.inVain, m.InVain), s.patience())
 	}
 	if next && (!s.settled() || m.Term == s.leader.Epoch) { // who has just started misses nobody
 		s.record(env, claim{from, sighting{m.Term, m.Msg, m.Leader}, m.View})
@@ -172,6 +172,12 @@ func betterClaim(a, b claim, m, o algo.Member) bool {
 // compare orders sightings by (term,msg).
 func (x sighting) compare(y sighting) int {
 	return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.msg, y.msg))
+}
+
+// claims reports whether a claim of that server is recorded.
+func (s *server) claims(id algo.NodeID) bool {
+	_, found := slices.BinarySearchFunc(s.elector.slate, id, byClaimant)
+	return found
 }
 
 func byClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }

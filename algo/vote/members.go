@@ -9,22 +9,38 @@ import "github.com/elect-go/elect/algo"
 // ◆ In the source the servers are always the same. A leader that is a member no more, or may
 // not lead any more, would be followed on, and a new member would wait for a Lead.
 func (s *server) Reconfigure(env algo.Env, view algo.View) {
+	before, anew := s.view, s.settled()
 	s.view = view
 	s.withdraw()
-	pausing := !s.settled() && s.elector.state == watching // its vote stands
 	switch {
 	case s.heedView():
 		env.Note("learns from the view that somebody leads in term %d", uint64(view.Floor()))
 		s.stepDown(env)
-		pausing = false
+		anew = true
 	case !s.leader.Vacant() && !view.MayLead(s.leader.ID):
 		s.stepDown(env) // it left, or resigned; maybe it was this server
 	}
-	if !s.settled() && !pausing {
+	switch asks := s.elector.state == voting; {
+	case s.settled():
+	case anew, asks && before.Stamp().OlderThan(view.Stamp()):
 		s.ask(env) // by the new view
+	case asks:
+		s.askNew(env, before)
 	}
 	s.checkMajority(env)
 	s.monitor(env)
+}
+
+// askNew sends this server's claim to those who are not in the view before: to the others it stands.
+//
+// ◆ A first start brings a view for each member that is met. Who asked all at each would send N² Elects.
+func (s *server) askNew(env algo.Env, before algo.View) {
+	for other := range s.view.Others(s.self) {
+		if !before.Contains(other) {
+			env.Send(other, s.elect(false))
+		}
+	}
+	s.closeEarly(env)
 }
 
 // heedView takes note of the leader that has made or confirmed the view, and reports

@@ -39,7 +39,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		s := leading(t, 1, viewOf(3), Defaults(timing))
 		s.Hears(3, Elect{Round: 9})
 		does(t, "n1", s.Gets(witnesses(2, 3, 1)),
-			"stop lead; window in 20ms; n2 n3 <- elect round=9 term=7 msg=1 leader=n1 view={number=2}; announce nobody in 7")
+			"stop lead; announce nobody in 7") // its claim stands
 	})
 	t.Run("somebody joins a leader", func(t *testing.T) {
 		s := leading(t, 1, viewOf(2), Defaults(timing))
@@ -57,8 +57,8 @@ func TestMembersComeAndGo(t *testing.T) {
 		s := alone(2, viewOf(3), Defaults(timing))
 		s.Start(6)
 		s.Hears(1, Elect{Round: 7})
-		does(t, "n2", s.Gets(algo.NewView(2, 2, members(2)...)), "save 7 for n1; window in 20ms; stop window; "+
-			"pause in 60ms to 120ms; monitor n1; n1 <- elect round=7 view={number=2}; n1 <- vote round=7")
+		does(t, "n2", s.Gets(algo.NewView(2, 2, members(2)...)), "save 7 for n1; stop window; "+
+			"pause in 60ms to 120ms; monitor n1; n1 <- vote round=7")
 	})
 	t.Run("the votes of those who left do not count", func(t *testing.T) {
 		s := alone(2, viewOf(5), textbook())

@@ -15,7 +15,7 @@ type Options struct {
 	// Window is the RTT, a generous bound on the time there and back: for that long an elector
 	// records claims before it votes, and with EarlyClose half as long again, in which it has
 	// asked once more. It is twice as long, as Pause is, after a round that elected nobody,
-	// until there is a leader.
+	// until there is a leader. Of N members, if that is 16 or more, it may be N/4 times as long.
 	Window time.Duration `yaml:"window" help:"for how long claims are recorded before the vote; at least the round trip"`
 
 	// Pause is how long a server that has voted waits at least for a Lead before it

@@ -1,6 +1,7 @@
 package vote
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -61,13 +62,18 @@ func (b *ballot) decide(term algo.Epoch) {
 // in vain asks again, and after each pause in vain it asks all, and counts who asks still: claims of
 // some that have had a leader again since would add up to a majority.
 func (s *server) endWindow(env algo.Env) {
+	if s.elector.asked == 0 && len(s.elector.slate) < s.view.Quorum() && s.elector.inVain < s.crowds() {
+		s.elector.inVain++ // ◆ N² messages may take longer, and to ask again would add as many
+		s.wait(env, 0, s.patient(s.options.Window)/2)
+		return
+	}
 	first := s.options.EarlyClose && s.elector.asked == 0
 	if !first && s.voted(env) {
 		return
 	}
 	anew := s.elector.asked == 2 && len(s.elector.slate) < s.view.Quorum()
 	for other := range s.view.Others(s.self) {
-		_, claims := slices.BinarySearchFunc(s.elector.slate, other, byClaimant)
+		claims := s.claims(other)
 		if !first && !claims {
 			env.Miss(other, "asked for no election, and does not lead")
 		}
@@ -127,11 +133,21 @@ func (s *server) pause(env algo.Env) {
 // patient returns a window or pause, twice as long after a round that elected nobody.
 //
 // ◆ Where messages take longer than was thought, each round would end before its votes are there.
-// Not more than twice: what was in the way may be over, and then all of that is waited for.
-func (s *server) patient(d time.Duration) time.Duration { return d << min(s.elector.inVain, 1) }
+// Not more than twice: what was in the way may be over, and then all of that is waited for. But
+// where there are many, whose N² messages may be what is in the way, it doubles again.
+func (s *server) patient(d time.Duration) time.Duration {
+	return d << min(s.elector.inVain, 1+s.crowds())
+}
 
-// patience is how many rounds in a row may elect nobody until the best claim counts no more.
-const patience = 3
+// crowd is how many members are a crowd: so many do not all watch all.
+const crowd = 16
+
+// crowds is how often as many members as there are can be halved until they are no crowd.
+func (s *server) crowds() uint64 { return uint64(bits.Len(uint(s.view.Size() / crowd))) }
+
+// patience is how many rounds in a row may elect nobody until the best claim counts no more. In a
+// crowd some may be windows that were too short.
+func (s *server) patience() uint64 { return 3 + s.crowds() }
 
 // choose returns whom to vote for, or nobody.
 //
@@ -139,7 +155,7 @@ const patience = 3
 // they go round among those who claim. To whom, the number of the round says: it is the same for all.
 func (s *server) choose() algo.NodeID {
 	slate := s.elector.slate
-	if s.elector.inVain == patience {
+	if s.elector.inVain == s.patience() {
 		slate = slices.DeleteFunc(slices.Clone(slate), func(c claim) bool { return !electable(c, s.view) })
 		if len(slate) > 0 {
 			slate = slate[s.claimed()%algo.Epoch(len(slate)):][:1]
@@ -154,7 +170,7 @@ func (s *server) missRound(env algo.Env) {
 	if choice.IsZero() || s.ballot.decided {
 		return
 	}
-	s.elector.inVain = min(s.elector.inVain+1, patience)
+	s.elector.inVain = min(s.elector.inVain+1, s.patience())
 	for other := range s.view.Others(s.self) {
 		switch {
 		case other == choice:
@@ -210,7 +226,7 @@ func (s *server) closeEarly(env algo.Env) {
 		return
 	}
 	for m := range s.view.All() {
-		if _, claims := slices.BinarySearchFunc(s.elector.slate, m.ID, byClaimant); !claims && !s.suspected.Has(m.ID) {
+		if !s.claims(m.ID) && !s.suspected.Has(m.ID) {
 			return
 		}
 	}
@@ -256,14 +272,15 @@ func (s *server) monitor(env algo.Env) {
 	var watched algo.Set
 	var all algo.View
 	switch {
-	case !s.settled() || s.leads():
-		if s.watchesAll == s.view {
-			return // as after most messages of an election: they need not look at everybody
-		}
+	case s.settled() && !s.leads():
+		watched.Add(s.leader.ID)
+	case !s.leads() && s.view.Len() >= crowd:
+		watched = s.few()
+	case s.watchesAll == s.view:
+		return // as after most messages of an election: they need not look at everybody
+	default:
 		all = s.view
 		watched = slices.Collect(s.view.Others(s.self))
-	default:
-		watched.Add(s.leader.ID)
 	}
 	s.watchesAll = all
 	if slices.Equal(watched, s.watched) {
@@ -272,6 +289,31 @@ func (s *server) monitor(env algo.Env) {
 	s.watched = watched
 	s.suspected.Keep(watched) // the detector forgets the others too
 	env.Monitor(watched...)
+}
+
+// few returns whom an elector of a crowd watches: who has its vote, whom it suspects, and a few of
+// those whose claims are awaited, until none of these is.
+//
+// ◆ If all watched all there would be N² heartbeats in each interval, beside the N² messages of a
+// round: more than there is time for, so that all come late, and all suspect all.
+func (s *server) few() (watched algo.Set) {
+	awaits := func(id algo.NodeID) bool {
+		return s.elector.state == voting && !s.claims(id) && !s.suspected.Has(id)
+	}
+	more := crowd / 4
+	if slices.ContainsFunc(s.watched, awaits) {
+		more = 0
+	}
+	for other := range s.view.Others(s.self) {
+		switch {
+		case other == s.ballot.vote, s.suspected.Has(other), s.watched.Has(other) && awaits(other):
+			watched.Add(other)
+		case more > 0 && awaits(other):
+			more--
+			watched.Add(other)
+		}
+	}
+	return watched
 }
 
 // checkMajority starts and stops the time that a leader may lead without life from a

@@ -49,7 +49,8 @@
 // asks the N−1 others again in each pause; who asks as well answers.
 //
 // At rest a leader monitors all and its followers monitor the leader: two watched edges
-// for each follower, where an algorithm without a majority has one.
+// for each follower, where an algorithm without a majority has one. In an election all monitor
+// all, or, where there are 16 or more, each a few.
 //
 // # What the source leaves open
 //

@@ -1,0 +1,82 @@
+package vote
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/host"
+)
+
+// The rules of a crowd: what costs N² messages may take longer than a window, and must not be done again.
+
+// TestACrowdElectsThoughMessagesTakeTime has all messages wait for one processor, as where all nodes are
+// processes of one machine: each takes 70 µs of it, and an Elect of everybody to everybody 1.4 s.
+func TestACrowdElectsThoughMessagesTakeTime(t *testing.T) {
+	for what, happens := range map[string]func(c *host.Cluster){
+		"all start": func(*host.Cluster) {},
+		"the leader dies": func(c *host.Cluster) {
+			c.Run(10 * time.Second)
+			c.Crash(host.Number(c.Leader(2).ID))
+		},
+	} {
+		c := newCluster(Defaults(algo.LAN()), viewOf(140))
+		random := host.Seeded(1)
+		c.Pick = func(least, most time.Duration) time.Duration {
+			return least + time.Duration(random.Int64N(int64(most-least)+1))
+		}
+		c.Detect = time.Millisecond
+		var free time.Duration // when the processor has done all
+		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
+			free = max(free, c.Now) + 70*time.Microsecond
+			return free - c.Now, true
+		}
+		c.StartAll()
+		happens(c)
+		c.Reset()
+		if why := c.AgreedAfter(10 * time.Second); why != "" || c.Broken != "" {
+			t.Errorf("%s: %s%s; sent since: %v and %d repeats", what, why, c.Broken, c.Sent, c.Repeats)
+		}
+	}
+}
+
+// "To ask again would add as many": while less than a majority has claimed a crowd waits, each time for longer.
+func TestACrowdWaitsBeforeItAsksAgain(t *testing.T) {
+	s := alone(2, viewOf(40), Defaults(timing))
+	s.Start(6)
+	does(t, "one window", s.Expires(timerWindow), "window in 20ms")
+	does(t, "and another", s.Expires(timerWindow), "window in 40ms")
+	for from := 3; from <= 22; from++ {
+		s.Hears(from, Elect{Round: 7})
+	}
+	s.Expires(timerWindow)
+	does(t, "a majority votes, and is as patient", s.Expires(timerWindow), "save 7 for n2; pause in 240ms to 480ms; monitor")
+}
+
+// "If all watched all there would be N² heartbeats in each interval": a few are watched, until they have claimed.
+func TestACrowdWatchesFew(t *testing.T) {
+	s := alone(2, viewOf(20), Defaults(timing))
+	s.Start(6)
+	for from := 3; from <= 5; from++ {
+		s.Hears(from, Elect{Round: 7})
+	}
+	does(t, "n1 has not claimed", s.Suspects(1), "monitor n1 n6 n7 n8 n9")
+	for from := 10; from <= 20; from++ {
+		s.Hears(from, Elect{Round: 7})
+	}
+	for from := 6; from <= 8; from++ {
+		s.Hears(from, Elect{Round: 7})
+	}
+	does(t, "the last but n1, which is dead", s.Hears(9, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; monitor n1")
+}
+
+// "Who asked all at each would send N² Elects": of those who meet only who is new is told.
+func TestOnlyWhoIsNewIsAsked(t *testing.T) {
+	s := alone(2, algo.NewView(3, 5, members(3)...), Defaults(timing))
+	s.Start(0)
+	s.Hears(1, Elect{Round: 1})
+	does(t, "n4 is met", s.Gets(algo.NewView(4, 5, members(4)...)), "monitor n1 n3 n4; n4 <- elect round=1 view={number=4}")
+	s.Hears(3, Elect{Round: 1})
+	does(t, "the claims count", s.Hears(4, Elect{Round: 1}), "save 1 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=1")
+	does(t, "its vote stands", s.Gets(viewOf(5)), "monitor n1 n3 n4 n5")
+}
