@@ -67,7 +67,7 @@ func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) 
 		return
 	}
 	s.ballot.tally.Add(voter)
-	if s.votes() >= s.view.Quorum() {
+	if len(s.ballot.tally) >= s.view.Quorum() {
 		s.lead(env, round)
 	}
 }

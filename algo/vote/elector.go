@@ -174,12 +174,6 @@ func (x sighting) compare(y sighting) int {
 	return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.msg, y.msg))
 }
 
-// claims reports whether a claim of that server is recorded.
-func (s *server) claims(id algo.NodeID) bool {
-	_, found := slices.BinarySearchFunc(s.elector.slate, id, byClaimant)
-	return found
-}
-
 func byClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }
 
 // elect is this server's claim.

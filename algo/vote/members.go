@@ -1,6 +1,10 @@
 package vote
 
-import "github.com/elect-go/elect/algo"
+import (
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
 
 // The rules of members who come and go.
 
@@ -11,6 +15,8 @@ import "github.com/elect-go/elect/algo"
 func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	before, anew := s.view, s.settled()
 	s.view = view
+	gone := func(id algo.NodeID) bool { return !view.Contains(id) }
+	s.suspected, s.ballot.tally = slices.DeleteFunc(s.suspected, gone), slices.DeleteFunc(s.ballot.tally, gone)
 	s.withdraw()
 	switch {
 	case s.heedView():
@@ -24,23 +30,16 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	case s.settled():
 	case anew, asks && before.Stamp().OlderThan(view.Stamp()):
 		s.ask(env) // by the new view
-	case asks:
-		s.askNew(env, before)
+	case asks: // ◆ its claim stands: a first start brings a view for each member that is met
+		for other := range view.Others(s.self) {
+			if !before.Contains(other) {
+				env.Send(other, s.elect(false))
+			}
+		}
+		s.closeEarly(env)
 	}
 	s.checkMajority(env)
 	s.monitor(env)
-}
-
-// askNew sends this server's claim to those who are not in the view before: to the others it stands.
-//
-// ◆ A first start brings a view for each member that is met. Who asked all at each would send N² Elects.
-func (s *server) askNew(env algo.Env, before algo.View) {
-	for other := range s.view.Others(s.self) {
-		if !before.Contains(other) {
-			env.Send(other, s.elect(false))
-		}
-	}
-	s.closeEarly(env)
 }
 
 // heedView takes note of the leader that has made or confirmed the view, and reports

@@ -20,7 +20,8 @@ import (
 type ballot struct {
 	round algo.Epoch
 	vote  algo.NodeID // nobody where this server has taken no part in it
-	// tally is the "tally board": who has voted for this server in this round.
+	// tally is the "tally board": which members have voted for this server in this round. ◆ Votes of
+	// different rounds may be of one server that changed its mind, and of a majority only together.
 	tally algo.Set
 	// decided: the leader of this round is known, or was, or may have been before a
 	// restart. Nobody leads twice in one term.
@@ -73,7 +74,7 @@ func (s *server) endWindow(env algo.Env) {
 	}
 	anew := s.elector.asked == 2 && len(s.elector.slate) < s.view.Quorum()
 	for other := range s.view.Others(s.self) {
-		claims := s.claims(other)
+		_, claims := slices.BinarySearchFunc(s.elector.slate, other, byClaimant)
 		if !first && !claims {
 			env.Miss(other, "asked for no election, and does not lead")
 		}
@@ -181,20 +182,6 @@ func (s *server) missRound(env algo.Env) {
 	}
 }
 
-// votes counts the identical votes, of those who are members.
-//
-// ◆ Identical votes are those of one round, so a new one begins with an empty tally: votes
-// of different rounds may be of one server that changed its mind, and of a majority only
-// together.
-func (s *server) votes() (count int) {
-	for _, voter := range s.ballot.tally {
-		if s.view.Contains(voter) {
-			count++
-		}
-	}
-	return count
-}
-
 // oldLeader returns who led last, as far as those who claim know.
 //
 // ◆ The highest term among the claims says who that is. If each server voted for the
@@ -222,15 +209,15 @@ func (s *server) withdraw() {
 //
 // ◆ In the source only the window ends it, which is as long as the slowest claim may take.
 func (s *server) closeEarly(env algo.Env) {
-	if !s.options.EarlyClose || s.elector.state != voting {
-		return
+	if s.options.EarlyClose && s.elector.state == voting && !slices.ContainsFunc(slices.Collect(s.view.Others(s.self)), s.awaits) {
+		s.voted(env)
 	}
-	for m := range s.view.All() {
-		if !s.claims(m.ID) && !s.suspected.Has(m.ID) {
-			return
-		}
-	}
-	s.voted(env)
+}
+
+// awaits reports whether another may claim yet in the voting that is on.
+func (s *server) awaits(id algo.NodeID) bool {
+	_, claims := slices.BinarySearchFunc(s.elector.slate, id, byClaimant)
+	return s.elector.state == voting && !claims && !s.suspected.Has(id)
 }
 
 // Suspect takes note of a death.
@@ -270,19 +257,14 @@ func (s *server) Trust(env algo.Env, peer algo.NodeID) {
 // without only in between the detector would not report again.
 func (s *server) monitor(env algo.Env) {
 	var watched algo.Set
-	var all algo.View
 	switch {
 	case s.settled() && !s.leads():
 		watched.Add(s.leader.ID)
 	case !s.leads() && s.view.Len() >= crowd:
 		watched = s.few()
-	case s.watchesAll == s.view:
-		return // as after most messages of an election: they need not look at everybody
 	default:
-		all = s.view
 		watched = slices.Collect(s.view.Others(s.self))
 	}
-	s.watchesAll = all
 	if slices.Equal(watched, s.watched) {
 		return
 	}
@@ -297,18 +279,15 @@ func (s *server) monitor(env algo.Env) {
 // ◆ If all watched all there would be N² heartbeats in each interval, beside the N² messages of a
 // round: more than there is time for, so that all come late, and all suspect all.
 func (s *server) few() (watched algo.Set) {
-	awaits := func(id algo.NodeID) bool {
-		return s.elector.state == voting && !s.claims(id) && !s.suspected.Has(id)
-	}
 	more := crowd / 4
-	if slices.ContainsFunc(s.watched, awaits) {
+	if slices.ContainsFunc(s.watched, s.awaits) {
 		more = 0
 	}
 	for other := range s.view.Others(s.self) {
 		switch {
-		case other == s.ballot.vote, s.suspected.Has(other), s.watched.Has(other) && awaits(other):
+		case other == s.ballot.vote, s.suspected.Has(other), s.watched.Has(other) && s.awaits(other):
 			watched.Add(other)
-		case more > 0 && awaits(other):
+		case more > 0 && s.awaits(other):
 			more--
 			watched.Add(other)
 		}
@@ -325,7 +304,7 @@ func (s *server) checkMajority(env algo.Env) {
 	if s.candidate.state != leader {
 		return
 	}
-	switch doubting := s.alive() < s.view.Quorum(); {
+	switch doubting := s.view.Len()-len(s.suspected) < s.view.Quorum(); {
 	case doubting && !s.candidate.doubting:
 		env.SetTimer(timerQuorum, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 		s.candidate.doubting = true
@@ -333,14 +312,4 @@ func (s *server) checkMajority(env algo.Env) {
 		env.StopTimer(timerQuorum)
 		s.candidate.doubting = false
 	}
-}
-
-// alive counts the members that are not suspected, itself included.
-func (s *server) alive() (count int) {
-	for m := range s.view.All() {
-		if !s.suspected.Has(m.ID) {
-			count++
-		}
-	}
-	return count
 }

@@ -86,8 +86,6 @@ type server struct {
 	// watched are whom the detector watches. suspected are those of them whom it takes
 	// for dead.
 	watched, suspected algo.Set
-	// watchesAll is the view of which watched is everybody else; none when it is not.
-	watchesAll algo.View
 }
 
 // sighting is a message of a leader: its term, its number in that term, and who led.
