@@ -11,6 +11,10 @@
 // reads on until the other side has closed too, so that a polite close loses no frame on
 // its way.
 //
+// Who may come in is not decided here either: [Security] makes each connection safe before a byte of hello, and
+// [Handshake] compares what a peer says with what it has proved. Who hangs in either keeps nobody else out: there
+// are so many places for connections without a hello, and those of one host make room for each other first.
+//
 // # One connection
 //
 // Two nodes may dial each other at once, and a node may come back while its old
