@@ -194,6 +194,9 @@ type Lessee interface {
 	Algorithm
 	// Returned says that the work of the application has ended, after a leadership of this node has.
 	Returned(env Env)
+	// Died says that the process of a peer, monitored or not, has ended: its address refuses, or another process
+	// answers there. It is as true as refusals are.
+	Died(env Env, peer NodeID)
 	// Backed reports whether this node leads and a majority of the view has promised it. Until then
 	// who is a member does not change.
 	Backed() bool

@@ -20,9 +20,10 @@ const (
 	EventCampaign
 	EventReconfigure
 	EventReturned // of a Lessee; others are not told
+	EventDied     // the same
 )
 
-var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "returned"}
+var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "returned", "died"}
 
 func (k EventKind) String() string {
 	if int(k) >= len(eventNames) {
@@ -34,7 +35,7 @@ func (k EventKind) String() string {
 // Event is a call of an [Algorithm] as data.
 type Event struct {
 	Kind    EventKind
-	Peer    NodeID  // Receive: the sender; Suspect, Trust: about whom
+	Peer    NodeID  // Receive: the sender; Suspect, Trust, Died: about whom
 	Message Message // Receive
 	Timer   Timer   // Expire
 	View    View    // Start, Reconfigure
@@ -142,8 +143,10 @@ func (m *Machine) Step(e Event) *Effects {
 		m.algorithm.Campaign(env)
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
-	case EventReturned:
-		if lessee, ok := m.algorithm.(Lessee); ok {
+	case EventReturned, EventDied:
+		if lessee, ok := m.algorithm.(Lessee); ok && e.Kind == EventDied {
+			lessee.Died(env, e.Peer)
+		} else if ok {
 			lessee.Returned(env)
 		}
 	default:

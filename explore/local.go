@@ -67,8 +67,8 @@ const (
 	suspects    = algo.EventSuspect
 	trusts      = algo.EventTrust
 	campaigns   = algo.EventCampaign
-	crashes     = algo.EventReturned + 1
-	missesDeath = algo.EventReturned + 2 // a peer that it watches did not run, and does again
+	crashes     = algo.EventDied + 1
+	missesDeath = algo.EventDied + 2 // a peer that it watches did not run, and does again
 )
 
 // outcome is what a happening makes of a node. It depends on the node alone, so it is

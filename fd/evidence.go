@@ -72,6 +72,7 @@ func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
 	}
 	if fact == Refused && !d.timing.NoEvidence {
 		d.isDead(now, p, Refusal)
+		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Refusal})
 	}
 	if p.monitored {
 		d.redial(now, p)

@@ -54,12 +54,14 @@ var stateNames = [...]string{"unknown", "connected", "alive", "suspected", "hear
 
 func (s State) String() string { return stateNames[s] }
 
-// Change says that a monitored peer is suspected from now on, or trusted again.
+// Change says that a monitored peer is suspected from now on, or trusted again; or, after that, of any that its
+// process has ended.
 type Change struct {
 	Peer      algo.NodeID
 	Suspected bool
+	Died      bool
 	Why       string        // as a sentence
-	Reason    string        // of a suspicion, in a word
+	Reason    string        // of a suspicion, or an end, in a word
 	Silence   time.Duration // if that is Silence
 }
 
@@ -254,6 +256,9 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 		}
 		p.hear(now)
 		d.watch(now, p)
+	}
+	if restarted {
+		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Restart})
 	}
 	p.mark(now)
 }

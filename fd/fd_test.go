@@ -89,6 +89,9 @@ func says(t *testing.T, what string, out Output, suspected ...bool) {
 	t.Helper()
 	var got []bool
 	for _, c := range out.Changes {
+		if c.Died {
+			continue
+		}
 		if c.Peer != n(1) || c.Why == "" {
 			t.Errorf("%s: change %+v, want one of n1 with a reason", what, c)
 		}
@@ -424,6 +427,40 @@ func TestEvidenceIsKeptUntilThePeerIsMonitored(t *testing.T) {
 	d.Up(3*time.Second, n(1), 8)
 	d.Monitor(3*time.Second, []algo.NodeID{n(1)})
 	says(t, "it is back", d.Take())
+}
+
+// A refusal and a restart are the end of a process, whether or not it is watched; silence and a goodbye are not.
+func TestAnEndIsSaidOfAnybody(t *testing.T) {
+	for _, watched := range [][]algo.NodeID{nil, {n(1)}} {
+		d := New(config())
+		ends := func(what string, want int) {
+			t.Helper()
+			got := 0
+			for _, c := range d.Take().Changes {
+				if c.Died && c.Peer == n(1) && !c.Suspected {
+					got++
+				}
+			}
+			if got != want {
+				t.Errorf("%s: said %d times that it has ended, want %d", what, got, want)
+			}
+		}
+		d.Up(0, n(1), 7)
+		d.Monitor(0, watched)
+		d.Down(ms, n(1), false)
+		ends("the connection ended", 0)
+		d.DialFailed(2*ms, n(1), Unanswered)
+		ends("no answer", 0)
+		d.DialFailed(2*ms, n(1), Refused)
+		ends("refused", 1)
+		d.Up(3*ms, n(1), 7)
+		ends("the same is back", 0)
+		d.Up(4*ms, n(1), 8)
+		ends("another", 1)
+		d.Goodbye(5*ms, n(1))
+		runs(d, time.Hour)
+		ends("goodbye", 0)
+	}
 }
 
 // "Every refused dial to a monitored peer is evidence, also the first one ever."

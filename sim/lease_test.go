@@ -22,6 +22,7 @@ type omniscient struct {
 	w      *World
 	random *rand.Rand
 	drains bool // work takes a while to return
+	trusts bool // it ends with its process
 	token  algo.Epoch
 	who    map[*node]*work
 
@@ -55,7 +56,7 @@ func (o *omniscient) see(e trace.Event) {
 			k.until = n.engine.Until()
 		}
 		if e.Kind == trace.Crash && e.Node == n.id || !n.up && k.on {
-			if k.on {
+			if k.on && !o.trusts {
 				k.dead = max(k.dead, k.until)
 			}
 			k.on, k.owed = false, false
@@ -95,10 +96,10 @@ func (o *omniscient) settle() {
 }
 
 // leaseStorm is Storm with a lease: what disturbs is the same, but that clocks are within the drift.
-func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, d time.Duration, nodes int, seed uint64, drains bool) (*World, *omniscient) {
+func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.Options, nodes int, seed uint64) (*World, *omniscient) {
 	o := StormOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
-	o.Within = o.within(2*nodes) + 4*d
-	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: drains, who: make(map[*node]*work)}
+	o.Within = o.within(2*nodes) + 4*options.Duration
+	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.Drain > 0, trusts: options.TrustEvidence, who: make(map[*node]*work)}
 	w := New(Config{
 		Spec: spec, Timing: timing, Seed: seed, Trace: see.see, Budget: o.budget(), Delay: Uniform(timing.RoundTrip/100, timing.RoundTrip/10),
 	})
@@ -148,10 +149,10 @@ func TestLeaseStorms(t *testing.T) {
 				timing := []algo.Timing{algo.LAN(), algo.Local()}[i%2]
 				options := lease.Defaults(timing)
 				options.Preempt = i%4 > 0
-				drains := i%3 == 0
-				if drains {
+				if i%3 == 0 {
 					options.Drain = time.Second
 				}
+				options.TrustEvidence, options.TrustedNetwork = i%5 > 2, i%5 > 2
 				spec, err := builtin.Registry()[inner](timing, nil)
 				if err == nil {
 					spec, err = lease.Wrap(spec, timing, options)
@@ -160,7 +161,7 @@ func TestLeaseStorms(t *testing.T) {
 					t.Fatal(err)
 				}
 				seed := *leaseSeed + uint64(i)
-				w, see := leaseStorm(t, spec, timing, options.Duration, []int{5, 5, 4, 3, 2}[i%5], seed, drains)
+				w, see := leaseStorm(t, spec, timing, options, []int{5, 5, 4, 3, 2, 5, 4}[i%7], seed)
 				if bad := w.Violations(); len(bad) > 0 {
 					t.Fatalf("seed %d: %v\n%s", seed, bad, w.Scenario())
 				}

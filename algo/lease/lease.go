@@ -107,7 +107,7 @@ func (e nomination) Announce(l algo.Leader) { e.n.nominee = l }
 func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	n.view, n.ballot, n.vote = view, saved.Epoch, saved.Vote
 	kept, inner := unpack(saved.Extra)
-	if kept > 0 {
+	if kept > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
 		n.kept = max(kept, n.options.Duration)
 		n.promise = promise{on: true, to: saved.Vote, ballot: saved.Epoch}
 		env.SetTimer(timerPromise, n.kept, n.kept)

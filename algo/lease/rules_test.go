@@ -91,6 +91,47 @@ func TestAPromiseIsToOne(t *testing.T) {
 	wants(t, "another, then", n.Hears(3, ask(2, 1)), "save 2 for n3")
 }
 
+// Who has promised one, and hears that a majority has promised another since, need not wait: the first leads no more.
+func TestAPromiseIsVoidWhenAnotherLeads(t *testing.T) {
+	n := member(t, 0)
+	n.Start(0)
+	n.Hears(2, ask(1, 1))
+	wants(t, "another asks", n.Clone().Hears(3, ask(2, 1)), refuses, promises)
+	wants(t, "another leads", n.Hears(3, holds(2, 2)), "ballot=2 round=2 yes=true")
+	wants(t, "the first, then", n.Hears(2, holds(1, 2)), "ballot=1", promises)
+}
+
+// The end of a process ends what was promised to it, if that is to be trusted.
+func TestAPromiseToTheDead(t *testing.T) {
+	died := func(n *host.Solo, who int) string {
+		return host.Line(n.Machine.Step(algo.Event{Kind: algo.EventDied, Peer: host.ID(who)}))
+	}
+	o := options
+	o.TrustEvidence, o.TrustedNetwork = true, true
+	for _, trusts := range []bool{false, true} {
+		spec := puppets(t, 0)
+		if trusts {
+			spec = puppetsWith(t, o, 0)
+		}
+		n := host.Alone(spec, 1, three())
+		n.Start(0)
+		n.Hears(2, holds(1, 1))
+		wants(t, "another asks", n.Hears(3, ask(2, 1)), refuses, promises)
+		died(n, 3)
+		wants(t, "the other has died", n.Clone().Hears(3, ask(2, 1)), refuses, promises)
+		again := host.Alone(spec, 1, three())
+		again.StartFrom(algo.Stable{Epoch: 3, Vote: host.ID(1), Extra: n.Machine.Stable().Extra})
+		if did := died(n, 2); !trusts {
+			wants(t, "it has died", did, "", "lease/reply", "announce")
+			wants(t, "its own life before", again.Hears(3, ask(4, 1)), "ballot=4", promises)
+		} else {
+			wants(t, "it has died", did, "n3 <- lease/reply yes=true")
+			wants(t, "it has died", did, "announce nobody in 1")
+			wants(t, "its own life before", again.Hears(3, ask(4, 1)), promises)
+		}
+	}
+}
+
 func TestAPromiseIsForTheTimeThatBothKnow(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
@@ -303,6 +344,11 @@ func TestOptionsAreChecked(t *testing.T) {
 		if _, err := lease.Wrap(inner, timing, lease.Defaults(timing)); err != nil {
 			t.Error(err)
 		}
+	}
+	trusting := o
+	trusting.TrustEvidence = true
+	if _, err := lease.Wrap(inner, algo.LAN(), trusting); err == nil || !strings.Contains(err.Error(), "lease: trust_evidence is true, want false, or trusted_network as well") {
+		t.Error(err)
 	}
 	o.Duration -= 20 * ms
 	want := "lease: duration is 940ms, want more, so that of it 780ms remain, and not 767.09086ms, with a drift of 10 % and a guard of 2ms"

@@ -29,6 +29,12 @@ type Options struct {
 	// works here, or all of it ends with the announcement.
 	Drain time.Duration `yaml:"drain" help:"for how long a lease is renewed while the work of a leader that hands over ends"`
 
+	// TrustEvidence ends what was promised to a process when it has ended, as its address shows, and has its own
+	// former life count no more. It is right where the work of a process ends with it. Refusals carry no signature:
+	// whoever can refuse for a member that lives makes two leaders. So it takes a TrustedNetwork, too.
+	TrustEvidence  bool `yaml:"trust_evidence" help:"wait for no promise to a process that has ended; needs trusted_network"`
+	TrustedNetwork bool `yaml:"trusted_network" help:"no proxy, sidecar or firewall between members refuses for one that lives"`
+
 	retry time.Duration // between two questions of a nominee, about
 }
 
@@ -58,6 +64,9 @@ func (o *Options) check(c *algo.OptionCheck) {
 	c.Want(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
 	c.Duration("renew", o.Renew, "", 0)
 	c.Bool("preempt", o.Preempt)
+	c.Bool("trusted_network", o.TrustedNetwork)
+	c.Want(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
+		"false, or trusted_network as well: refusals carry no signature, and whoever can refuse for a member that lives makes two leaders")
 	c.Want(o.Drain >= 0, "drain", o.Drain.String(), "not below 0")
 	if c.Err() != nil {
 		return

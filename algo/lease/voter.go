@@ -70,6 +70,9 @@ func (n *node) follow(env algo.Env, from algo.NodeID, ballot algo.Epoch) {
 		n.giveUp(env)
 	}
 	n.ballot, n.vote = ballot, from
+	if n.promise.to != from {
+		n.promise = promise{} // a majority has promised this one since: the other leads no more
+	}
 	env.SetTimer(timerFollow, n.options.Duration, n.options.Duration)
 	if l := (algo.Leader{Epoch: ballot, ID: from}); n.leader != l {
 		n.leader = l
@@ -85,6 +88,14 @@ func (n *node) released(env algo.Env, from algo.NodeID, ballot algo.Epoch) {
 	}
 	if n.leader.ID == from && n.leader.Epoch <= ballot {
 		n.vacate(env)
+	}
+}
+
+// Died ends what this node has promised to a process that is no more.
+func (n *node) Died(env algo.Env, peer algo.NodeID) {
+	if n.options.TrustEvidence {
+		n.released(env, peer, n.promise.ballot)
+		n.consider(env)
 	}
 }
 

@@ -96,6 +96,8 @@ type walk struct {
 	calm   int // the more the less goes wrong
 	quick  int // the more the fewer messages are slow
 	eager  bool
+	trusts bool                 // work ends with its process, and who hears of that believes it
+	lies   bool                 // that is said of those who live, too
 	deaf   map[algo.NodeID]bool // who takes part in the membership only
 	blind  map[algo.NodeID]bool // who does not hear of that
 	random *rand.Rand
@@ -121,6 +123,11 @@ func newWalk(t testing.TB, seed uint64) *walk {
 		longer := options
 		longer.Duration, longer.Preempt = 2*longer.Duration, false
 		w.specs = append(w.specs, puppetsWith(t, longer, drain))
+	}
+	if w.trusts = seed%8 > 5; w.trusts {
+		trusting := options
+		trusting.TrustEvidence, trusting.TrustedNetwork = true, true
+		w.specs = []algo.Spec{puppetsWith(t, trusting, drain)}
 	}
 	w.eager = w.random.IntN(3) == 0
 	w.quick = 2 << w.random.IntN(5)
@@ -172,7 +179,7 @@ func (w *walk) start(a *actor) {
 
 func (w *walk) crash(a *actor) {
 	w.logf("%s crashes", a.id)
-	if a.works && w.clock(a) < a.until {
+	if a.works && w.clock(a) < a.until && !w.trusts {
 		a.dead = max(a.dead, a.until) // what it began may be on its way
 	}
 	a.machine, a.works = nil, false
@@ -459,6 +466,10 @@ func (w *walk) act() {
 			kind := []algo.EventKind{algo.EventSuspect, algo.EventTrust}[w.random.IntN(2)]
 			w.hand(a, algo.Event{Kind: kind, Peer: peer.id})
 		}
+	case 12:
+		if a.machine != nil && !a.stands && a.id != peer.id && (peer.machine == nil || w.lies) {
+			w.hand(a, algo.Event{Kind: algo.EventDied, Peer: peer.id})
+		}
 	case 8, 9, 10, 11:
 		if a.machine != nil && a.works && a.machine.Leader().ID != a.id {
 			a.works = false
@@ -495,6 +506,22 @@ func (w *walk) nominate(a, peer *actor) {
 			w.hand(peer, algo.Event{Kind: algo.EventReceive, Peer: o.id, Message: lease.Reply{Yes: true}})
 		}
 	}
+}
+
+// What is given up where evidence is trusted: refusals for processes that live make two leaders.
+func TestRefusalsForTheLivingMakeTwo(t *testing.T) {
+	for seed := uint64(6); seed < 8*500; seed += 8 {
+		w := newWalk(t, seed)
+		w.lies = true
+		for i := 0; i < 4000 && w.broken == ""; i++ {
+			w.act()
+		}
+		if w.broken != "" {
+			t.Logf("seed %d: %s", seed, w.broken)
+			return
+		}
+	}
+	t.Error("they do not")
 }
 
 // TestNeverTwo walks.

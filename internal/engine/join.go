@@ -28,7 +28,7 @@ func (e *Engine) settle(now time.Duration) {
 			if c.Suspected {
 				e.counted[counted{"suspicions", c.Reason}]++
 			}
-			if slices.Contains(e.monitored, c.Peer) {
+			if e.running && c.Died || slices.Contains(e.monitored, c.Peer) {
 				e.news = append(e.news, c)
 			}
 		}
@@ -52,7 +52,11 @@ func (e *Engine) settle(now time.Duration) {
 		if c.Suspected {
 			event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
 		}
-		e.trace(seen)
+		if c.Died {
+			event.Kind = algo.EventDied
+		} else {
+			e.trace(seen)
+		}
 		before := len(e.out.Called)
 		e.step(now, event)
 		for i := range e.out.Called[before:] {
