@@ -225,17 +225,17 @@ func TestARollingRestartCostsTheLeaderNothing(t *testing.T) {
 	}
 }
 
-// A majority that hears each other has a leader, although the highest is heard and hears nobody, or reaches one alone.
+// A majority that hears each other has a leader, although the highest is heard and hears nobody, or reaches one alone,
+// and although the two highest are heard and hear nobody.
 func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
-	for _, inner := range []string{"bully", "ring"} {
-		for name, cuts := range map[string]func(n int) []string{
-			"it is heard":    func(n int) []string { return []string{fmt.Sprintf("cut n%d n5", n)} },
-			"it reaches one": func(n int) []string { return []string{fmt.Sprintf("cut n%d n5", n), fmt.Sprintf("cut n5 n%d", n)} },
+	deaf := []string{"cut n1 n5", "cut n2 n5", "cut n3 n5", "cut n4 n5"}
+	for _, inner := range []string{"bully", "ring", "vote"} {
+		for name, cuts := range map[string][]string{
+			"it is heard":    deaf,
+			"it reaches one": {"cut n1 n5", "cut n2 n5", "cut n3 n5", "cut n5 n1", "cut n5 n2", "cut n5 n3"},
+			"both are heard": append(deaf, "cut n1 n4", "cut n2 n4", "cut n3 n4", "cut n5 n4"),
 		} {
 			t.Run(inner+", "+name, func(t *testing.T) {
-				if inner == "ring" && name == "it is heard" {
-					t.Skip("not solved: it asks for heartbeats, so that the one before it in the ring takes it for alive, and it loses all tokens")
-				}
 				d := lease.Defaults(algo.LAN()).Duration
 				spec, err := lease.Wrap(lan(t, inner), algo.LAN(), lease.Defaults(algo.LAN()))
 				if err != nil {
@@ -246,13 +246,9 @@ func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.Run(2 * time.Second)
-				for n := 1; n < 5; n++ {
-					for _, cut := range cuts(n) {
-						if name == "it is heard" || n < 4 {
-							if err := w.Do("%s", cut); err != nil {
-								t.Fatal(err)
-							}
-						}
+				for _, cut := range cuts {
+					if err := w.Do("%s", cut); err != nil {
+						t.Fatal(err)
 					}
 				}
 				began, led, first := w.Now(), 0, time.Duration(0)
@@ -260,7 +256,7 @@ func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
 					w.Run(100 * time.Millisecond)
 					follow := map[algo.Leader]int{}
 					for n := 1; n <= 5; n++ {
-						if l, up := w.Follows(n); up && !l.Vacant() && l.ID != ID(5) {
+						if l, up := w.Follows(n); up && !l.Vacant() && l.ID != ID(5) && (l.ID != ID(4) || name != "both are heard") {
 							follow[l]++
 						}
 					}
@@ -273,7 +269,7 @@ func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
 					}
 				}
 				t.Logf("led %d of 300, first after %v", led, first)
-				if led < 270 || first > 4*d {
+				if led <= 300-int(first/(100*time.Millisecond)) || led < 270 && name != "both are heard" || first > 4*d {
 					t.Errorf("they have a leader %d times of 300, first after %v: %s", led, first, w.Opinions())
 				}
 				_ = w.Do("heal")

@@ -1,20 +1,18 @@
 package lease
 
-import "github.com/elect-go/elect/algo"
+import (
+	"slices"
+
+	"github.com/elect-go/elect/algo"
+)
 
 // absence is who stands aside: a nominee to which fewer than a majority answers. Others hear it, maybe, and
 // would go on nominating it, which nobody can grant. It tells those whom it reaches, and they tell others. For
 // as long as it says so again, all inner algorithms take it for one that may not lead.
 type absence struct {
-	away bool   // this node stands aside
-	said uint64 // how often it has said that, or the opposite
-	seen []aside
-}
-
-type aside struct {
-	id   algo.NodeID
-	said uint64
-	off  bool
+	away bool    // this node stands aside
+	said uint64  // how often it has said that, or the opposite
+	seen []Aside // the last word of each
 }
 
 // timerAside ends the patience of a nominee, and then has it say again that it stands aside.
@@ -44,21 +42,16 @@ func (n *node) stepAside(env algo.Env, away bool) {
 
 // hearAside takes the word of a member, and passes it on once.
 func (n *node) hearAside(env algo.Env, m Aside) {
-	at := -1
-	for i, a := range n.seen {
-		if a.id == m.ID {
-			at = i
-		}
-	}
-	if m.ID == n.self || !n.view.Contains(m.ID) || at >= 0 && m.Said <= n.seen[at].said {
+	at := slices.IndexFunc(n.seen, func(a Aside) bool { return a.ID == m.ID })
+	if m.ID == n.self || !n.view.Contains(m.ID) || at >= 0 && m.Said <= n.seen[at].Said {
 		return
 	}
 	if at < 0 {
 		at = len(n.seen)
-		n.seen = append(n.seen, aside{id: m.ID, off: true})
+		n.seen = append(n.seen, Aside{ID: m.ID, Off: true})
 	}
-	changes := n.seen[at].off != m.Off
-	n.seen[at].said, n.seen[at].off = m.Said, m.Off
+	changes := n.seen[at].Off != m.Off
+	n.seen[at] = m
 	env.SetTimer(timerBack(m.ID), 3*n.options.Duration, 3*n.options.Duration)
 	for other := range n.view.Others(n.self) {
 		if other != m.ID {
@@ -72,30 +65,27 @@ func (n *node) hearAside(env algo.Env, m Aside) {
 
 // forgive forgets who has not said for long that it stands aside.
 func (n *node) forgive(env algo.Env, t algo.Timer) {
-	for i, a := range n.seen {
-		if t == timerBack(a.id) {
-			n.seen = append(n.seen[:i:i], n.seen[i+1:]...)
-			n.reseat(env)
-			return
-		}
-	}
+	n.seen = slices.DeleteFunc(n.seen, func(a Aside) bool { return t == timerBack(a.ID) })
+	n.reseat(env)
 }
 
-// reseat shows the inner algorithm who may lead now.
-func (n *node) reseat(env algo.Env) { n.inner.Reconfigure(nomination{env, n}, n.seats()) }
+// reseat shows the inner algorithm who takes part now.
+func (n *node) reseat(env algo.Env) {
+	n.seats = n.seated()
+	n.inner.Reconfigure(nomination{env, n}, n.seats)
+}
 
-// seats is the view for the inner algorithm. Its epochs are no ballots: stamps mean nothing to it. If all who
-// may lead stand aside, all may lead.
-func (n *node) seats() algo.View {
+// seated is the view for the inner algorithm: without others that stand aside. Its epochs are no ballots: stamps
+// mean nothing to it. If nobody were left who may lead, all take part.
+func (n *node) seated() algo.View {
 	var members []algo.Member
 	left := false
 	for m := range n.view.All() {
-		m.Eligible = m.Eligible && !(m.ID == n.self && n.away)
-		for _, a := range n.seen {
-			m.Eligible = m.Eligible && (a.off || a.id != m.ID)
+		m.Eligible = m.Eligible && !(n.away && m.ID == n.self)
+		if !slices.ContainsFunc(n.seen, func(a Aside) bool { return a.ID == m.ID && !a.Off }) {
+			left = left || m.Eligible
+			members = append(members, m)
 		}
-		left = left || m.Eligible
-		members = append(members, m)
 	}
 	if !left {
 		return n.view.In(0).Over(0)

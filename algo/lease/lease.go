@@ -69,6 +69,7 @@ type node struct {
 	inner   algo.Algorithm
 	nominee algo.Leader // whom inner has announced
 	view    algo.View
+	seats   algo.View // for inner
 
 	// ballot is the highest in which this node takes part, and vote whom it has promised that, or follows
 	// in it. Both are saved, with what inner keeps, and with kept: how long a promise may be on. It is 0 for
@@ -113,7 +114,8 @@ func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 		env.SetTimer(timerPromise, n.kept, n.kept)
 	}
 	n.heedFloor(env)
-	n.inner.Start(nomination{env, n}, n.seats(), inner)
+	n.seats = n.seated()
+	n.inner.Start(nomination{env, n}, n.seats, inner)
 	n.consider(env)
 }
 
@@ -128,7 +130,9 @@ func (n *node) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	case Aside:
 		n.hearAside(env, m)
 	default:
-		n.inner.Receive(nomination{env, n}, from, m)
+		if n.seats.Contains(from) {
+			n.inner.Receive(nomination{env, n}, from, m)
+		}
 	}
 	n.consider(env)
 }
@@ -161,12 +165,16 @@ func (n *node) Suspect(env algo.Env, peer algo.NodeID) {
 	if n.leader.ID == peer {
 		n.vacate(env)
 	}
-	n.inner.Suspect(nomination{env, n}, peer)
+	if n.seats.Contains(peer) {
+		n.inner.Suspect(nomination{env, n}, peer)
+	}
 	n.consider(env)
 }
 
 func (n *node) Trust(env algo.Env, peer algo.NodeID) {
-	n.inner.Trust(nomination{env, n}, peer)
+	if n.seats.Contains(peer) {
+		n.inner.Trust(nomination{env, n}, peer)
+	}
 	n.consider(env)
 }
 

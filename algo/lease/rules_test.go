@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -253,6 +254,56 @@ func TestWhatIsReleasedWaitsForTheWork(t *testing.T) {
 	wants(t, "it goes on renewing", n.Expires("lease/renew"), "lease/ask ballot=1", "holds", "release")
 	wants(t, "the work returns", returned(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply yes=true")
 	wants(t, "once", returned(n), "", "release")
+}
+
+// recorder is an inner algorithm that notes what it is told.
+type recorder struct {
+	puppet
+	told *[]string
+}
+
+func (r recorder) note(what string, who algo.NodeID) {
+	*r.told = append(*r.told, what+" "+host.Sprintf("%s", who))
+}
+func (r recorder) Receive(_ algo.Env, who algo.NodeID, _ algo.Message) { r.note("hears %s", who) }
+func (r recorder) Suspect(_ algo.Env, who algo.NodeID)                 { r.note("suspects %s", who) }
+func (r recorder) Trust(_ algo.Env, who algo.NodeID)                   { r.note("trusts %s", who) }
+func (r recorder) Reconfigure(_ algo.Env, v algo.View)                 { r.note("%d members, a quorum of %d", v.Len(), v.Quorum()) }
+	r.note("quorum "+strconv.Itoa(v.Quorum())+" without", host.ID(3))
+}
+func (r recorder) Clone() algo.Algorithm { return r }
+
+// The inner algorithm does not know of who stands aside, and counts it among all.
+func TestWhoStandsAsideTakesNoPart(t *testing.T) {
+	var told []string
+	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{told: &told} }}
+	spec, err := lease.Wrap(inner, algo.Timing{RoundTrip: 100 * ms, Timeout: 200 * ms}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := host.Alone(spec, 1, three())
+	n.Start(0)
+	all := func(want ...string) {
+		t.Helper()
+		n.Hears(3, point{})
+		n.Suspects(3)
+		n.Trusts(3)
+		if !slices.Equal(told, want) {
+			t.Errorf("it is told %q, want %q", told, want)
+		}
+		told = nil
+	}
+	known := []string{"hears n3", "suspects n3", "trusts n3"}
+	all(known...)
+	wants(t, "the word is passed on", n.Hears(2, lease.Aside{ID: host.ID(3), Said: 1}), "n2 <- lease/aside")
+	all("2 members, a quorum of 2")
+	n.Hears(2, lease.Aside{ID: host.ID(3), Said: 1})
+	all()
+	n.Hears(3, lease.Aside{ID: host.ID(3), Said: 2, Off: true})
+	all(append([]string{"3 members, a quorum of 2"}, known...)...)
+	n.Hears(3, lease.Aside{ID: host.ID(3), Said: 3})
+	n.Expires("lease/back/" + algo.Timer(host.ID(3).String()))
+	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
 // Where nobody is pre-empted a leader stays, and a nominee asks nobody as long as one leads.
