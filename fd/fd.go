@@ -322,7 +322,7 @@ func (d *Detector) Wake(now time.Duration) {
 		switch {
 		case p.leaseEnd <= now:
 			p.leaseEnd = never
-		case p.leaseEnd != never && p.beatDue() <= now:
+		case p.leaseEnd != never && p.beatAt <= now:
 			d.beat(now, p)
 		}
 		if p.monitored && p.heardAt+2*d.timing.Heartbeat <= now {
@@ -343,7 +343,7 @@ func (d *Detector) dueFor(p *peer) time.Duration {
 		}
 	}
 	if p.leaseEnd != never {
-		next = min(next, p.leaseEnd, p.beatDue())
+		next = min(next, p.leaseEnd, p.beatAt)
 	}
 	return next
 }

@@ -13,7 +13,7 @@ type leases struct {
 
 	leaseEnd time.Duration // the Watch it sent
 	every    time.Duration
-	sentAt   time.Duration
+	beatAt   time.Duration // when the next one to it is due
 }
 
 // watch asks p for beats, and again at half the lease; who is suspected, at each heartbeat, for it may be
@@ -28,7 +28,7 @@ func (d *Detector) watch(now time.Duration, p *peer) {
 	if p.suspected {
 		p.renewAt = now + d.timing.Heartbeat
 	}
-	p.sentAt = now
+	d.Sent(now, p.id)
 	d.send(p, Watch{Interval: d.timing.Heartbeat, Lease: term, View: d.view})
 }
 
@@ -37,27 +37,24 @@ func (d *Detector) watched(now time.Duration, p *peer, w Watch) error {
 	if w.Interval < minInterval || w.Lease < w.Interval || w.Lease > maxWait {
 		return fmt.Errorf("it asks for a beat every %v for %v, want at least %v and at most %v", w.Interval, w.Lease, minInterval, maxWait)
 	}
-	if p.leaseEnd == never || p.every != w.Interval {
-		p.sentAt = now
+	began := p.leaseEnd == never || p.every != w.Interval
+	if p.every, p.leaseEnd = w.Interval, now+w.Lease; began {
+		p.beatAt = p.tick(now)
 	}
-	p.every, p.leaseEnd = w.Interval, now+w.Lease
 	return nil
 }
 
 // minInterval has no peer make this node busy. Nor does one keep it so for longer than maxWait after it is gone.
 const minInterval = time.Millisecond
 
-// Sent says that a frame of any kind went to a peer: it replaces a beat.
+// Sent says that a frame of any kind went to a peer: it replaces a beat, and the next one may be half an interval
+// late. So who says something every interval and a bit sends no beats.
 func (d *Detector) Sent(now time.Duration, id algo.NodeID) {
 	if p, ok := d.peers[id]; ok {
-		p.sentAt = now
+		p.beatAt = now + p.every*3/2
 	}
 }
 
-// beatDue is when the next beat to p is due. Beats to all watchers of one
-// interval fall on the same ticks, so that the loop wakes once for all of them;
-// what was sent less than half an interval before a tick replaces its beat.
-func (l *leases) beatDue() time.Duration {
-	earliest := l.sentAt + l.every/2
-	return (earliest/l.every + 1) * l.every
-}
+// tick is when a beat follows one that is sent now. Those to all watchers of one interval fall on the same
+// ticks, so that the loop wakes once for all of them.
+func (l *leases) tick(now time.Duration) time.Duration { return (now/l.every + 1) * l.every }

@@ -40,7 +40,7 @@ func (d *Detector) excuse(now, late time.Duration) {
 
 // beat sends a Beat to p. That this node did not run is said for as long as a lease lasts.
 func (d *Detector) beat(now time.Duration, p *peer) {
-	p.sentAt = now
+	p.beatAt = p.tick(now)
 	b := Beat{View: d.view}
 	if ago := now - d.woke; d.stall > 0 && ago <= lease*d.timing.Heartbeat {
 		b.Stalled, b.Ago = d.stall, ago

@@ -190,6 +190,34 @@ func leased(t *testing.T, see func(trace.Event)) *World {
 	return w
 }
 
+// Renewals replace heartbeats. Of the frames there are at most those that go and come back once a heartbeat.
+func TestFramesAtRestWithALease(t *testing.T) {
+	for preset, timing := range map[string]algo.Timing{"lan": algo.LAN(), "local": algo.Local()} {
+		for _, nodes := range []int{3, 5, 20} {
+			inner, err := builtin.Registry()["bully"](timing, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec, err := lease.Wrap(inner, timing, lease.Defaults(timing))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := New(Config{Spec: spec, Timing: timing, Delay: Fixed(time.Millisecond)})
+			if err := w.Cluster(nodes); err != nil {
+				t.Fatal(err)
+			}
+			w.Run(10 * timing.Bound())
+			before := w.Frames()
+			w.Run(400 * timing.Heartbeat)
+			each := float64(w.Frames()-before) / 400 / float64(nodes)
+			t.Logf("%s, %d nodes: %.2f frames per node and heartbeat", preset, nodes, each)
+			if most := 2 * float64(nodes-1) / float64(nodes); each > most {
+				t.Errorf("%s, %d nodes: %.2f frames per node and heartbeat, want at most %.2f", preset, nodes, each, most)
+			}
+		}
+	}
+}
+
 // A leader that did not run ends its leadership before it hears anything.
 func TestALeaseIsOverBeforeAnythingElse(t *testing.T) {
 	var first string

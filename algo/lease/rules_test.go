@@ -262,16 +262,16 @@ type recorder struct {
 	told *[]string
 }
 
-func (r recorder) note(what string, who algo.NodeID) {
-	*r.told = append(*r.told, what+" "+host.Sprintf("%s", who))
+func (r recorder) note(what string, about ...any) {
+	*r.told = append(*r.told, host.Sprintf(what, about...))
 }
 func (r recorder) Receive(_ algo.Env, who algo.NodeID, _ algo.Message) { r.note("hears %s", who) }
 func (r recorder) Suspect(_ algo.Env, who algo.NodeID)                 { r.note("suspects %s", who) }
 func (r recorder) Trust(_ algo.Env, who algo.NodeID)                   { r.note("trusts %s", who) }
-func (r recorder) Reconfigure(_ algo.Env, v algo.View)                 { r.note("%d members, a quorum of %d", v.Len(), v.Quorum()) }
-	r.note("quorum "+strconv.Itoa(v.Quorum())+" without", host.ID(3))
+func (r recorder) Clone() algo.Algorithm                               { return r }
+func (r recorder) Reconfigure(_ algo.Env, v algo.View) {
+	r.note("%d members, a quorum of %d", v.Len(), v.Quorum())
 }
-func (r recorder) Clone() algo.Algorithm { return r }
 
 // The inner algorithm does not know of who stands aside, and counts it among all.
 func TestWhoStandsAsideTakesNoPart(t *testing.T) {

@@ -411,7 +411,9 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 		e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	}
 	e.Count("sent", m, 1)
-	e.detector.Sent(now, to)
+	if _, beats := m.(fd.Beat); !beats { // one that shows a roster replaces none: those of the detector come on their ticks
+		e.detector.Sent(now, to)
+	}
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
 }
 
