@@ -99,7 +99,7 @@ command that does it again.`,
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&flags.algorithm, "algorithm", p.fields.DefaultAlgorithm(), "one of "+strings.Join(p.fields.Algorithms(), ", "))
+	set.StringVar(&flags.algorithm, "algorithm", p.fields.DefaultAlgorithm(), "one of "+strings.Join(p.fields.Algorithms(), ", ")+"; with a lease as bully+lease")
 	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&flags.nodes, "nodes", 5, "how many members, crashed ones included")
 	set.IntVar(&flags.crashed, "crashed", 0, "how many of them, the highest, crash before the election")

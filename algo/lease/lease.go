@@ -17,7 +17,8 @@
 //
 // # What it does not promise
 //
-// A leader where no majority can agree on a nominee: around ring, while a member is heard and hears nobody.
+// A leader where no majority hears each other, or agrees on a nominee. With [Options].TrustEvidence one at any
+// moment where something refuses connections on behalf of a process that lives.
 // A process that did not run, and does not know it yet, may for an instant believe that it leads: what must
 // not suffer from that checks tokens. And work that goes on after its context is not the leader's any more.
 //

@@ -409,6 +409,15 @@ func TestSpec(t *testing.T) {
 	require.Contains(t, spec.Settings, algo.Setting{Name: "answer_timeout", Value: "1ms"})
 	require.Contains(t, spec.Settings, algo.Setting{Name: "announce_interval", Value: "100ms"})
 
+	// With a lease, whose promises are a matter of time: a search knows none.
+	spec, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"message_time=120ms"})
+	require.NoError(t, err)
+	require.Equal(t, "ring+lease", spec.Name)
+	require.Contains(t, spec.Settings, algo.Setting{Name: "message_time", Value: "120ms"})
+	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_duration", Value: "960ms"})
+	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.Timing{}, nil)
+	require.ErrorContains(t, err, `algorithm is "ring+lease", want bully, ring`)
+
 	_, err = builtins.Spec("paxos", timing, timing, nil)
 	require.EqualError(t, err, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -163,13 +164,15 @@ func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.
 }
 
 // Spec makes an algorithm for a host that is no node: with options, each key=value. Those that
-// are not set have the defaults for one timing, all are checked against the other. The error is
-// an [*mistake.Error].
-func (t *Table) Spec(algorithm string, defaults, timing algo.Timing, options []string) (algo.Spec, error) {
+// are not set have the defaults for one timing, all are checked against the other. A name that ends
+// with [lease.Suffix] is that of an algorithm with a lease around it, where there is time at all. The
+// error is an [*mistake.Error].
+func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string) (algo.Spec, error) {
 	s := newSettings(t)
+	algorithm, leased := strings.CutSuffix(name, lease.Suffix)
 	factory, ok := t.registry[algorithm]
-	if !ok {
-		s.Mistakes.Add(mistake.Mistake{Field: "algorithm", Got: mistake.Quote(algorithm), Want: either(t.Algorithms())})
+	if !ok || leased && timing == (algo.Timing{}) {
+		s.Mistakes.Add(mistake.Mistake{Field: "algorithm", Got: mistake.Quote(name), Want: either(t.Algorithms())})
 		return algo.Spec{}, s.Mistakes.Err(about)
 	}
 	s.acceptOptions(algorithm, options, mistake.Origin{})
@@ -179,6 +182,9 @@ func (t *Table) Spec(algorithm string, defaults, timing algo.Timing, options []s
 		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(s.options[algorithm]).Elem())
 		return nil
 	})
+	if leased && err == nil {
+		spec, err = lease.Wrap(spec, timing, lease.Defaults(defaults))
+	}
 	for _, err := range mistake.Leaves(err) {
 		s.Mistakes.Add(s.explain(algorithm, err))
 	}
