@@ -2,7 +2,9 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -26,6 +28,7 @@ type guarded struct {
 
 	mu     sync.Mutex
 	works  string // who does
+	leased bool   // with a lease: two without one may, for a moment
 	token  uint64 // the last
 	shifts int
 	causes map[error]int
@@ -44,18 +47,18 @@ func newGuarded(t testing.TB, algorithm string, nodes int, drift map[string]floa
 
 // employ has a node work whenever it leads, until it stops.
 func (g *guarded) employ(n *cluster.Node) {
-	name := n.Config().Name
+	name, leased := n.Config().Name, n.Config().Lease != nil
 	ctx := g.t.Context()
 	go func() {
 		_ = n.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
 			g.mu.Lock()
-			if g.works != "" && !g.real {
+			if g.works != "" && !g.real && (leased || g.leased) {
 				g.t.Errorf("%s begins to work while %s does (%s, token %d)", name, g.works, time.Now().Format("05.000"), l.Token)
 			}
-			if l.Token <= g.token && !g.real {
+			if l.Token <= g.token && !g.real && leased {
 				g.t.Errorf("%s works with token %d after %d", name, l.Token, g.token)
 			}
-			g.works, g.token = name, l.Token
+			g.works, g.leased, g.token = name, leased, l.Token
 			g.shifts++
 			g.mu.Unlock()
 			if !l.Valid() && !g.real {
@@ -80,6 +83,18 @@ func (g *guarded) employ(n *cluster.Node) {
 			return nil
 		})
 	}()
+}
+
+// kill has a process die, if it runs, and its work with it.
+func (g *guarded) kill(name string) {
+	g.mu.Lock()
+	if g.works == name {
+		g.works = ""
+	}
+	g.mu.Unlock()
+	if slices.ContainsFunc(g.Nodes(), func(n *cluster.Node) bool { return n.Config().Name == name }) {
+		g.Kill(name)
+	}
 }
 
 // who works, and how many leaderships have ended for that reason.
@@ -242,14 +257,67 @@ func TestAHigherOneWaitsForTheWork(t *testing.T) {
 	})
 }
 
+func lasting(d time.Duration) *lease.Options {
+	o := lease.Defaults(algo.LAN())
+	o.Duration = d
+	return &o
+}
+
+// A lease is turned off, or made longer or shorter, one member after the other, each killed and started again until it is
+// let in: at every step at most one works, and at the end one does. Who leads is the first of them, or the last. To turn
+// it on all are stopped first: who runs without one has promised nothing.
+func TestALeaseIsChangedStepByStep(t *testing.T) {
+	short, long := lasting(lease.Defaults(algo.LAN()).Duration), lasting(6*time.Second)
+	for name, change := range map[string][2]*lease.Options{"on": {nil, short}, "off": {long, nil}, "longer": {short, long}, "shorter": {long, short}} {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, the leader first: %t", name, first), func(t *testing.T) {
+				withLease(t, func(t *testing.T, algorithm string) {
+					now := change[0]
+					g := &guarded{t: t, causes: make(map[error]int)}
+					g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, now }})
+					names := []string{"n1", "n2", "n3"}
+					for _, n := range g.Nodes() {
+						g.employ(n)
+					}
+					g.Pass(time.Second)
+					leader := g.Await().Name
+					slices.SortFunc(names, func(a, b string) int {
+						if (a == leader) == first {
+							return -1
+						}
+						return 1
+					})
+					if change[0] == nil {
+						for _, name := range names {
+							g.kill(name)
+							g.Pass(time.Second)
+						}
+					}
+					now = change[1]
+					for i := range names {
+						for _, name := range names[:i+1] { // who was refused is started again
+							g.kill(name)
+							g.employ(g.Start(name))
+						}
+						g.Pass(10 * time.Second)
+					}
+					for _, name := range names {
+						g.kill(name)
+						g.employ(g.Start(name))
+					}
+					g.Pass(10 * time.Second)
+					g.Await()
+					works, _ := g.who(nil)
+					require.NotEmpty(t, works)
+				})
+			})
+		}
+	}
+}
+
 // A node whose lease is turned off does not help another to lead before what it has promised is over, and
 // neither does one whose lease is made shorter. So at every step at most one works.
 func TestALeaseIsTurnedOff(t *testing.T) {
-	lasting := func(d time.Duration) *lease.Options {
-		o := lease.Defaults(algo.LAN())
-		o.Duration = d
-		return &o
-	}
 	for _, later := range []*lease.Options{nil, lasting(2 * lease.Defaults(algo.LAN()).Duration)} {
 		withLease(t, func(t *testing.T, algorithm string) {
 			long := lasting(20 * time.Second)
