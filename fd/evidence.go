@@ -71,8 +71,8 @@ func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
 		p.broken = 0
 	}
 	if fact == Refused && !d.timing.NoEvidence {
-		d.isDead(now, p, Refusal)
 		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Refusal})
+		d.isDead(now, p, Refusal)
 	}
 	if p.monitored {
 		d.redial(now, p)

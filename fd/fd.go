@@ -54,8 +54,7 @@ var stateNames = [...]string{"unknown", "connected", "alive", "suspected", "hear
 
 func (s State) String() string { return stateNames[s] }
 
-// Change says that a monitored peer is suspected from now on, or trusted again; or, after that, of any that its
-// process has ended.
+// Change says that a monitored peer is suspected from now on, or trusted again; or of any that its process has ended.
 type Change struct {
 	Peer      algo.NodeID
 	Suspected bool
@@ -242,6 +241,7 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	p.connected, p.upAt, p.incarnation, p.dead = true, now, incarnation, ""
 	p.tries, p.broken, p.redialAt = 0, 0, never
 	if restarted {
+		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Restart})
 		p.brief = 0
 		p.open = never     // it was dead indeed
 		p.leaseEnd = never // the watcher of before is no more
@@ -256,9 +256,6 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 		}
 		p.hear(now)
 		d.watch(now, p)
-	}
-	if restarted {
-		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Restart})
 	}
 	p.mark(now)
 }

@@ -8,7 +8,7 @@ import (
 
 // absence is who stands aside: a nominee to which fewer than a majority answers. Others hear it, maybe, and
 // would go on nominating it, which nobody can grant. It tells those whom it reaches, and they tell others. For
-// as long as it says so again, all inner algorithms take it for one that may not lead.
+// as long as it says so again, the inner algorithms of the others are without it, and its own does not have it lead.
 type absence struct {
 	away bool    // this node stands aside
 	said uint64  // how often it has said that, or the opposite
@@ -42,23 +42,20 @@ func (n *node) stepAside(env algo.Env, away bool) {
 
 // hearAside takes the word of a member, and passes it on once.
 func (n *node) hearAside(env algo.Env, m Aside) {
-	at := slices.IndexFunc(n.seen, func(a Aside) bool { return a.ID == m.ID })
+	same := func(a Aside) bool { return a.ID == m.ID }
+	at := slices.IndexFunc(n.seen, same)
 	if m.ID == n.self || !n.view.Contains(m.ID) || at >= 0 && m.Said <= n.seen[at].Said {
 		return
 	}
-	if at < 0 {
-		at = len(n.seen)
-		n.seen = append(n.seen, Aside{ID: m.ID, Off: true})
-	}
-	changes := n.seen[at].Off != m.Off
-	n.seen[at] = m
+	before := at >= 0 && !n.seen[at].Off
+	n.seen = append(slices.DeleteFunc(n.seen, same), m)
 	env.SetTimer(timerBack(m.ID), 3*n.options.Duration, 3*n.options.Duration)
 	for other := range n.view.Others(n.self) {
 		if other != m.ID {
 			env.Send(other, algo.Repeat{Message: m})
 		}
 	}
-	if changes {
+	if before == m.Off {
 		n.reseat(env)
 	}
 }

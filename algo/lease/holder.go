@@ -66,9 +66,7 @@ func (n *node) Returned(env algo.Env) {
 // handOver ends the lease of this node, and then the promises of others.
 func (n *node) handOver(env algo.Env) {
 	if n.stage == yields {
-		env.StopTimer(timerDrain)
-		n.end(env)
-		n.stage = idle
+		n.lose(env)
 	}
 	n.release(env)
 }
@@ -86,7 +84,7 @@ func (n *node) over(env algo.Env, t algo.Timer) {
 	}
 }
 
-// lose ends a lease that nobody renews.
+// lose ends a leadership with its lease.
 func (n *node) lose(env algo.Env) {
 	env.StopTimer(timerDrain)
 	n.end(env)

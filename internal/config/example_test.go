@@ -32,7 +32,7 @@ func example(t *testing.T, table *Table) string {
 func TestTheExampleEqualsTheDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
 		algorithm := table.Algorithms()[0]
-		want, err := told{table: table, args: []string{"--listen", exampleListen, "--data", "/var/lib/elect", "--lease", "--algorithm", algorithm}}.load(t)
+		want, err := told{table: table, args: []string{"--listen", exampleSets["listen"], "--data", "/var/lib/elect", "--lease", "--algorithm", algorithm}}.load(t)
 		require.NoError(t, err)
 		text := example(t, table)
 		full := strings.Replace(uncommented(text), "algorithm: bully", "algorithm: "+algorithm, 1)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -93,7 +92,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 			s.mapping(name+".", value)
 		case known:
 			s.accept(field, s.value(value, s.table.isList(field)))
-		case section == "" && slices.Contains(s.table.sections, name):
+		case section == "" && (name == timingPart || s.table.registry[name] != nil):
 			s.mapping(name+".", value)
 		default:
 			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
@@ -148,7 +147,7 @@ func (t *Table) unknown(section, key string, at mistake.Origin) mistake.Mistake 
 		}
 	}
 	if section == "" {
-		names = append(names, slices.DeleteFunc(slices.Clone(t.sections), func(part string) bool { return part == leasePart })...)
+		names = append(append(names, timingPart), t.Algorithms()...)
 	}
 	m := mistake.Mistake{Field: section + key, Origin: at, Got: "not a field"}
 	if len(names) == 0 {

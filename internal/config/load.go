@@ -164,9 +164,8 @@ func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.
 }
 
 // Spec makes an algorithm for a host that is no node: with options, each key=value. Those that
-// are not set have the defaults for one timing, all are checked against the other. A name that ends
-// with [lease.Suffix] is that of an algorithm with a lease around it, where there is time at all. The
-// error is an [*mistake.Error].
+// are not set have the defaults for one timing, all are checked against the other. A name with
+// [lease.Suffix] has a lease around it, for which there has to be time. The error is an [*mistake.Error].
 func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string) (algo.Spec, error) {
 	s := newSettings(t)
 	algorithm, leased := strings.CutSuffix(name, lease.Suffix)

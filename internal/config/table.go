@@ -63,7 +63,6 @@ type Table struct {
 	registry algo.Registry
 	parts    algo.Registry // what has options: the algorithms, the timing and the lease
 	fields   []Field
-	sections []string
 	byName   map[string]Field
 	base     *Settings // of whom nothing was given
 }
@@ -123,14 +122,12 @@ func (t *Table) addOptions(part string) {
 	defaults := newSettings(t)
 	defaults.Config.Timing = algo.LAN()
 	_, _ = defaults.build(part) // what it makes of them is not our affair here
-	t.sections = append(t.sections, part)
 	if o := reflect.TypeOf(defaults.options[part]); o != nil && o.Kind() == reflect.Pointer && o.Elem().Kind() == reflect.Struct {
 		t.addFields(part, o.Elem(), func(s *Settings) any { return s.options[part] })
 	}
 }
 
-// addFields adds the fields of a struct, in its order, those that it embeds too: of one of options all that are
-// exported, of Settings those with tags.
+// addFields adds the fields of a struct, in its order, and of those that it embeds; of Settings those with tags.
 func (t *Table) addFields(part string, of reflect.Type, place func(*Settings) any) {
 	for _, member := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
