@@ -200,6 +200,8 @@ type Lessee interface {
 	// Backed reports whether this node leads and a majority of the view has promised it. Until then
 	// who is a member does not change.
 	Backed() bool
+	// Ungranted is who has not promised it to this node, which is nominated while nobody leads that it knows of.
+	Ungranted() (missing []NodeID, nominated bool)
 }
 
 // Claims are what an algorithm promises beyond the contract. The conformance

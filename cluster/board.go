@@ -48,6 +48,16 @@ func (b *board) post(s State) bool {
 	return true
 }
 
+// retell shows what the leader says of itself now.
+func (b *board) retell(leader algo.NodeID, meta string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.state; !b.ended && s.Leader.ID == leader && s.Leader.meta != meta {
+		s.Leader.meta, s.At = meta, time.Now()
+		b.show(s)
+	}
+}
+
 // lose ends the leadership of this node, if there is one. The last state is shown in any case: nobody
 // leads as far as this node knows, because it does not look any more.
 func (b *board) lose(cause error, last bool) {

@@ -71,6 +71,11 @@ type Config struct {
 	// algorithm needs a majority the founder cannot be one.
 	Witness bool `yaml:"witness" help:"take part, but never lead"`
 
+	// Meta is what this member says of itself to others, such as the address of its service: in Leadership,
+	// Members and Status. Keys are as names, values are text of 1 to 255 bytes, and all of it is at most 1 KiB,
+	// with an = and the end of a line for each. See SetMeta.
+	Meta map[string]string
+
 	// ForgetAfter has the leader remove a member that it has suspected for so long without
 	// a break: 0, never. It is at least Timing.MaxTimeout, and not for an algorithm that
 	// needs a majority, such as vote: there the dead must go on counting.
@@ -116,6 +121,7 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 const (
 	maxAddr    = 255
 	maxMembers = 512
+	maxFrame   = 64 << 10
 )
 
 // complete fills in the defaults and makes the algorithm, or says every mistake at once. Without Data
@@ -145,7 +151,8 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	const aName = "1 to 64 letters, digits, '.', '-' or '_'"
 	want(wire.IsName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName)
 	want(wire.IsName(c.Name), "name", strconv.Quote(c.Name), aName)
-	mistakes = append(mistakes, checkPriority(c.Priority))
+	_, err := metaText(c.Meta)
+	mistakes = append(mistakes, checkPriority(c.Priority), err)
 
 	c.addresses(want)
 	want(c.ForgetAfter == 0 || c.ForgetAfter >= c.Timing.MaxTimeout, "forget_after", c.ForgetAfter.String(),

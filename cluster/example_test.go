@@ -215,3 +215,32 @@ func ExampleWithLookup() {
 	// Output:
 	// <nil>
 }
+
+// A follower finds the service of the leader by what that says of itself.
+func ExampleLeadership_Meta() {
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Meta: map[string]string{"http": "10.0.0.1:8080"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	stopped := make(chan error)
+	go func() { stopped <- node.Run(ctx) }()
+
+	for s := range node.Watch(ctx) {
+		switch at := s.Leader.Meta()["http"]; at {
+		case "10.0.0.1:8080":
+			fmt.Println("requests go to", at)
+			err = node.SetMeta(ctx, map[string]string{"http": "10.0.0.1:9090"}) // the service has moved
+		case "10.0.0.1:9090":
+			fmt.Println("and now to", at, err)
+			stop()
+		}
+	}
+	fmt.Println(<-stopped)
+	// Output:
+	// requests go to 10.0.0.1:8080
+	// and now to 10.0.0.1:9090 <nil>
+	// <nil>
+}

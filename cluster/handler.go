@@ -64,6 +64,7 @@ func (h *handler) Up(p transport.Peer) {
 	n, hello := (*Node)(h), p.Hello.(wire.Hello)
 	n.tell(func() {
 		n.called[p.ID], n.met = hello.Name, true
+		n.learn(p.ID, hello.Meta)
 		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
 		addr := ""
 		if p.Dialed {
@@ -84,6 +85,10 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 	}
 	n.tell(func() {
 		n.engine.Count("bytes.received", m, len(b))
+		if said, is := m.(wire.Hello); is {
+			n.learn(p.ID, said.Meta)
+			return
+		}
 		n.perform(n.engine.Receive(n.now(), p.ID, m))
 	})
 	return nil
@@ -99,6 +104,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
 		n.perform(n.engine.Down(n.now(), p.ID, politely))
 		delete(n.called, p.ID)
+		n.forget()
 	})
 }
 

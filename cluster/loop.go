@@ -188,6 +188,7 @@ func (n *Node) viewChanged() {
 		}
 	}
 	n.net.SetAddrs(addrs)
+	n.forget()
 	hello := *n.hello.Load()
 	hello.ClusterID, hello.View = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
@@ -269,6 +270,9 @@ func (n *Node) announce(l algo.Leader) {
 		n.log.Info("leading", "epoch", l.Epoch)
 	case s.Known():
 		n.log.Info("following", "leader", s.Leader.Name, "epoch", l.Epoch)
+		if _, connected := n.called[l.ID]; !connected {
+			n.net.Dial(transport.Target{ID: l.ID}) // for what it says of itself
+		}
 	default:
 		n.log.Info("no leader", "epoch", l.Epoch)
 	}
@@ -280,7 +284,7 @@ func (n *Node) leadership(l algo.Leader) Leadership {
 		return Leadership{}
 	}
 	m, _ := n.engine.View().Member(l.ID)
-	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr, Token: uint64(l.Epoch), Cluster: n.engine.Cluster()}
+	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr, Token: uint64(l.Epoch), Cluster: n.engine.Cluster(), meta: n.metas[l.ID]}
 }
 
 // title is a peer by name, as far as it is known.

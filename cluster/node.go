@@ -140,6 +140,7 @@ type Node struct {
 	records   *records
 	frame     []byte                 // for encoding
 	called    map[algo.NodeID]string // the names of who is connected
+	metas     map[algo.NodeID]string // what members say of themselves
 	met       bool                   // a member was connected in this life
 	denied    time.Time              // when a member said last that another process has this node's id
 	call      algo.Call              // how the last election began
@@ -165,6 +166,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		board:    newBoard(),
 		inbox:    make(chan func(), batch),
 		called:   make(map[algo.NodeID]string),
+		metas:    make(map[algo.NodeID]string),
 		answers:  make(map[string]string),
 	}
 	n.over, n.end = context.WithCancel(context.Background())
@@ -179,7 +181,7 @@ func New(c Config, options ...Option) (*Node, error) {
 	if n.config, n.spec = c, spec; c.Lease != nil {
 		n.patience = c.Lease.Drain
 	}
-	if n.frames, err = wire.NewCodec(append(engine.Messages(), spec.Messages...)...); err != nil {
+	if n.frames, err = wire.NewCodec(append(append(engine.Messages(), wire.Hello{}), spec.Messages...)...); err != nil {
 		return nil, err
 	}
 	if _, err := wire.Hellos.Append(nil, n.greeting(algo.NodeID{}, c.Advertise)); err != nil {
@@ -322,14 +324,16 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	hello := n.greeting(who.ID, addr)
 	hello.Incarnation = uint64(who.Starts)<<32 | uint64(rand.Uint32())
 	n.hello.Store(&hello)
+	n.learn(who.ID, hello.Meta)
 }
 
 func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
+	meta, _ := metaText(n.config.Meta)
 	return wire.Hello{
 		MinVersion: wire.Version, MaxVersion: wire.Version,
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name,
 		Settings: wire.Settings(n.spec.Settings), Name: n.config.Name, ID: id, Addr: addr,
-		Members: wire.Members(n.config.Members),
+		Members: wire.Members(n.config.Members), Meta: meta,
 	}
 }
 

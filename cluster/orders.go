@@ -24,7 +24,7 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 	}
 	switch m := m.(type) {
 	case wire.StatusRequest:
-		n.tell(func() { n.reply(p, n.status()) })
+		n.tell(func() { n.reply(p, n.status().fitting()) })
 	case wire.Order:
 		n.tell(func() { n.obey(p, m) })
 	default:

@@ -75,11 +75,12 @@ func TestProtocolDocument(t *testing.T) {
 		"status": wire.StatusRequest{},
 		"status-reply": Status{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Confirmed: true,
-			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC)}},
+			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
 			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
 			Counters: map[string]uint64{"saves": 5},
 			Called:   algo.Call{By: self, Why: fd.Silence, Left: id(2), Epoch: 2, Silence: 380 * time.Millisecond},
 			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
+			Lease:    &Lease{Token: 3, Left: 600 * time.Millisecond},
 		},
 		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
 		"done":  wire.Done{Reason: "busy"},
@@ -88,7 +89,7 @@ func TestProtocolDocument(t *testing.T) {
 		}},
 		"hello": wire.Hello{
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",
-			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", View: 99, Ran: 2 * time.Second,
+			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", View: 99, Ran: 2 * time.Second, Meta: "http=:80",
 		},
 	}
 	codecs := codecsOf(t)

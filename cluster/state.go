@@ -22,8 +22,13 @@ type Leadership struct {
 	Token   uint64
 	Cluster algo.NodeID
 
+	meta string
 	work *work // what Lead has given it to
 }
+
+// Meta is what the leader says of itself: its Config.Meta, or what SetMeta has made of it. A change is a new
+// State, of the same leadership. It is empty until this node has been connected to the leader.
+func (l Leadership) Meta() map[string]string { return metadata(l.meta) }
 
 // Valid reports, to the work that Lead has given it to, whether the leadership lasts as far as this
 // node knows, as its context does. Of any other it is false; so it does not equal that of Leader and Watch.

@@ -28,6 +28,8 @@ type Member struct {
 	// Timeout is after how long a silence the node suspects the member, while it watches it: that of its
 	// Timing, or longer after a mistake.
 	Timeout time.Duration `json:"timeout,omitzero"`
+	// Meta is what the member says of itself, as far as this node has heard it.
+	Meta map[string]string `json:"meta,omitempty"`
 }
 
 // Status is what a node says of itself. Its JSON is the output of elect status.
@@ -59,6 +61,22 @@ type Status struct {
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
 	Called   algo.Call `json:"called,omitzero"`
 	CalledAt time.Time `json:"called_at,omitzero"`
+	// Lease is how the lease stands; null without one.
+	Lease *Lease `json:"lease,omitempty"`
+	// MetaLeftOut is of how many members Meta is left out of an answer over the network, which is 64 KiB at
+	// most: as many of the last ones as need be, never that of the leader or of the one who answers.
+	MetaLeftOut int `json:"meta_left_out,omitzero"`
+}
+
+// Lease is the lease of a cluster, as one node knows it.
+type Lease struct {
+	// Token is that of the leader, who holds it; 0 where none is known.
+	Token uint64 `json:"token"`
+	// Left is for how long it still backs the leadership of this node if nobody renews it; 0 elsewhere.
+	Left time.Duration `json:"left,omitzero"`
+	// Nominated says that this node is to hold it next, and Missing are the names of those who have not granted it.
+	Nominated bool     `json:"nominated,omitzero"`
+	Missing   []string `json:"missing,omitempty" wire:"max=512"`
 }
 
 // Kind is "status-reply": a client gets a Status as it is.
@@ -107,7 +125,7 @@ func (n *Node) status() Status {
 		}
 		s.Members = append(s.Members, Member{
 			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible,
-			State: state, Since: n.begin.Add(m.Since).Round(0), Timeout: m.Timeout,
+			State: state, Since: n.begin.Add(m.Since).Round(0), Timeout: m.Timeout, Meta: metadata(n.metas[m.ID]),
 		})
 	}
 	s.Awaited = slices.DeleteFunc(n.awaited(), func(a Awaited) bool {
@@ -115,7 +133,41 @@ func (n *Node) status() Status {
 	})
 	missed, _ := n.missed()
 	s.Awaited = append(s.Awaited, missed...)
+	if lessee, ok := n.engine.Lessee(); ok {
+		s.Lease = n.lease(lessee)
+	}
 	s.Awaited = s.Awaited[:min(len(s.Awaited), maxMembers)]
+	return s
+}
+
+// lease is how the lease stands.
+func (n *Node) lease(of algo.Lessee) *Lease {
+	shown, _, _ := n.board.read()
+	missing, nominated := of.Ungranted()
+	l := &Lease{Token: shown.Leader.Token, Nominated: nominated}
+	if left, _ := n.board.left(); shown.Leads {
+		l.Left = max(left, 0)
+	}
+	for _, id := range missing {
+		l.Missing = append(l.Missing, n.title(id))
+	}
+	slices.Sort(l.Missing)
+	return l
+}
+
+// fitting is the status with as much metadata as a frame has room for.
+func (s Status) fitting() Status {
+	frame, _ := clients.Append(nil, s)
+	over := len(frame) + 2 - maxFrame // MetaLeftOut may grow
+	for i := len(s.Members) - 1; i >= 0 && over > 0; i-- {
+		if m := &s.Members[i]; len(m.Meta) > 0 && m.ID != s.Node && (s.Leader == nil || m.ID != *s.Leader) {
+			for key, value := range m.Meta {
+				over -= 3 + len(key) + len(value) // at least
+			}
+			m.Meta = nil
+			s.MetaLeftOut++
+		}
+	}
 	return s
 }
 

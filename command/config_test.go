@@ -97,7 +97,7 @@ func TestConfigExample(t *testing.T) {
 		}
 	}
 	reloaded := slices.DeleteFunc(listed, func(f fieldObject) bool { return !f.Reload })
-	require.Len(t, reloaded, 2)
+	require.Len(t, reloaded, 3)
 	require.Equal(t, "priority", reloaded[0].Field)
 	require.Equal(t, "log_level", reloaded[1].Field)
 }

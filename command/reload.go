@@ -17,6 +17,7 @@ import (
 // adjustable is what a running node can change.
 type adjustable interface {
 	SetPriority(ctx context.Context, priority int) error
+	SetMeta(ctx context.Context, meta map[string]string) error
 }
 
 // reloader reads the configuration of a running node again at each SIGHUP, and takes over
@@ -75,6 +76,11 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 		case name == "priority":
 			if err := n.SetPriority(ctx, s.Config.Priority); err != nil {
 				r.log.Error("priority not changed", "error", err)
+				continue
+			}
+		case name == "meta":
+			if err := n.SetMeta(ctx, s.Config.Meta); err != nil {
+				r.log.Error("metadata not changed", "error", err)
 				continue
 			}
 		}

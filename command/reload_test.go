@@ -18,7 +18,15 @@ import (
 // dial is a node of which only the priority can be changed.
 type dial struct {
 	priority int
+	meta     map[string]string
 	err      error
+}
+
+func (d *dial) SetMeta(_ context.Context, meta map[string]string) error {
+	if d.err == nil {
+		d.meta = meta
+	}
+	return d.err
 }
 
 func (d *dial) SetPriority(_ context.Context, priority int) error {
@@ -97,7 +105,7 @@ level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 5"`, 5
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 9, slog.LevelError},
 		{"a wrong file changes nothing, and each mistake is said", "priority: 3\n", "priority: 4\nlog_level: loud\nhart: 1\n", nil,
 			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:4: log_level is \"loud\", want debug, info, warn or error"
-level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, http, log, log_level, lease, timing, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
+level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, http, log, log_level, meta, lease, timing, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
 			3, slog.LevelInfo},
 		{"no more YAML", "priority: 3\n", "priority: [\n", nil,
 			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:3: no YAML: did not find expected node content"`, 3, slog.LevelInfo},
@@ -116,6 +124,17 @@ level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not 
 			require.Equal(t, tc.level, r.level.Level())
 		})
 	}
+}
+
+// What a member says of itself is taken over as well.
+func TestReloadOfMetadata(t *testing.T) {
+	r := newReloading(t, right+"meta: [a=1]\n")
+	require.Equal(t, `level=INFO msg="configuration reloaded" file=elect.yaml changed="meta [\"http=h:80\", \"b=2\"]"`, r.with(t, right+"meta: [http=h:80, b=2]\n"))
+	require.Equal(t, map[string]string{"http": "h:80", "b": "2"}, r.node.meta)
+	require.Equal(t, `level=ERROR msg="configuration not reloaded" mistake="elect.yaml:3: meta is \"b=\", want key=value, a name and 1 to 255 bytes that can be printed"`,
+		r.with(t, right+"meta: [b]\n"))
+	r.with(t, right)
+	require.Empty(t, r.node.meta)
 }
 
 // What is in effect is what later reloads are compared with.

@@ -48,6 +48,12 @@ elect remove). A view has the number EPOCH.NUMBER, where the epoch is that of th
 that made it, and NUMBER begins at 1 in each: views are ordered by view_epoch, then view.
 With vote it is unconfirmed until a majority is known to hold it.
 
+A member says what it is told to (meta: in its configuration), such as the address of its service. An
+answer has 64 KiB: of members for whose metadata there is no room it is left out, but never of the leader.
+
+With a lease, the status of the leader says for how long it still has it if nobody renews it, and that of who is
+nominated to lead next who has not granted it.
+
 A member that members: or join: names and that was not met is listed by its address, with
 what came of the last attempt to reach it. While nobody is known to lead, so is each for
 whom elections have waited in vain, and how often.
@@ -55,7 +61,9 @@ whom elections have waited in vain, and how often.
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
 (an id or null), epoch, view (its number), view_epoch (0 before the first), confirmed,
 members (a list of objects: id, name, addr, priority, eligible, state, since, timeout: in
-nanoseconds, absent for who is not watched), awaited (a list of objects: addr, answer),
+nanoseconds, absent for who is not watched, meta: an object, absent if empty), meta_left_out (of how
+many it is, absent if 0), lease (absent without one; an object: token, of the leader, 0 if none is known,
+left, in nanoseconds, only on the leader, nominated, missing: names), awaited (a list of objects: addr, answer),
 called (an object: by, an id; why; left, the id of who led until then, absent if nobody did;
 epoch, of that leadership; silence, in nanoseconds) and called_at, both absent before the first
 election, counters (an object: name and number). Without an answer the object is: addr,
@@ -117,6 +125,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	fmt.Fprintf(w, "leader     %s in epoch %d\n", leader, s.Epoch)
 	fmt.Fprintf(w, "cluster    %s, algorithm %s, view %s\n", s.Cluster, s.Algorithm, viewOf(s))
 	fmt.Fprintf(w, "asked      %s\n", name(s.Node.String()))
+	if s.Lease != nil {
+		fmt.Fprintf(w, "lease      %s\n", leaseOf(s))
+	}
 	if c := s.Called; c.Why != "" {
 		fmt.Fprintf(w, "election   called by %s %s: %s", name(c.By.String()), ago(now.Sub(s.CalledAt)), c.Why)
 		if c.Silence > 0 {
@@ -146,6 +157,17 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
 			m.Name, role, m.State, ago(now.Sub(m.Since)), timeout, m.Priority, m.Addr, m.ID)
 	}
+	if slices.ContainsFunc(members, func(m cluster.Member) bool { return len(m.Meta) > 0 }) {
+		fmt.Fprintln(table, "\nMEMBER\tMETADATA")
+	}
+	for _, m := range members {
+		for _, key := range slices.Sorted(maps.Keys(m.Meta)) {
+			fmt.Fprintf(table, "%s\t%s=%s\n", m.Name, key, m.Meta[key])
+		}
+	}
+	if s.MetaLeftOut > 0 {
+		fmt.Fprintf(table, "and of %d more, who say it themselves\n", s.MetaLeftOut)
+	}
 	if len(s.Awaited) > 0 {
 		fmt.Fprintln(table, "\nAWAITED\tADDRESS\tANSWER")
 	}
@@ -166,6 +188,19 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		fmt.Fprintf(counters, "%s\t%d\n", key, s.Counters[key])
 	}
 	return counters.Flush()
+}
+
+// leaseOf says for people how the lease stands.
+func leaseOf(s cluster.Status) string {
+	switch l, all := s.Lease, len(s.Members); {
+	case l.Nominated:
+		return fmt.Sprintf("nominated, granted by %d of %d, missing %s", all-len(l.Missing), all, strings.Join(l.Missing, ", "))
+	case l.Left > 0:
+		return fmt.Sprintf("token %d, %v left if nobody renews it", l.Token, l.Left.Round(time.Millisecond))
+	case l.Token > 0:
+		return fmt.Sprintf("token %d, held by the leader", l.Token)
+	}
+	return "nobody is known to hold it"
 }
 
 // viewOf is the number of a view for people.

@@ -44,6 +44,19 @@ func TestAStatusForPeople(t *testing.T) {
 	} {
 		require.Regexp(t, "(?m)"+want, text)
 	}
+	require.NotContains(t, text, "METADATA")
+	require.NotContains(t, text, "lease")
+	s.Members[0].Meta, s.MetaLeftOut = map[string]string{"http": "h:80", "a": "b c"}, 7
+	require.Contains(t, print(), "\nMEMBER  METADATA\nb       a=b c\nb       http=h:80\nand of 7 more, who say it themselves\n\nAWAITED")
+	for want, lease := range map[string]cluster.Lease{
+		"token 7, 612ms left if nobody renews it": {Token: 7, Left: 612345 * time.Microsecond},
+		"token 7, held by the leader":             {Token: 7},
+		"nobody is known to hold it":              {},
+		"nominated, granted by 1 of 2, missing b": {Nominated: true, Missing: []string{"b"}},
+	} {
+		s.Lease = &lease
+		require.Contains(t, print(), "\nlease      "+want+"\n")
+	}
 	s.ViewEpoch, s.Confirmed = 5, false
 	require.Regexp(t, `(?m)view 5\.3 \(unconfirmed\)$`, print())
 	s.Leader = &algo.NodeID{9} // of whom it has not heard yet

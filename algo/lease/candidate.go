@@ -165,3 +165,21 @@ func (n *node) giveUp(env algo.Env) {
 	}
 	n.stage = idle
 }
+
+// Ungranted is who keeps this node from leading, which is nominated, or stands aside, while it knows of no leader:
+// whose promise it waits for, its own as well.
+func (n *node) Ungranted() (missing []algo.NodeID, nominated bool) {
+	if n.nominee.ID != n.self && !n.away || !n.view.MayLead(n.self) || n.stage >= holds || !n.leader.Vacant() {
+		return nil, false
+	}
+	granted, own := n.free, !n.promise.on
+	if n.stage == asks && len(n.rounds) > 0 {
+		granted, own = n.rounds[0].granted, true
+	}
+	for m := range n.view.All() {
+		if !granted.Has(m.ID) && (m.ID != n.self || !own) {
+			missing = append(missing, m.ID)
+		}
+	}
+	return missing, true
+}

@@ -253,7 +253,7 @@ func (c *Cluster) Await(names ...string) cluster.Leadership {
 func (c *Cluster) agreed(names []string) (leader cluster.Leadership, agreed bool) {
 	for i, name := range names {
 		l, known := c.Node(name).Leader()
-		if !known || i > 0 && l != leader {
+		if !known || i > 0 && (l.Epoch != leader.Epoch || l.ID != leader.ID) {
 			return cluster.Leadership{}, false
 		}
 		leader = l

@@ -31,9 +31,10 @@ type Settings struct {
 	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
 	// options that were given to the factory of the algorithm.
 	cluster.Config
-	HTTP     string `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
-	Log      string `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
-	LogLevel string `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
+	HTTP     string   `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
+	Log      string   `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
+	LogLevel string   `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
+	Meta     []string `yaml:"meta" arg:"key=value" empty:"none" live:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
 	// Lease is true also where only options of it are given.
 	Lease  bool   `yaml:"lease" help:"lead only while a majority has promised to have no other: at most one leads at any moment; needs data"`
 	Preset string `yaml:"timing.preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`
@@ -63,6 +64,11 @@ func (s *Settings) settle() {
 	_, _ = s.build(timingPart)
 	s.Config.Timing = *s.options[timingPart].(*algo.Timing)
 	s.fill("")
+	s.Config.Meta = make(map[string]string)
+	for _, pair := range s.Meta {
+		key, value, _ := strings.Cut(pair, "=")
+		s.Config.Meta[key] = value // what is wrong with it is said elsewhere
+	}
 	s.Config.Options = s.decode(s.Config.Algorithm)
 	for name := range s.table.parts {
 		_, _ = s.build(name) // Node says what is wrong with its options

@@ -68,6 +68,7 @@ bully:
   coordinator_timeout: 3s
   skip_suspected: false
 priority: 3
+meta: [http=a:80, zone=b]
 witness: true
 timing:
   preset: wan
@@ -91,7 +92,7 @@ func wantWhole(t *testing.T, s *Settings) {
 	require.Equal(t, cluster.Config{
 		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
 		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, Data: "/var/lib/elect", Algorithm: "bully",
-		Priority: 3, Witness: true, Timing: timing,
+		Priority: 3, Meta: map[string]string{"http": "a:80", "zone": "b"}, Witness: true, Timing: timing,
 	}, c)
 	require.Equal(t, "json", s.Log)
 	require.Equal(t, "DEBUG", s.Level().String())
@@ -109,7 +110,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 			"ELECT_CLUSTER=fleet", "ELECT_NAME=a", "ELECT_LISTEN=10.0.0.1:7400", "ELECT_ADVERTISE=a.example:7400",
 			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA=/var/lib/elect", "ELECT_ALGORITHM=bully",
 			"ELECT_BULLY_ANSWER_TIMEOUT=2s", "ELECT_BULLY_COORDINATOR_TIMEOUT=3s", "ELECT_BULLY_SKIP_SUSPECTED=false",
-			"ELECT_PRIORITY=3", "ELECT_WITNESS=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
+			"ELECT_PRIORITY=3", "ELECT_META=http=a:80, zone=b", "ELECT_WITNESS=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
 			"ELECT_TIMING_NO_EVIDENCE=true", "ELECT_LOG=json", "ELECT_LOG_LEVEL=debug", "PATH=/bin", "ELECTION=x",
 		}}.load(t)
 		require.NoError(t, err)
@@ -124,7 +125,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := told{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
-				"--data /var/lib/elect --algorithm bully --priority 3 --witness --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
+				"--data /var/lib/elect --algorithm bully --priority 3 --meta http=a:80 --meta zone=b --witness --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
 			require.NoError(t, err)
 			wantWhole(t, s)
 		})
@@ -382,7 +383,7 @@ bully: {}
   elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
-  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, http, log, log_level, lease, timing, lelann, plain
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, http, log, log_level, meta, lease, timing, lelann, plain
   lelann is refused: no such engine`)
 }
 

@@ -363,6 +363,12 @@ type Member struct {
 // Until is when the leadership of this node ends, whatever its host does; 0 for never.
 func (e *Engine) Until() time.Duration { return e.until }
 
+// Lessee is the algorithm, if it has a lease.
+func (e *Engine) Lessee() (algo.Lessee, bool) {
+	lessee, ok := e.machine.Algorithm().(algo.Lessee)
+	return lessee, ok
+}
+
 // Members returns the membership in the order of IDs.
 func (e *Engine) Members() []Member {
 	var members []Member

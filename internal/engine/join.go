@@ -244,7 +244,7 @@ func (v *env) Suspected(id algo.NodeID) (bool, time.Duration) {
 }
 
 func (v *env) Backed() bool {
-	lessee, ok := v.machine.Algorithm().(algo.Lessee)
+	lessee, ok := (*Engine)(v).Lessee()
 	return !ok || lessee.Backed()
 }
 

@@ -20,7 +20,7 @@ const Version = 1
 
 // MaxHello bounds the encoding of a Hello, in bytes: what a node accepts from a
 // stranger before it knows whom it talks to.
-const MaxHello = 2048
+const MaxHello = 3072
 
 // Hello is the first message in both directions of a connection.
 type Hello struct {
@@ -49,6 +49,8 @@ type Hello struct {
 	Members string `wire:"max=512"`
 	// Ran is for how long the process had run when it said this.
 	Ran time.Duration
+	// Meta is what the node says of itself: "key=value" in a line each.
+	Meta string `wire:"max=1024"`
 }
 
 // Kind implements [algo.Message].

@@ -17,7 +17,7 @@ func largestHello() Hello {
 		Cluster: strings.Repeat("c", 64), ClusterID: nodeA,
 		Algorithm: strings.Repeat("a", 32), Settings: strings.Repeat("s", 512),
 		Name: strings.Repeat("n", 64), ID: nodeA, Incarnation: math.MaxUint64,
-		Client: true, Addr: strings.Repeat("h", 255), View: math.MaxUint64, Members: strings.Repeat("m", 512), Ran: math.MaxInt64,
+		Client: true, Addr: strings.Repeat("h", 255), View: math.MaxUint64, Members: strings.Repeat("m", 512), Ran: math.MaxInt64, Meta: strings.Repeat("k", 1024),
 	}
 }
 

@@ -129,8 +129,8 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"256 bytes", small + id + "01c290da0100" + strings.Repeat("31", 256), "beat.Name: has 256 bytes, at most 255 are allowed"},
 	})
 	check(newCodec(t, Hello{}), []test{
-		{"70000 for a uint16", "9fa568656c6c6f" + "ce00011170" + strings.Repeat("c0", 60), "hello.MinVersion: is 70000, which does not fit uint16"},
-		{"a setting too long", "9fa568656c6c6f" + "0101a0" + id + "a0da0201" + strings.Repeat("31", 600), "hello.Settings: has 513 bytes, at most 512 are allowed"},
+		{"70000 for a uint16", "dc0010a568656c6c6f" + "ce00011170" + strings.Repeat("c0", 60), "hello.MinVersion: is 70000, which does not fit uint16"},
+		{"a setting too long", "dc0010a568656c6c6f" + "0101a0" + id + "a0da0201" + strings.Repeat("31", 600), "hello.Settings: has 513 bytes, at most 512 are allowed"},
 	})
 	check(newCodec(t, every{}), []test{
 		{"2^63 for an int", "dc001ba56576657279" + "c3cf8000000000000000" + strings.Repeat("c0", 30), "every.Int: is 9223372036854775808, which does not fit int"},
