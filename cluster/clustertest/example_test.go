@@ -2,6 +2,7 @@ package clustertest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/fence"
 )
 
 // A service that ticks once a second, on the leader only, and notes who ticked.
@@ -99,6 +101,52 @@ func Test_serviceBesideABadLink(t *testing.T) {
 		c.Heal()
 		if got, want := s.ticked(), []string{"n3", "n3", "n3"}; !slices.Equal(got, want) {
 			t.Errorf("ticked: %v, want %v", got, want)
+		}
+	})
+}
+
+// A service that writes through a gate loses nothing to a leader that was paused and does not know that it was
+// replaced: what that writes is refused, as soon as the next one has written. And a follower finds the leader's address.
+func Test_serviceThatWritesThroughAGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) {
+			c.Meta = map[string]string{"http": c.Name + ":8080"}
+		}})
+		gate := fence.New()
+		var mu sync.Mutex
+		var lines, refused []string
+		work := func(ctx context.Context, l cluster.Leadership) error {
+			token := fence.Token{Cluster: l.Cluster, Number: l.Token}
+			for ctx.Err() == nil {
+				err := gate.Write(context.WithoutCancel(ctx), token, func() error {
+					mu.Lock()
+					defer mu.Unlock()
+					lines = append(lines, l.Name)
+					return nil
+				})
+				if errors.Is(err, fence.ErrStale) {
+					mu.Lock()
+					refused = append(refused, l.Name)
+					mu.Unlock()
+				}
+				time.Sleep(time.Second)
+			}
+			return context.Cause(ctx)
+		}
+		for _, node := range c.Nodes() {
+			go func() { _ = node.Lead(t.Context(), work) }()
+		}
+		c.Pass(2500 * time.Millisecond)
+		c.Pause("n3") // and what it does goes on
+		if l := c.Await("n1", "n2"); l.Meta()["http"] != "n2:8080" {
+			t.Errorf("requests go to %v, want n2:8080", l.Meta())
+		}
+		c.Pass(3 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		first := slices.Index(lines, "n2")
+		if first < 0 || slices.Contains(lines[first:], "n3") || len(refused) == 0 || slices.Contains(refused, "n2") {
+			t.Errorf("written: %v, refused: %v, want nothing of n3 after n2, and n3 refused", lines, refused)
 		}
 	})
 }
