@@ -12,7 +12,7 @@
 //   - /livez: 200 while the node does its work; /readyz: 200 while it knows of a leader; else 503.
 //   - /metrics: figures for Prometheus. Those of a service, in a registry of its own, can have them too: a [Handler]
 //     is a prometheus.Collector.
-//   - /: a page for people.
+//   - /: a page for people, live. It loads nothing from elsewhere.
 //
 // Nothing can be changed by it, and it asks nobody who they are: serve it where whoever reaches it may know the
 // names and addresses of the members. A node whose loop hangs, in a save for example, answers within a second too.
@@ -32,9 +32,6 @@ import (
 // Kubernetes does, still reads what is the matter.
 const patience = 900 * time.Millisecond
 
-// policy has a browser load nothing from anywhere.
-const policy = "default-src 'none'; frame-ancestors 'none'"
-
 // Handler serves what there is to know of one node. Its methods may be called from any goroutine.
 type Handler struct {
 	node    *cluster.Node
@@ -53,6 +50,7 @@ func New(ctx context.Context, n *cluster.Node) *Handler {
 	h.mux.HandleFunc("GET /livez", h.live)
 	h.mux.HandleFunc("GET /readyz", h.ready)
 	h.mux.Handle("GET /metrics", newMetrics(h))
+	h.mux.HandleFunc("GET /{$}", servePage)
 	go h.history.follow(ctx, n)
 	return h
 }

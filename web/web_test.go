@@ -162,4 +162,4 @@ func TestABodyIsIgnored(t *testing.T) {
 }
 
 // paths are all that there are.
-var paths = []string{"/leader", "/status", "/events", "/livez", "/readyz", "/metrics"}
+var paths = []string{"/leader", "/status", "/events", "/livez", "/readyz", "/metrics", "/"}

@@ -1,0 +1,198 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/web"
+)
+
+var pictures = flag.String("pictures", "", "`folder` for the pictures of the page, to look at")
+
+// looked is what a person sees: see browser/look.mjs.
+type looked struct {
+	Title, Leader, Link, Back, Picture         string
+	Members                                    [][]string
+	Changes, Elements, Errors, Others, Focused []string
+	Wide                                       bool
+}
+
+// browser is a run of browser/look.mjs.
+type browser struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	tell  io.Writer
+}
+
+func browse(t *testing.T, url string) *browser {
+	t.Helper()
+	chromium, noChromium := exec.LookPath("chromium")
+	node, noNode := exec.LookPath("node")
+	_, noLibrary := os.Stat("browser/node_modules/playwright-core")
+	testenv.Need(t, noChromium == nil && noNode == nil && noLibrary == nil, "chromium, node, and 'npm ci' in web/browser")
+	folder := *pictures
+	if folder == "" {
+		folder = t.TempDir()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, node, "browser/look.mjs", chromium, url+"/", folder)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = in.Close(); _, _ = io.Copy(io.Discard, out); _ = cmd.Wait() })
+	return &browser{t, bufio.NewScanner(out), in}
+}
+
+// look is the next one.
+func (b *browser) look() (l looked) {
+	b.t.Helper()
+	require.True(b.t, b.lines.Scan(), "the browser has ended: %v", b.lines.Err())
+	require.NoError(b.t, json.Unmarshal(b.lines.Bytes(), &l))
+	require.Empty(b.t, l.Others, "the page asks nobody but its node")
+	return l
+}
+
+func (b *browser) goOn() {
+	b.t.Helper()
+	_, err := io.WriteString(b.tell, "\n")
+	require.NoError(b.t, err)
+}
+
+// A person sees who leads, and who leads next, in any light and on a phone, and that the page is cut off.
+func TestThePageInABrowser(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 3)
+	stops := make(map[string]context.CancelFunc)
+	var first *cluster.Node
+	for i := range 3 {
+		c := cluster.Config{Name: fmt.Sprintf("n%d", i+1), Listen: "127.0.0.1:0", Bootstrap: i == 0, Priority: i, Timing: algo.WAN()}
+		if i > 0 {
+			c.Join = []string{first.Members()[0].Addr}
+		}
+		n, err := cluster.New(c)
+		require.NoError(t, err)
+		running, stop := context.WithCancel(ctx)
+		stops[c.Name] = stop
+		go func() { ended <- n.Run(running) }()
+		require.NoError(t, n.Ready(ctx))
+		if first == nil {
+			first = n
+		}
+	}
+	defer func() {
+		cancel()
+		for range 2 {
+			require.NoError(t, <-ended)
+		}
+	}()
+	server := httptest.NewServer(web.New(ctx, first))
+	defer server.Close()
+	for s := range first.Watch(ctx) { // the highest of all
+		if s.Leader.Name == "n3" {
+			break
+		}
+	}
+
+	b := browse(t, server.URL)
+	light := b.look()
+	require.Equal(t, "★ n3 leads", light.Leader)
+	require.Equal(t, "elect – elect", light.Title)
+	require.Equal(t, "✓ live", light.Link)
+	require.Len(t, light.Members, 3)
+	require.Equal(t, []string{"n1", "follower", "● this node"}, light.Members[0][:3])
+	require.Equal(t, []string{"n3", "★ leader", "● alive"}, light.Members[2][:3])
+	require.NotContains(t, light.Elements, "img")
+
+	stops["n3"]()
+	require.NoError(t, <-ended)
+	b.goOn()
+	after := b.look()
+	require.Equal(t, "★ n2 leads", after.Leader)
+	require.Contains(t, strings.Join(after.Changes, "\n"), "heard the goodbye of n3")
+	require.Greater(t, len(after.Changes), len(light.Changes))
+
+	dark, phone, phoneDark := b.look(), b.look(), b.look()
+	require.NotEqual(t, light.Back, dark.Back)
+	require.Equal(t, dark.Back, phoneDark.Back)
+	for _, l := range []looked{light, after, dark, phone, phoneDark} {
+		require.False(t, l.Wide, "%s: it does not fit the width", l.Picture)
+		require.Empty(t, l.Errors, l.Picture)
+	}
+	keys := b.look()
+	require.Equal(t, []string{"div members-title", "a status", "a metrics", "a leader"}, cut(t, keys.Focused[:4]))
+
+	server.CloseClientConnections()
+	server.Close()
+	b.goOn()
+	lost := b.look()
+	require.Contains(t, lost.Link, "⚠ Not connected since")
+	require.Len(t, lost.Members, 3, "what was known stays")
+}
+
+// cut is what has the focus, which has to show.
+func cut(t *testing.T, focused []string) (all []string) {
+	for _, f := range focused {
+		what, shows := strings.CutSuffix(f, " solid")
+		require.True(t, shows, "%s: the focus does not show", f)
+		all = append(all, what)
+	}
+	return all
+}
+
+// What strangers say of themselves is text, whatever it says.
+func TestThePageShowsStrangers(t *testing.T) {
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	require.NoError(t, err)
+	const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+	text, err := json.Marshal(evil)
+	require.NoError(t, err)
+	id := `"0192d3b8-7c1e-7000-8000-000000000002"`
+	mux := http.NewServeMux()
+	mux.Handle("/", web.New(t.Context(), n))
+	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"cluster":%[1]s,"algorithm":%[1]s,"node":%[2]s,"leader":%[2]s,"confirmed":false,"awaited":[{"addr":%[1]s,"answer":%[1]s}],
+			"members":[{"id":%[2]s,"name":%[1]s,"addr":%[1]s,"state":"__proto__","since":"no time"},{"id":"x","name":"n2","addr":"","state":%[1]s}]}`, text, id)
+	})
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, why := range []string{`"constructor"`, `"__proto__"`, string(text)} {
+			fmt.Fprintf(w, "id: a-1\nevent: change\ndata: {\"at\":\"no time\",\"leader\":{\"id\":%[2]s,\"name\":%[1]s,\"addr\":%[1]s,\"epoch\":%[1]s},"+
+				"\"called\":{\"by\":%[1]s,\"why\":%[3]s,\"left\":%[1]s},\"took\":%[1]s}\n\n", text, id, why)
+		}
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer server.CloseClientConnections()
+	l := browse(t, server.URL).look()
+	require.Equal(t, evil+" – elect", l.Title)
+	require.Equal(t, "★ "+evil+" leads", l.Leader)
+	require.Equal(t, evil, l.Members[0][0])
+	require.Equal(t, "? __proto__", l.Members[0][2])
+	require.Equal(t, "? "+evil, l.Members[1][2])
+	require.Contains(t, l.Changes[0], evil)
+	require.NotContains(t, l.Elements, "img")
+	require.Empty(t, l.Errors)
+}

@@ -1,0 +1,145 @@
+'use strict';
+// What is shown comes from strangers: all of it is set as text, and none of it as markup.
+const every = 2000; // ms between two looks at the status
+const most = 20; // changes that are shown
+const changes = []; // the last one first
+const names = new Map(); // of all that were ever seen, by id
+let status = null, lost = null;
+
+const $ = id => document.getElementById(id);
+const element = (tag, text, kind) => {
+  const e = document.createElement(tag);
+  if (text !== undefined) e.textContent = text;
+  if (kind) e.className = kind;
+  return e;
+};
+const name = id => names.get(id) || String(id).slice(0, 8);
+const clock = at => new Date(at).toLocaleTimeString();
+const age = ms => {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (s < 60) return s + ' s';
+  if (s < 3600) return Math.floor(s / 60) + ' min';
+  return s < 172800 ? Math.floor(s / 3600) + ' h' : Math.floor(s / 86400) + ' days';
+};
+const period = ns => {
+  const ms = ns / 1e6;
+  if (ms < 0.1) return '< 0.1 ms';
+  if (ms < 1000) return (ms < 10 ? ms.toFixed(1) : Math.round(ms)) + ' ms';
+  return ms < 60000 ? (ms / 1000).toFixed(1) + ' s' : age(ms);
+};
+
+// In words, what a call says. What is in no table is shown as it is.
+const causes = {
+  start: 'started', campaign: 'was asked for an election', reconfigure: 'saw that the leader may not lead any more',
+  expire: 'waited in vain', receive: 'has said so', trust: 'hears the leader again',
+};
+const suspicions = {
+  silence: 'heard nothing of', refusal: 'was refused by the address of', goodbye: 'heard the goodbye of', restart: 'saw a restart of',
+};
+const cause = call => {
+  const by = name(call.by);
+  if (!Object.hasOwn(suspicions, call.why)) return `${by} ${Object.hasOwn(causes, call.why) ? causes[call.why] : call.why}`;
+  return `${by} ${suspicions[call.why]} ${call.left ? name(call.left) : 'the leader'}` + (call.silence ? ` for ${period(call.silence)}` : '');
+};
+
+// A state is told by its sign and its word; its colour only helps.
+const signs = { self: ['●', 'good'], alive: ['●', 'good'], connected: ['○', ''], hearsay: ['◐', 'bad'], suspected: ['▲', 'bad'], unknown: ['–', ''] };
+const stateOf = m => {
+  const [sign, kind] = Object.hasOwn(signs, m.state) ? signs[m.state] : ['?', ''];
+  return element('td', `${sign} ${m.state === 'self' ? 'this node' : m.state}`, kind);
+};
+
+const facts = pairs => $('facts').replaceChildren(...pairs.map(([key, value]) => {
+  const pair = element('div');
+  pair.append(element('dt', key), element('dd', value));
+  return pair;
+}));
+
+function showLeader() {
+  if (changes.length === 0) return;
+  const leader = changes[0].leader;
+  const text = leader ? `★ ${leader.name} leads` : '∅ Nobody is known to lead';
+  if ($('leader').textContent !== text) $('leader').textContent = text; // it is read out when it changes
+  $('leader').className = 'leader ' + (leader ? 'good' : 'bad');
+  const other = changes.findIndex(c => (c.leader && c.leader.epoch) !== (leader && leader.epoch));
+  const since = changes[(other < 0 ? changes.length : other) - 1].at;
+  const begun = ['Since', `${clock(since)} (${age(Date.now() - new Date(since))})`];
+  facts(leader ? [begun, ['Epoch', leader.epoch], ['Token', leader.token], ['Address', leader.addr]] : [begun]);
+}
+
+function showStatus() {
+  if (!status) return;
+  document.title = `${status.cluster} – elect`;
+  $('cluster').textContent = status.cluster;
+  $('asked').textContent = `seen by ${name(status.node)}, algorithm ${status.algorithm}` + (status.confirmed ? '' : ', view not confirmed');
+  $('members').replaceChildren(...status.members.slice().sort((a, b) => a.name < b.name ? -1 : 1).map(m => {
+    const row = element('tr'), leads = m.id === status.leader;
+    row.append(element('td', m.name), element('td', leads ? '★ leader' : m.eligible ? 'follower' : 'ineligible', leads ? 'mark' : ''),
+      stateOf(m), element('td', age(Date.now() - new Date(m.since)) + ' ago'), element('td', m.addr));
+    return row;
+  }));
+  const awaited = status.awaited || [];
+  $('missing').hidden = awaited.length === 0;
+  $('awaited').replaceChildren(...awaited.map(a => {
+    const item = element('li');
+    item.append(element('span', a.addr), element('span', a.answer));
+    return item;
+  }));
+}
+
+function showChanges() {
+  if (changes.length === 0) return;
+  $('changes').replaceChildren(...changes.slice(0, most).map(c => {
+    const item = element('li'), at = element('time', clock(c.at));
+    const what = element('div', c.leader ? `★ ${c.leader.name} leads, epoch ${c.leader.epoch}` : '∅ nobody is known to lead', 'what');
+    at.dateTime = c.at;
+    at.title = new Date(c.at).toLocaleString();
+    if (c.called) what.append(element('span', cause(c.called), 'cause'));
+    item.append(at, what, element('span', c.took && c.called.left ? period(c.took) : '', 'took'));
+    return item;
+  }));
+}
+
+function show() {
+  showLeader();
+  showStatus();
+  showChanges();
+  $('link').textContent = lost ? `⚠ Not connected since ${clock(lost)}: what stands here is from then` : '✓ live';
+  $('link').className = lost ? 'bad' : 'good';
+}
+
+async function look() {
+  try {
+    const answer = await fetch('status', { cache: 'no-store', signal: AbortSignal.timeout(2 * every) });
+    if (!answer.ok) throw new Error(answer.statusText);
+    status = await answer.json();
+    for (const m of status.members) names.set(m.id, m.name);
+    lost = null;
+  } catch {
+    lost = lost || Date.now();
+  }
+  show();
+}
+
+let run = '';
+function listen() {
+  const source = new EventSource('events');
+  source.addEventListener('change', event => {
+    const from = event.lastEventId.split('-')[0];
+    if (from !== run) changes.length = 0; // the node was started again
+    run = from;
+    const change = JSON.parse(event.data);
+    if (change.leader) names.set(change.leader.id, change.leader.name);
+    changes.unshift(change);
+    changes.length = Math.min(changes.length, 64);
+    look();
+  });
+  source.onerror = () => {
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, every); // it does not come back by itself
+  };
+}
+
+listen();
+look();
+setInterval(() => { if (!document.hidden) look(); }, every);
+document.addEventListener('visibilitychange', () => { if (!document.hidden) look(); });
