@@ -3,6 +3,7 @@ package clustertest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/fence"
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 // A service that ticks once a second, on the leader only, and notes who ticked.
@@ -148,5 +150,57 @@ func Test_serviceThatWritesThroughAGate(t *testing.T) {
 		if first < 0 || slices.Contains(lines[first:], "n3") || len(refused) == 0 || slices.Contains(refused, "n2") {
 			t.Errorf("written: %v, refused: %v, want nothing of n3 after n2, and n3 refused", lines, refused)
 		}
+	})
+}
+
+// One cluster elects one leader. For a leader per job each host runs a node of one cluster per job, at a port of its
+// own; priorities spread the leaders over the hosts.
+func Test_aLeaderPerJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := clustertest.NewNetwork()
+		hosts, jobs := []string{"a", "b", "c"}, []string{"billing", "cleanup", "reports"}
+		processes := make(map[string]*clustertest.Process)
+		nodes := make(map[string]map[string]*cluster.Node) // by job and host
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for j, job := range jobs {
+			nodes[job] = make(map[string]*cluster.Node)
+			var members []string
+			for _, host := range hosts {
+				members = append(members, fmt.Sprint(host, ":", 7400+j))
+			}
+			for h, host := range hosts {
+				if processes[host] == nil {
+					processes[host] = network.Process(host)
+				}
+				config := cluster.Config{Cluster: job, Name: host, Listen: members[h], Members: members}
+				if h == j {
+					config.Priority = 1
+				}
+				node, err := cluster.New(config, processes[host].Options()...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				nodes[job][host] = node
+				running.Go(func() { _ = node.Run(ctx) })
+			}
+		}
+		leads := func(job, at string) string {
+			l, _ := nodes[job][at].Leader()
+			return l.Name
+		}
+		virtual.Pass(10 * time.Second)
+		for j, job := range jobs {
+			if got := leads(job, "c"); got != hosts[j] {
+				t.Errorf("%s leads %s, want %s", got, job, hosts[j])
+			}
+		}
+		processes["a"].Kill() // the whole host: another does its job, and the rest stays
+		virtual.Pass(10 * time.Second)
+		if got := leads("billing", "c"); got == "a" || got != leads("billing", "b") || leads("cleanup", "c") != "b" || leads("reports", "b") != "c" {
+			t.Errorf("after the end of a %s leads billing, %s cleanup, %s reports", got, leads("cleanup", "c"), leads("reports", "b"))
+		}
+		stop()
+		running.Wait()
 	})
 }
