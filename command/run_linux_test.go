@@ -346,6 +346,7 @@ func TestUsageOfRun(t *testing.T) {
 		{[]string{"run", "--restart", "sometimes", "--grace", "-1s", "--", "true"}, `--grace is -1s, want not below 0`},
 		{[]string{"run", "--once", "--restart", "always", "--", "true"}, "--once is 1m0s, want a time, and --restart never"},
 		{[]string{"run", "--once", "--lease=false", "--", "true"}, "--once wants a lease"},
+		{[]string{"run", "--lease-trust-evidence", "--lease-trusted-network", "--", "true"}, "wants lease.trust_evidence to be false, on all members"},
 		{[]string{"run", "--listen", "127.0.0.1:0", "--", "true"}, "data"},
 	} {
 		status, _, stderr := elect(tc.args...)
