@@ -146,7 +146,7 @@ func TestLeaseStorms(t *testing.T) {
 				runs = 10
 			}
 			for i := range runs {
-				timing := []algo.Timing{algo.LAN(), algo.Local()}[i%2]
+				timing := []algo.Timing{algo.LAN(), algo.Local(), algo.LAN(), algo.WAN()}[i%testenv.Rounds(2, 4)]
 				options := lease.Defaults(timing)
 				options.Preempt = i%4 > 0
 				if i%3 == 0 {
