@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/secure"
 )
 
 // Config is one member of a cluster. Zero values mean the defaults that stand
@@ -83,6 +84,16 @@ type Config struct {
 	// NoAdmin has this member refuse what an operator asks it to change over the network
 	// (see package operator): who is a member, its priority, its leadership.
 	NoAdmin bool `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
+
+	// SecretFile and TLS are two ways to keep strangers out, of which a cluster chooses one: see package secure. A node
+	// that listens elsewhere than on the loopback needs one of them, or Insecure.
+	SecretFile string `yaml:"secret_file" arg:"file" empty:"none" help:"secret that all members share, as elect secret makes it; of several the first is used, all are believed"`
+	TLS        secure.Certificate
+	// Security is "migrate" while a running cluster goes from none of them to one, or, with both, from a secret to
+	// certificates: who comes by the way before is let in as well, and dialled so. Empty: nobody else.
+	Security string `yaml:"security" arg:"word" empty:"nobody else is let in" help:"migrate lets in as well who comes by the way before: in the clear, or beside tls with the secret"`
+	// Insecure has whoever reaches this node take part, and give orders.
+	Insecure bool `yaml:"insecure" help:"listen to strangers without secret_file and tls: whoever reaches this node takes part, and gives orders"`
 
 	// Lease has a leader lead only as long as a majority of the members has promised to have no other: then
 	// there is at most one at any moment, with any algorithm, and its tokens only rise. Nil: without. All of it

@@ -16,7 +16,7 @@ import (
 
 // good is a configuration without a mistake.
 func good() cluster.Config {
-	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "data"}
+	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "data", Insecure: true}
 }
 
 func mistakes(err error) []*cluster.ConfigError {
@@ -125,7 +125,7 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	n, err := cluster.New(cluster.Config{Listen: "10.0.0.1:7400"})
+	n, err := cluster.New(cluster.Config{Listen: "10.0.0.1:7400", Insecure: true})
 	require.NoError(t, err)
 	c := n.Config()
 	require.Equal(t, "elect", c.Cluster)

@@ -204,7 +204,7 @@ func ExampleNode_Remove() {
 func ExampleWithLookup() {
 	registry := map[string][]string{"elect.internal": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}
 	_, err := cluster.New(
-		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Join: []string{"elect.internal:7400"}},
+		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Join: []string{"elect.internal:7400"}},
 		cluster.WithLookup(func(_ context.Context, host string) ([]string, error) {
 			if found, ok := registry[host]; ok {
 				return found, nil

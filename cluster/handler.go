@@ -38,6 +38,9 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 	if !theirs.Client && (theirs.ID.IsZero() || !wire.IsName(theirs.Name)) {
 		return nil, errors.New("cluster: hello without an id or a valid name")
 	}
+	if err := n.agree(p, theirs); err != nil {
+		return nil, err
+	}
 	if p.Dialed && algo.NodeID(p.Target.ID).IsZero() && theirs.ID != ours.ID {
 		// The two may be connected already: then there is no Up.
 		n.tell(func() { n.perform(n.engine.Reached(n.now(), p.Addr, theirs.ID)) })

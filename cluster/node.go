@@ -1,7 +1,7 @@
 // Package cluster is the live node: an election algorithm and a failure detector
 // on TCP, the real clock and a store; and the application's interface to them.
 //
-//	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, Data: "/var/lib/elect"})
+//	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, Data: "/var/lib/elect", SecretFile: "/etc/elect.secret"})
 //	go node.Run(ctx)
 //	node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
 //		return work(ctx) // while this node leads
@@ -39,6 +39,7 @@ import (
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/trace"
 	"github.com/elect-go/elect/transport"
 )
@@ -76,7 +77,7 @@ func WithStore(s Store) Option { return func(n *Node) { n.store = s } }
 func WithNetwork(listen func(addr string) (net.Listener, error), dial func(ctx context.Context, addr string) (net.Conn, error)) Option {
 	return func(n *Node) {
 		if listen != nil {
-			n.listen = listen
+			n.listen, n.own = listen, true
 		}
 		n.dial = dial
 	}
@@ -109,11 +110,14 @@ type Node struct {
 	registry algo.Registry
 	store    Store // nil: the one of config.Data
 	listen   func(addr string) (net.Listener, error)
+	own      bool // that is the program's own
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
 	lookup   func(ctx context.Context, host string) ([]string, error)
 	names    *names
-	patience time.Duration // for work that is told to end
-	warned   sync.Once     // that two may work at once
+	door     *secure.Endpoint // nil: none
+	local    net.Addr         // where it listens
+	patience time.Duration    // for work that is told to end
+	warned   sync.Once        // that two may work at once
 	clock    Clock
 	trace    func(trace.Event)
 	turn     func()
@@ -175,9 +179,11 @@ func New(c Config, options ...Option) (*Node, error) {
 	}
 	n.noisy.To, n.asked.To = n.log, n.log
 	spec, err := c.complete(n.registry, n.store != nil, n.patience)
-	if err != nil {
+	door, wrong := c.door(n.own, n.log)
+	if err = errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
+	n.door = door
 	if n.config, n.spec = c, spec; c.Lease != nil {
 		n.patience = c.Lease.Drain
 	}
@@ -232,6 +238,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	listener, err := n.listen(n.config.Listen)
 	if err != nil {
 		return fmt.Errorf("cluster: listen on %s: %w", n.config.Listen, err)
+	}
+	if err := n.openDoor(listener); err != nil {
+		return errors.Join(err, listener.Close())
 	}
 	if stops, ok := listener.(interface{ Turn() }); ok {
 		n.turn = stops.Turn
@@ -341,11 +350,15 @@ func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 	n.names = newNames(n.lookup, n.dial, func(addr string, found []string) {
 		n.tell(func() { n.perform(n.engine.Resolved(n.now(), addr, found)) })
 	})
-	return transport.New(transport.Options{
+	o := transport.Options{
 		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.names.dial,
 		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
 		MaxPeers: maxMembers, MaxHello: wire.MaxHello, DialTimeout: algo.DialTimeout,
-	})
+	}
+	if n.door != nil {
+		o.Security = n.enter
+	}
+	return transport.New(o)
 }
 
 // now is the engine's clock.

@@ -60,8 +60,12 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 		n.reply(p, d)
 	}
 	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.Period}}
-	about := append([]any{"from", p.Addr, "order", order.What}, what[order.What]...)
-	e, err := n.start(order)
+	who, err := n.orders(p)
+	about := append([]any{"from", p.Addr, "by", who, "order", order.What}, what[order.What]...)
+	var e *errand
+	if err == nil {
+		e, err = n.start(order)
+	}
 	if err != nil {
 		n.noisy.Warn("order refused", append(about, "error", err)...)
 		reply(fmt.Errorf("refused: %w", err))

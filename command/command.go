@@ -120,7 +120,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), newLeave(), p.newNode(), newPriority(), newRecover(), newRemove(), newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), newStatus())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), p.newLeave(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus())
 	return root
 }
 

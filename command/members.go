@@ -19,6 +19,7 @@ import (
 
 // order is what such a command has in common with the others.
 type order struct {
+	access
 	addr    string
 	timeout time.Duration
 	json    bool
@@ -39,8 +40,8 @@ With --json, one object: order, addr, member (of remove), done (true or false), 
 (in the words of the node: why it was refused, or not done in time and may still happen;
 or, with done true, that it holds there and is not known everywhere yet). The exit status is 1 if it was not done.
 
-There is no authentication: whoever reaches the port of a node can do this. A node whose
-configuration says no_admin refuses.`
+` + accessText + ` A cluster on
+the loopback that has neither takes orders from the same user alone. A node whose configuration says no_admin refuses.`
 
 func (o *order) register(cmd *cobra.Command, which string) {
 	set := cmd.Flags()
@@ -48,6 +49,7 @@ func (o *order) register(cmd *cobra.Command, which string) {
 	set.StringVar(&o.addr, "addr", "", "`host:port` of "+which+", if it is not the last argument")
 	set.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait until it is done")
 	set.BoolVar(&o.json, "json", false, "print one JSON object")
+	o.access.register(set)
 }
 
 // with wants so many arguments, and perhaps the address of the node behind them.
@@ -76,7 +78,11 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("not done within %v", o.timeout))
 	defer cancel()
-	err := do(ctx, operator.Client{})
+	to, err := o.client()
+	if err != nil {
+		return err
+	}
+	err = do(ctx, to)
 	if err != nil {
 		what.Reason = brief(o.addr, err)
 	}
@@ -106,8 +112,8 @@ func brief(addr string, err error) string {
 	return strings.TrimPrefix(err.Error(), "operator: ")
 }
 
-func newRemove() *cobra.Command {
-	var o order
+func (p *program) newRemove() *cobra.Command {
+	o := order{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "remove MEMBER ADDR",
 		Short: "Remove a member for good, dead or alive",
@@ -135,8 +141,8 @@ another machine with its data folder. If that is lost, see elect recover.
 	return cmd
 }
 
-func newLeave() *cobra.Command {
-	var o order
+func (p *program) newLeave() *cobra.Command {
+	o := order{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "leave ADDR",
 		Short: "Have a node leave its cluster for good",
@@ -156,8 +162,8 @@ member, and counts for a majority.
 	return cmd
 }
 
-func newPriority() *cobra.Command {
-	var o order
+func (p *program) newPriority() *cobra.Command {
+	o := order{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "priority NUMBER ADDR",
 		Short: "Change the priority of a running node",
@@ -185,8 +191,8 @@ configuration. To change it for good write it there, and send SIGHUP.
 	return cmd
 }
 
-func newResign() *cobra.Command {
-	var o order
+func (p *program) newResign() *cobra.Command {
+	o := order{access: access{table: p.fields}}
 	var period time.Duration
 	cmd := &cobra.Command{
 		Use:   "resign ADDR",

@@ -84,10 +84,10 @@ func TestAnOrderThatIsDoneHere(t *testing.T) {
 	here := &operator.UnheardError{Addr: "a:1", Reason: "done here, and not known to n2"}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
-		cmd := newPriority()
+		cmd := builtins.newPriority()
 		cmd.SetOut(&out)
 		cmd.SetContext(t.Context())
-		o := order{addr: "a:1", timeout: time.Minute, json: asJSON}
+		o := order{access: access{table: builtins.fields}, addr: "a:1", timeout: time.Minute, json: asJSON}
 		require.NoError(t, o.give(cmd, orderObject{Order: "priority"}, "the node at a:1 has priority 7", func(context.Context, operator.Client) error { return here }))
 		if asJSON {
 			require.JSONEq(t, `{"order":"priority","addr":"a:1","done":true,"reason":"done here, and not known to n2"}`, out.String())

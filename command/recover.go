@@ -25,6 +25,7 @@ import (
 
 // recovery is the command that makes the survivors of a lost majority the only members.
 type recovery struct {
+	access
 	data      string
 	survivors []string
 	timeout   time.Duration
@@ -51,8 +52,8 @@ type memberObject struct {
 	Eligible bool   `json:"eligible"`
 }
 
-func newRecover() *cobra.Command {
-	var r recovery
+func (p *program) newRecover() *cobra.Command {
+	r := recovery{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "recover",
 		Short: "Go on without a majority that is lost for good",
@@ -86,6 +87,7 @@ was written), written (true or false), reason (why not). What it says before is 
 	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long to wait for an answer of those who are removed")
 	set.BoolVar(&r.yes, "yes", false, "do not ask")
 	set.BoolVar(&r.json, "json", false, "print one JSON object")
+	r.access.register(set)
 	return cmd
 }
 
@@ -194,12 +196,16 @@ func confirmed(out io.Writer, in io.Reader) bool {
 
 // reachesNone dials members, all at once, and returns a sentence that names those who may live.
 func (r *recovery) reachesNone(ctx context.Context, members []algo.Member) error {
+	client, err := r.client()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("no answer within %v", r.timeout))
 	defer cancel()
 	found := make([]error, len(members))
 	var dials sync.WaitGroup
 	for i, m := range members {
-		dials.Go(func() { found[i] = reach(ctx, m) })
+		dials.Go(func() { found[i] = reach(ctx, client, m) })
 	}
 	dials.Wait()
 	return errors.Join(found...)
@@ -207,13 +213,13 @@ func (r *recovery) reachesNone(ctx context.Context, members []algo.Member) error
 
 // reach returns nil if a member is not where it was: nobody is, or somebody else. A node that is
 // suspended accepts connections and says nothing; that is not dead.
-func reach(ctx context.Context, m algo.Member) error {
+func reach(ctx context.Context, client operator.Client, m algo.Member) error {
 	var connected atomic.Bool
-	client := operator.Client{Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+	client.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		connected.Store(err == nil)
 		return conn, err
-	}}
+	}
 	s, err := client.Status(ctx, m.Addr)
 	switch {
 	case err == nil && s.Node == m.ID:

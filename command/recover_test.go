@@ -125,7 +125,7 @@ func TestWhoIsRemovedMustNotAnswer(t *testing.T) {
 		{"silence", listenAs(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "somebody accepts connections and does not say who it is (", time.Second},
 		{"a door that is shut", listenAs(t, func(net.Conn) {}), "somebody accepts connections and does not say who it is (", 0},
 	} {
-		r := recovery{timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
+		r := recovery{access: access{table: builtins.fields}, timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
 		member.Addr = tc.addr
 		err := r.reachesNone(t.Context(), []algo.Member{member})
 		for began := time.Now(); tc.want == "" && err != nil && time.Since(began) < patience; { // it is busy

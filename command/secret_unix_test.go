@@ -69,7 +69,7 @@ func TestCertificatesForATrial(t *testing.T) {
 		decodeStrictly(t, stdout, &o)
 		require.Equal(t, []string{"cert", "is", "key", "until"}, keys(t, stdout))
 		require.Equal(t, who, o.Is)
-		e, err := secure.New(secure.Config{Cluster: "demo", CA: filepath.Join(dir, "ca.crt"), Cert: o.Cert, Key: o.Key})
+		e, err := secure.New(secure.Config{Cluster: "demo", TLS: secure.Certificate{CA: filepath.Join(dir, "ca.crt"), Cert: o.Cert, Key: o.Key}})
 		require.NoError(t, err)
 		require.Equal(t, who, e.Self().String())
 	}

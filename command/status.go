@@ -16,11 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 )
 
-func newStatus() *cobra.Command {
-	var o order // of which it has the address
+func (p *program) newStatus() *cobra.Command {
+	o := order{access: access{table: p.fields}} // of which it has the address
 	var asJSON bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -67,7 +66,9 @@ left, in nanoseconds, only on the leader, nominated, missing: names), awaited (a
 called (an object: by, an id; why; left, the id of who led until then, absent if nobody did;
 epoch, of that leadership; silence, in nanoseconds) and called_at, both absent before the first
 election, counters (an object: name and number). Without an answer the object is: addr,
-reason.`,
+reason.
+
+` + accessText,
 		Example: `  elect status 10.0.0.1:7400
   elect status 10.0.0.1:7400 --json | jq -r .leader`,
 		Args: o.with(0, ""),
@@ -80,7 +81,11 @@ reason.`,
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("no answer within %v", timeout))
 			defer cancel()
-			s, err := operator.Client{}.Status(ctx, o.addr)
+			client, err := o.client()
+			if err != nil {
+				return err
+			}
+			s, err := client.Status(ctx, o.addr)
 			if err != nil {
 				why := brief(o.addr, err)
 				if asJSON {
@@ -100,6 +105,7 @@ reason.`,
 	cmd.Flags().StringVar(&o.addr, "addr", "", "`host:port` of the member, if it is not the last argument")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long to wait for the answer")
+	o.access.register(cmd.Flags())
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,18 +167,19 @@ func TestTheOwnCertificateIsLookedAt(t *testing.T) {
 		file   func(Config) string
 		want   string
 	}{
-		"of another authority": {func(c *Config) { c.CA = newAuthority(t).ca }, func(c Config) string { return c.Cert }, "signed by unknown authority"},
-		"another key":          {func(c *Config) { c.Key = a.issue(member("n2"), time.Hour).Key }, func(c Config) string { return c.Cert + " with " + c.Key }, "private key does not match public key"},
-		"another cluster":      {func(c *Config) { c.Cluster = "other" }, func(c Config) string { return c.Cert }, `it is one of cluster "demo", and this is "other"`},
-		"no PEM":               {func(c *Config) { c.CA = write(t, filepath.Join(t.TempDir(), "ca.crt"), "none") }, func(c Config) string { return c.CA }, "it holds no certificate"},
-		"no file":              {func(c *Config) { c.Cert = filepath.Join(t.TempDir(), "none") }, func(c Config) string { return c.Cert }, "no such file"},
-		"expired":              {func(c *Config) { *c = a.issue(member("late"), -time.Minute) }, func(c Config) string { return c.Cert }, "has expired"},
+		"of another authority": {func(c *Config) { c.TLS.CA = newAuthority(t).ca }, func(c Config) string { return c.TLS.Cert }, "signed by unknown authority"},
+		"another key":          {func(c *Config) { c.TLS.Key = a.issue(member("n2"), time.Hour).TLS.Key }, func(c Config) string { return c.TLS.Cert }, "private key does not match public key"},
+		"another member":       {func(c *Config) { c.Member = "n2" }, func(c Config) string { return c.TLS.Cert }, "it is that of member n1, and this is member n2"},
+		"another cluster":      {func(c *Config) { c.Cluster = "other" }, func(c Config) string { return c.TLS.Cert }, `it is one of cluster "demo", and this is "other"`},
+		"no PEM":               {func(c *Config) { c.TLS.CA = write(t, filepath.Join(t.TempDir(), "ca.crt"), "none") }, func(c Config) string { return c.TLS.CA }, "it holds no certificate"},
+		"no file":              {func(c *Config) { c.TLS.Cert = filepath.Join(t.TempDir(), "none") }, func(c Config) string { return c.TLS.Cert }, "no such file"},
+		"expired":              {func(c *Config) { *c = a.issue(member("late"), -time.Minute) }, func(c Config) string { return c.TLS.Cert }, "has expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := good
 			test.change(&c)
 			_, err := New(c)
-			require.ErrorContains(t, err, "secure: "+test.file(c)+": ")
+			require.ErrorContains(t, err, strconv.Quote(test.file(c)))
 			require.ErrorContains(t, err, test.want)
 		})
 	}
@@ -218,7 +220,7 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 		c := a.issue(member("n1"), 100*24*time.Hour)
 		c.Log = said.log()
 		e := endpoint(t, c)
-		write(t, c.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
+		write(t, c.TLS.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
 		for range 10 {
 			time.Sleep(lookEvery)
 			dialled, accepted := meet(t, e, a.endpoint(member("n2")))
@@ -226,7 +228,7 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 			require.NoError(t, accepted.err)
 		}
 		require.Equal(t, 1, said.lines("not renewed"), said.String())
-		require.Contains(t, said.String(), c.Cert)
+		require.Contains(t, said.String(), c.TLS.Cert)
 
 		a.issue(member("n1"), 100*24*time.Hour)
 		time.Sleep(lookEvery)
@@ -242,16 +244,16 @@ func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
 		c := a.issue(member("n1"), 24*time.Hour)
 		c.Log = said.log()
 		e := endpoint(t, c)
-		old, err := os.ReadFile(c.Key)
+		old, err := os.ReadFile(c.TLS.Key)
 		require.NoError(t, err)
 		a.issue(member("n1"), 24*time.Hour)
-		fresh, err := os.ReadFile(c.Key)
+		fresh, err := os.ReadFile(c.TLS.Key)
 		require.NoError(t, err)
-		write(t, c.Key, string(old))
+		write(t, c.TLS.Key, string(old))
 		before := e.files.keys.own.Leaf.SerialNumber
 		time.Sleep(lookEvery)
 		require.Equal(t, before, e.files.now().own.Leaf.SerialNumber)
-		write(t, c.Key, string(fresh))
+		write(t, c.TLS.Key, string(fresh))
 		time.Sleep(lookEvery)
 		require.NotEqual(t, before, e.files.now().own.Leaf.SerialNumber)
 		require.Zero(t, said.lines("not renewed"), said.String())

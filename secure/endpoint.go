@@ -13,15 +13,17 @@ import (
 	"github.com/elect-go/elect/internal/hostile"
 )
 
-// Config says by which files an endpoint proves who it is, and knows others. There is a secret, or a certificate with its
-// key and authority; or both, while a cluster goes from the one to the other: see Migrate.
+// Config says by which files an endpoint proves who it is, and knows others. There is a secret, or a certificate; or
+// both, while a cluster goes from the one to the other: see Migrate.
 type Config struct {
 	// Cluster is its name. Who only asks may leave it empty: any, or the one that the certificate names.
 	Cluster string
+	// Member is the name of this one, which its certificate must allow. Empty: it only asks.
+	Member string
 	// SecretFile holds one or more secrets of NewSecret, one on a line. The first is used, all are believed.
 	SecretFile string
-	// Cert and Key are those of this endpoint, CA the authority that has signed those of all, each in PEM.
-	Cert, Key, CA string
+	// TLS are the files of a certificate.
+	TLS Certificate
 	// Migrate lets in, beside the ways that are configured, who comes by the one before: plain text where there is
 	// one way. With two ways plain text stays out.
 	Migrate bool
@@ -29,23 +31,41 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// Certificate names files in PEM: all three, or none.
+type Certificate struct {
+	Cert string `yaml:"cert" arg:"file" empty:"none" help:"certificate that names this member: elect://CLUSTER/member/NAME; a renewed one is taken over"`
+	Key  string `yaml:"key" arg:"file" empty:"none" help:"its key, which nobody else can read"`
+	CA   string `yaml:"ca" arg:"file" empty:"none" help:"authority that has signed the certificates of all members"`
+}
+
+// ConfigError is one mistake in a [Config], or in a file of it.
+type ConfigError struct {
+	Field     string // as in a configuration file: "secret_file", "tls", "tls.cert"
+	Got, Want string // of a file its name
+	Err       error  // what is wrong with the file
+}
+
+func (e *ConfigError) Error() string {
+	return "secure: " + e.Field + " is " + e.Got + ", want " + e.Want
+}
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
 // Endpoint makes the connections of a node or of a client safe. It may be used by many goroutines.
 type Endpoint struct{ files files }
 
-// New reads the files. Its error says all that is wrong, each with the name of the file.
+// New reads the files. Its error says all that is wrong, each as a *ConfigError.
 func New(c Config) (*Endpoint, error) {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	n := 0
-	for _, path := range []string{c.Cert, c.Key, c.CA} {
-		n += min(len(path), 1)
-	}
+	none := c.TLS == Certificate{}
 	switch {
-	case n != 0 && n != 3:
-		return nil, errors.New("secure: of cert, key and ca some are missing, want all three")
-	case n == 0 && c.SecretFile == "":
-		return nil, errors.New("secure: there is neither a secret nor a certificate")
-	case n == 3 && c.SecretFile != "" && !c.Migrate:
-		return nil, errors.New("secure: there are a secret and a certificate, want one of them, or security: migrate")
+	case !none && (c.TLS.Cert == "" || c.TLS.Key == "" || c.TLS.CA == ""):
+		return nil, &ConfigError{Field: "tls", Got: "not whole", Want: "all of cert, key and ca"}
+	case none && c.SecretFile == "":
+		return nil, &ConfigError{Field: "secret_file", Got: "empty", Want: "a file, or tls"}
+	case !none && c.SecretFile != "" && !c.Migrate:
+		return nil, &ConfigError{Field: "tls", Got: "set beside secret_file", Want: "one of the two, or security: migrate while a cluster goes from the one to the other"}
 	}
 	e := &Endpoint{files: files{Config: c}}
 	return e, e.files.open()
@@ -55,7 +75,7 @@ func New(c Config) (*Endpoint, error) {
 func (e *Endpoint) Self() Identity { return e.files.now().self }
 
 // ErrPlain says that the other side speaks plain text.
-var ErrPlain = errors.New("secure: the other side speaks plain text")
+var ErrPlain = errors.New("secure: plain text instead of TLS")
 
 // RefusedError is why who was dialled does not believe this side.
 type RefusedError struct{ Reason string } // in its words
@@ -116,7 +136,7 @@ func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
 
 // Server makes a connection safe that was accepted, and says who has dialled. Until that is proved nothing
 // is sent that depends on a secret. The caller sets a deadline, and closes nc after an error. ErrPlain says that TLS is
-// not spoken there; with Config.Migrate, and one way in, the connection is returned as it is, and Nobody.
+// not spoken there; with Config.Migrate, and one way in, the connection is returned as it is, and Nobody; without, it is returned beside the error, for that to be said.
 func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 	var first [1]byte
 	if _, err := io.ReadFull(nc, first[:]); err != nil {
@@ -125,7 +145,7 @@ func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 	k, begun := e.files.now(), &begun{Conn: nc, first: first[:]}
 	if first[0] != handshake {
 		if !e.files.Migrate || len(k.secrets) > 0 && k.authority != nil {
-			return nil, Identity{}, fmt.Errorf("%w, and this cluster is closed: %s", ErrPlain, k.wanted())
+			return begun, Identity{}, fmt.Errorf("%w: this cluster is closed, and wants %s", ErrPlain, k.wanted())
 		}
 		return begun, Identity{}, nil
 	}
@@ -175,9 +195,9 @@ func (k keys) config() *tls.Config {
 // wanted says how somebody comes in, for who tries without.
 func (k keys) wanted() string {
 	if k.authority != nil {
-		return "it wants a certificate of its authority (tls: {cert: FILE, key: FILE, ca: FILE})"
+		return "a certificate of its authority (tls: {cert: FILE, key: FILE, ca: FILE})"
 	}
-	return "it wants the shared secret (--secret-file FILE, ELECT_SECRET_FILE, or secret_file: FILE)"
+	return "the shared secret (--secret-file FILE, ELECT_SECRET_FILE, or secret_file: FILE)"
 }
 
 // identify is who shows these certificates, if there is an authority to ask.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -37,7 +38,7 @@ type files struct {
 
 // paths are those that are configured.
 func (c *Config) paths() (all []string) {
-	for _, path := range []string{c.SecretFile, c.Cert, c.Key, c.CA} {
+	for _, path := range []string{c.SecretFile, c.TLS.Cert, c.TLS.Key, c.TLS.CA} {
 		if path != "" {
 			all = append(all, path)
 		}
@@ -106,9 +107,9 @@ func same(a, b []os.FileInfo) bool {
 // read reads all files. Its error says all that is wrong, each with its file.
 func (f *files) read() (k keys, err error) {
 	var wrong []error
-	note := func(path string, err error) bool {
+	note := func(field, path string, err error) bool {
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("secure: %s: %w", path, err))
+			wrong = append(wrong, &ConfigError{field, strconv.Quote(path), fmt.Sprintf("a file that can be used (%v)", err), err})
 		}
 		return err == nil
 	}
@@ -117,30 +118,30 @@ func (f *files) read() (k keys, err error) {
 		if err == nil {
 			k.secrets, err = parseSecrets(text)
 		}
-		note(f.SecretFile, err)
+		note("secret_file", f.SecretFile, err)
 	}
-	if f.CA == "" {
+	if f.TLS.CA == "" {
 		k.own, err = ephemeral()
 		return k, errors.Join(append(wrong, err)...)
 	}
-	authority, err := readFile(f.CA, false)
-	if note(f.CA, err) {
+	authority, err := readFile(f.TLS.CA, false)
+	if note("tls.ca", f.TLS.CA, err) {
 		k.authority = x509.NewCertPool()
 		if !k.authority.AppendCertsFromPEM(authority) {
-			note(f.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
+			note("tls.ca", f.TLS.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
 		}
 	}
-	certificate, err := readFile(f.Cert, false)
-	note(f.Cert, err)
-	key, err := readFile(f.Key, true)
-	note(f.Key, err)
+	certificate, err := readFile(f.TLS.Cert, false)
+	note("tls.cert", f.TLS.Cert, err)
+	key, err := readFile(f.TLS.Key, true)
+	note("tls.key", f.TLS.Key, err)
 	if len(wrong) > 0 {
 		return keys{}, errors.Join(wrong...)
 	}
 	k.own, err = tls.X509KeyPair(certificate, key)
-	if note(f.Cert+" with "+f.Key, err) {
+	if note("tls.cert", f.TLS.Cert, err) {
 		k.self, err = f.check(k)
-		note(f.Cert, err)
+		note("tls.cert", f.TLS.Cert, err)
 	}
 	return k, errors.Join(wrong...)
 }
@@ -158,10 +159,13 @@ func (f *files) check(k keys) (self Identity, err error) {
 	if self, err = verify(chain, k.authority, x509.ExtKeyUsageClientAuth, f.Cluster); err != nil {
 		return self, err
 	}
-	if self.Role == Member {
-		_, err = verify(chain, k.authority, x509.ExtKeyUsageServerAuth, f.Cluster)
+	if f.Member == "" {
+		return self, nil
 	}
-	return self, err
+	if !self.MayBe(f.Member) {
+		return self, fmt.Errorf("it is that of %s, and this is member %s", self, f.Member)
+	}
+	return verify(chain, k.authority, x509.ExtKeyUsageServerAuth, f.Cluster)
 }
 
 // readFile reads a file of a bounded size, and refuses one that is to be secret and is not.

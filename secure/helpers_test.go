@@ -64,8 +64,8 @@ func (a *authority) issue(id Identity, life time.Duration) Config {
 	require.NoError(a.t, err)
 	at := filepath.Join(a.folder, strings.ReplaceAll(id.String(), " ", "-"))
 	return Config{
-		Cluster: "demo", CA: a.ca,
-		Cert: write(a.t, at+".crt", string(cert)), Key: write(a.t, at+".key", string(key)),
+		Cluster: "demo",
+		TLS:     Certificate{CA: a.ca, Cert: write(a.t, at+".crt", string(cert)), Key: write(a.t, at+".key", string(key))},
 	}
 }
 

@@ -4,6 +4,7 @@ package secure
 
 import (
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ func TestWhatOthersCanReadIsRefused(t *testing.T) {
 			require.NoError(t, err, "%o", mode)
 			continue
 		}
-		require.ErrorContains(t, err, "secure: "+path+": others can read or change it (mode ")
+		require.ErrorContains(t, err, strconv.Quote(path)+", want a file that can be used (others can read or change it (mode ")
 		require.ErrorContains(t, err, "want chmod 600")
 	}
 }

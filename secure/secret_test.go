@@ -2,10 +2,12 @@ package secure
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -335,7 +337,7 @@ func TestSecretFiles(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
 			e, err := New(Config{Cluster: "demo", SecretFile: path})
 			if test.wrong != "" {
-				require.EqualError(t, err, "secure: "+path+": "+test.wrong)
+				require.EqualError(t, err, fmt.Sprintf("secure: secret_file is %q, want a file that can be used (%s)", path, test.wrong))
 				return
 			}
 			require.NoError(t, err)
@@ -365,15 +367,15 @@ func TestFilesThatAreNotTheirOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing")
 	_, err := New(Config{SecretFile: path})
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorContains(t, err, "secure: "+path+": ")
+	require.ErrorContains(t, err, strconv.Quote(path))
 	_, err = New(Config{SecretFile: t.TempDir()})
 	require.ErrorContains(t, err, "it is not a regular file")
 	_, err = New(Config{})
-	require.EqualError(t, err, "secure: there is neither a secret nor a certificate")
-	_, err = New(Config{CA: "ca.crt", Cert: "n1.crt"})
-	require.EqualError(t, err, "secure: of cert, key and ca some are missing, want all three")
-	_, err = New(Config{CA: "ca.crt", Cert: "n1.crt", Key: "n1.key", SecretFile: "secret"})
-	require.ErrorContains(t, err, "want one of them, or security: migrate")
+	require.EqualError(t, err, "secure: secret_file is empty, want a file, or tls")
+	_, err = New(Config{TLS: Certificate{CA: "ca.crt", Cert: "n1.crt"}})
+	require.EqualError(t, err, "secure: tls is not whole, want all of cert, key and ca")
+	_, err = New(Config{TLS: Certificate{CA: "ca.crt", Cert: "n1.crt", Key: "n1.key"}, SecretFile: "secret"})
+	require.ErrorContains(t, err, "secure: tls is set beside secret_file, want one of the two, or security: migrate")
 }
 
 // TestManyBeginAndStall: each has its deadline, and keeps nobody else out.

@@ -1,9 +1,8 @@
 // Package operator asks running nodes, over the network, for what a program asks its own
 // node: what it knows, and to change something.
 //
-// There is no authentication: whoever reaches the port of a node can, unless its
-// configuration says NoAdmin. So far, whoever reaches it can also say hello as a member and
-// take part in elections; NoAdmin is against mistakes.
+// A closed cluster is asked with its secret or a certificate: see Client.Secure. Orders need the secret, or the
+// certificate of an operator; on the loopback without one the same user.
 package operator
 
 import (
@@ -20,6 +19,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -29,6 +29,8 @@ import (
 type Client struct {
 	// Dial replaces TCP, when set.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Secure is how a closed cluster is asked. Nil: as one that is open.
+	Secure *secure.Endpoint
 }
 
 var clients = wire.Clients(cluster.Status{}, hostile.Plain)
@@ -130,10 +132,16 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 		return nil, fmt.Errorf("operator: %s: %w", addr, err)
 	}
 	a := &asking{request: frame, result: make(chan result, 1)}
-	a.network, err = transport.New(transport.Options{
+	o := transport.Options{
 		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: greet, Handler: a, MaxHello: wire.MaxHello,
-	})
-	if err != nil {
+	}
+	if c.Secure != nil {
+		o.Security = func(nc net.Conn, _ bool) (net.Conn, any, error) {
+			safe, who, err := c.Secure.Client(nc)
+			return safe, who, err
+		}
+	}
+	if a.network, err = transport.New(o); err != nil {
 		return nil, err
 	}
 	defer func() { _ = a.network.Close(ctx) }()

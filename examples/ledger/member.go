@@ -44,7 +44,7 @@ func member(args []string) error {
 	}
 	w := &writer{ledger: l, network: &network{links: make(map[*link]bool)}}
 	node, err := cluster.New(
-		cluster.Config{Name: *name, Listen: *listen, Members: strings.Split(*members, ","), Data: *data, Algorithm: s.algorithm},
+		cluster.Config{Name: *name, Listen: *listen, Members: strings.Split(*members, ","), Data: *data, Algorithm: s.algorithm, SecretFile: os.Getenv("ELECT_SECRET_FILE")},
 		cluster.WithNetwork(w.network.listen, w.network.dial))
 	if err != nil {
 		return err

@@ -26,7 +26,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data", Lease: &lease.Options{}}
+	config := cluster.Config{
+		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data", Lease: &lease.Options{},
+		SecretFile: os.Getenv("ELECT_SECRET_FILE"), // needed elsewhere than on the loopback: elect secret makes one
+	}
 	if err := run(ctx, config, work); err != nil && ctx.Err() == nil {
 		log.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func awake() (at int64) {
 func stamped(leased bool) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: "data", Priority: len(os.Args[1])}
+	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: "data", Priority: len(os.Args[1]), Insecure: true}
 	if leased {
 		config.Lease = &lease.Options{}
 	}

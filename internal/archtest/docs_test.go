@@ -45,7 +45,7 @@ func TestTheTestsThatDocumentsNameExist(t *testing.T) {
 
 // The lines that a node logs are those of the table of docs/operations.md, by their beginnings.
 func TestTheTableOfTheLogIsThatOfTheCode(t *testing.T) {
-	code := textOf(t, false, "cluster", "command", "transport")
+	code := textOf(t, false, "cluster", "command", "secure", "transport")
 	var logged []string
 	for _, call := range regexp.MustCompile(`\.(?:Debug|Info|Warn|Error)\("([^"]+)"|\.(?:Line|report|log)\((?:[^",()]+, ){1,2}"([^"]+)"`).FindAllStringSubmatch(code, -1) {
 		logged = append(logged, call[1]+call[2])

@@ -23,6 +23,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/mistake"
+	"github.com/elect-go/elect/secure"
 )
 
 // Settings is what a node was told.
@@ -73,6 +74,7 @@ func (s *Settings) settle() {
 	for name := range s.table.parts {
 		_, _ = s.build(name) // Node says what is wrong with its options
 	}
+	s.Config.TLS = *s.options[tlsPart].(*secure.Certificate)
 	if s.Lease {
 		s.Config.Lease = s.options[leasePart].(*lease.Options)
 	}
@@ -147,7 +149,7 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 
 // selects reports whether what a field is of is selected: the node itself, its algorithm, or the lease.
 func (s *Settings) selects(f Field) bool {
-	return f.Part == "" || f.Part == timingPart || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease
+	return f.Part == "" || f.Part == timingPart || f.Part == tlsPart || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease
 }
 
 // Spec is the algorithm as configured. Its error is what the factory says; Node says it

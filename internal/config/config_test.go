@@ -70,6 +70,7 @@ bully:
 priority: 3
 meta: [http=a:80, zone=b]
 witness: true
+insecure: true
 timing:
   preset: wan
   heartbeat: 400ms
@@ -92,7 +93,7 @@ func wantWhole(t *testing.T, s *Settings) {
 	require.Equal(t, cluster.Config{
 		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
 		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, Data: "/var/lib/elect", Algorithm: "bully",
-		Priority: 3, Meta: map[string]string{"http": "a:80", "zone": "b"}, Witness: true, Timing: timing,
+		Priority: 3, Meta: map[string]string{"http": "a:80", "zone": "b"}, Witness: true, Insecure: true, Timing: timing,
 	}, c)
 	require.Equal(t, "json", s.Log)
 	require.Equal(t, "DEBUG", s.Level().String())
@@ -110,7 +111,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 			"ELECT_CLUSTER=fleet", "ELECT_NAME=a", "ELECT_LISTEN=10.0.0.1:7400", "ELECT_ADVERTISE=a.example:7400",
 			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA=/var/lib/elect", "ELECT_ALGORITHM=bully",
 			"ELECT_BULLY_ANSWER_TIMEOUT=2s", "ELECT_BULLY_COORDINATOR_TIMEOUT=3s", "ELECT_BULLY_SKIP_SUSPECTED=false",
-			"ELECT_PRIORITY=3", "ELECT_META=http=a:80, zone=b", "ELECT_WITNESS=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
+			"ELECT_PRIORITY=3", "ELECT_META=http=a:80, zone=b", "ELECT_WITNESS=true", "ELECT_INSECURE=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
 			"ELECT_TIMING_NO_EVIDENCE=true", "ELECT_LOG=json", "ELECT_LOG_LEVEL=debug", "PATH=/bin", "ELECTION=x",
 		}}.load(t)
 		require.NoError(t, err)
@@ -125,7 +126,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := told{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
-				"--data /var/lib/elect --algorithm bully --priority 3 --meta http=a:80 --meta zone=b --witness --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
+				"--data /var/lib/elect --algorithm bully --priority 3 --meta http=a:80 --meta zone=b --witness --insecure --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
 			require.NoError(t, err)
 			wantWhole(t, s)
 		})
@@ -134,7 +135,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 
 func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	in := told{
-		file: "cluster: file\nname: file\nlisten: 10.0.0.1:7400\njoin: [10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
+		file: "cluster: file\nname: file\ninsecure: true\nlisten: 10.0.0.1:7400\njoin: [10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
 			"timing: {preset: wan, forgive: 2m, no_evidence: true}\nbully: {answer_timeout: 3s, skip_suspected: false}\n",
 		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_JOIN=10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA="},
 		args: []string{"--cluster", "flag", "--priority", "0", "--witness=false", "--preset", "lan", "--no-evidence=false",
@@ -159,13 +160,13 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"cluster":                   {"flag", "--cluster"},
 		"name":                      {"environment", "ELECT_NAME"},
-		"listen":                    {"10.0.0.1:7400", "elect.yaml:3"},
+		"listen":                    {"10.0.0.1:7400", "elect.yaml:4"},
 		"advertise":                 {"10.0.0.1:7400", "default"},
 		"join":                      {"[10.0.0.7:1]", "ELECT_JOIN"},
 		"data":                      {`""`, "default"},
 		"priority":                  {"0", "--priority"},
 		"timing.preset":             {"lan", "--preset"},
-		"timing.forgive":            {"2m", "elect.yaml:7"},
+		"timing.forgive":            {"2m", "elect.yaml:8"},
 		"timing.max_redial":         {"1s", "default"},
 		"bully.answer_timeout":      {"300ms", "--bully-answer-timeout"},
 		"bully.coordinator_timeout": {"400ms", "default"},
@@ -205,12 +206,13 @@ func TestTheTableHasEveryField(t *testing.T) {
 	}
 	missing := func(prefix string, names, all []string) {
 		for _, name := range all {
-			if name != "options" && name != "timing" {
+			if name != "options" && name != "timing" && name != "t_l_s" {
 				require.Contains(t, names, prefix+name)
 			}
 		}
 	}
 	missing("", names, exported(cluster.Config{}))
+	missing("tls.", names, []string{"cert", "key", "ca"})
 	missing("timing.", names, exported(algo.Timing{}))
 	missing("lease.", names, slices.DeleteFunc(exported(lease.Options{}), func(name string) bool { return name == "retry" }))
 	for algorithm, factory := range builtin.Registry() {
@@ -383,7 +385,7 @@ bully: {}
   elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
-  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, http, log, log_level, meta, lease, timing, lelann, plain
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, forget_after, no_admin, secret_file, security, insecure, http, log, log_level, meta, lease, timing, tls, lelann, plain
   lelann is refused: no such engine`)
 }
 

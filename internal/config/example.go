@@ -30,6 +30,8 @@ func (t *Table) Example(w io.Writer) error {
 			text.WriteString("\n")
 		case timingPart + ".":
 			about = "What depends on the network. Members of a cluster should share it."
+		case tlsPart + ".":
+			about = "Or instead of secret_file certificates, one for each member:"
 		case leasePart + ".":
 			indent, about = "#  ", "Or instead of true a section, with what differs from what follows from the timing:"
 		}

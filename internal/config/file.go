@@ -92,7 +92,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 			s.mapping(name+".", value)
 		case known:
 			s.accept(field, s.value(value, s.table.isList(field)))
-		case section == "" && (name == timingPart || s.table.registry[name] != nil):
+		case section == "" && (name == timingPart || name == tlsPart || s.table.registry[name] != nil):
 			s.mapping(name+".", value)
 		default:
 			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
@@ -147,7 +147,7 @@ func (t *Table) unknown(section, key string, at mistake.Origin) mistake.Mistake 
 		}
 	}
 	if section == "" {
-		names = append(append(names, timingPart), t.Algorithms()...)
+		names = append(append(names, timingPart, tlsPart), t.Algorithms()...)
 	}
 	m := mistake.Mistake{Field: section + key, Origin: at, Got: "not a field"}
 	if len(names) == 0 {

@@ -76,14 +76,14 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 	}{
 		{"the line of an item", told{file: "listen: 127.0.0.1:1\nname: a\njoin:\n- 10.0.0.2:1\n- here\n"},
 			[]string{`elect.yaml:5: join[1] is "here", want host:port (missing port in address)`}},
-		{"an item of a flag", told{args: []string{"--listen", "a:1", "--name", "a", "--peer", "x", "--peer", "y:1"}},
+		{"an item of a flag", told{args: []string{"--listen", "localhost:1", "--name", "a", "--peer", "x", "--peer", "y:1"}},
 			[]string{`--peer: join[0] is "x", want host:port (missing port in address)`}},
 		{"an option by its line", told{file: "listen: 127.0.0.1:1\nname: a\nbully:\n  answer_timeout: 1ms\n  head_start: 2ms\n"},
 			[]string{
 				"elect.yaml:4: bully.answer_timeout is 1ms, want at least the round trip (200ms)",
 				"elect.yaml:5: bully.head_start is 2ms, want from 0 to answer_timeout (1ms)",
 			}},
-		{"an option by its variable, against a default", told{args: []string{"--listen", "a:1", "--name", "a"}, environ: []string{"ELECT_BULLY_ANSWER_TIMEOUT=5s"}},
+		{"an option by its variable, against a default", told{args: []string{"--listen", "localhost:1", "--name", "a"}, environ: []string{"ELECT_BULLY_ANSWER_TIMEOUT=5s"}},
 			[]string{
 				"bully.coordinator_timeout is 400ms (the default), want at least answer_timeout (5s)",
 				"bully.announce_interval is 1.2s (the default), want at least answer_timeout (5s)",
@@ -98,7 +98,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 		{"of a lease that is too short", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease: {duration: 500ms, drift: 20}\n"},
 			[]string{"elect.yaml:4: lease.duration is 500ms, want more, so that of it 780ms remain, and not 331.33328ms, with a drift of 20 % and a guard of 2ms: " +
 				"the longer one of three renewals (each 150ms) with a round trip (200ms), and of the timeout (380ms) with two"}},
-		{"a lease that the timing has outgrown", told{args: strings.Fields("--listen a:1 --name a --data d --lease --lease-duration 960ms --preset wan")},
+		{"a lease that the timing has outgrown", told{args: strings.Fields("--listen localhost:1 --name a --data d --lease --lease-duration 960ms --preset wan")},
 			[]string{"--lease-duration is 960ms, want more, so that of it 5s remain, and not 775.45448ms, with a drift of 10 % and a guard of 10ms: " +
 				"the longer one of three renewals (each 625ms) with a round trip (1s), and of the timeout (3s) with two"}},
 		{"of a lease that is turned off", told{file: "listen: 127.0.0.1:1\nname: a\nlease: {duration: -1s}\n", args: []string{"--lease=false"}},
@@ -112,7 +112,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 				`listen is "", want host:port (it is empty)`,
 				"data is empty, want a folder: a node that forgets its vote lets vote elect two leaders",
 			}},
-		{"a default that does not fit the preset's change", told{args: []string{"--listen", "a:1", "--name", "a", "--timing-timeout=100ms"}},
+		{"a default that does not fit the preset's change", told{args: []string{"--listen", "localhost:1", "--name", "a", "--timing-timeout=100ms"}},
 			[]string{
 				"--timing-timeout is 100ms, want at least 2 heartbeats (240ms)",
 				"--timing-timeout is 100ms, want at least a heartbeat and half a round trip (220ms)",
@@ -144,7 +144,7 @@ func TestWhatIsNoConfigurationIsSaidAlone(t *testing.T) {
 		"name: a\n---\nb: c\n": "elect.yaml: more than one document, want one",
 		"timing: fast\n":       `elect.yaml:1: timing is "fast", want fields and their values`,
 	} {
-		_, err := told{file: text, args: []string{"--listen", "a:1", "--name", "a"}}.load(t)
+		_, err := told{file: text, args: []string{"--listen", "localhost:1", "--name", "a"}}.load(t)
 		require.EqualError(t, err, want, "%q", text)
 	}
 }
@@ -160,9 +160,9 @@ func TestHostileFiles(t *testing.T) {
 		{"nested sections", strings.Repeat("{timing: ", 20_000), []string{"elect.yaml: no YAML: exceeded max depth of 10000"}},
 		{"deep, but within what yaml takes", "timing: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 			[]string{"elect.yaml:1: timing is a list, want fields and their values"}},
-		{"aliases that grow", "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\njoin: *c\n", []string{
-			"elect.yaml:1: a is not a field, want one of ", "elect.yaml:2: b is not a field, want one of ",
-			"elect.yaml:3: c is not a field, want one of ", "elect.yaml:4: join is an alias (*c), want a list"}},
+		{"aliases that grow", "u: &a [x, x]\nv: &b [*a, *a]\nw: &c [*b, *b]\njoin: *c\n", []string{
+			"elect.yaml:1: u is not a field, want one of ", "elect.yaml:2: v is not a field, want one of ",
+			"elect.yaml:3: w is not a field, want one of ", "elect.yaml:4: join is an alias (*c), want a list"}},
 		{"an alias of itself", "join: &a [*a]\n", []string{"elect.yaml:1: join is a list that holds an alias (*a), want a list"}},
 		{"a merge", "timing: &t {preset: lan}\nbully:\n  <<: *t\n", []string{`elect.yaml:3: "bully.<<" is not a field`}},
 		{"an alias for a name", "name: &n a\n*n : b\n", []string{"elect.yaml:2: an alias (*n) where the name of a field should be"}},
@@ -182,7 +182,7 @@ func TestHostileFiles(t *testing.T) {
 		{"a name that is null", "~: 1\n", []string{`elect.yaml:1: "~" is not a field`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := told{file: tc.file, args: []string{"--listen", "a:1", "--name", "a"}}.load(t)
+			_, err := told{file: tc.file, args: []string{"--listen", "localhost:1", "--name", "a"}}.load(t)
 			var wrong *mistake.Error
 			require.ErrorAs(t, err, &wrong)
 			require.Len(t, wrong.Mistakes, len(tc.want), "%v", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/secure"
 )
 
 // Field is one thing that can be configured.
@@ -44,11 +45,17 @@ func (f Field) local() string { return strings.TrimPrefix(f.Name, f.section()) }
 const (
 	timingPart = "timing"
 	leasePart  = "lease"
+	tlsPart    = "tls"
 )
 
 // newTiming has what is told of the network be fields as the options of an algorithm are.
 func newTiming(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 	return algo.Spec{}, decode(&t)
+}
+
+// newTLS does so for the files of a certificate.
+func newTLS(_ algo.Timing, decode func(any) error) (algo.Spec, error) {
+	return algo.Spec{}, decode(new(secure.Certificate))
 }
 
 // newLease does so for the options of a lease.
@@ -71,13 +78,14 @@ type Table struct {
 // when an algorithm has options that cannot be configured, or under the name of
 // something else.
 func NewTable(registry algo.Registry) *Table {
-	t := &Table{registry: registry, parts: algo.Registry{leasePart: newLease, timingPart: newTiming}, byName: make(map[string]Field)}
+	t := &Table{registry: registry, parts: algo.Registry{leasePart: newLease, timingPart: newTiming, tlsPart: newTLS}, byName: make(map[string]Field)}
 	maps.Copy(t.parts, registry)
 	t.addFields("", reflect.TypeFor[Settings](), func(s *Settings) any { return s })
 	t.addOptions(timingPart)
+	t.addOptions(tlsPart)
 	t.addOptions(leasePart)
 	for _, name := range t.Algorithms() {
-		if _, taken := t.byName[name]; taken || name == timingPart || !plain(name) || strings.Contains(name, ".") {
+		if _, taken := t.byName[name]; taken || name == timingPart || name == tlsPart || !plain(name) || strings.Contains(name, ".") {
 			panic(fmt.Sprintf("config: an algorithm cannot be called %q", name))
 		}
 		t.addOptions(name)

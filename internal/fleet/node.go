@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -143,7 +144,11 @@ func (n *node) launch() (*process, error) {
 		cmd: exec.Command(command[0], command[1:]...), stderr: new(tail),
 		ready: make(chan struct{}), done: make(chan struct{}),
 	}
-	p.cmd.Env = append(environment(), f.config.Env...)
+	env := environment()
+	if host, _, _ := net.SplitHostPort(n.host.Addr); !net.ParseIP(host).IsLoopback() {
+		env = append(env, "ELECT_INSECURE=true") // a network of its own, unless Env says otherwise
+	}
+	p.cmd.Env = append(env, f.config.Env...)
 	p.cmd.SysProcAttr = attributes()
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = endTimeout

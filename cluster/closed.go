@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"github.com/elect-go/elect/internal/mistake"
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/transport"
+)
+
+// waysIn is what a node is told that would listen to strangers.
+const waysIn = "one of the loopback, or what keeps strangers out: secret_file: FILE (elect secret > FILE makes one, the same for all members), " +
+	"or tls: {cert: FILE, key: FILE, ca: FILE}; or insecure: true, which keeps nobody out"
+
+// migrate is the word for a cluster on its way to another way in.
+const migrate = "migrate"
+
+// door makes what keeps strangers out, or says what is wrong with it. Nil is none: the node listens on the loopback, or on
+// a network of the program's own, or is told to.
+func (c *Config) door(own bool, log *slog.Logger) (*secure.Endpoint, error) {
+	wrong := func(field, got, want string) error { return &ConfigError{Field: field, Got: got, Want: want} }
+	closed := c.SecretFile != "" || c.TLS != secure.Certificate{}
+	switch {
+	case c.Security != "" && (c.Security != migrate || !closed):
+		return nil, wrong("security", strconv.Quote(c.Security), migrate+", beside secret_file or tls, or nothing")
+	case closed && c.Insecure:
+		return nil, wrong("insecure", "true beside secret_file or tls", "one of them, or security: migrate while a cluster goes from the one to the other")
+	case !closed && !own && !c.Insecure && !c.Lesson && checkAddr(c.Listen, false) == nil && !isLoopback(c.Listen):
+		return nil, wrong("listen", strconv.Quote(c.Listen), waysIn)
+	case !closed:
+		return nil, nil
+	}
+	door, err := secure.New(secure.Config{
+		Cluster: c.Cluster, Member: c.Name, SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security == migrate, Log: log,
+	})
+	var mistakes []error
+	for _, err := range mistake.Leaves(err) {
+		if bad, ok := errors.AsType[*secure.ConfigError](err); ok {
+			err = wrong(bad.Field, bad.Got, bad.Want)
+		}
+		mistakes = append(mistakes, err)
+	}
+	return door, errors.Join(mistakes...)
+}
+
+// openDoor says at each start who is let in that has proved nothing. A listener of the program's own may turn out to be one for
+// strangers.
+func (n *Node) openDoor(l net.Listener) error {
+	addr, ok := l.Addr().(*net.TCPAddr)
+	switch {
+	case n.config.Security == migrate:
+		n.log.Warn("security: migrate: who comes by the way before is let in as well")
+	case n.door != nil:
+	case n.config.Insecure:
+		n.log.Warn("insecure: whoever reaches this node takes part, and gives orders")
+	case ok && !addr.IP.IsLoopback():
+		return &ConfigError{Field: "listen", Got: strconv.Quote(addr.String()), Want: waysIn}
+	}
+	n.local = l.Addr()
+	return nil
+}
+
+// enter makes a connection safe. Who speaks plain text is told in plain text what it needs.
+func (n *Node) enter(c net.Conn, dialed bool) (net.Conn, any, error) {
+	side := n.door.Server
+	if dialed {
+		side = n.door.Client
+	}
+	safe, who, err := side(c)
+	oneWay := n.config.SecretFile == "" || n.config.TLS == secure.Certificate{}
+	if dialed && oneWay && n.config.Security == migrate && errors.Is(err, secure.ErrPlain) {
+		err = transport.ErrPlain
+	}
+	return safe, who, err
+}
+
+// agree reports whether somebody is who it says in its hello.
+func (n *Node) agree(p *transport.Peer, hello wire.Hello) error {
+	id, _ := p.Proved.(secure.Identity)
+	if id.Role == secure.Nobody || hello.Client || id.MayBe(hello.Name) {
+		return nil // the door lets nobody in that has proved nothing, but while it is told to
+	}
+	return fmt.Errorf("cluster: it says that it is %s, and has proved that it is %s", strconv.Quote(hello.Name), id)
+}
+
+// orders says who gives an order, or why it may not.
+func (n *Node) orders(p transport.Peer) (who string, err error) {
+	id, _ := p.Proved.(secure.Identity)
+	_, tcp := n.local.(*net.TCPAddr)
+	switch {
+	case id.MayOrder():
+		return id.String(), nil
+	case n.door != nil:
+		return "", fmt.Errorf("cluster: orders are taken from who has the secret (--secret-file FILE, ELECT_SECRET_FILE), or the certificate of an operator, and not from %s", id)
+	case n.config.Insecure || !tcp:
+		return "whoever", nil
+	}
+	if err := secure.SameUser(n.local.String(), p.Addr); err != nil {
+		return "", fmt.Errorf("cluster: without a secret orders are taken from the same user alone: %w", err)
+	}
+	return "the same user", nil
+}

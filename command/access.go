@@ -1,0 +1,48 @@
+package command
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/secure"
+)
+
+// access is how a command comes into a closed cluster: with the secret, or the certificate of an operator.
+type access struct {
+	table      *config.Table
+	secretFile string
+	config     string
+}
+
+// accessText is for the help of such a command.
+const accessText = `A cluster that is closed wants its secret, from --secret-file, ELECT_SECRET_FILE, or the
+configuration of a node on this machine (--config, or ELECT_CONFIG); or a certificate, from
+tls in that configuration, or ELECT_TLS_CERT, ELECT_TLS_KEY and ELECT_TLS_CA.`
+
+func (a *access) register(set *pflag.FlagSet) {
+	set.StringVar(&a.secretFile, "secret-file", "", "`file` with the secret of the cluster")
+	set.StringVar(&a.config, "config", "", "`file` of the configuration of a node of the cluster, which names the secret or the certificate")
+}
+
+// client asks nodes. What else the configuration says, and whether that is right, is no affair of who asks.
+func (a *access) client() (operator.Client, error) {
+	settings, err := a.table.Load(a.config, os.Environ(), nil)
+	if err != nil {
+		return operator.Client{}, usagef("the configuration: %v", err)
+	}
+	o := secure.Config{SecretFile: settings.SecretFile, TLS: settings.TLS, Migrate: settings.Security != ""}
+	if a.secretFile != "" {
+		o.SecretFile, o.TLS = a.secretFile, secure.Certificate{}
+	}
+	if o.SecretFile == "" && o.TLS == (secure.Certificate{}) {
+		return operator.Client{}, nil
+	}
+	door, err := secure.New(o)
+	if err != nil {
+		return operator.Client{}, &ended{statusUsage, err.Error()}
+	}
+	return operator.Client{Secure: door}, nil
+}
