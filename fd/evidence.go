@@ -38,20 +38,14 @@ func (d *Detector) Down(now time.Duration, id algo.NodeID, polite bool) {
 	} else {
 		p.brief = 0
 	}
-	p.connected, p.tries, p.broken, p.renewAt = false, 0, 0, never
+	// Something may end each connection, with a peer that lives: to dial at once, for
+	// ever, would keep two nodes busy with nothing else.
+	p.connected, p.tries, p.broken, p.renewAt = false, max(0, p.brief-instantRedials), 0, never
 	p.leaseEnd = never // who still watches asks anew on the next connection
 	p.mark(now)
-	switch {
-	case polite || p.dead != "" || d.timing.NoEvidence:
-		if p.monitored {
-			d.redial(now, p)
-		}
-	case p.brief <= instantRedials:
+	if !polite && p.dead == "" && !d.timing.NoEvidence && p.tries == 0 {
 		d.dial(p)
-	case p.monitored:
-		// Something ends each connection, with a peer that lives: to dial at once, for
-		// ever, would keep two nodes busy with nothing else.
-		p.tries = p.brief - instantRedials
+	} else if p.monitored {
 		d.redial(now, p)
 	}
 }

@@ -239,7 +239,7 @@ func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	p := d.peer(id)
 	restarted := p.incarnation != 0 && p.incarnation != incarnation
 	p.connected, p.upAt, p.incarnation, p.dead = true, now, incarnation, ""
-	p.tries, p.broken, p.redialAt = 0, 0, never
+	p.tries, p.redialAt = 0, never
 	if restarted {
 		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Restart})
 		p.brief = 0
@@ -303,10 +303,10 @@ func (d *Detector) Wake(now time.Duration) {
 		d.excuse(now, late)
 	}
 	for _, p := range d.order {
-		if p.id == d.leader && p.monitored && !p.suspected && p.askAt <= now {
+		if p.id == d.leader && p.deadline != never && p.askAt <= now {
 			d.ask(p)
 		}
-		if p.monitored && !p.suspected && p.deadline <= now {
+		if p.deadline <= now {
 			p.open = min(p.open, p.last)
 			d.suspect(now, p, Silence)
 		}
@@ -332,9 +332,9 @@ func (d *Detector) Wake(now time.Duration) {
 // never more than two intervals away: how late that wake comes tells whether this
 // node itself ran. While beats arrive in time they wake the loop often enough.
 func (d *Detector) dueFor(p *peer) time.Duration {
-	next := min(p.redialAt, p.renewAt)
-	if p.monitored && !p.suspected {
-		next = min(next, p.deadline, p.heardAt+2*d.timing.Heartbeat)
+	next := min(p.redialAt, p.renewAt, p.deadline)
+	if p.deadline != never {
+		next = min(next, p.heardAt+2*d.timing.Heartbeat)
 		if p.id == d.leader {
 			next = min(next, p.askAt)
 		}

@@ -16,9 +16,9 @@ type silence struct {
 	calm     time.Duration // when the timeout last changed
 	gap      time.Duration // the longest silence since then that was none
 	last     time.Duration // when a frame came, or could not have come before
-	deadline time.Duration // when silence becomes suspicion
-	askAt    time.Duration // when others are asked before; never once they were
+	deadline time.Duration // when silence becomes suspicion; never for who is not watched, or suspected
 	heardAt  time.Duration // when it was heard of, or looked for in vain, last
+	askAt    time.Duration // when others are asked before; never once they were
 	by       algo.NodeID   // who hears it while this node does not
 	askers   algo.Set      // who wants to know whether this node hears it
 
@@ -34,8 +34,8 @@ func (d *Detector) Heard(now time.Duration, id algo.NodeID) {
 	if !ok {
 		return
 	}
-	if p.connected && p.dead == Farewell {
-		p.dead = "" // it has not gone
+	if p.connected {
+		p.dead = "" // it said goodbye, and has not gone
 	}
 	d.regret(now, p)
 	d.vouch(p)

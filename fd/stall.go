@@ -11,7 +11,7 @@ import (
 // notice returns by how much this node is late for what was due, if that is so much that it did not run. Who
 // watches it is told at once, also if the lease ended meanwhile: there may be another leader by now.
 func (d *Detector) notice(now time.Duration) (late time.Duration) {
-	if late = now - d.next; late <= d.timing.Heartbeat/2 || d.next == never {
+	if late = now - d.next; late <= d.timing.Heartbeat/2 {
 		return 0
 	}
 	if d.next > d.woke { // else it is the same stall: frames that waited come before the Wake
@@ -30,10 +30,9 @@ func (d *Detector) notice(now time.Duration) (late time.Duration) {
 // peer also gets two intervals to be heard of.
 func (d *Detector) excuse(now, late time.Duration) {
 	for _, p := range d.order {
-		if p.monitored {
+		if p.deadline != never {
 			p.last = now
 			p.deadline = min(max(p.deadline+late, now+2*d.timing.Heartbeat), max(p.deadline, now+p.timeout))
-			p.askAt = p.deadline - p.timeout/4
 		}
 	}
 }
@@ -64,7 +63,7 @@ func (d *Detector) beaten(now time.Duration, p *peer, b Beat) error {
 	case silent < p.before:
 		if p.starved < 2 {
 			p.timeout = p.before
-			if p.monitored && !p.suspected {
+			if p.deadline != never {
 				p.hear(now)
 			}
 		}
