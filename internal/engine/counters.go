@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
@@ -10,9 +11,6 @@ import (
 
 // other is the kind of what is in no codec. It keeps the counters from growing.
 const other = "other"
-
-// counted is what is counted: what became of it, and its kind.
-type counted struct{ what, kind string }
 
 // kinds are those that are counted: of a message of the detector, "beat", else its own.
 func kinds(messages []algo.Message) map[string]string {
@@ -34,7 +32,7 @@ func (e *Engine) Count(what string, m algo.Message, many int) {
 	} else if !known {
 		kind = other
 	}
-	e.counted[counted{what, kind}] += uint64(many)
+	e.counted[what+"."+kind] += uint64(many)
 }
 
 // stranger counts what somebody has said who is no member, and keeps it if he may be let in before he
@@ -45,15 +43,13 @@ func (e *Engine) stranger(from algo.NodeID, m algo.Message) {
 	case membership.Propose, membership.Held, membership.Stand:
 		kind = "membership"
 	case fd.Watch:
-		if l := e.links[from]; l != nil {
-			l.watch = m
-		}
+		e.link(from).watch = m
 	case fd.Beat, fd.Doubt, fd.Vouch, Goodbye:
 	default:
 		kind = "elections"
-		e.keep(from, m)
+		e.link(from).early = m
 	}
-	e.counted[counted{"strangers", kind}]++
+	e.counted["strangers."+kind]++
 }
 
 // Counters are what this node sent and received since it started, by kind, such as "sent.elect" and
@@ -61,10 +57,4 @@ func (e *Engine) stranger(from algo.NodeID, m algo.Message) {
 // algo.Repeat). "strangers" are the messages of who is no member, which were dropped: of "beats",
 // "elections", and of what only members may say of the "membership". "refused" are those, as of poisoned
 // epochs, for which the connection was closed. "elections" and "suspicions" are those of this node, by cause.
-func (e *Engine) Counters() map[string]uint64 {
-	all := map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": e.refused}
-	for c, n := range e.counted {
-		all[c.what+"."+c.kind] = n
-	}
-	return all
-}
+func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counted) }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,79 +15,6 @@ import (
 )
 
 const never = time.Duration(math.MaxInt64)
-
-// Detector is what an engine needs of a failure detector. [fd.Detector] is one; a
-// simulation may script another.
-type Detector interface {
-	Monitor(now time.Duration, peers []algo.NodeID)
-	Heard(now time.Duration, peer algo.NodeID)
-	Sent(now time.Duration, peer algo.NodeID)
-	Receive(now time.Duration, peer algo.NodeID, m algo.Message) (view uint64, err error)
-	Up(now time.Duration, peer algo.NodeID, incarnation uint64)
-	Down(now time.Duration, peer algo.NodeID, polite bool)
-	DialFailed(now time.Duration, peer algo.NodeID, fact fd.Fact)
-	Goodbye(now time.Duration, peer algo.NodeID)
-	Forget(peer algo.NodeID)
-	Digest(view uint64)
-	Follow(now time.Duration, leader algo.NodeID)
-	Wake(now time.Duration)
-	Deadline() time.Duration
-	Take() fd.Output
-	State(peer algo.NodeID) (state fd.State, since, timeout time.Duration)
-}
-
-// Place is how a node comes into the membership.
-type Place = membership.Place
-
-// Config is what an engine is made of.
-type Config struct {
-	Place
-	// Timing is that of the failure detector.
-	Timing   algo.Timing
-	Spec     algo.Spec
-	Detector Detector
-	// Pick chooses a time within [least, most]: randomness is the host's.
-	Pick func(least, most time.Duration) time.Duration
-	// Trace, when set, sees everything. It must not call the engine.
-	Trace func(trace.Event)
-}
-
-// Target is whom to dial. A zero ID means whoever is at the address.
-type Target struct {
-	ID   algo.NodeID
-	Addr string
-}
-
-// Refusal asks the host to close a peer's connection, with a reason.
-type Refusal struct {
-	Peer   algo.NodeID
-	Reason error
-}
-
-// Output is what the host must do, in the order of the fields. It is valid until
-// the next call of the engine.
-type Output struct {
-	// Save holds all records that changed, each kept under its Kind, in one
-	// transaction that is durable before anything below is done. If it fails the node
-	// must stop and do nothing else: a message never promises what a restart forgets.
-	Save []algo.Message
-	// Dial is one attempt each.
-	Dial []Target
-	// Send is in order for each peer.
-	Send []algo.Envelope
-	// Refuse is after Send.
-	Refuse []Refusal
-	// Leaders is what the algorithm announced, in order. The last counts.
-	Leaders []algo.Leader
-	// Called are the elections that began, as far as this node knows.
-	Called []algo.Call
-	// Links are those to the leader that are broken, as others hear it.
-	Links []trace.Event
-	// ViewChanged says that View returns something new: members and addresses.
-	ViewChanged bool
-	// End says that this node must stop.
-	membership.End
-}
 
 // Membership is what an engine shows of it: see [membership.Machine].
 type Membership interface {
@@ -109,13 +37,12 @@ type Engine struct {
 	members  *membership.Machine
 	now      time.Duration // of the call that is on
 
-	running  bool // the algorithm was started
-	kept     algo.Stable
-	replaces bool // the record is still that of another algorithm
-	missed   map[algo.NodeID]trace.Event
-	timers   []timer
-	until    time.Duration
-	made     uint64 // timers made so far
+	running bool // the algorithm was started
+	kept    Kept // as it is saved
+	missed  map[algo.NodeID]trace.Event
+	timers  []timer
+	until   time.Duration
+	made    uint64 // timers made so far
 
 	monitored []algo.NodeID // by the algorithm
 	watched   []algo.NodeID // by it, or for the membership
@@ -125,8 +52,7 @@ type Engine struct {
 	digest    uint64    // what the detector shows
 
 	kinds   map[string]string
-	counted map[counted]uint64
-	refused uint64
+	counted map[string]uint64
 	out     Output
 	control []algo.Envelope // sent after what the algorithm sends
 }
@@ -138,6 +64,9 @@ type link struct {
 	early       algo.Message // what it has said last before that could be taken: in a ring, the token
 }
 
+// link is the connection to a peer. Of who is not connected nothing is kept.
+func (e *Engine) link(peer algo.NodeID) *link { return cmp.Or(e.links[peer], &link{}) }
+
 // New returns an engine that goes on from the records that were saved, if any.
 func New(config Config, saved ...algo.Message) *Engine {
 	e := &Engine{
@@ -147,11 +76,8 @@ func New(config Config, saved ...algo.Message) *Engine {
 		links:    make(map[algo.NodeID]*link),
 		missed:   make(map[algo.NodeID]trace.Event),
 		kinds:    kinds(config.Spec.Messages),
-		counted:  make(map[counted]uint64),
-	}
-	if record, found := recall(saved); found {
-		e.kept = record.stable(config.Spec.Name)
-		e.replaces = record.Algorithm != config.Spec.Name
+		kept:     recall(saved, config.Spec.Name),
+		counted:  map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": 0},
 	}
 	e.members = membership.New(membership.Config{
 		Place: config.Place, Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact,
@@ -210,14 +136,12 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		e.detector.Goodbye(now, from)
 	default:
 		if !e.running {
-			e.keep(from, m)
+			e.link(from).early = m
 			e.ignore(now, from, said, errors.New("it has not started yet"))
 			return
 		}
 		e.members.Spoken(now, from)
-		if e.config.Trace != nil {
-			e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: said})
-		}
+		e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: said})
 		e.step(now, algo.Event{Kind: algo.EventReceive, Peer: from, Message: m})
 	}
 }
@@ -230,20 +154,9 @@ func (e *Engine) Wake(now time.Duration) *Output {
 	e.settle(now) // suspicions first: they may stop a timer that is due as well
 	e.members.Wake(now)
 	e.proceed(now)
-	for before := e.made; ; {
-		t, due := e.expired(now, func(t timer) bool { return t.made <= before })
-		if !due {
-			break
-		}
-		e.expire(now, t)
-		e.settle(now)
-	}
+	made := e.made // later ones wait for the next Wake: an algorithm that arms one for at once lets messages come in between
+	e.elapse(now, func(t timer) bool { return t.made <= made })
 	return e.finish(now)
-}
-
-func (e *Engine) expire(now time.Duration, t algo.Timer) {
-	e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: t})
-	e.step(now, algo.Event{Kind: algo.EventExpire, Timer: t})
 }
 
 // Deadline is when Wake is due; false when nothing is.
@@ -395,9 +308,7 @@ func (e *Engine) begin(now time.Duration) {
 	}
 	e.control = e.control[:0]
 	e.now = now
-	for t, over := e.expired(now, deadline); over; t, over = e.expired(now, deadline) {
-		e.expire(now, t)
-	}
+	e.elapse(now, func(t timer) bool { return t.deadline })
 }
 
 func (e *Engine) finish(now time.Duration) *Output {
@@ -407,27 +318,18 @@ func (e *Engine) finish(now time.Duration) *Output {
 	e.out.Send = append(e.out.Send, e.control...)
 	e.out.End = e.members.End()
 	for _, c := range e.out.Called {
-		e.counted[counted{"elections", c.Why}]++
+		e.counted["elections."+c.Why]++
 	}
 	return &e.out
 }
 
 func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
-	if e.config.Trace != nil {
-		e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
-	}
+	e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	e.Count("sent", m, 1)
 	if _, beats := m.(fd.Beat); !beats { // one that shows a roster replaces none: those of the detector come on their ticks
 		e.detector.Sent(now, to)
 	}
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
-}
-
-// keep keeps what one has said that is no member yet, or before the algorithm was started.
-func (e *Engine) keep(from algo.NodeID, m algo.Message) {
-	if l := e.links[from]; l != nil {
-		l.early = m
-	}
 }
 
 // ignore drops a message.
@@ -438,15 +340,16 @@ func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why
 // refuse drops a message and has the connection of its sender closed.
 func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why error) {
 	e.ignore(now, from, m, why)
-	e.refused++
+	e.counted["refused"]++
 	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: fmt.Errorf("engine: refused %s: %w", m.Kind(), why)})
 }
 
 // save puts all records that changed into one transaction.
 func (e *Engine) save(now time.Duration) {
-	if stable := e.machine.Stable(); e.running && (stable != e.kept || e.replaces) {
-		e.kept, e.replaces = stable, false
-		e.out.Save = append(e.out.Save, Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name})
+	stable := e.machine.Stable()
+	if k := (Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name}); e.running && k != e.kept {
+		e.kept = k
+		e.out.Save = append(e.out.Save, k)
 	}
 	e.out.Save = append(e.out.Save, e.members.Unsaved()...)
 	if len(e.out.Save) > 0 {

@@ -26,7 +26,7 @@ func (e *Engine) settle(now time.Duration) {
 		}
 		for _, c := range found.Changes {
 			if c.Suspected {
-				e.counted[counted{"suspicions", c.Reason}]++
+				e.counted["suspicions."+c.Reason]++
 			}
 			if e.running && c.Died || slices.Contains(e.monitored, c.Peer) {
 				e.news = append(e.news, c)
@@ -102,14 +102,15 @@ func (e *Engine) proceed(now time.Duration) {
 		switch {
 		case starts:
 			e.running = true
-			e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: e.kept.Epoch})
-			e.step(now, algo.Event{Kind: algo.EventStart, View: view, Saved: e.kept})
+			saved := e.kept.stable(e.config.Spec.Name)
+			e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: saved.Epoch})
+			e.step(now, algo.Event{Kind: algo.EventStart, View: view, Saved: saved})
 		case e.running && view.Contains(e.config.Self.ID):
 			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: view})
 		}
 		e.settle(now)
 		for m := range view.All() {
-			if l := e.links[m.ID]; e.running && l != nil && l.early != nil {
+			if l := e.link(m.ID); e.running && l.early != nil {
 				said := l.early
 				l.early = nil
 				e.trace(trace.Event{At: now, Kind: trace.Note, Format: "hears what %s said too early", Args: []any{m.ID}})
@@ -235,7 +236,7 @@ func (v *env) Refuse(peer algo.NodeID, m algo.Message, why error) {
 }
 
 func (v *env) Leader() (leader algo.Leader, running bool, taken algo.Epoch) {
-	return v.machine.Leader(), v.running, max(v.kept.Epoch, v.machine.Stable().Epoch)
+	return v.machine.Leader(), v.running, max(v.kept.stable(v.config.Spec.Name).Epoch, v.machine.Stable().Epoch)
 }
 
 func (v *env) Suspected(id algo.NodeID) (bool, time.Duration) {

@@ -40,22 +40,21 @@ func (k Kept) stable(algorithm string) algo.Stable {
 	return algo.Stable{Epoch: k.Epoch, Vote: k.Vote, Extra: k.Extra}
 }
 
-// recall finds the record of the algorithm.
-func recall(saved []algo.Message) (kept Kept, found bool) {
+// recall finds the record of the algorithm; without one there is nothing that it has kept.
+func recall(saved []algo.Message, algorithm string) Kept {
 	for _, record := range saved {
 		if k, ok := record.(Kept); ok {
-			kept, found = k, true
+			return k
 		}
 	}
-	return kept, found
+	return Kept{Algorithm: algorithm}
 }
 
 // Recover works out, from the records of a node that does not run, how it goes on after a majority
 // was lost for good: see [membership.Recover]. Of what the algorithm keeps nothing changes: it
 // takes the epoch from the roster.
 func Recover(self algo.NodeID, survivors []string, saved []algo.Message) (membership.Recovery, error) {
-	kept, _ := recall(saved)
-	return membership.Recover(self, survivors, kept.Epoch, saved...)
+	return membership.Recover(self, survivors, recall(saved, "").Epoch, saved...)
 }
 
 // Messages returns a zero value of each message that the engine, its detector and its

@@ -15,7 +15,7 @@ type timer struct {
 	at   time.Duration
 	made uint64 // the order of their making decides between equal times
 
-	deadline bool
+	deadline bool // it expires before anything else that happens
 }
 
 func (e *Engine) setTimer(now time.Duration, change algo.TimerChange) {
@@ -32,20 +32,17 @@ func (e *Engine) setTimer(now time.Duration, change algo.TimerChange) {
 	e.trace(trace.Event{At: now, Kind: trace.SetTimer, Timer: change.Timer, Until: at})
 }
 
-// deadline picks what is due before anything else that happens.
-func deadline(t timer) bool { return t.deadline }
-
-// expired takes the earliest timer of those picked that is due. It is disarmed: what expires late
-// cannot expire twice. Wake leaves those that were made meanwhile for the next one: an algorithm
-// that arms a timer for at once lets the messages come in between.
-func (e *Engine) expired(now time.Duration, picks func(timer) bool) (algo.Timer, bool) {
+// elapse has the timers expire that are due, of those picked, the earliest first. Each is disarmed before:
+// what expires late cannot expire twice.
+func (e *Engine) elapse(now time.Duration, picks func(timer) bool) {
 	due := func(t timer) bool { return t.at <= now && picks(t) }
-	if !slices.ContainsFunc(e.timers, due) {
-		return "", false
+	for slices.ContainsFunc(e.timers, due) {
+		slices.SortFunc(e.timers, func(a, b timer) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.made, b.made)) })
+		first := slices.IndexFunc(e.timers, due)
+		name := e.timers[first].name
+		e.timers = slices.Delete(e.timers, first, first+1)
+		e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: name})
+		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: name})
+		e.settle(now)
 	}
-	slices.SortFunc(e.timers, func(a, b timer) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.made, b.made)) })
-	first := slices.IndexFunc(e.timers, due)
-	name := e.timers[first].name
-	e.timers = slices.Delete(e.timers, first, first+1)
-	return name, true
 }
