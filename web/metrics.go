@@ -42,6 +42,7 @@ var (
 	members   = desc("members", "Members by what this node knows of them.", "state")
 	confirmed = desc("view_confirmed", "Whether a majority is known to hold this node's view of the members, or none is needed.")
 	saves     = desc("save_duration_seconds", "Time that saves to the store took: how many there were, and all together.")
+	leaseLeft = desc("lease_left_seconds", "For how long the lease still backs the leadership of this node if nobody renews it; 0 elsewhere.")
 	connected = desc("connections", "Connections to other members.")
 )
 
@@ -125,6 +126,9 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 	}
 	gauge(info, 1, s.Cluster, s.Algorithm, h.node.Config().Name, s.Node.String())
 	gauge(confirmed, number(s.Confirmed))
+	if s.Lease != nil {
+		gauge(leaseLeft, s.Lease.Left.Seconds())
+	}
 	gauge(connected, float64(s.Counters["connections"]))
 	to <- prometheus.MustNewConstSummary(saves, s.Counters["saves"], time.Duration(s.Counters["saves.nanoseconds"]).Seconds(), nil)
 	for _, c := range counters {

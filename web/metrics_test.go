@@ -175,7 +175,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		there := slices.Collect(maps.Keys(c.scrape(t, c.Await().Name)))
 		assert.Subset(t, documented, there)
 		// Nothing has caused these.
-		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_strangers_total")
+		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_strangers_total")
 		assert.ElementsMatch(t, documented, slices.Compact(slices.Sorted(slices.Values(there))))
 	})
 }

@@ -75,6 +75,8 @@ type Leader struct {
 	// Token and Cluster are for a resource that checks who writes: see package fence.
 	Token   uint64      `json:"token"`
 	Cluster algo.NodeID `json:"cluster"`
+	// Meta is what it says of itself: see cluster.Config.Meta.
+	Meta map[string]string `json:"meta,omitempty"`
 }
 
 // leaderOf is nil where nobody is known to lead.
@@ -83,19 +85,26 @@ func leaderOf(s cluster.State) *Leader {
 		return nil
 	}
 	l := s.Leader
-	return &Leader{ID: l.ID, Name: l.Name, Addr: l.Addr, Epoch: l.Epoch, Token: l.Token, Cluster: l.Cluster}
+	return &Leader{ID: l.ID, Name: l.Name, Addr: l.Addr, Epoch: l.Epoch, Token: l.Token, Cluster: l.Cluster, Meta: l.Meta()}
 }
 
-func (h *Handler) leader(w http.ResponseWriter, _ *http.Request) {
+func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 	s := h.state()
-	code := http.StatusServiceUnavailable
+	code, left := http.StatusServiceUnavailable, time.Duration(0)
+	if s.Leads && h.node.Config().Lease != nil {
+		if status, err := h.ask(r.Context()); err == nil {
+			left = status.Lease.Left
+		}
+		s = h.state() // it may have ended meanwhile
+	}
 	if s.Leads {
 		code = http.StatusOK
 	}
 	answer(w, code, struct {
-		*Leader      // absent when none is known
-		Leads   bool `json:"leads"` // it is the node that was asked
-	}{leaderOf(s), s.Leads})
+		*Leader                 // absent when none is known
+		Leads     bool          `json:"leads"`               // it is the node that was asked
+		LeaseLeft time.Duration `json:"lease_left,omitzero"` // in nanoseconds, on the leader
+	}{leaderOf(s), s.Leads, left})
 }
 
 // state is what the node knows now of the leadership.

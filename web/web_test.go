@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/web"
@@ -35,6 +36,33 @@ func TestLeader(t *testing.T) {
 			assert.Equal(t, name == leads.Name, answer.Leads)
 			assert.Equal(t, web.Leader{ID: leads.ID, Name: leads.Name, Addr: leads.Addr, Epoch: leads.Epoch, Token: leads.Token, Cluster: leads.Cluster}, answer.Leader)
 		}
+	})
+}
+
+// What the leader says of itself is told on every node, and on the leader how long its lease lasts.
+func TestMetaAndLease(t *testing.T) {
+	leased := func(c *cluster.Config) {
+		c.Data, c.Lease = t.TempDir(), new(lease.Options)
+		c.Meta = map[string]string{"http": c.Name + ":80"}
+	}
+	inBubble(t, clustertest.Config{Configure: leased}, func(t *testing.T, c *watched) {
+		leads := c.Await()
+		c.Pass(time.Minute)
+		for name := range c.sites {
+			answer := asked[struct {
+				web.Leader
+				LeaseLeft time.Duration `json:"lease_left"`
+			}](t, c.get(t, name, "/leader"))
+			assert.Equal(t, map[string]string{"http": leads.Name + ":80"}, answer.Meta)
+			assert.Equal(t, name == leads.Name, answer.LeaseLeft > 0)
+			assert.Equal(t, name == leads.Name, c.scrape(t, name).value("lease_left_seconds") > 0)
+		}
+		c.Partition([]string{leads.Name})
+		c.Pass(time.Minute)
+		w := c.get(t, leads.Name, "/leader")
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.NotContains(t, w.Body.String(), "lease_left")
+		assert.Zero(t, c.scrape(t, leads.Name).value("lease_left_seconds"))
 	})
 }
 
