@@ -102,7 +102,7 @@ func (r *runners) start(name string) {
 	}
 	p := &process{stdout: newLineBuffer(), stderr: newLineBuffer()}
 	p.Cmd = exec.CommandContext(r.Context(), words[0], words[1:]...)
-	p.Env = append(os.Environ(), childEnv...)
+	p.Env = append(append(os.Environ(), childEnv...), "ELECT_INSECURE=true") // also in a network of its own
 	p.Stdout, p.Stderr = p.stdout, p.stderr
 	require.NoError(r, p.Start())
 	r.nodes[name] = p
