@@ -152,7 +152,6 @@ func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, lab.Close()) })
 			all := &spans{said: make(map[string]map[string][]int64)}
-			var processes []*exec.Cmd
 			for i := range 5 {
 				name := strings.Repeat("n", i+1) // the longer the higher
 				args := append(lab.Command(i), os.Args[0], name, net.JoinHostPort(lab.Addr(i), "7400"))
@@ -164,7 +163,6 @@ func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
 				out, err := p.StdoutPipe()
 				require.NoError(t, err)
 				require.NoError(t, p.Start())
-				processes = append(processes, p)
 				var reads sync.WaitGroup
 				reads.Go(func() { all.read(name, out) })
 				t.Cleanup(func() {
