@@ -22,8 +22,8 @@ import (
 // striking is a failover as the benchmarks have it.
 type striking struct {
 	failoverCase
-	NoEvidence bool // only silence counts
-	Lease      bool // at no moment two lead
+	NoEvidence bool   // only silence counts
+	Lease      string // on, or trusted: evidence of a death ends it; at no moment two lead
 }
 
 // name is the case as part of the name of a benchmark.
@@ -32,8 +32,8 @@ func (c striking) name() string {
 	if c.NoEvidence {
 		name += "/evidence=off"
 	}
-	if c.Lease {
-		name += "/lease=on"
+	if c.Lease != "" {
+		name += "/lease=" + c.Lease
 	}
 	if c.Dead > 0 {
 		name += "/dead=" + strconv.Itoa(c.Dead)
@@ -46,8 +46,11 @@ func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeri
 	if c.NoEvidence {
 		config.Args = append(slices.Clone(config.Args), "--no-evidence")
 	}
-	if c.Lease {
+	if c.Lease != "" {
 		config.Args = append(slices.Clone(config.Args), "--lease")
+	}
+	if c.Lease == "trusted" {
+		config.Args = append(config.Args, "--lease-trust-evidence", "--lease-trusted-network")
 	}
 	s, err := c.failoverCase.start(ctx, builtin.Registry(), config)
 	if err != nil {
@@ -76,8 +79,9 @@ func cases() []striking {
 			{failoverCase: failoverCase{Signal: fleet.Kill}},
 			{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
 			{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
-			{failoverCase: failoverCase{Signal: fleet.Kill}, Lease: true},
-			{failoverCase: failoverCase{Signal: fleet.Term}, Lease: true},
+			{failoverCase: failoverCase{Signal: fleet.Kill}, Lease: "on"},
+			{failoverCase: failoverCase{Signal: fleet.Kill}, Lease: "trusted"},
+			{failoverCase: failoverCase{Signal: fleet.Term}, Lease: "on"},
 			{failoverCase: failoverCase{Signal: fleet.Stop}},
 			{failoverCase: failoverCase{Signal: fleet.Term}},
 			{failoverCase: failoverCase{Signal: drop}},
@@ -101,7 +105,7 @@ func (c striking) electable() bool {
 	if err != nil {
 		panic(err)
 	}
-	return !(spec.Claims.NeedsQuorum || c.Lease) || c.Nodes-1-c.Dead > c.Nodes/2
+	return !(spec.Claims.NeedsQuorum || c.Lease != "") || c.Nodes-1-c.Dead > c.Nodes/2
 }
 
 // BenchmarkFailover measures how long a cluster is without a leader: from the signal
@@ -132,7 +136,7 @@ func (c striking) benchmark(b *testing.B, config fleet.Config) {
 
 // slow reports whether the failover waits for a timeout.
 func (c striking) slow() bool {
-	return c.Signal == fleet.Stop || c.NoEvidence || c.Lease && c.Signal == fleet.Kill || c.network()
+	return c.Signal == fleet.Stop || c.NoEvidence || c.Lease == "on" && c.Signal == fleet.Kill || c.network()
 }
 
 // series returns a function that runs a round. Where the leader lives on, each
@@ -225,7 +229,7 @@ func TestFailoverRound(t *testing.T) {
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}},
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}},
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}},
-		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}, Lease: true},
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}, Lease: "on"},
 		{failoverCase: failoverCase{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3}},
 		{failoverCase: failoverCase{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3}},
 	} {
