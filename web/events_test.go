@@ -147,6 +147,7 @@ func TestAClientThatNeverReads(t *testing.T) {
 			p.conns <- far
 			_, err := io.WriteString(near, "GET /events HTTP/1.1\r\nHost: n1\r\n\r\n")
 			require.NoError(t, err)
+			require.NoError(t, near.SetReadDeadline(time.Now().Add(time.Hour)))
 			deaf = append(deaf, near)
 		}
 		synctest.Wait()
