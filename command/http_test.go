@@ -115,7 +115,11 @@ func TestOnlookersAreLimited(t *testing.T) {
 	_, err = late.Read(make([]byte, 1))
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Error(t, err, "it is closed")
-	require.NoError(t, open[0].Close())
+	_, err = io.WriteString(open[0], "GET /livez HTTP/1.1\r\nHost: n1\r\nConnection: close\r\n\r\n")
+	require.NoError(t, err)
+	first, err := io.ReadAll(open[0])
+	require.NoError(t, err)
+	require.Contains(t, string(first), "HTTP/1.1", "one who was there before is served")
 	require.Eventually(t, func() bool {
 		answer, err := http.Get("http://" + addr + "/leader")
 		if err == nil {
