@@ -38,7 +38,10 @@ func (m *Machine) broadcast(now time.Duration) {
 // Introduce tells a member that may not have heard of this node. The host calls it before
 // anything else is said to it.
 func (m *Machine) Introduce(now time.Duration, peer algo.NodeID) {
-	if _, ok := m.told[peer]; !ok && !m.settled && m.view.Contains(peer) {
+	if m.settled {
+		return // everybody knows everybody
+	}
+	if _, ok := m.told[peer]; !ok && m.view.Contains(peer) {
 		m.tell(now, peer)
 	}
 }
@@ -50,8 +53,8 @@ func (m *Machine) Shown(now time.Duration, peer algo.NodeID, digest uint64) {
 	case m.joining():
 	case digest == m.roster.digest:
 		m.agreed(peer)
-		if !m.Confirmed() && m.leads() && !m.holders[peer] {
-			m.heal(now, peer) // it has yet to say that it holds it
+		if m.awaits(peer) {
+			m.heal(now, peer)
 		}
 	default:
 		m.heal(now, peer)
@@ -65,6 +68,7 @@ func (m *Machine) agreed(peer algo.NodeID) {
 		m.first.heard = true
 		m.acquit(peer)
 	}
+	delete(m.outside, peer)
 }
 
 // Spoken takes it that somebody has spoken to us, which was dropped if it is no member: it may not know

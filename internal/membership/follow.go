@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -21,6 +22,9 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 	if m.trusts(from) && m.accused(now, from, theirs, order < 0) {
 		return
 	}
+	if theirs.has(m.self()) {
+		delete(m.outside, from)
+	}
 	switch listed := theirs.has(m.self()); {
 	case order == 0:
 		m.agreed(from)
@@ -32,8 +36,11 @@ func (m *Machine) meet(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.outdo(now, theirs) // it is what a leader before this one could not finish
 	case !listed:
 		m.left(now, from, theirs, order)
-	case order > 0, !m.trusts(from): // it shall ask to be let in
+	case order > 0:
+		m.first.heard = m.first.heard || m.view.Contains(from)
 		m.heal(now, from)
+	case !m.trusts(from):
+		m.heal(now, from) // it shall ask to be let in
 	default:
 		m.replace(now, from, theirs)
 	}
@@ -50,13 +57,17 @@ func (m *Machine) trusts(from algo.NodeID) bool {
 // left takes a roster that this node is not in: made by who had not heard of it, or by who has
 // forgotten it. It asks to be let in, also if its own is the later one.
 func (m *Machine) left(now time.Duration, from algo.NodeID, theirs Roster, order int) {
-	if m.view.Contains(from) {
+	m.first.heard = m.first.heard || m.view.Contains(from) && order > 0
+	if order < 0 && m.view.Contains(from) && theirs.Epoch > m.over {
 		// Whoever leads next must be able to make a later one.
-		m.over = max(m.over, theirs.Epoch)
+		m.over = theirs.Epoch
 		m.overlay()
 	}
-	m.link(from).outside = true
-	m.ask(now, from)
+	if _, connected := m.links[from]; connected && !m.outside[from] {
+		m.outside[from] = true
+		m.wishes.again = min(m.wishes.again, now+repeat)
+		m.ask(from)
+	}
 	if order > 0 {
 		m.heal(now, from)
 	}
@@ -65,7 +76,7 @@ func (m *Machine) left(now time.Duration, from algo.NodeID, theirs Roster, order
 // merge puts the members of a fixed set together, who meet before there was a leader that made
 // a roster. It only adds them: what changes is the leader's affair here too.
 func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
-	if !theirs.has(m.self()) && theirs.holder(m.own()) >= 0 {
+	if m.config.Quorum && !theirs.has(m.self()) && theirs.holder(m.own()) >= 0 {
 		m.left(now, from, theirs, 0) // it may let us in all the same, or will say why not
 		return
 	}
@@ -80,6 +91,9 @@ func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 		m.take(now, next)
 	}
 	switch {
+	case !theirs.has(m.self()) && theirs.holder(m.own()) >= 0:
+		m.ask(from) // it may let us in all the same
+		m.heal(now, from)
 	case joined:
 		m.broadcast(now)
 	case sum(theirs) == m.roster.digest:
@@ -88,6 +102,7 @@ func (m *Machine) merge(now time.Duration, from algo.NodeID, theirs Roster) {
 	default:
 		m.heal(now, from)
 	}
+	m.first.heard = true
 }
 
 // seated is the roster of a fixed set with one more member, if its seat is empty. Where it is not,
@@ -125,8 +140,10 @@ func (e Entry) later(o Entry) bool {
 func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 	before := m.roster.Roster
 	m.take(now, theirs)
+	m.first.heard = true
 	m.agreed(from)
 	m.env.Show(from)
+	m.owe(before)
 	m.inform(now, before)
 	m.hold(from, theirs)
 	m.wish(now)
@@ -136,7 +153,7 @@ func (m *Machine) replace(now time.Duration, from algo.NodeID, theirs Roster) {
 // and not know who leads. All are told while nobody leads: nobody else shall found a cluster when this node
 // was let in, and who made the roster may be a stranger to those who are in it.
 func (m *Machine) inform(now time.Duration, before Roster) {
-	for _, id := range m.connected() {
+	for _, id := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
 		if r := m.roster.Roster; r.has(id) != before.has(id) || r.struck(id) || m.vacant != never {
 			m.heal(now, id)
 		}

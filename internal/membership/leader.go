@@ -52,8 +52,11 @@ func (m *Machine) outdo(now time.Duration, theirs Roster) {
 	m.issue(now, next)
 }
 
-// admit lets a node in that asks for it, or asks the leader to, as soon as there is one.
+// admit lets a node in that asks for it, or asks the leader to.
 func (m *Machine) admit(now time.Duration, from algo.NodeID, asks Entry) {
+	if m.joining() || len(m.doom.by) > 0 {
+		return // it will ask again
+	}
 	why := asks.malformed()
 	if why == nil && asks.ID != from {
 		why = fmt.Errorf("it asks for an entry that is not its own")
@@ -241,14 +244,14 @@ func (m *Machine) begin(now time.Duration, before Roster) {
 			m.change.Entry, m.change.Gone = e, before.has(e.ID)
 		}
 	}
-	m.unowed, m.until = true, now+m.config.Patience
+	m.unowed, m.guest, m.until = true, false, now+m.config.Patience
 }
 
 // before is the roster without what this node has changed, as leader, and of which it does not know
 // that a majority holds it, or which has let in its first guest; false where it has changed nothing.
 func (m *Machine) before() (Roster, bool) {
 	r, c := m.roster.Roster, m.change
-	if r.Stamp() != (algo.Stamp{Epoch: c.Epoch, Number: c.Number}) || m.Confirmed() && (m.until == never || !m.leads()) {
+	if r.Stamp() != (algo.Stamp{Epoch: c.Epoch, Number: c.Number}) || m.Confirmed() && !(m.guest && m.leads()) {
 		return r, false
 	}
 	r.Confirmed = false
@@ -278,16 +281,12 @@ func (m *Machine) issue(now time.Duration, next Roster) {
 	if _, changing := m.before(); changing && before.Epoch == epoch && sameVoters(before, next) {
 		m.change.Number, m.unowed = next.Number, true // that is in it still
 	}
-	m.publish(now, next)
-	m.confirm(now)
-}
-
-// publish puts a roster that this node has made in force, and tells all members; whom it is about, if it stands.
-func (m *Machine) publish(now time.Duration, next Roster) {
-	before := m.roster.Roster
 	m.take(now, next)
+	m.owe(before)
 	m.broadcast(now)
-	if next.Confirmed {
+	if m.config.Quorum {
+		m.confirm(now)
+	} else {
 		m.inform(now, before)
 	}
 }
@@ -312,6 +311,11 @@ func (m *Machine) held(now time.Duration, from algo.NodeID, h Held) {
 	m.confirm(now)
 }
 
+// awaits reports whether a peer that has our roster has yet to say that it holds it.
+func (m *Machine) awaits(peer algo.NodeID) bool {
+	return !m.Confirmed() && m.leads() && m.roster.Epoch == m.epoch() && !m.holders[peer]
+}
+
 // confirm tells everybody when a majority holds our roster, and goes on to what waits for that.
 // A newcomer must hold it as well: one that does not even live yet would count. So must a majority of
 // those before: else these could die, and the rest take the word of nobody whom it let in.
@@ -325,11 +329,14 @@ func (m *Machine) confirm(now time.Duration) {
 	if newcomer := m.newcomer(); holders < r.quorum() || !newcomer.IsZero() && (!m.holders[newcomer] || holders-1 < before.quorum()) {
 		return
 	}
-	if m.until = never; changed && before.size() == 1 {
-		m.until = now + watch
+	if changed {
+		m.guest, m.until = before.size() == 1, now+watch
 	}
 	r.Confirmed = true
-	m.publish(now, r)
+	m.take(now, r)
+	m.broadcast(now)
+	m.inform(now, before)
+	m.hear(now)
 	m.wish(now)
 }
 
@@ -353,7 +360,7 @@ func (m *Machine) escort(now time.Duration) {
 	switch newcomer := m.newcomer(); {
 	case newcomer.IsZero():
 	case m.Confirmed() && m.until <= now:
-		m.until = never
+		m.guest = false
 		return
 	default:
 		// One that has called elections alone meanwhile holds nothing of an epoch before those.
@@ -363,7 +370,8 @@ func (m *Machine) escort(now time.Duration) {
 	}
 	if late || !m.reaches(m.roster.Roster) && m.reaches(before) {
 		before.Number++
-		m.publish(now, before)
+		m.take(now, before)
+		m.broadcast(now)
 		m.confirm(now)
 	}
 }

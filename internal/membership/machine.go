@@ -1,8 +1,6 @@
 package membership
 
 import (
-	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -88,13 +86,15 @@ type Machine struct {
 	unsaved bool
 	end     End
 
-	links   map[algo.NodeID]*link // of those connected
+	links   map[algo.NodeID]link // of those connected
 	told    map[algo.NodeID]told
 	repays  time.Duration // when the first of them is to be told another roster
 	settled bool          // everybody knows this roster, and this node
 
 	contacts []contact
 	first    firstContact
+	asked    map[algo.NodeID]bool // to be let in
+	outside  map[algo.NodeID]bool // who is connected and has a roster that this node is not in
 	doom     doom
 
 	wishes wishes
@@ -108,7 +108,8 @@ type Machine struct {
 
 	holders map[algo.NodeID]bool // of the roster, where this node made it
 	change  Change               // the last of who is a member that this node has made
-	until   time.Duration        // when whom it lets in must hold the roster, or is watched no more; else never
+	guest   bool                 // it has let in the first beside its founder
+	until   time.Duration        // when whom it lets in must hold the roster, or is watched no more
 	queue   []Propose            // changes that wait for their turn
 	hearing time.Duration
 
@@ -124,26 +125,16 @@ type link struct {
 	cluster bool          // it has shown that it is in one
 	asked   time.Duration // to be let in, the last time; long ago if never
 	founds  bool          // it may found a cluster itself
-	begged  bool          // this node has asked it to be let in
-	outside bool          // it has a roster that this node is not in
-}
-
-// link is the connection to a peer. Of who is not connected nothing is kept.
-func (m *Machine) link(peer algo.NodeID) *link { return cmp.Or(m.links[peer], &link{}) }
-
-// connected are the peers of all connections, in order.
-func (m *Machine) connected() []algo.NodeID {
-	return slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare)
 }
 
 // New returns a machine that goes on from the records that were saved, if any.
 func New(config Config, env Env, saved ...algo.Message) *Machine {
 	config.Repeat = max(config.Repeat, pause)
 	m := &Machine{
-		config: config, env: env, resigned: never, standAt: never, hearing: never, until: never, repays: never,
-		links: make(map[algo.NodeID]*link), told: make(map[algo.NodeID]told),
+		config: config, env: env, resigned: never, standAt: never, hearing: never, repays: never,
+		links: make(map[algo.NodeID]link), told: make(map[algo.NodeID]told), asked: make(map[algo.NodeID]bool),
 		stood: make(map[algo.NodeID]stood), doubted: make(map[algo.NodeID]time.Duration),
-		holders: make(map[algo.NodeID]bool), wishes: wishes{again: never},
+		outside: make(map[algo.NodeID]bool), holders: make(map[algo.NodeID]bool), wishes: wishes{again: never},
 	}
 	known, owed := recall(saved)
 	m.roster, m.view, m.settled = known, known.view, true
@@ -210,13 +201,17 @@ func (m *Machine) joining() bool { return m.roster.Cluster.IsZero() }
 func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message) bool {
 	switch said := said.(type) {
 	case Join:
-		l := m.link(from)
-		l.asked, l.founds = now, said.Founds
+		if l, connected := m.links[from]; connected {
+			l.asked, l.founds = now, said.Founds
+			m.links[from] = l
+		}
 		m.admit(now, from, said.Entry)
 		return true
 	case Roster:
-		l := m.link(from)
-		l.cluster, l.asked, l.outside = true, -2*fresh, l.outside && !said.has(m.self())
+		if l, connected := m.links[from]; connected {
+			l.cluster, l.asked = true, -2*fresh
+			m.links[from] = l
+		}
 		m.meet(now, from, said)
 		return true
 	case Reject:
@@ -243,10 +238,10 @@ func (m *Machine) Receive(now time.Duration, from algo.NodeID, said algo.Message
 // the address if this node dialled it.
 func (m *Machine) Up(now time.Duration, peer algo.NodeID, incarnation, digest uint64, addr string) {
 	m.Answered(addr, Pending, peer)
-	m.links[peer] = &link{cluster: digest != 0, asked: -2 * fresh}
+	m.links[peer] = link{cluster: digest != 0, asked: -2 * fresh}
 	delete(m.told, peer)
 	if m.joining() {
-		m.ask(now, peer)
+		m.ask(peer)
 		return
 	}
 	if m.view.Contains(peer) {
@@ -260,6 +255,7 @@ func (m *Machine) Up(now time.Duration, peer algo.NodeID, incarnation, digest ui
 // Down says that the connection to a peer ended.
 func (m *Machine) Down(now time.Duration, peer algo.NodeID) {
 	delete(m.links, peer)
+	delete(m.outside, peer)
 	if !m.view.Contains(peer) {
 		delete(m.told, peer)
 		m.queue = slices.DeleteFunc(m.queue, func(p Propose) bool { return p.Entry.ID == peer })
@@ -277,10 +273,14 @@ func (m *Machine) Led(now time.Duration) {
 		m.vacant = now
 	}
 	if leader.ID != m.self() {
-		m.until = never
+		m.guest = false
+		m.queue = slices.DeleteFunc(m.queue, func(p Propose) bool { return p.Gone }) // that may be taken back
 	}
 	if m.wishes.again != never {
 		m.wishes.again, m.wishes.tries = now, 0
+	}
+	if !leader.Vacant() {
+		m.hear(now)
 	}
 }
 
@@ -304,7 +304,7 @@ func (m *Machine) Tend(now time.Duration) {
 	m.listen(now)
 	m.preside(now)
 	m.escort(now)
-	if _, follows := m.leader(); len(m.queue) > 0 && (follows || m.leads() && m.Confirmed() && m.env.Backed()) {
+	if len(m.queue) > 0 && m.leads() && m.Confirmed() && m.env.Backed() {
 		m.hear(now) // what has waited for the last of these
 	}
 	if m.wishes.again <= now {
@@ -339,9 +339,7 @@ func (m *Machine) Watched() (watched []algo.NodeID) {
 
 // take puts a roster in force. What this node was told of others stays.
 func (m *Machine) take(now time.Duration, next Roster) {
-	before := m.roster.Roster
 	m.roster, m.settled, m.unsaved = Know(next), false, true
-	m.owe(before)
 	m.holders = make(map[algo.NodeID]bool)
 	m.overlay()
 	m.seek(now)

@@ -2,13 +2,21 @@ package membership
 
 import "github.com/elect-go/elect/algo"
 
-// Entry is one member, an [algo.Member] with bounds.
+// Entry is one member.
 type Entry struct {
 	ID       algo.NodeID
 	Name     string `wire:"max=64"`
 	Addr     string `wire:"max=255"`
 	Priority int
 	Eligible bool // false for a witness; who resigned for a while says so with a [Stand]
+}
+
+func entryOf(m algo.Member) Entry {
+	return Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible}
+}
+
+func (e Entry) member() algo.Member {
+	return algo.Member{ID: e.ID, Name: e.Name, Addr: e.Addr, Priority: e.Priority, Eligible: e.Eligible}
 }
 
 // Roster is the membership: as a message, it is sent to all when it changes and to whoever

@@ -51,7 +51,7 @@ func Recover(self algo.NodeID, survivors []string, taken algo.Epoch, saved ...al
 	next := now
 	for _, e := range now.Entries {
 		if !slices.Contains(stay, e.ID) {
-			r.Removed = append(r.Removed, algo.Member(e))
+			r.Removed = append(r.Removed, e.member())
 			next = next.striking(e.ID)
 		}
 	}
@@ -70,7 +70,7 @@ func Recover(self algo.NodeID, survivors []string, taken algo.Epoch, saved ...al
 	for i := range next.Entries {
 		// Only a leader could make one of them eligible. What it should be, each says once there is one.
 		next.Entries[i].Eligible = next.Entries[i].Eligible || !mayLead
-		r.Survivors = append(r.Survivors, algo.Member(next.Entries[i]))
+		r.Survivors = append(r.Survivors, next.Entries[i].member())
 	}
 	r.Unmet, r.Epoch = now.Unmet, next.Epoch
 	if len(r.Removed) > 0 || r.Unmet > 0 {

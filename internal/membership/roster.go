@@ -171,7 +171,7 @@ type Known struct {
 func Know(r Roster) Known {
 	members := make([]algo.Member, 0, len(r.Entries))
 	for _, e := range r.Entries {
-		members = append(members, algo.Member(e))
+		members = append(members, e.member())
 	}
 	number := r.Number
 	if r.Epoch == 0 {

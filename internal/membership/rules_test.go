@@ -39,7 +39,7 @@ func (l *lone) Suspected(id algo.NodeID) (bool, time.Duration) { return l.dead[i
 func of(epoch algo.Epoch, number uint64, members ...int) Roster {
 	r := Roster{Cluster: algo.NodeID{0: 9}, Epoch: epoch, Number: number, Confirmed: true}
 	for _, i := range members {
-		r.Entries = append(r.Entries, Entry(member(i)))
+		r.Entries = append(r.Entries, entryOf(member(i)))
 	}
 	return r
 }
@@ -76,7 +76,6 @@ func (l *lone) leads(epoch algo.Epoch) *lone {
 func (l *lone) follows(i int, epoch algo.Epoch) *lone {
 	l.runs, l.taken, l.leader = true, epoch, algo.Leader{Epoch: epoch, ID: id(i)}
 	l.Led(l.now)
-	l.Tend(l.now)
 	return l
 }
 
@@ -126,7 +125,7 @@ func (l *lone) want(t *testing.T, what string, roster string) {
 	}
 }
 
-func join(i int) Join { return Join{Entry: Entry(member(i))} }
+func join(i int) Join { return Join{Entry: entryOf(member(i))} }
 
 func TestOnlyTheLeaderMakesRosters(t *testing.T) {
 	for _, quorum := range []bool{false, true} {
@@ -221,7 +220,7 @@ func TestAChangeWithoutAMajorityIsTakenBack(t *testing.T) {
 	l.want(t, "held by those who live", "(4,9) of n1 n2 n3 n4 n5 confirmed")
 	l = newLone(true, of(4, 7, 1, 2, 3, 4, 5)).leads(4)
 	l.hears(2, Propose{Entry: Entry{ID: id(5)}, Gone: true})
-	first := Entry(member(2))
+	first := entryOf(member(2))
 	first.Priority = 3
 	l.hears(2, Propose{Entry: first})
 	l.want(t, "something else is changed", "(4,9) of n1 n2 n3 n4 x5")
@@ -257,10 +256,10 @@ func TestAFounderOutlivesItsFirstGuest(t *testing.T) {
 	}
 
 	l = guest()
-	l.hears(2, Propose{Entry: Entry(member(2))})
+	l.hears(2, Propose{Entry: entryOf(member(2))})
 	l.want(t, "it asks at once to stand", "(4,8) of n1 n2- confirmed")
 	l.tend(31 * time.Second)
-	l.hears(2, Propose{Entry: Entry(member(2))})
+	l.hears(2, Propose{Entry: entryOf(member(2))})
 	l.holds(2)
 	l.want(t, "it asks later", "(4,9) of n1 n2 confirmed")
 	l.dead[id(2)] = true
@@ -288,7 +287,7 @@ func TestWhoIsInAlreadyIsTold(t *testing.T) {
 	l := newLone(false, of(4, 7, 1, 2, 3))
 	l.runs, l.taken = true, 4
 	l.connects(3, "")
-	asks := Entry(member(3))
+	asks := entryOf(member(3))
 	asks.Priority = 7
 	l.hears(3, Join{Entry: asks})
 	if len(l.said(3, "view")) == 0 {
@@ -334,7 +333,7 @@ func TestOneChangeAtATime(t *testing.T) {
 	l.holds(3)
 	l.want(t, "held by three", "(4,9) of n1 n2 n3 x5 x4")
 	for i := range 2 * maxEntries {
-		e := Entry(member(6))
+		e := entryOf(member(6))
 		e.ID, e.Name = algo.NodeID{14: byte(i>>8 + 1), 15: byte(i)}, fmt.Sprint("x", i)
 		l.hears(2, Propose{Entry: e})
 	}
@@ -353,7 +352,7 @@ func TestWhatCouldNotBeChangedBackIsNotMade(t *testing.T) {
 		r := of(4, 7, 1, 2)
 		r.Entries[1].Eligible = false
 		l = newLone(quorum, r).leads(4)
-		witness := Entry(member(1))
+		witness := entryOf(member(1))
 		witness.Eligible = false
 		l.hears(2, Propose{Entry: witness})
 		l.want(t, "nobody might lead", "(4,7) of n1 n2- confirmed")
@@ -371,7 +370,7 @@ func TestAFixedSetIsStampedWhenItIsFull(t *testing.T) {
 	}
 	l := newLone(true, r, fixed).leads(1)
 	l.hears(9, join(9))
-	first := Entry(member(2))
+	first := entryOf(member(2))
 	first.Priority = 3
 	l.hears(2, Propose{Entry: first})
 	self := member(1)
@@ -444,7 +443,7 @@ func TestAStrangersRosterIsNotTakenOver(t *testing.T) {
 	met.Confirmed, moved.Confirmed, moved.Entries[1].Addr = false, false, "x:1"
 	l = newLone(true, met)
 	l.hears(4, moved)
-	if e, _ := l.Roster().find(id(2)); e != Entry(member(2)) {
+	if e, _ := l.Roster().find(id(2)); e != entryOf(member(2)) {
 		t.Errorf("a stranger has moved a member of a full set to %s", e.Addr)
 	}
 }

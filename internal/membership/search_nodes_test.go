@@ -103,10 +103,7 @@ func (x *explorer) copied(number uint32) *node {
 func (m *Machine) copied(env Env) *Machine {
 	c := *m
 	c.env = env
-	c.links, c.told = maps.Clone(m.links), maps.Clone(m.told)
-	for id, l := range c.links {
-		c.links[id] = new(*l)
-	}
+	c.links, c.told, c.asked, c.outside = maps.Clone(m.links), maps.Clone(m.told), maps.Clone(m.asked), maps.Clone(m.outside)
 	c.stood, c.holders, c.doubted, c.first.silent = maps.Clone(m.stood), maps.Clone(m.holders), maps.Clone(m.doubted), maps.Clone(m.first.silent)
 	c.contacts, c.queue, c.owed, c.wishes.strike = slices.Clone(m.contacts), slices.Clone(m.queue), slices.Clone(m.owed), slices.Clone(m.wishes.strike)
 	c.doom.by, c.doom.not = slices.Clone(m.doom.by), slices.Clone(m.doom.not)
@@ -155,7 +152,9 @@ func (m *Machine) shift(by time.Duration) {
 	if earlier(&m.vacant, -m.config.Patience); m.config.Quorum && m.vacant != never {
 		m.vacant = 0
 	}
-	earlier(&m.until, 0)
+	if earlier(&m.until, 0); !m.guest && m.Confirmed() {
+		m.until = 0
+	}
 }
 
 // local is the number of a node, which is frozen with it.

@@ -153,7 +153,7 @@ type explorer struct {
 func (x *explorer) begin() (s state) {
 	founded := Roster{Cluster: algo.NodeID{0: 9}, Epoch: 1, Number: 1, Confirmed: true}
 	for i := 1; i <= x.founders; i++ {
-		founded = founded.with(Entry(member(i)))
+		founded = founded.with(entryOf(member(i)))
 	}
 	var everybody []string // any of them may be the only one who is left
 	for i := 1; i <= x.founders+x.joiners; i++ {
@@ -326,7 +326,7 @@ func lies(r Roster, liar, to int) (said []algo.Message) {
 		}
 	}
 	return append(said, Reject{Reason: "go away"}, Held{Epoch: r.Epoch, Number: r.Number}, Stand{Resigned: true},
-		Propose{Entry: Entry(member(9))}, Propose{Entry: Entry{ID: other}, Gone: true}, Propose{Entry: Entry{ID: id(to)}, Gone: true})
+		Propose{Entry: entryOf(member(9))}, Propose{Entry: Entry{ID: other}, Gone: true}, Propose{Entry: Entry{ID: id(to)}, Gone: true})
 }
 
 // run visits every state, and returns how many there are.

@@ -3,6 +3,7 @@ package membership
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -153,7 +154,7 @@ func (m *Machine) Ready(now time.Duration) bool {
 	case r.merging() && slices.ContainsFunc(m.contacts, func(c contact) bool { return c.last == Other && m.wanted(c) }):
 		return false // it could become a second cluster
 	case m.config.Quorum:
-		return len(r.Entries) >= r.quorum() && (len(m.hosts()) == 0 || !r.meeting())
+		return len(r.Entries) >= r.quorum() && (len(m.outside) == 0 || !r.meeting())
 	case m.first.at <= now, m.config.Unconnected:
 		return true
 	case m.first.again:
@@ -210,8 +211,9 @@ func (m *Machine) seek(now time.Duration) {
 	}
 }
 
-// contact dials whom it is time to dial.
+// contact dials whom it is time to dial, and asks again to be let in.
 func (m *Machine) contact(now time.Duration) {
+	asks := false
 	for i := range m.contacts {
 		c := &m.contacts[i]
 		if c.at > now {
@@ -226,9 +228,15 @@ func (m *Machine) contact(now time.Duration) {
 		}
 		c.at = now + pause
 		c.tries++
+		asks = true
 		// Whom it has reached it need not dial again: but now and then somebody else may be there.
 		if _, connected := m.links[c.met]; !connected && !c.holds || c.tries%10 == 0 {
 			m.env.Dial(algo.NodeID{}, c.addr)
+		}
+	}
+	if asks && m.joining() {
+		for _, peer := range slices.SortedFunc(maps.Keys(m.links), algo.NodeID.Compare) {
+			m.ask(peer)
 		}
 	}
 	m.first.waiting = m.first.waiting && m.first.at > now
@@ -247,7 +255,7 @@ func (m *Machine) nextContact() time.Duration {
 
 // Missed says that a dial has failed, and what that says: Pending where somebody is there.
 func (m *Machine) Missed(id algo.NodeID, addr string, why Answer) {
-	if why != Pending && m.roster.has(id) {
+	if why != Pending && m.first.waiting && m.roster.has(id) {
 		m.first.silent[id] = true
 	}
 	m.Answered(addr, why, algo.NodeID{})
@@ -288,15 +296,9 @@ func (m *Machine) named(peer algo.NodeID) bool {
 	return slices.ContainsFunc(m.contacts, func(c contact) bool { return c.met == peer })
 }
 
-// hosts are those connected who are to let this node in.
-func (m *Machine) hosts() []algo.NodeID {
-	return slices.DeleteFunc(m.connected(), func(peer algo.NodeID) bool { return !m.joining() && !m.links[peer].outside })
-}
-
-// ask asks a peer to let this node in, and does so again until it shows a roster with this node: see wish.
-func (m *Machine) ask(now time.Duration, peer algo.NodeID) {
-	m.wishes.again = min(m.wishes.again, now+repeat)
-	m.link(peer).begged = true
+// ask asks a peer to let this node in.
+func (m *Machine) ask(peer algo.NodeID) {
+	m.asked[peer] = true
 	m.env.Send(peer, Join{Entry: m.own(), Founds: m.config.Bootstrap})
 }
 
@@ -306,7 +308,7 @@ func (m *Machine) ask(now time.Duration, peer algo.NodeID) {
 func (m *Machine) rejected(from algo.NodeID, r Reject) {
 	_, running, _ := m.env.Leader()
 	switch starting := m.joining() || m.roster.meeting() && !running; {
-	case !starting || !m.link(from).begged:
+	case !starting || !m.asked[from]:
 	case m.named(from):
 		m.end.Rejected = fmt.Errorf("%s", r.Reason)
 	default:

@@ -11,7 +11,7 @@ import (
 // none.
 func TestWhoMayFoundAsksFirst(t *testing.T) {
 	const newcomer, inCluster = 0, 77
-	asks := func(i int, founds bool) Join { return Join{Entry: Entry(member(i)), Founds: founds} }
+	asks := func(i int, founds bool) Join { return Join{Entry: entryOf(member(i)), Founds: founds} }
 	up := func(l *lone, i int, digest uint64) { l.Up(l.now, id(i), 1, digest, member(i).Addr) }
 	for name, test := range map[string]struct {
 		happens func(*lone)
@@ -83,7 +83,7 @@ func TestTheLowestThatMayFoundDoes(t *testing.T) {
 			c.Self, c.Seeds, c.Bootstrap = member(3-low), []string{member(low).Addr}, true
 		})
 		l.Up(l.now, id(low), 1, 0, member(low).Addr)
-		l.hears(low, Join{Entry: Entry(member(low)), Founds: true})
+		l.hears(low, Join{Entry: entryOf(member(low)), Founds: true})
 		if founded := !l.Cluster().IsZero(); founded != (low == 2) {
 			t.Errorf("n%d founds beside n%d: %v", 3-low, low, founded)
 		}

@@ -641,7 +641,7 @@ func (w *cluster) lie(liar, to *node) {
 	}
 	said := []algo.Message{
 		r, r, r, Reject{Reason: "go away"}, Held{Epoch: r.Epoch, Number: r.Number}, Stand{Resigned: true},
-		Propose{Entry: Entry(member(1 + w.random.IntN(9)))}, Join{Entry: Entry(member(9))},
+		Propose{Entry: entryOf(member(1 + w.random.IntN(9)))}, Join{Entry: entryOf(member(9))},
 	}[w.random.IntN(8)]
 	w.note("n%d lies to n%d: %s %+v", liar.i, to.i, said.Kind(), show(r))
 	w.send(liar, to.i, said)

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -80,24 +81,23 @@ func (m *Machine) Restate(now time.Duration, self algo.Member) {
 	m.wish(now)
 }
 
-func (m *Machine) own() Entry { return Entry(m.config.Self) }
+func (m *Machine) own() Entry { return entryOf(m.config.Self) }
 
 // wish asks for everything that is wanted, and sees to it that it is asked again.
 func (m *Machine) wish(now time.Duration) {
 	missing := m.missing()
-	hosts := m.hosts()
 	m.wishes.again = never
-	if len(missing) == 0 && len(hosts) == 0 && !m.wishes.leaving {
+	if len(missing) == 0 && len(m.outside) == 0 && !m.wishes.leaving {
 		return
 	}
 	most := maxRepeat
-	if len(hosts) > 0 {
+	if len(m.outside) > 0 {
 		most = 2 * repeat // it is none of those who elect
 	}
 	m.wishes.again = now + min(repeat<<min(m.wishes.tries, 10), most)
 	m.wishes.tries++
-	for _, peer := range hosts {
-		m.ask(now, peer)
+	for _, peer := range slices.SortedFunc(maps.Keys(m.outside), algo.NodeID.Compare) {
+		m.ask(peer)
 	}
 	if mine, in := m.roster.find(m.self()); in && mine.Addr != m.config.Self.Addr {
 		m.reach() // nobody else can dial it
