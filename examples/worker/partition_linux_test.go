@@ -35,6 +35,11 @@ func awake() (at int64) {
 	return t.Nano()
 }
 
+func init() {
+	others["leased"] = func() { stamped(true) }
+	others["bare"] = func() { stamped(false) }
+}
+
 // stamped is a worker that says when it led and worked. A time that it says lies within what it speaks of: a
 // machine that is slow makes the spans shorter, never longer.
 func stamped(leased bool) {
