@@ -63,28 +63,37 @@ func useOneThread() {
 	}
 }
 
-func runNode(cmd *cobra.Command, from *source, events bool) error {
+// begin reads what a node is to be, and has a log and a context that ends with the first signal to stop.
+func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
 	useOneThread()
 	s, err := from.load()
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	var level slog.LevelVar
-	level.Set(s.Level())
-	log := logger(cmd.ErrOrStderr(), s.Log, &level)
-	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
-	defer stop()
-	r := &reloader{load: from.load, running: s, level: &level, log: log}
-	if events {
-		return runWatched(ctx, s, log, r)
-	}
-	n, err := s.Node(cluster.WithLogger(log))
+	r = &reloader{load: from.load, running: s, level: new(slog.LevelVar)}
+	r.level.Set(s.Level())
+	r.log = logger(cmd.ErrOrStderr(), s.Log, r.level)
+	ctx, stop = untilSignal(cmd.Context(), r.log, s.File == "")
+	return ctx, r, stop, nil
+}
+
+func runNode(cmd *cobra.Command, from *source, events bool) error {
+	ctx, r, stop, err := begin(cmd, from)
 	if err != nil {
 		return err
 	}
-	warnOfUnknown(log, s)
+	defer stop()
+	s := r.running
+	if events {
+		return runWatched(ctx, s, r.log, r)
+	}
+	n, err := s.Node(cluster.WithLogger(r.log))
+	if err != nil {
+		return err
+	}
+	warnOfUnknown(r.log, s)
 	defer r.attach(ctx, n)()
-	return run(ctx, s, n, log)
+	return run(ctx, s, n, r.log)
 }
 
 // ofConfiguration gives the exit status of a mistake in the configuration to what a node says that

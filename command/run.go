@@ -110,16 +110,12 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if err := o.check(args); err != nil {
 		return err
 	}
-	useOneThread()
-	s, err := from.load()
+	ctx, reload, stop, err := begin(cmd, from)
 	if err != nil {
 		return err
 	}
-	var level slog.LevelVar
-	level.Set(s.Level())
-	log := logger(cmd.ErrOrStderr(), s.Log, &level)
-	ctx, stop := untilSignal(cmd.Context(), log, s.File == "")
 	defer stop()
+	s, log := reload.running, reload.log
 	if l := s.Config.Lease; l != nil && o.once > 0 {
 		l.Preempt = false // who comes later must see who leads
 	} else if o.once > 0 {
@@ -142,7 +138,6 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	} else {
 		log.Warn("without a lease the command may run at two members at once")
 	}
-	reload := &reloader{load: from.load, running: s, level: &level, log: log}
 	defer reload.attach(ctx, n)()
 	ctx, end := context.WithCancel(ctx)
 	outcome := make(chan error, 1)
