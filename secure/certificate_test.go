@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
@@ -78,7 +80,7 @@ func TestCertificatesThatKeepOut(t *testing.T) {
 		}, "certificate elect://demo/member/n2: x509: certificate signed by unknown authority"},
 		"expired": {func(t *testing.T, a *authority) *Endpoint {
 			e := endpoint(t, a.issue(member("n2"), day))
-			time.Sleep(day + time.Second) // of the bubble
+			virtual.Pass(day + time.Second)
 			return e
 		}, "certificate elect://demo/member/n2: x509: certificate has expired or is not yet valid"},
 		"another cluster": {func(t *testing.T, a *authority) *Endpoint {
@@ -198,7 +200,7 @@ func TestACertificateIsRenewedWhileConnectionsStand(t *testing.T) {
 		}
 		before := two.files.now().own.Leaf.SerialNumber
 		for range 3 { // the first one has expired by then
-			time.Sleep(20 * time.Hour)
+			virtual.Pass(20 * time.Hour)
 			a.issue(member("n1"), 24*time.Hour)
 			a.issue(member("n2"), 24*time.Hour)
 			dialled, accepted := meet(t, one, two)
@@ -222,7 +224,7 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 		e := endpoint(t, c)
 		write(t, c.TLS.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
 		for range 10 {
-			time.Sleep(lookEvery)
+			virtual.Pass(lookEvery)
 			dialled, accepted := meet(t, e, a.endpoint(member("n2")))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
@@ -231,7 +233,7 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 		require.Contains(t, said.String(), c.TLS.Cert)
 
 		a.issue(member("n1"), 100*24*time.Hour)
-		time.Sleep(lookEvery)
+		virtual.Pass(lookEvery)
 		e.files.now()
 		require.Equal(t, 1, said.lines("read anew"))
 	})
@@ -251,10 +253,10 @@ func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
 		require.NoError(t, err)
 		write(t, c.TLS.Key, string(old))
 		before := e.files.keys.own.Leaf.SerialNumber
-		time.Sleep(lookEvery)
+		virtual.Pass(lookEvery)
 		require.Equal(t, before, e.files.now().own.Leaf.SerialNumber)
 		write(t, c.TLS.Key, string(fresh))
-		time.Sleep(lookEvery)
+		virtual.Pass(lookEvery)
 		require.NotEqual(t, before, e.files.now().own.Leaf.SerialNumber)
 		require.Zero(t, said.lines("not renewed"), said.String())
 	})
@@ -266,12 +268,12 @@ func TestAFileThatVanishes(t *testing.T) {
 		s := NewSecret()
 		e := holder(t, s)
 		require.NoError(t, os.Remove(e.files.SecretFile))
-		time.Sleep(lookEvery)
+		virtual.Pass(lookEvery)
 		dialled, _ := meet(t, e, holder(t, s))
 		require.NoError(t, dialled.err)
 		fresh := NewSecret()
 		write(t, e.files.SecretFile, fresh)
-		time.Sleep(lookEvery)
+		virtual.Pass(lookEvery)
 		require.Equal(t, fresh, e.files.now().secrets[0].text())
 	})
 }
