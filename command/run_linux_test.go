@@ -41,9 +41,11 @@ func stampAway(args []string) {
 			panic(err)
 		}
 	}
-	for args[1] != "fork" {
+	if args[1] == "fork" {
+		return
+	}
+	for range time.Tick(2 * time.Millisecond) {
 		fmt.Fprintln(out, guard.Now().Nanoseconds(), os.Getenv("ELECT_TOKEN"), os.Getenv("ELECT_NODE"), args[1], os.Getpid(), os.Getppid())
-		time.Sleep(2 * time.Millisecond)
 	}
 }
 

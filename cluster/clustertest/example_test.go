@@ -131,7 +131,10 @@ func Test_serviceThatWritesThroughAGate(t *testing.T) {
 					refused = append(refused, l.Name)
 					mu.Unlock()
 				}
-				time.Sleep(time.Second)
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+				}
 			}
 			return context.Cause(ctx)
 		}

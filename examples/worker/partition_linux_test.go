@@ -60,9 +60,8 @@ func stamped(leased bool) {
 		})
 	}()
 	go func() {
-		for ctx.Err() == nil {
+		for range time.Tick(time.Millisecond) {
 			span("leads", node.Leads)
-			time.Sleep(time.Millisecond)
 		}
 	}()
 	_ = node.Run(ctx)
@@ -70,13 +69,13 @@ func stamped(leased bool) {
 
 // span says when something began to be so, and the last moment at which it was.
 func span(what string, is func() bool) {
-	from, to := awake(), int64(0)
-	for last := from; is(); last = awake() {
+	tick, to := time.Tick(time.Millisecond), int64(0)
+	for last := awake(); is(); last = awake() {
 		if to == 0 {
 			fmt.Println(what, "from", last)
 		}
 		to = last
-		time.Sleep(time.Millisecond)
+		<-tick
 	}
 	if to > 0 {
 		fmt.Println(what, "till", to)
