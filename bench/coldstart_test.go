@@ -10,6 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // BenchmarkColdStart measures how long five new processes take until all agree: from
@@ -74,6 +75,7 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 }
 
 func TestColdStart(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
 	for _, fixed := range []bool{false, true} {

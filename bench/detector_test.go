@@ -304,6 +304,7 @@ func TestWitnessMeasuresMistakes(t *testing.T) {
 
 // TestDetectorsOfProcesses measures for a moment, so that the benchmark does not rot.
 func TestDetectorsOfProcesses(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
 	timeout := algo.LAN().Timeout

@@ -17,10 +17,12 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // TestTrialsAnswerQuestions: what the simulator counts, as it is written, read and asked.
 func TestTrialsAnswerQuestions(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	m := &measuring{Options: Options{Groups: Groups(), Seed: 1, Progress: func(Progress) {}}, registry: builtin.Registry(), run: new(result.Run)}
 	steps := slices.DeleteFunc(m.elections(), func(s step) bool { return s.subjects[0].labels[result.Case] != "leader-crash" })
@@ -50,6 +52,7 @@ func TestTrialsAnswerQuestions(t *testing.T) {
 // TestAStrangerIsMeasuredBesideOurs: an algorithm of which the theory says nothing is counted
 // where it says nothing of ours either, and all else is done to it.
 func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	registry := builtin.Registry()
 	registry["stranger"] = func(timing algo.Timing, decode func(any) error) (algo.Spec, error) {
@@ -189,6 +192,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 
 // TestItIsInterruptedWhileProcessesRun: after the first round.
 func TestItIsInterruptedWhileProcessesRun(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
 	temp := t.TempDir()

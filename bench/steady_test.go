@@ -11,6 +11,7 @@ import (
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // BenchmarkSteady measures what a cluster costs at rest, against the number of its nodes,
@@ -69,6 +70,7 @@ func benchmarkSteady(b *testing.B, algorithm string, n int) (f figures, ok bool)
 }
 
 func TestSteadyMeasuresAClusterAtRest(t *testing.T) {
+	testenv.OnlyLong(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")
 	}

@@ -132,6 +132,7 @@ func reportWire(b *testing.B, rounds []wireRound) {
 // TestWire runs two rounds of each case with three nodes: that the counts are those of the
 // simulator is what Round itself looks at.
 func TestWire(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	config := wireConfig(t)
 	for at, c := range slices.Concat(wireCases(), crashCases()) {

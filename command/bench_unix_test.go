@@ -18,6 +18,7 @@ import (
 
 // TestBenchShort runs what has real processes and real time, as little of it as there is.
 func TestBenchShort(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		group result.Group
@@ -67,6 +68,7 @@ func TestBenchShort(t *testing.T) {
 }
 
 func TestBenchEndsWithASignal(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	p := launch(t, "bench", "--groups", "failover", "--rounds", "1000", "--out", folder)

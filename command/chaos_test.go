@@ -31,6 +31,7 @@ var chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that
 //
 //	go test ./command -run TestChaos -timeout 0 -v -long -count 100
 func TestChaos(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	seed := *chaosSeed
 	if seed == 0 {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		Main(builtin.Registry())
 	}
-	if underRace {
+	if testenv.UnderRace {
 		testenv.AtOnce(4)
 	} else { // most of these tests wait for processes, and compute little
 		testenv.AtOnce(16)

@@ -15,6 +15,7 @@ import (
 // permitted.
 func mountDisk(t *testing.T, flags uintptr, options string) string {
 	t.Helper()
+	testenv.OnlyLong(t)
 	dir := t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options)
 	testenv.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))

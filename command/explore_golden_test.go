@@ -53,7 +53,7 @@ const (
 // TestCountsOfStates holds the number of states of each algorithm with few nodes, so that
 // none changes unnoticed. Run it with -long for all: a minute, and 1 GiB.
 func TestCountsOfStates(t *testing.T) {
-	if underRace {
+	if testenv.UnderRace {
 		t.Skip("too slow under the race detector")
 	}
 	kept := make(map[string]string) // by flags

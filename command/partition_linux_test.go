@@ -27,6 +27,7 @@ type split struct {
 // newSplit runs real nodes on five hosts until they agree.
 func newSplit(t *testing.T) *split {
 	t.Helper()
+	testenv.OnlyLong(t)
 	const nodes = 5
 	lab, err := netlab.New(nodes)
 	if errors.Is(err, netlab.ErrUnavailable) {

@@ -97,6 +97,7 @@ func requireGone(t *testing.T, nodes []keptNode) {
 }
 
 func TestTheDemoMeasuresEachRound(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		signal string
@@ -137,6 +138,7 @@ func TestTheDemoMeasuresEachRound(t *testing.T) {
 }
 
 func TestTheDemoTellsAPipeInLines(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	p := launch(t, "demo", "--nodes", "3")
 	require.Zero(t, p.status(t), p.stderr.text())
@@ -152,6 +154,7 @@ func TestTheDemoTellsAPipeInLines(t *testing.T) {
 }
 
 func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	p := launch(t, "demo", "--keep", "--json", "--nodes", "3")
 	line := p.stdout.line(t)
@@ -185,6 +188,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 }
 
 func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -200,6 +204,7 @@ func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
 }
 
 func TestTheDemoWhoseReaderGoesAwayLeavesNothing(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	p := command(t, "demo", "--nodes", "3")
 	r, w, err := os.Pipe()
@@ -241,6 +246,7 @@ func startNode(t *testing.T, args ...string) *process {
 }
 
 func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		p := startNode(t, "--data", filepath.Join(t.TempDir(), "data"))
@@ -250,12 +256,14 @@ func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
 }
 
 func TestANodeSaysThatARestartMakesItANewMember(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	p := startNode(t)
 	require.Contains(t, p.stderr.text(), "no data folder")
 }
 
 func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	startNode(t, "--data", data)
@@ -266,6 +274,7 @@ func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
 }
 
 func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -277,6 +286,7 @@ func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
 }
 
 func TestAnAddressInUseIsSaid(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -313,6 +323,7 @@ func runFleet(t *testing.T, nodes int, events func(string, fleet.Event), args ..
 }
 
 func TestEvidenceBeatsWaiting(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "wan")
 	m, err := f.Failover(within(t), fleet.Kill)
@@ -321,6 +332,7 @@ func TestEvidenceBeatsWaiting(t *testing.T) {
 }
 
 func TestWithoutEvidenceSilenceTells(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "local", "--no-evidence")
 	m, err := f.Failover(within(t), fleet.Kill)
@@ -329,6 +341,7 @@ func TestWithoutEvidenceSilenceTells(t *testing.T) {
 }
 
 func TestAFixedSetElects(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	f, err := fleet.New(within(t), fleet.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: 3, Fixed: true, StartTimeout: patience,
@@ -385,6 +398,7 @@ func requireCalm(t *testing.T, f *fleet.Fleet, watch func() (changed string)) {
 // After a pause of the leader all name one leader within the bound, and then nobody
 // calls for an election any more.
 func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	var settled atomic.Int64 // when all had agreed
 	settled.Store(math.MaxInt64)

@@ -15,6 +15,7 @@ import (
 // terminal makes one that has no size, as one has that no window stands behind.
 func terminal(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
+	testenv.OnlyLong(t)
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	testenv.Need(t, err == nil, fmt.Sprintf("a terminal: %v", err))
 	t.Cleanup(func() { ours.Close() })

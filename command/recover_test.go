@@ -16,12 +16,14 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // Three of five are killed for good. The other two are told so, elect within the bound, and no
 // epoch comes twice or goes back. One of the dead that is started all the same stops, and does not
 // lead.
 func TestALostMajorityIsRecovered(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	for _, algorithm := range []string{"vote", "bully", "ring"} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -112,6 +114,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 // What answers at the address of one who is removed may be that member: unless it says that it is
 // somebody else, or nothing that a node says.
 func TestWhoIsRemovedMustNotAnswer(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	banner := func(text string) string { return listenAs(t, func(c net.Conn) { _, _ = io.WriteString(c, text) }) }
 	member := algo.Member{ID: algo.NodeID{15: 1}, Name: "n1"}
@@ -167,6 +170,7 @@ func stoppedPair(t *testing.T) (a, b string) {
 }
 
 func TestRecoverSaysWhatItDoes(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	a, b := stoppedPair(t)
 	status, stdout, stderr := elect("recover", "--data", a, "--survivors", "n1,n2", "--yes")

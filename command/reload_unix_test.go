@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // logged waits for a line of a log in JSON.
@@ -29,6 +30,7 @@ func (p *process) logged(t *testing.T, msg string) map[string]any {
 }
 
 func TestSIGHUPReloadsTheFile(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
@@ -65,6 +67,7 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 
 // Without a file there is nothing to reload: the terminal is gone.
 func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	hangups := make(chan os.Signal, 1) // who runs the tests may ignore them, as nohup does: the node would too
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -76,6 +79,7 @@ func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
 }
 
 func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	p := command(t)
 	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --bootstrap --name a --log json`, os.Args[0]}

@@ -144,6 +144,7 @@ func (r *runners) requireOneAtATime(file string) {
 
 // One command works at a time, whichever process is killed or stopped; and each time another goes on.
 func TestNeverTwoCommandsAtOnce(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "stamps")
 	r := newRunners(t, nil, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "stamp", file, "main")
@@ -191,6 +192,7 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 
 // Where nobody hears a member any more its command has ended before another works.
 func TestACommandEndsWhereItsMemberIsCutOff(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	lab, err := netlab.New(3)
 	if errors.Is(err, netlab.ErrUnavailable) {
@@ -225,6 +227,7 @@ func alone(t *testing.T, args ...string) []string {
 }
 
 func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	for script, status := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137} {
 		p := launch(t, alone(t, "--", "sh", "-c", script)...)
@@ -233,6 +236,7 @@ func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
 }
 
 func TestACommandKnowsItsToken(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	p := command(t, alone(t, "--", "sh", "-c", "read line; echo $line $ELECT_NODE $ELECT_EPOCH $ELECT_TOKEN $ELECT_CLUSTER")...)
 	p.Stdin = strings.NewReader("hello\n")
@@ -242,6 +246,7 @@ func TestACommandKnowsItsToken(t *testing.T) {
 }
 
 func TestACommandIsRunAgain(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	for restart, runs := range map[string]string{"never": "x\n", "on-failure": "x\nx\n"} {
 		file := filepath.Join(t.TempDir(), "runs")
@@ -258,6 +263,7 @@ func TestACommandIsRunAgain(t *testing.T) {
 }
 
 func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		p := launch(t, alone(t, "--restart", "always", "--", "sh", "-c", `trap "echo told; exit 3" TERM; echo works; while :; do sleep 0.02; done`)...)
@@ -270,6 +276,7 @@ func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
 
 // The second signal ends elect at once. Its guard ends the command then, and the lease is not released before it is over.
 func TestASecondSignalEndsElectAtOnce(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	p := launch(t, alone(t, "--grace", "1h", "--", "sh", "-c", `trap "echo told" TERM; echo works; while :; do sleep 0.02; done`)...)
 	require.Equal(t, "works", p.stdout.line(t))
@@ -280,6 +287,7 @@ func TestASecondSignalEndsElectAtOnce(t *testing.T) {
 }
 
 func TestRunWithoutALeaseSaysSo(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	const warning = "without a lease the command may run at two members at once"
 	p := launch(t, alone(t, "--lease=false", "--", "true")...)
@@ -294,6 +302,7 @@ func TestRunWithoutALeaseSaysSo(t *testing.T) {
 
 // Of those that start within that time one runs the command, and all end. A higher one that comes late does not take over.
 func TestOnceOnTheWholeFleet(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	file, began := filepath.Join(t.TempDir(), "runs"), time.Now()
 	r := newRunners(t, nil, []string{"n0", "n1"}, "--once=8s", "--", "sh", "-c",
@@ -326,6 +335,7 @@ func TestOnceOnTheWholeFleet(t *testing.T) {
 }
 
 func TestOnceWithoutAMajority(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	addr := keptFree(t, nil)
 	other := keptFree(t, []string{addr})

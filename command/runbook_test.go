@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // machines are what a runbook of docs/operations.md is run on: each has a prompt of one letter, an
@@ -163,11 +164,13 @@ func section(t *testing.T, heading string) string {
 }
 
 func TestGrowingAndShrinkingAsTheRunbookSays(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	newMachines(t).follow(section(t, "From one to three, and back to one"))
 }
 
 func TestALostMajorityAsTheRunbookSays(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	m := newMachines(t)
 	m.follow(`
@@ -188,6 +191,7 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 // What the runbook says beyond its steps: who was forgotten is told by the others, and one survivor
 // alone is enough, also for a second time. Those who come back are told by it too.
 func TestASurvivorThatWasForgotten(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	newMachines(t).follow(`
 		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote --bootstrap

@@ -9,9 +9,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 func TestASimulationThatIsInterruptedEnds(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	// Once the command reads the pipe it is ready for the signal.
 	pipe := filepath.Join(t.TempDir(), "endless.txt")

@@ -45,7 +45,7 @@ func run(t testing.TB, o explore.Options) explore.Report {
 // Bully keeps what it promises in every state within these budgets, and the number of
 // states does not change unnoticed.
 func TestBullyKeepsItsPromises(t *testing.T) {
-	if underRace {
+	if testenv.UnderRace {
 		t.Skip("too slow under the race detector")
 	}
 	for name, searches := range map[string][]explore.Options{

@@ -11,7 +11,7 @@ import (
 // -long has six times as many seeds.
 func TestEveryElectionEnds(t *testing.T) {
 	seeds, most := uint64(testenv.Rounds(2, 12)), 7
-	if underRace {
+	if testenv.UnderRace {
 		most = 4
 	}
 	for _, name := range []string{"bully", "ring", "vote"} {

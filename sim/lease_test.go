@@ -142,7 +142,7 @@ func TestLeaseStorms(t *testing.T) {
 			t.Parallel()
 			var sum omniscient
 			runs := testenv.Rounds(60, 2000)
-			if underRace {
+			if testenv.UnderRace {
 				runs = 10
 			}
 			for i := range runs {

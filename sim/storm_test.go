@@ -94,7 +94,7 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 	var frames uint64
 	var crashes, changes, lost int
 	runs := testenv.Rounds(60, 3334)
-	if underRace {
+	if testenv.UnderRace {
 		runs = 20
 	}
 	known := make(map[string]int)
@@ -161,7 +161,7 @@ func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 
 // few is how many seeds a test runs.
 func few(seeds uint64) uint64 {
-	if underRace {
+	if testenv.UnderRace {
 		return seeds / 5
 	}
 	return seeds

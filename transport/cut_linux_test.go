@@ -37,6 +37,7 @@ func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*Op
 // Left to itself TCP tries again after ever longer times: when the way is open again,
 // nothing gets through for as long as it was closed.
 func TestAConnectionIsGivenUpWhenNobodyAcknowledges(t *testing.T) {
+	testenv.OnlyLong(t)
 	const within = 500 * time.Millisecond
 	lab, err := netlab.New(2)
 	if errors.Is(err, netlab.ErrUnavailable) {

@@ -42,6 +42,7 @@ type browser struct {
 
 func browse(t *testing.T, url string) *browser {
 	t.Helper()
+	testenv.OnlyLong(t)
 	chromium, noChromium := exec.LookPath("chromium")
 	node, noNode := exec.LookPath("node")
 	_, noLibrary := os.Stat("browser/node_modules/playwright-core")

@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 const (
@@ -253,6 +255,7 @@ func (tr *trial) outcome() (o Outcome) {
 // Whatever happens to one of the three processes nothing is left of the command when its lease is over, and
 // nobody waits for that who knows before.
 func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
+	testenv.OnlyLong(t)
 	for _, tc := range []struct {
 		name  string
 		role  string
@@ -323,6 +326,7 @@ func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
 
 // It is told early enough to end by itself, also while it is stopped and goes on after that; and has its time where there is some.
 func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
+	testenv.OnlyLong(t)
 	for _, role := range []string{safe, cutOff} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
@@ -341,6 +345,7 @@ func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
 
 // Who tells all processes called elect to stop does not end the guard before the command.
 func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "says")
 	for _, s := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
@@ -356,6 +361,7 @@ func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
 
 // If both are killed at once the kernel ends what they have started.
 func TestNobodyIsLeftToEndTheCommand(t *testing.T) {
+	testenv.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "deaf")
 	tr.signal(unix.SIGSTOP, tr.guard) // or it would not wait
@@ -365,6 +371,7 @@ func TestNobodyIsLeftToEndTheCommand(t *testing.T) {
 
 // When the process that was started has ended, what it leaves behind is ended before anybody hears of it.
 func TestACommandEndsWithAllThatItLeavesBehind(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	tr := begin(t, safe, 4, "ends", "forks", "leaves", "stays")
 	require.Equal(t, Outcome{Own: true, Status: 3}, tr.outcome())
@@ -372,6 +379,7 @@ func TestACommandEndsWithAllThatItLeavesBehind(t *testing.T) {
 }
 
 func TestACommandThatCannotBeStarted(t *testing.T) {
+	testenv.Processes(t)
 	t.Parallel()
 	for _, command := range []string{"no-such-command", t.TempDir()} {
 		cmd := exec.Command(os.Args[0], command)

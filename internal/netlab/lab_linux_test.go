@@ -21,6 +21,7 @@ import (
 
 func newLab(t *testing.T, hosts int) *Lab {
 	t.Helper()
+	testenv.OnlyLong(t)
 	l, err := New(hosts)
 	if errors.Is(err, ErrUnavailable) {
 		testenv.Need(t, false, err.Error())

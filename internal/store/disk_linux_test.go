@@ -18,6 +18,7 @@ import (
 // where that is not permitted.
 func mountDisk(t *testing.T, options string) string {
 	t.Helper()
+	testenv.OnlyLong(t)
 	dir := t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options)
 	testenv.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))

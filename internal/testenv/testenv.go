@@ -58,6 +58,15 @@ func OnlyLong(t testing.TB) {
 	}
 }
 
+// Processes skips a test of real processes under the race detector unless -long is set. Such a test
+// takes several times longer there, and what it checks is seldom a race within one process.
+func Processes(t testing.TB) {
+	t.Helper()
+	if UnderRace && !Long() {
+		t.Skip("starts processes; run it without the race detector or with -long")
+	}
+}
+
 // Scheduled is how long the threads of a process have run, and how long they were ready and had
 // to wait for a processor: what a busy machine takes from them, and no fault of theirs. Both
 // are zero where the system does not say. Linux does.
@@ -73,8 +82,9 @@ func Scheduled(pid int) (ran, waited time.Duration) {
 	return ran, waited
 }
 
-// Need skips the test if what it needs is not there: want says what, and how to get it.
-// Where CI=true is set the test fails instead, for there everything is installed.
+// Need skips the test if a tool or a right is missing; want names it, and how to get it. With CI=true
+// the test fails instead, because everything is installed there. A test that calls Need calls OnlyLong
+// first, so the short tests need nothing but Go.
 func Need(t testing.TB, there bool, want string) {
 	t.Helper()
 	switch {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // hostile is input that no codec must survive by luck.
@@ -337,7 +338,7 @@ func TestNestedSlicesThatClaimTheSameBytesStayFlat(t *testing.T) {
 }
 
 func TestEncodingAllocatesNothing(t *testing.T) {
-	if underRace {
+	if testenv.UnderRace {
 		t.Skip("under the race detector a sync.Pool forgets now and then")
 	}
 	c := everything(t)

@@ -25,7 +25,7 @@ const most = 64
 // sizes are the N that the tests check: all with -long, and else enough to tell one formula
 // from another, none of which has a higher power of N than the square.
 func sizes() []int {
-	if underRace {
+	if testenv.UnderRace {
 		return []int{2, 3, 4, 5, 8, 17, 33}
 	}
 	largest := testenv.Rounds(10, most)
@@ -229,7 +229,7 @@ func TestMeansOverInitiators(t *testing.T) {
 // TestMeansOverAllOrders has all processes of a small ring start in every order there is.
 func TestMeansOverAllOrders(t *testing.T) {
 	largest := testenv.Rounds(6, 7)
-	if underRace {
+	if testenv.UnderRace {
 		largest = 5
 	}
 	for name, rows := range together(func(r theory.Row) bool { return r.Mean == theory.OverOrders }) {

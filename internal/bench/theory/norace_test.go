@@ -1,5 +1,0 @@
-//go:build !race
-
-package theory_test
-
-const underRace = false

@@ -1,0 +1,7 @@
+//go:build race
+
+package testenv
+
+// UnderRace reports whether the tests were built with the race detector. It makes computation about
+// ten times slower, and a sync.Pool drops items at random.
+const UnderRace = true
