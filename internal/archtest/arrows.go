@@ -71,6 +71,7 @@ var Rules = []Rule{
 	{Package: "examples/omega", Imports: []string{"algo"}, Modules: none},
 	{Package: "examples/omega/cmd", Imports: []string{"algo/builtin", "command", "examples/omega"}},
 	{Package: "examples/...", Imports: []string{"..."}, Except: []string{"bench", "cmd/...", "examples/..."}},
+	{Package: "docs", Imports: none, Modules: none},
 	{Package: "internal/guard", Imports: none, Modules: []string{"golang.org/x/sys"}},
 	{Package: "internal/hostile", Imports: none, Modules: none},
 	{Package: "internal/scenario", Imports: []string{"algo", "internal/hostile", "internal/mistake"}, Modules: none},
