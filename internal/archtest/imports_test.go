@@ -1,0 +1,100 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowedImports lists, for each package of the module, what it may import besides the standard
+// library: packages of the module, and packages of other modules.
+var allowedImports = map[string]string{
+	"algo docs internal/archtest internal/bench/theory internal/cpu internal/hostile internal/mistake":                   "",
+	"internal/mutants internal/testenv internal/virtual internal/wait":                                                   "",
+	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
+	"fd trace internal/membership": "algo",
+
+	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
+	"algo/algotest":     "algo explore internal/engine internal/host internal/wire sim trace",
+	"internal/engine":   "algo fd internal/membership trace",
+	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
+	"internal/scenario": "algo internal/hostile internal/mistake",
+	"internal/host":     "algo internal/scenario",
+	"sim":               "algo fd internal/engine internal/host internal/membership internal/scenario trace",
+	"explore":           "algo internal/host internal/scenario trace",
+
+	"internal/disk":  "golang.org/x/sys/windows",
+	"internal/store": "internal/disk",
+	"fence":          "algo internal/disk",
+	"secure":         "internal/hostile",
+	"transport":      "internal/hostile golang.org/x/sys/unix",
+	"cluster": `algo algo/builtin algo/lease fd internal/engine internal/hostile internal/mistake internal/store internal/wire secure
+		trace transport github.com/google/uuid golang.org/x/sys/unix`,
+	"cluster/clustertest": "algo cluster internal/store internal/virtual",
+	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",
+	"web":                 "algo cluster github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
+
+	"internal/sample":         "golang.org/x/exp/stats",
+	"internal/bench/machine":  "internal/hostile",
+	"internal/bench/result":   "internal/bench/machine internal/hostile internal/sample",
+	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/sample",
+	"internal/bench/election": "algo internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
+	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample internal/wait sim trace",
+	"bench": `algo cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
+		internal/bench/theory internal/cpu internal/fleet internal/host internal/netlab internal/sample internal/store internal/wait
+		sim trace golang.org/x/sys/unix`,
+
+	"internal/fleet internal/guard internal/netlab": "golang.org/x/sys/unix",
+	"internal/mutetest":                             "algo algo/bully algo/ring algo/vote",
+	"internal/optiontest":                           "algo internal/host",
+	"internal/config":                               "algo algo/lease cluster internal/mistake secure github.com/spf13/pflag go.yaml.in/yaml/v3",
+	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/result internal/config internal/engine
+		internal/fleet internal/guard internal/hostile internal/mistake internal/sample internal/scenario internal/store
+		internal/wait internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
+	"cmd/elect":          "algo/builtin command",
+	"examples/omega/cmd": "algo/builtin command examples/omega",
+	"examples/worker":    "algo/lease cluster",
+}
+
+// checkImports reports each import that table does not allow, each package without a row, and
+// each name in table of a package that does not exist.
+func checkImports(m module, table map[string]string) (violations []string) {
+	allowed := make(map[string]string) // by the name of one package
+	for packages, imports := range table {
+		for _, name := range strings.Fields(packages) {
+			allowed[name] += " " + imports
+		}
+		for _, name := range strings.Fields(packages + " " + imports) {
+			isOther := strings.Contains(name, ".") // of another module: its path has a dot
+			if _, found := m.files[name]; !found && !isOther {
+				violations = append(violations, name+" is in the table of imports but does not exist")
+			}
+		}
+	}
+	for name, files := range m.files {
+		if _, found := allowed[name]; !found {
+			violations = append(violations, name+" is not in the table of imports")
+		}
+		for _, file := range files {
+			for _, spec := range file.Imports {
+				path := strings.Trim(spec.Path.Value, "\"`")
+				isStandard := !strings.Contains(path, ".")
+				imported := strings.TrimPrefix(path, modulePath+"/")
+				if !isStandard && !slices.Contains(strings.Fields(allowed[name]), imported) {
+					violations = append(violations, violation(spec.Pos(), name+" may not import "+imported))
+				}
+			}
+		}
+	}
+	return violations
+}
+
+func TestImportRuleReportsViolations(t *testing.T) {
+	m := load(t, "testdata/imports")
+	table := map[string]string{"a gone": "", "b c": "a example.com/x", "b": "past"}
+	expect(t, m, checkImports(m, table),
+		"d is not in the table of imports",
+		modulePath+" is not in the table of imports",
+		"gone is in the table of imports but does not exist",
+		"past is in the table of imports but does not exist")
+}

@@ -1,0 +1,7 @@
+package a
+
+import (
+	_ "net/http"
+
+	_ "example.com/x" // want: a may not import example.com/x
+)

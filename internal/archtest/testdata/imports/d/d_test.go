@@ -1,0 +1,2 @@
+// Package d has only tests.
+package d

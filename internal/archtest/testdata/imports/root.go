@@ -1,0 +1,2 @@
+// Package elect is in the root of the module.
+package elect

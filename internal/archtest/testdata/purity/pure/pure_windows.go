@@ -1,0 +1,3 @@
+package pure
+
+import . "time" // want: import of time in a pure package
