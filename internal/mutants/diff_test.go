@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// diff is a unified diff without line numbers: what it changes is found by its text, so
-// that it fits code that has moved.
+// diff is a unified diff without line numbers. It finds the lines to change by their text, so
+// it still fits after code has moved.
 //
-//	What stands before the first file is text.
+//	The lines before the first file are text.
 //	--- fd/fd.go
 //	@@ func (d *Detector) Wake
 //	 a line that stays
 //	-a line that goes
 //	+a line that comes
 //
-// What follows "@@ " is how a declaration begins: the lines are looked for in it alone.
-// Without it they are looked for in the whole file. They must stand there once.
+// The text after "@@ " is the beginning of a declaration. The lines must occur exactly once in
+// that declaration, or in the whole file if there is no such text.
 type diff struct {
 	text  string
 	hunks []hunk
 }
 
-// hunk is one place of it.
+// hunk is one changed place of a diff.
 type hunk struct {
 	path  string   // of the file, from the root of the module
-	in    string   // how the declaration begins
-	lines []string // each with ' ', '-' or '+' before it
+	in    string   // beginning of the declaration
+	lines []string // each begins with ' ', '-' or '+'
 }
 
 func parseDiff(source string) (*diff, error) {
 	d := &diff{}
 	var text []string
-	path, open := "", false // open is a hunk, for lines
+	path, open := "", false // open: a hunk has begun
 	for line := range strings.SplitSeq(strings.TrimSuffix(source, "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(line, "--- "):
@@ -62,7 +62,7 @@ func parseDiff(source string) (*diff, error) {
 	return d, nil
 }
 
-// files are the paths that are changed.
+// files returns the paths of the changed files.
 func (d *diff) files() []string {
 	var paths []string
 	for _, h := range d.hunks {
@@ -72,7 +72,7 @@ func (d *diff) files() []string {
 	return slices.Compact(paths)
 }
 
-// changed is how many lines are changed: one that is replaced is one.
+// changed returns the number of changed lines. A replaced line counts once.
 func (d *diff) changed() (count int) {
 	for _, h := range d.hunks {
 		removed, added := 0, 0
@@ -89,7 +89,7 @@ func (d *diff) changed() (count int) {
 	return count
 }
 
-// side is the text of a hunk before ('-') or after ('+') the change.
+// side returns the lines of a hunk before ('-') or after ('+') the change.
 func (h hunk) side(kept byte) (lines []string) {
 	for _, line := range h.lines {
 		if line[0] == ' ' || line[0] == kept {
@@ -99,7 +99,7 @@ func (h hunk) side(kept byte) (lines []string) {
 	return lines
 }
 
-// apply returns the file after the change.
+// apply returns the text of a file after the change.
 func (d *diff) apply(path, source string) (string, error) {
 	lines := strings.Split(source, "\n")
 	for _, h := range d.hunks {
@@ -121,7 +121,7 @@ func (d *diff) apply(path, source string) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// within is where the declaration of the hunk begins and ends.
+// within returns the range of lines of the hunk's declaration.
 func (h hunk) within(lines []string) (from, to int, err error) {
 	if h.in == "" {
 		return 0, len(lines), nil
@@ -145,7 +145,7 @@ func (h hunk) within(lines []string) (from, to int, err error) {
 	return from, to, nil
 }
 
-// places are where a text begins.
+// places returns the indexes at which text occurs in lines.
 func places(lines, text []string) (found []int) {
 	for i := 0; i+len(text) <= len(lines); i++ {
 		if slices.Equal(lines[i:i+len(text)], text) {

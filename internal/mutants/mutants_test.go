@@ -1,33 +1,37 @@
-// Package mutants asks what the tests are worth. A mutant is the code with one small fault
-// in it: a diff in testdata, in the folder of the room that it is about. Its head says what
-// is wrong, and what must catch it:
+// Package mutants checks that the tests catch a violation of each rule of a protocol.
 //
-//	A leader that took part in a later epoch may make rosters.
+// A mutant is the code without one rule. It is a diff in testdata, in the folder of its
+// subject:
 //
-//	caught by: ./internal/engine TestALeaderOfAnOlderEpochMakesNoRoster
-//	--- internal/engine/leader.go
-//	@@ func (e *Engine) leads
-//	-	return …
-//	+	return …
+//	A leader that has taken part in a later epoch writes no config.
 //
-// The tests named there, more than one with ", " between, each fail with the mutant, and
-// pass without. Instead of tests, or beside them, there may be checks of algo/algotest:
+//	reason: Without it, a deposed leader changes the members next to its successor.
+//	caught by: ./internal/membership TestALeaderThatTookPartInALaterEpochMakesNone
+//	--- internal/membership/leader.go
+//	@@ func (m *Machine) leads()
+//	-		(!m.config.Quorum || leader.Epoch == taken && leader.Epoch >= r.Epoch)
+//	+		(!m.config.Quorum || taken > 0 && leader.Epoch >= r.Epoch)
+//
+// The first line states the rule. Each test of "caught by", separated by ", ", must fail
+// with the mutant and pass without it. A mutant of an algorithm may name checks of
+// algo/algotest as well, or only these:
 //
 //	caught by the suite: loss, failover
 //
-// These fail, and no others. What no test can catch says why instead:
+// Exactly these checks must fail. A mutant fails its test if it is not caught, does not
+// compile, does not end, or no longer fits the code.
 //
-//	changes nothing: whoever calls it has looked already.
-//
-// Then all tests of its package pass.
-//
-// A diff that does not fit the code any more, a mutant that does not compile, and one that
-// nothing ends are failures, as one that is not caught. That all diffs fit, and that there
-// are the tests which they name, is checked always; the mutants run with
+// Plain go test checks that each diff fits, that the named tests exist, and that
+// docs/rules.md lists all rules; with -update it writes that page. The mutants run with
 //
 //	go test -v ./internal/mutants -long
 //
-// which prints the score of each room, and with -run 'TestMutants/all/fd/' those of one.
+// and those of one folder with -run 'TestMutants/all/fd/'.
+//
+// A mutant is worth a diff only if it removes a rule of a protocol. A generator makes any
+// number of other mutants, and reports those that no test catches:
+//
+//	go run github.com/go-gremlins/gremlins/cmd/gremlins@latest unleash ./algo/bully
 package mutants
 
 import (
@@ -52,73 +56,86 @@ import (
 )
 
 const (
-	root   = "../.." // of the module
-	folder = "testdata"
-	most   = 3 // lines that a mutant may change
+	root       = "../.." // of the module
+	testdata   = "testdata"
+	maxChanged = 3  // lines that a mutant may change
+	maxWords   = 25 // words of a rule, and of a reason
 )
 
-// quick are those that run always, to see that mutants are run: of packages on which few depend,
-// for what depends on a mutant is compiled with it.
-var quick = []string{"fd/dead-speaks", "disk/folder-for-all"}
+// quick lists the mutants that run without -long, as a check of the runner. Few packages
+// depend on theirs, so these mutants compile fast.
+var quick = []string{"fd/late-frame-revives", "disk/second-process"}
 
-// mutant is one of them.
+// mutant is the code without one rule.
 type mutant struct {
-	name string // room and name
-	diff *diff
-	why  string // it changes nothing
-	pkg  string // where the tests are that catch it
-	by   []string
-	all  []string // the checks of the suite that catch it: no more, no fewer
+	name   string // folder and name
+	diff   *diff
+	rule   string
+	reason string   // what goes wrong without the rule
+	pkg    string   // package of the tests that catch the mutant
+	tests  []string // tests that catch the mutant
+	checks []string // all checks of algo/algotest that catch the mutant
 }
 
-func (m *mutant) room() string { return path.Dir(m.name) }
+func (m *mutant) folder() string { return path.Dir(m.name) }
 
-// file is where it is.
-func (m *mutant) file() string { return filepath.Join(folder, filepath.FromSlash(m.name)+".diff") }
+// file returns the path of the diff.
+func (m *mutant) file() string { return filepath.Join(testdata, filepath.FromSlash(m.name)+".diff") }
 
-// The words of a head.
+// The prefixes of the lines of a head.
 const (
-	caughtBy  = "caught by: "
-	bySuite   = "caught by the suite: "
-	noneCatch = "changes nothing: "
+	reasonPrefix = "reason: "
+	testsPrefix  = "caught by: "
+	checksPrefix = "caught by the suite: "
 )
 
+// parseMutant parses a diff file.
 func parseMutant(name, source string) (*mutant, error) {
 	d, err := parseDiff(source)
 	if err != nil {
 		return nil, err
 	}
 	m := &mutant{name: name, diff: d}
-	what, head, _ := strings.Cut(d.text, "\n\n")
-	for line := range strings.Lines(head) {
-		line = strings.TrimRight(line, "\n")
-		if names, ok := strings.CutPrefix(line, caughtBy); ok {
+	rule, head, _ := strings.Cut(d.text, "\n\n")
+	m.rule = rule
+	for line := range strings.SplitSeq(head, "\n") {
+		if reason, ok := strings.CutPrefix(line, reasonPrefix); ok {
+			m.reason = reason
+		} else if names, ok := strings.CutPrefix(line, testsPrefix); ok {
 			m.pkg, names, _ = strings.Cut(names, " ")
-			m.by = strings.Split(names, ", ")
-		} else if names, ok := strings.CutPrefix(line, bySuite); ok {
-			m.all = strings.Split(names, ", ")
-		} else if why, ok := strings.CutPrefix(line, noneCatch); ok {
-			m.why = why
-		} else if m.why != "" {
-			m.why += " " + line
+			m.tests = strings.Split(names, ", ")
+		} else if names, ok := strings.CutPrefix(line, checksPrefix); ok {
+			m.checks = strings.Split(names, ", ")
 		} else {
-			return nil, fmt.Errorf("%q is no line of a head", line)
+			return nil, fmt.Errorf("unknown line %q before the diff", line)
 		}
 	}
-	switch caught := m.by != nil || m.all != nil; {
-	case what == "" || caught == (m.why != ""):
-		return nil, fmt.Errorf("want a head that says what is wrong, and then %q, %q or %q", caughtBy, bySuite, noneCatch)
-	case d.changed() > most:
-		return nil, fmt.Errorf("it changes %d lines, want at most %d", d.changed(), most)
-	}
-	if m.why != "" {
-		m.pkg = "./" + path.Dir(d.files()[0])
+	switch {
+	case !isSentence(m.rule):
+		return nil, fmt.Errorf("rule %q: want one sentence of at most %d words", m.rule, maxWords)
+	case !isSentence(m.reason) || !strings.HasPrefix(m.reason, without):
+		return nil, fmt.Errorf("reason %q: want one sentence of at most %d words that begins with %q", m.reason, maxWords, without)
+	case m.tests == nil && m.checks == nil:
+		return nil, fmt.Errorf("no test: want %q or %q", testsPrefix, checksPrefix)
+	case d.changed() > maxChanged:
+		return nil, fmt.Errorf("%d lines are changed, want at most %d", d.changed(), maxChanged)
 	}
 	return m, nil
 }
 
-// read reads all mutants. A result of this test that the go command is to use again must
-// depend on all of the code, so it is looked at here.
+// without is the beginning of each reason.
+const without = "Without it, "
+
+// isSentence reports whether text is one sentence on one line.
+func isSentence(text string) bool {
+	words := strings.Fields(text)
+	return len(words) > 2 && len(words) <= maxWords && strings.HasSuffix(text, ".") &&
+		!strings.Contains(text, ". ") && !strings.Contains(text, "\n")
+}
+
+// read returns all mutants, in the order of their names. The go command reuses the result
+// of a test only while the files that the test looked at are unchanged, so read looks at
+// all code of the module.
 func read(t *testing.T) (all []*mutant) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
@@ -134,7 +151,7 @@ func read(t *testing.T) (all []*mutant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(folder + "/*/*.diff")
+	files, err := filepath.Glob(testdata + "/*/*.diff")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d mutants, error %v", len(files), err)
 	}
@@ -143,7 +160,7 @@ func read(t *testing.T) (all []*mutant) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, _ := filepath.Rel(folder, strings.TrimSuffix(file, ".diff"))
+		name, _ := filepath.Rel(testdata, strings.TrimSuffix(file, ".diff"))
 		m, err := parseMutant(filepath.ToSlash(name), string(source))
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -154,7 +171,7 @@ func read(t *testing.T) (all []*mutant) {
 	return all
 }
 
-// changed are the files of the mutant, by path.
+// changed returns the files that the mutant changes, after the change, by path.
 func (m *mutant) changed() (map[string]string, error) {
 	files := map[string]string{}
 	for _, file := range m.diff.files() {
@@ -169,127 +186,125 @@ func (m *mutant) changed() (map[string]string, error) {
 	return files, nil
 }
 
-// Each diff fits the code, and what it names is there.
 func TestEveryDiffFits(t *testing.T) {
-	tests := map[string]string{} // the source of all tests of a package
+	sources := map[string]string{} // of the tests, by package
 	for _, m := range read(t) {
 		if _, err := m.changed(); err != nil {
-			t.Errorf("the code has changed, and %s does not fit it any more: %v", m.file(), err)
+			t.Errorf("%s no longer fits the code: %v", m.file(), err)
 		}
-		if m.by == nil {
+		if m.tests == nil {
 			continue
 		}
-		if _, done := tests[m.pkg]; !done {
+		if _, done := sources[m.pkg]; !done {
 			files, _ := filepath.Glob(filepath.Join(root, m.pkg, "*_test.go"))
 			for _, file := range files {
 				source, err := os.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)
 				}
-				tests[m.pkg] += string(source)
+				sources[m.pkg] += string(source)
 			}
 		}
-		for _, name := range m.by {
+		for _, name := range m.tests {
 			name, _, _ = strings.Cut(name, "/")
-			if !strings.Contains(tests[m.pkg], "\nfunc "+name+"(") {
+			if !strings.Contains(sources[m.pkg], "\nfunc "+name+"(") {
 				t.Errorf("%s names %s, which is not in %s", m.file(), name, m.pkg)
 			}
 		}
 	}
 }
 
-// Mutants are caught by what they name, and all of it passes without them.
+// TestMutants runs the named tests, which must fail with each mutant and pass without any.
 func TestMutants(t *testing.T) {
 	var mutants []*mutant
-	var names = map[string][]string{} // of the tests that catch some, by package
+	tests := map[string][]string{} // names of the tests to run, by package
 	for _, m := range read(t) {
-		if testenv.Long() || slices.Contains(quick, m.name) {
+		if m.tests != nil && (testenv.Long() || slices.Contains(quick, m.name)) {
 			mutants = append(mutants, m)
-			names[m.pkg] = append(names[m.pkg], m.by...)
+			tests[m.pkg] = append(tests[m.pkg], m.tests...)
 		}
 	}
 	var mu sync.Mutex
-	score := map[string][2]int{} // caught, of how many
-	survivors := map[string]string{}
+	scores := map[string]score{} // by folder
 	t.Run("all", func(t *testing.T) {
-		for _, pkg := range slices.Sorted(maps.Keys(names)) {
-			if pkg == "" {
-				continue
-			}
-			t.Run("as it is/"+strings.TrimPrefix(pkg, "./"), func(t *testing.T) {
+		for _, pkg := range slices.Sorted(maps.Keys(tests)) {
+			t.Run("unchanged/"+strings.TrimPrefix(pkg, "./"), func(t *testing.T) {
 				t.Parallel()
-				ran := goTest(t, nil, pkg, names[pkg])
-				for _, name := range names[pkg] {
+				ran := goTest(t, nil, pkg, tests[pkg])
+				for _, name := range tests[pkg] {
 					if ran.actions[name] != "pass" {
-						t.Errorf("%s %s: %q, want pass\n%s", pkg, name, ran.actions[name], ran.output[name])
+						t.Errorf("%s %s without a mutant: %q, want pass\n%s", pkg, name, ran.actions[name], ran.output[name])
 					}
 				}
 				if ran.failed {
-					t.Errorf("%s fails as it is: %s", pkg, ran)
+					t.Errorf("%s fails without a mutant: %s", pkg, ran)
 				}
 			})
 		}
 		for _, m := range mutants {
-			if m.pkg == "" {
-				continue // the suite has it
-			}
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
-				m.check(t)
+				ran := m.check(t)
 				mu.Lock()
 				defer mu.Unlock()
-				of := score[m.room()]
-				switch {
-				case m.why != "":
-					survivors[m.name] = m.why
-				case !t.Failed():
-					of[0]++
-				}
-				of[1]++
-				score[m.room()] = of
+				scores[m.folder()] = scores[m.folder()].add(ran.cpu, !t.Failed())
 			})
 		}
 	})
-	for _, room := range slices.Sorted(maps.Keys(score)) {
-		t.Logf("%s %d of %d", room, score[room][0], score[room][1])
-	}
-	for _, name := range slices.Sorted(maps.Keys(survivors)) {
-		t.Logf("%s survives: %s", name, survivors[name])
+	for _, folder := range slices.Sorted(maps.Keys(scores)) {
+		t.Logf("%s: %v", folder, scores[folder])
 	}
 }
 
-// check has the tests run with the mutant.
-func (m *mutant) check(t *testing.T) {
+// score counts the mutants of a folder.
+type score struct {
+	caught, all int
+	cpu         time.Duration // of the go command and its children
+}
+
+func (s score) add(cpu time.Duration, caught bool) score {
+	if caught {
+		s.caught++
+	}
+	return score{s.caught, s.all + 1, s.cpu + cpu}
+}
+
+func (s score) String() string {
+	return fmt.Sprintf("%d of %d caught, %.0f s of CPU time", s.caught, s.all, s.cpu.Seconds())
+}
+
+// check runs the tests that must fail with the mutant.
+func (m *mutant) check(t *testing.T) outcome {
 	files, err := m.changed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := goTest(t, files, m.pkg, m.by)
-	switch {
-	case ran.broken:
-		t.Fatalf("it does not compile:\n%s", ran)
-	case ran.late:
-		t.Fatalf("nothing ends it: want a test that says what is wrong\n%s", ran)
-	case m.why != "":
-		if ran.failed {
-			t.Fatalf("it is said to change nothing, and is caught:\n%s", ran)
-		}
-		return
+	ran := goTest(t, files, m.pkg, m.tests)
+	t.Logf("%.1f s of CPU time", ran.cpu.Seconds())
+	if ran.broken {
+		t.Errorf("the mutant does not compile:\n%s", ran)
+		return ran
 	}
-	for _, name := range m.by {
+	if ran.late {
+		t.Errorf("the mutant does not end: want a test that fails\n%s", ran)
+		return ran
+	}
+	for _, name := range m.tests {
 		if ran.actions[name] != "fail" {
 			t.Errorf("%s %s: %q, want fail\n%s", m.pkg, name, ran.actions[name], ran.output[name])
 		}
 	}
+	return ran
 }
 
-// outcome is what became of tests, by their names.
+// outcome is the result of a go test command.
 type outcome struct {
-	actions map[string]string // pass, fail or skip; one in which something panics fails
-	output  map[string]string // what belongs to no test is under no name
+	actions map[string]string // pass, fail or skip, by test; a test that panics fails
+	output  map[string]string // by test; output outside of tests has the name ""
 	failed  bool
-	broken  bool // it does not compile
-	late    bool // it was ended after a while
+	broken  bool // does not compile
+	late    bool // reached its time limit
+	cpu     time.Duration
 }
 
 func (r outcome) String() string {
@@ -302,8 +317,8 @@ func (r outcome) String() string {
 	return all.String()
 }
 
-// goTest runs the tests of a package that have these names, all without any, with some
-// files in the place of others.
+// goTest runs the named tests of a package, or all if there are no names. The texts of
+// files replace files of the module, by path.
 func goTest(t *testing.T, files map[string]string, pkg string, names []string, flags ...string) outcome {
 	t.Helper()
 	dir, err := filepath.Abs(root)
@@ -331,7 +346,7 @@ func goTest(t *testing.T, files map[string]string, pkg string, names []string, f
 	if len(names) > 0 {
 		args = append(args, "-run="+pattern(names))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // with what it takes to compile
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // compilation included
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", append(append(args, pkg), flags...)...)
 	cmd.Dir = dir
@@ -342,11 +357,11 @@ func goTest(t *testing.T, files map[string]string, pkg string, names []string, f
 	for line := range bytes.Lines(stdout) {
 		var event struct{ Action, Test, Output string }
 		if json.Unmarshal(line, &event) != nil {
-			t.Fatalf("go test -json says %q\n%s", line, stderr.String())
+			t.Fatalf("go test -json: unknown line %q\n%s", line, stderr.String())
 		}
 		switch event.Action {
 		case "run":
-			ran.actions[event.Test] = "fail" // unless there is better news
+			ran.actions[event.Test] = "fail" // until the test ends otherwise
 		case "pass", "fail", "skip":
 			ran.actions[event.Test] = event.Action
 		case "output", "build-output":
@@ -359,10 +374,11 @@ func goTest(t *testing.T, files map[string]string, pkg string, names []string, f
 	if len(stdout) == 0 {
 		t.Fatalf("go test: %v\n%s", failed, stderr.String())
 	}
+	ran.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return ran
 }
 
-// pattern is what has these tests run and no others.
+// pattern returns the -run pattern that matches exactly these tests.
 func pattern(names []string) string {
 	var each []string
 	for _, name := range names {

@@ -15,15 +15,15 @@ import (
 	"github.com/elect-go/elect/internal/testenv"
 )
 
-var update = flag.Bool("update", false, "write into testdata by which checks of algo/algotest each mutant is caught now")
+var update = flag.Bool("update", false, "write docs/rules.md; with -long, write into each diff the checks of algo/algotest that catch it")
 
-// originals are what the mutants of the suite are made of.
+// originals are the algorithms that the suite also runs on without a mutant.
 var originals = []string{"bully", "ring", "vote"}
 
 const (
 	module = "github.com/elect-go/elect"
-	// home is where the algorithms that go through the suite are, and the test that has them
-	// go, as packages that an overlay shows to the go command: so all is one binary.
+	// home is the folder of the test that runs the suite, and of the algorithms that it runs
+	// the suite on. They exist only in an overlay, and make one binary together.
 	home = "internal/mutants/testdata"
 )
 
@@ -33,9 +33,12 @@ type suite struct {
 	names []string
 }
 
-// add shows a copy of a package, with some files in the place of others.
+// add adds a copy of a package. The texts of changed replace its files, by path.
 func (s *suite) add(t *testing.T, name, pkg string, changed map[string]string) {
 	t.Helper()
+	if slices.Contains(s.names, name) {
+		t.Fatalf("two algorithms of the suite have the name %s", name)
+	}
 	s.names = append(s.names, name)
 	files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
 	if err != nil || len(files) == 0 {
@@ -58,7 +61,7 @@ func (s *suite) add(t *testing.T, name, pkg string, changed map[string]string) {
 	}
 }
 
-// run runs the suite on all that were added.
+// run runs the suite on all added packages.
 func (s *suite) run(t *testing.T, flags ...string) outcome {
 	t.Helper()
 	var imports, table strings.Builder
@@ -99,8 +102,8 @@ func TestSuite(t *testing.T) {
 	return ran
 }
 
-// The suite that any algorithm must pass is worth what it finds: of each mutant exactly
-// those checks fail that its diff names. The algorithms as they are pass all.
+// TestSuite runs algo/algotest on the mutants that name checks of it. For each mutant, exactly
+// these checks must fail. Without a mutant, no check fails.
 func TestSuite(t *testing.T) {
 	testenv.OnlyLong(t)
 	s := &suite{files: map[string]string{}}
@@ -109,7 +112,7 @@ func TestSuite(t *testing.T) {
 	}
 	var mutants []*mutant
 	for _, m := range read(t) {
-		if m.all == nil {
+		if m.checks == nil {
 			continue
 		}
 		changed, err := m.changed()
@@ -123,7 +126,7 @@ func TestSuite(t *testing.T) {
 	for _, name := range originals {
 		t.Run(name, func(t *testing.T) {
 			if failed := checksFailed(t, ran, name); len(failed) > 0 {
-				t.Errorf("it fails %s", strings.Join(failed, ", "))
+				t.Errorf("without a mutant it fails %s", strings.Join(failed, ", "))
 			}
 		})
 	}
@@ -133,38 +136,38 @@ func TestSuite(t *testing.T) {
 			caught++
 		}
 	}
-	t.Logf("algotest %d of %d", caught, len(mutants))
+	t.Logf("%d of %d caught, %.0f s of CPU time", caught, len(mutants), ran.cpu.Seconds())
 	t.Run("again", func(t *testing.T) { s.repeat(t, ran) })
 }
 
-// compare compares the checks that fail with those that are to: the one that the mutant is
-// about first, and all others.
+// compare compares the failed checks with those of the diff. The first check of the diff is
+// the one that covers the rule; the others stand in the order of the suite.
 func (m *mutant) compare(t *testing.T, failed []string) {
 	t.Helper()
-	first := slices.Index(failed, m.all[0])
+	first := slices.Index(failed, m.checks[0])
 	if first < 0 {
-		t.Errorf("it is caught by %q, want %s among them", failed, m.all[0])
+		t.Errorf("the mutant fails the checks %q, want %s among them", failed, m.checks[0])
 		return
 	}
-	now := slices.Insert(slices.Delete(slices.Clone(failed), first, first+1), 0, m.all[0])
+	now := slices.Insert(slices.Delete(slices.Clone(failed), first, first+1), 0, m.checks[0])
 	switch {
-	case slices.Equal(now, m.all):
+	case slices.Equal(now, m.checks):
 	case *update:
 		then, err := os.ReadFile(m.file())
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.Replace(string(then), bySuite+strings.Join(m.all, ", "), bySuite+strings.Join(now, ", "), 1)
+		text := strings.Replace(string(then), checksPrefix+strings.Join(m.checks, ", "), checksPrefix+strings.Join(now, ", "), 1)
 		if err := os.WriteFile(m.file(), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("it is caught by\n%q, want\n%q\n(-update writes it into %s)", now, m.all, m.file())
+		t.Errorf("the mutant fails the checks\n%q, want\n%q\n(-update writes them into %s)", now, m.checks, m.file())
 	}
 }
 
-// checksFailed are the checks that failed, in the order of the suite. All must have run, and
-// a failure must say what was wanted and how to see it again.
+// checksFailed returns the failed checks, in the order of the suite. All checks must have run.
+// A failure must print the requirement and the command that repeats it.
 func checksFailed(t *testing.T, ran outcome, name string) (failed []string) {
 	t.Helper()
 	for _, c := range algotest.Checks() {
@@ -173,7 +176,7 @@ func checksFailed(t *testing.T, ran outcome, name string) (failed []string) {
 		case "fail":
 			failed = append(failed, c.Name)
 			if said := ran.output[test]; !strings.Contains(said, c.Wanted) || again.FindString(said) == "" {
-				t.Errorf("%s fails and does not say what was wanted, or how to see it again:\n%s", c.Name, said)
+				t.Errorf("the failure of %s lacks its requirement or the command that repeats it:\n%s", c.Name, said)
 			}
 		case "":
 			t.Errorf("%s did not run\n%s", c.Name, ran.output[""])
@@ -182,33 +185,33 @@ func checksFailed(t *testing.T, ran outcome, name string) (failed []string) {
 	return failed
 }
 
-// again is the command in a failure.
+// again matches the command that repeats a failure.
 var again = regexp.MustCompile(`go test -run '(\S+)'(?: (-algotest.seed=\d+))?\n`)
 
-// repeat does what a failure says, and wants the same failure.
+// repeat runs the command of a failure, which must repeat it.
 func (s *suite) repeat(t *testing.T, ran outcome) {
 	const test = "TestSuite/says-it-once/loss"
 	said := ran.output[test]
 	command := again.FindStringSubmatch(said)
 	if command == nil || command[2] == "" {
-		t.Fatalf("no command with a seed in\n%s", said)
+		t.Fatalf("the failure has no command with a seed:\n%s", said)
 	}
 	repeated := s.run(t, "-run="+command[1], command[2]).output[test]
 	wrong := regexp.MustCompile(`seed \d+, .*`).FindString(said)
 	if wrong == "" || !strings.Contains(repeated, wrong) {
-		t.Errorf("%s says\n%s\nwant again: %s", command[0], repeated, wrong)
+		t.Errorf("%s prints\n%s\nwant the same failure: %s", command[0], repeated, wrong)
 	}
 }
 
-// A check that no mutant fails may be one that cannot fail.
+// TestEveryCheckCatchesAMutant finds checks that may be unable to fail.
 func TestEveryCheckCatchesAMutant(t *testing.T) {
 	var caught []string
 	for _, m := range read(t) {
-		caught = append(caught, m.all...)
+		caught = append(caught, m.checks...)
 	}
 	for _, c := range algotest.Checks() {
 		if !slices.Contains(caught, c.Name) {
-			t.Errorf("%s catches none", c.Name)
+			t.Errorf("the check %s catches no mutant", c.Name)
 		}
 	}
 	for _, name := range caught {
