@@ -38,6 +38,9 @@ install_tools() {
 
 staticcheck() { go tool -modfile="$root/internal/tools/go.mod" staticcheck "$@"; }
 
+# Packages whose tests run with the race detector in the gate: only these start goroutines.
+readonly raced_packages=(./cluster/... ./transport/... ./secure ./web ./internal/guard ./command)
+
 # raced FLAGS...: runs go test with the race detector, which needs a C compiler.
 raced() {
 	[[ $(go env CGO_ENABLED) == 1 ]] || { printf 'the race detector needs a C compiler: install one, or set CC\n' && return 1; }

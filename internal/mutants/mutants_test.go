@@ -187,7 +187,7 @@ func (m *mutant) changed() (map[string]string, error) {
 }
 
 func TestEveryDiffFits(t *testing.T) {
-	sources := map[string]string{} // of the tests, by package
+	sources := map[string]string{} // test sources, by package
 	for _, m := range read(t) {
 		if _, err := m.changed(); err != nil {
 			t.Errorf("%s no longer fits the code: %v", m.file(), err)
@@ -196,14 +196,7 @@ func TestEveryDiffFits(t *testing.T) {
 			continue
 		}
 		if _, done := sources[m.pkg]; !done {
-			files, _ := filepath.Glob(filepath.Join(root, m.pkg, "*_test.go"))
-			for _, file := range files {
-				source, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sources[m.pkg] += string(source)
-			}
+			sources[m.pkg] = testSource(t, m.pkg)
 		}
 		for _, name := range m.tests {
 			name, _, _ = strings.Cut(name, "/")
@@ -212,6 +205,36 @@ func TestEveryDiffFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// testSource returns the text of all test files of a package.
+func testSource(t *testing.T, pkg string) string {
+	t.Helper()
+	var all strings.Builder
+	files, _ := filepath.Glob(filepath.Join(root, pkg, "*_test.go"))
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(source)
+	}
+	return all.String()
+}
+
+// runsOnlyLong reports whether one of the named tests is skipped without -long.
+func runsOnlyLong(t *testing.T, pkg string, names []string) bool {
+	t.Helper()
+	source := testSource(t, pkg)
+	for _, name := range names {
+		name, _, _ = strings.Cut(name, "/")
+		_, body, _ := strings.Cut(source, "\nfunc "+name+"(")
+		body, _, _ = strings.Cut(body, "\n}\n")
+		if strings.Contains(body, "testenv.OnlyLong(t)") {
+			return true
+		}
+	}
+	return false
 }
 
 // TestMutants runs the named tests, which must fail with each mutant and pass without any.
@@ -345,6 +368,9 @@ func goTest(t *testing.T, files map[string]string, pkg string, names []string, f
 	args := []string{"test", "-overlay=" + write("overlay.json", string(text)), "-json", "-vet=off", "-ldflags=-w", "-timeout=4m"}
 	if len(names) > 0 {
 		args = append(args, "-run="+pattern(names))
+	}
+	if runsOnlyLong(t, pkg, names) {
+		flags = append(flags, "-long")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // compilation included
 	defer cancel()
