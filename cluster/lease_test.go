@@ -26,12 +26,11 @@ type guarded struct {
 	takes time.Duration // until work that is told to end has returned
 	real  bool          // not in a bubble: what works may not run for a while, and say so late
 
-	mu     sync.Mutex
-	works  string // who does
-	leased bool   // with a lease: two without one may, for a moment
-	token  uint64 // the last
-	shifts int
-	causes map[error]int
+	mu      sync.Mutex
+	working []*task // in the order in which they began
+	token   uint64  // of the task that began last
+	shifts  int
+	causes  map[error]int
 }
 
 func newGuarded(t testing.TB, algorithm string, nodes int, drift map[string]float64) *guarded {
@@ -45,28 +44,31 @@ func newGuarded(t testing.TB, algorithm string, nodes int, drift map[string]floa
 	return g
 }
 
-// employ has a node work whenever it leads, until it stops.
+// task is one Lead callback from its begin to its end.
+type task struct {
+	name   string
+	leased bool // without a lease two nodes may lead for a moment
+}
+
+// employ gives a node a Lead callback, until the node stops.
 func (g *guarded) employ(n *cluster.Node) {
-	name, leased := n.Config().Name, n.Config().Lease != nil
+	me := task{name: n.Config().Name, leased: n.Config().Lease != nil}
 	ctx := g.t.Context()
 	go func() {
 		_ = n.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
-			g.mu.Lock()
-			if g.works != "" && !g.real && (leased || g.leased) {
-				g.t.Errorf("%s begins to work while %s does (%s, token %d)", name, g.works, time.Now().Format("05.000"), l.Token)
+			if !l.Valid() {
+				// The leadership ended before this goroutine was scheduled. Its context ends at the same time.
+				began := time.Now()
+				<-ctx.Done()
+				if !g.real && time.Now() != began {
+					g.t.Errorf("the leadership of %s ended %v before its context", me.name, time.Since(began))
+				}
+				return nil
 			}
-			if l.Token <= g.token && !g.real && leased {
-				g.t.Errorf("%s works with token %d after %d", name, l.Token, g.token)
-			}
-			g.works, g.leased, g.token = name, leased, l.Token
-			g.shifts++
-			g.mu.Unlock()
-			if !l.Valid() && !g.real {
-				g.t.Errorf("%s begins to work for a leadership that is over", name)
-			}
+			g.begin(&me, l)
 			<-ctx.Done()
 			if l.Valid() && context.Cause(ctx) != context.Canceled {
-				g.t.Errorf("the work of %s is told to end, and its leadership is valid", name)
+				g.t.Errorf("the context of %s ended, and its leadership is valid", me.name)
 			}
 			g.mu.Lock()
 			takes := g.takes
@@ -75,33 +77,60 @@ func (g *guarded) employ(n *cluster.Node) {
 				virtual.Pass(takes)
 			}
 			g.mu.Lock()
-			if g.works == name {
-				g.works = ""
-			}
+			defer g.mu.Unlock()
+			g.working = slices.DeleteFunc(g.working, func(other *task) bool { return other == &me })
 			g.causes[context.Cause(ctx)]++
-			g.mu.Unlock()
 			return nil
 		})
 	}()
 }
 
-// kill has a process die, if it runs, and its work with it.
+// begin records that a task began, and reports a violation if another one is under way.
+func (g *guarded) begin(me *task, l cluster.Leadership) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, other := range g.working {
+		if !g.real && (me.leased || other.leased) {
+			g.t.Errorf("%s begins to work while %s does (%s, token %d)", me.name, other.name, time.Now().Format("05.000"), l.Token)
+		}
+	}
+	if l.Token <= g.token && !g.real && me.leased {
+		g.t.Errorf("%s works with token %d after %d", me.name, l.Token, g.token)
+	}
+	g.working = append(g.working, me)
+	g.token = l.Token
+	g.shifts++
+}
+
+// kill ends the process of a node, if it runs, and its tasks with it.
 func (g *guarded) kill(name string) {
 	g.mu.Lock()
-	if g.works == name {
-		g.works = ""
-	}
+	g.working = slices.DeleteFunc(g.working, func(t *task) bool { return t.name == name })
 	g.mu.Unlock()
 	if slices.ContainsFunc(g.Nodes(), func(n *cluster.Node) bool { return n.Config().Name == name }) {
 		g.Kill(name)
 	}
 }
 
-// who works, and how many leaderships have ended for that reason.
-func (g *guarded) who(cause error) (works string, ended int) {
+// latest returns the name of the node whose task began last, empty if none works, and how many
+// leaderships have ended with the cause.
+func (g *guarded) latest(cause error) (name string, ended int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.works, g.causes[cause]
+	if len(g.working) > 0 {
+		name = g.working[len(g.working)-1].name
+	}
+	return name, g.causes[cause]
+}
+
+// names returns the names of all nodes that work.
+func (g *guarded) names() (all []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, t := range g.working {
+		all = append(all, t.name)
+	}
+	return all
 }
 
 func withLease(t *testing.T, test func(t *testing.T, algorithm string)) {
@@ -121,11 +150,11 @@ func TestALeaseEndsWhereTheLoopStands(t *testing.T) {
 		first := g.Await()
 		g.Pause(first.Name)
 		g.Pass(lease.Defaults(algo.LAN()).Duration)
-		works, expired := g.who(cluster.ErrExpired)
+		works, expired := g.latest(cluster.ErrExpired)
 		require.NotEqual(t, first.Name, works, "it works beyond its lease")
 		require.Equal(t, 1, expired)
 		g.Pass(2 * bound)
-		works, _ = g.who(nil)
+		works, _ = g.latest(nil)
 		require.NotEmpty(t, works)
 		require.NotEqual(t, first.Name, works)
 		g.Resume(first.Name)
@@ -155,7 +184,7 @@ func TestOfTwoSidesOneWorks(t *testing.T) {
 		g.Pass(3 * bound)
 		second := g.Await(others...)
 		require.Greater(t, second.Token, first.Token)
-		works, _ := g.who(nil)
+		works, _ := g.latest(nil)
 		require.Equal(t, second.Name, works)
 		g.Heal()
 		g.Pass(bound)
@@ -306,9 +335,7 @@ func TestALeaseIsChangedStepByStep(t *testing.T) {
 						g.employ(g.Start(name))
 					}
 					g.Pass(10 * time.Second)
-					g.Await()
-					works, _ := g.who(nil)
-					require.NotEmpty(t, works)
+					require.Equal(t, []string{g.Await().Name}, g.names())
 				})
 			})
 		}
@@ -369,7 +396,7 @@ func TestALeaseOnTCP(t *testing.T) {
 	for range 2 { // of three a majority is left after the first
 		var leader string
 		until(t, "one leads and works", func() bool {
-			leader, _ = g.who(nil)
+			leader, _ = g.latest(nil)
 			return members[leader] != nil && members[leader].Leads()
 		})
 		require.NoError(t, members[leader].halt())
