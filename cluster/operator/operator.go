@@ -111,15 +111,15 @@ func (c Client) order(ctx context.Context, addr string, order wire.Order) error 
 	return nil
 }
 
-// patience is how long a node should wait: a little shorter than who asks, so that it can
-// still say what it waited for.
+// patience returns how long a dial or a node may take: a little less than the caller waits, so that the
+// error can still name what was waited for.
 func patience(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return wire.MaxWait
 	}
 	left := time.Until(deadline)
-	return left - min(left/4, 200*time.Millisecond)
+	return (left - min(left/4, 200*time.Millisecond)).Round(time.Millisecond)
 }
 
 // ask sends one request to a node and returns the answer.
@@ -134,6 +134,9 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	a := &asking{request: frame, result: make(chan result, 1)}
 	o := transport.Options{
 		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: greet, Handler: a, MaxHello: wire.MaxHello,
+	}
+	if _, limited := ctx.Deadline(); limited {
+		o.DialTimeout = max(patience(ctx), 1) // the caller decides how long to wait
 	}
 	if c.Secure != nil {
 		o.Security = func(nc net.Conn, _ bool) (net.Conn, any, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -63,4 +64,43 @@ func TestErrors(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		close(release)
 	})
+}
+
+// TestDialTakesAsLongAsCallerWaits: a dial to a member that does not answer takes as long as the caller
+// waits, and 1 s if the caller sets no deadline.
+func TestDialTakesAsLongAsCallerWaits(t *testing.T) {
+	leave := func(ctx context.Context, c operator.Client) error { return c.Leave(ctx, "10.0.0.1:7400") }
+	status := func(ctx context.Context, c operator.Client) error {
+		_, err := c.Status(ctx, "10.0.0.1:7400")
+		return err
+	}
+	for _, test := range []struct {
+		name    string
+		timeout time.Duration
+		request func(context.Context, operator.Client) error
+		want    time.Duration
+	}{
+		{"admin request", 10 * time.Second, leave, 9800 * time.Millisecond},
+		{"status", 2 * time.Second, status, 1800 * time.Millisecond},
+		{"without a deadline", 0, leave, time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if test.timeout > 0 {
+					limited, cancel := context.WithTimeout(ctx, test.timeout)
+					defer cancel()
+					ctx = limited
+				}
+				start := time.Now()
+				err := test.request(ctx, operator.Client{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}})
+				require.ErrorContains(t, err, "dial not done within "+test.want.String())
+				require.Equal(t, transport.Timeout, transport.Cause(err))
+				require.Equal(t, test.want, time.Since(start))
+			})
+		})
+	}
 }
