@@ -159,7 +159,7 @@ func TestOneRefusalStopsNobody(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			defer l.Close()
-			require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(30*time.Second)))
+			require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(2*time.Minute)))
 			m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Join: []string{l.Addr().String()}})
 			accept := func() raw {
 				c, err := l.Accept()

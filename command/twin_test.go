@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,7 +37,7 @@ func hears(t *testing.T, addr string, more uint64) {
 	}
 	before := received()
 	require.NotZero(t, before)
-	require.Eventually(t, func() bool { return received() >= before+more }, 30*time.Second, algo.LAN().Heartbeat)
+	require.Eventually(t, func() bool { return received() >= before+more }, patience, algo.LAN().Heartbeat)
 }
 
 func copyOf(t *testing.T, folder string) string {

@@ -187,7 +187,7 @@ func (r *recorder) lastPeer() Peer {
 // until waits for the lines to satisfy ok, on a real network.
 func (r *recorder) until(t testing.TB, ok func(lines []string) bool) {
 	t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		lines := r.all()
 		if ok(lines) {

@@ -82,7 +82,7 @@ func settled(t *testing.T, nodes ...*node) {
 			defer n.Transport.mu.Unlock()
 			return len(n.dialing) > 0 || len(n.conns) > n.sessions
 		})
-	}, 30*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 }
 
 func TestTCPDialsByAddressAtOnce(t *testing.T) {
@@ -292,7 +292,7 @@ func TestTCPFloodLeavesMemoryFlat(t *testing.T) {
 		return int64(after.HeapAlloc+after.StackInuse) - int64(before.HeapAlloc+before.StackInuse)
 	}
 	// Those that were closed may have yet to end.
-	require.Eventually(t, func() bool { return grown() < 4<<20 }, 30*time.Second, 10*time.Millisecond, "%d bytes more", grown())
+	require.Eventually(t, func() bool { return grown() < 4<<20 }, 2*time.Minute, 10*time.Millisecond, "%d bytes more", grown())
 	for _, c := range open {
 		c.Close()
 	}

@@ -28,7 +28,7 @@ func config(nodes int, args ...string) fleet.Config {
 // within bounds what must happen soon, on the slowest machine.
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -49,7 +49,7 @@ func watch(t *testing.T, addr string) (gone func()) {
 	t.Cleanup(func() { c.Close() })
 	return func() {
 		t.Helper()
-		require.NoError(t, c.SetReadDeadline(time.Now().Add(30*time.Second)))
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(2*time.Minute)))
 		_, err := c.Read(make([]byte, 1))
 		require.Error(t, err)
 		require.False(t, errors.Is(err, os.ErrDeadlineExceeded), "the process at %s still runs", addr)
