@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # a function that is part of a condition.
 
 readonly root=$PWD
+export GOFLAGS=-trimpath # clones in different folders share what the go command has built
 readonly log=$(mktemp) # output of all go test commands, for package_seconds
 trap 'rm -f "$log"' EXIT
 

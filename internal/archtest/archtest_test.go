@@ -24,6 +24,7 @@ import (
 const modulePath = "github.com/elect-go/elect" // also the path of the modules in testdata
 
 type module struct {
+	root    string                 // absolute path
 	files   map[string][]*ast.File // for all systems, by the import path below modulePath
 	exports map[string]string      // paths of export data, by import path, also of dependencies
 }
@@ -38,7 +39,7 @@ func TestModuleKeepsRules(t *testing.T) {
 // load parses the module in root.
 func load(t *testing.T, root string) module {
 	t.Helper()
-	list := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Export}}", "./...")
+	list := exec.Command("go", "list", "-deps", "-export", "-trimpath", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Export}}", "./...")
 	list.Dir = root
 	list.Env = append(os.Environ(), "GOWORK=off")
 	list.Stderr = os.Stderr
@@ -46,7 +47,11 @@ func load(t *testing.T, root string) module {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	m := module{files: make(map[string][]*ast.File), exports: make(map[string]string)}
+	absolute, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := module{root: absolute, files: make(map[string][]*ast.File), exports: make(map[string]string)}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		path, dir, export := fields[0], fields[1], fields[2]
@@ -77,9 +82,12 @@ func parse(t *testing.T, dir string) (files []*ast.File) {
 	return files
 }
 
-// violation describes what is wrong at a position.
-func violation(at token.Pos, what string) string {
+// violation describes what is wrong at a position. Export data names files by their import path.
+func (m module) violation(at token.Pos, what string) string {
 	position := fset.Position(at)
+	if below, found := strings.CutPrefix(position.Filename, modulePath+"/"); found {
+		position.Filename = filepath.Join(m.root, below)
+	}
 	return fmt.Sprintf("%s:%d: %s", position.Filename, position.Line, what)
 }
 
@@ -90,7 +98,7 @@ func expect(t *testing.T, m module, violations []string, wanted ...string) {
 		for _, file := range files {
 			for _, comment := range file.Comments {
 				if text, found := strings.CutPrefix(comment.Text(), "want: "); found {
-					wanted = append(wanted, violation(comment.Pos(), strings.TrimSpace(text)))
+					wanted = append(wanted, m.violation(comment.Pos(), strings.TrimSpace(text)))
 				}
 			}
 		}

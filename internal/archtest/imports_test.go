@@ -81,7 +81,7 @@ func checkImports(m module, table map[string]string) (violations []string) {
 				isStandard := !strings.Contains(path, ".")
 				imported := strings.TrimPrefix(path, modulePath+"/")
 				if !isStandard && !slices.Contains(strings.Fields(allowed[name]), imported) {
-					violations = append(violations, violation(spec.Pos(), name+" may not import "+imported))
+					violations = append(violations, m.violation(spec.Pos(), name+" may not import "+imported))
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func checkPublic(t *testing.T, m module) (violations []string) {
 				continue
 			}
 			for _, hidden := range internalTypes(object, make(map[string]bool)) {
-				violations = append(violations, violation(object.Pos(), path+"."+name+" shows "+hidden))
+				violations = append(violations, m.violation(object.Pos(), path+"."+name+" shows "+hidden))
 			}
 		}
 	}

@@ -44,15 +44,15 @@ func checkPurity(m module, table map[string]string) (violations []string) {
 			}
 		}
 		for _, file := range m.files[name] {
-			violations = append(violations, checkPureFile(file, allowed)...)
+			violations = append(violations, checkPureFile(m, file, allowed)...)
 		}
 	}
 	return violations
 }
 
-func checkPureFile(file *ast.File, allowed []string) (violations []string) {
+func checkPureFile(m module, file *ast.File, allowed []string) (violations []string) {
 	report := func(at ast.Node, what string) {
-		violations = append(violations, violation(at.Pos(), what+" in a pure package"))
+		violations = append(violations, m.violation(at.Pos(), what+" in a pure package"))
 	}
 	restricted := make(map[string]string) // the imports in pureNames, by their name in this file
 	for _, spec := range file.Imports {
