@@ -47,7 +47,11 @@ import (
 // Option changes what a node is made of, beyond its configuration.
 type Option func(*Node)
 
-// WithLogger has the node log there. Without it, it does not log.
+// WithLogger sets the logger of the node. Without it, the node does not log.
+//
+// The loop of the node calls the handler, so the handler must not block: a blocked node neither
+// votes nor sends heartbeats. An output that may block, such as a pipe, needs a queue in front of
+// it. The program provides the queue, because only the program knows when to write the rest of it.
 func WithLogger(log *slog.Logger) Option { return func(n *Node) { n.log = log } }
 
 // WithRegistry replaces the algorithms that Config.Algorithm can select.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/logqueue"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -63,6 +64,10 @@ func (p *program) run(args []string, stdout, stderr io.Writer) int {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
 	err := root.ExecuteContext(context.Background())
+	stderr = root.ErrOrStderr()
+	if queue, logs := stderr.(*logqueue.Queue); logs {
+		defer queue.Close()
+	}
 	if err == nil {
 		return 0
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/logqueue"
 )
 
 func (p *program) newNode() *cobra.Command {
@@ -72,8 +73,9 @@ func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, 
 	}
 	r = &reloader{load: from.load, running: s, level: new(slog.LevelVar)}
 	r.level.Set(s.Level())
-	r.log = logger(cmd.ErrOrStderr(), s.Log, r.level)
-	ctx, stop = untilSignal(cmd.Context(), r.log, s.File == "")
+	queue := queueErrors(cmd, s.Log)
+	r.log = logger(queue, s.Log, r.level)
+	ctx, stop = untilSignal(cmd.Context(), queue, r.log, s.File == "")
 	return ctx, r, stop, nil
 }
 
@@ -131,24 +133,30 @@ func warnOfUnknown(log *slog.Logger, s *config.Settings) {
 // untilSignal returns a context that ends with the first signal to stop. The second ends
 // the process. hangup says that SIGHUP is such a signal: the terminal is gone; but not
 // under nohup.
-func untilSignal(ctx context.Context, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
+func untilSignal(ctx context.Context, queue *logqueue.Queue, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if hangup && !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	go func() {
-		select {
-		case s := <-signals:
-			log.Info("stopping", "signal", s.String())
-			cancel()
-		case <-ctx.Done():
-			return
-		}
-		s := <-signals
-		log.Warn("stopped without goodbyes", "signal", s.String())
+	go stopOnSignal(ctx, signals, log, cancel, func() {
+		queue.Close()
 		os.Exit(statusFailed)
-	}()
+	})
 	return ctx, func() { signal.Stop(signals); cancel() }
+}
+
+// stopOnSignal calls stop at the first signal and force at the second. It returns early if ctx ends.
+func stopOnSignal(ctx context.Context, signals <-chan os.Signal, log *slog.Logger, stop, force func()) {
+	select {
+	case s := <-signals:
+		stop() // before the line, so that no signal waits for a log
+		log.Info("stopping", "signal", s.String())
+	case <-ctx.Done():
+		return
+	}
+	s := <-signals
+	log.Warn("stopped without goodbyes", "signal", s.String())
+	force()
 }

@@ -269,8 +269,9 @@ func newGuard() *cobra.Command {
 	var c guard.Command
 	cmd := &cobra.Command{
 		Use: guard.Word, Hidden: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			useOneThread()
+			queueErrors(cmd, "text") // the guard has to end, even if its standard error blocks
 			c.Args = args
 			return guard.Serve(c)
 		},

@@ -1,16 +1,19 @@
 package command
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/logqueue"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -86,4 +89,19 @@ func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// queueErrors puts a queue in front of the standard error of the program, so that a reader that
+// does not read blocks neither the node nor the end of the process. run closes the queue.
+//
+// The queue belongs to the command and not to package cluster: only the program that owns an
+// output knows when it exits, and has the queue written before.
+func queueErrors(cmd *cobra.Command, form string) *logqueue.Queue {
+	queue := logqueue.New(cmd.ErrOrStderr(), func(dropped int) []byte {
+		var line bytes.Buffer
+		logger(&line, form, slog.LevelWarn).Warn("log lines dropped", "lines", dropped)
+		return line.Bytes()
+	})
+	cmd.Root().SetErr(queue)
+	return queue
 }

@@ -9,7 +9,7 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo docs internal/archtest internal/bench/theory internal/cpu internal/hostile internal/mistake":                   "",
+	"algo docs internal/archtest internal/bench/theory internal/cpu internal/hostile internal/logqueue internal/mistake": "",
 	"internal/mutants internal/testenv internal/virtual internal/wait":                                                   "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"fd trace internal/membership": "algo",
@@ -49,7 +49,7 @@ var allowedImports = map[string]string{
 	"internal/optiontest":                           "algo internal/host",
 	"internal/config":                               "algo algo/lease cluster internal/mistake secure github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/result internal/config internal/engine
-		internal/fleet internal/guard internal/hostile internal/mistake internal/sample internal/scenario internal/store
+		internal/fleet internal/guard internal/hostile internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wait internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":          "algo/builtin command",
 	"examples/omega/cmd": "algo/builtin command examples/omega",
