@@ -153,13 +153,12 @@ func commandOf(cmd *cobra.Command) string {
 }
 
 // interruptible is a context that ends with the first signal; later ones change nothing, for
-// what is left to do is to clean up. A reader that goes away does not end the process either:
-// its writes fail.
+// what is left to do is to clean up. SIGPIPE does not end the process either.
 func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	signal.Ignore(syscall.SIGPIPE)
+	catchSIGPIPE()
 	go func() {
 		select {
 		case <-signals:
@@ -169,6 +168,10 @@ func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
 	}()
 	return ctx, func() { signal.Stop(signals); cancel(nil) }
 }
+
+// catchSIGPIPE makes a write to a pipe without a reader fail, where SIGPIPE would end the process.
+// The signal is caught and not ignored, because child processes inherit an ignored signal.
+func catchSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // rows is a table of two columns: what there is, and how much.
 func rows(out io.Writer) (*tabwriter.Writer, func(name, format string, args ...any)) {

@@ -67,6 +67,7 @@ func useOneThread() {
 // begin reads what a node is to be, and has a log and a context that ends with the first signal to stop.
 func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
 	useOneThread()
+	catchSIGPIPE()
 	s, err := from.load()
 	if err != nil {
 		return nil, nil, nil, err

@@ -271,6 +271,7 @@ func newGuard() *cobra.Command {
 		Use: guard.Word, Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			useOneThread()
+			catchSIGPIPE()
 			queueErrors(cmd, "text") // the guard has to end, even if its standard error blocks
 			c.Args = args
 			return guard.Serve(c)

@@ -286,6 +286,28 @@ func TestASecondSignalEndsElectAtOnce(t *testing.T) {
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text()) // and nobody writes to its output any more
 }
 
+func TestUnreadLogDoesNotStopRun(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	for name, stderr := range unreadPipes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := launchUnread(t, stderr, alone(t, "--", "sh", "-c", `exec 2>/dev/null; trap "echo told; exit 3" TERM; echo works; while :; do sleep 0.02; done`)...)
+			require.Equal(t, "works", p.stdout.line(t))
+			require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+			require.Zero(t, p.status(t))
+			require.Equal(t, "told", p.stdout.line(t))
+		})
+	}
+}
+
+func TestCommandDoesNotInheritIgnoredSIGPIPE(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	p := launchUnread(t, brokenPipe, alone(t, "--", "sh", "-c", "echo a line >&2")...)
+	require.Equal(t, 128+int(syscall.SIGPIPE), p.status(t))
+}
+
 func TestRunWithoutALeaseSaysSo(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()

@@ -4,11 +4,12 @@ package command
 
 import (
 	"os"
-	"path/filepath"
+	"os/signal"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster/operator"
@@ -36,43 +37,63 @@ func fullPipe(t *testing.T) *os.File {
 	return w
 }
 
-// launchUnread starts the command with a standard error that blocks.
-func launchUnread(t *testing.T, args ...string) *process {
+// brokenPipe returns the end of a pipe whose reader has gone.
+func brokenPipe(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// unreadPipes are standard errors from which nothing can be read.
+var unreadPipes = map[string]func(t *testing.T) *os.File{"full": fullPipe, "broken": brokenPipe}
+
+// launchUnread starts the command with such a standard error.
+func launchUnread(t *testing.T, stderr func(t *testing.T) *os.File, args ...string) *process {
 	t.Helper()
 	p := command(t, args...)
-	p.Cmd.Stderr = fullPipe(t)
+	p.Cmd.Stderr = stderr(t)
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
 	return p
 }
 
-func TestUnreadLogDoesNotBlockNode(t *testing.T) {
+func TestUnreadLogDoesNotStopNode(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
-	addr := keptFree(t, nil)
-	p := launchUnread(t, "node", "--listen", addr, "--bootstrap", "--log-level", "debug")
-	require.Eventually(t, func() bool {
-		s, err := operator.Client{}.Status(within(t), addr)
-		return err == nil && s.Leader != nil
-	}, patience, 10*time.Millisecond, "the node does not lead")
-	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
-	require.Zero(t, p.status(t))
+	for name, stderr := range unreadPipes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := keptFree(t, nil)
+			p := launchUnread(t, stderr, "node", "--listen", addr, "--bootstrap", "--log-level", "debug")
+			require.Eventually(t, func() bool {
+				s, err := operator.Client{}.Status(within(t), addr)
+				return err == nil && s.Leader != nil
+			}, patience, 10*time.Millisecond, "the node does not lead")
+			require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+			require.Zero(t, p.status(t))
+		})
+	}
 }
 
-func TestUnreadErrorDoesNotBlockExit(t *testing.T) {
+func TestUnreadErrorKeepsExitStatus(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
-	p := launchUnread(t, "node", "--listen", "127.0.0.1:0")
-	require.Equal(t, statusUsage, p.status(t))
+	for name, stderr := range unreadPipes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := launchUnread(t, stderr, "node", "--listen", "127.0.0.1:0")
+			require.Equal(t, statusUsage, p.status(t))
+		})
+	}
 }
 
-func TestUnreadLogDoesNotBlockRun(t *testing.T) {
-	testenv.Processes(t)
-	t.Parallel()
-	p := launchUnread(t, "run", "--listen", "127.0.0.1:0", "--bootstrap", "--data", filepath.Join(t.TempDir(), "data"), "--",
-		"sh", "-c", `exec 2>/dev/null; trap "echo told; exit 3" TERM; echo works; while :; do sleep 0.02; done`)
-	require.Equal(t, "works", p.stdout.line(t))
-	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
-	require.Zero(t, p.status(t))
-	require.Equal(t, "told", p.stdout.line(t))
+func TestInterruptibleDoesNotIgnoreSIGPIPE(t *testing.T) {
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	_, stop := interruptible(cmd)
+	defer stop()
+	require.False(t, signal.Ignored(syscall.SIGPIPE), "child processes inherit it")
 }
