@@ -37,7 +37,7 @@ const (
 // and ends the process with its exit status. In what it prints it is called elect, whatever
 // the name of the program is.
 func Main(registry algo.Registry) {
-	os.Exit(newProgram(registry).run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(newProgram(registry).run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // program is the command with the algorithms that it offers.
@@ -55,15 +55,16 @@ func newProgram(registry algo.Registry) *program {
 	}}
 }
 
-// run is the whole command, and returns its exit status.
-func (p *program) run(args []string, stdout, stderr io.Writer) int {
+// run is the whole command, and returns its exit status. Signals that it catches stay caught until
+// ctx ends: by default, a late signal would kill the process before its last lines are written.
+func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := p.newRoot()
 	root.SetArgs(append([]string{}, args...)) // of nil, cobra would take those of the process
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
-	err := root.ExecuteContext(context.Background())
+	err := root.ExecuteContext(ctx)
 	stderr = root.ErrOrStderr()
 	if queue, logs := stderr.(*logqueue.Queue); logs {
 		defer queue.Close()
@@ -157,7 +158,7 @@ func commandOf(cmd *cobra.Command) string {
 func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	catch(cmd, signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	catchSIGPIPE()
 	go func() {
 		select {
@@ -166,7 +167,13 @@ func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); cancel(nil) }
+	return ctx, func() { cancel(nil) }
+}
+
+// catch is signal.Notify until the context of cmd ends, which is that of run.
+func catch(cmd *cobra.Command, to chan<- os.Signal, signals ...os.Signal) {
+	signal.Notify(to, signals...)
+	context.AfterFunc(cmd.Context(), func() { signal.Stop(to) })
 }
 
 // catchSIGPIPE makes a write to a pipe without a reader fail, where SIGPIPE would end the process.

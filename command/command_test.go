@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -50,7 +51,9 @@ var builtins = newProgram(builtin.Registry())
 // elect runs the command in this process.
 func elect(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = builtins.run(args, &out, &err)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	status = builtins.run(ctx, args, &out, &err)
 	return status, out.String(), err.String()
 }
 

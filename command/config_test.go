@@ -237,7 +237,7 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 		"config show --config elect.yaml --nodes 2", "config show --config elect.yaml --nodes 2 --json",
 	} {
 		var stderr strings.Builder
-		require.Equal(t, statusFailed, builtins.run(strings.Fields(args), full{}, &stderr), args)
+		require.Equal(t, statusFailed, builtins.run(t.Context(), strings.Fields(args), full{}, &stderr), args)
 		require.Contains(t, stderr.String(), "no room", args)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,8 @@ func (p *program) newNode() *cobra.Command {
 		Use:   "node",
 		Short: "Run one member of a cluster",
 		Long: `Run one member of a cluster until SIGTERM or Ctrl-C, when it says goodbye to the
-others and exits with status 0. A second signal ends it at once.
+others and exits with status 0. A second SIGTERM or Ctrl-C, half a second or more after
+the first, ends it at once.
 
 At its first start a node needs to be told one of three: --bootstrap, on exactly one
 node, which founds the cluster; --join, members that let it in; or --members, all of
@@ -76,7 +78,7 @@ func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, 
 	r.level.Set(s.Level())
 	queue := queueErrors(cmd, s.Log)
 	r.log = logger(queue, s.Log, r.level)
-	ctx, stop = untilSignal(cmd.Context(), queue, r.log, s.File == "")
+	ctx, stop = untilSignal(cmd, queue, r.log, s.File == "")
 	return ctx, r, stop, nil
 }
 
@@ -131,33 +133,48 @@ func warnOfUnknown(log *slog.Logger, s *config.Settings) {
 	}
 }
 
-// untilSignal returns a context that ends with the first signal to stop. The second ends
-// the process. hangup says that SIGHUP is such a signal: the terminal is gone; but not
-// under nohup.
-func untilSignal(ctx context.Context, queue *logqueue.Queue, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if hangup && !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(signals, syscall.SIGHUP)
+// impatience is the time after the first signal to stop from which a second one forces the stop. A
+// closing terminal sends SIGHUP twice within milliseconds, and a wrapper that passes signals on
+// may double SIGTERM.
+const impatience = 500 * time.Millisecond
+
+// untilSignal returns a context that the first signal to stop cancels. Another SIGINT or SIGTERM
+// ends the process, but not within impatience. SIGHUP is a signal to stop if hangup is set and
+// the process does not ignore it, as under nohup. Without hangup, SIGHUP never ends the process:
+// it comes right after SIGTERM with SendSIGHUP= of systemd.
+func untilSignal(cmd *cobra.Command, queue *logqueue.Queue, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	signals, discarded := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	catch(cmd, signals, os.Interrupt, syscall.SIGTERM)
+	if !hangup {
+		catch(cmd, discarded, syscall.SIGHUP)
+	} else if !signal.Ignored(syscall.SIGHUP) {
+		catch(cmd, signals, syscall.SIGHUP)
 	}
 	go stopOnSignal(ctx, signals, log, cancel, func() {
 		queue.Close()
 		os.Exit(statusFailed)
 	})
-	return ctx, func() { signal.Stop(signals); cancel() }
+	return ctx, cancel
 }
 
-// stopOnSignal calls stop at the first signal and force at the second. It returns early if ctx ends.
+// stopOnSignal calls stop at the first signal, and force at the first SIGINT or SIGTERM that comes
+// at least impatience later. It returns early if ctx ends before the first signal.
 func stopOnSignal(ctx context.Context, signals <-chan os.Signal, log *slog.Logger, stop, force func()) {
+	var first time.Time
 	select {
 	case s := <-signals:
+		first = time.Now()
 		stop() // before the line, so that no signal waits for a log
 		log.Info("stopping", "signal", s.String())
 	case <-ctx.Done():
 		return
 	}
-	s := <-signals
-	log.Warn("stopped without goodbyes", "signal", s.String())
-	force()
+	for s := range signals {
+		if s != syscall.SIGHUP && time.Since(first) >= impatience {
+			log.Warn("stopped without goodbyes", "signal", s.String())
+			force()
+			return
+		}
+	}
 }

@@ -224,7 +224,7 @@ func TestTheDemoWhoseNodeFailsToStartLeavesNothing(t *testing.T) {
 		return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil
 	}}
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, statusFailed, p.run([]string{"demo", "--json"}, &stdout, &stderr))
+	require.Equal(t, statusFailed, p.run(t.Context(), []string{"demo", "--json"}, &stdout, &stderr))
 	require.Empty(t, stdout.String())
 	require.Contains(t, stderr.String(), "start n1: exit status 3; it said:\nno such luck")
 	entries, err := os.ReadDir(temp)

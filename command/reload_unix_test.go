@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,17 +66,64 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 	require.Zero(t, p.status(t), p.stderr.text())
 }
 
+// catchSIGHUP makes child processes start with the default action for SIGHUP, also if the tests run
+// under nohup.
+func catchSIGHUP(t *testing.T) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
+}
+
 // Without a file there is nothing to reload: the terminal is gone.
 func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
-	hangups := make(chan os.Signal, 1) // who runs the tests may ignore them, as nohup does: the node would too
-	signal.Notify(hangups, syscall.SIGHUP)
-	t.Cleanup(func() { signal.Stop(hangups) })
+	catchSIGHUP(t)
 	p := startNode(t)
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
 	require.Equal(t, "hangup", p.logged(t, "stopping")["signal"])
 	require.Zero(t, p.status(t), p.stderr.text())
+}
+
+// signalUntilExit sends s each millisecond until the process has exited, and returns its status.
+func (p *process) signalUntilExit(s os.Signal) int {
+	exited := make(chan error, 1)
+	go func() { exited <- p.Wait() }()
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for {
+		select {
+		case <-exited:
+			return p.ProcessState.ExitCode()
+		case <-again.C:
+			_ = p.Process.Signal(s) // fails if the process has exited
+		}
+	}
+}
+
+// A closing terminal sends SIGHUP twice: the kernel sends one and the shell another. The log is
+// unread, so the process still runs for a while when the node has stopped.
+func TestRepeatedSIGHUPKeepsGoodbyes(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	catchSIGHUP(t)
+	addr := keptFree(t, nil)
+	p := launchUnread(t, fullPipe, "node", "--listen", addr, "--bootstrap")
+	requireLeads(t, addr)
+	require.Zero(t, p.signalUntilExit(syscall.SIGHUP))
+}
+
+// systemd sends SIGHUP right after SIGTERM, with SendSIGHUP=yes.
+func TestSIGHUPAfterSIGTERMKeepsExitStatus(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "elect.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("priority: 1\n"), 0o600))
+	addr := keptFree(t, nil)
+	p := launchUnread(t, fullPipe, "node", "--config", file, "--listen", addr, "--bootstrap")
+	requireLeads(t, addr)
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, p.signalUntilExit(syscall.SIGHUP))
 }
 
 func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {

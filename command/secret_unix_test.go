@@ -20,7 +20,7 @@ func TestASecretInAFileIsForItsOwnerAlone(t *testing.T) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
 	require.NoError(t, err)
 	defer file.Close()
-	require.Zero(t, builtins.run([]string{"secret"}, file, os.Stderr))
+	require.Zero(t, builtins.run(t.Context(), []string{"secret"}, file, os.Stderr))
 	_, err = secure.New(secure.Config{SecretFile: path})
 	require.NoError(t, err)
 }

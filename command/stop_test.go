@@ -6,8 +6,11 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 // unread is the output of a log that has no reader, and blocks until the test ends.
@@ -29,7 +32,35 @@ func TestSignalStopsBeforeItIsLogged(t *testing.T) {
 			func() { stopped = true }, func() { forced = true })
 		synctest.Wait()
 		require.True(t, stopped)
-		signals <- syscall.SIGTERM // ends the goroutine when the log is read
 		require.False(t, forced)
+		close(signals) // ends the goroutine when the log is read
 	})
+}
+
+func TestOnlyLateSignalForcesStop(t *testing.T) {
+	for name, first := range map[string]os.Signal{"hangup": syscall.SIGHUP, "terminated": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				signals := make(chan os.Signal, 2)
+				stopped, forced := false, false
+				go stopOnSignal(t.Context(), signals, slog.New(slog.DiscardHandler),
+					func() { stopped = true }, func() { forced = true })
+				expect := func(s os.Signal, want bool) {
+					t.Helper()
+					signals <- s
+					synctest.Wait()
+					require.True(t, stopped)
+					require.Equal(t, want, forced)
+				}
+				expect(first, false)
+				expect(first, false)
+				virtual.Pass(impatience - time.Nanosecond)
+				expect(syscall.SIGTERM, false)
+				expect(os.Interrupt, false)
+				virtual.Pass(time.Nanosecond)
+				expect(syscall.SIGHUP, false)
+				expect(os.Interrupt, true)
+			})
+		})
+	}
 }

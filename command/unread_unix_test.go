@@ -60,6 +60,15 @@ func launchUnread(t *testing.T, stderr func(t *testing.T) *os.File, args ...stri
 	return p
 }
 
+// requireLeads waits until the node at addr leads. Its status tells, where its log is unread.
+func requireLeads(t *testing.T, addr string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		s, err := operator.Client{}.Status(within(t), addr)
+		return err == nil && s.Leader != nil
+	}, patience, 10*time.Millisecond, "the node does not lead")
+}
+
 func TestUnreadLogDoesNotStopNode(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
@@ -68,10 +77,7 @@ func TestUnreadLogDoesNotStopNode(t *testing.T) {
 			t.Parallel()
 			addr := keptFree(t, nil)
 			p := launchUnread(t, stderr, "node", "--listen", addr, "--bootstrap", "--log-level", "debug")
-			require.Eventually(t, func() bool {
-				s, err := operator.Client{}.Status(within(t), addr)
-				return err == nil && s.Leader != nil
-			}, patience, 10*time.Millisecond, "the node does not lead")
+			requireLeads(t, addr)
 			require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 			require.Zero(t, p.status(t))
 		})
