@@ -153,13 +153,16 @@ func (s *server) patience() uint64 { return 3 + s.crowds() }
 // choose returns whom to vote for, or nobody.
 //
 // ◆ Who has the best claim and never leads would get the votes for ever. So after three such rounds
-// they go round among those who claim. To whom, the number of the round says: it is the same for all.
+// they go round among those who claim. The number of the round says which member has its turn, or the
+// next one that claims: a turn by place among the claims would differ, because some servers lack one.
 func (s *server) choose() algo.NodeID {
 	slate := s.elector.slate
 	if s.elector.inVain == s.patience() {
 		slate = slices.DeleteFunc(slices.Clone(slate), func(c claim) bool { return !electable(c, s.view) })
 		if len(slate) > 0 {
-			slate = slate[s.claimed()%algo.Epoch(len(slate)):][:1]
+			turn := s.view.At(int(s.claimed() % algo.Epoch(s.view.Len()))).ID
+			i, _ := slices.BinarySearchFunc(slate, turn, byClaimant)
+			return slate[i%len(slate)].from
 		}
 	}
 	return bestClaim(slate, s.view)

@@ -2,6 +2,7 @@ package vote
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -454,13 +455,15 @@ func TestOnePoisonedMessageIsOvercome(t *testing.T) {
 	}
 }
 
-// round has n2 of five take part in a round in which all claim who live, n1 best, and fails unless it
-// votes for who is wanted.
-func round(t *testing.T, s *host.Solo, round algo.Epoch, want int) {
+// round lets n2 of five take part in a round in which all but the silent servers claim, n1 best, and
+// fails unless n2 votes for the wanted server.
+func round(t *testing.T, s *host.Solo, round algo.Epoch, want int, silent ...int) {
 	t.Helper()
-	said := s.Hears(1, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
-	for _, from := range []int{3, 4, 5} {
-		said += s.Hears(from, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
+	said := ""
+	for _, from := range []int{1, 3, 4, 5} {
+		if !slices.Contains(silent, from) {
+			said += s.Hears(from, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
+		}
 	}
 	if !strings.Contains(said, fmt.Sprintf("save %d for n%d; stop window", round, want)) {
 		t.Errorf("in round %d it does %q, want a vote for n%d", round, said, want)
@@ -477,6 +480,26 @@ func TestWhoNeverLeadsIsPassedOver(t *testing.T) {
 	s.Hears(3, Lead{Term: 17, Msg: 1})
 	does(t, "a leader there was: the best claim counts again", s.Expires(timerWatch),
 		"window in 20ms; monitor n1 n3 n4 n5; n1 n3 n4 n5 <- elect round=18 term=17 msg=1 leader=n3 view={number=1}; announce nobody in 17")
+}
+
+// The number of the round says which member has its turn. A claim that only some servers have heard
+// does not change the votes of the other servers.
+func TestVotersTakeSameTurnWithoutOneClaim(t *testing.T) {
+	for silent, want := range map[int][]int{
+		3: {4, 5, 1, 2},
+		4: {5, 5, 1, 2}, // the turn of n4 goes to the next server that claims
+		5: {4, 1, 1, 2},
+	} {
+		s := alone(2, viewOf(5), Defaults(timing))
+		s.Start(6)
+		for i := range 3 {
+			round(t, s, algo.Epoch(10+i), 1)
+		}
+		s.Suspects(silent)
+		for i, want := range want {
+			round(t, s, algo.Epoch(13+i), want, silent)
+		}
+	}
 }
 
 // Without a majority there is no round, and nobody to blame but those who are missing.
