@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -376,6 +377,55 @@ func TestALeaseIsTurnedOff(t *testing.T) {
 			g.Await()
 		})
 	}
+}
+
+// stallingClock stalls the goroutine that makes one of the next calls of Now. The call returns the time
+// before the stall.
+type stallingClock struct {
+	began time.Time
+	calls atomic.Int64  // calls of Now up to the one that stalls; none stalls if it is not positive
+	stall time.Duration // duration of the stall
+}
+
+func (c *stallingClock) Now() time.Duration {
+	now := time.Since(c.began)
+	if left := c.calls.Add(-1); left == 0 {
+		virtual.Pass(c.stall)
+	}
+	return now
+}
+
+func (c *stallingClock) Alarm(ring func()) (set func(at time.Duration), stop func(), err error) {
+	t := time.AfterFunc(time.Hour, ring)
+	return func(at time.Duration) { t.Reset(at - time.Since(c.began)) }, func() { t.Stop() }, nil
+}
+
+// A node that stalls after it has read the clock may renew its lease as of the time before the stall. If
+// the end of the lease has stopped its Lead callback in between, that leadership is over, and the node
+// leads again in a newer epoch.
+func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
+	withLease(t, func(t *testing.T, algorithm string) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, &lease.Options{} }
+		clock := &stallingClock{began: time.Now()}
+		leader := f.start(1, cluster.WithClock(clock))
+		f.leader(time.Minute)
+		duration, reelected := lease.Defaults(algo.LAN()).Duration, false
+		for sixteenths := 1; sixteenths <= 20; sixteenths++ {
+			for call := 1; call <= 12; call++ {
+				before, _ := leader.Leader()
+				clock.stall = duration * time.Duration(sixteenths) / 16
+				clock.calls.Store(int64(call))
+				virtual.Pass(4 * duration)
+				clock.calls.Store(0)
+				virtual.Pass(bound)
+				after, known := leader.Leader()
+				require.True(t, known && leader.Leads(), "it does not lead after a stall of %v in call %d", clock.stall, call)
+				reelected = reelected || after.Epoch > before.Epoch
+			}
+		}
+		require.True(t, reelected, "no stall has ended a leadership")
+	})
 }
 
 // On TCP, with folders and the clock of the machine, one works after the other.

@@ -243,8 +243,18 @@ func (n *Node) expire() {
 	case !bounded:
 	case left <= 0:
 		n.lose(ErrExpired)
+		n.tell(n.lapse)
 	default:
 		n.alarm(n.clock.Now() + left) // it was renewed meanwhile, or the alarm came early
+	}
+}
+
+// lapse ends the leadership of the engine if the application has been told that it is over. A loop that
+// stalls after it has read the clock renews a lease as of that time, which may be before its end.
+func (n *Node) lapse() {
+	s, _, _ := n.board.read()
+	if l, _ := n.engine.Leader(); l.ID == n.self.ID && !s.Leads {
+		n.perform(n.engine.Lapse(n.now()))
 	}
 }
 

@@ -159,6 +159,17 @@ func (e *Engine) Wake(now time.Duration) *Output {
 	return e.finish(now)
 }
 
+// Lapse ends the lease of this node, which the host has found to be over.
+func (e *Engine) Lapse(now time.Duration) *Output {
+	for i := range e.timers {
+		if e.timers[i].deadline {
+			e.timers[i].at = now
+		}
+	}
+	e.begin(now)
+	return e.finish(now)
+}
+
 // Deadline is when Wake is due; false when nothing is.
 func (e *Engine) Deadline() (time.Duration, bool) {
 	next := min(e.detector.Deadline(), e.members.Deadline())
