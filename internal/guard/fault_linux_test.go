@@ -25,9 +25,10 @@ import (
 
 const (
 	roleVariable = "GUARD_TEST_ROLE"
-	lease        = 4 * time.Second
+	lease        = 8 * time.Second // the shortest one with the longest margin
 	forEver      = time.Hour
-	grace        = 300 * time.Millisecond
+	grace        = time.Second
+	ending       = 100 * time.Millisecond // from SIGTERM until a command that is not deaf has ended
 )
 
 // These tests run themselves again: as the supervisor, as its guard, and as the command.
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	switch {
 	case role == "":
+		testenv.AtOnce(4)               // they wait more than they compute
 		if err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
 			panic(err)
 		}
@@ -96,7 +98,7 @@ func supervise(role string, args []string) {
 //	forks   so does a child, in its group
 //	leaves  and one in another session, whose parent ends
 //	stays   and one in another session, whose parent does not
-//	ends    it ends after a while, with status 3
+//	ends    it ends with status 3 once there is a file with the suffix .end
 func work(file string, traits []string) {
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -128,12 +130,16 @@ func work(file string, traits []string) {
 	stamp := func(what string) { fmt.Fprintf(out, "%d %d %s %d\n", os.Getpid(), os.Getppid(), what, Now()) }
 	tick := time.Tick(10 * time.Millisecond)
 	left := -1 // ticks for which it has something to do since it was told
-	for n := 0; !has("ends") || n < 50; n++ {
+	ends := func() bool {
+		_, err := os.Stat(file + ".end")
+		return has("ends") && err == nil
+	}
+	for !ends() {
 		stamp("work+" + strings.Join(traits, "+"))
 		select {
 		case <-told:
 			if !has("deaf") {
-				left = int(grace/3/(10*time.Millisecond)) + 1
+				left = int(ending/(10*time.Millisecond)) + 1
 			}
 		case <-tick:
 		}
@@ -236,7 +242,8 @@ func runs(pid int) bool {
 // over waits until nothing of the command is left, which is so at that time.
 func (tr *trial) over(until time.Duration) {
 	tr.Helper()
-	require.Eventually(tr, func() bool { return !slices.ContainsFunc(tr.pids(), runs) }, patience, time.Millisecond)
+	pids := tr.pids() // read once: the stamps grow while the processes run
+	require.Eventually(tr, func() bool { return !slices.ContainsFunc(pids, runs) }, patience, time.Millisecond)
 	all := tr.stamps()
 	require.Less(tr, all[len(all)-1].at, until, "it works on")
 }
@@ -374,6 +381,7 @@ func TestACommandEndsWithAllThatItLeavesBehind(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
 	tr := begin(t, safe, 4, "ends", "forks", "leaves", "stays")
+	require.NoError(t, os.WriteFile(tr.file+".end", nil, 0o600))
 	require.Equal(t, Outcome{Own: true, Status: 3}, tr.outcome())
 	require.False(t, slices.ContainsFunc(tr.pids(), runs))
 }
