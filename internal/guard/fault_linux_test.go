@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	switch {
 	case role == "":
-		testenv.AtOnce(4)               // they wait more than they compute
-		if err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
+		testenv.AtOnce(4)                  // they wait more than they compute
+		if _, err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
 			panic(err)
 		}
 		os.Exit(m.Run())
@@ -360,6 +360,56 @@ func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
 	}
 	before := len(tr.stamps())
 	require.Eventually(t, func() bool { return len(tr.stamps()) > before+10 }, patience, time.Millisecond)
+	tr.tell()
+	require.Equal(t, Outcome{}, tr.outcome())
+	all := tr.stamps()
+	require.Equal(t, "told", all[len(all)-1].what)
+}
+
+// limit leaves no file descriptor to a process until it is lifted.
+func (tr *trial) limit(pid int) (lift func()) {
+	var before unix.Rlimit
+	require.NoError(tr, unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &before))
+	require.NoError(tr, unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Max: before.Max}, nil))
+	return func() { require.NoError(tr, unix.Prlimit(pid, unix.RLIMIT_NOFILE, &before, nil)) }
+}
+
+// scheduled returns how often the threads of a process have been given a processor.
+func scheduled(pid int) (times int) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, thread := range threads {
+		var ran, waited, slices int
+		text, _ := os.ReadFile(thread)
+		_, _ = fmt.Sscan(string(text), &ran, &waited, &slices)
+		times += slices
+	}
+	return times
+}
+
+// A supervisor without a file descriptor cannot list the processes of the command. They are not gone: it
+// kills them once it has a descriptor.
+func TestSupervisorWithoutDescriptorKillsRestLater(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	tr := begin(t, safe, 4, "deaf", "forks", "leaves", "stays")
+	supervisor := tr.cmd.Process.Pid
+	lift := tr.limit(supervisor)
+	tr.signal(unix.SIGKILL, tr.guard)
+	require.Eventually(t, func() bool { return unix.Kill(tr.guard, 0) != nil }, patience, time.Millisecond, "it waits for its guard first")
+	before := scheduled(supervisor)
+	// A busy machine schedules it several times before its first try. So it has to go on trying for seconds.
+	require.Eventually(t, func() bool { return !runs(supervisor) || scheduled(supervisor) > before+400 }, patience, time.Millisecond)
+	lift()
+	require.Equal(t, Outcome{Own: true, Status: 137}, tr.outcome())
+	require.False(t, slices.ContainsFunc(tr.pids(), runs))
+}
+
+// A guard without a file descriptor cannot list its children. It still asks the command to end.
+func TestGuardWithoutDescriptorTerminatesCommand(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	tr := begin(t, safe, 1, "says")
+	tr.limit(tr.guard)
 	tr.tell()
 	require.Equal(t, Outcome{}, tr.outcome())
 	all := tr.stamps()

@@ -38,8 +38,8 @@ type supervisor struct {
 // how long the command may go on if nothing more is heard, from when it is called. All children that this process
 // gets meanwhile are taken for the command's. The error is what kept the guard from starting.
 func Run(ctx context.Context, c Command, left func() time.Duration) (Outcome, error) {
-	before := children() // of whoever became this program
-	if err := adopt(); err != nil {
+	before, err := adopt()
+	if err != nil {
 		return Outcome{}, err
 	}
 	s := &supervisor{plan: plan{Command: c, end: Now() + patience}}
@@ -113,11 +113,13 @@ func (s *supervisor) take(report time.Duration) {
 	}
 }
 
-// sweep kills what a guard that was killed has left, and returns when nothing is.
+// sweep kills what a guard that was killed has left, and returns when nothing is. Processes are not gone
+// because they cannot be listed, for want of a file descriptor for example: then sweep tries again.
 func (s *supervisor) sweep(before []int) {
-	for {
-		rest := slices.DeleteFunc(children(), func(pid int) bool { return slices.Contains(before, pid) })
-		if len(rest) == 0 {
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		rest, err := children()
+		rest = slices.DeleteFunc(rest, func(pid int) bool { return slices.Contains(before, pid) })
+		if err == nil && len(rest) == 0 {
 			return
 		}
 		for _, pid := range rest {

@@ -20,15 +20,16 @@ const notStarted = 127
 type server struct {
 	plan
 	line
-	pid  int  // of the command, and of its group
-	gone bool // and all that came of it
+	pid    int  // of the command, and of its group
+	reaped bool // whether the command has ended; its group may live on
+	gone   bool // and all that came of it
 }
 
 // Serve is the life of the guard that [Run] has started: it returns when nothing of the command is left.
 func Serve(c Command) error {
 	runtime.LockOSThread() // for the kernel the command is the child of this thread, and dies with it
 	l := openLine(theLine)
-	if err := adopt(); err != nil {
+	if _, err := adopt(); err != nil {
 		return err
 	}
 	// It ends when the command has, whoever wants it to end before. Ignored, the command would ignore them too.
@@ -106,10 +107,12 @@ func (g *server) tell() {
 	}
 }
 
-// signal reaches the group, and who was adopted out of another one. The group is there if a child is in it.
+// signal reaches the group, and who was adopted out of another one. The group is there until the command
+// has been reaped, and after that if a child is in it. That holds also if the children cannot be listed.
 func (g *server) signal(s syscall.Signal) {
-	there := !adopts
-	for _, pid := range children() {
+	there := !adopts || !g.reaped
+	pids, _ := children()
+	for _, pid := range pids {
 		if group, err := unix.Getpgid(pid); err == nil && group == g.pid {
 			there = true
 		} else {
@@ -133,9 +136,12 @@ func (g *server) reap() {
 			return
 		case pid == 0:
 			return
-		case pid == g.pid && g.told == 0:
-			g.say(ended - statusOf(how))
-			g.tell()
+		case pid == g.pid:
+			g.reaped = true
+			if g.told == 0 {
+				g.say(ended - statusOf(how))
+				g.tell()
+			}
 		}
 	}
 }

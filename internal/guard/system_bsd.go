@@ -18,9 +18,9 @@ const (
 	adopts = false
 )
 
-func adopt() error { return nil }
+func adopt() (before []int, err error) { return nil, nil }
 
-func children() []int { return nil }
+func children() ([]int, error) { return nil, nil }
 
 func itself() (string, error) { return os.Executable() }
 

@@ -1,9 +1,11 @@
 package guard
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,29 +21,36 @@ const (
 	adopts = true
 )
 
-// adopt has what loses its parent, below this process, become its child.
-func adopt() error {
-	if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d/children", unix.Gettid())); err != nil {
-		return fmt.Errorf("guard: the children of a process are not to be found, for the kernel is without CONFIG_PROC_CHILDREN or /proc: %w", err)
+// adopt has what loses its parent, below this process, become its child. It returns the children that
+// this process had before: the program that became this one may have left them.
+func adopt() (before []int, err error) {
+	if before, err = children(); err != nil {
+		return nil, fmt.Errorf("guard: the children of a process cannot be listed (CONFIG_PROC_CHILDREN of the kernel and /proc are needed): %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("guard: become a subreaper: %w", err)
+		return nil, fmt.Errorf("guard: become a subreaper: %w", err)
 	}
-	return nil
+	return before, nil
 }
 
-// children are those of this process. None is missed, for who ends is one until it is waited for.
-func children() (pids []int) {
-	threads, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, path := range threads {
-		text, _ := os.ReadFile(path) // of one that has ended another one has them
+// children are those of this process. A child that has ended is one until it is waited for. With an error
+// there may be more than are returned.
+func children() (pids []int, err error) {
+	threads, err := os.ReadDir("/proc/self/task")
+	for _, thread := range threads {
+		folder := "/proc/self/task/" + thread.Name()
+		text, failed := os.ReadFile(folder + "/children")
+		if _, ended := os.Stat(folder); failed != nil && errors.Is(ended, fs.ErrNotExist) {
+			return children() // another thread has its children, maybe one that was read before
+		}
+		err = cmp.Or(err, failed)
 		for word := range strings.FieldsSeq(string(text)) {
 			if pid, err := strconv.Atoi(word); err == nil {
 				pids = append(pids, pid)
 			}
 		}
 	}
-	return pids
+	return pids, err
 }
 
 // itself is this program, also where its file was replaced since.
