@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -106,4 +107,16 @@ func TestARecoveryCountsFromWhenTheNodeIsReady(t *testing.T) {
 	require.Equal(t, want, recovery("n2", 1000*µs, states, states[1], log), "from the signal that woke it")
 	want.Took = 0
 	require.Equal(t, want, recovery("n2", 6000*µs, states, states[1], log), "who was agreed with before")
+}
+
+// Only the kernel ends a killed process, which takes as long as it takes on a busy machine.
+func TestKilledProcessIsAwaitedWithoutLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &process{wanted: true, killed: true, done: make(chan struct{})}
+		n := &node{fleet: &Fleet{}, name: "n1", process: p}
+		began := time.Now()
+		time.AfterFunc(time.Minute, func() { close(p.done) })
+		require.NoError(t, n.awaitEnd())
+		require.Equal(t, time.Minute, time.Since(began))
+	})
 }

@@ -85,6 +85,7 @@ type process struct {
 	done   chan struct{} // closed when it has ended and all that it wrote is read
 	err    error         // why it ended; set before done
 	wanted bool          // somebody asked it to end; guarded by fleet.mu
+	killed bool          // by SIGKILL; guarded by fleet.mu
 }
 
 // start runs the program and waits until it is ready.
@@ -307,7 +308,7 @@ func (n *node) signal(s Signal) (at int64, err error) {
 		}
 		switch s {
 		case Kill, Term:
-			p.wanted, n.life = true, Down
+			p.wanted, p.killed, n.life = true, s == Kill, Down
 		case Stop:
 			n.life = Paused
 		case Cont:
@@ -322,13 +323,17 @@ func (n *node) signal(s Signal) (at int64, err error) {
 }
 
 // awaitEnd waits for a process that was told to end, if there is one, and kills it if
-// it does not.
+// it does not. It waits for a killed process without a limit: nothing ends that one sooner.
 func (n *node) awaitEnd() error {
 	n.fleet.mu.Lock()
 	p := n.process
-	told := p != nil && p.wanted
+	told, killed := p != nil && p.wanted, p != nil && p.killed
 	n.fleet.mu.Unlock()
 	if !told {
+		return nil
+	}
+	if killed {
+		<-p.done
 		return nil
 	}
 	timer := time.NewTimer(endTimeout)
