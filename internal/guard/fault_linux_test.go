@@ -58,12 +58,18 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// The roles of a supervisor: whose lease is long, or short and renewed all the time, or never.
+// The roles of a supervisor: its lease is long; short and renewed all the time; renewed for a bit less
+// than a multiple of the time between two renewals; or short and never renewed.
 const (
 	safe    = "safe"
 	renewed = "renewed"
+	uneven  = "uneven"
 	cutOff  = "cut off"
 )
+
+// A lease has a margin of 1 s and is renewed each 0.5 s. With this one, half of the margin is left 150 ms
+// after a renewal, and 150 ms of it at the next one.
+const unevenLeft = 7650 * time.Millisecond
 
 // supervise runs a command until a line comes on standard input.
 func supervise(role string, args []string) {
@@ -82,6 +88,10 @@ func supervise(role string, args []string) {
 		if role == cutOff {
 			return began + lease - Now()
 		}
+		if role == uneven {
+			note(args[2]+".renewed", Now())
+			return unevenLeft
+		}
 		return lease
 	})
 	if err != nil {
@@ -90,6 +100,16 @@ func supervise(role string, args []string) {
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(o)
 	_ = os.Stdout.Sync()
+}
+
+// note adds the time to a file.
+func note(file string, now time.Duration) {
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(out, int64(now))
+	_ = out.Close()
 }
 
 // work writes its number, its parent's, what it is and the time, again and again, until it is told to end. Its traits:
@@ -364,6 +384,40 @@ func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
 	require.Equal(t, Outcome{}, tr.outcome())
 	all := tr.stamps()
 	require.Equal(t, "told", all[len(all)-1].what)
+}
+
+// A supervisor kills a stopped guard when half of the margin is left. It does not wait for the next
+// renewal, when none of the margin may be left.
+func TestStoppedGuardIsKilledBetweenTwoRenewals(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	for range 3 { // on a busy machine a supervisor may be late once
+		if leftByStoppedGuard(t) > 200*time.Millisecond {
+			return
+		}
+	}
+	require.Fail(t, "hardly any of the margin is left")
+}
+
+// leftByStoppedGuard returns how much of a lease was left when the command of a stopped guard had ended.
+func leftByStoppedGuard(t *testing.T) time.Duration {
+	tr := begin(t, uneven, 1, "deaf")
+	tr.signal(unix.SIGSTOP, tr.guard)
+	stopped := Now()
+	tr.over(stopped + unevenLeft)
+	require.False(t, tr.outcome().Own)
+	var last time.Duration // renewal that the guard has heard
+	renewals, err := os.ReadFile(tr.file + ".renewed")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(renewals)) {
+		var at time.Duration
+		if _, err := fmt.Sscan(line, &at); err == nil && at < stopped {
+			last = at
+		}
+	}
+	require.Positive(t, last)
+	all := tr.stamps()
+	return last + unevenLeft - all[len(all)-1].at
 }
 
 // limit leaves no file descriptor to a process until it is lifted.

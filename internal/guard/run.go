@@ -57,7 +57,8 @@ func Run(ctx context.Context, c Command, left func() time.Duration) (Outcome, er
 	defer again.Stop()
 	over := ctx.Done()
 	for reports, runs := s.hear(), true; runs; {
-		if !s.enforced && Now() >= s.killAt()+s.margin()/2 {
+		wait := s.killAt() + s.margin()/2 - Now()
+		if wait <= 0 && !s.enforced {
 			s.enforced = true
 			_ = guard.Process.Kill()
 		}
@@ -71,6 +72,7 @@ func Run(ctx context.Context, c Command, left func() time.Duration) (Outcome, er
 			s.say(stop)
 		case <-again.C:
 			renew()
+		case <-time.After(max(wait, s.margin()/8)): // the next renewal may be as late as the end of the lease
 		}
 	}
 	if err := guard.Wait(); err != nil && s.told == 0 && !s.enforced {
