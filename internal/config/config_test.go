@@ -425,6 +425,31 @@ func TestSpec(t *testing.T) {
 	require.EqualError(t, err, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`)
 }
 
+// A storm prints the settings of its algorithm as options of a scenario, which has to repeat it.
+func TestSpecAcceptsOptionsOfLease(t *testing.T) {
+	spec, err := builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_duration=2s", "lease_preempt=false"})
+	require.NoError(t, err)
+	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_duration", Value: "2s"})
+	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_preempt", Value: "false"})
+
+	var options []string
+	for _, set := range spec.Settings {
+		options = append(options, set.Name+"="+set.Value)
+	}
+	again, err := builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), options)
+	require.NoError(t, err)
+	require.Equal(t, spec.Settings, again.Settings)
+
+	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_drift=x", "lease_x=1"})
+	require.EqualError(t, err, `2 mistakes in the configuration:
+  lease.drift is "x", want a whole number
+  lease.x is not a field, want one of duration, drift, guard, renew, preempt, drain, trust_evidence, trusted_network`)
+	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_drift=70"})
+	require.ErrorContains(t, err, "lease.drift is 70, want from 0 to 50 percent")
+	_, err = builtins.Spec("ring", algo.LAN(), algo.LAN(), []string{"lease_drift=5"})
+	require.ErrorContains(t, err, "ring.lease_drift is not a field")
+}
+
 func TestARegistryOfOneNeedsNoWord(t *testing.T) {
 	registry := lelann()
 	delete(registry, "plain")

@@ -79,7 +79,7 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 			}
 		}
 		s.assign(t.byName["algorithm"])
-		s.acceptOptions(s.Config.Algorithm, flags.options, mistake.Origin{Source: mistake.Flag, Name: optionFlag, Shared: true})
+		s.acceptOptions(s.Config.Algorithm, false, flags.options, mistake.Origin{Source: mistake.Flag, Name: optionFlag, Shared: true})
 	}
 	s.settle()
 	return s
@@ -147,18 +147,23 @@ func (s *Settings) accept(f Field, g given) {
 	}
 }
 
-// acceptOptions is accept of options of an algorithm, each key=value.
-func (s *Settings) acceptOptions(algorithm string, options []string, at mistake.Origin) {
+// acceptOptions is accept of options of an algorithm, each key=value. Those of a lease around it begin
+// with lease_, as in its settings.
+func (s *Settings) acceptOptions(algorithm string, leased bool, options []string, at mistake.Origin) {
 	for _, text := range options {
 		key, value, ok := strings.Cut(text, "=")
-		field, known := s.table.byName[algorithm+"."+key]
+		part := algorithm
+		if ofLease, is := strings.CutPrefix(key, leasePart+"_"); is && leased {
+			part, key = leasePart, ofLease
+		}
+		field, known := s.table.byName[part+"."+key]
 		switch {
 		case !ok:
 			s.Mistakes.Add(mistake.Mistake{Field: "option", Origin: mistake.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
 		case known:
 			s.accept(field, given{texts: s.table.split(field, value), origin: at})
 		case s.table.registry[algorithm] != nil: // else that is the mistake
-			s.Mistakes.Add(s.table.unknown(algorithm+".", key, at))
+			s.Mistakes.Add(s.table.unknown(part+".", key, at))
 		}
 	}
 }
@@ -174,18 +179,21 @@ func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string
 		s.Mistakes.Add(mistake.Mistake{Field: "algorithm", Got: mistake.Quote(name), Want: either(t.Algorithms())})
 		return algo.Spec{}, s.Mistakes.Err(about)
 	}
-	s.acceptOptions(algorithm, options, mistake.Origin{})
+	s.acceptOptions(algorithm, leased, options, mistake.Origin{})
 	s.Config.Timing = defaults
 	_, _ = s.build(algorithm) // for the options that it keeps
+	_, _ = s.build(leasePart)
 	spec, err := factory(timing, func(o any) error {
 		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(s.options[algorithm]).Elem())
 		return nil
 	})
+	part := algorithm
 	if leased && err == nil {
-		spec, err = lease.Wrap(spec, timing, lease.Defaults(defaults))
+		part = leasePart
+		spec, err = lease.Wrap(spec, timing, *s.options[leasePart].(*lease.Options))
 	}
 	for _, err := range mistake.Leaves(err) {
-		s.Mistakes.Add(s.explain(algorithm, err))
+		s.Mistakes.Add(s.explain(part, err))
 	}
 	return spec, s.Mistakes.Err(about)
 }
