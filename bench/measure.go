@@ -140,9 +140,9 @@ func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) 
 				continue
 			}
 			err := m.round(ctx, of, &now[at], round)
-			if errors.Is(err, fleet.ErrNoLeader) {
-				// On a machine that is busy a cluster may lose its leader by itself before the
-				// fault comes. Then there is nothing to measure yet.
+			if errors.Is(err, fleet.ErrNoLeader) || errors.Is(err, errWire) {
+				// On a busy machine a cluster may lose its leader before the fault comes, or a node
+				// may ask again because a message is late. A new cluster repeats the round once.
 				m.end(&now[at])
 				err = m.round(ctx, of, &now[at], round)
 			}

@@ -190,6 +190,27 @@ func TestSubjectsTakeTurns(t *testing.T) {
 	require.Equal(t, result.Trial{Group: result.Idle, Round: 3, Seed: 7, Values: map[string]float64{"x": 7}}, m.run.Trials[9])
 }
 
+// A busy machine can spoil a round of a live cluster, but hardly two in a row.
+func TestSubjectRepeatsSpoiledRoundOnce(t *testing.T) {
+	for _, spoiled := range []error{fleet.ErrNoLeader, errWire} {
+		for failures, want := range []error{nil, nil, spoiled} {
+			clusters, rounds := 0, 0
+			m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Progress: func(Progress) {}}}
+			err := m.turns(t.Context(), step{subjects: []subject{{group: result.Idle, rounds: 1, start: func(context.Context) (running, error) {
+				clusters++
+				return running{end: func() error { return nil }, round: func(context.Context, uint64) (figures, error) {
+					if rounds++; rounds <= failures {
+						return nil, spoiled
+					}
+					return figures{"x": 1}, nil
+				}}, nil
+			}}}}, func(float64) {})
+			require.ErrorIs(t, err, want)
+			require.Equal(t, min(1+failures, 2), clusters, "%v, %d times", spoiled, failures)
+		}
+	}
+}
+
 // TestItIsInterruptedWhileProcessesRun: after the first round.
 func TestItIsInterruptedWhileProcessesRun(t *testing.T) {
 	testenv.OnlyLong(t)
