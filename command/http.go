@@ -56,10 +56,11 @@ func serve(addr string, n *cluster.Node, log *slog.Logger) (stop func(), err err
 	if err != nil {
 		return nil, fmt.Errorf("http: %w", err)
 	}
+	host, _, _ := net.SplitHostPort(addr) // net.Listen has accepted addr
 	ctx, end := context.WithCancel(context.Background())
 	var open atomic.Int64
 	server := &http.Server{
-		Handler:     web.New(ctx, n),
+		Handler:     web.AllowHosts(web.New(ctx, n), host),
 		ReadTimeout: lookTime, WriteTimeout: lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ConnState: func(c net.Conn, state http.ConnState) {

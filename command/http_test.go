@@ -89,15 +89,55 @@ func TestOnlyThisMachineLooksOn(t *testing.T) {
 	}
 }
 
-// Connections that others open and leave do not take the files that the node needs.
-func TestOnlookersAreLimited(t *testing.T) {
+// serveNode serves a node that does not run in this process, and returns the address.
+func serveNode(t *testing.T) (addr string) {
+	t.Helper()
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
 	require.NoError(t, err)
 	var log bytes.Buffer
 	stop, err := serve("127.0.0.1:0", n, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
-	defer stop()
-	addr := regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(log.String())[1]
+	t.Cleanup(stop)
+	return regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(log.String())[1]
+}
+
+// A website must not read from a node by DNS rebinding: its name is in the Host header then.
+func TestNodeServesLoopbackHostsOnly(t *testing.T) {
+	addr := serveNode(t)
+	_, port, err := net.SplitHostPort(addr)
+	require.NoError(t, err)
+	get := func(path, host string) (status int, body string) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
+		require.NoError(t, err)
+		request.Host = host
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusOK && path == "/events" {
+			return answer.StatusCode, "" // the stream does not end
+		}
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.StatusCode, string(text)
+	}
+	for _, path := range []string{"/", "/leader", "/events"} { // the others wait for the node, which does not run
+		for _, host := range []string{addr, "127.0.0.1", "localhost:" + port, "[::1]:" + port} {
+			status, _ := get(path, host)
+			require.NotEqual(t, http.StatusMisdirectedRequest, status, "%s of %s", path, host)
+		}
+	}
+	for _, path := range []string{"/", "/leader", "/status", "/events", "/metrics", "/livez", "/readyz", "/no-such-page"} {
+		for _, host := range []string{"evil.example:" + port, "n1", "10.0.0.1:" + port} {
+			status, body := get(path, host)
+			require.Equal(t, http.StatusMisdirectedRequest, status, "%s of %s", path, host)
+			require.Contains(t, body, "use localhost or a loopback address")
+		}
+	}
+}
+
+// Connections that others open and leave do not take the files that the node needs.
+func TestOnlookersAreLimited(t *testing.T) {
+	addr := serveNode(t)
 	var open []net.Conn
 	defer func() {
 		for _, c := range open {
@@ -115,10 +155,10 @@ func TestOnlookersAreLimited(t *testing.T) {
 	}
 	late := connect()
 	require.NoError(t, late.SetReadDeadline(time.Now().Add(patience)))
-	_, err = late.Read(make([]byte, 1))
+	_, err := late.Read(make([]byte, 1))
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Error(t, err, "it is closed")
-	_, err = io.WriteString(open[0], "GET /livez HTTP/1.1\r\nHost: n1\r\nConnection: close\r\n\r\n")
+	_, err = io.WriteString(open[0], "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 	require.NoError(t, err)
 	first, err := io.ReadAll(open[0])
 	require.NoError(t, err)

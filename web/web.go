@@ -15,7 +15,8 @@
 //   - /: a page for people, live. It loads nothing from elsewhere.
 //
 // Nothing can be changed by it, and it asks nobody who they are: serve it where whoever reaches it may know the
-// names and addresses of the members. A node whose loop hangs, in a save for example, answers within a second too.
+// names and addresses of the members. A server without credentials on the loopback or a private network wraps it
+// in [AllowHosts]: otherwise a website reads from it through the browser of a user there (DNS rebinding). A node whose loop hangs, in a save for example, answers within a second too.
 package web
 
 import (
