@@ -131,7 +131,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 }
 
 // spinEnv has this program spin instead of testing, with as many threads as it says.
-const spinEnv = "ELECT_BENCH_SPIN"
+const spinEnv = "TEST_SPIN_OF_BENCH"
 
 type load struct {
 	cmd   *exec.Cmd

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/guard"
 	"github.com/elect-go/elect/internal/mistake"
 )
@@ -45,9 +46,9 @@ func (p *program) newRun() *cobra.Command {
 lease, which is on unless --lease=false says otherwise, at most one of the members has its
 COMMAND running at any moment. All have --lease, those that only vote too ('elect node --lease').
 
-COMMAND finds in its environment ELECT_NODE, the name of this member; ELECT_TOKEN, which
-rises from one leadership to the next, for a resource that refuses lower ones; ELECT_EPOCH,
-the same number; and ELECT_CLUSTER, the id of the cluster in which they count.
+COMMAND finds in its environment ELECT_RUN_NODE, the name of this member; ELECT_RUN_TOKEN, the
+fencing token, which rises from one leadership to the next; ELECT_RUN_EPOCH, the same number;
+and ELECT_RUN_CLUSTER, the id of the cluster in which they count. No setting has such a name.
 
 When this member leads no more COMMAND gets SIGTERM, with all its process group, and after
 --grace all that has come of it SIGKILL, also what has left the group. Only then another
@@ -167,8 +168,7 @@ type runner struct {
 // run is the command for one leadership. It returns early only if the command has ended of its own accord.
 func (r *runner) run(ctx context.Context, l cluster.Leadership) (guard.Outcome, error) {
 	token := strconv.FormatUint(l.Token, 10)
-	c := guard.Command{Args: r.args, Grace: r.grace, Lease: r.lease, Env: append(os.Environ(),
-		"ELECT_NODE="+l.Name, "ELECT_EPOCH="+strconv.FormatUint(uint64(l.Epoch), 10), "ELECT_TOKEN="+token, "ELECT_CLUSTER="+l.Cluster.String())}
+	c := guard.Command{Args: r.args, Grace: r.grace, Lease: r.lease, Env: append(os.Environ(), variables(l)...)}
 	r.log.Info("command begins", "token", token)
 	o, err := guard.Run(ctx, c, func() time.Duration {
 		switch end, bounded := l.Deadline(); {
@@ -189,6 +189,16 @@ func (r *runner) run(ctx context.Context, l cluster.Leadership) (guard.Outcome, 
 		rest(ctx, r.lease/3) // of which a quarter was left, if it was not renewed
 	}
 	return o, err
+}
+
+// variables returns what the command finds in its environment, each NAME=value.
+func variables(l cluster.Leadership) []string {
+	return []string{
+		config.RunPrefix + "NODE=" + l.Name,
+		config.RunPrefix + "EPOCH=" + strconv.FormatUint(uint64(l.Epoch), 10),
+		config.RunPrefix + "TOKEN=" + strconv.FormatUint(l.Token, 10),
+		config.RunPrefix + "CLUSTER=" + l.Cluster.String(),
+	}
 }
 
 // always runs the command in each leadership, until it is not to be run again.

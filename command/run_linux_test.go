@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/guard"
+	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/testenv"
 )
@@ -45,7 +46,7 @@ func stampAway(args []string) {
 		return
 	}
 	for range time.Tick(2 * time.Millisecond) {
-		fmt.Fprintln(out, guard.Now().Nanoseconds(), os.Getenv("ELECT_TOKEN"), os.Getenv("ELECT_NODE"), args[1], os.Getpid(), os.Getppid())
+		fmt.Fprintln(out, guard.Now().Nanoseconds(), os.Getenv("ELECT_RUN_TOKEN"), os.Getenv("ELECT_RUN_NODE"), args[1], os.Getpid(), os.Getppid())
 	}
 }
 
@@ -238,11 +239,25 @@ func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
 func TestACommandKnowsItsToken(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
-	p := command(t, alone(t, "--", "sh", "-c", "read line; echo $line $ELECT_NODE $ELECT_EPOCH $ELECT_TOKEN $ELECT_CLUSTER")...)
+	p := command(t, alone(t, "--", "sh", "-c", "read line; echo $line $ELECT_RUN_NODE $ELECT_RUN_EPOCH $ELECT_RUN_TOKEN $ELECT_RUN_CLUSTER")...)
 	p.Stdin = strings.NewReader("hello\n")
 	require.NoError(t, p.Start())
 	require.Zero(t, p.status(t), p.stderr.text())
 	require.Regexp(t, `^hello a 1 1 [0-9a-f-]{36}\n$`, p.stdout.text())
+}
+
+// An elect that the command starts has the settings of its user: none, here.
+func TestElectInCommandOfRunHasOwnSettings(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	p := launch(t, alone(t, "--cluster", "outer", "--", os.Args[0], "config", "show", "--json", "--listen", "127.0.0.1:0", "--name", "b")...)
+	require.Zero(t, p.status(t), p.stderr.text())
+	var o showObject
+	decodeStrictly(t, p.stdout.text(), &o)
+	require.Empty(t, o.Unknown)
+	for _, f := range o.Fields {
+		require.NotEqual(t, mistake.Environment, f.Source, "%s is %v", f.Field, f.Value)
+	}
 }
 
 func TestACommandIsRunAgain(t *testing.T) {
@@ -327,7 +342,7 @@ func TestOnceOnTheWholeFleet(t *testing.T) {
 	t.Parallel()
 	file, began := filepath.Join(t.TempDir(), "runs"), time.Now()
 	r := newRunners(t, nil, []string{"n0", "n1"}, "--once=8s", "--", "sh", "-c",
-		"echo -n $ELECT_NODE >> "+file+"; until test -e "+file+".go; do sleep 0.02; done; exit 5")
+		"echo -n $ELECT_RUN_NODE >> "+file+"; until test -e "+file+".go; do sleep 0.02; done; exit 5")
 	var leader string
 	require.Eventually(t, func() bool {
 		text, _ := os.ReadFile(file)

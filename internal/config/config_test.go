@@ -274,6 +274,19 @@ func TestUnknownVariablesAreSaidAndNotRefused(t *testing.T) {
 	}, said)
 }
 
+func TestVariablesOfRunAreNeitherSettingsNorUnknown(t *testing.T) {
+	for _, f := range builtins.Fields() {
+		require.NotContains(t, f.Variable(), RunPrefix)
+	}
+	s, err := told{args: []string{"--listen", "127.0.0.1:0", "--name", "a"}, environ: []string{
+		RunPrefix + "CLUSTER=x", RunPrefix + "NAME=x", RunPrefix + "TOKEN=1",
+	}}.load(t)
+	require.NoError(t, err)
+	require.Empty(t, s.Unknown)
+	require.Equal(t, "elect", s.Config.Cluster)
+	require.Equal(t, "a", s.Config.Name)
+}
+
 func TestWhatWasChanged(t *testing.T) {
 	load := func(file string) *Settings {
 		s, err := told{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
@@ -478,6 +491,9 @@ func TestOptionsThatCannotBeConfigured(t *testing.T) {
 			Level string `yaml:"level"`
 		}{}),
 		"no plain name": with("Le Lann", &none{}),
+		"a variable of elect run": with("run", &struct {
+			Token string `yaml:"token"`
+		}{}),
 	} {
 		require.Panics(t, f, name)
 	}

@@ -19,6 +19,13 @@ const prefix = "ELECT_"
 // FileVariable is the variable that names the file, where no flag does.
 const FileVariable = prefix + "CONFIG"
 
+// RunPrefix begins the names of the variables that elect run sets for its command. No field has such a
+// variable, so an elect that the command starts does not take them for settings.
+const RunPrefix = prefix + "RUN_"
+
+// isReserved reports whether no field may have the variable called name.
+func isReserved(name string) bool { return name == FileVariable || strings.HasPrefix(name, RunPrefix) }
+
 // Unknown is a variable that is none of a field, and the one that may be meant, if any.
 type Unknown struct {
 	Name  string `json:"name"`
@@ -96,7 +103,7 @@ func (s *Settings) environ(variables []string) {
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Variable() == name })
 		wrote, ours := strings.CutPrefix(name, prefix)
 		switch {
-		case !ours, name == FileVariable, i >= 0 && value == "":
+		case !ours, isReserved(name), i >= 0 && value == "":
 		case i >= 0:
 			s.accept(fields[i], given{texts: s.table.split(fields[i], value), origin: mistake.Origin{Source: mistake.Environment, Name: name}})
 		default:

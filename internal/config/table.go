@@ -156,6 +156,9 @@ func (t *Table) addFields(part string, of reflect.Type, place func(*Settings) an
 		if name == "algorithm" {
 			f.Words = t.Algorithms()
 		}
+		if isReserved(f.Variable()) {
+			panic(fmt.Sprintf("config: %s has the reserved variable %s", f.Name, f.Variable()))
+		}
 		for _, other := range t.fields {
 			if other.Name == f.Name || other.Flag() == f.Flag() || other.Variable() == f.Variable() {
 				panic(fmt.Sprintf("config: %s cannot be told from %s", f.Name, other.Name))
