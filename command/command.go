@@ -37,7 +37,9 @@ const (
 // and ends the process with its exit status. In what it prints it is called elect, whatever
 // the name of the program is.
 func Main(registry algo.Registry) {
-	os.Exit(newProgram(registry).run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	p := newProgram(registry)
+	p.ownsProcess = true
+	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // program is the command with the algorithms that it offers.
@@ -46,6 +48,8 @@ type program struct {
 	fields   *config.Table // all that a node can be told
 	// itself is the beginning of a command line that runs this program.
 	itself func() ([]string, error)
+	// ownsProcess is false where a test runs the command: its process has other children and arguments.
+	ownsProcess bool
 }
 
 func newProgram(registry algo.Registry) *program {

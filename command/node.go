@@ -15,11 +15,12 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/guard"
 	"github.com/elect-go/elect/internal/logqueue"
 )
 
 func (p *program) newNode() *cobra.Command {
-	from := source{table: p.fields}
+	from := source{table: p.fields, ownsProcess: p.ownsProcess}
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "node",
@@ -66,10 +67,18 @@ func useOneThread() {
 	}
 }
 
-// begin reads what a node is to be, and has a log and a context that ends with the first signal to stop.
+// begin reads what a node is to be, and has a log and a context that ends with the first signal to stop. As PID 1
+// it runs the command in a child instead, and returns the status of the child.
 func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
 	useOneThread()
 	catchSIGPIPE()
+	if from.ownsProcess && guard.NeedsInit() {
+		status, err := guard.Init()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return nil, nil, nil, &ended{status: status}
+	}
 	s, err := from.load()
 	if err != nil {
 		return nil, nil, nil, err

@@ -37,7 +37,7 @@ type running struct {
 }
 
 func (p *program) newRun() *cobra.Command {
-	from := source{table: p.fields.Leased()}
+	from := source{table: p.fields.Leased(), ownsProcess: p.ownsProcess}
 	var o running
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
@@ -55,6 +55,8 @@ When this member leads no more COMMAND gets SIGTERM, with all its process group,
 leads. Where the lease runs out, because no majority is reached or elect itself is stopped
 or killed, there is less time: SIGTERM comes a quarter of the lease before its end, and all
 is gone an eighth before it. A second process of elect, the guard, sees to that.
+
+As PID 1 of a container elect reaps orphans and passes signals on, and needs no other init.
 
 When COMMAND ends, another member leads at once. Then elect stops and has its exit status,
 or 128 and the number of the signal that killed it; or with --restart it stays, and runs

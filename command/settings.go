@@ -22,6 +22,8 @@ type source struct {
 	table *config.Table
 	file  string
 	flags *config.Flags
+	// ownsProcess is that of the program.
+	ownsProcess bool
 }
 
 // register adds the flags of a node to those of a command.

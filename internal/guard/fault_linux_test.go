@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	switch {
 	case role == "":
-		testenv.AtOnce(4)                  // they wait more than they compute
-		if _, err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
+		testenv.AtOnce(4)               // they wait more than they compute
+		if err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
 			panic(err)
 		}
 		os.Exit(m.Run())

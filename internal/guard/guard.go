@@ -13,6 +13,9 @@
 // child of the guard, or of the supervisor after it (PR_SET_CHILD_SUBREAPER). If both are killed at once
 // the kernel kills the process that was started (PR_SET_PDEATHSIG), and nobody what that has forked.
 //
+// Only the command and its descendants are signalled. A supervisor that would have other children runs in a child of
+// [Init] instead.
+//
 // # What it does not promise
 //
 // Anything while both are stopped. To end what another service has started for the command, as systemd-run,

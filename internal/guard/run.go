@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,11 +34,10 @@ type supervisor struct {
 }
 
 // Run runs the command until it ends or ctx does, and returns when nothing of it is left. All the while, left says for
-// how long the command may go on if nothing more is heard, from when it is called. All children that this process
-// gets meanwhile are taken for the command's. The error is what kept the guard from starting.
+// how long the command may go on if nothing more is heard, from when it is called. The error is what kept the guard
+// from starting. The caller has no other children, as in a child of [Init]: Run kills all that are left at the end.
 func Run(ctx context.Context, c Command, left func() time.Duration) (Outcome, error) {
-	before, err := adopt()
-	if err != nil {
+	if err := adopt(); err != nil {
 		return Outcome{}, err
 	}
 	s := &supervisor{plan: plan{Command: c, end: Now() + patience}}
@@ -78,7 +76,7 @@ func Run(ctx context.Context, c Command, left func() time.Duration) (Outcome, er
 	if err := guard.Wait(); err != nil && s.told == 0 && !s.enforced {
 		s.outcome = Outcome{Own: true, Status: 128 + int(unix.SIGKILL)} // somebody has killed the guard, and so the command
 	}
-	s.sweep(before)
+	s.sweep()
 	return s.outcome, nil
 }
 
@@ -117,10 +115,9 @@ func (s *supervisor) take(report time.Duration) {
 
 // sweep kills what a guard that was killed has left, and returns when nothing is. Processes are not gone
 // because they cannot be listed, for want of a file descriptor for example: then sweep tries again.
-func (s *supervisor) sweep(before []int) {
+func (s *supervisor) sweep() {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		rest, err := children()
-		rest = slices.DeleteFunc(rest, func(pid int) bool { return slices.Contains(before, pid) })
 		if err == nil && len(rest) == 0 {
 			return
 		}

@@ -29,7 +29,7 @@ type server struct {
 func Serve(c Command) error {
 	runtime.LockOSThread() // for the kernel the command is the child of this thread, and dies with it
 	l := openLine(theLine)
-	if _, err := adopt(); err != nil {
+	if err := adopt(); err != nil {
 		return err
 	}
 	// It ends when the command has, whoever wants it to end before. Ignored, the command would ignore them too.

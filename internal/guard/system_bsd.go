@@ -18,7 +18,7 @@ const (
 	adopts = false
 )
 
-func adopt() (before []int, err error) { return nil, nil }
+func adopt() error { return nil }
 
 func children() ([]int, error) { return nil, nil }
 

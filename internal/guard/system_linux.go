@@ -21,16 +21,18 @@ const (
 	adopts = true
 )
 
-// adopt has what loses its parent, below this process, become its child. It returns the children that
-// this process had before: the program that became this one may have left them.
-func adopt() (before []int, err error) {
-	if before, err = children(); err != nil {
-		return nil, fmt.Errorf("guard: the children of a process cannot be listed (CONFIG_PROC_CHILDREN of the kernel and /proc are needed): %w", err)
+// adopt makes a process that loses its parent, below this process, a child of this process.
+func adopt() error {
+	if number, _ := os.Readlink("/proc/self"); number != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("guard: /proc shows this process as %q, and it is %d: mount the /proc of this PID namespace", number, os.Getpid())
+	}
+	if _, err := children(); err != nil {
+		return fmt.Errorf("guard: the children of a process cannot be listed (CONFIG_PROC_CHILDREN of the kernel and /proc are needed): %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("guard: become a subreaper: %w", err)
+		return fmt.Errorf("guard: become a subreaper: %w", err)
 	}
-	return before, nil
+	return nil
 }
 
 // children are those of this process. A child that has ended is one until it is waited for. With an error

@@ -1,0 +1,161 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
+)
+
+// visitor is the script of a process that elect has not started, as one of docker exec, in the folder $1.
+// When it is told to, it leaves 30 orphans that end at once, and one that answers later.
+const visitor = `
+	read line < $1/go
+	i=0; while [ $i -lt 30 ]; do sh -c ': &'; i=$((i+1)); done
+	sh -c '(read line < $1/ask; : > $1/answered) &' sh $1
+	: > $1/visited`
+
+// visited is a process of elect that replaces a shell. The shell has started a visitor before.
+type visited struct {
+	*process
+	dir string
+}
+
+// visit starts one. With isPID1 it is PID 1 in a PID namespace of its own.
+func visit(t *testing.T, isPID1 bool, args ...string) visited {
+	t.Helper()
+	v := visited{command(t), t.TempDir()}
+	for _, name := range []string{"go", "ask"} {
+		require.NoError(t, syscall.Mkfifo(filepath.Join(v.dir, name), 0o600))
+	}
+	script := `sh -c "$0" visitor "$1" & shift; exec "$@"`
+	if isPID1 {
+		script = "mount -t proc proc /proc && { " + script + "; }"
+		v.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}
+	}
+	path, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	v.Path, v.Args = path, append([]string{"sh", "-c", script, visitor, v.dir, os.Args[0]}, args...)
+	err = v.Start()
+	testenv.Need(t, !isPID1 || err == nil, fmt.Sprintf("a PID namespace, which takes root: %v", err))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = v.Process.Kill()
+		v.tell(t, "go") // otherwise the visitor, or its orphan, waits forever and holds the output
+		v.tell(t, "ask")
+		_ = v.Wait()
+	})
+	return v
+}
+
+// tell writes a line to a FIFO, also if no process reads from it.
+func (v visited) tell(t *testing.T, name string) {
+	fifo, err := os.OpenFile(filepath.Join(v.dir, name), os.O_RDWR, 0)
+	require.NoError(t, err)
+	_, err = fifo.WriteString("\n")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = fifo.Close() }) // not before the line was read
+}
+
+// waitFor waits for a file of that name.
+func (v visited) waitFor(t *testing.T, name string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(v.dir, name))
+		return err == nil
+	}, patience, time.Millisecond, "%s: %s", name, v.stderr.text())
+}
+
+// children returns how many children the process has. One that has ended counts until it was reaped.
+func (v visited) children(t *testing.T) (n int) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", v.Process.Pid))
+	require.NoError(t, err)
+	for _, path := range threads {
+		text, _ := os.ReadFile(path) // a thread may have ended
+		n += len(strings.Fields(string(text)))
+	}
+	return n
+}
+
+func (v visited) requireChildren(t *testing.T, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return v.children(t) == n }, patience, time.Millisecond, "%s", v.stderr.text())
+}
+
+// testVisitedRun has a visitor leave orphans beside a command, and lets the command end.
+func testVisitedRun(t *testing.T, isPID1 bool, children int) {
+	t.Helper()
+	dir := t.TempDir()
+	end := filepath.Join(dir, "end")
+	require.NoError(t, syscall.Mkfifo(end, 0o600))
+	v := visit(t, isPID1, alone(t, "--restart", "always", "--", "sh", "-c", "trap 'exit 7' TERM; echo works; read line < "+end)...)
+	require.Equal(t, "works", v.stdout.line(t))
+	v.tell(t, "go")
+	v.waitFor(t, "visited")
+	v.requireChildren(t, children)
+	require.NoError(t, os.WriteFile(end, []byte("\n"), 0)) // the command ends
+	require.Equal(t, "works", v.stdout.line(t), "the command begins again")
+	v.tell(t, "ask")
+	v.waitFor(t, "answered") // so the orphan still runs
+	require.NoError(t, v.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, v.status(t), v.stderr.text())
+	require.Contains(t, v.stderr.text(), "command stopped", "the signal is passed on")
+}
+
+func TestPID1ReapsAndSignalsOwnCommandOnly(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	testVisitedRun(t, true, 2) // elect, and the orphan that answers later
+}
+
+func TestNodeAsPID1ReapsOrphans(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	v := visit(t, true, "node", "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a")
+	v.tell(t, "go")
+	v.waitFor(t, "visited")
+	v.requireChildren(t, 2)
+	for !strings.Contains(v.stderr.line(t), "msg=leading") {
+	}
+	require.NoError(t, v.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, v.status(t), v.stderr.text())
+	require.Contains(t, v.stderr.text(), "msg=stopped", "the signal is passed on")
+}
+
+// The number of a process does not matter: a shell that becomes elect may have children, too.
+func TestRunSparesChildrenFromBefore(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	testVisitedRun(t, false, 1)
+}
+
+// In the /proc of another PID namespace the numbers of children are those of other processes.
+func TestRunRejectsForeignProc(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	p := command(t, alone(t, "--", "true")...)
+	p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	err := p.Start()
+	testenv.Need(t, err == nil, fmt.Sprintf("a PID namespace, which takes root: %v", err))
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
+	require.Contains(t, p.stderr.text(), "mount the /proc of this PID namespace")
+}
+
+func TestPID1EndsWithStatusOfCommand(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	for script, status := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137} {
+		v := visit(t, true, alone(t, "--", "sh", "-c", script)...)
+		require.Equal(t, status, v.status(t), v.stderr.text())
+	}
+}
