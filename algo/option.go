@@ -39,6 +39,12 @@ func (c *OptionCheck) Want(ok bool, option, got, want string) {
 	if setting := (Setting{option, got}); !slices.Contains(c.settings, setting) {
 		c.settings = append(c.settings, setting)
 	}
+	c.WantLocal(ok, option, got, want)
+}
+
+// WantLocal is Want for an option that concerns its node alone. It is not listed as a setting, because
+// members compare settings and may differ in this option.
+func (c *OptionCheck) WantLocal(ok bool, option, got, want string) {
 	if !ok {
 		c.mistakes = append(c.mistakes, &OptionError{Algorithm: c.Algorithm, Option: option, Got: got, Want: want})
 	}

@@ -98,7 +98,7 @@ type Config struct {
 	// Lease has a leader lead only as long as a majority of the members has promised to have no other: then
 	// there is at most one at any moment, with any algorithm, and its tokens only rise. Nil: without. All of it
 	// zero means lease.Defaults of the timing, and a Drain of zero that of WithDrain. It is the same on all
-	// members, and needs Data. See package lease.
+	// members, but for Preempt and Drain, and needs Data. See package lease.
 	Lease *lease.Options
 
 	// Timing is all that depends on the network: algo.LAN().

@@ -21,10 +21,9 @@ import (
 )
 
 const (
-	restartPause = time.Second // between two runs of a command at one node
-	killTime     = time.Second // for what SIGKILL takes, beside the grace
-	onceWindow   = "1m0s"      // of --once without a value
-	onlyUnix     = "elect run is not for this system: " + guard.Lacks
+	killTime   = time.Second // for what SIGKILL takes, beside the grace
+	onceWindow = "1m0s"      // of --once without a value
+	onlyUnix   = "elect run is not for this system: " + guard.Lacks
 )
 
 var errCutOff = errors.New("the lease was not renewed in time, or the guard did not answer")
@@ -60,8 +59,12 @@ As PID 1 of a container elect reaps orphans and passes signals on, and needs no 
 
 When COMMAND ends, another member leads at once. Then elect stops and has its exit status,
 or 128 and the number of the signal that killed it; or with --restart it stays, and runs
-COMMAND again when this member leads again, a second later at the earliest. A signal to stop
-has COMMAND stopped, and then elect with status 0.
+COMMAND again when this member leads again, a second later at the earliest. If COMMAND fails
+within 10 s, this member does not lead for a time that doubles with each such failure, up to
+5m. A signal to stop has COMMAND stopped, and then elect with status 0.
+
+A higher member does not take the leadership from one that works: --lease-preempt is false
+unless given.
 
 --once is for cron: started on all members within that time (1m), one of them runs COMMAND,
 leads on until that time is over, and exits with the status of COMMAND. The others exit with
@@ -135,7 +138,7 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if guard.Lacks != "" {
 		log.Warn("this system keeps less of what elect run promises", "lacks", guard.Lacks)
 	}
-	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout}
+	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout, start: guard.Run}
 	if l := s.Config.Lease; l != nil {
 		r.lease, r.leased = l.Duration, true
 	} else {
@@ -165,6 +168,8 @@ type runner struct {
 	args   []string
 	lease  time.Duration // that the command outlasts this process at most; of the promise of others, if leased
 	leased bool
+	// start is guard.Run, or a test's.
+	start func(context.Context, guard.Command, func() time.Duration) (guard.Outcome, error)
 }
 
 // run is the command for one leadership. It returns early only if the command has ended of its own accord.
@@ -172,7 +177,7 @@ func (r *runner) run(ctx context.Context, l cluster.Leadership) (guard.Outcome, 
 	token := strconv.FormatUint(l.Token, 10)
 	c := guard.Command{Args: r.args, Grace: r.grace, Lease: r.lease, Env: append(os.Environ(), variables(l)...)}
 	r.log.Info("command begins", "token", token)
-	o, err := guard.Run(ctx, c, func() time.Duration {
+	o, err := r.start(ctx, c, func() time.Duration {
 		switch end, bounded := l.Deadline(); {
 		case !r.leased:
 			return r.lease // for as long as this process runs
@@ -205,11 +210,15 @@ func variables(l cluster.Leadership) []string {
 
 // always runs the command in each leadership, until it is not to be run again.
 func (r *runner) always(ctx context.Context) error {
+	b := backoff{lease: r.lease}
 	for {
 		var o guard.Outcome
 		var failed error
+		var ran time.Duration
 		_ = r.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+			began := time.Now()
 			o, failed = r.run(ctx, l)
+			ran = time.Since(began)
 			return failed
 		})
 		switch {
@@ -217,10 +226,28 @@ func (r *runner) always(ctx context.Context) error {
 			return failed
 		case o.Own && (r.restart == "never" || r.restart == "on-failure" && o.Status == 0):
 			return &ended{status: o.Status}
-		case !rest(ctx, restartPause):
+		}
+		pause := restartPause
+		if o.Own || failed != nil { // otherwise the command was stopped, and says nothing about its next run
+			pause = b.pause(failed != nil || o.Status != 0, ran)
+		}
+		if !r.standBy(ctx, pause) {
 			return nil
 		}
 	}
+}
+
+// standBy waits, and reports false if ctx ended before. For a pause longer than restartPause this member
+// resigns, so that it is not elected meanwhile.
+func (r *runner) standBy(ctx context.Context, pause time.Duration) bool {
+	until := time.Now().Add(pause)
+	if pause > restartPause {
+		r.log.Warn("command failed soon after it began", "standby", pause)
+		// After its command ended this member has resigned for Bound. The period must not be shorter.
+		// An error means that no other member may lead: this member leads on, without its command.
+		_ = r.Resign(ctx, max(pause, r.Config().Timing.Bound()))
+	}
+	return rest(ctx, time.Until(until))
 }
 
 // rest waits, and reports false if ctx ended before.

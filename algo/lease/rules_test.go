@@ -306,6 +306,36 @@ func TestWhoStandsAsideTakesNoPart(t *testing.T) {
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
+// Options that concern a node alone are no settings, which members compare.
+func TestMembersMayDifferInLocalOptions(t *testing.T) {
+	settings := func(change func(*lease.Options)) []algo.Setting {
+		o := lease.Defaults(algo.LAN())
+		change(&o)
+		spec, err := lease.Wrap(algo.Spec{Name: "x"}, algo.LAN(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return spec.Settings
+	}
+	defaults := settings(func(*lease.Options) {})
+	for name, change := range map[string]func(*lease.Options){
+		"preempt": func(o *lease.Options) { o.Preempt = false },
+		"drain":   func(o *lease.Options) { o.Drain = time.Minute },
+	} {
+		if got := settings(change); !slices.Equal(got, defaults) {
+			t.Errorf("with another %s the settings are %v, want %v", name, got, defaults)
+		}
+	}
+	if got := settings(func(o *lease.Options) { o.Duration++ }); slices.Equal(got, defaults) {
+		t.Error("another duration is not among the settings")
+	}
+	o := lease.Defaults(algo.LAN())
+	o.Drain = -1
+	if _, err := lease.Wrap(algo.Spec{Name: "x"}, algo.LAN(), o); err == nil {
+		t.Error("a drain below 0 is accepted")
+	}
+}
+
 // Where nobody is pre-empted a leader stays, and a nominee asks nobody as long as one leads.
 func TestALeaderThatStays(t *testing.T) {
 	o := options

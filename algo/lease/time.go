@@ -22,7 +22,8 @@ type Options struct {
 	// Renew is how often a leader has the promise renewed.
 	Renew time.Duration `yaml:"renew" help:"how often a leader has its lease renewed"`
 
-	// Preempt has a leader hand over to a higher nominee that a majority hears. Without it leaders stay.
+	// Preempt has a leader hand over to a higher nominee that a majority hears. Without it leaders stay. It
+	// concerns the node alone, and members may differ: it is no setting that members compare. Nor is Drain.
 	Preempt bool `yaml:"preempt" help:"hand over to a higher nominee; without it a leader that works stays"`
 
 	// Drain is for how long a leader that hands over goes on renewing while its work ends. Zero: nothing
@@ -63,11 +64,10 @@ func (o *Options) check(c *algo.OptionCheck) {
 	c.Want(o.Drift >= 0 && o.Drift <= 50, "drift", strconv.FormatInt(o.Drift, 10), "from 0 to 50 percent")
 	c.Want(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
 	c.Duration("renew", o.Renew, "", 0)
-	c.Bool("preempt", o.Preempt)
 	c.Bool("trusted_network", o.TrustedNetwork)
 	c.Want(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
 		"false, or trusted_network as well: refusals carry no signature, and whoever can refuse for a member that lives makes two leaders")
-	c.Want(o.Drain >= 0, "drain", o.Drain.String(), "not below 0")
+	c.WantLocal(o.Drain >= 0, "drain", o.Drain.String(), "not below 0")
 	if c.Err() != nil {
 		return
 	}

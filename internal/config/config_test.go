@@ -573,6 +573,8 @@ func TestALease(t *testing.T) {
 // Where nobody says otherwise its nodes have the lease that others have if somebody says so.
 func TestATableOfNodesWithALease(t *testing.T) {
 	leased := builtins.Leased()
+	staying := lease.Defaults(algo.LAN())
+	staying.Preempt = false
 	for _, tc := range []struct {
 		name string
 		with *Table
@@ -581,7 +583,9 @@ func TestATableOfNodesWithALease(t *testing.T) {
 	}{
 		{"said", builtins, "lease: true", new(lease.Defaults(algo.LAN()))},
 		{"not said", builtins, "", nil},
-		{"not said, and leased", leased, "", new(lease.Defaults(algo.LAN()))},
+		{"not said, and leased", leased, "", &staying},
+		{"leased, a preset of its own", leased, "timing: {preset: lan}", &staying},
+		{"leased, and it preempts", leased, "lease: {preempt: true}", new(lease.Defaults(algo.LAN()))},
 		{"said otherwise", leased, "lease: false", nil},
 	} {
 		s := tc.with.load("elect.yaml", []byte(tc.file), nil, nil)
@@ -589,4 +593,6 @@ func TestATableOfNodesWithALease(t *testing.T) {
 	}
 	require.Equal(t, false, builtins.Default(builtins.byName["lease"]))
 	require.Equal(t, true, leased.Default(leased.byName["lease"]))
+	require.Equal(t, true, builtins.Default(builtins.byName["lease.preempt"]))
+	require.Equal(t, false, leased.Default(leased.byName["lease.preempt"]))
 }

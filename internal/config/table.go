@@ -95,10 +95,21 @@ func NewTable(registry algo.Registry) *Table {
 	return t
 }
 
-// Leased is the table for nodes that have a lease where nobody says otherwise.
+// newStayingLease is newLease with a leader that stays, by default.
+func newStayingLease(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+	o := lease.Defaults(t)
+	o.Preempt = false
+	_ = decode(&o) // it rejects nothing
+	return lease.Wrap(algo.Spec{}, t, o)
+}
+
+// Leased is the table for nodes that have a lease unless a setting says otherwise. By default a leader that
+// works stays.
 func (t *Table) Leased() *Table {
 	leased := *t
-	leased.base = newSettings(t)
+	leased.parts = maps.Clone(t.parts)
+	leased.parts[leasePart] = newStayingLease
+	leased.base = newSettings(&leased)
 	leased.base.Lease = true
 	leased.base.settle()
 	return &leased
