@@ -14,7 +14,7 @@ import (
 )
 
 // waysIn is what a node is told that would listen to strangers.
-const waysIn = "one of the loopback, or what keeps strangers out: secret_file: FILE (elect secret > FILE makes one, the same for all members), " +
+const waysIn = "one of the loopback, or what keeps strangers out: secret_file: FILE (elect secret FILE makes one, the same for all members), " +
 	"or tls: {cert: FILE, key: FILE, ca: FILE}; or insecure: true, which keeps nobody out"
 
 // migrate is the word for a cluster on its way to another way in.

@@ -73,7 +73,7 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 		change      func(c *cluster.Config)
 		field, want string
 	}{
-		"none":                 {func(c *cluster.Config) {}, "listen", "secret_file: FILE (elect secret > FILE makes one"},
+		"none":                 {func(c *cluster.Config) {}, "listen", "secret_file: FILE (elect secret FILE makes one"},
 		"every interface":      {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "10.0.0.1:7400" }, "listen", "tls: {cert: FILE, key: FILE, ca: FILE}"},
 		"a name":               {func(c *cluster.Config) { c.Listen = "n1.example:7400" }, "listen", "insecure: true"},
 		"both":                 {func(c *cluster.Config) { c.SecretFile, c.Insecure = file, true }, "insecure", "one of them"},

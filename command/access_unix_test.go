@@ -59,7 +59,7 @@ func TestANodeForStrangersNeedsAWayIn(t *testing.T) {
 	testenv.Processes(t)
 	p := launch(t, "node", "--listen", "0.0.0.0:0", "--advertise", "10.0.0.1:7400", "--bootstrap")
 	require.Equal(t, statusUsage, p.status(t))
-	for _, line := range []string{"secret_file: FILE", "elect secret > FILE", "tls: {cert: FILE, key: FILE, ca: FILE}", "insecure: true"} {
+	for _, line := range []string{"secret_file: FILE", "elect secret FILE", "tls: {cert: FILE, key: FILE, ca: FILE}", "insecure: true"} {
 		require.Contains(t, p.stderr.text(), line)
 	}
 }

@@ -3,10 +3,13 @@
 package command
 
 import (
+	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,15 +17,66 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// TestASecretInAFileIsForItsOwnerAlone, though the shell has made the file for all to read.
-func TestASecretInAFileIsForItsOwnerAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "secret")
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+// TestSecretFileIsCreatedForOwnerOnly runs without a umask, as if the shell protected nothing.
+func TestSecretFileIsCreatedForOwnerOnly(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	dir := t.TempDir()
+	path := filepath.Join(dir, "secret")
+	status, stdout, stderr := elect("secret", path)
+	require.Zero(t, status, stderr)
+	info, err := os.Lstat(path)
 	require.NoError(t, err)
-	defer file.Close()
-	require.Zero(t, builtins.run(t.Context(), []string{"secret"}, file, os.Stderr))
+	require.Equal(t, os.FileMode(0o600), info.Mode())
 	_, err = secure.New(secure.Config{SecretFile: path})
 	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, stdout, strings.TrimSpace(string(text)))
+
+	status, stdout, _ = elect("secret", "--json", path+"2")
+	require.Zero(t, status)
+	require.JSONEq(t, `{"file":"`+path+`2"}`, stdout)
+
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(filepath.Join(dir, "nowhere"), link))
+	for _, taken := range []string{path, link} {
+		status, stdout, stderr = elect("secret", taken)
+		require.Equal(t, statusFailed, status)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, taken+": file exists")
+	}
+	same, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, text, same)
+	require.NoFileExists(t, filepath.Join(dir, "nowhere"))
+}
+
+func TestSecretIsNotPrintedToReadableFile(t *testing.T) {
+	for mode, accepted := range map[os.FileMode]bool{0o600: true, 0o644: false, 0o640: false, 0o620: false, 0o602: false} {
+		for _, args := range [][]string{{"secret"}, {"secret", "--json"}} {
+			path := filepath.Join(t.TempDir(), "secret")
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			require.NoError(t, os.Chmod(path, mode))
+			file, err := os.OpenFile(path, os.O_WRONLY, 0)
+			require.NoError(t, err)
+			var stderr bytes.Buffer
+			status := builtins.run(t.Context(), args, file, &stderr)
+			require.NoError(t, file.Close())
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			if accepted {
+				require.Zero(t, status, stderr.String())
+				require.NotEmpty(t, text)
+				continue
+			}
+			require.Equal(t, statusFailed, status, "%o", mode)
+			require.Empty(t, text, "%o", mode)
+			require.Contains(t, stderr.String(), "'elect secret FILE'")
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.Equal(t, mode, info.Mode(), "the mode is left as it was")
+		}
+	}
 }
 
 func TestASecretAsJSON(t *testing.T) {

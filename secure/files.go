@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/elect-go/elect/internal/disk"
 )
 
 // keys is what the files say.
@@ -182,7 +184,7 @@ func readFile(path string, private bool) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case private:
-		if err := checkPrivate(info); err != nil {
+		if err := disk.CheckSecrecy(f); err != nil {
 			return nil, err
 		}
 	}

@@ -20,7 +20,7 @@ func TestWhatOthersCanReadIsRefused(t *testing.T) {
 			require.NoError(t, err, "%o", mode)
 			continue
 		}
-		require.ErrorContains(t, err, strconv.Quote(path)+", want a file that can be used (others can read or change it (mode ")
-		require.ErrorContains(t, err, "want chmod 600")
+		require.ErrorContains(t, err, strconv.Quote(path)+", want a file that can be used (other users can read or change it (mode ")
+		require.ErrorContains(t, err, "want mode 0600: chmod 600 "+path)
 	}
 }

@@ -26,7 +26,7 @@ var allowedImports = map[string]string{
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
 	"fence":          "algo internal/disk",
-	"secure":         "internal/hostile",
+	"secure":         "internal/disk internal/hostile",
 	"transport":      "internal/hostile golang.org/x/sys/unix",
 	"cluster": `algo algo/builtin algo/lease fd internal/engine internal/hostile internal/mistake internal/store internal/wire secure
 		trace transport github.com/google/uuid golang.org/x/sys/unix`,
@@ -48,7 +48,7 @@ var allowedImports = map[string]string{
 	"internal/mutetest":                             "algo algo/bully algo/ring algo/vote",
 	"internal/optiontest":                           "algo internal/host",
 	"internal/config":                               "algo algo/lease cluster internal/mistake secure github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/result internal/config internal/engine
+	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/guard internal/hostile internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wait internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":          "algo/builtin command",
