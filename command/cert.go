@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
 )
@@ -21,6 +22,9 @@ import (
 const aTrial = `It is for a trial, and for tests: its key lies in a file, and who can read that can be any
 member and any operator. For use have an authority that keeps its key, and renews, such as
 step-ca, Vault or cert-manager.`
+
+// maxAuthority bounds each file of the authority, in bytes.
+const maxAuthority = 256 << 10
 
 func newCert() *cobra.Command {
 	cmd := &cobra.Command{
@@ -134,11 +138,11 @@ With --json, one object: cert and key (the files), is (what the certificate says
 			if err := c.check(); err != nil {
 				return err
 			}
-			authority, err := os.ReadFile(c.in("ca.crt"))
+			authority, err := disk.Read(c.in("ca.crt"), disk.CheckIntegrity, maxAuthority)
 			if err != nil {
 				return fmt.Errorf("no authority, see 'elect cert init --help': %w", err)
 			}
-			authorityKey, err := os.ReadFile(c.in("ca.key"))
+			authorityKey, err := disk.Read(c.in("ca.key"), disk.CheckSecrecy, maxAuthority)
 			if err != nil {
 				return err
 			}

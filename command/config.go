@@ -39,8 +39,8 @@ func (p *program) newConfigCheck() *cobra.Command {
 and in the flags, as 'elect node --config FILE' would take it. Nothing is started, and
 no folder or port is touched.
 
-Exit status: 0 nothing is wrong, 1 the file cannot be read, 2 something is wrong, or
-there is no such file.
+Exit status: 0 nothing is wrong, 1 the file cannot be read, 2 something is wrong, there
+is no such file, or another user than root and this one can change it.
 
 With --json, one object: file, ok (a bool), mistakes (a list of objects, at most 100),
 more (a bool: there are others), unknown_variables (a list of objects: name, and meant,

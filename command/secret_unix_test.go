@@ -144,3 +144,29 @@ func TestCertificatesForATrial(t *testing.T) {
 	text, _ := json.Marshal(left)
 	require.JSONEq(t, `["ca.crt","ca.key","n1.crt","n1.key","observer.crt","observer.key","operator.crt","operator.key"]`, string(text))
 }
+
+func TestAuthorityThatOthersCanUseIsRejected(t *testing.T) {
+	for name, mode := range map[string]os.FileMode{"ca.key": 0o644, "ca.crt": 0o646} {
+		dir := t.TempDir()
+		status, _, stderr := elect("cert", "init", "--dir", dir)
+		require.Zero(t, status, stderr)
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.Chmod(path, mode))
+		status, _, stderr = elect("cert", "issue", "--dir", dir, "--operator")
+		require.Equal(t, statusFailed, status)
+		require.Contains(t, stderr, path+": other users can")
+		require.NoFileExists(t, filepath.Join(dir, "operator.crt"))
+	}
+}
+
+// TestConfigurationThatOthersCanChangeIsRejected with the status of a mistake that no restart mends.
+func TestConfigurationThatOthersCanChangeIsRejected(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "elect.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("listen: nowhere\n"), 0o600))
+	require.NoError(t, os.Chmod(path, 0o606))
+	for _, args := range [][]string{{"node", "--config", path}, {"config", "check", path}, {"status", "127.0.0.1:1", "--config", path}} {
+		status, _, stderr := elect(args...)
+		require.Equal(t, statusUsage, status, stderr)
+		require.Contains(t, stderr, "other users can change it (mode 0606), want no write permission for group and others: chmod go-w "+path)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/logqueue"
 	"github.com/elect-go/elect/internal/mistake"
 )
@@ -41,7 +42,8 @@ func (s *source) registerFile(set *pflag.FlagSet) {
 // settings say when a node is made; the error is a file that cannot be read.
 func (s *source) load() (*config.Settings, error) {
 	settings, err := s.table.Load(s.file, os.Environ(), s.flags)
-	if errors.Is(err, fs.ErrNotExist) {
+	_, isOpen := errors.AsType[*disk.AccessError](err)
+	if isOpen || errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("the configuration: %v", err)
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -57,7 +56,7 @@ func (f *files) open() (err error) {
 
 // now is what counts for a connection that is made now. The files are read again when they have changed, and what
 // cannot be read then changes nothing. That is said once, and not at the first look: who renews writes two
-// files, one after the other.
+// files, one after the other. Files that cannot be read are read at each look: a new owner shows in nothing else.
 func (f *files) now() keys {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +67,7 @@ func (f *files) now() keys {
 	if seen := f.stat(); !same(seen, f.seen) {
 		f.seen, f.failed = seen, 1
 	}
-	if f.failed == 0 || f.failed > 2 {
+	if f.failed == 0 {
 		return f.keys
 	}
 	read, err := f.read()
@@ -78,7 +77,7 @@ func (f *files) now() keys {
 		f.Log.Info("secret or certificate read anew", "files", f.paths())
 	case f.failed == 1:
 		f.failed = 2
-	default:
+	case f.failed == 2:
 		f.failed = 3
 		f.Log.Error("secret or certificate not renewed: what was read before counts", "error", err)
 	}
@@ -116,7 +115,7 @@ func (f *files) read() (k keys, err error) {
 		return err == nil
 	}
 	if f.SecretFile != "" {
-		text, err := readFile(f.SecretFile, true)
+		text, err := readFile(f.SecretFile, disk.CheckSecrecy)
 		if err == nil {
 			k.secrets, err = parseSecrets(text)
 		}
@@ -126,16 +125,16 @@ func (f *files) read() (k keys, err error) {
 		k.own, err = ephemeral()
 		return k, errors.Join(append(wrong, err)...)
 	}
-	authority, err := readFile(f.TLS.CA, false)
+	authority, err := readFile(f.TLS.CA, disk.CheckIntegrity)
 	if note("tls.ca", f.TLS.CA, err) {
 		k.authority = x509.NewCertPool()
 		if !k.authority.AppendCertsFromPEM(authority) {
 			note("tls.ca", f.TLS.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
 		}
 	}
-	certificate, err := readFile(f.TLS.Cert, false)
+	certificate, err := readFile(f.TLS.Cert, disk.CheckIntegrity)
 	note("tls.cert", f.TLS.Cert, err)
-	key, err := readFile(f.TLS.Key, true)
+	key, err := readFile(f.TLS.Key, disk.CheckSecrecy)
 	note("tls.key", f.TLS.Key, err)
 	if len(wrong) > 0 {
 		return keys{}, errors.Join(wrong...)
@@ -170,28 +169,12 @@ func (f *files) check(k keys) (self Identity, err error) {
 	return verify(chain, k.authority, x509.ExtKeyUsageServerAuth, f.Cluster)
 }
 
-// readFile reads a file of a bounded size, and refuses one that is to be secret and is not.
-func readFile(path string, private bool) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+// readFile reads a file of a bounded size that check accepts.
+func readFile(path string, check func(*os.File) error) ([]byte, error) {
+	text, err := disk.Read(path, check, maxFile+1)
 	switch {
 	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	case private:
-		if err := disk.CheckSecrecy(f); err != nil {
-			return nil, err
-		}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, err
+		return nil, errors.Unwrap(err) // the caller names the file
 	case len(text) > maxFile:
 		return nil, fmt.Errorf("it has more than %d KiB", maxFile>>10)
 	case len(bytes.TrimSpace(text)) == 0:

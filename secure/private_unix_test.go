@@ -4,10 +4,15 @@ package secure
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 // TestWhatOthersCanReadIsRefused, but for a group where the file is of root and this process is not: so are secrets that are mounted.
@@ -23,4 +28,64 @@ func TestWhatOthersCanReadIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, strconv.Quote(path)+", want a file that can be used (other users can read or change it (mode ")
 		require.ErrorContains(t, err, "want mode 0600: chmod 600 "+path)
 	}
+}
+
+func TestWritableCertificateIsRejected(t *testing.T) {
+	for _, name := range []string{"tls.ca", "tls.cert"} {
+		for mode, accepted := range map[os.FileMode]bool{0o644: true, 0o444: true, 0o600: true, 0o664: false, 0o646: false, 0o620: false, 0o602: false} {
+			c := newAuthority(t).issue(member("n1"), time.Hour)
+			path := c.paths()[map[string]int{"tls.cert": 0, "tls.ca": 2}[name]]
+			require.NoError(t, os.Chmod(path, mode))
+			_, err := New(c)
+			if accepted {
+				require.NoError(t, err, "%s %o", name, mode)
+				continue
+			}
+			require.ErrorContains(t, err, name+" is "+strconv.Quote(path)+", want a file that can be used (other users can change it (mode 0")
+			require.ErrorContains(t, err, "want no write permission for group and others: chmod go-w "+path)
+		}
+	}
+}
+
+// TestFileOfAnotherUserIsRejected also follows a link, as a container mounts a secret.
+func TestFileOfAnotherUserIsRejected(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a file of another user")
+	}
+	c := newAuthority(t).issue(member("n1"), time.Hour)
+	c.Migrate = true
+	file := write(t, filepath.Join(t.TempDir(), "secret"), NewSecret())
+	c.SecretFile = filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(file, c.SecretFile))
+	for _, path := range c.paths() {
+		require.NoError(t, os.Chown(path, 65534, 65534))
+		_, err := New(c)
+		require.ErrorContains(t, err, strconv.Quote(path)+", want a file that can be used (it belongs to user 65534, want root: chown root "+path+")")
+		require.NoError(t, os.Chown(path, 0, 0))
+		_, err = New(c)
+		require.NoError(t, err)
+	}
+}
+
+// TestFileIsReloadedAfterChangeOfOwner has a file that differs in nothing but its owner from the
+// one that was rejected.
+func TestFileIsReloadedAfterChangeOfOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a file of another user")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		first, second := NewSecret(), NewSecret()
+		path, log := write(t, filepath.Join(t.TempDir(), "secret"), first), new(record)
+		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.log()})
+		require.NoError(t, os.Chown(write(t, path, second), 65534, 65534))
+		for range 5 {
+			virtual.Pass(lookEvery)
+			require.Len(t, e.files.now().secrets, 1)
+			require.Equal(t, first, e.files.now().secrets[0].text())
+		}
+		require.Equal(t, 1, log.lines("it belongs to user 65534"))
+		require.NoError(t, os.Chown(path, 0, 0))
+		virtual.Pass(lookEvery)
+		require.Equal(t, second, e.files.now().secrets[0].text())
+	})
 }

@@ -354,7 +354,7 @@ func TestFilesThatAreNotTheirOwn(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, strconv.Quote(path))
 	_, err = New(Config{SecretFile: t.TempDir()})
-	require.ErrorContains(t, err, "it is not a regular file")
+	require.ErrorContains(t, err, "it is a directory, want a regular file")
 	_, err = New(Config{})
 	require.EqualError(t, err, "secure: secret_file is empty, want a file, or tls")
 	_, err = New(Config{TLS: Certificate{CA: "ca.crt", Cert: "n1.crt"}})

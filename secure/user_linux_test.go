@@ -5,10 +5,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 // accepted is a connection within this machine, as who listens sees it.
@@ -61,6 +64,19 @@ func (p process) Close() error {
 	return p.Wait()
 }
 
+// runAsNobody starts this test once more, as user and group 65534. The test must be one of root.
+func runAsNobody(t *testing.T, env ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Open("/proc/self/exe") // its folder may be of root alone
+	require.NoError(t, err)
+	t.Cleanup(func() { self.Close() })
+	cmd := exec.Command("/proc/self/fd/3", "-test.run=^"+t.Name()+"$")
+	cmd.ExtraFiles = []*os.File{self}
+	cmd.Dir, cmd.Env = "/", append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	return cmd
+}
+
 // TestAnotherUser: the test runs itself once more, as somebody else.
 func TestAnotherUser(t *testing.T) {
 	if addr := os.Getenv("SECURE_TEST_DIAL"); addr != "" {
@@ -72,14 +88,8 @@ func TestAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be somebody else")
 	}
-	self, err := os.Open("/proc/self/exe") // its folder may be of root alone
-	require.NoError(t, err)
-	defer self.Close()
 	c, _ := accepted(t, "tcp4", "127.0.0.1:0", func(addr string) io.Closer {
-		cmd := exec.Command("/proc/self/fd/3", "-test.run=^TestAnotherUser$")
-		cmd.ExtraFiles = []*os.File{self}
-		cmd.Dir, cmd.Env = "/", append(os.Environ(), "SECURE_TEST_DIAL="+addr)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		cmd := runAsNobody(t, "SECURE_TEST_DIAL="+addr)
 		_, err := cmd.StdinPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
@@ -87,4 +97,36 @@ func TestAnotherUser(t *testing.T) {
 	})
 	require.ErrorIs(t, asked(c), errUser)
 	require.ErrorContains(t, asked(c), "it is user 65534")
+}
+
+// TestMountedSecretIsReadByGroup has files of root for a process of another user, as a container
+// mounts them: by a link in a folder that only root can write.
+func TestMountedSecretIsReadByGroup(t *testing.T) {
+	if path := os.Getenv("SECURE_TEST_SECRET"); path != "" {
+		_, err := New(Config{SecretFile: path})
+		require.NoError(t, err)
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a process of another user")
+	}
+	testenv.Processes(t)
+	for mode, accepted := range map[os.FileMode]bool{0o440: true, 0o640: true, 0o444: false, 0o460: false} {
+		dir, err := os.MkdirTemp("", "secret") // the folders above that of t.TempDir are for root only
+		require.NoError(t, err)
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		require.NoError(t, os.Chmod(dir, 0o755))
+		file := write(t, filepath.Join(dir, "..data"), NewSecret())
+		require.NoError(t, os.Chown(file, 0, 65534))
+		require.NoError(t, os.Chmod(file, mode))
+		link := filepath.Join(dir, "secret")
+		require.NoError(t, os.Symlink("..data", link))
+		output, err := runAsNobody(t, "SECURE_TEST_SECRET="+link).CombinedOutput()
+		if accepted {
+			require.NoError(t, err, "%o %s", mode, output)
+		} else {
+			require.Error(t, err, "%o", mode)
+			require.Contains(t, string(output), "other users can read or change it")
+		}
+	}
 }

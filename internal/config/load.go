@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -53,7 +53,8 @@ func (g given) stands() bool { return g.value.IsValid() }
 
 // Load reads a configuration from the file at path, or where the environment names one there;
 // from variables, each NAME=value as os.Environ returns them; and from flags, if any, which have
-// been parsed. Its error is that of a file that cannot be read; what else is wrong, Node says.
+// been parsed. Its error is that of a file that cannot be read, or an [*disk.AccessError] if another
+// user can change the file; what else is wrong, Node says.
 func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, error) {
 	for _, variable := range variables {
 		if name, value, _ := strings.Cut(variable, "="); name == FileVariable {
@@ -61,13 +62,10 @@ func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, 
 		}
 	}
 	var text []byte
-	if path != "" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		if text, err = io.ReadAll(io.LimitReader(f, maxFile+1)); err != nil { // it may be a device
+	if path != "" && path != os.DevNull { // that is an empty file on every system
+		// Another user who can change the file can name another secret, authority or data folder.
+		var err error
+		if text, err = disk.Read(path, disk.CheckUserIntegrity, maxFile+1); err != nil {
 			return nil, err
 		}
 	}

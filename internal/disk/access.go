@@ -1,13 +1,106 @@
 package disk
 
-import "os"
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
 
-// CheckSecrecy returns an error if other users can read or write an open file. The error says what
-// the mode is, what it must be, and which command mends it.
-func CheckSecrecy(file *os.File) error {
+// The checks below follow OpenSSH (see StrictModes in sshd_config): a file belongs to root or to
+// the user of this process, and no other user can change it. They look at the open file and not at
+// its path, so a link cannot be replaced between the check and the read. They do not look at the
+// folders above: a user who can replace the file there puts a file of that user in its place, and
+// the check of the owner rejects it. On a system other than Unix they accept every file.
+
+// AccessError says that another user can read or change a file, and how to mend that.
+type AccessError struct{ Found, Want, Mend string }
+
+func (e *AccessError) Error() string { return e.Found + ", want " + e.Want + ": " + e.Mend }
+
+// CheckIntegrity returns an *AccessError if an open file belongs to another user than root and the
+// user of this process, or if its group or others can write it.
+func CheckIntegrity(file *os.File) error { return checkFile(file, checkIntegrity) }
+
+// CheckSecrecy is CheckIntegrity, and rejects a file that its group or others can read as well.
+// The group may read a file of root if this process runs as another user: a container mounts a
+// secret so.
+func CheckSecrecy(file *os.File) error { return checkFile(file, checkSecrecy) }
+
+// CheckUserIntegrity is CheckIntegrity, and accepts that the group can write if it has the number
+// of this user. By convention that group has no other member, and a umask of 002 belongs to it.
+func CheckUserIntegrity(file *os.File) error {
+	return checkFile(file, func(path string, info fs.FileInfo) error { return checkShared(path, info, nil) })
+}
+
+// CheckFolder is CheckUserIntegrity for a folder in which this process writes. If the folder
+// belongs to root and this process runs as another user, the group may write: so a container
+// mounts a volume.
+func CheckFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return checkFile(folder, func(path string, info fs.FileInfo) error { return checkShared(path, info, info) })
+}
+
+// CheckInFolder is CheckFolder for an open file. The group may write if CheckFolder accepts it for
+// the folder of the file.
+func CheckInFolder(file *os.File) error {
+	return checkFile(file, func(path string, info fs.FileInfo) error {
+		folder, err := os.Stat(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		return checkShared(path, info, folder)
+	})
+}
+
+func checkFile(file *os.File, check func(path string, info fs.FileInfo) error) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	return checkSecrecy(file.Name(), info)
+	return check(file.Name(), info)
+}
+
+// Read returns the content of a regular file that check accepts, and at most limit bytes of it. Its
+// error is an [*fs.PathError].
+func Read(path string, check func(*os.File) error, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil {
+		err = checkRegular(info)
+	}
+	if err == nil {
+		err = check(file)
+	}
+	if _, hasPath := errors.AsType[*fs.PathError](err); err != nil && !hasPath {
+		err = &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(file, limit))
+}
+
+func checkRegular(info fs.FileInfo) error {
+	kind := "a special file"
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		kind = "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "a FIFO"
+	case mode&fs.ModeDevice != 0:
+		kind = "a device"
+	}
+	return errors.New("it is " + kind + ", want a regular file")
 }

@@ -33,7 +33,7 @@ func Create(path string, content []byte) error {
 		return nil // what may be wrong with it is found when it is opened
 	}
 	dir, name := filepath.Split(path)
-	if err := makeFolder(filepath.Clean(dir)); err != nil {
+	if err := MakeFolder(filepath.Clean(dir)); err != nil {
 		return err
 	}
 	file, err := os.CreateTemp(dir, name+half)
@@ -55,12 +55,12 @@ func Create(path string, content []byte) error {
 	return os.Rename(file.Name(), path) // a file system without hard links
 }
 
-// makeFolder makes dir and what is missing above it, each durable when it returns.
-func makeFolder(dir string) error {
+// MakeFolder makes dir and what is missing above it, each durable when it returns.
+func MakeFolder(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := makeFolder(filepath.Dir(dir)); err != nil {
+	if err := MakeFolder(filepath.Dir(dir)); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

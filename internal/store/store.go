@@ -44,7 +44,8 @@ func NewMemory() *Store { return &Store{} }
 
 // Open opens the store of the folder dir, and makes both if they do not exist: the
 // folder with mode 0700, and the file with 0600. An empty file, or one that is cut
-// short, is damaged and not new. Its errors name the file and what helps.
+// short, is damaged and not new. A folder or file that another user can change is rejected: see
+// [disk.CheckFolder]. Its errors name the file and what helps.
 func Open(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, errors.New("store: no data folder is named")
@@ -52,6 +53,9 @@ func Open(dir string) (*Store, error) {
 	path, err := filepath.Abs(filepath.Join(dir, FileName)) // the process may change its folder
 	if err != nil {
 		return nil, explain(dir, err)
+	}
+	if err := checkFolder(filepath.Dir(path)); err != nil {
+		return nil, explain(filepath.Dir(path), err)
 	}
 	s := &Store{path: path, flush: disk.Flush}
 	if err := s.open(); err != nil {
@@ -61,11 +65,23 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
+// checkFolder makes the folder if it does not exist, and rejects a folder in which another user can
+// replace the file.
+func checkFolder(dir string) error {
+	if err := disk.MakeFolder(dir); err != nil {
+		return err
+	}
+	return disk.CheckFolder(dir)
+}
+
 func (s *Store) open() (err error) {
 	if err = disk.Create(s.path, empty()); err != nil {
 		return err
 	}
 	if s.file, err = disk.OpenAlone(s.path); err != nil {
+		return err
+	}
+	if err = disk.CheckInFolder(s.file); err != nil {
 		return err
 	}
 	if s.made, err = s.file.Stat(); err != nil {
