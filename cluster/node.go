@@ -35,6 +35,7 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/store"
@@ -113,6 +114,7 @@ type Node struct {
 	log      *slog.Logger
 	registry algo.Registry
 	store    Store // nil: the one of config.Data
+	open     func(dir string) (Store, error)
 	listen   func(addr string) (net.Listener, error)
 	own      bool // that is the program's own
 	dial     func(ctx context.Context, addr string) (net.Conn, error)
@@ -169,6 +171,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		log:      slog.New(slog.DiscardHandler),
 		registry: builtin.Registry(),
 		listen:   Listen,
+		open:     openData,
 		turn:     func() {},
 		patience: 5 * time.Second,
 		board:    newBoard(),
@@ -211,7 +214,8 @@ func (n *Node) Config() Config { return n.config }
 // until the work has returned, for WithDrain at most, and then says goodbye to them: so does the
 // work of the next leader not begin beside it. Run waits for that, for the save, and then for at most
 // half a second. Nothing of the node survives the
-// return: no goroutine, socket or open file. Run can be called once.
+// return: no goroutine, socket or open file. Only a file system that does not answer when Run opens
+// the data folder keeps one goroutine until it answers. Run can be called once.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.started.Swap(true) {
 		return ErrRunning
@@ -226,8 +230,11 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	})
 	defer told.Wait()
 	defer cancel()
-	kept, err := n.openStore()
-	if err != nil {
+	kept, err := n.openStore(ctx)
+	switch {
+	case err != nil && errors.Is(err, context.Cause(ctx)):
+		return nil // a clean stop, while the file system did not answer
+	case err != nil:
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
@@ -272,12 +279,22 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	return err
 }
 
-func (n *Node) openStore() (Store, error) {
+func openData(dir string) (Store, error) {
+	s, err := store.Open(dir)
+	if err != nil {
+		return nil, err // and not a Store that holds nil
+	}
+	return s, nil
+}
+
+// openStore returns the cause of ctx if ctx ends before the data folder answers.
+func (n *Node) openStore(ctx context.Context) (Store, error) {
 	switch {
 	case n.store != nil:
 		return n.store, nil
 	case n.config.Data != "":
-		return store.Open(n.config.Data)
+		open := func() (Store, error) { return n.open(n.config.Data) }
+		return disk.Await(ctx, open, func(late Store) { _ = late.Close() })
 	}
 	n.log.Warn("no data folder: a restart makes this a new member")
 	return store.NewMemory(), nil

@@ -13,6 +13,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/store"
@@ -23,7 +24,7 @@ import (
 // standard output. It does what the lines on its standard input say, and stops when that
 // ends, for then its parent is gone.
 func runWatched(ctx context.Context, s *config.Settings, log *slog.Logger, r *reloader) error {
-	if _, err := s.Node(); err != nil { // before its folder is touched
+	if _, err := newNode(ctx, s); err != nil { // before its folder is touched
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -35,13 +36,14 @@ func runWatched(ctx context.Context, s *config.Settings, log *slog.Logger, r *re
 	}
 	options := []cluster.Option{cluster.WithLogger(log), cluster.WithTrace(w.see), cluster.WithNetwork(w.listen, nil)}
 	if data := s.Config.Data; data != "" {
-		kept, err := store.Open(data)
+		open := func() (*store.Store, error) { return store.Open(data) }
+		kept, err := disk.Await(ctx, open, func(late *store.Store) { _ = late.Close() })
 		if err != nil {
-			return err
+			return stopped(ctx, err)
 		}
 		options = append(options, cluster.WithStore(&timedStore{kept, w.saved})) // Run closes it
 	}
-	n, err := s.Node(options...)
+	n, err := newNode(ctx, s, options...)
 	if err != nil {
 		return err
 	}

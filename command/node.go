@@ -15,6 +15,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/guard"
 	"github.com/elect-go/elect/internal/logqueue"
 )
@@ -91,6 +92,21 @@ func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, 
 	return ctx, r, stop, nil
 }
 
+// newNode makes a node, which reads the files that s names. A signal to stop ends the wait for a file
+// system that does not answer: the error is then status 0, as when a node is stopped later.
+func newNode(ctx context.Context, s *config.Settings, options ...cluster.Option) (*cluster.Node, error) {
+	n, err := disk.Await(ctx, func() (*cluster.Node, error) { return s.Node(options...) }, func(*cluster.Node) {})
+	return n, stopped(ctx, err)
+}
+
+// stopped returns err, or status 0 if err is the end of ctx.
+func stopped(ctx context.Context, err error) error {
+	if err != nil && errors.Is(err, context.Cause(ctx)) {
+		return &ended{}
+	}
+	return err
+}
+
 func runNode(cmd *cobra.Command, from *source, events bool) error {
 	ctx, r, stop, err := begin(cmd, from)
 	if err != nil {
@@ -101,7 +117,7 @@ func runNode(cmd *cobra.Command, from *source, events bool) error {
 	if events {
 		return runWatched(ctx, s, r.log, r)
 	}
-	n, err := s.Node(cluster.WithLogger(r.log))
+	n, err := newNode(ctx, s, cluster.WithLogger(r.log))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -56,13 +57,21 @@ func (r *reloader) attach(ctx context.Context, n adjustable) (detach func()) {
 	}
 }
 
-// reload changes nothing unless everything is right.
+// reload changes nothing unless everything is right. It returns when ctx ends, also while a file
+// system does not answer.
 func (r *reloader) reload(ctx context.Context, n adjustable) {
-	s, err := r.load()
-	if err == nil {
-		_, err = s.Node() // only to check it
+	load := func() (*config.Settings, error) {
+		s, err := r.load()
+		if err == nil {
+			_, err = s.Node() // only to check it
+		}
+		return s, err
 	}
-	if err != nil {
+	s, err := disk.Await(ctx, load, func(*config.Settings) {})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return // the node stops
+	case err != nil:
 		r.complain(err)
 		return
 	}

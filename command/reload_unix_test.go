@@ -3,6 +3,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/signal"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/config"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
@@ -72,6 +75,54 @@ func catchSIGHUP(t *testing.T) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hangups) })
+}
+
+// TestStopDoesNotWaitForReload has a file system that does not answer.
+func TestStopDoesNotWaitForReload(t *testing.T) {
+	r := newReloading(t, "listen: 127.0.0.1:7400\nbootstrap: true\n")
+	reading, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	r.load = func() (*config.Settings, error) {
+		close(reading)
+		<-release
+		return nil, os.ErrNotExist
+	}
+	detach := r.attach(t.Context(), r.node)
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	<-reading
+	detach()
+	require.Empty(t, r.out.String())
+}
+
+func TestStopWhileFilesAreReadHasStatusZero(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	require.NoError(t, stopped(ctx, nil))
+	require.ErrorIs(t, stopped(ctx, os.ErrNotExist), os.ErrNotExist)
+	stop()
+	require.ErrorIs(t, stopped(ctx, os.ErrNotExist), os.ErrNotExist)
+	require.Equal(t, &ended{}, stopped(ctx, context.Cause(ctx)))
+}
+
+// TestFIFOIsRejectedAtStart: an open that waits for a writer does not return.
+func TestFIFOIsRejectedAtStart(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, store.FileName)
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	const listen = "--listen=127.0.0.1:0"
+	for name, args := range map[string][]string{
+		"configuration of a node": {"node", "--config", fifo},
+		"checked configuration":   {"config", "check", fifo},
+		"data file":               {"node", listen, "--bootstrap", "--data", dir},
+		"secret":                  {"node", listen, "--bootstrap", "--secret-file", fifo},
+		"secret of a client":      {"status", "127.0.0.1:1", "--secret-file", fifo},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, stderr := elect(args...)
+			require.NotZero(t, status)
+			require.Contains(t, stderr, "it is a FIFO, want a regular file")
+			require.Contains(t, stderr, fifo)
+		})
+	}
 }
 
 // Without a file there is nothing to reload: the terminal is gone.

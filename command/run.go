@@ -130,7 +130,7 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if l := s.Config.Lease; l != nil && l.TrustEvidence {
 		return usagef("elect run wants lease.trust_evidence to be false, on all members: a command lasts a while after elect was killed")
 	}
-	n, err := s.Node(cluster.WithLogger(log), cluster.WithDrain(o.grace+killTime))
+	n, err := newNode(ctx, s, cluster.WithLogger(log), cluster.WithDrain(o.grace+killTime))
 	if err != nil {
 		return err
 	}

@@ -278,6 +278,39 @@ func TestAFileThatVanishes(t *testing.T) {
 	})
 }
 
+// TestHandshakeDoesNotWaitForBlockedFile has a file system that does not answer for some time.
+func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, fresh, log := NewSecret(), NewSecret(), new(record)
+		path := write(t, filepath.Join(t.TempDir(), "secret"), s)
+		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.log()})
+		blocked, release := make(chan struct{}, 1), make(chan struct{})
+		e.files.readFile = func(path string, check func(*os.File) error) ([]byte, error) {
+			blocked <- struct{}{} // a second read at the same time would wait here
+			<-release
+			return readFile(path, check)
+		}
+		write(t, path, fresh)
+		virtual.Pass(lookEvery)
+		for range 5 {
+			start := time.Now()
+			dialled, accepted := meet(t, e, holder(t, s))
+			require.NoError(t, dialled.err)
+			require.NoError(t, accepted.err)
+			require.LessOrEqual(t, time.Since(start), lookTimeout) // of the virtual clock
+			virtual.Pass(lookEvery)
+		}
+		require.Len(t, blocked, 1)
+		require.Equal(t, 1, log.lines("does not load in time"), log.String())
+		close(release)
+		synctest.Wait()
+		require.Equal(t, fresh, e.files.now().secrets[0].text())
+		require.Equal(t, 1, log.lines("read anew"))
+		dialled, _ := meet(t, e, holder(t, fresh))
+		require.NoError(t, dialled.err)
+	})
+}
+
 // TestFromPlainToSecretToCertificates: each step lets in the one before it, and no other.
 func TestFromPlainToSecretToCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,18 +23,26 @@ type keys struct {
 }
 
 const (
-	lookEvery = time.Second // at most
-	maxFile   = 256 << 10   // bytes
+	lookEvery   = time.Second // at most
+	lookTimeout = 100 * time.Millisecond
+	maxFile     = 256 << 10 // bytes
 )
 
-// files are those of an endpoint, and what they said last that was right.
+// files are those of an endpoint, and what they said last that was right. A file system that does
+// not answer can block a read for ever, so only a goroutine of its own reads: a look.
 type files struct {
 	Config
+	readFile func(path string, check func(*os.File) error) ([]byte, error)
+
 	mu     sync.Mutex
 	keys   keys
+	looked time.Time     // begin of the last look
+	look   chan struct{} // of the look that is under way, closed when it ends; nil: none is
+	slow   bool          // the last look took longer than lookTimeout, and the log says so
+
+	// The rest belongs to the look that is under way.
 	seen   []os.FileInfo // of the files, as they were read last
-	looked time.Time
-	failed int // how often what was seen could not be read
+	failed int           // how often what was seen could not be read
 }
 
 // paths are those that are configured.
@@ -49,39 +57,83 @@ func (c *Config) paths() (all []string) {
 
 // open reads the files for the first time.
 func (f *files) open() (err error) {
+	f.readFile = readFile
 	f.seen, f.looked = f.stat(), time.Now()
 	f.keys, err = f.read()
 	return err
 }
 
-// now is what counts for a connection that is made now. The files are read again when they have changed, and what
-// cannot be read then changes nothing. That is said once, and not at the first look: who renews writes two
-// files, one after the other. Files that cannot be read are read at each look: a new owner shows in nothing else.
+// now is what counts for a connection that is made now. It starts a look if none has begun for
+// lookEvery, and waits for it: a secret that was removed must not be accepted from the next
+// connection. If the look takes longer than lookTimeout, the previous content stays in use until it
+// ends, and no other connection waits for it.
 func (f *files) now() keys {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if time.Since(f.looked) < lookEvery {
-		return f.keys
+	if f.look == nil && time.Since(f.looked) >= lookEvery {
+		f.looked, f.look = time.Now(), make(chan struct{})
+		go f.runLook(f.look)
 	}
-	f.looked = time.Now()
+	look, left := f.look, lookTimeout-time.Since(f.looked)
+	f.mu.Unlock()
+	if look != nil && left > 0 {
+		select {
+		case <-look:
+		case <-time.After(left):
+			f.reportSlow()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.keys
+}
+
+// runLook looks at the files, and closes look when the result is in use.
+func (f *files) runLook(look chan struct{}) {
+	fresh, changed := f.reload()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if changed {
+		f.keys = fresh
+	}
+	f.slow = f.slow && time.Since(f.looked) >= lookTimeout
+	f.look = nil
+	close(look)
+}
+
+// reportSlow logs once that looks take too long, until one of them does not.
+func (f *files) reportSlow() {
+	f.mu.Lock()
+	reported := f.slow
+	f.slow = true
+	f.mu.Unlock()
+	if !reported {
+		f.Log.Warn("secret or certificate does not load in time, keeping the previous content", "files", f.paths(), "timeout", lookTimeout)
+	}
+}
+
+// reload reads the files again when they have changed, and what
+// cannot be read then changes nothing. That is said once, and not at the first look: who renews writes two
+// files, one after the other. Files that cannot be read are read at each look: a new owner shows in nothing else.
+func (f *files) reload() (fresh keys, changed bool) {
 	if seen := f.stat(); !same(seen, f.seen) {
 		f.seen, f.failed = seen, 1
 	}
 	if f.failed == 0 {
-		return f.keys
+		return keys{}, false
 	}
 	read, err := f.read()
 	switch {
 	case err == nil:
-		f.keys, f.failed = read, 0
+		f.failed = 0
 		f.Log.Info("secret or certificate read anew", "files", f.paths())
+		return read, true
 	case f.failed == 1:
 		f.failed = 2
 	case f.failed == 2:
 		f.failed = 3
 		f.Log.Error("secret or certificate not renewed: what was read before counts", "error", err)
 	}
-	return f.keys
+	return keys{}, false
 }
 
 // stat is how the files look from outside.
@@ -115,7 +167,7 @@ func (f *files) read() (k keys, err error) {
 		return err == nil
 	}
 	if f.SecretFile != "" {
-		text, err := readFile(f.SecretFile, disk.CheckSecrecy)
+		text, err := f.readFile(f.SecretFile, disk.CheckSecrecy)
 		if err == nil {
 			k.secrets, err = parseSecrets(text)
 		}
@@ -125,16 +177,16 @@ func (f *files) read() (k keys, err error) {
 		k.own, err = ephemeral()
 		return k, errors.Join(append(wrong, err)...)
 	}
-	authority, err := readFile(f.TLS.CA, disk.CheckIntegrity)
+	authority, err := f.readFile(f.TLS.CA, disk.CheckIntegrity)
 	if note("tls.ca", f.TLS.CA, err) {
 		k.authority = x509.NewCertPool()
 		if !k.authority.AppendCertsFromPEM(authority) {
 			note("tls.ca", f.TLS.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
 		}
 	}
-	certificate, err := readFile(f.TLS.Cert, disk.CheckIntegrity)
+	certificate, err := f.readFile(f.TLS.Cert, disk.CheckIntegrity)
 	note("tls.cert", f.TLS.Cert, err)
-	key, err := readFile(f.TLS.Key, disk.CheckSecrecy)
+	key, err := f.readFile(f.TLS.Key, disk.CheckSecrecy)
 	note("tls.key", f.TLS.Key, err)
 	if len(wrong) > 0 {
 		return keys{}, errors.Join(wrong...)

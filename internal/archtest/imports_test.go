@@ -28,7 +28,7 @@ var allowedImports = map[string]string{
 	"fence":          "algo internal/disk",
 	"secure":         "internal/disk internal/hostile",
 	"transport":      "internal/hostile golang.org/x/sys/unix",
-	"cluster": `algo algo/builtin algo/lease fd internal/engine internal/hostile internal/mistake internal/store internal/wire secure
+	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/mistake internal/store internal/wire secure
 		trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store internal/virtual",
 	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",

@@ -38,7 +38,7 @@ func CheckUserIntegrity(file *os.File) error {
 // belongs to root and this process runs as another user, the group may write: so a container
 // mounts a volume.
 func CheckFolder(dir string) error {
-	folder, err := os.Open(dir)
+	folder, err := os.OpenFile(dir, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return err
 	}
@@ -66,21 +66,15 @@ func checkFile(file *os.File, check func(path string, info fs.FileInfo) error) e
 	return check(file.Name(), info)
 }
 
-// Read returns the content of a regular file that check accepts, and at most limit bytes of it. Its
-// error is an [*fs.PathError].
+// Read returns the content of a regular file that check accepts, and at most limit bytes of it. It
+// does not wait for a writer of a FIFO. Its error is an [*fs.PathError].
 func Read(path string, check func(*os.File) error, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err == nil {
-		err = checkRegular(info)
-	}
-	if err == nil {
-		err = check(file)
-	}
+	err = check(file)
 	if _, hasPath := errors.AsType[*fs.PathError](err); err != nil && !hasPath {
 		err = &fs.PathError{Op: "open", Path: path, Err: err}
 	}
@@ -90,17 +84,32 @@ func Read(path string, check func(*os.File) error, limit int64) ([]byte, error) 
 	return io.ReadAll(io.LimitReader(file, limit))
 }
 
-func checkRegular(info fs.FileInfo) error {
-	kind := "a special file"
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		return nil
-	case mode.IsDir():
-		kind = "a directory"
-	case mode&fs.ModeNamedPipe != 0:
-		kind = "a FIFO"
-	case mode&fs.ModeDevice != 0:
-		kind = "a device"
+// openRegular opens a file, and rejects a FIFO, a device or a folder: a read from them may block for
+// ever. Its error is an [*fs.PathError].
+func openRegular(path string, flag int) (*os.File, error) {
+	file, err := os.OpenFile(path, flag|nonblock, 0)
+	if err != nil {
+		return nil, err
 	}
-	return errors.New("it is " + kind + ", want a regular file")
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("it is " + describe(info.Mode()) + ", want a regular file")}
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func describe(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
 }

@@ -69,10 +69,10 @@ func MakeFolder(dir string) error {
 	return syncFolder(filepath.Dir(dir))
 }
 
-// OpenAlone opens a file to read and write, with a lock until it is closed. Its name is
+// OpenAlone opens a regular file to read and write, with a lock until it is closed. Its name is
 // durable then, and what crashes have left of it is gone.
 func OpenAlone(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := openRegular(path, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

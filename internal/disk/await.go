@@ -1,0 +1,30 @@
+package disk
+
+import "context"
+
+// Await returns the result of f, which reads or writes files. A file system that does not answer
+// can block f for ever, so Await returns when ctx ends, with its cause. Then f goes on in its
+// goroutine, and discard gets the result: it must close what f has opened.
+func Await[T any](ctx context.Context, f func() (T, error), discard func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.err == nil {
+				discard(r.value)
+			}
+		}()
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
