@@ -222,9 +222,11 @@ type Claims struct {
 	HighestLeads bool
 }
 
-// Setting is one option in effect, as text, for logs and for comparison between
-// nodes.
-type Setting struct{ Name, Value string }
+// Setting is one option in effect, as text, for logs, for replays and for comparison between nodes.
+type Setting struct {
+	Name, Value string
+	Local       bool // the option concerns its node alone, and members may differ in it
+}
 
 // Spec describes an algorithm to a host.
 type Spec struct {

@@ -36,17 +36,20 @@ type OptionCheck struct {
 
 // Want lists an option, and adds a mistake unless ok: the option is got, and should be want.
 func (c *OptionCheck) Want(ok bool, option, got, want string) {
-	if setting := (Setting{option, got}); !slices.Contains(c.settings, setting) {
-		c.settings = append(c.settings, setting)
-	}
-	c.WantLocal(ok, option, got, want)
+	c.want(ok, Setting{Name: option, Value: got}, want)
 }
 
-// WantLocal is Want for an option that concerns its node alone. It is not listed as a setting, because
-// members compare settings and may differ in this option.
+// WantLocal is Want for an option that concerns its node alone: members do not compare it.
 func (c *OptionCheck) WantLocal(ok bool, option, got, want string) {
+	c.want(ok, Setting{Name: option, Value: got, Local: true}, want)
+}
+
+func (c *OptionCheck) want(ok bool, setting Setting, want string) {
+	if !slices.Contains(c.settings, setting) {
+		c.settings = append(c.settings, setting)
+	}
 	if !ok {
-		c.mistakes = append(c.mistakes, &OptionError{Algorithm: c.Algorithm, Option: option, Got: got, Want: want})
+		c.mistakes = append(c.mistakes, &OptionError{Algorithm: c.Algorithm, Option: setting.Name, Got: setting.Value, Want: want})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // three is the view of the tests: n1, n2 and n3.
@@ -306,27 +307,27 @@ func TestWhoStandsAsideTakesNoPart(t *testing.T) {
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
-// Options that concern a node alone are no settings, which members compare.
+// TestMembersMayDifferInLocalOptions compares the settings that members compare.
 func TestMembersMayDifferInLocalOptions(t *testing.T) {
-	settings := func(change func(*lease.Options)) []algo.Setting {
+	settings := func(change func(*lease.Options)) string {
 		o := lease.Defaults(algo.LAN())
 		change(&o)
 		spec, err := lease.Wrap(algo.Spec{Name: "x"}, algo.LAN(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return spec.Settings
+		return wire.Settings(spec.Settings)
 	}
 	defaults := settings(func(*lease.Options) {})
 	for name, change := range map[string]func(*lease.Options){
 		"preempt": func(o *lease.Options) { o.Preempt = false },
 		"drain":   func(o *lease.Options) { o.Drain = time.Minute },
 	} {
-		if got := settings(change); !slices.Equal(got, defaults) {
-			t.Errorf("with another %s the settings are %v, want %v", name, got, defaults)
+		if got := settings(change); got != defaults {
+			t.Errorf("with another %s the settings are %q, want %q", name, got, defaults)
 		}
 	}
-	if got := settings(func(o *lease.Options) { o.Duration++ }); slices.Equal(got, defaults) {
+	if got := settings(func(o *lease.Options) { o.Duration++ }); got == defaults {
 		t.Error("another duration is not among the settings")
 	}
 	o := lease.Defaults(algo.LAN())

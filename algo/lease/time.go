@@ -23,7 +23,7 @@ type Options struct {
 	Renew time.Duration `yaml:"renew" help:"how often a leader has its lease renewed"`
 
 	// Preempt has a leader hand over to a higher nominee that a majority hears. Without it leaders stay. It
-	// concerns the node alone, and members may differ: it is no setting that members compare. Nor is Drain.
+	// concerns the node alone, and members may differ in it. So does Drain.
 	Preempt bool `yaml:"preempt" help:"hand over to a higher nominee; without it a leader that works stays"`
 
 	// Drain is for how long a leader that hands over goes on renewing while its work ends. Zero: nothing
@@ -64,6 +64,7 @@ func (o *Options) check(c *algo.OptionCheck) {
 	c.Want(o.Drift >= 0 && o.Drift <= 50, "drift", strconv.FormatInt(o.Drift, 10), "from 0 to 50 percent")
 	c.Want(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
 	c.Duration("renew", o.Renew, "", 0)
+	c.WantLocal(true, "preempt", strconv.FormatBool(o.Preempt), "")
 	c.Bool("trusted_network", o.TrustedNetwork)
 	c.Want(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
 		"false, or trusted_network as well: refusals carry no signature, and whoever can refuse for a member that lives makes two leaders")

@@ -443,7 +443,7 @@ func TestSpecAcceptsOptionsOfLease(t *testing.T) {
 	spec, err := builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_duration=2s", "lease_preempt=false"})
 	require.NoError(t, err)
 	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_duration", Value: "2s"})
-	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_preempt", Value: "false"})
+	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_preempt", Value: "false", Local: true})
 
 	var options []string
 	for _, set := range spec.Settings {

@@ -167,12 +167,14 @@ func plain(text string) string {
 	return strconv.QuoteToASCII(text[:most]) + " and so on, " + strconv.Itoa(len(text)) + " bytes"
 }
 
-// Settings returns the settings as a Hello carries them: a line of each, "name=value", by
-// name. What is too long is told apart by its end: see the function Members.
+// Settings returns the settings that members compare, as a Hello carries them: a line of each,
+// "name=value", by name. A text that is too long ends with a hash: see the function Members.
 func Settings(settings []algo.Setting) string {
 	var lines []string
 	for _, s := range settings {
-		lines = append(lines, strings.ToValidUTF8(s.Name+"="+s.Value, "?"))
+		if !s.Local {
+			lines = append(lines, strings.ToValidUTF8(s.Name+"="+s.Value, "?"))
+		}
 	}
 	slices.Sort(lines)
 	return fitting(strings.Join(lines, "\n"))
