@@ -12,7 +12,7 @@ var allowedImports = map[string]string{
 	"algo docs internal/archtest internal/bench/theory internal/cpu internal/hostile internal/logqueue internal/mistake": "",
 	"internal/mutants internal/testenv internal/virtual internal/wait":                                                   "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
-	"fd trace internal/membership": "algo",
+	"fd trace internal/member internal/membership":                                                                       "algo",
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
 	"algo/algotest":     "algo explore internal/engine internal/host internal/wire sim trace",

@@ -1,0 +1,348 @@
+package member
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+const never = time.Duration(math.MaxInt64)
+
+// Env performs what a machine asks for, in order, after the records of Unsaved are saved.
+type Env interface {
+	// Send sends m to a connected peer. It may be lost.
+	Send(to algo.NodeID, m algo.Message)
+	// Dial makes one attempt to connect. A zero ID stands for any node at the address.
+	Dial(id algo.NodeID, addr string)
+	// Reject closes the connection to a peer, and tells it the reason.
+	Reject(peer algo.NodeID, reason error)
+	// Leader returns the leader that the algorithm follows, zero before it runs, and the highest
+	// epoch in which this node has taken part.
+	Leader() (leader algo.Leader, taken algo.Epoch)
+	// Suspected reports whether the failure detector suspects a member, and since when.
+	Suspected(id algo.NodeID) (suspected bool, since time.Duration)
+	// HoldsLease reports whether a quorum of the present members has granted this leader's lease. It
+	// is true if the algorithm has no lease.
+	HoldsLease() bool
+}
+
+// Options are the settings of a [Dynamic]. At most one of Join, with or without Bootstrap, and List is
+// used.
+type Options struct {
+	// Self is this node as its entry should be.
+	Self Member
+	// Cluster is the ID of the cluster that this node may found, drawn at random for each start.
+	Cluster algo.NodeID
+	// Join has addresses of members. Any of them leads this node into the cluster.
+	Join []string
+	// Bootstrap makes this node found a cluster alone if all addresses in Join answer that they are
+	// in none.
+	Bootstrap bool
+	// List has the addresses of all founding members, this node's own included.
+	List []string
+	// RemoveSuspectedAfter is how long the leader suspects a member before it removes it; 0: never.
+	RemoveSuspectedAfter time.Duration
+	// Retry is the time between two requests for the same thing.
+	Retry time.Duration
+}
+
+// Dynamic is the membership as one node knows it, for an algorithm that needs a quorum. It is not
+// safe for concurrent use. Times that it receives must not go back.
+type Dynamic struct {
+	options Options
+	env     Env
+	without rule // rules that a test has switched off
+
+	// Saved: see Record.
+	config    Config
+	committed bool
+	wasMember bool
+	before    []Member
+	unsaved   bool
+
+	end     error
+	links   links
+	seeds   seeds
+	standby standby
+
+	acks     []algo.NodeID // members that hold the config of this leader, sorted
+	removals []algo.NodeID // requested of this node and not done yet; its own ID: it wants to leave
+	replaced algo.NodeID   // member whose name and address a learner has (R17)
+	founding founding
+
+	retryAt   time.Duration // when to repeat what is pending
+	suspectAt time.Duration // when to look for a member that was suspected for too long
+
+	view      algo.View
+	viewStale bool
+}
+
+// NewDynamic returns a machine that continues from a [Record], if saved has one.
+func NewDynamic(options Options, env Env, saved ...algo.Message) *Dynamic {
+	m := &Dynamic{options: options, env: env, retryAt: never, suspectAt: never, viewStale: true}
+	m.options.List = slices.Compact(slices.Sorted(slices.Values(options.List)))
+	for _, record := range saved {
+		if r, ok := record.(Record); ok {
+			m.config, m.committed, m.wasMember, m.before = r.Config, r.Committed, r.WasMember, r.Before
+		}
+	}
+	return m
+}
+
+// Start is the first call.
+func (m *Dynamic) Start(now time.Duration) {
+	if m.wasMember && !m.isVoter() {
+		m.end = m.removalReason()
+		return
+	}
+	for _, name := range slices.Concat(m.options.List, m.options.Join) {
+		m.seeds.add(now, name, m.options.Self)
+	}
+	m.end = cmp.Or(m.checkSettings(), m.checkOwnEntry())
+	if m.end == nil {
+		m.dialMembers() // they may still suspect the previous incarnation of this node
+		m.retryAt = now
+	}
+}
+
+// checkSettings returns the reason why a node with these settings can never be a member.
+func (m *Dynamic) checkSettings() error {
+	isLost := m.isBlank() && len(m.seeds) == 0 && !m.options.Bootstrap
+	if isLost {
+		return &RejectedError{"the settings name no other node: set bootstrap, join or members"}
+	}
+	if err := m.options.Self.check(); err != nil {
+		return &RejectedError{err.Error()}
+	}
+	return nil
+}
+
+// checkOwnEntry returns the reason why the entry of this node cannot become what its settings say.
+func (m *Dynamic) checkOwnEntry() error {
+	if e, found := m.namesake(m.options.Self); found && m.isVoter() {
+		return &RejectedError{nameTaken(e)}
+	}
+	return nil
+}
+
+func (m *Dynamic) self() algo.NodeID { return m.options.Self.ID }
+
+// isBlank reports whether this node is in no cluster and holds no config.
+func (m *Dynamic) isBlank() bool { return m.config.Cluster.IsZero() }
+
+// isVoter reports whether the config lists this node. If not, the node is blank, a learner or removed.
+func (m *Dynamic) isVoter() bool { return m.config.Has(m.self()) }
+
+// Receive handles a message, and reports whether it is one of this package. Only members acknowledge
+// a config or request a removal.
+func (m *Dynamic) Receive(now time.Duration, from algo.NodeID, message algo.Message) bool {
+	switch message := message.(type) {
+	case Update:
+		m.handleUpdate(now, from, message)
+	case Self:
+		m.handleSelf(now, from, message)
+	case Ack:
+		m.handleAck(now, from, message)
+	case RemoveRequest:
+		m.handleRemoveRequest(now, from, message)
+	case Reject:
+		m.handleReject(message)
+	case FoundingRequest:
+		m.handleFoundingRequest(now, from)
+	case FoundingReply:
+		m.handleFoundingReply(from, message)
+	default:
+		return false
+	}
+	return true
+}
+
+// Up handles a new connection.
+func (m *Dynamic) Up(now time.Duration, p Peer) {
+	if p.Dialed != "" {
+		m.seeds.reached(p.Dialed, p.ID)
+	}
+	m.standby.connect(p.ID, p.Incarnation)
+	m.viewStale = true
+	m.links.add(link{peer: p.ID, incarnation: p.Incarnation})
+	m.dropStaleReply(p)
+	m.sendSelf(now, p.ID)
+	m.requestFounding()
+	m.HandleDigest(now, p.ID, p.Digest)
+}
+
+// Down handles the end of a connection.
+func (m *Dynamic) Down(peer algo.NodeID) { m.links.remove(peer) }
+
+// HandleDigest handles the digest of a peer's config, from a hello or a heartbeat. It is how two nodes
+// find out that they hold different configs.
+func (m *Dynamic) HandleDigest(now time.Duration, peer algo.NodeID, digest uint64) {
+	if l := m.links.find(peer); l != nil {
+		l.digest = digest
+	}
+	if digest != m.Digest() {
+		m.sendConfig(now, peer)
+	}
+}
+
+// Wake does what is due.
+func (m *Dynamic) Wake(now time.Duration) {
+	m.dialSeeds(now)
+	ownEnded := m.standby.expire(now)
+	m.viewStale = true
+	if ownEnded {
+		m.sendSelfToAll(now)
+	}
+	m.Advance(now)
+}
+
+// Advance does what follows from the leader, the lease and the suspicions. The driver calls it after
+// each step, until View changes no more.
+func (m *Dynamic) Advance(now time.Duration) {
+	if m.end != nil {
+		return
+	}
+	m.bootstrap()
+	m.foundByList(now)
+	m.rollBackIfStuck(now)
+	m.recommit(now)
+	m.removeSuspected(now)
+	if m.retryAt <= now {
+		m.requestPending(now)
+	}
+}
+
+// Deadline returns when Wake is due.
+func (m *Dynamic) Deadline() time.Duration {
+	if m.end != nil {
+		return never
+	}
+	return min(m.retryAt, m.suspectAt, m.seeds.deadline(), m.standby.deadline())
+}
+
+// requestPending repeats each request that is not done yet (R15). No node keeps a queue for others, so
+// a message may be lost at any time.
+func (m *Dynamic) requestPending(now time.Duration) {
+	m.retryAt = now + m.options.Retry
+	if !m.keeps(r15) {
+		m.retryAt = never
+	}
+	m.dropDoneRemovals()
+	switch {
+	case !m.isVoter():
+		m.dialMembers() // the leader is one of them
+		m.sendSelfToAll(now)
+		m.requestFounding()
+	case m.isLeader() && !m.committed:
+		m.sendConfigToAll(now)
+	case !m.wantsChange() && len(m.removals) == 0:
+		m.retryAt = never
+	case m.isLeader():
+		m.addOrUpdate(now, m.options.Self)
+		for _, id := range slices.Clone(m.removals) {
+			m.removeMember(now, id)
+		}
+	default:
+		m.requestFromLeader(now)
+	}
+}
+
+// requestFromLeader asks the leader for what this voter wants.
+func (m *Dynamic) requestFromLeader(now time.Duration) {
+	if e, _ := m.config.Find(m.self()); e.Addr != m.options.Self.Addr {
+		m.dialMembers() // they dial this node where it is no more (R21)
+	}
+	if m.wantsChange() {
+		m.sendSelfToAll(now)
+	}
+	leader, _ := m.env.Leader()
+	for _, id := range m.removals {
+		if !leader.Vacant() {
+			m.env.Send(leader.ID, RemoveRequest{id})
+		}
+	}
+}
+
+// wantsChange reports whether the entry of this node is missing, or differs from its settings.
+func (m *Dynamic) wantsChange() bool {
+	e, found := m.config.Find(m.self())
+	return !found || e != m.options.Self
+}
+
+// SetSelf changes what the entry of this node should be.
+func (m *Dynamic) SetSelf(now time.Duration, self Member) {
+	m.options.Self = self
+	m.requestPending(now)
+}
+
+// View returns the config as an algorithm sees it: standby members are ineligible. It is the same
+// value until something in it changes.
+func (m *Dynamic) View() algo.View {
+	if m.viewStale {
+		m.viewStale = false
+		m.view = updateView(m.view, m.config.ID, m.config.Members, m.isEligible)
+	}
+	return m.view
+}
+
+// updateView returns the view of a config, or old if that is equal.
+func updateView(old algo.View, id ConfigID, members []Member, isEligible func(Member) bool) algo.View {
+	list := make([]algo.Member, 0, len(members))
+	for _, e := range members {
+		list = append(list, algo.Member{ID: e.ID, Name: e.Name, Addr: e.Addr, Priority: e.Priority, Eligible: isEligible(e)})
+	}
+	isSame := old.Stamp() == algo.Stamp{Epoch: id.Term, Number: id.Version} && slices.Equal(list, slices.Collect(old.All()))
+	if isSame {
+		return old
+	}
+	return algo.NewView(id.Version, len(list), list...).In(id.Term)
+}
+
+// Config returns the config that this node holds. It must not be changed.
+func (m *Dynamic) Config() Config { return m.config }
+
+// Cluster returns the ID of the cluster, zero until this node is in one.
+func (m *Dynamic) Cluster() algo.NodeID { return m.config.Cluster }
+
+// Committed reports whether the config is known to be committed.
+func (m *Dynamic) Committed() bool { return m.committed }
+
+// Digest returns a hash of what this node knows of the config; 0 if it is in no cluster.
+func (m *Dynamic) Digest() uint64 { return m.config.digest(m.committed) }
+
+// Ready reports whether the algorithm may run.
+func (m *Dynamic) Ready(time.Duration) bool { return m.isVoter() && m.end == nil }
+
+// End returns why this node must stop, or nil.
+func (m *Dynamic) End() error { return m.end }
+
+// Isolated reports whether this node is no voter, or is connected to no other member.
+func (m *Dynamic) Isolated() bool { return !m.isVoter() || m.isIsolated() }
+
+// Unsaved returns the record to save, if it has changed since the last call.
+func (m *Dynamic) Unsaved() []algo.Message {
+	if !m.unsaved {
+		return nil
+	}
+	m.unsaved = false
+	return []algo.Message{m.record()}
+}
+
+func (m *Dynamic) record() Record {
+	return Record{Config: m.config, Committed: m.committed, WasMember: m.wasMember, Before: m.before}
+}
+
+// MonitorSet returns the members that the failure detector must monitor for this package, besides
+// those that the algorithm monitors.
+func (m *Dynamic) MonitorSet() (ids []algo.NodeID) {
+	needsAll := m.before != nil || m.options.RemoveSuspectedAfter > 0 && m.isLeader()
+	for _, e := range m.config.Members {
+		if e.ID != m.self() && (needsAll || e.ID == m.replaced) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,203 @@
+package member
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// founding is what a node in no cluster knows about the founding by a list. None of it is saved: a message
+// from a node that has ended does not reach a node that starts later.
+type founding struct {
+	replies []foundingReply // to this node, if it is the first; sorted by ID
+	// asker is the newest incarnation of the first node that this node has replied to (F3).
+	asker            algo.NodeID
+	askerIncarnation uint64
+}
+
+type foundingReply struct {
+	member      Member
+	incarnation uint64
+}
+
+// firstName returns the entry of the list whose node founds the cluster: the smallest.
+func (m *Dynamic) firstName() string {
+	if len(m.options.List) == 0 {
+		return ""
+	}
+	return m.options.List[0]
+}
+
+// isFirst reports whether this node founds the cluster of its list (F1): it is in no cluster, and it is
+// the node at the first entry.
+func (m *Dynamic) isFirst() bool {
+	isListFounder := m.isBlank() && len(m.options.List) > 0
+	return isListFounder && slices.Contains(m.seeds.peersAt(m.firstName()), m.self())
+}
+
+// requestFounding makes the first node ask each connected peer that has not replied yet.
+func (m *Dynamic) requestFounding() {
+	if !m.isFirst() {
+		return
+	}
+	for _, peer := range m.links.peers() {
+		if m.findReply(peer) == nil {
+			m.env.Send(peer, FoundingRequest{})
+		}
+	}
+}
+
+// handleFoundingRequest handles the question of the first node. A node that holds a config shows that
+// instead of a reply.
+func (m *Dynamic) handleFoundingRequest(now time.Duration, from algo.NodeID) {
+	if !m.isBlank() {
+		m.sendConfig(now, from)
+		return
+	}
+	l := m.links.find(from)
+	if l == nil {
+		return
+	}
+	if f := &m.founding; l.incarnation >= f.askerIncarnation {
+		f.asker, f.askerIncarnation = from, l.incarnation
+	}
+	m.env.Send(from, FoundingReply{m.options.Self})
+}
+
+// handleFoundingReply records that a node is in no cluster.
+func (m *Dynamic) handleFoundingReply(from algo.NodeID, r FoundingReply) {
+	l := m.links.find(from)
+	if l == nil || r.Member.ID != from || r.Member.check() != nil || !m.isFirst() {
+		return
+	}
+	reply := foundingReply{r.Member, l.incarnation}
+	i, found := m.searchReply(from)
+	if found {
+		m.founding.replies[i] = reply
+		return
+	}
+	m.founding.replies = slices.Insert(m.founding.replies, i, reply)
+}
+
+func (m *Dynamic) searchReply(id algo.NodeID) (int, bool) {
+	return slices.BinarySearchFunc(m.founding.replies, id, func(r foundingReply, id algo.NodeID) int { return r.member.ID.Compare(id) })
+}
+
+func (m *Dynamic) findReply(id algo.NodeID) *foundingReply {
+	if i, found := m.searchReply(id); found {
+		return &m.founding.replies[i]
+	}
+	return nil
+}
+
+// dropStaleReply drops the reply of an earlier incarnation of a peer (F1): it may be in a cluster since.
+func (m *Dynamic) dropStaleReply(p Peer) {
+	if r := m.findReply(p.ID); r != nil && r.incarnation != p.Incarnation {
+		m.dropReply(p.ID)
+	}
+}
+
+func (m *Dynamic) dropReply(id algo.NodeID) {
+	if i, found := m.searchReply(id); found {
+		m.founding.replies = slices.Delete(m.founding.replies, i, i+1)
+	}
+}
+
+// founders returns the members of the founding config. It is incomplete while an entry of the list has
+// no reply, or leads to several nodes, or to a node of another entry: each entry names one node.
+func (m *Dynamic) founders() (members []Member, complete bool) {
+	members = []Member{m.options.Self}
+	for _, name := range m.options.List[1:] {
+		peers := m.seeds.peersAt(name)
+		if len(peers) != 1 {
+			return nil, false
+		}
+		reply := m.findReply(peers[0])
+		isUsed := slices.ContainsFunc(members, func(e Member) bool { return e.ID == peers[0] })
+		if isUsed || reply == nil && m.keeps(f1) {
+			return nil, false
+		}
+		if reply != nil {
+			members = append(members, reply.member)
+		}
+	}
+	return sortMembers(members), true
+}
+
+// foundByList founds the cluster of the list, when all other listed nodes have replied (F1).
+func (m *Dynamic) foundByList(now time.Duration) {
+	if !m.isFirst() {
+		return
+	}
+	members, complete := m.founders()
+	if !complete {
+		return
+	}
+	if e, other, found := m.namesakes(members); found {
+		m.env.Send(e.ID, Reject{nameTaken(other)})
+		m.dropReply(e.ID) // it is asked again, in case the Reject is lost
+		return
+	}
+	m.found(members)
+	m.sendConfigToAll(now)
+}
+
+// namesakes returns two founders with one name. The first of them is not this node.
+func (m *Dynamic) namesakes(members []Member) (e, other Member, found bool) {
+	for i, e := range members {
+		for _, other := range members[:i] {
+			if e.Name == other.Name && e.ID == m.self() {
+				return other, e, true
+			}
+			if e.Name == other.Name {
+				return e, other, true
+			}
+		}
+	}
+	return e, other, false
+}
+
+// bootstrap founds a cluster with this node alone, if each address in Join refuses or leads to a node that
+// is in no cluster (R20). Silence is no answer: a node that has lost its data must not found again.
+func (m *Dynamic) bootstrap() {
+	if !m.options.Bootstrap || !m.isBlank() {
+		return
+	}
+	for _, s := range m.seeds {
+		if !m.isKnownBlank(s) && m.keeps(r20) {
+			return
+		}
+	}
+	m.found([]Member{m.options.Self})
+}
+
+// isKnownBlank reports whether no node at a seed can be in a cluster.
+func (m *Dynamic) isKnownBlank(s seed) bool {
+	l := m.links.find(s.Peer)
+	isBlank := l != nil && l.digest == 0
+	return s.expanded || s.State == SeedRefused || s.Peer == m.self() || isBlank
+}
+
+// found makes this node hold a founding config.
+func (m *Dynamic) found(members []Member) {
+	if !hasEligible(members) {
+		m.end = &RejectedError{"a witness cannot found a cluster: " + ErrNoEligibleMember.Error()}
+		return
+	}
+	m.hold(Config{Cluster: m.options.Cluster, ID: ConfigID{Version: 1}, Author: m.self(), Members: members})
+	m.founding = founding{}
+}
+
+// mayAdoptFounding reports whether a node in no cluster takes a founding config, which no leader has
+// confirmed yet.
+func (m *Dynamic) mayAdoptFounding(from algo.NodeID, c Config) bool {
+	if !c.Has(m.self()) && m.keeps(f2) {
+		return false // F2: the node would be bound to a cluster that may never elect
+	}
+	l := m.links.find(from)
+	isOutdated := c.Author == from && from != m.founding.asker && l != nil && l.incarnation < m.founding.askerIncarnation
+	// F3: this node has replied to a newer first, whose cluster counts on it. From a peer that holds the
+	// config it is taken, because then an earlier first had founded.
+	return !isOutdated || !m.keeps(f3)
+}

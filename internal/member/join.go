@@ -1,0 +1,115 @@
+package member
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// sendSelf tells a peer what this node is.
+func (m *Dynamic) sendSelf(now time.Duration, peer algo.NodeID) {
+	m.env.Send(peer, Self{m.options.Self, m.config.ID, m.standby.left(now)})
+}
+
+func (m *Dynamic) sendSelfToAll(now time.Duration) {
+	for _, peer := range m.links.peers() {
+		m.sendSelf(now, peer)
+	}
+}
+
+// handleSelf handles what a node says about itself. The leader adds a node, or changes its entry, only
+// if the node holds the present config (R9): it is alive then, and can save. A node that holds another
+// config receives this one first.
+func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
+	if s.Member.ID != from {
+		m.env.Reject(from, fmt.Errorf("membership: the peer %s says that it is %s", from, s.Member.ID))
+		return
+	}
+	m.handleStandby(now, from, s.Standby)
+	isCurrent := s.Holds == m.config.ID || !m.keeps(r9) && m.isLeader()
+	if !isCurrent {
+		m.sendConfig(now, from)
+		return
+	}
+	if e, _ := m.config.Find(from); e != s.Member && m.isLeader() {
+		m.addOrUpdate(now, s.Member)
+	}
+}
+
+func (m *Dynamic) handleStandby(now time.Duration, from algo.NodeID, period time.Duration) {
+	if l := m.links.find(from); l != nil && m.standby.handle(now, from, l.incarnation, period) {
+		m.viewStale = true
+	}
+}
+
+// addOrUpdate adds a learner, or changes the entry of a member.
+func (m *Dynamic) addOrUpdate(now time.Duration, e Member) {
+	if mine, _ := m.config.Find(e.ID); mine == e {
+		return
+	}
+	if reason := m.rejectReason(e); reason != "" {
+		m.env.Send(e.ID, Reject{reason})
+		return
+	}
+	if old, found := m.predecessor(e); found && m.keeps(r17) {
+		m.replace(now, old)
+		return
+	}
+	m.reconfig(now, m.config.with(e), m.config.Expired)
+}
+
+// rejectReason returns why e can never be added, empty if it can.
+func (m *Dynamic) rejectReason(e Member) string {
+	if err := e.check(); err != nil {
+		return err.Error()
+	}
+	if other, found := m.namesake(e); found {
+		return nameTaken(other)
+	}
+	if !fits(m.config.with(e)) {
+		return fmt.Sprintf("the cluster has %d members, and their config would not fit in one frame with another", len(m.config.Members))
+	}
+	return ""
+}
+
+// namesake returns another member with the name of e, and another address.
+func (m *Dynamic) namesake(e Member) (Member, bool) {
+	for _, other := range m.config.Members {
+		if other.ID != e.ID && other.Name == e.Name && other.Addr != e.Addr {
+			return other, true
+		}
+	}
+	return Member{}, false
+}
+
+func nameTaken(other Member) string {
+	return fmt.Sprintf("the name %s belongs to the member at %s", other.Name, other.Addr)
+}
+
+// predecessor returns the member that has the name and the address of e. It is the same node, which has
+// lost its data directory since.
+func (m *Dynamic) predecessor(e Member) (Member, bool) {
+	for _, other := range m.config.Members {
+		if other.ID != e.ID && other.Name == e.Name && other.Addr == e.Addr {
+			return other, true
+		}
+	}
+	return Member{}, false
+}
+
+// replace removes the predecessor of a learner, if it is suspected (R17). The learner repeats its request
+// and is added then.
+func (m *Dynamic) replace(now time.Duration, old Member) {
+	m.replaced = old.ID
+	if suspected, _ := m.env.Suspected(old.ID); suspected {
+		m.reconfig(now, m.config.without(old.ID), m.config.expiredWith(old.ID))
+	}
+}
+
+// handleReject ends a learner that cannot be added.
+func (m *Dynamic) handleReject(r Reject) {
+	if !m.isVoter() {
+		m.end = &RejectedError{r.Reason}
+	}
+}

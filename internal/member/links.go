@@ -1,0 +1,75 @@
+package member
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Peer describes a new connection.
+type Peer struct {
+	ID algo.NodeID
+	// Incarnation of the peer. It grows with each start of a node at one address, also if the data
+	// directory of that node was emptied in between.
+	Incarnation uint64
+	Digest      uint64 // of the peer's config, from its hello; 0 if it is in no cluster
+	Addr        string // where the peer listens, from its hello
+	Dialed      string // address that this node dialed; empty if the peer dialed
+}
+
+// link is a connection, with what both sides have said over it.
+type link struct {
+	peer        algo.NodeID
+	incarnation uint64
+	digest      uint64    // the last one that the peer has shown
+	sent        sentState // the last config that was sent to the peer
+	sentAt      time.Duration
+}
+
+// sentState identifies the content of an Update.
+type sentState struct {
+	id        ConfigID
+	committed bool
+}
+
+// links are the connections of a node, sorted by peer: their order must not depend on a map.
+type links []link
+
+func (ls links) search(peer algo.NodeID) (int, bool) {
+	return slices.BinarySearchFunc(ls, peer, func(l link, id algo.NodeID) int { return l.peer.Compare(id) })
+}
+
+// find returns the link to peer, or nil. It is valid until the next add or remove.
+func (ls links) find(peer algo.NodeID) *link {
+	if i, found := ls.search(peer); found {
+		return &ls[i]
+	}
+	return nil
+}
+
+func (ls links) has(peer algo.NodeID) bool { return ls.find(peer) != nil }
+
+func (ls *links) add(l link) {
+	i, found := ls.search(l.peer)
+	if found {
+		(*ls)[i] = l
+		return
+	}
+	*ls = slices.Insert(*ls, i, l)
+}
+
+func (ls *links) remove(peer algo.NodeID) {
+	if i, found := ls.search(peer); found {
+		*ls = slices.Delete(*ls, i, i+1)
+	}
+}
+
+// peers returns the connected peers. Callers may change the links while they iterate over it.
+func (ls links) peers() []algo.NodeID {
+	ids := make([]algo.NodeID, 0, len(ls))
+	for _, l := range ls {
+		ids = append(ids, l.peer)
+	}
+	return ids
+}

@@ -1,0 +1,196 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Reasons why a member cannot be removed (R14).
+var (
+	ErrNoMember         = errors.New("there is no such member")
+	ErrLastMember       = errors.New("it is the last member")
+	ErrNoEligibleMember = errors.New("no other member may lead")
+)
+
+// minAfterExpiry is how many members an automatic removal leaves at least (R18). Two members tolerate as
+// few crashes as three of which one is dead, so that a removal would gain nothing.
+const minAfterExpiry = 3
+
+// handoverRetries is how many retries a leader stays standby that is to be removed (R8).
+const handoverRetries = 3
+
+// CheckRemoval returns why a member cannot be removed, or nil.
+func (m *Dynamic) CheckRemoval(id algo.NodeID) error {
+	switch {
+	case !m.config.Has(id):
+		return ErrNoMember
+	case len(m.config.Members) == 1:
+		return ErrLastMember
+	case !hasEligible(m.config.without(id)) && m.keeps(r14):
+		return ErrNoEligibleMember
+	}
+	return nil
+}
+
+// Remove requests the removal of a member, dead or alive; of this node itself, to leave. The request is
+// repeated until it is done or CancelRemove is called. Removal shows how far it is.
+func (m *Dynamic) Remove(now time.Duration, id algo.NodeID) error {
+	if err := m.CheckRemoval(id); err != nil {
+		return err
+	}
+	if !slices.Contains(m.removals, id) {
+		m.removals = append(m.removals, id)
+	}
+	m.requestPending(now)
+	return nil
+}
+
+// CancelRemove stops repeating a request, or all of them for a zero ID. The removal may still happen.
+func (m *Dynamic) CancelRemove(id algo.NodeID) {
+	m.removals = slices.DeleteFunc(m.removals, func(r algo.NodeID) bool { return r == id || id.IsZero() })
+}
+
+// RemovalState tells how far the removal of a member is.
+type RemovalState uint8
+
+// The states of a removal.
+const (
+	RemovalPending RemovalState = iota // no config shows it; Reason tells what it waits for
+	RemovalWritten                     // a config that is not committed shows it; it may be rolled back
+	RemovalDone                        // a committed config shows it
+	RemovalRefused                     // it cannot happen now, for Reason; the request may be canceled
+)
+
+// Removal is the answer to an admin request that removes a member.
+type Removal struct {
+	State  RemovalState
+	Reason error // for RemovalPending and RemovalRefused
+}
+
+// Removal returns how far the removal of a former or present member is, as this node knows.
+func (m *Dynamic) Removal(id algo.NodeID) Removal {
+	isListed := m.config.Has(id)
+	switch {
+	case !isListed && m.committed:
+		return Removal{State: RemovalDone}
+	case !isListed:
+		return Removal{State: RemovalWritten, Reason: ErrUncommitted}
+	}
+	if err := m.CheckRemoval(id); err != nil {
+		return Removal{RemovalRefused, err}
+	}
+	return Removal{RemovalPending, m.removalObstacle(id)}
+}
+
+// Reasons for which a removal is pending on a node that does not lead, and on a leader.
+var (
+	ErrNoLeader     = errors.New("no leader is known")
+	ErrOtherLeads   = errors.New("the leader has not written it yet")
+	ErrHandsOver    = errors.New("the member leads, and another must be elected first")
+	ErrNoSuccessor  = errors.New("the member leads, and all others are witnesses or have resigned")
+	errNothingKnown = errors.New("it is about to be written")
+)
+
+// removalObstacle returns what the removal of a present member waits for.
+func (m *Dynamic) removalObstacle(id algo.NodeID) error {
+	leader, _ := m.env.Leader()
+	switch {
+	case leader.Vacant():
+		return ErrNoLeader
+	case leader.ID != m.self():
+		return ErrOtherLeads
+	case id == m.self() && !m.hasSuccessor():
+		return ErrNoSuccessor
+	case id == m.self():
+		return ErrHandsOver
+	}
+	if err := m.checkChange(m.config.without(id)); err != nil {
+		return err
+	}
+	return errNothingKnown
+}
+
+// handleRemoveRequest handles a request of a member.
+func (m *Dynamic) handleRemoveRequest(now time.Duration, from algo.NodeID, r RemoveRequest) {
+	if !m.config.Has(from) {
+		m.env.Reject(from, fmt.Errorf("membership: only members remove members"))
+		return
+	}
+	m.removeMember(now, r.ID)
+}
+
+// removeMember removes a member if this node leads. A leader that is to be removed hands over first (R8):
+// outside its own config it could commit nothing.
+func (m *Dynamic) removeMember(now time.Duration, id algo.NodeID) {
+	if !m.isLeader() || m.CheckRemoval(id) != nil {
+		return
+	}
+	if id == m.self() && m.keeps(r8) {
+		m.handOver(now)
+		return
+	}
+	m.reconfig(now, m.config.without(id), m.config.Expired)
+}
+
+// handOver makes this leader standby, long enough for its successor to remove it.
+func (m *Dynamic) handOver(now time.Duration) {
+	if m.hasSuccessor() {
+		m.Resign(now, handoverRetries*m.options.Retry)
+	}
+}
+
+func (m *Dynamic) hasSuccessor() bool {
+	return slices.ContainsFunc(m.config.Members, func(e Member) bool { return e.ID != m.self() && m.isEligible(e) })
+}
+
+// removeSuspected removes the member that has been suspected for longest, if that is too long (R18).
+func (m *Dynamic) removeSuspected(now time.Duration) {
+	limit := m.options.RemoveSuspectedAfter
+	isWanted := limit > 0 && m.keeps(r18) && m.isLeader() && len(m.config.Members) > minAfterExpiry
+	switch {
+	case !isWanted:
+		m.suspectAt = never
+		return
+	case m.suspectAt != never && now < m.suspectAt:
+		return
+	}
+	m.suspectAt = now + limit/8
+	id, since := m.longestSuspected()
+	if since != never && now-since >= limit {
+		m.reconfig(now, m.config.without(id), m.config.expiredWith(id))
+	}
+}
+
+// longestSuspected returns the member that has been suspected for longest, and since when.
+func (m *Dynamic) longestSuspected() (longest algo.NodeID, first time.Duration) {
+	first = never
+	for _, e := range m.config.Members {
+		suspected, since := m.env.Suspected(e.ID)
+		if suspected && e.ID != m.self() && since < first {
+			longest, first = e.ID, since
+		}
+	}
+	return longest, first
+}
+
+// dropDoneRemovals drops the requests that a committed config has fulfilled.
+func (m *Dynamic) dropDoneRemovals() {
+	if m.committed {
+		m.removals = slices.DeleteFunc(m.removals, func(id algo.NodeID) bool { return !m.config.Has(id) })
+	}
+}
+
+// removalReason returns why a former member is no longer in the config.
+func (m *Dynamic) removalReason() error {
+	switch {
+	case slices.Contains(m.config.Expired, m.self()):
+		return ErrExpired
+	case slices.Contains(m.removals, m.self()):
+		return ErrLeft
+	}
+	return ErrRemoved
+}

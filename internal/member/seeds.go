@@ -1,0 +1,197 @@
+package member
+
+import (
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// Delays between two dials of one seed. The first are short, because at a cold start all nodes of a
+// cluster start together. A voter dials rarely: members may have moved to an address of its settings.
+const (
+	minDialDelay  = 5 * time.Millisecond
+	maxDialDelay  = 400 * time.Millisecond
+	rareDialDelay = time.Second
+)
+
+// SeedState is what the last attempt to reach a seed has shown.
+type SeedState uint8
+
+// The states of a seed.
+const (
+	SeedPending  SeedState = iota // no attempt has ended yet
+	SeedReached                   // a node has answered
+	SeedSilent                    // no answer came in time
+	SeedRefused                   // no process listens there
+	SeedRejected                  // a node listens there and rejects this one, because of its list
+)
+
+// Seed is an address that the settings of a node name.
+type Seed struct {
+	Name  string // as the settings write it
+	Addr  string // one address behind the name; equal to Name if it was not resolved
+	State SeedState
+	Peer  algo.NodeID // node that was reached there last; zero if none was
+}
+
+type seed struct {
+	Seed
+	expanded bool // the name has several addresses, which are seeds of their own
+	attempts int
+	dialAt   time.Duration
+}
+
+type seeds []seed
+
+// add adds a name of the settings. It is self's own if it is the address of self.
+func (ss *seeds) add(now time.Duration, name string, self Member) {
+	if slices.ContainsFunc(*ss, func(s seed) bool { return s.Addr == name }) {
+		return
+	}
+	added := seed{Seed: Seed{Name: name, Addr: name}, dialAt: now}
+	if name == self.Addr {
+		added.State, added.Peer, added.dialAt = SeedReached, self.ID, never
+	}
+	*ss = append(*ss, added)
+}
+
+// reached records that peer is at addr.
+func (ss seeds) reached(addr string, peer algo.NodeID) {
+	for i := range ss {
+		if ss[i].Addr == addr {
+			ss[i].State, ss[i].Peer, ss[i].attempts = SeedReached, peer, 0
+		}
+	}
+}
+
+// failed records how a dial of addr has ended. Peer stays: the node there may be down.
+func (ss seeds) failed(addr string, state SeedState) {
+	for i := range ss {
+		if ss[i].Addr == addr {
+			ss[i].State = state
+		}
+	}
+}
+
+// resolved replaces the addresses behind a name. If there are several, each becomes a seed.
+func (ss *seeds) resolved(now time.Duration, name string, addrs []string) {
+	i := slices.IndexFunc(*ss, func(s seed) bool { return s.Addr == name })
+	if i < 0 {
+		return
+	}
+	if (*ss)[i].expanded = len(addrs) > 1; !(*ss)[i].expanded {
+		addrs = nil
+	}
+	*ss = slices.DeleteFunc(*ss, func(s seed) bool {
+		return s.Name == name && s.Addr != name && !slices.Contains(addrs, s.Addr)
+	})
+	for _, addr := range addrs {
+		if !slices.ContainsFunc(*ss, func(s seed) bool { return s.Addr == addr }) {
+			*ss = append(*ss, seed{Seed: Seed{Name: name, Addr: addr}, dialAt: now})
+		}
+	}
+}
+
+// dial dials the seeds that are due. delay returns the time until the next dial of a seed, or never
+// if it is not needed. Such a seed is checked again later, for members may move.
+func (ss seeds) dial(now time.Duration, env Env, delay func(seed) time.Duration) {
+	for i := range ss {
+		s := &ss[i]
+		if s.dialAt > now {
+			continue
+		}
+		next := delay(*s)
+		s.dialAt = now + min(next, rareDialDelay)
+		if next != never && !s.expanded {
+			s.attempts++
+			env.Dial(algo.NodeID{}, s.Addr)
+		}
+	}
+}
+
+// backOff returns the delay after a dial of a seed that is needed.
+func (s seed) backOff() time.Duration { return min(minDialDelay<<min(s.attempts, 10), maxDialDelay) }
+
+func (ss seeds) deadline() time.Duration {
+	next := never
+	for _, s := range ss {
+		next = min(next, s.dialAt)
+	}
+	return next
+}
+
+// peersAt returns the nodes that were reached at the addresses of a name, each once.
+func (ss seeds) peersAt(name string) (ids []algo.NodeID) {
+	for _, s := range ss {
+		if s.Name == name && !s.Peer.IsZero() && !slices.Contains(ids, s.Peer) {
+			ids = append(ids, s.Peer)
+		}
+	}
+	return ids
+}
+
+// dialSeeds dials the seeds that are due (R21).
+func (m *Dynamic) dialSeeds(now time.Duration) {
+	isComplete := m.isVoter() && !m.config.isFounding() && m.allConnected()
+	m.seeds.dial(now, m.env, func(s seed) time.Duration {
+		switch {
+		case m.links.has(s.Peer), s.Peer == m.self(), isComplete:
+			return never
+		case !m.isVoter(), m.config.isFounding():
+			return s.backOff()
+		case !m.keeps(r21), slices.ContainsFunc(m.config.Members, func(e Member) bool { return e.Addr == s.Addr }):
+			return never // the failure detector dials members
+		}
+		return rareDialDelay // a member that is not connected may have moved there
+	})
+}
+
+func (m *Dynamic) allConnected() bool {
+	return !slices.ContainsFunc(m.config.Members, func(e Member) bool { return e.ID != m.self() && !m.links.has(e.ID) })
+}
+
+// dialMembers dials all members that are not connected.
+func (m *Dynamic) dialMembers() {
+	for _, e := range m.config.Members {
+		if e.ID != m.self() && !m.links.has(e.ID) {
+			m.env.Dial(e.ID, e.Addr)
+		}
+	}
+}
+
+// Resolved replaces the addresses behind a name of the settings.
+func (m *Dynamic) Resolved(now time.Duration, name string, addrs []string) {
+	m.seeds.resolved(now, name, addrs)
+	m.dialSeeds(now)
+}
+
+// Reached records which node answers at an address: also this node itself, under another name.
+func (m *Dynamic) Reached(now time.Duration, addr string, peer algo.NodeID) {
+	m.seeds.reached(addr, peer)
+	m.requestFounding()
+}
+
+// DialFailed records how a dial without a connection has ended.
+func (m *Dynamic) DialFailed(now time.Duration, addr string, state SeedState) {
+	m.seeds.failed(addr, state)
+}
+
+// Undiscovered returns the seeds that this node still needs, with the result of the last attempt.
+// A learner needs any that leads to a member, the first node of a list needs them all.
+func (m *Dynamic) Undiscovered() (needed []Seed) {
+	for _, s := range m.seeds {
+		isNeeded := !s.expanded && s.Peer != m.self() && !m.links.has(s.Peer)
+		isFounding := m.isFirst() && !s.expanded && m.findReply(s.Peer) == nil && s.Name != m.firstName()
+		if isNeeded && (!m.isVoter() || m.config.isFounding() || m.isIsolated()) || isFounding {
+			needed = append(needed, s.Seed)
+		}
+	}
+	return needed
+}
+
+// isIsolated reports whether this node is one of several members and is connected to none.
+func (m *Dynamic) isIsolated() bool {
+	isConnected := func(l link) bool { return m.config.Has(l.peer) }
+	return len(m.config.Members) > 1 && !slices.ContainsFunc(m.links, isConnected)
+}
