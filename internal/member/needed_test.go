@@ -1,8 +1,6 @@
 package member
 
-import (
-	"testing"
-)
+import "testing"
 
 // mutant is a search without one rule.
 type mutant struct {
@@ -74,6 +72,18 @@ func mutants() (all []mutant) {
 	return all
 }
 
+// networkMutants are rules about what a search leaves out: bootstrap, addresses, and nodes of two clusters. Each
+// function returns what is wrong at the end of a run.
+var networkMutants = []struct {
+	rule    string
+	without rule
+	run     func(without rule) (wrong string)
+}{
+	{"R16: a node changes its cluster", r16, twoClusters},
+	{"R20: an emptied node bootstraps without asking", r20, emptiedFounder},
+	{"R21: no address of the settings is dialed", r21, allMoved},
+}
+
 // TestEachRuleIsNeeded switches off one rule after another. The search must find a violation each time, or
 // else it could not find a fault in the code either.
 func TestEachRuleIsNeeded(t *testing.T) {
@@ -83,6 +93,15 @@ func TestEachRuleIsNeeded(t *testing.T) {
 			t.Log(r)
 			if r.violation == "" {
 				t.Error("no violation: the rule is not needed, or the search does not see why")
+			}
+		})
+	}
+	for _, m := range networkMutants {
+		t.Run(m.rule, func(t *testing.T) {
+			wrong := m.run(m.without)
+			t.Log(wrong)
+			if wrong == "" {
+				t.Error("no violation: the rule is not needed, or the run does not see why")
 			}
 		})
 	}

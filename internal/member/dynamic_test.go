@@ -1,0 +1,514 @@
+package member
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testenv"
+)
+
+func (n *network) requireMembers(t *testing.T, names string) {
+	t.Helper()
+	require.Empty(t, n.disagreement(names))
+}
+
+// listOfThree returns a network whose nodes a, b and c have founded a cluster by a list.
+func listOfThree(t *testing.T) (*network, []*netNode) {
+	t.Helper()
+	n := newNetwork()
+	list := []string{"C", "A", "B"}
+	nodes := []*netNode{
+		n.add(0, "a", "A", Options{List: list}).start(),
+		n.add(1, "b", "B", Options{List: list}).start(),
+		n.add(2, "c", "C", Options{List: list}).start(),
+	}
+	n.run(time.Second)
+	n.requireMembers(t, "abc")
+	return n, nodes
+}
+
+func TestListFoundsOnceAllHaveAnswered(t *testing.T) {
+	n := newNetwork()
+	list := []string{"A", "B", "C"}
+	a := n.add(0, "a", "A", Options{List: list}).start()
+	b := n.add(1, "b", "B", Options{List: list}).start()
+	n.run(2 * time.Second)
+	require.Nil(t, n.leader(), "the list is not complete")
+	require.Equal(t, []Seed{{Name: "C", Addr: "C", State: SeedRefused}}, a.m.Undiscovered())
+	c := n.add(2, "c", "C", Options{List: list}).start()
+	n.run(time.Second)
+	n.requireMembers(t, "abc")
+	require.Empty(t, a.m.Undiscovered())
+
+	c.stop() // after the founding a quorum suffices
+	a.stop()
+	b.stop()
+	a.start()
+	b.start()
+	n.run(time.Second)
+	n.requireMembers(t, "abc")
+}
+
+func TestListWithTwoNamesForOneNodeDoesNotFound(t *testing.T) {
+	n := newNetwork()
+	list := []string{"A", "B", "B2"}
+	a := n.add(0, "a", "A", Options{List: list}).start()
+	b := n.add(1, "b", "B", Options{List: list}).start()
+	n.run(time.Second)
+	a.m.Reached(n.now, "B2", b.self.ID)
+	n.run(time.Second)
+	require.Zero(t, a.m.Cluster())
+}
+
+func TestListWithOneNameForTwoNodesRejectsOne(t *testing.T) {
+	n := newNetwork()
+	list := []string{"A", "B", "C"}
+	n.add(0, "a", "A", Options{List: list}).start()
+	b := n.add(1, "x", "B", Options{List: list}).start()
+	c := n.add(2, "x", "C", Options{List: list}).start()
+	n.run(time.Second)
+	require.True(t, b.hasEnded() != c.hasEnded(), "%v, %v", b.m.End(), c.m.End())
+}
+
+func TestFirstNodeIsFoundByDialing(t *testing.T) {
+	n := newNetwork()
+	list := []string{"10.0.0.1", "B"}
+	a := n.add(0, "a", "A", Options{List: list}).start()
+	n.add(1, "b", "B", Options{List: list}).start()
+	n.run(time.Second)
+	require.Zero(t, a.m.Cluster())
+	a.m.Reached(n.now, "10.0.0.1", a.self.ID) // its own address, under another name
+	n.run(time.Second)
+	n.requireMembers(t, "ab")
+}
+
+func TestJoinThroughAnySeed(t *testing.T) {
+	n := newNetwork()
+	b := n.add(1, "b", "B", Options{Join: []string{"A"}}).start()
+	n.run(time.Second)
+	n.add(0, "a", "A", Options{Bootstrap: true, Join: []string{"B", "C"}}).start()
+	n.run(time.Second)
+	n.requireMembers(t, "ab")
+	n.add(2, "c", "C", Options{Join: []string{"B"}}).start()
+	n.run(time.Second)
+	n.requireMembers(t, "abc")
+	require.False(t, b.m.Isolated())
+}
+
+// emptiedFounder returns what is wrong after the node that founded the cluster has lost its directory.
+func emptiedFounder(without rule) string {
+	n := newNetwork()
+	a := n.add(0, "a", "A", Options{Bootstrap: true, Join: []string{"B"}}).start()
+	n.run(time.Second)
+	n.add(1, "b", "B", Options{Join: []string{"A"}}).start()
+	n.add(2, "c", "C", Options{Join: []string{"A"}}).start()
+	n.run(time.Second)
+	if wrong := n.disagreement("abc"); wrong != "" {
+		return "before: " + wrong
+	}
+	a.stop()
+	n.run(time.Second)
+	heir := n.add(10, "a", "A", a.options)
+	heir.without = without
+	heir.start()
+	n.run(3 * time.Second)
+	return n.disagreement("abc")
+}
+
+func TestEmptiedFounderReplacesItself(t *testing.T) { require.Empty(t, emptiedFounder(0)) }
+
+func TestSilentSeedDelaysBootstrap(t *testing.T) {
+	n := newNetwork()
+	a := n.add(0, "a", "A", Options{Bootstrap: true, Join: []string{"B"}})
+	b := n.add(1, "b", "B", Options{Join: []string{"A"}}).start()
+	n.cut = func(*netNode, *netNode) bool { return true }
+	a.start()
+	n.run(time.Second)
+	require.Zero(t, a.m.Cluster())
+	b.stop() // now its address refuses
+	n.run(time.Second)
+	n.requireMembers(t, "a")
+}
+
+func TestEmptiedMemberOfListReplacesItself(t *testing.T) {
+	for i, name := range []string{"a", "b"} {
+		n, nodes := listOfThree(t)
+		nodes[i].stop()
+		n.run(time.Second)
+		n.add(10, name, nodes[i].self.Addr, nodes[i].options).start()
+		n.run(2 * time.Second)
+		n.requireMembers(t, "abc")
+		nodes[i].self.Addr = "Z"
+		nodes[i].start() // the old directory is back
+		n.run(time.Second)
+		require.Equal(t, ErrExpired, nodes[i].m.End())
+	}
+}
+
+// allMoved returns what is wrong after all members have moved.
+func allMoved(without rule) string {
+	n := newNetwork()
+	list := []string{"A", "B", "C"}
+	var nodes []*netNode
+	for i, addr := range list {
+		p := n.add(i, strings.ToLower(addr), addr, Options{List: list})
+		p.without = without
+		nodes = append(nodes, p.start())
+	}
+	n.run(time.Second)
+	for _, p := range nodes {
+		p.stop()
+	}
+	for _, p := range nodes {
+		p.self.Addr += "2"
+		p.options.List = []string{"A2", "B2", "C2"}
+		p.start()
+	}
+	n.run(3 * time.Second)
+	return n.disagreement("abc")
+}
+
+func TestAllMembersMove(t *testing.T) { require.Empty(t, allMoved(0)) }
+
+func TestMemberRemovedWhileDown(t *testing.T) {
+	n, nodes := listOfThree(t)
+	a, c := nodes[0], nodes[2]
+	c.stop()
+	n.run(time.Second)
+	require.NoError(t, a.dynamic.Remove(n.now, c.self.ID))
+	n.run(time.Second)
+	n.requireMembers(t, "ab")
+	require.Equal(t, Removal{State: RemovalDone}, a.dynamic.Removal(c.self.ID))
+	c.start()
+	n.run(time.Second)
+	require.Equal(t, ErrRemoved, c.m.End())
+	a.stop()
+	nodes[1].stop()
+	c.start() // alone, it still knows
+	require.Equal(t, ErrRemoved, c.m.End())
+}
+
+func TestLeaderLeaves(t *testing.T) {
+	n, _ := listOfThree(t)
+	p := n.leader()
+	require.NoError(t, p.dynamic.Remove(n.now, p.self.ID))
+	require.Equal(t, Removal{RemovalPending, ErrHandsOver}, p.dynamic.Removal(p.self.ID))
+	n.run(3 * time.Second)
+	require.Equal(t, ErrLeft, p.m.End())
+	n.requireMembers(t, strings.ReplaceAll("abc", p.self.Name, ""))
+}
+
+func TestLeaderIsRemoved(t *testing.T) {
+	n, nodes := listOfThree(t)
+	p := n.leader()
+	other := nodes[(int(p.self.ID[15]))%3]
+	require.NoError(t, other.dynamic.Remove(n.now, p.self.ID))
+	require.Equal(t, Removal{RemovalPending, ErrOtherLeads}, other.dynamic.Removal(p.self.ID))
+	n.run(3 * time.Second)
+	require.Equal(t, ErrRemoved, p.m.End())
+	n.requireMembers(t, strings.ReplaceAll("abc", p.self.Name, ""))
+}
+
+func TestTwoMembersLeaveAtOnce(t *testing.T) {
+	n, nodes := listOfThree(t)
+	nodes[0].stop()
+	n.run(time.Second)
+	b, c := nodes[1], nodes[2]
+	require.NoError(t, b.dynamic.Remove(n.now, testID(0)))
+	n.run(time.Second)
+	n.requireMembers(t, "bc")
+	require.NoError(t, b.dynamic.Remove(n.now, b.self.ID))
+	require.NoError(t, c.dynamic.Remove(n.now, c.self.ID))
+	n.run(5 * time.Second)
+	require.NotEqual(t, b.up, c.up, "one leaves, the last stays")
+	last := n.find(func(*netNode) bool { return true })
+	require.Equal(t, Removal{RemovalRefused, ErrLastMember}, last.dynamic.Removal(last.self.ID))
+}
+
+func TestResignedLeaderIsStandbyForAWhile(t *testing.T) {
+	n, nodes := listOfThree(t)
+	p := n.leader()
+	other := nodes[int(p.self.ID[15])%3]
+	p.m.Resign(n.now, 2*time.Second)
+	p.advance()
+	n.run(time.Second)
+	require.False(t, p.leads)
+	require.False(t, other.m.View().MayLead(p.self.ID))
+	require.NotNil(t, n.leader())
+	n.run(2 * time.Second)
+	require.True(t, other.m.View().MayLead(p.self.ID))
+}
+
+func TestStandbyEndsWithIncarnation(t *testing.T) {
+	n, nodes := listOfThree(t)
+	p := n.leader()
+	other := nodes[int(p.self.ID[15])%3]
+	p.m.Resign(n.now, time.Hour)
+	n.run(time.Second)
+	require.False(t, other.m.View().MayLead(p.self.ID))
+	p.stop()
+	p.start()
+	n.run(time.Second)
+	require.True(t, other.m.View().MayLead(p.self.ID))
+}
+
+func TestSuspectedMembersExpireDownToThree(t *testing.T) {
+	n, nodes := listOfThree(t)
+	nodes = append(nodes, n.add(3, "d", "D", Options{Join: []string{"A"}}).start())
+	n.run(time.Second)
+	n.requireMembers(t, "abcd")
+	for _, p := range nodes {
+		p.dynamic.options.RemoveSuspectedAfter = 2 * time.Second
+		p.options.RemoveSuspectedAfter = 2 * time.Second
+	}
+	d := nodes[3]
+	d.stop()
+	n.run(time.Second)
+	n.requireMembers(t, "abcd")
+	n.run(3 * time.Second)
+	n.requireMembers(t, "abc")
+	nodes[2].stop()
+	n.run(5 * time.Second)
+	n.requireMembers(t, "abc")
+	d.start()
+	n.run(time.Second)
+	require.Equal(t, ErrExpired, d.m.End())
+	n.add(13, "d", "D", d.options).start() // under a new ID
+	nodes[2].start()
+	n.run(2 * time.Second)
+	n.requireMembers(t, "abcd")
+}
+
+func TestRecoverOneSurvivor(t *testing.T) {
+	n, nodes := listOfThree(t)
+	for _, p := range nodes {
+		p.stop()
+	}
+	record, err := Recover(testID(0), nodes[0].dynamic.record(), nodes[0].term)
+	require.NoError(t, err)
+	nodes[0].saved = append(nodes[0].saved[:0], record)
+	nodes[0].start()
+	n.run(time.Second)
+	n.requireMembers(t, "a")
+	nodes[1].start() // with its old directory
+	n.run(time.Second)
+	require.Equal(t, ErrRemoved, nodes[1].m.End())
+	n.add(11, "b", "B", Options{Join: []string{"A"}}).start()
+	n.run(time.Second)
+	n.requireMembers(t, "ab")
+
+	_, err = Recover(testID(9), record, 0)
+	require.ErrorContains(t, err, "no member")
+	_, err = Recover(testID(0), record, ^record.Config.ID.Term+record.Config.ID.Term)
+	require.ErrorContains(t, err, "too few epochs")
+}
+
+func TestJoinWithTakenNameIsRejected(t *testing.T) {
+	n, _ := listOfThree(t)
+	d := n.add(3, "a", "D", Options{Join: []string{"B"}}).start()
+	n.run(time.Second)
+	require.EqualError(t, d.m.End(), "membership: cannot join: the name a belongs to the member at A")
+}
+
+func TestNodeWithoutSeedsIsRejected(t *testing.T) {
+	p := newNetwork().add(0, "a", "A", Options{}).start()
+	require.ErrorContains(t, p.m.End(), "set bootstrap, join or members")
+}
+
+func TestWitnessCannotFound(t *testing.T) {
+	p := newNetwork().add(0, "a", "A", Options{Bootstrap: true})
+	p.self.Witness = true
+	p.start()
+	require.ErrorContains(t, p.m.End(), "a witness cannot found a cluster")
+}
+
+func TestMemberThatMissedChangesTrustsNewMember(t *testing.T) {
+	n, nodes := listOfThree(t)
+	nodes[2].stop()
+	n.add(3, "d", "D", Options{Join: []string{"A"}}).start()
+	n.run(2 * time.Second)
+	n.add(4, "e", "E", Options{Join: []string{"A"}}).start()
+	n.run(2 * time.Second)
+	n.requireMembers(t, "abcde")
+	nodes[0].stop()
+	nodes[1].stop()
+	n.run(time.Second)
+	nodes[2].start() // it knows a, b and c, and moves where d and e find it
+	n.run(2 * time.Second)
+	n.requireMembers(t, "abcde")
+	require.NotNil(t, n.leader())
+}
+
+func TestRemovalIsRefused(t *testing.T) {
+	n := newNetwork()
+	a := n.add(0, "a", "A", Options{Bootstrap: true}).start()
+	n.run(time.Second)
+	require.Equal(t, ErrLastMember, a.dynamic.Remove(n.now, a.self.ID))
+	require.Equal(t, ErrNoMember, a.dynamic.Remove(n.now, testID(9)))
+	b := n.add(1, "b", "B", Options{Join: []string{"A"}})
+	b.self.Witness = true
+	b.start()
+	n.run(time.Second)
+	require.Equal(t, ErrNoEligibleMember, a.dynamic.Remove(n.now, a.self.ID))
+	a.self.Witness = true
+	a.m.SetSelf(n.now, a.self) // no member could lead
+	n.run(time.Second)
+	require.True(t, b.m.View().MayLead(a.self.ID))
+}
+
+// twoClusters returns what is wrong after two clusters have met.
+func twoClusters(without rule) string {
+	n := newNetwork()
+	a := n.add(0, "a", "A", Options{Bootstrap: true}).start()
+	b := n.add(1, "b", "B", Options{Bootstrap: true})
+	b.without, a.dynamic.without = without, without
+	b.term = 5 // so that its config is the newer one
+	b.start()
+	n.run(time.Second)
+	own := [2]string{a.m.Cluster().String(), b.m.Cluster().String()}
+	n.connect(a, b, "B")
+	n.run(time.Second)
+	if !a.up || !b.up || own != [2]string{a.m.Cluster().String(), b.m.Cluster().String()} {
+		return "one cluster has taken over the members of another"
+	}
+	return ""
+}
+
+func TestNodeNeverChangesItsCluster(t *testing.T) { require.Empty(t, twoClusters(0)) }
+
+// TestWalks makes nodes crash, start, move, resign, lose connections or their directory, join and be removed at
+// random. Then all of that ends: the nodes must agree, and send nothing more. In half of the walks one of them
+// dies then for good, and must be removed by request.
+func TestWalks(t *testing.T) {
+	for seed := range uint64(testenv.Rounds(200, 10000)) {
+		walk(t, rand.New(rand.NewPCG(seed, 1)), seed)
+	}
+}
+
+func walk(t *testing.T, random *rand.Rand, seed uint64) {
+	n, nodes := listOfThree(t)
+	for i, name := range []string{"d", "e"} {
+		nodes = append(nodes, n.add(3+i, name, strings.ToUpper(name), Options{Join: []string{"A", "B", "C"}}))
+	}
+	removed := make(map[*netNode]bool)
+	for range 12 {
+		nodes = disturb(n, nodes, random, removed)
+		n.run(time.Duration(random.IntN(600)) * time.Millisecond)
+	}
+	n.cut = func(p, q *netNode) bool { return false }
+	for _, p := range nodes {
+		if !p.up && !p.hasEnded() {
+			p.start()
+		}
+	}
+	n.run(6 * time.Second)
+	requireRest(t, n, nodes, removed, seed)
+	if seed%2 == 1 {
+		removeDead(t, n, seed)
+	}
+}
+
+// requireRest requires that all nodes agree, and send nothing more.
+func requireRest(t *testing.T, n *network, nodes []*netNode, removed map[*netNode]bool, seed uint64) {
+	t.Helper()
+	for _, p := range nodes {
+		require.True(t, p.up || removed[p], "seed %d: %s has stopped without a request: %v", seed, p.self.Name, p.m.End())
+	}
+	require.Empty(t, n.disagreement(namesUp(n)), "seed %d", seed)
+	frames := n.frames
+	n.run(5 * time.Second)
+	require.Equal(t, frames, n.frames, "seed %d: the nodes do not come to rest", seed)
+}
+
+// removeDead makes one of several members die for good, and has another one remove it.
+func removeDead(t *testing.T, n *network, seed uint64) {
+	t.Helper()
+	p := n.find(func(p *netNode) bool { return true })
+	if p.m.View().Len() < 3 {
+		return
+	}
+	p.stop()
+	n.run(time.Second)
+	q := n.find(func(q *netNode) bool { return true })
+	require.NoError(t, q.dynamic.Remove(n.now, p.self.ID))
+	n.run(2 * time.Second)
+	require.Empty(t, n.disagreement(namesUp(n)), "seed %d", seed)
+}
+
+// namesUp returns the names of the running nodes, sorted.
+func namesUp(n *network) string {
+	var names []string
+	for _, p := range n.nodes {
+		if p.up {
+			names = append(names, p.self.Name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, "")
+}
+
+// disturb does one thing at random to a network.
+func disturb(n *network, nodes []*netNode, random *rand.Rand, removed map[*netNode]bool) []*netNode {
+	p, q := nodes[random.IntN(len(nodes))], nodes[random.IntN(len(nodes))]
+	switch random.IntN(9) {
+	case 0:
+		if p.up {
+			p.stop()
+		}
+	case 1, 2:
+		if !p.up && !p.hasEnded() {
+			p.start()
+		}
+	case 3:
+		n.cut = func(a, b *netNode) bool { return (a == q) != (b == q) }
+	case 4:
+		n.cut = func(a, b *netNode) bool { return false }
+	case 5:
+		if p.up && p.m.Ready(n.now) && len(removed) < 2 && p.dynamic.Remove(n.now, q.self.ID) == nil {
+			removed[q] = true
+		}
+	case 6:
+		move(n, nodes, p)
+	case 7:
+		if p.up && p.m.Ready(n.now) {
+			p.m.Resign(n.now, time.Duration(random.IntN(1000))*time.Millisecond)
+		}
+	case 8:
+		isFirstLoss := len(removed) == 0 && p.dynamic != nil && !p.hasEnded()
+		if isFirstLoss {
+			p.stop()
+			removed[p] = true
+			nodes = slices.DeleteFunc(slices.Clone(nodes), func(q *netNode) bool { return q == p })
+			nodes = append(nodes, n.add(20, p.self.Name, p.self.Addr, p.options).start())
+		}
+	}
+	return nodes
+}
+
+// move gives a running node another address, which all settings name.
+func move(n *network, nodes []*netNode, p *netNode) {
+	isHeir := p.self.ID == testID(20) // it is known by its address until it is a member again
+	if !p.up || isHeir && !p.m.Ready(n.now) {
+		return
+	}
+	p.stop()
+	p.self.Addr += "'"
+	for _, q := range nodes {
+		if len(q.options.List) == 0 {
+			q.options.Join = append(q.options.Join, p.self.Addr)
+		} else {
+			q.options.List = append(q.options.List, p.self.Addr)
+		}
+		if q.up {
+			q.dynamic.seeds.add(n.now, p.self.Addr, q.self)
+		}
+	}
+	if !p.hasEnded() {
+		p.start()
+	}
+}

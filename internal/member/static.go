@@ -1,0 +1,393 @@
+package member
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// StaticOptions are the settings of a [Static].
+type StaticOptions struct {
+	Self        Member
+	Cluster     algo.NodeID   // shown to peers; zero if there is none
+	List        []string      // addresses of all members, this node's own included
+	StartupWait time.Duration // how long the algorithm waits at most for members that do not answer
+}
+
+// Static is the membership as one node knows it, for an algorithm without a quorum: the nodes at the
+// addresses of a list. An operator changes the list on each node. It is not safe for concurrent use.
+// Times that it receives must not go back.
+type Static struct {
+	options StaticOptions
+	env     Env
+	end     error
+
+	list    []string // sorted
+	seeds   seeds    // the addresses of the list, with the node that was reached at each
+	links   links
+	standby standby
+	known   []Member // what nodes have said about themselves, sorted by ID
+
+	startAt time.Duration // when the algorithm starts at the latest
+	started bool
+
+	version   uint64 // of the view
+	view      algo.View
+	viewStale bool
+}
+
+// NewStatic returns a machine for a list.
+func NewStatic(options StaticOptions, env Env) *Static {
+	return &Static{options: options, env: env, viewStale: true}
+}
+
+// Start is the first call.
+func (m *Static) Start(now time.Duration) {
+	m.startAt = now + m.options.StartupWait
+	m.setList(now, m.options.List)
+	m.seeds.dial(now, m.env, m.dialDelay)
+}
+
+func (m *Static) setList(now time.Duration, list []string) {
+	m.list = slices.Compact(slices.Sorted(slices.Values(list)))
+	m.seeds = slices.DeleteFunc(m.seeds, func(s seed) bool { return !slices.Contains(m.list, s.Name) })
+	for _, name := range m.list {
+		m.seeds.add(now, name, m.options.Self)
+	}
+	m.viewStale = true
+}
+
+// SetMembers replaces the list. A list without this node is an error: stop the node instead.
+func (m *Static) SetMembers(now time.Duration, list []string) error {
+	isOwn := func(name string) bool {
+		return name == m.options.Self.Addr || slices.Contains(m.seeds.peersAt(name), m.self())
+	}
+	if !slices.ContainsFunc(list, isOwn) {
+		return fmt.Errorf("membership: the list of members does not name this node, %s: stop the node instead", m.options.Self.Addr)
+	}
+	m.setList(now, list)
+	m.redialFree(now)
+	m.rejectUnlisted()
+	return nil
+}
+
+func (m *Static) self() algo.NodeID { return m.options.Self.ID }
+
+// isListed reports whether peer was reached at an address of the list.
+func (m *Static) isListed(peer algo.NodeID) bool {
+	return slices.ContainsFunc(m.seeds, func(s seed) bool { return s.Peer == peer })
+}
+
+// isFree reports whether a node that is connected, and not found in the list yet, may be at a seed.
+func (m *Static) isFree(s seed) bool {
+	return !s.expanded && s.Peer != m.self() && !m.links.has(s.Peer)
+}
+
+// Up handles a new connection. The peer belongs to the address that was dialed, or to the one that it
+// names. If neither is in the list, it may still be a listed node under another name.
+func (m *Static) Up(now time.Duration, p Peer) {
+	m.links.add(link{peer: p.ID, incarnation: p.Incarnation, digest: p.Digest})
+	m.standby.connect(p.ID, p.Incarnation)
+	m.viewStale = true
+	m.locate(p.Dialed, p.ID)
+	if m.mayClaim(p) {
+		m.locate(p.Addr, p.ID)
+	}
+	m.sendSelf(now, p.ID)
+	if !m.isListed(p.ID) {
+		m.redialFree(now)
+	}
+	m.rejectUnlisted()
+}
+
+// mayClaim reports whether a peer may take the address that it names: no node is connected from there, or
+// an earlier incarnation.
+func (m *Static) mayClaim(p Peer) bool {
+	return !slices.ContainsFunc(m.seeds, func(s seed) bool {
+		l := m.links.find(s.Peer)
+		return s.Addr == p.Addr && (s.Peer == m.self() || l != nil && s.Peer != p.ID && l.incarnation >= p.Incarnation)
+	})
+}
+
+// locate records that peer is at addr. A rejection stands until the peer accepts this node, with its Self.
+func (m *Static) locate(addr string, peer algo.NodeID) {
+	for i := range m.seeds {
+		s := &m.seeds[i]
+		if s.Addr != addr {
+			continue
+		}
+		s.Peer, s.attempts = peer, 0
+		if s.State != SeedRejected {
+			s.State = SeedReached
+		}
+	}
+}
+
+// recordAccepted ends a rejection by peer.
+func (m *Static) recordAccepted(peer algo.NodeID) {
+	for i := range m.seeds {
+		if m.seeds[i].Peer == peer {
+			m.seeds[i].State = SeedReached
+		}
+	}
+}
+
+// redialFree dials each seed that may lead to a peer which was not found in the list yet.
+func (m *Static) redialFree(now time.Duration) {
+	for i := range m.seeds {
+		if s := &m.seeds[i]; m.isFree(*s) {
+			s.dialAt = now
+			s.expectResult()
+		}
+	}
+	m.seeds.dial(now, m.env, m.dialDelay)
+}
+
+// rejectUnlisted rejects the peers that are at no address of the list. It waits for pending dials, which may
+// still lead to them.
+func (m *Static) rejectUnlisted() {
+	isPending := func(s seed) bool { return m.isFree(s) && s.State == SeedPending }
+	if slices.ContainsFunc(m.seeds, isPending) {
+		return
+	}
+	for _, peer := range m.links.peers() {
+		if !m.isListed(peer) {
+			m.env.Reject(peer, ErrUnlisted)
+		}
+	}
+}
+
+// Down handles the end of a connection. A listed member stays one.
+func (m *Static) Down(peer algo.NodeID) {
+	m.links.remove(peer)
+	for i := range m.seeds {
+		if s := &m.seeds[i]; s.Peer == peer {
+			s.expectResult()
+		}
+	}
+}
+
+// expectResult makes s wait for the next dial, which tells more than the last one. A rejection stands.
+func (s *seed) expectResult() {
+	if s.State != SeedRejected {
+		s.State = SeedPending
+	}
+}
+
+// Reached records which node answers at an address: also this node itself, under another name.
+func (m *Static) Reached(_ time.Duration, addr string, peer algo.NodeID) {
+	m.locate(addr, peer)
+	m.viewStale = true
+	m.rejectUnlisted()
+}
+
+// DialFailed records how a dial without a connection has ended. SeedRejected also stands for a connection
+// that the node there has closed because its list does not name this node.
+//
+// A running node that no member accepts, and one rejects, has been removed from the lists. It stops, for it
+// would lead alone.
+func (m *Static) DialFailed(_ time.Duration, addr string, state SeedState) {
+	m.seeds.failed(addr, state)
+	m.rejectUnlisted()
+	isOut := func(s seed) bool { return !m.isFree(s) || s.State == SeedRejected || s.State == SeedRefused }
+	isRejected := func(s seed) bool { return s.State == SeedRejected }
+	isAlone := !slices.ContainsFunc(m.links, func(l link) bool { return m.isListed(l.peer) })
+	everyOut := !slices.ContainsFunc(m.seeds, func(s seed) bool { return !isOut(s) })
+	if m.started && isAlone && everyOut && slices.ContainsFunc(m.seeds, isRejected) {
+		m.end = ErrNotListed
+	}
+}
+
+// Resolved replaces the addresses behind a name of the list.
+func (m *Static) Resolved(now time.Duration, name string, addrs []string) {
+	m.seeds.resolved(now, name, addrs)
+	m.viewStale = true
+	m.seeds.dial(now, m.env, m.dialDelay)
+}
+
+// HandleDigest records the digest of a peer's list.
+func (m *Static) HandleDigest(_ time.Duration, peer algo.NodeID, digest uint64) {
+	if l := m.links.find(peer); l != nil {
+		l.digest = digest
+	}
+}
+
+// Differing returns the connected members whose list differs from this node's.
+func (m *Static) Differing() (ids []algo.NodeID) {
+	for _, l := range m.links {
+		if l.digest != m.Digest() && m.isListed(l.peer) {
+			ids = append(ids, l.peer)
+		}
+	}
+	return ids
+}
+
+// Receive handles a message, and reports whether it is one of this package.
+func (m *Static) Receive(now time.Duration, from algo.NodeID, message algo.Message) bool {
+	s, isSelf := message.(Self)
+	l := m.links.find(from)
+	if !isSelf || l == nil || s.Member.ID != from || s.Member.check() != nil {
+		return isSelf
+	}
+	isGone := func(e Member) bool { return !m.links.has(e.ID) && !m.isListed(e.ID) }
+	m.recordAccepted(from)
+	m.known = slices.DeleteFunc(Config{Members: m.known}.with(s.Member), isGone)
+	m.standby.handle(now, from, l.incarnation, s.Standby)
+	m.viewStale = true
+	return true
+}
+
+func (m *Static) sendSelf(now time.Duration, peer algo.NodeID) {
+	m.env.Send(peer, Self{Member: m.options.Self, Standby: m.standby.left(now)})
+}
+
+func (m *Static) sendSelfToAll(now time.Duration) {
+	for _, peer := range m.links.peers() {
+		m.sendSelf(now, peer)
+	}
+}
+
+// SetSelf changes what this node says about itself.
+func (m *Static) SetSelf(now time.Duration, self Member) {
+	m.options.Self = self
+	m.viewStale = true
+	m.sendSelfToAll(now)
+}
+
+// Resign makes this node ineligible for a period.
+func (m *Static) Resign(now, period time.Duration) {
+	m.standby.begin(now, period)
+	m.viewStale = true
+	m.sendSelfToAll(now)
+}
+
+// Wake does what is due.
+func (m *Static) Wake(now time.Duration) {
+	m.seeds.dial(now, m.env, m.dialDelay)
+	ownEnded := m.standby.expire(now)
+	m.viewStale = true
+	if ownEnded {
+		m.sendSelfToAll(now)
+	}
+	m.Advance(now)
+}
+
+// dialDelay returns the time until the next dial of a seed. The failure detector dials the members that are
+// known. Another node may be at such an address since, so this package dials it too, rarely.
+func (m *Static) dialDelay(s seed) time.Duration {
+	switch {
+	case !m.isFree(s):
+		return never
+	case !m.started:
+		return s.backOff()
+	}
+	return rareDialDelay
+}
+
+// Advance starts the algorithm when that is due. The driver calls it after each step.
+func (m *Static) Advance(now time.Duration) {
+	if !m.started {
+		m.started = m.mayStart(now)
+	}
+}
+
+// mayStart reports whether the algorithm may start. Without a quorum it would lead at once. So it waits until
+// each member has told about itself or refuses the connection, and while a member rejects this node.
+func (m *Static) mayStart(now time.Duration) bool {
+	for _, s := range m.seeds {
+		isConnected := m.links.has(s.Peer) && s.Peer != m.self()
+		isKnown := s.expanded || s.Peer == m.self() || isConnected && Config{Members: m.known}.Has(s.Peer)
+		isLate := !isKnown && s.State != SeedRefused && now < m.startAt
+		if s.State == SeedRejected || isLate {
+			return false
+		}
+	}
+	return m.end == nil
+}
+
+// Deadline returns when Wake is due.
+func (m *Static) Deadline() time.Duration {
+	next := min(m.seeds.deadline(), m.standby.deadline())
+	if !m.started {
+		next = min(next, m.startAt)
+	}
+	return next
+}
+
+// View returns the listed members whose ID is known, and this node. It is the same value until something in
+// it changes. Its size is its length: a node that was never met does not count.
+func (m *Static) View() algo.View {
+	if !m.viewStale {
+		return m.view
+	}
+	m.viewStale = false
+	isEligible := func(e Member) bool {
+		isStandby := m.standby.has(e.ID) || e.ID == m.self() && m.standby.until > 0
+		return !e.Witness && !isStandby
+	}
+	members := m.members()
+	if updateView(m.view, ConfigID{Version: m.version}, members, isEligible) != m.view {
+		m.version++
+		m.view = updateView(m.view, ConfigID{Version: m.version}, members, isEligible)
+	}
+	return m.view
+}
+
+// members returns the entries of View, sorted by ID. The address of a member is that of the list.
+func (m *Static) members() []Member {
+	members := Config{Members: []Member{m.options.Self}}
+	for _, s := range m.seeds {
+		e, isKnown := Config{Members: m.known}.Find(s.Peer)
+		if isKnown && !s.expanded && s.Peer != m.self() {
+			e.Addr = s.Addr
+			members.Members = members.with(e)
+		}
+	}
+	return members.Members
+}
+
+// Undiscovered returns the addresses of the list without a connected member, with the result of the last
+// attempt.
+func (m *Static) Undiscovered() (needed []Seed) {
+	for _, s := range m.seeds {
+		if m.isFree(s) {
+			needed = append(needed, s.Seed)
+		}
+	}
+	return needed
+}
+
+// Cluster returns the ID that the settings name.
+func (m *Static) Cluster() algo.NodeID { return m.options.Cluster }
+
+// Committed is true: a list is not voted upon.
+func (m *Static) Committed() bool { return true }
+
+// Digest returns a hash of the list.
+func (m *Static) Digest() uint64 {
+	hash := fnv.New64a()
+	for _, name := range m.list {
+		_, _ = hash.Write(append([]byte(name), 0)) // never fails
+	}
+	return max(hash.Sum64(), 1)
+}
+
+// Ready reports whether the algorithm may run.
+func (m *Static) Ready(time.Duration) bool { return m.started && m.end == nil }
+
+// End returns why this node must stop, or nil.
+func (m *Static) End() error { return m.end }
+
+// Isolated reports whether this node is one of several listed, and is connected to no other.
+func (m *Static) Isolated() bool {
+	return len(m.list) > 1 && !slices.ContainsFunc(m.links, func(l link) bool { return m.isListed(l.peer) })
+}
+
+// Unsaved returns nil: a list is saved in the settings of each node.
+func (m *Static) Unsaved() []algo.Message { return nil }
+
+// MonitorSet returns nil: an algorithm monitors the members that it needs.
+func (m *Static) MonitorSet() []algo.NodeID { return nil }

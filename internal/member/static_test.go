@@ -1,0 +1,160 @@
+package member
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// staticThree returns a network whose nodes a, b and c have one list.
+func staticThree(t *testing.T) (*network, []*netNode) {
+	t.Helper()
+	n := newNetwork()
+	list := []string{"A", "B", "C"}
+	nodes := []*netNode{n.addStatic(0, "a", "A", list...), n.addStatic(1, "b", "B", list...), n.addStatic(2, "c", "C", list...)}
+	for _, p := range nodes {
+		p.start()
+	}
+	n.run(2 * time.Second)
+	requireViews(t, "abc", nodes...)
+	return n, nodes
+}
+
+func requireViews(t *testing.T, names string, nodes ...*netNode) {
+	t.Helper()
+	for _, p := range nodes {
+		require.Equal(t, names, namesOf(p.m.View()), "the members that %s sees", p.self.Name)
+		require.Equal(t, p.m.View().Len(), p.m.View().Size())
+	}
+}
+
+func TestStaticLearnsMembersAsTheyConnect(t *testing.T) {
+	n := newNetwork()
+	list := []string{"A", "B", "C"}
+	a, b, c := n.addStatic(0, "a", "A", list...), n.addStatic(1, "b", "B", list...), n.addStatic(2, "c", "C", list...)
+	a.start()
+	n.run(100 * time.Millisecond)
+	require.True(t, a.m.Ready(n.now), "all others refuse")
+	require.True(t, a.m.Isolated())
+	b.start()
+	n.run(1500 * time.Millisecond)
+	requireViews(t, "ab", a, b)
+	require.Equal(t, []Seed{{Name: "C", Addr: "C", State: SeedRefused}}, a.m.Undiscovered())
+	c.start()
+	n.run(1500 * time.Millisecond)
+	requireViews(t, "abc", a, b, c)
+	require.Empty(t, a.m.Undiscovered())
+}
+
+func TestStaticWaitsForSilentMember(t *testing.T) {
+	n := newNetwork()
+	a, b := n.addStatic(0, "a", "A", "A", "B"), n.addStatic(1, "b", "B", "A", "B")
+	n.cut = func(*netNode, *netNode) bool { return true }
+	b.start()
+	a.start()
+	n.run(900 * time.Millisecond)
+	require.False(t, a.m.Ready(n.now))
+	n.run(200 * time.Millisecond)
+	require.True(t, a.m.Ready(n.now), "at the latest after StartupWait")
+}
+
+func TestStaticListGrowsAndShrinks(t *testing.T) {
+	n, nodes := staticThree(t)
+	a, b, c := nodes[0], nodes[1], nodes[2]
+	four := []string{"A", "B", "C", "D"}
+	d := n.addStatic(3, "d", "D", four...).start()
+	n.run(2 * time.Second)
+	require.False(t, d.m.Ready(n.now), "no node lists it")
+	require.NoError(t, d.m.End())
+	require.NoError(t, a.static.SetMembers(n.now, four))
+	n.run(2 * time.Second)
+	requireViews(t, "abcd", a)
+	requireViews(t, "ad", d)
+	require.Len(t, a.static.Differing(), 2)
+	require.Empty(t, d.static.Differing())
+	require.NoError(t, b.static.SetMembers(n.now, four))
+	require.NoError(t, c.static.SetMembers(n.now, four))
+	n.run(2 * time.Second)
+	requireViews(t, "abcd", a, b, c, d)
+	require.True(t, d.m.Ready(n.now))
+
+	without := four[1:]
+	require.ErrorContains(t, a.static.SetMembers(n.now, without), "does not name this node, A: stop the node instead")
+	for _, p := range []*netNode{b, c, d} {
+		require.NoError(t, a.m.End(), "some member still lists it")
+		require.NoError(t, p.static.SetMembers(n.now, without))
+		n.run(1500 * time.Millisecond)
+	}
+	n.run(2 * time.Second)
+	require.Equal(t, ErrNotListed, a.m.End(), "it would lead alone")
+	requireViews(t, "bcd", b, c, d)
+}
+
+func TestStaticNewIDReplacesTheOldOneAtAnAddress(t *testing.T) {
+	n, nodes := staticThree(t)
+	a, b, c := nodes[0], nodes[1], nodes[2]
+	c.stop()
+	n.run(time.Second)
+	requireViews(t, "abc", a, b) // a dead member stays one
+	heir := n.addStatic(12, "c", "C", c.list...).start()
+	n.run(2 * time.Second)
+	requireViews(t, "abc", a, b, heir)
+	require.False(t, a.m.View().Contains(c.self.ID))
+	require.True(t, a.m.View().Contains(heir.self.ID))
+}
+
+func TestStaticMemberUnderAnotherNameIsFoundByDialing(t *testing.T) {
+	n := newNetwork()
+	list := []string{"A", "node-b"}
+	a, b := n.addStatic(0, "a", "A", list...), n.addStatic(1, "b", "B", list...)
+	b.start()
+	b.m.Reached(n.now, "node-b", b.self.ID)
+	a.start()
+	n.run(50 * time.Millisecond)
+	n.connect(b, a, "A")
+	require.True(t, n.isConnected(a, b), "it may be at node-b")
+	a.m.Reached(n.now, "node-b", b.self.ID)
+	n.run(time.Second)
+	requireViews(t, "ab", a, b)
+	e, _ := a.m.View().Member(b.self.ID)
+	require.Equal(t, "node-b", e.Addr, "the address of the list")
+}
+
+func TestStaticNameMayStandForSeveralAddresses(t *testing.T) {
+	n := newNetwork()
+	a, b, c := n.addStatic(0, "a", "A", "all"), n.addStatic(1, "b", "B", "all"), n.addStatic(2, "c", "C", "all")
+	for _, p := range []*netNode{a, b, c} {
+		p.start()
+		p.m.Resolved(n.now, "all", []string{"A", "B", "C"})
+	}
+	n.run(2 * time.Second)
+	requireViews(t, "abc", a, b, c)
+}
+
+func TestStaticMemberTellsAboutItself(t *testing.T) {
+	n, nodes := staticThree(t)
+	a, b := nodes[0], nodes[1]
+	before := a.m.View()
+	require.Equal(t, before, a.m.View(), "the same value")
+	b.self.Priority = 5
+	b.m.SetSelf(n.now, b.self)
+	n.run(time.Second)
+	e, _ := a.m.View().Member(b.self.ID)
+	require.Equal(t, 5, e.Priority)
+	require.Greater(t, a.m.View().Number(), before.Number())
+	b.m.Resign(n.now, time.Second)
+	n.run(500 * time.Millisecond)
+	require.False(t, a.m.View().MayLead(b.self.ID))
+	n.run(time.Second)
+	require.True(t, a.m.View().MayLead(b.self.ID))
+}
+
+func TestStaticHasNothingToSave(t *testing.T) {
+	_, nodes := staticThree(t)
+	m := nodes[0].m
+	require.Nil(t, m.Unsaved())
+	require.True(t, m.Committed())
+	require.Empty(t, m.MonitorSet())
+	require.NotZero(t, m.Digest())
+}
