@@ -20,7 +20,7 @@ type scenario struct {
 	members  int   // nodes of the first config
 	joiners  int   // nodes that join, after them
 	listed   bool  // the members found the cluster by a list
-	emptied  []int // nodes whose directory may be emptied, each once; the k-th gets the k-th ID after the joiners
+	emptied  []int // nodes with a directory that may be emptied, once; the k-th gets the k-th ID after the joiners
 	absent   int   // this node is dead for good; the first joiner has its name and address; 0: none
 	late     int   // this node has not started yet; 0: none
 	mute     bool  // the joiners take nothing
@@ -35,7 +35,7 @@ type scenario struct {
 	left     budget
 	maxTerm  int
 	versions uint64 // states with a newer config version are not continued; 0: no limit
-	calmSkip uint64 // of so many states one is continued in calm; 0 or 1: each
+	calmSkip uint64 // one of this number of states is continued in calm; 0 or 1: each
 
 	// Rules that are switched off: of the register, and of the abstract election.
 	without       rule
@@ -276,13 +276,13 @@ func (w *world) foreignRollBacks(i int, n *node, do func(action, func(*world))) 
 // emptying makes a node lose its directory. Another node with its name and address begins.
 func (w *world) emptying(i int, n *node, do func(action, func(*world))) {
 	for k, e := range w.s.emptied {
-		heir := w.s.members + w.s.joiners + k
-		if e-1 == i && w.nodes[heir].unborn && !n.gone && !n.unborn {
+		successor := w.s.members + w.s.joiners + k
+		if e-1 == i && w.nodes[successor].unborn && !n.gone && !n.unborn {
 			do(action{kind: 'X', a: i}, func(c *world) {
 				c.reset(i, true)
-				o := c.change(heir)
+				o := c.change(successor)
 				o.up, o.gone, o.unborn = true, false, false
-				c.begin(heir)
+				c.begin(successor)
 			})
 		}
 	}

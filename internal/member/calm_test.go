@@ -245,7 +245,7 @@ func (w *world) judgeVacancy(before *world) (wrong, excuse string) {
 	for _, n := range w.nodes {
 		isNewer := n.m.config.ID.Compare(w.commit.ID) > 0
 		if isNewer && !n.isDead() && n.m.before == nil && w.isLost(n.m.config) {
-			return "", "a survivor holds a newer config, whose quorum is lost"
+			return "", "a survivor holds a newer config without a quorum"
 		}
 	}
 	return "no node can be elected", ""
@@ -258,13 +258,13 @@ func (w *world) judgeFounding(before *world) (wrong, excuse string) {
 	case slices.ContainsFunc(w.nodes, isDown):
 		return "", "a listed node is down"
 	case before.hasStranded():
-		return "", "a node holds a founding config, of which a quorum was emptied"
+		return "", "a node holds a config of which a quorum was emptied"
 	}
 	return "no node can be elected", ""
 }
 
-// hasStranded reports whether a founding config is held by one of its members, and so many others were emptied
-// that it has no quorum.
+// hasStranded reports whether one of its members holds a config, and no quorum of it is left, because the
+// directories of others were emptied.
 func (w *world) hasStranded() bool {
 	return slices.ContainsFunc(w.nodes, func(n *node) bool {
 		c, remain := n.m.config, nodeSet(0)
@@ -273,7 +273,7 @@ func (w *world) hasStranded() bool {
 				remain |= one(i)
 			}
 		}
-		return !n.gone && n.m.isVoter() && c.isFounding() && remain.size() < quorum(c.Members)
+		return !n.gone && n.m.isVoter() && remain.size() < quorum(c.Members)
 	})
 }
 
@@ -295,7 +295,7 @@ func (w *world) judgeNode(i int, n *node, leader *Dynamic, before *world) (wrong
 	case n.m.end != nil:
 		return fmt.Sprintf("n%d has stopped: %v", i+1, n.m.end), ""
 	case isOutside && before.hasStranded():
-		return "", "a node is stranded with a founding config, of which a quorum was emptied"
+		return "", "a node is stranded with a config of which a quorum was emptied"
 	case isOutside || n.m.config.ID != leader.config.ID:
 		return fmt.Sprintf("n%d holds %s, the leader %s", i+1, format(n.m.config), format(leader.config)), ""
 	case !n.m.committed:

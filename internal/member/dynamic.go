@@ -70,7 +70,7 @@ type Dynamic struct {
 
 	acks     []algo.NodeID // members that hold the config of this leader, sorted
 	removals []algo.NodeID // requested of this node and not done yet; its own ID: it wants to leave
-	replaced algo.NodeID   // member whose name and address a learner has (R17)
+	replaced algo.NodeID   // member with the name and address of a learner (R17)
 	founding founding
 
 	retryAt   time.Duration // when to repeat what is pending
@@ -278,6 +278,9 @@ func (m *Dynamic) SetSelf(now time.Duration, self Member) {
 	m.requestPending(now)
 }
 
+// SelfCommitted reports whether a committed config has this node as SetSelf described it last.
+func (m *Dynamic) SelfCommitted() bool { return m.committed && !m.wantsChange() }
+
 // View returns the config as an algorithm sees it: standby members are ineligible. It is the same
 // value until something in it changes.
 func (m *Dynamic) View() algo.View {
@@ -314,7 +317,9 @@ func (m *Dynamic) Committed() bool { return m.committed }
 func (m *Dynamic) Digest() uint64 { return m.config.digest(m.committed) }
 
 // Ready reports whether the algorithm may run.
-func (m *Dynamic) Ready(time.Duration) bool { return m.isVoter() && m.end == nil }
+func (m *Dynamic) Ready(time.Duration) bool { return m.isReady() }
+
+func (m *Dynamic) isReady() bool { return m.isVoter() && m.end == nil }
 
 // End returns why this node must stop, or nil.
 func (m *Dynamic) End() error { return m.end }

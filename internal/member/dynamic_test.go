@@ -17,7 +17,7 @@ func (n *network) requireMembers(t *testing.T, names string) {
 	require.Empty(t, n.disagreement(names))
 }
 
-// listOfThree returns a network whose nodes a, b and c have founded a cluster by a list.
+// listOfThree returns a network in which the nodes a, b and c have founded a cluster by a list.
 func listOfThree(t *testing.T) (*network, []*netNode) {
 	t.Helper()
 	n := newNetwork()
@@ -113,9 +113,9 @@ func emptiedFounder(without rule) string {
 	}
 	a.stop()
 	n.run(time.Second)
-	heir := n.add(10, "a", "A", a.options)
-	heir.without = without
-	heir.start()
+	successor := n.add(10, "a", "A", a.options)
+	successor.without = without
+	successor.start()
 	n.run(3 * time.Second)
 	return n.disagreement("abc")
 }
@@ -230,7 +230,7 @@ func TestTwoMembersLeaveAtOnce(t *testing.T) {
 	require.Equal(t, Removal{RemovalRefused, ErrLastMember}, last.dynamic.Removal(last.self.ID))
 }
 
-func TestResignedLeaderIsStandbyForAWhile(t *testing.T) {
+func TestResignedLeaderIsStandby(t *testing.T) {
 	n, nodes := listOfThree(t)
 	p := n.leader()
 	other := nodes[int(p.self.ID[15])%3]
@@ -479,7 +479,8 @@ func disturb(n *network, nodes []*netNode, random *rand.Rand, removed map[*netNo
 			p.m.Resign(n.now, time.Duration(random.IntN(1000))*time.Millisecond)
 		}
 	case 8:
-		isFirstLoss := len(removed) == 0 && p.dynamic != nil && !p.hasEnded()
+		// It is known by its name and address, so these must be committed.
+		isFirstLoss := len(removed) == 0 && p.up && p.dynamic.SelfCommitted()
 		if isFirstLoss {
 			p.stop()
 			removed[p] = true
@@ -492,8 +493,8 @@ func disturb(n *network, nodes []*netNode, random *rand.Rand, removed map[*netNo
 
 // move gives a running node another address, which all settings name.
 func move(n *network, nodes []*netNode, p *netNode) {
-	isHeir := p.self.ID == testID(20) // it is known by its address until it is a member again
-	if !p.up || isHeir && !p.m.Ready(n.now) {
+	isSuccessor := p.self.ID == testID(20) // it is known by its address until it is a member again
+	if !p.up || isSuccessor {
 		return
 	}
 	p.stop()

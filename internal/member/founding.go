@@ -21,7 +21,7 @@ type foundingReply struct {
 	incarnation uint64
 }
 
-// firstName returns the entry of the list whose node founds the cluster: the smallest.
+// firstName returns the smallest entry of the list: the node there founds the cluster.
 func (m *Dynamic) firstName() string {
 	if len(m.options.List) == 0 {
 		return ""
@@ -197,7 +197,7 @@ func (m *Dynamic) mayAdoptFounding(from algo.NodeID, c Config) bool {
 	}
 	l := m.links.find(from)
 	isOutdated := c.Author == from && from != m.founding.asker && l != nil && l.incarnation < m.founding.askerIncarnation
-	// F3: this node has replied to a newer first, whose cluster counts on it. From a peer that holds the
-	// config it is taken, because then an earlier first had founded.
+	// F3: this node has replied to a newer first, which counts on it. From another holder the config is
+	// taken, because then the cluster of the earlier first may have a leader.
 	return !isOutdated || !m.keeps(f3)
 }

@@ -21,8 +21,8 @@ type Ack struct{ Config ConfigID }
 // Kind is "config-ack".
 func (Ack) Kind() string { return "config-ack" }
 
-// Self is what a node says about itself. From a learner it is a request to join. From a voter whose
-// entry differs it is a request to change that entry.
+// Self is what a node says about itself. From a learner it is a request to join. From a voter it is a
+// request to change its entry, if that differs.
 type Self struct {
 	Member  Member
 	Holds   ConfigID      // config of the sender

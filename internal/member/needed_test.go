@@ -51,7 +51,7 @@ func mutants() (all []mutant) {
 		scenario{without: r12, members: 1, joiners: 1, left: left(3, 2, 1), forgoes: true})
 	add("R12: any node rolls a change back", safety,
 		scenario{anyRollsBack: true, members: 3, joiners: 1, orders: []order{remove(1, 3), remove(1, 2)}, left: left(2, 0, 0), atomic: true})
-	add("R13: a node stops whose join was rolled back", liveness,
+	add("R13: a node stops after its join was rolled back", liveness,
 		scenario{without: r13, members: 1, joiners: 1, left: left(3, 2, 1)})
 	add("R14: the last eligible member is removed", liveness,
 		scenario{without: r14, members: 2, witness: true, orders: []order{remove(2, 1)}, left: left(2, 0, 0)})

@@ -25,7 +25,7 @@ var (
 func (m *Dynamic) isLeader() bool {
 	leader, taken := m.env.Leader()
 	isCurrent := leader.Epoch == taken || !m.keeps(r2)
-	return leader.ID == m.self() && isCurrent && leader.Epoch >= m.config.ID.Term && m.Ready(0)
+	return leader.ID == m.self() && isCurrent && leader.Epoch >= m.config.ID.Term && m.isReady()
 }
 
 // term returns the epoch of the leader, which is the config term of what it writes.

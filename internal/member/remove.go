@@ -2,7 +2,6 @@ package member
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,6 +14,9 @@ var (
 	ErrLastMember       = errors.New("it is the last member")
 	ErrNoEligibleMember = errors.New("no other member may lead")
 )
+
+// errNotMember is why a RemoveRequest is rejected.
+var errNotMember = errors.New("membership: only a member may request a removal")
 
 // minAfterExpiry is how many members an automatic removal leaves at least (R18). Two members tolerate as
 // few crashes as three of which one is dead, so that a removal would gain nothing.
@@ -62,13 +64,14 @@ const (
 	RemovalPending RemovalState = iota // no config shows it; Reason tells what it waits for
 	RemovalWritten                     // a config that is not committed shows it; it may be rolled back
 	RemovalDone                        // a committed config shows it
-	RemovalRefused                     // it cannot happen now, for Reason; the request may be canceled
+	RemovalRefused                     // it cannot happen with the present members, for Reason
 )
 
-// Removal is the answer to an admin request that removes a member.
+// Removal is what a driver can truly say about an admin request that removes a member: it is done; it is
+// refused, and why; or it was not done in time, for what it waits, and that it may still happen.
 type Removal struct {
 	State  RemovalState
-	Reason error // for RemovalPending and RemovalRefused
+	Reason error // nil for RemovalDone
 }
 
 // Removal returns how far the removal of a former or present member is, as this node knows.
@@ -86,13 +89,13 @@ func (m *Dynamic) Removal(id algo.NodeID) Removal {
 	return Removal{RemovalPending, m.removalObstacle(id)}
 }
 
-// Reasons for which a removal is pending on a node that does not lead, and on a leader.
+// Reasons for which a removal is pending, besides those of a leader that changes no config.
 var (
-	ErrNoLeader     = errors.New("no leader is known")
-	ErrOtherLeads   = errors.New("the leader has not written it yet")
-	ErrHandsOver    = errors.New("the member leads, and another must be elected first")
-	ErrNoSuccessor  = errors.New("the member leads, and all others are witnesses or have resigned")
-	errNothingKnown = errors.New("it is about to be written")
+	ErrNoLeader    = errors.New("no leader is known")
+	ErrOtherLeads  = errors.New("the leader has not written it yet")
+	ErrHandsOver   = errors.New("the member leads, and another must be elected first")
+	ErrNoSuccessor = errors.New("the member leads, and all others are witnesses or have resigned")
+	ErrNotTried    = errors.New("this leader writes it with the next retry")
 )
 
 // removalObstacle returns what the removal of a present member waits for.
@@ -111,13 +114,13 @@ func (m *Dynamic) removalObstacle(id algo.NodeID) error {
 	if err := m.checkChange(m.config.without(id)); err != nil {
 		return err
 	}
-	return errNothingKnown
+	return ErrNotTried
 }
 
 // handleRemoveRequest handles a request of a member.
 func (m *Dynamic) handleRemoveRequest(now time.Duration, from algo.NodeID, r RemoveRequest) {
 	if !m.config.Has(from) {
-		m.env.Reject(from, fmt.Errorf("membership: only members remove members"))
+		m.env.Reject(from, errNotMember)
 		return
 	}
 	m.removeMember(now, r.ID)

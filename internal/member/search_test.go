@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
@@ -277,5 +278,42 @@ func TestSearch(t *testing.T) {
 				t.Fatal("not complete")
 			}
 		})
+	}
+}
+
+// describe returns all of a world that can matter in a search.
+func describe(w *world) string {
+	var text strings.Builder
+	for _, n := range w.nodes {
+		c, m := *n, *n.m
+		isPending := m.retryAt != never
+		m.links, m.view, m.viewStale, m.retryAt, m.suspectAt, m.replaced, m.env = nil, algo.View{}, false, 0, 0, algo.NodeID{}, nil
+		c.m, c.key = nil, nil
+		fmt.Fprintf(&text, "%+v %+v %v\n", c, m, isPending)
+	}
+	return fmt.Sprint(text.String(), w.facts, w.left, w.given, w.commit)
+}
+
+// TestStateKeyIsComplete looks for states that differ in more than their key. A search would take one of them for
+// the other, and leave out what comes after it.
+func TestStateKeyIsComplete(t *testing.T) {
+	for _, s := range scenarios() {
+		seen := make(map[string]string)
+		level := []*world{s.start()}
+		for len(level) > 0 && len(seen) < testenv.Rounds(60, 8000) {
+			var next []*world
+			for _, w := range level {
+				w.next(func(a action, c *world) {
+					key, text := string(c.encode(nil)), describe(c)
+					if known, found := seen[key]; !found {
+						seen[key] = text
+						next = append(next, c)
+					} else if known != text {
+						t.Fatalf("%s: after %q one key stands for\n%s\nand\n%s", s.name, a, known, text)
+					}
+				})
+			}
+			level = next
+		}
 	}
 }

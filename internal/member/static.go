@@ -215,7 +215,7 @@ func (m *Static) HandleDigest(_ time.Duration, peer algo.NodeID, digest uint64) 
 	}
 }
 
-// Differing returns the connected members whose list differs from this node's.
+// Differing returns the connected members that have another list than this node.
 func (m *Static) Differing() (ids []algo.NodeID) {
 	for _, l := range m.links {
 		if l.digest != m.Digest() && m.isListed(l.peer) {
@@ -317,7 +317,7 @@ func (m *Static) Deadline() time.Duration {
 	return next
 }
 
-// View returns the listed members whose ID is known, and this node. It is the same value until something in
+// View returns the listed members with a known ID, and this node. It is the same value until something in
 // it changes. Its size is its length: a node that was never met does not count.
 func (m *Static) View() algo.View {
 	if !m.viewStale {

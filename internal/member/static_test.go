@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// staticThree returns a network whose nodes a, b and c have one list.
+// staticThree returns a network in which the nodes a, b and c have one list.
 func staticThree(t *testing.T) (*network, []*netNode) {
 	t.Helper()
 	n := newNetwork()
@@ -91,17 +91,17 @@ func TestStaticListGrowsAndShrinks(t *testing.T) {
 	requireViews(t, "bcd", b, c, d)
 }
 
-func TestStaticNewIDReplacesTheOldOneAtAnAddress(t *testing.T) {
+func TestStaticNewIDReplacesOldIDAtAddress(t *testing.T) {
 	n, nodes := staticThree(t)
 	a, b, c := nodes[0], nodes[1], nodes[2]
 	c.stop()
 	n.run(time.Second)
 	requireViews(t, "abc", a, b) // a dead member stays one
-	heir := n.addStatic(12, "c", "C", c.list...).start()
+	successor := n.addStatic(12, "c", "C", c.list...).start()
 	n.run(2 * time.Second)
-	requireViews(t, "abc", a, b, heir)
+	requireViews(t, "abc", a, b, successor)
 	require.False(t, a.m.View().Contains(c.self.ID))
-	require.True(t, a.m.View().Contains(heir.self.ID))
+	require.True(t, a.m.View().Contains(successor.self.ID))
 }
 
 func TestStaticMemberUnderAnotherNameIsFoundByDialing(t *testing.T) {

@@ -50,10 +50,10 @@ type node struct {
 	claims  algo.Epoch // epoch in which it still takes itself for the leader, after a vote for another
 	up      bool
 	gone    bool    // it never comes back
-	unborn  bool    // it takes the place of a node whose directory is emptied, which has not happened yet
+	unborn  bool    // it replaces a node when the directory of that is emptied, which has not happened yet
 	mute    bool    // it says that it wants to join, and takes nothing
-	granted nodeSet // voters whose grants the lease of this leader stands on
-	slot    int     // the node whose name and address it has
+	granted nodeSet // voters that have granted the lease of this leader
+	slot    int     // node that has its name and address in entryOf
 	life    uint64  // incarnation
 	deaf    nodeSet // nodes that ended for good before this one started: no connection between them was left
 	key     []byte
@@ -113,7 +113,10 @@ func (t *table) number(c Config) int {
 	var b [64]byte
 	key := append(b[:0], c.Cluster[15], byte(c.ID.Term), byte(c.ID.Version), c.Author[15])
 	for _, e := range c.Members {
-		key = append(key, e.ID[15], byte(e.Priority))
+		key = append(key, e.ID[15], byte(e.Priority), e.Name[0], e.Addr[0])
+		if e.Witness {
+			key = append(key, 'w')
+		}
 	}
 	key = append(key, 0xff)
 	for _, id := range c.Expired {
