@@ -185,7 +185,8 @@ func (a action) String() string {
 func (w *world) next(yield func(action, *world)) {
 	s := w.s
 	isBeyond := func(n *node) bool { return n.m.config.ID.Version > s.versions }
-	if s.versions > 0 && slices.ContainsFunc(w.nodes, isBeyond) {
+	isLimit := s.versions > 0 && slices.ContainsFunc(w.nodes, isBeyond)
+	if isLimit || w.isEmptied(w.elected) {
 		return
 	}
 	do := func(a action, change func(*world)) {
@@ -458,9 +459,6 @@ func (w *world) hasGranted(v, to int) bool {
 func (w *world) win(i int, granted nodeSet) {
 	n := w.change(i)
 	for _, f := range w.facts {
-		if f.kind() == factWin && f.part(4) != int(n.m.config.Cluster[15]) {
-			w.violate("n%d leads a second cluster", i+1)
-		}
 		if f.kind() == factWin && f.part(0) == int(n.term) && f.part(1) != i {
 			w.violate("n%d and n%d lead in term %d", f.part(1)+1, i+1, n.term)
 		}
@@ -468,10 +466,23 @@ func (w *world) win(i int, granted nodeSet) {
 	if w.commit.ID.Term < n.term && w.commit.ID.Compare(n.m.config.ID) > 0 {
 		w.violate("n%d leads in term %d with %s, and %s is committed", i+1, n.term, format(n.m.config), format(w.commit))
 	}
+	if w.s.listed {
+		w.recordElected(i, n.m.config)
+	}
 	id := n.m.config.ID
-	w.add(newFact(factWin, int(n.term), i, int(id.Term), int(id.Version), int(n.m.config.Cluster[15])))
+	w.add(newFact(factWin, int(n.term), i, int(id.Term), int(id.Version)))
 	n.leads, n.stands, n.decided, n.claims, n.granted = true, false, true, 0, granted
 	w.step(i, 0, func(*Dynamic) {})
+}
+
+// recordElected checks that one list founds one cluster.
+func (w *world) recordElected(i int, c Config) {
+	if !w.elected.Cluster.IsZero() && w.elected.Cluster != c.Cluster {
+		w.violate("n%d leads a second cluster", i+1)
+	}
+	if c.ID.Compare(w.elected.ID) > 0 {
+		w.elected = c
+	}
 }
 
 // renewals have a quorum grant the lease of leader i again.

@@ -113,6 +113,9 @@ func (r *calmRun) canElect(i int) bool {
 
 // calm continues w, and returns what is wrong at the end, or why that was to be expected.
 func (w *world) calm(restart bool) (wrong, excuse string) {
+	if w.isEmptied(w.elected) {
+		return "", "a quorum of the config of a leader was emptied"
+	}
 	c := w.clone()
 	c.facts = nil
 	r := &calmRun{w: c, now: frozen}
@@ -263,18 +266,19 @@ func (w *world) judgeFounding(before *world) (wrong, excuse string) {
 	return "no node can be elected", ""
 }
 
-// hasStranded reports whether one of its members holds a config, and no quorum of it is left, because the
-// directories of others were emptied.
+// hasStranded reports whether a node holds a config of which no quorum is left, because directories were emptied.
+// A founding config may be held by its members only (F2), one of a leader by any node.
 func (w *world) hasStranded() bool {
 	return slices.ContainsFunc(w.nodes, func(n *node) bool {
-		c, remain := n.m.config, nodeSet(0)
-		for _, e := range c.Members {
-			if i := indexOf(e.ID); !w.nodes[i].gone {
-				remain |= one(i)
-			}
-		}
-		return !n.gone && n.m.isVoter() && remain.size() < quorum(c.Members)
+		mayHold := n.m.isVoter() || n.m.config.ID.Term > 0
+		return !n.gone && mayHold && w.isEmptied(n.m.config)
 	})
+}
+
+// isEmptied reports whether no quorum of c is left, because directories were emptied.
+func (w *world) isEmptied(c Config) bool {
+	remain := votersOf(c.Members) &^ w.gone()
+	return w.s.listed && !c.Cluster.IsZero() && remain.size() < quorum(c.Members)
 }
 
 // judgeNode judges node i, which runs or has ended, beside a leader that has committed its config.

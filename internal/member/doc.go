@@ -22,8 +22,8 @@
 //
 // Each node holds one [Config]. Its config ID, (config term, config version), orders all configs of a
 // cluster, and a newer config replaces an older one as a whole. Only a leader writes a config, with its
-// epoch as the config term. It changes one member at a time, and only after a quorum of the present members
-// holds the present config in its term: then that config is committed. There is no log and no merging. A
+// epoch as the config term. A config is committed when a quorum of its members holds it, in that term.
+// The leader changes one member at a time, and only a committed config. There is no log and no merging. A
 // node that has missed five changes needs one message. This is logless dynamic reconfiguration:
 //
 //	W. Schultz, S. Zhou, I. Dardik, S. Tripakis: Design and Analysis of a Logless Dynamic
@@ -91,7 +91,8 @@
 // Nodes may crash, restart with what they have saved, and suspect each other falsely. Messages may be lost,
 // late, repeated or out of order. Then:
 //
-//   - No term has two leaders, and no two clusters arise from one list.
+//   - No term has two leaders. No two clusters arise from one list, unless the directories of a quorum of the
+//     first one are emptied.
 //   - A committed config is never forgotten: each later leader holds it or a newer one.
 //   - If faults end and a quorum of the committed config is alive, all live nodes agree on one committed
 //     config, and each request is done or refused. Two cases are excepted: see below.

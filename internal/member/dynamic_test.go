@@ -122,6 +122,25 @@ func emptiedFounder(without rule) string {
 
 func TestEmptiedFounderReplacesItself(t *testing.T) { require.Empty(t, emptiedFounder(0)) }
 
+func TestLearnerTellsWhatItWaitsFor(t *testing.T) {
+	n, nodes := listOfThree(t)
+	for _, p := range nodes {
+		p.stop()
+	}
+	nodes[0].start() // without a quorum no leader can add a member
+	d := n.add(3, "d", "D", Options{Join: []string{"A", "B"}}).start()
+	n.run(time.Second)
+	require.True(t, d.m.Isolated())
+	require.Equal(t, []Seed{
+		{Name: "A", Addr: "A", State: SeedReached, Peer: testID(0), InCluster: true},
+		{Name: "B", Addr: "B", State: SeedRefused},
+	}, d.m.Undiscovered())
+	nodes[1].start()
+	n.run(2 * time.Second)
+	require.Equal(t, "abcd", namesOf(d.m.View()))
+	require.Empty(t, d.m.Undiscovered())
+}
+
 func TestSilentSeedDelaysBootstrap(t *testing.T) {
 	n := newNetwork()
 	a := n.add(0, "a", "A", Options{Bootstrap: true, Join: []string{"B"}})

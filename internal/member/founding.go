@@ -29,8 +29,8 @@ func (m *Dynamic) firstName() string {
 	return m.options.List[0]
 }
 
-// isFirst reports whether this node founds the cluster of its list (F1): it is in no cluster, and it is
-// the node at the first entry.
+// isFirst reports whether this node founds the cluster of its list (F1). It is the node at the first entry,
+// as long as it is in no cluster.
 func (m *Dynamic) isFirst() bool {
 	isListFounder := m.isBlank() && len(m.options.List) > 0
 	return isListFounder && slices.Contains(m.seeds.peersAt(m.firstName()), m.self())
@@ -104,8 +104,8 @@ func (m *Dynamic) dropReply(id algo.NodeID) {
 	}
 }
 
-// founders returns the members of the founding config. It is incomplete while an entry of the list has
-// no reply, or leads to several nodes, or to a node of another entry: each entry names one node.
+// founders returns the members of the founding config. Each entry of the list names one node. While an entry
+// leads to several nodes, to the node of another entry, or to one without a reply, they are incomplete.
 func (m *Dynamic) founders() (members []Member, complete bool) {
 	members = []Member{m.options.Self}
 	for _, name := range m.options.List[1:] {

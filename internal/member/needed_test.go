@@ -1,6 +1,10 @@
 package member
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/elect-go/elect/internal/testenv"
+)
 
 // mutant is a search without one rule.
 type mutant struct {
@@ -72,6 +76,14 @@ func mutants() (all []mutant) {
 	return all
 }
 
+// intact returns the scenario with all rules.
+func (s scenario) intact() scenario {
+	s.without = 0
+	s.ignoresLease, s.skipsTerm, s.helpsOlder, s.forgetsVote = false, false, false, false
+	s.forgetsConfig, s.anyRollsBack = false, false
+	return s
+}
+
 // networkMutants are rules about what a search leaves out: bootstrap, addresses, and nodes of two clusters. Each
 // function returns what is wrong at the end of a run.
 var networkMutants = []struct {
@@ -84,8 +96,8 @@ var networkMutants = []struct {
 	{"R21: no address of the settings is dialed", r21, allMoved},
 }
 
-// TestEachRuleIsNeeded switches off one rule after another. The search must find a violation each time, or
-// else it could not find a fault in the code either.
+// TestEachRuleIsNeeded switches off one rule after another. The search must find a violation each time:
+// otherwise it could not find a fault in the code either. With -long it must find none with the rule.
 func TestEachRuleIsNeeded(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(m.rule, func(t *testing.T) {
@@ -93,6 +105,13 @@ func TestEachRuleIsNeeded(t *testing.T) {
 			t.Log(r)
 			if r.violation == "" {
 				t.Error("no violation: the rule is not needed, or the search does not see why")
+			}
+			if !testenv.Long() {
+				return
+			}
+			s := m.intact()
+			if r := runSearch(&s, m.calm, 30_000); r.violation != "" {
+				t.Errorf("a violation with the rule: %v", r)
 			}
 		})
 	}

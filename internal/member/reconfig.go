@@ -19,9 +19,8 @@ var (
 	ErrTooLarge    = errors.New("the members would not fit in one frame")
 )
 
-// isLeader reports whether this node may write configs: it leads, in an epoch not older than the
-// config, and has taken part in no later one (R2). A second author of one term would write a second
-// config with the same config ID.
+// isLeader reports whether this node may write configs (R2). It leads, in an epoch not older than the config,
+// and has taken part in no later one. Otherwise its successor may have been elected with an older config.
 func (m *Dynamic) isLeader() bool {
 	leader, taken := m.env.Leader()
 	isCurrent := leader.Epoch == taken || !m.keeps(r2)
@@ -98,9 +97,9 @@ func (m *Dynamic) rewrite(now time.Duration) {
 	m.write(now, m.term(), m.config.Members, m.config.Expired)
 }
 
-// recommit makes a new leader rewrite a config that is not known to be committed (R6): the leader
-// before may have written another one to a quorum. A committed config is rewritten when a change is
-// wanted, so that an election costs no frame.
+// recommit makes a new leader rewrite a config that is not known to be committed (R6). A leader before may
+// have written another config, which a quorum could still commit. A committed config is rewritten when a
+// change is wanted, so that an election costs no frame.
 func (m *Dynamic) recommit(now time.Duration) {
 	if m.committed && m.keeps(r6Lazy) {
 		return
@@ -122,6 +121,9 @@ func (m *Dynamic) handleUpdate(now time.Duration, from algo.NodeID, u Update) {
 	if err := u.Config.check(); err != nil {
 		m.env.Reject(from, err)
 		return
+	}
+	if l := m.links.find(from); l != nil {
+		l.digest = u.Config.digest(u.Committed)
 	}
 	isOtherCluster := !m.isBlank() && u.Config.Cluster != m.config.Cluster
 	if isOtherCluster && m.keeps(r16) {
@@ -188,7 +190,7 @@ func (m *Dynamic) commit(now time.Duration) {
 }
 
 // sendAck tells the author that this node holds its config. A node that has taken part in a later epoch
-// sends none (R4): meanwhile it may have helped to elect a leader with an older config.
+// sends none (R4). It may have helped to elect a leader with an older config.
 func (m *Dynamic) sendAck() {
 	_, taken := m.env.Leader()
 	isInTerm := taken <= m.config.ID.Term || !m.keeps(r4)

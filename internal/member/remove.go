@@ -67,8 +67,9 @@ const (
 	RemovalRefused                     // it cannot happen with the present members, for Reason
 )
 
-// Removal is what a driver can truly say about an admin request that removes a member: it is done; it is
-// refused, and why; or it was not done in time, for what it waits, and that it may still happen.
+// Removal is what a driver can truly say about an admin request that removes a member. It is done, or
+// refused with a reason. Or it was not done in time: then the driver tells what it waits for, and that it may
+// still happen, also after CancelRemove.
 type Removal struct {
 	State  RemovalState
 	Reason error // nil for RemovalDone

@@ -197,10 +197,11 @@ func (w *world) checkQuorums() string {
 		if can[i] == 0 {
 			continue
 		}
-		if n.m.config.ID.Compare(w.commit.ID) < 0 {
+		if n.m.config.ID.Compare(w.commit.ID) < 0 && !w.isEmptied(w.elected) {
 			return fmt.Sprintf("n%d could be elected with %s, and %s is committed", i+1, format(n.m.config), format(w.commit))
 		}
-		if !w.commit.Cluster.IsZero() && n.m.config.Cluster != w.commit.Cluster {
+		isSecond := !w.commit.Cluster.IsZero() && n.m.config.Cluster != w.commit.Cluster
+		if isSecond && !w.isEmptied(w.elected) {
 			return fmt.Sprintf("n%d could be elected in a second cluster", i+1)
 		}
 		for j := range i {

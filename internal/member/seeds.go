@@ -33,6 +33,8 @@ type Seed struct {
 	Addr  string // one address behind the name; equal to Name if it was not resolved
 	State SeedState
 	Peer  algo.NodeID // node that was reached there last; zero if none was
+	// InCluster: Peer is connected and holds a config. This node is not in that config yet.
+	InCluster bool
 }
 
 type seed struct {
@@ -177,17 +179,28 @@ func (m *Dynamic) DialFailed(now time.Duration, addr string, state SeedState) {
 	m.seeds.failed(addr, state)
 }
 
-// Undiscovered returns the seeds that this node still needs, with the result of the last attempt.
-// A learner needs any that leads to a member, the first node of a list needs them all.
-func (m *Dynamic) Undiscovered() (needed []Seed) {
+// Undiscovered returns the seeds for which this node waits, with what is known of each. The first node of a
+// list waits for a reply from all others. A node that is no voter waits for any seed to lead to a leader. A
+// voter waits only if it is connected to no other member, or its cluster has had no leader yet.
+func (m *Dynamic) Undiscovered() (awaited []Seed) {
 	for _, s := range m.seeds {
-		isNeeded := !s.expanded && s.Peer != m.self() && !m.links.has(s.Peer)
-		isFounding := m.isFirst() && !s.expanded && m.findReply(s.Peer) == nil && s.Name != m.firstName()
-		if isNeeded && (!m.isVoter() || m.config.isFounding() || m.isIsolated()) || isFounding {
-			needed = append(needed, s.Seed)
+		l := m.links.find(s.Peer)
+		var isAwaited bool
+		switch {
+		case s.expanded, s.Peer == m.self():
+		case m.isFirst():
+			isAwaited = m.findReply(s.Peer) == nil
+		case !m.isVoter():
+			isAwaited = true
+		default:
+			isAwaited = l == nil && (m.config.isFounding() || m.isIsolated())
+		}
+		if isAwaited {
+			s.InCluster = l != nil && l.digest != 0
+			awaited = append(awaited, s.Seed)
 		}
 	}
-	return needed
+	return awaited
 }
 
 // isIsolated reports whether this node is one of several members and is connected to none.

@@ -82,7 +82,7 @@ const (
 	factFoundingReply              // from, to
 	factCandidate                  // candidate, term, term and version of its config
 	factVote                       // from, candidate, term
-	factWin                        // term, node, term and version of its config, cluster
+	factWin                        // term, node, term and version of its config
 )
 
 func newFact(kind int, parts ...int) fact {
@@ -157,6 +157,7 @@ type world struct {
 	left      budget
 	given     uint8  // which orders were given
 	commit    Config // the newest that was committed
+	elected   Config // the newest with which a node was elected, in a founding
 	violation string
 }
 
@@ -374,6 +375,9 @@ func (w *world) encode(b []byte) []byte {
 	for _, f := range w.facts {
 		b = binary.BigEndian.AppendUint64(b, uint64(f))
 	}
+	if w.s.listed {
+		b = binary.BigEndian.AppendUint16(b, uint16(configTable.number(w.elected)))
+	}
 	b = append(b, byte(w.commit.ID.Term), byte(w.commit.ID.Version), byte(votersOf(w.commit.Members)), w.given)
 	return append(b, byte(w.left.elections), byte(w.left.crashes), byte(w.left.mistakes), byte(w.left.renewals))
 }
@@ -413,7 +417,7 @@ func (w *world) matters(f fact) bool {
 		n := w.nodes[f.part(1)]
 		return n.stands && int(n.term) == f.part(2)
 	case factWin:
-		return w.s.listed || slices.ContainsFunc(w.nodes, func(n *node) bool { return !n.gone && int(n.term) <= f.part(0) })
+		return slices.ContainsFunc(w.nodes, func(n *node) bool { return !n.gone && int(n.term) <= f.part(0) })
 	}
 	return true
 }
