@@ -15,7 +15,8 @@ const never = time.Duration(math.MaxInt64)
 type Env interface {
 	// Send sends m to a connected peer. It may be lost.
 	Send(to algo.NodeID, m algo.Message)
-	// Dial makes one attempt to connect. A zero ID stands for any node at the address.
+	// Dial makes one attempt to connect. A zero ID stands for any node at the address. If the address is a
+	// name, Resolved comes before the result. If it has several addresses, it is not dialed itself.
 	Dial(id algo.NodeID, addr string)
 	// Reject closes the connection to a peer, and tells it the reason.
 	Reject(peer algo.NodeID, reason error)
@@ -34,7 +35,8 @@ type Env interface {
 type Options struct {
 	// Self is this node as its entry should be.
 	Self Member
-	// Cluster is the ID of the cluster that this node may found, drawn at random for each start.
+	// Cluster is the ID of the cluster that this node may found: drawn at random, or the one that it had with
+	// a static list.
 	Cluster algo.NodeID
 	// Join has addresses of members. Any of them leads this node into the cluster.
 	Join []string

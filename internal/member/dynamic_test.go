@@ -65,6 +65,33 @@ func TestListWithTwoNamesForOneNodeDoesNotFound(t *testing.T) {
 	require.Zero(t, a.m.Cluster())
 }
 
+func TestListWithOneNameForAllNodesDoesNotFound(t *testing.T) {
+	n := newNetwork()
+	a := n.add(0, "a", "A", Options{List: []string{"all"}}).start()
+	b := n.add(1, "b", "B", Options{List: []string{"all"}})
+	a.m.Resolved(n.now, "all", []string{"A", "B"})
+	n.run(time.Second)
+	require.Zero(t, a.m.Cluster(), "the other address refuses")
+	b.start()
+	b.m.Resolved(n.now, "all", []string{"A", "B"})
+	n.run(time.Second)
+	require.Zero(t, a.m.Cluster(), "each entry names one node")
+	require.Zero(t, b.m.Cluster())
+}
+
+func TestListNameWithTwoAddressesOfOneNodeFounds(t *testing.T) {
+	n := newNetwork()
+	list := []string{"A.host", "B"}
+	a := n.add(0, "a", "A", Options{List: list}).start()
+	n.add(1, "b", "B", Options{List: list}).start()
+	a.m.Resolved(n.now, "A.host", []string{"A", "A6"})
+	n.run(time.Second)
+	require.Zero(t, a.m.Cluster())
+	a.m.Reached(n.now, "A6", a.self.ID)
+	n.run(time.Second)
+	n.requireMembers(t, "ab")
+}
+
 func TestListWithOneNameForTwoNodesRejectsOne(t *testing.T) {
 	n := newNetwork()
 	list := []string{"A", "B", "C"}

@@ -21,19 +21,14 @@ type foundingReply struct {
 	incarnation uint64
 }
 
-// firstName returns the smallest entry of the list: the node there founds the cluster.
-func (m *Dynamic) firstName() string {
-	if len(m.options.List) == 0 {
-		return ""
-	}
-	return m.options.List[0]
-}
-
 // isFirst reports whether this node founds the cluster of its list (F1). It is the node at the first entry,
 // as long as it is in no cluster.
 func (m *Dynamic) isFirst() bool {
-	isListFounder := m.isBlank() && len(m.options.List) > 0
-	return isListFounder && slices.Contains(m.seeds.peersAt(m.firstName()), m.self())
+	if !m.isBlank() || len(m.options.List) == 0 {
+		return false
+	}
+	first, found := m.seeds.nodeAt(m.options.List[0])
+	return found && first == m.self()
 }
 
 // requestFounding makes the first node ask each connected peer that has not replied yet.
@@ -109,13 +104,10 @@ func (m *Dynamic) dropReply(id algo.NodeID) {
 func (m *Dynamic) founders() (members []Member, complete bool) {
 	members = []Member{m.options.Self}
 	for _, name := range m.options.List[1:] {
-		peers := m.seeds.peersAt(name)
-		if len(peers) != 1 {
-			return nil, false
-		}
-		reply := m.findReply(peers[0])
-		isUsed := slices.ContainsFunc(members, func(e Member) bool { return e.ID == peers[0] })
-		if isUsed || reply == nil && m.keeps(f1) {
+		id, found := m.seeds.nodeAt(name)
+		reply := m.findReply(id)
+		isUsed := slices.ContainsFunc(members, func(e Member) bool { return e.ID == id })
+		if !found || isUsed || reply == nil && m.keeps(f1) {
 			return nil, false
 		}
 		if reply != nil {

@@ -99,6 +99,9 @@ var networkMutants = []struct {
 // TestEachRuleIsNeeded switches off one rule after another. The search must find a violation each time:
 // otherwise it could not find a fault in the code either. With -long it must find none with the rule.
 func TestEachRuleIsNeeded(t *testing.T) {
+	if testenv.UnderRace && !testenv.Long() {
+		t.Skip("takes long with the race detector, which has nothing to find here")
+	}
 	for _, m := range mutants() {
 		t.Run(m.rule, func(t *testing.T) {
 			r := runSearch(&m.scenario, m.calm, 0)

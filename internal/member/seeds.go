@@ -123,14 +123,19 @@ func (ss seeds) deadline() time.Duration {
 	return next
 }
 
-// peersAt returns the nodes that were reached at the addresses of a name, each once.
-func (ss seeds) peersAt(name string) (ids []algo.NodeID) {
+// nodeAt returns the one node at a name. It is not known before each address behind the name has led there:
+// a name may stand for several nodes.
+func (ss seeds) nodeAt(name string) (id algo.NodeID, found bool) {
 	for _, s := range ss {
-		if s.Name == name && !s.Peer.IsZero() && !slices.Contains(ids, s.Peer) {
-			ids = append(ids, s.Peer)
+		if s.Name != name || s.expanded {
+			continue
 		}
+		if s.Peer.IsZero() || found && s.Peer != id {
+			return algo.NodeID{}, false
+		}
+		id, found = s.Peer, true
 	}
-	return ids
+	return id, found
 }
 
 // dialSeeds dials the seeds that are due (R21).

@@ -63,7 +63,8 @@ func (m *Static) setList(now time.Duration, list []string) {
 // SetMembers replaces the list. A list without this node is an error: stop the node instead.
 func (m *Static) SetMembers(now time.Duration, list []string) error {
 	isOwn := func(name string) bool {
-		return name == m.options.Self.Addr || slices.Contains(m.seeds.peersAt(name), m.self())
+		isReached := func(s seed) bool { return s.Name == name && s.Peer == m.self() }
+		return name == m.options.Self.Addr || slices.ContainsFunc(m.seeds, isReached)
 	}
 	if !slices.ContainsFunc(list, isOwn) {
 		return fmt.Errorf("membership: the list of members does not name this node, %s: stop the node instead", m.options.Self.Addr)
