@@ -144,7 +144,7 @@ func (w *world) discover(m *Dynamic, j int) {
 	for _, s := range m.seeds {
 		isNewer := s.Peer.IsZero() || w.nodes[indexOf(s.Peer)].life < w.nodes[j].life
 		if s.Addr == entryOf(w.nodes[j].slot).Addr && s.Peer != m.self() && testID(j) != m.self() && isNewer && !w.nodes[j].unborn {
-			m.seeds.reached(s.Addr, testID(j))
+			m.seeds.recordNode(s.Addr, testID(j))
 		}
 	}
 }

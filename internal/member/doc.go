@@ -29,7 +29,8 @@
 //	W. Schultz, S. Zhou, I. Dardik, S. Tripakis: Design and Analysis of a Logless Dynamic
 //	Reconfiguration Protocol. OPODIS 2021, LIPIcs 217, 26:1–26:16.
 //
-// The rules for joining, leaving, rolling back and founding are our own.
+// The rules for joining, leaving, rolling back and founding are our own. A [Record] is all that a node saves:
+// the config, and what it knows of it.
 //
 //	a node starts ──▶ blank ──▶ learner ──▶ voter ──▶ removed
 //	                    │    (has a config    ▲

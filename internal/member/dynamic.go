@@ -16,7 +16,7 @@ type Env interface {
 	// Send sends m to a connected peer. It may be lost.
 	Send(to algo.NodeID, m algo.Message)
 	// Dial makes one attempt to connect. A zero ID stands for any node at the address. If the address is a
-	// name, Resolved comes before the result. If it has several addresses, it is not dialed itself.
+	// name, HandleResolved comes before the result. If it has several addresses, it is not dialed itself.
 	Dial(id algo.NodeID, addr string)
 	// Reject closes the connection to a peer, and tells it the reason.
 	Reject(peer algo.NodeID, reason error)
@@ -165,7 +165,7 @@ func (m *Dynamic) Receive(now time.Duration, from algo.NodeID, message algo.Mess
 // Up handles a new connection.
 func (m *Dynamic) Up(now time.Duration, p Peer) {
 	if p.Dialed != "" {
-		m.seeds.reached(p.Dialed, p.ID)
+		m.seeds.recordNode(p.Dialed, p.ID)
 	}
 	m.standby.connect(p.ID, p.Incarnation)
 	m.viewStale = true

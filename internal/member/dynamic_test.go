@@ -60,7 +60,7 @@ func TestListWithTwoNamesForOneNodeDoesNotFound(t *testing.T) {
 	a := n.add(0, "a", "A", Options{List: list}).start()
 	b := n.add(1, "b", "B", Options{List: list}).start()
 	n.run(time.Second)
-	a.m.Reached(n.now, "B2", b.self.ID)
+	a.m.HandleReached(n.now, "B2", b.self.ID)
 	n.run(time.Second)
 	require.Zero(t, a.m.Cluster())
 }
@@ -69,11 +69,11 @@ func TestListWithOneNameForAllNodesDoesNotFound(t *testing.T) {
 	n := newNetwork()
 	a := n.add(0, "a", "A", Options{List: []string{"all"}}).start()
 	b := n.add(1, "b", "B", Options{List: []string{"all"}})
-	a.m.Resolved(n.now, "all", []string{"A", "B"})
+	a.m.HandleResolved(n.now, "all", []string{"A", "B"})
 	n.run(time.Second)
 	require.Zero(t, a.m.Cluster(), "the other address refuses")
 	b.start()
-	b.m.Resolved(n.now, "all", []string{"A", "B"})
+	b.m.HandleResolved(n.now, "all", []string{"A", "B"})
 	n.run(time.Second)
 	require.Zero(t, a.m.Cluster(), "each entry names one node")
 	require.Zero(t, b.m.Cluster())
@@ -84,10 +84,10 @@ func TestListNameWithTwoAddressesOfOneNodeFounds(t *testing.T) {
 	list := []string{"A.host", "B"}
 	a := n.add(0, "a", "A", Options{List: list}).start()
 	n.add(1, "b", "B", Options{List: list}).start()
-	a.m.Resolved(n.now, "A.host", []string{"A", "A6"})
+	a.m.HandleResolved(n.now, "A.host", []string{"A", "A6"})
 	n.run(time.Second)
 	require.Zero(t, a.m.Cluster())
-	a.m.Reached(n.now, "A6", a.self.ID)
+	a.m.HandleReached(n.now, "A6", a.self.ID)
 	n.run(time.Second)
 	n.requireMembers(t, "ab")
 }
@@ -109,7 +109,7 @@ func TestFirstNodeIsFoundByDialing(t *testing.T) {
 	n.add(1, "b", "B", Options{List: list}).start()
 	n.run(time.Second)
 	require.Zero(t, a.m.Cluster())
-	a.m.Reached(n.now, "10.0.0.1", a.self.ID) // its own address, under another name
+	a.m.HandleReached(n.now, "10.0.0.1", a.self.ID) // its own address, under another name
 	n.run(time.Second)
 	n.requireMembers(t, "ab")
 }

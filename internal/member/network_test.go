@@ -20,8 +20,8 @@ type machine interface {
 	Receive(now time.Duration, from algo.NodeID, m algo.Message) bool
 	HandleDigest(now time.Duration, peer algo.NodeID, digest uint64)
 	DialFailed(now time.Duration, addr string, state SeedState)
-	Reached(now time.Duration, addr string, peer algo.NodeID)
-	Resolved(now time.Duration, name string, addrs []string)
+	HandleReached(now time.Duration, addr string, peer algo.NodeID)
+	HandleResolved(now time.Duration, name string, addrs []string)
 	Wake(now time.Duration)
 	Advance(now time.Duration)
 	Deadline() time.Duration
@@ -194,7 +194,7 @@ func (p *netNode) Dial(_ algo.NodeID, addr string) {
 		case n.cut(p, q):
 			p.m.DialFailed(n.now, addr, SeedSilent)
 		case q == p || n.isConnected(p, q):
-			p.m.Reached(n.now, addr, q.self.ID)
+			p.m.HandleReached(n.now, addr, q.self.ID)
 		default:
 			n.connect(p, q, addr)
 		}

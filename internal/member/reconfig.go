@@ -171,7 +171,7 @@ func (m *Dynamic) adopt(now time.Duration, u Update) {
 	m.hold(u.Config)
 	m.before = nil
 	m.retryAt = now
-	m.wasMember = m.wasMember || m.isVoter() && !m.keeps(r13)
+	m.wasMember = m.wasMember || m.isVoter() && !m.keeps(r13) // R13: commit records it, not before
 	if m.wasMember && !m.isVoter() {
 		m.end = m.removalReason()
 		return

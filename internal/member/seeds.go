@@ -58,8 +58,8 @@ func (ss *seeds) add(now time.Duration, name string, self Member) {
 	*ss = append(*ss, added)
 }
 
-// reached records that peer is at addr.
-func (ss seeds) reached(addr string, peer algo.NodeID) {
+// recordNode records that peer is at addr.
+func (ss seeds) recordNode(addr string, peer algo.NodeID) {
 	for i := range ss {
 		if ss[i].Addr == addr {
 			ss[i].State, ss[i].Peer, ss[i].attempts = SeedReached, peer, 0
@@ -67,8 +67,8 @@ func (ss seeds) reached(addr string, peer algo.NodeID) {
 	}
 }
 
-// failed records how a dial of addr has ended. Peer stays: the node there may be down.
-func (ss seeds) failed(addr string, state SeedState) {
+// recordFailure records how a dial of addr has ended. Peer stays: the node there may be down.
+func (ss seeds) recordFailure(addr string, state SeedState) {
 	for i := range ss {
 		if ss[i].Addr == addr {
 			ss[i].State = state
@@ -76,8 +76,8 @@ func (ss seeds) failed(addr string, state SeedState) {
 	}
 }
 
-// resolved replaces the addresses behind a name. If there are several, each becomes a seed.
-func (ss *seeds) resolved(now time.Duration, name string, addrs []string) {
+// expand replaces the addresses behind a name. If there are several, each becomes a seed.
+func (ss *seeds) expand(now time.Duration, name string, addrs []string) {
 	i := slices.IndexFunc(*ss, func(s seed) bool { return s.Addr == name })
 	if i < 0 {
 		return
@@ -167,21 +167,21 @@ func (m *Dynamic) dialMembers() {
 	}
 }
 
-// Resolved replaces the addresses behind a name of the settings.
-func (m *Dynamic) Resolved(now time.Duration, name string, addrs []string) {
-	m.seeds.resolved(now, name, addrs)
+// HandleResolved replaces the addresses behind a name of the settings.
+func (m *Dynamic) HandleResolved(now time.Duration, name string, addrs []string) {
+	m.seeds.expand(now, name, addrs)
 	m.dialSeeds(now)
 }
 
-// Reached records which node answers at an address: also this node itself, under another name.
-func (m *Dynamic) Reached(now time.Duration, addr string, peer algo.NodeID) {
-	m.seeds.reached(addr, peer)
+// HandleReached records which node answers at an address: also this node itself, under another name.
+func (m *Dynamic) HandleReached(now time.Duration, addr string, peer algo.NodeID) {
+	m.seeds.recordNode(addr, peer)
 	m.requestFounding()
 }
 
 // DialFailed records how a dial without a connection has ended.
 func (m *Dynamic) DialFailed(now time.Duration, addr string, state SeedState) {
-	m.seeds.failed(addr, state)
+	m.seeds.recordFailure(addr, state)
 }
 
 // Undiscovered returns the seeds for which this node waits, with what is known of each. The first node of a

@@ -178,8 +178,8 @@ func (s *seed) expectResult() {
 	}
 }
 
-// Reached records which node answers at an address: also this node itself, under another name.
-func (m *Static) Reached(_ time.Duration, addr string, peer algo.NodeID) {
+// HandleReached records which node answers at an address: also this node itself, under another name.
+func (m *Static) HandleReached(_ time.Duration, addr string, peer algo.NodeID) {
 	m.locate(addr, peer)
 	m.viewStale = true
 	m.rejectUnlisted()
@@ -191,7 +191,7 @@ func (m *Static) Reached(_ time.Duration, addr string, peer algo.NodeID) {
 // A running node that no member accepts, and one rejects, has been removed from the lists. It stops, for it
 // would lead alone.
 func (m *Static) DialFailed(_ time.Duration, addr string, state SeedState) {
-	m.seeds.failed(addr, state)
+	m.seeds.recordFailure(addr, state)
 	m.rejectUnlisted()
 	isOut := func(s seed) bool { return !m.isFree(s) || s.State == SeedRejected || s.State == SeedRefused }
 	isRejected := func(s seed) bool { return s.State == SeedRejected }
@@ -202,9 +202,9 @@ func (m *Static) DialFailed(_ time.Duration, addr string, state SeedState) {
 	}
 }
 
-// Resolved replaces the addresses behind a name of the list.
-func (m *Static) Resolved(now time.Duration, name string, addrs []string) {
-	m.seeds.resolved(now, name, addrs)
+// HandleResolved replaces the addresses behind a name of the list.
+func (m *Static) HandleResolved(now time.Duration, name string, addrs []string) {
+	m.seeds.expand(now, name, addrs)
 	m.viewStale = true
 	m.seeds.dial(now, m.env, m.dialDelay)
 }

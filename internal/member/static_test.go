@@ -109,12 +109,12 @@ func TestStaticMemberUnderAnotherNameIsFoundByDialing(t *testing.T) {
 	list := []string{"A", "node-b"}
 	a, b := n.addStatic(0, "a", "A", list...), n.addStatic(1, "b", "B", list...)
 	b.start()
-	b.m.Reached(n.now, "node-b", b.self.ID)
+	b.m.HandleReached(n.now, "node-b", b.self.ID)
 	a.start()
 	n.run(50 * time.Millisecond)
 	n.connect(b, a, "A")
 	require.True(t, n.isConnected(a, b), "it may be at node-b")
-	a.m.Reached(n.now, "node-b", b.self.ID)
+	a.m.HandleReached(n.now, "node-b", b.self.ID)
 	n.run(time.Second)
 	requireViews(t, "ab", a, b)
 	e, _ := a.m.View().Member(b.self.ID)
@@ -126,7 +126,7 @@ func TestStaticNameMayStandForSeveralAddresses(t *testing.T) {
 	a, b, c := n.addStatic(0, "a", "A", "all"), n.addStatic(1, "b", "B", "all"), n.addStatic(2, "c", "C", "all")
 	for _, p := range []*netNode{a, b, c} {
 		p.start()
-		p.m.Resolved(n.now, "all", []string{"A", "B", "C"})
+		p.m.HandleResolved(n.now, "all", []string{"A", "B", "C"})
 	}
 	n.run(2 * time.Second)
 	requireViews(t, "abc", a, b, c)
