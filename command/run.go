@@ -52,8 +52,9 @@ and ELECT_RUN_CLUSTER, the id of the cluster in which they count. No setting has
 When this member leads no more COMMAND gets SIGTERM, with all its process group, and after
 --grace all that has come of it SIGKILL, also what has left the group. Only then another
 leads. Where the lease runs out, because no majority is reached or elect itself is stopped
-or killed, there is less time: SIGTERM comes a quarter of the lease before its end, and all
-is gone an eighth before it. A second process of elect, the guard, sees to that.
+or killed, there is less time: SIGKILL comes an eighth of the lease, but at most 1 s, before
+its end, and SIGTERM another eighth, or --grace if that is less, before SIGKILL. A second
+process of elect, the guard, sends them.
 
 As PID 1 of a container elect reaps orphans and passes signals on, and needs no other init.
 

@@ -4,5 +4,5 @@ package disk
 
 import "syscall"
 
-// nonblock has the open of a FIFO return without a writer. For a regular file it changes nothing.
+// nonblock makes the open of a FIFO return without a writer. For a regular file it changes nothing.
 const nonblock = syscall.O_NONBLOCK

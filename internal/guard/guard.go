@@ -31,8 +31,8 @@ type Command struct {
 	Env  []string // each NAME=value
 	// Grace is the time from SIGTERM to SIGKILL, where the command need not be gone before.
 	Grace time.Duration
-	// Lease is for how long the supervisor may go on from when it was last told so. An eighth of it is kept for
-	// killing; and one, if Grace is not less, lies between SIGTERM and that where the supervisor is not told any more.
+	// Lease is the time from the last renewal to the end of the leadership. An eighth of it, but at most 1 s, is
+	// kept for killing. Without a further renewal, SIGTERM comes another eighth, or Grace if that is less, before.
 	Lease time.Duration
 }
 

@@ -27,3 +27,10 @@ func TestThereIsTimeForSIGTERMBeforeTheEnd(t *testing.T) {
 		require.Equal(t, tc.rest, p.rest(tc.now), tc.name)
 	}
 }
+
+// TestMarginOfLongLeaseIsOneSecond has the example of docs/operations.md.
+func TestMarginOfLongLeaseIsOneSecond(t *testing.T) {
+	p := plan{Command: Command{Grace: 5 * time.Second, Lease: 30 * time.Second}, end: 100 * time.Second}
+	require.Equal(t, 4750*time.Millisecond, p.end-p.termAt())
+	require.Equal(t, time.Second, p.end-p.killAt())
+}
