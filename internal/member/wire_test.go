@@ -1,6 +1,7 @@
 package member
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestLargestConfigFitsInFrame(t *testing.T) {
 
 	c := Config{Cluster: testID(0), ID: ConfigID{1 << 60, 1 << 60}, Author: testID(0)}
 	for i := range 1000 {
-		e := Member{ID: algo.NodeID{1, byte(i >> 8), byte(i)}, Name: strings.Repeat("n", 64), Addr: strings.Repeat("a", 255), Priority: 1 << 60}
+		e := Member{ID: algo.NodeID{1, byte(i >> 8), byte(i)}, Name: strings.Repeat("n", 64), Addr: strings.Repeat("a", 255), Priority: math.MaxInt}
 		if members := c.with(e); fits(members) {
 			c.Members = members
 		}
