@@ -190,6 +190,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
+	catchSIGHUP(t)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()

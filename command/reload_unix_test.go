@@ -36,6 +36,7 @@ func (p *process) logged(t *testing.T, msg string) map[string]any {
 func TestSIGHUPReloadsTheFile(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
+	catchSIGHUP(t)
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("priority: 1\n")

@@ -285,6 +285,7 @@ func TestACommandIsRunAgain(t *testing.T) {
 func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
+	catchSIGHUP(t)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		p := launch(t, alone(t, "--restart", "always", "--", "sh", "-c", `trap "echo told; exit 3" TERM; echo works; while :; do sleep 0.02; done`)...)
 		require.Equal(t, "works", p.stdout.line(t))
