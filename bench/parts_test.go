@@ -221,7 +221,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 		}
 		l, _ := e.Leader()
 		require.Equal(tb, leader.ID, l.ID, "the highest leads")
-		e.Up(now, lowest, 1, e.Digest(), "")
+		e.Up(now, engine.Peer{ID: lowest, Incarnation: 1, Digest: e.Digest()})
 		if beat, ok := m.(fd.Beat); ok {
 			beat.View = e.Digest() // else it would be answered with the membership
 			m = beat

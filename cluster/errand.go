@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/member"
 )
 
 // errand is what somebody waits for: a change of the membership that others have a part
@@ -166,7 +166,7 @@ func (n *Node) Leave(ctx context.Context) error {
 // removal starts a removal, or a leave.
 func (n *Node) removal(id algo.NodeID) (*errand, error) {
 	refused := func(err error) error { return fmt.Errorf("cluster: remove %s: %w", n.title(id), unstruck[err]) }
-	if err := n.engine.Removable(id); err != nil {
+	if err := n.engine.CheckRemoval(id); err != nil {
 		return nil, refused(err)
 	}
 	e := &errand{late: func() error {
@@ -174,7 +174,7 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 		if _, known := n.Leader(); !known && !n.spec.Claims.NeedsQuorum && id != n.self.ID {
 			why += fmt.Sprintf("; without one this node does it after %v", 2*n.config.Timing.Bound())
 		}
-		n.perform(n.engine.Withdraw(n.now(), id))
+		n.perform(n.engine.CancelRemove(n.now(), id))
 		return fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", why)
 	}}
 	remove := func() {
@@ -189,7 +189,7 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 		e.done = func() bool { return errors.Is(n.failed, ErrLeft) }
 		return n.yield(ErrResigned, e, remove), nil
 	}
-	e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Confirmed() }
+	e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Committed() }
 	remove()
 	return e, n.failed
 }
@@ -231,7 +231,7 @@ func (n *Node) restate(priority int) (*errand, error) {
 	return &errand{
 		done: func() bool {
 			m, _ := n.engine.View().Member(n.self.ID)
-			return m.Priority == priority && n.engine.Confirmed()
+			return m.Priority == priority && n.engine.Committed()
 		},
 		late: func() error {
 			if n.self.Priority != priority {
@@ -245,13 +245,10 @@ func (n *Node) restate(priority int) (*errand, error) {
 // obstacle says what a change of the membership is waiting for.
 func (n *Node) obstacle() string {
 	leader, known := n.Leader()
-	met, seats := n.engine.Seats()
 	switch {
 	case !known:
 		return "no leader is known to do it" + n.vacancy()
-	case n.spec.Claims.NeedsQuorum && n.engine.View().Stamp().Epoch == 0 && met < seats:
-		return fmt.Sprintf("it waits until all members are met, and %d of %d are", met, seats)
-	case !n.engine.Confirmed():
+	case !n.engine.Committed():
 		return "a majority of the members has yet to confirm the view"
 	}
 	return leader.Name + " leads and has not done it; it changes to no members of whom it reaches no majority"
@@ -268,4 +265,4 @@ var (
 )
 
 // unstruck is what the engine says of that.
-var unstruck = map[error]error{engine.ErrNoMember: ErrNoMember, engine.ErrLast: ErrLastMember, engine.ErrNoHeir: ErrNoHeir}
+var unstruck = map[error]error{member.ErrNoMember: ErrNoMember, member.ErrLastMember: ErrLastMember, member.ErrNoEligibleMember: ErrNoHeir}

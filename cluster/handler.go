@@ -73,7 +73,7 @@ func (h *handler) Up(p transport.Peer) {
 		if p.Dialed {
 			addr = p.Addr
 		}
-		n.perform(n.engine.Up(n.now(), p.ID, p.Incarnation, hello.View, addr))
+		n.perform(n.engine.Up(n.now(), engine.Peer{ID: p.ID, Incarnation: p.Incarnation, Digest: hello.View, Addr: hello.Addr, Dialed: addr}))
 	})
 }
 

@@ -182,7 +182,7 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 			require.NoError(g.t, err)
 			// The leader has a connection to it: it is watched.
 			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
-		}, "is in use by start", "closed"},
+		}, "is in use by another process", "closed"},
 		{"its own id", func(g *target, r raw) {
 			self, err := g.leader.Status(g.t.Context())
 			require.NoError(g.t, err)

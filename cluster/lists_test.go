@@ -11,10 +11,31 @@ import (
 	"github.com/elect-go/elect/internal/virtual"
 )
 
-// Two with different lists found no cluster together, nor two side by side, and both show both
-// lists. When the lists are equal they found one.
+// The first node of a list founds its cluster. A node with another list takes part if it is listed, or joins,
+// and a warning shows both lists.
+func TestTheListOfTheFirstNodeCounts(t *testing.T) {
+	lists := map[string][]string{"n1": {"n1:7400", "n2:7400"}, "n2": {"n1:7400", "n2:7400", "n3:7400"}, "n3": {"n1:7400", "n2:7400", "n3:7400"}}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) {
+			c.Algorithm, c.Join, c.Members = "vote", nil, lists[c.Name]
+		}
+		one, two := f.start(1), f.start(2)
+		f.leader(3 * bound)
+		require.Len(t, one.Members(), 2)
+		for _, m := range []*member{one, two} {
+			require.NotEmpty(t, m.log.with("level=WARN", "peer has another list of members"), m.name)
+		}
+		f.start(3)
+		f.leader(3 * bound)
+		require.Len(t, one.Members(), 3)
+	})
+}
+
+// Without a quorum two with different lists found no cluster together, nor two side by side, and both show
+// both lists. When the lists are equal they found one.
 func TestListsThatDiffer(t *testing.T) {
-	for _, algorithm := range []string{"bully", "vote"} {
+	for _, algorithm := range []string{"bully", "ring"} {
 		t.Run(algorithm, func(t *testing.T) {
 			lists := map[string][]string{"n1": {"n1:7400", "n2:7400"}, "n2": {"n1:7400", "n2:7400", "n3:7400"}}
 			synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -110,7 +112,7 @@ func (n *Node) perform(out *engine.Output) {
 	if n.failed != nil {
 		return
 	}
-	if out.Removed {
+	if out.End != nil {
 		n.lose(ErrRemoved)
 	}
 	if until := n.engine.Until(); until != n.until {
@@ -157,14 +159,23 @@ func (n *Node) perform(out *engine.Output) {
 	if last >= 0 {
 		n.announce(out.Leaders[last]) // what was over before it could show never was
 	}
-	switch {
-	case out.Removed && out.Left:
-		n.failed = ErrLeft
-	case out.Removed:
-		n.failed = ErrRemoved
-	case out.Rejected != nil:
-		n.failed = fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(out.Rejected.Error()))
+	if out.End != nil {
+		n.failed = endOf(out.End)
 	}
+}
+
+// endOf returns the error of Run for the reason why the membership of this node has ended.
+func endOf(reason error) error {
+	rejected, isRejected := errors.AsType[*member.RejectedError](reason)
+	switch {
+	case isRejected:
+		return fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(rejected.Reason))
+	case errors.Is(reason, member.ErrLeft):
+		return ErrLeft
+	case errors.Is(reason, member.ErrExpired):
+		return fmt.Errorf("%w: it was suspected for too long, or replaced", ErrRemoved)
+	}
+	return ErrRemoved
 }
 
 func (n *Node) send(e algo.Envelope) {

@@ -382,8 +382,8 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 	})
 }
 
-// With a majority, what changes of a member waits until a fixed set has met, and the operator hears so.
-func TestAnOrderWhileAFixedSetMeets(t *testing.T) {
+// A cluster takes no orders before it is founded.
+func TestAnOrderBeforeTheFounding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
@@ -394,9 +394,9 @@ func TestAnOrderWhileAFixedSetMeets(t *testing.T) {
 		virtual.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		var unheard *operator.UnheardError
-		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &unheard)
-		require.Equal(t, "done here until the node is started again, and not known to all yet: it waits until all members are met, and 2 of 3 are", unheard.Reason)
+		var refused *operator.RefusedError
+		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
+		require.Equal(t, "refused: cluster: this node is in no cluster yet", refused.Reason)
 		f.start(3)
 		virtual.Pass(2 * bound)
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)

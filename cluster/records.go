@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -47,7 +48,9 @@ func (r *records) load(cluster string) (identity, []algo.Message, error) {
 	case err != nil:
 		return self, nil, err
 	case self.ID.IsZero():
-		self = identity{ID: algo.NodeID(uuid.New()), Cluster: cluster}
+		// Starts of an empty folder begin with the time in seconds, so that they grow at one address also if
+		// the folder was emptied.
+		self = identity{ID: algo.NodeID(uuid.New()), Cluster: cluster, Starts: uint32(time.Now().Unix())}
 	case self.Cluster != cluster:
 		return self, nil, &ConfigError{Field: "data", Got: r.folder + ", that of a member of cluster " + self.Cluster,
 			Want: "one of cluster " + cluster + ", or an empty one"}
@@ -114,10 +117,10 @@ func (r *records) save(saved ...algo.Message) error {
 	return r.store.Save(state)
 }
 
-// newCluster is the ID of the cluster if this node founds it. Members of a fixed set
+// newCluster is the ID of the cluster if this node founds it. Without a quorum members of a fixed set
 // all found it: they draw the same ID, unless their lists differ.
-func newCluster(c *Config) algo.NodeID {
-	if len(c.Members) == 0 {
+func newCluster(c *Config, needsQuorum bool) algo.NodeID {
+	if needsQuorum || len(c.Members) == 0 {
 		return algo.NodeID(uuid.New())
 	}
 	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster+"?"+strings.Join(slices.Sorted(slices.Values(c.Members)), ", "))))

@@ -112,7 +112,7 @@ func (n *Node) status() Status {
 	l, _ := n.engine.Leader()
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID, Epoch: l.Epoch,
-		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Confirmed(),
+		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Committed(),
 		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(),
 	}
 	if !l.Vacant() {

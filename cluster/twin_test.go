@@ -65,7 +65,7 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 					err = double.ends(t, bound)
 					require.ErrorIs(t, err, cluster.ErrDuplicate)
 					require.ErrorContains(t, err, self.Node.String())
-					require.ErrorContains(t, err, "start 1, at "+of+":")
+					require.ErrorContains(t, err, "another process, at "+of+":")
 					require.ErrorContains(t, err, "double:7400")
 					require.ErrorContains(t, err, "empty its data folder")
 					for _, s := range double.seen() {
@@ -112,7 +112,7 @@ func TestARestoredFolderIsRefused(t *testing.T) {
 				restored := f.double("n3", backup)
 				err := restored.ends(t, bound)
 				require.ErrorIs(t, err, cluster.ErrDuplicate)
-				require.ErrorContains(t, err, "had start 2, at n3:7400; this is start 2, at double:7400")
+				require.ErrorContains(t, err, "was started later, at n3:7400; this process is at double:7400")
 				require.ErrorContains(t, err, "empty its data folder to have it join as a new member")
 				for _, s := range restored.seen() {
 					require.False(t, s.Leads, "it has led")
@@ -154,7 +154,7 @@ func TestWhoIsReplacedWhileItDoesNotRunStops(t *testing.T) {
 
 // One who says that another process has a node's id is asked again before it is believed.
 func TestOneRefusalStopsNobody(t *testing.T) {
-	for _, reason := range []string{"duplicate id: node id x is in use", "duplicate id: node id x had start 7 already"} {
+	for _, reason := range []string{"duplicate id: node id x is in use", "duplicate id: node id x was started later"} {
 		for _, again := range []bool{false, true} {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)

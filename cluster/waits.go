@@ -38,11 +38,12 @@ type Awaited struct {
 // awaited runs on the loop.
 func (n *Node) awaited() []Awaited {
 	all := []Awaited{}
-	for _, s := range n.engine.Sought() {
+	for _, s := range n.engine.Undiscovered() {
 		answer := cmp.Or(n.answers[s.Addr], "no answer yet")
-		if s.Cluster {
+		_, connected := n.called[s.Peer]
+		if s.InCluster {
 			answer = n.title(s.Peer) + " answers, and has not let this node in"
-		} else if !s.Peer.IsZero() {
+		} else if connected {
 			answer = n.title(s.Peer) + " answers, and is in no cluster either"
 		}
 		if s.Addr != s.Name {
@@ -88,7 +89,7 @@ func (n *Node) missed() (all []Awaited, most uint64) {
 
 // complain says for whom this node waits, if it has done so for long enough.
 func (n *Node) complain() {
-	since, vacant, alone := n.engine.Waits()
+	since, vacant, alone := n.engine.Vacancy()
 	if !vacant {
 		n.complaint = 0
 		return
@@ -105,7 +106,6 @@ func (n *Node) complain() {
 		return
 	}
 	n.said, n.complaint = now, now+waitEvery
-	met, seats := n.engine.Seats()
 	why := "no member has let it in"
 	switch _, runs := n.engine.Leader(); {
 	case runs && alone:
@@ -115,8 +115,11 @@ func (n *Node) complain() {
 		if !n.spec.Claims.NeedsQuorum {
 			why += fmt.Sprintf("; elect remove works without one after %v", 2*n.config.Timing.Bound())
 		}
-	case seats > 0:
-		why = fmt.Sprintf("it has met %d of %d members", met, seats)
+	case len(n.config.Members) > 0 && n.spec.Claims.NeedsQuorum && n.engine.Cluster().IsZero():
+		why = fmt.Sprintf("the cluster is founded when all members of the list have answered, and %d of %d have: start the others, "+
+			"or replace them in all lists", n.answered(), len(n.config.Members))
+	case len(n.config.Members) > 0:
+		why = fmt.Sprintf("it has met %d of %d members", n.answered(), len(n.config.Members))
 	case n.config.Bootstrap:
 		why += ", and it founds a cluster only when nobody is silent"
 	}
@@ -133,6 +136,17 @@ func (n *Node) complain() {
 		about = append(about, "answers", strings.Join(answers, "; "))
 	}
 	n.log.Warn("waiting", about...)
+}
+
+// answered returns how many nodes of the list this node is connected to, itself included.
+func (n *Node) answered() int {
+	missing := 0
+	for _, s := range n.engine.Undiscovered() {
+		if _, connected := n.called[s.Peer]; !connected {
+			missing++
+		}
+	}
+	return max(1, len(n.config.Members)-missing)
 }
 
 // vacancy says in parentheses why nobody leads; empty where this node does not know.

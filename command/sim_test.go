@@ -52,11 +52,11 @@ func TestAnElectionIsCounted(t *testing.T) {
 		}},
 		{"--algorithm vote --option early_close=false", sim.Result{
 			Algorithm: "vote", Leader: 5, Sent: 28, Delivered: 28, Kinds: counts{"elect": 20, "vote": 4, "lead": 4},
-			Turnaround: 4, Decided: 3, Epoch: 3,
+			Turnaround: 4, Decided: 3, Epoch: 3, Repeats: 4,
 		}},
 		{"--algorithm vote", sim.Result{
 			Algorithm: "vote", Leader: 5, Sent: 28, Delivered: 28, Kinds: counts{"elect": 20, "vote": 4, "lead": 4},
-			Turnaround: 3, Decided: 2, Epoch: 3,
+			Turnaround: 3, Decided: 2, Epoch: 3, Repeats: 4,
 		}},
 		{"--algorithm vote --option early_close=false --nodes 1", sim.Result{Algorithm: "vote", Nodes: 1, Leader: 1, Kinds: counts{}, Turnaround: 2, Decided: 2, Epoch: 3}},
 	} {

@@ -70,7 +70,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	for _, n := range []fleet.State{before[2], before[0]} { // the leader, a follower
 		said := startCopy(t, n.Name, copyOf(t, filepath.Join(f.Dir(), n.Name)))
 		require.Contains(t, said, cluster.ErrDuplicate.Error())
-		require.Regexp(t, `node id [0-9a-f-]{36} is in use by start 1, at `+n.Addr+`; this is start 2, at 127\.0\.0\.1:[0-9]+`, said)
+		require.Regexp(t, `node id [0-9a-f-]{36} is in use by another process, at `+n.Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	}
 	hears(t, before[0].Addr, uint64(2*algo.LAN().Timeout/algo.LAN().Heartbeat)) // nothing comes of it
 	mu.Lock()
@@ -93,7 +93,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	require.NoError(t, err)
 	said := startCopy(t, "n1", backup)
 	require.Contains(t, said, cluster.ErrDuplicate.Error())
-	require.Regexp(t, `had start 3, at `+before[0].Addr+`; this is start 2, at 127\.0\.0\.1:[0-9]+`, said)
+	require.Regexp(t, `was started later, at `+before[0].Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	require.NoError(t, f.Restart(within(t), "n1"))
 	_, err = f.Settle(within(t))
 	require.NoError(t, err)

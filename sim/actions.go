@@ -92,7 +92,7 @@ var commands = map[string]command{
 	"campaign NODE":        to(awake, func(n *node, _ args) { n.w.campaign(n) }),
 	"resign NODE TIME":     to(awake, func(n *node, a args) { n.perform(n.engine.Resign(n.now(), a[1].Time)) }),
 	"priority NODE NUMBER": to(awake, func(n *node, a args) { n.perform(n.engine.SetPriority(n.now(), a[1].Number)) }),
-	"withdraw NODE":        to(awake, func(n *node, _ args) { n.perform(n.engine.Withdraw(n.now(), algo.NodeID{})) }),
+	"withdraw NODE":        to(awake, func(n *node, _ args) { n.perform(n.engine.CancelRemove(n.now(), algo.NodeID{})) }),
 	"join NODE":            to(connected, join),
 	"stranger NODE":        to(settled, stranger),
 	"lie NODE PEER":        to(settled, lie),
@@ -173,7 +173,7 @@ func connected(n *node, _ args) error {
 
 func settled(n *node, a args) error {
 	r, _ := n.roster.(membership.Roster)
-	return cmp.Or(awake(n, a), needs(r.Epoch > 0 && n.engine.View().Contains(n.id), "it believes whoever it meets: it is no member yet"))
+	return cmp.Or(awake(n, a), needs(!n.w.config.Spec.Claims.NeedsQuorum, "want an algorithm without a quorum: with one a node believes each peer of its cluster"), needs(r.Epoch > 0 && n.engine.View().Contains(n.id), "it believes whoever it meets: it is no member yet"))
 }
 
 func runnable(_ *node, a args) error {
@@ -284,7 +284,7 @@ func stranger(n *node, _ args) {
 	r.Epoch, r.Number, r.Confirmed, r.Strikes = r.Epoch+1, 1, true, n.members()
 	r.Entries = []membership.Entry{{ID: id, Name: "stranger", Addr: "stranger:7400", Eligible: true}}
 	for _, happens := range []func() *engine.Output{
-		func() *engine.Output { return n.engine.Up(n.now(), id, 1, 1, "") },
+		func() *engine.Output { return n.engine.Up(n.now(), engine.Peer{ID: id, Incarnation: 1, Digest: 1}) },
 		func() *engine.Output { return n.engine.Receive(n.now(), id, r) },
 		func() *engine.Output { return n.engine.Down(n.now(), id, false) },
 	} {

@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/member"
 )
 
 // What is checked beyond the properties of an algorithm.
@@ -61,6 +61,8 @@ type judge struct {
 	past    host.Past
 	rosters map[algo.Stamp]string      // what those hold that a leader made
 	struck  map[algo.NodeID]algo.Stamp // who is removed in a confirmed one, since when
+
+	committed knownMembers // the newest committed config, where a majority is needed
 }
 
 // violations are those of known faults, or the others.
@@ -152,32 +154,74 @@ func (w *World) saved(n *node, k engine.Kept) {
 }
 
 // recorded sees a roster before it replaces the one of before.
-func (w *World) recorded(n *node, r membership.Roster) {
-	if r.Epoch == 0 {
+func (w *World) recorded(n *node, record algo.Message) {
+	h := membersIn(record)
+	if h.stamp.Epoch == 0 {
 		return
 	}
-	for _, id := range r.Strikes {
-		if r.Confirmed && !slices.Contains(n.struck, id) {
-			n.struck = append(n.struck, id)
-		}
+	if h.committed {
+		w.removes(n, h)
 	}
 	if !w.config.Spec.Claims.NeedsQuorum {
 		return
 	}
-	stamp, text := r.Stamp(), fmt.Sprint(r.Unmet, r.Entries, r.Strikes)
-	if first, known := w.judge.rosters[stamp]; known && first != text {
-		w.violated(OneRoster, "%s saves another roster %d of epoch %d than there was", n.name, r.Number, r.Epoch)
+	if first, known := w.judge.rosters[h.stamp]; known && first != h.text {
+		w.violated(OneRoster, "%s saves another config %d.%d than there was", n.name, h.stamp.Epoch, h.stamp.Number)
 	}
-	w.judge.rosters[stamp] = text
-	for _, id := range r.Strikes {
-		if _, known := w.judge.struck[id]; r.Confirmed && !known {
-			w.judge.struck[id] = stamp
+	w.judge.rosters[h.stamp] = h.text
+	for _, id := range h.ids {
+		since, struck := w.judge.struck[id]
+		switch {
+		case !struck || h.stamp.Compare(since) <= 0:
+		case w.wasMember(id):
+			w.violated(Struck, "%s takes %s for a member again", n.name, Name(id))
+		default:
+			w.readmitted(id)
 		}
 	}
-	for _, e := range r.Entries {
-		if since, struck := w.judge.struck[e.ID]; struck && stamp.Compare(since) > 0 {
-			w.violated(Struck, "%s takes %s for a member again", n.name, Name(e.ID))
+}
+
+// removes notes which nodes a committed config removes.
+func (w *World) removes(n *node, h knownMembers) {
+	if w.config.Spec.Claims.NeedsQuorum {
+		h.struck = w.removedBy(h)
+		for _, id := range h.struck {
+			w.judge.struck[id] = h.stamp
 		}
+	}
+	for _, id := range h.struck {
+		if !slices.Contains(n.struck, id) {
+			n.struck = append(n.struck, id)
+		}
+	}
+}
+
+// removedBy returns the members of the committed config before that a committed config has no more.
+func (w *World) removedBy(next knownMembers) (removed []algo.NodeID) {
+	last := w.judge.committed
+	if next.stamp.Compare(last.stamp) <= 0 {
+		return nil
+	}
+	w.judge.committed = next
+	for _, id := range last.ids {
+		if !slices.Contains(next.ids, id) {
+			removed = append(removed, id)
+		}
+	}
+	return removed
+}
+
+// wasMember reports whether a node knows that it was in a committed config. One that does not may join again.
+func (w *World) wasMember(id algo.NodeID) bool {
+	r, saved := w.find(id).roster.(member.Record)
+	return saved && r.WasMember
+}
+
+// readmitted forgets that a node was removed.
+func (w *World) readmitted(id algo.NodeID) {
+	delete(w.judge.struck, id)
+	for _, n := range w.nodes {
+		n.struck = slices.DeleteFunc(n.struck, func(removed algo.NodeID) bool { return removed == id })
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/member"
 )
 
 // TestViolationsAreSeen has the judge look at what must not be.
@@ -57,20 +57,32 @@ func TestViolationsAreSeen(t *testing.T) {
 		{"they know different members", OneView, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n2.id}
 			n2.leader = n1.leader
-			other := w.roster()
-			other.Epoch, other.Number = 1, 1
-			n2.engine.Receive(w.now, n1.id, other)
+			config := w.everyone().(member.Shared).Config
+			config.ID = member.ConfigID{Term: 1, Version: 2}
+			n2.engine.Receive(w.now, n1.id, member.Update{Config: config})
 			w.stuck = true
 			w.Await(time.Second)
 		}},
 		{"two rosters of one stamp", OneRoster, func(w *World, n1, n2 *node) {
-			w.recorded(n1, membership.Roster{Epoch: 3, Number: 5, Entries: []membership.Entry{{ID: n1.id}}})
-			w.recorded(n2, membership.Roster{Epoch: 3, Number: 5, Entries: []membership.Entry{{ID: n1.id}}})
-			w.recorded(n2, membership.Roster{Epoch: 3, Number: 5, Entries: []membership.Entry{{ID: n2.id}}})
+			config := member.Config{ID: member.ConfigID{Term: 3, Version: 5}, Members: []member.Member{{ID: n1.id}}}
+			w.recorded(n1, member.Record{Config: config})
+			w.recorded(n2, member.Record{Config: config})
+			config.Members = []member.Member{{ID: n2.id}}
+			w.recorded(n2, member.Record{Config: config})
 		}},
 		{"who was struck is a member again", Struck, func(w *World, n1, n2 *node) {
-			w.recorded(n1, membership.Roster{Epoch: 3, Number: 5, Confirmed: true, Strikes: []algo.NodeID{n2.id}})
-			w.recorded(n1, membership.Roster{Epoch: 3, Number: 6, Entries: []membership.Entry{{ID: n2.id}}})
+			n2.roster = member.Record{WasMember: true}
+			records(w, n1, true, n1, n2)
+			records(w, n1, true, n1)
+			records(w, n1, false, n1, n2)
+		}},
+		{"who was removed before it knew that it was a member joins again", "", func(w *World, n1, n2 *node) {
+			records(w, n1, true, n1, n2)
+			records(w, n1, true, n1)
+			n2.roster = member.Record{}
+			records(w, n1, false, n1, n2)
+			n2.roster = member.Record{WasMember: true}
+			records(w, n1, true, n1, n2)
 		}},
 		{"who starts again leads at once, with another there to ask", Struck, func(w *World, n1, n2 *node) {
 			w.network.connected = true
@@ -82,11 +94,11 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
 		{"it stops as if it was removed", Struck, func(w *World, n1, n2 *node) {
-			n1.perform(&engine.Output{End: membership.End{Removed: true}})
+			n1.perform(&engine.Output{End: member.ErrRemoved})
 		}},
 		{"it stops because it was removed", "", func(w *World, n1, n2 *node) {
 			n2.struck = append(n2.struck, n1.id)
-			n1.perform(&engine.Output{End: membership.End{Removed: true}})
+			n1.perform(&engine.Output{End: member.ErrRemoved})
 		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
@@ -210,4 +222,16 @@ func (w *World) running() (all []int) {
 		}
 	}
 	return all
+}
+
+// records has a node save the next config.
+func records(w *World, n *node, committed bool, members ...*node) {
+	r, _ := n.roster.(member.Record)
+	r.Config.ID = member.ConfigID{Term: 3, Version: r.Config.ID.Version + 1}
+	r.Config.Members, r.Committed = nil, committed
+	for _, m := range members {
+		r.Config.Members = append(r.Config.Members, member.Member{ID: m.id})
+	}
+	w.recorded(n, r)
+	n.roster = r
 }

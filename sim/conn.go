@@ -164,7 +164,9 @@ func (w *World) hello(n, peer *node, c *conn, dialed string) {
 		w.transmit(n, peer, m, w.counted(m), c.id)
 	}
 	if !again {
-		n.perform(n.engine.Up(now, peer.id, uint64(c.lives[c.side(peer)]), peer.engine.Digest(), dialed))
+		n.perform(n.engine.Up(now, engine.Peer{
+			ID: peer.id, Incarnation: uint64(c.lives[c.side(peer)]), Digest: peer.engine.Digest(), Addr: peer.member.Addr, Dialed: dialed,
+		}))
 	}
 }
 

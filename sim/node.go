@@ -1,12 +1,14 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
@@ -39,7 +41,7 @@ type node struct {
 
 	// The disk.
 	kept   engine.Kept
-	roster algo.Message // a membership.Roster, or membership.Known; nil for none
+	roster algo.Message // what it has saved of the membership: see membersIn
 	owed   algo.Message // a membership.Owed; nil for none
 
 	highest algo.Epoch    // that it ever announced
@@ -75,11 +77,7 @@ func (n *node) standing() algo.Member {
 
 // members is whom a node takes for members, or took before it died.
 func (n *node) members() (all []algo.NodeID) {
-	r, _ := n.roster.(membership.Roster)
-	for _, e := range r.Entries {
-		all = append(all, e.ID)
-	}
-	return all
+	return membersIn(n.roster).ids
 }
 
 // resigned reports whether a node keeps itself from leading.
@@ -140,8 +138,8 @@ func (n *node) perform(out *engine.Output) {
 	switch {
 	case left == 0:
 		n.w.crash(n)
-	case out.Removed || out.Rejected != nil:
-		if out.Removed && !out.Left && !n.w.removed(n) {
+	case out.End != nil:
+		if errors.Is(out.End, member.ErrRemoved) && !n.w.removed(n) {
 			known := map[bool]string{true: KnownEarlierLife}[n.before != nil]
 			n.w.found(known, Struck, "%s stops as if it was removed", n.name)
 		}
@@ -191,6 +189,9 @@ func (n *node) effects(out *engine.Output, left *fuse) {
 	}
 	for i := range out.Send {
 		e := &out.Send[i]
+		if u, shows := e.Message.(member.Update); shows && u.Committed {
+			w.removes(n, membersIn(member.Record{Config: u.Config, Committed: true})) // a later change may be saved already
+		}
 		if left.burns() {
 			w.send(n, e.To, e.Message)
 		} else if peer := w.find(e.To); peer != nil {
@@ -218,7 +219,7 @@ func (n *node) save(records []algo.Message) {
 		case engine.Kept:
 			n.w.saved(n, record)
 			n.kept = record
-		case membership.Roster:
+		case membership.Roster, member.Record:
 			n.w.recorded(n, record)
 			n.roster = record
 		case membership.Owed:

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -325,12 +324,15 @@ func (s *storm) part() {
 func (s *storm) spare() int {
 	spare := len(s.w.nodes)
 	for _, n := range s.w.nodes {
-		r, _ := n.roster.(membership.Roster)
-		voters, empty := len(r.Entries), r.Unmet
+		h := membersIn(n.roster)
+		if s.o.Spec.Claims.NeedsQuorum && len(n.fixed) > 0 && len(h.ids) == 0 && !n.gone {
+			return 0 // a list founds its cluster while all of it is alive
+		}
+		voters, empty := len(h.ids), h.empty
 		switch {
-		case r.Epoch == 0:
+		case h.stamp.Epoch == 0:
 			empty = 0
-		case !r.Confirmed:
+		case !h.committed:
 			voters--
 		}
 		if !n.gone && slices.Contains(n.members(), n.id) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
@@ -192,7 +193,7 @@ func (w *World) Cluster(size int, priorities ...int) error {
 			n.member.Priority = priorities[i]
 		}
 	}
-	known := membership.Know(w.roster())
+	known := w.everyone()
 	for _, n := range w.nodes {
 		if w.network.connected {
 			n.fixed = w.nodes
@@ -223,6 +224,18 @@ func (w *World) add() *node {
 	w.nodes = append(w.nodes, n)
 	w.network.listens[n.member.Addr] = n.index
 	return n
+}
+
+// everyone returns the record of a node that knows all nodes there are, of which the config is committed.
+func (w *World) everyone() algo.Message {
+	if !w.config.Spec.Claims.NeedsQuorum {
+		return membership.Know(w.roster())
+	}
+	config := member.Config{Cluster: clusterID, ID: member.ConfigID{Version: 1}, Author: ID(1), Members: make([]member.Member, 0, len(w.nodes))}
+	for _, n := range w.nodes {
+		config.Members = append(config.Members, member.MemberOf(n.member))
+	}
+	return member.Share(member.Record{Config: config, Committed: true, WasMember: true})
 }
 
 // roster is the membership of all nodes there are.

@@ -24,7 +24,7 @@ func (t *Transport) admit(c *conn) error {
 			<-other.peer.calls
 		default:
 			if answers := t.probe(other, c); answers != nil {
-				return c.disown(answers.peer, "is in use by")
+				return c.disown(answers.peer, "is in use by another process")
 			}
 			silent = other
 		}
@@ -48,7 +48,7 @@ func (t *Transport) place(c *conn, silent *session) (other *session, err error) 
 		case s != nil && s != silent:
 			return s, nil
 		case p.latest.outdates(c.peer):
-			return nil, c.disown(p.latest, "had")
+			return nil, c.disown(p.latest, "was started later")
 		case s != nil:
 			for _, old := range append(s.conns, s.conn) {
 				old.kill(errSuperseded)
@@ -96,8 +96,8 @@ func (c *conn) disown(other Peer, does string) error {
 	c.mu.Lock()
 	c.hello = nil
 	c.mu.Unlock()
-	return rejected(kind.String(), fmt.Errorf("%s: node id %s %s start %d, at %s; this is start %d, at %s: is a data folder a copy of another's, or from a backup?",
-		kind, idText(c.peer.ID), does, other.starts(), cmp.Or(other.Listens, other.Addr), c.peer.starts(), cmp.Or(c.peer.Listens, c.addr)))
+	return rejected(kind.String(), fmt.Errorf("%s: node id %s %s, at %s; this process is at %s: is a data folder a copy of another's, or from a backup?",
+		kind, idText(c.peer.ID), does, cmp.Or(other.Listens, other.Addr), cmp.Or(c.peer.Listens, c.addr)))
 }
 
 // probe asks the connection of another session whether it is alive, and returns it if it answers in time. One that

@@ -172,7 +172,7 @@ func (t *Transport) greet(c *conn) error {
 	case err != nil:
 		return rejected("handshake", err)
 	case peer.ID == t.o.Self && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
-		return c.disown(Peer{Incarnation: t.o.Incarnation, Started: t.began, Addr: c.nc.LocalAddr().String()}, "is in use by")
+		return c.disown(Peer{Incarnation: t.o.Incarnation, Started: t.began, Addr: c.nc.LocalAddr().String()}, "is in use by another process")
 	case peer.ID == t.o.Self:
 		return errSelf
 	case c.target.ID != ID{} && c.target.ID != peer.ID:

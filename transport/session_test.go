@@ -268,7 +268,7 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		require.Equal(t, []string{"failed 1 duplicate id"}, double.all(), "it was never told that it is let in")
 		require.ErrorContains(t, double.lastWhy(),
-			"node id 00000000-0000-0000-0000-000000000002 is in use by start 1, at n2; this is start 2, at double")
+			"node id 00000000-0000-0000-0000-000000000002 is in use by another process, at n2; this process is at double")
 		require.Len(t, a.log.above(), 1)
 		require.Contains(t, a.log.above()[0], "level=ERROR")
 		require.Len(t, double.log.above(), 1, "both sides say it")
@@ -359,7 +359,7 @@ func TestAnOlderStateIsRefused(t *testing.T) {
 					require.Equal(t, test.want, a.all()[len(a.all())-1])
 					return
 				}
-				require.Regexp(t, fmt.Sprintf("^\\x00duplicate id: node id 0.*2 had start 3, at x; this is start %d, at y", uint32(test.start)), string(said))
+				require.Regexp(t, "^\\x00duplicate id: node id 0.*2 was started later, at x; this process is at y", string(said))
 				require.EqualValues(t, 1, a.Counters()["closed.duplicate id"])
 				require.Equal(t, []string{"up 2/3", "down 2/3 EOF"}, a.all())
 				require.Len(t, a.log.above(), 1)
@@ -555,7 +555,7 @@ func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
 			require.Equal(t, []byte{controlProbe}, first.next())
 			first.say(controlAnswer)
 			for _, r := range newcomers[1:] {
-				require.Contains(t, string(r.next()), "is in use by start 1")
+				require.Contains(t, string(r.next()), "is in use by another process")
 			}
 			virtual.Pass(2 * refuseTime) // they are gone
 		}

@@ -209,7 +209,7 @@ func TestTCPDuplicateIsRefused(t *testing.T) {
 	double := startTCP(t, 2, 2)
 	double.Dial(Target{ID: a.id, Addr: a.addr})
 	double.untilLine(t, "failed 1 duplicate id")
-	require.ErrorContains(t, double.lastWhy(), "is in use by start 1")
+	require.ErrorContains(t, double.lastWhy(), "is in use by another process")
 	require.Empty(t, a.with("down"))
 }
 

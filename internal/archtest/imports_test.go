@@ -16,11 +16,11 @@ var allowedImports = map[string]string{
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
 	"algo/algotest":     "algo explore internal/engine internal/host internal/wire sim trace",
-	"internal/engine":   "algo fd internal/membership trace",
+	"internal/engine":   "algo fd internal/member internal/membership trace",
 	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 	"internal/scenario": "algo internal/hostile internal/mistake",
 	"internal/host":     "algo internal/scenario",
-	"sim":               "algo fd internal/engine internal/host internal/membership internal/scenario trace",
+	"sim":               "algo fd internal/engine internal/host internal/member internal/membership internal/scenario trace",
 	"explore":           "algo internal/host internal/scenario trace",
 
 	"internal/disk":  "golang.org/x/sys/windows",
@@ -28,8 +28,8 @@ var allowedImports = map[string]string{
 	"fence":          "algo internal/disk",
 	"secure":         "internal/disk internal/hostile",
 	"transport":      "internal/hostile golang.org/x/sys/unix",
-	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/mistake internal/store internal/wire secure
-		trace transport github.com/google/uuid golang.org/x/sys/unix`,
+	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/member internal/mistake internal/store
+		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store internal/virtual",
 	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",
 	"web":                 "algo cluster github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",

@@ -13,7 +13,7 @@ import (
 // "With neither seeds nor a stored view it founds a cluster of one."
 func TestBootstrapAFounder(t *testing.T) {
 	w := newWorld(t)
-	h := w.add(member(1), nil).start()
+	h := w.add(testMember(1), nil).start()
 	w.wantLeader(1)
 	w.wantView(1)
 	if h.engine.Cluster() != h.config.Cluster {
@@ -32,7 +32,7 @@ func TestBootstrapAFounder(t *testing.T) {
 // it in."
 func TestBootstrapAJoinerWaitsToBeLetIn(t *testing.T) {
 	w := newWorld(t)
-	h := w.add(member(2), joins(addr(1), addr(3))).start()
+	h := w.add(testMember(2), joins(addr(1), addr(3))).start()
 	w.run(time.Minute)
 	if _, running := h.engine.Leader(); running || h.leader != (algo.Leader{}) || h.saves != 0 || !h.engine.Cluster().IsZero() {
 		t.Errorf("without a member to let it in it runs: %v, saves %d", h.leader, h.saves)
@@ -42,7 +42,7 @@ func TestBootstrapAJoinerWaitsToBeLetIn(t *testing.T) {
 	if w.wakes > 200 {
 		t.Errorf("%d wakes in a minute of waiting, want about one a second and seed", w.wakes)
 	}
-	w.add(member(3), nil).start()
+	w.add(testMember(3), nil).start()
 	w.run(2 * time.Second)
 	w.wantView(2, 3)
 	w.wantLeader(3)
@@ -55,7 +55,7 @@ func TestJoinThroughAnyMember(t *testing.T) {
 		w := joined(t, 3)
 		w.wantView(1, 2, 3)
 		w.wantLeader(3)
-		w.add(member(4), joins(addr(9), addr(through))).start()
+		w.add(testMember(4), joins(addr(9), addr(through))).start()
 		w.run(20 * ms)
 		w.wantView(1, 2, 3, 4)
 		w.wantLeader(4)
@@ -70,10 +70,10 @@ func TestJoinThroughAnyMember(t *testing.T) {
 func TestAJoinersFirstMessagesAreNotRefused(t *testing.T) {
 	for lag := time.Duration(0); lag < 12*hop; lag += hop / 2 {
 		w := joined(t, 3)
-		w.add(member(10), joins(addr(1))).start()
+		w.add(testMember(10), joins(addr(1))).start()
 		w.run(lag)
-		w.add(member(11), joins(addr(2))).start()
-		w.add(member(4), joins(addr(3))).start()
+		w.add(testMember(11), joins(addr(2))).start()
+		w.add(testMember(4), joins(addr(3))).start()
 		w.run(time.Second)
 		w.wantView(1, 2, 3, 4, 10, 11)
 		w.wantLeader(11)
@@ -125,11 +125,11 @@ func TestBootstrapAStoredViewWinsOverSeeds(t *testing.T) {
 // "Its length is N for every quorum from the first moment."
 func TestBootstrapAFixedSetCountsFromTheFirstMoment(t *testing.T) {
 	w := newWorld(t)
-	h := w.add(member(1), fixed(5)).start()
+	h := w.add(testMember(1), fixed(5)).start()
 	if view := h.engine.View(); view.Size() != 5 || view.Quorum() != 3 || view.Len() != 1 {
 		t.Errorf("N=%d, quorum %d, %d known, want 5, 3, 1", view.Size(), view.Quorum(), view.Len())
 	}
-	w.add(member(2), fixed(5)).start()
+	w.add(testMember(2), fixed(5)).start()
 	w.run(time.Second)
 	for _, h := range w.nodes {
 		if view := h.engine.View(); view.Size() != 5 || view.Len() != 2 {
@@ -137,9 +137,9 @@ func TestBootstrapAFixedSetCountsFromTheFirstMoment(t *testing.T) {
 		}
 	}
 	// Who joins beside the fixed set counts beside it.
-	w.add(member(6), joins(addr(1))).start()
+	w.add(testMember(6), joins(addr(1))).start()
 	for i := 3; i <= 5; i++ {
-		w.add(member(i), fixed(5)).start()
+		w.add(testMember(i), fixed(5)).start()
 	}
 	w.run(3 * time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
@@ -153,7 +153,7 @@ func TestBootstrapAFixedSetCountsFromTheFirstMoment(t *testing.T) {
 func TestBootstrapAFixedSetWaitsForFirstContact(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		w := newWorld(t)
-		h := w.add(member(1), fixed(3)).start()
+		h := w.add(testMember(1), fixed(3)).start()
 		if _, running := h.engine.Leader(); running {
 			t.Error("it runs before it has looked for the others")
 		}
@@ -164,7 +164,7 @@ func TestBootstrapAFixedSetWaitsForFirstContact(t *testing.T) {
 	t.Run("hello", func(t *testing.T) {
 		w := newWorld(t)
 		for i := 1; i <= 3; i++ {
-			w.add(member(i), fixed(3)).start()
+			w.add(testMember(i), fixed(3)).start()
 		}
 		w.run(20 * hop)
 		w.wantLeader(3)
@@ -176,9 +176,9 @@ func TestBootstrapAFixedSetWaitsForFirstContact(t *testing.T) {
 	})
 	t.Run("silence", func(t *testing.T) {
 		w := newWorld(t)
-		h := w.add(member(1), fixed(3)).start()
-		w.add(member(2), fixed(3)).start()
-		w.add(member(3), fixed(3)).start()
+		h := w.add(testMember(1), fixed(3)).start()
+		w.add(testMember(2), fixed(3)).start()
+		w.add(testMember(3), fixed(3)).start()
 		w.cut[[2]string{"n1", "n2"}], w.cut[[2]string{"n1", "n3"}] = true, true
 		w.run(h.config.Timing.FirstContact - ms)
 		if _, running := h.engine.Leader(); running {
@@ -212,12 +212,12 @@ func TestBootstrapAFixedSetWaitsForFirstContact(t *testing.T) {
 
 func TestAMemberOfAFixedSetThatAppearsLater(t *testing.T) {
 	w := newWorld(t)
-	w.add(member(1), fixed(3)).start()
-	w.add(member(2), fixed(3)).start()
+	w.add(testMember(1), fixed(3)).start()
+	w.add(testMember(2), fixed(3)).start()
 	w.run(time.Second)
 	w.wantLeader(2)
 	w.run(time.Minute)
-	w.add(member(3), fixed(3)).start()
+	w.add(testMember(3), fixed(3)).start()
 	w.run(2 * time.Second)
 	w.wantView(1, 2, 3)
 	w.wantLeader(3)
@@ -229,7 +229,7 @@ func TestAColdStartOfAFixedSet(t *testing.T) {
 		w := newWorld(t)
 		var all []int
 		for i := 1; i <= size; i++ {
-			w.add(member(i), fixed(size)).start()
+			w.add(testMember(i), fixed(size)).start()
 			all = append(all, i)
 		}
 		w.run(3 * time.Second)
@@ -252,26 +252,26 @@ func TestBootstrapAFixedSetWithAQuorum(t *testing.T) {
 		fixed(5)(c)
 		c.Spec.Claims.NeedsQuorum = true
 	}
-	a := w.add(member(1), strict).start()
-	w.add(member(2), strict).start()
+	a := w.add(testMember(1), strict).start()
+	w.add(testMember(2), strict).start()
 	w.run(10 * time.Second)
 	if _, running := a.engine.Leader(); running {
 		t.Error("it runs with two of five")
 	}
-	w.add(member(3), strict).start()
+	w.add(testMember(3), strict).start()
 	w.run(2 * time.Second)
 	w.wantLeader(3)
 	// Nobody joins while members of the set are still to come: he would take a place.
-	six := w.add(member(6), func(c *Config) {
+	six := w.add(testMember(6), func(c *Config) {
 		joins(addr(1))(c)
 		c.Spec.Claims.NeedsQuorum = true
 	}).start()
 	w.run(3 * time.Second)
 	if !six.engine.Cluster().IsZero() {
-		t.Errorf("n6 was let in: %+v", a.engine.members.Roster())
+		t.Errorf("n6 was let in: %+v", a.engine.rosters.Roster())
 	}
-	w.add(member(4), strict).start()
-	w.add(member(5), strict).start()
+	w.add(testMember(4), strict).start()
+	w.add(testMember(5), strict).start()
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
 	if got := a.engine.View().Size(); got != 6 {
@@ -281,7 +281,7 @@ func TestBootstrapAFixedSetWithAQuorum(t *testing.T) {
 
 func TestASeedThatIsThisNodeItself(t *testing.T) {
 	w := newWorld(t)
-	w.add(member(1), founds(addr(1))).start() // as it calls itself
+	w.add(testMember(1), founds(addr(1))).start() // as it calls itself
 	w.wantLeader(1)
 
 	// Under another name: the host finds out. It founds nothing for want of others.
@@ -306,8 +306,8 @@ func TestASeedThatIsThisNodeItself(t *testing.T) {
 	for _, seeds := range [][]string{nil, {addr(1)}} {
 		c := e.config
 		c.Bootstrap, c.Seeds = false, seeds
-		if out := New(c).Start(0); out.Rejected == nil || !strings.Contains(out.Rejected.Error(), "bootstrap: true") {
-			t.Errorf("with %v to ask it is told %v", seeds, out.Rejected)
+		if out := New(c).Start(0); out.End == nil || !strings.Contains(out.End.Error(), "bootstrap: true") {
+			t.Errorf("with %v to ask it is told %v", seeds, out.End)
 		}
 	}
 
@@ -322,7 +322,7 @@ func TestASeedThatIsThisNodeItself(t *testing.T) {
 
 func TestANameThatIsTaken(t *testing.T) {
 	w := joined(t, 3)
-	thief := member(4)
+	thief := testMember(4)
 	thief.Name = "n2"
 	h := w.add(thief, joins(addr(1))).start()
 	w.run(time.Second)
@@ -359,13 +359,13 @@ func TestANodeThatKeepsNothingTakesItsSeatAgain(t *testing.T) {
 				if i == 1 && name == "joined" {
 					c = nil
 				}
-				w.add(member(i), c).start()
+				w.add(testMember(i), c).start()
 			}
 			w.run(2 * time.Second)
 			for life := 20; life < 30; life++ {
 				w.nodes[len(w.nodes)-1].crash()
 				w.run(100 * ms)
-				again := member(3)
+				again := testMember(3)
 				again.ID = id(life)
 				if life%2 == 0 {
 					again.ID = algo.NodeID{15: byte(256 - life), 14: byte(life % 4), 13: 0} // above and below
@@ -382,7 +382,7 @@ func TestANodeThatKeepsNothingTakesItsSeatAgain(t *testing.T) {
 					if got := h.engine.View().Len(); got != 3 || h.engine.View().Size() != 3 {
 						t.Errorf("life %d: %s has %d members of %d, want 3", life, h.config.Self.Name, got, h.engine.View().Size())
 					}
-					if got := len(h.engine.members.Roster().Entries); got != 3 {
+					if got := len(h.engine.rosters.Roster().Entries); got != 3 {
 						t.Errorf("life %d: %s keeps %d entries, want 3", life, h.config.Self.Name, got)
 					}
 				}
@@ -420,12 +420,12 @@ func TestWithAQuorumAnEarlierLifeIsNotReplaced(t *testing.T) {
 		strict(c)
 	}
 	for i := 1; i <= 3; i++ {
-		w.add(member(i), set).start()
+		w.add(testMember(i), set).start()
 	}
 	w.run(2 * time.Second)
 	w.nodes[1].crash()
 	w.run(time.Second)
-	again := member(2)
+	again := testMember(2)
 	again.ID = id(77)
 	h := w.add(again, set).start()
 	w.run(3 * time.Second)
@@ -438,7 +438,7 @@ func TestWithAQuorumAnEarlierLifeIsNotReplaced(t *testing.T) {
 // Two that are set up alike, with one name and one address, do not fight for ever.
 func TestTwoNodesWithOneSeat(t *testing.T) {
 	w := joined(t, 3)
-	twin := member(2)
+	twin := testMember(2)
 	twin.ID = id(200)
 	h := w.add(twin, joins(addr(1))).start()
 	w.run(5 * time.Second)
@@ -453,10 +453,10 @@ func TestATwinAsksTheOneThatIsThere(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		w := joined(t, size)
 		old := w.node(size) // it leads
-		twin := member(size)
+		twin := testMember(size)
 		twin.ID = id(200)
 		e := old.engine
-		old.perform(e.Up(w.now, twin.ID, 1, 0, ""))
+		old.perform(e.Up(w.now, Peer{ID: twin.ID, Incarnation: 1, Digest: 0}))
 		before := e.Digest()
 		out := e.Receive(w.now, twin.ID, Join{Entry: Entry{ID: twin.ID, Name: twin.Name, Addr: twin.Addr, Eligible: true}})
 		if len(out.Send) != 1 || out.Send[0].Message.Kind() != "reject" || !strings.Contains(out.Send[0].Message.(Reject).Reason, "belongs to member") {
@@ -496,9 +496,9 @@ func TestARestartWithANameThatIsTaken(t *testing.T) {
 
 func TestTwoFoundersByMistake(t *testing.T) {
 	w := newWorld(t)
-	w.add(member(1), nil).start()
-	w.add(member(2), nil).start()
-	w.add(member(3), joins(addr(1), addr(2))).start()
+	w.add(testMember(1), nil).start()
+	w.add(testMember(2), nil).start()
+	w.add(testMember(3), joins(addr(1), addr(2))).start()
 	w.run(5 * time.Second)
 	three := w.nodes[2].engine
 	if three.View().Len() != 2 {
@@ -589,7 +589,7 @@ func TestAMemberWhoseAddressIsOurs(t *testing.T) {
 func TestABroadcastThatWasLostHeals(t *testing.T) {
 	w := joined(t, 4)
 	w.cut[[2]string{"n1", "n2"}] = true
-	w.add(member(5), joins(addr(1))).start()
+	w.add(testMember(5), joins(addr(1))).start()
 	w.run(50 * ms)
 	w.nodes[4].crash() // before n2 has heard of it from all
 	clear(w.cut)
@@ -601,7 +601,7 @@ func TestABroadcastThatWasLostHeals(t *testing.T) {
 // "Removed": told by its entry, at once or at its next start.
 func TestARemovedNodeStops(t *testing.T) {
 	remover := func(w *world) Roster {
-		r := w.nodes[0].engine.members.Roster()
+		r := w.nodes[0].engine.rosters.Roster()
 		r.Number++
 		r.Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(e Entry) bool { return e.ID == id(2) })
 		r.Strikes = []algo.NodeID{id(2)}
@@ -656,7 +656,7 @@ func TestARemovedNodeStops(t *testing.T) {
 	t.Run("its seat was taken", func(t *testing.T) {
 		r := Roster{Cluster: algo.NodeID{9}, Entries: []Entry{{ID: id(2), Name: "n1", Addr: addr(1), Eligible: true}}}
 		out := solo(t, nil, r).Start(0)
-		if !out.Removed {
+		if out.End == nil {
 			t.Error("it starts with a view that is not its own")
 		}
 	})

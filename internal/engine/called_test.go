@@ -21,10 +21,13 @@ func TestHowAnElectionBegan(t *testing.T) {
 	}{
 		"its address refuses": {func(e *Engine) *Output {
 			e.Down(ms, id(3), false)
-			return e.DialFailed(2*ms, Target{ID: id(3), Addr: member(3).Addr}, fd.Refused)
+			return e.DialFailed(2*ms, Target{ID: id(3), Addr: testMember(3).Addr}, fd.Refused)
 		}, []algo.Call{call(1, fd.Refusal)}},
-		"it says goodbye":          {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.Farewell)}},
-		"it is another process":    {func(e *Engine) *Output { e.Down(ms, id(3), false); return e.Up(ms, id(3), 8, e.Digest(), "") }, []algo.Call{call(1, fd.Restart)}},
+		"it says goodbye": {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.Farewell)}},
+		"it is another process": {func(e *Engine) *Output {
+			e.Down(ms, id(3), false)
+			return e.Up(ms, Peer{ID: id(3), Incarnation: 8, Digest: e.Digest()})
+		}, []algo.Call{call(1, fd.Restart)}},
 		"a program asks":           {func(e *Engine) *Output { return e.Campaign(ms) }, []algo.Call{call(1, "campaign")}},
 		"another says that it has": {func(e *Engine) *Output { return e.Receive(ms, id(2), bully.Coordinator{Epoch: 8, Leader: id(3)}) }, []algo.Call{call(2, "receive")}},
 		"a follower is suspected":  {func(e *Engine) *Output { return e.Receive(ms, id(2), Goodbye{}) }, nil},
@@ -43,8 +46,8 @@ func TestHowAnElectionBegan(t *testing.T) {
 			if got := e.Start(0).Called; !slices.Equal(got, []algo.Call{{By: id(1), Why: "start"}}) {
 				t.Errorf("at its start it knows of %v", got)
 			}
-			e.Up(0, id(2), 7, e.Digest(), "")
-			e.Up(0, id(3), 7, e.Digest(), "")
+			e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: e.Digest()})
+			e.Up(0, Peer{ID: id(3), Incarnation: 7, Digest: e.Digest()})
 			if got := e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}).Called; len(got) > 0 {
 				t.Errorf("%v is the end of one, not another", got)
 			}

@@ -10,32 +10,21 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/trace"
 )
 
 const never = time.Duration(math.MaxInt64)
 
-// Membership is what an engine shows of it: see [membership.Machine].
-type Membership interface {
-	View() algo.View
-	Cluster() algo.NodeID
-	Digest() uint64
-	Confirmed() bool
-	Waits() (since time.Duration, vacant, alone bool)
-	Seats() (met, all int)
-	Sought() []membership.Sought
-	Removable(id algo.NodeID) error
-}
-
 // Engine is one node. It is not safe for concurrent use.
 type Engine struct {
-	Membership
 	config   Config
 	machine  *algo.Machine
 	detector Detector
-	members  *membership.Machine
-	now      time.Duration // of the call that is on
+	members  machine
+	dynamic  *member.Dynamic // members, if it is one
+	rosters  *rosterMachine  // members, if it is one
+	now      time.Duration   // of the call that is on
 
 	running bool // the algorithm was started
 	kept    Kept // as it is saved
@@ -43,6 +32,8 @@ type Engine struct {
 	timers  []timer
 	until   time.Duration
 	made    uint64 // timers made so far
+
+	vacantSince time.Duration // when this node began to know no leader; never if it knows one
 
 	monitored []algo.NodeID // by the algorithm
 	watched   []algo.NodeID // by it, or for the membership
@@ -79,17 +70,14 @@ func New(config Config, saved ...algo.Message) *Engine {
 		kept:     recall(saved, config.Spec.Name),
 		counted:  map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": 0},
 	}
-	e.members = membership.New(membership.Config{
-		Place: config.Place, Quorum: config.Spec.Claims.NeedsQuorum, FirstContact: config.Timing.FirstContact,
-		Repeat: config.Timing.Repeat(), Patience: 2 * config.Timing.Bound(),
-	}, (*env)(e), saved...)
-	e.Membership = e.members
+	e.makeMembers(saved)
 	return e
 }
 
 // Start is the first call.
 func (e *Engine) Start(now time.Duration) *Output {
 	e.begin(now)
+	e.vacantSince = now
 	e.members.Start(now)
 	return e.finish(now)
 }
@@ -118,7 +106,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	case !e.View().Contains(from):
 		e.stranger(from, m)
 		e.ignore(now, from, said, errors.New("it is not a member"))
-		e.members.Spoken(now, from)
+		e.hear(now, from, m)
 		return
 	}
 	switch m := m.(type) {
@@ -128,7 +116,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 			e.refuse(now, from, m, why)
 			return
 		}
-		e.members.Shown(now, from, view)
+		e.members.HandleDigest(now, from, view)
 		if _, beats := m.(fd.Beat); beats && e.running && !slices.Contains(e.monitored, from) {
 			e.step(now, algo.Event{Kind: algo.EventTrust, Peer: from})
 		}
@@ -140,7 +128,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 			e.ignore(now, from, said, errors.New("it has not started yet"))
 			return
 		}
-		e.members.Spoken(now, from)
+		e.hear(now, from, m)
 		e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: said})
 		e.step(now, algo.Event{Kind: algo.EventReceive, Peer: from, Message: m})
 	}
@@ -179,18 +167,17 @@ func (e *Engine) Deadline() (time.Duration, bool) {
 	return next, next != never
 }
 
-// Up says that a connection to a peer stands: who it is, as which incarnation, and the digest
-// of its roster. Addr is the address that this node dialled, empty if it was dialled.
-func (e *Engine) Up(now time.Duration, peer algo.NodeID, incarnation, roster uint64, addr string) *Output {
+// Up handles a new connection.
+func (e *Engine) Up(now time.Duration, p Peer) *Output {
 	e.begin(now)
-	if peer.IsZero() || peer == e.config.Self.ID {
+	if p.ID.IsZero() || p.ID == e.config.Self.ID {
 		return e.finish(now)
 	}
-	e.links[peer] = &link{incarnation: incarnation}
-	if e.View().Contains(peer) {
-		e.detector.Up(now, peer, incarnation)
+	e.links[p.ID] = &link{incarnation: p.Incarnation}
+	if e.View().Contains(p.ID) {
+		e.detector.Up(now, p.ID, p.Incarnation)
 	}
-	e.members.Up(now, peer, incarnation, roster, addr)
+	e.members.Up(now, p)
 	return e.finish(now)
 }
 
@@ -216,8 +203,11 @@ func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Out
 		}
 		e.detector.DialFailed(now, target.ID, about)
 	}
-	why := map[fd.Fact]membership.Answer{fd.Unanswered: membership.Silence, fd.Refused: membership.Refusal, fd.Broken: membership.Pending}
-	e.members.Missed(target.ID, target.Addr, why[fact])
+	states := map[fd.Fact]member.SeedState{fd.Unanswered: member.SeedSilent, fd.Refused: member.SeedRefused, fd.Broken: member.SeedPending}
+	e.members.DialFailed(now, target.Addr, states[fact])
+	if e.rosters != nil {
+		e.rosters.missed(target, states[fact])
+	}
 	return e.finish(now)
 }
 
@@ -225,7 +215,7 @@ func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Out
 // each is dialled.
 func (e *Engine) Resolved(now time.Duration, name string, addrs []string) *Output {
 	e.begin(now)
-	e.members.Resolved(now, name, addrs)
+	e.members.HandleResolved(now, name, addrs)
 	return e.finish(now)
 }
 
@@ -235,11 +225,11 @@ func (e *Engine) Resolved(now time.Duration, name string, addrs []string) *Outpu
 // moved, and may move back.
 func (e *Engine) Reached(now time.Duration, addr string, peer algo.NodeID) *Output {
 	e.begin(now)
-	why := membership.Pending
 	if peer.IsZero() {
-		why = membership.Other
+		e.members.DialFailed(now, addr, member.SeedRejected)
+	} else {
+		e.members.HandleReached(now, addr, peer)
 	}
-	e.members.Answered(addr, why, peer)
 	for m := range e.View().All() {
 		if m.Addr == addr && peer == e.config.Self.ID && m.ID != peer {
 			e.detector.DialFailed(now, m.ID, fd.Unanswered)
@@ -328,6 +318,7 @@ func (e *Engine) finish(now time.Duration) *Output {
 	e.save(now)
 	e.out.Send = append(e.out.Send, e.control...)
 	e.out.End = e.members.End()
+	e.noteVacancy(now)
 	for _, c := range e.out.Called {
 		e.counted["elections."+c.Why]++
 	}

@@ -103,9 +103,9 @@ func TestAPartitionHeals(t *testing.T) {
 	if a, b := w.nodes[0].leader.ID, w.nodes[3].leader.ID; a != id(2) || b != id(4) {
 		t.Fatalf("the sides follow %v and %v, want n2 and n4", a, b)
 	}
-	w.add(member(5), joins(addr(1))).start() // each side changes its membership
+	w.add(testMember(5), joins(addr(1))).start() // each side changes its membership
 	w.cut[[2]string{"n5", "n3"}], w.cut[[2]string{"n5", "n4"}] = true, true
-	w.add(member(6), joins(addr(4)))
+	w.add(testMember(6), joins(addr(4)))
 	for _, a := range []string{"n1", "n2", "n5"} {
 		w.cut[[2]string{a, "n6"}] = true
 	}
@@ -151,7 +151,7 @@ func TestResignAndReenter(t *testing.T) {
 
 func TestAWitnessNeverLeads(t *testing.T) {
 	w := joined(t, 2)
-	m := member(3)
+	m := testMember(3)
 	m.Eligible = false
 	h := w.add(m, joins(addr(1))).start()
 	w.run(time.Second)
@@ -169,7 +169,7 @@ func TestAWitnessNeverLeads(t *testing.T) {
 func TestOnePoisonedRosterIsOvercome(t *testing.T) {
 	for _, ahead := range []algo.Epoch{algo.MaxEpochLead - 1<<16, algo.MaxEpochLead} {
 		w := joined(t, 3)
-		r := w.nodes[0].engine.members.Roster()
+		r := w.nodes[0].engine.rosters.Roster()
 		r.Epoch += ahead
 		r.Entries = slices.Clone(r.Entries)
 		for i := range r.Entries {
@@ -192,7 +192,7 @@ func TestOnePoisonedRosterIsOvercome(t *testing.T) {
 // Nobody else decides what a node is, except that it was removed.
 func TestANodeKnowsBestWhatItIs(t *testing.T) {
 	w := joined(t, 3)
-	r := w.nodes[0].engine.members.Roster()
+	r := w.nodes[0].engine.rosters.Roster()
 	r.Number++
 	r.Entries = slices.Clone(r.Entries)
 	for i := range r.Entries {
@@ -204,7 +204,7 @@ func TestANodeKnowsBestWhatItIs(t *testing.T) {
 	w.nodes[0].perform(w.nodes[0].engine.Receive(w.now, id(2), r))
 	w.run(5 * time.Second)
 	for _, h := range w.nodes {
-		if m, _ := h.engine.View().Member(id(3)); m != member(3) {
+		if m, _ := h.engine.View().Member(id(3)); m != testMember(3) {
 			t.Errorf("%s knows n3 as %+v", h.config.Self.Name, m)
 		}
 	}
@@ -277,7 +277,7 @@ func TestPoisonIsRefused(t *testing.T) {
 				if got := e.Counters()["refused"]; got != uint64(time+1) {
 					t.Errorf("counted %d, want %d", got, time+1)
 				}
-				if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.Removed || out.Rejected != nil || e.Digest() != digest ||
+				if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.End != nil || e.Digest() != digest ||
 					e.machine.Stable() != stable || e.machine.Leader() != leader {
 					t.Errorf("it changed something: %+v", out)
 				}
@@ -313,7 +313,7 @@ func TestStrangersAreShownTheMembers(t *testing.T) {
 		t.Errorf("of its frames are counted %v, want %v", got, want)
 	}
 	for _, from := range []algo.NodeID{{}, id(1)} {
-		e.Up(0, from, 1, 1, "")
+		e.Up(0, Peer{ID: from, Incarnation: 1, Digest: 1})
 		for _, m := range append(Messages(), bullySpec().Messages...) {
 			if out := e.Receive(0, from, m); len(out.Refuse) != 1 || len(out.Send) != 0 {
 				t.Errorf("%s from %v: %+v", m.Kind(), from, out)
@@ -325,7 +325,7 @@ func TestStrangersAreShownTheMembers(t *testing.T) {
 	}
 	// A connection of a stranger leaves nothing behind.
 	for i := range 1000 {
-		e.Up(0, id(i+2), 1, 77, "")
+		e.Up(0, Peer{ID: id(i + 2), Incarnation: 1, Digest: 77})
 		e.Down(0, id(i+2), false)
 	}
 	if len(e.links) != 0 {
@@ -422,7 +422,7 @@ func TestACrashBetweenSaveAndSend(t *testing.T) {
 	}
 	// A joiner that crashes right after it was let in.
 	w := joined(t, 2)
-	h := w.add(member(3), joins(addr(1)))
+	h := w.add(testMember(3), joins(addr(1)))
 	h.dieAtSave = 1
 	h.start()
 	w.run(time.Second)
@@ -440,7 +440,7 @@ func TestAViewChangesInARunningElection(t *testing.T) {
 	for wait := time.Duration(0); wait < 8*hop; wait += hop / 4 {
 		w := joined(t, 4)
 		w.nodes[3].crash()
-		w.add(member(9), joins(addr(1))).start()
+		w.add(testMember(9), joins(addr(1))).start()
 		w.run(wait)
 		w.nodes[1].perform(w.nodes[1].engine.Resign(w.now, time.Hour))
 		w.nodes[2].perform(w.nodes[2].engine.Campaign(w.now))
@@ -459,7 +459,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 		w.run(3 * time.Second)
 		w.nodes[4].crash()
 		w.run(time.Second)
-		w.add(member(9), joins(addr(1), addr(2))).start()
+		w.add(testMember(9), joins(addr(1), addr(2))).start()
 		w.nodes[4].start()
 		w.cut[[2]string{"n1", "n5"}] = true
 		w.run(3 * time.Second)
@@ -497,7 +497,7 @@ func TestIdleNodesAreRarelyWoken(t *testing.T) {
 	}
 	w := newWorld(t)
 	for i := 1; i <= 3; i++ {
-		w.add(member(i), fixed(9)).start() // six never come
+		w.add(testMember(i), fixed(9)).start() // six never come
 	}
 	w.run(10 * time.Second)
 	w.wakes = 0
@@ -511,7 +511,7 @@ func TestIdleNodesAreRarelyWoken(t *testing.T) {
 func TestRostersThatCannotAgreeAreExchangedRarely(t *testing.T) {
 	e := solo(t, nil)
 	e.Start(0)
-	e.Up(0, id(2), 7, 0, "")
+	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 0})
 	theirs := Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}
 	e.Receive(0, id(2), Join{Entry: theirs})
 	stubborn := Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{theirs}} // knows nobody but itself
@@ -587,7 +587,7 @@ func TestARosterThatWasHeldBackIsToldAfterThePause(t *testing.T) {
 		}
 		return told
 	}
-	if got := views(e.Up(0, id(2), 7, 5, "")); len(got) != 1 {
+	if got := views(e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 5})); len(got) != 1 {
 		t.Errorf("n2, which shows another digest, is told %d times", len(got))
 	}
 	r.Epoch, r.Number, r.Confirmed = 1, 1, true
@@ -625,8 +625,8 @@ func TestARestartTellsNobodyWhatIsKnown(t *testing.T) {
 func TestTheTraceTellsEverything(t *testing.T) {
 	var events []trace.Event
 	w := newWorld(t)
-	w.add(member(1), traced(&events)).start()
-	w.add(member(2), joins(addr(1))).start()
+	w.add(testMember(1), traced(&events)).start()
+	w.add(testMember(2), joins(addr(1))).start()
 	w.run(2 * time.Second)
 	w.nodes[1].crash()
 	w.run(time.Second)
@@ -655,7 +655,7 @@ func TestPoisonOfAMemberIsOvercome(t *testing.T) {
 	r := settled(3)
 	e := solo(t, nil, r)
 	e.Start(0)
-	e.Up(0, id(3), 7, e.Digest(), "")
+	e.Up(0, Peer{ID: id(3), Incarnation: 7, Digest: e.Digest()})
 	said := func(now time.Duration, epoch algo.Epoch, refused int) {
 		t.Helper()
 		if out := e.Receive(now, id(3), bully.Answer{Epoch: epoch}); len(out.Refuse) != refused {
@@ -677,7 +677,7 @@ func TestWhatIsBelievedOfARosterIsBelievedOfAnElection(t *testing.T) {
 	r := settled(3)
 	e := solo(t, nil, r)
 	e.Start(0)
-	e.Up(0, id(3), 7, e.Digest(), "")
+	e.Up(0, Peer{ID: id(3), Incarnation: 7, Digest: e.Digest()})
 	r.Epoch, r.Number = 1<<34, 1
 	for i, m := range []algo.Message{r, bully.Answer{Epoch: 1 << 33}} {
 		if out := e.Receive(0, id(3), m); len(out.Refuse) != 1-i {
@@ -697,7 +697,7 @@ func TestWhatANewcomerSaidBeforeTheRosterIsHeard(t *testing.T) {
 		}
 	})
 	e.Start(0)
-	e.Up(0, id(2), 7, 0, "")
+	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 0})
 	e.Receive(0, id(2), bully.Coordinator{Epoch: 7, Leader: id(2)})
 	e.Receive(0, id(2), bully.Coordinator{Epoch: 8, Leader: id(2)})
 	e.Receive(0, id(2), fd.Beat{})
@@ -713,7 +713,7 @@ func TestWhatANewcomerSaidBeforeTheRosterIsHeard(t *testing.T) {
 func TestAWatchBeforeTheRosterCounts(t *testing.T) {
 	e := solo(t, nil)
 	e.Start(0)
-	e.Up(0, id(2), 7, 0, "")
+	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 0})
 	e.Receive(0, id(2), fd.Watch{Interval: interval, Lease: 10 * interval})
 	e.Receive(0, id(2), Join{Entry: Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}})
 	beats := 0

@@ -104,9 +104,9 @@ func receive(t *testing.T, a speech, input []byte) {
 		e.Start(0)
 	}
 	for i := 2; i <= 5; i++ {
-		engines[0].Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: true}})
+		engines[0].Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: testMember(i).Name, Addr: addr(i), Eligible: true}})
 		for _, e := range engines {
-			e.Up(0, id(i), 7, 1, "")
+			e.Up(0, Peer{ID: id(i), Incarnation: 7, Digest: 1})
 		}
 	}
 	now := time.Duration(0)
@@ -168,7 +168,7 @@ func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
 			t.Fatal(err)
 		}
 	}
-	if r := e.members.Roster(); len(r.Entries) > 512 || len(r.Strikes) > 512 {
+	if r := e.rosters.Roster(); len(r.Entries) > 512 || len(r.Strikes) > 512 {
 		t.Fatalf("%d entries, %d strikes", len(r.Entries), len(r.Strikes))
 	}
 }

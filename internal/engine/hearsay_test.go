@@ -37,8 +37,8 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 		}
 	}
 	e.Start(0)
-	e.Up(0, id(2), 7, e.Digest(), "")
-	e.Up(0, id(3), 7, e.Digest(), "")
+	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: e.Digest()})
+	e.Up(0, Peer{ID: id(3), Incarnation: 7, Digest: e.Digest()})
 	take(e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}))
 	run := func(end time.Duration) {
 		for {
@@ -71,7 +71,7 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 func TestTheWordOfAStrangerCountsForNothing(t *testing.T) {
 	e := solo(t, nil, settled(3))
 	e.Start(0)
-	e.Up(0, id(9), 7, 0, "")
+	e.Up(0, Peer{ID: id(9), Incarnation: 7, Digest: 0})
 	for _, m := range []algo.Message{fd.Doubt{Peer: id(3)}, fd.Doubt{}, fd.Vouch{Peer: id(3)}} {
 		for _, s := range e.Receive(0, id(9), m).Send {
 			switch s.Message.(type) {

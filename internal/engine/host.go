@@ -80,6 +80,6 @@ type Output struct {
 	Links []trace.Event
 	// ViewChanged says that View returns something new: members and addresses.
 	ViewChanged bool
-	// End says that this node must stop.
-	membership.End
+	// End is why this node must stop, nil if it goes on: an error of package member.
+	End error
 }

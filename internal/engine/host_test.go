@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/wire"
@@ -58,7 +60,7 @@ func voteSpec() algo.Spec {
 	return spec
 }
 
-func member(i int) algo.Member {
+func testMember(i int) algo.Member {
 	return algo.Member{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}
 }
 
@@ -187,7 +189,7 @@ func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
 // start begins a process, with what the disk holds.
 func (h *host) start() *host {
 	var saved []algo.Message
-	for _, kind := range []string{"owed", "priority", "stable", "view"} {
+	for _, kind := range []string{"config", "owed", "priority", "stable", "view"} {
 		if record, ok := h.disk[kind]; ok {
 			saved = append(saved, h.copy(records, record))
 		}
@@ -256,11 +258,12 @@ func (h *host) perform(out *Output) {
 	for _, l := range out.Leaders {
 		h.leader = l
 	}
-	h.removed = h.removed || out.Removed
-	if out.Rejected != nil {
-		h.rejected = cmp.Or(h.rejected, out.Rejected.Error())
-	}
-	if out.Removed || out.Rejected != nil {
+	if out.End != nil {
+		rejected, isRejected := errors.AsType[*member.RejectedError](out.End)
+		h.removed = h.removed || !isRejected
+		if isRejected {
+			h.rejected = cmp.Or(h.rejected, rejected.Reason)
+		}
 		h.crash() // it stops
 	}
 }
@@ -282,7 +285,7 @@ func (w *world) record(h *host, out *Output) {
 	}
 	if w.log != nil {
 		fmt.Fprintf(w.log, "%v %s %x ", w.now, h.config.Self.Name, line)
-		fmt.Fprintln(w.log, out.Dial, out.Refuse, out.Leaders, out.ViewChanged, out.Rejected, out.Removed)
+		fmt.Fprintln(w.log, out.Dial, out.Refuse, out.Leaders, out.ViewChanged, out.End)
 	}
 }
 
@@ -387,7 +390,7 @@ func (w *world) connect(a, b *host, addr string) {
 				for _, m := range waiting {
 					self.send(peer.config.Self.ID, m)
 				}
-				self.perform(self.engine.Up(w.now, peer.config.Self.ID, it, digest, dialed))
+				self.perform(self.engine.Up(w.now, Peer{ID: peer.config.Self.ID, Incarnation: it, Digest: digest, Addr: peer.config.Self.Addr, Dialed: dialed}))
 			})
 		})
 	}
@@ -588,9 +591,9 @@ func joinedBy(t testing.TB, spec algo.Spec, size int) *world {
 // joiners starts nodes of which the first founds a cluster and the others join through it,
 // all at once, and returns their numbers.
 func (w *world) joiners(spec algo.Spec, size int) (all []int) {
-	w.add(member(1), by(spec)).start()
+	w.add(testMember(1), by(spec)).start()
 	for i := 2; i <= size; i++ {
-		w.add(member(i), by(spec, joins(addr(1)))).start()
+		w.add(testMember(i), by(spec, joins(addr(1)))).start()
 	}
 	for i := range size {
 		all = append(all, i+1)
@@ -622,7 +625,7 @@ func (w *world) remove(at, i int) error {
 // solo is an engine without a host, to be stepped by hand.
 func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	c := Config{
-		Place: Place{Self: member(1), Cluster: algo.NodeID{0: 99}}, Spec: bullySpec(), Detector: fd.New(detection()),
+		Place: Place{Self: testMember(1), Cluster: algo.NodeID{0: 99}}, Spec: bullySpec(), Detector: fd.New(detection()),
 		Pick: func(least, _ time.Duration) time.Duration { return least },
 	}
 	if change != nil {
@@ -640,7 +643,7 @@ func traced(events *[]trace.Event) func(*Config) {
 func settled(size int) Roster {
 	r := Roster{Cluster: id(99)}
 	for i := range size {
-		m := member(i + 1)
+		m := testMember(i + 1)
 		r.Entries = append(r.Entries, Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Eligible: true})
 	}
 	return r

@@ -16,7 +16,7 @@ func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 		if i == liar {
 			spec = mutetest.Never(spec)
 		}
-		w.add(member(i), by(spec, fixed(5))).start()
+		w.add(testMember(i), by(spec, fixed(5))).start()
 	}
 	return w
 }
@@ -28,7 +28,7 @@ func TestWhoNeverLeadsIsMissed(t *testing.T) {
 	w.run(2 * time.Second)
 	for i := 1; i <= 4; i++ {
 		e := w.node(i).engine
-		since, vacant, alone := e.Waits()
+		since, vacant, alone := e.Vacancy()
 		missed := e.Missed(id(5))
 		if since > 100*ms || !vacant || alone || missed.Number < 3 || missed.Text() != "misses "+id(5).String()+", which answered and does not lead" {
 			t.Errorf("n%d: vacant %v since %v, alone %v, %q %d times", i, vacant, since, alone, missed.Text(), missed.Number)

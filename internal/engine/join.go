@@ -33,7 +33,7 @@ func (e *Engine) settle(now time.Duration) {
 			}
 		}
 		for _, s := range slices.Clone(found.Sends) {
-			e.members.Introduce(now, s.To)
+			e.introduce(now, s.To)
 			e.Count("sent", s.Message, 1)
 			e.control = append(e.control, s)
 		}
@@ -84,7 +84,7 @@ func (e *Engine) begins(event algo.Event, led algo.Leader) {
 // there is nothing new. It starts the algorithm when the time has come.
 func (e *Engine) proceed(now time.Duration) {
 	for {
-		e.members.Tend(now)
+		e.members.Advance(now)
 		e.watch(now)
 		view := e.members.View()
 		starts := !e.running && e.members.Ready(now)
@@ -143,7 +143,7 @@ func (e *Engine) turn(now time.Duration, view algo.View) {
 func (e *Engine) step(now time.Duration, event algo.Event) {
 	led := e.machine.Leader()
 	effects := e.machine.Step(event)
-	if _, far := errors.AsType[*algo.EpochError](effects.Refused); far && e.members.Doubt(now, event.Peer) {
+	if _, far := errors.AsType[*algo.EpochError](effects.Refused); far && e.believe(now, event.Peer) {
 		effects = e.machine.Step(event) // it believes more now
 	}
 	if effects.Refused != nil {
@@ -171,7 +171,7 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 		e.monitor(now, effects.Monitor)
 	}
 	for _, s := range effects.Sends {
-		e.members.Introduce(now, s.To)
+		e.introduce(now, s.To)
 		e.send(now, s.To, s.Message)
 	}
 	for _, l := range effects.Announce {
@@ -180,7 +180,9 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 	}
 	if len(effects.Announce) > 0 {
 		e.detector.Follow(now, e.machine.Leader().ID)
-		e.members.Led(now)
+		if e.rosters != nil {
+			e.rosters.Led(now)
+		}
 		if !e.machine.Leader().Vacant() {
 			clear(e.missed)
 		}
@@ -209,7 +211,7 @@ func (e *Engine) monitor(now time.Duration, peers []algo.NodeID) {
 // watch has the detector watch whom the algorithm monitors, and whom the membership is about.
 func (e *Engine) watch(now time.Duration) {
 	watched := slices.Clone(e.monitored)
-	for _, id := range e.members.Watched() {
+	for _, id := range e.members.MonitorSet() {
 		if !slices.Contains(watched, id) {
 			watched = append(watched, id)
 		}
@@ -219,34 +221,3 @@ func (e *Engine) watch(now time.Duration) {
 		e.detector.Monitor(now, watched)
 	}
 }
-
-// env is the engine as its membership sees it.
-type env Engine
-
-func (v *env) Send(to algo.NodeID, m algo.Message) { (*Engine)(v).send(v.now, to, m) }
-
-func (v *env) Show(to algo.NodeID) { (*Engine)(v).send(v.now, to, fd.Beat{View: v.members.Digest()}) }
-
-func (v *env) Dial(id algo.NodeID, addr string) {
-	v.out.Dial = append(v.out.Dial, Target{ID: id, Addr: addr})
-}
-
-func (v *env) Refuse(peer algo.NodeID, m algo.Message, why error) {
-	(*Engine)(v).refuse(v.now, peer, m, why)
-}
-
-func (v *env) Leader() (leader algo.Leader, running bool, taken algo.Epoch) {
-	return v.machine.Leader(), v.running, max(v.kept.stable(v.config.Spec.Name).Epoch, v.machine.Stable().Epoch)
-}
-
-func (v *env) Suspected(id algo.NodeID) (bool, time.Duration) {
-	state, since, _ := v.detector.State(id)
-	return state == fd.Suspected, since
-}
-
-func (v *env) Backed() bool {
-	lessee, ok := (*Engine)(v).Lessee()
-	return !ok || lessee.Backed()
-}
-
-func (v *env) Widen() { v.machine.Widen() }

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/member"
 )
 
 // wantConfirmed fails unless all live nodes know that a majority holds their view.
 func (w *world) wantConfirmed() {
 	w.t.Helper()
 	for _, h := range w.nodes {
-		if h.up && !h.engine.Confirmed() {
+		if h.up && !h.engine.Committed() {
 			w.t.Errorf("%v: %s does not know view %v to be confirmed", w.now, h.config.Self.Name, h.engine.View().Stamp())
 		}
 	}
@@ -29,7 +30,7 @@ func TestJoinThroughTheLeader(t *testing.T) {
 		w := joinedBy(t, voteSpec(), 3)
 		w.wantView(1, 2, 3)
 		w.wantLeader(1)
-		w.add(member(4), by(voteSpec(), joins(addr(9), addr(through)))).start()
+		w.add(testMember(4), by(voteSpec(), joins(addr(9), addr(through)))).start()
 		w.run(50 * ms)
 		w.wantView(1, 2, 3, 4)
 		w.wantConfirmed()
@@ -110,7 +111,7 @@ func TestRemove(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.run(2 * time.Second)
-				if !w.node(i).removed || w.node(i).out[len(w.node(i).out)-1].Left {
+				if !w.node(i).removed || errors.Is(w.node(i).out[len(w.node(i).out)-1].End, member.ErrLeft) {
 					t.Errorf("n%d was removed, and does not know it", i)
 				}
 			}
@@ -123,10 +124,10 @@ func TestRemove(t *testing.T) {
 		})
 		t.Run(name+" cannot be", func(t *testing.T) {
 			w := joinedBy(t, spec, 1)
-			if err := w.remove(1, 1); !errors.Is(err, ErrLast) {
+			if err := w.remove(1, 1); !errors.Is(err, member.ErrLastMember) {
 				t.Errorf("the last: %v", err)
 			}
-			if err := w.remove(1, 7); !errors.Is(err, ErrNoMember) {
+			if err := w.remove(1, 7); !errors.Is(err, member.ErrNoMember) {
 				t.Errorf("a stranger: %v", err)
 			}
 			w.run(time.Second)
@@ -150,7 +151,7 @@ func TestLeave(t *testing.T) {
 				}
 				h.perform(out)
 				w.run(2 * time.Second)
-				if h.up || !h.removed || !h.out[len(h.out)-1].Left {
+				if h.up || !h.removed || !errors.Is(h.out[len(h.out)-1].End, member.ErrLeft) {
 					t.Errorf("it runs on: %v, was removed: %v", h.up, h.removed)
 				}
 				others := slices.DeleteFunc([]int{1, 2, 3}, func(o int) bool { return o == i })
@@ -186,7 +187,7 @@ func TestLeaveWithdrawn(t *testing.T) {
 		if !three.up {
 			t.Errorf("%s: it left without a word to anybody", name)
 		}
-		three.perform(three.engine.Withdraw(w.now, id(3)))
+		three.perform(three.engine.CancelRemove(w.now, id(3)))
 		clear(w.cut)
 		w.run(5 * time.Second)
 		w.wantView(1, 2, 3)
@@ -202,15 +203,15 @@ func TestLeaveWithdrawn(t *testing.T) {
 // Where only the leader strikes members, somebody must be left who may lead.
 func TestTheOnlyOneWhoMayLeadStays(t *testing.T) {
 	w := newWorld(t)
-	w.add(member(1), by(voteSpec())).start()
+	w.add(testMember(1), by(voteSpec())).start()
 	for i := 2; i <= 3; i++ {
-		m := member(i)
+		m := testMember(i)
 		m.Eligible = false
 		w.add(m, by(voteSpec(), joins(addr(1)))).start()
 	}
 	w.run(2 * time.Second)
 	for at := 1; at <= 3; at++ {
-		if err := w.remove(at, 1); !errors.Is(err, ErrNoHeir) {
+		if err := w.remove(at, 1); !errors.Is(err, member.ErrNoEligibleMember) {
 			t.Errorf("at n%d: %v", at, err)
 		}
 	}
@@ -236,18 +237,18 @@ func TestAWitnessFoundsNothing(t *testing.T) {
 			return e, e.Reached(0, "localhost:7400", id(1))
 		},
 	} {
-		if e, out := start(); out.Rejected == nil || !strings.Contains(out.Rejected.Error(), "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {
-			t.Errorf("%s: rejected %v, saved %v", name, out.Rejected, out.Save)
+		if e, out := start(); out.End == nil || !strings.Contains(out.End.Error(), "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {
+			t.Errorf("%s: rejected %v, saved %v", name, out.End, out.Save)
 		}
 	}
 	// Of a fixed set others may lead, and one that was founded before others may have joined.
-	if out := solo(t, by(voteSpec(), witness, fixed(3))).Start(0); out.Rejected != nil {
-		t.Errorf("rejected %v, as one of a set", out.Rejected)
+	if out := solo(t, by(voteSpec(), witness, fixed(3))).Start(0); out.End != nil {
+		t.Errorf("rejected %v, as one of a set", out.End)
 	}
 	of := settled(5)
 	of.Epoch, of.Number, of.Confirmed = 1, 9, true
-	if out := solo(t, by(voteSpec(), witness), of).Start(0); out.Rejected != nil {
-		t.Errorf("rejected %v, as a member", out.Rejected)
+	if out := solo(t, by(voteSpec(), witness), of).Start(0); out.End != nil {
+		t.Errorf("rejected %v, as a member", out.End)
 	}
 }
 
@@ -300,9 +301,9 @@ func TestAttributesThroughTheLeader(t *testing.T) {
 func TestAttributesOfARestart(t *testing.T) {
 	for cluster := range 8 { // whatever the digests are
 		w := newWorld(t)
-		w.add(member(1), by(voteSpec(), func(c *Config) { c.Cluster[0] = byte(cluster) })).start()
+		w.add(testMember(1), by(voteSpec(), func(c *Config) { c.Cluster[0] = byte(cluster) })).start()
 		for i := 2; i <= 3; i++ {
-			m := member(i)
+			m := testMember(i)
 			m.Eligible = false
 			w.add(m, by(voteSpec(), joins(addr(1)))).start()
 		}
@@ -351,7 +352,7 @@ func TestWithoutAMajorityNothingChanges(t *testing.T) {
 	if m, _ := w.node(1).engine.View().Member(id(1)); m.Priority != 0 {
 		t.Error("it changed its priority alone")
 	}
-	w.node(1).perform(w.node(1).engine.Withdraw(w.now, id(2)))
+	w.node(1).perform(w.node(1).engine.CancelRemove(w.now, id(2)))
 	w.node(2).start()
 	w.run(3 * time.Second)
 	w.wantView(1, 2)
@@ -373,7 +374,7 @@ func TestTheLeaderKeepsAMajority(t *testing.T) {
 	w.run(3 * time.Second)
 	w.wantView(1, 2, 3)
 	w.wantLeader(1)
-	w.node(1).perform(w.node(1).engine.Withdraw(w.now, algo.NodeID{}))
+	w.node(1).perform(w.node(1).engine.CancelRemove(w.now, algo.NodeID{}))
 	if err := w.remove(2, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +386,7 @@ func TestTheLeaderKeepsAMajority(t *testing.T) {
 	// Nor may the empty seats of a fixed set become the majority.
 	w = newWorld(t)
 	for i := 1; i <= 3; i++ {
-		w.add(member(i), by(voteSpec(), fixed(5))).start()
+		w.add(testMember(i), by(voteSpec(), fixed(5))).start()
 	}
 	w.run(3 * time.Second)
 	if err := w.remove(1, 3); err != nil {
@@ -423,7 +424,7 @@ func (w *world) led() map[algo.Epoch]map[string]bool {
 func TestDisjointMajorities(t *testing.T) {
 	w := newWorld(t)
 	for i := 1; i <= 4; i++ {
-		w.add(member(i), by(voteSpec(), fixed(4))).start()
+		w.add(testMember(i), by(voteSpec(), fixed(4))).start()
 	}
 	w.run(3 * time.Second)
 	w.wantLeader(1)
@@ -479,16 +480,16 @@ func TestHeldCounts(t *testing.T) {
 	hear(3, Held{Epoch: stamp.Epoch, Number: stamp.Number - 1})
 	hear(4, Held{Epoch: stamp.Epoch - 1, Number: stamp.Number})
 	hear(9, Held{Epoch: stamp.Epoch, Number: stamp.Number})
-	if e.Confirmed() {
+	if e.Committed() {
 		t.Error("confirmed by two of five")
 	}
 	hear(5, Held{Epoch: stamp.Epoch, Number: stamp.Number})
-	if !e.Confirmed() {
+	if !e.Committed() {
 		t.Error("three of five hold it")
 	}
 
 	// The other side of it.
-	roster := e.members.Roster()
+	roster := e.rosters.Roster()
 	roster.Number++
 	roster.Confirmed = false
 	follower := w.node(3).engine
@@ -522,7 +523,7 @@ func TestALeaderInALaterEpochMakesNoRoster(t *testing.T) {
 	e := w.node(1).engine
 	digest, led := e.Digest(), e.machine.Leader()
 	taken := func() algo.Epoch { return e.machine.Stable().Epoch }
-	changed := e.members.Roster().Entries[1]
+	changed := e.rosters.Roster().Entries[1]
 	changed.Priority = 7
 	for _, s := range w.node(3).engine.Campaign(w.now).Send {
 		if s.To == id(1) {
@@ -574,20 +575,20 @@ func TestAChangeThatWasNotFinished(t *testing.T) {
 func TestAStrikeThatIsNotConfirmed(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 3)
 	e := w.node(3).engine
-	roster := w.node(1).engine.members.Roster()
+	roster := w.node(1).engine.rosters.Roster()
 	roster.Number++
 	roster.Confirmed = false
 	roster.Entries = roster.Entries[:2]
 	roster.Strikes = []algo.NodeID{id(3)}
-	if out := e.Receive(w.now, id(1), roster); out.Removed || !e.View().Contains(id(3)) {
+	if out := e.Receive(w.now, id(1), roster); out.End != nil || !e.View().Contains(id(3)) {
 		t.Error("it stops")
 	}
 	roster.Confirmed = true
-	if out := e.Receive(w.now, id(1), roster); out.Removed {
+	if out := e.Receive(w.now, id(1), roster); out.End != nil {
 		t.Error("it stops at the word of one")
 	}
 	roster.Entries = slices.Clone(roster.Entries) // n2 has it too
-	if out := e.Receive(w.now, id(2), roster); !out.Removed {
+	if out := e.Receive(w.now, id(2), roster); out.End == nil {
 		t.Error("it runs on")
 	}
 }
@@ -597,7 +598,7 @@ func TestAStrikeThatIsNotConfirmed(t *testing.T) {
 func TestALateMemberOfAFixedSet(t *testing.T) {
 	w := newWorld(t)
 	for i := 1; i <= 3; i++ {
-		w.add(member(i), by(voteSpec(), fixed(5))).start()
+		w.add(testMember(i), by(voteSpec(), fixed(5))).start()
 	}
 	w.run(3 * time.Second)
 	w.wantLeader(1)
@@ -605,7 +606,7 @@ func TestALateMemberOfAFixedSet(t *testing.T) {
 	if got := w.node(1).engine.View(); got.Size() != 5 || got.Len() != 3 {
 		t.Fatalf("N=%d, %d known, want 5, 3", got.Size(), got.Len())
 	}
-	w.add(member(5), by(voteSpec(), fixed(5))).start()
+	w.add(testMember(5), by(voteSpec(), fixed(5))).start()
 	w.node(1).crash() // nobody is there to let it in
 	w.run(3 * time.Second)
 	w.node(1).start()
@@ -613,12 +614,12 @@ func TestALateMemberOfAFixedSet(t *testing.T) {
 	w.wantView(1, 2, 3, 5)
 	w.wantConfirmed()
 	// One of the set is still to come: nobody else takes its place.
-	six := w.add(member(6), by(voteSpec(), joins(addr(2)))).start()
+	six := w.add(testMember(6), by(voteSpec(), joins(addr(2)))).start()
 	w.run(3 * time.Second)
 	if !six.engine.Cluster().IsZero() {
 		t.Error("n6 was let in")
 	}
-	w.add(member(4), by(voteSpec(), fixed(5))).start()
+	w.add(testMember(4), by(voteSpec(), fixed(5))).start()
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
 	if got := w.node(1).engine.View().Size(); got != 6 {
@@ -632,7 +633,7 @@ func TestAJoinerWithoutALeaderWaits(t *testing.T) {
 	w.node(2).crash()
 	w.node(3).crash()
 	w.run(3 * time.Second)
-	four := w.add(member(4), by(voteSpec(), joins(addr(1)))).start()
+	four := w.add(testMember(4), by(voteSpec(), joins(addr(1)))).start()
 	w.run(5 * time.Second)
 	if !four.engine.Cluster().IsZero() {
 		t.Error("n4 was let in without a majority")
@@ -654,7 +655,7 @@ func TestPoisonedStampsAreRefused(t *testing.T) {
 		w := joinedBy(t, voteSpec(), 3)
 		e := w.node(3).engine
 		digest, stable := e.Digest(), e.machine.Stable()
-		r := w.node(2).engine.members.Roster()
+		r := w.node(2).engine.rosters.Roster()
 		change(&r)
 		out := e.Receive(w.now, id(2), r)
 		if len(out.Refuse) != 1 || len(out.Save) != 0 || e.Digest() != digest || e.machine.Stable() != stable {
@@ -689,7 +690,7 @@ func TestForgetAfter(t *testing.T) {
 			if i == 1 {
 				change = nil
 			}
-			w.add(member(i), by(bullySpec(), change, forgets)).start()
+			w.add(testMember(i), by(bullySpec(), change, forgets)).start()
 		}
 		w.run(5 * time.Second)
 		return w
@@ -755,7 +756,7 @@ func TestForgetAfter(t *testing.T) {
 	t.Run("not by half of them", func(t *testing.T) {
 		w := newWorld(t)
 		for i := 1; i <= 4; i++ {
-			w.add(member(i), by(bullySpec(), fixed(4), forgets)).start()
+			w.add(testMember(i), by(bullySpec(), fixed(4), forgets)).start()
 		}
 		w.run(5 * time.Second)
 		for _, a := range []string{"n3", "n4"} {
@@ -808,7 +809,7 @@ func TestForgetAfter(t *testing.T) {
 	t.Run("not with a majority", func(t *testing.T) {
 		w := newWorld(t)
 		for i := 1; i <= 3; i++ {
-			w.add(member(i), by(voteSpec(), fixed(3), forgets)).start()
+			w.add(testMember(i), by(voteSpec(), fixed(3), forgets)).start()
 		}
 		w.run(3 * time.Second)
 		w.node(3).crash()

@@ -71,7 +71,7 @@ func TestALiarCanBeRemoved(t *testing.T) {
 		for _, what := range slices.Sorted(maps.Keys(lies)) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				w := joinedBy(t, spec, 5)
-				r := w.node(liar).engine.members.Roster()
+				r := w.node(liar).engine.rosters.Roster()
 				for i := range 20 {
 					w.says(liar, lies[what](r, i))
 					w.run(200 * ms)
@@ -111,7 +111,7 @@ func TestTheFarthestNumberIsOvercome(t *testing.T) {
 	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
 		w := joinedBy(t, spec, 4)
 		leader := slices.IndexFunc(w.nodes, func(h *host) bool { return h.leader.ID == h.config.Self.ID }) + 1
-		r := w.node(leader).engine.members.Roster()
+		r := w.node(leader).engine.rosters.Roster()
 		r.Number += algo.MaxEpochLead
 		liar := map[bool]int{true: 2, false: 3}[leader == 3]
 		w.node(leader).perform(w.node(leader).engine.Receive(w.now, id(liar), r))
@@ -133,7 +133,7 @@ func TestWhatALiarCanEnd(t *testing.T) {
 	var w *world
 	ends := func(spec algo.Spec, frames int, struck ...int) (down int) {
 		w = joinedBy(t, spec, 5)
-		r := lieAbout(w.node(liar).engine.members.Roster(), without(struck...))
+		r := lieAbout(w.node(liar).engine.rosters.Roster(), without(struck...))
 		for _, i := range struck {
 			r.Strikes = append(r.Strikes, id(i))
 		}
@@ -180,10 +180,10 @@ func TestWhatALiarCanEnd(t *testing.T) {
 func met(t *testing.T, size int) *world {
 	w := newWorld(t)
 	for i := range size {
-		w.add(member(i+1), fixed(size)).start()
+		w.add(testMember(i+1), fixed(size)).start()
 	}
 	w.run(3 * time.Second)
-	if r := w.node(1).engine.members.Roster(); r.Epoch != 0 || r.Unmet != 0 {
+	if r := w.node(1).engine.rosters.Roster(); r.Epoch != 0 || r.Unmet != 0 {
 		t.Fatalf("it has %+v, want one without a stamp and without empty seats", r)
 	}
 	return w
@@ -195,7 +195,7 @@ func TestAStrangerChangesNothing(t *testing.T) {
 		"bully": joinedBy(t, bullySpec(), 3), "vote": joinedBy(t, voteSpec(), 3), "bully, a fixed set": met(t, 3),
 	} {
 		before, leader := w.node(1).engine.Digest(), w.node(1).leader
-		r := w.node(1).engine.members.Roster()
+		r := w.node(1).engine.rosters.Roster()
 		// Of a fixed set the rosters are put together if they have as many members.
 		instead := lieAbout(r, func(e *Entry) bool { e.Addr = "x" + e.Addr; return e.ID != id(3) })
 		instead.Number = r.Number

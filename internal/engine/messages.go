@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/membership"
 )
 
@@ -52,19 +55,52 @@ func recall(saved []algo.Message, algorithm string) Kept {
 
 // Recover works out, from the records of a node that does not run, how it goes on after a majority
 // was lost for good: see [membership.Recover]. Of what the algorithm keeps nothing changes: it
-// takes the epoch from the roster.
+// takes the epoch from the members.
 func Recover(self algo.NodeID, survivors []string, saved []algo.Message) (membership.Recovery, error) {
-	return membership.Recover(self, survivors, recall(saved, "").Epoch, saved...)
+	taken := recall(saved, "").Epoch
+	for _, record := range saved {
+		if r, ok := record.(member.Record); ok {
+			return recoverRecord(self, survivors, r, taken)
+		}
+	}
+	return membership.Recover(self, survivors, taken, saved...)
+}
+
+// recoverRecord makes one survivor the only member: see [member.Recover].
+func recoverRecord(self algo.NodeID, survivors []string, saved member.Record, taken algo.Epoch) (r membership.Recovery, err error) {
+	mine, _ := saved.Config.Find(self)
+	isOwn := func(survivor string) bool { return survivor == mine.Name || survivor == self.String() }
+	if len(survivors) != 1 || !isOwn(survivors[0]) {
+		return r, fmt.Errorf("its algorithm needs a quorum: name one survivor, the node of this folder (%s), and let the others "+
+			"join it with empty folders", cmp.Or(mine.Name, self.String()))
+	}
+	next, err := member.Recover(self, saved, taken)
+	if err != nil {
+		return r, err
+	}
+	view := func(e member.Member) algo.Member {
+		return algo.Member{ID: e.ID, Name: e.Name, Addr: e.Addr, Priority: e.Priority, Eligible: !e.Witness}
+	}
+	for _, e := range saved.Config.Members {
+		if e.ID != self {
+			r.Removed = append(r.Removed, view(e))
+		}
+	}
+	r.Survivors, r.Epoch = []algo.Member{view(next.Config.Members[0])}, next.Config.ID.Term
+	if len(r.Removed) > 0 {
+		r.Records = []algo.Message{next}
+	}
+	return r, nil
 }
 
 // Messages returns a zero value of each message that the engine, its detector and its
 // membership send, for the codec of frames.
 func Messages() []algo.Message {
-	return slices.Concat(fd.Messages(), membership.Messages(), []algo.Message{Goodbye{}})
+	return slices.Concat(fd.Messages(), membership.Messages(), member.Messages(), []algo.Message{Goodbye{}})
 }
 
 // Records returns a zero value of each record that the engine has saved, for the
 // codec of the store.
 func Records() []algo.Message {
-	return append(membership.Records(), Kept{})
+	return append(slices.Concat(membership.Records(), member.Records()), Kept{})
 }

@@ -46,9 +46,9 @@ func TestAFirstGuestDiesAtAnyMoment(t *testing.T) {
 	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
 		for after := time.Duration(0); after < 30*ms; after += ms {
 			w := newWorld(t)
-			w.add(member(1), by(spec)).start()
+			w.add(testMember(1), by(spec)).start()
 			w.run(time.Second)
-			guest := w.add(member(2), by(spec, joins(addr(1)))).start()
+			guest := w.add(testMember(2), by(spec, joins(addr(1)))).start()
 			w.run(after)
 			guest.crash()
 			w.run(5 * time.Second)
@@ -86,7 +86,7 @@ func TestAChangeIsTakenBackByWhoMadeIt(t *testing.T) {
 		}
 		w.run(hop / 2)
 		then(w)
-		w.node(1).engine.Withdraw(w.now, id(5))
+		w.node(1).engine.CancelRemove(w.now, id(5))
 		w.run(10 * time.Second)
 		l := w.node(1).leader
 		if l.Vacant() || l != w.node(2).leader || l != w.node(5).leader {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/member"
 )
 
 // What a node says of itself in the membership: its name, its address, its priority and
@@ -16,7 +16,7 @@ import (
 func (e *Engine) SetPriority(now time.Duration, priority int) *Output {
 	e.begin(now)
 	e.config.Self.Priority = priority
-	e.members.Restate(now, e.config.Self)
+	e.members.SetSelf(now, member.MemberOf(e.config.Self))
 	return e.finish(now)
 }
 
@@ -28,8 +28,8 @@ func (e *Engine) Resign(now, period time.Duration) *Output {
 	return e.finish(now)
 }
 
-// Remove strikes a member, as [membership.Machine.Remove] does. With an error, that of Removable, there is
-// no Output.
+// Remove requests the removal of a member, dead or alive, as [member.Dynamic.Remove] does. With an error,
+// that of CheckRemoval, there is no Output.
 func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 	e.begin(now)
 	if err := e.members.Remove(now, id); err != nil {
@@ -38,17 +38,10 @@ func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 	return e.finish(now), nil
 }
 
-// Withdraw takes a Remove back, or all of them for a zero ID, unless it is done.
-// It may be done all the same if somebody was asked already.
-func (e *Engine) Withdraw(now time.Duration, id algo.NodeID) *Output {
+// CancelRemove stops repeating the request for a removal, or for all of them if the ID is zero. The removal
+// may still happen.
+func (e *Engine) CancelRemove(now time.Duration, id algo.NodeID) *Output {
 	e.begin(now)
-	e.members.Withdraw(now, id)
+	e.members.CancelRemove(id)
 	return e.finish(now)
 }
-
-// Why a member cannot be struck.
-var (
-	ErrNoMember = membership.ErrNoMember
-	ErrLast     = membership.ErrLast
-	ErrNoHeir   = membership.ErrNoHeir
-)

@@ -58,9 +58,9 @@ func TestAPrioritySetEndsWithTheProcess(t *testing.T) {
 // A node that is no member yet asks with it.
 func TestSetPriorityWhileJoining(t *testing.T) {
 	w := newWorld(t)
-	two := w.add(member(2), joins(addr(1))).start()
+	two := w.add(testMember(2), joins(addr(1))).start()
 	two.perform(two.engine.SetPriority(w.now, 4))
-	w.add(member(1), nil).start()
+	w.add(testMember(1), nil).start()
 	w.run(3 * time.Second)
 	if m, _ := w.nodes[1].engine.View().Member(id(2)); m.Priority != 4 {
 		t.Errorf("n1 knows n2 with priority %d, want 4", m.Priority)

@@ -56,7 +56,7 @@ func probed(t *testing.T, does func(env algo.Env, what string)) (*Engine, *probe
 	e := solo(t, func(c *Config) { c.Spec = p.spec() }, settled(4))
 	e.Start(0)
 	for i := 2; i <= 4; i++ {
-		e.Up(0, id(i), 7, e.Digest(), "")
+		e.Up(0, Peer{ID: id(i), Incarnation: 7, Digest: e.Digest()})
 	}
 	p.want(t, "at first", "start 0")
 	p.does = does
@@ -228,7 +228,7 @@ func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
 		c.Cluster = algo.NodeID{0: 98}
 	})
 	e.Start(0)
-	e.Up(0, id(2), 7, 5, "")
+	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 5})
 	e.Receive(0, id(2), Roster{Cluster: algo.NodeID{0: 98}, Unmet: 2,
 		Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}})
 	out := e.Receive(0, id(2), bullySpec().Messages[0])
@@ -271,7 +271,7 @@ func TestWhileJoining(t *testing.T) {
 	if first[id(2)] != "view" || first[id(3)] != "view" {
 		t.Errorf("what it sends first is %v, want a roster to each", first)
 	}
-	if out := e.Receive(0, id(2), Reject{Reason: "late"}); out.Rejected != nil {
+	if out := e.Receive(0, id(2), Reject{Reason: "late"}); out.End != nil {
 		t.Error("a member that runs was turned away")
 	}
 }
@@ -288,8 +288,8 @@ func TestAMemberIsIntroducedTo(t *testing.T) {
 				act(env)
 			}
 		})
-		e.Up(0, id(9), 7, 0, "") // it is about to join elsewhere
-		theirs := e.members.Roster()
+		e.Up(0, Peer{ID: id(9), Incarnation: 7, Digest: 0}) // it is about to join elsewhere
+		theirs := e.rosters.Roster()
 		theirs.Epoch, theirs.Number, theirs.Confirmed = 1, 1, true
 		theirs.Entries = append(slices.Clone(theirs.Entries), Entry{ID: id(9), Name: "n9", Addr: addr(9), Eligible: true})
 		var got []string

@@ -63,8 +63,8 @@ func TestWhateverAMemberSays(t *testing.T) {
 			e := solo(t, func(c *Config) { c.Spec = a.spec })
 			e.Start(0)
 			for i := 2; i <= 5; i++ {
-				e.Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: member(i).Name, Addr: addr(i), Eligible: i != 3}})
-				e.Up(0, id(i), 7, 1, "")
+				e.Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: testMember(i).Name, Addr: addr(i), Eligible: i != 3}})
+				e.Up(0, Peer{ID: id(i), Incarnation: 7, Digest: 1})
 			}
 			said := append(Messages(), a.spec.Messages...)
 			now := time.Duration(0)
@@ -79,7 +79,7 @@ func TestWhateverAMemberSays(t *testing.T) {
 					case 1:
 						return e.DialFailed(now, Target{ID: from, Addr: e.addrOf(from)}, fd.Refused)
 					case 2:
-						return e.Up(now, from, s.Uint64N(3), e.Digest(), "")
+						return e.Up(now, Peer{ID: from, Incarnation: s.Uint64N(3), Digest: e.Digest()})
 					case 3:
 						return e.Campaign(now)
 					case 4:

@@ -87,11 +87,19 @@ func NewDynamic(options Options, env Env, saved ...algo.Message) *Dynamic {
 	m := &Dynamic{options: options, env: env, retryAt: never, suspectAt: never, viewStale: true}
 	m.options.List = slices.Compact(slices.Sorted(slices.Values(options.List)))
 	for _, record := range saved {
-		if r, ok := record.(Record); ok {
-			m.config, m.committed, m.wasMember, m.before = r.Config, r.Committed, r.WasMember, r.Before
+		switch r := record.(type) {
+		case Record:
+			m.restore(r)
+		case Shared:
+			m.restore(r.Record)
+			m.view, m.viewStale = r.view, false
 		}
 	}
 	return m
+}
+
+func (m *Dynamic) restore(r Record) {
+	m.config, m.committed, m.wasMember, m.before = r.Config, r.Committed, r.WasMember, r.Before
 }
 
 // Start is the first call.
@@ -166,6 +174,8 @@ func (m *Dynamic) Receive(now time.Duration, from algo.NodeID, message algo.Mess
 func (m *Dynamic) Up(now time.Duration, p Peer) {
 	if p.Dialed != "" {
 		m.seeds.recordNode(p.Dialed, p.ID)
+	} else {
+		m.seeds.hasten(now, p.Addr)
 	}
 	m.standby.connect(p.ID, p.Incarnation)
 	m.viewStale = true
@@ -174,10 +184,11 @@ func (m *Dynamic) Up(now time.Duration, p Peer) {
 	m.sendSelf(now, p.ID)
 	m.requestFounding()
 	m.HandleDigest(now, p.ID, p.Digest)
+	m.dialSeeds(now)
 }
 
 // Down handles the end of a connection.
-func (m *Dynamic) Down(peer algo.NodeID) { m.links.remove(peer) }
+func (m *Dynamic) Down(_ time.Duration, peer algo.NodeID) { m.links.remove(peer) }
 
 // HandleDigest handles the digest of a peer's config, from a hello or a heartbeat. It is how two nodes
 // find out that they hold different configs.
@@ -193,8 +204,8 @@ func (m *Dynamic) HandleDigest(now time.Duration, peer algo.NodeID, digest uint6
 // Wake does what is due.
 func (m *Dynamic) Wake(now time.Duration) {
 	m.dialSeeds(now)
-	ownEnded := m.standby.expire(now)
-	m.viewStale = true
+	ownEnded, anyEnded := m.standby.expire(now)
+	m.viewStale = m.viewStale || anyEnded
 	if ownEnded {
 		m.sendSelfToAll(now)
 	}

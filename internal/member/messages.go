@@ -80,5 +80,18 @@ type Record struct {
 // Kind is "config".
 func (Record) Kind() string { return "config" }
 
+// Shared is a [Record] with its view. A simulation starts thousands of nodes with one, so that all have one
+// view instead of one each.
+type Shared struct {
+	Record
+	view algo.View
+}
+
+// Share returns a Shared of a record.
+func Share(r Record) Shared {
+	isEligible := func(e Member) bool { return !e.Witness }
+	return Shared{r, updateView(algo.View{}, r.Config.ID, r.Config.Members, isEligible)}
+}
+
 // Records returns a zero value of each record, for the codec of the store.
 func Records() []algo.Message { return []algo.Message{Record{}} }

@@ -16,7 +16,7 @@ import (
 type machine interface {
 	Start(now time.Duration)
 	Up(now time.Duration, p Peer)
-	Down(peer algo.NodeID)
+	Down(now time.Duration, peer algo.NodeID)
 	Receive(now time.Duration, from algo.NodeID, m algo.Message) bool
 	HandleDigest(now time.Duration, peer algo.NodeID, digest uint64)
 	DialFailed(now time.Duration, addr string, state SeedState)
@@ -237,7 +237,7 @@ func (n *network) disconnect(a, b algo.NodeID) {
 	delete(n.conns, pair(a, b))
 	for _, ids := range [][2]algo.NodeID{{a, b}, {b, a}} {
 		if p := n.byID(ids[0]); p != nil {
-			p.m.Down(ids[1])
+			p.m.Down(n.now, ids[1])
 		}
 	}
 }

@@ -76,6 +76,15 @@ func (ss seeds) recordFailure(addr string, state SeedState) {
 	}
 }
 
+// hasten makes a seed due that no dial has reached yet. A peer listens there, as it says.
+func (ss seeds) hasten(now time.Duration, addr string) {
+	for i := range ss {
+		if ss[i].Addr == addr && ss[i].Peer.IsZero() {
+			ss[i].dialAt = now
+		}
+	}
+}
+
 // expand replaces the addresses behind a name. If there are several, each becomes a seed.
 func (ss *seeds) expand(now time.Duration, name string, addrs []string) {
 	i := slices.IndexFunc(*ss, func(s seed) bool { return s.Addr == name })

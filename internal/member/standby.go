@@ -64,14 +64,15 @@ func (s *standby) connect(peer algo.NodeID, incarnation uint64) {
 	}
 }
 
-// expire ends each standby that is due. It reports whether this node's own has ended.
-func (s *standby) expire(now time.Duration) (own bool) {
+// expire ends each standby that is due. It reports whether this node's own has ended, and whether any has.
+func (s *standby) expire(now time.Duration) (own, anyEnded bool) {
+	before := len(s.peers)
 	s.peers = slices.DeleteFunc(s.peers, func(p standbyPeer) bool { return p.until <= now })
 	own = s.until > 0 && s.until <= now
 	if own {
 		s.until = 0
 	}
-	return own
+	return own, own || len(s.peers) < before
 }
 
 func (s *standby) deadline() time.Duration {

@@ -162,7 +162,7 @@ func (m *Static) rejectUnlisted() {
 }
 
 // Down handles the end of a connection. A listed member stays one.
-func (m *Static) Down(peer algo.NodeID) {
+func (m *Static) Down(_ time.Duration, peer algo.NodeID) {
 	m.links.remove(peer)
 	for i := range m.seeds {
 		if s := &m.seeds[i]; s.Peer == peer {
@@ -268,8 +268,8 @@ func (m *Static) Resign(now, period time.Duration) {
 // Wake does what is due.
 func (m *Static) Wake(now time.Duration) {
 	m.seeds.dial(now, m.env, m.dialDelay)
-	ownEnded := m.standby.expire(now)
-	m.viewStale = true
+	ownEnded, anyEnded := m.standby.expire(now)
+	m.viewStale = m.viewStale || anyEnded
 	if ownEnded {
 		m.sendSelfToAll(now)
 	}

@@ -3,14 +3,14 @@
 // A mutant is the code without one rule. It is a diff in testdata, in the folder of its
 // subject:
 //
-//	A leader that has taken part in a later epoch writes no config.
+//	A member acknowledges no config of a term below its own epoch.
 //
-//	reason: Without it, a deposed leader changes the members next to its successor.
-//	caught by: ./internal/membership TestALeaderThatTookPartInALaterEpochMakesNone
-//	--- internal/membership/leader.go
-//	@@ func (m *Machine) leads()
-//	-		(!m.config.Quorum || leader.Epoch == taken && leader.Epoch >= r.Epoch)
-//	+		(!m.config.Quorum || taken > 0 && leader.Epoch >= r.Epoch)
+//	reason: Without it, a member that has helped to elect a newer leader also commits the config of the older one.
+//	caught by: ./internal/member TestVoterAcknowledgesInTerm
+//	--- internal/member/reconfig.go
+//	@@ func (m *Dynamic) sendAck
+//	-	isInTerm := taken <= m.config.ID.Term || !m.keeps(r4)
+//	+	isInTerm := taken <= m.config.ID.Term || true
 //
 // The first line states the rule. Each test of "caught by", separated by ", ", must fail
 // with the mutant and pass without it. A mutant of an algorithm may name checks of

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
+	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/trace"
+)
+
+// machine is what an engine needs of the membership. [member.Dynamic] is one, and [member.Static].
+type machine interface {
+	Start(now time.Duration)
+	Up(now time.Duration, p Peer)
+	Down(now time.Duration, peer algo.NodeID)
+	Receive(now time.Duration, from algo.NodeID, m algo.Message) bool
+	HandleDigest(now time.Duration, peer algo.NodeID, digest uint64)
+	DialFailed(now time.Duration, addr string, state member.SeedState)
+	HandleReached(now time.Duration, addr string, peer algo.NodeID)
+	HandleResolved(now time.Duration, name string, addrs []string)
+	Wake(now time.Duration)
+	Advance(now time.Duration)
+	Deadline() time.Duration
+	SetSelf(now time.Duration, self member.Member)
+	Resign(now, period time.Duration)
+	CheckRemoval(id algo.NodeID) error
+	Remove(now time.Duration, id algo.NodeID) error
+	CancelRemove(id algo.NodeID)
+
+	View() algo.View
+	Cluster() algo.NodeID
+	Committed() bool
+	Digest() uint64
+	Ready(now time.Duration) bool
+	Isolated() bool
+	Undiscovered() []member.Seed
+	MonitorSet() []algo.NodeID
+	Unsaved() []algo.Message
+	End() error
+}
+
+// Peer describes a new connection.
+type Peer = member.Peer
+
+// makeMembers makes the machine for the algorithm: a register if it needs a quorum.
+func (e *Engine) makeMembers(saved []algo.Message) {
+	if !e.config.Spec.Claims.NeedsQuorum {
+		e.rosters = newRosterMachine(e, saved)
+		e.members = e.rosters
+		return
+	}
+	place := e.config.Place
+	e.dynamic = member.NewDynamic(member.Options{
+		Self:                 member.MemberOf(place.Self),
+		Cluster:              place.Cluster,
+		Join:                 place.Seeds,
+		Bootstrap:            place.Bootstrap,
+		List:                 place.Fixed,
+		RemoveSuspectedAfter: place.ForgetAfter,
+		Retry:                e.config.Timing.Repeat(),
+	}, (*memberEnv)(e), configsOf(saved)...)
+	e.members = e.dynamic
+}
+
+// View returns the members, as the algorithm sees them.
+func (e *Engine) View() algo.View { return e.members.View() }
+
+// Cluster returns the ID of the cluster, zero until this node is in one.
+func (e *Engine) Cluster() algo.NodeID { return e.members.Cluster() }
+
+// Digest returns a hash of what this node knows of the members.
+func (e *Engine) Digest() uint64 { return e.members.Digest() }
+
+// Committed reports whether the config is known to be committed.
+func (e *Engine) Committed() bool { return e.members.Committed() }
+
+// Undiscovered returns the addresses of the settings at which a node is still looked for.
+func (e *Engine) Undiscovered() []member.Seed { return e.members.Undiscovered() }
+
+// CheckRemoval returns why a member cannot be removed, or nil.
+func (e *Engine) CheckRemoval(id algo.NodeID) error { return e.members.CheckRemoval(id) }
+
+// Vacancy returns since when this node knows no leader, and whether that is so. It is isolated if its
+// algorithm does not run yet, or if it is connected to no other member.
+func (e *Engine) Vacancy() (since time.Duration, vacant, isolated bool) {
+	return e.vacantSince, e.vacantSince != never, !e.running || e.members.Isolated()
+}
+
+func (e *Engine) noteVacancy(now time.Duration) {
+	switch {
+	case !e.machine.Leader().Vacant():
+		e.vacantSince = never
+	case e.vacantSince == never:
+		e.vacantSince = now
+	}
+}
+
+// memberEnv is the engine as a [member.Dynamic] sees it.
+type memberEnv Engine
+
+func (v *memberEnv) Send(to algo.NodeID, m algo.Message) { (*Engine)(v).send(v.now, to, m) }
+
+func (v *memberEnv) Dial(id algo.NodeID, addr string) {
+	if !v.config.Unconnected {
+		v.out.Dial = append(v.out.Dial, Target{ID: id, Addr: addr})
+	}
+}
+
+func (v *memberEnv) Reject(peer algo.NodeID, reason error) {
+	(*Engine)(v).reject(peer, reason)
+}
+
+func (v *memberEnv) Leader() (leader algo.Leader, taken algo.Epoch) {
+	return v.machine.Leader(), (*Engine)(v).taken()
+}
+
+func (v *memberEnv) Suspected(id algo.NodeID) (bool, time.Duration) {
+	state, since, _ := v.detector.State(id)
+	return state == fd.Suspected, since
+}
+
+func (v *memberEnv) HoldsLease() bool {
+	lessee, ok := (*Engine)(v).Lessee()
+	return !ok || lessee.Backed()
+}
+
+// taken returns the highest epoch in which this node has taken part.
+func (e *Engine) taken() algo.Epoch {
+	return max(e.kept.stable(e.config.Spec.Name).Epoch, e.machine.Stable().Epoch)
+}
+
+// reject closes the connection to a peer.
+func (e *Engine) reject(peer algo.NodeID, reason error) {
+	e.counted["refused"]++
+	e.trace(trace.Event{At: e.now, Kind: trace.Note, Format: "rejects %s: %v", Args: []any{peer, reason}})
+	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: peer, Reason: reason})
+}
+
+// hear takes what any message from a peer shows about the members.
+func (e *Engine) hear(now time.Duration, from algo.NodeID, m algo.Message) {
+	if e.rosters != nil {
+		e.rosters.Spoken(now, from)
+		return
+	}
+	switch m := m.(type) {
+	case fd.Beat:
+		e.members.HandleDigest(now, from, m.View)
+	case fd.Watch:
+		e.members.HandleDigest(now, from, m.View)
+	}
+}
+
+// believe reports whether a message with an epoch that is far ahead is taken after all. Members are trusted
+// where the register has them.
+func (e *Engine) believe(now time.Duration, from algo.NodeID) bool {
+	if e.rosters != nil {
+		return e.rosters.Doubt(now, from)
+	}
+	e.machine.Widen()
+	return true
+}
+
+// introduce has a peer know the members before it receives a message.
+func (e *Engine) introduce(now time.Duration, to algo.NodeID) {
+	if e.rosters != nil {
+		e.rosters.Introduce(now, to)
+	}
+}
