@@ -20,6 +20,13 @@ const (
 	maxBytes   = 56 << 10 // of all members; the rest is for Expired and the envelope
 )
 
+// maxTerm and maxVersion are far beyond what a cluster reaches. After a config with the last term no leader
+// could be elected, and after one with the last version no config could be written.
+const (
+	maxTerm    algo.Epoch = 1 << 63
+	maxVersion uint64     = 1 << 63
+)
+
 // Member is one entry of a config: a node as its own settings describe it.
 type Member struct {
 	ID       algo.NodeID
@@ -116,6 +123,9 @@ func (c Config) expiredWith(id algo.NodeID) []algo.NodeID {
 func (c Config) check() error {
 	if c.Cluster.IsZero() || c.ID.Version == 0 || len(c.Members) == 0 {
 		return errors.New("a config has no cluster, no version or no members")
+	}
+	if c.ID.Term > maxTerm || c.ID.Version > maxVersion {
+		return fmt.Errorf("the config %s leaves no room for later ones", c.ID)
 	}
 	for i, e := range c.Members {
 		if err := e.check(); err != nil {

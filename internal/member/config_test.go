@@ -1,6 +1,7 @@
 package member
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -18,6 +19,8 @@ func TestMalformedConfigIsRejected(t *testing.T) {
 		{"no cluster", func(c *Config) { c.Cluster = algo.NodeID{} }, "no cluster, no version or no members"},
 		{"no version", func(c *Config) { c.ID.Version = 0 }, "no cluster, no version or no members"},
 		{"no members", func(c *Config) { c.Members = nil }, "no cluster, no version or no members"},
+		{"the last term", func(c *Config) { c.ID.Term = math.MaxUint64 }, "leaves no room for later ones"},
+		{"the last version", func(c *Config) { c.ID.Version = math.MaxUint64 }, "leaves no room for later ones"},
 		{"unsorted members", func(c *Config) { c.Members[0], c.Members[1] = c.Members[1], c.Members[0] }, "not sorted by ID"},
 		{"one member twice", func(c *Config) { c.Members[1] = c.Members[0] }, "not sorted by ID"},
 		{"no ID", func(c *Config) { c.Members[0].ID = algo.NodeID{} }, "a member has no ID"},
