@@ -239,10 +239,7 @@ func (m *Dynamic) Deadline() time.Duration {
 // requestPending repeats each request that is not done yet (R15). No node keeps a queue for others, so
 // a message may be lost at any time.
 func (m *Dynamic) requestPending(now time.Duration) {
-	m.retryAt = now + m.options.Retry
-	if !m.keeps(r15) {
-		m.retryAt = never
-	}
+	m.scheduleRetry(now)
 	m.dropDoneRemovals()
 	switch {
 	case !m.isVoter():
@@ -260,6 +257,13 @@ func (m *Dynamic) requestPending(now time.Duration) {
 		}
 	default:
 		m.requestFromLeader(now)
+	}
+}
+
+func (m *Dynamic) scheduleRetry(now time.Duration) {
+	m.retryAt = now + m.options.Retry
+	if !m.keeps(r15) {
+		m.retryAt = never
 	}
 }
 

@@ -18,6 +18,21 @@ func (m *Dynamic) sendSelfToAll(now time.Duration) {
 	}
 }
 
+// requestJoin makes a learner ask to be added when it has a config, or knows that it is committed. It asks the peer
+// that has sent the config, and the author. One of them leads most likely. The next retry asks all peers. If each
+// config did, N nodes that join at once would send N³ requests.
+func (m *Dynamic) requestJoin(now time.Duration, from algo.NodeID) {
+	if m.isVoter() {
+		return
+	}
+	m.scheduleRetry(now)
+	m.dialMembers() // the leader is one of them
+	m.sendSelf(now, from)
+	if author := m.config.Author; author != from && m.links.has(author) {
+		m.sendSelf(now, author)
+	}
+}
+
 // handleSelf handles what a node says about itself. The leader adds a node, or changes its entry, only
 // if the node holds the present config (R9): it is alive then, and can save. A node that holds another
 // config receives this one first.

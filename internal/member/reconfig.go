@@ -134,18 +134,19 @@ func (m *Dynamic) handleUpdate(now time.Duration, from algo.NodeID, u Update) {
 	case order < 0:
 		m.sendConfig(now, from)
 	case order == 0:
-		m.handleSameConfig(now, u.Committed)
+		m.handleSameConfig(now, from, u.Committed)
 	case m.isOverruled(u.Config):
 		m.rewrite(now)
 	case m.mayAdopt(from, u):
-		m.adopt(now, u)
+		m.adopt(now, from, u)
 	}
 }
 
 // handleSameConfig handles an Update with the config that this node holds.
-func (m *Dynamic) handleSameConfig(now time.Duration, committed bool) {
+func (m *Dynamic) handleSameConfig(now time.Duration, from algo.NodeID, committed bool) {
 	if committed && !m.committed {
 		m.commit(now)
+		m.requestJoin(now, from)
 	}
 	m.sendAck()
 }
@@ -167,7 +168,7 @@ func (m *Dynamic) mayAdopt(from algo.NodeID, u Update) bool {
 }
 
 // adopt replaces the config by that of a peer.
-func (m *Dynamic) adopt(now time.Duration, u Update) {
+func (m *Dynamic) adopt(now time.Duration, from algo.NodeID, u Update) {
 	m.hold(u.Config)
 	m.before = nil
 	m.retryAt = now
@@ -179,6 +180,7 @@ func (m *Dynamic) adopt(now time.Duration, u Update) {
 	if u.Committed {
 		m.commit(now)
 	}
+	m.requestJoin(now, from)
 	m.sendAck()
 }
 

@@ -2,6 +2,7 @@ package member
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -265,6 +266,28 @@ func TestCanceledRemovalIsNotRepeated(t *testing.T) {
 	s.done = nil
 	s.m.Wake(time.Second)
 	require.Empty(t, s.done)
+}
+
+func TestLearnerAsksSenderAndAuthorFirst(t *testing.T) {
+	s := newScript(Options{Self: entryOf(10), Join: []string{"A"}})
+	s.leader, s.taken = algo.Leader{}, 0
+	selfs := func() (sent []string) {
+		for _, what := range s.done {
+			if strings.HasPrefix(what, "self") {
+				sent = append(sent, what)
+			}
+		}
+		s.done = nil
+		return sent
+	}
+	s.receive(3, configOf(1, 1, false, 1, 2, 3)) // node 2 has written it
+	require.Equal(t, []string{"self to n3", "self to n2"}, selfs())
+	s.receive(2, configOf(1, 1, true, 1, 2, 3))
+	require.Equal(t, []string{"self to n2"}, selfs())
+	s.receive(3, configOf(1, 1, true, 1, 2, 3))
+	require.Empty(t, selfs(), "nothing new")
+	s.m.Wake(testRetry)
+	require.Len(t, selfs(), 9, "all peers: another may lead")
 }
 
 func TestLearnerJoinsAgainAfterRollBack(t *testing.T) {
