@@ -245,37 +245,35 @@ func TestAColdStartOfAFixedSet(t *testing.T) {
 	}
 }
 
-// vote starts when a majority has said hello.
-func TestBootstrapAFixedSetWithAQuorum(t *testing.T) {
+// TestListWithQuorumFoundsOnce has an algorithm with a quorum wait for all nodes of a list. A node that joins
+// waits with them.
+func TestListWithQuorumFoundsOnce(t *testing.T) {
+	needsQuorum := func(c *Config) { c.Spec.Claims.NeedsQuorum = true }
+	listed := by(bullySpec(), fixed(5), needsQuorum)
 	w := newWorld(t)
-	strict := func(c *Config) {
-		fixed(5)(c)
-		c.Spec.Claims.NeedsQuorum = true
-	}
-	a := w.add(testMember(1), strict).start()
-	w.add(testMember(2), strict).start()
+	w.add(testMember(1), listed).start()
+	w.add(testMember(2), listed).start()
+	w.add(testMember(6), by(bullySpec(), joins(addr(1)), needsQuorum)).start()
+	w.add(testMember(3), listed).start()
+	w.add(testMember(4), listed).start()
 	w.run(10 * time.Second)
-	if _, running := a.engine.Leader(); running {
-		t.Error("it runs with two of five")
+	for _, h := range w.nodes {
+		if _, running := h.engine.Leader(); running || !h.engine.Cluster().IsZero() || h.saves != 0 {
+			t.Errorf("%s: running %v, cluster %v, %d saves, before all listed nodes have started",
+				h.config.Self.Name, running, h.engine.Cluster(), h.saves)
+		}
 	}
-	w.add(testMember(3), strict).start()
-	w.run(2 * time.Second)
-	w.wantLeader(3)
-	// Nobody joins while members of the set are still to come: he would take a place.
-	six := w.add(testMember(6), func(c *Config) {
-		joins(addr(1))(c)
-		c.Spec.Claims.NeedsQuorum = true
-	}).start()
-	w.run(3 * time.Second)
-	if !six.engine.Cluster().IsZero() {
-		t.Errorf("n6 was let in: %+v", a.engine.rosters.Roster())
-	}
-	w.add(testMember(4), strict).start()
-	w.add(testMember(5), strict).start()
+	w.add(testMember(5), listed).start()
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
-	if got := a.engine.View().Size(); got != 6 {
+	w.wantConfirmed()
+	if got := w.node(1).engine.View().Size(); got != 6 {
 		t.Errorf("N=%d, want 6", got)
+	}
+	for _, h := range w.nodes {
+		if h.engine.Cluster() != w.node(1).config.Cluster {
+			t.Errorf("%s is in cluster %v, want that of the list", h.config.Self.Name, h.engine.Cluster())
+		}
 	}
 }
 
@@ -402,39 +400,6 @@ func TestANodeThatKeepsNothingTakesItsSeatAgain(t *testing.T) {
 	}
 }
 
-// A node that forgot its vote must not pass for a new one: an operator removes it first.
-func TestWithAQuorumAnEarlierLifeIsNotReplaced(t *testing.T) {
-	strict := func(c *Config) { c.Spec.Claims.NeedsQuorum = true }
-	e := solo(t, strict)
-	e.Start(0)
-	e.Receive(0, id(2), Join{Entry: Entry{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}})
-	out := e.Receive(0, id(9), Join{Entry: Entry{ID: id(9), Name: "n2", Addr: addr(2), Eligible: true}})
-	if len(out.Send) != 1 || out.Send[0].Message.Kind() != "reject" || e.View().Len() != 2 {
-		t.Errorf("sent %v, the view has %d members", out.Send, e.View().Len())
-	}
-
-	// Of a fixed set, where nobody asks.
-	w := newWorld(t)
-	set := func(c *Config) {
-		fixed(3)(c)
-		strict(c)
-	}
-	for i := 1; i <= 3; i++ {
-		w.add(testMember(i), set).start()
-	}
-	w.run(2 * time.Second)
-	w.nodes[1].crash()
-	w.run(time.Second)
-	again := testMember(2)
-	again.ID = id(77)
-	h := w.add(again, set).start()
-	w.run(3 * time.Second)
-	if h.rejected == "" {
-		t.Error("it was not told that its seat is taken")
-	}
-	w.wantView(1, 2, 3)
-}
-
 // Two that are set up alike, with one name and one address, do not fight for ever.
 func TestTwoNodesWithOneSeat(t *testing.T) {
 	w := joined(t, 3)
@@ -479,7 +444,8 @@ func TestARestartWithANameThatIsTaken(t *testing.T) {
 		saves := three.saves
 		three.start()
 		w.run(time.Second)
-		if three.up || !strings.Contains(three.rejected, `"n2"`) || three.saves != saves {
+		reason := map[bool]string{false: `"n2"`, true: "the name n2 belongs to the member at " + addr(2)}[spec.Claims.NeedsQuorum]
+		if three.up || !strings.Contains(three.rejected, reason) || three.saves != saves {
 			t.Errorf("%s: rejected %v after %d saves, want a reason that names the name", spec.Name, three.rejected, three.saves-saves)
 		}
 		three.config.Self.Name = "n9"

@@ -452,14 +452,20 @@ func TestAViewChangesInARunningElection(t *testing.T) {
 
 // Same seed, same bytes out, over the maps of Go with their random order.
 func TestSameSeedSameBytes(t *testing.T) {
+	for _, spec := range []algo.Spec{bullySpec(), voteSpec()} {
+		t.Run(spec.Name, func(t *testing.T) { sameBytes(t, spec) })
+	}
+}
+
+func sameBytes(t *testing.T, spec algo.Spec) {
 	run := func() string {
 		w := newWorld(t)
 		w.log = new(strings.Builder)
-		w.joiners(bullySpec(), 5)
+		w.joiners(spec, 5)
 		w.run(3 * time.Second)
 		w.nodes[4].crash()
 		w.run(time.Second)
-		w.add(testMember(9), joins(addr(1), addr(2))).start()
+		w.add(testMember(9), by(spec, joins(addr(1), addr(2)))).start()
 		w.nodes[4].start()
 		w.cut[[2]string{"n1", "n5"}] = true
 		w.run(3 * time.Second)

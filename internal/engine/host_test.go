@@ -154,7 +154,7 @@ func (w *world) add(m algo.Member, change func(*Config)) *host {
 	if change != nil {
 		change(&h.config)
 	}
-	h.config.Bootstrap = h.config.Bootstrap || len(h.config.Seeds) == 0
+	h.config.Bootstrap = h.config.Bootstrap || len(h.config.Seeds)+len(h.config.Fixed) == 0
 	w.nodes = append(w.nodes, h)
 	return h
 }
@@ -625,13 +625,14 @@ func (w *world) remove(at, i int) error {
 // solo is an engine without a host, to be stepped by hand.
 func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	c := Config{
-		Place: Place{Self: testMember(1), Cluster: algo.NodeID{0: 99}}, Spec: bullySpec(), Detector: fd.New(detection()),
+		Place: Place{Self: testMember(1), Cluster: algo.NodeID{0: 99}}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection()),
 		Pick: func(least, _ time.Duration) time.Duration { return least },
 	}
+	c.Timing.FirstContact = 0
 	if change != nil {
 		change(&c)
 	}
-	c.Bootstrap = c.Bootstrap || len(c.Seeds) == 0
+	c.Bootstrap = c.Bootstrap || len(c.Seeds)+len(c.Fixed) == 0
 	return New(c, saved...)
 }
 
@@ -647,4 +648,14 @@ func settled(size int) Roster {
 		r.Entries = append(r.Entries, Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Eligible: true})
 	}
 	return r
+}
+
+// committed returns the record of n1 in a cluster of several members that has been there before, as a
+// register saves it.
+func committed(size int) member.Record {
+	c := member.Config{Cluster: algo.NodeID{0: 99}, ID: member.ConfigID{Term: 1, Version: 9}, Author: id(1)}
+	for i := range size {
+		c.Members = append(c.Members, member.MemberOf(testMember(i+1)))
+	}
+	return member.Record{Config: c, Committed: true, WasMember: true}
 }

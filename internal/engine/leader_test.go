@@ -22,8 +22,8 @@ func (w *world) wantConfirmed() {
 	}
 }
 
-// rosters is how many were sent so far.
-func (w *world) rosters() int { return w.kinds["view"] }
+// updates returns how many frames with a config were sent so far.
+func (w *world) updates() int { return w.kinds["config"] }
 
 func TestJoinThroughTheLeader(t *testing.T) {
 	for through := 1; through <= 3; through++ {
@@ -52,26 +52,29 @@ func TestJoinersTakeTurns(t *testing.T) {
 		w.wantConfirmed()
 		w.wantLeader(1)
 		t.Logf("N=%d: %v", size, w.kinds)
-		// One roster to each, confirmed by another, for each of N joins.
-		if got := w.rosters(); got > 4*size*size {
-			t.Errorf("N=%d: %d rosters sent, want at most 4·N²", size, got)
+		// A config and its commit are sent to each, for each of N joins.
+		if got := w.updates(); got > 4*size*size || got < size {
+			t.Errorf("N=%d: %d configs sent, want at most 4·N²", size, got)
 		}
 	}
 }
 
-// A quiet membership costs nothing but the digest: no roster, also in an election.
-func TestAConfirmedMembershipIsNotToldAgain(t *testing.T) {
+// A committed config costs nothing but its digest, also in an election.
+func TestCommittedConfigIsNotSentAgain(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 5)
 	w.node(3).perform(w.node(3).engine.Campaign(w.now)) // so that all have met
 	w.run(time.Second)
-	before := w.rosters()
+	before := w.updates()
+	if before == 0 {
+		t.Error("no config is counted")
+	}
 	w.run(time.Minute)
 	w.node(2).perform(w.node(2).engine.Campaign(w.now))
 	w.run(time.Second)
 	w.node(1).crash()
 	w.run(time.Second)
-	if got := w.rosters() - before; got != 0 {
-		t.Errorf("%d rosters were sent in a minute and two elections, want none", got)
+	if got := w.updates() - before; got != 0 {
+		t.Errorf("%d configs were sent in a minute and two elections, want none", got)
 	}
 	w.node(1).start()
 	w.run(time.Second)
@@ -337,7 +340,6 @@ func TestAttributesOfARestart(t *testing.T) {
 // Without a majority nothing changes. What was asked for is done when there is one.
 func TestWithoutAMajorityNothingChanges(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 2)
-	w.run(31 * time.Second) // one that dies before that is out by itself
 	w.node(2).crash()
 	w.run(3 * time.Second)
 	if err := w.remove(1, 2); err != nil {
@@ -383,17 +385,29 @@ func TestTheLeaderKeepsAMajority(t *testing.T) {
 	w.wantConfirmed()
 	w.wantLeader(1)
 
-	// Nor may the empty seats of a fixed set become the majority.
+	// Of five that a list has founded two are dead. A third one stays, a dead one may be removed.
 	w = newWorld(t)
-	for i := 1; i <= 3; i++ {
+	for i := 1; i <= 5; i++ {
 		w.add(testMember(i), by(voteSpec(), fixed(5))).start()
 	}
+	w.run(3 * time.Second)
+	w.wantLeader(1)
+	w.node(4).crash()
+	w.node(5).crash()
 	w.run(3 * time.Second)
 	if err := w.remove(1, 3); err != nil {
 		t.Fatal(err)
 	}
 	w.run(3 * time.Second)
-	w.wantView(1, 2, 3)
+	w.wantView(1, 2, 3, 4, 5)
+	w.wantLeader(1)
+	w.node(1).perform(w.node(1).engine.CancelRemove(w.now, id(3)))
+	if err := w.remove(1, 5); err != nil {
+		t.Fatal(err)
+	}
+	w.run(3 * time.Second)
+	w.wantView(1, 2, 3, 4)
+	w.wantConfirmed()
 	w.wantLeader(1)
 }
 
@@ -464,67 +478,71 @@ func TestDisjointMajorities(t *testing.T) {
 	w.wantConfirmed()
 }
 
-// What a member says that it holds counts for that roster, from a member, once, and
-// never from who has taken part in a later epoch.
-func TestHeldCounts(t *testing.T) {
+// TestAcksThatCount: an Ack counts for its config, from a member, once. A member that has taken part in a later
+// epoch sends none.
+func TestAcksThatCount(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 5)
 	e := w.node(1).engine
 	w.cutOff(1)
 	w.node(1).perform(e.SetPriority(w.now, 1))
-	stamp := e.View().Stamp()
-	hear := func(from int, m Held) {
-		w.node(1).perform(e.Receive(w.now, id(from), m))
+	written := e.dynamic.Config().ID
+	older, earlier := written, written
+	older.Version--
+	earlier.Term--
+	ack := func(from int, config member.ConfigID) {
+		w.node(1).perform(e.Receive(w.now, id(from), member.Ack{Config: config}))
 	}
-	hear(2, Held{Epoch: stamp.Epoch, Number: stamp.Number})
-	hear(2, Held{Epoch: stamp.Epoch, Number: stamp.Number})
-	hear(3, Held{Epoch: stamp.Epoch, Number: stamp.Number - 1})
-	hear(4, Held{Epoch: stamp.Epoch - 1, Number: stamp.Number})
-	hear(9, Held{Epoch: stamp.Epoch, Number: stamp.Number})
+	ack(2, written)
+	ack(2, written)
+	ack(3, older)
+	ack(4, earlier)
+	ack(9, written)
 	if e.Committed() {
-		t.Error("confirmed by two of five")
+		t.Error("committed by two of five")
 	}
-	hear(5, Held{Epoch: stamp.Epoch, Number: stamp.Number})
+	ack(5, written)
 	if !e.Committed() {
-		t.Error("three of five hold it")
+		t.Error("not committed, and three of five hold it")
 	}
 
-	// The other side of it.
-	roster := e.rosters.Roster()
-	roster.Number++
-	roster.Confirmed = false
 	follower := w.node(3).engine
-	answers := func() (held int) {
-		for _, s := range follower.Receive(w.now, id(1), roster).Send {
-			if s.Message == (Held{Epoch: roster.Epoch, Number: roster.Number}) {
-				held++
+	next := follower.dynamic.Config() // as if the leader had written another
+	next.ID = written
+	receive := func() (acks int) {
+		for _, s := range follower.Receive(w.now, id(1), member.Update{Config: next}).Send {
+			if s.To == id(1) && s.Message == algo.Message(member.Ack{Config: next.ID}) {
+				acks++
 			}
 		}
-		return held
+		return acks
 	}
-	for _, what := range []string{"it does not say that it holds a roster", "not again"} {
-		if answers() != 1 {
+	for _, what := range []string{"it does not acknowledge a config", "it acknowledges it only once"} {
+		if receive() != 1 {
 			t.Error(what)
 		}
 	}
 	w.node(3).perform(follower.Campaign(w.now)) // a later epoch
-	if answers() != 0 {
-		t.Error("it says that it holds a roster of an epoch that is over for it")
+	if receive() != 0 {
+		t.Error("it acknowledges a config of an epoch that is over for it")
 	}
-	roster.Number++
-	if answers() != 0 || follower.View().Number() != roster.Number {
-		t.Error("it takes it over all the same, or says so")
+	next.ID.Version++
+	if receive() != 0 || follower.dynamic.Config().ID != next.ID {
+		t.Error("it does not adopt a newer config of that epoch, or acknowledges it")
 	}
 }
 
-// A leader that has taken part in a later epoch makes no roster any more, though nobody else
-// leads yet: somebody may, whom it has helped.
-func TestALeaderInALaterEpochMakesNoRoster(t *testing.T) {
+// TestLeaderInLaterEpochWritesNothing: a leader that has taken part in a later epoch writes no config, though it
+// knows no other leader. It may have helped to elect one.
+func TestLeaderInLaterEpochWritesNothing(t *testing.T) {
+	request := func(e *Engine) algo.Message {
+		changed := member.MemberOf(testMember(2))
+		changed.Priority = 7
+		return member.Self{Member: changed, Holds: e.dynamic.Config().ID}
+	}
 	w := joinedBy(t, voteSpec(), 3)
 	e := w.node(1).engine
-	digest, led := e.Digest(), e.machine.Leader()
+	before, led := e.dynamic.Config(), e.machine.Leader()
 	taken := func() algo.Epoch { return e.machine.Stable().Epoch }
-	changed := e.rosters.Roster().Entries[1]
-	changed.Priority = 7
 	for _, s := range w.node(3).engine.Campaign(w.now).Send {
 		if s.To == id(1) {
 			e.Receive(w.now, id(3), s.Message)
@@ -533,9 +551,15 @@ func TestALeaderInALaterEpochMakesNoRoster(t *testing.T) {
 	if l, _ := e.Leader(); l != led || taken() <= l.Epoch {
 		t.Fatalf("n1 follows %v in epoch %d: the test shows nothing", l, taken())
 	}
-	e.Receive(w.now, id(2), Propose{Entry: changed})
-	if e.Digest() != digest {
-		t.Errorf("the leader of epoch %d, in epoch %d, has changed the members", led.Epoch, taken())
+	e.Receive(w.now, id(2), request(e))
+	if got := e.dynamic.Config(); got.ID != before.ID {
+		t.Errorf("the leader of epoch %d, in epoch %d, has written config %v", led.Epoch, taken(), got.ID)
+	}
+	// In its own epoch it writes one.
+	e = joinedBy(t, voteSpec(), 3).node(1).engine
+	e.Receive(w.now, id(2), request(e))
+	if got, _ := e.dynamic.Config().Find(id(2)); got.Priority != 7 {
+		t.Error("the leader does not change the members in its own epoch: the test shows nothing")
 	}
 }
 
@@ -571,110 +595,132 @@ func TestAChangeThatWasNotFinished(t *testing.T) {
 	}
 }
 
-// Who was struck by a roster that nobody has confirmed takes no notice.
-func TestAStrikeThatIsNotConfirmed(t *testing.T) {
+// TestUncommittedRemovalIsNoEnd: a node that an uncommitted config leaves out stays a member. A committed config
+// ends it.
+func TestUncommittedRemovalIsNoEnd(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 3)
 	e := w.node(3).engine
-	roster := w.node(1).engine.rosters.Roster()
-	roster.Number++
-	roster.Confirmed = false
-	roster.Entries = roster.Entries[:2]
-	roster.Strikes = []algo.NodeID{id(3)}
-	if out := e.Receive(w.now, id(1), roster); out.End != nil || !e.View().Contains(id(3)) {
-		t.Error("it stops")
+	before := e.dynamic.Config().ID
+	next := w.node(1).engine.dynamic.Config()
+	next.ID.Version++
+	next.Members = next.Members[:2]
+	for _, from := range []int{1, 2} {
+		out := e.Receive(w.now, id(from), member.Update{Config: next})
+		if out.End != nil || !e.View().Contains(id(3)) || e.dynamic.Config().ID != before || len(out.Save) != 0 {
+			t.Errorf("n%d sends an uncommitted config without n3: it ends with %v and holds %v", from, out.End, e.dynamic.Config().ID)
+		}
 	}
-	roster.Confirmed = true
-	if out := e.Receive(w.now, id(1), roster); out.End != nil {
-		t.Error("it stops at the word of one")
-	}
-	roster.Entries = slices.Clone(roster.Entries) // n2 has it too
-	if out := e.Receive(w.now, id(2), roster); out.End == nil {
-		t.Error("it runs on")
+	out := e.Receive(w.now, id(2), member.Update{Config: next, Committed: true})
+	if !errors.Is(out.End, member.ErrRemoved) || len(out.Save) == 0 {
+		t.Errorf("a committed config without n3: it ends with %v and saves %v", out.End, out.Save)
 	}
 }
 
-// A member of a fixed set that comes when there is a leader takes its seat, and is a
-// member again after that.
-func TestALateMemberOfAFixedSet(t *testing.T) {
+// TestFirstOfListIsDownWhenTheLastStarts: a list founds when its first node is back. Later nodes join that
+// cluster.
+func TestFirstOfListIsDownWhenTheLastStarts(t *testing.T) {
 	w := newWorld(t)
-	for i := 1; i <= 3; i++ {
+	for i := 1; i <= 4; i++ {
 		w.add(testMember(i), by(voteSpec(), fixed(5))).start()
 	}
 	w.run(3 * time.Second)
-	w.wantLeader(1)
-	w.wantConfirmed()
-	if got := w.node(1).engine.View(); got.Size() != 5 || got.Len() != 3 {
-		t.Fatalf("N=%d, %d known, want 5, 3", got.Size(), got.Len())
-	}
+	w.node(1).crash()
 	w.add(testMember(5), by(voteSpec(), fixed(5))).start()
-	w.node(1).crash() // nobody is there to let it in
 	w.run(3 * time.Second)
-	w.node(1).start()
-	w.run(5 * time.Second)
-	w.wantView(1, 2, 3, 5)
-	w.wantConfirmed()
-	// One of the set is still to come: nobody else takes its place.
-	six := w.add(testMember(6), by(voteSpec(), joins(addr(2)))).start()
-	w.run(3 * time.Second)
-	if !six.engine.Cluster().IsZero() {
-		t.Error("n6 was let in")
+	for _, h := range w.nodes {
+		if !h.engine.Cluster().IsZero() {
+			t.Errorf("%s is in a cluster without the first node of its list", h.config.Self.Name)
+		}
 	}
-	w.add(testMember(4), by(voteSpec(), fixed(5))).start()
-	w.run(5 * time.Second)
+	w.node(1).start()
+	w.run(3 * time.Second)
+	w.wantView(1, 2, 3, 4, 5)
+	w.wantConfirmed()
+	w.wantLeader(1)
+	w.add(testMember(6), by(voteSpec(), joins(addr(2)))).start()
+	w.run(time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
+	w.wantConfirmed()
+	w.wantLeader(1)
 	if got := w.node(1).engine.View().Size(); got != 6 {
 		t.Errorf("N=%d, want 6", got)
 	}
 }
 
-// Each member has one roster of one cluster, and nobody is let into two.
-func TestAJoinerWithoutALeaderWaits(t *testing.T) {
+// TestLearnerWithoutLeaderWaits: a learner has the config, but no node adds it while there is no quorum.
+func TestLearnerWithoutLeaderWaits(t *testing.T) {
 	w := joinedBy(t, voteSpec(), 3)
 	w.node(2).crash()
 	w.node(3).crash()
 	w.run(3 * time.Second)
 	four := w.add(testMember(4), by(voteSpec(), joins(addr(1)))).start()
 	w.run(5 * time.Second)
-	if !four.engine.Cluster().IsZero() {
-		t.Error("n4 was let in without a majority")
+	if _, running := four.engine.Leader(); running {
+		t.Error("n4 runs without a quorum of the members")
+	}
+	w.wantView(1, 2, 3)
+	if four.engine.Cluster() != w.node(1).engine.Cluster() {
+		t.Errorf("n4 waits to join cluster %v, want that of n1", four.engine.Cluster())
 	}
 	w.node(2).start()
 	w.run(4 * time.Second)
 	w.wantView(1, 2, 3, 4)
 	w.wantConfirmed()
+	leader := w.node(1).leader.ID
+	w.wantLeader(int(leader[15]))
+	if leader.IsZero() {
+		t.Error("three of four follow no leader")
+	}
 }
 
-func TestPoisonedStampsAreRefused(t *testing.T) {
-	for name, change := range map[string]func(r *Roster){
-		"the largest epoch":  func(r *Roster) { r.Epoch = 1<<64 - 1 },
-		"an epoch far ahead": func(r *Roster) { r.Epoch += 1<<33 + 1 },
-		"the largest number": func(r *Roster) { r.Number = 1<<64 - 1 },
-		"a number far ahead": func(r *Roster) { r.Number += 1<<33 + 1 },
-		"no epoch":           func(r *Roster) { r.Epoch = 0 },
+// TestMalformedConfigIsRefused: a malformed config changes nothing, and its connection is closed. So does one of
+// another cluster. A request of a node that is no member is refused, and a follower carries out no request.
+func TestMalformedConfigIsRefused(t *testing.T) {
+	for name, change := range map[string]func(c *member.Config){
+		"no cluster":            func(c *member.Config) { c.Cluster = algo.NodeID{} },
+		"another cluster":       func(c *member.Config) { c.Cluster = id(5) },
+		"no version":            func(c *member.Config) { c.ID.Version = 0 },
+		"the last term":         func(c *member.Config) { c.ID.Term = 1<<64 - 1 },
+		"the last term but one": func(c *member.Config) { c.ID.Term = 1<<64 - 2 },
+		"the last version":      func(c *member.Config) { c.ID.Version = 1<<64 - 1 },
+		"no members":            func(c *member.Config) { c.Members = nil },
+		"members not sorted":    func(c *member.Config) { slices.Reverse(c.Members) },
+		"a member twice":        func(c *member.Config) { c.Members[1] = c.Members[0] },
+		"a member without name": func(c *member.Config) { c.Members[1].Name = "" },
+		"a name for the log":    func(c *member.Config) { c.Members[1].Name = "n2\nlevel=ERROR" },
 	} {
 		w := joinedBy(t, voteSpec(), 3)
 		e := w.node(3).engine
 		digest, stable := e.Digest(), e.machine.Stable()
-		r := w.node(2).engine.rosters.Roster()
-		change(&r)
-		out := e.Receive(w.now, id(2), r)
-		if len(out.Refuse) != 1 || len(out.Save) != 0 || e.Digest() != digest || e.machine.Stable() != stable {
-			t.Errorf("%s: refused %v, saved %v", name, out.Refuse, out.Save)
+		c := w.node(2).engine.dynamic.Config()
+		c.ID.Term, c.ID.Version = c.ID.Term+1, c.ID.Version+1 // without the change it would be adopted
+		c.Members = slices.Clone(c.Members)
+		change(&c)
+		for time := range 3 { // to repeat it does not help
+			out := e.Receive(w.now, id(2), member.Update{Config: c, Committed: true})
+			if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || len(out.Save) != 0 || out.End != nil || e.Counters()["refused"] != uint64(time+1) {
+				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Refuse, e.Counters()["refused"], out.Save, out.End)
+			}
+		}
+		if e.Digest() != digest || e.machine.Stable() != stable {
+			t.Errorf("%s: it changed something", name)
 		}
 	}
 	w := joinedBy(t, voteSpec(), 3)
-	leader := w.node(1).engine
-	for _, m := range []algo.Message{Propose{Entry: Entry{ID: id(2)}}, Propose{Gone: true}} {
-		if out := leader.Receive(w.now, id(2), m); len(out.Refuse) != 1 || leader.View().Len() != 3 {
-			t.Errorf("%+v: refused %+v", m, out.Refuse)
+	leader, held := w.node(1).engine, w.node(1).engine.dynamic.Config()
+	stranger := member.RemoveRequest{ID: id(3)}
+	for from, m := range map[int]algo.Message{9: stranger, 2: member.Self{Member: member.MemberOf(testMember(3)), Holds: held.ID}} {
+		if out := leader.Receive(w.now, id(from), m); len(out.Refuse) != 1 || leader.dynamic.Config().ID != held.ID {
+			t.Errorf("%+v from n%d: refused %+v", m, from, out.Refuse)
 		}
 	}
-	// One that is not the leader changes nothing.
 	two := w.node(2).engine
-	digest := two.Digest()
-	two.Receive(w.now, id(3), Propose{Entry: Entry{ID: id(3)}, Gone: true})
-	if two.Digest() != digest {
-		t.Error("a follower has struck a member")
+	changed := member.MemberOf(testMember(3))
+	changed.Priority = 7
+	for _, m := range []algo.Message{member.RemoveRequest{ID: id(1)}, member.Self{Member: changed, Holds: held.ID}} {
+		if two.Receive(w.now, id(3), m); two.dynamic.Config().ID != held.ID {
+			t.Errorf("a follower carries out %+v", m)
+		}
 	}
 }
 
@@ -806,15 +852,36 @@ func TestForgetAfter(t *testing.T) {
 			t.Error("those who were forgotten run on")
 		}
 	})
-	t.Run("not with a majority", func(t *testing.T) {
+	t.Run("with a quorum, down to three", func(t *testing.T) {
 		w := newWorld(t)
-		for i := 1; i <= 3; i++ {
-			w.add(testMember(i), by(voteSpec(), fixed(3), forgets)).start()
+		for i := 1; i <= 5; i++ {
+			w.add(testMember(i), by(voteSpec(), fixed(5), forgets)).start()
 		}
 		w.run(3 * time.Second)
-		w.node(3).crash()
+		w.wantLeader(1)
+		w.node(5).crash()
+		w.run(after - time.Second)
+		w.wantView(1, 2, 3, 4, 5)
+		w.run(3 * time.Second)
+		w.wantView(1, 2, 3, 4)
+		w.wantConfirmed()
+		w.node(1).crash() // the next leader removes it
+		w.run(2 * after)
+		w.wantView(2, 3, 4)
+		w.wantConfirmed()
+		w.node(4).crash()
 		w.run(4 * after)
-		w.wantView(1, 2, 3)
+		w.wantView(2, 3, 4)
+		w.wantConfirmed()
+		if l := w.node(2).leader; l.Vacant() || l != w.node(3).leader {
+			t.Errorf("n2 follows %v, n3 %v", l, w.node(3).leader)
+		}
+		w.node(5).start()
+		w.run(time.Second)
+		if end := w.node(5).out[len(w.node(5).out)-1].End; !errors.Is(end, member.ErrExpired) {
+			t.Errorf("n5 ends with %v", end)
+		}
+		w.wantView(2, 3, 4)
 	})
 	t.Run("the algorithm hears of it", func(t *testing.T) {
 		// The leader's detector watches n2 for the engine alone. When the algorithm asks

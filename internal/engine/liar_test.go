@@ -67,62 +67,56 @@ func without(who ...int) func(*Entry) bool {
 // Whatever one member says, it can be removed, and the others agree and have a leader again.
 func TestALiarCanBeRemoved(t *testing.T) {
 	const liar = 3
-	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
-		for _, what := range slices.Sorted(maps.Keys(lies)) {
-			t.Run(name+"/"+what, func(t *testing.T) {
-				w := joinedBy(t, spec, 5)
-				r := w.node(liar).engine.rosters.Roster()
-				for i := range 20 {
-					w.says(liar, lies[what](r, i))
-					w.run(200 * ms)
+	for _, what := range slices.Sorted(maps.Keys(lies)) {
+		t.Run(what, func(t *testing.T) {
+			w := joined(t, 5)
+			r := w.node(liar).engine.rosters.Roster()
+			for i := range 20 {
+				w.says(liar, lies[what](r, i))
+				w.run(200 * ms)
+			}
+			for _, h := range w.nodes {
+				if !h.up {
+					t.Fatalf("%s has stopped: removed %v, rejected %q", h.config.Self.Name, h.removed, h.rejected)
 				}
-				for _, h := range w.nodes {
-					if !h.up {
-						t.Fatalf("%s has stopped: removed %v, rejected %q", h.config.Self.Name, h.removed, h.rejected)
+			}
+			w.run(5 * time.Second)
+			if err := w.remove(1, liar); err != nil {
+				t.Fatal(err)
+			}
+			w.run(30 * time.Second)
+			if w.node(liar).up {
+				t.Errorf("the liar lives")
+			}
+			digests, leaders := map[uint64]bool{}, map[algo.Leader]bool{}
+			for _, h := range w.nodes {
+				if h != w.node(liar) {
+					digests[h.engine.Digest()], leaders[h.leader] = true, true
+					if !h.up || h.engine.View().Contains(id(liar)) || h.leader.Vacant() {
+						t.Errorf("%s: up %v, follows %v, has %v", h.config.Self.Name, h.up, h.leader, h.engine.View())
 					}
 				}
-				w.run(5 * time.Second)
-				if err := w.remove(1, liar); err != nil {
-					t.Fatal(err)
-				}
-				w.run(30 * time.Second)
-				if w.node(liar).up {
-					t.Errorf("the liar lives")
-				}
-				digests, leaders := map[uint64]bool{}, map[algo.Leader]bool{}
-				for _, h := range w.nodes {
-					if h != w.node(liar) {
-						digests[h.engine.Digest()], leaders[h.leader] = true, true
-						if !h.up || h.engine.View().Contains(id(liar)) || h.leader.Vacant() {
-							t.Errorf("%s: up %v, follows %v, has %v", h.config.Self.Name, h.up, h.leader, h.engine.View())
-						}
-					}
-				}
-				if len(digests) != 1 || len(leaders) != 1 {
-					t.Errorf("the others do not agree: they follow %v and have %d memberships", slices.Collect(maps.Keys(leaders)), len(digests))
-				}
-			})
-		}
+			}
+			if len(digests) != 1 || len(leaders) != 1 {
+				t.Errorf("the others do not agree: they follow %v and have %d memberships", slices.Collect(maps.Keys(leaders)), len(digests))
+			}
+		})
 	}
 }
 
 // Who was not told the lie hears of it from the leader, as one number more than it believes.
 func TestTheFarthestNumberIsOvercome(t *testing.T) {
-	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
-		w := joinedBy(t, spec, 4)
-		leader := slices.IndexFunc(w.nodes, func(h *host) bool { return h.leader.ID == h.config.Self.ID }) + 1
-		r := w.node(leader).engine.rosters.Roster()
-		r.Number += algo.MaxEpochLead
-		liar := map[bool]int{true: 2, false: 3}[leader == 3]
-		w.node(leader).perform(w.node(leader).engine.Receive(w.now, id(liar), r))
-		out := w.node(leader).engine.SetPriority(w.now, 1)
-		w.node(leader).perform(out)
-		w.run(10 * time.Second)
-		w.wantView(1, 2, 3, 4)
-		before := w.refused()
-		if w.run(10 * time.Second); w.refused() != before {
-			t.Errorf("%s: messages are still refused", name)
-		}
+	w := joined(t, 4)
+	leader := w.node(4)
+	r := leader.engine.rosters.Roster()
+	r.Number += algo.MaxEpochLead
+	leader.perform(leader.engine.Receive(w.now, id(3), r))
+	leader.perform(leader.engine.SetPriority(w.now, 1))
+	w.run(10 * time.Second)
+	w.wantView(1, 2, 3, 4)
+	before := w.refused()
+	if w.run(10 * time.Second); w.refused() != before {
+		t.Error("messages are still refused")
 	}
 }
 
@@ -131,8 +125,8 @@ func TestTheFarthestNumberIsOvercome(t *testing.T) {
 func TestWhatALiarCanEnd(t *testing.T) {
 	const liar = 3
 	var w *world
-	ends := func(spec algo.Spec, frames int, struck ...int) (down int) {
-		w = joinedBy(t, spec, 5)
+	ends := func(frames int, struck ...int) (down int) {
+		w = joined(t, 5)
 		r := lieAbout(w.node(liar).engine.rosters.Roster(), without(struck...))
 		for _, i := range struck {
 			r.Strikes = append(r.Strikes, id(i))
@@ -153,27 +147,24 @@ func TestWhatALiarCanEnd(t *testing.T) {
 		}
 		return down
 	}
-	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
-		if got := ends(spec, 1, 1, 2, 4, 5); got != 0 {
-			t.Errorf("%s: %d have stopped at one frame each", name, got)
-		}
-		if got := ends(spec, 10, 1); got != 0 {
-			t.Errorf("%s: %d have stopped though the others contradict", name, got)
-		}
-		want := map[bool]int{false: 4}[spec.Claims.NeedsQuorum]
-		if got := ends(spec, 10, 1, 2, 4, 5); got != want {
-			t.Errorf("%s: %d have stopped that all were told so, want %d: what the guarantees say of it is to be changed", name, got, want)
-		}
-		w.node(liar).crash()
-		for _, i := range []int{1, 2, 4, 5} {
-			if h := w.node(i); !h.up {
-				h.start()
-			}
-		}
-		w.run(10 * time.Second)
-		w.wantView(1, 2, 3, 4, 5)
-		w.wantLeader(map[bool]int{false: 5, true: 1}[spec.Claims.NeedsQuorum])
+	if got := ends(1, 1, 2, 4, 5); got != 0 {
+		t.Errorf("%d have stopped at one frame each", got)
 	}
+	if got := ends(10, 1); got != 0 {
+		t.Errorf("%d have stopped though the others contradict", got)
+	}
+	if got := ends(10, 1, 2, 4, 5); got != 4 {
+		t.Errorf("%d have stopped that all were told so, want 4: what the guarantees say of it is to be changed", got)
+	}
+	w.node(liar).crash()
+	for _, i := range []int{1, 2, 4, 5} {
+		if h := w.node(i); !h.up {
+			h.start()
+		}
+	}
+	w.run(10 * time.Second)
+	w.wantView(1, 2, 3, 4, 5)
+	w.wantLeader(5)
 }
 
 // met is a fixed set whose members have met, and of which no leader has made a roster.
@@ -192,7 +183,7 @@ func met(t *testing.T, size int) *world {
 // A stranger changes nothing, whatever it says.
 func TestAStrangerChangesNothing(t *testing.T) {
 	for name, w := range map[string]*world{
-		"bully": joinedBy(t, bullySpec(), 3), "vote": joinedBy(t, voteSpec(), 3), "bully, a fixed set": met(t, 3),
+		"joined": joined(t, 3), "a fixed set": met(t, 3),
 	} {
 		before, leader := w.node(1).engine.Digest(), w.node(1).leader
 		r := w.node(1).engine.rosters.Roster()

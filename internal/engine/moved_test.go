@@ -41,23 +41,44 @@ func TestAllMembersMove(t *testing.T) {
 	}
 }
 
-// A founder goes on alone at whatever moment its first guest dies, and lets it in when it comes again.
+// A founder goes on alone at whatever moment its first guest dies, and lets it in when it comes again. With a
+// quorum it goes on alone until the guest is in a committed config. Of two members it needs both.
 func TestAFirstGuestDiesAtAnyMoment(t *testing.T) {
 	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
+		outcomes := map[bool]int{}
 		for after := time.Duration(0); after < 30*ms; after += ms {
 			w := newWorld(t)
 			w.add(testMember(1), by(spec)).start()
 			w.run(time.Second)
 			guest := w.add(testMember(2), by(spec, joins(addr(1)))).start()
 			w.run(after)
+			one := w.node(1)
+			needsGuest := spec.Claims.NeedsQuorum && one.engine.View().Len() == 2 && one.engine.Committed()
+			outcomes[needsGuest]++
 			guest.crash()
 			w.run(5 * time.Second)
-			if got := w.node(1).leader.ID; got != id(1) {
-				t.Errorf("%s, after %v: n1 follows %v", name, after, got)
+			if needsGuest {
+				w.wantView(1, 2)
+				w.wantLeader(0)
+			} else {
+				if spec.Claims.NeedsQuorum {
+					w.wantView(1)
+				}
+				w.wantLeader(1)
+			}
+			if !one.engine.Committed() {
+				t.Errorf("%s, after %v: n1 holds an uncommitted config", name, after)
 			}
 			guest.start()
 			w.run(5 * time.Second)
 			w.wantView(1, 2)
+			w.wantConfirmed()
+			if leader := one.leader; leader.Vacant() || guest.leader != leader {
+				t.Errorf("%s, after %v: n1 follows %v, n2 %v", name, after, leader, guest.leader)
+			}
+		}
+		if spec.Claims.NeedsQuorum && (outcomes[true] < 3 || outcomes[false] < 3) {
+			t.Errorf("%s: n1 needs its guest %d times, and %d times not: the test shows too little", name, outcomes[true], outcomes[false])
 		}
 	}
 }

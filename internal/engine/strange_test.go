@@ -60,7 +60,11 @@ func TestWhateverAMemberSays(t *testing.T) {
 	for _, a := range speeches(t) {
 		for seed := range uint64(20) {
 			s := stranger{rand.New(rand.NewPCG(seed, 1))}
-			e := solo(t, func(c *Config) { c.Spec = a.spec })
+			var saved []algo.Message
+			if a.spec.Claims.NeedsQuorum {
+				saved = []algo.Message{committed(5)}
+			}
+			e := solo(t, by(a.spec), saved...)
 			e.Start(0)
 			for i := 2; i <= 5; i++ {
 				e.Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: testMember(i).Name, Addr: addr(i), Eligible: i != 3}})
