@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
@@ -69,7 +70,24 @@ func TestProtocolDocument(t *testing.T) {
 		"propose": membership.Propose{Gone: true, Entry: membership.Entry{
 			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
 		}},
-		"stand":  membership.Stand{Resigned: true, Count: 2},
+		"stand": membership.Stand{Resigned: true, Count: 2},
+		"config": member.Update{
+			Config: member.Config{
+				Cluster: id(12), ID: member.ConfigID{Term: 6, Version: 9}, Author: id(1),
+				Members: []member.Member{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400"}}, Expired: []algo.NodeID{id(2)},
+			},
+			Committed: true,
+		},
+		"config-ack": member.Ack{Config: member.ConfigID{Term: 6, Version: 9}},
+		"self": member.Self{
+			Member: member.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Witness: true},
+			Holds:  member.ConfigID{Term: 6, Version: 9}, Standby: 2 * time.Second,
+		},
+		"remove-request":   member.RemoveRequest{ID: id(2)},
+		"join-rejected":    member.Reject{Reason: "full"},
+		"founding-request": member.FoundingRequest{},
+		"founding-reply":   member.FoundingReply{Member: member.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
+
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status": wire.StatusRequest{},
