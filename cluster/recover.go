@@ -21,7 +21,8 @@ type Recovery struct {
 	// Removed are the members that are none any more, with the addresses at which this node
 	// knows them.
 	Removed []algo.Member
-	// Unmet is how many of a fixed set of members were never met: they do not count any more.
+	// Unmet is how many of a fixed set of members were never met: they do not count any more. It is 0 with
+	// a quorum.
 	Unmet int
 	// Epoch is where the epochs go on, above all that the survivors have taken part in.
 	Epoch algo.Epoch
@@ -29,8 +30,11 @@ type Recovery struct {
 
 // Recover is the way out for a cluster that has lost so many members for good that nobody can
 // be elected, nor removed. In the data folder of a node that does not run it makes the survivors,
-// each given by its name or ID, the only members. It is to be done on each survivor with the same
-// survivors, before they are started.
+// each given by its name or ID, the only members.
+//
+// With an algorithm that needs a quorum there is one survivor: the node of the folder. The other nodes join
+// it with empty folders. Otherwise it is to be done on each survivor with the same survivors, before they
+// are started.
 //
 // It is not safe: it puts the word of an operator in place of a majority. Of those who are
 // removed none may still run; agree has to see to that. It is called while nothing is written yet

@@ -58,25 +58,36 @@ func (p *program) newRecover() *cobra.Command {
 		Use:   "recover",
 		Short: "Go on without a majority that is lost for good",
 		Long: `Make the survivors the only members of a cluster that has lost so many for good that
-nobody can be elected, nor removed. It works on the data folder of a node that does not
-run, and is to be done on each survivor, with the same list: names or ids with commas,
-the node of this folder among them. The others are removed for good: one that comes
-back is told so, and stops.
+no leader can be elected, and no member removed. It works on the data folder of a node
+that does not run.
 
-It puts your word in place of a majority, so be sure that none of those who are removed
-runs any more. It dials them all, from here, and refuses if one answers; a node that
-this machine cannot reach it cannot see. What was decided in the cluster, and none of
-the survivors has heard of, is lost. Epochs never go back: they go on far above all
-that the survivors have seen. It says all that, and asks, before it writes.
+With an algorithm that needs a quorum (vote, or any with a lease) name one survivor:
+the node of this folder, by name or id. It becomes the only member, and leads alone. All
+other nodes join it with empty data folders, other survivors too. If several survive,
+take one with the newest config.
 
-Where the survivors are all the members already it writes nothing, and succeeds.
+With another algorithm name all survivors, names or ids with commas, the node of this
+folder among them. Do it on each of them, with the same list, and then start them.
+
+The other members are removed for good: one that comes back with its old folder is
+told so, and stops.
+
+Your word replaces a quorum here, so be sure that no removed member still runs. The
+command dials them all, from this machine, and refuses if one answers; it cannot see a
+node that this machine cannot reach. What the cluster has decided, and no survivor has
+heard of, is lost. Epochs never go back: they go on far above all that the survivors
+have seen. The command says all that, and asks, before it writes.
+
+If the survivors are all the members already it writes nothing, and succeeds.
 
 With --json, one object: data, cluster, node (the id of the node of this folder),
 survivors and removed (lists of objects: id, name, addr, eligible), unmet (how many of
-a fixed set were never met, and count no more), epoch (where it goes on; 0 if nothing
-was written), written (true or false), reason (why not). What it says before is on standard error then.`,
-		Example: `  elect recover --data /var/lib/elect --survivors d,e
-  elect recover --data /var/lib/elect --survivors d,e --yes --json`,
+a list were never met, and count no more; 0 with a quorum), epoch (where it goes on; 0 if
+nothing was written), written (true or false), reason (why not). What it says before is on
+standard error then.`,
+		Example: `  elect recover --data /var/lib/elect --survivors d
+  elect recover --data /var/lib/elect --survivors d --yes --json
+  elect recover --data /var/lib/elect --survivors d,e    # without a quorum`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
 	}
