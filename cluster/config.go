@@ -36,18 +36,21 @@ type Config struct {
 	// Listen names no host, or one that the others cannot dial.
 	Advertise string `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
 
-	// Bootstrap has this member found a cluster at its first start: at once if Join names
-	// nobody else, or when each address there has refused the connection, or answered that
-	// it is in no cluster. So it may stay set, on all members as well: who has lost its data
-	// joins the others again.
+	// Bootstrap makes this node found a cluster at its first start: at once if Join names no
+	// other node, or when each address there has refused the connection, or leads to a node in
+	// no cluster. So it may stay set: a node that has lost its data joins the others again. With
+	// a quorum set it on one node only, because two may found two clusters. Without a quorum it
+	// may be set on all nodes.
 	Bootstrap bool `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set"`
-	// Join are addresses of members, any of which lets this one in at its first
+	// Join are addresses of members, any of which leads this node into the cluster at its first
 	// start. Its own address among them does no harm. A host may be a name, here and in
 	// Members: it is looked up anew at every attempt, and all addresses behind it are tried.
 	// Behind one name may be all members.
 	Join []string `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which lets this one in at its first start"`
 	// Members are the addresses of all members, this one's own included, equal on all
-	// of them. It stands instead of Join and Bootstrap.
+	// of them. It stands instead of Join and Bootstrap. With a quorum the node at the first address, in the
+	// order of strings, founds the cluster when all others have answered: start all of them once. Afterwards
+	// a quorum suffices, and others may join.
 	Members []string `yaml:"members" arg:"host:port" empty:"none, they join and leave" help:"all members, this one included, equal on all of them; instead of join and bootstrap"`
 
 	// Data is the folder for what must survive a restart. Without one, a restart
@@ -77,9 +80,9 @@ type Config struct {
 	// with an = and the end of a line for each. See SetMeta.
 	Meta map[string]string
 
-	// ForgetAfter has the leader remove a member that it has suspected for so long without
-	// a break: 0, never. It is at least Timing.MaxTimeout, and not for an algorithm that
-	// needs a majority, such as vote: there the dead must go on counting.
+	// ForgetAfter is how long the leader suspects a member without a break before it removes the
+	// member: 0, never. It is at least Timing.MaxTimeout, and not for an algorithm that needs a quorum, which is
+	// vote, or any with a lease: there the dead count until an order removes them.
 	ForgetAfter time.Duration `yaml:"forget_after" help:"the leader removes who was suspected for so long; 0 for never; not with vote"`
 	// NoAdmin has this member refuse what an operator asks it to change over the network
 	// (see package operator): who is a member, its priority, its leadership.

@@ -142,11 +142,11 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 // ErrRemoved when it is told, or at its next start, and counts for no majority any more.
 // Its ID never comes back; with an emptied data folder the node joins as a new member.
 //
-// The leader does it and tells the others, and is asked again and again until then. With
-// vote it makes one change at a time, and Remove returns when a majority of those who
-// remain hold it. With bully and ring this node does it itself when no leader is known for
-// twice Timing.Bound. When ctx ends it is given up, and may or may not have been done. To
-// remove the node itself is to Leave.
+// The leader does it and tells the others, and is asked again and again until then. With a
+// quorum it makes one change at a time, and Remove returns when a majority of the remaining
+// members holds it. A leader that is removed hands over first, and the next one removes it. Without
+// a quorum this node does it itself when no leader is known for twice Timing.Bound. When ctx ends it is
+// given up, and may or may not have been done. To remove the node itself is to Leave.
 //
 // The error is ErrNoMember, ErrLastMember, ErrNoHeir, context.Cause(ctx), ErrStopped, or
 // an ErrSave that stops the node.
@@ -155,8 +155,8 @@ func (n *Node) Remove(ctx context.Context, id algo.NodeID) error {
 }
 
 // Leave ends the membership of this node for good. To stop it alone, end the context of
-// Run: it says goodbye then, and stays a member. Leave resigns, has another member strike
-// this one, and returns nil when that is done; Run then returns nil. When ctx ends before, as that of
+// Run: it says goodbye then, and stays a member. Leave resigns, waits until another member has removed
+// this one, and returns nil; Run then returns nil. When ctx ends before, as that of
 // the work does at once, the node stays, unless that other member is just doing it. The errors are those
 // of Remove.
 func (n *Node) Leave(ctx context.Context) error {

@@ -39,7 +39,7 @@ type Status struct {
 	Node      algo.NodeID  `json:"node"`   // who answered
 	Leader    *algo.NodeID `json:"leader"` // null when none is known
 	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
-	View      uint64       `json:"view"`   // its number, from 1 in each ViewEpoch
+	View      uint64       `json:"view"`   // its number: with a quorum it never restarts, otherwise it is from 1 in each ViewEpoch
 	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
 	// ordered by it, then by View.
 	ViewEpoch algo.Epoch `json:"view_epoch"`
