@@ -38,9 +38,8 @@ type Config struct {
 
 	// Bootstrap makes this node found a cluster at its first start: at once if Join names no
 	// other node, or when each address there has refused the connection, or leads to a node in
-	// no cluster. So it may stay set: a node that has lost its data joins the others again. With
-	// a quorum set it on one node only, because two may found two clusters. Without a quorum it
-	// may be set on all nodes.
+	// no cluster. So it may stay set, on all nodes as well, with the same Join: of those that are
+	// connected one founds, and a node that has lost its data joins the others again.
 	Bootstrap bool `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set"`
 	// Join are addresses of members, any of which leads this node into the cluster at its first
 	// start. Its own address among them does no harm. A host may be a name, here and in

@@ -81,7 +81,7 @@ func TestProtocolDocument(t *testing.T) {
 		"config-ack": member.Ack{Config: member.ConfigID{Term: 6, Version: 9}},
 		"self": member.Self{
 			Member: member.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Witness: true},
-			Holds:  member.ConfigID{Term: 6, Version: 9}, Standby: 2 * time.Second,
+			Holds:  member.ConfigID{Term: 6, Version: 9}, Standby: 2 * time.Second, Bootstraps: true,
 		},
 		"remove-request":   member.RemoveRequest{ID: id(2)},
 		"join-rejected":    member.Reject{Reason: "full"},

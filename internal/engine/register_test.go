@@ -365,3 +365,21 @@ func TestPriorityAndResignationReachAll(t *testing.T) {
 	w.wantOneLeader()
 	w.wantQuiet()
 }
+
+// TestOneOfSeveralBootstraps starts three nodes that all bootstrap, with the same seeds, a few hops apart.
+func TestOneOfSeveralBootstraps(t *testing.T) {
+	const offsets = 7
+	for i := range offsets * offsets * offsets {
+		w := newWorld(t)
+		for k, at := range []int{i % offsets, i / offsets % offsets, i / offsets / offsets} {
+			h := w.add(testMember(k+1), by(voteSpec(), founds(addr(1), addr(2), addr(3))))
+			w.after(time.Duration(at)*hop/2, func() { h.start() })
+		}
+		w.run(5 * time.Second)
+		w.wantView(1, 2, 3)
+		w.wantOneLeader()
+		if t.Failed() {
+			t.Fatalf("with the starts %d", i)
+		}
+	}
+}

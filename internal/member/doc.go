@@ -78,7 +78,8 @@
 //	R17  L  A learner with the name and the address of a suspected member replaces it.
 //	R18  L  If that is configured, the leader removes a member that is suspected for too long.
 //	R19  L  A resignation is in no config. The node itself tells how long it is standby.
-//	R20  S  A node bootstraps only if each of its seeds refuses or leads to a node in no cluster.
+//	R20  S  A node bootstraps only if each of its seeds refuses or leads to a node in no cluster, and if no
+//	        connected node that may bootstrap has a smaller ID.
 //	R21  L  An address of the settings is dialed while a member is not connected: it may have moved.
 //	F1   S  The first node of a list founds when all others have replied that they are in no cluster.
 //	F2   L  A node in no cluster takes a founding config only if that lists it.

@@ -218,7 +218,7 @@ func (m *Dynamic) Advance(now time.Duration) {
 	if m.end != nil {
 		return
 	}
-	m.bootstrap()
+	m.bootstrap(now)
 	m.foundByList(now)
 	m.rollBackIfStuck(now)
 	m.recommit(now)

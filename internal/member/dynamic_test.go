@@ -181,6 +181,21 @@ func TestSilentSeedDelaysBootstrap(t *testing.T) {
 	n.requireMembers(t, "a")
 }
 
+// Nodes that all bootstrap, with the same seeds, found one cluster, whenever each of them starts.
+func TestOneOfSeveralBootstraps(t *testing.T) {
+	const offsets = 8
+	for i := range offsets * offsets * offsets {
+		n := newNetwork()
+		for k, at := range []int{i % offsets, i / offsets % offsets, i / offsets / offsets} {
+			name := string(rune('a' + k))
+			p := n.add(k, name, strings.ToUpper(name), Options{Bootstrap: true, Join: []string{"A", "B", "C"}})
+			n.after(time.Duration(at)*hop/2, func() { p.start() })
+		}
+		n.run(2 * time.Second)
+		require.Empty(t, n.disagreement("abc"), "start offsets %d", i)
+	}
+}
+
 func TestEmptiedMemberOfListReplacesItself(t *testing.T) {
 	for i, name := range []string{"a", "b"} {
 		n, nodes := listOfThree(t)

@@ -151,9 +151,10 @@ func (m *Dynamic) namesakes(members []Member) (e, other Member, found bool) {
 }
 
 // bootstrap founds a cluster with this node alone, if each address in Join refuses or leads to a node that
-// is in no cluster (R20). Silence is no answer: a node that has lost its data must not found again.
-func (m *Dynamic) bootstrap() {
-	if !m.options.Bootstrap || !m.isBlank() {
+// is in no cluster (R20). Silence is no answer: a node that has lost its data must not found again. Of several
+// connected nodes that may bootstrap, the one with the smallest ID does.
+func (m *Dynamic) bootstrap(now time.Duration) {
+	if !m.options.Bootstrap || !m.isBlank() || slices.ContainsFunc(m.links, m.comesFirst) && m.keeps(r20) {
 		return
 	}
 	for _, s := range m.seeds {
@@ -162,12 +163,19 @@ func (m *Dynamic) bootstrap() {
 		}
 	}
 	m.found([]Member{m.options.Self})
+	m.sendConfigToAll(now)
+}
+
+// comesFirst reports whether a peer may bootstrap before this node: it is in no cluster, may bootstrap, and has
+// a smaller ID. A peer that has not told about itself yet may do so.
+func (m *Dynamic) comesFirst(l link) bool {
+	return !l.hasTold || l.isBlank() && l.bootstraps && l.peer.Compare(m.self()) < 0
 }
 
 // isKnownBlank reports whether no node at a seed can be in a cluster.
 func (m *Dynamic) isKnownBlank(s seed) bool {
 	l := m.links.find(s.Peer)
-	isBlank := l != nil && l.digest == 0
+	isBlank := l != nil && l.isBlank()
 	return s.expanded || s.State == SeedRefused || s.Peer == m.self() || isBlank
 }
 

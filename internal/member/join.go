@@ -9,7 +9,7 @@ import (
 
 // sendSelf tells a peer what this node is.
 func (m *Dynamic) sendSelf(now time.Duration, peer algo.NodeID) {
-	m.env.Send(peer, Self{m.options.Self, m.config.ID, m.standby.left(now)})
+	m.env.Send(peer, Self{m.options.Self, m.config.ID, m.standby.left(now), m.options.Bootstrap})
 }
 
 func (m *Dynamic) sendSelfToAll(now time.Duration) {
@@ -40,6 +40,9 @@ func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 	if s.Member.ID != from {
 		m.env.Reject(from, fmt.Errorf("membership: the peer %s says that it is %s", from, s.Member.ID))
 		return
+	}
+	if l := m.links.find(from); l != nil {
+		l.hasTold, l.holds, l.bootstraps = true, s.Holds, s.Bootstraps
 	}
 	m.handleStandby(now, from, s.Standby)
 	isCurrent := s.Holds == m.config.ID || !m.keeps(r9) && m.isLeader()

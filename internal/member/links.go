@@ -25,7 +25,13 @@ type link struct {
 	digest      uint64    // the last one that the peer has shown
 	sent        sentState // the last config that was sent to the peer
 	sentAt      time.Duration
+	hasTold     bool     // a Self of the peer has arrived
+	holds       ConfigID // config of the peer at that time
+	bootstraps  bool     // the peer may found a cluster itself
 }
+
+// isBlank reports whether the peer was in no cluster when it showed its digest, and when it told about itself.
+func (l link) isBlank() bool { return l.digest == 0 && l.holds == ConfigID{} }
 
 // sentState identifies the content of an Update.
 type sentState struct {

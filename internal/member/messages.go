@@ -27,6 +27,8 @@ type Self struct {
 	Member  Member
 	Holds   ConfigID      // config of the sender
 	Standby time.Duration // how long the sender stays ineligible because it resigned
+	// Bootstraps: the sender may found a cluster itself.
+	Bootstraps bool
 }
 
 // Kind is "self".

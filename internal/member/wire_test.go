@@ -54,7 +54,7 @@ func TestMessagesSurviveTheCodec(t *testing.T) {
 	e := Member{ID: testID(1), Name: "b", Addr: "b:7400", Priority: -3, Witness: true}
 	c := Config{testID(9), ConfigID{3, 7}, testID(1), []Member{e}, []algo.NodeID{testID(4)}}
 	messages := []algo.Message{
-		Update{c, true}, Ack{ConfigID{3, 7}}, Self{e, ConfigID{3, 7}, 5}, RemoveRequest{testID(2)},
+		Update{c, true}, Ack{ConfigID{3, 7}}, Self{e, ConfigID{3, 7}, 5, true}, RemoveRequest{testID(2)},
 		Reject{"no"}, FoundingRequest{}, FoundingReply{e},
 	}
 	require.Len(t, messages, len(Messages()))
