@@ -79,10 +79,10 @@ type Config struct {
 	// with an = and the end of a line for each. See SetMeta.
 	Meta map[string]string
 
-	// ForgetAfter is how long the leader suspects a member without a break before it removes the
-	// member: 0, never. It is at least Timing.MaxTimeout, and not for an algorithm that needs a quorum, which is
-	// vote, or any with a lease: there the dead count until an order removes them.
-	ForgetAfter time.Duration `yaml:"forget_after" help:"the leader removes who was suspected for so long; 0 for never; not with vote"`
+	// RemoveSuspectedAfter is how long the leader suspects a member without a break before it removes the
+	// member: 0, never. It is at least Timing.MaxTimeout. With a quorum at least three members remain, and the
+	// removed node may join again under a new ID.
+	RemoveSuspectedAfter time.Duration `yaml:"remove_suspected_after" help:"the leader removes a member that it has suspected for so long; 0 for never"`
 	// NoAdmin has this member refuse what an operator asks it to change over the network
 	// (see package operator): who is a member, its priority, its leadership.
 	NoAdmin bool `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
@@ -168,7 +168,7 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	mistakes = append(mistakes, checkPriority(c.Priority), err)
 
 	c.addresses(want)
-	want(c.ForgetAfter == 0 || c.ForgetAfter >= c.Timing.MaxTimeout, "forget_after", c.ForgetAfter.String(),
+	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	timing := fieldErrors("timing", fd.Check(c.Timing))
 	spec, err := c.spec(registry, timing == nil)
@@ -183,8 +183,6 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 		}
 	}
 	quorum := spec.Claims.NeedsQuorum
-	want(!quorum || c.ForgetAfter == 0, "forget_after", c.ForgetAfter.String(), "0: %s elects by a majority of all members, the dead too; "+
-		"if it forgot them, two sides of a partition could each elect", spec.Name)
 	want(!spec.Textbook || c.Lesson, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
 	want(!quorum || kept || c.Data != "", "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", spec.Name)

@@ -170,7 +170,7 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 		return nil, refused(err)
 	}
 	e := &errand{late: func() error {
-		why := n.obstacle()
+		why := n.obstacle(n.engine.RemovalObstacle(id))
 		if _, known := n.Leader(); !known && !n.spec.Claims.NeedsQuorum && id != n.self.ID {
 			why += fmt.Sprintf("; without one this node does it after %v", 2*n.config.Timing.Bound())
 		}
@@ -237,19 +237,21 @@ func (n *Node) restate(priority int) (*errand, error) {
 			if n.self.Priority != priority {
 				return fmt.Errorf("cluster: it was set to %d since", n.self.Priority)
 			}
-			return doneHere("done here until the node is started again, and not known to all yet: " + n.obstacle())
+			return doneHere("done here until the node is started again, and not known to all yet: " + n.obstacle(nil))
 		},
 	}, n.failed
 }
 
-// obstacle says what a change of the membership is waiting for.
-func (n *Node) obstacle() string {
+// obstacle says what a change of the membership is waiting for: the reason, if that is known.
+func (n *Node) obstacle(reason error) string {
 	leader, known := n.Leader()
 	switch {
 	case !known:
 		return "no leader is known to do it" + n.vacancy()
 	case !n.engine.Committed():
 		return "a majority of the members has yet to confirm the view"
+	case reason != nil && n.Leads():
+		return reason.Error()
 	}
 	return leader.Name + " leads and has not done it; it changes to no members of whom it reaches no majority"
 }

@@ -475,23 +475,29 @@ func TestOrdersWithoutEndAreLoggedWithinALimit(t *testing.T) {
 	})
 }
 
-func TestForgetAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t)
-		f.config = func(c *cluster.Config) { c.ForgetAfter = time.Minute }
-		all := f.growTo(4)
-		f.kill(all[1])
-		virtual.Pass(59 * time.Second)
-		f.members(0, "n1", "n2", "n3", "n4")
-		f.members(5*time.Second, "n1", "n3", "n4")
-	})
+func TestSuspectedMemberIsRemoved(t *testing.T) {
+	for _, algorithm := range []string{"bully", "vote"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleet(t)
+			f.config = func(c *cluster.Config) { c.Algorithm, c.RemoveSuspectedAfter = algorithm, time.Minute }
+			all := f.growTo(4)
+			f.kill(all[1])
+			virtual.Pass(59 * time.Second)
+			f.members(0, "n1", "n2", "n3", "n4")
+			f.members(10*time.Second, "n1", "n3", "n4")
+			if algorithm == "vote" { // three members remain
+				f.kill(all[2])
+				virtual.Pass(5 * time.Minute)
+				f.members(0, "n1", "n3", "n4")
+			}
+			expired := f.start(2)
+			require.ErrorIs(t, expired.ends(t, bound), cluster.ErrRemoved)
+		})
+	}
 	c := good()
-	c.ForgetAfter = time.Second
+	c.RemoveSuspectedAfter = time.Second
 	_, err := cluster.New(c)
-	require.ErrorContains(t, err, "forget_after is 1s, want 0, or at least max_timeout (3.8s)")
-	c.ForgetAfter, c.Algorithm, c.Data = time.Hour, "vote", "data"
-	_, err = cluster.New(c)
-	require.ErrorContains(t, err, "forget_after is 1h0m0s, want 0: vote elects by a majority of all members")
+	require.ErrorContains(t, err, "remove_suspected_after is 1s, want 0, or at least max_timeout (3.8s)")
 }
 
 // Two nodes on copies of one data folder have one id. Each takes the other for its double,

@@ -347,7 +347,7 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	n.base, n.board.clock = n.clock.Now(), n.now
 	n.self = algo.Member{ID: who.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
-		Place:  engine.Place{Self: n.self, Cluster: newCluster(c, n.spec.Claims.NeedsQuorum), Seeds: c.Join, Bootstrap: c.Bootstrap, Fixed: c.Members, ForgetAfter: c.ForgetAfter},
+		Place:  engine.Place{Self: n.self, Cluster: newCluster(c, n.spec.Claims.NeedsQuorum), Seeds: c.Join, Bootstrap: c.Bootstrap, Fixed: c.Members, ForgetAfter: c.RemoveSuspectedAfter},
 		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)

@@ -101,7 +101,7 @@ const (
 	givenUp  = "; it is given up, and may still happen"
 	holds    = "done here until the node is started again, and not known to all yet: "
 	lost     = " (1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover)"
-	leadsYet = "n1 leads and has not done it; it changes to no members of whom it reaches no majority"
+	leadsYet = "no quorum of the changed config is reachable"
 )
 
 func TestHowAnOrderEnds(t *testing.T) {

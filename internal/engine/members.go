@@ -78,6 +78,14 @@ func (e *Engine) Committed() bool { return e.members.Committed() }
 // Undiscovered returns the addresses of the settings at which a node is still looked for.
 func (e *Engine) Undiscovered() []member.Seed { return e.members.Undiscovered() }
 
+// RemovalObstacle returns what the removal of a present member waits for, or nil if that is not known.
+func (e *Engine) RemovalObstacle(id algo.NodeID) error {
+	if e.dynamic == nil {
+		return nil
+	}
+	return e.dynamic.Removal(id).Reason
+}
+
 // CheckRemoval returns why a member cannot be removed, or nil.
 func (e *Engine) CheckRemoval(id algo.NodeID) error { return e.members.CheckRemoval(id) }
 
