@@ -43,7 +43,7 @@
 //	config-ack        Ack              to the author: saved, and in no later epoch
 //	self              Self             on connect, on a change, and while the entry in the config differs
 //	remove-request    RemoveRequest    to the leader, until a config shows the result
-//	join-rejected     Reject           to a learner that can never be added
+//	join-rejected     Reject           to a learner that can never be added, or to a node that a list leaves out
 //	founding-request  FoundingRequest  from the first node of a list
 //	founding-reply    FoundingReply    to it, from a node in no cluster
 //

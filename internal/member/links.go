@@ -25,6 +25,7 @@ type link struct {
 	digest      uint64    // the last one that the peer has shown
 	sent        sentState // the last config that was sent to the peer
 	sentAt      time.Duration
+	wasTold     bool     // a Self was sent to the peer, by a Static
 	hasTold     bool     // a Self of the peer has arrived
 	holds       ConfigID // config of the peer at that time
 	bootstraps  bool     // the peer may found a cluster itself

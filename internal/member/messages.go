@@ -40,7 +40,7 @@ type RemoveRequest struct{ ID algo.NodeID }
 // Kind is "remove-request".
 func (RemoveRequest) Kind() string { return "remove-request" }
 
-// Reject tells a learner why it cannot join.
+// Reject tells a learner why it cannot join, or a node that the list of the sender does not name it.
 type Reject struct {
 	Reason string `wire:"max=512"`
 }

@@ -202,18 +202,15 @@ func (p *netNode) Dial(_ algo.NodeID, addr string) {
 	})
 }
 
-// Reject implements Env.
+// Reject implements Env. What was sent before arrives.
 func (p *netNode) Reject(peer algo.NodeID, reason error) {
-	n, q := p.net, p.net.byID(peer)
-	n.disconnect(p.self.ID, peer)
-	if q != nil && reason == ErrUnlisted {
-		n.after(hop, func() {
-			if q.up {
-				q.m.DialFailed(n.now, p.self.Addr, SeedRejected)
-				q.advance()
-			}
-		})
-	}
+	n := p.net
+	conn := n.conns[pair(p.self.ID, peer)]
+	n.after(hop, func() {
+		if n.conns[pair(p.self.ID, peer)] == conn {
+			n.disconnect(p.self.ID, peer)
+		}
+	})
 }
 
 func (n *network) connect(p, q *netNode, dialed string) {

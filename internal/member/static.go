@@ -71,7 +71,7 @@ func (m *Static) SetMembers(now time.Duration, list []string) error {
 	}
 	m.setList(now, list)
 	m.redialFree(now)
-	m.rejectUnlisted()
+	m.welcome(now)
 	return nil
 }
 
@@ -97,11 +97,10 @@ func (m *Static) Up(now time.Duration, p Peer) {
 	if m.mayClaim(p) {
 		m.locate(p.Addr, p.ID)
 	}
-	m.sendSelf(now, p.ID)
 	if !m.isListed(p.ID) {
 		m.redialFree(now)
 	}
-	m.rejectUnlisted()
+	m.welcome(now)
 }
 
 // mayClaim reports whether a peer may take the address that it names: no node is connected from there, or
@@ -147,15 +146,18 @@ func (m *Static) redialFree(now time.Duration) {
 	m.seeds.dial(now, m.env, m.dialDelay)
 }
 
-// rejectUnlisted rejects the peers that are at no address of the list. It waits for pending dials, which may
-// still lead to them.
-func (m *Static) rejectUnlisted() {
+// welcome tells each peer at an address of the list what this node is, once for each connection. It rejects the
+// other peers, when no dial is pending that may still lead to them.
+func (m *Static) welcome(now time.Duration) {
 	isPending := func(s seed) bool { return m.isFree(s) && s.State == SeedPending }
-	if slices.ContainsFunc(m.seeds, isPending) {
-		return
-	}
+	mayBeListed := slices.ContainsFunc(m.seeds, isPending)
 	for _, peer := range m.links.peers() {
-		if !m.isListed(peer) {
+		switch l := m.links.find(peer); {
+		case m.isListed(peer) && !l.wasTold:
+			l.wasTold = true
+			m.sendSelf(now, peer)
+		case !m.isListed(peer) && !mayBeListed:
+			m.env.Send(peer, Reject{ErrUnlisted.Error()})
 			m.env.Reject(peer, ErrUnlisted)
 		}
 	}
@@ -179,20 +181,33 @@ func (s *seed) expectResult() {
 }
 
 // HandleReached records which node answers at an address: also this node itself, under another name.
-func (m *Static) HandleReached(_ time.Duration, addr string, peer algo.NodeID) {
+func (m *Static) HandleReached(now time.Duration, addr string, peer algo.NodeID) {
 	m.locate(addr, peer)
 	m.viewStale = true
-	m.rejectUnlisted()
+	m.welcome(now)
 }
 
-// DialFailed records how a dial without a connection has ended. SeedRejected also stands for a connection
-// that the node there has closed because its list does not name this node.
-//
-// A running node that no member accepts, and one rejects, has been removed from the lists. It stops, for it
-// would lead alone.
-func (m *Static) DialFailed(_ time.Duration, addr string, state SeedState) {
+// DialFailed records how a dial without a connection has ended.
+func (m *Static) DialFailed(now time.Duration, addr string, state SeedState) {
 	m.seeds.recordFailure(addr, state)
-	m.rejectUnlisted()
+	m.welcome(now)
+	m.endIfUnlisted()
+}
+
+// handleReject records that the list of a peer does not name this node.
+func (m *Static) handleReject(from algo.NodeID) {
+	for i := range m.seeds {
+		if m.seeds[i].Peer == from {
+			m.seeds[i].State = SeedRejected
+		}
+	}
+	m.links.remove(from) // it closes the connection
+	m.endIfUnlisted()
+}
+
+// endIfUnlisted stops a running node that no member accepts, and one rejects. It has been removed from the lists,
+// and would lead alone.
+func (m *Static) endIfUnlisted() {
 	isOut := func(s seed) bool { return !m.isFree(s) || s.State == SeedRejected || s.State == SeedRefused }
 	isRejected := func(s seed) bool { return s.State == SeedRejected }
 	isAlone := !slices.ContainsFunc(m.links, func(l link) bool { return m.isListed(l.peer) })
@@ -228,17 +243,28 @@ func (m *Static) Differing() (ids []algo.NodeID) {
 
 // Receive handles a message, and reports whether it is one of this package.
 func (m *Static) Receive(now time.Duration, from algo.NodeID, message algo.Message) bool {
-	s, isSelf := message.(Self)
+	switch message := message.(type) {
+	case Self:
+		m.handleSelf(now, from, message)
+	case Reject:
+		m.handleReject(from)
+	default:
+		return false
+	}
+	return true
+}
+
+// handleSelf records what a peer says about itself. With it the peer accepts this node.
+func (m *Static) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 	l := m.links.find(from)
-	if !isSelf || l == nil || s.Member.ID != from || s.Member.check() != nil {
-		return isSelf
+	if l == nil || s.Member.ID != from || s.Member.check() != nil {
+		return
 	}
 	isGone := func(e Member) bool { return !m.links.has(e.ID) && !m.isListed(e.ID) }
 	m.recordAccepted(from)
 	m.known = slices.DeleteFunc(Config{Members: m.known}.with(s.Member), isGone)
 	m.standby.handle(now, from, l.incarnation, s.Standby)
 	m.viewStale = true
-	return true
 }
 
 func (m *Static) sendSelf(now time.Duration, peer algo.NodeID) {
@@ -247,7 +273,9 @@ func (m *Static) sendSelf(now time.Duration, peer algo.NodeID) {
 
 func (m *Static) sendSelfToAll(now time.Duration) {
 	for _, peer := range m.links.peers() {
-		m.sendSelf(now, peer)
+		if m.isListed(peer) {
+			m.sendSelf(now, peer)
+		}
 	}
 }
 
