@@ -71,7 +71,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	err := root.ExecuteContext(ctx)
 	stderr = root.ErrOrStderr()
 	if queue, logs := stderr.(*logqueue.Queue); logs {
-		defer queue.Close()
+		defer p.closeLog(queue)
 	}
 	if err == nil {
 		return 0
@@ -95,6 +95,15 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(cmd))
 	}
 	return statusUsage
+}
+
+// closeLog ends the queue of the log. A test reads what it wrote afterwards, on a machine of any speed.
+func (p *program) closeLog(queue *logqueue.Queue) {
+	if p.ownsProcess {
+		queue.Close()
+		return
+	}
+	queue.Wait()
 }
 
 // ended is an error that has an exit status of its own. One without a text was said already.

@@ -383,3 +383,11 @@ func TestOneOfSeveralBootstraps(t *testing.T) {
 		}
 	}
 }
+
+// TestRosterWithoutMembersIsNoConfig reads a saved roster that has a number and no members.
+func TestRosterWithoutMembersIsNoConfig(t *testing.T) {
+	saved := []algo.Message{Roster{Cluster: algo.NodeID{0: 99}, Epoch: 1, Number: 2, Confirmed: true}}
+	if got := configsOf(saved); len(got) != len(saved) {
+		t.Errorf("the records are %v", got)
+	}
+}

@@ -39,7 +39,7 @@ func rostersOf(saved []algo.Message) []algo.Message {
 func configsOf(saved []algo.Message) []algo.Message {
 	config, roster := savedMembers(saved)
 	id := member.ConfigID{Term: roster.Epoch, Version: roster.Number}
-	if roster.Epoch == 0 || !roster.Confirmed || id.Compare(config.Config.ID) <= 0 {
+	if roster.Epoch == 0 || !roster.Confirmed || len(roster.Entries) == 0 || id.Compare(config.Config.ID) <= 0 {
 		return saved
 	}
 	next := member.Record{Committed: true, WasMember: true}

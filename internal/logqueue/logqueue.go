@@ -10,6 +10,7 @@
 // Write never waits for the output, and the queue holds at most [Limit] bytes. The queue keeps the
 // order of the lines and counts each line that it drops. A line of its own reports the count at the
 // gap, as soon as the output has taken the lines before it. Close returns within [CloseTimeout].
+// Wait loses no line of the queue.
 //
 // # Non-guarantees
 //
@@ -81,15 +82,26 @@ func (q *Queue) Write(line []byte) (int, error) {
 // Close writes the queue, for at most CloseTimeout. Later lines are dropped. A second call waits
 // like the first.
 func (q *Queue) Close() {
-	q.mu.Lock()
-	if !q.closed {
-		q.closed = true
-		close(q.changed)
-	}
-	q.mu.Unlock()
+	q.close()
 	select {
 	case <-q.written:
 	case <-time.After(CloseTimeout):
+	}
+}
+
+// Wait writes the queue like Close, and waits for the output as long as that takes. It is for an
+// output that is known to be read.
+func (q *Queue) Wait() {
+	q.close()
+	<-q.written
+}
+
+func (q *Queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.closed = true
+		close(q.changed)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,26 @@ func TestCloseDoesNotWaitForUnreadOutput(t *testing.T) {
 		q.Close()
 		require.Equal(t, logqueue.CloseTimeout, time.Since(start))
 		<-output // so the goroutine ends
+	})
+}
+
+func TestWaitOutlastsSlowOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		output := make(pipe)
+		q := logqueue.New(output, report)
+		write(t, q, "first")
+		write(t, q, "second")
+		var waited atomic.Bool
+		go func() {
+			q.Wait()
+			waited.Store(true)
+		}()
+		time.Sleep(2 * logqueue.CloseTimeout)
+		require.Equal(t, "first", <-output)
+		require.False(t, waited.Load())
+		require.Equal(t, "second", <-output)
+		synctest.Wait()
+		require.True(t, waited.Load())
 	})
 }
 
