@@ -118,12 +118,13 @@ func (t *Transport) SetAddrs(book map[ID]string) {
 	}
 }
 
-// Disconnect refuses a connected node: it is told the reason, and Down comes with
-// Rejected. Nothing happens when it is not connected.
+// Disconnect refuses a connected node: it is sent what is queued for it and the reason, and
+// Down comes with Rejected. Nothing happens when it is not connected.
 func (t *Transport) Disconnect(id ID, reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.peers[id]; p != nil && p.session != nil && p.session.conn != nil {
+		p.session.conn.takeQueue(p)
 		p.session.conn.linger(rejected("disconnected", reason), 0)
 	}
 }

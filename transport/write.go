@@ -97,6 +97,16 @@ func (c *conn) collect() (batch []byte, frames int, last bool) {
 	return out, frames, c.finishing
 }
 
+// takeQueue makes what is queued for the peer part of what the connection itself has to say: the queue
+// ends with the session, which may be before the writer runs. The caller holds Transport.mu.
+func (c *conn) takeQueue(p *peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	batch, frames := p.queue.take(nil)
+	c.hello = append(c.hello, batch...)
+	c.t.count.add("frames.out", "", frames)
+}
+
 // cannotWrite ends a connection that takes nothing more. What the peer has said
 // before is still read: it may say why.
 func (c *conn) cannotWrite(err error) {
