@@ -28,7 +28,8 @@ type Hello struct {
 	MinVersion, MaxVersion uint16
 	// Cluster is the configured name of the cluster; empty from a client: any.
 	Cluster string `wire:"max=64"`
-	// ClusterID was drawn by the founder of the cluster; zero: not yet known.
+	// ClusterID was drawn at the founding of the cluster, or follows from its name if the algorithm has no
+	// quorum; zero: not yet known.
 	ClusterID algo.NodeID
 	// Algorithm is the name of the algorithm in use.
 	Algorithm string `wire:"max=32"`
@@ -68,8 +69,7 @@ func Read(frame []byte) (Hello, error) {
 
 // Check reports whether the sender of h can work with the sender of peer: nil, or
 // a [*MismatchError] with the first difference found. Versions must overlap. The
-// cluster must have the same name, and the same id when both know it: that of a fixed set
-// follows from the list that it was founded with. The algorithm must be the same. If either
+// cluster must have the same name, and the same ID when both know it. The algorithm must be the same. If either
 // is a client only version and name count.
 func (h Hello) Check(peer Hello) error {
 	nodes := !h.Client && !peer.Client
@@ -81,9 +81,9 @@ func (h Hello) Check(peer Hello) error {
 	}{
 		{max(h.MinVersion, peer.MinVersion) > min(h.MaxVersion, peer.MaxVersion), "protocol version", h.versions(), peer.versions()},
 		{h.Cluster != peer.Cluster && !anyCluster, "cluster name", strconv.Quote(h.Cluster), strconv.Quote(peer.Cluster)},
+		{nodes && h.Algorithm != peer.Algorithm, Algorithm, strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm)},
 		{otherCluster && h.OtherMembers(peer), Lists, strconv.Quote(h.Members), strconv.QuoteToASCII(peer.Members)},
 		{otherCluster, "cluster id", h.ClusterID.String(), peer.ClusterID.String()},
-		{nodes && h.Algorithm != peer.Algorithm, Algorithm, strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm)},
 	} {
 		if m.differs {
 			return &MismatchError{Peer: peer.called(), What: m.what, Ours: m.ours, Theirs: m.theirs}
