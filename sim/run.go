@@ -204,18 +204,22 @@ func (w *World) incite(o *Options) {
 	}
 }
 
-// quiet runs until no election message is under way, all agree, and it stays so for a
-// while.
+// quiet runs until no election message is under way and all agree, and until that has been so for a while.
 func (w *World) quiet(limit, t time.Duration) {
 	const while = 20 // of T
 	agreed := func() bool { _, _, agreed := w.Leader(); return agreed }
-	last := w.now
-	over := w.until(w.now+limit, func() bool {
-		moment := w.now > last
-		last = w.now
-		return moment && w.underWay == 0 && w.now >= w.active+while*t && agreed()
-	})
-	if !over && !w.stopped() && (!agreed() || w.underWay > 0) {
+	began, end := w.now, w.now+limit
+	for w.now < end && !w.stuck && !w.stopped() {
+		next := max(w.active, began) + while*t
+		if next <= w.now {
+			if w.underWay == 0 && agreed() {
+				return
+			}
+			next = w.now + t
+		}
+		w.pass(min(next, end))
+	}
+	if !w.stopped() && (!agreed() || w.underWay > 0) {
 		w.violated(algo.Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
 	}
 }
