@@ -25,9 +25,9 @@ type Timing struct {
 	// MinRedial and MaxRedial bound the back-off between dials to who is needed.
 	MinRedial time.Duration `yaml:"min_redial" help:"shortest pause between two dials to who is needed"`
 	MaxRedial time.Duration `yaml:"max_redial" help:"longest pause between two dials to who is needed"`
-	// FirstContact is for how long the members of a fixed set wait for each other at
-	// their first start.
-	FirstContact time.Duration `yaml:"first_contact" help:"how long fixed members wait for each other at their first start"`
+	// FirstContact is how long a node without a quorum waits at its start, at most, for listed members that neither
+	// answer nor refuse.
+	FirstContact time.Duration `yaml:"first_contact" help:"without a quorum, how long a node waits at its start for members that neither answer nor refuse"`
 	// NoEvidence has only silence count: for networks whose firewalls forge resets
 	// and refusals. A killed process is then found after Timeout.
 	NoEvidence bool `yaml:"no_evidence" flag:"no-evidence" help:"suspect by silence only, for networks whose firewalls forge refusals and resets"`

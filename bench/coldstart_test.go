@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,17 +14,25 @@ import (
 	"github.com/elect-go/elect/internal/testenv"
 )
 
+// coldStarts are the ways to start, and whether nodes join.
+var coldStarts = map[string]bool{"algorithm=bully/by=members": false, "algorithm=bully+lease/by=join": true}
+
+// starting returns the configuration of a start. To join needs a quorum.
+func starting(config fleet.Config, nodes int, joins bool) fleet.Config {
+	config.Nodes, config.Joins = nodes, joins
+	if joins {
+		config.Args = append(slices.Clone(config.Args), "--lease")
+	}
+	return config
+}
+
 // BenchmarkColdStart measures how long five new processes take until all agree: from
 // when the last of them is up, and from before the first was started.
 func BenchmarkColdStart(b *testing.B) {
 	config := setting(b)
-	for _, fixed := range []bool{false, true} {
-		way := "join"
-		if fixed {
-			way = "members"
-		}
-		b.Run(fmt.Sprintf("algorithm=bully/by=%s/n=5", way), func(b *testing.B) {
-			config.Nodes, config.Fixed = 5, fixed
+	for name, joins := range coldStarts {
+		b.Run(name+"/n=5", func(b *testing.B) {
+			config := starting(config, 5, joins)
 			var agreed, total []time.Duration
 			repeat(b, *slowRoundsFlag, func() {
 				s, err := coldStart(b.Context(), config)
@@ -78,10 +87,9 @@ func TestColdStart(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
-	for _, fixed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("fixed=%v", fixed), func(t *testing.T) {
-			config.Nodes, config.Fixed = 3, fixed
-			s, err := coldStart(t.Context(), config)
+	for name, joins := range coldStarts {
+		t.Run(name, func(t *testing.T) {
+			s, err := coldStart(t.Context(), starting(config, 3, joins))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,7 @@ func ExampleRun() {
 	// Which costs fewest messages at N=9, when the leader has crashed?
 	//   algorithm  convention  msgs/election  95 %      min  p90  trials  to the best
 	//   bully      detector    7              7 to 7    7    7    1       best
-	//   omega      detector    9              9 to 9    9    9    1       1.29
+	//   omega      detector    8              8 to 8    8    8    1       1.14
 	//   ring       detector    16             16 to 16  16   16   1       2.29
 	//   vote       detector    79             79 to 79  79   79   1       11.3
 }

@@ -33,10 +33,9 @@ type local struct {
 // nodeOption is an option of each node, on its socket.
 type nodeOption func(l *local, node string, socket net.Listener) cluster.Option
 
-// startLocal starts n nodes that are configured alike: all members from the beginning, or one
-// whom the others join, which spares those the wait of a first start. What they say of leaders
+// startLocal starts n nodes with one list of members. What they say of leaders
 // goes to see, if that is set.
-func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int, join bool,
+func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int,
 	see func(node string, e fleet.Event), with ...nodeOption,
 ) (_ *local, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -56,15 +55,10 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 			return nil, err
 		}
 		sockets = append(sockets, socket)
-		if !join {
-			config.Members = append(config.Members, socket.Addr().String())
-		}
+		config.Members = append(config.Members, socket.Addr().String())
 	}
 	for i, socket := range sockets {
 		config.Name, config.Listen, config.Priority = fleet.Name(i+1), socket.Addr().String(), i+1
-		if config.Bootstrap = join && i == 0; join && i > 0 {
-			config.Join = []string{sockets[0].Addr().String()}
-		}
 		options := []cluster.Option{
 			cluster.WithRegistry(registry), cluster.WithStore(store.NewMemory()),
 			cluster.WithNetwork(func(string) (net.Listener, error) { return socket, nil }, nil),

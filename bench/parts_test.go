@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/sim"
@@ -199,29 +199,32 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 	return func(tb testing.TB) func() (int, error) {
 		const nodes = 5
 		timing := algo.LAN()
-		known := membership.Roster{Cluster: sim.ID(100)}
-		var leader algo.Member
+		var list []string
+		var all []algo.Member
 		for i := 1; i <= nodes; i++ {
-			leader = algo.Member{ID: sim.ID(i), Name: sim.Name(sim.ID(i)), Addr: sim.Name(sim.ID(i)) + ":7400", Eligible: true}
-			known.Entries = append(known.Entries, membership.Entry{ID: leader.ID, Name: leader.Name, Addr: leader.Addr, Eligible: true})
+			name := sim.Name(sim.ID(i))
+			all, list = append(all, algo.Member{ID: sim.ID(i), Name: name, Addr: name + ":7400", Eligible: true}), append(list, name+":7400")
 		}
 		e := engine.New(engine.Config{
-			Place: engine.Place{Self: leader}, Spec: bullySpec(tb, timing),
+			Place: engine.Place{Self: all[nodes-1], List: list}, Spec: bullySpec(tb, timing),
 			Detector: fd.New(algo.Timing{
 				Heartbeat: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, Forgive: timing.Forgive,
 				MinRedial: timing.MinRedial, MaxRedial: timing.MaxRedial,
 			}),
 			Pick: func(least, _ time.Duration) time.Duration { return least },
-		}, membership.Know(known))
+		})
 		e.Start(0)
+		for _, m := range all[:nodes-1] {
+			e.Up(0, engine.Peer{ID: m.ID, Incarnation: 1, Addr: m.Addr})
+			e.Receive(0, m.ID, member.Self{Member: member.MemberOf(m)})
+		}
 		lowest, now := sim.ID(1), time.Duration(0)
 		for l, _ := e.Leader(); l.Vacant(); l, _ = e.Leader() { // it asks the others first
 			now, _ = e.Deadline()
 			e.Wake(now)
 		}
 		l, _ := e.Leader()
-		require.Equal(tb, leader.ID, l.ID, "the highest leads")
-		e.Up(now, engine.Peer{ID: lowest, Incarnation: 1, Digest: e.Digest()})
+		require.Equal(tb, sim.ID(nodes), l.ID, "the highest leads")
 		if beat, ok := m.(fd.Beat); ok {
 			beat.View = e.Digest() // else it would be answered with the membership
 			m = beat

@@ -32,7 +32,7 @@ func startResting(ctx context.Context, registry algo.Registry, algorithm string,
 		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
 	heap := heapInUse()
-	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, false, nil)
+	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 		return nil, err
 	}
 	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), Lesson: true}
-	if w.live, err = startLocal(ctx, registry, config, n, true, w.journal.see, append(with, w.noted)...); err != nil {
+	if w.live, err = startLocal(ctx, registry, config, n, w.journal.see, append(with, w.noted)...); err != nil {
 		return nil, err
 	}
 	return w, w.acquainted(ctx)

@@ -12,8 +12,10 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
 )
 
@@ -168,20 +170,22 @@ func TestALeaderHasATokenOfItsCluster(t *testing.T) {
 	})
 }
 
-// Whoever founds a cluster founds another one, which a list of all its members does not: it is the same again.
+// With a quorum each founding makes another cluster. Without one the cluster follows from its name.
 func TestAClusterThatIsFoundedAnewIsAnother(t *testing.T) {
 	found := func(t *testing.T, config cluster.Config) (id algo.NodeID) {
 		synctest.Test(t, func(t *testing.T) {
 			config.Name, config.Listen = "n1", "n1:7400"
-			n := run(t, config, clustertest.NewNetwork().Process("n1").Options()...)
+			n := run(t, config, append(clustertest.NewNetwork().Process("n1").Options(), cluster.WithStore(store.NewMemory()))...)
 			id = n.follows(t, "n1", bound).Leader.Cluster
 		})
 		return id
 	}
-	founder := cluster.Config{Bootstrap: true}
+	founder := cluster.Config{Bootstrap: true, Lease: &lease.Options{}}
 	require.NotEqual(t, found(t, founder), found(t, founder))
 	list := cluster.Config{Members: []string{"n1:7400"}}
 	require.Equal(t, found(t, list), found(t, list))
+	other := cluster.Config{Cluster: "other", Members: list.Members}
+	require.NotEqual(t, found(t, list), found(t, other))
 }
 
 // Why a resource that checks tokens wants vote: on both sides of a partition bully elects in one epoch.

@@ -12,7 +12,7 @@ import (
 
 // Who called an election, and why, is in the log, in the state and in the status.
 func TestWhoCalledAnElectionIsSaid(t *testing.T) {
-	each(t, func(t *testing.T, f *fleet) {
+	each(t, []string{"bully", "vote"}, func(t *testing.T, f *fleet) {
 		f.growTo(4)
 		called := func(why ...string) (lines int) {
 			for _, m := range f.live {

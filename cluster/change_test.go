@@ -12,8 +12,9 @@ import (
 	"github.com/elect-go/elect/internal/virtual"
 )
 
-func runs(algorithm string) func(*cluster.Config) {
-	return func(c *cluster.Config) { c.Algorithm = algorithm }
+// listed runs an algorithm with a list of three members.
+func listed(algorithm string) func(*cluster.Config) {
+	return func(c *cluster.Config) { c.Algorithm, c.Members = algorithm, listOf(3) }
 }
 
 // The procedure of docs/operations.md: all are stopped, the word is changed, all are
@@ -33,7 +34,7 @@ func TestChangeOfTheAlgorithm(t *testing.T) {
 			for _, m := range f.live {
 				f.halt(m)
 			}
-			f.config = runs(algorithm)
+			f.config = listed(algorithm)
 			var members []*member
 			for i := 1; i <= 3; i++ {
 				members = append(members, f.start(i))
@@ -70,7 +71,7 @@ func TestAMemberThatRunsAnotherAlgorithmStops(t *testing.T) {
 				members := f.grow(3)
 				f.halt(members[2])
 				f.agree("n2", bound)
-				f.config = runs(algorithm)
+				f.config = listed(algorithm)
 				odd := f.start(3)
 				delete(f.live, "n3")
 				before := len(members[0].seen())

@@ -114,7 +114,7 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 
 // TestAListenerOfTheProgramsOwn is looked at when it is there.
 func TestAListenerOfTheProgramsOwn(t *testing.T) {
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "0.0.0.0:0", Advertise: "10.0.0.1:7400", Bootstrap: true}, cluster.WithNetwork(cluster.Listen, nil))
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "0.0.0.0:0", Advertise: "10.0.0.1:7400", Members: []string{"10.0.0.1:7400"}}, cluster.WithNetwork(cluster.Listen, nil))
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // it would run for ever
 	defer cancel()
@@ -135,7 +135,13 @@ func TestAClosedCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		file := secretFile(t)
-		f.config = func(c *cluster.Config) { c.SecretFile = file }
+		secret := func(file string) func(*cluster.Config) {
+			return func(c *cluster.Config) {
+				leased(c)
+				c.SecretFile = file
+			}
+		}
+		f.config = secret(file)
 		f.grow(3)
 
 		stranger := func(i int, change func(*cluster.Config)) *member {
@@ -144,8 +150,8 @@ func TestAClosedCluster(t *testing.T) {
 			delete(f.live, m.name)
 			return m
 		}
-		plain := stranger(4, func(*cluster.Config) {})
-		other := stranger(5, func(c *cluster.Config) { c.SecretFile = secretFile(t) })
+		plain := stranger(4, leased)
+		other := stranger(5, secret(secretFile(t)))
 		f.quiet(30 * time.Second)
 		for _, m := range f.live {
 			require.Len(t, m.Members(), 3)
@@ -275,8 +281,12 @@ func TestFromNothingToCertificates(t *testing.T) {
 func TestWithoutMigrateNothingFallsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
+		f.config = leased
 		f.grow(1)
-		f.config = func(c *cluster.Config) { c.SecretFile = secretFile(t) }
+		f.config = func(c *cluster.Config) {
+			leased(c)
+			c.SecretFile = secretFile(t)
+		}
 		closed := f.start(2)
 		virtual.Pass(10 * time.Second)
 		require.Len(t, f.live["n1"].Members(), 1)
@@ -315,7 +325,7 @@ func TestManyStallBeforeTheyProveAnything(t *testing.T) {
 
 // TestTheSameUserGivesOrders, on the loopback without a secret. Other users are in the tests of secure.
 func TestTheSameUserGivesOrders(t *testing.T) {
-	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Timing: algo.Local()})
+	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Timing: algo.Local()})
 	m.follows(t, "n1", 30*time.Second)
 	err := operator.Client{}.SetPriority(t.Context(), m.Members()[0].Addr, 3)
 	if runtime.GOOS != "linux" {

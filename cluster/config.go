@@ -36,21 +36,25 @@ type Config struct {
 	// Listen names no host, or one that the others cannot dial.
 	Advertise string `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
 
+	// Bootstrap, Join and RemoveSuspectedAfter need an algorithm with a quorum: vote, or any with Lease. The others
+	// have Members.
+
 	// Bootstrap makes this node found a cluster at its first start: at once if Join names no
 	// other node, or when each address there has refused the connection, or leads to a node in
 	// no cluster. So it may stay set, on all nodes as well, with the same Join: of those that are
 	// connected one founds, and a node that has lost its data joins the others again.
-	Bootstrap bool `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set"`
+	Bootstrap bool `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set; needs a quorum"`
 	// Join are addresses of members, any of which leads this node into the cluster at its first
 	// start. Its own address among them does no harm. A host may be a name, here and in
 	// Members: it is looked up anew at every attempt, and all addresses behind it are tried.
 	// Behind one name may be all members.
-	Join []string `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which lets this one in at its first start"`
+	Join []string `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which adds this one at its first start; needs a quorum"`
 	// Members are the addresses of all members, this one's own included, equal on all
 	// of them. It stands instead of Join and Bootstrap. With a quorum the node at the first address, in the
 	// order of strings, founds the cluster when all others have answered: start all of them once. Afterwards
-	// a quorum suffices, and others may join.
-	Members []string `yaml:"members" arg:"host:port" empty:"none, they join and leave" help:"all members, this one included, equal on all of them; instead of join and bootstrap"`
+	// a quorum suffices, and others may join. Without a quorum the list is the membership: change it on each
+	// node, with SetMembers or a restart. An entry equal to Listen is this node, also if its port is 0.
+	Members []string `yaml:"members" arg:"host:port" empty:"none, they join and leave" live:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
 
 	// Data is the folder for what must survive a restart. Without one, a restart
 	// makes this a new member.
@@ -140,19 +144,10 @@ const (
 // complete fills in the defaults and makes the algorithm, or says every mistake at once. Without Data
 // a store may be kept elsewhere.
 func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration) (algo.Spec, error) {
-	var mistakes []error
-	want := func(ok bool, field, got, want string, args ...any) {
-		if !ok {
-			mistakes = append(mistakes, &ConfigError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
-		}
-	}
+	var found mistakes
+	want := found.want
 	c.Cluster, c.Algorithm, c.Timing = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Algorithm, "bully"), cmp.Or(c.Timing, algo.LAN())
-	c.Advertise, c.Join, c.Members = canonical(c.Advertise), slices.Clone(c.Join), slices.Clone(c.Members)
-	for _, list := range [][]string{c.Join, c.Members} {
-		for i, addr := range list {
-			list[i] = canonical(addr)
-		}
-	}
+	c.Advertise, c.Join, c.Members = canonical(c.Advertise), canonicals(c.Join), canonicals(c.Members)
 	if c.Name == "" {
 		host, err := os.Hostname()
 		want(err == nil, "name", "empty", "a name, for the host's is not known (%v)", err)
@@ -165,69 +160,108 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	want(wire.IsName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName)
 	want(wire.IsName(c.Name), "name", strconv.Quote(c.Name), aName)
 	_, err := metaText(c.Meta)
-	mistakes = append(mistakes, checkPriority(c.Priority), err)
+	found.add(checkPriority(c.Priority), err)
 
-	c.addresses(want)
+	c.addresses(&found)
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	timing := fieldErrors("timing", fd.Check(c.Timing))
 	spec, err := c.spec(registry, timing == nil)
-	mistakes = append(mistakes, timing, err)
+	found.add(timing, err)
 	if c.Lease != nil && timing == nil {
 		o := cmp.Or(*c.Lease, lease.Defaults(c.Timing))
 		o.Drain = cmp.Or(o.Drain, drain)
 		leased, err := lease.Wrap(spec, c.Timing, o)
-		mistakes = append(mistakes, fieldErrors("lease", err))
+		found.add(fieldErrors("lease", err))
 		if c.Lease = &o; err == nil {
 			spec = leased
 		}
 	}
 	quorum := spec.Claims.NeedsQuorum
+	if !quorum && spec.Name != "" {
+		c.requireList(&found, spec.Name)
+	}
 	want(!spec.Textbook || c.Lesson, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
 	want(!quorum || kept || c.Data != "", "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", spec.Name)
-	return spec, errors.Join(mistakes...)
+	return spec, errors.Join(found.all...)
+}
+
+// mistakes are those of a Config.
+type mistakes struct{ all []error }
+
+func (m *mistakes) add(errs ...error) { m.all = append(m.all, errs...) }
+
+func (m *mistakes) want(ok bool, field, got, want string, args ...any) {
+	if !ok {
+		m.add(&ConfigError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
+	}
+}
+
+// requireList rejects what needs a quorum.
+func (c *Config) requireList(found *mistakes, algorithm string) {
+	const bothWays = "a quorum for it (lease, or algorithm vote; %s without a lease has none), or one list of members on all nodes instead"
+	found.want(len(c.Join) == 0, "join", "set", bothWays, algorithm)
+	found.want(!c.Bootstrap, "bootstrap", "true", bothWays, algorithm)
+	found.want(c.RemoveSuspectedAfter == 0, "remove_suspected_after", c.RemoveSuspectedAfter.String(), bothWays, algorithm)
 }
 
 // addresses says what is wrong with those of the configuration.
-func (c *Config) addresses(want func(ok bool, field, got, want string, args ...any)) {
-	check := func(field, addr string, shared bool, form string) error {
-		err := checkAddr(addr, shared)
-		want(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
-		want(!c.Lesson || err != nil || isLoopback(addr), field, strconv.Quote(addr),
-			"an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
-		return err
-	}
-	unheard := check("listen", c.Listen, false, "host:port")
+func (c *Config) addresses(found *mistakes) {
+	unheard := c.check(found, "listen", c.Listen, false, "host:port")
 	if c.Advertise != "" {
-		_ = check("advertise", c.Advertise, true, "host:port as the others dial it")
+		_ = c.check(found, "advertise", c.Advertise, true, "host:port as the others dial it")
 	} else if unheard == nil {
 		host, port, _ := net.SplitHostPort(c.Listen)
-		want(host != "" && !isUnspecified(host), "advertise", "empty",
+		found.want(host != "" && !isUnspecified(host), "advertise", "empty",
 			"host:port as the others dial it, for listen (%s) names no host", c.Listen)
 		if port != "0" {
 			c.Advertise = canonical(c.Listen)
 		}
 	}
 	for i, addr := range c.Join {
-		_ = check(fmt.Sprintf("join[%d]", i), addr, true, "host:port")
+		_ = c.check(found, fmt.Sprintf("join[%d]", i), addr, true, "host:port")
 	}
+	found.want(len(c.Join) <= maxMembers, "join", strconv.Itoa(len(c.Join))+" addresses", "at most %d", maxMembers)
+	found.want(len(c.Join) == 0 || len(c.Members) == 0, "members", "set beside join", "one of the two")
+	found.want(!c.Bootstrap || len(c.Members) == 0, "bootstrap", "true beside members", "one of the two")
+	c.list(found)
+}
+
+// check records what is wrong with an address.
+func (c *Config) check(found *mistakes, field, addr string, shared bool, form string) error {
+	err := checkAddr(addr, shared)
+	found.want(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
+	found.want(!c.Lesson || err != nil || isLoopback(addr), field, strconv.Quote(addr),
+		"an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
+	return err
+}
+
+// list records what is wrong with Members.
+func (c *Config) list(found *mistakes) {
 	seen := make(map[string]bool)
 	for i, addr := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
-		_ = check(field, addr, true, "host:port")
-		want(!seen[addr], field, strconv.Quote(addr), "each address once")
+		isOwn := c.Advertise == "" && addr == canonical(c.Listen) // its port is 0
+		_ = c.check(found, field, addr, !isOwn, "host:port")
+		found.want(!seen[addr], field, strconv.Quote(addr), "each address once")
 		seen[addr] = true
 	}
-	want(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
-	want(len(c.Join) <= maxMembers, "join", strconv.Itoa(len(c.Join))+" addresses", "at most %d", maxMembers)
-	want(len(c.Join) == 0 || len(c.Members) == 0, "members", "set beside join", "one of the two")
-	want(!c.Bootstrap || len(c.Members) == 0, "bootstrap", "true beside members", "one of the two")
+	found.want(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
 	if len(c.Members) > 0 {
 		self := canonical(cmp.Or(c.Advertise, c.Listen))
-		want(seen[self] || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
+		found.want(seen[self] || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
+}
+
+// checkMembers completes Members, and returns what is wrong with it.
+func (c *Config) checkMembers() error {
+	var found mistakes
+	c.Members = canonicals(c.Members)
+	found.want(len(c.Members) > 0, "members", "empty", "the addresses of all members, this one's own included")
+	c.list(&found)
+	return errors.Join(found.all...)
 }
 
 func checkPriority(priority int) error {
@@ -283,6 +317,15 @@ func canonical(addr string) string {
 		host = ip.String()
 	}
 	return net.JoinHostPort(strings.ToLower(host), strconv.FormatUint(number, 10))
+}
+
+// canonicals returns the canonical form of each address.
+func canonicals(addrs []string) []string {
+	all := slices.Clone(addrs)
+	for i, addr := range all {
+		all[i] = canonical(addr)
+	}
+	return all
 }
 
 func isLoopback(addr string) bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/store"
 )
@@ -36,6 +37,7 @@ func mistakes(err error) []*cluster.ConfigError {
 
 func TestConfigMistakes(t *testing.T) {
 	ms := time.Millisecond
+	const bothWays = ", want a quorum for it (lease, or algorithm vote; bully without a lease has none), or one list of members on all nodes instead"
 	cases := []struct {
 		name   string
 		change func(c *cluster.Config)
@@ -65,6 +67,9 @@ func TestConfigMistakes(t *testing.T) {
 		{"not among the members", func(c *cluster.Config) { c.Members = []string{"10.0.0.2:7400"} }, "want this member's own address among them (10.0.0.1:7400)", "members"},
 		{"too many seeds", func(c *cluster.Config) { c.Join = make([]string, 513) }, "join is 513 addresses, want at most 512", "join"},
 		{"join and members", func(c *cluster.Config) { c.Join, c.Members = []string{"10.0.0.2:1"}, []string{"10.0.0.1:7400"} }, "members is set beside join, want one of the two", "members"},
+		{"join without a quorum", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:1"} }, "join is set" + bothWays, "join"},
+		{"bootstrap without a quorum", func(c *cluster.Config) { c.Bootstrap = true }, "bootstrap is true" + bothWays, "bootstrap"},
+		{"removal without a quorum", func(c *cluster.Config) { c.RemoveSuspectedAfter = time.Minute }, "remove_suspected_after is 1m0s" + bothWays, "remove_suspected_after"},
 		{"a name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
 		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
 		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
@@ -137,11 +142,11 @@ func TestDefaults(t *testing.T) {
 
 func TestConfigIsTheNodesOwn(t *testing.T) {
 	config := good()
-	config.Join = []string{"10.0.0.2:7400"}
+	config.Members = []string{"10.0.0.1:7400", "10.0.0.2:7400"}
 	n, err := cluster.New(config)
 	require.NoError(t, err)
-	config.Join[0] = "changed"
-	require.Equal(t, "10.0.0.2:7400", n.Config().Join[0])
+	config.Members[1] = "changed"
+	require.Equal(t, "10.0.0.2:7400", n.Config().Members[1])
 }
 
 func TestAVoteMustNotBeForgotten(t *testing.T) {
@@ -203,14 +208,16 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 		field  string // of the mistake; empty: there is none
 		want   string
 	}{
-		"for a lesson":     {func(*cluster.Config) {}, "", ""},
-		"on IPv6":          {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
-		"by name":          {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
-		"for use":          {func(c *cluster.Config) { c.Lesson = false }, "algorithm", "one for use, or lesson as well (--lesson)"},
-		"for others":       {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
-		"for all":          {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
-		"known to others":  {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
-		"let in elsewhere": {func(c *cluster.Config) { c.Join = []string{"127.0.0.1:7401", "10.0.0.2:7400"} }, "join[1]", wanted},
+		"for a lesson":    {func(*cluster.Config) {}, "", ""},
+		"on IPv6":         {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
+		"by name":         {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
+		"for use":         {func(c *cluster.Config) { c.Lesson = false }, "algorithm", "one for use, or lesson as well (--lesson)"},
+		"for others":      {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
+		"for all":         {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
+		"known to others": {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
+		"let in elsewhere": {func(c *cluster.Config) {
+			c.Lease, c.Join = &lease.Options{}, []string{"127.0.0.1:7401", "10.0.0.2:7400"}
+		}, "join[1]", wanted},
 		"of members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
 			"members[1]", wanted},
 		"a lesson of one for use": {func(c *cluster.Config) { c.Algorithm, c.Listen = "bully", "10.0.0.1:7400" }, "listen", wanted},

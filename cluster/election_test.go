@@ -178,9 +178,8 @@ func TestJoinWhileOthersElect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
-		members[2].process.Kill()
-		f.start(4)
 		f.kill(members[2])
+		f.start(4)
 		f.agree("n4", bound)
 		f.quiet(time.Minute)
 		status, err := members[0].Status(t.Context())
@@ -190,13 +189,12 @@ func TestJoinWhileOthersElect(t *testing.T) {
 }
 
 func TestColdStart(t *testing.T) {
-	addrs := []string{"n1:7400", "n2:7400", "n3:7400", "n4:7400", "n5:7400"}
 	cases := map[string]func(i int, c *cluster.Config){
-		"of a fixed set": func(_ int, c *cluster.Config) { c.Join, c.Members = nil, addrs },
+		"of a fixed set": func(_ int, c *cluster.Config) { c.Members = listOf(5) },
 		"by joining": func(i int, c *cluster.Config) {
-			c.Join = nil
-			if i != 2 {
-				c.Join = addrs // itself among them
+			leased(c)
+			if c.Bootstrap = i == 2; !c.Bootstrap {
+				c.Join = listOf(5) // itself among them
 			}
 		},
 	}
@@ -209,7 +207,7 @@ func TestColdStart(t *testing.T) {
 						f.config = func(c *cluster.Config) { change(i, c) }
 						f.start(i + 1)
 					}
-					f.agree("n5", bound)
+					f.agree("n5", 2*bound)
 					f.quiet(time.Minute)
 					var views []uint64
 					for _, m := range f.live {
@@ -230,7 +228,7 @@ func TestColdStart(t *testing.T) {
 func TestFixedSetStartsWithoutTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		f.config = func(c *cluster.Config) { c.Join, c.Members = nil, []string{"n1:7400", "n2:7400", "n3:7400"} }
+		f.config = func(c *cluster.Config) { c.Members = listOf(3) }
 		f.start(1)
 		f.start(2)
 		f.agree("n2", bound)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/wire"
 )
 
 // errand is what somebody waits for: a change of the membership that others have a part
@@ -142,14 +143,13 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 // ErrRemoved when it is told, or at its next start, and counts for no majority any more.
 // Its ID never comes back; with an emptied data folder the node joins as a new member.
 //
-// The leader does it and tells the others, and is asked again and again until then. With a
-// quorum it makes one change at a time, and Remove returns when a majority of the remaining
-// members holds it. A leader that is removed hands over first, and the next one removes it. Without
-// a quorum this node does it itself when no leader is known for twice Timing.Bound. When ctx ends it is
+// The leader does it and tells the others, and is asked again and again until then. It makes one
+// change at a time, and Remove returns when a majority of the remaining members holds it. A leader
+// that is removed hands over first, and the next one removes it. When ctx ends it is
 // given up, and may or may not have been done. To remove the node itself is to Leave.
 //
-// The error is ErrNoMember, ErrLastMember, ErrNoHeir, context.Cause(ctx), ErrStopped, or
-// an ErrSave that stops the node.
+// The error is ErrNoQuorum if the algorithm has none, ErrNoMember, ErrLastMember, ErrNoHeir,
+// context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
 func (n *Node) Remove(ctx context.Context, id algo.NodeID) error {
 	return n.run(ctx, func() (*errand, error) { return n.removal(id) })
 }
@@ -171,9 +171,6 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 	}
 	e := &errand{late: func() error {
 		why := n.obstacle(n.engine.RemovalObstacle(id))
-		if _, known := n.Leader(); !known && !n.spec.Claims.NeedsQuorum && id != n.self.ID {
-			why += fmt.Sprintf("; without one this node does it after %v", 2*n.config.Timing.Bound())
-		}
 		n.perform(n.engine.CancelRemove(n.now(), id))
 		return fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", why)
 	}}
@@ -220,6 +217,36 @@ func (n *Node) resignation(period time.Duration) (*errand, error) {
 	}), nil
 }
 
+// ErrQuorum says that the algorithm has a quorum: nodes join, leave and are removed, and the list of members is not
+// used any more.
+var ErrQuorum = errors.New("cluster: with a quorum members are not listed: nodes join, and elect remove and elect leave remove them")
+
+// SetMembers replaces Config.Members, of an algorithm without a quorum. It returns when this node uses the new list.
+// Change the list on all nodes: a node rejects one that its list does not name. The list must name this node; to
+// take the node itself out, change the lists of the others and stop it. The error is a *ConfigError, ErrQuorum,
+// context.Cause(ctx) or ErrStopped.
+func (n *Node) SetMembers(ctx context.Context, members []string) error {
+	c := Config{Listen: n.config.Listen, Advertise: n.config.Advertise, Lesson: n.config.Lesson, Members: members}
+	if err := c.checkMembers(); err != nil {
+		return err
+	}
+	return n.run(ctx, func() (*errand, error) {
+		list := n.listed(c.Members)
+		out, err := n.engine.SetMembers(n.now(), list)
+		switch {
+		case errors.Is(err, member.ErrQuorum):
+			return nil, ErrQuorum
+		case err != nil:
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+		hello := *n.hello.Load()
+		hello.Members = wire.Members(list)
+		n.hello.Store(&hello)
+		n.perform(out)
+		return nil, n.failed
+	})
+}
+
 // restate gives this node another priority, which holds at once. The errand is over when a majority
 // knows, where one is needed.
 func (n *Node) restate(priority int) (*errand, error) {
@@ -264,7 +291,9 @@ var (
 	ErrLastMember = errors.New("it is the last member: stop it, and delete its data")
 	// ErrNoHeir says that no other member may lead.
 	ErrNoHeir = errors.New("no other member may lead")
+	// ErrNoQuorum says that the algorithm has no quorum, which must agree that a member leaves or is removed.
+	ErrNoQuorum = errors.New("its algorithm has no quorum to agree on that: change the list members on each node, or set lease")
 )
 
 // unstruck is what the engine says of that.
-var unstruck = map[error]error{member.ErrNoMember: ErrNoMember, member.ErrLastMember: ErrLastMember, member.ErrNoEligibleMember: ErrNoHeir}
+var unstruck = map[error]error{member.ErrNoMember: ErrNoMember, member.ErrLastMember: ErrLastMember, member.ErrNoEligibleMember: ErrNoHeir, member.ErrNoQuorum: ErrNoQuorum}

@@ -13,9 +13,15 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// A program that works only while it leads. Alone, it leads at once.
+// A program that works only while it leads. With a lease at most one node works at any moment. Alone, it leads at once.
 func ExampleNode_Lead() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data, Lease: &lease.Options{}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -78,7 +84,7 @@ func ExampleState() {
 
 // A service that has only to prepare something when it leads goes on leading afterwards.
 func ExampleNode_Lead_keep() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -156,7 +162,7 @@ func ExampleNode_Run() {
 		}
 		return "start it again"
 	}
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -172,9 +178,15 @@ func ExampleNode_Run() {
 	// true
 }
 
-// Who is a member is changed while the cluster runs, by any member.
+// With a quorum the members change while the cluster runs, at the request of any of them.
 func ExampleNode_Remove() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data, Lease: &lease.Options{}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -200,11 +212,32 @@ func ExampleNode_Remove() {
 	// <nil>
 }
 
+// Without a quorum the members are those of a list, which is changed on each node.
+func ExampleNode_SetMembers() {
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- node.Run(ctx) }()
+
+	fmt.Println(node.SetMembers(ctx, []string{"127.0.0.1:0", "10.0.0.2:7400"}))
+	fmt.Println(errors.Is(node.Leave(ctx), cluster.ErrNoQuorum)) // change the lists of the others, and stop this node
+	stop()
+	fmt.Println(<-stopped)
+	// Output:
+	// <nil>
+	// true
+	// <nil>
+}
+
 // Members may be found by something else than DNS: a service registry, say.
 func ExampleWithLookup() {
 	registry := map[string][]string{"elect.internal": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}
 	_, err := cluster.New(
-		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Join: []string{"elect.internal:7400"}},
+		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Data: "data", Lease: &lease.Options{}, Join: []string{"elect.internal:7400"}},
 		cluster.WithLookup(func(_ context.Context, host string) ([]string, error) {
 			if found, ok := registry[host]; ok {
 				return found, nil
@@ -218,7 +251,7 @@ func ExampleWithLookup() {
 
 // A follower finds the service of the leader by what that says of itself.
 func ExampleLeadership_Meta() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Meta: map[string]string{"http": "10.0.0.1:8080"}})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Meta: map[string]string{"http": "10.0.0.1:8080"}})
 	if err != nil {
 		fmt.Println(err)
 		return

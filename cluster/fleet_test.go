@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
@@ -145,8 +147,7 @@ type fleet struct {
 	live   map[string]*member
 	stores map[string]cluster.Store
 	config func(*cluster.Config) // changes every member's
-
-	algorithm string // where config asks for it
+	list   []string              // addresses of all members, without a quorum
 }
 
 func newFleet(t testing.TB) *fleet {
@@ -155,16 +156,39 @@ func newFleet(t testing.TB) *fleet {
 
 func nameOf(i int) string { return fmt.Sprintf("n%d", i) }
 
-// start starts member i, as the founder or through the others.
+func addrOf(i int) string { return nameOf(i) + ":7400" }
+
+// listOf returns the addresses of members 1 to n.
+func listOf(n int) (list []string) {
+	for i := 1; i <= n; i++ {
+		list = append(list, addrOf(i))
+	}
+	return list
+}
+
+// runs gives each member an algorithm, "bully" or "bully with a lease".
+func runs(algorithm string) func(*cluster.Config) {
+	return func(c *cluster.Config) {
+		word, isLeased := strings.CutSuffix(algorithm, " with a lease")
+		if c.Algorithm = word; isLeased {
+			c.Lease = &lease.Options{}
+		}
+	}
+}
+
+// leased has a quorum with the default algorithm.
+func leased(c *cluster.Config) { c.Lease = &lease.Options{} }
+
+// quorums have one, and the nodes join, leave and are removed.
+var quorums = []string{"bully with a lease", "vote"}
+
+// start starts member i. See place.
 func (f *fleet) start(i int, options ...cluster.Option) *member {
 	f.t.Helper()
 	name := nameOf(i)
-	c := cluster.Config{Name: name, Listen: name + ":7400", Priority: i}
-	for other := range f.live {
-		c.Join = append(c.Join, other+":7400")
-	}
+	c := cluster.Config{Name: name, Listen: addrOf(i), Priority: i}
 	f.config(&c)
-	c.Bootstrap = len(c.Join) == 0 && len(c.Members) == 0
+	f.place(&c)
 	if f.stores[name] == nil {
 		f.stores[name] = store.NewMemory()
 	}
@@ -175,9 +199,35 @@ func (f *fleet) start(i int, options ...cluster.Option) *member {
 	return m
 }
 
-// grow starts members 1 to n, one after another, until all follow the highest.
+// place completes settings that name no other node. With a quorum the node joins the live members, or founds the
+// cluster. Without one it gets the list of all members, to which it is added if it is new. The live members get the
+// new list then.
+func (f *fleet) place(c *cluster.Config) {
+	f.t.Helper()
+	if c.Bootstrap || len(c.Join)+len(c.Members) > 0 {
+		return
+	}
+	if c.Lease != nil || c.Algorithm == "vote" {
+		for other := range f.live {
+			c.Join = append(c.Join, other+":7400")
+		}
+		c.Bootstrap = len(c.Join) == 0
+		return
+	}
+	if !slices.Contains(f.list, c.Listen) {
+		f.list = append(f.list, c.Listen)
+		for _, m := range f.live {
+			require.NoError(f.t, m.SetMembers(f.t.Context(), f.list))
+		}
+	}
+	c.Members = f.list
+}
+
+// grow starts members 1 to n, one after another, until all follow the highest. Without a quorum the list names all of
+// them from the beginning.
 func (f *fleet) grow(n int) []*member {
 	f.t.Helper()
+	f.list = listOf(n)
 	var members []*member
 	for i := 1; i <= n; i++ {
 		members = append(members, f.start(i))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
@@ -96,7 +97,7 @@ func TestOneClusterIsFounded(t *testing.T) {
 					s.dns.set("elect", all...)
 					var members []*member
 					for _, i := range random.Perm(3) {
-						members = append(members, s.start(i+1, cluster.Config{Bootstrap: may(i + 1), Join: []string{"elect:7400"}}))
+						members = append(members, s.start(i+1, cluster.Config{Bootstrap: may(i + 1), Join: []string{"elect:7400"}, Lease: &lease.Options{}}))
 						if random.IntN(2) > 0 {
 							virtual.Pass(time.Duration(random.IntN(20)) * time.Millisecond)
 						}
@@ -123,7 +124,9 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		join := []string{machine(1) + ":7400", machine(2) + ":7400", machine(3) + ":7400"}
-		start := func(i int) *member { return s.start(i, cluster.Config{Bootstrap: i == 1, Join: join}) }
+		start := func(i int) *member {
+			return s.start(i, cluster.Config{Bootstrap: i == 1, Join: join, Lease: &lease.Options{}})
+		}
 		one, two, three := start(1), start(2), start(3)
 		virtual.Pass(5 * time.Second)
 		leaders, following := clusters(one, two, three)
@@ -138,7 +141,7 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 		virtual.Pass(30 * time.Second)
 		leaders, _ = clusters(one)
 		require.Zero(t, leaders, "it founded a second cluster")
-		require.NotEmpty(t, one.log.with("msg=waiting", "it founds a cluster only when nobody is silent"))
+		require.NotEmpty(t, one.log.with("msg=waiting", "it founds a cluster only when no address is silent"))
 		two.process.Resume()
 		three.process.Resume()
 		virtual.Pass(30 * time.Second)
@@ -148,18 +151,18 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 	})
 }
 
-// Who is told nothing says at once what it could be told.
-func TestWhoIsToldNothingStops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, join := range [][]string{nil, {machine(1) + ":7400"}} {
-			m := newSite(t).start(1, cluster.Config{Join: join})
-			<-m.done
-			require.ErrorIs(t, m.err, cluster.ErrNotLetIn)
-			for _, line := range []string{"bootstrap: true", "join: [", "members: ["} {
-				require.ErrorContains(t, m.err, line)
-			}
-		}
-	})
+// A node whose settings name no other node stops, and says which settings it could have.
+func TestNodeWithoutAnyPeerInItsSettingsStops(t *testing.T) {
+	for want, c := range map[string]cluster.Config{
+		"set bootstrap, join or members":            {Lease: &lease.Options{}},
+		"the settings name no members: set members": {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			err := newSite(t).start(1, c).ends(t, bound)
+			require.ErrorIs(t, err, cluster.ErrNotLetIn)
+			require.ErrorContains(t, err, want)
+		})
+	}
 }
 
 // A StatefulSet: equal lists of names, which begin to resolve one by one, some time after the

@@ -40,7 +40,7 @@ func slow(takes time.Duration, done chan<- shift) func(context.Context, cluster.
 // return. It returns when each of the two worked, and when the leader began to give up.
 func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(ctx context.Context, n *cluster.Node, stop func()), options ...cluster.Option) (first, next shift, told time.Time) {
 	f := newFleet(t)
-	f.config = func(c *cluster.Config) { c.Algorithm = algorithm }
+	f.config = runs(algorithm)
 	var members []*member
 	for i := 1; i <= 3; i++ {
 		members = append(members, f.start(i, options...))
@@ -88,10 +88,18 @@ var waysToGiveUp = map[string]func(ctx context.Context, n *cluster.Node, stop fu
 	"leave":  func(ctx context.Context, n *cluster.Node, _ func()) { _ = n.Leave(ctx) },
 }
 
+// algorithmsOf returns the algorithms with a way to give up. To leave needs a quorum.
+func algorithmsOf(way string) []string {
+	if way == "leave" {
+		return quorums
+	}
+	return []string{"bully", "ring", "vote"}
+}
+
 // Whoever gives its leadership up does so when its work has returned: two do not work at once.
 func TestTheNextOneWorksWhenTheWorkBeforeHasReturned(t *testing.T) {
 	for name, giveUp := range waysToGiveUp {
-		for _, algorithm := range []string{"bully", "ring", "vote"} {
+		for _, algorithm := range algorithmsOf(name) {
 			t.Run(name+"/"+algorithm, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					first, next, told := stopping(t, 3*time.Second, algorithm, giveUp)
@@ -107,10 +115,14 @@ func TestTheNextOneWorksWhenTheWorkBeforeHasReturned(t *testing.T) {
 // Work that does not return holds the others up for so long, and no longer.
 func TestWorkThatDoesNotReturnIsWaitedForInVain(t *testing.T) {
 	for name, giveUp := range waysToGiveUp {
+		algorithm := "bully"
+		if name == "leave" {
+			algorithm = "vote"
+		}
 		for drain, options := range map[time.Duration][]cluster.Option{5 * time.Second: nil, time.Second: {cluster.WithDrain(time.Second)}} {
 			t.Run(name+"/"+drain.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					_, next, told := stopping(t, 20*time.Second, "bully", giveUp, options...)
+					_, next, told := stopping(t, 20*time.Second, algorithm, giveUp, options...)
 					require.GreaterOrEqual(t, next.began.Sub(told), drain)
 					require.Less(t, next.began.Sub(told), drain+bound)
 				})
@@ -262,6 +274,7 @@ func TestWhoDoesNotWaitHandsOverAllTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
+				f.config = leased
 				n := f.grow(2)[1]
 				calls := 0
 				go func() {
@@ -281,6 +294,7 @@ func TestWhoDoesNotWaitHandsOverAllTheSame(t *testing.T) {
 				if name == "resign" {
 					f.agree("n1", bound)
 				}
+				virtual.Pass(bound)
 				f.leader(2 * bound)
 				f.quiet(30 * time.Second)
 				require.Len(t, n.Members(), 2)
@@ -293,6 +307,7 @@ func TestWhoDoesNotWaitHandsOverAllTheSame(t *testing.T) {
 func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
+		f.config = leased
 		members := f.grow(2)
 		n := members[1]
 		done := make(chan shift, 10)
@@ -317,7 +332,7 @@ func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
 func TestWhoANodeIsAndWhetherItLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := clustertest.NewNetwork()
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Bootstrap: true}, w.Process("n1").Options()...)
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}}, w.Process("n1").Options()...)
 		require.NoError(t, err)
 		require.Zero(t, n.ID())
 		require.False(t, n.Leads())

@@ -597,7 +597,7 @@ func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
 func TestBeforeRunMethodsWaitForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := clustertest.NewNetwork()
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Bootstrap: true}, w.Process("n1").Options()...)
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}}, w.Process("n1").Options()...)
 		require.NoError(t, err)
 		require.Empty(t, n.Members())
 		_, known := n.Leader()

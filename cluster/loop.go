@@ -172,10 +172,12 @@ func endOf(reason error) error {
 		return fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(rejected.Reason))
 	case errors.Is(reason, member.ErrLeft):
 		return ErrLeft
+	case errors.Is(reason, member.ErrNotListed):
+		return fmt.Errorf("%w: the lists of the other members do not name it", ErrRemoved)
 	case errors.Is(reason, member.ErrExpired):
 		return fmt.Errorf("%w: it was suspected for too long, or replaced", ErrRemoved)
 	}
-	return ErrRemoved
+	return fmt.Errorf("%w: empty its data folder to have it join as a new member", ErrRemoved)
 }
 
 func (n *Node) send(e algo.Envelope) {

@@ -30,7 +30,7 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		n := &Node{inbox: make(chan func()), clock: runtimeClock(time.Now()), config: Config{Timing: timing}, board: newBoard()}
 		n.engine = engine.New(engine.Config{
 			Place: engine.Place{
-				Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, Bootstrap: true,
+				Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, List: []string{"n1:1"},
 			},
 			Spec:     spec,
 			Detector: fd.New(algo.Timing{Heartbeat: timing.Heartbeat, Timeout: time.Second, MaxTimeout: time.Second}),

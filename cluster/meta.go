@@ -16,7 +16,7 @@ import (
 )
 
 // Metadata is what a member says of itself to others. It is in its hello, which it says again to all members when
-// that changes: no roster has it, and nobody saves it.
+// that changes: no config has it, and no node saves it.
 
 const (
 	maxMeta      = 1024 // bytes of all of it, as in the tag of wire.Hello

@@ -69,7 +69,7 @@ func TestAFollowerKnowsWhatALeaderSaysThatItHasNotMet(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 5, Configure: func(c *cluster.Config) {
 			c.Algorithm, c.Meta = "ring", map[string]string{"http": c.Name + ":8080"}
 			if slices.Contains(guests, c.Name) {
-				c.Priority, c.Join = -1, []string{"n1:7400"}
+				c.Priority = -1
 			}
 		}})
 		for _, name := range guests {

@@ -26,6 +26,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -347,7 +348,10 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	n.base, n.board.clock = n.clock.Now(), n.now
 	n.self = algo.Member{ID: who.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
-		Place:  engine.Place{Self: n.self, Cluster: newCluster(c, n.spec.Claims.NeedsQuorum), Seeds: c.Join, Bootstrap: c.Bootstrap, Fixed: c.Members, ForgetAfter: c.RemoveSuspectedAfter},
+		Place: engine.Place{
+			Self: n.self, Cluster: newCluster(c, n.spec.Claims.NeedsQuorum, saved),
+			Join: c.Join, Bootstrap: c.Bootstrap, List: n.listed(c.Members), RemoveSuspectedAfter: c.RemoveSuspectedAfter,
+		},
 		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
@@ -355,6 +359,15 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	hello.Incarnation = uint64(who.Starts)<<32 | uint64(rand.Uint32())
 	n.hello.Store(&hello)
 	n.learn(who.ID, hello.Meta)
+}
+
+// listed returns a list of members with the address of this node where an entry is Config.Listen.
+func (n *Node) listed(members []string) []string {
+	members = slices.Clone(members)
+	if i := slices.Index(members, canonical(n.config.Listen)); i >= 0 && n.config.Advertise == "" {
+		members[i] = n.self.Addr
+	}
+	return members
 }
 
 func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {

@@ -82,14 +82,14 @@ type doneHere string
 
 func (d doneHere) Error() string { return string(d) }
 
-// unheard says which members may not know of what was done, as far as this node knows; nil for
-// none. Where a majority is needed it was asked.
+// unheard says which members may not know what was done, as far as this node knows; nil for none. With a
+// quorum, a quorum knows.
 func (n *Node) unheard() error {
 	names := n.those(fd.Suspected)
 	if len(names) == 0 || n.spec.Claims.NeedsQuorum {
 		return nil
 	}
-	return doneHere("done here, and not known to who is suspected, until they are met again: " + strings.Join(names, ", "))
+	return doneHere("done here; suspected members hear of it when they connect again: " + strings.Join(names, ", "))
 }
 
 // start begins what an order is for. Its error is why the order is refused.

@@ -20,7 +20,6 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/member"
-	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -32,7 +31,7 @@ func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
 	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients(Status{}, strings.Clone)}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: "data", Algorithm: algorithm})
+		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data", Algorithm: algorithm})
 		require.NoError(t, err)
 		codecs[algorithm] = n.frames
 	}
@@ -55,8 +54,6 @@ func TestProtocolDocument(t *testing.T) {
 		"doubt":       fd.Doubt{Peer: id(2), View: 99},
 		"vouch":       fd.Vouch{Peer: id(2), View: 99},
 		"watch":       fd.Watch{Interval: 120 * time.Millisecond, Lease: 1200 * time.Millisecond, View: 99},
-		"view":        membership.Roster{Cluster: id(12), Epoch: 6, Number: 9, Confirmed: true, Entries: []membership.Entry{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Eligible: true}}, Strikes: []algo.NodeID{id(2)}},
-		"reject":      membership.Reject{Reason: "full"},
 		"goodbye":     engine.Goodbye{},
 		"coordinator": bully.Coordinator{Epoch: 3, Leader: id(2)},
 		"election":    bully.Election{Epoch: 2},
@@ -66,11 +63,6 @@ func TestProtocolDocument(t *testing.T) {
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
 		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}, InVain: 2, Again: true},
-		"held":          membership.Held{Epoch: 6, Number: 9},
-		"propose": membership.Propose{Gone: true, Entry: membership.Entry{
-			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
-		}},
-		"stand": membership.Stand{Resigned: true, Count: 2},
 		"config": member.Update{
 			Config: member.Config{
 				Cluster: id(12), ID: member.ConfigID{Term: 6, Version: 9}, Author: id(1),
@@ -102,9 +94,6 @@ func TestProtocolDocument(t *testing.T) {
 		},
 		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
 		"done":  wire.Done{Reason: "busy"},
-		"join": membership.Join{Entry: membership.Entry{
-			ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Eligible: true,
-		}},
 		"hello": wire.Hello{
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",
 			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", View: 99, Ran: 2 * time.Second, Meta: "http=:80",

@@ -15,10 +15,14 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/membership"
+	membership "github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/wire"
 )
+
+// malloryAt is the address of a node that is played by hand. Nothing listens there.
+const malloryAt = "127.0.0.1:1"
 
 // raw is a connection whose other end is played by hand.
 type raw struct {
@@ -36,9 +40,9 @@ func (r raw) frame(payload []byte) {
 	r.write(append(binary.BigEndian.AppendUint32(nil, uint32(len(payload))), payload...))
 }
 
-// codec knows all that nodes running bully say.
+// codec knows what a node is sent that is played by hand.
 var codec = sync.OnceValue(func() *wire.Codec {
-	c, err := wire.NewCodec(append(engine.Messages(), wire.Hello{}, bully.Election{}, bully.Answer{}, bully.Coordinator{})...)
+	c, err := wire.NewCodec(append(engine.Messages(), wire.Hello{}, bully.Election{}, bully.Answer{}, bully.Coordinator{}, vote.Lead{})...)
 	if err != nil {
 		panic(err)
 	}
@@ -95,7 +99,7 @@ func (r raw) closes(within time.Duration) (reason string) {
 func hello(change ...func(*wire.Hello)) wire.Hello {
 	h := wire.Hello{
 		MinVersion: wire.Version, MaxVersion: wire.Version, Cluster: "elect", Algorithm: "bully",
-		Name: "mallory", ID: algo.NodeID(uuid.New()), Incarnation: 7, Addr: "127.0.0.1:1",
+		Name: "mallory", ID: algo.NodeID(uuid.New()), Incarnation: 7, Addr: malloryAt,
 	}
 	for _, f := range change {
 		f(&h)
@@ -110,17 +114,12 @@ func (r raw) greet(h wire.Hello) wire.Hello {
 	return r.hears("hello").(wire.Hello)
 }
 
-// join becomes a member that can never lead.
+// join takes part as a member that can never lead. The list of the other members has to name its address.
 func (r raw) join() algo.NodeID {
 	r.t.Helper()
 	h := hello()
 	r.greet(h)
-	r.say(membership.Join{Entry: membership.Entry{ID: h.ID, Name: h.Name, Addr: h.Addr, Priority: -100, Eligible: true}})
-	for {
-		for _, e := range r.hears("view").(membership.Roster).Entries {
-			if e.ID == h.ID {
-				return h.ID
-			}
-		}
-	}
+	r.say(membership.Self{Member: membership.Member{ID: h.ID, Name: h.Name, Addr: h.Addr, Priority: -100}})
+	r.hears("self")
+	return h.ID
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -117,11 +116,13 @@ func (r *records) save(saved ...algo.Message) error {
 	return r.store.Save(state)
 }
 
-// newCluster is the ID of the cluster if this node founds it. Without a quorum members of a fixed set
-// all found it: they draw the same ID, unless their lists differ.
-func newCluster(c *Config, needsQuorum bool) algo.NodeID {
-	if needsQuorum || len(c.Members) == 0 {
+// newCluster is the ID of the cluster if this node founds it. Without a quorum no node founds one: the ID
+// follows from the name. A node that ran without a quorum, and gets one, keeps it, so that its fencing tokens
+// stay comparable.
+func newCluster(c *Config, needsQuorum bool, saved []algo.Message) algo.NodeID {
+	hasRun := slices.ContainsFunc(saved, func(m algo.Message) bool { return m.Kind() == engine.Kept{}.Kind() })
+	if needsQuorum && !hasRun {
 		return algo.NodeID(uuid.New())
 	}
-	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster+"?"+strings.Join(slices.Sorted(slices.Values(c.Members)), ", "))))
+	return algo.NodeID(uuid.NewSHA1(uuid.NameSpaceURL, []byte("elect:"+c.Cluster)))
 }

@@ -11,19 +11,17 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/store"
 )
 
-// five is the roster of five members, a to e, of which e is a witness.
-func five() membership.Roster {
-	r := membership.Roster{Cluster: algo.NodeID{15: 9}, Epoch: 7, Number: 3, Confirmed: true, Strikes: []algo.NodeID{{15: 99}}}
+// five is the record of a config of five members, a to e, of which e is a witness.
+func five() member.Record {
+	c := member.Config{Cluster: algo.NodeID{15: 9}, ID: member.ConfigID{Term: 7, Version: 3}, Author: algo.NodeID{15: 2}, Expired: []algo.NodeID{{15: 99}}}
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
-		r.Entries = append(r.Entries, membership.Entry{
-			ID: algo.NodeID{15: byte(i + 1)}, Name: name, Addr: name + ":7400", Eligible: name != "e",
-		})
+		c.Members = append(c.Members, member.Member{ID: algo.NodeID{15: byte(i + 1)}, Name: name, Addr: name + ":7400", Witness: name == "e"})
 	}
-	return r
+	return member.Record{Config: c, Committed: true, WasMember: true}
 }
 
 // folderOf is a data folder with those records.
@@ -61,81 +59,53 @@ func keptIn(t *testing.T, dir string) map[string]algo.Message {
 
 func yes(Recovery) error { return nil }
 
-// Two survivors, of which one is some elections ahead, write one roster: later than all that
-// either has taken part in, with nobody else, all others struck, and what was owed as well.
-func TestSurvivorsWriteOneRoster(t *testing.T) {
-	kept := engine.Kept{Epoch: 12, Vote: algo.NodeID{15: 1}, Algorithm: "vote"}
-	a := folderOfMember(t, 1, five(), kept, membership.Owed{Strikes: []algo.NodeID{{15: 98}}})
-	d := folderOfMember(t, 4, five(), engine.Kept{Epoch: 1 << 20, Algorithm: "vote"}, membership.Owed{Strikes: []algo.NodeID{{15: 98}}})
+// The survivor is the only member of a committed config, newer than all in which it has taken part. Only the
+// record of the membership changes.
+func TestSurvivorBecomesTheOnlyMember(t *testing.T) {
+	kept := engine.Kept{Epoch: 1 << 20, Vote: algo.NodeID{15: 1}, Algorithm: "vote"}
+	dir := folderOfMember(t, 1, five(), kept)
 	asked := 0
-	done, err := Recover(a, []string{"d", "a"}, func(plan Recovery) error {
+	done, err := Recover(dir, "a", func(plan Recovery) error {
 		asked++
-		require.Equal(t, five(), keptIn(t, folderOfMember(t, 1, five()))["view"])
 		require.Equal(t, "fleet", plan.Cluster)
 		require.Equal(t, algo.NodeID{15: 1}, plan.Self)
-		_, err := store.Open(a)
+		_, err := store.Open(dir)
 		require.ErrorIs(t, err, store.ErrLocked, "no node can start meanwhile")
 		return nil
 	})
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
-	names := func(members []algo.Member) (all string) {
-		for _, m := range members {
-			all += m.Name
-		}
-		return all
+	require.Equal(t, algo.Member{ID: algo.NodeID{15: 1}, Name: "a", Addr: "a:7400", Eligible: true}, done.Survivor)
+	var removed string
+	for _, m := range done.Removed {
+		removed += m.Name
 	}
-	require.Equal(t, "ad", names(done.Survivors))
-	require.Equal(t, "bce", names(done.Removed))
-	_, err = Recover(d, []string{"a", algo.NodeID{15: 4}.String()}, yes)
-	require.NoError(t, err)
+	require.Equal(t, "bcde", removed)
 
-	after := keptIn(t, a)
-	roster := after["view"].(membership.Roster)
-	require.Equal(t, roster, keptIn(t, d)["view"])
-	require.Equal(t, five().Cluster, roster.Cluster, "else nobody who comes back would be told")
-	require.Equal(t, done.Epoch, roster.Epoch)
-	require.Greater(t, uint64(roster.Epoch), uint64(1<<20+1<<30), "far above what the lost can have reached")
-	require.Less(t, uint64(roster.Epoch), uint64(algo.MaxEpochLead), "who comes back believes it")
-	require.True(t, roster.Confirmed)
-	require.Zero(t, roster.Unmet)
-	require.Equal(t, []algo.NodeID{{15: 99}, {15: 2}, {15: 3}, {15: 5}, {15: 98}}, roster.Strikes)
+	after := keptIn(t, dir)
+	record := after["config"].(member.Record)
+	require.Equal(t, five().Config.Cluster, record.Config.Cluster, "removed nodes that come back are told")
+	require.Equal(t, five().Config.Members[:1], record.Config.Members)
+	require.Equal(t, five().Config.Expired, record.Config.Expired)
+	require.Equal(t, done.Epoch, record.Config.ID.Term)
+	require.Greater(t, uint64(record.Config.ID.Term), uint64(1<<20+1<<30), "far above what the lost can have reached")
+	require.True(t, record.Committed)
 	require.Equal(t, kept, after["stable"], "what the algorithm keeps is its own")
-	require.Equal(t, membership.Owed{}, after["owed"])
 
-	// Once more changes nothing.
-	again, err := Recover(a, []string{"a", "d"}, func(Recovery) error { return errors.New("asked") })
+	// A second call, by ID, changes nothing.
+	again, err := Recover(dir, algo.NodeID{15: 1}.String(), func(Recovery) error { return errors.New("asked") })
 	require.NoError(t, err)
 	require.Empty(t, again.Removed)
-	require.Equal(t, after, keptIn(t, a))
+	require.Equal(t, after, keptIn(t, dir))
 }
 
-func TestSeatsThatWereNeverTakenAreGivenUp(t *testing.T) {
-	r := five()
-	r.Epoch, r.Number, r.Confirmed, r.Strikes, r.Unmet, r.Entries = 0, 0, false, nil, 3, r.Entries[:2]
-	dir := folderOfMember(t, 1, r)
-	done, err := Recover(dir, []string{"a", "b"}, yes)
-	require.NoError(t, err)
-	require.Equal(t, 3, done.Unmet)
-	require.Empty(t, done.Removed)
-	after := keptIn(t, dir)["view"].(membership.Roster)
-	require.Zero(t, after.Unmet)
-	require.NotZero(t, after.Epoch)
-}
-
-// Else nobody could ever lead, nor make anybody eligible.
-func TestOfWitnessesAloneAllMayLead(t *testing.T) {
+// A witness that is the only member would never be elected.
+func TestRecoveredWitnessBecomesEligible(t *testing.T) {
 	dir := folderOfMember(t, 5, five())
-	done, err := Recover(dir, []string{"e"}, yes)
+	done, err := Recover(dir, "e", yes)
 	require.NoError(t, err)
-	require.True(t, done.Survivors[0].Eligible)
-	require.True(t, keptIn(t, dir)["view"].(membership.Roster).Entries[0].Eligible)
-
-	dir = folderOfMember(t, 5, five())
-	done, err = Recover(dir, []string{"d", "e"}, yes)
-	require.NoError(t, err)
-	require.True(t, done.Survivors[0].Eligible)
-	require.False(t, done.Survivors[1].Eligible)
+	require.True(t, done.Survivor.Eligible)
+	require.False(t, keptIn(t, dir)["config"].(member.Record).Config.Members[0].Witness)
 }
 
 func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
@@ -149,24 +119,25 @@ func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 	no := errors.New("n2 runs")
 	for _, tc := range []struct {
 		name, dir string
-		survivors []string
+		survivor  string
 		agree     func(Recovery) error
 		is        error
 		want      string
 	}{
-		{"refused", folderOfMember(t, 1, five()), []string{"a"}, func(Recovery) error { return no }, no, "n2 runs"},
-		{"no member", folderOfMember(t, 1, five()), []string{"a", "f"}, yes, nil, `it knows of no member "f"`},
-		{"not this one", folderOfMember(t, 1, five()), []string{"b", "c"}, yes, nil, "it is that of a, which is not among the survivors"},
-		{"in use", inUse, []string{"a"}, yes, store.ErrLocked, "in use by another process"},
-		{"damaged", damaged, []string{"a"}, yes, store.ErrDamaged, damaged},
-		{"no folder", nowhere, []string{"a"}, yes, os.ErrNotExist, nowhere + " is not the data folder of a node"},
-		{"empty", folderOf(t), []string{"a"}, yes, nil, "never let into a cluster"},
-		{"never let in", folderOfMember(t, 1), []string{"a"}, yes, nil, "never let into a cluster"},
-		{"no epochs left", folderOfMember(t, 1, five(), engine.Kept{Epoch: math.MaxUint64 - 1}), []string{"a"}, yes, nil, "found a new cluster"},
+		{"refused", folderOfMember(t, 1, five()), "a", func(Recovery) error { return no }, no, "n2 runs"},
+		{"no member", folderOfMember(t, 1, five()), "f", yes, nil, "the survivor is the node of this folder (a)"},
+		{"not this one", folderOfMember(t, 1, five()), "b", yes, nil, "the survivor is the node of this folder (a)"},
+		{"in use", inUse, "a", yes, store.ErrLocked, "in use by another process"},
+		{"damaged", damaged, "a", yes, store.ErrDamaged, damaged},
+		{"no folder", nowhere, "a", yes, os.ErrNotExist, nowhere + " is not the data folder of a node"},
+		{"empty", folderOf(t), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
+		{"never a member", folderOfMember(t, 1), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
+		{"without a quorum", folderOfMember(t, 1, engine.Kept{Epoch: 4, Algorithm: "bully"}), "a", yes, nil, "its members are those of the list in its settings"},
+		{"no epochs left", folderOfMember(t, 1, five(), engine.Kept{Epoch: math.MaxUint64 - 1}), "a", yes, nil, "found a new cluster"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before, _ := os.ReadFile(filepath.Join(tc.dir, store.FileName))
-			_, err := Recover(tc.dir, tc.survivors, tc.agree)
+			_, err := Recover(tc.dir, tc.survivor, tc.agree)
 			require.ErrorContains(t, err, tc.want)
 			if tc.is != nil {
 				require.ErrorIs(t, err, tc.is)
@@ -176,8 +147,8 @@ func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 				require.Equal(t, before, after)
 				return
 			}
-			if roster, ok := keptIn(t, tc.dir)["view"]; ok {
-				require.Equal(t, five(), roster)
+			if record, ok := keptIn(t, tc.dir)["config"]; ok {
+				require.Equal(t, five(), record)
 			}
 		})
 	}

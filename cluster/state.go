@@ -18,8 +18,8 @@ type Leadership struct {
 	Addr  string
 	// Token is Epoch, for a resource that checks who writes: see package fence. With vote no two
 	// leaders have the same, and a later one has a higher. With bully and ring neither holds under
-	// a partition. Cluster is where it counts: another id after each founding, but for one by Members
-	// without a quorum.
+	// a partition. Cluster is where it counts: another ID after each founding. Without a quorum
+	// it follows from the name of the cluster.
 	Token   uint64
 	Cluster algo.NodeID
 
@@ -88,15 +88,16 @@ var (
 	// ErrRunning says that Run was called before.
 	ErrRunning = errors.New("cluster: the node was started before: make a new one")
 	// ErrRemoved says that this node is no member any more: an order has removed it, another node has
-	// replaced it, or it was suspected for too long. With a quorum that is final for its ID.
-	ErrRemoved = errors.New("cluster: this node was removed from the cluster: empty its data folder to have it join as a new member")
+	// replaced it, or it was suspected for too long. That is final for its ID. Without a quorum, no list of the
+	// other members names it.
+	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
 	// ErrLeft says that this node has left the cluster, as it was asked to. It is an
 	// ErrStopped.
 	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
 	// ErrNotLetIn says that this node cannot be a member with its configuration: another member has its
 	// name, the members would not fit in one frame with it, it runs another algorithm, it is a witness and
 	// would found a cluster without a member that may lead, or the configuration says neither that it
-	// founds a cluster nor which node could let it in.
+	// founds a cluster nor which node could let it in, or lists no members.
 	ErrNotLetIn = errors.New("cluster: not let in")
 	// ErrDuplicate says that another process has the id of this node, from whose data folder
 	// this one's was copied; or had it with a later state: this one's comes from a backup, and

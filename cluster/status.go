@@ -39,7 +39,7 @@ type Status struct {
 	Node      algo.NodeID  `json:"node"`   // who answered
 	Leader    *algo.NodeID `json:"leader"` // null when none is known
 	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
-	View      uint64       `json:"view"`   // its number: with a quorum it never restarts, otherwise it is from 1 in each ViewEpoch
+	View      uint64       `json:"view"`   // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
 	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
 	// ordered by it, then by View.
 	ViewEpoch algo.Epoch `json:"view_epoch"`
@@ -56,7 +56,7 @@ type Status struct {
 	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
 	// "closed" with blame, the "connections" to nodes there are now, and more: see [transport.Transport.Counters].
 	// Strangers, dropped and closed are counted by reason as well, where there is one: "strangers.elections",
-	// "strangers.beats", "strangers.membership", "dropped.queue full", "closed.handshake" and so on.
+	// "strangers.beats", "dropped.queue full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
 	Called   algo.Call `json:"called,omitzero"`
@@ -66,6 +66,8 @@ type Status struct {
 	// MetaLeftOut is of how many members Meta is left out of an answer over the network, which is 64 KiB at
 	// most: as many of the last ones as need be, never that of the leader or of the one who answers.
 	MetaLeftOut int `json:"meta_left_out,omitzero"`
+	// OtherLists are the names of connected members whose list of members is another one, without a quorum.
+	OtherLists []string `json:"other_lists,omitempty" wire:"max=512"`
 }
 
 // Lease is the lease of a cluster, as one node knows it.
@@ -131,6 +133,9 @@ func (n *Node) status() Status {
 	s.Awaited = slices.DeleteFunc(n.awaited(), func(a Awaited) bool {
 		return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Addr == a.Addr })
 	})
+	for _, id := range n.engine.DifferingLists() {
+		s.OtherLists = append(s.OtherLists, n.title(id))
+	}
 	missed, _ := n.missed()
 	s.Awaited = append(s.Awaited, missed...)
 	if lessee, ok := n.engine.Lessee(); ok {
@@ -175,6 +180,6 @@ func (n *Node) counters() map[string]uint64 {
 	all := n.net.Counters()
 	maps.Copy(all, n.engine.Counters())
 	all["saves"], all["saves.nanoseconds"] = n.saves, uint64(n.saving)
-	all["strangers"] = all["strangers.beats"] + all["strangers.elections"] + all["strangers.membership"]
+	all["strangers"] = all["strangers.beats"] + all["strangers.elections"]
 	return all
 }

@@ -34,6 +34,7 @@ func TestStopTakesLessThanASecond(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
+				f.config = func(c *cluster.Config) { c.Members = append(listOf(3), malloryAt) }
 				members := f.grow(3)
 				release := disturb(f)
 				start := time.Now()
@@ -91,11 +92,12 @@ func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
 		}
 		return len(entries)
 	}
-	data := t.TempDir()
-	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	data, port0 := t.TempDir(), "127.0.0.1:0"
+	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
 	founder := other.follows(t, "n1", patience).Leader
 	live := func() {
-		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Join: []string{founder.Addr}, Data: data, Priority: 1})
+		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Members: []string{founder.Addr, port0}, Data: data, Priority: 1})
+		require.NoError(t, other.SetMembers(t.Context(), []string{port0, addressOf(t, n)}))
 		n.follows(t, "n2", patience)
 		require.NoError(t, n.halt())
 		other.follows(t, "n1", patience)
@@ -174,7 +176,7 @@ func TestAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: taken.Addr().String(), Bootstrap: true})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: taken.Addr().String(), Members: []string{taken.Addr().String()}})
 	require.NoError(t, err)
 	err = n.Run(t.Context())
 	require.ErrorContains(t, err, "cluster: listen on "+taken.Addr().String())
@@ -185,10 +187,10 @@ func TestAddressInUse(t *testing.T) {
 
 func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	data := t.TempDir()
-	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
+	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	n.follows(t, "n1", patience)
 	require.NoError(t, n.halt())
-	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
+	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	require.NoError(t, err)
 	err = again.Run(t.Context())
 	var mistake *cluster.ConfigError
@@ -201,9 +203,9 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 
 func TestDataInUseIsRefused(t *testing.T) {
 	data := t.TempDir()
-	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
+	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	first.follows(t, "n1", patience)
-	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
+	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	require.NoError(t, err)
 	err = second.Run(t.Context())
 	require.ErrorIs(t, err, store.ErrLocked)
@@ -213,7 +215,7 @@ func TestDataInUseIsRefused(t *testing.T) {
 func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: filepath.Join(file, "data")})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: filepath.Join(file, "data")})
 	require.NoError(t, err)
 	require.ErrorContains(t, n.Run(t.Context()), file)
 }
@@ -238,7 +240,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := store.NewMemory()
 			require.NoError(t, s.Save([]byte(c.state)))
-			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true}, cluster.WithStore(s))
+			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}}, cluster.WithStore(s))
 			require.NoError(t, err)
 			err = n.Run(t.Context())
 			require.ErrorIs(t, err, store.ErrDamaged)
@@ -248,11 +250,11 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 }
 
 func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
-	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
 	n.follows(t, "n1", patience)
 	require.Len(t, n.log.with("level=WARN", "a restart makes this a new member"), 1)
 
-	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true}, cluster.WithStore(store.NewMemory()))
+	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}}, cluster.WithStore(store.NewMemory()))
 	kept.follows(t, "n1", patience)
 	require.Empty(t, kept.log.with("level=WARN"))
 }
@@ -311,18 +313,7 @@ func (s *sockets) kill() {
 
 func TestKilledLeaderIsReplacedOverTCP(t *testing.T) {
 	var s sockets
-	var join []string
-	var members []*member
-	for i := 1; i <= 3; i++ {
-		c := cluster.Config{Name: nameOf(i), Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, Priority: i, Data: t.TempDir()}
-		var options []cluster.Option
-		if i == 3 {
-			options = append(options, s.option())
-		}
-		m := run(t, c, options...)
-		join = append(join, m.follows(t, nameOf(i), patience).Leader.Addr)
-		members = append(members, m)
-	}
+	members := overTCP(t, 3, s.option())
 	var before algo.Epoch
 	for _, m := range members {
 		before = max(before, m.follows(t, "n3", patience).Leader.Epoch)

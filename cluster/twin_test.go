@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"net"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,11 +24,15 @@ func (f *fleet) copied(name string) cluster.Store {
 	return s
 }
 
-// double starts one more process with what a member keeps, at another address.
+// double starts one more process with what a member keeps, at another address. Without a quorum no other node has that
+// address in its list.
 func (f *fleet) double(name string, kept cluster.Store) *member {
 	f.t.Helper()
 	c := cluster.Config{Name: name, Listen: "double:7400", Priority: int(name[1] - '0')}
 	f.config(&c)
+	if len(f.list) > 0 {
+		c.Members = append(slices.Clone(f.list), c.Listen)
+	}
 	p := f.net.Process("double")
 	m := run(f.t, c, append(p.Options(), cluster.WithStore(kept))...)
 	m.process = p
@@ -132,6 +137,7 @@ func TestWhoIsReplacedWhileItDoesNotRunStops(t *testing.T) {
 	for _, of := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)
+			f.config = leased
 			all := f.growTo(3)
 			virtual.Pass(time.Minute)
 			old := all[of-1]
@@ -160,7 +166,7 @@ func TestOneRefusalStopsNobody(t *testing.T) {
 			require.NoError(t, err)
 			defer l.Close()
 			require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(2*time.Minute)))
-			m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Join: []string{l.Addr().String()}})
+			m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0", l.Addr().String()}})
 			accept := func() raw {
 				c, err := l.Accept()
 				require.NoError(t, err)
@@ -180,7 +186,7 @@ func TestOneRefusalStopsNobody(t *testing.T) {
 			}
 			r := accept()
 			r.say(hello())
-			r.hears("join")
+			r.hears("self")
 			r.Close()
 			require.NoError(t, m.halt(), "it goes on")
 		}

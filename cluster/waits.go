@@ -12,6 +12,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/member"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
 )
@@ -41,9 +42,12 @@ func (n *Node) awaited() []Awaited {
 	for _, s := range n.engine.Undiscovered() {
 		answer := cmp.Or(n.answers[s.Addr], "no answer yet")
 		_, connected := n.called[s.Peer]
-		if s.InCluster {
-			answer = n.title(s.Peer) + " answers, and has not let this node in"
-		} else if connected {
+		switch {
+		case s.State == member.SeedRejected:
+			answer = "a node answers, and its list of members does not name this node"
+		case s.InCluster:
+			answer = n.title(s.Peer) + " answers, and has not added this node"
+		case connected:
 			answer = n.title(s.Peer) + " answers, and is in no cluster either"
 		}
 		if s.Addr != s.Name {
@@ -106,22 +110,19 @@ func (n *Node) complain() {
 		return
 	}
 	n.said, n.complaint = now, now+waitEvery
-	why := "no member has let it in"
+	why := "no member has added it"
 	switch _, runs := n.engine.Leader(); {
 	case runs && alone:
 		why = "it is connected to no other member" + n.vacancy()
 	case runs:
 		why = fmt.Sprintf("no leader for %v%s", (now - since).Round(time.Second), n.vacancy())
-		if !n.spec.Claims.NeedsQuorum {
-			why += fmt.Sprintf("; elect remove works without one after %v", 2*n.config.Timing.Bound())
-		}
 	case len(n.config.Members) > 0 && n.spec.Claims.NeedsQuorum && n.engine.Cluster().IsZero():
 		why = fmt.Sprintf("the cluster is founded when all members of the list have answered, and %d of %d have: start the others, "+
 			"or replace them in all lists", n.answered(), len(n.config.Members))
 	case len(n.config.Members) > 0:
 		why = fmt.Sprintf("it has met %d of %d members", n.answered(), len(n.config.Members))
 	case n.config.Bootstrap:
-		why += ", and it founds a cluster only when nobody is silent"
+		why += ", and it founds a cluster only when no address is silent"
 	}
 	var answers []string
 	all = append(all, n.awaited()...)
@@ -153,11 +154,11 @@ func (n *Node) answered() int {
 func (n *Node) vacancy() string {
 	view := n.engine.View()
 	switch heard := len(n.those(fd.Alive)); {
+	case !slices.ContainsFunc(slices.Collect(view.All()), func(m algo.Member) bool { return m.Eligible }):
+		return " (all who may lead have resigned)" // bully with a lease monitors no member then
 	case n.spec.Claims.NeedsQuorum && heard < view.Quorum():
 		return fmt.Sprintf(" (%d of %d members are heard of, and %d are needed: if the others are lost for good see elect recover)",
 			heard, view.Size(), view.Quorum())
-	case !slices.ContainsFunc(slices.Collect(view.All()), func(m algo.Member) bool { return m.Eligible }):
-		return " (all who may lead have resigned)"
 	}
 	return ""
 }

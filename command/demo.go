@@ -31,6 +31,7 @@ type demoFlags struct {
 	seed      uint64
 	keep      bool
 	join      bool
+	leased    bool // to join needs a quorum
 	json      bool
 }
 
@@ -51,8 +52,8 @@ detection, the rest the election. Messages are those that survivors sent for it,
 heartbeats not counted.
 
 With --join, one more node joins the running ones first, through n1, and another is
-removed. How long it takes until all others know is measured until the view of the last
-of them has changed.
+removed. Both need a quorum, so bully and ring run with a lease then. How long it takes
+until all others know is measured until the view of the last of them has changed.
 
 With --json, one object per round, each on a line: algorithm, nodes, old_leader,
 new_leader, epoch_before, epoch_after, failover_ms, detect_ms, elect_ms, messages (an
@@ -94,6 +95,9 @@ const maxDemoNodes = 64
 // nodeArgs are the flags that each node gets.
 func (f *demoFlags) nodeArgs() []string {
 	args := []string{"--algorithm", f.algorithm, "--preset", f.preset, "--lesson"}
+	if f.leased {
+		args = append(args, "--lease")
+	}
 	for _, option := range f.options {
 		args = append(args, "--option", option)
 	}
@@ -103,9 +107,15 @@ func (f *demoFlags) nodeArgs() []string {
 // check says all that is wrong with the flags at once, and returns the settings that
 // the nodes will have.
 func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error) {
-	s, err := p.settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data", "data")...)
+	s, err := p.demoSettings(f)
 	if err != nil {
 		return "", nil, err
+	}
+	if spec, err := s.Spec(); err == nil && f.join && !spec.Claims.NeedsQuorum {
+		f.leased = true
+		if s, err = p.demoSettings(f); err != nil {
+			return "", nil, err
+		}
 	}
 	wrong := s.Mistakes.Addf
 	sig, err := fleet.ParseSignal(f.signal)
@@ -123,6 +133,10 @@ func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error
 	}
 	_, err = s.Node()
 	return sig, s, err
+}
+
+func (p *program) demoSettings(f *demoFlags) (*config.Settings, error) {
+	return p.settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data", "data")...)
 }
 
 // demo is one demonstration.

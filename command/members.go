@@ -122,10 +122,11 @@ member stays one, and counts for a majority, until it is removed. One that lives
 as soon as it is told, and one that comes back later then. Its data folder is of no more
 use: emptied, the node joins as a new member.
 
-The leader decides it, and tells the others. With bully and ring the node that is asked
-does it itself when it knows of no leader for twice the bound of elect config show. With
-vote it is one member at a time, when a majority of the members are there: of two
-members one of which is dead none can be removed. Start the dead one again, also on
+This needs a quorum: vote, or any algorithm with a lease. Otherwise change the list
+members on each node instead.
+
+The leader removes one member at a time, when a majority of the members are there: of
+two members one of which is dead none can be removed. Start the dead one again, also on
 another machine with its data folder. If that is lost, see elect recover.
 
 ` + orderJSON,
@@ -149,6 +150,9 @@ func (p *program) newLeave() *cobra.Command {
 		Long: `Have the node at ADDR end its membership and stop. If it leads, another is elected
 first. To stop a node for a while send it SIGTERM instead: it says goodbye, stays a
 member, and counts for a majority.
+
+This needs a quorum: vote, or any algorithm with a lease. Otherwise take the address of
+the node out of the list members on the others, and stop it.
 
 ` + orderJSON,
 		Example: `  elect leave 10.0.0.3:7400`,

@@ -20,10 +20,10 @@ import (
 func TestAnOperatorChangesTheMembers(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	for _, algorithm := range []string{"bully", "vote"} {
+	for algorithm, flags := range map[string][]string{"bully": {"--lease"}, "vote": nil} {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
-			f := runFleet(t, 4, nil, "--algorithm", algorithm, "--preset", "local")
+			f := runFleet(t, 4, nil, append(flags, "--algorithm", algorithm, "--preset", "local")...)
 			states := f.States()
 			known := func(at string) string { return statusOf(t, at) }
 
@@ -71,7 +71,7 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
-	f := runFleet(t, 3, nil, "--preset", "local")
+	f := runFleet(t, 3, nil, "--preset", "local", "--lease")
 	_, err := f.Signal("n3", fleet.Term)
 	require.NoError(t, err)
 	require.NoError(t, operator.Client{}.Remove(within(t), f.States()[0].Addr, "n3"))
@@ -105,8 +105,8 @@ func TestANodeThatWasToldNothingIsNotStartedAgain(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
 	for want, flags := range map[string][]string{
-		"this node is in no cluster yet, and its configuration names nobody else": {},
-		"a witness cannot found a cluster":                                        {"--bootstrap", "--witness"},
+		"the settings name no members":     {},
+		"a witness cannot found a cluster": {"--bootstrap", "--witness", "--lease", "--data", t.TempDir()},
 	} {
 		p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0"}, flags...)...)
 		require.Equal(t, statusUsage, p.status(t))

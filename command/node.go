@@ -30,11 +30,15 @@ func (p *program) newNode() *cobra.Command {
 others and exits with status 0. A second SIGTERM or Ctrl-C, half a second or more after
 the first, ends it at once.
 
-At its first start a node needs to be told one of three: --bootstrap, on exactly one
-node, which founds the cluster; --join, members that let it in; or --members, all of
-them, the same on each. While it waits it says each 5 s whom it asks, and what they
-answer. With a data folder it is the same member again after a restart; without, it is
-a new one.
+With bully or ring, which have no quorum, a node needs --members: the addresses of all
+nodes, the same list on each. To add or remove a node, change the list on each node.
+
+With a quorum, which vote has, and --lease gives to bully and ring, a node needs one of
+three at its first start: --bootstrap, on the node that founds the cluster; --join,
+members that let it in; or --members. Later nodes join, leave and are removed.
+
+A node that waits logs every 5 s which nodes it asks, and what they answer. With a data
+folder it is the same member again after a restart; without, it is a new one.
 
 The configuration is a YAML file. Each of its fields is a flag and a variable of the
 environment as well, those of the timing and of the algorithms too: heartbeat in the
@@ -42,11 +46,13 @@ section timing is --timing-heartbeat and ELECT_TIMING_HEARTBEAT. A flag override
 environment, the environment the file. 'elect config example' shows all fields,
 'elect config check' checks a file, 'elect config show' says what is in effect.
 
-With a file, SIGHUP has it read again. A node that runs takes over log_level and
-priority; what else has changed is named in the log and needs a restart. If anything is
-wrong nothing changes. Without a file SIGHUP stops the node like SIGTERM.`,
-		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --bootstrap
-  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
+With a file, SIGHUP has it read again. A node that runs takes over log_level, priority,
+meta and, without a quorum, members; what else has changed is named in the log and needs
+a restart. If anything is wrong nothing changes. Without a file SIGHUP stops the node
+like SIGTERM.`,
+		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --members 10.0.0.1:7400,10.0.0.2:7400
+  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --lease --bootstrap
+  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --lease --join 10.0.0.1:7400
   elect node --config /etc/elect.yaml --log json
   ELECT_TIMING_PRESET=wan elect node --config /etc/elect.yaml --bully-head-start 500ms`,
 		Args: cobra.NoArgs,
@@ -141,7 +147,7 @@ func beginning(c *cluster.Config) string {
 	case len(c.Members) > 0 || len(c.Join) > 0:
 		return ""
 	case !c.Bootstrap:
-		return "it says neither bootstrap nor join nor members"
+		return "it says neither members nor, with a quorum, bootstrap or join"
 	case c.Witness:
 		return "a witness cannot found a cluster"
 	}

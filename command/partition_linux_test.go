@@ -37,7 +37,7 @@ func newSplit(t *testing.T) *split {
 	t.Cleanup(func() { require.NoError(t, lab.Close()) })
 	config := fleet.Config{Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, StartTimeout: patience}
 	for i := range nodes {
-		config.Hosts = append(config.Hosts, fleet.Host{Command: lab.Command(i), Addr: net.JoinHostPort(lab.Addr(i), "0")})
+		config.Hosts = append(config.Hosts, fleet.Host{Command: lab.Command(i), Addr: net.JoinHostPort(lab.Addr(i), "7400")})
 	}
 	f, err := fleet.New(within(t), config)
 	require.NoError(t, err)

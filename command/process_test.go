@@ -236,7 +236,7 @@ func TestTheDemoWhoseNodeFailsToStartLeavesNothing(t *testing.T) {
 // startNode runs elect node until it leads.
 func startNode(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a", "--log", "json"}, args...)...)
+	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--log", "json"}, args...)...)
 	for {
 		var entry struct{ Msg string }
 		require.NoError(t, json.Unmarshal([]byte(p.stderr.line(t)), &entry), "a log of JSON")
@@ -280,7 +280,7 @@ func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	data := filepath.Join(file, "data")
-	p := launch(t, "node", "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a", "--data", data)
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", data)
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), data)
 	require.Contains(t, p.stderr.text(), "not a directory")
@@ -292,7 +292,7 @@ func TestAnAddressInUseIsSaid(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	p := launch(t, "node", "--listen", l.Addr().String(), "--bootstrap", "--name", "a")
+	p := launch(t, "node", "--listen", l.Addr().String(), "--members", l.Addr().String(), "--name", "a")
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), "listen on "+l.Addr().String())
 }
@@ -345,7 +345,7 @@ func TestAFixedSetElects(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
 	f, err := fleet.New(within(t), fleet.Config{
-		Command: []string{os.Args[0]}, Env: childEnv, Nodes: 3, Fixed: true, StartTimeout: patience,
+		Command: []string{os.Args[0]}, Env: childEnv, Nodes: 3, StartTimeout: patience,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })

@@ -23,26 +23,25 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// recovery is the command that makes the survivors of a lost majority the only members.
+// recovery is the command that makes the survivor of a lost quorum the only member.
 type recovery struct {
 	access
 	data      string
-	survivors []string
+	survivor  string
 	timeout   time.Duration
 	yes, json bool
 }
 
 // recoveryObject is its outcome as JSON.
 type recoveryObject struct {
-	Data      string         `json:"data"`
-	Cluster   string         `json:"cluster,omitempty"`
-	Node      string         `json:"node,omitempty"`
-	Survivors []memberObject `json:"survivors"`
-	Removed   []memberObject `json:"removed"`
-	Unmet     int            `json:"unmet"`
-	Epoch     algo.Epoch     `json:"epoch"`
-	Written   bool           `json:"written"`
-	Reason    string         `json:"reason,omitempty"`
+	Data     string         `json:"data"`
+	Cluster  string         `json:"cluster,omitempty"`
+	Node     string         `json:"node,omitempty"`
+	Survivor *memberObject  `json:"survivor"`
+	Removed  []memberObject `json:"removed"`
+	Epoch    algo.Epoch     `json:"epoch"`
+	Written  bool           `json:"written"`
+	Reason   string         `json:"reason,omitempty"`
 }
 
 type memberObject struct {
@@ -57,44 +56,39 @@ func (p *program) newRecover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover",
 		Short: "Go on without a majority that is lost for good",
-		Long: `Make the survivors the only members of a cluster that has lost so many for good that
-no leader can be elected, and no member removed. It works on the data folder of a node
-that does not run.
+		Long: `Make one survivor the only member of a cluster that has lost a quorum for good, so that
+no leader can be elected and no member removed. It works on the data folder of a node
+that does not run. Name the node of this folder, by name or id, as the survivor. It
+becomes the only member, and leads alone. All other nodes join it with empty data
+folders, other survivors too. If several survive, take one with the newest config.
 
-With an algorithm that needs a quorum (vote, or any with a lease) name one survivor:
-the node of this folder, by name or id. It becomes the only member, and leads alone. All
-other nodes join it with empty data folders, other survivors too. If several survive,
-take one with the newest config.
-
-With another algorithm name all survivors, names or ids with commas, the node of this
-folder among them. Do it on each of them, with the same list, and then start them.
+An algorithm without a quorum (bully or ring without a lease) needs no recovery: its
+members are those of the list in the settings.
 
 The other members are removed for good: one that comes back with its old folder is
 told so, and stops.
 
 Your word replaces a quorum here, so be sure that no removed member still runs. The
 command dials them all, from this machine, and refuses if one answers; it cannot see a
-node that this machine cannot reach. What the cluster has decided, and no survivor has
-heard of, is lost. Epochs never go back: they go on far above all that the survivors
-have seen. The command says all that, and asks, before it writes.
+node that this machine cannot reach. What the cluster has decided, and the survivor has
+not heard of, is lost. Epochs never go back: they go on far above all that the survivor
+has seen. The command says all that, and asks, before it writes.
 
-If the survivors are all the members already it writes nothing, and succeeds.
+If the survivor is the only member already it writes nothing, and succeeds.
 
 With --json, one object: data, cluster, node (the id of the node of this folder),
-survivors and removed (lists of objects: id, name, addr, eligible), unmet (how many of
-a list were never met, and count no more; 0 with a quorum), epoch (where it goes on; 0 if
-nothing was written), written (true or false), reason (why not). What it says before is on
-standard error then.`,
-		Example: `  elect recover --data /var/lib/elect --survivors d
-  elect recover --data /var/lib/elect --survivors d --yes --json
-  elect recover --data /var/lib/elect --survivors d,e    # without a quorum`,
+survivor (an object: id, name, addr, eligible; null if there was none), removed (a list
+of such objects), epoch (where it goes on; 0 if nothing was written), written (true or
+false), reason (why not). What it says before is on standard error then.`,
+		Example: `  elect recover --data /var/lib/elect --survivor d
+  elect recover --data /var/lib/elect --survivor d --yes --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
 	set.StringVar(&r.data, "data", "", "data `folder` of this survivor, whose node does not run")
-	set.StringSliceVar(&r.survivors, "survivors", nil, "`names` or ids of all who survive, with commas")
+	set.StringVar(&r.survivor, "survivor", "", "`name` or id of the node of this folder")
 	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long to wait for an answer of those who are removed")
 	set.BoolVar(&r.yes, "yes", false, "do not ask")
 	set.BoolVar(&r.json, "json", false, "print one JSON object")
@@ -106,8 +100,8 @@ func (r *recovery) run(cmd *cobra.Command) error {
 	switch {
 	case r.data == "":
 		return usagef("--data is missing, want the data folder of a node")
-	case len(r.survivors) == 0:
-		return usagef("--survivors is missing, want the names or ids of all who survive, with commas")
+	case r.survivor == "":
+		return usagef("--survivor is missing, want the name or id of the node of this folder")
 	case r.timeout <= 0:
 		return usagef("--timeout is %v, want more than 0", r.timeout)
 	}
@@ -116,7 +110,7 @@ func (r *recovery) run(cmd *cobra.Command) error {
 		out = cmd.ErrOrStderr()
 	}
 	agreed := false
-	done, err := cluster.Recover(r.data, r.survivors, func(plan cluster.Recovery) error {
+	done, err := cluster.Recover(r.data, r.survivor, func(plan cluster.Recovery) error {
 		if !r.yes && !isTerminal(cmd.InOrStdin()) {
 			return usagef("--yes is missing: standard input is no terminal on which to ask")
 		}
@@ -133,8 +127,10 @@ func (r *recovery) run(cmd *cobra.Command) error {
 	written := agreed && err == nil
 	if r.json {
 		o := recoveryObject{
-			Data: r.data, Cluster: done.Cluster, Survivors: membersOf(done.Survivors), Removed: membersOf(done.Removed),
-			Unmet: done.Unmet, Written: written,
+			Data: r.data, Cluster: done.Cluster, Removed: membersOf(done.Removed), Written: written,
+		}
+		if !done.Survivor.ID.IsZero() {
+			o.Survivor = &membersOf([]algo.Member{done.Survivor})[0]
 		}
 		if written {
 			o.Epoch = done.Epoch
@@ -152,12 +148,10 @@ func (r *recovery) run(cmd *cobra.Command) error {
 	switch {
 	case err != nil:
 		return err
-	case written && len(done.Survivors) == 1:
-		fmt.Fprintln(out, "\nWritten. It can be started.")
 	case written:
-		fmt.Fprintln(out, "\nWritten. Do the same on each survivor, with the same list, then start them.")
+		fmt.Fprintln(out, "\nWritten. It can be started.")
 	default:
-		fmt.Fprintln(out, "These are all the members already: nothing was written.")
+		fmt.Fprintln(out, "It is the only member already: nothing was written.")
 	}
 	return nil
 }
@@ -173,24 +167,20 @@ func explainRecovery(out io.Writer, plan cluster.Recovery) {
 		return strings.Join(all, ", ")
 	}
 	row("cluster", "%s", plan.Cluster)
-	row("members", "%s", names(plan.Survivors))
+	row("member", "%s", names([]algo.Member{plan.Survivor}))
 	row("removed", "%s", names(plan.Removed))
-	if plan.Unmet > 0 {
-		row("never met", "%d, which count no more", plan.Unmet)
-	}
 	row("epoch", "goes on at %d", plan.Epoch)
 	_ = table.Flush()
 	fmt.Fprint(out, `
 None of those removed answers here. What may be lost:
-- One of them that runs where this machine cannot reach it may lead, beside the leader
-  of the survivors, until it hears of them. Where epochs are checked as fencing tokens,
+- One of them that runs where this machine cannot reach it may lead, beside the
+  survivor, until it hears of it. Where epochs are checked as fencing tokens,
   a resource that has seen one of the new ones refuses it.
-- What the cluster decided and no survivor has heard of: who was let in, or removed.
+- What the cluster decided and the survivor has not heard of: which nodes joined or
+  were removed.
 - None of those removed can come back, but with an empty data folder, as a new member.
+- The survivor will be alone: if it dies too, nobody leads until it is back.
 `)
-	if len(plan.Survivors) == 1 {
-		fmt.Fprintln(out, "- It will be alone: if it dies too, nobody leads until it is back.")
-	}
 }
 
 func isTerminal(in io.Reader) bool {
@@ -234,7 +224,7 @@ func reach(ctx context.Context, client operator.Client, m algo.Member) error {
 	s, err := client.Status(ctx, m.Addr)
 	switch {
 	case err == nil && s.Node == m.ID:
-		return fmt.Errorf("%s runs, at %s: who can be reached is not lost; stop it first, or have it be a survivor", m.Name, m.Addr)
+		return fmt.Errorf("%s runs, at %s: a node that can be reached is not lost; stop it first", m.Name, m.Addr)
 	case err == nil, !connected.Load(), errors.Is(err, operator.ErrNotNode) && transport.Cause(err) != transport.ClosedBeforeHello:
 		return nil
 	}

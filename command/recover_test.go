@@ -19,20 +19,19 @@ import (
 	"github.com/elect-go/elect/internal/testenv"
 )
 
-// Three of five are killed for good. The other two are told so, elect within the bound, and no
-// epoch comes twice or goes back. One of the dead that is started all the same stops, and does not
-// lead.
+// Three of five are killed for good. One of the other two becomes the only member, leads within the bound, and no
+// epoch comes twice or goes back. A removed node that is started all the same stops, and does not lead.
 func TestALostMajorityIsRecovered(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	for _, algorithm := range []string{"vote", "bully", "ring"} {
+	for algorithm, flags := range map[string][]string{"vote": nil, "bully": {"--lease"}, "ring": {"--lease"}} {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
 			history := newHistory()
-			history.oneLeaderPerEpoch = algorithm == "vote"
+			history.oneLeaderPerEpoch = true
 			var mu sync.Mutex
-			var ready, elected int64 // of both survivors, the later one
-			var led []string         // since they are recovered
+			var ready, elected int64 // of the survivor
+			var led []string         // since it is recovered
 			f := runFleet(t, 5, func(node string, e fleet.Event) {
 				history.add(node, e)
 				mu.Lock()
@@ -46,11 +45,11 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 						led = append(led, node)
 					}
 				}
-			}, "--preset", "local", "--algorithm", algorithm)
+			}, append(flags, "--preset", "local", "--algorithm", algorithm)...)
 			before, _ := fleet.Agreement(f.States())
 			data := func(node string) string { return filepath.Join(f.Dir(), node) }
-			recovers := func(node, survivors string) (int, string, string) {
-				return elect("recover", "--data", data(node), "--survivors", survivors, "--yes", "--json")
+			recovers := func(node, survivor string) (int, string, string) {
+				return elect("recover", "--data", data(node), "--survivor", survivor, "--yes", "--json")
 			}
 			signal := func(s fleet.Signal, nodes ...string) {
 				for _, node := range nodes {
@@ -59,7 +58,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 				}
 			}
 			signal(fleet.Kill, "n1", "n3", "n5")
-			status, stdout, stderr := recovers("n2", "n2,n4")
+			status, stdout, stderr := recovers("n2", "n2")
 			require.Equal(t, statusFailed, status)
 			require.Contains(t, stderr, "in use by another process")
 			require.Contains(t, stdout, `"written":false,"reason":"`)
@@ -73,39 +72,27 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			}
 			require.Contains(t, stderr, "n4 runs, at "+f.States()[3].Addr)
 			signal(fleet.Term, "n4")
-			survivors, removed := []string{"n4", "n2"}, []string{"n5"}
-			if algorithm == "vote" { // with a quorum one survivor is recovered
-				survivors, removed = []string{"n2"}, []string{"n4", "n5"}
-			}
-			var said []recoveryObject
-			for _, node := range survivors {
-				status, stdout, stderr = recovers(node, strings.Join(survivors, ","))
-				require.Zero(t, status, stderr)
-				require.Contains(t, stderr, "What may be lost")
-				var o recoveryObject
-				decodeStrictly(t, stdout, &o)
-				said = append(said, o)
-			}
-			for _, o := range said {
-				require.True(t, o.Written)
-				require.Equal(t, said[0].Epoch, o.Epoch)
-				require.Equal(t, said[0].Removed, o.Removed)
-			}
+			status, stdout, stderr = recovers("n2", "n2")
+			require.Zero(t, status, stderr)
+			require.Contains(t, stderr, "What may be lost")
+			var done recoveryObject
+			decodeStrictly(t, stdout, &done)
+			require.True(t, done.Written)
+			require.Equal(t, "n2", done.Survivor.Name)
+			require.Len(t, done.Removed, 4)
 
 			lost := losing(f)
-			for _, node := range survivors {
-				require.NoError(t, f.Restart(within(t), node))
-			}
+			require.NoError(t, f.Restart(within(t), "n2"))
 			leader, err := f.Settle(within(t))
 			require.NoError(t, err)
-			require.GreaterOrEqual(t, leader.Epoch, uint64(said[0].Epoch))
+			require.GreaterOrEqual(t, leader.Epoch, uint64(done.Epoch))
 			require.Greater(t, leader.Epoch, before.Epoch)
 			mu.Lock()
 			require.Less(t, time.Duration(elected-ready), algo.Local().Bound()+lost())
 			mu.Unlock()
 			require.NotContains(t, statusOf(t, leader.Addr), "n3")
 
-			for _, node := range removed {
+			for _, node := range []string{"n4", "n5"} {
 				err = f.Restart(within(t), node)
 				if err == nil { // it was up before it was told
 					err = f.Await(within(t), func([]fleet.State) bool { return false })
@@ -168,9 +155,9 @@ func listenAs(t *testing.T, serve func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// stoppedPair is the data folders of a founder and of one that it let in, both of which have stopped.
+// stoppedPair is the data folders of two members that have stopped.
 func stoppedPair(t *testing.T) (a, b string) {
-	f := runFleet(t, 2, nil, "--preset", "local")
+	f := runFleet(t, 2, nil, "--preset", "local", "--lease")
 	for _, node := range []string{"n1", "n2"} {
 		_, err := f.Signal(node, fleet.Term)
 		require.NoError(t, err)
@@ -181,48 +168,56 @@ func stoppedPair(t *testing.T) (a, b string) {
 func TestRecoverSaysWhatItDoes(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	a, b := stoppedPair(t)
-	status, stdout, stderr := elect("recover", "--data", a, "--survivors", "n1,n2", "--yes")
+	a, _ := stoppedPair(t)
+	status, _, stderr := elect("recover", "--data", a, "--survivor", "n3")
+	require.Equal(t, statusFailed, status)
+	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "a mistake is said before")
+	status, _, stderr = elect("recover", "--data", a, "--survivor", "n1")
+	require.Equal(t, statusUsage, status)
+	require.Contains(t, stderr, "--yes is missing: standard input is no terminal on which to ask")
+	status, stdout, stderr := elect("recover", "--data", a, "--survivor", "n1", "--yes")
 	require.Zero(t, status, stderr)
-	require.Equal(t, "These are all the members already: nothing was written.\n", stdout)
-	status, stdout, stderr = elect("recover", "--data", a, "--survivors", "n1,n2", "--json")
+	for _, want := range []string{
+		`(?m)^cluster +elect$`, `(?m)^member +n1 \(127`, `(?m)^removed +n2 \(127`, `(?m)^epoch +goes on at [1-9]\d{9}`,
+		"may lead, beside the\n  survivor", "will be alone", "Written. It can be started.",
+	} {
+		require.Regexp(t, want, stdout)
+	}
+	status, stdout, stderr = elect("recover", "--data", a, "--survivor", "n1", "--yes")
+	require.Zero(t, status, stderr)
+	require.Equal(t, "It is the only member already: nothing was written.\n", stdout)
+	status, stdout, stderr = elect("recover", "--data", a, "--survivor", "n1", "--json")
 	require.Zero(t, status, stderr, "there is nothing to confirm")
 	var nothing recoveryObject
 	decodeStrictly(t, stdout, &nothing)
 	require.Zero(t, nothing.Epoch)
-	status, _, stderr = elect("recover", "--data", a, "--survivors", "n3")
+	require.Equal(t, []string{"cluster", "data", "epoch", "node", "removed", "survivor", "written"}, keys(t, stdout))
+}
+
+func TestNodeWithoutQuorumNeedsNoRecovery(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	f := runFleet(t, 1, nil, "--preset", "local")
+	_, err := f.Signal("n1", fleet.Term)
+	require.NoError(t, err)
+	status, _, stderr := elect("recover", "--data", filepath.Join(f.Dir(), "n1"), "--survivor", "n1", "--yes")
 	require.Equal(t, statusFailed, status)
-	require.Contains(t, stderr, `it knows of no member "n3"`, "a mistake in the list is said before")
-	status, _, stderr = elect("recover", "--data", a, "--survivors", "n1")
-	require.Equal(t, statusUsage, status)
-	require.Contains(t, stderr, "--yes is missing: standard input is no terminal on which to ask")
-	status, stdout, stderr = elect("recover", "--data", a, "--survivors", "n1", "--yes")
-	require.Zero(t, status, stderr)
-	for _, want := range []string{
-		`(?m)^cluster +elect$`, `(?m)^members +n1 \(127`, `(?m)^removed +n2 \(127`, `(?m)^epoch +goes on at 2147483648$`,
-		"may lead, beside the leader", "It will be alone", "Written. It can be started.",
-	} {
-		require.Regexp(t, want, stdout)
-	}
-	status, stdout, stderr = elect("recover", "--data", b, "--survivors", "n1,n3", "--yes", "--json")
-	require.Equal(t, statusFailed, status)
-	require.Contains(t, stderr, `it knows of no member "n3"`)
-	require.Equal(t, []string{"cluster", "data", "epoch", "node", "reason", "removed", "survivors", "unmet", "written"}, keys(t, stdout))
+	require.Contains(t, stderr, "its algorithm needs no quorum")
 }
 
 func TestUsageOfRecover(t *testing.T) {
 	for args, want := range map[string]string{
-		"--survivors a --yes":                       "--data is missing, want the data folder of a node",
-		"--data /no/such/folder --yes":              "--survivors is missing, want the names or ids of all who survive",
-		"--data x --survivors a --yes --timeout 0s": "--timeout is 0s, want more than 0",
-		"--data x --survivors a b":                  `unknown command "b"`,
+		"--survivor a --yes":                       "--data is missing, want the data folder of a node",
+		"--data /no/such/folder --yes":             "--survivor is missing, want the name or id of the node of this folder",
+		"--data x --survivor a --yes --timeout 0s": "--timeout is 0s, want more than 0",
+		"--data x --survivor a b":                  `unknown command "b"`,
 	} {
 		status, stdout, stderr := elect(append([]string{"recover"}, strings.Fields(args)...)...)
 		require.Equal(t, statusUsage, status, args)
 		require.Empty(t, stdout, args)
 		require.Contains(t, stderr, want, args)
 	}
-	status, _, stderr := elect("recover", "--data", "/no/such/folder", "--survivors", "a", "--yes")
+	status, _, stderr := elect("recover", "--data", "/no/such/folder", "--survivor", "a", "--yes")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "/no/such/folder is not the data folder of a node")
 }

@@ -19,6 +19,7 @@ import (
 type adjustable interface {
 	SetPriority(ctx context.Context, priority int) error
 	SetMeta(ctx context.Context, meta map[string]string) error
+	SetMembers(ctx context.Context, members []string) error
 }
 
 // reloader reads the configuration of a running node again at each SIGHUP, and takes over
@@ -90,6 +91,11 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 		case name == "meta":
 			if err := n.SetMeta(ctx, s.Config.Meta); err != nil {
 				r.log.Error("metadata not changed", "error", err)
+				continue
+			}
+		case name == "members":
+			if err := n.SetMembers(ctx, s.Config.Members); err != nil {
+				r.log.Error("members not changed", "error", err)
 				continue
 			}
 		}

@@ -15,11 +15,19 @@ import (
 	"github.com/elect-go/elect/internal/config"
 )
 
-// dial is a node of which only the priority can be changed.
+// dial is a node of which only some settings can be changed.
 type dial struct {
 	priority int
 	meta     map[string]string
+	members  []string
 	err      error
+}
+
+func (d *dial) SetMembers(_ context.Context, members []string) error {
+	if d.err == nil {
+		d.members = members
+	}
+	return d.err
 }
 
 func (d *dial) SetMeta(_ context.Context, meta map[string]string) error {
@@ -98,8 +106,8 @@ func TestReload(t *testing.T) {
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 0, log_level info"`, 0, slog.LevelInfo},
 		{"a level that hides what follows", "", "log_level: error\n", nil,
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 0, slog.LevelError},
-		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: ring\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
-			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, algorithm, timing.preset, bully.head_start"
+		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: ring\nlease: true\ndata: d\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
+			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, data, algorithm, lease, timing.preset, bully.head_start"
 level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 5"`, 5, slog.LevelInfo},
 		{"what a flag says stays", "priority: 3\n", "priority: 4\nlog_level: error\n", []string{"--priority", "9"},
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 9, slog.LevelError},
@@ -135,6 +143,20 @@ func TestReloadOfMetadata(t *testing.T) {
 		r.with(t, right+"meta: [b]\n"))
 	r.with(t, right)
 	require.Empty(t, r.node.meta)
+}
+
+// A running node takes over a list of members. One that cannot keeps its list, and the next reload tries again.
+func TestReloadOfMembers(t *testing.T) {
+	const listening, two, three = "listen: a:7400\ninsecure: true\nname: a\n", "members: [a:7400, b:7400]\n", "members: [a:7400, b:7400, c:7400]\n"
+	r := newReloading(t, listening+two)
+	require.Equal(t, `level=INFO msg="configuration reloaded" file=elect.yaml changed="members [a:7400, b:7400, c:7400]"`, r.with(t, listening+three))
+	require.Equal(t, []string{"a:7400", "b:7400", "c:7400"}, r.node.members)
+	require.Contains(t, r.with(t, listening+"members: [b:7400, c:7400]\n"), "this member's own address among them (a:7400)")
+	require.Len(t, r.node.members, 3)
+	r.node.err = errors.New("it has a quorum")
+	require.Contains(t, r.with(t, listening+two), `msg="members not changed" error="it has a quorum"`)
+	r.node.err = nil
+	require.Contains(t, r.again(t), `changed="members [a:7400, b:7400]"`)
 }
 
 // What is in effect is what later reloads are compared with.

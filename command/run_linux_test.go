@@ -74,9 +74,11 @@ type runners struct {
 	*testing.T
 	dir   string
 	lab   *netlab.Lab // of the network that may be cut; nil: they are on the loopback
-	addrs []string
+	addrs []string    // of the three
 	args  []string
 	nodes map[string]*process
+	// founders are the addresses of the first members. Another one joins them.
+	founders []string
 }
 
 func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *runners {
@@ -89,6 +91,9 @@ func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *
 		}
 	}
 	for _, name := range names {
+		r.founders = append(r.founders, r.addrs[host(name)])
+	}
+	for _, name := range names {
 		r.start(name)
 	}
 	return r
@@ -98,8 +103,12 @@ func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *
 func host(name string) int { return int(name[1] - '0') }
 
 func (r *runners) start(name string) {
+	way := "--join"
+	if slices.Contains(r.founders, r.addrs[host(name)]) {
+		way = "--members"
+	}
 	words := append([]string{os.Args[0], "run", "--name", name, "--listen", r.addrs[host(name)],
-		"--members", strings.Join(r.addrs, ","), "--data", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args...)
+		way, strings.Join(r.founders, ","), "--data", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args...)
 	if r.lab != nil {
 		words = append(r.lab.Command(host(name)), words...)
 	}
@@ -171,7 +180,7 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 			_ = p.Process.Signal(syscall.SIGCONT)
 		}},
 		{"the guard is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGKILL) }, restart},
-		{"the guard is stopped", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGSTOP) }, nil},
+		{"the guard is stopped", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGSTOP) }, restart},
 		{"the command is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.pid, syscall.SIGKILL) }, restart},
 		{"the command is stopped, and the supervisor told to stop", func(w stamp, p *process) {
 			_ = syscall.Kill(w.pid, syscall.SIGSTOP)
@@ -229,7 +238,7 @@ func lastOf(all []stamp, token uint64) (last int64) {
 
 // alone are the arguments of a member that runs a command and is alone.
 func alone(t *testing.T, args ...string) []string {
-	return append([]string{"run", "--listen", "127.0.0.1:0", "--bootstrap", "--name", "a", "--data", filepath.Join(t.TempDir(), "data")}, args...)
+	return append([]string{"run", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", filepath.Join(t.TempDir(), "data")}, args...)
 }
 
 func TestTheStatusOfACommandIsPassedOn(t *testing.T) {

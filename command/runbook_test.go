@@ -169,6 +169,45 @@ func TestGrowingAndShrinkingAsTheRunbookSays(t *testing.T) {
 	newMachines(t).follow(section(t, "From one to three, and back to one"))
 }
 
+// TestListIsChangedBySIGHUP adds a node to the lists of two nodes that run, and takes it out again.
+func TestListIsChangedBySIGHUP(t *testing.T) {
+	testenv.OnlyLong(t)
+	t.Parallel()
+	catchSIGHUP(t)
+	var addrs []string
+	for range 3 {
+		addrs = append(addrs, keptFree(t, addrs))
+	}
+	file := func(node string) string { return filepath.Join(t.TempDir(), node) }
+	files := []string{file("a"), file("b"), file("c")}
+	list := func(i int, members []string) {
+		text := fmt.Sprintf("name: %s\nlisten: %s\ntiming: {preset: local}\nmembers: [%s]\n", filepath.Base(files[i]), addrs[i], strings.Join(members, ", "))
+		require.NoError(t, os.WriteFile(files[i], []byte(text), 0o600))
+	}
+	m := &machines{t: t, running: make(map[string]*process)}
+	for i, members := range [][]string{addrs[:2], addrs[:2], addrs} {
+		list(i, members)
+		name := filepath.Base(files[i])
+		m.running[name] = launch(t, "node", "--config", files[i])
+	}
+	change := func(members []string) {
+		for i, name := range []string{"a", "b"} {
+			list(i, members)
+			require.NoError(t, m.running[name].Process.Signal(syscall.SIGHUP))
+		}
+	}
+	m.await([]string{"status", addrs[0]}, "somebody leads a, b")
+	m.await([]string{"status", addrs[2]}, "nobody leads c")
+	change(addrs)
+	for _, addr := range addrs {
+		m.await([]string{"status", addr}, "somebody leads a, b, c")
+	}
+	change(addrs[:2])
+	require.Equal(t, statusFailed, m.running["c"].status(t))
+	require.Contains(t, m.running["c"].stderr.text(), "the lists of the other members do not name it")
+	m.await([]string{"status", addrs[1]}, "somebody leads a, b")
+}
+
 func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
@@ -204,7 +243,7 @@ func TestMembersThatWereNotRecoveredAreRemoved(t *testing.T) {
 		b$ kill -9 $(pidof elect)
 		c$ kill $(pidof elect)
 		d$ kill $(pidof elect)
-		d$ elect recover --data /var/lib/elect --survivors d
+		d$ elect recover --data /var/lib/elect --survivor d
 		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect status 10.0.0.4:7400        # d leads d
 		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote  # says that it was removed, and stops

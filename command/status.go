@@ -41,11 +41,10 @@ what that one suspected (silence, refusal: its address refuses connections, good
 "expire" (the leader, or a majority, was waited for in vain), "trust", or "receive": that one
 has said so, or that it leads; what it knows itself, its own status says.
 
-A member that is ineligible may not lead: it is a witness, or has resigned for a while, or
-is the first that a founder has let in, for 30 s. One that is dead stays a member, and counts for a majority, until it is removed (see
-elect remove). A view has the number EPOCH.NUMBER, where the epoch is that of the leader
-that made it, and NUMBER begins at 1 in each: views are ordered by view_epoch, then view.
-With vote it is unconfirmed until a majority is known to hold it.
+An ineligible member may not lead: it is a witness, or has resigned for a while. A dead member stays one, and counts
+for the quorum, until it is removed (see elect remove). With a quorum, a view has the number EPOCH.NUMBER: the epoch is
+that of the leader that made it, and NUMBER grows with each view. It is unconfirmed until a quorum is known to hold it.
+Without a quorum, NUMBER counts the changes that this process has seen.
 
 A member says what it is told to (meta: in its configuration), such as the address of its service. An
 answer has 64 KiB: of members for whose metadata there is no room it is left out, but never of the leader.
@@ -65,7 +64,8 @@ many it is, absent if 0), lease (absent without one; an object: token, of the le
 left, in nanoseconds, only on the leader, nominated, missing: names), awaited (a list of objects: addr, answer),
 called (an object: by, an id; why; left, the id of who led until then, absent if nobody did;
 epoch, of that leadership; silence, in nanoseconds) and called_at, both absent before the first
-election, counters (an object: name and number). Without an answer the object is: addr,
+election, other_lists (names of connected members whose list of members is another one,
+absent if none), counters (an object: name and number). Without an answer the object is: addr,
 reason.
 
 ` + accessText,
@@ -133,6 +133,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	fmt.Fprintf(w, "asked      %s\n", name(s.Node.String()))
 	if s.Lease != nil {
 		fmt.Fprintf(w, "lease      %s\n", leaseOf(s))
+	}
+	if len(s.OtherLists) > 0 {
+		fmt.Fprintf(w, "lists      another list of members at %s\n", strings.Join(s.OtherLists, ", "))
 	}
 	if c := s.Called; c.Why != "" {
 		fmt.Fprintf(w, "election   called by %s %s: %s", name(c.By.String()), ago(now.Sub(s.CalledAt)), c.Why)

@@ -18,11 +18,15 @@ import (
 	"github.com/elect-go/elect/internal/testenv"
 )
 
-// startCopy runs a node on what is in a folder, at an address of its own, and returns what it says
+// startCopy runs a node on what is in a folder, at an address of its own beside members, and returns what it says
 // at its end, which must come by itself.
-func startCopy(t *testing.T, name, data string) string {
+func startCopy(t *testing.T, name, data string, members []fleet.State) string {
 	t.Helper()
-	p := launch(t, "node", "--listen", "127.0.0.1:0", "--name", name, "--data", data, "--priority", name[1:])
+	args := []string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", name, "--data", data, "--priority", name[1:]}
+	for _, m := range members {
+		args = append(args, "--members", m.Addr)
+	}
+	p := launch(t, args...)
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
 	require.NotContains(t, p.stderr.text(), "msg=leading")
 	return p.stderr.text()
@@ -68,7 +72,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	mu.Unlock()
 	backup := copyOf(t, filepath.Join(f.Dir(), "n1"))
 	for _, n := range []fleet.State{before[2], before[0]} { // the leader, a follower
-		said := startCopy(t, n.Name, copyOf(t, filepath.Join(f.Dir(), n.Name)))
+		said := startCopy(t, n.Name, copyOf(t, filepath.Join(f.Dir(), n.Name)), before)
 		require.Contains(t, said, cluster.ErrDuplicate.Error())
 		require.Regexp(t, `node id [0-9a-f-]{36} is in use by another process, at `+n.Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	}
@@ -91,7 +95,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	}
 	_, err := f.Signal("n1", fleet.Kill)
 	require.NoError(t, err)
-	said := startCopy(t, "n1", backup)
+	said := startCopy(t, "n1", backup, before)
 	require.Contains(t, said, cluster.ErrDuplicate.Error())
 	require.Regexp(t, `was started later, at `+before[0].Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	require.NoError(t, f.Restart(within(t), "n1"))
@@ -105,8 +109,8 @@ func TestACopyOfALoneFounder(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	startNode(t, "--data", data)
-	p := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "a", "--data", copyOf(t, data))
+	startNode(t, "--data", data, "--lease")
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", copyOf(t, data), "--lease")
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
 	require.Contains(t, p.stderr.text(), cluster.ErrDuplicate.Error())
 }

@@ -12,7 +12,7 @@ import (
 
 // A leader writes with its token. Once another has, the first is refused.
 func ExampleGate_Write() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
 	if err != nil {
 		fmt.Println(err)
 		return

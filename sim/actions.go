@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -90,12 +88,10 @@ var commands = map[string]command{
 	"clock NODE COUNT":       to(runnable, func(n *node, a args) { n.clock.setSpeed(n.w.now, int64(a[1].Count)); n.rest() }),
 
 	"campaign NODE":        to(awake, func(n *node, _ args) { n.w.campaign(n) }),
-	"resign NODE TIME":     to(awake, func(n *node, a args) { n.perform(n.engine.Resign(n.now(), a[1].Time)) }),
-	"priority NODE NUMBER": to(awake, func(n *node, a args) { n.perform(n.engine.SetPriority(n.now(), a[1].Number)) }),
+	"resign NODE TIME":     to(linked, func(n *node, a args) { n.perform(n.engine.Resign(n.now(), a[1].Time)) }),
+	"priority NODE NUMBER": to(linked, func(n *node, a args) { n.perform(n.engine.SetPriority(n.now(), a[1].Number)) }),
 	"withdraw NODE":        to(awake, func(n *node, _ args) { n.perform(n.engine.CancelRemove(n.now(), algo.NodeID{})) }),
 	"join NODE":            to(connected, join),
-	"stranger NODE":        to(settled, stranger),
-	"lie NODE PEER":        to(settled, lie),
 	"move NODE":            to(down, move),
 	"empty NODE":           to(down, empty),
 	"advance NODE COUNT":   to(down, func(n *node, a args) { n.kept.Epoch += algo.Epoch(a[1].Count) }),
@@ -171,10 +167,8 @@ func connected(n *node, _ args) error {
 	return needs(n.w.network.connected, "want the detector heartbeats, for it takes connections")
 }
 
-func settled(n *node, a args) error {
-	r, _ := n.roster.(membership.Roster)
-	return cmp.Or(awake(n, a), needs(!n.w.config.Spec.Claims.NeedsQuorum, "want an algorithm without a quorum: with one a node believes each peer of its cluster"), needs(r.Epoch > 0 && n.engine.View().Contains(n.id), "it believes whoever it meets: it is no member yet"))
-}
+// linked is for what a node tells its peers on connections.
+func linked(n *node, a args) error { return cmp.Or(awake(n, a), connected(n, a)) }
 
 func runnable(_ *node, a args) error {
 	return needs(a[1].Count >= 1000 && a[1].Count <= 1000*perfect, "want 1000 to 1000000000 parts per million")
@@ -252,12 +246,35 @@ func (w *World) campaign(n *node) {
 	n.perform(n.engine.Campaign(n.now()))
 }
 
-// join adds a node, which asks the node through to let it in.
+// join adds a node, which asks the node through to let it in. Without a quorum all lists name it from now on.
 func join(through *node, _ args) {
 	w := through.w
 	n := w.add()
-	n.seeds = []*node{through}
+	if w.config.Spec.Claims.NeedsQuorum {
+		n.seeds = []*node{through}
+	} else {
+		w.setLists(append(slices.Clone(w.list), n))
+	}
 	n.start()
+}
+
+// setLists gives one list of members to all nodes that it names.
+func (w *World) setLists(list []*node) {
+	w.list = list
+	for _, n := range list {
+		n.list, n.isRelisted = list, true
+		if n.up && !n.paused {
+			n.relist()
+		}
+	}
+}
+
+// relist makes a node that runs use its list.
+func (n *node) relist() {
+	n.isRelisted = false
+	if out, err := n.engine.SetMembers(n.now(), addrs(n.list)); err == nil {
+		n.perform(out)
+	}
 }
 
 // move gives a node another address, and names all there are in its configuration. They read their own
@@ -272,41 +289,24 @@ func move(n *node, _ args) {
 // empty has another node take the place of one that has lost what it kept, and never runs again.
 func empty(n *node, _ args) {
 	o := n.w.add()
-	o.member.Name, o.member.Addr, o.fixed, o.seeds, o.before = n.member.Name, n.member.Addr, n.fixed, n.seeds, n
+	o.member.Name, o.member.Addr, o.list, o.seeds = n.member.Name, n.member.Addr, n.list, n.seeds
 	n.w.network.listens[o.member.Addr] = o.index
-	n.gone, n.roster = true, nil
-}
-
-// stranger has a node hear somebody who is no member.
-func stranger(n *node, _ args) {
-	id, life := ID(maxNodes+1), n.life
-	r := n.roster.(membership.Roster)
-	r.Epoch, r.Number, r.Confirmed, r.Strikes = r.Epoch+1, 1, true, n.members()
-	r.Entries = []membership.Entry{{ID: id, Name: "stranger", Addr: "stranger:7400", Eligible: true}}
-	for _, happens := range []func() *engine.Output{
-		func() *engine.Output { return n.engine.Up(n.now(), engine.Peer{ID: id, Incarnation: 1, Digest: 1}) },
-		func() *engine.Output { return n.engine.Receive(n.now(), id, r) },
-		func() *engine.Output { return n.engine.Down(n.now(), id, false) },
-	} {
-		if n.up && n.life == life {
-			n.perform(happens())
-		}
+	o.life = n.life // incarnations grow at one address, also if the data folder is emptied
+	n.gone, n.record = true, nil
+	if i := slices.Index(n.w.list, n); i >= 0 {
+		n.w.list[i] = o // all nodes share it, and the address stays
 	}
 }
 
-// lie has a node hear from a peer that it was removed.
-func lie(n *node, a args) {
-	r := n.roster.(membership.Roster)
-	r.Epoch, r.Number, r.Confirmed, r.Strikes = r.Epoch+1, 1, true, append(slices.Clone(r.Strikes), n.id)
-	r.Entries = slices.DeleteFunc(slices.Clone(r.Entries), func(e membership.Entry) bool { return e.ID == n.id })
-	n.perform(n.engine.Receive(n.now(), n.peer(a).id, r))
-}
-
-// remove has an operator at one node strike another, or that one itself.
+// remove has an operator at one node remove another, or that one itself. Without a quorum, it is taken out of the
+// lists of all others, and never runs again once it has stopped.
 func remove(w *World, l *scenario.Line) error {
 	n, struck := w.nodes[l.Args[0].Node-1], w.nodes[l.Args[len(l.Args)-1].Node-1]
 	if err := awake(n, l.Args); err != nil {
 		return err
+	}
+	if !w.config.Spec.Claims.NeedsQuorum {
+		return w.unlist(l, struck)
 	}
 	out, err := n.engine.Remove(n.now(), struck.id)
 	if err != nil {
@@ -314,6 +314,16 @@ func remove(w *World, l *scenario.Line) error {
 	}
 	w.did(l.String())
 	n.perform(out)
+	return nil
+}
+
+func (w *World) unlist(l *scenario.Line, struck *node) error {
+	if !slices.Contains(w.list, struck) || len(w.list) == 1 {
+		return errors.New("it is not listed, or the last one")
+	}
+	w.did(l.String())
+	struck.gone, struck.isUnlisted = true, true
+	w.setLists(slices.DeleteFunc(slices.Clone(w.list), func(n *node) bool { return n == struck }))
 	return nil
 }
 

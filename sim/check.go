@@ -13,13 +13,13 @@ import (
 
 // What is checked beyond the properties of an algorithm.
 const (
-	// OneView: with the leader all live nodes know one membership, which has all of them.
+	// OneView: with the leader all live nodes know one membership, which has all of them. Without a quorum
+	// each knows all live nodes.
 	OneView algo.Property = "one-view"
 	// OneRoster: where a majority is needed, what a leader makes of the membership has a stamp
 	// of its own. Nothing else is ever saved under that one.
 	OneRoster algo.Property = "one-roster-per-stamp"
-	// Struck: who was removed, and was confirmed, is in no later roster again. Where no majority
-	// is needed two sides of a partition may differ about that, but not in the end.
+	// Struck: a node that a committed config removes is in no later config.
 	Struck algo.Property = "struck-stays-struck"
 	// Newest: in the end nobody has ever led in a later epoch than the leader, nor in the same
 	// with a higher ID: else who watches for the highest token follows somebody else.
@@ -45,9 +45,6 @@ const (
 	// KnownDeadEpoch: nobody who runs has followed anybody in that epoch, of an algorithm that
 	// does not claim one leader per epoch: those who have died or left. See dead_epoch.txt.
 	KnownDeadEpoch = "dead-epoch"
-	// KnownEarlierLife: who has lost what it kept, and was let in anew, stops where the other side of a
-	// partition has a later membership with who it was in its seat. See earlier_life.txt.
-	KnownEarlierLife = "earlier-life"
 )
 
 func (v Violation) Error() string { return fmt.Sprintf("sim: %s at %v: %s", v.Property, v.At, v.Text) }
@@ -109,7 +106,7 @@ func (w *World) claims(n *node, l algo.Leader) {
 	if l.ID != n.id {
 		return
 	}
-	if n.started == w.now && w.network.connected && w.awaited(n) {
+	if w.config.Spec.Claims.NeedsQuorum && n.started == w.now && w.network.connected && w.awaited(n) {
 		w.violated(Struck, "%s leads as soon as it is started, and may have been removed meanwhile", n.name)
 	}
 	if broken := w.judge.past.Lead(l); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
@@ -162,9 +159,6 @@ func (w *World) recorded(n *node, record algo.Message) {
 	if h.committed {
 		w.removes(n, h)
 	}
-	if !w.config.Spec.Claims.NeedsQuorum {
-		return
-	}
 	if first, known := w.judge.rosters[h.stamp]; known && first != h.text {
 		w.violated(OneRoster, "%s saves another config %d.%d than there was", n.name, h.stamp.Epoch, h.stamp.Number)
 	}
@@ -183,13 +177,8 @@ func (w *World) recorded(n *node, record algo.Message) {
 
 // removes notes which nodes a committed config removes.
 func (w *World) removes(n *node, h knownMembers) {
-	if w.config.Spec.Claims.NeedsQuorum {
-		h.struck = w.removedBy(h)
-		for _, id := range h.struck {
-			w.judge.struck[id] = h.stamp
-		}
-	}
-	for _, id := range h.struck {
+	for _, id := range w.removedBy(h) {
+		w.judge.struck[id] = h.stamp
 		if !slices.Contains(n.struck, id) {
 			n.struck = append(n.struck, id)
 		}
@@ -213,7 +202,7 @@ func (w *World) removedBy(next knownMembers) (removed []algo.NodeID) {
 
 // wasMember reports whether a node knows that it was in a committed config. One that does not may join again.
 func (w *World) wasMember(id algo.NodeID) bool {
-	r, saved := w.find(id).roster.(member.Record)
+	r, saved := w.find(id).record.(member.Record)
 	return saved && r.WasMember
 }
 
@@ -282,12 +271,15 @@ func (w *World) compareTokens(last algo.Leader) {
 	w.found(known, Newest, "%s leads in epoch %d, and %s did in epoch %d", Name(last.ID), last.Epoch, Name(newest.ID), newest.Epoch)
 }
 
-// compareViews checks that those who run agree on the membership.
+// compareViews checks that the nodes that run agree on the membership.
 func (w *World) compareViews() {
+	if !w.config.Spec.Claims.NeedsQuorum {
+		w.compareLists()
+		return
+	}
 	var first *node
-	for _, n := range w.nodes {
+	for _, n := range w.awake() {
 		switch {
-		case !n.up || n.paused:
 		case !n.engine.View().Contains(n.id):
 			w.violated(OneView, "%s runs and is no member as it sees it", n.name)
 		case first == nil:
@@ -295,10 +287,32 @@ func (w *World) compareViews() {
 		case n.engine.Digest() != first.engine.Digest():
 			w.violated(OneView, "%s and %s know different members", first.name, n.name)
 		}
+	}
+	for _, n := range w.nodes {
 		for _, id := range n.struck {
 			if n.up && n.engine.View().Contains(id) {
 				w.violated(Struck, "in the end %s takes %s for a member again", n.name, Name(id))
 			}
 		}
 	}
+}
+
+// compareLists checks that each node knows all that run. It may have met others that are dead since.
+func (w *World) compareLists() {
+	for _, n := range w.awake() {
+		for _, peer := range w.awake() {
+			if !n.engine.View().Contains(peer.id) {
+				w.violated(OneView, "%s runs, and %s does not know it", peer.name, n.name)
+			}
+		}
+	}
+}
+
+func (w *World) awake() (all []*node) {
+	for _, n := range w.nodes {
+		if n.up && !n.paused {
+			all = append(all, n)
+		}
+	}
+	return all
 }

@@ -71,7 +71,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.recorded(n2, member.Record{Config: config})
 		}},
 		{"who was struck is a member again", Struck, func(w *World, n1, n2 *node) {
-			n2.roster = member.Record{WasMember: true}
+			n2.record = member.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 			records(w, n1, true, n1)
 			records(w, n1, false, n1, n2)
@@ -79,9 +79,9 @@ func TestViolationsAreSeen(t *testing.T) {
 		{"who was removed before it knew that it was a member joins again", "", func(w *World, n1, n2 *node) {
 			records(w, n1, true, n1, n2)
 			records(w, n1, true, n1)
-			n2.roster = member.Record{}
+			n2.record = member.Record{}
 			records(w, n1, false, n1, n2)
-			n2.roster = member.Record{WasMember: true}
+			n2.record = member.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 		}},
 		{"who starts again leads at once, with another there to ask", Struck, func(w *World, n1, n2 *node) {
@@ -132,10 +132,11 @@ func TestViolationsAreSeen(t *testing.T) {
 
 // TestALeaderThatChangesInTheCalmIsSeen: n2 may lead again when all are to be at rest.
 func TestALeaderThatChangesInTheCalmIsSeen(t *testing.T) {
-	w := New(Config{Spec: spec(t), Detector: Perfect})
+	w := New(Config{Spec: spec(t)})
 	if err := w.Cluster(2); err != nil {
 		t.Fatal(err)
 	}
+	w.Run(time.Second)
 	if err := w.Do("resign n2 1.5s"); err != nil {
 		t.Fatal(err)
 	}
@@ -226,12 +227,12 @@ func (w *World) running() (all []int) {
 
 // records has a node save the next config.
 func records(w *World, n *node, committed bool, members ...*node) {
-	r, _ := n.roster.(member.Record)
+	r, _ := n.record.(member.Record)
 	r.Config.ID = member.ConfigID{Term: 3, Version: r.Config.ID.Version + 1}
 	r.Config.Members, r.Committed = nil, committed
 	for _, m := range members {
 		r.Config.Members = append(r.Config.Members, member.Member{ID: m.id})
 	}
 	w.recorded(n, r)
-	n.roster = r
+	n.record = r
 }

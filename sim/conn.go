@@ -135,10 +135,7 @@ func (w *World) answered(a, b *node, e event) {
 	case w.isCut(b, a):
 		c.ended[c.side(a)] = true
 		w.fails(a, target, fd.Unanswered, w.now+algo.DialTimeout)
-	case c.ended[c.side(b)]:
-		c.ended[c.side(a)] = true
-		a.dialFailed(dial{target, fd.Broken}, b)
-	default:
+	default: // also if b has ended it since: what b has sent before comes first, as on a TCP connection
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
 		w.hello(a, b, c, target.Addr)
 	}

@@ -125,7 +125,7 @@ func ExampleViolation() {
 		}
 		return "the algorithm"
 	}
-	known := map[string]bool{sim.KnownUsedEpoch: true, sim.KnownDeadEpoch: true, sim.KnownEarlierLife: true}
+	known := map[string]bool{sim.KnownUsedEpoch: true, sim.KnownDeadEpoch: true}
 	for _, v := range []sim.Violation{
 		{Property: algo.Agreement, Text: "n1 follows n2, n3 follows nobody"},
 		{Property: sim.Newest, Text: "n4 leads in epoch 2, and n3 did in epoch 3", Known: sim.KnownDeadEpoch},

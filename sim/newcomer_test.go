@@ -48,7 +48,7 @@ func TestThreeOfSevenMayDieAfterAJoin(t *testing.T) {
 			do("join n%d", leader)
 			do("partition %s,n7 %s", strings.Join(left, ","), strings.Join(right, ","))
 			w.Run(50 * time.Millisecond)
-			r := w.nodes[6].roster.(member.Record)
+			r := w.nodes[6].record.(member.Record)
 			require.Equal(t, test.in, r.Committed && r.Config.Has(w.nodes[6].id))
 			if test.in {
 				for _, n := range left[:3] {

@@ -9,23 +9,23 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/member"
-	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
 // node is one process, or what a crash leaves of it: its disk, and what this world
 // knows of its past.
 type node struct {
-	w      *World
-	index  int32
-	id     algo.NodeID
-	name   string
-	member algo.Member // as configured
-	fixed  []*node
-	seeds  []*node
-	clock  clock
-	moves  int
-	before *node // who it was until it lost what it kept
+	w          *World
+	index      int32
+	id         algo.NodeID
+	name       string
+	member     algo.Member // as configured
+	list       []*node     // the members that its settings list
+	isRelisted bool        // it does not use its list yet
+	isUnlisted bool        // the lists of the others do not name it any more
+	seeds      []*node
+	clock      clock
+	moves      int
 
 	up      bool
 	started time.Duration
@@ -41,8 +41,7 @@ type node struct {
 
 	// The disk.
 	kept   engine.Kept
-	roster algo.Message // what it has saved of the membership: see membersIn
-	owed   algo.Message // a membership.Owed; nil for none
+	record algo.Message // what it has saved of the membership: see membersIn
 
 	highest algo.Epoch    // that it ever announced
 	struck  []algo.NodeID // whom it ever knew to be removed
@@ -77,7 +76,7 @@ func (n *node) standing() algo.Member {
 
 // members is whom a node takes for members, or took before it died.
 func (n *node) members() (all []algo.NodeID) {
-	return membersIn(n.roster).ids
+	return membersIn(n.record).ids
 }
 
 // resigned reports whether a node keeps itself from leading.
@@ -91,9 +90,10 @@ func (n *node) start() {
 	n.up, n.started, n.paused, n.leader, n.waiting = true, w.now, false, algo.Leader{}, nil
 	n.dialing, n.queued = nil, nil
 	clear(n.links)
+	n.isRelisted = false
 	config := engine.Config{
 		Place: engine.Place{
-			Self: n.member, Cluster: clusterID, Fixed: addrs(n.fixed), Seeds: addrs(n.seeds), Unconnected: !w.network.connected,
+			Self: n.member, Cluster: clusterID, List: addrs(n.list), Join: addrs(n.seeds), Unconnected: !w.network.connected,
 		},
 		Timing: w.config.Timing, Spec: w.config.Spec, Pick: w.pick,
 	}
@@ -106,7 +106,10 @@ func (n *node) start() {
 	if w.config.Trace != nil {
 		config.Trace = w.emit
 	}
-	saved := slices.DeleteFunc([]algo.Message{n.roster, n.owed}, func(m algo.Message) bool { return m == nil })
+	var saved []algo.Message
+	if n.record != nil {
+		saved = append(saved, n.record)
+	}
 	if n.kept != (engine.Kept{}) {
 		saved = append(saved, n.kept)
 	}
@@ -140,8 +143,7 @@ func (n *node) perform(out *engine.Output) {
 		n.w.crash(n)
 	case out.End != nil:
 		if errors.Is(out.End, member.ErrRemoved) && !n.w.removed(n) {
-			known := map[bool]string{true: KnownEarlierLife}[n.before != nil]
-			n.w.found(known, Struck, "%s stops as if it was removed", n.name)
+			n.w.violated(Struck, "%s stops as if it was removed", n.name)
 		}
 		n.w.end(n, true)
 	default:
@@ -219,11 +221,9 @@ func (n *node) save(records []algo.Message) {
 		case engine.Kept:
 			n.w.saved(n, record)
 			n.kept = record
-		case membership.Roster, member.Record:
+		case member.Record:
 			n.w.recorded(n, record)
-			n.roster = record
-		case membership.Owed:
-			n.owed = record
+			n.record = record
 		}
 	}
 }
@@ -301,6 +301,9 @@ func (n *node) resume() {
 			return
 		}
 		n.w.happensTo(n, e)
+	}
+	if n.up && n.life == life && n.isRelisted {
+		n.relist()
 	}
 	if n.up && n.life == life {
 		n.rest()

@@ -31,7 +31,7 @@ func TestStartsAreQuick(t *testing.T) {
 				w.add()
 			}
 			for _, n := range w.nodes {
-				n.fixed = w.nodes
+				n.list = w.nodes
 			}
 			startsAfter(w, r, span)
 		},

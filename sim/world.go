@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/member"
-	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -57,6 +57,7 @@ type World struct {
 	room     int // in the queue
 	due      deadlines
 	nodes    []*node
+	list     []*node         // the members that an operator has listed last
 	kinds    map[string]bool // of messages that are counted
 	counts   Counts
 	sent     uint64
@@ -175,7 +176,7 @@ func (w *World) highest() int {
 	return best.number()
 }
 
-// Cluster makes a fixed set of so many nodes and starts them all. Priorities, if any,
+// Cluster makes so many nodes with one list of members, and starts them all. Priorities, if any,
 // are those of the nodes in their order; without, all have 0.
 func (w *World) Cluster(size int, priorities ...int) error {
 	switch {
@@ -193,12 +194,13 @@ func (w *World) Cluster(size int, priorities ...int) error {
 			n.member.Priority = priorities[i]
 		}
 	}
+	w.list = slices.Clone(w.nodes)
 	known := w.everyone()
 	for _, n := range w.nodes {
 		if w.network.connected {
-			n.fixed = w.nodes
+			n.list = w.list
 		} else {
-			n.roster = known // from the beginning: what meeting costs is not counted
+			n.record = known // from the beginning: what meeting costs is not counted
 		}
 	}
 	for _, n := range w.nodes {
@@ -228,25 +230,11 @@ func (w *World) add() *node {
 
 // everyone returns the record of a node that knows all nodes there are, of which the config is committed.
 func (w *World) everyone() algo.Message {
-	if !w.config.Spec.Claims.NeedsQuorum {
-		return membership.Know(w.roster())
-	}
 	config := member.Config{Cluster: clusterID, ID: member.ConfigID{Version: 1}, Author: ID(1), Members: make([]member.Member, 0, len(w.nodes))}
 	for _, n := range w.nodes {
 		config.Members = append(config.Members, member.MemberOf(n.member))
 	}
 	return member.Share(member.Record{Config: config, Committed: true, WasMember: true})
-}
-
-// roster is the membership of all nodes there are.
-func (w *World) roster() membership.Roster {
-	// All hold it: with an algorithm that asks for that, nobody has to be asked.
-	r := membership.Roster{Cluster: clusterID, Confirmed: true, Entries: make([]membership.Entry, 0, len(w.nodes))}
-	for _, n := range w.nodes {
-		m := n.member
-		r.Entries = append(r.Entries, membership.Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: true})
-	}
-	return r
 }
 
 // Run passes time.

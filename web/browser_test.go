@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/web"
@@ -87,7 +88,7 @@ func TestThePageInABrowser(t *testing.T) {
 	stops := make(map[string]context.CancelFunc)
 	var first *cluster.Node
 	for i := range 3 {
-		c := cluster.Config{Name: fmt.Sprintf("n%d", i+1), Listen: "127.0.0.1:0", Bootstrap: i == 0, Priority: i, Timing: algo.WAN()}
+		c := cluster.Config{Name: fmt.Sprintf("n%d", i+1), Listen: "127.0.0.1:0", Bootstrap: i == 0, Priority: i, Timing: algo.WAN(), Lease: &lease.Options{}, Data: t.TempDir()}
 		if i > 0 {
 			c.Join = []string{first.Members()[0].Addr}
 		}
@@ -163,7 +164,7 @@ func cut(t *testing.T, focused []string) (all []string) {
 
 // What strangers say of themselves is text, whatever it says.
 func TestThePageShowsStrangers(t *testing.T) {
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
 	require.NoError(t, err)
 	const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
 	text, err := json.Marshal(evil)

@@ -13,7 +13,7 @@ import (
 
 // A service mounts it in a mux of its own.
 func ExampleNew() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -126,7 +126,7 @@ func TestANodeThatHangs(t *testing.T) {
 // Before it is started a node is not alive, and nothing waits for it for ever; nor afterwards.
 func TestANodeThatDoesNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Bootstrap: true})
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Members: []string{"127.0.0.1:7400"}})
 		require.NoError(t, err)
 		ctx, end := context.WithCancel(t.Context())
 		h := web.New(ctx, n)

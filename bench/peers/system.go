@@ -144,7 +144,7 @@ func (s system) settings(t member.Timing) []string {
 func (s system) fleet(t member.Timing, nodes int, electPath, selfPath, dir string) (fleet.Config, error) {
 	config := fleet.Config{Nodes: nodes, Hosts: fleet.Loopback(nodes), Dir: dir}
 	if !s.isOurs() {
-		config.Command, config.Fixed = []string{selfPath, memberCommand}, true
+		config.Command = []string{selfPath, memberCommand}
 		config.Args = []string{"--library", s.library.Name, "--timing", t.String()}
 		for i := range config.Hosts { // all must know all before one listens
 			host, _, _ := net.SplitHostPort(config.Hosts[i].Addr)

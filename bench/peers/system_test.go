@@ -63,7 +63,7 @@ func TestLibrariesKnowAllAddresses(t *testing.T) {
 	config, err := s.fleet(quick, 3, "elect", "self", "nowhere")
 	require.NoError(t, err)
 	require.Equal(t, []string{"self", memberCommand}, config.Command)
-	require.True(t, config.Fixed)
+	require.False(t, config.Joins)
 	for i, host := range config.Hosts {
 		require.Contains(t, host.Addr, ":"+[]string{"7001", "7002", "7003"}[i])
 	}

@@ -22,6 +22,7 @@ package clustertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ type Config struct {
 	// lowest.
 	Nodes int
 	// Configure, when set, changes what a node is made of before it starts: the algorithm,
-	// say. Its Name is set, and its Priority, Listen, and Members or Join.
+	// say. Its Name is set, and its Priority, Listen, and Members or Join: see [Cluster.Start].
 	Configure func(c *cluster.Config)
 	// Drift is by how many percent the clocks of nodes are fast, or slow; of the others they are right. With a
 	// lease they may be wrong by as much as that allows.
@@ -68,7 +69,7 @@ type member struct {
 	name     string
 	priority int
 	kept     cluster.Store // outlives the node
-	founder  bool          // it belongs to the first ones
+	listed   bool          // the lists of members name it
 
 	node    *cluster.Node
 	process *Process
@@ -88,8 +89,7 @@ func New(t testing.TB, config Config) *Cluster {
 	}
 	t.Cleanup(c.end)
 	for i := range config.Nodes {
-		m := c.add(fmt.Sprintf("n%d", i+1))
-		m.founder = true
+		c.add(fmt.Sprintf("n%d", i+1)).listed = true
 	}
 	for _, name := range c.names {
 		c.Start(name)
@@ -107,24 +107,29 @@ func (c *Cluster) add(name string) *member {
 
 func addressOf(name string) string { return name + ":7400" }
 
-// Start starts a node: again, with what it had kept, or a new one of that name, which
-// joins the others as the highest candidate so far.
+// Start starts a node: again, with what it had kept, or a new one of that name, as the
+// highest candidate so far. If the algorithm has a quorum the new node joins the others.
+// Otherwise its address is added to the lists of members: of the nodes that run, with
+// [cluster.Node.SetMembers], and of those that are started later. At least one must run,
+// and none may be paused.
 func (c *Cluster) Start(name string) *cluster.Node {
 	c.t.Helper()
 	m := c.members[name]
 	switch {
 	case m == nil:
 		m = c.add(name)
+		m.listed = c.list(m)
 	case m.running:
 		c.t.Fatalf("clustertest: %s runs already", name)
 	}
 	config := cluster.Config{Name: name, Listen: addressOf(name), Priority: m.priority}
-	for _, other := range c.names {
-		switch {
-		case m.founder && c.members[other].founder:
-			config.Members = append(config.Members, addressOf(other))
-		case !m.founder && other != name:
-			config.Join = append(config.Join, addressOf(other))
+	if m.listed {
+		config.Members = c.addresses()
+	} else {
+		for _, other := range c.names {
+			if other != name {
+				config.Join = append(config.Join, addressOf(other))
+			}
 		}
 	}
 	if c.config.Configure != nil {
@@ -142,6 +147,32 @@ func (c *Cluster) Start(name string) *cluster.Node {
 	m.node, m.stop, m.ended, m.running = node, stop, make(chan error, 1), true
 	go func() { m.ended <- node.Run(ctx) }()
 	return node
+}
+
+// addresses returns those of all members that are listed.
+func (c *Cluster) addresses() (list []string) {
+	for _, name := range c.names {
+		if c.members[name].listed {
+			list = append(list, addressOf(name))
+		}
+	}
+	return list
+}
+
+// list adds a new node to the lists of all that run, and reports whether it has: with a quorum there are none.
+func (c *Cluster) list(m *member) bool {
+	c.t.Helper()
+	list := append(c.addresses(), addressOf(m.name))
+	for _, node := range c.Nodes() {
+		err := node.SetMembers(context.Background(), list)
+		if errors.Is(err, cluster.ErrQuorum) {
+			return false
+		}
+		if err != nil {
+			c.t.Fatalf("clustertest: the list of %s: %v", node.Config().Name, err)
+		}
+	}
+	return true
 }
 
 // member returns one that runs.

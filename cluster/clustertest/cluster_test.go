@@ -176,7 +176,7 @@ func TestProcessOfOnesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		p := network.Process("alone")
-		node, err := cluster.New(cluster.Config{Name: "alone", Listen: "alone:7400", Bootstrap: true}, p.Options()...)
+		node, err := cluster.New(cluster.Config{Name: "alone", Listen: "alone:7400", Members: []string{"alone:7400"}}, p.Options()...)
 		if err != nil {
 			t.Fatal(err)
 		}

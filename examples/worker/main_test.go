@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	case "slow":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:]}
-		if config.Bootstrap {
+		config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:]}
+		if config.Name == "a" {
 			config.Priority = 1 // it leads whenever it runs
 		}
 		_ = run(ctx, config, slow)
@@ -159,7 +159,7 @@ func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no process can be told to stop")
 	}
-	dir, first := t.TempDir(), address(t)
+	dir, first, second := t.TempDir(), address(t), address(t)
 	said := func(lines <-chan string, what string) (at int64) {
 		t.Helper()
 		select {
@@ -171,9 +171,8 @@ func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
 		}
 		return at
 	}
-	a, _, stop, toA := process(t, "slow", dir, "a", first)
+	a, _, stop, toA := process(t, "slow", dir, "a", first, second)
 	said(a, "begins")
-	second := address(t)
 	b, _, _, _ := process(t, "slow", dir, "b", second, first)
 	require.Eventually(t, func() bool {
 		s, err := operator.Client{}.Status(t.Context(), second)

@@ -45,7 +45,7 @@ func init() {
 func stamped(leased bool) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: "data", Priority: len(os.Args[1]), Insecure: true}
+	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], Data: "data", Priority: len(os.Args[1]), Insecure: true}
 	if leased {
 		config.Lease = &lease.Options{}
 	}
@@ -160,8 +160,10 @@ func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
 			for i := range 5 {
 				name := strings.Repeat("n", i+1) // the longer the higher
 				args := append(lab.Command(i), os.Args[0], name, net.JoinHostPort(lab.Addr(i), "7400"))
-				if i > 0 {
-					args = append(args, net.JoinHostPort(lab.Addr(0), "7400"))
+				for other := range 5 {
+					if other != i {
+						args = append(args, net.JoinHostPort(lab.Addr(other), "7400"))
+					}
 				}
 				p := exec.Command(args[0], args[1:]...)
 				p.Env, p.Dir = append(os.Environ(), "WORKER_TEST_MAIN="+work), t.TempDir()

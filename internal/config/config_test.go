@@ -63,6 +63,7 @@ bootstrap: true
 join: [10.0.0.2:7400, "10.0.0.3:7400"]
 data: /var/lib/elect
 algorithm: bully
+lease: true
 bully:
   answer_timeout: 2s
   coordinator_timeout: 3s
@@ -89,7 +90,8 @@ func wantWhole(t *testing.T, s *Settings) {
 	require.Equal(t, 2*time.Second, o.AnswerTimeout)
 	require.Equal(t, 3*time.Second, o.CoordinatorTimeout)
 	require.False(t, o.SkipSuspected)
-	c.Options = nil
+	require.NotNil(t, c.Lease)
+	c.Options, c.Lease = nil, nil
 	require.Equal(t, cluster.Config{
 		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
 		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, Data: "/var/lib/elect", Algorithm: "bully",
@@ -109,7 +111,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	t.Run("environment", func(t *testing.T) {
 		s, err := told{environ: []string{
 			"ELECT_CLUSTER=fleet", "ELECT_NAME=a", "ELECT_LISTEN=10.0.0.1:7400", "ELECT_ADVERTISE=a.example:7400",
-			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA=/var/lib/elect", "ELECT_ALGORITHM=bully",
+			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA=/var/lib/elect", "ELECT_ALGORITHM=bully", "ELECT_LEASE=true",
 			"ELECT_BULLY_ANSWER_TIMEOUT=2s", "ELECT_BULLY_COORDINATOR_TIMEOUT=3s", "ELECT_BULLY_SKIP_SUSPECTED=false",
 			"ELECT_PRIORITY=3", "ELECT_META=http=a:80, zone=b", "ELECT_WITNESS=true", "ELECT_INSECURE=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
 			"ELECT_TIMING_NO_EVIDENCE=true", "ELECT_LOG=json", "ELECT_LOG_LEVEL=debug", "PATH=/bin", "ELECTION=x",
@@ -126,7 +128,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := told{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
-				"--data /var/lib/elect --algorithm bully --priority 3 --meta http=a:80 --meta zone=b --witness --insecure --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
+				"--data /var/lib/elect --algorithm bully --lease --priority 3 --meta http=a:80 --meta zone=b --witness --insecure --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
 			require.NoError(t, err)
 			wantWhole(t, s)
 		})
@@ -135,9 +137,9 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 
 func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	in := told{
-		file: "cluster: file\nname: file\ninsecure: true\nlisten: 10.0.0.1:7400\njoin: [10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
+		file: "cluster: file\nname: file\ninsecure: true\nlisten: 10.0.0.1:7400\nmembers: [10.0.0.1:7400, 10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
 			"timing: {preset: wan, forgive: 2m, no_evidence: true}\nbully: {answer_timeout: 3s, skip_suspected: false}\n",
-		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_JOIN=10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA="},
+		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_MEMBERS=10.0.0.1:7400, 10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA="},
 		args: []string{"--cluster", "flag", "--priority", "0", "--witness=false", "--preset", "lan", "--no-evidence=false",
 			"--option", "skip_suspected=true", "--bully-answer-timeout", "300ms"},
 	}
@@ -148,7 +150,7 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	require.Equal(t, timing, s.Config.Timing)
 	require.Equal(t, "flag", s.Config.Cluster)
 	require.Equal(t, "environment", s.Config.Name)
-	require.Equal(t, []string{"10.0.0.7:1"}, s.Config.Join)
+	require.Equal(t, []string{"10.0.0.1:7400", "10.0.0.7:1"}, s.Config.Members)
 	require.Equal(t, 0, s.Config.Priority)
 	require.False(t, s.Config.Witness)
 
@@ -162,7 +164,7 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 		"name":                      {"environment", "ELECT_NAME"},
 		"listen":                    {"10.0.0.1:7400", "elect.yaml:4"},
 		"advertise":                 {"10.0.0.1:7400", "default"},
-		"join":                      {"[10.0.0.7:1]", "ELECT_JOIN"},
+		"members":                   {"[10.0.0.1:7400, 10.0.0.7:1]", "ELECT_MEMBERS"},
 		"data":                      {`""`, "default"},
 		"priority":                  {"0", "--priority"},
 		"timing.preset":             {"lan", "--preset"},
@@ -293,15 +295,15 @@ func TestWhatWasChanged(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
-	before := load("priority: 3\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1]\n")
+	before := load("priority: 3\ntiming: {heartbeat: 100ms}\nmembers: [127.0.0.1:1]\n")
 	for file, want := range map[string][]string{
-		"priority: 3\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1]\n":           nil,
-		"timing: {heartbeat: 0.1s}\njoin: [10.0.0.1:1]\n":                         {"priority"},
-		"priority: 4\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1]\n":           {"priority"},
-		"priority: 3\ntiming: {preset: wan, heartbeat: 100ms}\n":                  {"join", "timing.preset"},
-		"priority: 3\njoin: [10.0.0.1:1]\nvote: {pause: 2s}\n":                    {"timing.heartbeat", "vote.pause"},
-		"priority: 3\ntiming: {heartbeat: 100ms}\njoin: [10.0.0.1:1, a:2]\n":      {"join"},
-		"priority: 3\ntiming: {heartbeat: 100ms}\njoin:\n- 10.0.0.1:1\nlog: text": nil,
+		"priority: 3\ntiming: {heartbeat: 100ms}\nmembers: [127.0.0.1:1]\n":           nil,
+		"timing: {heartbeat: 0.1s}\nmembers: [127.0.0.1:1]\n":                         {"priority"},
+		"priority: 4\ntiming: {heartbeat: 100ms}\nmembers: [127.0.0.1:1]\n":           {"priority"},
+		"priority: 3\ntiming: {preset: wan, heartbeat: 100ms}\n":                      {"members", "timing.preset"},
+		"priority: 3\nmembers: [127.0.0.1:1]\nvote: {pause: 2s}\n":                    {"timing.heartbeat", "vote.pause"},
+		"priority: 3\ntiming: {heartbeat: 100ms}\nmembers: [127.0.0.1:1, a:2]\n":      {"members"},
+		"priority: 3\ntiming: {heartbeat: 100ms}\nmembers:\n- 127.0.0.1:1\nlog: text": nil,
 	} {
 		var names []string
 		for _, e := range load(file).Changed(before) {

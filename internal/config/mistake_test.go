@@ -74,9 +74,9 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 		told told
 		want []string
 	}{
-		{"the line of an item", told{file: "listen: 127.0.0.1:1\nname: a\njoin:\n- 10.0.0.2:1\n- here\n"},
-			[]string{`elect.yaml:5: join[1] is "here", want host:port (missing port in address)`}},
-		{"an item of a flag", told{args: []string{"--listen", "localhost:1", "--name", "a", "--peer", "x", "--peer", "y:1"}},
+		{"the line of an item", told{file: "listen: 127.0.0.1:1\nname: a\nmembers:\n- 127.0.0.1:1\n- here\n"},
+			[]string{`elect.yaml:5: members[1] is "here", want host:port (missing port in address)`}},
+		{"an item of a flag", told{args: []string{"--listen", "localhost:1", "--name", "a", "--lease", "--data", "d", "--peer", "x", "--peer", "y:1"}},
 			[]string{`--peer: join[0] is "x", want host:port (missing port in address)`}},
 		{"an option by its line", told{file: "listen: 127.0.0.1:1\nname: a\nbully:\n  answer_timeout: 1ms\n  head_start: 2ms\n"},
 			[]string{

@@ -42,12 +42,10 @@ func TestHowAnElectionBegan(t *testing.T) {
 		}, []algo.Call{silence}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := solo(t, nil, settled(3))
-			if got := e.Start(0).Called; !slices.Equal(got, []algo.Call{{By: id(1), Why: "start"}}) {
+			e, out := met(t, 3, nil)
+			if got := out.Called; !slices.Equal(got, []algo.Call{{By: id(1), Why: "start"}}) {
 				t.Errorf("at its start it knows of %v", got)
 			}
-			e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: e.Digest()})
-			e.Up(0, Peer{ID: id(3), Incarnation: 7, Digest: e.Digest()})
 			if got := e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}).Called; len(got) > 0 {
 				t.Errorf("%v is the end of one, not another", got)
 			}

@@ -12,9 +12,6 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 )
 
-// alone is the roster of n1, a cluster of one.
-var alone = Roster{Cluster: algo.NodeID{0: 99}, Entries: []Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true}}}
-
 func TestWhatAnotherAlgorithmKept(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -31,7 +28,7 @@ func TestWhatAnotherAlgorithmKept(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &probe{}
-			e := solo(t, func(c *Config) { c.Spec = p.spec() }, tc.kept, alone)
+			e := solo(t, func(c *Config) { c.Spec = p.spec() }, tc.kept)
 			out := e.Start(0)
 			if p.stable != tc.start {
 				t.Errorf("it starts from %+v, want %+v", p.stable, tc.start)
@@ -61,7 +58,7 @@ func TestAnAlgorithmThatNeverRanReplacesNothing(t *testing.T) {
 	out := solo(t, func(c *Config) {
 		c.Spec = p.spec()
 		c.Spec.Claims.NeedsQuorum = true
-		fixed(3)(c)
+		listed(3)(c)
 	}, Kept{Epoch: 5, Vote: id(2), Algorithm: "vote"}).Start(0)
 	for _, m := range out.Save {
 		if k, ok := m.(Kept); ok {
@@ -73,28 +70,26 @@ func TestAnAlgorithmThatNeverRanReplacesNothing(t *testing.T) {
 	}
 }
 
-// A node that was down, or did not vote, when its roster was made has kept an earlier epoch. It goes on
-// above that of the roster: what it votes for in an earlier one is over.
-func TestARestartGoesOnFromTheEpochOfItsRoster(t *testing.T) {
-	for _, spec := range []algo.Spec{bullySpec(), voteSpec()} {
-		r := settled(3)
-		r.Epoch, r.Number, r.Confirmed = 9, 1, true
-		e := solo(t, by(spec), r, Kept{Epoch: 4, Algorithm: spec.Name})
-		var epochs []algo.Epoch
-		kept := func(out *Output) {
-			for _, m := range out.Save {
-				if k, ok := m.(Kept); ok {
-					epochs = append(epochs, k.Epoch)
-				}
+// A node that was down, or did not vote, when its config was written has kept an earlier epoch. It continues
+// from the config term: its vote in an earlier epoch would come too late.
+func TestARestartGoesOnFromTheConfigTerm(t *testing.T) {
+	r := committed(3)
+	r.Config.ID.Term = 9
+	e := solo(t, by(voteSpec()), r, Kept{Epoch: 4, Algorithm: voteSpec().Name})
+	var epochs []algo.Epoch
+	kept := func(out *Output) {
+		for _, m := range out.Save {
+			if k, ok := m.(Kept); ok {
+				epochs = append(epochs, k.Epoch)
 			}
 		}
-		kept(e.Start(0))
-		for at, ok := e.Deadline(); ok && at < 10*time.Second; at, ok = e.Deadline() {
-			kept(e.Wake(at))
-		}
-		if len(epochs) == 0 || slices.Min(epochs) < 9 {
-			t.Errorf("%s: it takes part in the epochs %v, want some, and all from 9", spec.Name, epochs)
-		}
+	}
+	kept(e.Start(0))
+	for at, ok := e.Deadline(); ok && at < 10*time.Second; at, ok = e.Deadline() {
+		kept(e.Wake(at))
+	}
+	if len(epochs) == 0 || slices.Min(epochs) < 9 {
+		t.Errorf("it takes part in the epochs %v, want some, and all from 9", epochs)
 	}
 }
 
@@ -109,7 +104,7 @@ func TestChangeOfTheAlgorithm(t *testing.T) {
 	}
 	bullys := frames
 	t.Cleanup(func() { frames = bullys })
-	w := joined(t, 3)
+	w := newCluster(t, bullySpec(), 3)
 	before, _ := w.nodes[0].engine.Leader()
 	for _, spec := range []algo.Spec{
 		must(vote.New(vote.Defaults(timing))), must(ring.New(ring.Defaults(timing))),

@@ -1,12 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/membership"
 )
 
 // other is the kind of what is in no codec. It keeps the counters from growing.
@@ -35,26 +36,29 @@ func (e *Engine) Count(what string, m algo.Message, many int) {
 	e.counted[what+"."+kind] += uint64(many)
 }
 
-// stranger counts what somebody has said who is no member, and keeps it if he may be let in before he
-// says that again.
-func (e *Engine) stranger(from algo.NodeID, m algo.Message) {
-	kind := "beats"
+// receiveFromNonMember drops a message, and counts it. It keeps a message that matters if the peer becomes a member.
+func (e *Engine) receiveFromNonMember(now time.Duration, from algo.NodeID, said algo.Message) {
+	kind, isKept := "beats", false
+	m, _ := algo.Open(said)
 	switch m := m.(type) {
-	case membership.Propose, membership.Held, membership.Stand:
-		kind = "membership"
 	case fd.Watch:
 		e.link(from).watch = m
 	case fd.Beat, fd.Doubt, fd.Vouch, Goodbye:
 	default:
-		kind = "elections"
-		e.link(from).early = m
+		kind, isKept = "elections", !e.running
 	}
 	e.counted["strangers."+kind]++
+	if isKept {
+		e.keepEarly(now, from, said)
+	} else {
+		e.ignore(now, from, said, errors.New("it is not a member"))
+	}
+	e.hear(now, from, m)
 }
 
 // Counters are what this node sent and received since it started, by kind, such as "sent.elect" and
 // "received.elect". "beat" is all that detectors say, and messages that only repeat what was said (see
-// algo.Repeat). "strangers" are the messages of who is no member, which were dropped: of "beats",
-// "elections", and of what only members may say of the "membership". "refused" are those, as of poisoned
+// algo.Repeat). "strangers" are the messages of who is no member, which were dropped: of "beats"
+// and of "elections". "refused" are those, as of poisoned
 // epochs, for which the connection was closed. "elections" and "suspicions" are those of this node, by cause.
 func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counted) }

@@ -23,7 +23,7 @@ type Engine struct {
 	detector Detector
 	members  machine
 	dynamic  *member.Dynamic // members, if it is one
-	rosters  *rosterMachine  // members, if it is one
+	static   *member.Static  // members, if it is one
 	now      time.Duration   // of the call that is on
 
 	running bool // the algorithm was started
@@ -34,6 +34,7 @@ type Engine struct {
 	made    uint64 // timers made so far
 
 	vacantSince time.Duration // when this node began to know no leader; never if it knows one
+	leadsSince  time.Duration // when this node became the leader last
 
 	monitored []algo.NodeID // by the algorithm
 	watched   []algo.NodeID // by it, or for the membership
@@ -51,8 +52,8 @@ type Engine struct {
 // link is a connection.
 type link struct {
 	incarnation uint64
-	watch       fd.Watch     // of one that is no member yet
-	early       algo.Message // what it has said last before that could be taken: in a ring, the token
+	watch       fd.Watch     // of a peer that is no member yet
+	early       algo.Message // the last message for the algorithm before that has started
 }
 
 // link is the connection to a peer. Of who is not connected nothing is kept.
@@ -104,9 +105,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	case e.members.Receive(now, from, m):
 		return
 	case !e.View().Contains(from):
-		e.stranger(from, m)
-		e.ignore(now, from, said, errors.New("it is not a member"))
-		e.hear(now, from, m)
+		e.receiveFromNonMember(now, from, said)
 		return
 	}
 	switch m := m.(type) {
@@ -124,8 +123,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		e.detector.Goodbye(now, from)
 	default:
 		if !e.running {
-			e.link(from).early = m
-			e.ignore(now, from, said, errors.New("it has not started yet"))
+			e.keepEarly(now, from, said)
 			return
 		}
 		e.hear(now, from, m)
@@ -205,9 +203,6 @@ func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Out
 	}
 	states := map[fd.Fact]member.SeedState{fd.Unanswered: member.SeedSilent, fd.Refused: member.SeedRefused, fd.Broken: member.SeedPending}
 	e.members.DialFailed(now, target.Addr, states[fact])
-	if e.rosters != nil {
-		e.rosters.missed(target, states[fact])
-	}
 	return e.finish(now)
 }
 
@@ -328,7 +323,7 @@ func (e *Engine) finish(now time.Duration) *Output {
 func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	e.Count("sent", m, 1)
-	if _, beats := m.(fd.Beat); !beats { // one that shows a roster replaces none: those of the detector come on their ticks
+	if _, beats := m.(fd.Beat); !beats { // one that shows a digest replaces none: those of the detector come on their ticks
 		e.detector.Sent(now, to)
 	}
 	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})

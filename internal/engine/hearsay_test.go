@@ -14,13 +14,13 @@ import (
 // says so, who may lie: a leader of which nobody hears anything is followed until the liar is gone.
 func TestALiarKeepsASilentLeader(t *testing.T) {
 	var traced int
-	e := solo(t, func(c *Config) {
+	e, _ := met(t, 3, func(c *Config) {
 		c.Trace = func(event trace.Event) {
 			if event.Kind == trace.Note && event.Format == "does not hear %s, but %s does" {
 				traced++
 			}
 		}
-	}, settled(3))
+	})
 	var now time.Duration
 	var links []trace.Event
 	var called []algo.Call
@@ -36,9 +36,6 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 			links = append(links, e.Receive(now, id(2), fd.Vouch{Peer: id(3), View: e.Digest()}).Links...)
 		}
 	}
-	e.Start(0)
-	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: e.Digest()})
-	e.Up(0, Peer{ID: id(3), Incarnation: 7, Digest: e.Digest()})
 	take(e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}))
 	run := func(end time.Duration) {
 		for {
@@ -69,8 +66,7 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 
 // The word of who is no member counts for nothing.
 func TestTheWordOfAStrangerCountsForNothing(t *testing.T) {
-	e := solo(t, nil, settled(3))
-	e.Start(0)
+	e, _ := met(t, 3, nil)
 	e.Up(0, Peer{ID: id(9), Incarnation: 7, Digest: 0})
 	for _, m := range []algo.Message{fd.Doubt{Peer: id(3)}, fd.Doubt{}, fd.Vouch{Peer: id(3)}} {
 		for _, s := range e.Receive(0, id(9), m).Send {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -31,8 +30,22 @@ type Detector interface {
 	State(peer algo.NodeID) (state fd.State, since, timeout time.Duration)
 }
 
-// Place is how a node comes into the membership.
-type Place = membership.Place
+// Place is how a node becomes a member.
+type Place struct {
+	// Self is this node as its entry should be.
+	Self algo.Member
+	// Cluster is the ID of the cluster: with a quorum, if this node founds it.
+	Cluster algo.NodeID
+	// Join has addresses of members that may add this node, List those of all members, this node's own included.
+	// Without a quorum there is only List.
+	Join, List []string
+	// Bootstrap makes this node found a cluster if each node in Join answers that it is in none.
+	Bootstrap bool
+	// RemoveSuspectedAfter is how long the leader suspects a member before it removes it; 0: never.
+	RemoveSuspectedAfter time.Duration
+	// Unconnected is for a simulation without connections: the engine dials nobody.
+	Unconnected bool
+}
 
 // Config is what an engine is made of.
 type Config struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,7 +16,6 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/member"
-	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
@@ -64,17 +64,6 @@ func testMember(i int) algo.Member {
 	return algo.Member{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}
 }
 
-// What the membership says.
-type (
-	Entry   = membership.Entry
-	Roster  = membership.Roster
-	Join    = membership.Join
-	Reject  = membership.Reject
-	Propose = membership.Propose
-	Held    = membership.Held
-	Stand   = membership.Stand
-)
-
 // frames is the codec of everything that travels, records that of what is kept.
 var (
 	frames  = codec(slices.Concat(Messages(), bullySpec().Messages, voteSpec().Messages)...)
@@ -99,7 +88,9 @@ type world struct {
 	nodes  []*host
 	queue  []event
 	made   int
-	cut    map[[2]string]bool // pairs of addresses between which nothing passes
+	cut    map[[2]string]bool // pairs of names of nodes between which nothing passes
+	noDial map[[2]string]bool // pairs of names of nodes of which the first cannot dial the second
+	alias  map[string]string  // other names of addresses
 
 	kinds map[string]int   // frames sent, by kind
 	log   *strings.Builder // may be nil
@@ -135,7 +126,7 @@ type event struct {
 }
 
 func newWorld(t testing.TB) *world {
-	return &world{t: t, random: rand.New(rand.NewPCG(1, 2)), cut: map[[2]string]bool{}, kinds: map[string]int{}}
+	return &world{t: t, random: rand.New(rand.NewPCG(1, 2)), cut: map[[2]string]bool{}, noDial: map[[2]string]bool{}, alias: map[string]string{}, kinds: map[string]int{}}
 }
 
 func (w *world) after(wait time.Duration, do func()) {
@@ -147,6 +138,17 @@ func (w *world) after(wait time.Duration, do func()) {
 	w.queue = slices.Insert(w.queue, at, e)
 }
 
+// complete makes a node without settings the only member of a cluster.
+func (c *Config) complete() {
+	switch {
+	case len(c.Join)+len(c.List) > 0:
+	case c.Spec.Claims.NeedsQuorum:
+		c.Bootstrap = true
+	default:
+		c.List = []string{c.Self.Addr}
+	}
+}
+
 // add makes a node that is not started.
 func (w *world) add(m algo.Member, change func(*Config)) *host {
 	h := &host{w: w, disk: map[string]algo.Message{}}
@@ -154,24 +156,29 @@ func (w *world) add(m algo.Member, change func(*Config)) *host {
 	if change != nil {
 		change(&h.config)
 	}
-	h.config.Bootstrap = h.config.Bootstrap || len(h.config.Seeds)+len(h.config.Fixed) == 0
+	h.config.complete()
 	w.nodes = append(w.nodes, h)
 	return h
 }
 
-func joins(addrs ...string) func(*Config) { return func(c *Config) { c.Seeds = addrs } }
+func joins(addrs ...string) func(*Config) { return func(c *Config) { c.Join = addrs } }
 
 func founds(addrs ...string) func(*Config) {
-	return func(c *Config) { c.Seeds, c.Bootstrap = addrs, true }
+	return func(c *Config) { c.Join, c.Bootstrap = addrs, true }
 }
 
-func fixed(size int) func(*Config) {
-	return func(c *Config) {
-		c.Cluster = algo.NodeID{0: 98}
-		for i := range size {
-			c.Fixed = append(c.Fixed, addr(i+1))
-		}
+// listed has a node start with a list of the nodes n1 to that number.
+func listed(size int) func(*Config) { return withList(addrs(size)...) }
+
+func withList(list ...string) func(*Config) {
+	return func(c *Config) { c.Cluster, c.List = algo.NodeID{0: 98}, list }
+}
+
+func addrs(size int) (list []string) {
+	for i := range size {
+		list = append(list, addr(i+1))
 	}
+	return list
 }
 
 // by has a node run another algorithm.
@@ -189,10 +196,8 @@ func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
 // start begins a process, with what the disk holds.
 func (h *host) start() *host {
 	var saved []algo.Message
-	for _, kind := range []string{"config", "owed", "priority", "stable", "view"} {
-		if record, ok := h.disk[kind]; ok {
-			saved = append(saved, h.copy(records, record))
-		}
+	for _, kind := range slices.Sorted(maps.Keys(h.disk)) {
+		saved = append(saved, h.copy(records, h.disk[kind]))
 	}
 	h.w.made++
 	h.incarnation, h.up = uint64(h.w.made), true
@@ -291,7 +296,7 @@ func (w *world) record(h *host, out *Output) {
 
 func (w *world) listener(addr string) *host {
 	for _, h := range w.nodes {
-		if h.up && h.config.Self.Addr == addr {
+		if h.up && h.config.Self.Addr == cmp.Or(w.alias[addr], addr) {
 			return h
 		}
 	}
@@ -342,7 +347,7 @@ func (h *host) dial(target Target) {
 		switch {
 		case peer == nil:
 			h.w.after(hop, func() { fail(fd.Refused) })
-		case h.w.isCut(h, peer) || peer.paused:
+		case h.w.isCut(h, peer) || peer.paused || h.w.noDial[[2]string{h.config.Self.Name, peer.config.Self.Name}]:
 			h.w.after(10*timeout, func() { fail(fd.Unanswered) })
 		case peer == h:
 			h.w.after(hop, func() {
@@ -424,12 +429,13 @@ func (h *host) send(to algo.NodeID, m algo.Message) {
 	})
 }
 
+// disconnect ends a connection when what was sent on it before has arrived.
 func (h *host) disconnect(from algo.NodeID) {
 	peer := h.w.find(from)
 	if peer == nil || h.links[from] == 0 {
 		return
 	}
-	h.w.drop(h, peer, false)
+	h.w.after(hop/2, func() { h.w.drop(h, peer, false) })
 }
 
 // drop ends a connection.
@@ -577,28 +583,57 @@ func (w *world) refused() (sum uint64) {
 	return sum
 }
 
-// joined is a cluster of n1, who founded it, and others who joined through it, once it
-// is quiet.
-func joined(t testing.TB, size int) *world { return joinedBy(t, bullySpec(), size) }
-
-func joinedBy(t testing.TB, spec algo.Spec, size int) *world {
+// newCluster returns a cluster that is quiet: see startCluster.
+func newCluster(t testing.TB, spec algo.Spec, size int) *world {
 	w := newWorld(t)
-	w.joiners(spec, size)
+	w.startCluster(spec, size)
 	w.run(3 * time.Second)
 	return w
 }
 
-// joiners starts nodes of which the first founds a cluster and the others join through it,
-// all at once, and returns their numbers.
-func (w *world) joiners(spec algo.Spec, size int) (all []int) {
-	w.add(testMember(1), by(spec)).start()
-	for i := 2; i <= size; i++ {
-		w.add(testMember(i), by(spec, joins(addr(1)))).start()
-	}
-	for i := range size {
-		all = append(all, i+1)
+// startCluster starts nodes, all at once, and returns their numbers. Without a quorum they have one list. With a
+// quorum the first founds a cluster, and the others join through it.
+func (w *world) startCluster(spec algo.Spec, size int) (all []int) {
+	for i := 1; i <= size; i++ {
+		settings := listed(size)
+		switch {
+		case !spec.Claims.NeedsQuorum:
+		case i == 1:
+			settings = nil
+		default:
+			settings = joins(addr(1))
+		}
+		w.add(testMember(i), by(spec, settings)).start()
+		all = append(all, i)
 	}
 	return all
+}
+
+// enlarge starts one more node. With a quorum it joins. Without a quorum all nodes receive a list with it.
+func (w *world) enlarge(i int) *host {
+	config := w.node(1).config
+	if config.Spec.Claims.NeedsQuorum {
+		return w.add(testMember(i), by(config.Spec, joins(addr(1), addr(2)))).start()
+	}
+	list := append(slices.Clone(config.List), addr(i))
+	for _, h := range w.nodes {
+		h.setMembers(list)
+	}
+	return w.add(testMember(i), by(config.Spec, withList(list...))).start()
+}
+
+// setMembers replaces the list of a node, also of one that is down.
+func (h *host) setMembers(list []string) {
+	h.w.t.Helper()
+	h.config.List = list
+	if !h.up {
+		return
+	}
+	out, err := h.engine.SetMembers(h.w.now, list)
+	if err != nil {
+		h.w.t.Fatal(err)
+	}
+	h.perform(out)
 }
 
 // cutOff has nothing pass between one node and all others.
@@ -632,22 +667,38 @@ func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	if change != nil {
 		change(&c)
 	}
-	c.Bootstrap = c.Bootstrap || len(c.Seeds)+len(c.Fixed) == 0
+	c.complete()
 	return New(c, saved...)
+}
+
+// met returns n1 of a list of several nodes, without a host, when it has met the others, and what its start has
+// brought about.
+func met(t testing.TB, size int, change func(*Config), saved ...algo.Message) (*Engine, *Output) {
+	e := solo(t, func(c *Config) {
+		c.Timing.FirstContact = time.Second
+		listed(size)(c)
+		if change != nil {
+			change(c)
+		}
+	}, saved...)
+	out := e.Start(0)
+	for i := 2; i <= size; i++ {
+		out = e.meet(0, i)
+	}
+	if _, running := e.Leader(); !running {
+		t.Fatal("it has met all others, and does not run")
+	}
+	return e, out
+}
+
+// meet connects a node at its usual address, and has it tell about itself.
+func (e *Engine) meet(now time.Duration, i int) *Output {
+	e.Up(now, Peer{ID: id(i), Incarnation: 7, Digest: e.Digest(), Addr: addr(i)})
+	return e.Receive(now, id(i), member.Self{Member: member.MemberOf(testMember(i))})
 }
 
 func traced(events *[]trace.Event) func(*Config) {
 	return func(c *Config) { c.Trace = func(e trace.Event) { *events = append(*events, e) } }
-}
-
-// settled is the membership of a cluster that has been there before.
-func settled(size int) Roster {
-	r := Roster{Cluster: id(99)}
-	for i := range size {
-		m := testMember(i + 1)
-		r.Entries = append(r.Entries, Entry{ID: m.ID, Name: m.Name, Addr: m.Addr, Eligible: true})
-	}
-	return r
 }
 
 // committed returns the record of n1 in a cluster of several members that has been there before, as a

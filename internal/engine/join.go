@@ -33,7 +33,6 @@ func (e *Engine) settle(now time.Duration) {
 			}
 		}
 		for _, s := range slices.Clone(found.Sends) {
-			e.introduce(now, s.To)
 			e.Count("sent", s.Message, 1)
 			e.control = append(e.control, s)
 		}
@@ -109,13 +108,26 @@ func (e *Engine) proceed(now time.Duration) {
 			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: view})
 		}
 		e.settle(now)
-		for m := range view.All() {
-			if l := e.link(m.ID); e.running && l.early != nil {
-				said := l.early
-				l.early = nil
-				e.trace(trace.Event{At: now, Kind: trace.Note, Format: "hears what %s said too early", Args: []any{m.ID}})
-				e.step(now, algo.Event{Kind: algo.EventReceive, Peer: m.ID, Message: said})
-			}
+		if starts {
+			e.takeEarly(now)
+		}
+	}
+}
+
+// keepEarly keeps the last message of a peer for the algorithm until that starts. Nodes of a cluster start within
+// milliseconds, and a message that is lost then costs a timeout.
+func (e *Engine) keepEarly(now time.Duration, from algo.NodeID, said algo.Message) {
+	e.ignore(now, from, said, errors.New("the algorithm has not started yet"))
+	e.link(from).early, _ = algo.Open(said)
+}
+
+// takeEarly hands the kept messages of members to the algorithm.
+func (e *Engine) takeEarly(now time.Duration) {
+	for m := range e.view.All() {
+		l := e.link(m.ID)
+		if early := l.early; early != nil {
+			l.early = nil
+			e.step(now, algo.Event{Kind: algo.EventReceive, Peer: m.ID, Message: early})
 		}
 	}
 }
@@ -143,8 +155,9 @@ func (e *Engine) turn(now time.Duration, view algo.View) {
 func (e *Engine) step(now time.Duration, event algo.Event) {
 	led := e.machine.Leader()
 	effects := e.machine.Step(event)
-	if _, far := errors.AsType[*algo.EpochError](effects.Refused); far && e.believe(now, event.Peer) {
-		effects = e.machine.Step(event) // it believes more now
+	if _, far := errors.AsType[*algo.EpochError](effects.Refused); far {
+		e.machine.Widen()
+		effects = e.machine.Step(event) // members are trusted
 	}
 	if effects.Refused != nil {
 		e.refuse(now, event.Peer, event.Message, effects.Refused)
@@ -171,18 +184,17 @@ func (e *Engine) step(now time.Duration, event algo.Event) {
 		e.monitor(now, effects.Monitor)
 	}
 	for _, s := range effects.Sends {
-		e.introduce(now, s.To)
 		e.send(now, s.To, s.Message)
 	}
 	for _, l := range effects.Announce {
 		e.trace(trace.Event{At: now, Kind: trace.Announce, Leader: l})
 		e.out.Leaders = append(e.out.Leaders, l)
+		if l.ID == e.config.Self.ID {
+			e.leadsSince = now
+		}
 	}
 	if len(effects.Announce) > 0 {
 		e.detector.Follow(now, e.machine.Leader().ID)
-		if e.rosters != nil {
-			e.rosters.Led(now)
-		}
 		if !e.machine.Leader().Vacant() {
 			clear(e.missed)
 		}

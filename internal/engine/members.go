@@ -24,9 +24,6 @@ type machine interface {
 	Deadline() time.Duration
 	SetSelf(now time.Duration, self member.Member)
 	Resign(now, period time.Duration)
-	CheckRemoval(id algo.NodeID) error
-	Remove(now time.Duration, id algo.NodeID) error
-	CancelRemove(id algo.NodeID)
 
 	View() algo.View
 	Cluster() algo.NodeID
@@ -43,24 +40,30 @@ type machine interface {
 // Peer describes a new connection.
 type Peer = member.Peer
 
-// makeMembers makes the machine for the algorithm: a register if it needs a quorum.
+// makeMembers makes the machine for the algorithm: a register if it needs a quorum, or else a list.
 func (e *Engine) makeMembers(saved []algo.Message) {
-	if !e.config.Spec.Claims.NeedsQuorum {
-		e.rosters = newRosterMachine(e, saved)
-		e.members = e.rosters
+	c, env := &e.config, (*memberEnv)(e)
+	if c.Spec.Claims.NeedsQuorum {
+		e.dynamic = member.NewDynamic(member.Options{
+			Self:                 member.MemberOf(c.Self),
+			Cluster:              c.Cluster,
+			Join:                 c.Join,
+			Bootstrap:            c.Bootstrap,
+			List:                 c.List,
+			RemoveSuspectedAfter: c.RemoveSuspectedAfter,
+			Retry:                c.Timing.Repeat(),
+		}, env, saved...)
+		e.members = e.dynamic
 		return
 	}
-	place := e.config.Place
-	e.dynamic = member.NewDynamic(member.Options{
-		Self:                 member.MemberOf(place.Self),
-		Cluster:              place.Cluster,
-		Join:                 place.Seeds,
-		Bootstrap:            place.Bootstrap,
-		List:                 place.Fixed,
-		RemoveSuspectedAfter: place.ForgetAfter,
-		Retry:                e.config.Timing.Repeat(),
-	}, (*memberEnv)(e), configsOf(saved)...)
-	e.members = e.dynamic
+	e.static = member.NewStatic(member.StaticOptions{
+		Self:        member.MemberOf(c.Self),
+		Cluster:     c.Cluster,
+		List:        c.List,
+		StartupWait: c.Timing.FirstContact,
+		Retry:       c.Timing.Repeat(),
+	}, env, saved...)
+	e.members = e.static
 }
 
 // View returns the members, as the algorithm sees them.
@@ -86,8 +89,13 @@ func (e *Engine) RemovalObstacle(id algo.NodeID) error {
 	return e.dynamic.Removal(id).Reason
 }
 
-// CheckRemoval returns why a member cannot be removed, or nil.
-func (e *Engine) CheckRemoval(id algo.NodeID) error { return e.members.CheckRemoval(id) }
+// CheckRemoval returns why a member cannot be removed, or nil. Without a quorum it is [member.ErrNoQuorum].
+func (e *Engine) CheckRemoval(id algo.NodeID) error {
+	if e.dynamic == nil {
+		return member.ErrNoQuorum
+	}
+	return e.dynamic.CheckRemoval(id)
+}
 
 // Vacancy returns since when this node knows no leader, and whether that is so. It is isolated if its
 // algorithm does not run yet, or if it is connected to no other member.
@@ -104,7 +112,7 @@ func (e *Engine) noteVacancy(now time.Duration) {
 	}
 }
 
-// memberEnv is the engine as a [member.Dynamic] sees it.
+// memberEnv is the engine as its membership sees it.
 type memberEnv Engine
 
 func (v *memberEnv) Send(to algo.NodeID, m algo.Message) { (*Engine)(v).send(v.now, to, m) }
@@ -123,9 +131,11 @@ func (v *memberEnv) Leader() (leader algo.Leader, taken algo.Epoch) {
 	return v.machine.Leader(), (*Engine)(v).taken()
 }
 
+// Suspected returns since when a member is suspected. Time before this node became the leader does not count: in
+// it there may have been no quorum.
 func (v *memberEnv) Suspected(id algo.NodeID) (bool, time.Duration) {
 	state, since, _ := v.detector.State(id)
-	return state == fd.Suspected, since
+	return state == fd.Suspected, max(since, v.leadsSince)
 }
 
 func (v *memberEnv) HoldsLease() bool {
@@ -147,31 +157,10 @@ func (e *Engine) reject(peer algo.NodeID, reason error) {
 
 // hear takes what any message from a peer shows about the members.
 func (e *Engine) hear(now time.Duration, from algo.NodeID, m algo.Message) {
-	if e.rosters != nil {
-		e.rosters.Spoken(now, from)
-		return
-	}
 	switch m := m.(type) {
 	case fd.Beat:
 		e.members.HandleDigest(now, from, m.View)
 	case fd.Watch:
 		e.members.HandleDigest(now, from, m.View)
-	}
-}
-
-// believe reports whether a message with an epoch that is far ahead is taken after all. Members are trusted
-// where the register has them.
-func (e *Engine) believe(now time.Duration, from algo.NodeID) bool {
-	if e.rosters != nil {
-		return e.rosters.Doubt(now, from)
-	}
-	e.machine.Widen()
-	return true
-}
-
-// introduce has a peer know the members before it receives a message.
-func (e *Engine) introduce(now time.Duration, to algo.NodeID) {
-	if e.rosters != nil {
-		e.rosters.Introduce(now, to)
 	}
 }

@@ -2,13 +2,13 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/member"
-	"github.com/elect-go/elect/internal/membership"
 )
 
 // Goodbye says that the sender stops of its own will. It stays a member.
@@ -53,40 +53,41 @@ func recall(saved []algo.Message, algorithm string) Kept {
 	return Kept{Algorithm: algorithm}
 }
 
-// Recover works out, from the records of a node that does not run, how it goes on after a majority
-// was lost for good: see [membership.Recover]. Of what the algorithm keeps nothing changes: it
-// takes the epoch from the members.
-func Recover(self algo.NodeID, survivors []string, saved []algo.Message) (membership.Recovery, error) {
-	taken := recall(saved, "").Epoch
-	for _, record := range saved {
-		if r, ok := record.(member.Record); ok {
-			return recoverRecord(self, survivors, r, taken)
-		}
-	}
-	return membership.Recover(self, survivors, taken, saved...)
+// Recovery is how one survivor continues after a quorum was lost for good.
+type Recovery struct {
+	Survivor algo.Member   // the only member from now on
+	Removed  []algo.Member // members that are none any more
+	Epoch    algo.Epoch    // where the epochs continue
+	// Records are to be saved. There are none if the survivor is the only member already.
+	Records []algo.Message
 }
 
-// recoverRecord makes one survivor the only member: see [member.Recover].
-func recoverRecord(self algo.NodeID, survivors []string, saved member.Record, taken algo.Epoch) (r membership.Recovery, err error) {
-	mine, _ := saved.Config.Find(self)
-	isOwn := func(survivor string) bool { return survivor == mine.Name || survivor == self.String() }
-	if len(survivors) != 1 || !isOwn(survivors[0]) {
-		return r, fmt.Errorf("its algorithm needs a quorum: name one survivor, the node of this folder (%s), and let the others "+
-			"join it with empty folders", cmp.Or(mine.Name, self.String()))
+// Recover works out, from the records of a node that does not run, how it becomes the only member: see
+// [member.Recover]. The record of the algorithm does not change: the algorithm takes the epoch from the config.
+func Recover(self algo.NodeID, survivor string, saved []algo.Message) (r Recovery, err error) {
+	i := slices.IndexFunc(saved, func(record algo.Message) bool { return record.Kind() == member.Record{}.Kind() })
+	if i < 0 {
+		return r, errors.New("it has no config: either the node was never a member, or its algorithm needs no quorum, and its " +
+			"members are those of the list in its settings")
 	}
-	next, err := member.Recover(self, saved, taken)
+	record := saved[i].(member.Record)
+	mine, _ := record.Config.Find(self)
+	if survivor != mine.Name && survivor != self.String() {
+		return r, fmt.Errorf("the survivor is the node of this folder (%s), and the others join it with empty folders", cmp.Or(mine.Name, self.String()))
+	}
+	next, err := member.Recover(self, record, recall(saved, "").Epoch)
 	if err != nil {
 		return r, err
 	}
 	view := func(e member.Member) algo.Member {
 		return algo.Member{ID: e.ID, Name: e.Name, Addr: e.Addr, Priority: e.Priority, Eligible: !e.Witness}
 	}
-	for _, e := range saved.Config.Members {
+	for _, e := range record.Config.Members {
 		if e.ID != self {
 			r.Removed = append(r.Removed, view(e))
 		}
 	}
-	r.Survivors, r.Epoch = []algo.Member{view(next.Config.Members[0])}, next.Config.ID.Term
+	r.Survivor, r.Epoch = view(next.Config.Members[0]), next.Config.ID.Term
 	if len(r.Removed) > 0 {
 		r.Records = []algo.Message{next}
 	}
@@ -96,11 +97,11 @@ func recoverRecord(self algo.NodeID, survivors []string, saved member.Record, ta
 // Messages returns a zero value of each message that the engine, its detector and its
 // membership send, for the codec of frames.
 func Messages() []algo.Message {
-	return slices.Concat(fd.Messages(), membership.Messages(), member.Messages(), []algo.Message{Goodbye{}})
+	return slices.Concat(fd.Messages(), member.Messages(), []algo.Message{Goodbye{}})
 }
 
 // Records returns a zero value of each record that the engine has saved, for the
 // codec of the store.
 func Records() []algo.Message {
-	return append(slices.Concat(membership.Records(), member.Records()), Kept{})
+	return append(member.Records(), Kept{})
 }

@@ -10,21 +10,22 @@ import (
 // All members get new addresses, one after the other or at once: they find each other by what their
 // configurations name then.
 func TestAllMembersMove(t *testing.T) {
-	seeds := func(addrs ...string) func(*Config) { return func(c *Config) { c.Seeds = addrs } }
+	seeds := func(addrs ...string) func(*Config) { return func(c *Config) { c.Join = addrs } }
+	list := []string{addr(51), addr(52), addr(53)}
 	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
-		for how, named := range map[string]func(*Config){
-			"one":   seeds(addr(51)),
-			"all":   seeds(addr(51), addr(52), addr(53)),
-			"fixed": func(c *Config) { c.Fixed = []string{addr(51), addr(52), addr(53)} },
-		} {
+		hows := map[string]func(*Config){"list": func(c *Config) { c.List = list }}
+		if spec.Claims.NeedsQuorum {
+			hows["one"], hows["all"] = seeds(list[0]), seeds(list...)
+		}
+		for how, named := range hows {
 			for _, gap := range []time.Duration{0, 400 * ms} {
-				w := joinedBy(t, spec, 3)
+				w := newCluster(t, spec, 3)
 				for _, h := range w.nodes {
 					h.crash()
 				}
 				w.run(time.Second)
 				for i, h := range w.nodes {
-					h.config.Self.Addr, h.config.Seeds = addr(51+i), nil
+					h.config.Self.Addr, h.config.Join = addr(51+i), nil
 					named(&h.config)
 					h.start()
 					w.run(gap)
@@ -41,45 +42,39 @@ func TestAllMembersMove(t *testing.T) {
 	}
 }
 
-// A founder goes on alone at whatever moment its first guest dies, and lets it in when it comes again. With a
-// quorum it goes on alone until the guest is in a committed config. Of two members it needs both.
+// A founder goes on alone at whatever moment its first guest dies, and lets it in when it comes again: until
+// the guest is in a committed config. Of two members it needs both.
 func TestAFirstGuestDiesAtAnyMoment(t *testing.T) {
-	for name, spec := range map[string]algo.Spec{"bully": bullySpec(), "vote": voteSpec()} {
-		outcomes := map[bool]int{}
-		for after := time.Duration(0); after < 30*ms; after += ms {
-			w := newWorld(t)
-			w.add(testMember(1), by(spec)).start()
-			w.run(time.Second)
-			guest := w.add(testMember(2), by(spec, joins(addr(1)))).start()
-			w.run(after)
-			one := w.node(1)
-			needsGuest := spec.Claims.NeedsQuorum && one.engine.View().Len() == 2 && one.engine.Committed()
-			outcomes[needsGuest]++
-			guest.crash()
-			w.run(5 * time.Second)
-			if needsGuest {
-				w.wantView(1, 2)
-				w.wantLeader(0)
-			} else {
-				if spec.Claims.NeedsQuorum {
-					w.wantView(1)
-				}
-				w.wantLeader(1)
-			}
-			if !one.engine.Committed() {
-				t.Errorf("%s, after %v: n1 holds an uncommitted config", name, after)
-			}
-			guest.start()
-			w.run(5 * time.Second)
+	outcomes := map[bool]int{}
+	for after := time.Duration(0); after < 30*ms; after += ms {
+		w := newCluster(t, voteSpec(), 1)
+		guest := w.add(testMember(2), by(voteSpec(), joins(addr(1)))).start()
+		w.run(after)
+		one := w.node(1)
+		needsGuest := one.engine.View().Len() == 2 && one.engine.Committed()
+		outcomes[needsGuest]++
+		guest.crash()
+		w.run(5 * time.Second)
+		if needsGuest {
 			w.wantView(1, 2)
-			w.wantConfirmed()
-			if leader := one.leader; leader.Vacant() || guest.leader != leader {
-				t.Errorf("%s, after %v: n1 follows %v, n2 %v", name, after, leader, guest.leader)
-			}
+			w.wantLeader(0)
+		} else {
+			w.wantView(1)
+			w.wantLeader(1)
 		}
-		if spec.Claims.NeedsQuorum && (outcomes[true] < 3 || outcomes[false] < 3) {
-			t.Errorf("%s: n1 needs its guest %d times, and %d times not: the test shows too little", name, outcomes[true], outcomes[false])
+		if !one.engine.Committed() {
+			t.Errorf("after %v: n1 holds an uncommitted config", after)
 		}
+		guest.start()
+		w.run(5 * time.Second)
+		w.wantView(1, 2)
+		w.wantConfirmed()
+		if leader := one.leader; leader.Vacant() || guest.leader != leader {
+			t.Errorf("after %v: n1 follows %v, n2 %v", after, leader, guest.leader)
+		}
+	}
+	if outcomes[true] < 3 || outcomes[false] < 3 {
+		t.Errorf("n1 needs its guest %d times, and %d times not: the test shows too little", outcomes[true], outcomes[false])
 	}
 }
 
@@ -98,7 +93,7 @@ func TestAChangeIsTakenBackByWhoMadeIt(t *testing.T) {
 		},
 		"another calls an election": func(w *world) { w.node(2).perform(w.node(2).engine.Campaign(w.now)) },
 	} {
-		w := joinedBy(t, voteSpec(), 5)
+		w := newCluster(t, voteSpec(), 5)
 		w.wantLeader(1)
 		w.node(3).crash()
 		w.node(4).crash()
@@ -123,7 +118,7 @@ func TestAChangeIsTakenBackByWhoMadeIt(t *testing.T) {
 // Known to be a limit: the one who could take the change back does not come back, and of seven four
 // live. Those who have died may be the majority of six, and have gone on by themselves.
 func TestAChangeThatNobodyCanTakeBack(t *testing.T) {
-	w := joinedBy(t, voteSpec(), 7)
+	w := newCluster(t, voteSpec(), 7)
 	w.wantLeader(1)
 	w.node(5).crash()
 	w.node(6).crash()

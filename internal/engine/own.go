@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/member"
 )
 
@@ -31,8 +32,11 @@ func (e *Engine) Resign(now, period time.Duration) *Output {
 // Remove requests the removal of a member, dead or alive, as [member.Dynamic.Remove] does. With an error,
 // that of CheckRemoval, there is no Output.
 func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
+	if err := e.CheckRemoval(id); err != nil {
+		return nil, err
+	}
 	e.begin(now)
-	if err := e.members.Remove(now, id); err != nil {
+	if err := e.dynamic.Remove(now, id); err != nil {
 		return nil, err
 	}
 	return e.finish(now), nil
@@ -42,6 +46,34 @@ func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 // may still happen.
 func (e *Engine) CancelRemove(now time.Duration, id algo.NodeID) *Output {
 	e.begin(now)
-	e.members.CancelRemove(id)
+	if e.dynamic != nil {
+		e.dynamic.CancelRemove(id)
+	}
 	return e.finish(now)
+}
+
+// SetMembers replaces the list of members, as [member.Static.SetMembers] does. With an error there is no Output.
+// With a quorum it is an error: the members change by join, leave and remove.
+func (e *Engine) SetMembers(now time.Duration, list []string) (*Output, error) {
+	if e.static == nil {
+		return nil, member.ErrQuorum
+	}
+	e.begin(now)
+	if err := e.static.SetMembers(now, list); err != nil {
+		return nil, err
+	}
+	for peer := range e.View().Others(e.config.Self.ID) { // most of them do not monitor this node
+		if _, connected := e.links[peer]; connected {
+			e.send(now, peer, fd.Beat{View: e.members.Digest()})
+		}
+	}
+	return e.finish(now), nil
+}
+
+// DifferingLists returns the connected members that have another list than this node.
+func (e *Engine) DifferingLists() []algo.NodeID {
+	if e.static == nil {
+		return nil
+	}
+	return e.static.Differing()
 }

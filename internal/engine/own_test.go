@@ -6,7 +6,7 @@ import (
 )
 
 func TestSetPriority(t *testing.T) {
-	w := joined(t, 3)
+	w := newCluster(t, bullySpec(), 3)
 	w.wantLeader(3)
 	one := w.nodes[0]
 	one.perform(one.engine.SetPriority(w.now, 7))
@@ -19,14 +19,14 @@ func TestSetPriority(t *testing.T) {
 	}
 	before := len(one.out)
 	one.perform(one.engine.SetPriority(w.now, 7))
-	if out := one.out[before]; len(out.Save)+len(out.Send) != 0 {
+	if out := one.out[before]; len(out.Save)+len(out.Leaders) != 0 || out.ViewChanged {
 		t.Errorf("the same priority again: %+v", out)
 	}
 }
 
 // It lasts until the node is started again: then its configuration counts.
 func TestAPrioritySetEndsWithTheProcess(t *testing.T) {
-	w := joined(t, 3)
+	w := newCluster(t, bullySpec(), 3)
 	one := w.nodes[0]
 	again := func(configured int) {
 		one.crash()
@@ -58,9 +58,9 @@ func TestAPrioritySetEndsWithTheProcess(t *testing.T) {
 // A node that is no member yet asks with it.
 func TestSetPriorityWhileJoining(t *testing.T) {
 	w := newWorld(t)
-	two := w.add(testMember(2), joins(addr(1))).start()
+	two := w.add(testMember(2), by(voteSpec(), joins(addr(1)))).start()
 	two.perform(two.engine.SetPriority(w.now, 4))
-	w.add(testMember(1), nil).start()
+	w.add(testMember(1), by(voteSpec())).start()
 	w.run(3 * time.Second)
 	if m, _ := w.nodes[1].engine.View().Member(id(2)); m.Priority != 4 {
 		t.Errorf("n1 knows n2 with priority %d, want 4", m.Priority)

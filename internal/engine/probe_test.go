@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/fd"
 )
 
 // probe is an algorithm that writes down what it is told, and does what a test says.
@@ -53,11 +52,7 @@ func (p *probe) want(t *testing.T, what string, want ...string) {
 // probed is an engine of n1 with a probe, and n2 to n4 as members.
 func probed(t *testing.T, does func(env algo.Env, what string)) (*Engine, *probe) {
 	p := &probe{}
-	e := solo(t, func(c *Config) { c.Spec = p.spec() }, settled(4))
-	e.Start(0)
-	for i := 2; i <= 4; i++ {
-		e.Up(0, Peer{ID: id(i), Incarnation: 7, Digest: e.Digest()})
-	}
+	e, _ := met(t, 4, func(c *Config) { c.Spec = p.spec() })
 	p.want(t, "at first", "start 0")
 	p.does = does
 	return e, p
@@ -93,8 +88,8 @@ func TestTimersExpireInOrderAndOnce(t *testing.T) {
 	e.Campaign(0)
 	wakes(e, time.Second)
 	p.want(t, "timers", "campaign", "expire b", "expire replaced", "expire late")
-	if _, due := e.Deadline(); due {
-		t.Error("a wake is due with nothing to do")
+	if len(e.timers) > 0 {
+		t.Errorf("the timers %v are left", e.timers)
 	}
 }
 
@@ -129,8 +124,8 @@ func TestTheHostPicksWithinTheRange(t *testing.T) {
 		return 15 * ms
 	}
 	e.Campaign(0)
-	if deadline, _ := e.Deadline(); deadline != 15*ms {
-		t.Errorf("due at %v, want 15ms", deadline)
+	if at := e.timers[0].at; at != 15*ms {
+		t.Errorf("due at %v, want 15ms", at)
 	}
 	p.said = nil
 }
@@ -219,18 +214,15 @@ func TestASuspicionOfBeforeIsForgotten(t *testing.T) {
 	p.want(t, "silent again", "suspect n4")
 }
 
-// Messages that come before the algorithm was started wait for that: nothing can be answered yet.
-func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
+// TestMessageBeforeStartIsKept: an algorithm that has not started cannot answer. It receives the message then.
+func TestMessageBeforeStartIsKept(t *testing.T) {
 	p := &probe{}
 	e := solo(t, func(c *Config) {
 		c.Spec, c.Timing.FirstContact = p.spec(), time.Second
-		c.Fixed = []string{addr(1), addr(2), addr(3)}
-		c.Cluster = algo.NodeID{0: 98}
+		listed(3)(c)
 	})
 	e.Start(0)
-	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 5})
-	e.Receive(0, id(2), Roster{Cluster: algo.NodeID{0: 98}, Unmet: 2,
-		Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2), Eligible: true}}})
+	e.meet(0, 2)
 	out := e.Receive(0, id(2), bullySpec().Messages[0])
 	if len(out.Refuse) != 0 || e.Counters()["refused"] != 0 {
 		t.Errorf("a member was refused: %v", out.Refuse)
@@ -238,75 +230,4 @@ func TestNothingReachesAnAlgorithmThatWasNotStarted(t *testing.T) {
 	p.want(t, "before its start")
 	wakes(e, time.Second)
 	p.want(t, "after its first contacts", "start 0", "receive election n2")
-}
-
-// While it joins, a node takes no offence at members that know of it already, and takes
-// no rejection any more once it runs.
-func TestWhileJoining(t *testing.T) {
-	e := solo(t, joins(addr(2)))
-	e.Start(0)
-	if out := e.Receive(0, id(3), fd.Beat{}); len(out.Refuse) != 0 {
-		t.Errorf("refused %v", out.Refuse)
-	}
-	if out := e.Receive(0, id(3), Join{Entry: Entry{ID: id(3), Name: "n3", Addr: addr(3)}}); len(out.Send) != 0 {
-		t.Errorf("one that is not in lets another in: %v", out.Send)
-	}
-	theirs := Roster{Cluster: algo.NodeID{7}, Entries: []Entry{{ID: id(2), Name: "n2", Addr: addr(2)}}}
-	if out := e.Receive(0, id(2), theirs); len(out.Save) != 0 || !e.Cluster().IsZero() {
-		t.Error("it takes a roster that it is not in")
-	}
-	theirs.Entries = append([]Entry{{ID: id(1), Name: "n1", Addr: addr(1), Eligible: true}}, theirs.Entries...)
-	theirs.Entries = append(theirs.Entries, Entry{ID: id(3), Name: "n3", Addr: addr(3), Eligible: true})
-	out := e.Receive(0, id(2), theirs)
-	if len(out.Save) == 0 || e.Cluster() != theirs.Cluster {
-		t.Errorf("it was let in, and saves %v", out.Save)
-	}
-	// Whoever let it in may die before it has told the others.
-	first := map[algo.NodeID]string{}
-	for _, s := range out.Send {
-		if _, ok := first[s.To]; !ok {
-			first[s.To] = s.Message.Kind()
-		}
-	}
-	if first[id(2)] != "view" || first[id(3)] != "view" {
-		t.Errorf("what it sends first is %v, want a roster to each", first)
-	}
-	if out := e.Receive(0, id(2), Reject{Reason: "late"}); out.End != nil {
-		t.Error("a member that runs was turned away")
-	}
-}
-
-// A member that was heard of through somebody else may not know this node: it is told
-// who speaks before anything else is said, once.
-func TestAMemberIsIntroducedTo(t *testing.T) {
-	for name, act := range map[string]func(algo.Env){
-		"a message": func(env algo.Env) { env.Send(id(9), bullySpec().Messages[0]) },
-		"a watch":   func(env algo.Env) { env.Monitor(id(9)) },
-	} {
-		e, p := probed(t, func(env algo.Env, what string) {
-			if what == "campaign" {
-				act(env)
-			}
-		})
-		e.Up(0, Peer{ID: id(9), Incarnation: 7, Digest: 0}) // it is about to join elsewhere
-		theirs := e.rosters.Roster()
-		theirs.Epoch, theirs.Number, theirs.Confirmed = 1, 1, true
-		theirs.Entries = append(slices.Clone(theirs.Entries), Entry{ID: id(9), Name: "n9", Addr: addr(9), Eligible: true})
-		var got []string
-		for _, sent := range [][]algo.Envelope{slices.Clone(e.Receive(0, id(2), theirs).Send), slices.Clone(e.Campaign(0).Send), e.Campaign(0).Send} {
-			for _, s := range sent {
-				if s.To == id(9) {
-					got = append(got, s.Message.Kind()+" to n9")
-				}
-			}
-		}
-		want := []string{"view to n9", "watch to n9"}
-		if name == "a message" {
-			want = []string{"view to n9", "election to n9", "election to n9"}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: sent %v, want %v", name, got, want)
-		}
-		p.said = nil
-	}
 }

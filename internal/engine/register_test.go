@@ -63,7 +63,7 @@ func TestListFoundsWhenAllHaveStarted(t *testing.T) {
 		t.Run(fmt.Sprintf("the last is n%d", last), func(t *testing.T) {
 			w := newWorld(t)
 			for i := 1; i <= 5; i++ {
-				w.add(testMember(i), by(voteSpec(), fixed(5)))
+				w.add(testMember(i), by(voteSpec(), listed(5)))
 			}
 			for i, h := range w.nodes {
 				if i+1 != last {
@@ -106,7 +106,7 @@ func TestFoundingCost(t *testing.T) {
 		w := newWorld(t)
 		var all []int
 		for i := 1; i <= size; i++ {
-			w.add(testMember(i), by(voteSpec(), fixed(size))).start()
+			w.add(testMember(i), by(voteSpec(), listed(size))).start()
 			all = append(all, i)
 		}
 		w.run(3 * time.Second)
@@ -123,7 +123,7 @@ func TestFoundingCost(t *testing.T) {
 // TestNodeRemovedWhileDown has a node learn of its removal when it is back. Nothing is sent after that.
 func TestNodeRemovedWhileDown(t *testing.T) {
 	for _, i := range []int{1, 4} { // the leader, and a follower
-		w := joinedBy(t, voteSpec(), 4)
+		w := newCluster(t, voteSpec(), 4)
 		w.wantLeader(1)
 		w.node(i).crash()
 		w.run(3 * time.Second)
@@ -152,7 +152,7 @@ func TestNodeRemovedWhileDown(t *testing.T) {
 // TestMissedChangesComeFromUnknownPeer has a node that missed several changes adopt the newest config from a peer
 // that it did not know.
 func TestMissedChangesComeFromUnknownPeer(t *testing.T) {
-	w := joinedBy(t, voteSpec(), 5)
+	w := newCluster(t, voteSpec(), 5)
 	w.wantLeader(1)
 	five := w.node(5)
 	five.crash()
@@ -246,8 +246,8 @@ func TestEmptiedNodeReplacesItself(t *testing.T) {
 		settings func(i int) func(*Config)
 	}{
 		"a follower that joined": {3, func(i int) func(*Config) { return joins(map[bool][]string{false: {addr(1), addr(2)}}[i == 1]...) }},
-		"a follower of a list":   {2, func(int) func(*Config) { return fixed(3) }},
-		"the first of a list":    {1, func(int) func(*Config) { return fixed(3) }},
+		"a follower of a list":   {2, func(int) func(*Config) { return listed(3) }},
+		"the first of a list":    {1, func(int) func(*Config) { return listed(3) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -293,7 +293,7 @@ func TestEmptiedNodeReplacesItself(t *testing.T) {
 // TestLiveMemberIsNotReplaced starts a node with the name and the address of a member that lives.
 func TestLiveMemberIsNotReplaced(t *testing.T) {
 	for lives := 1; lives <= 3; lives++ { // the leader, and followers
-		w := joinedBy(t, voteSpec(), 3)
+		w := newCluster(t, voteSpec(), 3)
 		leader := w.wantOneLeader()
 		twin := testMember(lives)
 		twin.ID = id(77)
@@ -315,7 +315,7 @@ func TestLiveMemberIsNotReplaced(t *testing.T) {
 // TestPriorityAndResignationReachAll: a priority is in a committed config of all. A resignation is in none, and
 // reaches all the same, also nodes that join later.
 func TestPriorityAndResignationReachAll(t *testing.T) {
-	w := joinedBy(t, voteSpec(), 4)
+	w := newCluster(t, voteSpec(), 4)
 	w.wantLeader(1)
 	for _, i := range []int{1, 3} { // the leader, and a follower
 		before := w.node(i).engine.dynamic.Config().ID
@@ -381,13 +381,5 @@ func TestOneOfSeveralBootstraps(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("with the starts %d", i)
 		}
-	}
-}
-
-// TestRosterWithoutMembersIsNoConfig reads a saved roster that has a number and no members.
-func TestRosterWithoutMembersIsNoConfig(t *testing.T) {
-	saved := []algo.Message{Roster{Cluster: algo.NodeID{0: 99}, Epoch: 1, Number: 2, Confirmed: true}}
-	if got := configsOf(saved); len(got) != len(saved) {
-		t.Errorf("the records are %v", got)
 	}
 }

@@ -60,16 +60,7 @@ func TestWhateverAMemberSays(t *testing.T) {
 	for _, a := range speeches(t) {
 		for seed := range uint64(20) {
 			s := stranger{rand.New(rand.NewPCG(seed, 1))}
-			var saved []algo.Message
-			if a.spec.Claims.NeedsQuorum {
-				saved = []algo.Message{committed(5)}
-			}
-			e := solo(t, by(a.spec), saved...)
-			e.Start(0)
-			for i := 2; i <= 5; i++ {
-				e.Receive(0, id(i), Join{Entry: Entry{ID: id(i), Name: testMember(i).Name, Addr: addr(i), Eligible: i != 3}})
-				e.Up(0, Peer{ID: id(i), Incarnation: 7, Digest: 1})
-			}
+			e := fiveMembers(t, a.spec)
 			said := append(Messages(), a.spec.Messages...)
 			now := time.Duration(0)
 			for range 300 {
@@ -77,7 +68,16 @@ func TestWhateverAMemberSays(t *testing.T) {
 				wakeAll(t, a, e, now)
 				from := id(2 + s.IntN(5))
 				bounded(t, a, e, func() *Output {
-					switch s.IntN(12) {
+					switch s.IntN(13) {
+					case 12:
+						if e.static != nil {
+							out, err := e.SetMembers(now, addrs(1+s.IntN(largestList)))
+							if err != nil {
+								t.Fatal(err)
+							}
+							return out
+						}
+						return e.SetPriority(now, s.IntN(3))
 					case 0:
 						return e.Down(now, from, false)
 					case 1:

@@ -43,9 +43,9 @@ type Config struct {
 	// Hosts says where each node runs: one for each, n1 first. Empty: all on the
 	// loopback of this machine.
 	Hosts []Host
-	// Fixed has every node know all addresses from the start (--members). Else the
-	// first founds the cluster and lets the others in (--peer).
-	Fixed bool
+	// Joins makes the first node found the cluster (--bootstrap) and the others join it (--join), which needs an
+	// algorithm with a quorum. Otherwise all nodes get one list of all addresses (--members).
+	Joins bool
 	// Dir is where the temporary folder of the fleet is made: os.TempDir().
 	Dir string
 	// StartTimeout bounds the time until a process says that it is ready: 10 s.
@@ -59,8 +59,8 @@ type Host struct {
 	// Command is what runs Config.Command there: it is put before it. The process must
 	// become that of the node, so that signals reach it.
 	Command []string
-	// Addr is where the node listens, as host:port. The others must be able to dial it;
-	// port 0, which the node replaces by a free one, is not for a Fixed set.
+	// Addr is where the node listens, as host:port. The others must be able to dial it. Port 0 stands for a free
+	// one: without Joins, of a Host without Command only.
 	Addr string
 }
 
@@ -139,7 +139,7 @@ func New(ctx context.Context, config Config) (*Fleet, error) {
 
 func (f *Fleet) startAll(ctx context.Context) error {
 	first, others := f.nodes[0], f.nodes[1:]
-	if f.config.Fixed {
+	if !f.config.Joins {
 		if err := f.reserve(); err != nil {
 			return err
 		}
@@ -156,13 +156,13 @@ func (f *Fleet) startAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reserve picks a free port for each node. Another process may take one before the
+// reserve picks a free port for each node of this machine. Another process may take one before the
 // node listens; it then fails to start and says why.
 func (f *Fleet) reserve() error {
-	if len(f.config.Hosts) > 0 {
-		return nil // their addresses are not of this machine
-	}
 	for _, n := range f.nodes {
+		if len(n.host.Command) > 0 {
+			continue // its address is not of this machine
+		}
 		l, err := net.Listen("tcp", n.addr)
 		if err != nil {
 			return fmt.Errorf("fleet: %w", err)

@@ -78,10 +78,8 @@ func TestNodesAreNamedInTheOrderOfTheirPriorities(t *testing.T) {
 	}
 }
 
-func TestAFixedSetHasItsAddressesFromTheStart(t *testing.T) {
-	c := config(2)
-	c.Fixed = true
-	f := start(t, c)
+func TestListedNodesHaveTheirAddressesFromTheStart(t *testing.T) {
+	f := start(t, config(2))
 	require.NotEqual(t, f.States()[0].Addr, f.States()[1].Addr)
 }
 
@@ -98,9 +96,9 @@ func freeAddrs(t *testing.T, n int) (addrs []string) {
 }
 
 func TestEachNodeRunsOnItsHost(t *testing.T) {
-	for _, fixed := range []bool{false, true} {
+	for _, joins := range []bool{false, true} {
 		c := config(2)
-		c.Fixed, c.Env = fixed, nil
+		c.Joins, c.Env = joins, nil
 		for _, addr := range freeAddrs(t, 2) {
 			c.Hosts = append(c.Hosts, fleet.Host{Command: []string{"env", roleEnv + "=node"}, Addr: addr})
 		}

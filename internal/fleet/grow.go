@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Add starts one more node, on the loopback, which joins the cluster through n1. Its
+// Add starts one more node, on the loopback, which joins the cluster through n1, if the algorithm has a quorum. Its
 // number is the next one, and so is its priority. It returns when the process is ready,
 // which is before it is a member.
 func (f *Fleet) Add(ctx context.Context) (State, error) {

@@ -187,14 +187,16 @@ func (n *node) args() []string {
 		"--listen", n.addr, "--data", n.dir, "--log-level", "error",
 	}
 	switch {
-	case f.config.Fixed && !n.joins:
-		for _, m := range f.nodes {
-			args = append(args, "--members", m.addr)
-		}
-	case n != f.nodes[0]:
-		args = append(args, "--peer", f.nodes[0].addr)
-	default:
+	case n.joins, f.config.Joins && n != f.nodes[0]:
+		args = append(args, "--join", f.nodes[0].addr)
+	case f.config.Joins:
 		args = append(args, "--bootstrap")
+	default:
+		for _, m := range f.nodes {
+			if !m.joins {
+				args = append(args, "--members", m.addr)
+			}
+		}
 	}
 	return append(args, f.config.Args...)
 }

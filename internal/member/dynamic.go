@@ -108,7 +108,7 @@ func (m *Dynamic) Start(now time.Duration) {
 		m.end = m.removalReason()
 		return
 	}
-	for _, name := range slices.Concat(m.options.List, m.options.Join) {
+	for _, name := range slices.Concat(m.options.List, m.options.Join, m.formerAddrs()) {
 		m.seeds.add(now, name, m.options.Self)
 	}
 	m.end = cmp.Or(m.checkSettings(), m.checkOwnEntry())
@@ -336,7 +336,24 @@ func (m *Dynamic) Digest() uint64 { return m.config.digest(m.committed) }
 // Ready reports whether the algorithm may run.
 func (m *Dynamic) Ready(time.Duration) bool { return m.isReady() }
 
-func (m *Dynamic) isReady() bool { return m.isVoter() && m.end == nil }
+func (m *Dynamic) isReady() bool { return m.isVoter() && m.end == nil && !m.mayBeCopy() }
+
+// formerAddrs returns the address at which this node was before, if it has moved while it was the only member.
+func (m *Dynamic) formerAddrs() []string {
+	e, isVoter := m.config.Find(m.self())
+	if !isVoter || e.Addr == m.options.Self.Addr || len(m.config.Members) > 1 {
+		return nil
+	}
+	return []string{e.Addr}
+}
+
+// mayBeCopy reports whether this node is the only member and has another address than before, and no dial of that
+// one has ended yet. If the directory of this node is a copy, its original is there. With other members, a quorum
+// of them tells.
+func (m *Dynamic) mayBeCopy() bool {
+	former := m.formerAddrs()
+	return slices.ContainsFunc(m.seeds, func(s seed) bool { return slices.Contains(former, s.Addr) && s.State == SeedPending })
+}
 
 // End returns why this node must stop, or nil.
 func (m *Dynamic) End() error { return m.end }

@@ -24,3 +24,11 @@ var (
 	ErrOtherCluster = errors.New("membership: the peer is in another cluster")
 	ErrUnlisted     = errors.New("membership: the list of members does not name the peer")
 )
+
+// Reasons for which a request to change the members is refused.
+var (
+	// ErrNoQuorum: without a quorum no member is removed. An operator changes the list on each node.
+	ErrNoQuorum = errors.New("membership: without a quorum the list of members is changed, on each node")
+	// ErrQuorum: with a quorum the list only names addresses. Nodes join, leave and are removed.
+	ErrQuorum = errors.New("membership: with a quorum nodes join, leave and are removed")
+)

@@ -23,9 +23,9 @@ type link struct {
 	peer        algo.NodeID
 	incarnation uint64
 	digest      uint64    // the last one that the peer has shown
-	sent        sentState // the last config that was sent to the peer
+	sent        sentState // the last config that was sent to the peer; of a Static, its last Self that was acknowledged
 	sentAt      time.Duration
-	wasTold     bool     // a Self was sent to the peer, by a Static
+	wasTold     bool     // a Static has sent a Self to the peer
 	hasTold     bool     // a Self of the peer has arrived
 	holds       ConfigID // config of the peer at that time
 	bootstraps  bool     // the peer may found a cluster itself

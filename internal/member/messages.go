@@ -15,7 +15,8 @@ type Update struct {
 // Kind is "config".
 func (Update) Kind() string { return "config" }
 
-// Ack tells the author of a config that the sender has saved it, and was in no later epoch then.
+// Ack tells the author of a config that the sender has saved it, and was in no later epoch then. Without a quorum
+// it acknowledges a [Self].
 type Ack struct{ Config ConfigID }
 
 // Kind is "config-ack".
@@ -25,7 +26,7 @@ func (Ack) Kind() string { return "config-ack" }
 // request to change its entry, if that differs.
 type Self struct {
 	Member  Member
-	Holds   ConfigID      // config of the sender
+	Holds   ConfigID      // config of the sender; without a quorum, the version of this message
 	Standby time.Duration // how long the sender stays ineligible because it resigned
 	// Bootstraps: the sender may found a cluster itself.
 	Bootstraps bool

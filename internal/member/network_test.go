@@ -73,6 +73,7 @@ type network struct {
 	frames    int
 	lives     uint64
 	cut       func(a, b *netNode) bool
+	lost      func() bool // the next frame
 	violation string
 }
 
@@ -88,7 +89,7 @@ const (
 )
 
 func newNetwork() *network {
-	return &network{conns: make(map[[2]algo.NodeID]int), cut: func(a, b *netNode) bool { return false }}
+	return &network{conns: make(map[[2]algo.NodeID]int), cut: func(a, b *netNode) bool { return false }, lost: func() bool { return false }}
 }
 
 // add adds a node with the i-th ID. It does not start it.
@@ -108,7 +109,7 @@ func (p *netNode) start() *netNode {
 	p.net.lives++
 	p.life, p.up, p.heard = p.net.lives, true, make(map[algo.NodeID]time.Duration)
 	if p.list != nil {
-		p.static = NewStatic(StaticOptions{Self: p.self, List: p.list, StartupWait: time.Second}, p)
+		p.static = NewStatic(StaticOptions{Self: p.self, List: p.list, StartupWait: time.Second, Retry: testRetry}, p)
 		p.m = p.static
 	} else {
 		p.options.Self, p.options.Retry, p.options.Cluster = p.self, testRetry, testID(100+int(p.life))
@@ -170,6 +171,9 @@ func (p *netNode) Send(to algo.NodeID, m algo.Message) {
 		return
 	}
 	n.frames++
+	if n.lost() {
+		return
+	}
 	n.after(hop, func() {
 		if q := n.byID(to); q != nil && n.conns[key] == conn {
 			q.heard[p.self.ID] = n.now

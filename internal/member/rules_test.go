@@ -365,3 +365,22 @@ func TestQuorumsOverlap(t *testing.T) {
 		require.Equal(t, test.want, quorumsOverlap(test.a, test.b), "%v, %v", test.a, test.b)
 	}
 }
+
+// TestLoneMemberAsksAtItsFormerAddress: the directory of a lone member may be a copy, whose original runs at the
+// address in its config.
+func TestLoneMemberAsksAtItsFormerAddress(t *testing.T) {
+	self := Member{ID: testID(0), Name: "a", Addr: "B:1"}
+	former := self
+	former.Addr = "A:1"
+	config := Config{Cluster: testID(9), ID: ConfigID{Term: 1, Version: 1}, Author: self.ID, Members: []Member{former}}
+	for state, isReady := range map[SeedState]bool{SeedPending: false, SeedRefused: true, SeedSilent: true} {
+		env := &script{}
+		m := NewDynamic(Options{Self: self, Bootstrap: true, Retry: time.Second}, env, Record{Config: config, Committed: true, WasMember: true})
+		m.Start(0)
+		m.Wake(0)
+		require.False(t, m.Ready(0))
+		require.Contains(t, env.done, "dial A:1")
+		m.DialFailed(0, "A:1", state)
+		require.Equal(t, isReady, m.Ready(0))
+	}
+}

@@ -39,9 +39,12 @@ type Seed struct {
 
 type seed struct {
 	Seed
+	isName   bool // it was looked up
 	expanded bool // the name has several addresses, which are seeds of their own
 	attempts int
 	dialAt   time.Duration
+	// isTentative: the address was listed while this node was running, and the node there has not accepted it yet.
+	isTentative bool
 }
 
 type seeds []seed
@@ -91,6 +94,7 @@ func (ss *seeds) expand(now time.Duration, name string, addrs []string) {
 	if i < 0 {
 		return
 	}
+	(*ss)[i].isName = true
 	if (*ss)[i].expanded = len(addrs) > 1; !(*ss)[i].expanded {
 		addrs = nil
 	}
@@ -114,7 +118,7 @@ func (ss seeds) dial(now time.Duration, env Env, delay func(seed) time.Duration)
 		}
 		next := delay(*s)
 		s.dialAt = now + min(next, rareDialDelay)
-		if next != never && !s.expanded {
+		if next != never {
 			s.attempts++
 			env.Dial(algo.NodeID{}, s.Addr)
 		}
@@ -149,12 +153,16 @@ func (ss seeds) nodeAt(name string) (id algo.NodeID, found bool) {
 
 // dialSeeds dials the seeds that are due (R21).
 func (m *Dynamic) dialSeeds(now time.Duration) {
-	isComplete := m.isVoter() && !m.config.isFounding() && m.allConnected()
+	isComplete := m.isVoter() && !m.config.isFounding() && m.allConnected() && !m.mayBeCopy()
 	m.seeds.dial(now, m.env, func(s seed) time.Duration {
 		switch {
-		case m.links.has(s.Peer), s.Peer == m.self(), isComplete:
+		case isComplete:
 			return never
-		case !m.isVoter(), m.config.isFounding():
+		case s.isName && (s.expanded || s.Peer == m.self()) && !m.isVoter():
+			return rareDialDelay // by then it may have other addresses
+		case s.expanded, m.links.has(s.Peer), s.Peer == m.self():
+			return never
+		case !m.isVoter(), m.config.isFounding(), m.mayBeCopy():
 			return s.backOff()
 		case !m.keeps(r21), slices.ContainsFunc(m.config.Members, func(e Member) bool { return e.Addr == s.Addr }):
 			return never // the failure detector dials members
@@ -201,7 +209,7 @@ func (m *Dynamic) Undiscovered() (awaited []Seed) {
 		l := m.links.find(s.Peer)
 		var isAwaited bool
 		switch {
-		case s.expanded, s.Peer == m.self():
+		case s.expanded, s.Peer == m.self() && (!s.isName || len(m.options.List) > 0):
 		case m.isFirst():
 			isAwaited = m.findReply(s.Peer) == nil
 		case !m.isVoter():

@@ -15,6 +15,7 @@ type StaticOptions struct {
 	Cluster     algo.NodeID   // shown to peers; zero if there is none
 	List        []string      // addresses of all members, this node's own included
 	StartupWait time.Duration // how long the algorithm waits at most for members that do not answer
+	Retry       time.Duration // time between two messages that were not acknowledged
 }
 
 // Static is the membership as one node knows it, for an algorithm without a quorum: the nodes at the
@@ -31,21 +32,37 @@ type Static struct {
 	standby standby
 	known   []Member // what nodes have said about themselves, sorted by ID
 
-	startAt time.Duration // when the algorithm starts at the latest
-	started bool
+	selfVersion uint64        // of what this node says about itself
+	retryAt     time.Duration // when to say it again to the peers that have not acknowledged it
+
+	startAt    time.Duration // when the wait for members that do not answer ends; never if it has ended
+	started    bool
+	waitIsOver bool
 
 	version   uint64 // of the view
 	view      algo.View
 	viewStale bool
+	isPreset  bool // the view never changes
 }
 
-// NewStatic returns a machine for a list.
-func NewStatic(options StaticOptions, env Env) *Static {
-	return &Static{options: options, env: env, viewStale: true}
+// NewStatic returns a machine for a list. With a [Shared] in saved, the members are those of that record, and they
+// never change. This is for a simulation without connections.
+func NewStatic(options StaticOptions, env Env, saved ...algo.Message) *Static {
+	m := &Static{options: options, env: env, viewStale: true, selfVersion: 1, retryAt: never}
+	for _, record := range saved {
+		if r, isShared := record.(Shared); isShared {
+			m.isPreset, m.started, m.view = true, true, r.view
+		}
+	}
+	return m
 }
 
 // Start is the first call.
 func (m *Static) Start(now time.Duration) {
+	if len(m.options.List) == 0 && !m.isPreset {
+		m.end = &RejectedError{"the settings name no members: set members"}
+		return
+	}
 	m.startAt = now + m.options.StartupWait
 	m.setList(now, m.options.List)
 	m.seeds.dial(now, m.env, m.dialDelay)
@@ -54,8 +71,12 @@ func (m *Static) Start(now time.Duration) {
 func (m *Static) setList(now time.Duration, list []string) {
 	m.list = slices.Compact(slices.Sorted(slices.Values(list)))
 	m.seeds = slices.DeleteFunc(m.seeds, func(s seed) bool { return !slices.Contains(m.list, s.Name) })
+	added := len(m.seeds)
 	for _, name := range m.list {
 		m.seeds.add(now, name, m.options.Self)
+	}
+	for i := range m.seeds[added:] {
+		m.seeds[added+i].isTentative = m.started
 	}
 	m.viewStale = true
 }
@@ -112,27 +133,30 @@ func (m *Static) mayClaim(p Peer) bool {
 	})
 }
 
-// locate records that peer is at addr. A rejection stands until the peer accepts this node, with its Self.
+// locate records that peer is at addr. A rejection stands until the peer accepts this node, with its Self, and
+// until then the delays between dials keep growing.
 func (m *Static) locate(addr string, peer algo.NodeID) {
 	for i := range m.seeds {
 		s := &m.seeds[i]
 		if s.Addr != addr {
 			continue
 		}
-		s.Peer, s.attempts = peer, 0
+		s.Peer = peer
 		if s.State != SeedRejected {
-			s.State = SeedReached
+			s.State, s.attempts = SeedReached, 0
 		}
 	}
 }
 
-// recordAccepted ends a rejection by peer.
-func (m *Static) recordAccepted(peer algo.NodeID) {
+// recordAccepted ends a rejection by peer, and reports whether there was one.
+func (m *Static) recordAccepted(peer algo.NodeID) (wasRejected bool) {
 	for i := range m.seeds {
-		if m.seeds[i].Peer == peer {
-			m.seeds[i].State = SeedReached
+		if s := &m.seeds[i]; s.Peer == peer {
+			wasRejected = wasRejected || s.State == SeedRejected
+			s.State, s.attempts, s.isTentative = SeedReached, 0, false
 		}
 	}
+	return wasRejected
 }
 
 // redialFree dials each seed that may lead to a peer which was not found in the list yet.
@@ -146,15 +170,14 @@ func (m *Static) redialFree(now time.Duration) {
 	m.seeds.dial(now, m.env, m.dialDelay)
 }
 
-// welcome tells each peer at an address of the list what this node is, once for each connection. It rejects the
-// other peers, when no dial is pending that may still lead to them.
+// welcome tells each peer at an address of the list what this node is, and again until the peer has acknowledged
+// it. It rejects the other peers, when no dial is pending that may still lead to them.
 func (m *Static) welcome(now time.Duration) {
 	isPending := func(s seed) bool { return m.isFree(s) && s.State == SeedPending }
 	mayBeListed := slices.ContainsFunc(m.seeds, isPending)
 	for _, peer := range m.links.peers() {
 		switch l := m.links.find(peer); {
 		case m.isListed(peer) && !l.wasTold:
-			l.wasTold = true
 			m.sendSelf(now, peer)
 		case !m.isListed(peer) && !mayBeListed:
 			m.env.Send(peer, Reject{ErrUnlisted.Error()})
@@ -163,7 +186,7 @@ func (m *Static) welcome(now time.Duration) {
 	}
 }
 
-// Down handles the end of a connection. A listed member stays one.
+// Down handles the end of a connection. A listed member stays one. After a rejection this node may be alone.
 func (m *Static) Down(_ time.Duration, peer algo.NodeID) {
 	m.links.remove(peer)
 	for i := range m.seeds {
@@ -171,6 +194,7 @@ func (m *Static) Down(_ time.Duration, peer algo.NodeID) {
 			s.expectResult()
 		}
 	}
+	m.endIfUnlisted()
 }
 
 // expectResult makes s wait for the next dial, which tells more than the last one. A rejection stands.
@@ -180,41 +204,57 @@ func (s *seed) expectResult() {
 	}
 }
 
-// HandleReached records which node answers at an address: also this node itself, under another name.
+// HandleReached records which node answers at an address: also this node itself, under another name. If another
+// node was there before, that one stays: it has moved, and may move back.
 func (m *Static) HandleReached(now time.Duration, addr string, peer algo.NodeID) {
-	m.locate(addr, peer)
+	wasOther := slices.ContainsFunc(m.seeds, func(s seed) bool { return s.Addr == addr && !s.Peer.IsZero() && s.Peer != peer })
+	if wasOther && peer == m.self() {
+		m.seeds.recordFailure(addr, SeedSilent)
+	} else {
+		m.locate(addr, peer)
+	}
 	m.viewStale = true
 	m.welcome(now)
 }
 
 // DialFailed records how a dial without a connection has ended.
 func (m *Static) DialFailed(now time.Duration, addr string, state SeedState) {
-	m.seeds.recordFailure(addr, state)
+	isKept := func(s seed) bool { return s.Addr == addr && s.State == SeedRejected && len(m.known) == 0 }
+	if !slices.ContainsFunc(m.seeds, isKept) { // a rejection stands while no member has accepted this node
+		m.seeds.recordFailure(addr, state)
+	}
 	m.welcome(now)
 	m.endIfUnlisted()
 }
 
-// handleReject records that the list of a peer does not name this node.
+// handleReject records that the list of a peer does not name this node. The peer is outside the view until it accepts
+// this node. It closes the connection. The link stays until Down: if the peer has another list by then, its Self may
+// come over the next connection of a session.
 func (m *Static) handleReject(from algo.NodeID) {
 	for i := range m.seeds {
 		if m.seeds[i].Peer == from {
 			m.seeds[i].State = SeedRejected
 		}
 	}
-	m.links.remove(from) // it closes the connection
+	m.viewStale = true
 	m.endIfUnlisted()
 }
 
-// endIfUnlisted stops a running node that no member accepts, and one rejects. It has been removed from the lists,
-// and would lead alone.
+// endIfUnlisted stops a running node if a member rejects it, and none that it can reach accepts it. It has been removed
+// from the lists, and would lead alone. A node that was listed since the start of this one, and has not accepted it
+// yet, does not count: an operator may be about to change its list.
 func (m *Static) endIfUnlisted() {
-	isOut := func(s seed) bool { return !m.isFree(s) || s.State == SeedRejected || s.State == SeedRefused }
-	isRejected := func(s seed) bool { return s.State == SeedRejected }
-	isAlone := !slices.ContainsFunc(m.links, func(l link) bool { return m.isListed(l.peer) })
+	isOut := func(s seed) bool { return !m.isFree(s) || s.State != SeedPending && s.State != SeedReached }
+	isRejected := func(s seed) bool { return s.State == SeedRejected && !s.isTentative }
+	isAlone := !slices.ContainsFunc(m.links, func(l link) bool { return m.isListed(l.peer) && !m.isRejectedBy(l.peer) })
 	everyOut := !slices.ContainsFunc(m.seeds, func(s seed) bool { return !isOut(s) })
 	if m.started && isAlone && everyOut && slices.ContainsFunc(m.seeds, isRejected) {
 		m.end = ErrNotListed
 	}
+}
+
+func (m *Static) isRejectedBy(peer algo.NodeID) bool {
+	return slices.ContainsFunc(m.seeds, func(s seed) bool { return s.Peer == peer && s.State == SeedRejected })
 }
 
 // HandleResolved replaces the addresses behind a name of the list.
@@ -246,6 +286,8 @@ func (m *Static) Receive(now time.Duration, from algo.NodeID, message algo.Messa
 	switch message := message.(type) {
 	case Self:
 		m.handleSelf(now, from, message)
+	case Ack:
+		m.handleAck(from, message)
 	case Reject:
 		m.handleReject(from)
 	default:
@@ -254,27 +296,57 @@ func (m *Static) Receive(now time.Duration, from algo.NodeID, message algo.Messa
 	return true
 }
 
-// handleSelf records what a peer says about itself. With it the peer accepts this node.
+// handleSelf records what a peer says about itself, and acknowledges the newest. With it the peer accepts this node.
 func (m *Static) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 	l := m.links.find(from)
 	if l == nil || s.Member.ID != from || s.Member.check() != nil {
 		return
 	}
+	isOlder := s.Holds.Compare(l.holds) < 0
+	if !isOlder {
+		l.holds = s.Holds
+	}
+	m.env.Send(from, Ack{l.holds})
+	if isOlder {
+		return // it was overtaken
+	}
 	isGone := func(e Member) bool { return !m.links.has(e.ID) && !m.isListed(e.ID) }
-	m.recordAccepted(from)
+	if m.recordAccepted(from) && m.isListed(from) {
+		m.sendSelf(now, from) // the peer may have dropped the last one with a connection
+	}
 	m.known = slices.DeleteFunc(Config{Members: m.known}.with(s.Member), isGone)
 	m.standby.handle(now, from, l.incarnation, s.Standby)
 	m.viewStale = true
 }
 
-func (m *Static) sendSelf(now time.Duration, peer algo.NodeID) {
-	m.env.Send(peer, Self{Member: m.options.Self, Standby: m.standby.left(now)})
+func (m *Static) handleAck(from algo.NodeID, a Ack) {
+	if l := m.links.find(from); l != nil && a.Config.Version == m.selfVersion {
+		l.sent.id = a.Config
+	}
 }
 
-func (m *Static) sendSelfToAll(now time.Duration) {
+// sendSelf tells a peer what this node is, and again until the peer has acknowledged it.
+func (m *Static) sendSelf(now time.Duration, peer algo.NodeID) {
+	m.links.find(peer).wasTold = true
+	m.env.Send(peer, Self{Member: m.options.Self, Holds: ConfigID{Version: m.selfVersion}, Standby: m.standby.left(now)})
+	m.retryAt = min(m.retryAt, now+m.options.Retry)
+}
+
+// sendNewSelf tells all peers that what this node is has changed.
+func (m *Static) sendNewSelf(now time.Duration) {
+	m.selfVersion++
 	for _, peer := range m.links.peers() {
 		if m.isListed(peer) {
 			m.sendSelf(now, peer)
+		}
+	}
+}
+
+func (m *Static) sendUnacknowledged(now time.Duration) {
+	m.retryAt = never
+	for _, l := range slices.Clone(m.links) {
+		if m.isListed(l.peer) && l.sent.id.Version != m.selfVersion {
+			m.sendSelf(now, l.peer)
 		}
 	}
 }
@@ -283,14 +355,14 @@ func (m *Static) sendSelfToAll(now time.Duration) {
 func (m *Static) SetSelf(now time.Duration, self Member) {
 	m.options.Self = self
 	m.viewStale = true
-	m.sendSelfToAll(now)
+	m.sendNewSelf(now)
 }
 
 // Resign makes this node ineligible for a period.
 func (m *Static) Resign(now, period time.Duration) {
 	m.standby.begin(now, period)
 	m.viewStale = true
-	m.sendSelfToAll(now)
+	m.sendNewSelf(now)
 }
 
 // Wake does what is due.
@@ -298,8 +370,11 @@ func (m *Static) Wake(now time.Duration) {
 	m.seeds.dial(now, m.env, m.dialDelay)
 	ownEnded, anyEnded := m.standby.expire(now)
 	m.viewStale = m.viewStale || anyEnded
-	if ownEnded {
-		m.sendSelfToAll(now)
+	switch {
+	case ownEnded:
+		m.sendNewSelf(now)
+	case m.retryAt <= now:
+		m.sendUnacknowledged(now)
 	}
 	m.Advance(now)
 }
@@ -307,7 +382,10 @@ func (m *Static) Wake(now time.Duration) {
 // dialDelay returns the time until the next dial of a seed. The failure detector dials the members that are
 // known. Another node may be at such an address since, so this package dials it too, rarely.
 func (m *Static) dialDelay(s seed) time.Duration {
+	isFreeBehind := func(other seed) bool { return other.Name == s.Name && m.isFree(other) }
 	switch {
+	case s.expanded && slices.ContainsFunc(m.seeds, isFreeBehind):
+		return rareDialDelay // by then it may have other addresses
 	case !m.isFree(s):
 		return never
 	case !m.started:
@@ -318,18 +396,22 @@ func (m *Static) dialDelay(s seed) time.Duration {
 
 // Advance starts the algorithm when that is due. The driver calls it after each step.
 func (m *Static) Advance(now time.Duration) {
+	if m.startAt <= now {
+		m.startAt = never
+		m.waitIsOver = true
+	}
 	if !m.started {
-		m.started = m.mayStart(now)
+		m.started = m.mayStart()
 	}
 }
 
 // mayStart reports whether the algorithm may start. Without a quorum it would lead at once. So it waits until
 // each member has told about itself or refuses the connection, and while a member rejects this node.
-func (m *Static) mayStart(now time.Duration) bool {
+func (m *Static) mayStart() bool {
 	for _, s := range m.seeds {
 		isConnected := m.links.has(s.Peer) && s.Peer != m.self()
 		isKnown := s.expanded || s.Peer == m.self() || isConnected && Config{Members: m.known}.Has(s.Peer)
-		isLate := !isKnown && s.State != SeedRefused && now < m.startAt
+		isLate := !isKnown && s.State != SeedRefused && !m.waitIsOver
 		if s.State == SeedRejected || isLate {
 			return false
 		}
@@ -339,7 +421,7 @@ func (m *Static) mayStart(now time.Duration) bool {
 
 // Deadline returns when Wake is due.
 func (m *Static) Deadline() time.Duration {
-	next := min(m.seeds.deadline(), m.standby.deadline())
+	next := min(m.seeds.deadline(), m.standby.deadline(), m.retryAt)
 	if !m.started {
 		next = min(next, m.startAt)
 	}
@@ -347,9 +429,10 @@ func (m *Static) Deadline() time.Duration {
 }
 
 // View returns the listed members with a known ID, and this node. It is the same value until something in
-// it changes. Its size is its length: a node that was never met does not count.
+// it changes. Its size is its length: a node that was never met does not count. It does not change any more after
+// End: a node that all have removed must not lead alone for a moment.
 func (m *Static) View() algo.View {
-	if !m.viewStale {
+	if !m.viewStale || m.isPreset || m.end != nil {
 		return m.view
 	}
 	m.viewStale = false
@@ -370,7 +453,7 @@ func (m *Static) members() []Member {
 	members := Config{Members: []Member{m.options.Self}}
 	for _, s := range m.seeds {
 		e, isKnown := Config{Members: m.known}.Find(s.Peer)
-		if isKnown && !s.expanded && s.Peer != m.self() {
+		if isKnown && !s.expanded && s.Peer != m.self() && s.State != SeedRejected {
 			e.Addr = s.Addr
 			members.Members = members.with(e)
 		}
@@ -382,7 +465,7 @@ func (m *Static) members() []Member {
 // attempt.
 func (m *Static) Undiscovered() (needed []Seed) {
 	for _, s := range m.seeds {
-		if m.isFree(s) {
+		if m.isFree(s) || s.State == SeedRejected {
 			needed = append(needed, s.Seed)
 		}
 	}

@@ -59,6 +59,94 @@ func TestStaticWaitsForSilentMember(t *testing.T) {
 	require.True(t, a.m.Ready(n.now), "at the latest after StartupWait")
 }
 
+// TestStaticRejectedNodeSleeps: a node that no list names waits for an event, also when StartupWait is over.
+func TestStaticRejectedNodeSleeps(t *testing.T) {
+	n := newNetwork()
+	a, b := n.addStatic(0, "a", "A", "A"), n.addStatic(1, "b", "B", "A", "B")
+	a.start()
+	b.start()
+	n.run(2 * time.Second)
+	require.False(t, b.m.Ready(n.now))
+	b.m.Wake(n.now)
+	require.Greater(t, b.m.Deadline(), n.now)
+}
+
+// TestStaticLostMessageIsRepeated: each message of a pair is lost once, when they meet and when one changes.
+func TestStaticLostMessageIsRepeated(t *testing.T) {
+	n := newNetwork()
+	a, b := n.addStatic(0, "a", "A", "A", "B"), n.addStatic(1, "b", "B", "A", "B")
+	loses := func(frames int) {
+		n.lost = func() bool { frames--; return frames >= 0 }
+	}
+	for frames := range 5 {
+		loses(frames)
+		a.start()
+		b.start()
+		n.run(2 * time.Second)
+		requireViews(t, "ab", a, b)
+		loses(frames)
+		b.self.Priority++
+		b.m.SetSelf(n.now, b.self)
+		b.m.Resign(n.now, time.Hour)
+		n.run(2 * time.Second)
+		e, _ := a.m.View().Member(b.self.ID)
+		require.Equal(t, b.self.Priority, e.Priority)
+		require.False(t, a.m.View().MayLead(b.self.ID))
+		sent := n.frames
+		n.run(time.Minute)
+		require.Equal(t, sent, n.frames, "frames at rest")
+		a.stop()
+		b.stop()
+	}
+}
+
+// TestStaticRemovedNodeStopsAfterPartition: a removed node that starts while it reaches no member leads alone. It stops
+// when one rejects it.
+func TestStaticRemovedNodeStopsAfterPartition(t *testing.T) {
+	n, nodes := staticThree(t)
+	a, b, c := nodes[0], nodes[1], nodes[2]
+	c.stop()
+	require.NoError(t, a.static.SetMembers(n.now, []string{"A", "B"}))
+	require.NoError(t, b.static.SetMembers(n.now, []string{"A", "B"}))
+	n.cut = func(p, q *netNode) bool { return p == c || q == c }
+	c.start()
+	n.run(2 * time.Second)
+	require.True(t, c.m.Ready(n.now))
+	n.cut = func(*netNode, *netNode) bool { return false }
+	n.run(3 * time.Second)
+	require.Equal(t, ErrNotListed, c.m.End())
+}
+
+// TestStaticRejectionStands: a removed node that was rejected does not lead when the other members go away.
+func TestStaticRejectionStands(t *testing.T) {
+	n, nodes := staticThree(t)
+	a, b, c := nodes[0], nodes[1], nodes[2]
+	c.stop()
+	require.NoError(t, a.static.SetMembers(n.now, []string{"A", "B"}))
+	require.NoError(t, b.static.SetMembers(n.now, []string{"A", "B"}))
+	c.start()
+	n.run(time.Second)
+	a.stop()
+	b.stop()
+	n.run(5 * time.Second)
+	require.False(t, c.m.Ready(n.now))
+}
+
+// TestStaticLoneNodeMayGetItsListFirst: a node that leads alone gets the list of all before the others do.
+func TestStaticLoneNodeMayGetItsListFirst(t *testing.T) {
+	n := newNetwork()
+	a, b := n.addStatic(0, "a", "A", "A"), n.addStatic(1, "b", "B", "B")
+	a.start()
+	b.start()
+	n.run(time.Second)
+	require.NoError(t, a.static.SetMembers(n.now, []string{"A", "B"}))
+	n.run(3 * time.Second)
+	require.NoError(t, a.m.End())
+	require.NoError(t, b.static.SetMembers(n.now, []string{"A", "B"}))
+	n.run(3 * time.Second)
+	requireViews(t, "ab", a, b)
+}
+
 func TestStaticListGrowsAndShrinks(t *testing.T) {
 	n, nodes := staticThree(t)
 	a, b, c := nodes[0], nodes[1], nodes[2]
@@ -157,4 +245,30 @@ func TestStaticHasNothingToSave(t *testing.T) {
 	require.True(t, m.Committed())
 	require.Empty(t, m.MonitorSet())
 	require.NotZero(t, m.Digest())
+}
+
+func TestStaticRejectedNodeIsNotDueAtOnce(t *testing.T) {
+	n, nodes := staticThree(t)
+	d := n.addStatic(3, "d", "D", "A", "B", "C", "D").start()
+	n.run(5 * time.Second)
+	require.False(t, d.m.Ready(n.now), "no node lists it")
+	d.m.Wake(n.now)
+	require.Greater(t, d.m.Deadline(), n.now)
+	for _, p := range nodes {
+		require.NoError(t, p.static.SetMembers(n.now, []string{"A", "B", "C", "D"}))
+	}
+	n.run(2 * time.Second)
+	require.True(t, d.m.Ready(n.now))
+}
+
+func TestStaticMemberStaysIfItsAddressLeadsHere(t *testing.T) {
+	n, nodes := staticThree(t)
+	a, b := nodes[0], nodes[1]
+	a.m.HandleReached(n.now, "B", a.self.ID)
+	require.True(t, a.m.View().Contains(b.self.ID), "it may move back")
+	b.stop()
+	n.run(time.Second)
+	b.start()
+	n.run(2 * time.Second)
+	requireViews(t, "abc", nodes...)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
 )
@@ -16,7 +15,7 @@ import (
 // the flags of its algorithm if it has one.
 func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ Cost, err error) {
 	h := &liveStage{ledger: ledger{nodes: c.Nodes}}
-	config.OnEvent, config.Fixed = h.see, c.Fault.Group == result.Stability
+	config.OnEvent = h.see
 	if c.Algorithm != "" {
 		config.Args = append([]string{"--algorithm", c.Algorithm}, config.Args...)
 	}

@@ -1,0 +1,193 @@
+package cluster_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/fence"
+	"github.com/elect-go/elect/internal/virtual"
+)
+
+// Without a quorum the members are those of a list, which is set on each node.
+
+func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
+	each(t, []string{"bully", "ring"}, func(t *testing.T, f *fleet) {
+		all := f.growTo(3)
+		leader := f.leader(bound)
+		require.ErrorIs(t, all[0].Remove(t.Context(), all[2].ID()), cluster.ErrNoQuorum)
+		require.ErrorIs(t, all[0].Leave(t.Context()), cluster.ErrNoQuorum)
+		const way = "its algorithm has no quorum to agree on that: change the list members on each node, or set lease"
+		var refused *operator.RefusedError
+		require.ErrorAs(t, f.operator().Remove(t.Context(), addrOf(1), "n3"), &refused)
+		require.Equal(t, "refused: cluster: remove n3: "+way, refused.Reason)
+		require.ErrorAs(t, f.operator().Leave(t.Context(), addrOf(2)), &refused)
+		require.Equal(t, "refused: cluster: remove n2: "+way, refused.Reason)
+		virtual.Pass(2 * bound)
+		f.members(0, "n1", "n2", "n3")
+		require.Equal(t, leader, f.leader(0), "it has not resigned either")
+	})
+}
+
+// setMembers gives the live members a list, and fails unless all take it.
+func (f *fleet) setMembers(list []string) {
+	f.t.Helper()
+	for _, m := range f.live {
+		require.NoError(f.t, m.SetMembers(f.t.Context(), list), m.name)
+	}
+}
+
+// The lists are changed node by node. The node that no list names any more stops, and never leads alone.
+func TestListGrowsAndShrinksWhileTheClusterRuns(t *testing.T) {
+	for _, removed := range []string{"n4", "n1"} { // the leader, and a follower
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleet(t)
+			f.config = func(c *cluster.Config) { c.Members = f.list }
+			f.grow(3)
+			f.list = listOf(4)
+			f.setMembers(f.list)
+			f.quiet(bound) // a listed node that does not run changes nothing
+			f.start(4)
+			f.agree("n4", 2*bound)
+			f.members(bound, "n1", "n2", "n3", "n4")
+
+			out := f.live[removed]
+			delete(f.live, removed)
+			seen := len(out.seen())
+			var list []string
+			for name := range f.live {
+				list = append(list, name+":7400")
+			}
+			f.setMembers(list)
+			require.ErrorIs(t, out.ends(t, 2*bound), cluster.ErrRemoved)
+			require.ErrorContains(t, out.err, "the lists of the other members do not name it")
+			for _, s := range out.seen()[seen:] {
+				require.False(t, s.Leads, "%s leads alone: %+v", removed, s)
+			}
+			left := map[string][]string{"n4": {"n1", "n2", "n3"}, "n1": {"n2", "n3", "n4"}}[removed]
+			f.agree(left[2], 2*bound)
+			f.members(bound, left...)
+			f.quiet(time.Minute)
+		})
+	}
+}
+
+func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n := f.grow(3)[0]
+		for name, test := range map[string]struct {
+			list        []string
+			field, want string
+		}{
+			"no own address":   {[]string{"n2:7400", "n3:7400"}, "members", "want this member's own address among them (n1:7400)"},
+			"an address twice": {[]string{"n1:7400", "n2:7400", "N2:07400"}, "members[2]", "want each address once"},
+			"no port":          {[]string{"n1:7400", "n2"}, "members[1]", "want host:port"},
+			"empty":            {nil, "members", "members is empty, want the addresses of all members"},
+		} {
+			var mistake *cluster.ConfigError
+			err := n.SetMembers(t.Context(), test.list)
+			require.ErrorAs(t, err, &mistake, name)
+			require.Equal(t, test.field, mistake.Field, name)
+			require.ErrorContains(t, err, test.want, name)
+		}
+		f.quiet(time.Minute)
+		f.members(0, "n1", "n2", "n3")
+		for _, m := range f.live {
+			require.Empty(t, m.log.with("another list of members"), m.name)
+		}
+		f.halt(n)
+		require.ErrorIs(t, n.SetMembers(t.Context(), listOf(3)), cluster.ErrStopped)
+	})
+}
+
+func TestWithQuorumMembersAreNotSet(t *testing.T) {
+	each(t, quorums, func(t *testing.T, f *fleet) {
+		n := f.growTo(3)[0]
+		require.Equal(t, cluster.ErrQuorum, n.SetMembers(t.Context(), listOf(2)))
+		f.quiet(2 * bound)
+		f.members(0, "n1", "n2", "n3")
+	})
+}
+
+// A node whose own list is complete, and that no other list names, waits until one does.
+func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
+	each(t, []string{"bully", "ring"}, func(t *testing.T, f *fleet) {
+		f.growTo(2)
+		algorithm := f.config
+		f.config = func(c *cluster.Config) {
+			algorithm(c)
+			c.Members = listOf(3)
+		}
+		unlisted := f.start(3)
+		delete(f.live, "n3")
+		virtual.Pass(time.Minute)
+		for _, s := range unlisted.seen() {
+			require.False(t, s.Known(), "%+v", s)
+		}
+		status, err := f.operator().Status(t.Context(), addrOf(3))
+		require.NoError(t, err)
+		const answer = "a node answers, and its list of members does not name this node"
+		require.Equal(t, []cluster.Awaited{{Addr: addrOf(1), Answer: answer}, {Addr: addrOf(2), Answer: answer}}, status.Awaited)
+		require.NotEmpty(t, unlisted.log.with("level=WARN", "msg=waiting", answer))
+		f.members(0, "n1", "n2")
+
+		f.setMembers(listOf(3))
+		f.live["n3"] = unlisted
+		f.members(2*bound, "n1", "n2", "n3")
+		f.leader(2 * bound)
+	})
+}
+
+// A cluster without a quorum gets a lease: all nodes are stopped, and started with it. It is the same cluster for a
+// resource, and its tokens are above all of before.
+func TestNodesThatGetALeaseKeepTheirCluster(t *testing.T) {
+	for _, algorithm := range []string{"bully", "ring"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleet(t)
+			f.config = listed(algorithm)
+			gate, held := fence.New(), uint64(0)
+			write := func() cluster.Leadership {
+				l, _ := f.leader(3 * bound).Leader()
+				require.Greater(t, l.Token, held)
+				require.NoError(t, gate.Write(t.Context(), fence.Token{Cluster: l.Cluster, Number: l.Token}, func() error { return nil }))
+				held = l.Token
+				return l
+			}
+			f.growTo(3)
+			first := write()
+			f.kill(f.live[first.Name]) // another election
+			second := write()
+			require.Equal(t, first.Cluster, second.Cluster)
+			f.start(int(first.Name[1] - '0'))
+			f.leader(3 * bound)
+			for _, m := range f.live {
+				held = max(held, uint64(statusOf(t, m).Epoch))
+			}
+			for _, m := range f.live {
+				f.halt(m)
+			}
+			f.config = func(c *cluster.Config) {
+				leased(c)
+				c.Algorithm, c.Members = algorithm, listOf(3)
+			}
+			for i := 1; i <= 3; i++ {
+				f.start(i)
+			}
+			third := write()
+			require.Equal(t, first.Cluster, third.Cluster)
+			f.members(bound, "n1", "n2", "n3")
+		})
+	}
+}
+
+func statusOf(t *testing.T, m *member) cluster.Status {
+	t.Helper()
+	s, err := m.Status(t.Context())
+	require.NoError(t, err)
+	return s
+}
