@@ -185,11 +185,12 @@ func TestListIsChangedBySIGHUP(t *testing.T) {
 		require.NoError(t, os.WriteFile(files[i], []byte(text), 0o600))
 	}
 	m := &machines{t: t, running: make(map[string]*process)}
-	for i, members := range [][]string{addrs[:2], addrs[:2], addrs} {
+	start := func(i int, members []string) {
 		list(i, members)
-		name := filepath.Base(files[i])
-		m.running[name] = launch(t, "node", "--config", files[i])
+		m.running[filepath.Base(files[i])] = launch(t, "node", "--config", files[i])
 	}
+	start(0, addrs[:2])
+	start(1, addrs[:2])
 	change := func(members []string) {
 		for i, name := range []string{"a", "b"} {
 			list(i, members)
@@ -197,6 +198,7 @@ func TestListIsChangedBySIGHUP(t *testing.T) {
 		}
 	}
 	m.await([]string{"status", addrs[0]}, "somebody leads a, b")
+	start(2, addrs) // before, no process would listen at the other addresses, and it would lead alone
 	m.await([]string{"status", addrs[2]}, "nobody leads c")
 	change(addrs)
 	for _, addr := range addrs {
