@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/logqueue"
+	"github.com/elect-go/elect/internal/virtual"
 )
 
 // pipe is an output that blocks until a test reads from it.
@@ -112,7 +113,7 @@ func TestWaitOutlastsSlowOutput(t *testing.T) {
 			q.Wait()
 			waited.Store(true)
 		}()
-		time.Sleep(2 * logqueue.CloseTimeout)
+		virtual.Pass(2 * logqueue.CloseTimeout)
 		require.Equal(t, "first", <-output)
 		require.False(t, waited.Load())
 		require.Equal(t, "second", <-output)
