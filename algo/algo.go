@@ -21,29 +21,9 @@ import (
 // over crashes.
 type Epoch uint64
 
-// MaxEpochLead is how far ahead of its own saved epoch a node believes a message at once: one
-// poisoned message must not use up the numbers of a whole fleet. See [Horizon].
-const MaxEpochLead = 1 << 32
-
-// Horizon is how far the epochs go that a node believes: up to MaxEpochLead above its own, or
-// above where it was widened to. The largest Epoch there is is never believed.
-//
-// A node that believed a poisoned message goes on from there, in an epoch that the others may
-// not believe. Their host widens their horizon when a member says such an epoch, and lets it be
-// heard again, so that they meet again: to use up all epochs takes 2³² such messages.
-type Horizon struct{ from Epoch }
-
-// Believes reports whether a node whose own epoch is that believes e.
-func (h Horizon) Believes(e, own Epoch) bool {
-	own = max(own, h.from)
-	return e != ^Epoch(0) && (e <= own || e-own <= MaxEpochLead)
-}
-
-// Widen has a node whose own epoch is that believe more.
-func (h *Horizon) Widen(own Epoch) {
-	h.from = max(own, h.from)
-	h.from += min(MaxEpochLead, ^Epoch(0)-h.from)
-}
+// MaxEpoch is the highest epoch that a node accepts from others. No cluster gets there: at a million
+// elections per second it takes 290,000 years.
+const MaxEpoch Epoch = 1<<63 - 1
 
 // Leader is one leadership: who leads, and in which epoch. A zero ID says that
 // nobody is known to lead in that epoch: a vacancy.
@@ -82,13 +62,6 @@ type Message interface {
 	// Kind is the name of the message on the wire and in traces, the same for
 	// every value of the type: lower case letters, digits, "-", "_" and "/".
 	Kind() string
-}
-
-// Numbered is a [Message] that carries an epoch. The [Machine] refuses one whose
-// epoch is poisoned (see [MaxEpochLead]) before the algorithm sees it.
-type Numbered interface {
-	Message
-	Number() Epoch
 }
 
 // Repeat is an envelope for a [Message] that says again what was said before, as a
@@ -159,10 +132,10 @@ type Env interface {
 //   - It keeps no Env. Everything it must not forget is in Stable.
 //   - It never sends itself a message and never names a leader in an epoch that
 //     Stable does not cover.
-//   - It takes part in no epoch up to the Floor of its view, except as or with the leader
+//   - It takes part in no epoch up to that of the stamp of its view, except as or with the leader
 //     of that epoch: given such a view, it raises its own epoch, in Stable.
 //   - It tolerates messages that are late, doubled, out of order or from another
-//     epoch; the host drops those of strangers and of poisoned epochs.
+//     epoch; the host drops those of nodes that are not members.
 //
 // Calls come one at a time. Start is the first.
 type Algorithm interface {

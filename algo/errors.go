@@ -11,11 +11,3 @@ type ContractError struct {
 func (e *ContractError) Error() string {
 	return "algo: " + e.Algorithm + " at " + e.Node.String() + " " + e.Did
 }
-
-// EpochError says that the epoch of a message is too far ahead of what the node keeps: see
-// [Horizon].
-type EpochError struct{ Epoch, Kept Epoch }
-
-func (e *EpochError) Error() string {
-	return "epoch " + number(e.Epoch) + " is too far ahead of " + number(e.Kept)
-}

@@ -54,8 +54,6 @@ type Effects struct {
 	Sends    []Envelope
 	Announce []Leader
 	Notes    []Note
-	// Refused is why a message was dropped before the algorithm saw it; else nil.
-	Refused error
 }
 
 // TimerChange arms a timer, or stops it.
@@ -88,7 +86,6 @@ type Machine struct {
 	algorithm Algorithm
 	stable    Stable
 	announced Leader
-	horizon   Horizon
 	effects   Effects
 }
 
@@ -128,10 +125,6 @@ func (m *Machine) Step(e Event) *Effects {
 		m.algorithm.Start(env, e.View, e.Saved)
 	case EventReceive:
 		message, _ := Open(e.Message)
-		if poison := m.poisoned(message); poison != nil {
-			m.effects.Refused = poison
-			return &m.effects
-		}
 		m.algorithm.Receive(env, e.Peer, message)
 	case EventExpire:
 		m.algorithm.Expire(env, e.Timer)
@@ -155,19 +148,6 @@ func (m *Machine) Step(e Event) *Effects {
 	m.settle()
 	return &m.effects
 }
-
-// poisoned says why a message must not reach the algorithm, or nothing.
-func (m *Machine) poisoned(msg Message) error {
-	numbered, ok := msg.(Numbered)
-	if !ok || m.horizon.Believes(numbered.Number(), m.stable.Epoch) {
-		return nil
-	}
-	return &EpochError{Epoch: numbered.Number(), Kept: m.stable.Epoch}
-}
-
-// Widen has the machine believe epochs further ahead: its host calls it when a member has sent
-// one that was refused with an [*EpochError], and not more often than it may.
-func (m *Machine) Widen() { m.horizon.Widen(m.stable.Epoch) }
 
 // settle compares what must be durable with what was, and checks what was
 // announced against it.

@@ -76,7 +76,7 @@ func newMachine(do func(s *scripted, env algo.Env)) (*algo.Machine, *scripted) {
 
 func TestEachEventIsACall(t *testing.T) {
 	m, s := newMachine(nil)
-	view := algo.NewView(7, 1, member(1, 0, true))
+	view := algo.NewView(7, member(1, 0, true))
 	for _, e := range []algo.Event{
 		{Kind: algo.EventReceive, Peer: id(2), Message: bare{}},
 		{Kind: algo.EventExpire, Timer: "tea"},
@@ -136,7 +136,7 @@ func TestEffectsAreWhatWasAskedFor(t *testing.T) {
 
 	m, _ = newMachine(nil)
 	e = m.Step(algo.Event{Kind: algo.EventCampaign})
-	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 || e.Refused != nil {
+	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 {
 		t.Errorf("nothing was asked for, the effects are %+v", e)
 	}
 }
@@ -175,10 +175,6 @@ func TestARepeatIsAnEnvelope(t *testing.T) {
 	}
 	if got := s.received; got != again.Message {
 		t.Errorf("the algorithm is told of %#v, want what is in the envelope", got)
-	}
-	e = m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: algo.Repeat{Message: ping{^algo.Epoch(0)}}})
-	if e.Refused == nil {
-		t.Error("a poisoned repeat was taken")
 	}
 }
 
@@ -231,77 +227,6 @@ func TestABrokenContractPanics(t *testing.T) {
 type pong struct{}
 
 func (pong) Kind() string { return "pong" }
-
-func TestAPoisonedEpochIsRefused(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		message algo.Message
-		refused string
-	}{
-		{"an older one", ping{0}, ""},
-		{"the same", ping{5}, ""},
-		{"the furthest that is believed", ping{5 + algo.MaxEpochLead}, ""},
-		{"one further", ping{6 + algo.MaxEpochLead}, "epoch 4294967302 is too far ahead of 5"},
-		{"the last there is", ping{^algo.Epoch(0)}, "epoch 18446744073709551615 is too far ahead of 5"},
-		{"none", bare{}, ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			m, s := newMachine(func(s *scripted, env algo.Env) { s.stable.Epoch = 6 })
-			before := len(s.calls)
-			e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: tc.message})
-			refused := tc.refused != ""
-			if (e.Refused != nil) != refused || refused && e.Refused.Error() != tc.refused {
-				t.Errorf("refused: %v, want %q", e.Refused, tc.refused)
-			}
-			if reached := len(s.calls) > before; reached == refused {
-				t.Errorf("the algorithm was called: %v", reached)
-			}
-			if e.Save == refused || (m.Stable().Epoch == 5) != refused {
-				t.Errorf("save %v, epoch %d: a poisoned epoch must never be saved", e.Save, m.Stable().Epoch)
-			}
-		})
-	}
-}
-
-// What is too far ahead is never believed by itself, however often it is said; the host widens
-// what is.
-func TestTheHorizonMovesWhenTheHostSaysSo(t *testing.T) {
-	m, _ := newMachine(nil)
-	refused := func(e algo.Epoch) bool {
-		return m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: ping{e}}).Refused != nil
-	}
-	far := algo.Epoch(6 + algo.MaxEpochLead)
-	for range 3 {
-		if !refused(far) {
-			t.Errorf("epoch %d is believed", far)
-		}
-	}
-	m.Widen()
-	if refused(far) || !refused(far+algo.MaxEpochLead) {
-		t.Error("the horizon did not move by MaxEpochLead")
-	}
-}
-
-// A horizon ends at the last epoch but one, wherever it is widened.
-func TestAHorizonHasAnEnd(t *testing.T) {
-	var h algo.Horizon
-	last := ^algo.Epoch(0)
-	h.Widen(last - 5)
-	h.Widen(0)
-	if h.Believes(last, last-1) || !h.Believes(last-1, 0) || !h.Believes(7, last-1) {
-		t.Error("want all believed but the last")
-	}
-}
-
-// The last epoch there is is refused also by who is one before it.
-func TestTheLastEpochIsNeverBelieved(t *testing.T) {
-	m, _ := newMachine(nil)
-	m.Step(algo.Event{Kind: algo.EventStart, Saved: algo.Stable{Epoch: ^algo.Epoch(0) - 1}})
-	e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: ping{^algo.Epoch(0)}})
-	if e.Refused == nil {
-		t.Error("it was taken")
-	}
-}
 
 func TestACloneOfAMachineGoesItsOwnWay(t *testing.T) {
 	m, s := newMachine(func(s *scripted, env algo.Env) {

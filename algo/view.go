@@ -32,8 +32,7 @@ func (m Member) Compare(o Member) int {
 // Stamp orders the views of a cluster, in which only the leader changes the membership: by
 // the epoch of the leader that made the view, then by its number. Other names for it are
 // configuration term and version. Epoch is 0 before there was such a leader: then all views
-// of an algorithm that needs a majority have the same members, met or not, and their order
-// means nothing.
+// of an algorithm that needs a majority have the same members, and their order means nothing.
 type Stamp struct {
 	Epoch  Epoch
 	Number uint64
@@ -55,35 +54,25 @@ type View struct{ v *view }
 
 type view struct {
 	epoch   Epoch
-	floor   Epoch
 	number  uint64
-	size    int
 	members []Member // sorted by ID
 }
 
 // NewView returns a view of the members, which it copies. Its number tells it
-// from other views of the cluster and grows with every change. Its size, when
-// larger than the count of members, is how many are configured: a member that was
-// never met still counts for a quorum. Of members with the same ID the last counts.
-func NewView(number uint64, size int, members ...Member) View {
+// from other views of the cluster and grows with every change. Of members with the
+// same ID the last counts.
+func NewView(number uint64, members ...Member) View {
 	unique := slices.Clone(members)
 	slices.Reverse(unique) // so that the last of the same ID is the first
 	slices.SortStableFunc(unique, func(a, b Member) int { return a.ID.Compare(b.ID) })
 	unique = slices.CompactFunc(unique, func(a, b Member) bool { return a.ID == b.ID })
-	return View{&view{number: number, size: max(size, len(unique)), members: unique}}
+	return View{&view{number: number, members: unique}}
 }
 
 // In returns the same view as one that the leader of an epoch made.
 func (w View) In(epoch Epoch) View {
 	v := *w.get()
 	v.epoch = epoch
-	return View{&v}
-}
-
-// Over returns the same view, of which is known that the epochs up to that are over.
-func (w View) Over(epoch Epoch) View {
-	v := *w.get()
-	v.floor = epoch
 	return View{&v}
 }
 
@@ -102,19 +91,11 @@ func (w View) Number() uint64 { return w.get().number }
 // Stamp is the place of the view among those of its cluster.
 func (w View) Stamp() Stamp { return Stamp{w.get().epoch, w.get().number} }
 
-// Floor is up to which epoch nobody may be elected any more who counts by this view: that of
-// its stamp, or a later one in which somebody made another view.
-func (w View) Floor() Epoch { return max(w.get().epoch, w.get().floor) }
-
-// Size is N: how many members the cluster is configured to have, alive or not.
-func (w View) Size() int { return w.get().size }
-
-// Quorum is the smallest majority of Size.
-func (w View) Quorum() int { return w.Size()/2 + 1 }
-
-// Len is how many members are known. It is below Size only before all of a fixed
-// set have been met.
+// Len is N: how many members the cluster has, alive or not.
 func (w View) Len() int { return len(w.get().members) }
+
+// Quorum is the smallest majority of the members.
+func (w View) Quorum() int { return w.Len()/2 + 1 }
 
 // At returns the member at position i of the order of IDs, which is the order of
 // the ring.

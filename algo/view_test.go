@@ -40,7 +40,7 @@ func TestMembersAreOrderedByEligibilityPriorityID(t *testing.T) {
 
 func TestAboveAndBelow(t *testing.T) {
 	// From the lowest to the highest: 1 may not lead, then 2, 4, 5, and 3 by priority.
-	view := algo.NewView(1, 5, member(5, 0, true), member(4, 0, true), member(3, 1, true), member(2, 0, true), member(1, 7, false))
+	view := algo.NewView(1, member(5, 0, true), member(4, 0, true), member(3, 1, true), member(2, 0, true), member(1, 7, false))
 	for _, tc := range []struct {
 		of                   int
 		above, below, others string
@@ -66,7 +66,7 @@ func TestAboveAndBelow(t *testing.T) {
 }
 
 func TestAWalkOverTheMembersMayEndEarly(t *testing.T) {
-	view := algo.NewView(1, 3, member(1, 0, true), member(2, 0, true), member(3, 0, true))
+	view := algo.NewView(1, member(1, 0, true), member(2, 0, true), member(3, 0, true))
 	for other := range view.Others(id(1)) {
 		if other != id(2) {
 			t.Errorf("the first other member is %d, want 2", other[15])
@@ -76,7 +76,7 @@ func TestAWalkOverTheMembersMayEndEarly(t *testing.T) {
 }
 
 func TestWitnessesAreAboveNobody(t *testing.T) {
-	view := algo.NewView(1, 2, member(1, 0, false), member(2, 0, false))
+	view := algo.NewView(1, member(1, 0, false), member(2, 0, false))
 	if got := numbers(view.Above(id(1))); got != "[]" {
 		t.Errorf("above a witness are the witnesses %s", got)
 	}
@@ -89,38 +89,39 @@ func TestWitnessesAreAboveNobody(t *testing.T) {
 }
 
 func TestSuccessorGoesRound(t *testing.T) {
-	view := algo.NewView(1, 3, member(2, 0, true), member(4, 0, true), member(6, 0, true))
+	view := algo.NewView(1, member(2, 0, true), member(4, 0, true), member(6, 0, true))
 	for of, want := range map[int]int{2: 4, 4: 6, 6: 2} {
 		if got := view.Successor(id(of)); got != id(want) {
 			t.Errorf("Successor(%d) = %d, want %d", of, got[15], want)
 		}
 	}
-	if got := algo.NewView(1, 1, member(1, 0, true)).Successor(id(1)); got != id(1) {
+	if got := algo.NewView(1, member(1, 0, true)).Successor(id(1)); got != id(1) {
 		t.Errorf("alone, the successor is %v", got)
 	}
 }
 
 func TestQuorum(t *testing.T) {
 	for size, want := range []int{1, 1, 2, 2, 3, 3, 4, 4} {
-		if got := algo.NewView(1, size).Quorum(); got != want {
+		members := make([]algo.Member, size)
+		for i := range members {
+			members[i] = member(i+1, 0, true)
+		}
+		if got := algo.NewView(1, members...).Quorum(); got != want {
 			t.Errorf("Quorum of %d = %d, want %d", size, got, want)
 		}
 	}
 }
 
 func TestTheSizeOfAView(t *testing.T) {
-	view := algo.NewView(3, 5, member(1, 0, true), member(2, 0, true))
-	if view.Number() != 3 || view.Size() != 5 || view.Len() != 2 || view.Quorum() != 3 {
-		t.Errorf("view %d: size %d, %d members, quorum %d", view.Number(), view.Size(), view.Len(), view.Quorum())
-	}
-	if got := algo.NewView(3, 1, member(1, 0, true), member(2, 0, true)).Size(); got != 2 {
-		t.Errorf("of two members the size is %d", got)
+	view := algo.NewView(3, member(1, 0, true), member(2, 0, true))
+	if view.Number() != 3 || view.Len() != 2 || view.Quorum() != 2 {
+		t.Errorf("view %d: %d members, quorum %d", view.Number(), view.Len(), view.Quorum())
 	}
 	var none algo.View
-	if none.Size() != 0 || none.Len() != 0 || none.Contains(id(1)) || none.Index(id(1)) != -1 || none.MayLead(id(1)) {
+	if none.Len() != 0 || none.Contains(id(1)) || none.Index(id(1)) != -1 || none.MayLead(id(1)) {
 		t.Error("the zero view has members")
 	}
-	view = algo.NewView(3, 5, member(1, 0, true), member(2, 0, false))
+	view = algo.NewView(3, member(1, 0, true), member(2, 0, false))
 	if !view.MayLead(id(1)) || view.MayLead(id(2)) || view.MayLead(id(3)) {
 		t.Error("who may lead is not n1 alone")
 	}
@@ -128,7 +129,7 @@ func TestTheSizeOfAView(t *testing.T) {
 
 func TestAViewIsImmutable(t *testing.T) {
 	given := []algo.Member{member(2, 0, true), member(1, 0, true)}
-	view := algo.NewView(1, 2, given...)
+	view := algo.NewView(1, given...)
 	given[0].Name = "changed"
 	for m := range view.All() {
 		if m.Name == "changed" {
@@ -141,10 +142,10 @@ func TestAViewIsImmutable(t *testing.T) {
 }
 
 func TestOfMembersWithTheSameIDTheLastCounts(t *testing.T) {
-	view := algo.NewView(1, 0, member(1, 1, true), member(2, 0, true), member(1, 2, true), member(1, 3, false))
+	view := algo.NewView(1, member(1, 1, true), member(2, 0, true), member(1, 2, true), member(1, 3, false))
 	m, ok := view.Member(id(1))
-	if !ok || view.Len() != 2 || view.Size() != 2 || m != member(1, 3, false) {
-		t.Errorf("%d members of size %d, with %+v", view.Len(), view.Size(), m)
+	if !ok || view.Len() != 2 || m != member(1, 3, false) {
+		t.Errorf("%d members, with %+v", view.Len(), m)
 	}
 	if _, ok := view.Member(id(3)); ok || view.Index(id(2)) != 1 || view.At(1).ID != id(2) {
 		t.Error("members are not at their position in the order of IDs")
@@ -153,13 +154,13 @@ func TestOfMembersWithTheSameIDTheLastCounts(t *testing.T) {
 
 func TestStamps(t *testing.T) {
 	members := []algo.Member{member(1, 0, true), member(2, 0, true)}
-	view := algo.NewView(7, 3, members...)
+	view := algo.NewView(7, members...)
 	if got := view.Stamp(); got != (algo.Stamp{Number: 7}) {
 		t.Errorf("the stamp of view 7 is %v", got)
 	}
 	in := view.In(4)
-	if in.Stamp() != (algo.Stamp{Epoch: 4, Number: 7}) || in.Size() != 3 || in.Len() != 2 || view.Stamp().Epoch != 0 {
-		t.Errorf("in epoch 4 it is %v, with %d of %d members", in.Stamp(), in.Len(), in.Size())
+	if in.Stamp() != (algo.Stamp{Epoch: 4, Number: 7}) || in.Len() != 2 || view.Stamp().Epoch != 0 {
+		t.Errorf("in epoch 4 it is %v, with %d members", in.Stamp(), in.Len())
 	}
 	if got := (algo.View{}).In(2).Stamp(); got != (algo.Stamp{Epoch: 2}) {
 		t.Errorf("the stamp of no view is %v", got)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -234,8 +233,8 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 		}, `peer=mallory`, "refused"},
 		{"a member's epoch of 2^64-1", func(_ *target, r raw) {
 			id := r.join()
-			r.say(bully.Coordinator{Epoch: math.MaxUint64, Leader: id})
-		}, "epoch 18446744073709551615 is too far ahead", "refused"},
+			r.frame(append([]byte("\x93\xabcoordinator\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xc4\x10"), id[:]...))
+		}, "is 18446744073709551615, want an epoch of at most 9223372036854775807", "closed"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -634,10 +634,18 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 		var lost algo.Epoch  // what n2 could not save
 		var failing atomic.Bool
 		f.start(1, cluster.WithTrace(func(e trace.Event) {
-			if m, ok := e.Message.(algo.Numbered); ok && e.Kind == trace.Deliver {
-				mu.Lock()
-				heard = max(heard, m.Number())
-				mu.Unlock()
+			if e.Kind != trace.Deliver {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch m := e.Message.(type) {
+			case bully.Election:
+				heard = max(heard, m.Epoch)
+			case bully.Answer:
+				heard = max(heard, m.Epoch)
+			case bully.Coordinator:
+				heard = max(heard, m.Epoch)
 			}
 		}))
 		f.agree("n1", bound)

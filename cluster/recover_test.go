@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -133,7 +132,7 @@ func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 		{"empty", folderOf(t), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
 		{"never a member", folderOfMember(t, 1), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
 		{"without a quorum", folderOfMember(t, 1, engine.Kept{Epoch: 4, Algorithm: "bully"}), "a", yes, nil, "its members are those of the list in its settings"},
-		{"no epochs left", folderOfMember(t, 1, five(), engine.Kept{Epoch: math.MaxUint64 - 1}), "a", yes, nil, "found a new cluster"},
+		{"no epochs left", folderOfMember(t, 1, five(), engine.Kept{Epoch: algo.MaxEpoch - 1}), "a", yes, nil, "found a new cluster"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before, _ := os.ReadFile(filepath.Join(tc.dir, store.FileName))

@@ -158,7 +158,7 @@ func (n *Node) vacancy() string {
 		return " (all who may lead have resigned)" // bully with a lease monitors no member then
 	case n.spec.Claims.NeedsQuorum && heard < view.Quorum():
 		return fmt.Sprintf(" (%d of %d members are heard of, and %d are needed: if the others are lost for good see elect recover)",
-			heard, view.Size(), view.Quorum())
+			heard, view.Len(), view.Quorum())
 	}
 	return ""
 }

@@ -105,7 +105,7 @@ func oneMayLead() algo.View {
 	for i := 1; i <= 3; i++ {
 		all = append(all, algo.Member{ID: explore.NodeID(i), Name: fmt.Sprint("n", i), Eligible: i == 3})
 	}
-	return algo.NewView(1, 3, all...)
+	return algo.NewView(1, all...)
 }
 
 func golden(t *testing.T, path string, got []byte) {
@@ -243,7 +243,7 @@ func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 }
 
 func TestAViewOfOtherIDsIsRefused(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), View: algo.NewView(1, 2, algo.Member{ID: explore.NodeID(1)}, algo.Member{ID: explore.NodeID(3)})}
+	o := explore.Options{Spec: newBully(t), View: algo.NewView(1, algo.Member{ID: explore.NodeID(1)}, algo.Member{ID: explore.NodeID(3)})}
 	if _, err := explore.Run(t.Context(), o); !errors.Is(err, explore.ErrOptions) {
 		t.Errorf("error %v, want that a scenario cannot name it", err)
 	}
@@ -254,7 +254,7 @@ func TestNodesOfAViewOfTheirOwn(t *testing.T) {
 		{ID: explore.NodeID(1), Name: "low", Priority: 5, Eligible: true}, {ID: explore.NodeID(2), Name: "high", Eligible: true}, {ID: explore.NodeID(3), Name: "silent"},
 	}
 	r := run(t, explore.Options{
-		Spec: newBully(t), View: algo.NewView(4, 3, members...), Epochs: 2, Properties: []algo.Property{algo.OneLeaderPerEpoch},
+		Spec: newBully(t), View: algo.NewView(4, members...), Epochs: 2, Properties: []algo.Property{algo.OneLeaderPerEpoch},
 	})
 	if len(r.Violations) != 1 {
 		t.Fatalf("violations %v", r.Violations)

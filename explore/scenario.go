@@ -80,7 +80,6 @@ func ParseScenario(name, text string, build Build) (*Scenario, error) {
 type parsing struct {
 	*Scenario
 	number    uint64
-	size      int
 	witnesses []int
 }
 
@@ -90,8 +89,6 @@ func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
 	switch l.Form.Usage {
 	case "view COUNT":
 		r.number = l.Args[0].Count
-	case "size COUNT":
-		r.size = int(min(l.Args[0].Count, 1<<20))
 	case "witness NODE":
 		r.witnesses = append(r.witnesses, l.Args[0].Node)
 	case "network once|lossy":
@@ -127,7 +124,7 @@ func (r *parsing) cluster(l *scenario.Line) (*scenario.Arg, error) {
 			return nil, scenario.Wanted("at least %d nodes, because n%d is a witness", n, n)
 		}
 	}
-	r.Options.View = algo.NewView(r.number, r.size, members...)
+	r.Options.View = algo.NewView(r.number, members...)
 	return nil, nil
 }
 
@@ -159,9 +156,6 @@ func head(o *Options) string {
 	line("mode choice\n%s", strings.TrimSuffix(scenario.Head(&o.Spec), "\n"))
 	if number := o.View.Number(); number != 1 {
 		line("view %d", number)
-	}
-	if size := o.View.Size(); size != o.View.Len() {
-		line("size %d", size)
 	}
 	if o.Network == Once {
 		line("network once")

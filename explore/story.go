@@ -144,9 +144,6 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effect
 	for _, note := range effects.Notes {
 		tell(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args}, "note: "+note.Format, note.Args...)
 	}
-	if why := effects.Refused; why != nil {
-		tell(trace.Event{Kind: trace.Drop, Format: "%v", Args: []any{why}}, "refused: %v", why)
-	}
 	if epoch := effects.Stable.Epoch; effects.Save {
 		tell(trace.Event{Kind: trace.Save, Epoch: epoch}, "saves epoch %d", epoch)
 	}

@@ -94,7 +94,6 @@ var commands = map[string]command{
 	"join NODE":            to(connected, join),
 	"move NODE":            to(down, move),
 	"empty NODE":           to(down, empty),
-	"advance NODE COUNT":   to(down, func(n *node, a args) { n.kept.Epoch += algo.Epoch(a[1].Count) }),
 	"leave NODE":           remove,
 	"remove NODE PEER":     remove,
 

@@ -118,22 +118,25 @@ func (f *flights) land() {
 	}
 }
 
-// label is what stands in an arrow: the kind of the message, its epoch, and the nodes
+// label is the text on an arrow: the kind of the message, its first epoch, and the nodes
 // that it names.
 func (d *Diagram) label(m algo.Message) string {
 	words := []string{m.Kind()}
-	if n, ok := m.(algo.Numbered); ok {
-		words = append(words, fmt.Sprint("e", n.Number()))
-	}
 	v := reflect.ValueOf(m)
 	if v.Kind() != reflect.Struct {
 		return strings.Join(words, " ")
 	}
+	hasEpoch := false
 	for f, field := range v.Fields() {
 		if !f.IsExported() {
 			continue
 		}
 		switch field := field.Interface().(type) {
+		case algo.Epoch:
+			if !hasEpoch {
+				words = append(words, fmt.Sprint("e", uint64(field)))
+			}
+			hasEpoch = true
 		case algo.NodeID:
 			if !field.IsZero() {
 				words = append(words, d.name(field))

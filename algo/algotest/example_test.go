@@ -54,7 +54,6 @@ func ExampleChecks() {
 	// resignation
 	// strangers
 	// old-messages
-	// poisoned-epochs
 	// messages
 	// watched-edges
 	// walk

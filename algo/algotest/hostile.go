@@ -29,11 +29,6 @@ func (p *probe) haunt(forge func(m algo.Message, l algo.Leader) []algo.Message) 
 		}
 	}
 	p.settled(c)
-	for _, i := range c.Live() {
-		if l := c.Leader(i); l.Epoch > algo.MaxEpochLead {
-			p.fatalf("n%d is in epoch %d", i, l.Epoch)
-		}
-	}
 }
 
 // echoes returns what has each node say again what it has sent so far, or what forge makes
@@ -101,28 +96,6 @@ func strangers(p *probe) {
 		for _, epoch := range []algo.Epoch{l.Epoch, l.Epoch + 1} {
 			if m, _ := forged(named, epochType, func(_ int, v reflect.Value) { v.SetUint(uint64(epoch)) }); ids > 0 {
 				all = append(all, m)
-			}
-		}
-		return all
-	})
-}
-
-// poisonedEpochs sends them with epochs that are the last there is, or too far ahead: all
-// epochs of a message, and each alone.
-func poisonedEpochs(p *probe) {
-	p.haunt(func(m algo.Message, l algo.Leader) (all []algo.Message) {
-		_, epochs := forged(m, epochType, func(int, reflect.Value) {})
-		if epochs == 0 {
-			return nil
-		}
-		for _, epoch := range []algo.Epoch{^algo.Epoch(0), ^algo.Epoch(0) - 1, l.Epoch + 2*algo.MaxEpochLead} {
-			for only := range epochs + 1 { // or all
-				poisoned, _ := forged(m, epochType, func(i int, v reflect.Value) {
-					if i == only || only == epochs {
-						v.SetUint(uint64(epoch))
-					}
-				})
-				all = append(all, poisoned)
 			}
 		}
 		return all

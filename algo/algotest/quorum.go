@@ -1,17 +1,12 @@
 package algotest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/host"
 )
 
 // needsQuorum: a leader that loses its majority, to crashes or to a partition, stops; whoever
-// comes back ends that. Two of four, and one of two, lead in no state that they can reach.
+// comes back ends that.
 func needsQuorum(p *probe) {
 	const nodes = 5
 	for _, few := range sets(nodes) {
@@ -33,9 +28,6 @@ func needsQuorum(p *probe) {
 			w.do("heal")
 		})
 	}
-	if p.seed == p.first() {
-		p.minorities()
-	}
 }
 
 // leaderless fails the check if one of these, who are too few, leads after a while.
@@ -46,25 +38,6 @@ func (w *world) leaderless(nodes []int) {
 	for _, n := range nodes {
 		if w.leads(n) {
 			w.p.fatalf("n%d leads without a majority: %s", n, w.Opinions())
-		}
-	}
-}
-
-// minorities explores those that are configured for more members than they have met.
-func (p *probe) minorities() {
-	for _, known := range []int{1, 2} {
-		o := explore.Options{
-			Spec: p.spec, View: algo.NewView(1, 2*known, host.Members(known)...), Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2,
-			Properties: []algo.Property{algo.EpochsGrow}, Limits: explore.Limits{States: p.effort(20_000)},
-		}
-		report, err := explore.Run(p.Context(), o)
-		about := fmt.Sprintf("%d of %d members", known, 2*known)
-		p.Log(about + ": " + visited(report))
-		switch {
-		case report.WithLeader > 0:
-			p.fatalf("%s have a leader in %d of the states that they can reach", about, report.WithLeader)
-		case !errors.Is(err, explore.ErrNoLeader):
-			p.fatalf("%s cannot be explored: %v", about, err)
 		}
 	}
 }

@@ -39,14 +39,18 @@ type (
 	newer struct{ Term algo.Epoch } // the answer to what is of an older term
 )
 
-func (ask) Kind() string           { return "raft/ask" }
-func (grant) Kind() string         { return "raft/grant" }
-func (lead) Kind() string          { return "raft/lead" }
-func (newer) Kind() string         { return "raft/newer" }
-func (m ask) Number() algo.Epoch   { return m.Term }
-func (m grant) Number() algo.Epoch { return m.Term }
-func (m lead) Number() algo.Epoch  { return m.Term }
-func (m newer) Number() algo.Epoch { return m.Term }
+func (ask) Kind() string   { return "raft/ask" }
+func (grant) Kind() string { return "raft/grant" }
+func (lead) Kind() string  { return "raft/lead" }
+func (newer) Kind() string { return "raft/newer" }
+
+// termed is each of them.
+type termed interface{ term() algo.Epoch }
+
+func (m ask) term() algo.Epoch   { return m.Term }
+func (m grant) term() algo.Epoch { return m.Term }
+func (m lead) term() algo.Epoch  { return m.Term }
+func (m newer) term() algo.Epoch { return m.Term }
 
 // The duties that are about views, by the checks of them.
 const (
@@ -70,16 +74,16 @@ func (r *raft) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	r.monitor(env)
 }
 
-// heed takes note of the floor of its view: it asks for no votes up to there any more, and has
+// heed takes note of the epoch of its view: it asks for no votes up to there any more, and has
 // none to give. Its vote is spent: it is its own.
 func (r *raft) heed() {
-	floor := r.view.Floor()
+	term := r.view.Stamp().Epoch
 	switch {
-	case floor == 0 || floor < r.term || floor == r.leader.Epoch && !r.leader.Vacant():
-	case r.asking && floor == r.term && r.leaves == closedEpoch:
-	case !(r.asking && floor == r.term) && r.leaves == overEpochs:
+	case term == 0 || term < r.term || term == r.leader.Epoch && !r.leader.Vacant():
+	case r.asking && term == r.term && r.leaves == closedEpoch:
+	case !(r.asking && term == r.term) && r.leaves == overEpochs:
 	default:
-		r.term, r.vote, r.asking = floor, r.self, false
+		r.term, r.vote, r.asking = term, r.self, false
 	}
 }
 
@@ -132,7 +136,7 @@ func (r *raft) vacate(env algo.Env) {
 }
 
 func (r *raft) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
-	term := m.(algo.Numbered).Number()
+	term := m.(termed).term()
 	if term > r.term {
 		r.adopt(env, term)
 		r.wait(env, r.timing.RoundTrip)
@@ -194,7 +198,7 @@ func (r *raft) Suspect(env algo.Env, peer algo.NodeID) {
 		r.vacate(env)
 		r.wait(env, r.timing.RoundTrip)
 	}
-	if r.leads() && r.view.Size()-len(r.suspected) < r.view.Quorum() {
+	if r.leads() && r.view.Len()-len(r.suspected) < r.view.Quorum() {
 		r.vacate(env)
 	}
 	r.monitor(env)

@@ -10,7 +10,7 @@ import (
 )
 
 // contest is a trial of what keeps majorities of before and after a change of members apart: each
-// node minds the stamp and the floor of its view. The leader of five has crashed, and of the others
+// node minds the stamp of its view. The leader of five has crashed, and of the others
 // only one, the candidate, hears of them and is heard by them: whoever helps anybody helps that one.
 type contest struct {
 	*host.Cluster
@@ -54,7 +54,7 @@ func (p *probe) contests(run func(c *contest)) {
 
 // numbered is the view with another number.
 func (c *contest) numbered(number uint64) algo.View {
-	return algo.NewView(number, c.View.Size(), slices.Collect(c.View.All())...)
+	return algo.NewView(number, slices.Collect(c.View.All())...)
 }
 
 // olderView has all but the candidate know of a view that the leader has made.
@@ -65,8 +65,8 @@ func olderView(p *probe) {
 	})
 }
 
-// overEpochs tells all but the candidate that the next epoch is over, or the next three: while
-// they run, or when they start again.
+// overEpochs gives all a view that a leader has made in the next epoch, or three epochs later: while
+// the others run, or when they start again.
 func overEpochs(p *probe) {
 	p.contests(func(c *contest) {
 		c.over = c.before + 1 + algo.Epoch(p.random.IntN(2))*2
@@ -74,26 +74,25 @@ func overEpochs(p *probe) {
 		if restarted {
 			c.Crash(c.rest...)
 		}
-		c.Reconfigure(c.numbered(2).Over(c.over), c.rest...)
-		c.Reconfigure(c.numbered(2), c.candidate)
+		c.Reconfigure(c.numbered(2).In(c.over), append(c.rest, c.candidate)...)
 		if restarted {
 			c.Start(c.rest...)
 		}
 		for _, i := range c.rest {
 			if saved := c.Node(i).Saved.Epoch; saved < c.over {
-				p.fatalf("n%d has saved epoch %d, and its view says that %d is over:\n%s", i, uint64(saved), uint64(c.over), c.Story())
+				p.fatalf("n%d has saved epoch %d, and its view is of epoch %d:\n%s", i, uint64(saved), uint64(c.over), c.Story())
 			}
 		}
 	})
 }
 
-// closedEpoch tells the candidate at some moment of its election that its epoch is over.
+// closedEpoch gives the candidate, at some moment of its election, a view that a leader of its epoch has made.
 func closedEpoch(p *probe) {
 	p.contests(func(c *contest) {
 		c.Later(time.Duration(p.random.Int64N(int64(p.options.Timing.RoundTrip/2))), func() {
 			if c.Leader(c.candidate).ID != host.ID(c.candidate) {
 				c.over = c.Node(c.candidate).Saved.Epoch
-				c.Reconfigure(c.numbered(2).Over(c.over), c.candidate)
+				c.Reconfigure(c.numbered(2).In(c.over), c.candidate)
 			}
 		})
 	})

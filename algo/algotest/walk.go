@@ -33,7 +33,7 @@ func (p *probe) machines(nodes int) *host.Cluster {
 	for i, priority := range p.priorities(nodes) {
 		all[i].Priority = priority
 	}
-	c := p.bare(algo.NewView(1, nodes, all...))
+	c := p.bare(algo.NewView(1, all...))
 	c.Detect = t
 	c.Pick = func(least, most time.Duration) time.Duration {
 		return least + time.Duration(p.random.Int64N(int64(most-least)+1))

@@ -109,7 +109,7 @@ type process struct {
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	p.view, p.epoch = view, saved.Epoch
-	p.adopt(view.Floor())
+	p.adopt(view.Stamp().Epoch)
 	p.elect(env)
 }
 

@@ -195,11 +195,11 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 	witness := func(i int) algo.View {
 		all := members(4)
 		all[i-1].Eligible = false
-		return algo.NewView(2, 4, all...)
+		return algo.NewView(2, all...)
 	}
 	t.Run("the leader leaves", func(t *testing.T) {
 		s := follower(t, 1, 4, viewOf(4))
-		does(t, "n1", s.Gets(algo.NewView(2, 3, three...)),
+		does(t, "n1", s.Gets(algo.NewView(2, three...)),
 			"head-start in 10ms; monitor n3; announce nobody in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
@@ -215,26 +215,26 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 		s := alone(4, witness(4), Defaults(timing))
 		s.Start(6)
 		s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)})
-		does(t, "n4", s.Gets(algo.NewView(3, 4, members(4)...)),
+		does(t, "n4", s.Gets(algo.NewView(3, members(4)...)),
 			"save 8; announce in 100ms; monitor; n1 n2 n3 <- coordinator epoch=8 leader=n4; announce n4 in 8")
 	})
 	t.Run("the last one awaited leaves", func(t *testing.T) {
 		s := alone(3, viewOf(4), Defaults(timing))
 		s.Start(6)
-		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)), "stop answer; answer in 20ms; monitor n1 n2; n1 n2 <- inquiry")
-		does(t, "n3 is told", informed(s, 3, algo.NewView(2, 3, three...)),
+		does(t, "n3", s.Gets(algo.NewView(2, three...)), "stop answer; answer in 20ms; monitor n1 n2; n1 n2 <- inquiry")
+		does(t, "n3 is told", informed(s, 3, algo.NewView(2, three...)),
 			"save 7; stop answer; announce in 100ms; monitor; n1 n2 <- coordinator epoch=7 leader=n3; announce n3 in 7")
 	})
 	t.Run("the last one who answered leaves", func(t *testing.T) {
 		s := alone(2, viewOf(4), Defaults(timing))
 		s.Start(6)
 		s.Hears(4, Answer{6})
-		does(t, "n2", s.Gets(algo.NewView(2, 3, three...)),
+		does(t, "n2", s.Gets(algo.NewView(2, three...)),
 			"stop coordinator; answer in 20ms; monitor n3; n3 <- election epoch=6")
 	})
 	t.Run("somebody below comes", func(t *testing.T) {
-		s := leading(t, 3, algo.NewView(1, 2, three[1:]...))
-		does(t, "n3", s.Gets(algo.NewView(2, 3, three...)), "monitor")
+		s := leading(t, 3, algo.NewView(1, three[1:]...))
+		does(t, "n3", s.Gets(algo.NewView(2, three...)), "monitor")
 		does(t, "n3 is asked", s.Hears(1, Election{0}), "n1 <- coordinator epoch=7 leader=n3")
 	})
 	t.Run("nothing that matters", func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestNote7MembersComeAndGo(t *testing.T) {
 	})
 	t.Run("the whole cluster grows", func(t *testing.T) {
 		c := newCluster(Defaults(timing), viewOf(4))
-		old := algo.NewView(0, 3, three...)
+		old := algo.NewView(0, three...)
 		for _, i := range []int{1, 2, 3} {
 			c.Node(i).View = old
 			c.Start(i)
@@ -321,7 +321,7 @@ func TestAtMostOneElectionAtATime(t *testing.T) {
 func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 	all := members(3)
 	all[0].Priority = 1
-	c := newCluster(Defaults(timing), algo.NewView(1, 3, all...))
+	c := newCluster(Defaults(timing), algo.NewView(1, all...))
 	c.StartAll()
 	c.Run(5 * T)
 	for i := range 3 {
@@ -407,7 +407,7 @@ func TestARefusedCoordinatorShowsThatItsSenderLives(t *testing.T) {
 func TestWhoMayNotLeadIsNotFollowed(t *testing.T) {
 	all := members(4)
 	all[3].Eligible = false
-	s := follower(t, 1, 3, algo.NewView(1, 4, all...))
+	s := follower(t, 1, 3, algo.NewView(1, all...))
 	does(t, "a witness", s.Hears(4, Coordinator{Epoch: 8, Leader: n(4)}), "save 8")
 	does(t, "a stranger", s.Hears(3, Coordinator{Epoch: 9, Leader: n(9)}), "save 9")
 	does(t, "nobody", s.Hears(3, Coordinator{Epoch: 10}), "save 10")
@@ -416,13 +416,13 @@ func TestWhoMayNotLeadIsNotFollowed(t *testing.T) {
 func TestWhoMayNotLeadHoldsOut(t *testing.T) {
 	all := members(2)
 	all[0].Eligible = false
-	s := alone(1, algo.NewView(1, 2, all...), Defaults(timing))
+	s := alone(1, algo.NewView(1, all...), Defaults(timing))
 	s.Start(6)
 	does(t, "nobody answers", s.Expires("answer"), "stop answer; coordinator in 40ms; monitor n2")
 	does(t, "it asks again", s.Expires("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- election epoch=6")
 
 	all[1].Eligible = false
-	s = alone(1, algo.NewView(1, 2, all...), Defaults(timing))
+	s = alone(1, algo.NewView(1, all...), Defaults(timing))
 	does(t, "there is nobody to ask", s.Start(6), "coordinator in 40ms; monitor")
 }
 

@@ -34,12 +34,3 @@ func (Coordinator) Kind() string { return "coordinator" }
 
 // Kind is "inquiry".
 func (Inquiry) Kind() string { return "inquiry" }
-
-// Number is the epoch that the caller knows.
-func (m Election) Number() algo.Epoch { return m.Epoch }
-
-// Number is the epoch that the sender knows.
-func (m Answer) Number() algo.Epoch { return m.Epoch }
-
-// Number is the epoch of the leadership.
-func (m Coordinator) Number() algo.Epoch { return m.Epoch }

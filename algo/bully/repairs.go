@@ -294,7 +294,7 @@ func (p *process) holdOut(env algo.Env) {
 // may not lead any more, would be followed on; and who is above it would wait for its death.
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
-	p.adopt(view.Floor())
+	p.adopt(view.Stamp().Epoch)
 	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
 		p.vacate(env) // it left, or resigned; maybe it was this process
 	}

@@ -85,7 +85,7 @@ func (n *node) seated() algo.View {
 		}
 	}
 	if !left {
-		return n.view.In(0).Over(0)
+		return n.view.In(0)
 	}
-	return algo.NewView(n.view.Number(), n.view.Size(), members...)
+	return algo.NewView(n.view.Number(), members...)
 }

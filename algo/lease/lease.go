@@ -114,7 +114,7 @@ func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 		n.promise = promise{on: true, to: saved.Vote, ballot: saved.Epoch}
 		env.SetTimer(timerPromise, n.kept, n.kept)
 	}
-	n.heedFloor(env)
+	n.adoptConfigTerm(env)
 	n.seats = n.seated()
 	n.inner.Start(nomination{env, n}, n.seats, inner)
 	n.consider(env)
@@ -187,7 +187,7 @@ func (n *node) Campaign(env algo.Env) {
 // Reconfigure has a leader, or a candidate, ask again: those who have granted were others.
 func (n *node) Reconfigure(env algo.Env, view algo.View) {
 	n.view = view
-	n.heedFloor(env)
+	n.adoptConfigTerm(env)
 	n.settled = false
 	if n.stage == asks || n.stage == holds {
 		n.ask(env)
@@ -199,10 +199,11 @@ func (n *node) Reconfigure(env algo.Env, view algo.View) {
 	n.consider(env)
 }
 
-// heedFloor takes note of a leader that has made the view, or a later one: ballots up to its own are over.
-func (n *node) heedFloor(env algo.Env) {
-	if floor := n.view.Floor(); floor > n.ballot {
-		n.ballot, n.vote = floor, algo.NodeID{}
+// adoptConfigTerm raises the ballot to the epoch of the leader that has made the view: ballots up to that one
+// are over.
+func (n *node) adoptConfigTerm(env algo.Env) {
+	if term := n.view.Stamp().Epoch; term > n.ballot {
+		n.ballot, n.vote = term, algo.NodeID{}
 		if n.stage >= asks {
 			n.lose(env)
 		}

@@ -48,15 +48,6 @@ func (Reply) Kind() string { return "lease/reply" }
 // Kind is "lease/release".
 func (Release) Kind() string { return "lease/release" }
 
-// Number is the ballot.
-func (m Ask) Number() algo.Epoch { return m.Ballot }
-
-// Number is the ballot of the sender.
-func (m Reply) Number() algo.Epoch { return m.Max }
-
-// Number is the ballot.
-func (m Release) Number() algo.Epoch { return m.Ballot }
-
 // repeated has hosts count what only keeps up what is so with the heartbeats.
 func repeated(m algo.Message, again bool) algo.Message {
 	if again {

@@ -16,7 +16,7 @@ func TestWhoHasNotGranted(t *testing.T) {
 		members = append(members, algo.Member{ID: id(b + 1), Eligible: true})
 	}
 	fresh := func() *node {
-		return &node{self: id(5), view: algo.NewView(1, 5, members...), nominee: algo.Leader{Epoch: 1, ID: id(5)}, candidate: candidate{stage: tries, free: algo.Set{id(2)}}}
+		return &node{self: id(5), view: algo.NewView(1, members...), nominee: algo.Leader{Epoch: 1, ID: id(5)}, candidate: candidate{stage: tries, free: algo.Set{id(2)}}}
 	}
 	for name, test := range map[string]struct {
 		change    func(n *node)
@@ -30,7 +30,7 @@ func TestWhoHasNotGranted(t *testing.T) {
 		"another is nominated":     {func(n *node) { n.nominee.ID = id(4) }, nil, false},
 		"another leads":            {func(n *node) { n.leader = algo.Leader{Epoch: 1, ID: id(4)} }, nil, false},
 		"it leads":                 {func(n *node) { n.stage = holds }, nil, false},
-		"it may not lead any more": {func(n *node) { n.view = algo.NewView(2, 5, members[:4]...) }, nil, false},
+		"it may not lead any more": {func(n *node) { n.view = algo.NewView(2, members[:4]...) }, nil, false},
 	} {
 		missing, nominated := func() ([]algo.NodeID, bool) { n := fresh(); test.change(n); return n.Ungranted() }()
 		require.Equal(t, test.missing, missing, name)

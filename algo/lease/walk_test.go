@@ -142,7 +142,7 @@ func viewOf(epoch algo.Epoch, number uint64, ids ...algo.NodeID) algo.View {
 	for _, id := range ids {
 		members = append(members, algo.Member{ID: id, Eligible: true})
 	}
-	return algo.NewView(number, 0, members...).In(epoch)
+	return algo.NewView(number, members...).In(epoch)
 }
 
 func ids(v algo.View) (all []algo.NodeID) {
@@ -214,9 +214,6 @@ func (w *walk) expire(a *actor, deadlines bool) bool {
 func (w *walk) step(a *actor, e algo.Event) {
 	led := a.machine.Leader()
 	effects := a.machine.Step(e)
-	if effects.Refused != nil {
-		return
-	}
 	survives := func() bool {
 		if a.dies--; a.dies == 0 {
 			w.crash(a)

@@ -55,7 +55,7 @@ func ranked(priorities ...int) algo.View {
 	for i, priority := range priorities {
 		all[i].Priority = priority
 	}
-	return algo.NewView(1, len(all), all...)
+	return algo.NewView(1, all...)
 }
 
 // witnessing returns view number 2 of a ring in which some may not lead.
@@ -64,7 +64,7 @@ func witnessing(count int, witnesses ...int) algo.View {
 	for _, i := range witnesses {
 		all[i-1].Eligible = false
 	}
-	return algo.NewView(2, count, all...)
+	return algo.NewView(2, all...)
 }
 
 // alone returns node i of a cluster, not yet started.

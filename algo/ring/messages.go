@@ -31,12 +31,6 @@ func (Election) Kind() string { return "election" }
 // Kind is "elected".
 func (Elected) Kind() string { return "elected" }
 
-// Number is the epoch of the run.
-func (m Election) Number() algo.Epoch { return m.Epoch }
-
-// Number is the epoch of the leadership.
-func (m Elected) Number() algo.Epoch { return m.Epoch }
-
 func (m Election) candidate() algo.Member {
 	return algo.Member{ID: m.ID, Priority: m.Priority, Eligible: m.Eligible}
 }

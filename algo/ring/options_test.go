@@ -52,7 +52,7 @@ func TestFactory(t *testing.T) {
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {
-	optiontest.Messages(t, newSpec(Defaults(timing)), []string{"election", "elected"}, Election{Epoch: 7}, Elected{Epoch: 7})
+	optiontest.Messages(t, newSpec(Defaults(timing)), "election", "elected")
 }
 
 // The longest wait that the options allow, in a ring of 10,000, is a Duration still.

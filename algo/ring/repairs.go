@@ -234,7 +234,7 @@ func keep(env algo.Env, t algo.Timer, armed *bool, wanted bool, least, most time
 // not lead any more, would be followed on; and who is above it would wait for its death.
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
-	p.enter(view.Floor())
+	p.enter(view.Stamp().Epoch)
 	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
 		p.vacate(env) // it left, or resigned; maybe it was this process
 	}

@@ -98,7 +98,7 @@ type process struct {
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
-	p.view, p.epoch = view, max(saved.Epoch, view.Floor())
+	p.view, p.epoch = view, max(saved.Epoch, view.Stamp().Epoch)
 	p.closeRing(env)
 	p.call(env)
 	p.wait(env)

@@ -69,14 +69,3 @@ func TestACrowdWatchesFew(t *testing.T) {
 	}
 	does(t, "the last but n1, which is dead", s.Hears(9, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; monitor n1")
 }
-
-// "Who asked all at each would send N² Elects": of those who meet only who is new is told.
-func TestOnlyWhoIsNewIsAsked(t *testing.T) {
-	s := alone(2, algo.NewView(3, 5, members(3)...), Defaults(timing))
-	s.Start(0)
-	s.Hears(1, Elect{Round: 1})
-	does(t, "n4 is met", s.Gets(algo.NewView(4, 5, members(4)...)), "monitor n1 n3 n4; n4 <- elect round=1 view={number=4}")
-	s.Hears(3, Elect{Round: 1})
-	does(t, "the claims count", s.Hears(4, Elect{Round: 1}), "save 1 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=1")
-	does(t, "its vote stands", s.Gets(viewOf(5)), "monitor n1 n3 n4 n5")
-}

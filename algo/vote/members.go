@@ -20,7 +20,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	s.withdraw()
 	switch {
 	case s.heedView():
-		env.Note("learns from the view that somebody leads in term %d", uint64(view.Floor()))
+		env.Note("learns from the view that somebody leads in term %d", uint64(view.Stamp().Epoch))
 		s.stepDown(env)
 		anew = true
 	case !s.leader.Vacant() && !view.MayLead(s.leader.ID):
@@ -30,12 +30,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	case s.settled():
 	case anew, asks && before.Stamp().OlderThan(view.Stamp()):
 		s.ask(env) // by the new view
-	case asks: // ◆ its claim stands: a first start brings a view for each member that is met
-		for other := range view.Others(s.self) {
-			if !before.Contains(other) {
-				env.Send(other, s.elect(false))
-			}
-		}
+	case asks: // its claim stands: the members are the same
 		s.closeEarly(env)
 	}
 	s.checkMajority(env)
@@ -48,7 +43,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 // ◆ A round in which somebody leads is over, and so are those before it. Whoever voted in
 // one of them now would count, or be counted, by members that have changed since.
 func (s *server) heedView() (news bool) {
-	term := s.view.Floor()
+	term := s.view.Stamp().Epoch
 	if term == 0 || term < s.ballot.round || term == s.leader.Epoch {
 		return false
 	}

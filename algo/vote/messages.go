@@ -39,12 +39,3 @@ func (Vote) Kind() string { return "vote" }
 
 // Kind is "lead".
 func (Lead) Kind() string { return "lead" }
-
-// Number is the round.
-func (m Elect) Number() algo.Epoch { return m.Round }
-
-// Number is the round.
-func (m Vote) Number() algo.Epoch { return m.Round }
-
-// Number is the term, which is the round that its leader won.
-func (m Lead) Number() algo.Epoch { return m.Term }

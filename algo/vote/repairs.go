@@ -144,7 +144,7 @@ func (s *server) patient(d time.Duration) time.Duration {
 const crowd = 16
 
 // crowds is how often as many members as there are can be halved until they are no crowd.
-func (s *server) crowds() uint64 { return uint64(bits.Len(uint(s.view.Size() / crowd))) }
+func (s *server) crowds() uint64 { return uint64(bits.Len(uint(s.view.Len() / crowd))) }
 
 // patience is how many rounds in a row may elect nobody until the best claim counts no more. In a
 // crowd some may be windows that were too short.

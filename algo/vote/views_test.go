@@ -13,7 +13,7 @@ func of(epoch algo.Epoch, number uint64, nodes ...int) algo.View {
 	for _, i := range nodes {
 		some = append(some, members(i)[i-1])
 	}
-	return algo.NewView(number, len(some), some...).In(epoch)
+	return algo.NewView(number, some...).In(epoch)
 }
 
 // Who counts its votes by an older view is not voted for, also if it is the old leader.

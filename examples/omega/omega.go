@@ -47,12 +47,6 @@ func (Lead) Kind() string { return "lead" }
 // Kind is "ask".
 func (Ask) Kind() string { return "ask" }
 
-// Number has poisoned epochs refused.
-func (m Lead) Number() algo.Epoch { return m.Epoch }
-
-// Number has poisoned epochs refused.
-func (m Ask) Number() algo.Epoch { return m.Epoch }
-
 // timerRepeat is armed while this process leads.
 const timerRepeat algo.Timer = "repeat"
 

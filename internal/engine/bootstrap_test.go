@@ -114,7 +114,7 @@ func TestListWithQuorumFoundsOnce(t *testing.T) {
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
 	w.wantConfirmed()
-	if got := w.node(1).engine.View().Size(); got != 6 {
+	if got := w.node(1).engine.View().Len(); got != 6 {
 		t.Errorf("N=%d, want 6", got)
 	}
 	for _, h := range w.nodes {

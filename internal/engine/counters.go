@@ -59,6 +59,5 @@ func (e *Engine) receiveFromNonMember(now time.Duration, from algo.NodeID, said 
 // Counters are what this node sent and received since it started, by kind, such as "sent.elect" and
 // "received.elect". "beat" is all that detectors say, and messages that only repeat what was said (see
 // algo.Repeat). "strangers" are the messages of who is no member, which were dropped: of "beats"
-// and of "elections". "refused" are those, as of poisoned
-// epochs, for which the connection was closed. "elections" and "suspicions" are those of this node, by cause.
+// and of "elections". "refused" are those that no node sends, for which the connection was closed. "elections" and "suspicions" are those of this node, by cause.
 func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counted) }

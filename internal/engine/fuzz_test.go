@@ -66,7 +66,7 @@ func FuzzReceive(f *testing.F) {
 	newer.ID.Version++
 	newer.Members, newer.Author = newer.Members[:2], id(2)
 	last, later := newer, newer
-	last.ID = member.ConfigID{Term: math.MaxUint64, Version: math.MaxUint64}
+	last.ID = member.ConfigID{Term: algo.MaxEpoch, Version: math.MaxUint64}
 	later.ID, later.Expired = member.ConfigID{Term: 3, Version: 12}, []algo.NodeID{id(1), id(9)}
 	thief, renamed := member.MemberOf(testMember(4)), member.MemberOf(testMember(2))
 	thief.Addr, renamed.Name, renamed.Priority = addr(2), "n3", math.MaxInt

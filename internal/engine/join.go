@@ -155,14 +155,6 @@ func (e *Engine) turn(now time.Duration, view algo.View) {
 func (e *Engine) step(now time.Duration, event algo.Event) {
 	led := e.machine.Leader()
 	effects := e.machine.Step(event)
-	if _, far := errors.AsType[*algo.EpochError](effects.Refused); far {
-		e.machine.Widen()
-		effects = e.machine.Step(event) // members are trusted
-	}
-	if effects.Refused != nil {
-		e.refuse(now, event.Peer, event.Message, effects.Refused)
-		return
-	}
 	e.begins(event, led)
 	for _, n := range effects.Notes {
 		event := trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args}

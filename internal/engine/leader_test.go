@@ -94,7 +94,7 @@ func TestRemove(t *testing.T) {
 			w.run(100 * ms)
 			w.wantView(1, 2, 3)
 			w.wantConfirmed()
-			if got := w.node(1).engine.View().Size(); got != 3 {
+			if got := w.node(1).engine.View().Len(); got != 3 {
 				t.Errorf("N=%d, want 3: a removed node does not count", got)
 			}
 			w.node(4).start()
@@ -631,7 +631,7 @@ func TestFirstOfListIsDownWhenTheLastStarts(t *testing.T) {
 	w.wantView(1, 2, 3, 4, 5, 6)
 	w.wantConfirmed()
 	w.wantLeader(1)
-	if got := w.node(1).engine.View().Size(); got != 6 {
+	if got := w.node(1).engine.View().Len(); got != 6 {
 		t.Errorf("N=%d, want 6", got)
 	}
 }

@@ -31,7 +31,7 @@ func (Kept) Kind() string { return "stable" }
 // changeLead is how many epochs a change of the algorithm skips. One leader in an epoch is
 // the promise of one algorithm, and kept among those who run it: of the last epochs of the
 // one before, this node may not have heard. It is far more than a node that nobody hears
-// gets through, and far less than algo.MaxEpochLead.
+// gets through, and far less than there are.
 const changeLead = 1 << 20
 
 // stable is what an algorithm goes on from. Of what another one kept, only the epoch means

@@ -26,8 +26,7 @@ func (s stranger) fill(v reflect.Value, epoch algo.Epoch) {
 		v.Set(reflect.ValueOf(id(s.IntN(9)))) // nobody, the node itself, members and strangers
 		return
 	case algo.Epoch:
-		near := []algo.Epoch{0, 1, epoch - 1, epoch, epoch + 1, epoch + 2, epoch + algo.MaxEpochLead - 1<<16,
-			epoch + algo.MaxEpochLead, epoch + algo.MaxEpochLead + 1, ^algo.Epoch(0) - 1, ^algo.Epoch(0)}
+		near := []algo.Epoch{0, 1, max(epoch, 1) - 1, epoch, epoch + 1, epoch + 2, epoch + 1<<32, algo.MaxEpoch - 1<<40}
 		v.SetUint(uint64(near[s.IntN(len(near))]))
 		return
 	}

@@ -38,8 +38,6 @@ type Cluster struct {
 	// Resumes allows a node to announce a leadership again that it gave up, in the same
 	// life. Over a restart it is never allowed.
 	Resumes bool
-	// Widens has a node believe epochs further ahead once it was told one: see algo.Horizon.
-	Widens bool
 	// Seen, if set, sees each event before a node takes it, and OnSend each message that
 	// leaves one.
 	Seen   func(i int, e algo.Event)

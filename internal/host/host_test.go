@@ -217,7 +217,7 @@ func members3(change func(m *algo.Member)) algo.View {
 	for i := range all {
 		change(&all[i])
 	}
-	return algo.NewView(1, 3, all...)
+	return algo.NewView(1, all...)
 }
 
 // A node dies where it is told to: what comes before has been done, and nothing after.

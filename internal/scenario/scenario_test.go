@@ -21,7 +21,7 @@ func TestMistakesAreSaidWithTheirPlaces(t *testing.T) {
 		{"# nothing\n", 0, 0, "want a cluster"},
 		{"cluster 5\nrnu 1s", 2, 1, "rnu 1s: not understood, want run, perhaps"},
 		{"cluster 5\nledaer n1", 2, 1, "want leader, perhaps"},
-		{"cluster 5\njump n1", 2, 1, "want one of advance, algorithm, at, await, broken, campaign, clock, cluster,"},
+		{"cluster 5\njump n1", 2, 1, "want one of algorithm, at, await, broken, campaign, clock, cluster,"},
 		{"mode choice\ncluster 5\nexpires n1 x", 3, 1, "want expire, perhaps"},
 		{"run 1s\ncluster 5", 1, 1, "want a cluster first"},
 		{"cluster", 1, 1, "want a whole number that is not negative (cluster COUNT [PRIORITY…])"},

@@ -113,11 +113,19 @@ func (c *coder) integer(v reflect.Value) {
 	case v.CanInt() && negative == (signed < 0) && !v.OverflowInt(signed):
 		v.SetInt(signed)
 	case v.CanUint() && !negative && !v.OverflowUint(n):
+		c.epoch(v.Type(), n)
 		v.SetUint(n)
 	case negative:
 		c.fail("is " + strconv.FormatInt(signed, 10) + ", which does not fit " + v.Kind().String())
 	default:
 		c.fail("is " + strconv.FormatUint(n, 10) + ", which does not fit " + v.Kind().String())
+	}
+}
+
+// epoch fails for an epoch above algo.MaxEpoch: the epochs after it must not run out.
+func (c *coder) epoch(t reflect.Type, n uint64) {
+	if t == reflect.TypeFor[algo.Epoch]() && n > uint64(algo.MaxEpoch) {
+		c.fail("is " + strconv.FormatUint(n, 10) + ", want an epoch of at most " + strconv.FormatUint(uint64(algo.MaxEpoch), 10))
 	}
 }
 

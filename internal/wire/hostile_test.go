@@ -142,6 +142,30 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 	})
 }
 
+// numbered is a message with an epoch.
+type numbered struct{ Epoch algo.Epoch }
+
+func (numbered) Kind() string { return "n" }
+
+func TestEpochAfterTheLastIsRejected(t *testing.T) {
+	c := newCodec(t, numbered{})
+	last := numbered{algo.MaxEpoch}
+	b, err := c.Append(nil, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := c.Decode(b); m != last || err != nil {
+		t.Errorf("Decode = %v, %v, want the last epoch", m, err)
+	}
+	const want = "n.Epoch: is 9223372036854775808, want an epoch of at most 9223372036854775807"
+	if _, err := c.Decode(unhex(t, "92a16ecf8000000000000000")); err == nil || err.Error() != "wire: cannot decode "+want {
+		t.Errorf("Decode says %v, want %s", err, want)
+	}
+	if _, err := c.Append(nil, numbered{algo.MaxEpoch + 1}); err == nil || err.Error() != "wire: cannot encode "+want {
+		t.Errorf("Append says %v, want %s", err, want)
+	}
+}
+
 func TestIntegersOfAnyWidthAreRead(t *testing.T) {
 	c := newCodec(t, heartbeat{})
 	for _, five := range []string{"05", "cc05", "cd0005", "ce00000005", "cf0000000000000005", "d005", "d10005", "d200000005", "d30000000000000005"} {

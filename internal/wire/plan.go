@@ -129,6 +129,7 @@ func (p *plan) append(c *coder, v reflect.Value) {
 	case v.CanInt():
 		_ = c.encoder.EncodeInt(v.Int())
 	case v.CanUint():
+		c.epoch(v.Type(), v.Uint())
 		_ = c.encoder.EncodeUint(v.Uint())
 	case kind == reflect.String:
 		_ = c.encoder.EncodeString(c.text(v.String(), p.max))

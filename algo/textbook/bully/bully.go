@@ -83,9 +83,6 @@ func (Answer) Kind() string { return "answer" }
 // Kind is "coordinator".
 func (Coordinator) Kind() string { return "coordinator" }
 
-// Number is the epoch. contract: poisoned epochs are refused by it.
-func (m Coordinator) Number() algo.Epoch { return m.Epoch }
-
 const (
 	timerAnswer      algo.Timer = "answer"
 	timerCoordinator algo.Timer = "coordinator"

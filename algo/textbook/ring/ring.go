@@ -74,9 +74,6 @@ func (Election) Kind() string { return "election" }
 // Kind is "elected".
 func (Elected) Kind() string { return "elected" }
 
-// Number is the epoch. contract: poisoned epochs are refused by it.
-func (m Elected) Number() algo.Epoch { return m.Epoch }
-
 // process is Pj.
 type process struct {
 	algo.Base // contract: Expire. There is no timer.

@@ -108,15 +108,6 @@ func (Vote) Kind() string { return "vote" }
 // Kind is "lead".
 func (Lead) Kind() string { return "lead" }
 
-// Number is the term. contract: poisoned ones are refused by it.
-func (m Elect) Number() algo.Epoch { return m.Term }
-
-// Number is the term. contract: poisoned ones are refused by it.
-func (m Vote) Number() algo.Epoch { return m.Term }
-
-// Number is the term. contract: poisoned ones are refused by it.
-func (m Lead) Number() algo.Epoch { return m.Term }
-
 // The timers: those of the ELECTOR in WATCHING and VOTING, and that of the LEADER.
 const (
 	timerWatching algo.Timer = "watching"
@@ -270,7 +261,7 @@ func (s *server) receiveVote(env algo.Env, from algo.NodeID, voted seen) {
 			identical++
 		}
 	}
-	if 2*identical > s.view.Size() { // [D1]
+	if 2*identical > s.view.Len() { // [D1]
 		s.leading, s.tally = true, nil
 		s.announce(env, s.self, seen{Term: s.last.Term + 1}) // [D4]
 		s.broadcastLead(env)
