@@ -72,7 +72,7 @@ func (f *fleet) members(within time.Duration, want ...string) {
 			}
 			slices.Sort(names)
 			all = append(all, names)
-			same = same && slices.Equal(names, want) && s.Confirmed
+			same = same && slices.Equal(names, want) && s.Committed
 		}
 		if same {
 			return
@@ -351,7 +351,12 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
 		require.Equal(t, "cluster: not done in time: no leader is known to do it (1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover); it is given up, and may still happen", refused.Reason)
 		asked, leave := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, leave)
+		time.AfterFunc(time.Second, func() {
+			defer leave()
+			status, err := all[0].Status(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, []cluster.Change{{What: "remove", ID: all[1].ID(), Name: "n2", Reason: "no leader is known"}}, status.Pending)
+		})
 		require.ErrorContains(t, f.operator().Remove(asked, "n1:7400", "n2"), "context canceled: the order was given, and may still be carried out")
 		require.Len(t, all[0].Members(), 2)
 	})

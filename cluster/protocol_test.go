@@ -84,7 +84,7 @@ func TestProtocolDocument(t *testing.T) {
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status": wire.StatusRequest{},
 		"status-reply": Status{
-			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Confirmed: true,
+			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Committed: true,
 			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
 			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
 			Counters: map[string]uint64{"saves": 5},

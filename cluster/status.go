@@ -30,6 +30,23 @@ type Member struct {
 	Timeout time.Duration `json:"timeout,omitzero"`
 	// Meta is what the member says of itself, as far as this node has heard it.
 	Meta map[string]string `json:"meta,omitempty"`
+	// Standby members are not eligible for a while because they resigned. Other members that are not eligible are witnesses.
+	Standby bool `json:"standby,omitzero"`
+}
+
+// Learner is a node that wants to join and is not a member yet.
+type Learner struct {
+	ID   algo.NodeID `json:"id"`
+	Name string      `json:"name" wire:"max=64"`
+	Addr string      `json:"addr"`
+}
+
+// Change is a change of the members that is not done.
+type Change struct {
+	What   string      `json:"what" wire:"max=16"` // "add" or "remove"
+	ID     algo.NodeID `json:"id"`
+	Name   string      `json:"name" wire:"max=64"`
+	Reason string      `json:"reason"` // what it waits for
 }
 
 // Status is what a node says of itself. Its JSON is the output of elect status.
@@ -43,8 +60,8 @@ type Status struct {
 	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
 	// ordered by it, then by View.
 	ViewEpoch algo.Epoch `json:"view_epoch"`
-	// Confirmed says that a majority is known to hold the view, or that none is needed.
-	Confirmed bool     `json:"confirmed"`
+	// Committed says that a majority is known to hold the config, or that none is needed.
+	Committed bool     `json:"committed"`
 	Members   []Member `json:"members" wire:"max=512"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
@@ -68,7 +85,14 @@ type Status struct {
 	MetaLeftOut int `json:"meta_left_out,omitzero"`
 	// OtherLists are the names of connected members whose list of members is another one, without a quorum.
 	OtherLists []string `json:"other_lists,omitempty" wire:"max=512"`
+	// Learners are the connected nodes that want to join, and Pending the changes of the members that this node knows
+	// to be under way: a leader knows those that it has written, each node the removals that it was asked for. At most 16 each.
+	Learners []Learner `json:"learners,omitempty" wire:"max=16"`
+	Pending  []Change  `json:"pending,omitempty" wire:"max=16"`
 }
+
+// maxPending is the length of Status.Learners and of Status.Pending.
+const maxPending = 16
 
 // Lease is the lease of a cluster, as one node knows it.
 type Lease struct {
@@ -114,7 +138,7 @@ func (n *Node) status() Status {
 	l, _ := n.engine.Leader()
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID, Epoch: l.Epoch,
-		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Confirmed: n.engine.Committed(),
+		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Committed: n.engine.Committed(),
 		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(),
 	}
 	if !l.Vacant() {
@@ -127,7 +151,7 @@ func (n *Node) status() Status {
 		}
 		s.Members = append(s.Members, Member{
 			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible,
-			State: state, Since: n.begin.Add(m.Since).Round(0), Timeout: m.Timeout, Meta: metadata(n.metas[m.ID]),
+			State: state, Since: n.begin.Add(m.Since).Round(0), Timeout: m.Timeout, Meta: metadata(n.metas[m.ID]), Standby: m.Standby,
 		})
 	}
 	s.Awaited = slices.DeleteFunc(n.awaited(), func(a Awaited) bool {
@@ -136,6 +160,13 @@ func (n *Node) status() Status {
 	for _, id := range n.engine.DifferingLists() {
 		s.OtherLists = append(s.OtherLists, n.title(id))
 	}
+	for _, e := range n.engine.Learners() {
+		s.Learners = append(s.Learners, Learner{ID: e.ID, Name: e.Name, Addr: e.Addr})
+	}
+	for _, c := range n.engine.Pending() {
+		s.Pending = append(s.Pending, Change{What: c.What, ID: c.Member.ID, Name: c.Member.Name, Reason: c.Reason.Error()})
+	}
+	s.Learners, s.Pending = s.Learners[:min(len(s.Learners), maxPending)], s.Pending[:min(len(s.Pending), maxPending)]
 	missed, _ := n.missed()
 	s.Awaited = append(s.Awaited, missed...)
 	if lessee, ok := n.engine.Lessee(); ok {

@@ -132,7 +132,7 @@ func (d *demo) views(ctx context.Context) (up []string, agreed bool, err error) 
 		if err != nil {
 			return nil, false, err
 		}
-		if !status.Confirmed || !slices.Equal(memberNames(status), up) {
+		if !status.Committed || !slices.Equal(memberNames(status), up) {
 			return up, false, nil
 		}
 	}

@@ -37,7 +37,7 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 			status, stdout, stderr = elect("resign", leader.Addr, "--for", "30s", "--json")
 			require.Zero(t, status, stderr)
 			require.JSONEq(t, `{"order":"resign","addr":"`+leader.Addr+`","done":true}`, stdout)
-			require.Regexp(t, `(?m)^`+leader.Name+` +ineligible `, known(leader.Addr))
+			require.Regexp(t, `(?m)^`+leader.Name+` +standby `, known(leader.Addr))
 
 			_, err := f.Signal("n4", fleet.Kill)
 			require.NoError(t, err)

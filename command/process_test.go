@@ -168,7 +168,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 	}
 
 	stdout := statusOf(t, o.Nodes[0].Addr, "--json")
-	require.Equal(t, []string{"algorithm", "awaited", "called", "called_at", "cluster", "confirmed", "counters", "epoch", "leader", "members", "node", "view", "view_epoch"}, keys(t, stdout))
+	require.Equal(t, []string{"algorithm", "awaited", "called", "called_at", "cluster", "committed", "counters", "epoch", "leader", "members", "node", "view", "view_epoch"}, keys(t, stdout))
 	var s cluster.Status
 	decodeStrictly(t, stdout, &s)
 	require.Len(t, s.Members, 3)

@@ -149,7 +149,7 @@ func (m *machines) await(args []string, then string) {
 			leader = leads
 		}
 		got = leader + " leads " + strings.Join(names, ", ")
-		return s.Confirmed && got == leads+" leads "+members
+		return s.Committed && got == leads+" leads "+members
 	}, patience, 20*time.Millisecond, "elect %v, which is to say %q", args, then)
 }
 

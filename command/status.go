@@ -41,10 +41,12 @@ what that one suspected (silence, refusal: its address refuses connections, good
 "expire" (the leader, or a majority, was waited for in vain), "trust", or "receive": that one
 has said so, or that it leads; what it knows itself, its own status says.
 
-An ineligible member may not lead: it is a witness, or has resigned for a while. A dead member stays one, and counts
+A witness votes and never leads. A member on standby does not lead for a while, because it resigned. A learner is a
+connected node that wants to join and is not a member yet. A dead member stays one, and counts
 for the quorum, until it is removed (see elect remove). With a quorum, a view has the number EPOCH.NUMBER: the epoch is
-that of the leader that made it, and NUMBER grows with each view. It is unconfirmed until a quorum is known to hold it.
-Without a quorum, NUMBER counts the changes that this process has seen.
+that of the leader that made it, and NUMBER grows with each view. It is not committed until a majority is known to hold it.
+Without a quorum, NUMBER counts the changes that this process has seen. A pending change is one that is not done: the
+leader knows those that it has written, and each member the removals that it was asked for.
 
 A member says what it is told to (meta: in its configuration), such as the address of its service. An
 answer has 64 KiB: of members for whose metadata there is no room it is left out, but never of the leader.
@@ -57,15 +59,16 @@ what came of the last attempt to reach it. While nobody is known to lead, so is 
 whom elections have waited in vain, and how often.
 
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
-(an id or null), epoch, view (its number), view_epoch (0 before the first), confirmed,
+(an id or null), epoch, view (its number), view_epoch (0 before the first), committed,
 members (a list of objects: id, name, addr, priority, eligible, state, since, timeout: in
-nanoseconds, absent for who is not watched, meta: an object, absent if empty), meta_left_out (of how
+nanoseconds, absent for who is not watched, meta: an object, absent if empty, standby: absent if false), meta_left_out (of how
 many it is, absent if 0), lease (absent without one; an object: token, of the leader, 0 if none is known,
 left, in nanoseconds, only on the leader, nominated, missing: names), awaited (a list of objects: addr, answer),
 called (an object: by, an id; why; left, the id of who led until then, absent if nobody did;
 epoch, of that leadership; silence, in nanoseconds) and called_at, both absent before the first
 election, other_lists (names of connected members whose list of members is another one,
-absent if none), counters (an object: name and number). Without an answer the object is: addr,
+absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
+"remove", id, name, reason), both absent if empty and of at most 16, counters (an object: name and number). Without an answer the object is: addr,
 reason.
 
 ` + accessText,
@@ -134,6 +137,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	if s.Lease != nil {
 		fmt.Fprintf(w, "lease      %s\n", leaseOf(s))
 	}
+	for _, c := range s.Pending {
+		fmt.Fprintf(w, "pending    %s %s: %s\n", c.What, c.Name, c.Reason)
+	}
 	if len(s.OtherLists) > 0 {
 		fmt.Fprintf(w, "lists      another list of members at %s\n", strings.Join(s.OtherLists, ", "))
 	}
@@ -156,8 +162,10 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		switch {
 		case s.Leader != nil && *s.Leader == m.ID:
 			role = "leader"
+		case m.Standby:
+			role = "standby"
 		case !m.Eligible:
-			role = "ineligible"
+			role = "witness"
 		}
 		timeout := "-"
 		if m.Timeout > 0 {
@@ -165,6 +173,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
 			m.Name, role, m.State, ago(now.Sub(m.Since)), timeout, m.Priority, m.Addr, m.ID)
+	}
+	for _, l := range s.Learners {
+		fmt.Fprintf(table, "%s\tlearner\tconnected\t-\t-\t-\t%s\t%s\n", l.Name, l.Addr, l.ID)
 	}
 	if slices.ContainsFunc(members, func(m cluster.Member) bool { return len(m.Meta) > 0 }) {
 		fmt.Fprintln(table, "\nMEMBER\tMETADATA")
@@ -218,8 +229,8 @@ func viewOf(s cluster.Status) string {
 	if s.ViewEpoch > 0 {
 		number = fmt.Sprintf("%d.%d", s.ViewEpoch, s.View)
 	}
-	if !s.Confirmed {
-		number += " (unconfirmed)"
+	if !s.Committed {
+		number += " (not committed)"
 	}
 	return number
 }

@@ -15,7 +15,7 @@ import (
 func TestAStatusForPeople(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	s := cluster.Status{
-		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, View: 3, Confirmed: true,
+		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, View: 3, Committed: true,
 		Members: []cluster.Member{
 			{ID: algo.NodeID{2}, Name: "b", Addr: "h:2", Priority: 5, Eligible: true, State: "alive", Since: now.Add(-time.Minute), Timeout: 570 * time.Millisecond},
 			{ID: algo.NodeID{1}, Name: "a", Addr: "h:1", Eligible: false, State: "self", Since: now},
@@ -38,7 +38,7 @@ func TestAStatusForPeople(t *testing.T) {
 	text := print()
 	for _, want := range []string{
 		`^leader +b in epoch 7$`, `^cluster +fleet, algorithm bully, view 3$`, `^asked +a$`,
-		`^b +leader +alive +1 min ago +570ms +5 +h:2 +02000000-`, `^a +ineligible +self +now +- +0 +h:1 +01000000-`, `^saves +4$`,
+		`^b +leader +alive +1 min ago +570ms +5 +h:2 +02000000-`, `^a +witness +self +now +- +0 +h:1 +01000000-`, `^saves +4$`,
 		`^AWAITED +ADDRESS +ANSWER$`, `^not met +h:3 +connection refused$`,
 		`^met +h:2 +misses b, which answered and does not lead \(elections: 3\)$`,
 	} {
@@ -57,8 +57,15 @@ func TestAStatusForPeople(t *testing.T) {
 		s.Lease = &lease
 		require.Contains(t, print(), "\nlease      "+want+"\n")
 	}
-	s.ViewEpoch, s.Confirmed = 5, false
-	require.Regexp(t, `(?m)view 5\.3 \(unconfirmed\)$`, print())
+	s.ViewEpoch, s.Committed = 5, false
+	require.Regexp(t, `(?m)view 5\.3 \(not committed\)$`, print())
+	s.Members[1].Standby = true
+	s.Learners = []cluster.Learner{{ID: algo.NodeID{3}, Name: "c", Addr: "h:3"}}
+	s.Pending = []cluster.Change{{What: "remove", Name: "b", Reason: "no leader is known"}}
+	text = print()
+	for _, want := range []string{`^a +standby +self `, `^c +learner +connected +- +- +- +h:3 +03000000-`, `^pending +remove b: no leader is known$`} {
+		require.Regexp(t, "(?m)"+want, text)
+	}
 	s.Leader = &algo.NodeID{9} // of whom it has not heard yet
 	require.Contains(t, print(), "09000000-")
 }

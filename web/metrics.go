@@ -40,7 +40,7 @@ var (
 var (
 	info      = desc("node_info", "This node: always 1.", "cluster", "algorithm", "name", "id")
 	members   = desc("members", "Members by what this node knows of them.", "state")
-	confirmed = desc("view_confirmed", "Whether a majority is known to hold this node's view of the members, or none is needed.")
+	committed = desc("config_committed", "Whether a majority is known to hold the config of this node, or none is needed.")
 	saves     = desc("save_duration_seconds", "Time that saves to the store took: how many there were, and all together.")
 	leaseLeft = desc("lease_left_seconds", "For how long the lease still backs the leadership of this node if nobody renews it; 0 elsewhere.")
 	connected = desc("connections", "Connections to other members.")
@@ -125,7 +125,7 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 		gauge(members, float64(many[state]), state)
 	}
 	gauge(info, 1, s.Cluster, s.Algorithm, h.node.Config().Name, s.Node.String())
-	gauge(confirmed, number(s.Confirmed))
+	gauge(committed, number(s.Committed))
 	if s.Lease != nil {
 		gauge(leaseLeft, s.Lease.Left.Seconds())
 	}

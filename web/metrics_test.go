@@ -70,7 +70,7 @@ func TestMetrics(t *testing.T) {
 			assert.EqualValues(t, 1, f.value("members", "state=self"))
 			assert.EqualValues(t, 3, f.value("members"))
 			assert.EqualValues(t, 1, f.value("responsive"))
-			assert.EqualValues(t, 1, f.value("view_confirmed"))
+			assert.EqualValues(t, 1, f.value("config_committed"))
 			for _, direction := range []string{"direction=sent", "direction=received"} {
 				assert.Positive(t, f.value("messages_total", direction, "kind=beat"))
 				assert.Greater(t, f.value("message_bytes_total", direction, "kind=beat"), f.value("messages_total", direction, "kind=beat"))

@@ -122,7 +122,7 @@ func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 	var led algo.Epoch
 	require.Eventually(t, func() bool { // the one with the highest id leads, in the end
 		s, err := operator.Client{}.Status(t.Context(), first)
-		if err != nil || s.Leader == nil || len(s.Members) < 3 || !s.Confirmed {
+		if err != nil || s.Leader == nil || len(s.Members) < 3 || !s.Committed {
 			return false
 		}
 		for _, m := range s.Members {

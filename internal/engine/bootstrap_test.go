@@ -113,7 +113,7 @@ func TestListWithQuorumFoundsOnce(t *testing.T) {
 	w.add(testMember(5), listed).start()
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
-	w.wantConfirmed()
+	w.wantCommitted()
 	if got := w.node(1).engine.View().Len(); got != 6 {
 		t.Errorf("N=%d, want 6", got)
 	}
@@ -284,6 +284,6 @@ func TestABroadcastThatWasLostHeals(t *testing.T) {
 	clear(w.cut)
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3, 4, 5)
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.wantOneLeader()
 }

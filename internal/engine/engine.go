@@ -264,6 +264,7 @@ func (e *Engine) Stop(now time.Duration) *Output {
 // Member is one member as this node sees it.
 type Member struct {
 	algo.Member
+	Standby bool          // ineligible for a while because it resigned
 	State   fd.State      // Alive for this node itself
 	Since   time.Duration // when the state began
 	Timeout time.Duration // of its silence, while it is watched
@@ -286,7 +287,7 @@ func (e *Engine) Members() []Member {
 		if m.ID == e.config.Self.ID {
 			state, since = fd.Alive, 0
 		}
-		members = append(members, Member{Member: m, State: state, Since: since, Timeout: timeout})
+		members = append(members, Member{Member: m, Standby: e.members.IsStandby(m.ID), State: state, Since: since, Timeout: timeout})
 	}
 	return members
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/elect-go/elect/internal/member"
 )
 
-// wantConfirmed fails unless all live nodes know that a majority holds their view.
-func (w *world) wantConfirmed() {
+// wantCommitted fails unless all live nodes know that a majority holds their view.
+func (w *world) wantCommitted() {
 	w.t.Helper()
 	for _, h := range w.nodes {
 		if h.up && !h.engine.Committed() {
@@ -33,7 +33,7 @@ func TestJoinThroughTheLeader(t *testing.T) {
 		w.add(testMember(4), by(voteSpec(), joins(addr(9), addr(through)))).start()
 		w.run(50 * ms)
 		w.wantView(1, 2, 3, 4)
-		w.wantConfirmed()
+		w.wantCommitted()
 		w.run(time.Second)
 		w.wantLeader(1)
 		if w.refused() != 0 {
@@ -49,7 +49,7 @@ func TestJoinersTakeTurns(t *testing.T) {
 		all := w.startCluster(voteSpec(), size)
 		w.run(2 * time.Second)
 		w.wantView(all...)
-		w.wantConfirmed()
+		w.wantCommitted()
 		w.wantLeader(1)
 		t.Logf("N=%d: %v", size, w.kinds)
 		// A config and its commit are sent to each, for each of N joins.
@@ -79,7 +79,7 @@ func TestCommittedConfigIsNotSentAgain(t *testing.T) {
 	w.node(1).start()
 	w.run(time.Second)
 	w.wantView(1, 2, 3, 4, 5)
-	w.wantConfirmed()
+	w.wantCommitted()
 }
 
 func TestRemove(t *testing.T) {
@@ -93,7 +93,7 @@ func TestRemove(t *testing.T) {
 			}
 			w.run(100 * ms)
 			w.wantView(1, 2, 3)
-			w.wantConfirmed()
+			w.wantCommitted()
 			if got := w.node(1).engine.View().Len(); got != 3 {
 				t.Errorf("N=%d, want 3: a removed node does not count", got)
 			}
@@ -116,7 +116,7 @@ func TestRemove(t *testing.T) {
 			w.node(i).wantEnd(member.ErrRemoved)
 		}
 		w.wantView(2, 3)
-		w.wantConfirmed()
+		w.wantCommitted()
 		w.run(2 * time.Second)
 		w.wantOneLeader()
 	})
@@ -157,7 +157,7 @@ func TestLeave(t *testing.T) {
 			w.run(2 * time.Second)
 			h.wantEnd(member.ErrLeft)
 			w.wantView(slices.DeleteFunc([]int{1, 2, 3}, func(o int) bool { return o == i })...)
-			w.wantConfirmed()
+			w.wantCommitted()
 			w.run(time.Second)
 			w.wantOneLeader()
 			h.start()
@@ -186,7 +186,7 @@ func TestLeaveWithdrawn(t *testing.T) {
 	clear(w.cut)
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3)
-	w.wantConfirmed()
+	w.wantCommitted()
 	for _, h := range w.nodes {
 		if m, _ := h.engine.View().Member(id(3)); !m.Eligible {
 			t.Errorf("%s takes n3 for one that may not lead", h.config.Self.Name)
@@ -251,7 +251,7 @@ func TestAttributesThroughTheLeader(t *testing.T) {
 	three.perform(three.engine.SetPriority(w.now, 5))
 	w.run(20 * ms)
 	w.wantView(1, 2, 3)
-	w.wantConfirmed()
+	w.wantCommitted()
 	for _, h := range w.nodes {
 		if m, _ := h.engine.View().Member(id(3)); m.Priority != 5 {
 			t.Errorf("%s knows n3 with priority %d, want 5", h.config.Self.Name, m.Priority)
@@ -263,7 +263,7 @@ func TestAttributesThroughTheLeader(t *testing.T) {
 	one.perform(one.engine.Resign(w.now, time.Second))
 	w.run(500 * ms)
 	w.wantLeader(3) // of equal claims the one of the higher priority
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.run(time.Second)
 	w.wantView(1, 2, 3)
 	for _, h := range w.nodes {
@@ -280,7 +280,7 @@ func TestAttributesThroughTheLeader(t *testing.T) {
 	two.start()
 	w.run(time.Second)
 	w.wantView(1, 2, 3)
-	w.wantConfirmed()
+	w.wantCommitted()
 	for _, h := range w.nodes {
 		if m, _ := h.engine.View().Member(id(2)); m.Addr != addr(20) {
 			t.Errorf("%s knows n2 at %s", h.config.Self.Name, m.Addr)
@@ -319,7 +319,7 @@ func TestAttributesOfARestart(t *testing.T) {
 		one.start()
 		w.run(3 * time.Second)
 		w.wantLeader(1)
-		w.wantConfirmed()
+		w.wantCommitted()
 		if m, _ := w.node(2).engine.View().Member(id(1)); m.Priority != 7 {
 			t.Errorf("cluster %d: n2 knows n1 with priority %d, want 7", cluster, m.Priority)
 		}
@@ -347,7 +347,7 @@ func TestWithoutAMajorityNothingChanges(t *testing.T) {
 	w.node(2).start()
 	w.run(3 * time.Second)
 	w.wantView(1, 2)
-	w.wantConfirmed()
+	w.wantCommitted()
 	if m, _ := w.node(2).engine.View().Member(id(1)); m.Priority != 3 {
 		t.Error("n2 has not heard of the priority")
 	}
@@ -371,7 +371,7 @@ func TestTheLeaderKeepsAMajority(t *testing.T) {
 	}
 	w.run(time.Second)
 	w.wantView(1, 2)
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.wantLeader(1)
 
 	// Of five that a list has founded two are dead. A third one stays, a dead one may be removed.
@@ -396,7 +396,7 @@ func TestTheLeaderKeepsAMajority(t *testing.T) {
 	}
 	w.run(3 * time.Second)
 	w.wantView(1, 2, 3, 4)
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.wantLeader(1)
 }
 
@@ -431,7 +431,7 @@ func TestDisjointMajorities(t *testing.T) {
 	}
 	w.run(3 * time.Second)
 	w.wantLeader(1)
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.cutOff(1)
 	if err := w.remove(1, 4); err != nil {
 		t.Fatal(err)
@@ -464,7 +464,7 @@ func TestDisjointMajorities(t *testing.T) {
 	clear(w.cut)
 	w.run(10 * time.Second)
 	w.wantView(1, 2) // in the end both get what they want
-	w.wantConfirmed()
+	w.wantCommitted()
 }
 
 // TestAcksThatCount: an Ack counts for its config, from a member, once. A member that has taken part in a later
@@ -579,7 +579,7 @@ func TestAChangeThatWasNotFinished(t *testing.T) {
 			if w.node(4).removed != reached {
 				t.Errorf("n4 stopped: %v, want %v", w.node(4).removed, reached)
 			}
-			w.wantConfirmed()
+			w.wantCommitted()
 		})
 	}
 }
@@ -624,12 +624,12 @@ func TestFirstOfListIsDownWhenTheLastStarts(t *testing.T) {
 	w.node(1).start()
 	w.run(3 * time.Second)
 	w.wantView(1, 2, 3, 4, 5)
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.wantLeader(1)
 	w.add(testMember(6), by(voteSpec(), joins(addr(2)))).start()
 	w.run(time.Second)
 	w.wantView(1, 2, 3, 4, 5, 6)
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.wantLeader(1)
 	if got := w.node(1).engine.View().Len(); got != 6 {
 		t.Errorf("N=%d, want 6", got)
@@ -654,7 +654,7 @@ func TestLearnerWithoutLeaderWaits(t *testing.T) {
 	w.node(2).start()
 	w.run(4 * time.Second)
 	w.wantView(1, 2, 3, 4)
-	w.wantConfirmed()
+	w.wantCommitted()
 	leader := w.node(1).leader.ID
 	w.wantLeader(int(leader[15]))
 	if leader.IsZero() {
@@ -841,15 +841,15 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.wantView(1, 2, 3, 4, 5)
 		w.run(3 * time.Second)
 		w.wantView(1, 2, 3, 4)
-		w.wantConfirmed()
+		w.wantCommitted()
 		w.node(1).crash() // the next leader removes it
 		w.run(2 * after)
 		w.wantView(2, 3, 4)
-		w.wantConfirmed()
+		w.wantCommitted()
 		w.node(4).crash()
 		w.run(4 * after)
 		w.wantView(2, 3, 4)
-		w.wantConfirmed()
+		w.wantCommitted()
 		if l := w.node(2).leader; l.Vacant() || l != w.node(3).leader {
 			t.Errorf("n2 follows %v, n3 %v", l, w.node(3).leader)
 		}

@@ -31,6 +31,7 @@ type machine interface {
 	Digest() uint64
 	Ready(now time.Duration) bool
 	Isolated() bool
+	IsStandby(id algo.NodeID) bool
 	Undiscovered() []member.Seed
 	MonitorSet() []algo.NodeID
 	Unsaved() []algo.Message
@@ -80,6 +81,22 @@ func (e *Engine) Committed() bool { return e.members.Committed() }
 
 // Undiscovered returns the addresses of the settings at which a node is still looked for.
 func (e *Engine) Undiscovered() []member.Seed { return e.members.Undiscovered() }
+
+// Learners returns the connected nodes that want to join, by ID.
+func (e *Engine) Learners() []member.Member {
+	if e.dynamic == nil {
+		return nil
+	}
+	return e.dynamic.Learners()
+}
+
+// Pending returns the changes of the members that this node knows to be under way.
+func (e *Engine) Pending() []member.Change {
+	if e.dynamic == nil {
+		return nil
+	}
+	return e.dynamic.Pending()
+}
 
 // RemovalObstacle returns what the removal of a present member waits for, or nil if that is not known.
 func (e *Engine) RemovalObstacle(id algo.NodeID) error {

@@ -68,7 +68,7 @@ func TestAFirstGuestDiesAtAnyMoment(t *testing.T) {
 		guest.start()
 		w.run(5 * time.Second)
 		w.wantView(1, 2)
-		w.wantConfirmed()
+		w.wantCommitted()
 		if leader := one.leader; leader.Vacant() || guest.leader != leader {
 			t.Errorf("after %v: n1 follows %v, n2 %v", after, leader, guest.leader)
 		}

@@ -83,7 +83,7 @@ func TestListFoundsWhenAllHaveStarted(t *testing.T) {
 			w.node(last).start()
 			w.run(3 * time.Second)
 			w.wantView(1, 2, 3, 4, 5)
-			w.wantConfirmed()
+			w.wantCommitted()
 			w.wantOneLeader()
 			w.wantQuiet()
 			for _, h := range w.nodes {
@@ -111,7 +111,7 @@ func TestFoundingCost(t *testing.T) {
 		}
 		w.run(3 * time.Second)
 		w.wantView(all...)
-		w.wantConfirmed()
+		w.wantCommitted()
 		w.wantOneLeader()
 		t.Logf("N=%d: %v", size, w.kinds)
 		if got := w.memberFrames(); got > 5*size*size {
@@ -133,7 +133,7 @@ func TestNodeRemovedWhileDown(t *testing.T) {
 		w.run(time.Second)
 		others := slices.DeleteFunc([]int{1, 2, 3, 4}, func(o int) bool { return o == i })
 		w.wantView(others...)
-		w.wantConfirmed()
+		w.wantCommitted()
 		leader := w.wantOneLeader()
 		for range 2 { // it does not forget that
 			w.node(i).start()
@@ -141,7 +141,7 @@ func TestNodeRemovedWhileDown(t *testing.T) {
 			w.node(i).wantEnd(member.ErrRemoved)
 		}
 		w.wantView(others...)
-		w.wantConfirmed()
+		w.wantCommitted()
 		w.wantQuiet()
 		if again := w.wantOneLeader(); again != leader {
 			t.Errorf("n%d was back, and %v leads after %v", i, again, leader)
@@ -185,7 +185,7 @@ func TestMissedChangesComeFromUnknownPeer(t *testing.T) {
 	clear(w.cut)
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 4, 5, 6, 7, 8)
-	w.wantConfirmed()
+	w.wantCommitted()
 	w.wantOneLeader()
 }
 
@@ -273,7 +273,7 @@ func TestEmptiedNodeReplacesItself(t *testing.T) {
 					t.Fatalf("life %d has stopped: %q", life, h.rejected)
 				}
 				w.wantView(append(slices.Clone(others), 70+life)...)
-				w.wantConfirmed()
+				w.wantCommitted()
 				w.wantOneLeader()
 				w.wantQuiet()
 				h.crash()
@@ -305,7 +305,7 @@ func TestLiveMemberIsNotReplaced(t *testing.T) {
 		h.crash()
 		w.run(time.Second)
 		w.wantView(1, 2, 3)
-		w.wantConfirmed()
+		w.wantCommitted()
 		if again := w.wantOneLeader(); again != leader {
 			t.Errorf("a twin of n%d was there, and %v leads after %v", lives, again, leader)
 		}
@@ -322,7 +322,7 @@ func TestPriorityAndResignationReachAll(t *testing.T) {
 		w.node(i).perform(w.node(i).engine.SetPriority(w.now, 10+i))
 		w.run(time.Second)
 		w.wantView(1, 2, 3, 4)
-		w.wantConfirmed()
+		w.wantCommitted()
 		for _, h := range w.nodes {
 			c := h.engine.dynamic.Config()
 			if e, _ := c.Find(id(i)); e.Priority != 10+i || c.ID.Compare(before) <= 0 {
@@ -348,7 +348,7 @@ func TestPriorityAndResignationReachAll(t *testing.T) {
 	w.run(time.Second)
 	wantEligible(1, false)
 	w.wantLeader(3) // the highest priority of the others
-	w.wantConfirmed()
+	w.wantCommitted()
 	for _, h := range w.nodes {
 		if got := h.engine.dynamic.Config().ID; got != before {
 			t.Errorf("%s holds config %v, and %v before the resignation", h.config.Self.Name, got, before)
@@ -357,7 +357,7 @@ func TestPriorityAndResignationReachAll(t *testing.T) {
 	w.add(testMember(5), by(voteSpec(), joins(addr(1)))).start()
 	w.run(time.Second)
 	w.wantView(1, 2, 3, 4, 5)
-	w.wantConfirmed()
+	w.wantCommitted()
 	wantEligible(1, false)
 	w.run(4 * time.Second)
 	wantEligible(1, true)

@@ -169,7 +169,7 @@ func (m *Dynamic) bootstrap(now time.Duration) {
 // comesFirst reports whether a peer may bootstrap before this node: it is in no cluster, may bootstrap, and has
 // a smaller ID. A peer that has not told about itself yet may do so.
 func (m *Dynamic) comesFirst(l link) bool {
-	return !l.hasTold || l.isBlank() && l.bootstraps && l.peer.Compare(m.self()) < 0
+	return !l.hasTold() || l.isBlank() && l.bootstraps && l.peer.Compare(m.self()) < 0
 }
 
 // isKnownBlank reports whether no node at a seed can be in a cluster.

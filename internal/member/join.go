@@ -42,7 +42,7 @@ func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 		return
 	}
 	if l := m.links.find(from); l != nil {
-		l.hasTold, l.holds, l.bootstraps = true, s.Holds, s.Bootstraps
+		l.about, l.holds, l.bootstraps = s.Member, s.Holds, s.Bootstraps
 	}
 	m.handleStandby(now, from, s.Standby)
 	isCurrent := s.Holds == m.config.ID || !m.keeps(r9) && m.isLeader()

@@ -26,13 +26,16 @@ type link struct {
 	sent        sentState // the last config that was sent to the peer; of a Static, its last Self that was acknowledged
 	sentAt      time.Duration
 	wasTold     bool     // a Static has sent a Self to the peer
-	hasTold     bool     // a Self of the peer has arrived
+	about       Member   // what the peer said last about itself
 	holds       ConfigID // config of the peer at that time
 	bootstraps  bool     // the peer may found a cluster itself
 }
 
 // isBlank reports whether the peer was in no cluster when it showed its digest, and when it told about itself.
 func (l link) isBlank() bool { return l.digest == 0 && l.holds == ConfigID{} }
+
+// hasTold reports whether a Self of the peer has arrived.
+func (l link) hasTold() bool { return !l.about.ID.IsZero() }
 
 // sentState identifies the content of an Update.
 type sentState struct {

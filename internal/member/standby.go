@@ -103,6 +103,10 @@ func (m *Dynamic) IsEligible(id algo.NodeID) bool {
 }
 
 func (m *Dynamic) isEligible(e Member) bool {
-	isStandby := m.standby.has(e.ID) || e.ID == m.self() && m.standby.until > 0
-	return !e.Witness && !(isStandby && m.keeps(r19))
+	return !e.Witness && !(m.IsStandby(e.ID) && m.keeps(r19))
+}
+
+// IsStandby reports whether a member is ineligible for a while because it resigned.
+func (m *Dynamic) IsStandby(id algo.NodeID) bool {
+	return m.standby.has(id) || id == m.self() && m.standby.until > 0
 }

@@ -436,16 +436,18 @@ func (m *Static) View() algo.View {
 		return m.view
 	}
 	m.viewStale = false
-	isEligible := func(e Member) bool {
-		isStandby := m.standby.has(e.ID) || e.ID == m.self() && m.standby.until > 0
-		return !e.Witness && !isStandby
-	}
+	isEligible := func(e Member) bool { return !e.Witness && !m.IsStandby(e.ID) }
 	members := m.members()
 	if updateView(m.view, ConfigID{Version: m.version}, members, isEligible) != m.view {
 		m.version++
 		m.view = updateView(m.view, ConfigID{Version: m.version}, members, isEligible)
 	}
 	return m.view
+}
+
+// IsStandby reports whether a member is ineligible for a while because it resigned.
+func (m *Static) IsStandby(id algo.NodeID) bool {
+	return m.standby.has(id) || id == m.self() && m.standby.until > 0
 }
 
 // members returns the entries of View, sorted by ID. The address of a member is that of the list.

@@ -71,10 +71,10 @@ function showStatus() {
   if (!status) return;
   document.title = `${status.cluster} – elect`;
   $('cluster').textContent = status.cluster;
-  $('asked').textContent = `seen by ${name(status.node)}, algorithm ${status.algorithm}` + (status.confirmed ? '' : ', view not confirmed');
+  $('asked').textContent = `seen by ${name(status.node)}, algorithm ${status.algorithm}` + (status.committed ? '' : ', members not committed');
   $('members').replaceChildren(...status.members.slice().sort((a, b) => a.name < b.name ? -1 : 1).map(m => {
     const row = element('tr'), leads = m.id === status.leader;
-    row.append(element('td', m.name), element('td', leads ? '★ leader' : m.eligible ? 'follower' : 'ineligible', leads ? 'mark' : ''),
+    row.append(element('td', m.name), element('td', leads ? '★ leader' : m.standby ? 'standby' : m.eligible ? 'follower' : 'witness', leads ? 'mark' : ''),
       stateOf(m), element('td', age(Date.now() - new Date(m.since)) + ' ago'), element('td', m.addr));
     return row;
   }));
