@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/sim"
@@ -216,7 +216,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 		e.Start(0)
 		for _, m := range all[:nodes-1] {
 			e.Up(0, engine.Peer{ID: m.ID, Incarnation: 1, Addr: m.Addr})
-			e.Receive(0, m.ID, member.Self{Member: member.MemberOf(m)})
+			e.Receive(0, m.ID, membership.Self{Member: membership.MemberOf(m)})
 		}
 		lowest, now := sim.ID(1), time.Duration(0)
 		for l, _ := e.Leader(); l.Vacant(); l, _ = e.Leader() { // it asks the others first

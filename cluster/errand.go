@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -234,7 +234,7 @@ func (n *Node) SetMembers(ctx context.Context, members []string) error {
 		list := n.listed(c.Members)
 		out, err := n.engine.SetMembers(n.now(), list)
 		switch {
-		case errors.Is(err, member.ErrQuorum):
+		case errors.Is(err, membership.ErrQuorum):
 			return nil, ErrQuorum
 		case err != nil:
 			return nil, fmt.Errorf("cluster: %w", err)
@@ -296,4 +296,4 @@ var (
 )
 
 // unstruck is what the engine says of that.
-var unstruck = map[error]error{member.ErrNoMember: ErrNoMember, member.ErrLastMember: ErrLastMember, member.ErrNoEligibleMember: ErrNoHeir, member.ErrNoQuorum: ErrNoQuorum}
+var unstruck = map[error]error{membership.ErrNoMember: ErrNoMember, membership.ErrLastMember: ErrLastMember, membership.ErrNoEligibleMember: ErrNoHeir, membership.ErrNoQuorum: ErrNoQuorum}

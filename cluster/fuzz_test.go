@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -26,16 +26,16 @@ func FuzzWireTypes(f *testing.F) {
 	codecs := append(slices.Collect(maps.Values(codecsOf(f))), recorded)
 
 	id := algo.NodeID{0: 1, 15: 2}
-	entry := member.Member{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Witness: true}
-	config := member.Config{Cluster: id, ID: member.ConfigID{Term: 1, Version: 2}, Author: id, Members: []member.Member{entry}, Expired: []algo.NodeID{id}}
+	entry := membership.Member{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Witness: true}
+	config := membership.Config{Cluster: id, ID: membership.ConfigID{Term: 1, Version: 2}, Author: id, Members: []membership.Member{entry}, Expired: []algo.NodeID{id}}
 	for _, m := range []algo.Message{
 		fd.Beat{View: 1}, fd.Doubt{View: 1}, fd.Vouch{View: 1}, fd.Watch{Interval: 1, Lease: 2, View: 3},
 		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id}, algo.Repeat{Message: bully.Coordinator{Epoch: 3, Leader: id}},
 		ring.Election{Epoch: 1, Eligible: true, Priority: -3, ID: id, Hops: 4}, ring.Elected{Epoch: 2, ID: id, Hops: 5},
 		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6},
-		member.Update{Config: config, Committed: true}, member.Ack{Config: config.ID}, member.Self{Member: entry, Holds: config.ID, Standby: 3, Bootstraps: true},
-		member.RemoveRequest{ID: id}, member.Reject{Reason: "no"}, member.FoundingRequest{}, member.FoundingReply{Member: entry}, engine.Goodbye{},
-		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, member.Record{Config: config, Committed: true, WasMember: true, Before: config.Members},
+		membership.Update{Config: config, Committed: true}, membership.Ack{Config: config.ID}, membership.Self{Member: entry, Holds: config.ID, Standby: 3, Bootstraps: true},
+		membership.RemoveRequest{ID: id}, membership.Reject{Reason: "no"}, membership.FoundingRequest{}, membership.FoundingReply{Member: entry}, engine.Goodbye{},
+		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, membership.Record{Config: config, Committed: true, WasMember: true, Before: config.Members},
 		wire.Order{What: wire.Remove, Member: "n1", Wait: 1}, wire.Order{What: wire.SetPriority, Priority: -3, Wait: -4}, wire.Done{Reason: "no"}, identity{ID: id, Cluster: "elect"},
 		n.greeting(id, "127.0.0.1:7400"), wire.StatusRequest{},
 		Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Awaited: []Awaited{{Addr: "n2:1", Answer: "no answer yet"}}, Counters: map[string]uint64{"saves": 1}},

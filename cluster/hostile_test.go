@@ -23,7 +23,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/fd"
-	membership "github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/internal/wire"

@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -166,15 +166,15 @@ func (n *Node) perform(out *engine.Output) {
 
 // endOf returns the error of Run for the reason why the membership of this node has ended.
 func endOf(reason error) error {
-	rejected, isRejected := errors.AsType[*member.RejectedError](reason)
+	rejected, isRejected := errors.AsType[*membership.RejectedError](reason)
 	switch {
 	case isRejected:
 		return fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(rejected.Reason))
-	case errors.Is(reason, member.ErrLeft):
+	case errors.Is(reason, membership.ErrLeft):
 		return ErrLeft
-	case errors.Is(reason, member.ErrNotListed):
+	case errors.Is(reason, membership.ErrNotListed):
 		return fmt.Errorf("%w: the lists of the other members do not name it", ErrRemoved)
-	case errors.Is(reason, member.ErrExpired):
+	case errors.Is(reason, membership.ErrExpired):
 		return fmt.Errorf("%w: it was suspected for too long, or replaced", ErrRemoved)
 	}
 	return fmt.Errorf("%w: empty its data folder to have it join as a new member", ErrRemoved)

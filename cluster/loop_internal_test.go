@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/trace"
 )
@@ -100,7 +100,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 	on := func(epoch algo.Epoch) *engine.Output {
 		return &engine.Output{Leaders: []algo.Leader{{Epoch: epoch, ID: self}}}
 	}
-	removed := &engine.Output{End: member.ErrRemoved}
+	removed := &engine.Output{End: membership.ErrRemoved}
 	for name, test := range map[string]struct {
 		spec  algo.Spec
 		out   *engine.Output

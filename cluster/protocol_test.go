@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -63,22 +63,22 @@ func TestProtocolDocument(t *testing.T) {
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
 		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}, InVain: 2, Again: true},
-		"config": member.Update{
-			Config: member.Config{
-				Cluster: id(12), ID: member.ConfigID{Term: 6, Version: 9}, Author: id(1),
-				Members: []member.Member{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400"}}, Expired: []algo.NodeID{id(2)},
+		"config": membership.Update{
+			Config: membership.Config{
+				Cluster: id(12), ID: membership.ConfigID{Term: 6, Version: 9}, Author: id(1),
+				Members: []membership.Member{{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400"}}, Expired: []algo.NodeID{id(2)},
 			},
 			Committed: true,
 		},
-		"config-ack": member.Ack{Config: member.ConfigID{Term: 6, Version: 9}},
-		"self": member.Self{
-			Member: member.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Witness: true},
-			Holds:  member.ConfigID{Term: 6, Version: 9}, Standby: 2 * time.Second, Bootstraps: true,
+		"config-ack": membership.Ack{Config: membership.ConfigID{Term: 6, Version: 9}},
+		"self": membership.Self{
+			Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Witness: true},
+			Holds:  membership.ConfigID{Term: 6, Version: 9}, Standby: 2 * time.Second, Bootstraps: true,
 		},
-		"remove-request":   member.RemoveRequest{ID: id(2)},
-		"join-rejected":    member.Reject{Reason: "full"},
-		"founding-request": member.FoundingRequest{},
-		"founding-reply":   member.FoundingReply{Member: member.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
+		"remove-request":   membership.RemoveRequest{ID: id(2)},
+		"join-rejected":    membership.Reject{Reason: "full"},
+		"founding-request": membership.FoundingRequest{},
+		"founding-reply":   membership.FoundingReply{Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
 
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},

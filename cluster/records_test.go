@@ -10,23 +10,23 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
 )
 
 // TestAllThatANodeKeepsHasRoom: every record as large as it may be, and the membership as
 // large as a frame, which is how the others hear of it.
 func TestAllThatANodeKeepsHasRoom(t *testing.T) {
-	config := member.Config{Cluster: algo.NodeID{15: 1}, ID: member.ConfigID{Term: algo.MaxEpoch, Version: math.MaxUint64}, Author: algo.NodeID{15: 1}}
+	config := membership.Config{Cluster: algo.NodeID{15: 1}, ID: membership.ConfigID{Term: algo.MaxEpoch, Version: math.MaxUint64}, Author: algo.NodeID{15: 1}}
 	for i := range 512 {
-		config.Members = append(config.Members, member.Member{
+		config.Members = append(config.Members, membership.Member{
 			ID: algo.NodeID{0: byte(i >> 8), 1: byte(i)}, Name: fmt.Sprintf("%05d", i), Addr: strings.Repeat("a", 64), Priority: math.MinInt32, Witness: true,
 		})
 	}
 	for i := range 64 {
 		config.Expired = append(config.Expired, algo.NodeID{0: 1, 1: byte(i)})
 	}
-	record := member.Record{Config: config, Committed: true, WasMember: true, Before: config.Members}
+	record := membership.Record{Config: config, Committed: true, WasMember: true, Before: config.Members}
 	kept := engine.Kept{Epoch: algo.MaxEpoch, Vote: algo.NodeID{15: 1}, Extra: strings.Repeat("x", algo.MaxExtra), Algorithm: strings.Repeat("a", 32)}
 	self := identity{ID: algo.NodeID{15: 1}, Cluster: strings.Repeat("c", 64), Starts: math.MaxUint32 - 1}
 

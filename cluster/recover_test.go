@@ -10,17 +10,17 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
 )
 
 // five is the record of a config of five members, a to e, of which e is a witness.
-func five() member.Record {
-	c := member.Config{Cluster: algo.NodeID{15: 9}, ID: member.ConfigID{Term: 7, Version: 3}, Author: algo.NodeID{15: 2}, Expired: []algo.NodeID{{15: 99}}}
+func five() membership.Record {
+	c := membership.Config{Cluster: algo.NodeID{15: 9}, ID: membership.ConfigID{Term: 7, Version: 3}, Author: algo.NodeID{15: 2}, Expired: []algo.NodeID{{15: 99}}}
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
-		c.Members = append(c.Members, member.Member{ID: algo.NodeID{15: byte(i + 1)}, Name: name, Addr: name + ":7400", Witness: name == "e"})
+		c.Members = append(c.Members, membership.Member{ID: algo.NodeID{15: byte(i + 1)}, Name: name, Addr: name + ":7400", Witness: name == "e"})
 	}
-	return member.Record{Config: c, Committed: true, WasMember: true}
+	return membership.Record{Config: c, Committed: true, WasMember: true}
 }
 
 // folderOf is a data folder with those records.
@@ -82,7 +82,7 @@ func TestSurvivorBecomesTheOnlyMember(t *testing.T) {
 	require.Equal(t, "bcde", removed)
 
 	after := keptIn(t, dir)
-	record := after["config"].(member.Record)
+	record := after["config"].(membership.Record)
 	require.Equal(t, five().Config.Cluster, record.Config.Cluster, "removed nodes that come back are told")
 	require.Equal(t, five().Config.Members[:1], record.Config.Members)
 	require.Equal(t, five().Config.Expired, record.Config.Expired)
@@ -104,7 +104,7 @@ func TestRecoveredWitnessBecomesEligible(t *testing.T) {
 	done, err := Recover(dir, "e", yes)
 	require.NoError(t, err)
 	require.True(t, done.Survivor.Eligible)
-	require.False(t, keptIn(t, dir)["config"].(member.Record).Config.Members[0].Witness)
+	require.False(t, keptIn(t, dir)["config"].(membership.Record).Config.Members[0].Witness)
 }
 
 func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {

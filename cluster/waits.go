@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/hostile"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
 )
@@ -43,7 +43,7 @@ func (n *Node) awaited() []Awaited {
 		answer := cmp.Or(n.answers[s.Addr], "no answer yet")
 		_, connected := n.called[s.Peer]
 		switch {
-		case s.State == member.SeedRejected:
+		case s.State == membership.SeedRejected:
 			answer = "a node answers, and its list of members does not name this node"
 		case s.InCluster:
 			answer = n.title(s.Peer) + " answers, and has not added this node"

@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // What is checked beyond the properties of an algorithm.
@@ -202,7 +202,7 @@ func (w *World) removedBy(next knownMembers) (removed []algo.NodeID) {
 
 // wasMember reports whether a node knows that it was in a committed config. One that does not may join again.
 func (w *World) wasMember(id algo.NodeID) bool {
-	r, saved := w.find(id).record.(member.Record)
+	r, saved := w.find(id).record.(membership.Record)
 	return saved && r.WasMember
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // TestViolationsAreSeen has the judge look at what must not be.
@@ -57,21 +57,21 @@ func TestViolationsAreSeen(t *testing.T) {
 		{"they know different members", OneView, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n2.id}
 			n2.leader = n1.leader
-			config := w.everyone().(member.Shared).Config
-			config.ID = member.ConfigID{Term: 1, Version: 2}
-			n2.engine.Receive(w.now, n1.id, member.Update{Config: config})
+			config := w.everyone().(membership.Shared).Config
+			config.ID = membership.ConfigID{Term: 1, Version: 2}
+			n2.engine.Receive(w.now, n1.id, membership.Update{Config: config})
 			w.stuck = true
 			w.Await(time.Second)
 		}},
 		{"two rosters of one stamp", OneRoster, func(w *World, n1, n2 *node) {
-			config := member.Config{ID: member.ConfigID{Term: 3, Version: 5}, Members: []member.Member{{ID: n1.id}}}
-			w.recorded(n1, member.Record{Config: config})
-			w.recorded(n2, member.Record{Config: config})
-			config.Members = []member.Member{{ID: n2.id}}
-			w.recorded(n2, member.Record{Config: config})
+			config := membership.Config{ID: membership.ConfigID{Term: 3, Version: 5}, Members: []membership.Member{{ID: n1.id}}}
+			w.recorded(n1, membership.Record{Config: config})
+			w.recorded(n2, membership.Record{Config: config})
+			config.Members = []membership.Member{{ID: n2.id}}
+			w.recorded(n2, membership.Record{Config: config})
 		}},
 		{"who was struck is a member again", Struck, func(w *World, n1, n2 *node) {
-			n2.record = member.Record{WasMember: true}
+			n2.record = membership.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 			records(w, n1, true, n1)
 			records(w, n1, false, n1, n2)
@@ -79,9 +79,9 @@ func TestViolationsAreSeen(t *testing.T) {
 		{"who was removed before it knew that it was a member joins again", "", func(w *World, n1, n2 *node) {
 			records(w, n1, true, n1, n2)
 			records(w, n1, true, n1)
-			n2.record = member.Record{}
+			n2.record = membership.Record{}
 			records(w, n1, false, n1, n2)
-			n2.record = member.Record{WasMember: true}
+			n2.record = membership.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 		}},
 		{"who starts again leads at once, with another there to ask", Struck, func(w *World, n1, n2 *node) {
@@ -94,11 +94,11 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
 		{"it stops as if it was removed", Struck, func(w *World, n1, n2 *node) {
-			n1.perform(&engine.Output{End: member.ErrRemoved})
+			n1.perform(&engine.Output{End: membership.ErrRemoved})
 		}},
 		{"it stops because it was removed", "", func(w *World, n1, n2 *node) {
 			n2.struck = append(n2.struck, n1.id)
-			n1.perform(&engine.Output{End: member.ErrRemoved})
+			n1.perform(&engine.Output{End: membership.ErrRemoved})
 		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
@@ -227,11 +227,11 @@ func (w *World) running() (all []int) {
 
 // records has a node save the next config.
 func records(w *World, n *node, committed bool, members ...*node) {
-	r, _ := n.record.(member.Record)
-	r.Config.ID = member.ConfigID{Term: 3, Version: r.Config.ID.Version + 1}
+	r, _ := n.record.(membership.Record)
+	r.Config.ID = membership.ConfigID{Term: 3, Version: r.Config.ID.Version + 1}
 	r.Config.Members, r.Committed = nil, committed
 	for _, m := range members {
-		r.Config.Members = append(r.Config.Members, member.Member{ID: m.id})
+		r.Config.Members = append(r.Config.Members, membership.Member{ID: m.id})
 	}
 	w.recorded(n, r)
 	n.record = r

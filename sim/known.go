@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // knownMembers is what a node has saved of the membership.
@@ -17,7 +17,7 @@ type knownMembers struct {
 
 // membersIn reads a record of the membership. Without a quorum there is none.
 func membersIn(record algo.Message) (h knownMembers) {
-	r, isRecord := record.(member.Record)
+	r, isRecord := record.(membership.Record)
 	if !isRecord {
 		return h
 	}

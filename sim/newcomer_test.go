@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // voters are so many who follow one leader, and what has something happen to them.
@@ -48,7 +48,7 @@ func TestThreeOfSevenMayDieAfterAJoin(t *testing.T) {
 			do("join n%d", leader)
 			do("partition %s,n7 %s", strings.Join(left, ","), strings.Join(right, ","))
 			w.Run(50 * time.Millisecond)
-			r := w.nodes[6].record.(member.Record)
+			r := w.nodes[6].record.(membership.Record)
 			require.Equal(t, test.in, r.Committed && r.Config.Has(w.nodes[6].id))
 			if test.in {
 				for _, n := range left[:3] {

@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -142,7 +142,7 @@ func (n *node) perform(out *engine.Output) {
 	case left == 0:
 		n.w.crash(n)
 	case out.End != nil:
-		if errors.Is(out.End, member.ErrRemoved) && !n.w.removed(n) {
+		if errors.Is(out.End, membership.ErrRemoved) && !n.w.removed(n) {
 			n.w.violated(Struck, "%s stops as if it was removed", n.name)
 		}
 		n.w.end(n, true)
@@ -191,8 +191,8 @@ func (n *node) effects(out *engine.Output, left *fuse) {
 	}
 	for i := range out.Send {
 		e := &out.Send[i]
-		if u, shows := e.Message.(member.Update); shows && u.Committed {
-			w.removes(n, membersIn(member.Record{Config: u.Config, Committed: true})) // a later change may be saved already
+		if u, shows := e.Message.(membership.Update); shows && u.Committed {
+			w.removes(n, membersIn(membership.Record{Config: u.Config, Committed: true})) // a later change may be saved already
 		}
 		if left.burns() {
 			w.send(n, e.To, e.Message)
@@ -221,7 +221,7 @@ func (n *node) save(records []algo.Message) {
 		case engine.Kept:
 			n.w.saved(n, record)
 			n.kept = record
-		case member.Record:
+		case membership.Record:
 			n.w.recorded(n, record)
 			n.record = record
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/trace"
 )
@@ -229,7 +229,7 @@ func TestWhoIsLostIsAMinorityWithoutTheNewcomer(t *testing.T) {
 			_ = w.Do("link n7 n%d 100ms", i)
 		}
 		undecided := func(n *node) bool {
-			r, _ := n.record.(member.Record)
+			r, _ := n.record.(membership.Record)
 			return len(r.Config.Members) == 7 && !r.Committed
 		}
 		all := func() bool { return !slices.ContainsFunc(w.nodes[:6], func(n *node) bool { return !undecided(n) }) }

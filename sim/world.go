@@ -12,7 +12,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -230,11 +230,11 @@ func (w *World) add() *node {
 
 // everyone returns the record of a node that knows all nodes there are, of which the config is committed.
 func (w *World) everyone() algo.Message {
-	config := member.Config{Cluster: clusterID, ID: member.ConfigID{Version: 1}, Author: ID(1), Members: make([]member.Member, 0, len(w.nodes))}
+	config := membership.Config{Cluster: clusterID, ID: membership.ConfigID{Version: 1}, Author: ID(1), Members: make([]membership.Member, 0, len(w.nodes))}
 	for _, n := range w.nodes {
-		config.Members = append(config.Members, member.MemberOf(n.member))
+		config.Members = append(config.Members, membership.MemberOf(n.member))
 	}
-	return member.Share(member.Record{Config: config, Committed: true, WasMember: true})
+	return membership.Share(membership.Record{Config: config, Committed: true, WasMember: true})
 }
 
 // Run passes time.

@@ -12,15 +12,15 @@ var allowedImports = map[string]string{
 	"algo docs internal/archtest internal/bench/theory internal/cpu internal/hostile internal/logqueue internal/mistake": "",
 	"internal/mutants internal/testenv internal/virtual internal/wait":                                                   "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
-	"fd trace internal/member": "algo",
+	"fd trace internal/membership": "algo",
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
 	"algo/algotest":     "algo explore internal/engine internal/host internal/wire sim trace",
-	"internal/engine":   "algo fd internal/member trace",
+	"internal/engine":   "algo fd internal/membership trace",
 	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 	"internal/scenario": "algo internal/hostile internal/mistake",
 	"internal/host":     "algo internal/scenario",
-	"sim":               "algo fd internal/engine internal/host internal/member internal/scenario trace",
+	"sim":               "algo fd internal/engine internal/host internal/membership internal/scenario trace",
 	"explore":           "algo internal/host internal/scenario trace",
 
 	"internal/disk":  "golang.org/x/sys/windows",
@@ -28,7 +28,7 @@ var allowedImports = map[string]string{
 	"fence":          "algo internal/disk",
 	"secure":         "internal/disk internal/hostile",
 	"transport":      "internal/hostile golang.org/x/sys/unix",
-	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/member internal/mistake internal/store
+	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/mistake internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store internal/virtual",
 	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",

@@ -15,7 +15,7 @@ import (
 var pure = map[string]string{
 	"algo": "", "algo/bully": "", "algo/ring": "", "algo/vote": "", "algo/lease": "", "algo/builtin": "",
 	"algo/textbook/bully": "", "algo/textbook/ring": "", "algo/textbook/vote": "", "examples/omega": "",
-	"fd": "fmt", "internal/engine": "fmt", "internal/member": "fmt",
+	"fd": "fmt", "internal/engine": "fmt", "internal/membership": "fmt",
 	"trace":         "fmt encoding/json io reflect",
 	"internal/wire": "fmt encoding reflect regexp sync github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 }

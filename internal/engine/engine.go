@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -22,9 +22,9 @@ type Engine struct {
 	machine  *algo.Machine
 	detector Detector
 	members  machine
-	dynamic  *member.Dynamic // members, if it is one
-	static   *member.Static  // members, if it is one
-	now      time.Duration   // of the call that is on
+	dynamic  *membership.Dynamic // members, if it is one
+	static   *membership.Static  // members, if it is one
+	now      time.Duration       // of the call that is on
 
 	running bool // the algorithm was started
 	kept    Kept // as it is saved
@@ -201,7 +201,7 @@ func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Out
 		}
 		e.detector.DialFailed(now, target.ID, about)
 	}
-	states := map[fd.Fact]member.SeedState{fd.Unanswered: member.SeedSilent, fd.Refused: member.SeedRefused, fd.Broken: member.SeedPending}
+	states := map[fd.Fact]membership.SeedState{fd.Unanswered: membership.SeedSilent, fd.Refused: membership.SeedRefused, fd.Broken: membership.SeedPending}
 	e.members.DialFailed(now, target.Addr, states[fact])
 	return e.finish(now)
 }
@@ -221,7 +221,7 @@ func (e *Engine) Resolved(now time.Duration, name string, addrs []string) *Outpu
 func (e *Engine) Reached(now time.Duration, addr string, peer algo.NodeID) *Output {
 	e.begin(now)
 	if peer.IsZero() {
-		e.members.DialFailed(now, addr, member.SeedRejected)
+		e.members.DialFailed(now, addr, membership.SeedRejected)
 	} else {
 		e.members.HandleReached(now, addr, peer)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -359,7 +359,7 @@ func TestAWatchBeforeTheSelfCounts(t *testing.T) {
 	e.Start(0)
 	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
 	e.Receive(0, id(2), fd.Watch{Interval: interval, Lease: 10 * interval})
-	e.Receive(0, id(2), member.Self{Member: member.MemberOf(testMember(2))})
+	e.Receive(0, id(2), membership.Self{Member: membership.MemberOf(testMember(2))})
 	beats := 0
 	for {
 		deadline, due := e.Deadline()
@@ -410,7 +410,7 @@ func TestAnEpochFarAheadIsAccepted(t *testing.T) {
 func TestStrangersChangeNothing(t *testing.T) {
 	e, _ := met(t, 2, nil)
 	digest := e.Digest()
-	for _, m := range []algo.Message{bullySpec().Messages[0], fd.Beat{}, fd.Watch{}, Goodbye{}, member.Self{Member: member.MemberOf(testMember(9))}, member.Update{}} {
+	for _, m := range []algo.Message{bullySpec().Messages[0], fd.Beat{}, fd.Watch{}, Goodbye{}, membership.Self{Member: membership.MemberOf(testMember(9))}, membership.Update{}} {
 		out := e.Receive(0, id(9), m)
 		if len(out.Refuse)+len(out.Save)+len(out.Leaders)+len(out.Send) > 0 || out.ViewChanged || e.Digest() != digest || e.View().Len() != 2 {
 			t.Errorf("%s: %+v", m.Kind(), out)

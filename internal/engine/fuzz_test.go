@@ -11,7 +11,7 @@ import (
 	textbook "github.com/elect-go/elect/algo/textbook/vote"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -60,20 +60,20 @@ func FuzzReceive(f *testing.F) {
 		f.Fatalf("nobody says %T", m)
 		return nil
 	}
-	founding, record := member.Config{Cluster: algo.NodeID{0: 99}, ID: member.ConfigID{Version: 1}, Author: id(2)}, committed(3)
+	founding, record := membership.Config{Cluster: algo.NodeID{0: 99}, ID: membership.ConfigID{Version: 1}, Author: id(2)}, committed(3)
 	founding.Members = record.Config.Members
 	newer := record.Config
 	newer.ID.Version++
 	newer.Members, newer.Author = newer.Members[:2], id(2)
 	last, later := newer, newer
-	last.ID = member.ConfigID{Term: algo.MaxEpoch, Version: math.MaxUint64}
-	later.ID, later.Expired = member.ConfigID{Term: 3, Version: 12}, []algo.NodeID{id(1), id(9)}
-	thief, renamed := member.MemberOf(testMember(4)), member.MemberOf(testMember(2))
+	last.ID = membership.ConfigID{Term: algo.MaxEpoch, Version: math.MaxUint64}
+	later.ID, later.Expired = membership.ConfigID{Term: 3, Version: 12}, []algo.NodeID{id(1), id(9)}
+	thief, renamed := membership.MemberOf(testMember(4)), membership.MemberOf(testMember(2))
 	thief.Addr, renamed.Name, renamed.Priority = addr(2), "n3", math.MaxInt
-	said := append(Messages(), member.Update{Config: founding}, member.Update{Config: newer}, member.Update{Config: newer, Committed: true},
-		member.Ack{Config: newer.ID}, member.Self{Member: member.MemberOf(testMember(9)), Holds: record.Config.ID, Standby: time.Hour},
-		member.RemoveRequest{ID: id(2)}, member.FoundingReply{Member: member.MemberOf(testMember(2))}, member.Update{Config: last}, member.Update{Config: later, Committed: true},
-		member.Self{Member: thief}, member.Self{Member: renamed, Standby: -1}, member.Self{}, member.Reject{Reason: "no"},
+	said := append(Messages(), membership.Update{Config: founding}, membership.Update{Config: newer}, membership.Update{Config: newer, Committed: true},
+		membership.Ack{Config: newer.ID}, membership.Self{Member: membership.MemberOf(testMember(9)), Holds: record.Config.ID, Standby: time.Hour},
+		membership.RemoveRequest{ID: id(2)}, membership.FoundingReply{Member: membership.MemberOf(testMember(2))}, membership.Update{Config: last}, membership.Update{Config: later, Committed: true},
+		membership.Self{Member: thief}, membership.Self{Member: renamed, Standby: -1}, membership.Self{}, membership.Reject{Reason: "no"},
 		fd.Watch{Interval: time.Millisecond, Lease: time.Hour}, fd.Watch{Interval: -1, Lease: 1<<63 - 1},
 		ring.Election{Epoch: 3, Eligible: true, Priority: 1, ID: id(5), Hops: 1}, ring.Elected{Epoch: 3, ID: id(5), Hops: 9},
 		vote.Elect{Round: 3, Term: 2, Msg: 7, Leader: id(5)}, vote.Vote{Round: 3}, vote.Lead{Term: 3, Msg: 1})

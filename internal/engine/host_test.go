@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
@@ -264,7 +264,7 @@ func (h *host) perform(out *Output) {
 		h.leader = l
 	}
 	if out.End != nil {
-		rejected, isRejected := errors.AsType[*member.RejectedError](out.End)
+		rejected, isRejected := errors.AsType[*membership.RejectedError](out.End)
 		h.removed = h.removed || !isRejected
 		if isRejected {
 			h.rejected = cmp.Or(h.rejected, rejected.Reason)
@@ -694,7 +694,7 @@ func met(t testing.TB, size int, change func(*Config), saved ...algo.Message) (*
 // meet connects a node at its usual address, and has it tell about itself.
 func (e *Engine) meet(now time.Duration, i int) *Output {
 	e.Up(now, Peer{ID: id(i), Incarnation: 7, Digest: e.Digest(), Addr: addr(i)})
-	return e.Receive(now, id(i), member.Self{Member: member.MemberOf(testMember(i))})
+	return e.Receive(now, id(i), membership.Self{Member: membership.MemberOf(testMember(i))})
 }
 
 func traced(events *[]trace.Event) func(*Config) {
@@ -703,10 +703,10 @@ func traced(events *[]trace.Event) func(*Config) {
 
 // committed returns the record of n1 in a cluster of several members that has been there before, as a
 // register saves it.
-func committed(size int) member.Record {
-	c := member.Config{Cluster: algo.NodeID{0: 99}, ID: member.ConfigID{Term: 1, Version: 9}, Author: id(1)}
+func committed(size int) membership.Record {
+	c := membership.Config{Cluster: algo.NodeID{0: 99}, ID: membership.ConfigID{Term: 1, Version: 9}, Author: id(1)}
 	for i := range size {
-		c.Members = append(c.Members, member.MemberOf(testMember(i+1)))
+		c.Members = append(c.Members, membership.MemberOf(testMember(i+1)))
 	}
-	return member.Record{Config: c, Committed: true, WasMember: true}
+	return membership.Record{Config: c, Committed: true, WasMember: true}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/mutetest"
 )
 
@@ -39,7 +39,7 @@ func TestWhoNeverLeadsIsMissed(t *testing.T) {
 		w.node(i).setMembers(addrs(4))
 	}
 	w.run(3 * detection().Bound())
-	w.node(5).wantEnd(member.ErrNotListed)
+	w.node(5).wantEnd(membership.ErrNotListed)
 	w.wantView(1, 2, 3, 4)
 	w.wantLeader(4)
 	for i := 1; i <= 4; i++ {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // wantCommitted fails unless all live nodes know that a majority holds their view.
@@ -113,7 +113,7 @@ func TestRemove(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.run(2 * time.Second)
-			w.node(i).wantEnd(member.ErrRemoved)
+			w.node(i).wantEnd(membership.ErrRemoved)
 		}
 		w.wantView(2, 3)
 		w.wantCommitted()
@@ -122,10 +122,10 @@ func TestRemove(t *testing.T) {
 	})
 	t.Run("cannot be", func(t *testing.T) {
 		w := newCluster(t, voteSpec(), 1)
-		if err := w.remove(1, 1); !errors.Is(err, member.ErrLastMember) {
+		if err := w.remove(1, 1); !errors.Is(err, membership.ErrLastMember) {
 			t.Errorf("the last: %v", err)
 		}
-		if err := w.remove(1, 7); !errors.Is(err, member.ErrNoMember) {
+		if err := w.remove(1, 7); !errors.Is(err, membership.ErrNoMember) {
 			t.Errorf("a stranger: %v", err)
 		}
 		w.run(time.Second)
@@ -134,7 +134,7 @@ func TestRemove(t *testing.T) {
 	})
 	t.Run("without a quorum", func(t *testing.T) {
 		w := newCluster(t, bullySpec(), 3)
-		if err := w.remove(1, 2); !errors.Is(err, member.ErrNoQuorum) {
+		if err := w.remove(1, 2); !errors.Is(err, membership.ErrNoQuorum) {
 			t.Errorf("a member of a list: %v", err)
 		}
 		w.node(1).perform(w.node(1).engine.CancelRemove(w.now, id(2)))
@@ -155,7 +155,7 @@ func TestLeave(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.run(2 * time.Second)
-			h.wantEnd(member.ErrLeft)
+			h.wantEnd(membership.ErrLeft)
 			w.wantView(slices.DeleteFunc([]int{1, 2, 3}, func(o int) bool { return o == i })...)
 			w.wantCommitted()
 			w.run(time.Second)
@@ -205,7 +205,7 @@ func TestTheOnlyOneWhoMayLeadStays(t *testing.T) {
 	}
 	w.run(2 * time.Second)
 	for at := 1; at <= 3; at++ {
-		if err := w.remove(at, 1); !errors.Is(err, member.ErrNoEligibleMember) {
+		if err := w.remove(at, 1); !errors.Is(err, membership.ErrNoEligibleMember) {
 			t.Errorf("at n%d: %v", at, err)
 		}
 	}
@@ -478,8 +478,8 @@ func TestAcksThatCount(t *testing.T) {
 	older, earlier := written, written
 	older.Version--
 	earlier.Term--
-	ack := func(from int, config member.ConfigID) {
-		w.node(1).perform(e.Receive(w.now, id(from), member.Ack{Config: config}))
+	ack := func(from int, config membership.ConfigID) {
+		w.node(1).perform(e.Receive(w.now, id(from), membership.Ack{Config: config}))
 	}
 	ack(2, written)
 	ack(2, written)
@@ -498,8 +498,8 @@ func TestAcksThatCount(t *testing.T) {
 	next := follower.dynamic.Config() // as if the leader had written another
 	next.ID = written
 	receive := func() (acks int) {
-		for _, s := range follower.Receive(w.now, id(1), member.Update{Config: next}).Send {
-			if s.To == id(1) && s.Message == algo.Message(member.Ack{Config: next.ID}) {
+		for _, s := range follower.Receive(w.now, id(1), membership.Update{Config: next}).Send {
+			if s.To == id(1) && s.Message == algo.Message(membership.Ack{Config: next.ID}) {
 				acks++
 			}
 		}
@@ -524,9 +524,9 @@ func TestAcksThatCount(t *testing.T) {
 // knows no other leader. It may have helped to elect one.
 func TestLeaderInLaterEpochWritesNothing(t *testing.T) {
 	request := func(e *Engine) algo.Message {
-		changed := member.MemberOf(testMember(2))
+		changed := membership.MemberOf(testMember(2))
 		changed.Priority = 7
-		return member.Self{Member: changed, Holds: e.dynamic.Config().ID}
+		return membership.Self{Member: changed, Holds: e.dynamic.Config().ID}
 	}
 	w := newCluster(t, voteSpec(), 3)
 	e := w.node(1).engine
@@ -594,13 +594,13 @@ func TestUncommittedRemovalIsNoEnd(t *testing.T) {
 	next.ID.Version++
 	next.Members = next.Members[:2]
 	for _, from := range []int{1, 2} {
-		out := e.Receive(w.now, id(from), member.Update{Config: next})
+		out := e.Receive(w.now, id(from), membership.Update{Config: next})
 		if out.End != nil || !e.View().Contains(id(3)) || e.dynamic.Config().ID != before || len(out.Save) != 0 {
 			t.Errorf("n%d sends an uncommitted config without n3: it ends with %v and holds %v", from, out.End, e.dynamic.Config().ID)
 		}
 	}
-	out := e.Receive(w.now, id(2), member.Update{Config: next, Committed: true})
-	if !errors.Is(out.End, member.ErrRemoved) || len(out.Save) == 0 {
+	out := e.Receive(w.now, id(2), membership.Update{Config: next, Committed: true})
+	if !errors.Is(out.End, membership.ErrRemoved) || len(out.Save) == 0 {
 		t.Errorf("a committed config without n3: it ends with %v and saves %v", out.End, out.Save)
 	}
 }
@@ -665,18 +665,18 @@ func TestLearnerWithoutLeaderWaits(t *testing.T) {
 // TestMalformedConfigIsRefused: a malformed config changes nothing, and its connection is closed. So does one of
 // another cluster. A request of a node that is no member is refused, and a follower carries out no request.
 func TestMalformedConfigIsRefused(t *testing.T) {
-	for name, change := range map[string]func(c *member.Config){
-		"no cluster":            func(c *member.Config) { c.Cluster = algo.NodeID{} },
-		"another cluster":       func(c *member.Config) { c.Cluster = id(5) },
-		"no version":            func(c *member.Config) { c.ID.Version = 0 },
-		"the last term":         func(c *member.Config) { c.ID.Term = 1<<64 - 1 },
-		"the last term but one": func(c *member.Config) { c.ID.Term = 1<<64 - 2 },
-		"the last version":      func(c *member.Config) { c.ID.Version = 1<<64 - 1 },
-		"no members":            func(c *member.Config) { c.Members = nil },
-		"members not sorted":    func(c *member.Config) { slices.Reverse(c.Members) },
-		"a member twice":        func(c *member.Config) { c.Members[1] = c.Members[0] },
-		"a member without name": func(c *member.Config) { c.Members[1].Name = "" },
-		"a name for the log":    func(c *member.Config) { c.Members[1].Name = "n2\nlevel=ERROR" },
+	for name, change := range map[string]func(c *membership.Config){
+		"no cluster":            func(c *membership.Config) { c.Cluster = algo.NodeID{} },
+		"another cluster":       func(c *membership.Config) { c.Cluster = id(5) },
+		"no version":            func(c *membership.Config) { c.ID.Version = 0 },
+		"the last term":         func(c *membership.Config) { c.ID.Term = 1<<64 - 1 },
+		"the last term but one": func(c *membership.Config) { c.ID.Term = 1<<64 - 2 },
+		"the last version":      func(c *membership.Config) { c.ID.Version = 1<<64 - 1 },
+		"no members":            func(c *membership.Config) { c.Members = nil },
+		"members not sorted":    func(c *membership.Config) { slices.Reverse(c.Members) },
+		"a member twice":        func(c *membership.Config) { c.Members[1] = c.Members[0] },
+		"a member without name": func(c *membership.Config) { c.Members[1].Name = "" },
+		"a name for the log":    func(c *membership.Config) { c.Members[1].Name = "n2\nlevel=ERROR" },
 	} {
 		w := newCluster(t, voteSpec(), 3)
 		e := w.node(3).engine
@@ -686,7 +686,7 @@ func TestMalformedConfigIsRefused(t *testing.T) {
 		c.Members = slices.Clone(c.Members)
 		change(&c)
 		for time := range 3 { // to repeat it does not help
-			out := e.Receive(w.now, id(2), member.Update{Config: c, Committed: true})
+			out := e.Receive(w.now, id(2), membership.Update{Config: c, Committed: true})
 			if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || len(out.Save) != 0 || out.End != nil || e.Counters()["refused"] != uint64(time+1) {
 				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Refuse, e.Counters()["refused"], out.Save, out.End)
 			}
@@ -697,16 +697,16 @@ func TestMalformedConfigIsRefused(t *testing.T) {
 	}
 	w := newCluster(t, voteSpec(), 3)
 	leader, held := w.node(1).engine, w.node(1).engine.dynamic.Config()
-	stranger := member.RemoveRequest{ID: id(3)}
-	for from, m := range map[int]algo.Message{9: stranger, 2: member.Self{Member: member.MemberOf(testMember(3)), Holds: held.ID}} {
+	stranger := membership.RemoveRequest{ID: id(3)}
+	for from, m := range map[int]algo.Message{9: stranger, 2: membership.Self{Member: membership.MemberOf(testMember(3)), Holds: held.ID}} {
 		if out := leader.Receive(w.now, id(from), m); len(out.Refuse) != 1 || leader.dynamic.Config().ID != held.ID {
 			t.Errorf("%+v from n%d: refused %+v", m, from, out.Refuse)
 		}
 	}
 	two := w.node(2).engine
-	changed := member.MemberOf(testMember(3))
+	changed := membership.MemberOf(testMember(3))
 	changed.Priority = 7
-	for _, m := range []algo.Message{member.RemoveRequest{ID: id(1)}, member.Self{Member: changed, Holds: held.ID}} {
+	for _, m := range []algo.Message{membership.RemoveRequest{ID: id(1)}, membership.Self{Member: changed, Holds: held.ID}} {
 		if two.Receive(w.now, id(3), m); two.dynamic.Config().ID != held.ID {
 			t.Errorf("a follower carries out %+v", m)
 		}
@@ -855,7 +855,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		}
 		w.node(5).start()
 		w.run(time.Second)
-		if end := w.node(5).out[len(w.node(5).out)-1].End; !errors.Is(end, member.ErrExpired) {
+		if end := w.node(5).out[len(w.node(5).out)-1].End; !errors.Is(end, membership.ErrExpired) {
 			t.Errorf("n5 ends with %v", end)
 		}
 		w.wantView(2, 3, 4)

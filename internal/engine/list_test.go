@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // wantMembers fails unless the view of a node has those members.
@@ -99,7 +99,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 	for name, rejects := range map[string]func(e *Engine){
 		"rejected by a message": func(e *Engine) {
 			e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 5, Addr: addr(2)})
-			e.Receive(0, id(2), member.Reject{Reason: "not listed"})
+			e.Receive(0, id(2), membership.Reject{Reason: "not listed"})
 		},
 		"rejected by a hello": func(e *Engine) { e.Reached(0, addr(2), algo.NodeID{}) },
 	} {
@@ -111,7 +111,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 			if _, running := e.Leader(); running || e.members.End() != nil {
 				t.Errorf("it runs: %v, and ends with %v, want that it waits", running, e.members.End())
 			}
-			if got := e.Undiscovered(); len(got) != 1 || got[0].State != member.SeedRejected {
+			if got := e.Undiscovered(); len(got) != 1 || got[0].State != membership.SeedRejected {
 				t.Errorf("it waits for %+v, want n2, which rejects it", got)
 			}
 			e.meet(time.Minute, 2)
@@ -131,7 +131,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 // Without a list a node has no members, and stops.
 func TestNodeWithoutListStops(t *testing.T) {
 	e := New(Config{Place: Place{Self: testMember(1)}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection())})
-	if _, isRejected := errors.AsType[*member.RejectedError](e.Start(0).End); !isRejected {
+	if _, isRejected := errors.AsType[*membership.RejectedError](e.Start(0).End); !isRejected {
 		t.Errorf("it ends with %v", e.members.End())
 	}
 }
@@ -266,7 +266,7 @@ func TestTwoNodesWithOneListedAddress(t *testing.T) {
 	twin.ID = id(200)
 	h := w.add(twin, listed(3)).start()
 	w.run(5 * time.Second)
-	w.node(2).wantEnd(member.ErrNotListed)
+	w.node(2).wantEnd(membership.ErrNotListed)
 	if !h.up {
 		t.Errorf("the later one has stopped: %q", h.rejected)
 	}
@@ -393,7 +393,7 @@ func TestListGrowsAndShrinks(t *testing.T) {
 		w.run(100 * ms)
 	}
 	w.run(3 * time.Second)
-	four.wantEnd(member.ErrNotListed)
+	four.wantEnd(membership.ErrNotListed)
 	w.wantView(1, 2, 3)
 	w.wantLeader(3)
 	w.wantQuiet()
@@ -424,7 +424,7 @@ func TestUnlistedNodeStops(t *testing.T) {
 			w.run(10 * time.Second)
 			test.back(w)
 			w.run(10 * time.Second)
-			w.node(4).wantEnd(member.ErrNotListed)
+			w.node(4).wantEnd(membership.ErrNotListed)
 			w.wantLeader(3)
 		})
 	}
@@ -440,13 +440,13 @@ func TestUnlistedNodeStopsBesideSilentMember(t *testing.T) {
 		w.node(i).setMembers(addrs(3))
 	}
 	w.run(10 * time.Second)
-	w.node(4).wantEnd(member.ErrNotListed)
+	w.node(4).wantEnd(membership.ErrNotListed)
 }
 
 // With a quorum the members are not changed by a list.
 func TestListOfARegisterDoesNotChange(t *testing.T) {
 	w := newCluster(t, voteSpec(), 1)
-	if out, err := w.node(1).engine.SetMembers(w.now, addrs(2)); !errors.Is(err, member.ErrQuorum) || out != nil {
+	if out, err := w.node(1).engine.SetMembers(w.now, addrs(2)); !errors.Is(err, membership.ErrQuorum) || out != nil {
 		t.Errorf("it is %v", err)
 	}
 	if got := w.node(1).engine.DifferingLists(); got != nil {
@@ -491,12 +491,12 @@ func TestPriorityAndResignationReachAllListed(t *testing.T) {
 func TestSelfAboutAnotherNodeIsIgnored(t *testing.T) {
 	e, _ := met(t, 3, nil)
 	before := e.View()
-	changed := member.MemberOf(testMember(3))
+	changed := membership.MemberOf(testMember(3))
 	changed.Priority = 7
-	nameless := member.MemberOf(testMember(2))
+	nameless := membership.MemberOf(testMember(2))
 	nameless.Name = ""
-	for _, m := range []member.Member{changed, member.MemberOf(testMember(9)), nameless, {}} {
-		if out := e.Receive(0, id(2), member.Self{Member: m}); e.View() != before || out.ViewChanged || len(out.Leaders) > 0 {
+	for _, m := range []membership.Member{changed, membership.MemberOf(testMember(9)), nameless, {}} {
+		if out := e.Receive(0, id(2), membership.Self{Member: m}); e.View() != before || out.ViewChanged || len(out.Leaders) > 0 {
 			t.Errorf("n2 says %+v, and the members are %v", m, e.View())
 		}
 	}

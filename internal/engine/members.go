@@ -5,24 +5,24 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
 )
 
-// machine is what an engine needs of the membership. [member.Dynamic] is one, and [member.Static].
+// machine is what an engine needs of the membership. [membership.Dynamic] is one, and [membership.Static].
 type machine interface {
 	Start(now time.Duration)
 	Up(now time.Duration, p Peer)
 	Down(now time.Duration, peer algo.NodeID)
 	Receive(now time.Duration, from algo.NodeID, m algo.Message) bool
 	HandleDigest(now time.Duration, peer algo.NodeID, digest uint64)
-	DialFailed(now time.Duration, addr string, state member.SeedState)
+	DialFailed(now time.Duration, addr string, state membership.SeedState)
 	HandleReached(now time.Duration, addr string, peer algo.NodeID)
 	HandleResolved(now time.Duration, name string, addrs []string)
 	Wake(now time.Duration)
 	Advance(now time.Duration)
 	Deadline() time.Duration
-	SetSelf(now time.Duration, self member.Member)
+	SetSelf(now time.Duration, self membership.Member)
 	Resign(now, period time.Duration)
 
 	View() algo.View
@@ -32,21 +32,21 @@ type machine interface {
 	Ready(now time.Duration) bool
 	Isolated() bool
 	IsStandby(id algo.NodeID) bool
-	Undiscovered() []member.Seed
+	Undiscovered() []membership.Seed
 	MonitorSet() []algo.NodeID
 	Unsaved() []algo.Message
 	End() error
 }
 
 // Peer describes a new connection.
-type Peer = member.Peer
+type Peer = membership.Peer
 
 // makeMembers makes the machine for the algorithm: a register if it needs a quorum, or else a list.
 func (e *Engine) makeMembers(saved []algo.Message) {
 	c, env := &e.config, (*memberEnv)(e)
 	if c.Spec.Claims.NeedsQuorum {
-		e.dynamic = member.NewDynamic(member.Options{
-			Self:                 member.MemberOf(c.Self),
+		e.dynamic = membership.NewDynamic(membership.Options{
+			Self:                 membership.MemberOf(c.Self),
 			Cluster:              c.Cluster,
 			Join:                 c.Join,
 			Bootstrap:            c.Bootstrap,
@@ -57,8 +57,8 @@ func (e *Engine) makeMembers(saved []algo.Message) {
 		e.members = e.dynamic
 		return
 	}
-	e.static = member.NewStatic(member.StaticOptions{
-		Self:        member.MemberOf(c.Self),
+	e.static = membership.NewStatic(membership.StaticOptions{
+		Self:        membership.MemberOf(c.Self),
 		Cluster:     c.Cluster,
 		List:        c.List,
 		StartupWait: c.Timing.FirstContact,
@@ -80,10 +80,10 @@ func (e *Engine) Digest() uint64 { return e.members.Digest() }
 func (e *Engine) Committed() bool { return e.members.Committed() }
 
 // Undiscovered returns the addresses of the settings at which a node is still looked for.
-func (e *Engine) Undiscovered() []member.Seed { return e.members.Undiscovered() }
+func (e *Engine) Undiscovered() []membership.Seed { return e.members.Undiscovered() }
 
 // Learners returns the connected nodes that want to join, by ID.
-func (e *Engine) Learners() []member.Member {
+func (e *Engine) Learners() []membership.Member {
 	if e.dynamic == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (e *Engine) Learners() []member.Member {
 }
 
 // Pending returns the changes of the members that this node knows to be under way.
-func (e *Engine) Pending() []member.Change {
+func (e *Engine) Pending() []membership.Change {
 	if e.dynamic == nil {
 		return nil
 	}
@@ -106,10 +106,10 @@ func (e *Engine) RemovalObstacle(id algo.NodeID) error {
 	return e.dynamic.Removal(id).Reason
 }
 
-// CheckRemoval returns why a member cannot be removed, or nil. Without a quorum it is [member.ErrNoQuorum].
+// CheckRemoval returns why a member cannot be removed, or nil. Without a quorum it is [membership.ErrNoQuorum].
 func (e *Engine) CheckRemoval(id algo.NodeID) error {
 	if e.dynamic == nil {
-		return member.ErrNoQuorum
+		return membership.ErrNoQuorum
 	}
 	return e.dynamic.CheckRemoval(id)
 }

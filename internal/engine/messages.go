@@ -8,7 +8,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // Goodbye says that the sender stops of its own will. It stays a member.
@@ -63,23 +63,23 @@ type Recovery struct {
 }
 
 // Recover works out, from the records of a node that does not run, how it becomes the only member: see
-// [member.Recover]. The record of the algorithm does not change: the algorithm takes the epoch from the config.
+// [membership.Recover]. The record of the algorithm does not change: the algorithm takes the epoch from the config.
 func Recover(self algo.NodeID, survivor string, saved []algo.Message) (r Recovery, err error) {
-	i := slices.IndexFunc(saved, func(record algo.Message) bool { return record.Kind() == member.Record{}.Kind() })
+	i := slices.IndexFunc(saved, func(record algo.Message) bool { return record.Kind() == membership.Record{}.Kind() })
 	if i < 0 {
 		return r, errors.New("it has no config: either the node was never a member, or its algorithm needs no quorum, and its " +
 			"members are those of the list in its settings")
 	}
-	record := saved[i].(member.Record)
+	record := saved[i].(membership.Record)
 	mine, _ := record.Config.Find(self)
 	if survivor != mine.Name && survivor != self.String() {
 		return r, fmt.Errorf("the survivor is the node of this folder (%s), and the others join it with empty folders", cmp.Or(mine.Name, self.String()))
 	}
-	next, err := member.Recover(self, record, recall(saved, "").Epoch)
+	next, err := membership.Recover(self, record, recall(saved, "").Epoch)
 	if err != nil {
 		return r, err
 	}
-	view := func(e member.Member) algo.Member {
+	view := func(e membership.Member) algo.Member {
 		return algo.Member{ID: e.ID, Name: e.Name, Addr: e.Addr, Priority: e.Priority, Eligible: !e.Witness}
 	}
 	for _, e := range record.Config.Members {
@@ -97,11 +97,11 @@ func Recover(self algo.NodeID, survivor string, saved []algo.Message) (r Recover
 // Messages returns a zero value of each message that the engine, its detector and its
 // membership send, for the codec of frames.
 func Messages() []algo.Message {
-	return slices.Concat(fd.Messages(), member.Messages(), []algo.Message{Goodbye{}})
+	return slices.Concat(fd.Messages(), membership.Messages(), []algo.Message{Goodbye{}})
 }
 
 // Records returns a zero value of each record that the engine has saved, for the
 // codec of the store.
 func Records() []algo.Message {
-	return append(member.Records(), Kept{})
+	return append(membership.Records(), Kept{})
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // What a node says of itself in the membership: its name, its address, its priority and
@@ -17,7 +17,7 @@ import (
 func (e *Engine) SetPriority(now time.Duration, priority int) *Output {
 	e.begin(now)
 	e.config.Self.Priority = priority
-	e.members.SetSelf(now, member.MemberOf(e.config.Self))
+	e.members.SetSelf(now, membership.MemberOf(e.config.Self))
 	return e.finish(now)
 }
 
@@ -29,7 +29,7 @@ func (e *Engine) Resign(now, period time.Duration) *Output {
 	return e.finish(now)
 }
 
-// Remove requests the removal of a member, dead or alive, as [member.Dynamic.Remove] does. With an error,
+// Remove requests the removal of a member, dead or alive, as [membership.Dynamic.Remove] does. With an error,
 // that of CheckRemoval, there is no Output.
 func (e *Engine) Remove(now time.Duration, id algo.NodeID) (*Output, error) {
 	if err := e.CheckRemoval(id); err != nil {
@@ -52,11 +52,11 @@ func (e *Engine) CancelRemove(now time.Duration, id algo.NodeID) *Output {
 	return e.finish(now)
 }
 
-// SetMembers replaces the list of members, as [member.Static.SetMembers] does. With an error there is no Output.
+// SetMembers replaces the list of members, as [membership.Static.SetMembers] does. With an error there is no Output.
 // With a quorum it is an error: the members change by join, leave and remove.
 func (e *Engine) SetMembers(now time.Duration, list []string) (*Output, error) {
 	if e.static == nil {
-		return nil, member.ErrQuorum
+		return nil, membership.ErrQuorum
 	}
 	e.begin(now)
 	if err := e.static.SetMembers(now, list); err != nil {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/member"
+	"github.com/elect-go/elect/internal/membership"
 )
 
 // memberFrames returns how many frames of the register were sent so far.
 func (w *world) memberFrames() (sum int) {
-	for _, m := range member.Messages() {
+	for _, m := range membership.Messages() {
 		sum += w.kinds[m.Kind()]
 	}
 	return sum
@@ -138,7 +138,7 @@ func TestNodeRemovedWhileDown(t *testing.T) {
 		for range 2 { // it does not forget that
 			w.node(i).start()
 			w.run(time.Second)
-			w.node(i).wantEnd(member.ErrRemoved)
+			w.node(i).wantEnd(membership.ErrRemoved)
 		}
 		w.wantView(others...)
 		w.wantCommitted()
@@ -222,7 +222,7 @@ func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
 				m := test.message()
 				out := e.Receive(now, id(9), m)
 				for _, s := range out.Send {
-					if u, _ := s.Message.(member.Update); s.To != id(9) || u.Config.ID != held.ID || !u.Committed {
+					if u, _ := s.Message.(membership.Update); s.To != id(9) || u.Config.ID != held.ID || !u.Committed {
 						t.Errorf("%v: it sends %+v to %v", now, s.Message, s.To)
 					}
 				}
@@ -279,7 +279,7 @@ func TestEmptiedNodeReplacesItself(t *testing.T) {
 				h.crash()
 				previous.start() // with what it had saved
 				w.run(3 * time.Second)
-				previous.wantEnd(member.ErrExpired)
+				previous.wantEnd(membership.ErrExpired)
 				w.wantView(append(slices.Clone(others), 70+life)...)
 				h.start()
 				w.run(3 * time.Second)

@@ -1,4 +1,4 @@
-// Package member knows which nodes are the members of a cluster. It is a pure state machine: a driver
+// Package membership knows which nodes are the members of a cluster. It is a pure state machine: a driver
 // passes in events and the time, and performs what the machine asks for.
 //
 //	m := member.NewDynamic(options, env, saved...)
@@ -116,4 +116,4 @@
 // and a commit. A change costs one Update for each member, one Ack from each, and one Update that tells of
 // the commit. An election costs none while the config is committed. A record is saved for each config, and
 // for each commit.
-package member
+package membership

@@ -1,4 +1,4 @@
-package member
+package membership
 
 // rule is one of the rules in the package comment. Tests switch rules off, to prove that each is
 // needed. A node has them all.

@@ -1,4 +1,4 @@
-package member
+package membership
 
 // searched is a scenario of TestSearch.
 type searched struct {
