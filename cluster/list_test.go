@@ -108,6 +108,7 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 func TestWithQuorumMembersAreNotSet(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		n := f.growTo(3)[0]
+		virtual.Pass(2 * bound) // n3, which joined last, may still take over from n2
 		require.Equal(t, cluster.ErrQuorum, n.SetMembers(t.Context(), listOf(2)))
 		f.quiet(2 * bound)
 		f.members(0, "n1", "n2", "n3")
