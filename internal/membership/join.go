@@ -50,8 +50,25 @@ func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 		m.sendConfig(now, from)
 		return
 	}
-	if e, _ := m.config.Find(from); e != s.Member && m.isLeader() {
-		m.addOrUpdate(now, s.Member)
+	if m.isLeader() {
+		m.waiting = s.Member
+		m.fulfil(now)
+	}
+}
+
+// fulfil does what the waiting node has requested, as soon as it can be done: when the change before is committed,
+// when this leader holds the lease, or when the predecessor of the node is suspected. Otherwise each of these
+// steps of a join would wait for the next retry of the node.
+func (m *Dynamic) fulfil(now time.Duration) {
+	if m.waiting.ID.IsZero() || !m.isLeader() {
+		return
+	}
+	l := m.links.find(m.waiting.ID)
+	switch e, _ := m.config.Find(m.waiting.ID); {
+	case l == nil, e == m.waiting:
+		m.waiting = Member{}
+	case l.holds == m.config.ID || !m.keeps(r9):
+		m.addOrUpdate(now, m.waiting)
 	}
 }
 
@@ -67,6 +84,7 @@ func (m *Dynamic) addOrUpdate(now time.Duration, e Member) {
 		return
 	}
 	if reason := m.rejectReason(e); reason != "" {
+		m.waiting = Member{}
 		m.env.Send(e.ID, Reject{reason})
 		return
 	}
@@ -116,10 +134,9 @@ func (m *Dynamic) predecessor(e Member) (Member, bool) {
 	return Member{}, false
 }
 
-// replace removes the predecessor of a learner, if it is suspected (R17). The learner repeats its request
-// and is added then.
+// replace removes the predecessor of a learner, if it is suspected (R17). The learner is added when that is
+// committed and the learner holds that config.
 func (m *Dynamic) replace(now time.Duration, old Member) {
-	m.replaced = old.ID
 	if suspected, _ := m.env.Suspected(old.ID); suspected {
 		m.reconfig(now, m.config.without(old.ID), m.config.expiredWith(old.ID))
 	}

@@ -112,7 +112,6 @@ func (m *Dynamic) recommit(now time.Duration) {
 // hold replaces the config. A config from a peer or from this node is not committed at first.
 func (m *Dynamic) hold(c Config) {
 	m.config, m.committed, m.acks = c, false, nil
-	m.replaced = algo.NodeID{}
 	m.unsaved, m.viewStale = true, true
 }
 

@@ -184,13 +184,52 @@ func TestReplacementIsRemovedFirst(t *testing.T) {
 	require.Equal(t, "1.1{1 2 3} committed", s.holds(), "R17: not while the member is trusted")
 	require.Equal(t, []algo.NodeID{testID(2)}, s.m.MonitorSet())
 	s.suspect(one(2))
-	s.m.Receive(0, testID(8), successor)
-	require.Equal(t, "1.2{1 2}", s.holds())
+	require.Equal(t, "1.2{1 2}", s.holds(), "at once, and not with the next request")
 	require.Equal(t, []algo.NodeID{testID(2)}, s.m.config.Expired)
 	s.receive(2, ack(1, 2))
 	successor.Holds = ConfigID{1, 2}
 	s.m.Receive(0, testID(8), successor)
 	require.Equal(t, "1.3{1 2 9}", s.holds())
+}
+
+// A leader fulfils a request as soon as it can. It does not wait until the node repeats the request.
+func TestWaitingRequestIsFulfilled(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		before  func(s *script)
+		happens func(s *script)
+		want    string
+	}{
+		{"a change before is committed", func(s *script) { s.receive(5, selfOf(5, 1, 1)) }, func(s *script) {
+			s.receive(4, selfOf(4, 1, 2)) // n5 has been written, and a majority does not hold that yet
+			s.receive(2, ack(1, 2))
+			s.receive(3, ack(1, 2))
+		}, "1.3{1 2 3 4 5}"},
+		{"this leader gets the lease", func(s *script) { s.noLease = true }, func(s *script) {
+			s.receive(4, selfOf(4, 1, 1))
+			s.noLease = false
+			s.advance()
+		}, "1.2{1 2 3 4}"},
+		{"the config is of an older term", func(s *script) { s.lead(2) }, func(s *script) {
+			s.receive(4, selfOf(4, 1, 1)) // the leader writes 2.2 with the same members
+			s.m.Receive(0, testID(3), selfOf(4, 2, 2))
+			s.receive(2, ack(2, 2))
+		}, "2.3{1 2 3 4}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := voter(3)
+			c.before(s)
+			c.happens(s)
+			require.Equal(t, c.want, s.holds())
+		})
+	}
+	s := voter(3)
+	s.noLease = true
+	s.receive(4, selfOf(4, 1, 1))
+	s.m.Down(0, testID(3))
+	s.noLease = false
+	s.advance()
+	require.Equal(t, "1.1{1 2 3} committed", s.holds(), "R9: the node may be dead now")
 }
 
 func TestVoterAcknowledgesInTerm(t *testing.T) {

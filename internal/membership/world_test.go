@@ -276,6 +276,9 @@ func (w *world) stepIn(v *testEnv, call func(*Dynamic)) {
 		now = v.calm.now
 	}
 	n.m.Advance(now)
+	if v.calm == nil {
+		n.m.waiting = Member{} // the request may arrive again at any time
+	}
 	n.adoptTerm(w)
 	saved := len(n.m.Unsaved()) > 0
 	if saved && (n.leads || n.claims > 0) && n.m.committed && (!committed || id != n.m.config.ID) {
