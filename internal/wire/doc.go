@@ -37,10 +37,20 @@
 // Strings are at most 255 bytes long and slices at most 1024 elements, unless a
 // struct tag says otherwise: `wire:"max=N"`, for a string, a slice or a map.
 //
-// A receiver skips what follows the fields that it knows, in a message as in a
-// struct within: a newer version adds fields at the end. What is skipped may be any
-// msgpack value in which arrays and maps are nested at most 8 deep. A missing field is an
-// error.
+// # Another version
+//
+// A message may gain fields without a new version of the protocol, and so may a struct in a message, and a
+// record. A new field stands at the end and has the tag `wire:"optional"`, after a limit
+// `wire:"max=N,optional"`:
+//
+//   - An older receiver skips the fields that follow those it knows. They may be any msgpack values in which
+//     arrays and maps are nested at most 8 deep.
+//   - A newer receiver accepts that the field is absent, which is its zero value. The absence of a field
+//     without the tag is an error.
+//
+// So a sender cannot know whether the receiver has seen the field, and a receiver cannot tell zero from
+// absent. A field that safety depends on therefore gets a new kind of message. A receiver that does not know
+// the kind rejects it, so a new kind needs a new [Version].
 //
 // The example of this package shows a message and its bytes.
 //
@@ -51,7 +61,8 @@
 // frame is at most 64 KiB long. It is built from those primitives of
 // github.com/vmihailenco/msgpack/v5 that read one number or one head: what the library
 // decodes by reflection, or skips, can be made to exhaust memory or the stack by a few
-// bytes.
+// bytes. By reflection the library also reads nil as 0 and 70000 as a uint16, and
+// rejects a struct with more or fewer fields than it knows.
 //
 // The text of every error is short and safe to log.
 package wire

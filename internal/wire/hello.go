@@ -13,9 +13,9 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Version is the version of the protocol that this package speaks. Fields may be
-// added at the end of messages without a new number. A kind of messages may not: to
-// a peer that does not know it, it is an error.
+// Version is the version of the protocol that this package implements. Optional fields may be added at the end
+// of a message without a new version. A new kind of message needs one: to a peer that does not know the kind,
+// it is an error. See the package comment.
 const Version = 1
 
 // MaxHello bounds the encoding of a Hello, in bytes: what a node accepts from a

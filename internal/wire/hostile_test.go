@@ -219,6 +219,90 @@ func TestFieldsOfANewerPeerAreSkipped(t *testing.T) {
 	}
 }
 
+// A message as one version has it, and as a later version has it with more fields.
+type (
+	report struct {
+		Round uint64
+		Rows  []row
+	}
+	row         struct{ Name string }
+	laterReport struct {
+		Round uint64
+		Rows  []laterRow
+		Note  string      `wire:"max=4,optional"`
+		Other []laterRow  `wire:"optional"`
+		From  algo.NodeID `wire:"optional"`
+	}
+	laterRow struct {
+		Name string
+		Load []int8 `wire:"max=3,optional"`
+	}
+)
+
+func (report) Kind() string      { return "report" }
+func (laterReport) Kind() string { return "report" }
+
+func TestVersionsReadEachOther(t *testing.T) {
+	earlier, later := newCodec(t, report{}), newCodec(t, laterReport{})
+	sent := laterReport{Round: 7, Rows: []laterRow{{"a", []int8{1}}, {"b", nil}}, Note: "note", Other: []laterRow{{"c", nil}}, From: nodeA}
+	b, err := later.Append(nil, sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := later.Decode(b); err != nil || !reflect.DeepEqual(got, sent) {
+		t.Errorf("the later version reads %+v, %v of itself, want %+v", got, err, sent)
+	}
+	short := report{Round: 7, Rows: []row{{"a"}, {"b"}}}
+	if got, err := earlier.Decode(b); err != nil || !reflect.DeepEqual(got, short) {
+		t.Errorf("the earlier version reads %+v, %v, want %+v", got, err, short)
+	}
+	b, err = earlier.Append(nil, short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	absent := laterReport{Round: 7, Rows: []laterRow{{"a", nil}, {"b", nil}}}
+	if got, err := later.Decode(b); err != nil || !reflect.DeepEqual(got, absent) {
+		t.Errorf("the later version reads %+v, %v of the earlier, want %+v", got, err, absent)
+	}
+	// Between the two there may be versions with some of the fields.
+	absent = laterReport{Round: 7, Note: "n", Other: []laterRow{{"a", []int8{5}}}}
+	if got, err := later.Decode(unhex(t, "95 a6 7265706f7274 07 90 a1 6e 91 92 a161 91 05")); err != nil || !reflect.DeepEqual(got, absent) {
+		t.Errorf("the later version reads %+v, %v, want %+v", got, err, absent)
+	}
+	for input, want := range map[string]string{
+		"91 a6 7265706f7274":                         "report.Round: is missing: 0 of 2 fields are there",
+		"92 a6 7265706f7274 07":                      "report.Rows: is missing: 1 of 2 fields are there",
+		"93 a6 7265706f7274 07 91 90 c0":             "report.Rows.Name: is missing: 0 of 1 fields are there",
+		"94 a6 7265706f7274 07 90":                   "report.Note: is cut short",
+		"94 a6 7265706f7274 07 90 c0":                "report.Note: is nil, want a string",
+		"94 a6 7265706f7274 07 90 a5 3131313131":     "report.Note: has 5 bytes, at most 4 are allowed",
+		"93 a6 7265706f7274 07 91 92 a0 94 00000000": "report.Rows.Load: has 4 elements, at most 3 are allowed",
+		"93 a6 7265706f7274 07 90 a0":                "report: has bytes after its end: 1",
+	} {
+		if m, err := later.Decode(unhex(t, input)); err == nil || err.Error() != "wire: cannot decode "+want {
+			t.Errorf("Decode(%s) = %+v, %v, want %s", input, m, err, want)
+		}
+	}
+}
+
+// An optional field needs no room in the input, and so makes an element cheaper to claim.
+func TestAbsentFieldsAllocateInProportionToTheInput(t *testing.T) {
+	c := newCodec(t, laterReport{})
+	const rows = 1024
+	b := append([]byte("\x93\xa6report\x07\xdc\x04\x00"), bytes.Repeat([]byte{0x91, 0xa0}, rows)...)
+	if _, err := c.Decode(b); err != nil {
+		t.Fatal(err)
+	}
+	if got := bytesPerRun(t, func() { c.Decode(b) }); got > mostFor(len(b)) {
+		t.Errorf("decoding %d bytes allocates %d, want at most %d", len(b), got, mostFor(len(b)))
+	}
+	b = append([]byte("\x93\xa6report\x07\xdc\x04\x00"), make([]byte, 2*rows-1)...)
+	_, err := c.Decode(b)
+	if want := "wire: cannot decode report.Rows: is cut short"; err == nil || err.Error() != want {
+		t.Errorf("Decode = %v, want %s", err, want)
+	}
+}
+
 func TestSkippingAllocatesNothing(t *testing.T) {
 	c := newCodec(t, heartbeat{})
 	short := []byte("\x92\xa4beat\x01")

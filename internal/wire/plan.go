@@ -21,6 +21,7 @@ type plan struct {
 	least  int          // bytes that a value has at least
 	text   bool         // it is the string that a type such as time.Time makes of itself
 	fields []plan       // of a struct, in the order of the Go source
+	needed int          // how many of the fields, the first ones, must be there; the others are optional
 	elem   *plan        // of a list: a slice, what a pointer points to, or the pairs of a map
 	list   reflect.Type // of a list, as a slice
 }
@@ -93,26 +94,38 @@ func (p *planner) structOf(t reflect.Type, path string) plan {
 			p.mistake(field, "is not exported, so its value would be lost")
 			continue
 		}
-		s.fields = append(s.fields, p.plan(f.Type, field, p.bound(f, field)))
-		s.least += s.fields[len(s.fields)-1].least
+		most, isOptional := p.tag(f, field)
+		made := p.plan(f.Type, field, most)
+		if !isOptional {
+			if s.needed < len(s.fields) {
+				p.mistake(field, "follows an optional field, and is not optional itself")
+			}
+			s.needed = len(s.fields) + 1
+			s.least += made.least
+		}
+		s.fields = append(s.fields, made)
 	}
 	return s
 }
 
-// bound reads `wire:"max=N"`; 0 is unsaid.
-func (p *planner) bound(f reflect.StructField, field string) int {
+// tag reads `wire:"max=N"`, `wire:"optional"` or both, separated by a comma; a max of 0 is unsaid.
+func (p *planner) tag(f reflect.StructField, field string) (most int, isOptional bool) {
 	text, ok := f.Tag.Lookup("wire")
 	if !ok {
-		return 0
+		return 0, false
 	}
-	digits, isMax := strings.CutPrefix(text, "max=")
+	limit, isOptional := strings.CutSuffix(","+text, ",optional")
+	if limit == "" {
+		return 0, isOptional
+	}
+	digits, isMax := strings.CutPrefix(limit, ",max=")
 	most, err := strconv.Atoi(digits)
 	if !isMax || err != nil || most < 1 || most > largestBound {
-		p.mistake(field, "tag %q, want max= and a number from 1 to %d", text, largestBound)
+		p.mistake(field, "tag %q, want optional, or max= and a number from 1 to %d", text, largestBound)
 	} else if kind := f.Type.Kind(); kind != reflect.String && kind != reflect.Slice && kind != reflect.Map {
 		p.mistake(field, "tag %q: max is for strings, slices and maps, not for %s", text, f.Type)
 	}
-	return most
+	return most, isOptional
 }
 
 // append encodes v. It refuses what decode would refuse.
@@ -216,15 +229,15 @@ func (p *plan) decode(c *coder, v reflect.Value) {
 	c.leave(p.field)
 }
 
-// decodeFields decodes an array of n values whose head has been read. Those
-// beyond the fields come from a newer peer and are skipped.
+// decodeFields decodes an array of n values whose head has been read. Values after the last field come from
+// a newer version and are skipped. Optional fields that an older version does not send stay zero.
 func (p *plan) decodeFields(c *coder, v reflect.Value, n int) {
-	if n < len(p.fields) {
-		c.fail("is missing: " + strconv.Itoa(n) + " of " + strconv.Itoa(len(p.fields)) + " fields are there")
+	if n < p.needed {
+		c.fail("is missing: " + strconv.Itoa(n) + " of " + strconv.Itoa(p.needed) + " fields are there")
 		c.leave(p.fields[n].field)
 		return
 	}
-	for i := range p.fields {
+	for i := range min(n, len(p.fields)) {
 		p.fields[i].decode(c, v.Field(i))
 	}
 	c.about = "a field after the last known one "

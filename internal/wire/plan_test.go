@@ -26,6 +26,8 @@ type (
 		Zero        string `wire:"max=0"`
 		Many        string `wire:"max=65536"`
 		Word        string `wire:"min=3"`
+		Twice       string `wire:"optional,optional"`
+		Late        string `wire:"max=3,optional"`
 		Address     uintptr
 		Loop        loop
 	}
@@ -77,10 +79,12 @@ func TestNewCodecReportsAllMistakesAtOnce(t *testing.T) {
 		`wire: wire.odd.List: func() is not supported` + what,
 		`wire: wire.odd.hidden: is not exported, so its value would be lost`,
 		`wire: wire.odd.Plain: tag "max=3": max is for strings, slices and maps, not for int`,
-		`wire: wire.odd.Zero: tag "max=0", want max= and a number from 1 to 65535`,
-		`wire: wire.odd.Many: tag "max=65536", want max= and a number from 1 to 65535`,
-		`wire: wire.odd.Word: tag "min=3", want max= and a number from 1 to 65535`,
+		`wire: wire.odd.Zero: tag "max=0", want optional, or max= and a number from 1 to 65535`,
+		`wire: wire.odd.Many: tag "max=65536", want optional, or max= and a number from 1 to 65535`,
+		`wire: wire.odd.Word: tag "min=3", want optional, or max= and a number from 1 to 65535`,
+		`wire: wire.odd.Twice: tag "optional,optional", want optional, or max= and a number from 1 to 65535`,
 		`wire: wire.odd.Address: uintptr is not supported` + what,
+		`wire: wire.odd.Address: follows an optional field, and is not optional itself`,
 		`wire: wire.odd.Loop: wire.loop contains itself, which is not supported`,
 		`wire: <nil> is a message, but no struct: pass messages by value`,
 		`wire: *wire.empty is a message, but no struct: pass messages by value`,
