@@ -8,8 +8,8 @@ type Call struct {
 	// Why is what By suspects of Left, or of who should lead, in a word of package fd; or else the name of
 	// the event with which it began, such as "start", "campaign", "reconfigure" (Left may not lead any
 	// more), "expire" (it was waited for in vain) and "receive" (By has said so, or leads).
-	Why     string        `json:"why" wire:"max=16"`
-	Left    NodeID        `json:"left,omitzero"`    // who led until then; zero where nobody was known to
-	Epoch   Epoch         `json:"epoch"`            // of that leadership
-	Silence time.Duration `json:"silence,omitzero"` // after which Left was suspected
+	Why     string        `json:"why"`
+	Left    NodeID        `json:"left,omitzero"`       // who led until then; zero where nobody was known to
+	Epoch   Epoch         `json:"epoch"`               // of that leadership
+	Silence time.Duration `json:"silence_ns,omitzero"` // after which Left was suspected
 }

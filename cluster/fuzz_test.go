@@ -38,7 +38,7 @@ func FuzzWireTypes(f *testing.F) {
 		engine.Kept{Epoch: 9, Vote: id, Extra: "x"}, membership.Record{Config: config, Committed: true, WasMember: true, Before: config.Members},
 		wire.Order{What: wire.Remove, Member: "n1", Wait: 1}, wire.Order{What: wire.SetPriority, Priority: -3, Wait: -4}, wire.Done{Reason: "no"}, identity{ID: id, Cluster: "elect"},
 		n.greeting(id, "127.0.0.1:7400"), wire.StatusRequest{},
-		Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Awaited: []Awaited{{Addr: "n2:1", Answer: "no answer yet"}}, Counters: map[string]uint64{"saves": 1}},
+		statusReply(Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Awaited: []Awaited{{Addr: "n2:1", Answer: "no answer yet"}}, Counters: map[string]uint64{"saves": 1}}),
 	} {
 		known := false
 		for _, codec := range codecs {

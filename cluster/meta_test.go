@@ -126,7 +126,7 @@ func TestAChangeOfMetadataWakesWatch(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []map[string]string{{"http": "n1:8080"}, nil, {"http": "b"}}, metas(status.Members))
 		require.Equal(t, metas(c.Node("n1").Members()), metas(status.Members))
-		require.Zero(t, status.MetaLeftOut)
+		require.Zero(t, status.MetaOmitted)
 	})
 }
 

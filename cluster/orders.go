@@ -24,7 +24,7 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 	}
 	switch m := m.(type) {
 	case wire.StatusRequest:
-		n.tell(func() { n.reply(p, n.status().fitting()) })
+		n.tell(func() { n.reply(p, statusReply(n.status())) })
 	case wire.Order:
 		n.tell(func() { n.obey(p, m) })
 	default:
@@ -36,9 +36,12 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 // reply answers a client.
 func (n *Node) reply(p transport.Peer, m algo.Message) {
 	frame, err := clients.Append(nil, m)
+	if err == nil && len(frame) > maxFrame {
+		err = fmt.Errorf("cluster: the answer has %d bytes, at most %d are allowed", len(frame), maxFrame)
+	}
 	if err != nil {
 		n.log.Error("client not answered", "answer", m.Kind(), "error", err)
-		return
+		frame, _ = clients.Append(nil, wire.Done{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
 	}
 	n.net.Send(p.ID, frame)
 }

@@ -29,7 +29,7 @@ var example = regexp.MustCompile("(?s)<!-- decode: ([a-z-]+) -->\n```hex\n(.*?)`
 // its name, hellos, and what clients say, as it is and not as it is shown.
 func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
-	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients(Status{}, strings.Clone)}
+	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients(strings.Clone)}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data", Algorithm: algorithm})
 		require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestProtocolDocument(t *testing.T) {
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status": wire.StatusRequest{},
-		"status-reply": Status{
+		"status-reply": statusReply(Status{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Committed: true,
 			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
 			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
@@ -91,7 +91,7 @@ func TestProtocolDocument(t *testing.T) {
 			Called:   algo.Call{By: self, Why: fd.Silence, Left: id(2), Epoch: 2, Silence: 380 * time.Millisecond},
 			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
 			Lease:    &Lease{Token: 3, Left: 600 * time.Millisecond},
-		},
+		}),
 		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
 		"done":  wire.Done{Reason: "busy"},
 		"hello": wire.Hello{

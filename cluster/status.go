@@ -14,7 +14,7 @@ import (
 // Member is one member as the node that is asked sees it.
 type Member struct {
 	ID       algo.NodeID `json:"id"`
-	Name     string      `json:"name" wire:"max=64"`
+	Name     string      `json:"name"`
 	Addr     string      `json:"addr"`
 	Priority int         `json:"priority"`
 	Eligible bool        `json:"eligible"`
@@ -22,12 +22,12 @@ type Member struct {
 	// evidence; "hearsay" when it is the leader, which the node does not hear but others do: the
 	// link between the two is broken; "connected" when it does not watch it but a connection stands; else
 	// "unknown". Who watches whom is the algorithm's affair.
-	State string `json:"state" wire:"max=16"`
+	State string `json:"state"`
 	// Since is when the state began, in the node's clock.
 	Since time.Time `json:"since"`
 	// Timeout is after how long a silence the node suspects the member, while it watches it: that of its
 	// Timing, or longer after a mistake.
-	Timeout time.Duration `json:"timeout,omitzero"`
+	Timeout time.Duration `json:"timeout_ns,omitzero"`
 	// Meta is what the member says of itself, as far as this node has heard it.
 	Meta map[string]string `json:"meta,omitempty"`
 	// Standby members are not eligible for a while because they resigned. Other members that are not eligible are witnesses.
@@ -37,22 +37,22 @@ type Member struct {
 // Learner is a node that wants to join and is not a member yet.
 type Learner struct {
 	ID   algo.NodeID `json:"id"`
-	Name string      `json:"name" wire:"max=64"`
+	Name string      `json:"name"`
 	Addr string      `json:"addr"`
 }
 
 // Change is a change of the members that is not done.
 type Change struct {
-	What   string      `json:"what" wire:"max=16"` // "add" or "remove"
+	What   string      `json:"what"` // "add" or "remove"
 	ID     algo.NodeID `json:"id"`
-	Name   string      `json:"name" wire:"max=64"`
+	Name   string      `json:"name"`
 	Reason string      `json:"reason"` // what it waits for
 }
 
 // Status is what a node says of itself. Its JSON is the output of elect status.
 type Status struct {
-	Cluster   string       `json:"cluster" wire:"max=64"`
-	Algorithm string       `json:"algorithm" wire:"max=32"`
+	Cluster   string       `json:"cluster"`
+	Algorithm string       `json:"algorithm"`
 	Node      algo.NodeID  `json:"node"`   // who answered
 	Leader    *algo.NodeID `json:"leader"` // null when none is known
 	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
@@ -62,10 +62,10 @@ type Status struct {
 	ViewEpoch algo.Epoch `json:"view_epoch"`
 	// Committed says that a majority is known to hold the config, or that none is needed.
 	Committed bool     `json:"committed"`
-	Members   []Member `json:"members" wire:"max=512"`
+	Members   []Member `json:"members"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
-	Awaited []Awaited `json:"awaited" wire:"max=512"`
+	Awaited []Awaited `json:"awaited"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("beat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
 	// "refused" messages, those of "strangers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
@@ -80,15 +80,18 @@ type Status struct {
 	CalledAt time.Time `json:"called_at,omitzero"`
 	// Lease is how the lease stands; null without one.
 	Lease *Lease `json:"lease,omitempty"`
-	// MetaLeftOut is of how many members Meta is left out of an answer over the network, which is 64 KiB at
-	// most: as many of the last ones as need be, never that of the leader or of the one who answers.
-	MetaLeftOut int `json:"meta_left_out,omitzero"`
+	// A status that comes over the network has at most 64 KiB. MetaOmitted counts the members without Meta for
+	// that reason. If that is not enough, MembersOmitted counts the members that are not in Members, and
+	// AwaitedOmitted what is not in Awaited. Of each, the last ones are omitted, but neither the leader nor Node.
+	MetaOmitted    int `json:"meta_omitted,omitzero"`
+	MembersOmitted int `json:"members_omitted,omitzero"`
+	AwaitedOmitted int `json:"awaited_omitted,omitzero"`
 	// OtherLists are the names of connected members whose list of members is another one, without a quorum.
-	OtherLists []string `json:"other_lists,omitempty" wire:"max=512"`
+	OtherLists []string `json:"other_lists,omitempty"`
 	// Learners are the connected nodes that want to join, and Pending the changes of the members that this node knows
 	// to be under way: a leader knows those that it has written, each node the removals that it was asked for. At most 16 each.
-	Learners []Learner `json:"learners,omitempty" wire:"max=16"`
-	Pending  []Change  `json:"pending,omitempty" wire:"max=16"`
+	Learners []Learner `json:"learners,omitempty"`
+	Pending  []Change  `json:"pending,omitempty"`
 }
 
 // maxPending is the length of Status.Learners and of Status.Pending.
@@ -99,16 +102,13 @@ type Lease struct {
 	// Token is that of the leader, who holds it; 0 where none is known.
 	Token uint64 `json:"token"`
 	// Left is for how long it still backs the leadership of this node if nobody renews it; 0 elsewhere.
-	Left time.Duration `json:"left,omitzero"`
+	Left time.Duration `json:"left_ns,omitzero"`
 	// Nominated says that this node is to hold it next, and Missing are the names of those who have not granted it.
 	Nominated bool     `json:"nominated,omitzero"`
-	Missing   []string `json:"missing,omitempty" wire:"max=512"`
+	Missing   []string `json:"missing,omitempty"`
 }
 
-// Kind is "status-reply": a client gets a Status as it is.
-func (Status) Kind() string { return "status-reply" }
-
-var clients = wire.Clients(Status{}, hostile.Plain)
+var clients = wire.Clients(hostile.Plain)
 
 // Status returns what this node knows. Its error is context.Cause(ctx), or ErrStopped.
 func (n *Node) Status(ctx context.Context) (Status, error) {
@@ -189,22 +189,6 @@ func (n *Node) lease(of algo.Lessee) *Lease {
 	}
 	slices.Sort(l.Missing)
 	return l
-}
-
-// fitting is the status with as much metadata as a frame has room for.
-func (s Status) fitting() Status {
-	frame, _ := clients.Append(nil, s)
-	over := len(frame) + 2 - maxFrame // MetaLeftOut may grow
-	for i := len(s.Members) - 1; i >= 0 && over > 0; i-- {
-		if m := &s.Members[i]; len(m.Meta) > 0 && m.ID != s.Node && (s.Leader == nil || m.ID != *s.Leader) {
-			for key, value := range m.Meta {
-				over -= 3 + len(key) + len(value) // at least
-			}
-			m.Meta = nil
-			s.MetaLeftOut++
-		}
-	}
-	return s
 }
 
 func (n *Node) counters() map[string]uint64 {

@@ -23,7 +23,7 @@ const (
 	waitEvery   = 5 * time.Second // a node that waits says so
 	mostAwaited = 20              // addresses that it names then
 	tooOften    = 3               // elections have missed somebody, who is named at once
-	maxAnswer   = 128             // bytes of Awaited.Answer
+	maxAnswer   = 128             // bytes of Awaited.Answer, as in the tag of wire.StatusContact
 )
 
 // Awaited is an address that Config.Join or Config.Members names, and at which no member is known, or
@@ -33,7 +33,7 @@ type Awaited struct {
 	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
 	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address. Of a
 	// member it is what is missed of it, as "misses n5, which answered and does not lead (elections: 3)".
-	Answer string `json:"answer" wire:"max=128"` // maxAnswer
+	Answer string `json:"answer"`
 }
 
 // awaited runs on the loop.

@@ -49,7 +49,8 @@ Without a quorum, NUMBER counts the changes that this process has seen. A pendin
 leader knows those that it has written, and each member the removals that it was asked for.
 
 A member says what it is told to (meta: in its configuration), such as the address of its service. An
-answer has 64 KiB: of members for whose metadata there is no room it is left out, but never of the leader.
+answer has at most 64 KiB. If that is not enough, it omits metadata, then members that are not
+reached yet, then members, and says how many: of each the last ones, but never the leader.
 
 With a lease, the status of the leader says for how long it still has it if nobody renews it, and that of who is
 nominated to lead next who has not granted it.
@@ -60,12 +61,14 @@ whom elections have waited in vain, and how often.
 
 With --json, one object: cluster, algorithm, node (the id of who answered), leader
 (an id or null), epoch, view (its number), view_epoch (0 before the first), committed,
-members (a list of objects: id, name, addr, priority, eligible, state, since, timeout: in
-nanoseconds, absent for who is not watched, meta: an object, absent if empty, standby: absent if false), meta_left_out (of how
-many it is, absent if 0), lease (absent without one; an object: token, of the leader, 0 if none is known,
-left, in nanoseconds, only on the leader, nominated, missing: names), awaited (a list of objects: addr, answer),
+members (a list of objects: id, name, addr, priority, eligible, state, since, timeout_ns: absent
+for who is not watched, meta: an object, absent if empty, standby: absent if false), meta_omitted (the number of
+members without meta because the answer has no room for it), members_omitted and awaited_omitted (the
+number of those that are not listed for that reason; each is absent if 0), lease (absent without one;
+an object: token, of the leader, 0 if none is known, left_ns: only on the leader, nominated,
+missing: names), awaited (a list of objects: addr, answer),
 called (an object: by, an id; why; left, the id of who led until then, absent if nobody did;
-epoch, of that leadership; silence, in nanoseconds) and called_at, both absent before the first
+epoch, of that leadership; silence_ns) and called_at, both absent before the first
 election, other_lists (names of connected members whose list of members is another one,
 absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
 "remove", id, name, reason), both absent if empty and of at most 16, counters (an object: name and number). Without an answer the object is: addr,
@@ -177,6 +180,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	for _, l := range s.Learners {
 		fmt.Fprintf(table, "%s\tlearner\tconnected\t-\t-\t-\t%s\t%s\n", l.Name, l.Addr, l.ID)
 	}
+	if s.MembersOmitted > 0 {
+		fmt.Fprintf(table, "and %d more, for which the answer has no room\n", s.MembersOmitted)
+	}
 	if slices.ContainsFunc(members, func(m cluster.Member) bool { return len(m.Meta) > 0 }) {
 		fmt.Fprintln(table, "\nMEMBER\tMETADATA")
 	}
@@ -185,8 +191,8 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 			fmt.Fprintf(table, "%s\t%s=%s\n", m.Name, key, m.Meta[key])
 		}
 	}
-	if s.MetaLeftOut > 0 {
-		fmt.Fprintf(table, "and of %d more, who say it themselves\n", s.MetaLeftOut)
+	if s.MetaOmitted > 0 {
+		fmt.Fprintf(table, "and of %d more, who say it themselves\n", s.MetaOmitted)
 	}
 	if len(s.Awaited) > 0 {
 		fmt.Fprintln(table, "\nAWAITED\tADDRESS\tANSWER")
@@ -197,6 +203,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 			what = "met"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", what, a.Addr, a.Answer)
+	}
+	if s.AwaitedOmitted > 0 {
+		fmt.Fprintf(table, "and %d more, for which the answer has no room\n", s.AwaitedOmitted)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -212,7 +221,7 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 
 // leaseOf says for people how the lease stands.
 func leaseOf(s cluster.Status) string {
-	switch l, all := s.Lease, len(s.Members); {
+	switch l, all := s.Lease, len(s.Members)+s.MembersOmitted; {
 	case l.Nominated:
 		return fmt.Sprintf("nominated, granted by %d of %d, missing %s", all-len(l.Missing), all, strings.Join(l.Missing, ", "))
 	case l.Left > 0:

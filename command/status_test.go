@@ -46,13 +46,16 @@ func TestAStatusForPeople(t *testing.T) {
 	}
 	require.NotContains(t, text, "METADATA")
 	require.NotContains(t, text, "lease")
-	s.Members[0].Meta, s.MetaLeftOut = map[string]string{"http": "h:80", "a": "b c"}, 7
+	s.Members[0].Meta, s.MetaOmitted = map[string]string{"http": "h:80", "a": "b c"}, 7
 	require.Contains(t, print(), "\nMEMBER  METADATA\nb       a=b c\nb       http=h:80\nand of 7 more, who say it themselves\n\nAWAITED")
+	s.MembersOmitted, s.AwaitedOmitted = 1, 12
+	require.Contains(t, print(), "\nand 1 more, for which the answer has no room\n\nMEMBER  METADATA\n")
+	require.Contains(t, print(), "\nand 12 more, for which the answer has no room\n\nCOUNTER")
 	for want, lease := range map[string]cluster.Lease{
 		"token 7, 612ms left if nobody renews it": {Token: 7, Left: 612345 * time.Microsecond},
 		"token 7, held by the leader":             {Token: 7},
 		"nobody is known to hold it":              {},
-		"nominated, granted by 1 of 2, missing b": {Nominated: true, Missing: []string{"b"}},
+		"nominated, granted by 2 of 3, missing b": {Nominated: true, Missing: []string{"b"}},
 	} {
 		s.Lease = &lease
 		require.Contains(t, print(), "\nlease      "+want+"\n")

@@ -31,7 +31,7 @@ type Change struct {
 	CalledAt time.Time  `json:"called_at,omitzero"`
 	// Took is how long nobody led, as far as this node can tell, in nanoseconds: from the last sign of life of
 	// who led until then, or from CalledAt where that is later, to At. Absent without an election.
-	Took time.Duration `json:"took,omitzero"`
+	Took time.Duration `json:"took_ns,omitzero"`
 
 	number uint64 // from 1
 }

@@ -103,8 +103,8 @@ func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 	}
 	answer(w, code, struct {
 		*Leader                 // absent when none is known
-		Leads     bool          `json:"leads"`               // it is the node that was asked
-		LeaseLeft time.Duration `json:"lease_left,omitzero"` // in nanoseconds, on the leader
+		Leads     bool          `json:"leads"`                  // it is the node that was asked
+		LeaseLeft time.Duration `json:"lease_left_ns,omitzero"` // on the leader
 	}{leaderOf(s), s.Leads, left})
 }
 

@@ -51,7 +51,7 @@ func TestMetaAndLease(t *testing.T) {
 		for name := range c.sites {
 			answer := asked[struct {
 				web.Leader
-				LeaseLeft time.Duration `json:"lease_left"`
+				LeaseLeft time.Duration `json:"lease_left_ns"`
 			}](t, c.get(t, name, "/leader"))
 			assert.Equal(t, map[string]string{"http": leads.Name + ":80"}, answer.Meta)
 			assert.Equal(t, name == leads.Name, answer.LeaseLeft > 0)

@@ -33,7 +33,7 @@ type Client struct {
 	Secure *secure.Endpoint
 }
 
-var clients = wire.Clients(cluster.Status{}, hostile.Plain)
+var clients = wire.Clients(hostile.Plain)
 
 // ErrNotNode says that what listens at an address does not speak as a node does.
 var ErrNotNode = errors.New("no node of this protocol listens there")
@@ -58,12 +58,13 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 	if err != nil {
 		return cluster.Status{}, err
 	}
-	status, ok := answer.(cluster.Status)
-	if !ok {
-		return status, fmt.Errorf("operator: %s: %w: the answer is not a status", addr, ErrNotNode)
+	switch answer := answer.(type) {
+	case wire.StatusReply:
+		return statusOf(answer), nil
+	case wire.Done:
+		return cluster.Status{}, &RefusedError{Addr: addr, Reason: answer.Reason}
 	}
-	status.Members, status.Awaited = append([]cluster.Member{}, status.Members...), append([]cluster.Awaited{}, status.Awaited...) // [] in JSON
-	return status, nil
+	return cluster.Status{}, fmt.Errorf("operator: %s: %w: the answer is not a status", addr, ErrNotNode)
 }
 
 // Remove has the node at addr, which may be any, remove a member, by name or ID: see

@@ -17,7 +17,7 @@ var pure = map[string]string{
 	"algo/textbook/bully": "", "algo/textbook/ring": "", "algo/textbook/vote": "", "examples/omega": "",
 	"fd": "fmt", "internal/engine": "fmt", "internal/membership": "fmt",
 	"trace":         "fmt encoding/json io reflect",
-	"internal/wire": "fmt encoding reflect regexp sync github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
+	"internal/wire": "fmt reflect regexp sync github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 }
 
 // pureImports has no clock, randomness or I/O. It lacks unsafe, which go:linkname needs, and C.

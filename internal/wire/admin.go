@@ -6,7 +6,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// StatusRequest asks a node for its status. Like an Order it comes from a client.
+// StatusRequest asks a node for its status. Like an Order it comes from a client. It is answered with a
+// [StatusReply], or with a Done if that is not possible.
 type StatusRequest struct{}
 
 // What an Order may ask for.
@@ -51,10 +52,10 @@ func (Done) Kind() string { return "done" }
 // Hellos is the codec of what comes before anything else.
 var Hellos = Must(Hello{})
 
-// Clients is the codec of what clients and nodes say to each other, where status answers a
-// StatusRequest. It may be anybody who says it, and people are shown it: shown makes of each text what can be.
-func Clients(status algo.Message, shown func(text string) string) *Codec {
-	codec := Must(StatusRequest{}, status, Order{}, Done{})
+// Clients is the codec of what clients and nodes say to each other. It may be anybody who says it, and people
+// are shown it: shown makes of each text what can be.
+func Clients(shown func(text string) string) *Codec {
+	codec := Must(StatusRequest{}, StatusReply{}, Order{}, Done{})
 	codec.shown = shown
 	return codec
 }

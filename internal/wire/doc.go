@@ -20,11 +20,8 @@
 //	string                     string of valid UTF-8
 //	algo.NodeID                binary of exactly 16 bytes
 //	[]byte                     binary
-//	struct                     array of its fields, in their order; a time.Time, and what else makes
-//	                           a text of itself and reads it, string
+//	struct                     array of its fields, in their order
 //	slice of any of these      array of its elements
-//	pointer to any of these    array of one element, or of none for nil
-//	map by string              array of [key, value], in the order of keys
 //
 // A nil slice and an empty one are both written as an empty one, and arrive as nil.
 // Nothing else is supported; the type is refused when it is registered. So are
@@ -35,7 +32,7 @@
 // Strings must have a string's head and binaries a binary's, of any width.
 //
 // Strings are at most 255 bytes long and slices at most 1024 elements, unless a
-// struct tag says otherwise: `wire:"max=N"`, for a string, a slice or a map.
+// struct tag says otherwise: `wire:"max=N"`, for a string or a slice.
 //
 // # Another version
 //

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"encoding"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,14 +15,12 @@ import (
 // plan is how the values of one type travel, at one place in one message. It is made once,
 // from the type; coding walks it.
 type plan struct {
-	field  string       // its path in the message, for errors
-	max    int          // bytes of a string or binary, elements of a list
-	least  int          // bytes that a value has at least
-	text   bool         // it is the string that a type such as time.Time makes of itself
-	fields []plan       // of a struct, in the order of the Go source
-	needed int          // how many of the fields, the first ones, must be there; the others are optional
-	elem   *plan        // of a list: a slice, what a pointer points to, or the pairs of a map
-	list   reflect.Type // of a list, as a slice
+	field  string // its path in the message, for errors
+	max    int    // bytes of a string or binary, elements of a list
+	least  int    // bytes that a value has at least
+	fields []plan // of a struct, in the order of the Go source
+	needed int    // how many of the fields, the first ones, must be there; the others are optional
+	elem   *plan  // of a slice
 }
 
 // The bounds of fields without a tag, and the largest that a tag can set.
@@ -33,8 +30,7 @@ const (
 	largestBound    = 1<<16 - 1
 )
 
-const supported = "supported are bool, integers, string, algo.NodeID, []byte, structs of these and such as time.Time, and slices, " +
-	"pointers and maps by string of any of these"
+const supported = "supported are bool, integers, string, algo.NodeID, []byte, structs of these, and slices of any of these"
 
 // planner makes the plan of one message, and collects the mistakes in it.
 type planner struct {
@@ -64,26 +60,15 @@ func (p *planner) plan(t reflect.Type, field string, most int) plan {
 		made.max, made.least = t.Len(), 2+t.Len()
 	case kind == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		made.least = 2
-	case kind == reflect.Struct && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
-		made.text = true
 	case kind == reflect.Struct:
 		return p.structOf(t, field)
 	case kind == reflect.Slice:
-		return p.listOf(t.Elem(), field, made.max)
-	case kind == reflect.Pointer:
-		return p.listOf(t.Elem(), field, 1)
-	case kind == reflect.Map && t.Key().Kind() == reflect.String:
-		pair := []reflect.StructField{{Name: "Key", Type: t.Key()}, {Name: "Value", Type: t.Elem()}}
-		return p.listOf(reflect.StructOf(pair), field, made.max)
+		elem := p.plan(t.Elem(), field, 0)
+		made.elem = &elem
 	default:
 		p.mistake(field, "%s is not supported (%s)", t, supported)
 	}
 	return made
-}
-
-func (p *planner) listOf(t reflect.Type, field string, most int) plan {
-	elem := p.plan(t, field, 0)
-	return plan{field: field, max: most, least: 1, elem: &elem, list: reflect.SliceOf(t)}
 }
 
 func (p *planner) structOf(t reflect.Type, path string) plan {
@@ -122,8 +107,8 @@ func (p *planner) tag(f reflect.StructField, field string) (most int, isOptional
 	most, err := strconv.Atoi(digits)
 	if !isMax || err != nil || most < 1 || most > largestBound {
 		p.mistake(field, "tag %q, want optional, or max= and a number from 1 to %d", text, largestBound)
-	} else if kind := f.Type.Kind(); kind != reflect.String && kind != reflect.Slice && kind != reflect.Map {
-		p.mistake(field, "tag %q: max is for strings, slices and maps, not for %s", text, f.Type)
+	} else if kind := f.Type.Kind(); kind != reflect.String && kind != reflect.Slice {
+		p.mistake(field, "tag %q: max is for strings and slices, not for %s", text, f.Type)
 	}
 	return most, isOptional
 }
@@ -131,12 +116,6 @@ func (p *planner) tag(f reflect.StructField, field string) (most int, isOptional
 // append encodes v. It refuses what decode would refuse.
 func (p *plan) append(c *coder, v reflect.Value) {
 	switch kind := v.Kind(); {
-	case p.text:
-		text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
-		if err != nil {
-			c.fail(err.Error())
-		}
-		_ = c.encoder.EncodeString(string(text))
 	case kind == reflect.Bool:
 		_ = c.encoder.EncodeBool(v.Bool())
 	case v.CanInt():
@@ -156,8 +135,7 @@ func (p *plan) append(c *coder, v reflect.Value) {
 		c.bound(v.Len(), p.max, "bytes")
 		_ = c.encoder.EncodeBytesLen(v.Len()) // not EncodeBytes, which writes nil for nil
 		c.out.Write(v.Bytes())
-	default: // a list
-		v = p.asSlice(v)
+	default: // a slice
 		c.bound(v.Len(), p.max, "elements")
 		_ = c.encoder.EncodeArrayLen(v.Len())
 		for i := 0; i < v.Len() && c.failed == ""; i++ {
@@ -173,36 +151,9 @@ func (p *plan) appendFields(c *coder, v reflect.Value) {
 	}
 }
 
-// asSlice has the elements of a list: the pairs of a map in the order of keys.
-func (p *plan) asSlice(v reflect.Value) reflect.Value {
-	list := reflect.Zero(p.list)
-	switch v.Kind() {
-	case reflect.Slice:
-		list = v
-	case reflect.Pointer:
-		if !v.IsNil() {
-			list = reflect.Append(list, v.Elem())
-		}
-	case reflect.Map:
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		pair := reflect.New(p.list.Elem()).Elem()
-		for _, key := range keys {
-			pair.Field(0).Set(key)
-			pair.Field(1).Set(v.MapIndex(key))
-			list = reflect.Append(list, pair)
-		}
-	}
-	return list
-}
-
 // decode sets v, which is zero.
 func (p *plan) decode(c *coder, v reflect.Value) {
 	switch kind := v.Kind(); {
-	case p.text:
-		if text := c.bytes(aString); c.failed == "" && v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
-			c.fail("is no text of a " + v.Type().String())
-		}
 	case kind == reflect.Bool:
 		v.SetBool(c.want(aBool) == msgpcode.True)
 		c.in.Next(1)
@@ -223,8 +174,8 @@ func (p *plan) decode(c *coder, v reflect.Value) {
 		b := c.bytes(binary)
 		c.bound(len(b), p.max, "bytes")
 		v.SetBytes(append([]byte(nil), b...))
-	default: // a list
-		p.decodeList(c, v)
+	default: // a slice
+		p.decodeSlice(c, v)
 	}
 	c.leave(p.field)
 }
@@ -247,8 +198,8 @@ func (p *plan) decodeFields(c *coder, v reflect.Value, n int) {
 	c.about = ""
 }
 
-// decodeList allocates for no more elements than what is left of the input has room for.
-func (p *plan) decodeList(c *coder, v reflect.Value) {
+// decodeSlice allocates for no more elements than what is left of the input has room for.
+func (p *plan) decodeSlice(c *coder, v reflect.Value) {
 	n := c.length(anArray)
 	c.bound(n, p.max, "elements")
 	if n > c.in.Len()/p.elem.least {
@@ -257,22 +208,9 @@ func (p *plan) decodeList(c *coder, v reflect.Value) {
 	if n == 0 || c.failed != "" {
 		return
 	}
-	list := v
-	if v.Kind() != reflect.Slice {
-		list = reflect.New(p.list).Elem()
-	}
-	list.Grow(n) // unlike MakeSlice it allocates the elements only
-	list.SetLen(n)
+	v.Grow(n) // unlike MakeSlice it allocates the elements only
+	v.SetLen(n)
 	for i := 0; i < n && c.failed == ""; i++ {
-		p.elem.decode(c, list.Index(i))
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		v.Set(list.Index(0).Addr())
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		for _, pair := range list.Seq2() {
-			v.SetMapIndex(pair.Field(0), pair.Field(1))
-		}
+		p.elem.decode(c, v.Index(i))
 	}
 }

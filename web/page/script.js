@@ -39,7 +39,7 @@ const suspicions = {
 const cause = call => {
   const by = name(call.by);
   if (!Object.hasOwn(suspicions, call.why)) return `${by} ${Object.hasOwn(causes, call.why) ? causes[call.why] : call.why}`;
-  return `${by} ${suspicions[call.why]} ${call.left ? name(call.left) : 'the leader'}` + (call.silence ? ` for ${period(call.silence)}` : '');
+  return `${by} ${suspicions[call.why]} ${call.left ? name(call.left) : 'the leader'}` + (call.silence_ns ? ` for ${period(call.silence_ns)}` : '');
 };
 
 // A state is told by its sign and its word; its colour only helps.
@@ -95,7 +95,7 @@ function showChanges() {
     at.dateTime = c.at;
     at.title = new Date(c.at).toLocaleString();
     if (c.called) what.append(element('span', cause(c.called), 'cause'));
-    item.append(at, what, element('span', c.took && c.called.left ? period(c.took) : '', 'took'));
+    item.append(at, what, element('span', c.took_ns && c.called.left ? period(c.took_ns) : '', 'took'));
     return item;
   }));
 }

@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/elect-go/elect/algo"
+)
+
+// StatusReply answers a StatusRequest. It is the status of package cluster as a message: the two change
+// independently. A time counts nanoseconds since 1970 in UTC; 0 stands for no time.
+type StatusReply struct {
+	Cluster       string `wire:"max=64"`
+	Algorithm     string `wire:"max=32"`
+	Node          algo.NodeID
+	Leader        []algo.NodeID `wire:"max=1"` // empty if no leader is known
+	Epoch         algo.Epoch
+	ConfigVersion uint64
+	ConfigTerm    algo.Epoch
+	Committed     bool
+	Members       []StatusMember  `wire:"max=512"`
+	Contacts      []StatusContact `wire:"max=512"`
+	Counters      []StatusCounter // sorted by name
+	Election      StatusElection
+	ElectionAt    int64
+	Lease         []StatusLease   `wire:"max=1"` // empty without a lease
+	OtherLists    []string        `wire:"max=512"`
+	Learners      []StatusLearner `wire:"max=16"`
+	Pending       []StatusChange  `wire:"max=16"`
+	// Counts of what is omitted because a frame has no room for it.
+	MetaOmitted, MembersOmitted, ContactsOmitted uint32
+}
+
+// StatusMember is one member in a StatusReply.
+type StatusMember struct {
+	ID       algo.NodeID
+	Name     string `wire:"max=64"`
+	Addr     string
+	Priority int
+	Eligible bool
+	State    string `wire:"max=16"`
+	Since    int64
+	Timeout  time.Duration
+	Meta     []StatusMeta // sorted by key
+	Standby  bool
+}
+
+// StatusLearner is a node that wants to join.
+type StatusLearner struct {
+	ID   algo.NodeID
+	Name string `wire:"max=64"`
+	Addr string
+}
+
+// StatusChange is a change of the members that is not done.
+type StatusChange struct {
+	What   string `wire:"max=16"`
+	ID     algo.NodeID
+	Name   string `wire:"max=64"`
+	Reason string
+}
+
+// StatusMeta is one entry of the metadata of a member.
+type StatusMeta struct{ Key, Value string }
+
+// StatusContact is an address at which the node waits for a member.
+type StatusContact struct {
+	Addr   string
+	Answer string `wire:"max=128"`
+}
+
+// StatusCounter is one counter and its value.
+type StatusCounter struct {
+	Name  string
+	Value uint64
+}
+
+// StatusElection describes how the last election began.
+type StatusElection struct {
+	By      algo.NodeID
+	Why     string `wire:"max=16"`
+	Left    algo.NodeID
+	Epoch   algo.Epoch
+	Silence time.Duration
+}
+
+// StatusLease is the lease as the node knows it.
+type StatusLease struct {
+	Token     uint64
+	Left      time.Duration
+	Nominated bool
+	Missing   []string `wire:"max=512"`
+}
+
+// Kind is "status-reply".
+func (StatusReply) Kind() string { return "status-reply" }
