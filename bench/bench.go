@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/report"
@@ -143,9 +144,9 @@ func (m *measuring) known() []string {
 	return all
 }
 
-// algorithms are those that are compared. What a textbook costs is counted beside the theory;
-// how it bears faults says nothing, unless there is nothing else.
-func (m *measuring) algorithms() []string {
+// variants are those that are compared: the default, which has a lease, then each algorithm without one. What a
+// textbook costs is counted beside the theory; how it bears faults says nothing, unless there is nothing else.
+func (m *measuring) variants() []string {
 	all := m.known()
 	forUse := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
 		spec, err := election.Spec(m.registry, name, algo.LAN(), nil)
@@ -154,5 +155,5 @@ func (m *measuring) algorithms() []string {
 	if len(forUse) == 0 {
 		return all
 	}
-	return forUse
+	return append([]string{forUse[0] + lease.Suffix}, forUse...)
 }

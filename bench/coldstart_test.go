@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
@@ -14,25 +15,29 @@ import (
 	"github.com/elect-go/elect/internal/testenv"
 )
 
-// coldStarts are the ways to start, and whether nodes join.
-var coldStarts = map[string]bool{"algorithm=bully/by=members": false, "algorithm=bully+lease/by=join": true}
+// coldStarts are the ways to start.
+var coldStarts = []struct {
+	variant string
+	joins   bool
+}{{"bully+lease", false}, {"bully+lease", true}, {"bully", false}}
 
-// starting returns the configuration of a start. To join needs a quorum.
-func starting(config fleet.Config, nodes int, joins bool) fleet.Config {
+// starting names a way to start, and returns its configuration.
+func starting(config fleet.Config, variant string, nodes int, joins bool) (string, fleet.Config) {
 	config.Nodes, config.Joins = nodes, joins
+	config.Args = append(slices.Clone(config.Args), election.Flags(variant)...)
 	if joins {
-		config.Args = append(slices.Clone(config.Args), "--lease")
+		return "algorithm=" + variant + "/by=join", config
 	}
-	return config
+	return "algorithm=" + variant + "/by=members", config
 }
 
 // BenchmarkColdStart measures how long five new processes take until all agree: from
 // when the last of them is up, and from before the first was started.
 func BenchmarkColdStart(b *testing.B) {
 	config := setting(b)
-	for name, joins := range coldStarts {
+	for _, c := range coldStarts {
+		name, config := starting(config, c.variant, 5, c.joins)
 		b.Run(name+"/n=5", func(b *testing.B) {
-			config := starting(config, 5, joins)
 			var agreed, total []time.Duration
 			repeat(b, *slowRoundsFlag, func() {
 				s, err := coldStart(b.Context(), config)
@@ -87,9 +92,10 @@ func TestColdStart(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
-	for name, joins := range coldStarts {
+	for _, c := range coldStarts {
+		name, config := starting(config, c.variant, 3, c.joins)
 		t.Run(name, func(t *testing.T) {
-			s, err := coldStart(t.Context(), starting(config, 3, joins))
+			s, err := coldStart(t.Context(), config)
 			if err != nil {
 				t.Fatal(err)
 			}

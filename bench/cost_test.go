@@ -21,7 +21,7 @@ import (
 
 func faultCases(nodes int, faults []fault.Fault) []fault.Case {
 	var all []fault.Case
-	for _, algorithm := range []string{"bully", "ring", "vote"} {
+	for _, algorithm := range variants {
 		for _, f := range faults {
 			all = append(all, fault.Case{Algorithm: algorithm, Fault: f, Nodes: nodes})
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
@@ -98,7 +99,7 @@ func (q quality) report(b *testing.B) {
 // has them in proportion to it.
 func impatient(timeout time.Duration) []string {
 	t := algo.LAN()
-	var flags []string
+	flags := election.Flags("bully")
 	for _, f := range []struct {
 		name string
 		of   time.Duration

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
@@ -58,11 +60,11 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"--algorithm", c.Algorithm}
+	args := election.Flags(c.Algorithm)
 	if spec.Textbook {
 		args = append(args, "--lesson")
 	}
-	s := &failoverSeries{of: c, claims: spec.Claims, leased: slices.Contains(config.Args, "--lease")}
+	s := &failoverSeries{of: c, claims: spec.Claims, leased: strings.HasSuffix(c.Algorithm, lease.Suffix)}
 	config.Args = slices.Concat(args, config.Args)
 	if s.Processes, err = fault.Start(ctx, config, c.Nodes, c.network(), 0); err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func (s *failoverSeries) after(ctx context.Context, strike *fleet.Strike) (r fai
 	if s.of.network() {
 		r.recovery, err = s.Rejoin(ctx, strike.Leader.Name, s.Lab.Heal)
 	} else {
-		r.recovery, err = s.Recover(ctx, strike.Leader.Name)
+		r.recovery, err = s.Recover(ctx, strike.Leader.Name, false)
 	}
 	if err != nil {
 		return r, err

@@ -65,9 +65,10 @@ func TestCheckWhereAnybodyMayLead(t *testing.T) {
 
 func TestCaseNames(t *testing.T) {
 	for want, c := range map[string]striking{
-		"algorithm=bully/signal=kill/n=5":              {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 5}, false, ""},
-		"algorithm=bully/signal=kill/dead=1/n=3":       {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}, false, ""},
-		"algorithm=bully/signal=kill/evidence=off/n=7": {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 7}, true, ""},
+		"algorithm=bully/signal=kill/n=5":                        {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 5}, false, false},
+		"algorithm=bully/signal=kill/dead=1/n=3":                 {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}, false, false},
+		"algorithm=bully/signal=kill/evidence=off/n=7":           {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 7}, true, false},
+		"algorithm=bully+lease/signal=kill/evidence=trusted/n=3": {failoverCase{Algorithm: "bully+lease", Signal: fleet.Kill, Nodes: 3}, false, true},
 	} {
 		require.Equal(t, want, c.name())
 	}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
@@ -23,8 +25,8 @@ import (
 // striking is a failover as the benchmarks have it.
 type striking struct {
 	failoverCase
-	NoEvidence bool   // only silence counts
-	Lease      string // on, or trusted: evidence of a death ends it; at no moment two lead
+	NoEvidence bool // only silence counts
+	Trusted    bool // evidence of a death ends the lease
 }
 
 // name is the case as part of the name of a benchmark.
@@ -33,8 +35,8 @@ func (c striking) name() string {
 	if c.NoEvidence {
 		name += "/evidence=off"
 	}
-	if c.Lease != "" {
-		name += "/lease=" + c.Lease
+	if c.Trusted {
+		name += "/evidence=trusted"
 	}
 	if c.Dead > 0 {
 		name += "/dead=" + strconv.Itoa(c.Dead)
@@ -47,11 +49,8 @@ func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeri
 	if c.NoEvidence {
 		config.Args = append(slices.Clone(config.Args), "--no-evidence")
 	}
-	if c.Lease != "" {
-		config.Args = append(slices.Clone(config.Args), "--lease")
-	}
-	if c.Lease == "trusted" {
-		config.Args = append(config.Args, "--lease-trust-evidence", "--lease-trusted-network")
+	if c.Trusted {
+		config.Args = append(slices.Clone(config.Args), "--lease-trust-evidence", "--lease-trusted-network")
 	}
 	s, err := c.failoverCase.start(ctx, builtin.Registry(), config)
 	if err != nil {
@@ -75,27 +74,34 @@ func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeri
 
 func cases() []striking {
 	var all []striking
-	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		for _, c := range []striking{
-			{failoverCase: failoverCase{Signal: fleet.Kill}},
-			{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
-			{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
-			{failoverCase: failoverCase{Signal: fleet.Kill}, Lease: "on"},
-			{failoverCase: failoverCase{Signal: fleet.Kill}, Lease: "trusted"},
-			{failoverCase: failoverCase{Signal: fleet.Term}, Lease: "on"},
-			{failoverCase: failoverCase{Signal: fleet.Stop}},
-			{failoverCase: failoverCase{Signal: fleet.Term}},
-			{failoverCase: failoverCase{Signal: drop}},
-			{failoverCase: failoverCase{Signal: dropOut}},
-			{failoverCase: failoverCase{Signal: dropIn}},
-		} {
-			c.Algorithm = algorithm
+	add := func(variant string, cases ...striking) {
+		for _, c := range cases {
+			c.Algorithm = variant
 			for _, c.Nodes = range []int{3, 5, 7, 15} {
 				if c.electable() {
 					all = append(all, c)
 				}
 			}
 		}
+	}
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		add(
+			algorithm+lease.Suffix,
+			striking{failoverCase: failoverCase{Signal: fleet.Kill}},
+			striking{failoverCase: failoverCase{Signal: fleet.Kill}, Trusted: true},
+			striking{failoverCase: failoverCase{Signal: fleet.Term}},
+		)
+		add(
+			algorithm,
+			striking{failoverCase: failoverCase{Signal: fleet.Kill}},
+			striking{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
+			striking{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
+			striking{failoverCase: failoverCase{Signal: fleet.Stop}},
+			striking{failoverCase: failoverCase{Signal: fleet.Term}},
+			striking{failoverCase: failoverCase{Signal: drop}},
+			striking{failoverCase: failoverCase{Signal: dropOut}},
+			striking{failoverCase: failoverCase{Signal: dropIn}},
+		)
 	}
 	return all
 }
@@ -106,7 +112,7 @@ func (c striking) electable() bool {
 	if err != nil {
 		panic(err)
 	}
-	return !(spec.Claims.NeedsQuorum || c.Lease != "") || c.Nodes-1-c.Dead > c.Nodes/2
+	return !spec.Claims.NeedsQuorum || c.Nodes-1-c.Dead > c.Nodes/2
 }
 
 // BenchmarkFailover measures how long a cluster is without a leader: from the signal
@@ -137,7 +143,7 @@ func (c striking) benchmark(b *testing.B, config fleet.Config) {
 
 // slow reports whether the failover waits for a timeout.
 func (c striking) slow() bool {
-	return c.Signal == fleet.Stop || c.NoEvidence || c.Lease == "on" && c.Signal == fleet.Kill || c.network()
+	return c.Signal == fleet.Stop || c.NoEvidence || strings.HasSuffix(c.Algorithm, lease.Suffix) && !c.Trusted && c.Signal == fleet.Kill || c.network()
 }
 
 // series returns a function that runs a round. Where the leader lives on, each
@@ -231,7 +237,7 @@ func TestFailoverRound(t *testing.T) {
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}},
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}},
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}},
-		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}, Lease: "on"},
+		{failoverCase: failoverCase{Algorithm: "bully+lease", Signal: fleet.Term, Nodes: 3}},
 		{failoverCase: failoverCase{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3}},
 		{failoverCase: failoverCase{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3}},
 	} {

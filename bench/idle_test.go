@@ -6,25 +6,30 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
 )
 
+// variants are those that are measured, the default first.
+var variants = []string{"bully" + lease.Suffix, "bully", "ring", "vote"}
+
 // BenchmarkIdle measures what a node costs while nothing happens. An iteration is 20 s,
 // or 3 s with -short.
 func BenchmarkIdle(b *testing.B) {
 	config := setting(b)
-	for _, algorithm := range []string{"bully", "ring", "vote"} {
+	for _, algorithm := range variants {
 		b.Run("algorithm="+algorithm+"/n=5", func(b *testing.B) {
 			span := 20 * time.Second
 			if testing.Short() {
 				span = 3 * time.Second
 			}
 			config := config
-			config.Args = append(slices.Clone(config.Args), "--algorithm", algorithm)
+			config.Args = append(slices.Clone(config.Args), election.Flags(algorithm)...)
 			benchmarkIdle(b, config, span)
 		})
 	}

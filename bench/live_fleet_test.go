@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
@@ -47,7 +49,7 @@ func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int
 		return nil, err
 	}
 	config.Nodes, config.Hosts, config.OnEvent = n, fleet.Loopback(n), w.journal.see
-	config.Args = append([]string{"--algorithm", c.Algorithm, "--preset", c.Preset}, config.Args...)
+	config.Args = slices.Concat(election.Flags(c.Algorithm), []string{"--preset", c.Preset}, config.Args)
 	for _, o := range c.Options {
 		config.Args = append(config.Args, "--option", o[0]+"="+o[1])
 	}
@@ -90,7 +92,7 @@ func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, e
 // prepare has who crashed come back.
 func (p *fleetNodes) prepare(ctx context.Context) error {
 	if p.down != "" {
-		if _, err := p.fleet.Recover(ctx, p.down); err != nil {
+		if _, err := p.fleet.Recover(ctx, p.down, false); err != nil {
 			return fmt.Errorf("bench: have %s come back: %w", p.down, err)
 		}
 		p.down = ""

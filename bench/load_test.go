@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
@@ -73,6 +75,7 @@ func (w *witness) between(from, to int64) (changes, suspicions int, text string)
 func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Duration) {
 	var seen witness
 	config.Nodes, config.OnEvent = 5, seen.see
+	config.Args = append(slices.Clone(config.Args), election.Flags("bully")...)
 	f, err := fleet.New(within(b, time.Minute), config)
 	if err != nil {
 		b.Fatal(err)

@@ -81,8 +81,8 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 		"stable leadership, in the simulator", "stable leadership, to processes",
 	}, parts)
 	require.Equal(t, []string{
-		"kill of processes of bully: " + errNoNode.Error(), "partition of processes of bully: " + errNoNode.Error(),
-		"first-start of processes of bully: " + errNoNode.Error(),
+		"kill of processes of bully+lease: " + errNoNode.Error(), "partition of processes of bully+lease: " + errNoNode.Error(),
+		"first-start of processes of bully+lease: " + errNoNode.Error(),
 	}, r.run.Skipped)
 	counted, faulted := make(map[string]int), make(map[string]int)
 	for _, trial := range r.run.Trials {
@@ -96,7 +96,7 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 	require.Len(t, counted, len(theory.Cases())+2)
 	require.Equal(t, 4, counted["stranger leader-crash"], "N = 3, 5, 9, 17")
 	require.Equal(t, 8, counted["stranger random"], "two draws of each")
-	for _, algorithm := range []string{"bully", "ring", "vote", "stranger"} {
+	for _, algorithm := range []string{"bully+lease", "bully", "ring", "vote", "stranger"} {
 		require.Equal(t, 4*len(fault.Faults())+len(fault.Stability()), faulted[algorithm])
 	}
 	for _, write := range []func(*bytes.Buffer) error{

@@ -90,7 +90,7 @@ func (m *measuring) elections() (steps []step) {
 // wires are elections of live nodes in this process.
 func (m *measuring) wires() (steps []step) {
 	for _, c := range wireCases() {
-		if _, known := m.registry[c.Algorithm]; !known || m.Short && c.Algorithm != m.algorithms()[0] {
+		if _, known := m.registry[c.Algorithm]; !known || m.Short && c.Algorithm != m.known()[0] {
 			continue
 		}
 		steps = append(steps, step{
@@ -118,7 +118,7 @@ func (m *measuring) failovers() (steps []step) {
 		{fleet.Stop, 1500 * time.Millisecond, true},
 		{drop, 2 * time.Second, true},
 	} {
-		algorithms, rounds := m.algorithms(), m.Rounds
+		algorithms, rounds := m.variants(), m.Rounds
 		if m.Short && fault.signal != fleet.Kill {
 			algorithms = algorithms[:1] // the fault is the same for the others
 		}
@@ -189,7 +189,7 @@ func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int,
 		}}})
 	}
 	for _, f := range all {
-		for _, algorithm := range m.algorithms() {
+		for _, algorithm := range m.variants() {
 			c := fault.Case{Algorithm: algorithm, Fault: f, Nodes: nodes}
 			one(part+", in the simulator", f.Name+" of "+algorithm+" in the simulator", 50*time.Millisecond, c, simulator, simulated,
 				func(ctx context.Context, seed uint64) (fault.Cost, error) { return c.Simulate(ctx, m.registry, seed) })
@@ -199,7 +199,7 @@ func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int,
 		if !live(f) {
 			continue
 		}
-		c := fault.Case{Algorithm: m.algorithms()[0], Fault: f, Nodes: nodes}
+		c := fault.Case{Algorithm: m.variants()[0], Fault: f, Nodes: nodes}
 		one(part+", to processes", f.Name+" of processes of "+c.Algorithm, f.Takes, c, processes, 1,
 			func(ctx context.Context, seed uint64) (fault.Cost, error) {
 				config, err := m.config()
@@ -246,7 +246,7 @@ func (m *measuring) detectors() (steps []step) {
 // would say little about another.
 func (m *measuring) rests() (steps []step) {
 	// Ten heartbeats: leaders of bully repeat themselves that seldom.
-	sizes, algorithms, span := []int{5, 15, 45}, m.algorithms(), 1200*time.Millisecond
+	sizes, algorithms, span := []int{5, 15, 45}, m.variants(), 1200*time.Millisecond
 	if m.Short {
 		sizes, algorithms, span = []int{3}, algorithms[:1], 200*time.Millisecond
 	}

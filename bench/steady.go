@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/cpu"
@@ -27,12 +29,17 @@ type resting struct {
 // startResting starts such a cluster and returns when all its nodes have followed one leader
 // for two seconds: the elections of the start are over, and the leases stand. Each pair of
 // them may have a connection.
-func startResting(ctx context.Context, registry algo.Registry, algorithm string, nodes int) (*resting, error) {
+func startResting(ctx context.Context, registry algo.Registry, variant string, nodes int) (*resting, error) {
 	if err := allowFiles(uint64(nodes*nodes + 100)); err != nil {
 		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
 	heap := heapInUse()
-	l, err := startLocal(ctx, registry, cluster.Config{Algorithm: algorithm, Lesson: true}, nodes, nil)
+	config := cluster.Config{Lesson: true, Lease: lease.Off}
+	config.Algorithm = strings.TrimSuffix(variant, lease.Suffix)
+	if config.Algorithm != variant {
+		config.Lease = lease.Options{}
+	}
+	l, err := startLocal(ctx, registry, config, nodes, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // 20,000 open files, and 200 take 40,000. Where not so many are allowed they are skipped.
 func BenchmarkSteady(b *testing.B) {
 	setting(b)
-	for _, algorithm := range []string{"bully", "ring", "vote"} {
+	for _, algorithm := range variants {
 		b.Run("algorithm="+algorithm, func(b *testing.B) {
 			var sizes, frames []float64
 			for _, n := range []int{5, 10, 25, 50, 100, 140, 200} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/result"
@@ -110,7 +111,7 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 	if err != nil {
 		return nil, err
 	}
-	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), Lesson: true}
+	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), Lesson: true, Lease: lease.Off}
 	if w.live, err = startLocal(ctx, registry, config, n, w.journal.see, append(with, w.noted)...); err != nil {
 		return nil, err
 	}

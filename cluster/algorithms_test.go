@@ -28,7 +28,7 @@ func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clusterte
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				test(t, clustertest.New(t, clustertest.Config{
-					Nodes: nodes, Configure: func(c *cluster.Config) { c.Algorithm = name },
+					Nodes: nodes, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = name, lease.Off },
 				}), spec.Claims)
 			})
 		})
@@ -180,18 +180,18 @@ func TestAClusterThatIsFoundedAnewIsAnother(t *testing.T) {
 		})
 		return id
 	}
-	founder := cluster.Config{Bootstrap: true, Lease: &lease.Options{}}
+	founder := cluster.Config{Bootstrap: true}
 	require.NotEqual(t, found(t, founder), found(t, founder))
-	list := cluster.Config{Members: []string{"n1:7400"}}
+	list := cluster.Config{Members: []string{"n1:7400"}, Lease: lease.Off}
 	require.Equal(t, found(t, list), found(t, list))
-	other := cluster.Config{Cluster: "other", Members: list.Members}
+	other := cluster.Config{Cluster: "other", Members: list.Members, Lease: lease.Off}
 	require.NotEqual(t, found(t, list), found(t, other))
 }
 
 // Why a resource that checks tokens wants vote: on both sides of a partition bully elects in one epoch.
 func TestTwoLeadersOfBullyMayHaveOneToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := clustertest.New(t, clustertest.Config{Nodes: 3})
+		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Lease = lease.Off }})
 		old := c.Await()
 		c.Partition([]string{old.Name}, []string{"n1", "n2"})
 		next := c.Await("n1", "n2")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/virtual"
@@ -86,7 +87,7 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 		"an operator's":        {func(c *cluster.Config) { c.TLS = trial.certificate(secure.Operator) }, "tls.cert", "it is that of operator, and this is member n1"},
 		"of another authority": {func(c *cluster.Config) { c.TLS = trial.certificate(secure.Member, "n1"); c.TLS.CA = newTrial(t).ca }, "tls.cert", "signed by unknown authority"},
 	} {
-		c := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400"}
+		c := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Lease: lease.Off}
 		test.change(&c)
 		_, err := cluster.New(c)
 		require.ErrorContains(t, err, test.want, name)
@@ -105,7 +106,7 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 		},
 		"over loopbacks": func(c *cluster.Config) { c.Listen = "[::1]:7400" },
 	} {
-		c := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400"}
+		c := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Lease: lease.Off}
 		change(&c)
 		_, err := cluster.New(c)
 		require.NoError(t, err, name)
@@ -114,7 +115,7 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 
 // TestAListenerOfTheProgramsOwn is looked at when it is there.
 func TestAListenerOfTheProgramsOwn(t *testing.T) {
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "0.0.0.0:0", Advertise: "10.0.0.1:7400", Members: []string{"10.0.0.1:7400"}}, cluster.WithNetwork(cluster.Listen, nil))
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "0.0.0.0:0", Advertise: "10.0.0.1:7400", Members: []string{"10.0.0.1:7400"}, Lease: lease.Off}, cluster.WithNetwork(cluster.Listen, nil))
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // it would run for ever
 	defer cancel()
@@ -325,7 +326,7 @@ func TestManyStallBeforeTheyProveAnything(t *testing.T) {
 
 // TestTheSameUserGivesOrders, on the loopback without a secret. Other users are in the tests of secure.
 func TestTheSameUserGivesOrders(t *testing.T) {
-	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Timing: algo.Local()})
+	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Timing: algo.Local(), Lease: lease.Off})
 	m.follows(t, "n1", 30*time.Second)
 	err := operator.Client{}.SetPriority(t.Context(), m.Members()[0].Addr, 3)
 	if runtime.GOOS != "linux" {

@@ -36,8 +36,8 @@ type Config struct {
 	// Listen names no host, or one that the others cannot dial.
 	Advertise string `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
 
-	// Bootstrap, Join and RemoveSuspectedAfter need an algorithm with a quorum: vote, or any with Lease. The others
-	// have Members.
+	// Bootstrap, Join and RemoveSuspectedAfter need a quorum: the lease, which is the default, or vote. Without a
+	// quorum there is Members.
 
 	// Bootstrap makes this node found a cluster at its first start: at once if Join names no
 	// other node, or when each address there has refused the connection, or leads to a node in
@@ -56,9 +56,9 @@ type Config struct {
 	// node, with SetMembers or a restart. An entry equal to Listen is this node, also if its port is 0.
 	Members []string `yaml:"members" arg:"host:port" empty:"none, they join and leave" live:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
 
-	// Data is the folder for what must survive a restart. Without one, a restart
+	// Data is the folder for what must survive a restart. Lease and vote need one. Without it, a restart
 	// makes this a new member.
-	Data string `yaml:"data" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart"`
+	Data string `yaml:"data" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart; the lease and vote need it"`
 
 	// Algorithm is "bully", or another word of the registry: "bully".
 	Algorithm string `yaml:"algorithm" arg:"word" help:"how a leader is elected, the same on all members"`
@@ -101,11 +101,12 @@ type Config struct {
 	// Insecure has whoever reaches this node take part, and give orders.
 	Insecure bool `yaml:"insecure" help:"listen to strangers without secret_file and tls: whoever reaches this node takes part, and gives orders"`
 
-	// Lease has a leader lead only as long as a majority of the members has promised to have no other: then
-	// there is at most one at any moment, with any algorithm, and its tokens only rise. Nil: without. All of it
-	// zero means lease.Defaults of the timing, and a Drain of zero that of WithDrain. It is the same on all
-	// members, but for Preempt and Drain, and needs Data. See package lease.
-	Lease *lease.Options
+	// Lease lets a leader lead only while a quorum has granted it the lease: then at most one node leads at any
+	// moment, with any algorithm, and the tokens of its leaderships rise. The zero value means lease.Defaults of
+	// Timing, or lease.Off with an algorithm for lessons, and a Drain of zero means that of WithDrain. All members
+	// have equal options, except Preempt and Drain. A lease needs Data. With lease.Off a failover takes
+	// milliseconds, and bully and ring need no quorum, but two nodes may lead at once. See package lease.
+	Lease lease.Options
 
 	// Timing is all that depends on the network: algo.LAN().
 	Timing algo.Timing
@@ -168,22 +169,31 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	timing := fieldErrors("timing", fd.Check(c.Timing))
 	spec, err := c.spec(registry, timing == nil)
 	found.add(timing, err)
-	if c.Lease != nil && timing == nil {
-		o := cmp.Or(*c.Lease, lease.Defaults(c.Timing))
-		o.Drain = cmp.Or(o.Drain, drain)
-		leased, err := lease.Wrap(spec, c.Timing, o)
+	if c.Lease == (lease.Options{}) && spec.Textbook {
+		c.Lease = lease.Off
+	}
+	inner, isLeased := spec, !c.Lease.IsOff() && spec.Name != ""
+	if isLeased && timing == nil {
+		c.Lease = cmp.Or(c.Lease, lease.Defaults(c.Timing))
+		c.Lease.Drain = cmp.Or(c.Lease.Drain, drain)
+		leased, err := lease.Wrap(spec, c.Timing, c.Lease)
 		found.add(fieldErrors("lease", err))
-		if c.Lease = &o; err == nil {
+		if err == nil {
 			spec = leased
 		}
 	}
-	quorum := spec.Claims.NeedsQuorum
-	if !quorum && spec.Name != "" {
-		c.requireList(&found, spec.Name)
+	if !isLeased && !inner.Claims.NeedsQuorum && inner.Name != "" {
+		c.requireList(&found, inner)
 	}
 	want(!spec.Textbook || c.Lesson, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
-	want(!quorum || kept || c.Data != "", "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", spec.Name)
+	switch hasData := kept || c.Data != ""; {
+	case inner.Claims.NeedsQuorum:
+		want(hasData, "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", inner.Name)
+	case isLeased:
+		want(hasData, "data", "empty", "a folder, because a node that forgets a lease that it has granted makes two leaders possible; "+
+			"or lease: off, which needs no folder, and lets two nodes lead at once under a partition")
+	}
 	return spec, errors.Join(found.all...)
 }
 
@@ -199,11 +209,15 @@ func (m *mistakes) want(ok bool, field, got, want string, args ...any) {
 }
 
 // requireList rejects what needs a quorum.
-func (c *Config) requireList(found *mistakes, algorithm string) {
-	const bothWays = "a quorum for it (lease, or algorithm vote; %s without a lease has none), or one list of members on all nodes instead"
-	found.want(len(c.Join) == 0, "join", "set", bothWays, algorithm)
-	found.want(!c.Bootstrap, "bootstrap", "true", bothWays, algorithm)
-	found.want(c.RemoveSuspectedAfter == 0, "remove_suspected_after", c.RemoveSuspectedAfter.String(), bothWays, algorithm)
+func (c *Config) requireList(found *mistakes, inner algo.Spec) {
+	quorum := "drop lease: off, choose algorithm vote"
+	if inner.Textbook {
+		quorum = "set lease: on"
+	}
+	const bothWays = "a quorum, which %s with lease: off does not have: %s, or set one list of members on all nodes instead"
+	found.want(len(c.Join) == 0, "join", "set", bothWays, inner.Name, quorum)
+	found.want(!c.Bootstrap, "bootstrap", "true", bothWays, inner.Name, quorum)
+	found.want(c.RemoveSuspectedAfter == 0, "remove_suspected_after", c.RemoveSuspectedAfter.String(), bothWays, inner.Name, quorum)
 }
 
 // addresses says what is wrong with those of the configuration.

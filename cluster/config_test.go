@@ -17,7 +17,7 @@ import (
 
 // good is a configuration without a mistake.
 func good() cluster.Config {
-	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "data", Insecure: true}
+	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "data", Insecure: true, Lease: lease.Off}
 }
 
 func mistakes(err error) []*cluster.ConfigError {
@@ -37,7 +37,7 @@ func mistakes(err error) []*cluster.ConfigError {
 
 func TestConfigMistakes(t *testing.T) {
 	ms := time.Millisecond
-	const bothWays = ", want a quorum for it (lease, or algorithm vote; bully without a lease has none), or one list of members on all nodes instead"
+	const bothWays = ", want a quorum, which bully with lease: off does not have: drop lease: off, choose algorithm vote, or set one list of members on all nodes instead"
 	cases := []struct {
 		name   string
 		change func(c *cluster.Config)
@@ -130,7 +130,7 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	n, err := cluster.New(cluster.Config{Listen: "10.0.0.1:7400", Insecure: true})
+	n, err := cluster.New(cluster.Config{Listen: "10.0.0.1:7400", Insecure: true, Lease: lease.Off})
 	require.NoError(t, err)
 	c := n.Config()
 	require.Equal(t, "elect", c.Cluster)
@@ -199,7 +199,7 @@ func TestPresets(t *testing.T) {
 func TestATextbookRunsOnlyForALesson(t *testing.T) {
 	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for lesson is set"
 	local := func(change func(c *cluster.Config)) cluster.Config {
-		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Data: "data", Algorithm: "textbook-bully", Lesson: true}
+		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Data: "data", Algorithm: "textbook-bully", Lesson: true, Lease: lease.Off}
 		change(&c)
 		return c
 	}
@@ -216,7 +216,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 		"for all":         {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
 		"known to others": {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
 		"let in elsewhere": {func(c *cluster.Config) {
-			c.Lease, c.Join = &lease.Options{}, []string{"127.0.0.1:7401", "10.0.0.2:7400"}
+			c.Lease, c.Join = lease.Defaults(algo.LAN()), []string{"127.0.0.1:7401", "10.0.0.2:7400"}
 		}, "join[1]", wanted},
 		"of members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
 			"members[1]", wanted},

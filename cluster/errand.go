@@ -292,7 +292,7 @@ var (
 	// ErrNoHeir says that no other member may lead.
 	ErrNoHeir = errors.New("no other member may lead")
 	// ErrNoQuorum says that the algorithm has no quorum, which must agree that a member leaves or is removed.
-	ErrNoQuorum = errors.New("its algorithm has no quorum to agree on that: change the list members on each node, or set lease")
+	ErrNoQuorum = errors.New("its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off")
 )
 
 // unstruck is what the engine says of that.

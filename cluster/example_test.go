@@ -21,7 +21,7 @@ func ExampleNode_Lead() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data, Lease: &lease.Options{}})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -84,7 +84,13 @@ func ExampleState() {
 
 // A service that has only to prepare something when it leads goes on leading afterwards.
 func ExampleNode_Lead_keep() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -119,7 +125,7 @@ func ExampleLeadership_Deadline() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data, Lease: &lease.Options{}})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -162,7 +168,13 @@ func ExampleNode_Run() {
 		}
 		return "start it again"
 	}
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -186,7 +198,7 @@ func ExampleNode_Remove() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data, Lease: &lease.Options{}})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -214,7 +226,7 @@ func ExampleNode_Remove() {
 
 // Without a quorum the members are those of a list, which is changed on each node.
 func ExampleNode_SetMembers() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -237,7 +249,7 @@ func ExampleNode_SetMembers() {
 func ExampleWithLookup() {
 	registry := map[string][]string{"elect.internal": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}
 	_, err := cluster.New(
-		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Data: "data", Lease: &lease.Options{}, Join: []string{"elect.internal:7400"}},
+		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Data: "data", Join: []string{"elect.internal:7400"}},
 		cluster.WithLookup(func(_ context.Context, host string) ([]string, error) {
 			if found, ok := registry[host]; ok {
 				return found, nil
@@ -251,7 +263,13 @@ func ExampleWithLookup() {
 
 // A follower finds the service of the leader by what that says of itself.
 func ExampleLeadership_Meta() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Meta: map[string]string{"http": "10.0.0.1:8080"}})
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Meta: map[string]string{"http": "10.0.0.1:8080"}, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -171,22 +171,22 @@ func runs(algorithm string) func(*cluster.Config) {
 	return func(c *cluster.Config) {
 		word, isLeased := strings.CutSuffix(algorithm, " with a lease")
 		if c.Algorithm = word; isLeased {
-			c.Lease = &lease.Options{}
+			c.Lease = lease.Options{}
 		}
 	}
 }
 
 // leased has a quorum with the default algorithm.
-func leased(c *cluster.Config) { c.Lease = &lease.Options{} }
+func leased(c *cluster.Config) { c.Lease = lease.Options{} }
 
 // quorums have one, and the nodes join, leave and are removed.
 var quorums = []string{"bully with a lease", "vote"}
 
-// start starts member i. See place.
+// start starts member i, without a lease unless the config of the fleet has one. See place.
 func (f *fleet) start(i int, options ...cluster.Option) *member {
 	f.t.Helper()
 	name := nameOf(i)
-	c := cluster.Config{Name: name, Listen: addrOf(i), Priority: i}
+	c := cluster.Config{Name: name, Listen: addrOf(i), Priority: i, Lease: lease.Off}
 	f.config(&c)
 	f.place(&c)
 	if f.stores[name] == nil {
@@ -207,7 +207,7 @@ func (f *fleet) place(c *cluster.Config) {
 	if c.Bootstrap || len(c.Join)+len(c.Members) > 0 {
 		return
 	}
-	if c.Lease != nil || c.Algorithm == "vote" {
+	if !c.Lease.IsOff() || c.Algorithm == "vote" {
 		for other := range f.live {
 			c.Join = append(c.Join, other+":7400")
 		}

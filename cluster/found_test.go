@@ -97,7 +97,7 @@ func TestOneClusterIsFounded(t *testing.T) {
 					s.dns.set("elect", all...)
 					var members []*member
 					for _, i := range random.Perm(3) {
-						members = append(members, s.start(i+1, cluster.Config{Bootstrap: may(i + 1), Join: []string{"elect:7400"}, Lease: &lease.Options{}}))
+						members = append(members, s.start(i+1, cluster.Config{Bootstrap: may(i + 1), Join: []string{"elect:7400"}}))
 						if random.IntN(2) > 0 {
 							virtual.Pass(time.Duration(random.IntN(20)) * time.Millisecond)
 						}
@@ -125,7 +125,7 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 		s := newSite(t)
 		join := []string{machine(1) + ":7400", machine(2) + ":7400", machine(3) + ":7400"}
 		start := func(i int) *member {
-			return s.start(i, cluster.Config{Bootstrap: i == 1, Join: join, Lease: &lease.Options{}})
+			return s.start(i, cluster.Config{Bootstrap: i == 1, Join: join})
 		}
 		one, two, three := start(1), start(2), start(3)
 		virtual.Pass(5 * time.Second)
@@ -154,8 +154,8 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 // A node whose settings name no other node stops, and says which settings it could have.
 func TestNodeWithoutAnyPeerInItsSettingsStops(t *testing.T) {
 	for want, c := range map[string]cluster.Config{
-		"set bootstrap, join or members":            {Lease: &lease.Options{}},
-		"the settings name no members: set members": {},
+		"set bootstrap, join or members":            {},
+		"the settings name no members: set members": {Lease: lease.Off},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			err := newSite(t).start(1, c).ends(t, bound)
@@ -177,7 +177,7 @@ func TestMembersWhoseNamesResolveLate(t *testing.T) {
 					s := newSite(t)
 					var members []*member
 					for i := 1; i <= 3; i++ {
-						members = append(members, s.start(i, cluster.Config{Algorithm: algorithm, Members: list, Advertise: list[i-1]}))
+						members = append(members, s.start(i, cluster.Config{Algorithm: algorithm, Members: list, Advertise: list[i-1], Lease: lease.Off}))
 					}
 					for _, i := range random.Perm(3) {
 						virtual.Pass(time.Duration(random.IntN(60_000)) * time.Millisecond)
@@ -209,7 +209,7 @@ func TestMembersWhoseNamesResolveLateOverTCP(t *testing.T) {
 	}
 	var members []*member
 	for i := 1; i <= 3; i++ {
-		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: "vote", Data: t.TempDir()}
+		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: "vote", Data: t.TempDir(), Lease: lease.Off}
 		members = append(members, run(t, c, cluster.WithLookup(names.lookup),
 			cluster.WithNetwork(func(string) (net.Listener, error) { return sockets[i-1], nil }, nil)))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/algo/ring"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
@@ -21,7 +22,7 @@ import (
 // clients, hellos, and its own records. What decodes must encode, and decode to the
 // same again.
 func FuzzWireTypes(f *testing.F) {
-	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(f, err)
 	codecs := append(slices.Collect(maps.Values(codecsOf(f))), recorded)
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
@@ -58,7 +59,7 @@ func overTCP(t testing.TB, n int, highest ...cluster.Option) (members []*member)
 		if i == n {
 			options = highest
 		}
-		m := run(t, cluster.Config{Name: nameOf(i), Listen: own, Members: append(slices.Clone(list), own), Priority: i}, options...)
+		m := run(t, cluster.Config{Name: nameOf(i), Listen: own, Members: append(slices.Clone(list), own), Priority: i, Lease: lease.Off}, options...)
 		list = append(list, addressOf(t, m))
 		for k, before := range members {
 			others := slices.Clone(list)
@@ -471,7 +472,7 @@ func TestWordsOfAStrangerAreNoOrdersToATerminal(t *testing.T) {
 		r.say(membership.Reject{Reason: "\x1b[2Jgo away\n"})
 		_, _ = io.Copy(io.Discard, r)
 	}()
-	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Algorithm: "vote", Data: t.TempDir(), Join: []string{l.Addr().String()}})
+	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Algorithm: "vote", Data: t.TempDir(), Join: []string{l.Addr().String()}, Lease: lease.Off})
 	<-m.done
 	l.Close()
 	<-done

@@ -32,11 +32,6 @@ const Keep LeadOption = 1
 // Several calls at once each run their fn in every leadership. The first that returns of its own
 // accord resigns for all, and the node hands over when the others have returned, or after WithDrain.
 func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadership) error, options ...LeadOption) error {
-	n.warned.Do(func() {
-		if !n.spec.Claims.OneLeaderPerEpoch {
-			n.log.Warn("under a partition two nodes may work at once: set lease, or check tokens where the work is done", "algorithm", n.spec.Name)
-		}
-	})
 	for s := range n.Watch(ctx) {
 		if !s.Leads {
 			continue

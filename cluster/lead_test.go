@@ -14,6 +14,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/engine"
@@ -597,7 +598,7 @@ func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
 func TestBeforeRunMethodsWaitForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := clustertest.NewNetwork()
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}}, w.Process("n1").Options()...)
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off}, w.Process("n1").Options()...)
 		require.NoError(t, err)
 		require.Empty(t, n.Members())
 		_, known := n.Leader()

@@ -37,7 +37,7 @@ type guarded struct {
 func newGuarded(t testing.TB, algorithm string, nodes int, drift map[string]float64) *guarded {
 	g := &guarded{t: t, causes: make(map[error]int)}
 	g.Cluster = clustertest.New(t, clustertest.Config{Nodes: nodes, Drift: drift, Configure: func(c *cluster.Config) {
-		c.Algorithm, c.Lease = algorithm, &lease.Options{}
+		c.Algorithm, c.Lease = algorithm, lease.Options{}
 	}})
 	for _, n := range g.Nodes() {
 		g.employ(n)
@@ -53,7 +53,7 @@ type task struct {
 
 // employ gives a node a Lead callback, until the node stops.
 func (g *guarded) employ(n *cluster.Node) {
-	me := task{name: n.Config().Name, leased: n.Config().Lease != nil}
+	me := task{name: n.Config().Name, leased: !n.Config().Lease.IsOff()}
 	ctx := g.t.Context()
 	go func() {
 		_ = n.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
@@ -287,10 +287,10 @@ func TestAHigherOneWaitsForTheWork(t *testing.T) {
 	})
 }
 
-func lasting(d time.Duration) *lease.Options {
+func lasting(d time.Duration) lease.Options {
 	o := lease.Defaults(algo.LAN())
 	o.Duration = d
-	return &o
+	return o
 }
 
 // A lease is turned off, or made longer or shorter, one member after the other, each killed and started again until it is
@@ -298,7 +298,7 @@ func lasting(d time.Duration) *lease.Options {
 // it on all are stopped first: who runs without one has promised nothing.
 func TestALeaseIsChangedStepByStep(t *testing.T) {
 	short, long := lasting(lease.Defaults(algo.LAN()).Duration), lasting(6*time.Second)
-	for name, change := range map[string][2]*lease.Options{"on": {nil, short}, "off": {long, nil}, "longer": {short, long}, "shorter": {long, short}} {
+	for name, change := range map[string][2]lease.Options{"on": {lease.Off, short}, "off": {long, lease.Off}, "longer": {short, long}, "shorter": {long, short}} {
 		for _, first := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, the leader first: %t", name, first), func(t *testing.T) {
 				withLease(t, func(t *testing.T, algorithm string) {
@@ -317,7 +317,7 @@ func TestALeaseIsChangedStepByStep(t *testing.T) {
 						}
 						return 1
 					})
-					if change[0] == nil {
+					if change[0].IsOff() {
 						for _, name := range names {
 							g.kill(name)
 							g.Pass(time.Second)
@@ -346,7 +346,7 @@ func TestALeaseIsChangedStepByStep(t *testing.T) {
 // A node whose lease is turned off does not help another to lead before what it has promised is over, and
 // neither does one whose lease is made shorter. So at every step at most one works.
 func TestALeaseIsTurnedOff(t *testing.T) {
-	for _, later := range []*lease.Options{nil, lasting(2 * lease.Defaults(algo.LAN()).Duration)} {
+	for _, later := range []lease.Options{lease.Off, lasting(2 * lease.Defaults(algo.LAN()).Duration)} {
 		withLease(t, func(t *testing.T, algorithm string) {
 			long := lasting(20 * time.Second)
 			now := long
@@ -406,7 +406,7 @@ func (c *stallingClock) Alarm(ring func()) (set func(at time.Duration), stop fun
 func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		f := newFleet(t)
-		f.config = func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, &lease.Options{} }
+		f.config = func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, lease.Options{} }
 		clock := &stallingClock{began: time.Now()}
 		leader := f.start(1, cluster.WithClock(clock))
 		f.leader(time.Minute)
@@ -432,7 +432,7 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 func TestALeaseOnTCP(t *testing.T) {
 	g := &guarded{t: t, real: true, causes: make(map[error]int)}
 	config := func(name string, join ...string) cluster.Config {
-		return cluster.Config{Name: name, Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, Data: t.TempDir(), Timing: algo.Local(), Lease: &lease.Options{}}
+		return cluster.Config{Name: name, Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, Data: t.TempDir(), Timing: algo.Local()}
 	}
 	founder := run(t, config("n1"))
 	addr := founder.follows(t, "n1", patience).Leader.Addr

@@ -21,7 +21,7 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		leader := f.leader(bound)
 		require.ErrorIs(t, all[0].Remove(t.Context(), all[2].ID()), cluster.ErrNoQuorum)
 		require.ErrorIs(t, all[0].Leave(t.Context()), cluster.ErrNoQuorum)
-		const way = "its algorithm has no quorum to agree on that: change the list members on each node, or set lease"
+		const way = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
 		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Remove(t.Context(), addrOf(1), "n3"), &refused)
 		require.Equal(t, "refused: cluster: remove n3: "+way, refused.Reason)

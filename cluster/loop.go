@@ -206,7 +206,13 @@ func (n *Node) viewChanged() {
 	hello.ClusterID, hello.View = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
 	stamp := n.engine.View().Stamp()
-	n.asked.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Epoch, stamp.Number), "members", n.engine.View().Len())
+	members := n.engine.View().Len()
+	n.asked.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Epoch, stamp.Number), "members", members)
+	isPair := members == 2 && n.engine.View().Contains(n.self.ID) && n.spec.Claims.NeedsQuorum
+	if isPair && !n.isPair {
+		n.log.Warn("of two members neither can lead without the other: add a third, which may be a witness")
+	}
+	n.isPair = isPair
 }
 
 // loseBy ends the leadership of this node if one of the announcements does.
@@ -218,7 +224,7 @@ func (n *Node) loseBy(announced []algo.Leader) {
 	}
 	cause := ErrVacant
 	switch last := announced[len(announced)-1]; {
-	case last.ID == n.self.ID && n.config.Lease != nil && !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l.ID != n.self.ID }):
+	case last.ID == n.self.ID && !n.config.Lease.IsOff() && !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l.ID != n.self.ID }):
 		return // its lease goes on
 	case last.ID == n.self.ID && n.spec.Claims.OneLeaderPerEpoch && last.Epoch == same.Epoch+1:
 		return // both epochs are its own, and there is none between
@@ -323,7 +329,7 @@ func (n *Node) title(id algo.NodeID) string {
 // it says nothing: what could not be saved must not show.
 func (n *Node) stop() {
 	n.board.lose(cmp.Or(n.failed, ErrStopped), true)
-	if n.config.Lease != nil {
+	if !n.config.Lease.IsOff() {
 		n.perform(n.engine.Resign(n.now(), n.config.Timing.Bound()))
 		n.returned() // so that others need not wait for the end of its lease
 	}

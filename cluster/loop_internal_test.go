@@ -11,6 +11,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
@@ -115,7 +116,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var order []string
-			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec}
+			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec, config: Config{Lease: lease.Off}}
 			n.called = map[algo.NodeID]string{{15: 2}: "n2"}
 			n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: test.spec, Detector: fd.New(algo.Timing{})})
 			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")

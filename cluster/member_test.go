@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/cluster/operator"
@@ -517,7 +516,7 @@ func TestJoinThroughAName(t *testing.T) {
 		}
 		start := func(host string, join ...string) *member {
 			options := append(net.Process(host).Options(), cluster.WithStore(store.NewMemory()), cluster.WithLookup(lookup))
-			return run(t, cluster.Config{Name: "n" + host[len(host)-1:], Listen: host + ":7400", Bootstrap: join == nil, Join: join, Lease: &lease.Options{}}, options...)
+			return run(t, cluster.Config{Name: "n" + host[len(host)-1:], Listen: host + ":7400", Bootstrap: join == nil, Join: join}, options...)
 		}
 		one := start("10.0.0.1")
 		one.follows(t, "n1", bound)

@@ -173,7 +173,7 @@ func TestMetadataThatIsRefused(t *testing.T) {
 // status says how the lease stands: to its holder, to others, and to who cannot have it.
 func TestStatusSaysHowTheLeaseStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := clustertest.New(t, clustertest.Config{Nodes: 5, Configure: func(c *cluster.Config) { c.Lease = &lease.Options{} }})
+		c := clustertest.New(t, clustertest.Config{Nodes: 5, Configure: func(c *cluster.Config) { c.Lease = lease.Options{} }})
 		leader := c.Await()
 		stands := func(name string) cluster.Lease {
 			s, err := c.Node(name).Status(t.Context())

@@ -13,10 +13,12 @@
 // for the application: only for its store, because a message must not promise what a
 // restart forgets.
 //
-// What a leadership is worth depends on the algorithm. Bully and ring elect a leader
-// on each side of a partition. With Config.Lease at most one node leads at any moment, with any of them.
-// Without, none keeps a leader from acting after it was deposed and before it knows: that needs a token
-// that the resource checks, as package fence does.
+// By default at most one node leads at any moment: a leader holds a lease, which a quorum of the members has
+// granted. After a crash no node leads until the lease of the crashed leader has expired, about a second with
+// the default timing. With lease.Off in Config.Lease a failover takes milliseconds, and one node alone can lead.
+// Then bully and ring elect a leader on each side of a partition, and no algorithm keeps a leader from acting
+// after another was elected and before it knows: that needs a token that the resource checks, as package fence
+// does.
 package cluster
 
 import (
@@ -124,7 +126,6 @@ type Node struct {
 	door     *secure.Endpoint // nil: none
 	local    net.Addr         // where it listens
 	patience time.Duration    // for work that is told to end
-	warned   sync.Once        // that two may work at once
 	clock    Clock
 	trace    func(trace.Event)
 	turn     func()
@@ -153,6 +154,7 @@ type Node struct {
 	called    map[algo.NodeID]string // the names of who is connected
 	metas     map[algo.NodeID]string // what members say of themselves
 	met       bool                   // a member was connected in this life
+	isPair    bool                   // the cluster has two members, which need each other
 	denied    time.Time              // when a member said last that another process has this node's id
 	call      algo.Call              // how the last election began
 	callAt    time.Time
@@ -192,7 +194,7 @@ func New(c Config, options ...Option) (*Node, error) {
 		return nil, err
 	}
 	n.door = door
-	if n.config, n.spec = c, spec; c.Lease != nil {
+	if n.config, n.spec = c, spec; !c.Lease.IsOff() {
 		n.patience = c.Lease.Drain
 	}
 	if n.frames, err = wire.NewCodec(append(append(engine.Messages(), wire.Hello{}), spec.Messages...)...); err != nil {
@@ -272,6 +274,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	n.log.Info("started", "node", n.self.Name, "id", n.self.ID, "addr", n.self.Addr, "cluster", n.config.Cluster, "algorithm", n.spec.Name)
+	if n.config.Lease.IsOff() {
+		n.log.Warn("lease is off", "effect", lease.GivenUp(n.spec.Claims))
+	}
 	if err = n.loop(ctx); errors.Is(err, ErrLeft) {
 		n.log.Info("left the cluster", "node", n.self.Name)
 		return nil
@@ -306,7 +311,7 @@ func (n *Node) openStore(ctx context.Context) (Store, error) {
 func (n *Node) keepsPromise(ctx context.Context, saved []algo.Message) bool {
 	var promised time.Duration
 	for _, record := range saved {
-		if kept, ok := record.(engine.Kept); ok && n.config.Lease == nil && strings.HasSuffix(kept.Algorithm, lease.Suffix) {
+		if kept, ok := record.(engine.Kept); ok && n.config.Lease.IsOff() && strings.HasSuffix(kept.Algorithm, lease.Suffix) {
 			promised = lease.Promised(kept.Extra)
 		}
 	}
@@ -341,7 +346,7 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	n.begin, n.said = time.Now(), -waitEvery
 	if n.clock == nil {
 		n.clock = runtimeClock(n.begin)
-		if c.Lease != nil {
+		if !c.Lease.IsOff() {
 			n.clock = wakeful(n.begin)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/algo/ring"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
@@ -31,7 +32,7 @@ func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
 	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients(strings.Clone)}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data", Algorithm: algorithm})
+		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data", Algorithm: algorithm, Lease: lease.Off})
 		require.NoError(t, err)
 		codecs[algorithm] = n.frames
 	}

@@ -108,7 +108,7 @@ const (
 	holds    = "done here until the node is started again, and not known to all yet: "
 	lost     = " (1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover)"
 	leadsYet = "no quorum of the changed config is reachable"
-	noQuorum = "its algorithm has no quorum to agree on that: change the list members on each node, or set lease"
+	noQuorum = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
 )
 
 func TestHowAnOrderEnds(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/store"
 )
@@ -93,10 +94,10 @@ func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
 		return len(entries)
 	}
 	data, port0 := t.TempDir(), "127.0.0.1:0"
-	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	founder := other.follows(t, "n1", patience).Leader
 	live := func() {
-		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Members: []string{founder.Addr, port0}, Data: data, Priority: 1})
+		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Members: []string{founder.Addr, port0}, Data: data, Priority: 1, Lease: lease.Off})
 		require.NoError(t, other.SetMembers(t.Context(), []string{port0, addressOf(t, n)}))
 		n.follows(t, "n2", patience)
 		require.NoError(t, n.halt())
@@ -176,7 +177,7 @@ func TestAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: taken.Addr().String(), Members: []string{taken.Addr().String()}})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: taken.Addr().String(), Members: []string{taken.Addr().String()}, Lease: lease.Off})
 	require.NoError(t, err)
 	err = n.Run(t.Context())
 	require.ErrorContains(t, err, "cluster: listen on "+taken.Addr().String())
@@ -187,10 +188,10 @@ func TestAddressInUse(t *testing.T) {
 
 func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	data := t.TempDir()
-	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
 	n.follows(t, "n1", patience)
 	require.NoError(t, n.halt())
-	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
 	require.NoError(t, err)
 	err = again.Run(t.Context())
 	var mistake *cluster.ConfigError
@@ -203,9 +204,9 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 
 func TestDataInUseIsRefused(t *testing.T) {
 	data := t.TempDir()
-	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
 	first.follows(t, "n1", patience)
-	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
 	require.NoError(t, err)
 	err = second.Run(t.Context())
 	require.ErrorIs(t, err, store.ErrLocked)
@@ -215,7 +216,7 @@ func TestDataInUseIsRefused(t *testing.T) {
 func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: filepath.Join(file, "data")})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: filepath.Join(file, "data"), Lease: lease.Off})
 	require.NoError(t, err)
 	require.ErrorContains(t, n.Run(t.Context()), file)
 }
@@ -240,7 +241,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := store.NewMemory()
 			require.NoError(t, s.Save([]byte(c.state)))
-			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}}, cluster.WithStore(s))
+			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off}, cluster.WithStore(s))
 			require.NoError(t, err)
 			err = n.Run(t.Context())
 			require.ErrorIs(t, err, store.ErrDamaged)
@@ -250,7 +251,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 }
 
 func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
-	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	n.follows(t, "n1", patience)
 	require.Len(t, n.log.with("level=WARN", "a restart makes this a new member"), 1)
 

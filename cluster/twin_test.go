@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
@@ -28,7 +29,7 @@ func (f *fleet) copied(name string) cluster.Store {
 // address in its list.
 func (f *fleet) double(name string, kept cluster.Store) *member {
 	f.t.Helper()
-	c := cluster.Config{Name: name, Listen: "double:7400", Priority: int(name[1] - '0')}
+	c := cluster.Config{Name: name, Listen: "double:7400", Priority: int(name[1] - '0'), Lease: lease.Off}
 	f.config(&c)
 	if len(f.list) > 0 {
 		c.Members = append(slices.Clone(f.list), c.Listen)
@@ -166,7 +167,7 @@ func TestOneRefusalStopsNobody(t *testing.T) {
 			require.NoError(t, err)
 			defer l.Close()
 			require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(2*time.Minute)))
-			m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0", l.Addr().String()}})
+			m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0", l.Addr().String()}, Lease: lease.Off})
 			accept := func() raw {
 				c, err := l.Accept()
 				require.NoError(t, err)

@@ -33,12 +33,12 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 			return []string{host}, nil
 		}
 		start := func(name string, c cluster.Config) *member {
-			c.Name, c.Listen, c.Lease = name, name+":7400", &lease.Options{}
+			c.Name, c.Listen, c.Lease = name, name+":7400", lease.Options{}
 			options := append(network.Process(name).Options(), cluster.WithStore(store.NewMemory()), cluster.WithLookup(lookup))
 			return run(t, c, options...)
 		}
-		one := start("n1", cluster.Config{Join: []string{"n2:7400", "n3:7400", "nowhere:7400"}})
-		two := start("n2", cluster.Config{Join: []string{"n1:7400"}})
+		one := start("n1", cluster.Config{Join: []string{"n2:7400", "n3:7400", "nowhere:7400"}, Lease: lease.Off})
+		two := start("n2", cluster.Config{Join: []string{"n1:7400"}, Lease: lease.Off})
 		virtual.Pass(21 * time.Second)
 		const answers = "n2:7400: n2 answers, and is in no cluster either; n3:7400: connection refused; nowhere:7400: no such host"
 		require.Len(t, one.log.with("level=WARN", "msg=waiting", `why="no member has added it"`, `answers="`+answers+`"`), 4)
@@ -50,7 +50,7 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 			{Addr: "n3:7400", Answer: "connection refused"}, {Addr: "nowhere:7400", Answer: "no such host"},
 		}, status.Awaited)
 
-		start("n3", cluster.Config{Bootstrap: true}).follows(t, "n3", bound)
+		start("n3", cluster.Config{Bootstrap: true, Lease: lease.Off}).follows(t, "n3", bound)
 		virtual.Pass(20 * time.Second)
 		require.Len(t, one.log.with("msg=waiting"), 4, "it was let in")
 		require.Len(t, two.log.with("msg=waiting"), 4)
@@ -99,7 +99,7 @@ func TestAReplyHasRoom(t *testing.T) {
 			many = append(many, fmt.Sprintf("10.1.%d.%d", i/250, 1+i%250))
 		}
 		s.dns.set("many", many...)
-		s.start(1, cluster.Config{Algorithm: "vote", Join: []string{"many:7400"}})
+		s.start(1, cluster.Config{Algorithm: "vote", Join: []string{"many:7400"}, Lease: lease.Off})
 		virtual.Pass(time.Second)
 		status, err := operator.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
 		require.NoError(t, err)

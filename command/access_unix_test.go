@@ -21,7 +21,7 @@ func TestACommandFindsTheSecret(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(secure.NewSecret()), 0o600))
 	addr := keptFree(t, nil)
 	config := filepath.Join(dir, "elect.yaml")
-	require.NoError(t, os.WriteFile(config, []byte("name: n1\nlisten: "+addr+"\nmembers: ["+addr+"]\nsecret_file: "+file+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(config, []byte("name: n1\nlisten: "+addr+"\nmembers: ["+addr+"]\nsecret_file: "+file+"\nlease: off\n"), 0o600))
 	p := launch(t, "node", "--config", config, "--preset", "local")
 	require.Eventually(t, func() bool {
 		status, _, _ := elect("status", addr, "--secret-file", file)
@@ -57,7 +57,7 @@ func TestACommandFindsTheSecret(t *testing.T) {
 // TestANodeForStrangersNeedsAWayIn, and says what to write.
 func TestANodeForStrangersNeedsAWayIn(t *testing.T) {
 	testenv.Processes(t)
-	p := launch(t, "node", "--listen", "0.0.0.0:0", "--advertise", "10.0.0.1:7400", "--members", "10.0.0.1:7400")
+	p := launch(t, "node", "--listen", "0.0.0.0:0", "--advertise", "10.0.0.1:7400", "--members", "10.0.0.1:7400", "--lease=off")
 	require.Equal(t, statusUsage, p.status(t))
 	for _, line := range []string{"secret_file: FILE", "elect secret FILE", "tls: {cert: FILE, key: FILE, ca: FILE}", "insecure: true"} {
 		require.Contains(t, p.stderr.text(), line)

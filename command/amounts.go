@@ -23,6 +23,8 @@ type amounts struct {
 	settled bool
 	// lease is for how long nobody leads after a leader was killed, or fell silent; 0 without one.
 	lease time.Duration
+	// givenUp says what the node gives up without a lease; empty with one.
+	givenUp string
 }
 
 // amountsOf works them out. What is sent at rest depends on whom an algorithm has watched,
@@ -34,9 +36,11 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 		nodes: nodes, detection: t.Timeout + t.RoundTrip/2, grown: t.MaxTimeout + t.RoundTrip/2, failover: t.Bound(),
 	}
 	spec, err := s.Spec()
-	if o := s.Config.Lease; o != nil && err == nil {
+	if o := s.Config.Lease; err == nil && o.IsOff() {
+		a.givenUp = lease.GivenUp(spec.Claims)
+	} else if err == nil {
 		a.lease, a.failover = o.Duration, a.failover+4*o.Duration
-		spec, err = lease.Wrap(spec, t, *o)
+		spec, err = lease.Wrap(spec, t, o)
 	}
 	if err != nil {
 		return a, err

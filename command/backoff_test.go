@@ -64,7 +64,7 @@ func runInVirtualTime(t *testing.T, n int, bad string, period time.Duration) (be
 		c := commands{bad: bad, began: make(map[string][]time.Time)}
 		o := lease.Defaults(algo.LAN())
 		require.True(t, o.Preempt)
-		members := clustertest.New(t, clustertest.Config{Nodes: n, Configure: func(c *cluster.Config) { c.Lease = &o }})
+		members := clustertest.New(t, clustertest.Config{Nodes: n, Configure: func(c *cluster.Config) { c.Lease = o }})
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for _, node := range members.Nodes() {

@@ -29,11 +29,12 @@ func (p *program) newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare the algorithms, and write a report",
-		Long: `Measure what each algorithm costs on this machine, in two to three minutes: messages and
+		Long: `Measure what each algorithm costs on this machine, in three to four minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
 the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
 real processes; what faults cost an application and a leader; how good the failure
-detector is; and the cost at rest. Print a table for each question, and write a folder:
+detector is; and the cost at rest. The default comes first, bully+lease, where a lease
+matters; bully, ring and vote are without one. Print a table for each question, and write a folder:
 
   report.html   the tables, plots, and all data; needs no network
   result.json   every trial with its seed, and the machine; for elect bench compare

@@ -22,12 +22,12 @@ func TestBenchShort(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		group result.Group
-		want  map[string][]string // by the algorithm: the faults, or nothing; nil where that is not looked at
+		want  map[string][]string // by the variant: the faults, or nothing; nil where that is not looked at
 		least []string            // metrics that must be above zero
 	}{
-		{result.Failover, map[string][]string{"bully": {"kill", "term", "stop"}, "ring": {"kill"}, "vote": {"kill"}},
+		{result.Failover, map[string][]string{"bully+lease": {"kill", "term", "stop"}, "bully": {"kill"}, "ring": {"kill"}, "vote": {"kill"}},
 			[]string{result.MetricFailover, result.MetricDetect, result.MetricFailoverMessages}},
-		{result.Idle, map[string][]string{"bully": {"", ""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
+		{result.Idle, map[string][]string{"bully+lease": {"", ""}}, []string{result.MetricFrames, result.MetricTraffic, result.MetricHeap}},
 		{result.Application, nil, []string{result.MetricUnled, result.MetricChanges, result.MetricMessages, result.MetricTook}},
 		{result.Stability, nil, nil},
 		{result.Detector, nil, []string{result.MetricDetection, result.MetricSlowest, result.MetricAccuracy}},
@@ -56,7 +56,7 @@ func TestBenchShort(t *testing.T) {
 			}
 			// A partition needs rights; processor time is read on Unix only.
 			for _, what := range r.Skipped {
-				require.Regexp(t, "^(failovers after drop|partition of processes of bully|first-start of processes of bully|3 nodes of bully at rest): ", what)
+				require.Regexp(t, "^(failovers after drop|partition of processes of bully.lease|first-start of processes of bully.lease|3 nodes of bully.lease at rest): ", what)
 			}
 			require.NotEmpty(t, found)
 			if tc.want != nil && (tc.group == result.Failover || len(r.Skipped) == 0) {

@@ -38,7 +38,7 @@ func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
 		}
 	}
 	word("bully")
-	f := runFleet(t, 3, follow, "--config", file, "--preset", "local")
+	f := runFleet(t, 3, follow, "--config", file, "--preset", "local", "--lease=off")
 	ids := make(map[string]string)
 	for _, s := range f.States() {
 		ids[s.Name] = s.ID

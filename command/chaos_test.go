@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testenv"
 )
@@ -37,11 +40,11 @@ func TestChaos(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	for _, algorithm := range slices.Sorted(maps.Keys(builtin.ForUse())) {
-		t.Run(algorithm, func(t *testing.T) {
+	for _, variant := range append(slices.Sorted(maps.Keys(builtin.ForUse())), "bully"+lease.Suffix) {
+		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			t.Logf("go test ./command -run 'TestChaos$/%s' -chaosseed %d -long=%v", algorithm, seed, testenv.Long())
-			newChaos(t, algorithm, seed).run()
+			t.Logf("go test ./command -run 'TestChaos$/%s' -chaosseed %d -long=%v", regexp.QuoteMeta(variant), seed, testenv.Long())
+			newChaos(t, variant, seed).run()
 		})
 	}
 }
@@ -60,9 +63,9 @@ type chaos struct {
 
 const chaosNodes = 5
 
-func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
+func newChaos(t *testing.T, variant string, seed uint64) *chaos {
 	c := &chaos{t: t, random: rand.New(rand.NewPCG(seed, 0)), history: newHistory(), quorum: 1, faults: map[fleet.Signal]int{}}
-	spec, err := builtins.fields.Spec(algorithm, algo.Local(), algo.Local(), nil)
+	spec, err := builtins.fields.Spec(variant, algo.Local(), algo.Local(), nil)
 	require.NoError(t, err)
 	if spec.Claims.NeedsQuorum {
 		c.quorum = chaosNodes/2 + 1
@@ -70,7 +73,7 @@ func newChaos(t *testing.T, algorithm string, seed uint64) *chaos {
 	c.history.oneLeaderPerEpoch = spec.Claims.OneLeaderPerEpoch
 	c.fleet, err = fleet.New(within(t), fleet.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: chaosNodes, Hosts: fleet.Loopback(chaosNodes), Dir: t.TempDir(), StartTimeout: patience,
-		Args: []string{"--algorithm", algorithm, "--preset", "local"}, OnEvent: c.history.add,
+		Args: append(election.Flags(variant), "--preset", "local"), OnEvent: c.history.add,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.fleet.Close()) })

@@ -114,7 +114,7 @@ func (p *program) newConfigExample() *cobra.Command {
 		Use:   "example",
 		Short: "Print a configuration file with every field, its default and its meaning",
 		Long: `Print a configuration file with every field, its default and its meaning. It sets
-where to listen, the data folder, and a lease: take the # away before what else you want to change.
+where to listen and the data folder: take the # away before what else you want to change.
 
 With --json, a list of objects, one for each field: field, flag, variable, default (a
 string, number, bool or list; durations are strings), empty (what an empty default stands

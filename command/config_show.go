@@ -45,7 +45,7 @@ configuration.
 With --json, one object: file (empty if there is none), fields (a list of objects: field,
 value, source (default, file, environment or flag), at (as elect.yaml:7, ELECT_NAME or
 --name), line (0 if it is none of a file)), unknown_variables (as in 'config check'),
-amounts (an object: nodes, detection_ms, grown_detection_ms, failover_ms, lease_ms (0 without),
+amounts (an object: nodes, detection_ms, grown_detection_ms, failover_ms, lease_ms (0 without), without_lease (what that gives up, empty with a lease),
 failover_is_for_defaults (a bool: options of the algorithm were changed),
 heartbeats_per_second of all nodes, null if the simulation did not come to rest).`,
 		Example: `  elect config show --listen 10.0.0.1:7400
@@ -113,13 +113,14 @@ type amountsObject struct {
 	Grown       float64  `json:"grown_detection_ms"`
 	Failover    float64  `json:"failover_ms"`
 	Lease       float64  `json:"lease_ms"`
+	GivenUp     string   `json:"without_lease"`
 	ForDefaults bool     `json:"failover_is_for_defaults"`
 	Heartbeats  *float64 `json:"heartbeats_per_second"`
 }
 
 func newShow(s *config.Settings, a amounts) showObject {
 	o := showObject{File: s.File, Unknown: append([]config.Unknown{}, s.Unknown...), Amounts: amountsObject{
-		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover), Lease: ms(a.lease),
+		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover), Lease: ms(a.lease), GivenUp: a.givenUp,
 		ForDefaults: len(changedOptions(s)) > 0,
 	}}
 	if a.settled {
@@ -165,6 +166,8 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 			handed += "; of two members neither survives the other"
 		}
 		line("lease", roundly(a.lease), "after a leader was killed or fell silent until another can lead; "+handed)
+	} else {
+		line("lease", "off", a.givenUp)
 	}
 	bound := "from the last fault until all name one leader"
 	if changed := changedOptions(s); len(changed) > 0 {

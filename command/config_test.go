@@ -24,7 +24,7 @@ func written(t *testing.T, text string) {
 	require.NoError(t, os.WriteFile("elect.yaml", []byte(text), 0o600))
 }
 
-const right = "listen: 127.0.0.1:7400\nname: a\n"
+const right = "listen: 127.0.0.1:7400\nlease: off\n"
 
 func TestConfigCheck(t *testing.T) {
 	written(t, right)
@@ -131,15 +131,17 @@ func TestConfigShow(t *testing.T) {
 	status, bare, stderr := elect("config", "show", "--config", "elect.yaml")
 	require.Zero(t, status, stderr)
 	require.NotContains(t, bare, "until another can lead")
+	require.Regexp(t, `(?m)^lease +off +elect\.yaml:2$`, bare)
+	require.Regexp(t, `(?m)^ +lease +off +without a lease two nodes may lead at the same time: each side of a partition may elect a leader`, bare)
 	status, leased, stderr := elect("config", "show", "--config", "elect.yaml", "--lease")
 	require.Zero(t, status, stderr)
 	require.Regexp(t, `(?m)^ +lease +[0-9]+ ms +after a leader was killed or fell silent`, leased)
 	require.Regexp(t, `(?m)^lease\.duration +[0-9]+ms +default$`, leased)
 	require.NotContains(t, bare, "lease.duration")
 	require.NotContains(t, leased, "neither survives")
-	status, two, stderr := elect("config", "show", "--config", "elect.yaml", "--lease-duration", "3s", "--nodes", "2")
+	status, two, stderr := elect("config", "show", "--config", "elect.yaml", "--lease", "--lease-duration", "3s", "--nodes", "2")
 	require.Zero(t, status, stderr)
-	require.Regexp(t, `(?m)^lease +true +--lease-duration$`, two)
+	require.Regexp(t, `(?m)^lease +on +--lease$`, two)
 	require.Regexp(t, `(?m)^ +lease +3 s .* neither survives the other$`, two)
 	rest := regexp.MustCompile(`heartbeats +([0-9.]+) a second`)
 	require.NotEqual(t, rest.FindString(bare), rest.FindString(leased), "renewals are counted")
@@ -187,7 +189,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 	}
 	for name := range edges {
 		for _, n := range []int{3, 5} {
-			s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", name)
+			s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data", "data", "--algorithm", name)
 			require.NoError(t, err)
 			a, err := amountsOf(s, n, restBudget)
 			require.NoError(t, err)
@@ -200,7 +202,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 }
 
 func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
-	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data", "--algorithm", "vote", "--option", "window=8h", "--option", "pause=24h", "--option", "heartbeat_interval=24h", "--option", "early_close=false")
+	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data", "data", "--algorithm", "vote", "--option", "window=8h", "--option", "pause=24h", "--option", "heartbeat_interval=24h", "--option", "early_close=false")
 	require.NoError(t, err)
 	_, err = s.Node()
 	require.NoError(t, err)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
@@ -31,7 +33,9 @@ type demoFlags struct {
 	seed      uint64
 	keep      bool
 	join      bool
-	leased    bool // to join needs a quorum
+	leased    bool
+	lesson    bool // the algorithm is for lessons
+	highest   bool // with the lease, the highest node takes the leadership over when it is back
 	json      bool
 }
 
@@ -51,11 +55,17 @@ processes share. The part until the first of them suspects the old leader is its
 detection, the rest the election. Messages are those that survivors sent for it,
 heartbeats not counted.
 
-With --join, one more node joins the running ones first, through n1, and another is
-removed. Both need a quorum, so bully and ring run with a lease then. How long it takes
-until all others know is measured until the view of the last of them has changed.
+The nodes have a lease, as by default, but with trust_evidence: on one machine a refused
+connection proves that a process has ended, so they do not wait until its lease expires.
+Two nodes (--nodes 2) run with --lease=off, because of two neither survives the other
+with a lease. Algorithms for lessons run without one, unless --join is set. The last line
+says how long a failover takes by default.
 
-With --json, one object per round, each on a line: algorithm, nodes, old_leader,
+With --join, one more node joins the running ones first, through n1, and another is
+removed. How long it takes until all others know is measured until the view of the last
+of them has changed.
+
+With --json, one object per round, each on a line: algorithm (as bully+lease), nodes, old_leader,
 new_leader, epoch_before, epoch_after, failover_ms, detect_ms, elect_ms, messages (an
 object: how many of each kind), and on systems without a shared monotonic clock:
 clock, which is then "wall". With --keep and --json, one object more when the rounds
@@ -94,14 +104,34 @@ const maxDemoNodes = 64
 
 // nodeArgs are the flags that each node gets.
 func (f *demoFlags) nodeArgs() []string {
-	args := []string{"--algorithm", f.algorithm, "--preset", f.preset, "--lesson"}
+	args := []string{"--algorithm", f.algorithm, "--preset", f.preset, "--lesson", "--lease=off"}
 	if f.leased {
-		args = append(args, "--lease")
+		args = append(args, "--lease", "--lease-trust-evidence", "--lease-trusted-network")
 	}
 	for _, option := range f.options {
 		args = append(args, "--option", option)
 	}
 	return args
+}
+
+// variant names the algorithm and its lease.
+func (f *demoFlags) variant() string {
+	if f.leased {
+		return f.algorithm + lease.Suffix
+	}
+	return f.algorithm
+}
+
+// closing returns what the demonstration says at its end. The last line is the failover time of the default.
+func (f *demoFlags) closing(t algo.Timing) []string {
+	last := fmt.Sprintf("By default a failover takes up to %s and an election: the lease of the crashed leader must expire first. ", roundly(lease.Defaults(t).Duration))
+	switch {
+	case f.leased:
+		return []string{farewell, last + "On one machine a refused connection proves a crash, so these nodes do not wait for the lease of a killed leader (trust_evidence)."}
+	case f.lesson:
+		return []string{farewell}
+	}
+	return []string{farewell, last + "It needs three members to survive a crash, so these two ran with --lease=off."}
 }
 
 // check says all that is wrong with the flags at once, and returns the settings that
@@ -111,12 +141,14 @@ func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error
 	if err != nil {
 		return "", nil, err
 	}
-	if spec, err := s.Spec(); err == nil && f.join && !spec.Claims.NeedsQuorum {
+	spec, unknown := s.Spec()
+	if f.lesson = spec.Textbook; f.nodes != 2 && (f.join || !f.lesson) {
 		f.leased = true
 		if s, err = p.demoSettings(f); err != nil {
 			return "", nil, err
 		}
 	}
+	f.highest = f.leased && spec.Claims.HighestLeads
 	wrong := s.Mistakes.Addf
 	sig, err := fleet.ParseSignal(f.signal)
 	if err != nil {
@@ -128,8 +160,10 @@ func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error
 	if f.rounds < 0 {
 		wrong("--rounds is %d, want at least 0", f.rounds)
 	}
-	if spec, err := s.Spec(); err == nil && f.nodes == 2 && spec.Claims.NeedsQuorum {
+	if unknown == nil && f.nodes == 2 && spec.Claims.NeedsQuorum {
 		wrong("--nodes is 2, want at least 3: %s elects by majority, and the dead count", f.algorithm)
+	} else if f.nodes == 2 && f.join {
+		wrong("--nodes is 2, want at least 3 with --join: it needs a quorum, and two nodes run with --lease=off")
 	}
 	_, err = s.Node()
 	return sig, s, err
@@ -179,7 +213,7 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 		}
 		err = errors.Join(err, d.fleet.Close())
 	}
-	d.story.end(err)
+	d.story.end(err, flags.closing(s.Config.Timing))
 	return err
 }
 
@@ -271,7 +305,7 @@ func (d *demo) takeAway(ctx context.Context, number int) (old string, err error)
 		return "", err
 	}
 	if d.flags.json {
-		return old, d.print(newRound(d.flags.algorithm, m))
+		return old, d.print(newRound(d.flags.variant(), m))
 	}
 	d.story.tell(good, d.fleet.States(), "All survivors follow %s in epoch %d, %s after the signal%s.",
 		m.NewLeader, m.EpochAfter, inMS(m.Failover), otherClock())
@@ -283,7 +317,7 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	before, _ := fleet.Agreement(d.fleet.States())
-	r, err := d.fleet.Recover(ctx, old)
+	r, err := d.fleet.Recover(ctx, old, d.flags.highest)
 	if err != nil {
 		return err
 	}

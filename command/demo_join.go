@@ -39,7 +39,7 @@ func (d *demo) grow(ctx context.Context) error {
 		return err
 	}
 	if d.flags.json {
-		out.Algorithm, out.Joined, out.JoinMS = d.flags.algorithm, joined, ms(took)
+		out.Algorithm, out.Joined, out.JoinMS = d.flags.variant(), joined, ms(took)
 		if fleet.Clock != "monotonic" {
 			out.Clock = fleet.Clock
 		}

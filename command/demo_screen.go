@@ -112,9 +112,11 @@ func (s *screen) rest(ctx context.Context, d time.Duration) error { return wait.
 
 func (s *screen) kept([]fleet.State) { s.tell(plain, nil, keptHint) }
 
-func (s *screen) end(err error) {
+func (s *screen) end(err error, closing []string) {
 	if leftNothing(err) {
-		s.tell(plain, nil, farewell)
+		for _, line := range closing {
+			s.tell(plain, nil, "%s", line)
+		}
 	}
 	fmt.Fprint(s.out, "\x1b[?25h\n")
 }

@@ -101,11 +101,11 @@ func TestTheFarewell(t *testing.T) {
 		{errors.Join(errors.Join(errInterrupted, left)), false},
 	} {
 		var out strings.Builder
-		(&lines{out: &out}).end(tc.err)
+		(&lines{out: &out}).end(tc.err, []string{farewell})
 		require.Equal(t, tc.said, strings.Contains(out.String(), farewell), "%v", tc.err)
 		file, err := os.Create(filepath.Join(t.TempDir(), "screen"))
 		require.NoError(t, err)
-		newScreen(file).end(tc.err)
+		newScreen(file).end(tc.err, []string{farewell})
 		require.NoError(t, file.Close())
 		drawn, err := os.ReadFile(file.Name())
 		require.NoError(t, err)

@@ -25,7 +25,7 @@ type story interface {
 	tell(t tone, states []fleet.State, format string, args ...any) // a line; with states also what they are
 	rest(ctx context.Context, d time.Duration) error               // time to look, where somebody looks
 	kept(states []fleet.State)                                     // they stay until Ctrl-C
-	end(err error)
+	end(err error, closing []string)
 }
 
 // tone says how a line is meant.
@@ -49,7 +49,7 @@ func newStory(out io.Writer, flags *demoFlags) story {
 
 // title is the first line.
 func title(f *demoFlags) string {
-	return fmt.Sprintf("%d processes on this machine elect by %s (timing: %s)", f.nodes, f.algorithm, f.preset)
+	return fmt.Sprintf("%d processes on this machine elect by %s (timing: %s)", f.nodes, f.variant(), f.preset)
 }
 
 const (
@@ -123,8 +123,8 @@ func (l *lines) kept(states []fleet.State) {
 	fmt.Fprintln(l.out, keptHint)
 }
 
-func (l *lines) end(err error) {
+func (l *lines) end(err error, closing []string) {
 	if leftNothing(err) {
-		fmt.Fprintln(l.out, "\n"+farewell)
+		fmt.Fprintln(l.out, "\n"+strings.Join(closing, "\n"))
 	}
 }

@@ -62,6 +62,9 @@ github.com/elect-go/elect/explore' says it exactly.
 A property that is broken is drawn, in the fewest steps that break it, and saved as a
 scenario, which 'elect sim --scenario FILE' replays.
 
+The algorithms have no lease, unlike nodes by default: what a lease promises depends on
+clocks, and a search has none.
+
 What is looked for, if no --property says otherwise, is what the algorithm claims:
   one-leader-per-epoch  no two nodes lead in one epoch
   epochs-grow           no node goes back to an older epoch, over crashes too

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testenv"
 )
@@ -26,7 +27,7 @@ import (
 func TestANodeIsLookedAt(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
-	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--http", "127.0.0.1:0")
+	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--lease=off", "--http", "127.0.0.1:0")
 	says := func(what string) (line string) {
 		for !strings.Contains(line, what) {
 			line = p.stderr.line(t)
@@ -68,7 +69,7 @@ func TestThePortToLookAtIsTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--http", l.Addr().String())
+	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--lease=off", "--http", l.Addr().String())
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), "elect: http: listen tcp "+l.Addr().String()+": bind: address already in use")
 	require.NotContains(t, p.stderr.text(), "msg=started")
@@ -77,12 +78,12 @@ func TestThePortToLookAtIsTaken(t *testing.T) {
 // Nobody is asked who he is, so nobody else may come.
 func TestOnlyThisMachineLooksOn(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:7480", "127.0.0.2:0", "[::1]:7480"} {
-		status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--http", addr)
+		status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--lease=off", "--http", addr)
 		require.Zero(t, status, stderr)
 	}
 	for _, addr := range []string{"0.0.0.0:7480", ":7480", "10.0.0.1:7480", "[::]:7480", "localhost:7480", "127.0.0.1", "7480", "127.0.0.1:http"} {
 		for _, args := range [][]string{{"config", "check", "/dev/null"}, {"node"}} {
-			status, _, stderr := elect(append(args, "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--http", addr)...)
+			status, _, stderr := elect(append(args, "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--lease=off", "--http", addr)...)
 			require.Equal(t, statusUsage, status)
 			require.Contains(t, stderr, `--http is "`+addr+`", want an address of the loopback, such as 127.0.0.1:7480`)
 		}
@@ -92,7 +93,7 @@ func TestOnlyThisMachineLooksOn(t *testing.T) {
 // serveNode serves a node that does not run in this process, and returns the address.
 func serveNode(t *testing.T) (addr string) {
 	t.Helper()
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(t, err)
 	var log bytes.Buffer
 	stop, err := serve("127.0.0.1:0", n, slog.New(slog.NewTextHandler(&log, nil)))

@@ -120,7 +120,7 @@ func TestPID1ReapsAndSignalsOwnCommandOnly(t *testing.T) {
 func TestNodeAsPID1ReapsOrphans(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	v := visit(t, true, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a")
+	v := visit(t, true, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--lease=off")
 	v.tell(t, "go")
 	v.waitFor(t, "visited")
 	v.requireChildren(t, 2)

@@ -122,7 +122,7 @@ member stays one, and counts for a majority, until it is removed. One that lives
 as soon as it is told, and one that comes back later then. Its data folder is of no more
 use: emptied, the node joins as a new member.
 
-This needs a quorum: vote, or any algorithm with a lease. Otherwise change the list
+This needs a quorum: the lease, which is on by default, or vote. Otherwise change the list
 members on each node instead.
 
 The leader removes one member at a time, when a majority of the members are there: of
@@ -151,7 +151,7 @@ func (p *program) newLeave() *cobra.Command {
 first. To stop a node for a while send it SIGTERM instead: it says goodbye, stays a
 member, and counts for a majority.
 
-This needs a quorum: vote, or any algorithm with a lease. Otherwise take the address of
+This needs a quorum: the lease, which is on by default, or vote. Otherwise take the address of
 the node out of the list members on the others, and stop it.
 
 ` + orderJSON,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testenv"
@@ -105,7 +106,7 @@ func TestANodeThatWasToldNothingIsNotStartedAgain(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
 	for want, flags := range map[string][]string{
-		"the settings name no members":     {},
+		"the settings name no members":     {"--lease=off"},
 		"a witness cannot found a cluster": {"--bootstrap", "--witness", "--lease", "--data", t.TempDir()},
 	} {
 		p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0"}, flags...)...)
@@ -164,7 +165,7 @@ func TestTheDemoHasANodeJoin(t *testing.T) {
 			require.Zero(t, p.status(t), p.stderr.text())
 			var o joinObject
 			decodeStrictly(t, p.stdout.text(), &o)
-			require.Equal(t, algorithm, o.Algorithm)
+			require.Equal(t, algorithm+lease.Suffix, o.Algorithm)
 			require.Equal(t, "n4", o.Joined)
 			require.Contains(t, []string{"n2", "n3"}, o.Removed, "neither through whom it goes, nor the leader")
 			require.Len(t, o.Members, 3)

@@ -30,12 +30,14 @@ func (p *program) newNode() *cobra.Command {
 others and exits with status 0. A second SIGTERM or Ctrl-C, half a second or more after
 the first, ends it at once.
 
-With bully or ring, which have no quorum, a node needs --members: the addresses of all
-nodes, the same list on each. To add or remove a node, change the list on each node.
+A leader leads while a quorum of the members has granted it the lease, so at most one
+leads at any moment. A node needs --data, and one of three at its first start: --members,
+the addresses of all nodes, the same list on each; --bootstrap, on the node that founds
+the cluster; or --join, members that let it in. Later nodes join, leave and are removed.
 
-With a quorum, which vote has, and --lease gives to bully and ring, a node needs one of
-three at its first start: --bootstrap, on the node that founds the cluster; --join,
-members that let it in; or --members. Later nodes join, leave and are removed.
+With --lease=off a failover takes milliseconds, but two nodes may lead at once. bully and
+ring need no quorum and no --data then, but --members. To add or remove a node, change
+the list on each node.
 
 A node that waits logs every 5 s which nodes it asks, and what they answer. With a data
 folder it is the same member again after a restart; without, it is a new one.
@@ -50,9 +52,10 @@ With a file, SIGHUP has it read again. A node that runs takes over log_level, pr
 meta and, without a quorum, members; what else has changed is named in the log and needs
 a restart. If anything is wrong nothing changes. Without a file SIGHUP stops the node
 like SIGTERM.`,
-		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --members 10.0.0.1:7400,10.0.0.2:7400
-  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --lease --bootstrap
-  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --lease --join 10.0.0.1:7400
+		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --members 10.0.0.1:7400,10.0.0.2:7400,10.0.0.3:7400
+  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --bootstrap
+  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
+  elect node --listen 10.0.0.1:7400 --lease=off --members 10.0.0.1:7400,10.0.0.2:7400
   elect node --config /etc/elect.yaml --log json
   ELECT_TIMING_PRESET=wan elect node --config /etc/elect.yaml --bully-head-start 500ms`,
 		Args: cobra.NoArgs,

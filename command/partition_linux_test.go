@@ -35,7 +35,7 @@ func newSplit(t *testing.T) *split {
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, lab.Close()) })
-	config := fleet.Config{Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, StartTimeout: patience}
+	config := fleet.Config{Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, StartTimeout: patience, Args: []string{"--lease=off"}}
 	for i := range nodes {
 		config.Hosts = append(config.Hosts, fleet.Host{Command: lab.Command(i), Addr: net.JoinHostPort(lab.Addr(i), "7400")})
 	}

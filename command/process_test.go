@@ -120,7 +120,7 @@ func TestTheDemoMeasuresEachRound(t *testing.T) {
 					"messages", "new_leader", "nodes", "old_leader"}, keys(t, line))
 				var r roundObject
 				decodeStrictly(t, line, &r)
-				require.Equal(t, "bully", r.Algorithm)
+				require.Equal(t, "bully+lease", r.Algorithm)
 				require.Equal(t, 3, r.Nodes)
 				require.Equal(t, "n3", r.OldLeader, "the highest leads, also after it came back")
 				require.Equal(t, "n2", r.NewLeader)
@@ -146,10 +146,22 @@ func TestTheDemoTellsAPipeInLines(t *testing.T) {
 	for _, want := range []string{
 		"NODE", "STATE", "LEADER", "EPOCH", "SENT", "All 3 follow n3", "n3, the leader, is killed (SIGKILL)",
 		"All survivors follow n2 in epoch", " to suspect, ", " coordinator", "n3 is back and takes over in epoch", farewell,
+		"by bully+lease (timing: lan)", "By default a failover takes up to 960 ms and an election",
 	} {
 		require.Contains(t, said, want)
 	}
 	require.NotContains(t, said, "\x1b", "a pipe is no terminal")
+	p.requireClean(t)
+}
+
+func TestDemoOfTwoNodes(t *testing.T) {
+	testenv.Processes(t)
+	t.Parallel()
+	p := launch(t, "demo", "--nodes", "2")
+	require.Zero(t, p.status(t), p.stderr.text())
+	require.Contains(t, p.stdout.text(), "2 processes on this machine elect by bully (timing: lan)")
+	require.Contains(t, p.stdout.text(), "All survivors follow n1 in epoch")
+	require.Regexp(t, `By default a failover takes up to 960 ms and an election: .* so these two ran with --lease=off\.\n$`, p.stdout.text())
 	p.requireClean(t)
 }
 
@@ -168,7 +180,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 	}
 
 	stdout := statusOf(t, o.Nodes[0].Addr, "--json")
-	require.Equal(t, []string{"algorithm", "awaited", "called", "called_at", "cluster", "committed", "counters", "epoch", "leader", "members", "node", "view", "view_epoch"}, keys(t, stdout))
+	require.Equal(t, []string{"algorithm", "awaited", "called", "called_at", "cluster", "committed", "counters", "epoch", "leader", "lease", "members", "node", "view", "view_epoch"}, keys(t, stdout))
 	var s cluster.Status
 	decodeStrictly(t, stdout, &s)
 	require.Len(t, s.Members, 3)
@@ -236,7 +248,7 @@ func TestTheDemoWhoseNodeFailsToStartLeavesNothing(t *testing.T) {
 // startNode runs elect node until it leads.
 func startNode(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--log", "json"}, args...)...)
+	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--log", "json", "--lease=off"}, args...)...)
 	for {
 		var entry struct{ Msg string }
 		require.NoError(t, json.Unmarshal([]byte(p.stderr.line(t)), &entry), "a log of JSON")
@@ -292,7 +304,7 @@ func TestAnAddressInUseIsSaid(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	p := launch(t, "node", "--listen", l.Addr().String(), "--members", l.Addr().String(), "--name", "a")
+	p := launch(t, "node", "--listen", l.Addr().String(), "--members", l.Addr().String(), "--name", "a", "--lease=off")
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), "listen on "+l.Addr().String())
 }
@@ -326,7 +338,7 @@ func runFleet(t *testing.T, nodes int, events func(string, fleet.Event), args ..
 func TestEvidenceBeatsWaiting(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	f := runFleet(t, 3, nil, "--preset", "wan")
+	f := runFleet(t, 3, nil, "--preset", "wan", "--lease=off")
 	m, err := f.Failover(within(t), fleet.Kill)
 	require.NoError(t, err)
 	require.Less(t, m.Detect, algo.WAN().Timeout-algo.WAN().Heartbeat, "sooner than silence could tell")
@@ -335,7 +347,7 @@ func TestEvidenceBeatsWaiting(t *testing.T) {
 func TestWithoutEvidenceSilenceTells(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	f := runFleet(t, 3, nil, "--preset", "local", "--no-evidence")
+	f := runFleet(t, 3, nil, "--preset", "local", "--lease=off", "--no-evidence")
 	m, err := f.Failover(within(t), fleet.Kill)
 	require.NoError(t, err)
 	require.Greater(t, m.Detect, algo.Local().Timeout-2*algo.Local().Heartbeat)
@@ -412,7 +424,7 @@ func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
 			default: // one is enough to fail
 			}
 		}
-	})
+	}, "--lease=off")
 	bound := algo.LAN().Bound()
 
 	old, err := f.AwaitLeader(within(t))
@@ -421,7 +433,7 @@ func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, old.Name, m.NewLeader)
 	lost := losing(f)
-	r, err := f.Recover(within(t), old.Name)
+	r, err := f.Recover(within(t), old.Name, false)
 	require.NoError(t, err)
 	require.Less(t, r.Took, bound+lost())
 	require.Equal(t, old.Name, r.Leader, "the highest takes over")

@@ -62,7 +62,7 @@ that does not run. Name the node of this folder, by name or id, as the survivor.
 becomes the only member, and leads alone. All other nodes join it with empty data
 folders, other survivors too. If several survive, take one with the newest config.
 
-An algorithm without a quorum (bully or ring without a lease) needs no recovery: its
+An algorithm without a quorum (bully or ring with --lease=off) needs no recovery: its
 members are those of the list in the settings.
 
 The other members are removed for good: one that comes back with its old folder is

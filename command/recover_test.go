@@ -197,7 +197,7 @@ func TestRecoverSaysWhatItDoes(t *testing.T) {
 func TestNodeWithoutQuorumNeedsNoRecovery(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	f := runFleet(t, 1, nil, "--preset", "local")
+	f := runFleet(t, 1, nil, "--preset", "local", "--lease=off")
 	_, err := f.Signal("n1", fleet.Term)
 	require.NoError(t, err)
 	status, _, stderr := elect("recover", "--data", filepath.Join(f.Dir(), "n1"), "--survivor", "n1", "--yes")

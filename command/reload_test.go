@@ -106,8 +106,8 @@ func TestReload(t *testing.T) {
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 0, log_level info"`, 0, slog.LevelInfo},
 		{"a level that hides what follows", "", "log_level: error\n", nil,
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 0, slog.LevelError},
-		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: ring\nlease: true\ndata: d\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
-			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, data, algorithm, lease, timing.preset, bully.head_start"
+		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: vote\ndata: d\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
+			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, data, algorithm, timing.preset, bully.head_start"
 level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 5"`, 5, slog.LevelInfo},
 		{"what a flag says stays", "priority: 3\n", "priority: 4\nlog_level: error\n", []string{"--priority", "9"},
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 9, slog.LevelError},
@@ -147,7 +147,7 @@ func TestReloadOfMetadata(t *testing.T) {
 
 // A running node takes over a list of members. One that cannot keeps its list, and the next reload tries again.
 func TestReloadOfMembers(t *testing.T) {
-	const listening, two, three = "listen: a:7400\ninsecure: true\nname: a\n", "members: [a:7400, b:7400]\n", "members: [a:7400, b:7400, c:7400]\n"
+	const listening, two, three = "listen: a:7400\ninsecure: true\nlease: off\n", "members: [a:7400, b:7400]\n", "members: [a:7400, b:7400, c:7400]\n"
 	r := newReloading(t, listening+two)
 	require.Equal(t, `level=INFO msg="configuration reloaded" file=elect.yaml changed="members [a:7400, b:7400, c:7400]"`, r.with(t, listening+three))
 	require.Equal(t, []string{"a:7400", "b:7400", "c:7400"}, r.node.members)

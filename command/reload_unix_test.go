@@ -40,7 +40,7 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("priority: 1\n")
-	p := command(t, "node", "--config", file, "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--log", "json")
+	p := command(t, "node", "--config", file, "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--log", "json", "--lease=off")
 	p.Env = append(p.Env, "ELECT_LISTNE=x")
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
@@ -80,7 +80,7 @@ func catchSIGHUP(t *testing.T) {
 
 // TestStopDoesNotWaitForReload has a file system that does not answer.
 func TestStopDoesNotWaitForReload(t *testing.T) {
-	r := newReloading(t, "listen: 127.0.0.1:7400\nmembers: [127.0.0.1:7400]\n")
+	r := newReloading(t, "lease: off\nlisten: 127.0.0.1:7400\nmembers: [127.0.0.1:7400]\n")
 	reading, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	r.load = func() (*config.Settings, error) {
@@ -114,7 +114,7 @@ func TestFIFOIsRejectedAtStart(t *testing.T) {
 		"configuration of a node": {"node", "--config", fifo},
 		"checked configuration":   {"config", "check", fifo},
 		"data file":               {"node", listen, members, "--data", dir},
-		"secret":                  {"node", listen, members, "--secret-file", fifo},
+		"secret":                  {"node", listen, members, "--lease=off", "--secret-file", fifo},
 		"secret of a client":      {"status", "127.0.0.1:1", "--secret-file", fifo},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestRepeatedSIGHUPKeepsGoodbyes(t *testing.T) {
 	t.Parallel()
 	catchSIGHUP(t)
 	addr := keptFree(t, nil)
-	p := launchUnread(t, fullPipe, "node", "--listen", addr, "--members", addr)
+	p := launchUnread(t, fullPipe, "node", "--listen", addr, "--members", addr, "--lease=off")
 	requireLeads(t, addr)
 	require.Zero(t, p.signalUntilExit(syscall.SIGHUP))
 }
@@ -172,7 +172,7 @@ func TestSIGHUPAfterSIGTERMKeepsExitStatus(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("priority: 1\n"), 0o600))
 	addr := keptFree(t, nil)
-	p := launchUnread(t, fullPipe, "node", "--config", file, "--listen", addr, "--members", addr)
+	p := launchUnread(t, fullPipe, "node", "--config", file, "--listen", addr, "--members", addr, "--lease=off")
 	requireLeads(t, addr)
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.Zero(t, p.signalUntilExit(syscall.SIGHUP))
@@ -182,7 +182,7 @@ func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
 	p := command(t)
-	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --members 127.0.0.1:0 --name a --log json`, os.Args[0]}
+	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --members 127.0.0.1:0 --name a --log json --lease=off`, os.Args[0]}
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
 	p.logged(t, "leading")

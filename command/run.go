@@ -36,14 +36,14 @@ type running struct {
 }
 
 func (p *program) newRun() *cobra.Command {
-	from := source{table: p.fields.Leased(), ownsProcess: p.ownsProcess}
+	from := source{table: p.fields, ownsProcess: p.ownsProcess}
 	var o running
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run a command while this member leads",
-		Long: `Run one member of a cluster, as 'elect node' does, and COMMAND whenever it leads. With a
-lease, which is on unless --lease=false says otherwise, at most one of the members has its
-COMMAND running at any moment. All have --lease, those that only vote too ('elect node --lease').
+		Long: `Run one member of a cluster, as 'elect node' does, and COMMAND whenever it leads. With
+the lease, which is on by default, at most one of the members has its COMMAND running at any
+moment. With --lease=off two may. Members that only vote run 'elect node'.
 
 COMMAND finds in its environment ELECT_RUN_NODE, the name of this member; ELECT_RUN_TOKEN, the
 fencing token, which rises from one leadership to the next; ELECT_RUN_EPOCH, the same number;
@@ -110,6 +110,21 @@ func (o *running) check(args []string) error {
 	return m.Err(theCommandLine)
 }
 
+// adjustLease makes the leader stay, unless s says otherwise, and rejects a lease that does not suit a command.
+func (o *running) adjustLease(s *config.Settings) error {
+	l := &s.Config.Lease
+	if o.once > 0 && l.IsOff() {
+		return usagef("--once wants a lease")
+	}
+	if l.TrustEvidence {
+		return usagef("elect run wants lease.trust_evidence to be false, on all members: a command lasts a while after elect was killed")
+	}
+	if o.once > 0 || !s.IsGiven("lease.preempt") {
+		l.Preempt = false // with --once, a member that starts later must see which one leads
+	}
+	return nil
+}
+
 func runCommand(cmd *cobra.Command, from *source, o running, args []string) error {
 	if !guard.Supported {
 		return errors.New(onlyUnix)
@@ -123,13 +138,8 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	}
 	defer stop()
 	s, log := reload.running, reload.log
-	if l := s.Config.Lease; l != nil && o.once > 0 {
-		l.Preempt = false // who comes later must see who leads
-	} else if o.once > 0 {
-		return usagef("--once wants a lease")
-	}
-	if l := s.Config.Lease; l != nil && l.TrustEvidence {
-		return usagef("elect run wants lease.trust_evidence to be false, on all members: a command lasts a while after elect was killed")
+	if err := o.adjustLease(s); err != nil {
+		return err
 	}
 	n, err := newNode(ctx, s, cluster.WithLogger(log), cluster.WithDrain(o.grace+killTime))
 	if err != nil {
@@ -140,10 +150,8 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 		log.Warn("this system keeps less of what elect run promises", "lacks", guard.Lacks)
 	}
 	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout, start: guard.Run}
-	if l := s.Config.Lease; l != nil {
+	if l := n.Config().Lease; !l.IsOff() {
 		r.lease, r.leased = l.Duration, true
-	} else {
-		log.Warn("without a lease the command may run at two members at once")
 	}
 	defer reload.attach(ctx, n)()
 	ctx, end := context.WithCancel(ctx)

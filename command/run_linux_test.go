@@ -269,7 +269,7 @@ func TestACommandKnowsItsToken(t *testing.T) {
 func TestElectInCommandOfRunHasOwnSettings(t *testing.T) {
 	testenv.Processes(t)
 	t.Parallel()
-	p := launch(t, alone(t, "--cluster", "outer", "--", os.Args[0], "config", "show", "--json", "--listen", "127.0.0.1:0", "--name", "b")...)
+	p := launch(t, alone(t, "--cluster", "outer", "--", os.Args[0], "config", "show", "--json", "--listen", "127.0.0.1:0", "--name", "b", "--lease=off")...)
 	require.Zero(t, p.status(t), p.stderr.text())
 	var o showObject
 	decodeStrictly(t, p.stdout.text(), &o)
@@ -346,7 +346,7 @@ func TestCommandDoesNotInheritIgnoredSIGPIPE(t *testing.T) {
 func TestRunWithoutALeaseSaysSo(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
-	const warning = "without a lease the command may run at two members at once"
+	const warning = `msg="lease is off" effect="without a lease two nodes may lead at the same time`
 	p := launch(t, alone(t, "--lease=false", "--", "true")...)
 	require.Zero(t, p.status(t), p.stderr.text())
 	require.Contains(t, p.stderr.text(), warning)

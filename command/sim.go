@@ -55,6 +55,7 @@ crashed nodes; heartbeats, and repeats of what was said before, are not in them.
 are in T from the beginning of the election; finding the crash takes no time. They end
 when all live nodes know the leader.
 
+An --algorithm such as bully+lease has a lease, as nodes have by default; bully alone has none.
 What the literature counts are the algorithms to the letter, textbook-bully, textbook-ring
 and textbook-vote: nobody makes anything of who has crashed, except of the leader, and in a
 ring of the next node.
@@ -99,7 +100,7 @@ command that does it again.`,
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&flags.algorithm, "algorithm", p.fields.DefaultAlgorithm(), "one of "+strings.Join(p.fields.Algorithms(), ", ")+"; with a lease as bully+lease")
+	set.StringVar(&flags.algorithm, "algorithm", p.fields.DefaultAlgorithm(), "with a lease, as nodes run by default: bully+lease; without: one of "+strings.Join(p.fields.Algorithms(), ", "))
 	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&flags.nodes, "nodes", 5, "how many members, crashed ones included")
 	set.IntVar(&flags.crashed, "crashed", 0, "how many of them, the highest, crash before the election")

@@ -22,7 +22,7 @@ import (
 // at its end, which must come by itself.
 func startCopy(t *testing.T, name, data string, members []fleet.State) string {
 	t.Helper()
-	args := []string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", name, "--data", data, "--priority", name[1:]}
+	args := []string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", name, "--data", data, "--lease=off", "--priority", name[1:]}
 	for _, m := range members {
 		args = append(args, "--members", m.Addr)
 	}
@@ -65,7 +65,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 			defer mu.Unlock()
 			elections = append(elections, node+" "+e.What+" "+e.Kind+e.Name)
 		}
-	})
+	}, "--lease=off")
 	before := f.States()
 	mu.Lock()
 	elections = nil

@@ -76,7 +76,7 @@ func TestUnreadLogDoesNotStopNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			addr := keptFree(t, nil)
-			p := launchUnread(t, stderr, "node", "--listen", addr, "--members", addr, "--log-level", "debug")
+			p := launchUnread(t, stderr, "node", "--listen", addr, "--members", addr, "--lease=off", "--log-level", "debug")
 			requireLeads(t, addr)
 			require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 			require.Zero(t, p.status(t))

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/fence"
@@ -12,7 +13,13 @@ import (
 
 // A leader writes with its token. Once another has, the first is refused.
 func ExampleGate_Write() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -88,7 +88,7 @@ func TestThePageInABrowser(t *testing.T) {
 	stops := make(map[string]context.CancelFunc)
 	var first *cluster.Node
 	for i := range 3 {
-		c := cluster.Config{Name: fmt.Sprintf("n%d", i+1), Listen: "127.0.0.1:0", Bootstrap: i == 0, Priority: i, Timing: algo.WAN(), Lease: &lease.Options{}, Data: t.TempDir()}
+		c := cluster.Config{Name: fmt.Sprintf("n%d", i+1), Listen: "127.0.0.1:0", Bootstrap: i == 0, Priority: i, Timing: algo.WAN(), Data: t.TempDir()}
 		if i > 0 {
 			c.Join = []string{first.Members()[0].Addr}
 		}
@@ -164,7 +164,7 @@ func cut(t *testing.T, focused []string) (all []string) {
 
 // What strangers say of themselves is text, whatever it says.
 func TestThePageShowsStrangers(t *testing.T) {
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(t, err)
 	const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
 	text, err := json.Marshal(evil)

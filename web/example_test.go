@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/web"
@@ -13,7 +14,13 @@ import (
 
 // A service mounts it in a mux of its own.
 func ExampleNew() {
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}})
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
 	if err != nil {
 		fmt.Println(err)
 		return

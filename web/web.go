@@ -92,7 +92,7 @@ func leaderOf(s cluster.State) *Leader {
 func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 	s := h.state()
 	code, left := http.StatusServiceUnavailable, time.Duration(0)
-	if s.Leads && h.node.Config().Lease != nil {
+	if s.Leads && !h.node.Config().Lease.IsOff() {
 		if status, err := h.ask(r.Context()); err == nil {
 			left = status.Lease.Left
 		}

@@ -42,7 +42,7 @@ func TestLeader(t *testing.T) {
 // What the leader says of itself is told on every node, and on the leader how long its lease lasts.
 func TestMetaAndLease(t *testing.T) {
 	leased := func(c *cluster.Config) {
-		c.Data, c.Lease = t.TempDir(), new(lease.Options)
+		c.Data = t.TempDir()
 		c.Meta = map[string]string{"http": c.Name + ":80"}
 	}
 	inBubble(t, clustertest.Config{Configure: leased}, func(t *testing.T, c *watched) {
@@ -126,7 +126,7 @@ func TestANodeThatHangs(t *testing.T) {
 // Before it is started a node is not alive, and nothing waits for it for ever; nor afterwards.
 func TestANodeThatDoesNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Members: []string{"127.0.0.1:7400"}})
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Members: []string{"127.0.0.1:7400"}, Lease: lease.Off})
 		require.NoError(t, err)
 		ctx, end := context.WithCancel(t.Context())
 		h := web.New(ctx, n)

@@ -37,6 +37,21 @@ type Options struct {
 	TrustedNetwork bool `yaml:"trusted_network" help:"no proxy, sidecar or firewall between members refuses for one that lives"`
 
 	retry time.Duration // between two questions of a nominee, about
+	off   bool          // see Off
+}
+
+// Off means no lease, where zero options mean [Defaults].
+var Off = Options{off: true}
+
+// IsOff reports whether o is [Off].
+func (o Options) IsOff() bool { return o.off }
+
+// GivenUp says in one sentence what an algorithm with these claims gives up without a lease.
+func GivenUp(inner algo.Claims) string {
+	if inner.OneLeaderPerEpoch {
+		return "without a lease two nodes may lead at the same time: a leader that is cut off or paused leads until it learns that another leads in a newer epoch"
+	}
+	return "without a lease two nodes may lead at the same time: each side of a partition may elect a leader, and a leader that was paused leads until it learns of the next one"
 }
 
 // Defaults returns the options for a network of that timing: the shortest lease.

@@ -31,9 +31,9 @@ const ours = "elect" // the system against which the others are held
 
 func systems() []system {
 	all := []system{
-		{name: ours, about: "bully, the default"},
-		{name: "elect-silence", about: "bully, without evidence: only silence counts", flags: []string{"--no-evidence"}},
-		{name: "elect-vote", about: "vote, by a majority whose votes are saved", flags: []string{"--algorithm", "vote"}},
+		{name: ours, about: "bully without a lease", flags: []string{"--lease=off"}},
+		{name: "elect-silence", about: "bully without a lease, without evidence: only silence counts", flags: []string{"--lease=off", "--no-evidence"}},
+		{name: "elect-vote", about: "vote without a lease, by a majority whose votes are saved", flags: []string{"--lease=off", "--algorithm", "vote"}},
 	}
 	for _, l := range member.Libraries() {
 		all = append(all, system{name: l.Name, library: l})

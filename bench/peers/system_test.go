@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/bench/peers/member"
 	"github.com/elect-go/elect/cluster"
 )
@@ -22,14 +23,14 @@ func TestEqualIsOurDefault(t *testing.T) {
 		config, err := s.fleet(given, 3, "elect", "self", "nowhere")
 		require.NoError(t, err)
 		require.Equal(t, []string{"elect"}, config.Command)
-		require.Empty(t, config.Args)
+		require.Equal(t, []string{"--lease=off"}, config.Args)
 	}
 }
 
 // TestOwnTimingIsWhatTheCommandAccepts: the same rules check it.
 func TestOwnTimingIsWhatTheCommandAccepts(t *testing.T) {
 	for _, given := range []member.Timing{{}, timing(120, 380), quick, shortest[ours], shortest["elect-vote"]} {
-		_, err := cluster.New(cluster.Config{Name: "a", Listen: "127.0.0.1:1", Timing: timingOf(given)})
+		_, err := cluster.New(cluster.Config{Name: "a", Listen: "127.0.0.1:1", Timing: timingOf(given), Lease: lease.Off})
 		require.NoError(t, err, "%v", given)
 	}
 }
@@ -40,7 +41,7 @@ func TestOwnTimingIsInAFile(t *testing.T) {
 	config, err := s.fleet(quick, 3, "elect", "self", dir)
 	require.NoError(t, err)
 	file := filepath.Join(dir, "elect.yaml")
-	require.Equal(t, []string{"--no-evidence", "--config", file}, config.Args)
+	require.Equal(t, []string{"--lease=off", "--no-evidence", "--config", file}, config.Args)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "timing: {heartbeat: 40ms, timeout: 200ms, round_trip: 100ms}\n", string(text))

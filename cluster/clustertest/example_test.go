@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/fence"
@@ -80,6 +81,7 @@ func Test_serviceThroughAPauseAndAPartition(t *testing.T) {
 		c.Partition([]string{"n3"})
 		c.Await("n1", "n2")
 		c.Heal()
+		c.Pass(time.Second)
 		if next := c.Await(); next.Name != "n3" {
 			t.Errorf("%s leads in the end, want n3", next.Name)
 		}
@@ -113,6 +115,7 @@ func Test_serviceThatWritesThroughAGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) {
 			c.Meta = map[string]string{"http": c.Name + ":8080"}
+			c.Lease = lease.Off // a lease would end the work of n3 before n2 leads
 		}})
 		gate := fence.New()
 		var mu sync.Mutex
@@ -176,7 +179,7 @@ func Test_aLeaderPerJob(t *testing.T) {
 				if processes[host] == nil {
 					processes[host] = network.Process(host)
 				}
-				config := cluster.Config{Cluster: job, Name: host, Listen: members[h], Members: members}
+				config := cluster.Config{Cluster: job, Name: host, Listen: members[h], Members: members, Lease: lease.Off}
 				if h == j {
 					config.Priority = 1
 				}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/fence"
 )
@@ -44,7 +45,10 @@ func member(args []string) error {
 	}
 	w := &writer{ledger: l, network: &network{links: make(map[*link]bool)}}
 	node, err := cluster.New(
-		cluster.Config{Name: *name, Listen: *listen, Members: strings.Split(*members, ","), Data: *data, Algorithm: s.algorithm, SecretFile: os.Getenv("ELECT_SECRET_FILE")},
+		cluster.Config{
+			Name: *name, Listen: *listen, Members: strings.Split(*members, ","), Data: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
+			Algorithm: s.algorithm, Lease: lease.Off, // for the lesson: with a lease an older leader seldom writes
+		},
 		cluster.WithNetwork(w.network.listen, w.network.dial))
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command worker does its work on one machine at a time: the one that leads, with a lease. A majority of the
-// machines must run, so it takes three to do without one.
+// Command worker does its work on one machine at a time: the one that leads. A majority of the machines must run,
+// so it takes three to do without one.
 //
 //	worker a 10.0.0.1:7400                the first
 //	worker b 10.0.0.2:7400 10.0.0.1:7400  the others name one that runs
@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 )
 
@@ -27,7 +26,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	config := cluster.Config{
-		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data", Lease: &lease.Options{},
+		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data",
 		SecretFile: os.Getenv("ELECT_SECRET_FILE"), // needed elsewhere than on the loopback: elect secret makes one
 	}
 	if err := run(ctx, config, work); err != nil && ctx.Err() == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	case "slow":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:]}
+		config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], Lease: lease.Off}
 		if config.Name == "a" {
 			config.Priority = 1 // it leads whenever it runs
 		}

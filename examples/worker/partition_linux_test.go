@@ -46,8 +46,8 @@ func stamped(leased bool) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], Data: "data", Priority: len(os.Args[1]), Insecure: true}
-	if leased {
-		config.Lease = &lease.Options{}
+	if !leased {
+		config.Lease = lease.Off
 	}
 	node, err := cluster.New(config)
 	if err != nil {

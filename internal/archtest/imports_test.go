@@ -38,9 +38,9 @@ var allowedImports = map[string]string{
 	"internal/bench/machine":  "internal/hostile",
 	"internal/bench/result":   "internal/bench/machine internal/hostile internal/sample",
 	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/sample",
-	"internal/bench/election": "algo internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
+	"internal/bench/election": "algo algo/lease internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
 	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample internal/wait sim trace",
-	"bench": `algo cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
+	"bench": `algo algo/lease cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
 		internal/bench/theory internal/cpu internal/fleet internal/host internal/netlab internal/sample internal/store internal/wait
 		sim trace golang.org/x/sys/unix`,
 
@@ -53,7 +53,7 @@ var allowedImports = map[string]string{
 		internal/wait internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":          "algo/builtin command",
 	"examples/omega/cmd": "algo/builtin command examples/omega",
-	"examples/worker":    "algo/lease cluster",
+	"examples/worker":    "cluster",
 }
 
 // checkImports reports each import that table does not allow, each package without a row, and

@@ -36,8 +36,8 @@ type Settings struct {
 	Log      string   `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
 	LogLevel string   `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
 	Meta     []string `yaml:"meta" arg:"key=value" empty:"none" live:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
-	// Lease is true also where only options of it are given.
-	Lease  bool   `yaml:"lease" help:"lead only while a majority has promised to have no other: at most one leads at any moment; needs data"`
+	// Lease is on also if only options of it are given, and off by default for an algorithm for lessons.
+	Lease  string `yaml:"lease" arg:"word" words:"on off" help:"lead only while a quorum has granted it, so at most one node leads at any moment; off: two may, and a failover takes milliseconds"`
 	Preset string `yaml:"timing.preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`
 	// Mistakes are those found so far. The caller may add some.
 	Mistakes mistake.List
@@ -52,7 +52,7 @@ type Settings struct {
 
 // newSettings are the defaults.
 func newSettings(t *Table) *Settings {
-	s := &Settings{Log: "text", LogLevel: "info", Preset: "lan", Lease: t.base != nil && t.base.Lease, table: t, given: map[string]given{}, options: map[string]any{}}
+	s := &Settings{Log: "text", LogLevel: "info", Preset: "lan", Lease: "on", table: t, given: map[string]given{}, options: map[string]any{}}
 	s.Config.Cluster, s.Config.Algorithm = "elect", t.DefaultAlgorithm()
 	return s
 }
@@ -75,8 +75,24 @@ func (s *Settings) settle() {
 		_, _ = s.build(name) // Node says what is wrong with its options
 	}
 	s.Config.TLS = *s.options[tlsPart].(*secure.Certificate)
-	if s.Lease {
-		s.Config.Lease = s.options[leasePart].(*lease.Options)
+	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].stands() {
+		s.Lease = "off"
+	}
+	s.Config.Lease = lease.Off
+	if s.Lease == "on" {
+		s.Config.Lease = *s.options[leasePart].(*lease.Options)
+	}
+	s.checkLease()
+}
+
+// checkLease reports options of the lease together with lease: off, unless a stronger source turns the lease off.
+func (s *Settings) checkLease() {
+	off := s.given[leasePart]
+	for _, f := range s.table.fields {
+		g := s.given[f.Name]
+		if s.Lease == "off" && f.Part == leasePart && g.stands() && !off.origin.Overrides(g.origin) {
+			s.Mistakes.Add(mistake.Mistake{Field: f.Name, Origin: g.origin, Got: "set", Want: "lease: on, but it is off (" + off.origin.String() + ")"})
+		}
 	}
 }
 
@@ -141,20 +157,23 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	if err := s.Mistakes.Err(about); err != nil {
 		return nil, err
 	}
-	if s.Config = n.Config(); s.Lease {
-		s.options[leasePart] = s.Config.Lease
+	if s.Config = n.Config(); s.Lease == "on" {
+		s.options[leasePart] = &s.Config.Lease
 	}
 	return n, nil
 }
 
 // selects reports whether what a field is of is selected: the node itself, its algorithm, or the lease.
 func (s *Settings) selects(f Field) bool {
-	return f.Part == "" || f.Part == timingPart || f.Part == tlsPart || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease
+	return f.Part == "" || f.Part == timingPart || f.Part == tlsPart || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease == "on"
 }
 
 // Spec is the algorithm as configured. Its error is what the factory says; Node says it
 // better.
 func (s *Settings) Spec() (algo.Spec, error) { return s.build(s.Config.Algorithm) }
+
+// IsGiven reports whether any source sets the field called name.
+func (s *Settings) IsGiven(name string) bool { return s.given[name].stands() }
 
 // Level is what is logged.
 func (s *Settings) Level() (level slog.Level) {

@@ -31,7 +31,8 @@ type told struct {
 	args    []string
 }
 
-// load reads it as elect node does. The file is called elect.yaml.
+// load reads it as elect node does. The file is called elect.yaml. A node that is told neither of a lease nor of a
+// data folder has no lease.
 func (in told) load(t *testing.T) (*Settings, error) {
 	t.Helper()
 	table := in.table
@@ -47,7 +48,11 @@ func (in told) load(t *testing.T) (*Settings, error) {
 	set := pflag.NewFlagSet("node", pflag.ContinueOnError)
 	flags := table.Flags(set)
 	require.NoError(t, set.Parse(in.args))
-	s, err := table.Load(path, in.environ, flags)
+	environ := in.environ
+	if all := in.file + strings.Join(slices.Concat(environ, in.args), " "); !strings.Contains(strings.ToLower(all), "lease") && !strings.Contains(all, "data") {
+		environ = append(slices.Clone(environ), "ELECT_LEASE=off")
+	}
+	s, err := table.Load(path, environ, flags)
 	require.NoError(t, err)
 	_, err = s.Node()
 	return s, err
@@ -90,8 +95,8 @@ func wantWhole(t *testing.T, s *Settings) {
 	require.Equal(t, 2*time.Second, o.AnswerTimeout)
 	require.Equal(t, 3*time.Second, o.CoordinatorTimeout)
 	require.False(t, o.SkipSuspected)
-	require.NotNil(t, c.Lease)
-	c.Options, c.Lease = nil, nil
+	require.False(t, c.Lease.IsOff())
+	c.Options, c.Lease = nil, lease.Options{}
 	require.Equal(t, cluster.Config{
 		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
 		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, Data: "/var/lib/elect", Algorithm: "bully",
@@ -216,7 +221,7 @@ func TestTheTableHasEveryField(t *testing.T) {
 	missing("", names, exported(cluster.Config{}))
 	missing("tls.", names, []string{"cert", "key", "ca"})
 	missing("timing.", names, exported(algo.Timing{}))
-	missing("lease.", names, slices.DeleteFunc(exported(lease.Options{}), func(name string) bool { return name == "retry" }))
+	missing("lease.", names, slices.DeleteFunc(exported(lease.Options{}), func(name string) bool { return name == "retry" || name == "off" }))
 	for algorithm, factory := range builtin.Registry() {
 		spec, err := factory(s.Config.Timing, func(any) error { return nil })
 		require.NoError(t, err)
@@ -521,39 +526,45 @@ func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
 	require.True(t, slices.ContainsFunc(builtins.Fields(), func(f Field) bool { return f.Live }))
 }
 
-// A lease is a word or a section, in every source. What is given of it turns it on, unless it is turned off.
-func TestALease(t *testing.T) {
+// The lease is a word or a section, in every source. A stronger source turns it off.
+func TestLeaseIsOnUnlessTurnedOff(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		file    string
 		environ []string
 		args    string
-		want    func(o *lease.Options) // nil: none
+		want    func(o *lease.Options) // nil: off
 		origins string                 // of lease, and of lease.duration
 	}{
-		{"none", "", nil, "", nil, "default default"},
-		{"a word", "lease: true\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
-		{"no", "lease: false\n", nil, "", nil, "elect.yaml:4 default"},
+		{"the default", "", nil, "", func(*lease.Options) {}, "default default"},
+		{"a word", "lease: on\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
+		{"another word", "lease: true\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
+		{"off", "lease: off\n", nil, "", nil, "elect.yaml:4 default"},
+		{"false", "lease: false\n", nil, "", nil, "elect.yaml:4 default"},
+		{"off by a variable", "", []string{"ELECT_LEASE=off"}, "", nil, "ELECT_LEASE default"},
+		{"off by a flag", "", nil, "--lease=off", nil, "--lease default"},
+		{"on again", "lease: off\n", nil, "--lease", func(*lease.Options) {}, "--lease default"},
+		{"a textbook", "algorithm: textbook-ring\nlesson: true\n", nil, "", nil, "default default"},
+		{"a textbook with a lease", "algorithm: textbook-ring\nlesson: true\nlease: on\n", nil, "", func(*lease.Options) {}, "elect.yaml:6 default"},
 		{"a section", "lease:\n  duration: 3s\n  preempt: false\n", nil, "", func(o *lease.Options) { o.Duration, o.Preempt = 3*time.Second, false }, "elect.yaml:5 elect.yaml:5"},
 		{"a section of nothing", "lease: {}\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
 		{"zero is not the default", "lease: {drift: 0, guard: 0s}\n", nil, "", func(o *lease.Options) { o.Drift, o.Guard = 0, 0 }, "elect.yaml:4 default"},
 		{"the drain", "", nil, "--lease-drain 8s", func(o *lease.Options) { o.Drain = 8 * time.Second }, "--lease-drain default"},
 		{"a variable", "", []string{"ELECT_LEASE_DURATION=4s"}, "", func(o *lease.Options) { o.Duration = 4 * time.Second }, "ELECT_LEASE_DURATION ELECT_LEASE_DURATION"},
 		{"turned off", "lease: {duration: 3s}\n", []string{"ELECT_LEASE=false"}, "", nil, "ELECT_LEASE elect.yaml:4"},
-		{"turned off by a flag", "lease: {duration: 3s}\n", nil, "--lease=false --lease-duration 4s", nil, "--lease --lease-duration"},
-		{"turned off before", "lease: false\n", []string{"ELECT_LEASE_DURATION=4s"}, "", nil, "elect.yaml:4 ELECT_LEASE_DURATION"},
+		{"turned off by a flag", "lease: {duration: 3s}\n", nil, "--lease=false", nil, "--lease elect.yaml:4"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\n" + tc.file, environ: tc.environ, args: strings.Fields(tc.args)}.load(t)
 			require.NoError(t, err)
-			require.Equal(t, tc.want != nil, s.Lease)
+			require.Equal(t, tc.want == nil, s.Lease == "off")
 			if tc.want == nil {
-				require.Nil(t, s.Config.Lease)
+				require.Equal(t, lease.Off, s.Config.Lease)
 			} else {
 				want := lease.Defaults(algo.LAN())
 				want.Drain = 5 * time.Second // that of the node
 				tc.want(&want)
-				require.Equal(t, &want, s.Config.Lease)
+				require.Equal(t, want, s.Config.Lease)
 			}
 			var origins []string
 			for _, e := range s.Effective() {
@@ -570,31 +581,4 @@ func TestALease(t *testing.T) {
 			require.Equal(t, tc.origins, strings.Join(origins, " "))
 		})
 	}
-}
-
-// Where nobody says otherwise its nodes have the lease that others have if somebody says so.
-func TestATableOfNodesWithALease(t *testing.T) {
-	leased := builtins.Leased()
-	staying := lease.Defaults(algo.LAN())
-	staying.Preempt = false
-	for _, tc := range []struct {
-		name string
-		with *Table
-		file string
-		want *lease.Options
-	}{
-		{"said", builtins, "lease: true", new(lease.Defaults(algo.LAN()))},
-		{"not said", builtins, "", nil},
-		{"not said, and leased", leased, "", &staying},
-		{"leased, a preset of its own", leased, "timing: {preset: lan}", &staying},
-		{"leased, and it preempts", leased, "lease: {preempt: true}", new(lease.Defaults(algo.LAN()))},
-		{"said otherwise", leased, "lease: false", nil},
-	} {
-		s := tc.with.load("elect.yaml", []byte(tc.file), nil, nil)
-		require.Equal(t, tc.want, s.Config.Lease, tc.name)
-	}
-	require.Equal(t, false, builtins.Default(builtins.byName["lease"]))
-	require.Equal(t, true, leased.Default(leased.byName["lease"]))
-	require.Equal(t, true, builtins.Default(builtins.byName["lease.preempt"]))
-	require.Equal(t, false, leased.Default(leased.byName["lease.preempt"]))
 }

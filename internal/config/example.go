@@ -7,7 +7,7 @@ import (
 )
 
 // exampleSets is what the example sets: what has no default, and what a node should not be copied without.
-var exampleSets = map[string]string{"listen": "127.0.0.1:7400", "data": "/var/lib/elect", leasePart: "true"}
+var exampleSets = map[string]string{"listen": "127.0.0.1:7400", "data": "/var/lib/elect"}
 
 // Example writes a file that sets little, and shows every other field with its default, commented
 // out: what is set would no longer follow the preset.
@@ -33,7 +33,7 @@ func (t *Table) Example(w io.Writer) error {
 		case tlsPart + ".":
 			about = "Or instead of secret_file certificates, one for each member:"
 		case leasePart + ".":
-			indent, about = "#  ", "Or instead of true a section, with what differs from what follows from the timing:"
+			indent, about = "#  ", "Or instead of on a section, with what differs from what follows from the timing:"
 		}
 		if f.section() != section {
 			section = f.section()

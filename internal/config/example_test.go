@@ -18,7 +18,7 @@ var commented = regexp.MustCompile(`(?m)^( *)#([a-z_]+:)`)
 // uncommented takes the # away before the names of fields, as a user would, and so has the section of the lease
 // stand in the place of its word.
 func uncommented(example string) string {
-	example = strings.Replace(example, "\nlease: true\n", "\n# a section\n", 1)
+	example = strings.Replace(example, "\n#lease: on\n", "\n# a section\n", 1)
 	return commented.ReplaceAllString(strings.ReplaceAll(example, "\n#  ", "\n  "), "$1$2")
 }
 
@@ -32,7 +32,7 @@ func example(t *testing.T, table *Table) string {
 func TestTheExampleEqualsTheDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
 		algorithm := table.Algorithms()[0]
-		want, err := told{table: table, args: []string{"--listen", exampleSets["listen"], "--data", "/var/lib/elect", "--lease", "--algorithm", algorithm}}.load(t)
+		want, err := told{table: table, args: []string{"--listen", exampleSets["listen"], "--data", "/var/lib/elect", "--lease=on", "--algorithm", algorithm}}.load(t)
 		require.NoError(t, err)
 		text := example(t, table)
 		full := strings.Replace(uncommented(text), "algorithm: bully", "algorithm: "+algorithm, 1)
@@ -48,7 +48,7 @@ func TestTheExampleEqualsTheDefaults(t *testing.T) {
 			name := strings.TrimPrefix(f.Name, f.section()) + ": "
 			at := 0
 			for i, line := range lines {
-				if strings.HasPrefix(strings.TrimLeft(line, " "), name) {
+				if strings.HasPrefix(strings.TrimLeft(line, " #"), name) {
 					at = i
 				}
 			}
@@ -58,7 +58,7 @@ func TestTheExampleEqualsTheDefaults(t *testing.T) {
 	}
 }
 
-// In the example as it is nothing is set that depends on the preset, so that this counts. What people copy has a lease.
+// In the example as it is nothing is set that depends on the preset, so that this counts.
 func TestTheExampleSetsLittle(t *testing.T) {
 	s, err := told{file: example(t, builtins), args: []string{"--preset", "wan"}}.load(t)
 	require.NoError(t, err)
@@ -68,6 +68,6 @@ func TestTheExampleSetsLittle(t *testing.T) {
 			set = append(set, e.Field.Name)
 		}
 	}
-	require.Equal(t, []string{"listen", "data", "lease"}, set)
+	require.Equal(t, []string{"listen", "data"}, set)
 	require.Equal(t, lease.Defaults(algo.WAN()).Duration, s.Config.Lease.Duration)
 }

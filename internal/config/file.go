@@ -88,7 +88,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 			m.Want = field.local() + " in the section " + strings.TrimSuffix(field.section(), ".")
 			s.Mistakes.Add(m)
 		case known && name == leasePart && value.Kind == yaml.MappingNode:
-			s.accept(field, given{texts: []string{"true"}, origin: s.at(value)})
+			s.accept(field, given{texts: []string{"on"}, origin: s.at(value)})
 			s.mapping(name+".", value)
 		case known:
 			s.accept(field, s.value(value, s.table.isList(field)))

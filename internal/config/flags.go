@@ -39,6 +39,8 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 		kind, alone := cmp.Or(f.Arg, "value"), ""
 		if _, ok := t.Default(f).(bool); ok {
 			kind, alone = "bool", "true" // help leaves this kind out
+		} else if f.isSwitch() {
+			alone = "on"
 		}
 		for _, name := range []string{f.Flag(), f.Alias} {
 			if name == "" {

@@ -23,7 +23,7 @@ func FuzzFile(f *testing.F) {
 		wholeFile, example.String(), uncommented(example.String()), "a: [\n", "join: &a [*a]\n", "timing: &t {preset: lan}\nbully: {<<: *t}\n",
 		"name: !!binary YQ==\n", "? [a]\n: b\n", "name: \"\\x1b[2J\"\n", "priority: 1_000\n", "join: [\"a,b\"]\n", "~: ~\n",
 		"vote: {window: 1h}\n", "data: \"null\"\nname: a\n", "---\n---\n",
-		"data: d\nlease: {drift: 0, guard: 0s}\n", "data: d\nlease: {}\n", "lease: false\n", "lease:\n",
+		"data: d\nlease: {drift: 0, guard: 0s}\n", "data: d\nlease: {}\n", "lease: false\n", "lease: off\n", "lease:\n",
 	} {
 		f.Add([]byte(text))
 	}
@@ -54,12 +54,12 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// written is a file that gives every field its value: to the lease the section, or false.
+// written is a file that gives every field its value: to the lease the section, or off.
 func written(s *Settings) []byte {
 	var b strings.Builder
 	section := ""
 	for _, e := range s.Effective() {
-		if s.Lease && e.Field.Name == leasePart || !s.Lease && e.Field.Part == leasePart {
+		if s.Lease == "on" && e.Field.Name == leasePart || s.Lease == "off" && e.Field.Part == leasePart {
 			continue
 		}
 		if in := e.Field.section(); in != section {

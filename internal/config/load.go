@@ -134,20 +134,25 @@ func (t *Table) split(f Field, value string) []string {
 
 // accept takes over what one source says of a field, if it fits.
 func (s *Settings) accept(f Field, g given) {
-	value, want, err := read(s.table.base.target(f).Type(), g.texts)
 	got := cmp.Or(g.bad, mistake.Quote(strings.Join(g.texts, ",")))
+	if f.isSwitch() && len(g.texts) == 1 {
+		g.texts = []string{strings.NewReplacer("true", "on", "false", "off").Replace(g.texts[0])}
+	}
+	value, want, err := read(s.table.base.target(f).Type(), g.texts)
 	m := mistake.Mistake{Field: f.Name, Origin: g.origin, Got: got, Want: cmp.Or(either(f.Words), want)}
 	switch {
 	case g.bad != "" || err != nil:
 		s.Mistakes.Add(m)
 	case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
-		m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
+		if !f.isSwitch() { // no is nearer to on than to off
+			m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
+		}
 		s.Mistakes.Add(m)
 	default:
 		g.value = value
 		s.given[f.Name] = g
 		if f.Part == leasePart && !s.given[leasePart].stands() {
-			s.accept(s.table.byName[leasePart], given{texts: []string{"true"}, origin: g.origin})
+			s.accept(s.table.byName[leasePart], given{texts: []string{"on"}, origin: g.origin})
 		}
 	}
 }

@@ -27,6 +27,9 @@ type Field struct {
 	member string              // the name of its field there
 }
 
+// isSwitch reports whether f is on or off. In every source true means on and false means off.
+func (f Field) isSwitch() bool { return slices.Contains(f.Words, "on") }
+
 // Flag is the name of its flag.
 func (f Field) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(f.Name) }
 
@@ -93,26 +96,6 @@ func NewTable(registry algo.Registry) *Table {
 	t.base = newSettings(t)
 	t.base.settle()
 	return t
-}
-
-// newStayingLease is newLease with a leader that stays, by default.
-func newStayingLease(t algo.Timing, decode func(any) error) (algo.Spec, error) {
-	o := lease.Defaults(t)
-	o.Preempt = false
-	_ = decode(&o) // it rejects nothing
-	return lease.Wrap(algo.Spec{}, t, o)
-}
-
-// Leased is the table for nodes that have a lease unless a setting says otherwise. By default a leader that
-// works stays.
-func (t *Table) Leased() *Table {
-	leased := *t
-	leased.parts = maps.Clone(t.parts)
-	leased.parts[leasePart] = newStayingLease
-	leased.base = newSettings(&leased)
-	leased.base.Lease = true
-	leased.base.settle()
-	return &leased
 }
 
 // Fields are those of a member, those of the timing, and those of each algorithm.

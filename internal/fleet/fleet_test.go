@@ -259,7 +259,7 @@ func TestUnknownNamesAreRefused(t *testing.T) {
 	_, err := f.Signal("n9", fleet.Kill)
 	require.ErrorContains(t, err, `"n9"`)
 	require.ErrorContains(t, f.Restart(within(t), "n9"), `"n9"`)
-	_, err = f.Recover(within(t), "n9")
+	_, err = f.Recover(within(t), "n9", false)
 	require.ErrorContains(t, err, `"n9"`)
 	for _, s := range []string{"", "cont", "KILL"} {
 		_, err := fleet.ParseSignal(s)

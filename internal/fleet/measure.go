@@ -185,9 +185,10 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 }
 
 // Recover brings a node back that is down or paused, and waits until all agree and it
-// is quiet.
-func (f *Fleet) Recover(ctx context.Context, name string) (Recovery, error) {
-	return f.recover(ctx, name, func(n *node, life Life) (from int64, err error) {
+// is quiet. If leads is set it waits until that node leads: with a lease, a takeover takes
+// longer than it is quiet before.
+func (f *Fleet) Recover(ctx context.Context, name string, leads bool) (Recovery, error) {
+	return f.recover(ctx, name, leads, func(n *node, life Life) (from int64, err error) {
 		if life == Paused {
 			return n.signal(Cont)
 		}
@@ -197,7 +198,7 @@ func (f *Fleet) Recover(ctx context.Context, name string) (Recovery, error) {
 
 // Rejoin is Recover of a node that was isolated: heal lets it reach the others again.
 func (f *Fleet) Rejoin(ctx context.Context, name string, heal func() error) (Recovery, error) {
-	return f.recover(ctx, name, func(n *node, _ Life) (from int64, err error) {
+	return f.recover(ctx, name, false, func(n *node, _ Life) (from int64, err error) {
 		f.change(func() {
 			n.life = Up
 			from = Now()
@@ -206,7 +207,7 @@ func (f *Fleet) Rejoin(ctx context.Context, name string, heal func() error) (Rec
 	})
 }
 
-func (f *Fleet) recover(ctx context.Context, name string, back func(*node, Life) (from int64, err error)) (Recovery, error) {
+func (f *Fleet) recover(ctx context.Context, name string, leads bool, back func(*node, Life) (from int64, err error)) (Recovery, error) {
 	n, err := f.node(name)
 	if err != nil {
 		return Recovery{}, err
@@ -220,7 +221,16 @@ func (f *Fleet) recover(ctx context.Context, name string, back func(*node, Life)
 		return Recovery{}, err
 	}
 	// Until it has noticed what happened meanwhile, it does not agree with the others.
+	changed := f.Changed()
 	leader, err := f.Settle(ctx)
+	for err == nil && leads && leader.Name != name {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		changed = f.Changed()
+		leader, err = f.Settle(ctx)
+	}
 	if err != nil {
 		return Recovery{}, err
 	}

@@ -32,6 +32,12 @@ type Origin struct {
 	Shared bool   // by several fields: its name does not say which is meant
 }
 
+// Overrides reports whether a value from o overrides one from other.
+func (o Origin) Overrides(other Origin) bool {
+	sources := []Source{Default, File, Environment, Flag}
+	return slices.Index(sources, o.Kind()) > slices.Index(sources, other.Kind())
+}
+
 // Kind is the source.
 func (o Origin) Kind() Source { return cmp.Or(o.Source, Default) }
 

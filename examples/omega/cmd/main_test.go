@@ -40,7 +40,7 @@ func TestProcessesElectByOmega(t *testing.T) {
 		NewLeader string `json:"new_leader"`
 		Messages  map[string]int
 	}](t, "demo", "--algorithm", "omega", "--nodes", "3", "--json")
-	require.Equal(t, "omega", round.Algorithm)
+	require.Equal(t, "omega+lease", round.Algorithm)
 	require.Equal(t, "n3", round.OldLeader, "the highest leads")
 	require.Equal(t, "n2", round.NewLeader)
 	require.Positive(t, round.Messages["lead"])

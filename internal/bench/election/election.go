@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/wire"
@@ -121,14 +122,28 @@ func places(e theory.Election) []int {
 	return numbers
 }
 
-// Spec returns an algorithm of a registry with the defaults for the timing, but for
-// the options given, as name and value. Its error says what is wrong with those.
-func Spec(registry algo.Registry, algorithm string, t algo.Timing, options [][2]string) (algo.Spec, error) {
+// Spec returns a variant, an algorithm of a registry or one as bully+lease, with the defaults for the timing,
+// except the given options of the algorithm, as name and value. Its error says what is wrong with those.
+func Spec(registry algo.Registry, variant string, t algo.Timing, options [][2]string) (algo.Spec, error) {
+	algorithm, isLeased := strings.CutSuffix(variant, lease.Suffix)
 	factory, known := registry[algorithm]
 	if !known {
-		return algo.Spec{}, fmt.Errorf("bench: there is no algorithm %q", algorithm)
+		return algo.Spec{}, fmt.Errorf("bench: there is no algorithm %q", variant)
 	}
-	return factory(t, Options(options))
+	spec, err := factory(t, Options(options))
+	if err != nil || !isLeased {
+		return spec, err
+	}
+	return lease.Wrap(spec, t, lease.Defaults(t))
+}
+
+// Flags returns the flags of a node that runs a variant.
+func Flags(variant string) []string {
+	algorithm, isLeased := strings.CutSuffix(variant, lease.Suffix)
+	if isLeased {
+		return []string{"--algorithm", algorithm, "--lease"}
+	}
+	return []string{"--algorithm", algorithm, "--lease=off"}
 }
 
 // Options returns what sets those options, given as name and value, in the struct of an

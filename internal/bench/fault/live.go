@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
 )
@@ -17,7 +18,7 @@ func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ 
 	h := &liveStage{ledger: ledger{nodes: c.Nodes}}
 	config.OnEvent = h.see
 	if c.Algorithm != "" {
-		config.Args = append([]string{"--algorithm", c.Algorithm}, config.Args...)
+		config.Args = append(election.Flags(c.Algorithm), config.Args...)
 	}
 	delay := min(c.Fault.delay, algo.DialTimeout*9/20) // a dial takes two of them
 	if h.Processes, err = Start(ctx, config, c.Nodes, c.Fault.Network, delay); err != nil {
