@@ -72,7 +72,6 @@ type Dynamic struct {
 
 	acks     []algo.NodeID // members that hold the config of this leader, sorted
 	removals []algo.NodeID // requested of this node and not done yet; its own ID: it wants to leave
-	waiting  Member        // node whose last request this leader could not fulfil at once
 	founding founding
 
 	retryAt   time.Duration // when to repeat what is pending
@@ -223,7 +222,7 @@ func (m *Dynamic) Advance(now time.Duration) {
 	m.rollBackIfStuck(now)
 	m.recommit(now)
 	m.removeSuspected(now)
-	m.fulfil(now)
+	m.admitLearners(now)
 	if m.retryAt <= now {
 		m.requestPending(now)
 	}
@@ -379,10 +378,14 @@ func (m *Dynamic) record() Record {
 // those that the algorithm monitors.
 func (m *Dynamic) MonitorSet() (ids []algo.NodeID) {
 	needsAll := m.before != nil || m.options.RemoveSuspectedAfter > 0 && m.isLeader()
-	predecessor, _ := m.predecessor(m.waiting)
 	for _, e := range m.config.Members {
-		if e.ID != m.self() && (needsAll || e.ID == predecessor.ID) {
+		if e.ID != m.self() && needsAll {
 			ids = append(ids, e.ID)
+		}
+	}
+	for _, l := range m.links {
+		if old, found := m.predecessor(l.about); found && l.isLearner && m.isLeader() && old.ID != m.self() && !slices.Contains(ids, old.ID) {
+			ids = append(ids, old.ID)
 		}
 	}
 	return ids

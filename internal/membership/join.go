@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -43,6 +44,7 @@ func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 	}
 	if l := m.links.find(from); l != nil {
 		l.about, l.holds, l.bootstraps = s.Member, s.Holds, s.Bootstraps
+		l.isLearner = m.isLearner(from)
 	}
 	m.handleStandby(now, from, s.Standby)
 	isCurrent := s.Holds == m.config.ID || !m.keeps(r9) && m.isLeader()
@@ -50,26 +52,34 @@ func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 		m.sendConfig(now, from)
 		return
 	}
-	if m.isLeader() {
-		m.waiting = s.Member
-		m.fulfil(now)
+	if e, _ := m.config.Find(from); e != s.Member && m.isLeader() {
+		m.addOrUpdate(now, s.Member)
 	}
 }
 
-// fulfil does what the waiting node has requested, as soon as it can be done: when the change before is committed,
-// when this leader holds the lease, or when the predecessor of the node is suspected. Otherwise each of these
-// steps of a join would wait for the next retry of the node.
-func (m *Dynamic) fulfil(now time.Duration) {
-	if m.waiting.ID.IsZero() || !m.isLeader() {
+// admitLearners adds a learner as soon as that can be done: when this node has become the leader, when it holds the
+// lease, or when the change before is committed. Otherwise each of these steps of a join would wait for the next
+// retry of the learner. Only its predecessor is not removed before the learner asks again: a suspicion may be wrong
+// for a moment.
+func (m *Dynamic) admitLearners(now time.Duration) {
+	if !m.isLeader() {
 		return
 	}
-	l := m.links.find(m.waiting.ID)
-	switch e, _ := m.config.Find(m.waiting.ID); {
-	case l == nil, e == m.waiting:
-		m.waiting = Member{}
-	case l.holds == m.config.ID || !m.keeps(r9):
-		m.addOrUpdate(now, m.waiting)
+	for _, l := range m.links {
+		if !l.isLearner || l.holds != m.config.ID && m.keeps(r9) || m.rejectReason(l.about) != "" {
+			continue
+		}
+		if _, replaces := m.predecessor(l.about); !replaces {
+			m.addOrUpdate(now, l.about)
+		} else if m.needsRewrite() {
+			m.rewrite(now)
+		}
 	}
+}
+
+// isLearner reports whether a peer that has told about itself wants to join.
+func (m *Dynamic) isLearner(peer algo.NodeID) bool {
+	return !m.isBlank() && !m.config.Has(peer) && !slices.Contains(m.config.Expired, peer)
 }
 
 func (m *Dynamic) handleStandby(now time.Duration, from algo.NodeID, period time.Duration) {
@@ -84,7 +94,6 @@ func (m *Dynamic) addOrUpdate(now time.Duration, e Member) {
 		return
 	}
 	if reason := m.rejectReason(e); reason != "" {
-		m.waiting = Member{}
 		m.env.Send(e.ID, Reject{reason})
 		return
 	}

@@ -27,6 +27,7 @@ type link struct {
 	sentAt      time.Duration
 	wasTold     bool     // a Static has sent a Self to the peer
 	about       Member   // what the peer said last about itself
+	isLearner   bool     // the peer wants to join
 	holds       ConfigID // config of the peer at that time
 	bootstraps  bool     // the peer may found a cluster itself
 }

@@ -1,17 +1,13 @@
 package membership
 
-import (
-	"errors"
-	"slices"
-)
+import "errors"
 
 // What people are shown about changes that are not done.
 
 // Learners returns the connected nodes that want to join, by ID. The config does not list them.
 func (m *Dynamic) Learners() (learners []Member) {
 	for _, l := range m.links {
-		isFormer := slices.Contains(m.config.Expired, l.peer)
-		if l.hasTold() && !m.isBlank() && !m.config.Has(l.peer) && !isFormer {
+		if l.isLearner {
 			learners = append(learners, l.about)
 		}
 	}

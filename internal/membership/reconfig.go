@@ -112,6 +112,9 @@ func (m *Dynamic) recommit(now time.Duration) {
 // hold replaces the config. A config from a peer or from this node is not committed at first.
 func (m *Dynamic) hold(c Config) {
 	m.config, m.committed, m.acks = c, false, nil
+	for i, l := range m.links {
+		m.links[i].isLearner = l.hasTold() && m.isLearner(l.peer)
+	}
 	m.unsaved, m.viewStale = true, true
 }
 

@@ -292,7 +292,7 @@ func describe(w *world) string {
 	for _, n := range w.nodes {
 		c, m := *n, *n.m
 		isPending := m.retryAt != never
-		m.links, m.view, m.viewStale, m.retryAt, m.suspectAt, m.waiting, m.env = nil, algo.View{}, false, 0, 0, Member{}, nil
+		m.links, m.view, m.viewStale, m.retryAt, m.suspectAt, m.env = nil, algo.View{}, false, 0, 0, nil
 		c.m, c.key = nil, nil
 		fmt.Fprintf(&text, "%+v %+v %v\n", c, m, isPending)
 	}

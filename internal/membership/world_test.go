@@ -276,8 +276,8 @@ func (w *world) stepIn(v *testEnv, call func(*Dynamic)) {
 		now = v.calm.now
 	}
 	n.m.Advance(now)
-	if v.calm == nil {
-		n.m.waiting = Member{} // the request may arrive again at any time
+	for i := range n.m.links {
+		n.m.links[i].isLearner = n.m.links[i].isLearner && v.calm != nil // in a search the request arrives again at any time
 	}
 	n.adoptTerm(w)
 	saved := len(n.m.Unsaved()) > 0
