@@ -17,6 +17,7 @@
 //	go test -bench Idle ./bench         processor, frames and memory at rest
 //	go test -bench Steady ./bench       the same against the number of nodes, up to 200
 //	go test -bench Load ./bench         no needless election beside spinning threads; 2 minutes
+//	go test -bench Flood ./bench        attacks on the leader by a host without credentials; 2 minutes
 //
 // Message by message, compared with each other and with the theory (package theory):
 //

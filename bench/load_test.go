@@ -72,6 +72,24 @@ func (w *witness) between(from, to int64) (changes, suspicions int, text string)
 	return changes, suspicions, text
 }
 
+// reportedEvent is an event and the node that reported it.
+type reportedEvent struct {
+	node string
+	fleet.Event
+}
+
+// since returns the events from a time on.
+func (w *witness) since(from int64) (all []reportedEvent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, e := range w.events {
+		if e.At >= from {
+			all = append(all, reportedEvent{w.nodes[i], e})
+		}
+	}
+	return all
+}
+
 func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Duration) {
 	var seen witness
 	config.Nodes, config.OnEvent = 5, seen.see

@@ -71,12 +71,15 @@ func (n *Node) enter(c net.Conn, dialed bool) (net.Conn, any, error) {
 	if dialed {
 		side = n.door.Client
 	}
-	safe, who, err := side(c)
+	safe, id, err := side(c)
 	oneWay := n.config.SecretFile == "" || n.config.TLS == secure.Certificate{}
 	if dialed && oneWay && n.config.Security == migrate && errors.Is(err, secure.ErrPlain) {
 		err = transport.ErrPlain
 	}
-	return safe, who, err
+	if id.Role == secure.Nobody {
+		return safe, nil, err
+	}
+	return safe, id, err
 }
 
 // agree reports whether somebody is who it says in its hello.

@@ -17,6 +17,11 @@
 // certificate renewed, without a restart. What stands by then stays as it is, until it ends: who must be kept out at
 // once, because it has the old secret, is kept out by a restart of the members.
 //
+// Before a peer has proved its identity, it can make an endpoint compute little: at most 16 KiB are read until the end of the
+// handshake, at most 4 certificates are accepted, and their signatures are checked from the authority down, so no key is
+// used that the authority has not signed. Where a secret counts, other keys are accepted if they are cheap: ECDSA P-256
+// and P-384, Ed25519, RSA up to 4096 bits. Errors have none of the words of such a peer.
+//
 // Whoever holds the secret, or the key of a member, is believed. An Endpoint keeps out others; it does not
 // limit what a member does.
 package secure

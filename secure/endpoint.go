@@ -102,8 +102,8 @@ const (
 // *RefusedError is the word of the other side; ErrPlain is in the error where that knows no TLS. What the network
 // has said is in it as well, as io.EOF.
 func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
-	k := e.files.now()
-	t, material, err := open(tls.Client(nc, k.config()))
+	k, begun := e.files.now(), newLimited(nc)
+	t, material, err := open(tls.Client(begun, k.config()))
 	if err != nil {
 		return nil, Identity{}, err
 	}
@@ -120,9 +120,9 @@ func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
 		said = append([]byte{proved}, k.secrets[0].proof(client, e.files.Cluster, material)...)
 	}
 	if _, err := t.Write(said); err != nil {
-		return nil, Identity{}, lost(err)
+		return nil, Identity{}, failed(err)
 	}
-	answer, proof, err := hear(t)
+	answer, proof, err := hear(t, doubt == nil)
 	switch {
 	case err != nil:
 		return nil, Identity{}, err
@@ -131,6 +131,7 @@ func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
 	case doubt != nil:
 		return nil, Identity{}, fmt.Errorf("secure: %w", doubt)
 	}
+	begun.unlimit()
 	return safe{t, nc}, id, nil
 }
 
@@ -139,11 +140,14 @@ func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
 // not spoken there; with Config.Migrate, and one way in, the connection is returned as it is, and Nobody; without, it is returned beside the error, for that to be said.
 func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 	var first [1]byte
-	if _, err := io.ReadFull(nc, first[:]); err != nil {
-		return nil, Identity{}, lost(err)
+	begun := newLimited(nc)
+	if _, err := io.ReadFull(begun, first[:]); err != nil {
+		return nil, Identity{}, failed(err)
 	}
-	k, begun := e.files.now(), &begun{Conn: nc, first: first[:]}
+	k := e.files.now()
+	begun.first = first[:]
 	if first[0] != handshake {
+		begun.unlimit()
 		if !e.files.Migrate || len(k.secrets) > 0 && k.authority != nil {
 			return begun, Identity{}, fmt.Errorf("%w: this cluster is closed, and wants %s", ErrPlain, k.wanted())
 		}
@@ -153,11 +157,11 @@ func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	said, proof, err := hear(t)
+	id, doubt := k.identify(t.ConnectionState().PeerCertificates, x509.ExtKeyUsageClientAuth, e.files.Cluster)
+	said, proof, err := hear(t, doubt == nil)
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	id, doubt := k.identify(t.ConnectionState().PeerCertificates, x509.ExtKeyUsageClientAuth, e.files.Cluster)
 	answer := []byte{certified}
 	if said == proved {
 		for _, s := range k.secrets {
@@ -178,15 +182,19 @@ func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 		return nil, Identity{}, refuse(t, doubt)
 	}
 	if _, err := t.Write(answer); err != nil {
-		return nil, Identity{}, lost(err)
+		return nil, Identity{}, failed(err)
 	}
+	begun.unlimit()
 	return safe{t, nc}, id, nil
 }
 
 // config is the channel: who is there is found out inside it.
 func (k keys) config() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{protocol}, Certificates: []tls.Certificate{k.own},
+		VerifyConnection: func(state tls.ConnectionState) error { return k.checkChain(state.PeerCertificates) },
+		// Without this list the dialer could choose a curve that costs the listener ten times as much.
+		CurvePreferences: []tls.CurveID{tls.X25519MLKEM768, tls.X25519, tls.CurveP256},
+		MinVersion:       tls.VersionTLS13, NextProtos: []string{protocol}, Certificates: []tls.Certificate{k.own},
 		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, // identify looks at the certificates, and not for a host
 		SessionTicketsDisabled: true, // each channel is looked at
 	}
@@ -203,9 +211,9 @@ func (k keys) wanted() string {
 // identify is who shows these certificates, if there is an authority to ask.
 func (k keys) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, cluster string) (Identity, error) {
 	if k.authority == nil {
-		return Identity{}, errors.New("it has not proved a secret that is believed here, for this cluster")
+		return Identity{}, errors.New(noSecret)
 	}
-	return verify(chain, k.authority, usage, cluster)
+	return verify(chain, k.authority, k.roots, usage, cluster)
 }
 
 // open makes the channel, and derives what is of this channel alone: RFC 9266, tls-exporter.
@@ -214,7 +222,7 @@ func open(t *tls.Conn) (_ *tls.Conn, material []byte, err error) {
 		if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
 			return nil, nil, fmt.Errorf("%w: %w", ErrPlain, err)
 		}
-		return nil, nil, lost(err)
+		return nil, nil, failed(err)
 	}
 	state := t.ConnectionState()
 	if state.NegotiatedProtocol != protocol {
@@ -224,11 +232,11 @@ func open(t *tls.Conn) (_ *tls.Conn, material []byte, err error) {
 	return t, material, err
 }
 
-// hear reads what the other side says inside the channel.
-func hear(t *tls.Conn) (said byte, proof []byte, err error) {
+// hear reads what the other side says inside the channel. Its reason is quoted if it has proved its identity.
+func hear(t *tls.Conn, quoted bool) (said byte, proof []byte, err error) {
 	var head [1]byte
 	if _, err := io.ReadFull(t, head[:]); err != nil {
-		return 0, nil, lost(err)
+		return 0, nil, failed(err)
 	}
 	switch said = head[0]; said {
 	case certified:
@@ -237,17 +245,17 @@ func hear(t *tls.Conn) (said byte, proof []byte, err error) {
 		proof = make([]byte, proofLen)
 	case refused:
 		if _, err := io.ReadFull(t, head[:]); err != nil {
-			return 0, nil, lost(err)
+			return 0, nil, failed(err)
 		}
 		proof = make([]byte, head[0])
 	default:
 		return 0, nil, fmt.Errorf("secure: the other side says %02x where its proof should be", said)
 	}
 	if _, err := io.ReadFull(t, proof); err != nil {
-		return 0, nil, lost(err)
+		return 0, nil, failed(err)
 	}
 	if said == refused {
-		return 0, nil, &RefusedError{hostile.Plain(string(proof))}
+		return 0, nil, rejection(string(proof), quoted)
 	}
 	return said, proof, nil
 }
@@ -257,32 +265,6 @@ func refuse(t *tls.Conn, doubt error) error {
 	reason := hostile.Cut(doubt.Error(), maxReason)
 	_, _ = t.Write(append([]byte{refused, byte(len(reason))}, reason...))
 	return fmt.Errorf("secure: %w", doubt)
-}
-
-// lost is what the network has said, or TLS.
-func lost(err error) error { return fmt.Errorf("secure: %w", err) }
-
-// begun is a connection of which the first byte was read.
-type begun struct {
-	net.Conn
-	first []byte
-}
-
-func (b *begun) Read(to []byte) (int, error) {
-	if len(b.first) > 0 && len(to) > 0 {
-		n := copy(to, b.first)
-		b.first = b.first[n:]
-		return n, nil
-	}
-	return b.Conn.Read(to)
-}
-
-// CloseWrite is that of the connection, if it has one.
-func (b *begun) CloseWrite() error {
-	if half, ok := b.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
 }
 
 // safe is a connection over TLS whose Close does not wait: that of TLS says goodbye first, for up to 5 s.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -16,10 +18,11 @@ import (
 
 // keys is what the files say.
 type keys struct {
-	secrets   []secret        // the one to use first; none: not a way in
-	authority *x509.CertPool  // nil: not a way in
-	own       tls.Certificate // that of the authority, or one that proves nothing
-	self      Identity        // who that says
+	secrets   []secret            // the one to use first; none: not a way in
+	authority *x509.CertPool      // nil: not a way in
+	roots     []*x509.Certificate // of authority
+	own       tls.Certificate     // that of the authority, or one that proves nothing
+	self      Identity            // who that says
 }
 
 const (
@@ -179,8 +182,8 @@ func (f *files) read() (k keys, err error) {
 	}
 	authority, err := f.readFile(f.TLS.CA, disk.CheckIntegrity)
 	if note("tls.ca", f.TLS.CA, err) {
-		k.authority = x509.NewCertPool()
-		if !k.authority.AppendCertsFromPEM(authority) {
+		k.authority, k.roots = readAuthority(authority)
+		if len(k.roots) == 0 {
 			note("tls.ca", f.TLS.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
 		}
 	}
@@ -209,7 +212,11 @@ func (f *files) check(k keys) (self Identity, err error) {
 		}
 		chain = append(chain, c)
 	}
-	if self, err = verify(chain, k.authority, x509.ExtKeyUsageClientAuth, f.Cluster); err != nil {
+	if size := len(slices.Concat(k.own.Certificate...)); len(chain) > maxChain || size > maxChainBytes {
+		return self, fmt.Errorf("it holds %d certificates of %d bytes, want at most %d of %d KiB, which is what others accept",
+			len(chain), size, maxChain, maxChainBytes>>10)
+	}
+	if self, err = verify(chain, k.authority, k.roots, x509.ExtKeyUsageClientAuth, f.Cluster); err != nil {
 		return self, err
 	}
 	if f.Member == "" {
@@ -218,7 +225,19 @@ func (f *files) check(k keys) (self Identity, err error) {
 	if !self.MayBe(f.Member) {
 		return self, fmt.Errorf("it is that of %s, and this is member %s", self, f.Member)
 	}
-	return verify(chain, k.authority, x509.ExtKeyUsageServerAuth, f.Cluster)
+	return verify(chain, k.authority, k.roots, x509.ExtKeyUsageServerAuth, f.Cluster)
+}
+
+// readAuthority reads the certificates in a text, and skips what is none.
+func readAuthority(text []byte) (pool *x509.CertPool, roots []*x509.Certificate) {
+	pool = x509.NewCertPool()
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" && len(block.Headers) == 0 {
+			pool.AddCert(c)
+			roots = append(roots, c)
+		}
+	}
+	return pool, roots
 }
 
 // readFile reads a file of a bounded size that check accepts.

@@ -95,12 +95,16 @@ func named(c *x509.Certificate, cluster string) (Identity, error) {
 }
 
 // verify finds out who shows a chain of certificates, and means to use it so.
-func verify(chain []*x509.Certificate, authority *x509.CertPool, usage x509.ExtKeyUsage, cluster string) (Identity, error) {
+func verify(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.Certificate, usage x509.ExtKeyUsage, cluster string) (Identity, error) {
+	signed, err := signedChain(chain, roots)
+	if err != nil {
+		return Identity{}, fmt.Errorf("certificate %s: %w", fingerprint(chain[0]), err)
+	}
 	others := x509.NewCertPool()
-	for _, c := range chain[1:] {
+	for _, c := range signed {
 		others.AddCert(c)
 	}
-	_, err := chain[0].Verify(x509.VerifyOptions{
+	_, err = chain[0].Verify(x509.VerifyOptions{
 		Roots: authority, Intermediates: others, CurrentTime: time.Now(), KeyUsages: []x509.ExtKeyUsage{usage},
 	})
 	if err != nil {

@@ -1,14 +1,12 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,10 +21,13 @@ type conn struct {
 	plain  bool     // Security has no part in it
 	nc     net.Conn // safe when that is done; it replaces it under mu
 	addr   string
+	from   origin
+	member bool // it comes from the host of a member, or this side has dialed
 	reader frameReader
 	timed  bool   // a deadline runs for the frame that has begun
 	spare  []byte // the last batch, for the queue to collect the next but one in
 
+	joined  atomic.Bool     // it has a session
 	used    atomic.Int64    // when a frame came or went last, since the beginning of t
 	wake    chan struct{}   // something is there to be written
 	written chan struct{}   // closed when the write loop has ended
@@ -34,8 +35,13 @@ type conn struct {
 	stop    context.CancelFunc
 	dead    chan struct{} // closed when the read loop has ended and given up its place
 
-	// Guarded by Transport.mu; peer and since do not change once it has a session.
-	peer     Peer
+	// Guarded by pool.mu.
+	pending          bool // it has no session, not yet or no more
+	ofHost, ofPrefix *int // pending connections of the same origin
+
+	peer Peer // of the read loop until it has a session; does not change afterwards
+
+	// Guarded by Transport.mu; since does not change once it has a session.
 	since    time.Time
 	session  *session
 	answered chan struct{} // a probe is out; closed by its answer
@@ -51,7 +57,8 @@ type conn struct {
 	reason    string // the text of it
 }
 
-// newConn takes a connection in. It returns nil when the transport closes.
+// newConn takes a connection in. It returns nil when the transport closes. It does not take Transport.mu: before a
+// connection has proved something, the loop of the node does not wait for it.
 func (t *Transport) newConn(nc net.Conn, target Target, dialed, plain bool) *conn {
 	c := &conn{
 		t: t, target: target, dialed: dialed, plain: plain, nc: nc,
@@ -65,51 +72,33 @@ func (t *Transport) newConn(nc net.Conn, target Target, dialed, plain bool) *con
 	} else if remote := nc.RemoteAddr(); remote != nil {
 		c.addr = remote.String()
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closing {
+	c.from = originOf(c.addr)
+	if !t.pool.add(c) {
 		nc.Close()
 		return nil
 	}
-	t.conns[c] = struct{}{}
 	if !dialed {
-		t.park(c)
+		t.pool.park(c)
 	}
 	t.wg.Go(c.write)
 	return c
 }
 
-// park enters c among the connections without a place, of which there are so many.
-func (t *Transport) park(c *conn) {
-	if slices.Contains(t.parked, c) || t.closing || c.ctx.Err() != nil {
-		return // when the transport closes, each connection has its goodbye
+// isLocal reports whether c comes from the address that it goes to, so from this machine.
+func (c *conn) isLocal() bool {
+	local := c.nc.LocalAddr()
+	if local == nil {
+		return false
 	}
-	t.parked = append(t.parked, c)
-	if n := len(t.parked) - 1; n >= t.o.MaxPeers {
-		// Those of one host make room for each other first: it keeps nobody else out.
-		oldest := max(0, slices.IndexFunc(t.parked[:n], func(o *conn) bool { return o.host() == c.host() }))
-		t.parked[oldest].kill(rejected("too many pending", errors.New("too many connections without a place")))
-		t.parked = slices.Delete(t.parked, oldest, oldest+1)
-	}
-}
-
-// host is where c comes from.
-func (c *conn) host() string {
-	host, _, _ := net.SplitHostPort(c.addr)
-	return cmp.Or(host, c.addr)
-}
-
-func (t *Transport) unpark(c *conn) {
-	t.parked = slices.DeleteFunc(t.parked, func(parked *conn) bool { return parked == c })
+	from, ok := hostIP(c.addr)
+	to, _ := hostIP(local.String())
+	return ok && from == to
 }
 
 // discard is the end of a connection.
 func (t *Transport) discard(c *conn) {
 	c.kill(nil)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.unpark(c)
-	delete(t.conns, c)
+	t.pool.remove(c)
 }
 
 // Read counts what comes. It is for the frame reader.
@@ -196,7 +185,18 @@ func (c *conn) handle(frame []byte) error {
 		c.t.mu.Unlock()
 		return nil
 	}
-	return parseClose(frame)
+	return c.closeError(frame, &c.peer)
+}
+
+// closeError tells the meaning of a close frame. It keeps the reason, which the log quotes, only of a node that has proved
+// its identity. Where no node proves anything, it keeps that of a node that is up, or that this side has dialed.
+func (c *conn) closeError(frame []byte, p *Peer) error {
+	err := parseClose(frame)
+	quoted := !p.Client && (p.Proved != nil || c.t.o.Security == nil && (c.dialed || c.session != nil))
+	if kind := endingOf(err).kind; !quoted && kind >= Refused && kind <= Replaced {
+		return refused(withheld)
+	}
+	return err
 }
 
 // explain tells why the connection ends, given what the read loop ran into.

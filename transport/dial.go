@@ -163,9 +163,7 @@ func (t *Transport) greet(c *conn) error {
 	if peer.Client {
 		rand.Read(peer.ID[:]) // whatever it says of itself
 	}
-	t.mu.Lock()
 	c.peer = peer
-	t.mu.Unlock()
 	switch {
 	case err != nil && Cause(err) != Other:
 		return err // of the connection
@@ -189,7 +187,21 @@ func (c *conn) secure(p *Peer) error {
 	if c.plain {
 		return nil
 	}
-	safe, proved, err := c.t.o.Security(c.nc, c.dialed)
+	ctx, cancel := context.WithTimeout(c.ctx, handshakeTimeout)
+	defer cancel()
+	g := newGate(c.nc, func() bool { return c.t.turns.take(ctx, c.from.host, c.member) }, c.t.turns.give)
+	var (
+		safe   net.Conn
+		proved any
+		err    error
+	)
+	if c.dialed { // a listener computes nothing before it has read
+		err = g.enter()
+	}
+	if err == nil {
+		safe, proved, err = c.t.o.Security(g, c.dialed)
+	}
+	g.leave()
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = late("hello", handshakeTimeout)
@@ -218,7 +230,7 @@ func (c *conn) exchange(p *Peer) error {
 	}
 	theirs, err := c.next()
 	if err == nil && !isArray(theirs[0]) {
-		err = parseClose(theirs)
+		err = c.closeError(theirs, p)
 	}
 	if err == nil {
 		return c.sayHello(p, theirs)

@@ -12,8 +12,21 @@
 // its way.
 //
 // Who may come in is not decided here either: [Security] makes each connection safe before a byte of hello, and
-// [Handshake] compares what a peer says with what it has proved. Who hangs in either keeps nobody else out: there
-// are so many places for connections without a hello, and those of one host make room for each other first.
+// [Handshake] compares what a peer says with what it has proved.
+//
+// # Connections without a session
+//
+// A host without credentials can make any number of connections, so the transport bounds what they cost:
+//
+//   - Security computes only when it has a turn, and has none while it waits for its peer. The number of turns is half of
+//     GOMAXPROCS, at least 1. Hosts are served round robin, and every second turn is for a dial or the host of a member.
+//   - At most MaxPeers connections have no session. Half of these places are for the hosts of members: those in the address
+//     book, those of their last connections, and this machine. Above the limit, the prefix with the most such connections
+//     (IPv4 /24, IPv6 /48) loses one, and within it the host with the most (an IPv4 address, IPv6 /64) its oldest.
+//   - New connections take none of the locks that Send, Dial and SetAddrs take.
+//   - The reason with which a peer closes is dropped unless the peer has proved that it is a node.
+//
+// A flood still costs processor time, and hosts outside the cluster connect late or not at all while it lasts.
 //
 // # One connection
 //

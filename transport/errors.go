@@ -130,6 +130,9 @@ func endingOf(err error) *ending {
 	return end
 }
 
+// withheld stands for the words of a peer that are not repeated.
+const withheld = "its reason is not repeated, because it has not proved that it is a node"
+
 // refused says that the peer refused this node, and why, in its words. They begin with the
 // kind where that is more than Refused.
 func refused(reason string) error {

@@ -170,6 +170,8 @@ func TestAQueueHasOneOwner(t *testing.T) {
 	s := &session{peer: new(peer)}
 	s.peer.session = s
 	first, second := &conn{t: new(Transport), session: s}, &conn{t: new(Transport), session: s}
+	first.joined.Store(true)
+	second.joined.Store(true)
 	s.conn = second
 	require.True(t, s.peer.queue.push(body("x"), &limits{queueFrames: 10, queueBytes: 1000}))
 	_, frames, _ := first.collect()

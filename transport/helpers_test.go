@@ -76,9 +76,18 @@ func (n *node) counted(prefix string) map[string]uint64 {
 
 // pending is how many connections have said no hello, or leave.
 func (n *node) pending() int {
-	n.Transport.mu.Lock()
+	n.Transport.mu.Lock() // what tests read next has happened before
 	defer n.Transport.mu.Unlock()
-	return len(n.parked)
+	n.pool.mu.Lock()
+	defer n.pool.mu.Unlock()
+	return len(n.pool.pending[0].conns) + len(n.pool.pending[1].conns)
+}
+
+// open is how many connections there are.
+func (n *node) open() int {
+	n.pool.mu.Lock()
+	defer n.pool.mu.Unlock()
+	return len(n.pool.all)
 }
 
 // recorder is a Handler that writes down what it is told.

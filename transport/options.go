@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"time"
 )
 
@@ -71,7 +72,7 @@ type Handler interface {
 
 // Security makes a connection safe before a byte of hello goes over it, and says what the other side has proved to be.
 // Its time is limited by a deadline. The safe connection has the deadlines of nc, and its Close does not wait. An error
-// refuses the peer, and is told to it over safe, or to nobody where safe is nil. After an ErrPlain this side dials once
+// refuses the peer, and is told to it over safe, or to nobody where safe is nil. Proved is nil if it has proved nothing. After an ErrPlain this side dials once
 // more, without Security.
 type Security func(nc net.Conn, dialed bool) (safe net.Conn, proved any, err error)
 
@@ -108,7 +109,9 @@ type Options struct {
 // limits are how much a transport takes. docs/protocol.md names those that a peer meets.
 type limits struct {
 	maxFrame, queueFrames, queueBytes, maxClients int
-	writeTimeout, idleTimeout                     time.Duration
+
+	handshakes                int // that compute at the same time: half of the processors, at least 1
+	writeTimeout, idleTimeout time.Duration
 }
 
 // usual are the limits of every transport, tests aside.
@@ -148,6 +151,8 @@ func (o *Options) complete() error {
 	needs(o.MaxHello >= 0 && o.MaxPeers >= 0 && o.DialTimeout >= 0, "MaxHello, MaxPeers or DialTimeout is negative")
 	o.MaxHello, o.MaxPeers = cmp.Or(o.MaxHello, 1<<10), cmp.Or(o.MaxPeers, 256)
 	o.DialTimeout, o.limits = cmp.Or(o.DialTimeout, time.Second), cmp.Or(o.limits, usual)
+	// The other half is for the loop of the node. One handshake suffices, because it computes without a wait.
+	o.handshakes = cmp.Or(o.handshakes, max(1, runtime.GOMAXPROCS(0)/2))
 	if o.Dial == nil {
 		var d net.Dialer
 		o.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }

@@ -184,7 +184,7 @@ func TestSecurityKeepsOut(t *testing.T) {
 				require.Empty(t, a.all())
 				require.Equal(t, map[string]uint64{test.label: 1}, a.counted("closed."))
 				require.Len(t, a.log.above(), 1)
-				require.Zero(t, a.pending()+len(a.conns))
+				require.Zero(t, a.pending()+a.open())
 			})
 		})
 	}
@@ -248,7 +248,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 				if !test.up {
 					require.Len(t, a.with("failed"), 1)
 					require.Len(t, append(a.all(), b.all()...), 1)
-					require.Zero(t, len(a.conns)+len(b.conns)+len(a.dialing))
+					require.Zero(t, a.open()+b.open()+len(a.dialing))
 					require.LessOrEqual(t, b.Counters()["accepted"], uint64(1), "one attempt")
 					return
 				}
@@ -310,7 +310,7 @@ func TestHandshakesThatHang(t *testing.T) {
 		virtual.Pass(handshakeTimeout + refuseTime)
 		synctest.Wait()
 		require.Zero(t, a.pending())
-		require.Len(t, a.conns, 2)
+		require.Equal(t, 2, a.open())
 	})
 }
 

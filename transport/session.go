@@ -42,6 +42,7 @@ func (s *session) tell(c *conn, frame []byte) error {
 // join adds c, which has said hello, to a session. The hello to who has dialled goes now.
 func (t *Transport) join(s *session, c *conn) {
 	c.session, c.since = s, time.Now()
+	c.joined.Store(true)
 	c.use()
 	c.reader.reserve(readBuffer)
 	if c.dialed {
@@ -49,6 +50,12 @@ func (t *Transport) join(s *session, c *conn) {
 	}
 	c.signal()
 	s.conns = append(s.conns, c)
+	if remote := c.nc.RemoteAddr(); remote != nil && !c.peer.Client {
+		if host, ok := hostIP(remote.String()); ok && host != s.peer.host {
+			s.peer.host = host
+			t.reserveHosts()
+		}
+	}
 	t.carry(s)
 	s.conn = cmp.Or(s.conn, c) // one that has just ended
 }
@@ -63,10 +70,10 @@ func (t *Transport) carry(s *session) {
 	}
 	s.conn = best
 	best.signal()
-	t.unpark(best)
+	t.pool.unpark(best)
 	for _, c := range s.conns {
 		if c != best {
-			if t.park(c); best.dialed {
+			if t.pool.park(c); best.dialed {
 				c.leave(errSuperseded)
 			}
 		}

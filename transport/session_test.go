@@ -44,7 +44,7 @@ func dialAtOnce(t *testing.T, byID bool) {
 		require.Empty(t, n.with("down"))
 		require.Empty(t, n.with("failed"))
 		require.Len(t, n.with("frame"), 20)
-		require.Len(t, n.conns, 1)
+		require.Equal(t, 1, n.open())
 		require.Empty(t, n.dialing)
 	}
 	require.NotEqual(t, dialed(a), dialed(b), "the two ends keep different connections")
@@ -52,7 +52,7 @@ func dialAtOnce(t *testing.T, byID bool) {
 
 // dialed tells whether a node dialled its only connection.
 func dialed(n *node) bool {
-	for c := range n.conns {
+	for c := range n.pool.all {
 		return c.dialed
 	}
 	return false
@@ -207,7 +207,7 @@ func TestWhichConnectionStays(t *testing.T) {
 				require.Equal(t, body("y"), stays.next())
 				synctest.Wait()
 				require.Equal(t, []string{fmt.Sprintf("up %d/1", test.peer), fmt.Sprintf("frame %d late", test.peer)}, a.all(), "one Up")
-				require.Len(t, a.conns, 1)
+				require.Equal(t, 1, a.open())
 			})
 		})
 	}
@@ -407,14 +407,14 @@ func TestOwnSecondDialIsClosed(t *testing.T) {
 		synctest.Wait()
 		for _, n := range []*node{a, b} {
 			require.Len(t, n.all(), 1)
-			require.Len(t, n.conns, 1)
+			require.Equal(t, 1, n.open())
 		}
 		virtual.Pass(10 * time.Second)
 		a.Dial(Target{Addr: b.addr})
 		synctest.Wait()
 		for _, n := range []*node{a, b} {
 			require.Len(t, n.all(), 1, "also when the first is old")
-			require.Len(t, n.conns, 1)
+			require.Equal(t, 1, n.open())
 		}
 	})
 }

@@ -82,7 +82,7 @@ func settled(t *testing.T, nodes ...*node) {
 		return !slices.ContainsFunc(nodes, func(n *node) bool {
 			n.Transport.mu.Lock()
 			defer n.Transport.mu.Unlock()
-			return len(n.dialing) > 0 || len(n.conns) > n.sessions
+			return len(n.dialing) > 0 || n.open() > n.sessions
 		})
 	}, 2*time.Minute, time.Millisecond)
 }

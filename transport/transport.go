@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,14 +24,15 @@ type Transport struct {
 	strangers hostile.Log // lines about them
 	alarms    hostile.Log // lines that must not drown among those
 
+	pool  *pool
+	turns *turns
+
 	mu       sync.Mutex // never held while the Handler is called or the network is waited for
 	closing  bool
 	peers    map[ID]*peer
-	conns    map[*conn]struct{} // all that are open
-	parked   []*conn            // those that carry no session, not yet or no more; oldest first
-	dialing  map[Target]bool    // to an ID, or to an address and whoever is there; until DialFailed is called
-	sessions int                // nodes that are up
-	clients  int                // clients that are up
+	dialing  map[Target]bool // to an ID, or to an address and whoever is there; until DialFailed is called
+	sessions int             // nodes that are up
+	clients  int             // clients that are up
 }
 
 // peer is what is known of a node or a client. It is kept while there is an address, a
@@ -41,6 +43,7 @@ type peer struct {
 	// Guarded by Transport.mu.
 	id      ID
 	addr    string
+	host    netip.Addr // where its last connection came from or went to, if that is an IP address
 	queue   queue
 	session *session // nil: not connected
 	telling bool     // a call that ends something has not returned
@@ -56,7 +59,8 @@ func New(o Options) (*Transport, error) {
 		return nil, err
 	}
 	t := &Transport{
-		o: o, began: time.Now(), peers: make(map[ID]*peer), conns: make(map[*conn]struct{}),
+		o: o, began: time.Now(), peers: make(map[ID]*peer),
+		pool: newPool(o.MaxPeers), turns: newTurns(o.handshakes),
 		dialing:   make(map[Target]bool),
 		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
 		count: counters{by: make(map[string]uint64)},
@@ -116,6 +120,24 @@ func (t *Transport) SetAddrs(book map[ID]string) {
 		p.addr = book[id]
 		t.forget(p)
 	}
+	t.reserveHosts()
+}
+
+// reserveHosts has the pool keep places for the hosts of members.
+func (t *Transport) reserveHosts() {
+	hosts := make(map[netip.Addr]bool)
+	for _, p := range t.peers {
+		if p.addr == "" {
+			continue
+		}
+		if ip, ok := hostIP(p.addr); ok {
+			hosts[ip] = true
+		}
+		if p.host.IsValid() {
+			hosts[p.host] = true // its address may be a name
+		}
+	}
+	t.pool.hosts.Store(&hosts)
 }
 
 // Disconnect refuses a connected node: it is sent what is queued for it and the reason, and
@@ -169,7 +191,7 @@ func (t *Transport) Close(ctx context.Context) error {
 		if t.o.Listener != nil {
 			t.o.Listener.Close()
 		}
-		for c := range t.conns {
+		for _, c := range t.pool.close() {
 			if c.session == nil {
 				c.kill(errClosed)
 			} else {
@@ -193,7 +215,7 @@ func (t *Transport) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	t.mu.Lock()
-	for c := range t.conns {
+	for _, c := range t.pool.close() {
 		c.kill(errClosed)
 	}
 	t.mu.Unlock()

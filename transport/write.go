@@ -70,13 +70,15 @@ func (c *conn) write() {
 // collect makes the next batch: what the connection itself has to say, what waits in its
 // queue, and the close frame, which is the last.
 func (c *conn) collect() (batch []byte, frames int, last bool) {
-	c.t.mu.Lock()
-	defer c.t.mu.Unlock()
+	if c.joined.Load() { // otherwise it takes no lock that the loop of the node waits for
+		c.t.mu.Lock()
+		defer c.t.mu.Unlock()
+		if s := c.session; s.conn == c && s.peer.session == s {
+			batch, frames = s.peer.queue.take(c.spare)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.session; s != nil && s.conn == c && s.peer.session == s {
-		batch, frames = s.peer.queue.take(c.spare)
-	}
 	if len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing {
 		return batch, frames, false
 	}
@@ -122,6 +124,9 @@ func (c *conn) cannotWrite(err error) {
 
 // farewell ends a connection after its read loop, in the way that the reason asks for.
 func (c *conn) farewell(why error) {
+	if c.ctx.Err() != nil {
+		return // it is closed
+	}
 	reason := ""
 	if end := endingOf(why); end != nil {
 		reason = end.told
@@ -135,9 +140,7 @@ func (c *conn) farewell(why error) {
 			return
 		}
 	}
-	c.t.mu.Lock()
-	c.t.park(c)
-	c.t.mu.Unlock()
+	c.t.pool.park(c)
 	c.finish(reason)
 	select {
 	case <-c.written:

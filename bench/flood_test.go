@@ -1,0 +1,313 @@
+package bench
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/elect-go/elect/internal/bench/fault"
+	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/wait"
+)
+
+// floods are attacks on the leader by a host without credentials.
+var floods = []floodKind{
+	{"replay", 400, false, (*flood).replay},    // one recorded ClientHello
+	{"sweep", 400, false, (*flood).sweep},      // the same, each from another address
+	{"chain", 20, true, (*flood).inventChain},  // a client certificate with 100 invented authorities
+	{"chain", 300, true, (*flood).inventChain}, // the same
+}
+
+type floodKind struct {
+	name        string
+	connections int                                     // concurrent
+	certificate bool                                    // the cluster has certificates, otherwise a secret
+	attack      func(f *flood, addr string, number int) // one connection
+}
+
+// floodStatus is the number of status requests during a flood.
+const floodStatus = 15
+
+// BenchmarkFlood attacks the leader of three nodes. It reports how often a node followed another leader, the suspicions,
+// the time until a restarted member follows the leader, the failed ones of 15 status requests from a member's host, and
+// the highest memory of the leader after one of them. An iteration is 10 s and what the requests and the restart take,
+// or 3 s with -short.
+func BenchmarkFlood(b *testing.B) {
+	config := setting(b)
+	for _, kind := range floods {
+		b.Run(fmt.Sprintf("attack=%s/connections=%d", kind.name, kind.connections), func(b *testing.B) {
+			span := 15 * time.Second
+			if testing.Short() {
+				span = 5 * time.Second
+			}
+			benchmarkFlood(b, config, kind, span)
+		})
+	}
+}
+
+func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time.Duration) {
+	var seen witness
+	config.Nodes, config.OnEvent = 3, seen.see
+	f, credentials := newFlood(b, kind.certificate)
+	config.Args = slices.Concat(config.Args, credentials)
+	nodes, err := fleet.New(within(b, time.Minute), config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := fault.End(nodes); err != nil {
+			b.Error(err)
+		}
+	}()
+	leader, err := nodes.Settle(within(b, time.Minute))
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	start := fleet.Now()
+	var attackers sync.WaitGroup
+	for range kind.connections {
+		attackers.Go(func() {
+			for ctx.Err() == nil {
+				kind.attack(f, leader.Addr, int(f.count.Add(1)))
+			}
+		})
+	}
+	repeat(b, 1, func() { _ = wait.For(b.Context(), span/3) })
+	failed, memory := 0, int64(0)
+	for range floodStatus {
+		request, cancel := context.WithTimeout(b.Context(), 5*time.Second)
+		if exec.CommandContext(request, config.Command[0], append([]string{"status", leader.Addr}, f.statusArgs...)...).Run() != nil {
+			failed++
+		}
+		cancel()
+		used, err := readUsage(leader.Pid)
+		if err != nil {
+			b.Fatal(err)
+		}
+		memory = max(memory, used.Resident)
+	}
+	if _, err := nodes.Signal("n1", fleet.Kill); err != nil {
+		b.Fatal(err)
+	}
+	if err := nodes.Restart(within(b, time.Minute), "n1"); err != nil {
+		b.Fatal(err)
+	}
+	restarted := time.Now()
+	_, err = nodes.AwaitLeader(within(b, time.Minute))
+	rejoin := time.Since(restarted)
+	if err != nil {
+		b.Error(err)
+	}
+	_ = wait.For(b.Context(), span/3)
+	end := fleet.Now()
+	stop()
+	attackers.Wait()
+
+	changes, suspicions, text := 0, 0, ""
+	for _, e := range seen.since(start) {
+		if e.node == "n1" || e.Peer == nodes.States()[0].ID {
+			continue // the member that was restarted
+		}
+		switch {
+		case e.What == fleet.Suspect:
+			suspicions++
+		case e.What == fleet.Leader && e.Peer != "" && e.Peer != leader.ID:
+			changes++
+		default:
+			continue
+		}
+		if changes+suspicions <= 5 {
+			text += fmt.Sprintf("\n%s after %v: %s of %s, epoch %d", e.node, time.Duration(e.At-start), e.What, e.Peer, e.Epoch)
+		}
+	}
+	b.ReportMetric(float64(changes), "leader-changes")
+	b.ReportMetric(float64(suspicions), "suspicions")
+	b.ReportMetric(float64(rejoin.Milliseconds()), "rejoin-ms")
+	b.ReportMetric(float64(failed), "status-failed")
+	b.ReportMetric(float64(memory)/(1<<20), "leader-MiB")
+	b.ReportMetric(float64(f.count.Load())/time.Duration(end-start).Seconds(), "attacks/s")
+	b.Logf("load average now %s%s", machine.LoadAverage(), text)
+}
+
+// flood is one attacker.
+type flood struct {
+	hello      []byte // recorded ClientHello
+	invented   tls.Certificate
+	statusArgs []string // credentials of a status request
+	count      atomic.Int64
+}
+
+// newFlood makes credentials for the nodes, and what the attacker sends.
+func newFlood(b *testing.B, certificate bool) (f *flood, nodeArgs []string) {
+	dir := b.TempDir()
+	f = &flood{hello: recordHello(b)}
+	if !certificate {
+		secret := filepath.Join(dir, "secret")
+		elect, err := command()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if out, err := exec.Command(elect, "secret", secret).CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+		f.statusArgs = []string{"--secret-file", secret}
+		return f, f.statusArgs
+	}
+	authority := newIssuer(b, nil, "authority")
+	members := authority.issue(b, "members", "n1", "n2", "n3")
+	ca, cert, key := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "n.crt"), filepath.Join(dir, "n.key")
+	writePEM(b, ca, "CERTIFICATE", authority.cert.Raw)
+	writePEM(b, cert, "CERTIFICATE", members.cert.Raw)
+	private, err := x509.MarshalPKCS8PrivateKey(members.key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	writePEM(b, key, "PRIVATE KEY", private)
+	settings := filepath.Join(dir, "elect.yaml")
+	text := fmt.Sprintf("tls: {cert: %q, key: %q, ca: %q}\n", cert, key, ca)
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	f.statusArgs = []string{"--config", settings}
+
+	above := newIssuer(b, nil, "invented")
+	var chain [][]byte
+	for range 100 {
+		chain = append(chain, above.cert.Raw)
+		above = above.issue(b, "invented")
+	}
+	slices.Reverse(chain)
+	f.invented = tls.Certificate{Certificate: append([][]byte{above.cert.Raw}, chain...), PrivateKey: above.key}
+	return f, f.statusArgs
+}
+
+// issuer is a certificate with its key.
+type issuer struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newIssuer(b *testing.B, by *issuer, name string, dns ...string) *issuer {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		b.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: dns,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: len(dns) == 0, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	if len(dns) > 0 {
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
+	}
+	if by == nil {
+		by = &issuer{template, key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, by.cert, key.Public(), by.key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &issuer{cert, key}
+}
+
+func (i *issuer) issue(b *testing.B, name string, dns ...string) *issuer {
+	return newIssuer(b, i, name, dns...)
+}
+
+func writePEM(b *testing.B, path, kind string, der []byte) {
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// recordHello returns a ClientHello as a node accepts it.
+func recordHello(b *testing.B) []byte {
+	near, far := net.Pipe()
+	defer near.Close()
+	go func() {
+		_ = tls.Client(far, floodTLS()).Handshake()
+		far.Close()
+	}()
+	hello := make([]byte, 4096)
+	n, err := near.Read(hello)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return hello[:n]
+}
+
+func floodTLS() *tls.Config {
+	return &tls.Config{
+		InsecureSkipVerify: true, NextProtos: []string{"elect"}, MinVersion: tls.VersionTLS13, CurvePreferences: []tls.CurveID{tls.X25519},
+	}
+}
+
+// replay sends the recorded ClientHello, and closes the connection when the node has answered it.
+func (f *flood) replay(addr string, _ int) { f.send(addr, "127.66.0.1") }
+
+// sweep is replay from another address each time.
+func (f *flood) sweep(addr string, number int) {
+	f.send(addr, fmt.Sprintf("127.%d.%d.%d", 67+number>>16%100, number>>8%256, 1+number%254))
+}
+
+func (f *flood) dial(addr, from string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := d.Dial("tcp", addr)
+	if err == nil {
+		c.(*net.TCPConn).SetLinger(0) // no port waits after the connection
+		c.SetDeadline(time.Now().Add(5 * time.Second))
+	}
+	return c, err
+}
+
+func (f *flood) send(addr, from string) {
+	c, err := f.dial(addr, from)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	if _, err := c.Write(f.hello); err == nil {
+		_, _ = io.ReadFull(c, make([]byte, 16))
+	}
+}
+
+// inventChain shows a certificate with 100 invented authorities.
+func (f *flood) inventChain(addr string, _ int) {
+	c, err := f.dial(addr, "127.66.0.1")
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	config := floodTLS()
+	config.Certificates = []tls.Certificate{f.invented}
+	t := tls.Client(c, config)
+	if t.Handshake() == nil {
+		_, _ = t.Write([]byte{1})
+		_, _ = io.Copy(io.Discard, t)
+	}
+}
