@@ -1,7 +1,7 @@
 // Package membership knows which nodes are the members of a cluster. It is a pure state machine: a driver
 // passes in events and the time, and performs what the machine asks for.
 //
-//	m := member.NewDynamic(options, env, saved...)
+//	m := membership.NewDynamic(options, env, saved...)
 //	m.Start(now)
 //	for event := range events {
 //		event.apply(m)       // Receive, Up, Down, HandleDigest, DialFailed, Wake at Deadline …

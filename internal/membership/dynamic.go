@@ -384,7 +384,10 @@ func (m *Dynamic) MonitorSet() (ids []algo.NodeID) {
 		}
 	}
 	for _, l := range m.links {
-		if old, found := m.predecessor(l.about); found && l.isLearner && m.isLeader() && old.ID != m.self() && !slices.Contains(ids, old.ID) {
+		if !l.isLearner || !m.isLeader() {
+			continue
+		}
+		if old, found := m.predecessor(l.about); found && old.ID != m.self() && !slices.Contains(ids, old.ID) {
 			ids = append(ids, old.ID)
 		}
 	}
