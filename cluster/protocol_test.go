@@ -77,7 +77,7 @@ func TestProtocolDocument(t *testing.T) {
 			Holds:  membership.ConfigID{Term: 6, Version: 9}, Standby: 2 * time.Second, Bootstraps: true,
 		},
 		"remove-request":   membership.RemoveRequest{ID: id(2)},
-		"join-rejected":    membership.Reject{Reason: "full"},
+		"join-rejected":    membership.Reject{Reason: "full", Holds: membership.ConfigID{Version: 4}},
 		"founding-request": membership.FoundingRequest{},
 		"founding-reply":   membership.FoundingReply{Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
 

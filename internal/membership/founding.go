@@ -127,7 +127,7 @@ func (m *Dynamic) foundByList(now time.Duration) {
 		return
 	}
 	if e, other, found := m.namesakes(members); found {
-		m.env.Send(e.ID, Reject{nameTaken(other)})
+		m.env.Send(e.ID, Reject{Reason: nameTaken(other)})
 		m.dropReply(e.ID) // it is asked again, in case the Reject is lost
 		return
 	}

@@ -94,7 +94,7 @@ func (m *Dynamic) addOrUpdate(now time.Duration, e Member) {
 		return
 	}
 	if reason := m.rejectReason(e); reason != "" {
-		m.env.Send(e.ID, Reject{reason})
+		m.env.Send(e.ID, Reject{Reason: reason})
 		return
 	}
 	if old, found := m.predecessor(e); found && m.keeps(r17) {

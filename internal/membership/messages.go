@@ -43,7 +43,8 @@ func (RemoveRequest) Kind() string { return "remove-request" }
 
 // Reject tells a learner why it cannot join, or a node that the list of the sender does not name it.
 type Reject struct {
-	Reason string `wire:"max=512"`
+	Reason string   `wire:"max=512"`
+	Holds  ConfigID // without a quorum, as in Self: an older Reject is overtaken
 }
 
 // Kind is "join-rejected".

@@ -91,6 +91,7 @@ func (m *Static) SetMembers(now time.Duration, list []string) error {
 		return fmt.Errorf("membership: the list of members does not name this node, %s: stop the node instead", m.options.Self.Addr)
 	}
 	m.setList(now, list)
+	m.sendNewSelf(now) // a rejection that was sent before does not count any more
 	m.redialFree(now)
 	m.welcome(now)
 	return nil
@@ -180,7 +181,7 @@ func (m *Static) welcome(now time.Duration) {
 		case m.isListed(peer) && !l.wasTold:
 			m.sendSelf(now, peer)
 		case !m.isListed(peer) && !mayBeListed:
-			m.env.Send(peer, Reject{ErrUnlisted.Error()})
+			m.env.Send(peer, Reject{Reason: ErrUnlisted.Error(), Holds: ConfigID{Version: m.selfVersion}})
 			m.env.Reject(peer, ErrUnlisted)
 		}
 	}
@@ -229,8 +230,14 @@ func (m *Static) DialFailed(now time.Duration, addr string, state SeedState) {
 
 // handleReject records that the list of a peer does not name this node. The peer is outside the view until it accepts
 // this node. It closes the connection. The link stays until Down: if the peer has another list by then, its Self may
-// come over the next connection of a session.
-func (m *Static) handleReject(from algo.NodeID) {
+// come over the next connection of a session. A rejection that is older than this Self may then arrive after it.
+func (m *Static) handleReject(from algo.NodeID, r Reject) {
+	if l := m.links.find(from); l != nil {
+		if r.Holds.Compare(l.holds) < 0 {
+			return // it was overtaken
+		}
+		l.holds = r.Holds
+	}
 	for i := range m.seeds {
 		if m.seeds[i].Peer == from {
 			m.seeds[i].State = SeedRejected
@@ -289,7 +296,7 @@ func (m *Static) Receive(now time.Duration, from algo.NodeID, message algo.Messa
 	case Ack:
 		m.handleAck(from, message)
 	case Reject:
-		m.handleReject(from)
+		m.handleReject(from, message)
 	default:
 		return false
 	}

@@ -100,6 +100,25 @@ func TestStaticLostMessageIsRepeated(t *testing.T) {
 	}
 }
 
+// TestStaticOvertakenRejectionDoesNotCount: a member sends a rejection, then gets a list with the rejected node, and
+// accepts that over another connection. The rejection arrives last.
+func TestStaticOvertakenRejectionDoesNotCount(t *testing.T) {
+	n := newNetwork()
+	a, b := n.addStatic(0, "a", "A", "A", "B").start(), n.addStatic(1, "b", "B", "A", "B").start()
+	n.run(2 * time.Second)
+	requireViews(t, "ab", a, b)
+	version := func() ConfigID { return ConfigID{Version: a.static.selfVersion} }
+	late := Reject{Reason: ErrUnlisted.Error(), Holds: version()}
+	require.NoError(t, a.static.SetMembers(n.now, []string{"A", "B", "C"}))
+	n.run(time.Second)
+	b.m.Receive(n.now, a.self.ID, late)
+	requireViews(t, "ab", a, b)
+	require.NoError(t, b.m.End())
+
+	b.m.Receive(n.now, a.self.ID, Reject{Reason: ErrUnlisted.Error(), Holds: version()})
+	require.Equal(t, ErrNotListed, b.m.End(), "this one is true")
+}
+
 // TestStaticRemovedNodeStopsAfterPartition: a removed node that starts while it reaches no member leads alone. It stops
 // when one rejects it.
 func TestStaticRemovedNodeStopsAfterPartition(t *testing.T) {
