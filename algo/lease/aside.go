@@ -40,23 +40,37 @@ func (n *node) stepAside(env algo.Env, away bool) {
 	}
 }
 
-// hearAside takes the word of a member, and passes it on once.
-func (n *node) hearAside(env algo.Env, m Aside) {
+// hearAside records what a member says of itself and relays it once, to that member as well: a member that has
+// restarted has to learn what it said before.
+func (n *node) hearAside(env algo.Env, from algo.NodeID, m Aside) {
+	if m.ID == n.self {
+		n.correct(env, m)
+		return
+	}
 	same := func(a Aside) bool { return a.ID == m.ID }
 	at := slices.IndexFunc(n.seen, same)
-	if m.ID == n.self || !n.view.Contains(m.ID) || at >= 0 && m.Said <= n.seen[at].Said {
+	if !n.view.Contains(m.ID) || at >= 0 && m.Said <= n.seen[at].Said {
 		return
 	}
 	before := at >= 0 && !n.seen[at].Off
 	n.seen = append(slices.DeleteFunc(n.seen, same), m)
 	env.SetTimer(timerBack(m.ID), 3*n.options.Duration, 3*n.options.Duration)
 	for other := range n.view.Others(n.self) {
-		if other != m.ID {
+		if other != from {
 			env.Send(other, algo.Repeat{Message: m})
 		}
 	}
 	if before == m.Off {
 		n.reseat(env)
+	}
+}
+
+// correct replaces what this node said before its restart: members ignore a number that they know, so this node
+// continues above it.
+func (n *node) correct(env algo.Env, old Aside) {
+	if old.Said > n.said {
+		n.said = old.Said + 1
+		n.broadcast(env, algo.Repeat{Message: Aside{ID: n.self, Said: n.said, Off: !n.away}})
 	}
 }
 

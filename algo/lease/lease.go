@@ -129,7 +129,7 @@ func (n *node) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	case Release:
 		n.released(env, from, m.Ballot)
 	case Aside:
-		n.hearAside(env, m)
+		n.hearAside(env, from, m)
 	default:
 		if n.seats.Contains(from) {
 			n.inner.Receive(nomination{env, n}, from, m)

@@ -296,7 +296,7 @@ func TestWhoStandsAsideTakesNoPart(t *testing.T) {
 	}
 	known := []string{"hears n3", "suspects n3", "trusts n3"}
 	all(known...)
-	wants(t, "the word is passed on", n.Hears(2, lease.Aside{ID: host.ID(3), Said: 1}), "n2 <- lease/aside")
+	wants(t, "the word is passed on", n.Hears(2, lease.Aside{ID: host.ID(3), Said: 1}), "n3 <- lease/aside")
 	all("2 members, a quorum of 2")
 	n.Hears(2, lease.Aside{ID: host.ID(3), Said: 1})
 	all()
@@ -305,6 +305,22 @@ func TestWhoStandsAsideTakesNoPart(t *testing.T) {
 	n.Hears(3, lease.Aside{ID: host.ID(3), Said: 3})
 	n.Expires("lease/back/" + algo.Timer(host.ID(3).String()))
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
+}
+
+// What n1 said before its restart is still relayed, and would set it aside for as long as the others remember it.
+func TestRestartedMemberCorrectsItsAside(t *testing.T) {
+	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{told: new([]string)} }}
+	spec, err := lease.Wrap(inner, algo.Timing{RoundTrip: 100 * ms, Timeout: 200 * ms}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := host.Alone(spec, 1, three())
+	n.Start(0)
+	correction := n.Hears(2, lease.Aside{ID: host.ID(1), Said: 5})
+	wants(t, "what it said before", correction, "n2 n3 <- lease/aside id=n1 said=6 off=true again")
+	if again := n.Hears(3, lease.Aside{ID: host.ID(1), Said: 6, Off: true}); again != "" {
+		t.Errorf("its own correction, relayed: %s", again)
+	}
 }
 
 // TestMembersMayDifferInLocalOptions compares the settings that members compare.
