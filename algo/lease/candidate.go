@@ -58,6 +58,8 @@ func (n *node) answered(env algo.Env, from algo.NodeID, m Reply) {
 	switch {
 	case m.Ballot == 0 && (n.stage == tries || n.away):
 		n.weigh(env, from, m.Yes)
+	case m.Ballot == 0 && n.stage == holds && !m.Yes:
+		env.Send(from, n.request()) // a member that has restarted does not know the leader
 	case m.Ballot != n.ballot || n.stage < asks:
 	case m.Yes:
 		n.granted(env, from, m.Round)
@@ -99,10 +101,14 @@ func (n *node) ask(env algo.Env) {
 	n.rounds = append(n.rounds, round{number: n.round})
 	env.SetDeadline(deadline(n.round), n.options.term())
 	env.SetTimer(timerRenew, n.options.Renew, n.options.Renew)
-	holding := n.leader == algo.Leader{Epoch: n.ballot, ID: n.self}
-	m := Ask{Ballot: n.ballot, Round: n.round, View: n.view.Stamp(), For: n.options.Duration, Holds: holding, Again: holding}
-	n.broadcast(env, repeated(m, holding))
+	n.broadcast(env, n.request())
 	n.count(env)
+}
+
+// request is what this node asks in the current round. It repeats itself while this node leads.
+func (n *node) request() algo.Message {
+	leads := n.leader == algo.Leader{Epoch: n.ballot, ID: n.self}
+	return repeated(Ask{Ballot: n.ballot, Round: n.round, View: n.view.Stamp(), For: n.options.Duration, Holds: leads, Again: leads}, leads)
 }
 
 // granted counts a promise. It is for the rounds before, too.

@@ -105,7 +105,8 @@ type nomination struct {
 
 func (e nomination) Announce(l algo.Leader) { e.n.nominee = l }
 
-// Start has a node that has taken part before keep what it may have promised. It does not know since when.
+// Start has a node that has taken part before keep what it may have promised. It does not know since when. It
+// reports to the member that it promised: if that one still leads, this node follows without waiting for a renewal.
 func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	n.view, n.ballot, n.vote = view, saved.Epoch, saved.Vote
 	kept, inner := unpack(saved.Extra)
@@ -113,6 +114,9 @@ func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 		n.kept = max(kept, n.options.Duration)
 		n.promise = promise{on: true, to: saved.Vote, ballot: saved.Epoch}
 		env.SetTimer(timerPromise, n.kept, n.kept)
+		if saved.Vote != n.self && view.Contains(saved.Vote) {
+			env.Send(saved.Vote, Reply{Max: n.ballot})
+		}
 	}
 	n.adoptConfigTerm(env)
 	n.seats = n.seated()

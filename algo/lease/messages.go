@@ -18,7 +18,8 @@ type Ask struct {
 }
 
 // Reply is the answer: a promise, for this round and those before, or not. With a Ballot of 0 it says whether
-// its sender would promise now, which it says as well when it has come to be free.
+// its sender would promise now, which it says as well when it has come to be free, and, when it has restarted, to
+// the member that it promised before.
 type Reply struct {
 	Ballot algo.Epoch
 	Round  uint64
