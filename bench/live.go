@@ -31,7 +31,7 @@ type local struct {
 }
 
 // nodeOption is an option of each node, on its socket.
-type nodeOption func(l *local, node string, socket net.Listener) cluster.Option
+type nodeOption func(l *local, node string, socket net.Listener, c *cluster.Config)
 
 // startLocal starts n nodes with one list of members. What they say of leaders
 // goes to see, if that is set.
@@ -59,14 +59,12 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 	}
 	for i, socket := range sockets {
 		config.Name, config.Listen, config.Priority = fleet.Name(i+1), socket.Addr().String(), i+1
-		options := []cluster.Option{
-			cluster.WithRegistry(registry), cluster.WithStore(store.NewMemory()),
-			cluster.WithNetwork(func(string) (net.Listener, error) { return socket, nil }, nil),
-		}
+		config.Registry, config.Store = registry, store.NewMemory()
+		config.Network.Listen = func(string) (net.Listener, error) { return socket, nil }
 		for _, option := range with {
-			options = append(options, option(l, config.Name, socket))
+			option(l, config.Name, socket, &config)
 		}
-		node, err := cluster.New(config, options...)
+		node, err := cluster.New(config)
 		if err != nil {
 			return nil, err
 		}

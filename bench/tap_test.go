@@ -73,8 +73,8 @@ func (c wireCase) startTapped(ctx context.Context, registry algo.Registry, n int
 	if err != nil {
 		return tappedWire{}, err
 	}
-	w, err := c.start(ctx, registry, n, func(_ *local, _ string, socket net.Listener) cluster.Option {
-		return cluster.WithNetwork(func(string) (net.Listener, error) { return t.listener(socket), nil }, t.dial)
+	w, err := c.start(ctx, registry, n, func(_ *local, _ string, socket net.Listener, c *cluster.Config) {
+		c.Network.Listen, c.Network.Dial = func(string) (net.Listener, error) { return t.listener(socket), nil }, t.dial
 	})
 	return tappedWire{w, t}, err
 }

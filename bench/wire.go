@@ -119,14 +119,14 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 }
 
 // noted has a node's messages journaled.
-func (w *wired) noted(l *local, node string, _ net.Listener) cluster.Option {
+func (w *wired) noted(l *local, node string, _ net.Listener, c *cluster.Config) {
 	clock, kinds := fleet.NewStamper(), election.Kinds(w.spec)
-	return cluster.WithTrace(func(t trace.Event) {
+	c.Trace = func(t trace.Event) {
 		if e, counts := note(t, kinds); counts {
 			e.At = clock.Stamp(time.Now())
 			l.hear(node, e)
 		}
-	})
+	}
 }
 
 // acquainted waits until every node follows one leader and is connected to it or to

@@ -173,8 +173,8 @@ func TestWire(t *testing.T) {
 // TestACountWaitsForWhatIsUnderWay has each connection be slow: what arrives late is counted.
 func TestACountWaitsForWhatIsUnderWay(t *testing.T) {
 	testenv.OnlyLong(t)
-	slow := func(_ *local, _ string, socket net.Listener) cluster.Option {
-		return cluster.WithNetwork(func(string) (net.Listener, error) { return slowListener{socket}, nil }, nil)
+	slow := func(_ *local, _ string, socket net.Listener, c *cluster.Config) {
+		c.Network.Listen = func(string) (net.Listener, error) { return slowListener{socket}, nil }
 	}
 	at := slices.IndexFunc(wireCases(), func(c wireCase) bool { return c.LeaderStays })
 	w, err := wireCases()[at].start(within(t, time.Minute), builtin.Registry(), 3, slow)

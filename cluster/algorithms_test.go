@@ -175,7 +175,7 @@ func TestAClusterThatIsFoundedAnewIsAnother(t *testing.T) {
 	found := func(t *testing.T, config cluster.Config) (id algo.NodeID) {
 		synctest.Test(t, func(t *testing.T) {
 			config.Name, config.Listen = "n1", "n1:7400"
-			n := run(t, config, append(clustertest.NewNetwork().Process("n1").Options(), cluster.WithStore(store.NewMemory()))...)
+			n := run(t, config, inProcess(clustertest.NewNetwork().Process("n1")), withStore(store.NewMemory()))
 			id = n.follows(t, "n1", bound).Leader.Cluster
 		})
 		return id

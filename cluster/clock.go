@@ -10,10 +10,6 @@ type Clock interface {
 	Alarm(ring func()) (set func(at time.Duration), stop func(), err error)
 }
 
-// WithClock has the node measure time by that. Without it a node with a lease takes CLOCK_BOOTTIME on Linux, and
-// any other the clock of the Go runtime, which may stand still while the machine sleeps.
-func WithClock(c Clock) Option { return func(n *Node) { n.clock = c } }
-
 // runtimeClock counts from that time on.
 type runtimeClock time.Time
 

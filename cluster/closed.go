@@ -3,7 +3,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strconv"
 
@@ -22,7 +21,7 @@ const migrate = "migrate"
 
 // door makes what keeps strangers out, or says what is wrong with it. Nil is none: the node listens on the loopback, or on
 // a network of the program's own, or is told to.
-func (c *Config) door(own bool, log *slog.Logger) (*secure.Endpoint, error) {
+func (c *Config) door() (*secure.Endpoint, error) {
 	wrong := func(field, got, want string) error { return &ConfigError{Field: field, Got: got, Want: want} }
 	closed := c.SecretFile != "" || c.TLS != secure.Certificate{}
 	switch {
@@ -30,13 +29,13 @@ func (c *Config) door(own bool, log *slog.Logger) (*secure.Endpoint, error) {
 		return nil, wrong("security", strconv.Quote(c.Security), migrate+", beside secret_file or tls, or nothing")
 	case closed && c.Insecure:
 		return nil, wrong("insecure", "true beside secret_file or tls", "one of them, or security: migrate while a cluster goes from the one to the other")
-	case !closed && !own && !c.Insecure && !c.Lesson && checkAddr(c.Listen, false) == nil && !isLoopback(c.Listen):
+	case !closed && c.Network.Listen == nil && !c.Insecure && !c.Lesson && checkAddr(c.Listen, false) == nil && !isLoopback(c.Listen):
 		return nil, wrong("listen", strconv.Quote(c.Listen), waysIn)
 	case !closed:
 		return nil, nil
 	}
 	door, err := secure.New(secure.Config{
-		Cluster: c.Cluster, Member: c.Name, SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security == migrate, Log: log,
+		Cluster: c.Cluster, Member: c.Name, SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security == migrate, Log: c.Logger,
 	})
 	var mistakes []error
 	for _, err := range mistake.Leaves(err) {

@@ -115,7 +115,7 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 
 // TestAListenerOfTheProgramsOwn is looked at when it is there.
 func TestAListenerOfTheProgramsOwn(t *testing.T) {
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "0.0.0.0:0", Advertise: "10.0.0.1:7400", Members: []string{"10.0.0.1:7400"}, Lease: lease.Off}, cluster.WithNetwork(cluster.Listen, nil))
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "0.0.0.0:0", Advertise: "10.0.0.1:7400", Members: []string{"10.0.0.1:7400"}, Lease: lease.Off, Network: cluster.Network{Listen: cluster.Listen}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // it would run for ever
 	defer cancel()

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
 	"net"
@@ -15,11 +17,13 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/trace"
 )
 
 // Config is one member of a cluster. Zero values mean the defaults that stand
@@ -101,15 +105,55 @@ type Config struct {
 	// Insecure has whoever reaches this node take part, and give orders.
 	Insecure bool `yaml:"insecure" help:"listen to strangers without secret_file and tls: whoever reaches this node takes part, and gives orders"`
 
+	// Drain is how long this node waits for the work of Lead to return when it stops, resigns, leaves or hands over:
+	// 5 s. Until the work has returned, this node leads for the others. When the time is over, the work of the next
+	// leader may begin.
+	Drain time.Duration `yaml:"drain" empty:"5s" help:"how long work that is told to end keeps the leadership when this member stops, resigns or hands over"`
+
 	// Lease lets a leader lead only while a quorum has granted it the lease: then at most one node leads at any
 	// moment, with any algorithm, and the tokens of its leaderships rise. The zero value means lease.Defaults of
-	// Timing, or lease.Off with an algorithm for lessons, and a Drain of zero means that of WithDrain. All members
+	// Timing, or lease.Off with an algorithm for lessons; its Drain is that of this Config. All members
 	// have equal options, except Preempt and Drain. A lease needs Data. With lease.Off a failover takes
 	// milliseconds, and bully and ring need no quorum, but two nodes may lead at once. See package lease.
 	Lease lease.Options
 
 	// Timing is all that depends on the network: algo.LAN().
 	Timing algo.Timing
+
+	// Logger is where this node logs: nowhere. The loop of the node calls the handler, so the handler must not
+	// block: a blocked node neither votes nor sends heartbeats. An output that may block, such as a pipe, needs a
+	// queue in front of it. The program provides the queue, because only the program knows when to write the rest.
+	Logger *slog.Logger
+	// Trace is called with everything that happens at this node, on its loop: it must not block. Times are since
+	// Started.
+	Trace func(trace.Event)
+	// Registry has the algorithms that the word Algorithm can select: those of package builtin.
+	Registry algo.Registry
+	// Store keeps what must survive a restart, instead of the folder Data. Run closes it.
+	Store Store
+	// Network replaces TCP, DNS and the clock: see package clustertest.
+	Network Network
+}
+
+// Network is what a node knows of the world outside. Zero values mean the real one.
+type Network struct {
+	// Listen opens Config.Listen: [Listen]. A network that can stop a process, as SIGSTOP does, has listeners with
+	// a method Turn(): the loop of the node calls it before each of its turns.
+	Listen func(addr string) (net.Listener, error)
+	// Dial connects to the address of a member: TCP.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Lookup returns the IP addresses of a host: DNS, and with a Dial of its own the name as it is.
+	Lookup func(ctx context.Context, host string) ([]string, error)
+	// Clock is what the node measures time by: CLOCK_BOOTTIME on Linux for a node with a lease, and otherwise the
+	// clock of the Go runtime, which may stand still while the machine sleeps.
+	Clock Clock
+}
+
+func (w Network) listen() func(addr string) (net.Listener, error) {
+	if w.Listen == nil {
+		return Listen
+	}
+	return w.Listen
 }
 
 // ConfigError is one mistake in a [Config]. [New] reports all of them at once.
@@ -143,11 +187,15 @@ const (
 )
 
 // complete fills in the defaults and makes the algorithm, or says every mistake at once. Without Data
-// a store may be kept elsewhere.
-func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration) (algo.Spec, error) {
+// Store is set as well.
+func (c *Config) complete() (algo.Spec, error) {
 	var found mistakes
 	want := found.want
 	c.Cluster, c.Algorithm, c.Timing = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Algorithm, "bully"), cmp.Or(c.Timing, algo.LAN())
+	c.Logger, c.Drain = cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), cmp.Or(c.Drain, 5*time.Second)
+	if c.Registry == nil {
+		c.Registry = builtin.Registry()
+	}
 	c.Advertise, c.Join, c.Members = canonical(c.Advertise), canonicals(c.Join), canonicals(c.Members)
 	if c.Name == "" {
 		host, err := os.Hostname()
@@ -164,10 +212,11 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	found.add(checkPriority(c.Priority), err)
 
 	c.addresses(&found)
+	want(c.Drain >= 0, "drain", c.Drain.String(), "not below 0")
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	timing := fieldErrors("timing", fd.Check(c.Timing))
-	spec, err := c.spec(registry, timing == nil)
+	spec, err := c.spec(timing == nil)
 	found.add(timing, err)
 	if c.Lease == (lease.Options{}) && spec.Textbook {
 		c.Lease = lease.Off
@@ -175,7 +224,7 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	inner, isLeased := spec, !c.Lease.IsOff() && spec.Name != ""
 	if isLeased && timing == nil {
 		c.Lease = cmp.Or(c.Lease, lease.Defaults(c.Timing))
-		c.Lease.Drain = cmp.Or(c.Lease.Drain, drain)
+		c.Lease.Drain = c.Drain
 		leased, err := lease.Wrap(spec, c.Timing, c.Lease)
 		found.add(fieldErrors("lease", err))
 		if err == nil {
@@ -187,7 +236,7 @@ func (c *Config) complete(registry algo.Registry, kept bool, drain time.Duration
 	}
 	want(!spec.Textbook || c.Lesson, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
-	switch hasData := kept || c.Data != ""; {
+	switch hasData := c.Store != nil || c.Data != ""; {
 	case inner.Claims.NeedsQuorum:
 		want(hasData, "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", inner.Name)
 	case isLeased:
@@ -355,10 +404,10 @@ func isUnspecified(host string) bool {
 
 // spec makes the algorithm: after a mistake that with its default options, for its claims, which other
 // mistakes depend on. Whether its options fit can be said only for a timing that is sound.
-func (c *Config) spec(registry algo.Registry, sound bool) (algo.Spec, error) {
-	factory, ok := registry[c.Algorithm]
+func (c *Config) spec(sound bool) (algo.Spec, error) {
+	factory, ok := c.Registry[c.Algorithm]
 	if !ok {
-		names := slices.Sorted(maps.Keys(registry))
+		names := slices.Sorted(maps.Keys(c.Registry))
 		return algo.Spec{}, &ConfigError{Field: "algorithm", Got: strconv.Quote(c.Algorithm), Want: "one of " + strings.Join(names, ", ")}
 	}
 	options := func(any) error { return nil }

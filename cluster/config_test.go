@@ -70,6 +70,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"join without a quorum", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:1"} }, "join is set" + bothWays, "join"},
 		{"bootstrap without a quorum", func(c *cluster.Config) { c.Bootstrap = true }, "bootstrap is true" + bothWays, "bootstrap"},
 		{"removal without a quorum", func(c *cluster.Config) { c.RemoveSuspectedAfter = time.Minute }, "remove_suspected_after is 1m0s" + bothWays, "remove_suspected_after"},
+		{"a drain below 0", func(c *cluster.Config) { c.Drain = -1 }, "drain is -1ns, want not below 0", "drain"},
 		{"a name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
 		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
 		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
@@ -157,13 +158,16 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 	}}
 	config := good()
 	config.Algorithm = "vote"
-	_, err := cluster.New(config, cluster.WithRegistry(voting))
+	config.Registry = voting
+	_, err := cluster.New(config)
 	require.NoError(t, err)
 	config.Data = ""
-	_, err = cluster.New(config, cluster.WithRegistry(voting), cluster.WithStore(store.NewMemory()))
+	config.Store = store.NewMemory()
+	_, err = cluster.New(config)
 	require.NoError(t, err)
+	config.Store = nil
 	config.Name, config.Timing = "n 1", algo.Timing{Heartbeat: 1}
-	_, err = cluster.New(config, cluster.WithRegistry(voting))
+	_, err = cluster.New(config)
 	require.ErrorContains(t, err, "data is empty, want a folder: a node that forgets its vote lets vote elect two leaders")
 	require.ErrorContains(t, err, "name is", "all mistakes at once")
 }
@@ -172,11 +176,12 @@ func TestAlgorithmThatTheWireCannotName(t *testing.T) {
 	name := strings.Repeat("long", 20)
 	config := good()
 	config.Algorithm = name
-	_, err := cluster.New(config, cluster.WithRegistry(algo.Registry{name: func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+	config.Registry = algo.Registry{name: func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 		spec, err := bully.Factory(t, decode)
 		spec.Name = name
 		return spec, err
-	}}))
+	}}
+	_, err := cluster.New(config)
 	require.ErrorContains(t, err, name)
 }
 

@@ -18,7 +18,7 @@ func TestLeaseIsOnByDefault(t *testing.T) {
 	defaults := lease.Defaults(algo.LAN())
 	defaults.Drain = 5 * time.Second
 	given := lease.Defaults(algo.WAN())
-	given.Drain = time.Second
+	given.Drain = 5 * time.Second
 	for name, tc := range map[string]struct {
 		algorithm   string
 		lease, want lease.Options
@@ -44,8 +44,10 @@ func TestLeaseNeedsDataOrStore(t *testing.T) {
 	_, err := cluster.New(c)
 	require.EqualError(t, err, "cluster: data is empty, want a folder, because a node that forgets a lease that it has granted makes two leaders possible; "+
 		"or lease: off, which needs no folder, and lets two nodes lead at once under a partition")
-	_, err = cluster.New(c, cluster.WithStore(store.NewMemory()))
+	c.Store = store.NewMemory()
+	_, err = cluster.New(c)
 	require.NoError(t, err)
+	c.Store = nil
 	c.Lease = lease.Off
 	_, err = cluster.New(c)
 	require.NoError(t, err)

@@ -32,10 +32,10 @@ func (e *errand) by(until time.Time) {
 }
 
 // yield ends the work for this node's leadership, and has the errand begin when all of it has
-// returned, or after WithDrain. Until then the node leads for the others, and for no work.
+// returned, or after Config.Drain. Until then the node leads for the others, and for no work.
 func (n *Node) yield(cause error, e *errand, begin func()) *errand {
 	n.lose(cause)
-	e.begin, e.drained = begin, time.Now().Add(n.patience)
+	e.begin, e.drained = begin, time.Now().Add(n.config.Drain)
 	return e
 }
 
@@ -50,9 +50,6 @@ func (n *Node) settleErrands() {
 	n.errands = slices.DeleteFunc(n.errands, func(e *errand) bool {
 		now := time.Now()
 		if e.begin != nil && n.failed == nil && (n.board.idle() || !now.Before(e.drained)) {
-			if !n.board.idle() {
-				n.log.Warn("work goes on without its leadership", "after", n.patience)
-			}
 			begin := e.begin
 			e.begin = nil
 			begin()

@@ -14,6 +14,28 @@ import (
 )
 
 // A program that works only while it leads. With a lease at most one node works at any moment. Alone, it leads at once.
+func ExampleRun() {
+	data, err := os.MkdirTemp("", "elect")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(data)
+	ctx, stop := context.WithCancel(context.Background())
+	config := cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data}
+	err = cluster.Run(ctx, config, func(ctx context.Context, l cluster.Leadership) error {
+		fmt.Println(l.Name, "leads in epoch", l.Epoch)
+		stop()       // somebody stops the program
+		<-ctx.Done() // the work ends with the leadership
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// n1 leads in epoch 1
+	// <nil>
+}
+
+// A program that asks its node for more than the work: who leads, say.
 func ExampleNode_Lead() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {
@@ -246,16 +268,18 @@ func ExampleNode_SetMembers() {
 }
 
 // Members may be found by something else than DNS: a service registry, say.
-func ExampleWithLookup() {
+func ExampleNetwork() {
 	registry := map[string][]string{"elect.internal": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}
-	_, err := cluster.New(
-		cluster.Config{Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Data: "data", Join: []string{"elect.internal:7400"}},
-		cluster.WithLookup(func(_ context.Context, host string) ([]string, error) {
-			if found, ok := registry[host]; ok {
-				return found, nil
-			}
-			return nil, fmt.Errorf("%s is not registered", host)
-		}))
+	lookup := func(_ context.Context, host string) ([]string, error) {
+		if found, ok := registry[host]; ok {
+			return found, nil
+		}
+		return nil, fmt.Errorf("%s is not registered", host)
+	}
+	_, err := cluster.New(cluster.Config{
+		Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Data: "data", Join: []string{"elect.internal:7400"},
+		Network: cluster.Network{Lookup: lookup},
+	})
 	fmt.Println(err)
 	// Output:
 	// <nil>

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/testenv"
 	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/trace"
 )
 
 func TestMain(m *testing.M) {
@@ -82,12 +84,37 @@ func (m *member) seen() []cluster.State {
 	return append([]cluster.State(nil), m.states...)
 }
 
+// option changes the configuration of one node.
+type option func(*cluster.Config)
+
+func withStore(s cluster.Store) option     { return func(c *cluster.Config) { c.Store = s } }
+func withTrace(f func(trace.Event)) option { return func(c *cluster.Config) { c.Trace = f } }
+func withDrain(d time.Duration) option     { return func(c *cluster.Config) { c.Drain = d } }
+func withRegistry(r algo.Registry) option  { return func(c *cluster.Config) { c.Registry = r } }
+func withClock(clock cluster.Clock) option {
+	return func(c *cluster.Config) { c.Network.Clock = clock }
+}
+func inProcess(p *clustertest.Process) option {
+	return func(c *cluster.Config) { c.Network = p.Cluster() }
+}
+func withLookup(lookup func(ctx context.Context, host string) ([]string, error)) option {
+	return func(c *cluster.Config) { c.Network.Lookup = lookup }
+}
+
+func withNetwork(listen func(addr string) (net.Listener, error), dial func(ctx context.Context, addr string) (net.Conn, error)) option {
+	return func(c *cluster.Config) { c.Network.Listen, c.Network.Dial = listen, dial }
+}
+
 // run starts a node and keeps what it shows.
-func run(t testing.TB, c cluster.Config, options ...cluster.Option) *member {
+func run(t testing.TB, c cluster.Config, options ...option) *member {
 	t.Helper()
 	m := &member{name: c.Name, log: &journal{}, done: make(chan struct{})}
 	var err error
-	m.Node, err = cluster.New(c, append([]cluster.Option{cluster.WithLogger(m.log.logger())}, options...)...)
+	c.Logger = m.log.logger()
+	for _, option := range options {
+		option(&c)
+	}
+	m.Node, err = cluster.New(c)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
@@ -183,7 +210,7 @@ func leased(c *cluster.Config) { c.Lease = lease.Options{} }
 var quorums = []string{"bully with a lease", "vote"}
 
 // start starts member i, without a lease unless the config of the fleet has one. See place.
-func (f *fleet) start(i int, options ...cluster.Option) *member {
+func (f *fleet) start(i int, options ...option) *member {
 	f.t.Helper()
 	name := nameOf(i)
 	c := cluster.Config{Name: name, Listen: addrOf(i), Priority: i, Lease: lease.Off}
@@ -193,7 +220,7 @@ func (f *fleet) start(i int, options ...cluster.Option) *member {
 		f.stores[name] = store.NewMemory()
 	}
 	p := f.net.Process(name)
-	m := run(f.t, c, append(append(p.Options(), cluster.WithStore(f.stores[name])), options...)...)
+	m := run(f.t, c, append([]option{inProcess(p), withStore(f.stores[name])}, options...)...)
 	m.process = p
 	f.live[name] = m
 	return m

@@ -63,7 +63,7 @@ func (s *site) start(i int, c cluster.Config) *member {
 		s.kept[i] = store.NewMemory()
 	}
 	p := s.net.Process(machine(i))
-	m := run(s.t, c, append(p.Options(), cluster.WithStore(s.kept[i]), cluster.WithLookup(s.dns.lookup))...)
+	m := run(s.t, c, inProcess(p), withStore(s.kept[i]), withLookup(s.dns.lookup))
 	m.process = p
 	return m
 }
@@ -210,8 +210,8 @@ func TestMembersWhoseNamesResolveLateOverTCP(t *testing.T) {
 	var members []*member
 	for i := 1; i <= 3; i++ {
 		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: "vote", Data: t.TempDir(), Lease: lease.Off}
-		members = append(members, run(t, c, cluster.WithLookup(names.lookup),
-			cluster.WithNetwork(func(string) (net.Listener, error) { return sockets[i-1], nil }, nil)))
+		members = append(members, run(t, c, withLookup(names.lookup),
+			withNetwork(func(string) (net.Listener, error) { return sockets[i-1], nil }, nil)))
 	}
 	for i := 1; i <= 3; i++ {
 		names.set(nameOf(i)+".elect", "127.0.0.1")

@@ -39,7 +39,7 @@ func slow(takes time.Duration, done chan<- shift) func(context.Context, cluster.
 
 // stopping is a cluster of three whose leader gives up in one of several ways, while its work takes so long to
 // return. It returns when each of the two worked, and when the leader began to give up.
-func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(ctx context.Context, n *cluster.Node, stop func()), options ...cluster.Option) (first, next shift, told time.Time) {
+func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(ctx context.Context, n *cluster.Node, stop func()), options ...option) (first, next shift, told time.Time) {
 	f := newFleet(t)
 	f.config = runs(algorithm)
 	var members []*member
@@ -94,7 +94,7 @@ func algorithmsOf(way string) []string {
 	if way == "leave" {
 		return quorums
 	}
-	return []string{"bully", "ring", "vote"}
+	return []string{"bully", "ring", "vote", "bully with a lease"}
 }
 
 // Whoever gives its leadership up does so when its work has returned: two do not work at once.
@@ -116,18 +116,19 @@ func TestTheNextOneWorksWhenTheWorkBeforeHasReturned(t *testing.T) {
 // Work that does not return holds the others up for so long, and no longer.
 func TestWorkThatDoesNotReturnIsWaitedForInVain(t *testing.T) {
 	for name, giveUp := range waysToGiveUp {
-		algorithm := "bully"
-		if name == "leave" {
-			algorithm = "vote"
-		}
-		for drain, options := range map[time.Duration][]cluster.Option{5 * time.Second: nil, time.Second: {cluster.WithDrain(time.Second)}} {
-			t.Run(name+"/"+drain.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					_, next, told := stopping(t, 20*time.Second, algorithm, giveUp, options...)
-					require.GreaterOrEqual(t, next.began.Sub(told), drain)
-					require.Less(t, next.began.Sub(told), drain+bound)
+		for _, algorithm := range algorithmsOf(name) {
+			if name != "stop" && algorithm == "bully with a lease" {
+				continue // the lease waits as well
+			}
+			for drain, options := range map[time.Duration][]option{5 * time.Second: nil, time.Second: {withDrain(time.Second)}} {
+				t.Run(name+"/"+algorithm+"/"+drain.String(), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						_, next, told := stopping(t, 20*time.Second, algorithm, giveUp, options...)
+						require.GreaterOrEqual(t, next.began.Sub(told), drain)
+						require.Less(t, next.began.Sub(told), drain+bound)
+					})
 				})
-			})
+			}
 		}
 	}
 }
@@ -139,7 +140,7 @@ func TestWhoWaitsForItsWorkLeadsForTheOthers(t *testing.T) {
 		said := make(chan time.Time, 10)
 		f.start(1)
 		f.agree("n1", bound)
-		leader := f.start(2, cluster.WithTrace(func(e trace.Event) {
+		leader := f.start(2, withTrace(func(e trace.Event) {
 			if _, goodbye := e.Message.(engine.Goodbye); goodbye && e.Kind == trace.Send {
 				said <- time.Now()
 			}
@@ -333,7 +334,7 @@ func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
 func TestWhoANodeIsAndWhetherItLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := clustertest.NewNetwork()
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off}, w.Process("n1").Options()...)
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off, Network: w.Process("n1").Cluster()})
 		require.NoError(t, err)
 		require.Zero(t, n.ID())
 		require.False(t, n.Leads())

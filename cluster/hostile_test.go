@@ -50,12 +50,12 @@ func newTarget(t testing.TB) *target {
 
 // overTCP starts members 1 to n at free ports, until all follow the highest. Each waits until the lists of those
 // before name it. All lists name malloryAt as well. The options are those of the highest.
-func overTCP(t testing.TB, n int, highest ...cluster.Option) (members []*member) {
+func overTCP(t testing.TB, n int, highest ...option) (members []*member) {
 	t.Helper()
 	const own = "127.0.0.1:0"
 	list := []string{malloryAt}
 	for i := 1; i <= n; i++ {
-		var options []cluster.Option
+		var options []option
 		if i == n {
 			options = highest
 		}

@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -12,6 +14,29 @@ type LeadOption uint8
 
 // Keep has the node lead on when the work returns, or panics: with nobody who works for it.
 const Keep LeadOption = 1
+
+// Run makes a node, takes part in elections, and calls work while this node leads. When ctx ends, or when work
+// returns of its own accord, the node hands over to another and Run returns: no other node is told to begin before
+// the work has returned here, for Config.Drain at most.
+//
+// The error is nil after the end of ctx; otherwise it is what work returned, what stopped the node (see [Node.Run]),
+// or a mistake in the configuration (see [New]). See [Node.Lead] for the context of work.
+func Run(ctx context.Context, c Config, work func(ctx context.Context, l Leadership) error) error {
+	n, err := New(c)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	stopped := make(chan error, 1)
+	go func() { stopped <- n.Run(running) }()
+	err = n.Lead(running, work)
+	stop()
+	if err == ErrStopped || ctx.Err() != nil {
+		err = nil // Run of the node says why it stopped
+	}
+	return errors.Join(err, <-stopped)
+}
 
 // Lead runs fn whenever this node leads, in the calling goroutine, until fn returns
 // of its own accord, ctx ends or the node stops.
@@ -30,7 +55,7 @@ const Keep LeadOption = 1
 // context.Cause(ctx), or ErrStopped.
 //
 // Several calls at once each run their fn in every leadership. The first that returns of its own
-// accord resigns for all, and the node hands over when the others have returned, or after WithDrain.
+// accord resigns for all, and the node hands over when the others have returned, or after Config.Drain.
 func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadership) error, options ...LeadOption) error {
 	for s := range n.Watch(ctx) {
 		if !s.Leads {
@@ -68,12 +93,29 @@ func (n *Node) serve(ctx context.Context, l Leadership, fn func(context.Context,
 			n.giveUp(ctx, epoch)
 		}
 	}()
+	returned := make(chan struct{})
+	defer close(returned)
+	go n.warnOverdue(working.Done(), returned, l.Epoch)
 	return false, fn(working, l)
+}
+
+// warnOverdue warns when work goes on for Config.Drain after it was told to end.
+func (n *Node) warnOverdue(told, returned <-chan struct{}, epoch algo.Epoch) {
+	select {
+	case <-told:
+	case <-returned:
+		return
+	}
+	select {
+	case <-time.After(n.config.Drain):
+		n.asked.Warn("work goes on after its leadership", "epoch", uint64(epoch), "for", n.config.Drain)
+	case <-returned:
+	}
 }
 
 // giveUp resigns from the leadership of that epoch, if it lasts.
 func (n *Node) giveUp(ctx context.Context, epoch algo.Epoch) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.patience+n.config.Timing.Bound())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Drain+n.config.Timing.Bound())
 	defer cancel()
 	err := n.run(ctx, func() (*errand, error) {
 		if s, _, _ := n.board.read(); !s.Leads || s.Leader.Epoch != epoch || n.ctx.Err() != nil {

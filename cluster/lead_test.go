@@ -182,7 +182,7 @@ func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 				}
 				f.start(1)
 				f.agree("n1", bound)
-				leader := f.start(2, cluster.WithTrace(func(e trace.Event) {
+				leader := f.start(2, withTrace(func(e trace.Event) {
 					_, goodbye := e.Message.(engine.Goodbye)
 					if e.Kind == trace.Send && goodbye {
 						check("goodbye")
@@ -598,7 +598,7 @@ func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
 func TestBeforeRunMethodsWaitForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := clustertest.NewNetwork()
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off}, w.Process("n1").Options()...)
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off, Network: w.Process("n1").Cluster()})
 		require.NoError(t, err)
 		require.Empty(t, n.Members())
 		_, known := n.Leader()
@@ -634,7 +634,7 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 		var heard algo.Epoch // the highest that n1 was told by n2
 		var lost algo.Epoch  // what n2 could not save
 		var failing atomic.Bool
-		f.start(1, cluster.WithTrace(func(e trace.Event) {
+		f.start(1, withTrace(func(e trace.Event) {
 			if e.Kind != trace.Deliver {
 				return
 			}
@@ -650,7 +650,7 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 			}
 		}))
 		f.agree("n1", bound)
-		victim := f.start(2, cluster.WithTrace(func(e trace.Event) {
+		victim := f.start(2, withTrace(func(e trace.Event) {
 			if e.Kind == trace.Save && failing.Load() {
 				lost = e.Epoch
 			}

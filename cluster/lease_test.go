@@ -408,7 +408,7 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, lease.Options{} }
 		clock := &stallingClock{began: time.Now()}
-		leader := f.start(1, cluster.WithClock(clock))
+		leader := f.start(1, withClock(clock))
 		f.leader(time.Minute)
 		duration, reelected := lease.Defaults(algo.LAN()).Duration, false
 		for sixteenths := 1; sixteenths <= 20; sixteenths++ {

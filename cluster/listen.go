@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// Listen opens a TCP listener as a node does by itself: for a function given to
-// WithNetwork that only wants to look on.
+// Listen opens a TCP listener as a node does by itself: for a function in
+// Config.Network that only wants to look on.
 //
 // It does not use multipath TCP, which Go prefers where the system has it: its sockets take
 // longer to close, and a failover waits for that.

@@ -515,7 +515,7 @@ func TestJoinThroughAName(t *testing.T) {
 			return slices.Clone(found), nil
 		}
 		start := func(host string, join ...string) *member {
-			options := append(net.Process(host).Options(), cluster.WithStore(store.NewMemory()), cluster.WithLookup(lookup))
+			options := []option{inProcess(net.Process(host)), withStore(store.NewMemory()), withLookup(lookup)}
 			return run(t, cluster.Config{Name: "n" + host[len(host)-1:], Listen: host + ":7400", Bootstrap: join == nil, Join: join}, options...)
 		}
 		one := start("10.0.0.1")

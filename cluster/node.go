@@ -1,13 +1,15 @@
 // Package cluster is the live node: an election algorithm and a failure detector
 // on TCP, the real clock and a store; and the application's interface to them.
 //
-//	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, Data: "/var/lib/elect", SecretFile: "/etc/elect.secret"})
-//	go node.Run(ctx)
-//	node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
+//	config := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, Data: "/var/lib/elect", SecretFile: "/etc/elect.secret"}
+//	err := cluster.Run(ctx, config, func(ctx context.Context, l cluster.Leadership) error {
 //		return work(ctx) // while this node leads
 //	})
 //
 // A leader that stops or resigns hands over when its work has returned. Work that returns hands over too.
+//
+// A program that does more than its work uses a [Node]: [Node.Run] takes part in elections, [Node.Lead] calls the
+// work, [Node.Leader] and [Node.Watch] show the leader, and [Node.Resign] hands over.
 //
 // One goroutine, the loop, owns all that decides. It never waits for the network nor
 // for the application: only for its store, because a message must not promise what a
@@ -35,7 +37,6 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/disk"
@@ -44,22 +45,8 @@ import (
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
-	"github.com/elect-go/elect/trace"
 	"github.com/elect-go/elect/transport"
 )
-
-// Option changes what a node is made of, beyond its configuration.
-type Option func(*Node)
-
-// WithLogger sets the logger of the node. Without it, the node does not log.
-//
-// The loop of the node calls the handler, so the handler must not block: a blocked node neither
-// votes nor sends heartbeats. An output that may block, such as a pipe, needs a queue in front of
-// it. The program provides the queue, because only the program knows when to write the rest of it.
-func WithLogger(log *slog.Logger) Option { return func(n *Node) { n.log = log } }
-
-// WithRegistry replaces the algorithms that Config.Algorithm can select.
-func WithRegistry(r algo.Registry) Option { return func(n *Node) { n.registry = r } }
 
 // Store is what a node keeps across a crash: one state of some bytes, which is more than
 // 64 KiB only where there are hundreds of members. Its duties:
@@ -75,60 +62,21 @@ type Store interface {
 	Close() error
 }
 
-// WithStore has the node keep there what must survive a restart, instead of in
-// Config.Data. Run closes it.
-func WithStore(s Store) Option { return func(n *Node) { n.store = s } }
-
-// WithNetwork replaces TCP. listen opens Config.Listen, dial connects to an address
-// of a member. Either may be nil. A network that can stop a process, as SIGSTOP does, has
-// listeners with a method Turn(): the loop of the node calls it before each of its turns.
-func WithNetwork(listen func(addr string) (net.Listener, error), dial func(ctx context.Context, addr string) (net.Conn, error)) Option {
-	return func(n *Node) {
-		if listen != nil {
-			n.listen, n.own = listen, true
-		}
-		n.dial = dial
-	}
-}
-
-// WithLookup replaces DNS: it returns the IP addresses of a host. Without it a network of
-// WithNetwork gets the names of hosts as they are.
-func WithLookup(lookup func(ctx context.Context, host string) ([]string, error)) Option {
-	return func(n *Node) { n.lookup = lookup }
-}
-
-// WithDrain has a node that stops, resigns or leaves wait for so long that the work of Lead returns
-// before others are told, instead of 5 s. When it is over the work of the next leader may begin. The Drain of
-// Config.Lease counts before it.
-func WithDrain(d time.Duration) Option { return func(n *Node) { n.patience = d } }
-
-// WithTrace has f called with everything that happens at this node, on its loop: f
-// must not block. Times are since Started.
-func WithTrace(f func(trace.Event)) Option { return func(n *Node) { n.trace = f } }
-
 // Node is one member of a cluster. Its methods may be called at any time, from any
 // goroutine, but not from a trace function or a log handler: these run on the loop,
 // and all methods but Leader, Watch and Config may wait for it. Before Run has begun
 // they wait for that too.
 type Node struct {
-	config   Config
-	spec     algo.Spec
-	frames   *wire.Codec
-	log      *slog.Logger
-	registry algo.Registry
-	store    Store // nil: the one of config.Data
-	open     func(dir string) (Store, error)
-	listen   func(addr string) (net.Listener, error)
-	own      bool // that is the program's own
-	dial     func(ctx context.Context, addr string) (net.Conn, error)
-	lookup   func(ctx context.Context, host string) ([]string, error)
-	names    *names
-	door     *secure.Endpoint // nil: none
-	local    net.Addr         // where it listens
-	patience time.Duration    // for work that is told to end
-	clock    Clock
-	trace    func(trace.Event)
-	turn     func()
+	config Config
+	spec   algo.Spec
+	frames *wire.Codec
+	log    *slog.Logger
+	open   func(dir string) (Store, error)
+	names  *names
+	door   *secure.Endpoint // nil: none
+	local  net.Addr         // where it listens
+	clock  Clock
+	turn   func()
 
 	started atomic.Bool
 	board   *board
@@ -167,36 +115,30 @@ type Node struct {
 	said      time.Duration     // when it last has
 }
 
-// New makes a node and starts nothing. It reports every mistake of the configuration
-// at once.
-func New(c Config, options ...Option) (*Node, error) {
-	n := &Node{
-		log:      slog.New(slog.DiscardHandler),
-		registry: builtin.Registry(),
-		listen:   Listen,
-		open:     openData,
-		turn:     func() {},
-		patience: 5 * time.Second,
-		board:    newBoard(),
-		inbox:    make(chan func(), batch),
-		called:   make(map[algo.NodeID]string),
-		metas:    make(map[algo.NodeID]string),
-		answers:  make(map[string]string),
-	}
-	n.over, n.end = context.WithCancel(context.Background())
-	for _, option := range options {
-		option(n)
-	}
-	n.noisy.To, n.asked.To = n.log, n.log
-	spec, err := c.complete(n.registry, n.store != nil, n.patience)
-	door, wrong := c.door(n.own, n.log)
+// New makes a node and starts nothing. It reports every mistake of the configuration at once, each as a
+// [*ConfigError].
+func New(c Config) (*Node, error) {
+	spec, err := c.complete()
+	door, wrong := c.door()
 	if err = errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
-	n.door = door
-	if n.config, n.spec = c, spec; !c.Lease.IsOff() {
-		n.patience = c.Lease.Drain
+	n := &Node{
+		config:  c,
+		spec:    spec,
+		log:     c.Logger,
+		open:    openData,
+		door:    door,
+		clock:   c.Network.Clock,
+		turn:    func() {},
+		board:   newBoard(),
+		inbox:   make(chan func(), batch),
+		called:  make(map[algo.NodeID]string),
+		metas:   make(map[algo.NodeID]string),
+		answers: make(map[string]string),
 	}
+	n.over, n.end = context.WithCancel(context.Background())
+	n.noisy.To, n.asked.To = n.log, n.log
 	if n.frames, err = wire.NewCodec(append(append(engine.Messages(), wire.Hello{}), spec.Messages...)...); err != nil {
 		return nil, err
 	}
@@ -214,7 +156,7 @@ func (n *Node) Config() Config { return n.config }
 // nil, until the node has left (see Leave), which returns nil too, or until the node cannot go on: a failed save (ErrSave), ErrRemoved,
 // ErrNotLetIn, ErrDuplicate, ErrDeaf, or what kept it from starting. At a clean stop the context of
 // Lead's work ends at once with ctx, also while a save hangs; the node leads on for the others
-// until the work has returned, for WithDrain at most, and then says goodbye to them: so does the
+// until the work has returned, for Config.Drain at most, and then says goodbye to them: so does the
 // work of the next leader not begin beside it. Run waits for that, for the save, and then for at most
 // half a second. Nothing of the node survives the
 // return: no goroutine, socket or open file. Only a file system that does not answer when Run opens
@@ -249,7 +191,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if !n.keepsPromise(ctx, saved) {
 		return nil
 	}
-	listener, err := n.listen(n.config.Listen)
+	listener, err := n.config.Network.listen()(n.config.Listen)
 	if err != nil {
 		return fmt.Errorf("cluster: listen on %s: %w", n.config.Listen, err)
 	}
@@ -296,8 +238,8 @@ func openData(dir string) (Store, error) {
 // openStore returns the cause of ctx if ctx ends before the data folder answers.
 func (n *Node) openStore(ctx context.Context) (Store, error) {
 	switch {
-	case n.store != nil:
-		return n.store, nil
+	case n.config.Store != nil:
+		return n.config.Store, nil
 	case n.config.Data != "":
 		open := func() (Store, error) { return n.open(n.config.Data) }
 		return disk.Await(ctx, open, func(late Store) { _ = late.Close() })
@@ -357,7 +299,7 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 			Self: n.self, Cluster: newCluster(c, n.spec.Claims.NeedsQuorum, saved),
 			Join: c.Join, Bootstrap: c.Bootstrap, List: n.listed(c.Members), RemoveSuspectedAfter: c.RemoveSuspectedAfter,
 		},
-		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.trace,
+		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: c.Trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
 	hello := n.greeting(who.ID, addr)
@@ -386,7 +328,7 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 }
 
 func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
-	n.names = newNames(n.lookup, n.dial, func(addr string, found []string) {
+	n.names = newNames(n.config.Network.Lookup, n.config.Network.Dial, func(addr string, found []string) {
 		n.tell(func() { n.perform(n.engine.Resolved(n.now(), addr, found)) })
 	})
 	o := transport.Options{
@@ -435,7 +377,7 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 }
 
 // Resign gives the leadership up: the context of Lead's work ends, and when that has returned, or
-// after WithDrain, this node is not eligible for the period, or for that
+// after Config.Drain, this node is not eligible for the period, or for that
 // of Timing.Bound if it is zero, and another is elected. It returns nil when another leads, or at
 // once if this node did not lead. Else the error is ErrNoHeir, and nothing is changed; one that says
 // that the period is over and nobody else leads; or context.Cause(ctx), ErrStopped, or an ErrSave that

@@ -147,7 +147,7 @@ func TestListenerThatFailsForAWhileIsUsedAgain(t *testing.T) {
 			l, err := p.Listen(addr)
 			return &brokenListener{Listener: l, failures: 10}, err
 		}
-		n := f.start(1, cluster.WithNetwork(broken, p.Dial))
+		n := f.start(1, withNetwork(broken, p.Dial))
 		f.agree("n1", bound)
 		f.start(2)
 		f.agree("n2", time.Minute)
@@ -164,7 +164,7 @@ func TestListenerThatIsClosedStopsTheNode(t *testing.T) {
 			listener, err = p.Listen(addr)
 			return listener, err
 		}
-		n := f.start(1, cluster.WithNetwork(keep, p.Dial))
+		n := f.start(1, withNetwork(keep, p.Dial))
 		f.agree("n1", bound)
 		require.NoError(t, listener.Close())
 		<-n.done
@@ -241,7 +241,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := store.NewMemory()
 			require.NoError(t, s.Save([]byte(c.state)))
-			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off}, cluster.WithStore(s))
+			n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off, Store: s})
 			require.NoError(t, err)
 			err = n.Run(t.Context())
 			require.ErrorIs(t, err, store.ErrDamaged)
@@ -255,7 +255,7 @@ func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
 	n.follows(t, "n1", patience)
 	require.Len(t, n.log.with("level=WARN", "a restart makes this a new member"), 1)
 
-	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}}, cluster.WithStore(store.NewMemory()))
+	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}}, withStore(store.NewMemory()))
 	kept.follows(t, "n1", patience)
 	require.Empty(t, kept.log.with("level=WARN"))
 }
@@ -286,7 +286,7 @@ func (l socketListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-func (s *sockets) option() cluster.Option {
+func (s *sockets) option() option {
 	listen := func(addr string) (net.Listener, error) {
 		l, err := net.Listen("tcp", addr)
 		if err == nil {
@@ -301,7 +301,7 @@ func (s *sockets) option() cluster.Option {
 		}
 		return c, err
 	}
-	return cluster.WithNetwork(listen, dial)
+	return withNetwork(listen, dial)
 }
 
 func (s *sockets) kill() {

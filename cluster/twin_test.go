@@ -35,7 +35,7 @@ func (f *fleet) double(name string, kept cluster.Store) *member {
 		c.Members = append(slices.Clone(f.list), c.Listen)
 	}
 	p := f.net.Process("double")
-	m := run(f.t, c, append(p.Options(), cluster.WithStore(kept))...)
+	m := run(f.t, c, inProcess(p), withStore(kept))
 	m.process = p
 	return m
 }

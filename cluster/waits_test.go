@@ -34,7 +34,7 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 		}
 		start := func(name string, c cluster.Config) *member {
 			c.Name, c.Listen, c.Lease = name, name+":7400", lease.Options{}
-			options := append(network.Process(name).Options(), cluster.WithStore(store.NewMemory()), cluster.WithLookup(lookup))
+			options := []option{inProcess(network.Process(name)), withStore(store.NewMemory()), withLookup(lookup)}
 			return run(t, c, options...)
 		}
 		one := start("n1", cluster.Config{Join: []string{"n2:7400", "n3:7400", "nowhere:7400"}, Lease: lease.Off})
@@ -108,7 +108,7 @@ func TestAReplyHasRoom(t *testing.T) {
 }
 
 // neverLeads are the built-in algorithms, of a member that never leads.
-func neverLeads() cluster.Option {
+func neverLeads() option {
 	registry := builtin.Registry()
 	for word, sound := range registry {
 		registry[word] = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
@@ -116,7 +116,7 @@ func neverLeads() cluster.Option {
 			return mutetest.Never(spec), err
 		}
 	}
-	return cluster.WithRegistry(registry)
+	return withRegistry(registry)
 }
 
 // A member that answers elections and never leads is named: in the log each 5 seconds, and in the

@@ -34,16 +34,16 @@ func runWatched(ctx context.Context, s *config.Settings, log *slog.Logger, r *re
 	for _, m := range engine.Messages() {
 		w.others[m.Kind()] = true
 	}
-	options := []cluster.Option{cluster.WithLogger(log), cluster.WithTrace(w.see), cluster.WithNetwork(w.listen, nil)}
+	s.Config.Logger, s.Config.Trace, s.Config.Network.Listen = log, w.see, w.listen
 	if data := s.Config.Data; data != "" {
 		open := func() (*store.Store, error) { return store.Open(data) }
 		kept, err := disk.Await(ctx, open, func(late *store.Store) { _ = late.Close() })
 		if err != nil {
 			return stopped(ctx, err)
 		}
-		options = append(options, cluster.WithStore(&timedStore{kept, w.saved})) // Run closes it
+		s.Config.Store = &timedStore{kept, w.saved} // Run closes it
 	}
-	n, err := newNode(ctx, s, options...)
+	n, err := newNode(ctx, s)
 	if err != nil {
 		return err
 	}

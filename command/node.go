@@ -103,8 +103,8 @@ func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, 
 
 // newNode makes a node, which reads the files that s names. A signal to stop ends the wait for a file
 // system that does not answer: the error is then status 0, as when a node is stopped later.
-func newNode(ctx context.Context, s *config.Settings, options ...cluster.Option) (*cluster.Node, error) {
-	n, err := disk.Await(ctx, func() (*cluster.Node, error) { return s.Node(options...) }, func(*cluster.Node) {})
+func newNode(ctx context.Context, s *config.Settings) (*cluster.Node, error) {
+	n, err := disk.Await(ctx, func() (*cluster.Node, error) { return s.Node() }, func(*cluster.Node) {})
 	return n, stopped(ctx, err)
 }
 
@@ -126,7 +126,8 @@ func runNode(cmd *cobra.Command, from *source, events bool) error {
 	if events {
 		return runWatched(ctx, s, r.log, r)
 	}
-	n, err := newNode(ctx, s, cluster.WithLogger(r.log))
+	s.Config.Logger = r.log
+	n, err := newNode(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,8 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if err := o.adjustLease(s); err != nil {
 		return err
 	}
-	n, err := newNode(ctx, s, cluster.WithLogger(log), cluster.WithDrain(o.grace+killTime))
+	s.Config.Logger, s.Config.Drain = log, cmp.Or(s.Config.Drain, o.grace+killTime)
+	n, err := newNode(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -337,7 +337,6 @@ func TestMembersMayDifferInLocalOptions(t *testing.T) {
 	defaults := settings(func(*lease.Options) {})
 	for name, change := range map[string]func(*lease.Options){
 		"preempt": func(o *lease.Options) { o.Preempt = false },
-		"drain":   func(o *lease.Options) { o.Drain = time.Minute },
 	} {
 		if got := settings(change); got != defaults {
 			t.Errorf("with another %s the settings are %q, want %q", name, got, defaults)
@@ -345,11 +344,6 @@ func TestMembersMayDifferInLocalOptions(t *testing.T) {
 	}
 	if got := settings(func(o *lease.Options) { o.Duration++ }); got == defaults {
 		t.Error("another duration is not among the settings")
-	}
-	o := lease.Defaults(algo.LAN())
-	o.Drain = -1
-	if _, err := lease.Wrap(algo.Spec{Name: "x"}, algo.LAN(), o); err == nil {
-		t.Error("a drain below 0 is accepted")
 	}
 }
 

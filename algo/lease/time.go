@@ -28,7 +28,7 @@ type Options struct {
 
 	// Drain is for how long a leader that hands over goes on renewing while its work ends. Zero: nothing
 	// works here, or all of it ends with the announcement.
-	Drain time.Duration `yaml:"drain" help:"for how long a lease is renewed while the work of a leader that hands over ends"`
+	Drain time.Duration `yaml:"-"` // set by Config.Drain of package cluster
 
 	// TrustEvidence ends what was promised to a process when it has ended, as its address shows, and has its own
 	// former life count no more. It is right where the work of a process ends with it. Refusals carry no signature:
@@ -83,7 +83,6 @@ func (o *Options) check(c *algo.OptionCheck) {
 	c.Bool("trusted_network", o.TrustedNetwork)
 	c.Want(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
 		"false, or trusted_network as well: refusals carry no signature, and whoever can refuse for a member that lives makes two leaders")
-	c.WantLocal(o.Drain >= 0, "drain", o.Drain.String(), "not below 0")
 	if c.Err() != nil {
 		return
 	}

@@ -42,13 +42,11 @@ type Config struct {
 	// lowest.
 	Nodes int
 	// Configure, when set, changes what a node is made of before it starts: the algorithm,
-	// say. Its Name is set, and its Priority, Listen, and Members or Join: see [Cluster.Start].
+	// say. Its Name, Priority, Listen, Network and Store are set, and its Members or Join: see [Cluster.Start].
 	Configure func(c *cluster.Config)
 	// Drift is by how many percent the clocks of nodes are fast, or slow; of the others they are right. With a
 	// lease they may be wrong by as much as that allows.
 	Drift map[string]float64
-	// Options are added to those of every node.
-	Options []cluster.Option
 }
 
 // Cluster is some nodes on a network in memory. Its methods fail the test where they
@@ -132,13 +130,13 @@ func (c *Cluster) Start(name string) *cluster.Node {
 			}
 		}
 	}
+	m.process = c.Network.Process(name)
+	m.process.drift = c.config.Drift[name]
+	config.Network, config.Store = m.process.Cluster(), m.kept
 	if c.config.Configure != nil {
 		c.config.Configure(&config)
 	}
-	m.process = c.Network.Process(name)
-	m.process.drift = c.config.Drift[name]
-	options := append(m.process.Options(), cluster.WithStore(m.kept))
-	node, err := cluster.New(config, append(options, c.config.Options...)...)
+	node, err := cluster.New(config)
 	if err != nil {
 		c.t.Fatalf("clustertest: %s: %v", name, err)
 	}

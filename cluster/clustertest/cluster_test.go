@@ -182,7 +182,7 @@ func TestProcessOfOnesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		p := network.Process("alone")
-		node, err := cluster.New(cluster.Config{Name: "alone", Listen: "alone:7400", Members: []string{"alone:7400"}, Lease: lease.Off}, p.Options()...)
+		node, err := cluster.New(cluster.Config{Name: "alone", Listen: "alone:7400", Members: []string{"alone:7400"}, Lease: lease.Off, Network: p.Cluster()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -179,11 +179,11 @@ func Test_aLeaderPerJob(t *testing.T) {
 				if processes[host] == nil {
 					processes[host] = network.Process(host)
 				}
-				config := cluster.Config{Cluster: job, Name: host, Listen: members[h], Members: members, Lease: lease.Off}
+				config := cluster.Config{Cluster: job, Name: host, Listen: members[h], Members: members, Lease: lease.Off, Network: processes[host].Cluster()}
 				if h == j {
 					config.Priority = 1
 				}
-				node, err := cluster.New(config, processes[host].Options()...)
+				node, err := cluster.New(config)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -87,7 +87,7 @@ type Process struct {
 }
 
 // Process starts a process on a host. It listens at addresses of that host, as in
-// "n1:7400" for the host n1; see [Process.Options].
+// "n1:7400" for the host n1; see [Process.Cluster].
 func (w *Network) Process(host string) *Process {
 	return &Process{net: w, host: host, started: time.Now()}
 }
@@ -104,10 +104,10 @@ func (p *Process) Alarm(ring func()) (set func(at time.Duration), stop func(), e
 	return func(at time.Duration) { t.Reset(1 + time.Duration(float64(at-p.Now())/(1+p.drift/100))) }, func() { t.Stop() }, nil
 }
 
-// Options make a node part of the process: it uses the network, and is killed and paused
-// with the process.
-func (p *Process) Options() []cluster.Option {
-	return []cluster.Option{cluster.WithNetwork(p.Listen, p.Dial), cluster.WithClock(p)}
+// Cluster makes a node part of the process, as [cluster.Config.Network]: the node uses the network, and is
+// killed and paused with the process.
+func (p *Process) Cluster() cluster.Network {
+	return cluster.Network{Listen: p.Listen, Dial: p.Dial, Clock: p}
 }
 
 // turn waits while the process is paused.

@@ -48,8 +48,8 @@ func member(args []string) error {
 		cluster.Config{
 			Name: *name, Listen: *listen, Members: strings.Split(*members, ","), Data: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
 			Algorithm: s.algorithm, Lease: lease.Off, // for the lesson: with a lease an older leader seldom writes
-		},
-		cluster.WithNetwork(w.network.listen, w.network.dial))
+			Network: cluster.Network{Listen: w.network.listen, Dial: w.network.dial},
+		})
 	if err != nil {
 		return err
 	}

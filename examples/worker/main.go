@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -28,26 +27,11 @@ func main() {
 	config := cluster.Config{
 		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data",
 		SecretFile: os.Getenv("ELECT_SECRET_FILE"), // needed elsewhere than on the loopback: elect secret makes one
+		Drain:      10 * time.Second,
 	}
-	if err := run(ctx, config, work); err != nil && ctx.Err() == nil {
+	if err := cluster.Run(ctx, config, work); err != nil {
 		log.Fatal(err)
 	}
-}
-
-// run takes part in elections, and has the work done while this node leads, until ctx ends or the work
-// returns. Then another does it: no sooner than it has returned here.
-func run(ctx context.Context, config cluster.Config, work func(context.Context, cluster.Leadership) error) error {
-	node, err := cluster.New(config, cluster.WithDrain(10*time.Second))
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	stopped := make(chan error, 1)
-	go func() { stopped <- node.Run(ctx) }()
-	err = node.Lead(ctx, work)
-	stop()
-	return errors.Join(err, <-stopped)
 }
 
 // work goes on while this node leads: then ctx ends.

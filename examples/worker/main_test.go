@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		if config.Name == "a" {
 			config.Priority = 1 // it leads whenever it runs
 		}
-		_ = run(ctx, config, slow)
+		_ = cluster.Run(ctx, config, slow)
 	default:
 		if run := others[os.Getenv("WORKER_TEST_MAIN")]; run != nil {
 			run()

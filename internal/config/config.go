@@ -128,7 +128,7 @@ func (s *Settings) assign(f Field) {
 
 // Node makes the node, or says all mistakes at once as an [*mistake.Error]. When it returns,
 // Config is what is in effect.
-func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
+func (s *Settings) Node() (*cluster.Node, error) {
 	if s.illegible {
 		return nil, s.Mistakes.Err(about) // the rest would be about what the file could not say
 	}
@@ -136,7 +136,8 @@ func (s *Settings) Node(options ...cluster.Option) (*cluster.Node, error) {
 	for _, m := range s.Mistakes {
 		wrong[base(m.Field)] = true
 	}
-	n, err := cluster.New(s.Config, append(options, cluster.WithRegistry(s.table.registry))...)
+	s.Config.Registry = s.table.registry
+	n, err := cluster.New(s.Config)
 	sound := true
 	for _, err := range mistake.Leaves(err) {
 		m := s.explain("", err)

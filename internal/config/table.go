@@ -133,7 +133,7 @@ func (t *Table) addOptions(part string) {
 func (t *Table) addFields(part string, of reflect.Type, place func(*Settings) any) {
 	for _, member := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
-		if !member.IsExported() || part == "" && name == "" {
+		if !member.IsExported() || part == "" && name == "" || name == "-" {
 			continue
 		}
 		if _, want, _ := read(member.Type, nil); want == "" || !plain(name) {
