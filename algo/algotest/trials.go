@@ -136,6 +136,7 @@ func troubled(about, line string) func(*probe) {
 	const nodes = 5
 	return func(p *probe) {
 		p.try(about, nodes, func(w *world) {
+			w.do("run %v", p.options.Timing.RoundTrip) // the cluster is founded once all have answered
 			w.do("%s", line)
 			dead := p.random.Perm(nodes)[:2]
 			for i := range 6 {
