@@ -74,10 +74,12 @@ func (n *node) correct(env algo.Env, old Aside) {
 	}
 }
 
-// forgive forgets who has not said for long that it stands aside.
-func (n *node) forgive(env algo.Env, t algo.Timer) {
-	n.seen = slices.DeleteFunc(n.seen, func(a Aside) bool { return t == timerBack(a.ID) })
-	n.reseat(env)
+// forgive forgets what a member said of itself: it has not repeated it for long, or its process has ended.
+func (n *node) forgive(env algo.Env, said func(Aside) bool) {
+	if left := slices.DeleteFunc(slices.Clone(n.seen), said); len(left) < len(n.seen) {
+		n.seen = left
+		n.reseat(env)
+	}
 }
 
 // reseat shows the inner algorithm who takes part now.

@@ -159,7 +159,7 @@ func (n *node) Expire(env algo.Env, t algo.Timer) {
 	case t == timerAside:
 		n.stepAside(env, true)
 	case strings.HasPrefix(string(t), "lease/back/"):
-		n.forgive(env, t)
+		n.forgive(env, func(a Aside) bool { return t == timerBack(a.ID) })
 	default:
 		n.over(env, t)
 	}

@@ -171,6 +171,7 @@ func (m *Dynamic) mayAdopt(from algo.NodeID, u Update) bool {
 
 // adopt replaces the config by that of a peer.
 func (m *Dynamic) adopt(now time.Duration, from algo.NodeID, u Update) {
+	wasLearner := !m.isBlank() && !m.isVoter()
 	m.hold(u.Config)
 	m.before = nil
 	m.retryAt = now
@@ -184,6 +185,19 @@ func (m *Dynamic) adopt(now time.Duration, from algo.NodeID, u Update) {
 	}
 	m.requestJoin(now, from)
 	m.sendAck()
+	if wasLearner && m.isVoter() {
+		m.introduce(now, from)
+	}
+}
+
+// introduce sends the config that made this node a voter to the other voters. A member drops what a stranger sends,
+// and the messages of this node's algorithm may overtake the leader's Update.
+func (m *Dynamic) introduce(now time.Duration, from algo.NodeID) {
+	for _, peer := range m.links.peers() {
+		if peer != from && m.config.Has(peer) {
+			m.sendConfig(now, peer)
+		}
+	}
 }
 
 // commit records that the config is committed.
