@@ -24,8 +24,8 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 		dialled, accepted := meet(t, a.endpoint(member("n1")), a.endpoint(member("n2")))
 		require.NoError(t, dialled.err)
 		require.NoError(t, accepted.err)
-		require.Equal(t, member("n2"), dialled.id)
-		require.Equal(t, member("n1"), accepted.id)
+		require.Equal(t, "member n2", dialled.id.String())
+		require.Equal(t, "member n1", accepted.id.String())
 		require.True(t, accepted.id.MayBe("n1"))
 		require.False(t, accepted.id.MayBe("n2"))
 		require.False(t, accepted.id.MayOrder(), "that is for operators")
@@ -53,6 +53,34 @@ func TestWhoIsNoMemberAsksAndDoesNotListen(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestIdentityEndsWithItsCertificates: with the first one of the chain, and never with a secret.
+func TestIdentityEndsWithItsCertificates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, day := newAuthority(t), 24*time.Hour
+		begin := time.Now()
+		dialled, accepted := meet(t, endpoint(t, a.issue(member("n1"), day)), endpoint(t, a.issue(member("n2"), 2*day)))
+		require.True(t, begin.Add(2*day).Equal(dialled.id.Until))
+		require.True(t, begin.Add(day).Equal(accepted.id.Until))
+		require.True(t, begin.Add(-early).Equal(accepted.id.Since))
+		require.True(t, accepted.id.IsValid(begin.Add(day-1)))
+		require.False(t, accepted.id.IsValid(begin.Add(day)))
+
+		secret := NewSecret()
+		_, accepted = meet(t, holder(t, secret), holder(t, secret))
+		require.NoError(t, accepted.err)
+		require.True(t, accepted.id.IsValid(begin.Add(100*365*day)))
+	})
+}
+
+func TestValidityIsThatOfTheWholePath(t *testing.T) {
+	at := func(hours time.Duration) time.Time { return time.Unix(0, 0).Add(hours * time.Hour) }
+	leaf := &x509.Certificate{NotBefore: at(2), NotAfter: at(9)}
+	short, long := &x509.Certificate{NotBefore: at(3), NotAfter: at(5)}, &x509.Certificate{NotBefore: at(1), NotAfter: at(7)}
+	since, until := validity([][]*x509.Certificate{{leaf, short}, {leaf, long}})
+	require.Equal(t, at(2), since)
+	require.Equal(t, at(7), until)
 }
 
 // TestAnOperatorIsNobodyToDial, whatever else its certificate is for.

@@ -15,7 +15,8 @@
 //
 // The files are looked at again when a connection is made, at most once a second: a secret is rotated, and a
 // certificate renewed, without a restart. What stands by then stays as it is, until it ends: who must be kept out at
-// once, because it has the old secret, is kept out by a restart of the members.
+// once, because it has the old secret, is kept out by a restart of the members. A connection that was made with a
+// certificate must end with it: see Identity.Until. The caller sees to that, as package transport does.
 //
 // Before a peer has proved its identity, it can make an endpoint compute little: at most 16 KiB are read until the end of the
 // handshake, at most 4 certificates are accepted, and their signatures are checked from the authority down, so no key is

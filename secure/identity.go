@@ -34,7 +34,13 @@ type Identity struct {
 	Role    Role
 	// Names are those under which it may take part; none for a holder of the secret: any.
 	Names []string
+	// Since and Until bound the time in which the certificates are valid that have proved this. With a secret
+	// both are zero: it has no end.
+	Since, Until time.Time
 }
+
+// IsValid reports whether what has proved the identity is still valid at a time.
+func (id Identity) IsValid(at time.Time) bool { return id.Until.IsZero() || at.Before(id.Until) }
 
 // MayBe reports whether it may take part under a name.
 func (id Identity) MayBe(name string) bool {
@@ -104,7 +110,7 @@ func verify(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.C
 	for _, c := range signed {
 		others.AddCert(c)
 	}
-	_, err = chain[0].Verify(x509.VerifyOptions{
+	paths, err := chain[0].Verify(x509.VerifyOptions{
 		Roots: authority, Intermediates: others, CurrentTime: time.Now(), KeyUsages: []x509.ExtKeyUsage{usage},
 	})
 	if err != nil {
@@ -114,7 +120,28 @@ func verify(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.C
 	if err != nil {
 		return Identity{}, fmt.Errorf("certificate %s: %w", titleOf(chain[0]), err)
 	}
+	id.Since, id.Until = validity(paths)
 	return id, nil
+}
+
+// validity returns the time in which a certificate is valid together with those that have signed it. Of several
+// paths to an authority the one counts that ends last.
+func validity(paths [][]*x509.Certificate) (since, until time.Time) {
+	for _, path := range paths {
+		from, to := path[0].NotBefore, path[0].NotAfter
+		for _, c := range path {
+			if c.NotBefore.After(from) {
+				from = c.NotBefore
+			}
+			if c.NotAfter.Before(to) {
+				to = c.NotAfter
+			}
+		}
+		if to.After(until) {
+			since, until = from, to
+		}
+	}
+	return since, until
 }
 
 // titleOf is how errors call a certificate, whoever made it.
