@@ -64,8 +64,8 @@ func TestIdentityEndsWithItsCertificates(t *testing.T) {
 		require.True(t, begin.Add(2*day).Equal(dialled.id.Until))
 		require.True(t, begin.Add(day).Equal(accepted.id.Until))
 		require.True(t, begin.Add(-early).Equal(accepted.id.Since))
-		require.True(t, accepted.id.IsValid(begin.Add(day-1)))
-		require.False(t, accepted.id.IsValid(begin.Add(day)))
+		require.True(t, accepted.id.IsValid(begin.Add(day)))
+		require.False(t, accepted.id.IsValid(begin.Add(day+1)))
 
 		secret := NewSecret()
 		_, accepted = meet(t, holder(t, secret), holder(t, secret))

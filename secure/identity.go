@@ -40,7 +40,7 @@ type Identity struct {
 }
 
 // IsValid reports whether what has proved the identity is still valid at a time.
-func (id Identity) IsValid(at time.Time) bool { return id.Until.IsZero() || at.Before(id.Until) }
+func (id Identity) IsValid(at time.Time) bool { return id.Until.IsZero() || !at.After(id.Until) }
 
 // MayBe reports whether it may take part under a name.
 func (id Identity) MayBe(name string) bool {

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type conn struct {
 	member bool // it comes from the host of a member, or this side has dialed
 	reader frameReader
 	timed  bool   // a deadline runs for the frame that has begun
+	newer  bool   // a connection was dialed that may be valid for longer
 	spare  []byte // the last batch, for the queue to collect the next but one in
 
 	joined  atomic.Bool     // it has a session
@@ -141,19 +143,19 @@ func (c *conn) fill() error {
 	case c.session == nil: // greet has its own limit
 		return c.reader.fill()
 	case !partial:
-		c.deadline(c.idleAt())
+		c.deadline(c.nextAt())
 	case !c.timed:
 		c.deadline(time.Now().Add(frameTimeout))
 	}
 	c.timed = partial
 	err := c.reader.fill()
-	if partial || !errors.Is(err, os.ErrDeadlineExceeded) || c.ended() != nil {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || c.ended() != nil {
 		return err
 	}
-	if !time.Now().Before(c.idleAt()) {
-		c.leave(errIdle)
+	if partial {
+		return cmp.Or(c.peer.checkValid(time.Now()), err)
 	}
-	return nil
+	return c.act(time.Now())
 }
 
 // idleAt is when c has carried no frame for too long, unless it does until then.
@@ -165,6 +167,9 @@ func (c *conn) idleAt() time.Time {
 func (c *conn) use() { c.used.Store(int64(time.Since(c.t.began))) }
 
 func (c *conn) handle(frame []byte) error {
+	if err := c.peer.checkValid(time.Now()); err != nil {
+		return err
+	}
 	switch first := frame[0]; {
 	case isArray(first):
 		c.use()

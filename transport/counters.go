@@ -32,7 +32,7 @@ func (n *counters) add(name, reason string, many int) {
 //   - "dials", and of these "dials.failed".
 //   - "dropped": frames that were not sent; and by reason, as "dropped.queue full": "queue full", "no address", "dial failed",
 //     "connection lost", "too large", "closed".
-//   - "closed": connections that this side closed with blame; and by reason: "security", "handshake", "wrong id", "self", "duplicate id", "replaced",
+//   - "closed": connections that this side closed with blame; and by reason: "security", "handshake", "wrong id", "identity", "expired", "self", "duplicate id", "replaced",
 //     "too many pending", "too many peers", "too many clients", "protocol", "truncated frame", "closed before hello", "slow hello",
 //     "slow frame", "slow write", "handler", "disconnected".
 //   - "connections": to nodes, now.

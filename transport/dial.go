@@ -32,7 +32,12 @@ func (t *Transport) startDial(target Target) {
 		}
 		target.Addr = cmp.Or(target.Addr, p.addr)
 	}
-	if t.dialing[target.whom()] {
+	t.beginDial(target)
+}
+
+// beginDial dials, also a node that is connected.
+func (t *Transport) beginDial(target Target) {
+	if t.closing || t.dialing[target.whom()] {
 		return
 	}
 	t.dialing[target.whom()] = true

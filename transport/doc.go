@@ -42,6 +42,12 @@
 //     in time, or ends meanwhile, the newcomer replaces it, if it counts more starts
 //     than any before it.
 //
+// An incarnation belongs to one [Peer].Identity: a connection of another identity with the same ID and incarnation
+// does not join its session, and is refused.
+//
+// A connection ends at [Peer].Until, on both sides: that of the peer's certificate. 10 s before, another connection
+// is made to a member, which carries the session on if the certificate was renewed.
+//
 // Within one incarnation this is invisible: the queue moves to the connection that
 // stays, the other one is closed politely, Up was called once and Down is not.
 // Frames are not lost then, but may change their order.

@@ -19,7 +19,7 @@ func idText(id ID) string {
 }
 
 // Peer is who is at the other end of a connection. The handshake fills in the first
-// six fields, the transport the rest.
+// eight fields, the transport the rest.
 type Peer struct {
 	ID          ID        // of a client that of its connection, which the transport draws
 	Incarnation uint64    // differs between two runs of one node; the upper 32 bits count them
@@ -27,6 +27,8 @@ type Peer struct {
 	Listens     string    // where others dial it, for errors
 	Client      bool      // not a node
 	Hello       any       // what else the handshake learned
+	Identity    string    // what of Proved is the same on all connections of one incarnation
+	Until       time.Time // last instant at which Proved is valid, and the connection's; zero: none
 
 	Proved any    // what Security says that it is; nil: nothing
 	Dialed bool   // by this side
@@ -126,6 +128,7 @@ var usual = limits{
 
 const (
 	handshakeTimeout = 5 * time.Second        // from a connection to the end of its hello: a busy machine may take long over it
+	renewAhead       = 10 * time.Second       // before the end of Peer.Until another connection is made, which takes less
 	atOnce           = time.Second            // of two dials the second one did not know of the first
 	frameTimeout     = 2 * time.Second        // a frame that has begun must be whole within it
 	probeTimeout     = 500 * time.Millisecond // a connection that is alive answers a probe within it
