@@ -43,6 +43,9 @@ func (t *Transport) place(c *conn, silent *session) (other *session, err error) 
 		s := p.session
 		switch {
 		case s != nil && s.conn.peer.Incarnation == c.peer.Incarnation:
+			if was := s.conn.peer.Identity; was != c.peer.Identity {
+				return nil, rejected("identity", fmt.Errorf("node id %s belongs to %q here, and this is %q", idText(c.peer.ID), was, c.peer.Identity))
+			}
 			t.join(s, c)
 			return nil, nil
 		case s != nil && s != silent:
