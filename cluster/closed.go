@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/elect-go/elect/internal/mistake"
-	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/transport"
 )
@@ -81,20 +81,13 @@ func (n *Node) enter(c net.Conn, dialed bool) (net.Conn, any, error) {
 	return safe, id, err
 }
 
-// agree reports whether somebody is who it says in its hello.
-func (n *Node) agree(p *transport.Peer, hello wire.Hello) error {
-	id, _ := p.Proved.(secure.Identity)
-	if id.Role == secure.Nobody || hello.Client || id.MayBe(hello.Name) {
-		return nil // the door lets nobody in that has proved nothing, but while it is told to
-	}
-	return fmt.Errorf("cluster: it says that it is %s, and has proved that it is %s", strconv.Quote(hello.Name), id)
-}
-
 // orders says who gives an order, or why it may not.
 func (n *Node) orders(p transport.Peer) (who string, err error) {
 	id, _ := p.Proved.(secure.Identity)
 	_, tcp := n.local.(*net.TCPAddr)
 	switch {
+	case !id.IsValid(time.Now()):
+		return "", fmt.Errorf("cluster: the certificate of %s ended at %s", id, id.Until.UTC().Format(time.RFC3339))
 	case id.MayOrder():
 		return id.String(), nil
 	case n.door != nil:

@@ -50,7 +50,11 @@ func newTrial(t testing.TB) *trial {
 }
 
 func (a *trial) certificate(role secure.Role, names ...string) secure.Certificate {
-	cert, key, err := secure.Issue(a.cert, a.key, secure.Identity{Cluster: "elect", Role: role, Names: names}, 10000*time.Hour)
+	return a.lasting(10000*time.Hour, role, names...)
+}
+
+func (a *trial) lasting(life time.Duration, role secure.Role, names ...string) secure.Certificate {
+	cert, key, err := secure.Issue(a.cert, a.key, secure.Identity{Cluster: "elect", Role: role, Names: names}, life)
 	require.NoError(a.t, err)
 	return secure.Certificate{Cert: privately(a.t, "crt", string(cert)), Key: privately(a.t, "key", string(key)), CA: a.ca}
 }

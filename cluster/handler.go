@@ -38,7 +38,7 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 	if !theirs.Client && (theirs.ID.IsZero() || !wire.IsName(theirs.Name)) {
 		return nil, errors.New("cluster: hello without an id or a valid name")
 	}
-	if err := n.agree(p, theirs); err != nil {
+	if err := n.identify(p, theirs); err != nil {
 		return nil, err
 	}
 	if p.Dialed && algo.NodeID(p.Target.ID).IsZero() && theirs.ID != ours.ID {
@@ -66,7 +66,10 @@ func (h *handler) Up(p transport.Peer) {
 	}
 	n, hello := (*Node)(h), p.Hello.(wire.Hello)
 	n.tell(func() {
-		n.called[p.ID], n.met = hello.Name, true
+		if !n.recordPeer(p) {
+			return
+		}
+		n.met = true
 		n.learn(p.ID, hello.Meta)
 		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
 		addr := ""
@@ -87,6 +90,9 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 		return err
 	}
 	n.tell(func() {
+		if from := n.peers[p.ID]; from == nil || from.rejected {
+			return
+		}
 		n.engine.Count("bytes.received", m, len(b))
 		if said, is := m.(wire.Hello); is {
 			n.learn(p.ID, said.Meta)
@@ -104,9 +110,12 @@ func (h *handler) Down(p transport.Peer, why error) {
 	n := (*Node)(h)
 	politely := transport.Cause(why) == transport.Polite
 	n.tell(func() {
+		if n.peers[p.ID] == nil {
+			return // it was rejected before the engine knew of it
+		}
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
 		n.perform(n.engine.Down(n.now(), p.ID, politely))
-		delete(n.called, p.ID)
+		delete(n.peers, p.ID)
 		n.forget()
 	})
 }
@@ -161,7 +170,7 @@ func (n *Node) misfit(why error) {
 // otherwise, and until then a copy acts beside its original. Who was replaced while it did not
 // run goes on as long as somebody is connected with it: there it is the other one that is refused.
 func (n *Node) deny(t transport.Target, why error) {
-	if transport.Cause(why) == transport.Replaced && (t.ID == transport.ID{} || len(n.called) > 0) {
+	if transport.Cause(why) == transport.Replaced && (t.ID == transport.ID{} || len(n.peers) > 0) {
 		return
 	}
 	if time.Since(n.denied) < 5*time.Second {

@@ -194,8 +194,11 @@ func (n *Node) send(e algo.Envelope) {
 // viewChanged tells the transport where the members are, and new peers what this
 // node knows.
 func (n *Node) viewChanged() {
+	view := n.engine.View()
+	n.view.Store(&view)
+	n.checkPeers()
 	addrs := make(map[[16]byte]string)
-	for m := range n.engine.View().All() {
+	for m := range view.All() {
 		if m.ID != n.self.ID {
 			addrs[m.ID] = m.Addr
 		}
@@ -299,7 +302,7 @@ func (n *Node) announce(l algo.Leader) {
 		n.log.Info("leading", "epoch", l.Epoch)
 	case s.Known():
 		n.log.Info("following", "leader", s.Leader.Name, "epoch", l.Epoch)
-		if _, connected := n.called[l.ID]; !connected {
+		if _, connected := n.peers[l.ID]; !connected {
 			n.net.Dial(transport.Target{ID: l.ID}) // for what it says of itself
 		}
 	default:
@@ -322,7 +325,11 @@ func (n *Node) title(id algo.NodeID) string {
 		return "nobody"
 	}
 	m, _ := n.engine.View().Member(id)
-	return cmp.Or(m.Name, n.called[id], id.String())
+	name := ""
+	if p := n.peers[id]; p != nil {
+		name = p.hello.Name
+	}
+	return cmp.Or(m.Name, name, id.String())
 }
 
 // stop ends the leadership, says goodbye and closes every connection. After a failure

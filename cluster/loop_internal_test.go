@@ -117,7 +117,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var order []string
 			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec, config: Config{Lease: lease.Off}}
-			n.called = map[algo.NodeID]string{{15: 2}: "n2"}
+			n.peers = map[algo.NodeID]*peer{{15: 2}: {}}
 			n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: test.spec, Detector: fd.New(algo.Timing{})})
 			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
 			n.board.post(leading(1))

@@ -85,7 +85,7 @@ func (n *Node) learn(id algo.NodeID, text string) {
 // forget drops what was said by who is no member and not connected.
 func (n *Node) forget() {
 	maps.DeleteFunc(n.metas, func(id algo.NodeID, _ string) bool {
-		_, connected := n.called[id]
+		_, connected := n.peers[id]
 		return !connected && id != n.self.ID && !n.engine.View().Contains(id)
 	})
 }

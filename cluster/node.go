@@ -84,8 +84,9 @@ type Node struct {
 	over    context.Context // ends with the loop
 	end     func()          // it
 	hello   atomic.Pointer[wire.Hello]
-	noisy   hostile.Log // of what went wrong
-	asked   hostile.Log // of what somebody asked for: it must not drown among the former
+	view    atomic.Pointer[algo.View] // that of the engine, for handshakes
+	noisy   hostile.Log               // of what went wrong
+	asked   hostile.Log               // of what somebody asked for: it must not drown among the former
 
 	// The rest belongs to Run and its loop.
 	ctx       context.Context // of Run
@@ -99,7 +100,7 @@ type Node struct {
 	net       *transport.Transport
 	records   *records
 	frame     []byte                 // for encoding
-	called    map[algo.NodeID]string // the names of who is connected
+	peers     map[algo.NodeID]*peer  // that are connected
 	metas     map[algo.NodeID]string // what members say of themselves
 	met       bool                   // a member was connected in this life
 	isPair    bool                   // the cluster has two members, which need each other
@@ -133,7 +134,7 @@ func New(c Config) (*Node, error) {
 		turn:    func() {},
 		board:   newBoard(),
 		inbox:   make(chan func(), batch),
-		called:  make(map[algo.NodeID]string),
+		peers:   make(map[algo.NodeID]*peer),
 		metas:   make(map[algo.NodeID]string),
 		answers: make(map[string]string),
 	}
@@ -302,6 +303,8 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: c.Trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
+	view := n.engine.View()
+	n.view.Store(&view)
 	hello := n.greeting(who.ID, addr)
 	hello.Incarnation = uint64(who.Starts)<<32 | uint64(rand.Uint32())
 	n.hello.Store(&hello)

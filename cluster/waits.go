@@ -41,7 +41,7 @@ func (n *Node) awaited() []Awaited {
 	all := []Awaited{}
 	for _, s := range n.engine.Undiscovered() {
 		answer := cmp.Or(n.answers[s.Addr], "no answer yet")
-		_, connected := n.called[s.Peer]
+		_, connected := n.peers[s.Peer]
 		switch {
 		case s.State == membership.SeedRejected:
 			answer = "a node answers, and its list of members does not name this node"
@@ -143,7 +143,7 @@ func (n *Node) complain() {
 func (n *Node) answered() int {
 	missing := 0
 	for _, s := range n.engine.Undiscovered() {
-		if _, connected := n.called[s.Peer]; !connected {
+		if _, connected := n.peers[s.Peer]; !connected {
 			missing++
 		}
 	}

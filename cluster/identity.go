@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/transport"
+)
+
+// identify checks what a peer says in its hello against what it has proved, and fills in the rest of who it is.
+// Certificates prove a name. The shared secret does not: each holder may say any name and any ID.
+func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
+	proved, _ := p.Proved.(secure.Identity)
+	p.Until = proved.Until
+	if hello.Client {
+		return nil
+	}
+	p.Identity = strings.TrimSpace(proved.Role.String() + " " + hello.Name)
+	// The door lets in a peer that has proved nothing only if the settings say so.
+	if proved.Role != secure.Nobody && !proved.MayBe(hello.Name) {
+		return fmt.Errorf("cluster: it says that it is %s, and has proved that it is %s", strconv.Quote(hello.Name), proved)
+	}
+	return n.checkOwner(proved, hello)
+}
+
+// checkOwner returns why a peer may not have the ID that it says, or nil. The ID of a member belongs to the name
+// that the config has for it: otherwise any member could be taken for the leader.
+func (n *Node) checkOwner(proved secure.Identity, hello wire.Hello) error {
+	m, isMember := n.view.Load().Member(hello.ID)
+	if !isMember || proved.Role == secure.Nobody || proved.MayBe(m.Name) {
+		return nil
+	}
+	// The reason begins as one of package transport, so that a node with a copied data folder stops.
+	return fmt.Errorf("%s: node id %s belongs to member %s, and this process has proved that it is %s: is its data folder a copy of another's?",
+		transport.Duplicate, hello.ID, m.Name, proved)
+}
+
+// peer is a connected node.
+type peer struct {
+	hello    wire.Hello
+	proved   secure.Identity
+	rejected bool // it may not have its ID, and its connection is about to end
+}
+
+// recordPeer records a peer that is connected now, and reports whether it may have its ID: the config may have
+// changed since its hello.
+func (n *Node) recordPeer(p transport.Peer) bool {
+	proved, _ := p.Proved.(secure.Identity)
+	one := &peer{hello: p.Hello.(wire.Hello), proved: proved}
+	n.checkPeer(one)
+	if !one.rejected {
+		n.peers[p.ID] = one
+	}
+	return !one.rejected
+}
+
+// checkPeers ends the connections to peers that have the ID of another member by the present config.
+func (n *Node) checkPeers() {
+	for _, p := range n.peers {
+		n.checkPeer(p)
+	}
+}
+
+func (n *Node) checkPeer(p *peer) {
+	err := n.checkOwner(p.proved, p.hello)
+	if err == nil || p.rejected {
+		return
+	}
+	p.rejected = true
+	n.noisy.Warn("connection closed", "peer", p.hello.Name, "id", p.hello.ID, "reason", err)
+	n.net.Disconnect(p.hello.ID, err)
+}

@@ -1,0 +1,195 @@
+package cluster_test
+
+import (
+	"encoding/binary"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/secure"
+)
+
+// closedFleet has a quorum, and a certificate for each member.
+func closedFleet(t testing.TB, a *trial) *fleet {
+	f := newFleet(t)
+	f.config = func(c *cluster.Config) {
+		leased(c)
+		c.TLS = a.certificate(secure.Member, c.Name)
+	}
+	return f
+}
+
+func leasedHello(h *wire.Hello) { h.Algorithm = "bully+lease" }
+
+// enters dials a node with a certificate, and is played by hand from then on.
+func (f *fleet) enters(addr string, c secure.Certificate) raw {
+	f.t.Helper()
+	door, err := secure.New(secure.Config{TLS: c})
+	require.NoError(f.t, err)
+	near, err := f.net.Process("mallory").Dial(f.t.Context(), addr)
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() { near.Close() })
+	safe, _, err := door.Client(near)
+	require.NoError(f.t, err)
+	return raw{f.t, safe}
+}
+
+// TestCertificateEndsWhileAnOperatorIsConnected: it gives orders until then, and none after it.
+func TestCertificateEndsWhileAnOperatorIsConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		n := f.grow(1)[0]
+		r := f.enters("n1:7400", a.lasting(20*time.Second, secure.Operator))
+		client := wire.Clients(func(text string) string { return text })
+		order := func(priority int) {
+			frame, err := client.Append(nil, wire.Order{What: wire.SetPriority, Priority: priority, Wait: time.Second})
+			require.NoError(t, err)
+			r.frame(frame)
+		}
+		r.greet(hello(func(h *wire.Hello) { h.Client = true }))
+		virtual.Pass(19 * time.Second)
+		order(7)
+		_, err := r.next()
+		require.NoError(t, err)
+		require.Equal(t, 7, n.Members()[0].Priority)
+		virtual.Pass(2 * time.Second)
+		order(8)
+		require.Contains(t, r.closes(bound), "the certificate with which this connection was made ended at 2000-01-01T00:00:2")
+		require.Equal(t, 7, n.Members()[0].Priority)
+		require.NotEmpty(t, n.log.with("connection closed", "reason=expired"))
+	})
+}
+
+// TestCertificateOfAMemberEnds: it is out of the cluster then, also as the leader, until it has another one.
+func TestCertificateOfAMemberEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		config := f.config
+		f.config = func(c *cluster.Config) {
+			if config(c); c.Name == "n3" {
+				c.TLS = a.lasting(time.Minute, secure.Member, "n3")
+			}
+		}
+		all := f.grow(3)
+		f.agree("n3", bound)
+		virtual.Pass(time.Minute)
+		f.agree("n2", 2*bound, all[2])
+		require.Len(t, all[0].log.with("connection closed", "reason=expired"), 1)
+
+		renewed, file := a.certificate(secure.Member, "n3"), all[2].Config().TLS
+		for from, to := range map[string]string{renewed.Cert: file.Cert, renewed.Key: file.Key} {
+			require.NoError(t, os.Rename(from, to))
+		}
+		f.agree("n3", time.Minute)
+	})
+}
+
+// TestCertificatesAreRenewed: nobody notices that the ones from before end.
+func TestCertificatesAreRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		f.config = func(c *cluster.Config) {
+			leased(c)
+			c.TLS = a.lasting(10*time.Minute, secure.Member, c.Name)
+		}
+		all := f.grow(3)
+		for range 3 {
+			f.quiet(8 * time.Minute)
+			for _, m := range all {
+				renewed, file := a.lasting(10*time.Minute, secure.Member, m.name), m.Config().TLS
+				for from, to := range map[string]string{renewed.Cert: file.Cert, renewed.Key: file.Key} {
+					require.NoError(t, os.Rename(from, to))
+				}
+			}
+		}
+		for _, m := range all {
+			require.Empty(t, m.log.with("level=WARN", "connection"))
+			require.Empty(t, m.log.with("election", "why="+`"silence`))
+		}
+	})
+}
+
+// TestMemberSaysTheIDOfAnother: with its own certificate it is not taken for the leader, whether that lives or not. So
+// it does not say goodbye for it, gets nothing that is for it, and does not keep it out by a higher count of starts.
+func TestMemberSaysTheIDOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		all := f.grow(3)
+		leader := f.enters("n3:7400", a.certificate(secure.Member, "mallory")).greet(hello(leasedHello))
+		attack := func(incarnation uint64) {
+			r := f.enters("n1:7400", a.certificate(secure.Member, "mallory"))
+			r.say(hello(leasedHello, func(h *wire.Hello) { h.ID, h.Incarnation, h.Addr = leader.ID, incarnation, "n3:7400" }))
+			r.say(engine.Goodbye{})
+			require.Contains(t, r.closes(bound), "belongs to member n3, and this process has proved that it is member mallory")
+		}
+		attack(leader.Incarnation)
+		f.quiet(bound)
+		f.kill(all[2])
+		f.agree("n2", 2*bound)
+		attack(leader.Incarnation + 100<<32)
+		f.start(3)
+		f.agree("n3", 2*bound)
+		require.Empty(t, f.live["n1"].log.with("level=ERROR"))
+	})
+}
+
+// TestPeerHasTheIDOfAMemberThatJoins: a node learns only later that the ID of a peer belongs to another name.
+func TestPeerHasTheIDOfAMemberThatJoins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		f.grow(2)
+		id := algo.NodeID(uuid.New())
+		r := f.enters("n1:7400", a.certificate(secure.Member, "mallory"))
+		r.greet(hello(leasedHello, func(h *wire.Hello) { h.ID = id }))
+		f.stores["n4"] = identityStore(t, id)
+		config := f.config
+		f.config = func(c *cluster.Config) {
+			config(c)
+			c.Join = []string{"n2:7400"}
+		}
+		f.start(4)
+		f.members(bound, "n1", "n2", "n4")
+		require.Contains(t, r.closes(bound), "belongs to member n4, and this process has proved that it is member mallory")
+		f.agree("n4", time.Minute)
+	})
+}
+
+// identityStore returns a store of a node that has only drawn its ID.
+func identityStore(t *testing.T, id algo.NodeID) cluster.Store {
+	t.Helper()
+	value, err := wire.Must(identity{}).Append(nil, identity{ID: id, Cluster: "elect", Starts: 1})
+	require.NoError(t, err)
+	s := store.NewMemory()
+	require.NoError(t, s.Save(append(binary.AppendUvarint(nil, uint64(len(value))), value...)))
+	return s
+}
+
+// TestDataFolderOfAnotherMember: a node that has one stops, and says why.
+func TestDataFolderOfAnotherMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		f.grow(3)
+		f.stores["n4"] = f.copied("n1")
+		err := f.start(4).ends(t, bound)
+		delete(f.live, "n4")
+		require.ErrorIs(t, err, cluster.ErrDuplicate)
+		require.ErrorContains(t, err, "belongs to member n1, and this process has proved that it is member n4: is its data folder a copy of another's?")
+		f.agree("n3", bound)
+	})
+}
