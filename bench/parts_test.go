@@ -215,7 +215,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 		})
 		e.Start(0)
 		for _, m := range all[:nodes-1] {
-			e.Up(0, engine.Peer{ID: m.ID, Incarnation: 1, Addr: m.Addr})
+			e.Up(0, engine.Peer{ID: m.ID, Name: m.Name, Incarnation: 1, Addr: m.Addr})
 			e.Receive(0, m.ID, membership.Self{Member: membership.MemberOf(m)})
 		}
 		lowest, now := sim.ID(1), time.Duration(0)

@@ -76,7 +76,7 @@ func (h *handler) Up(p transport.Peer) {
 		if p.Dialed {
 			addr = p.Addr
 		}
-		n.perform(n.engine.Up(n.now(), engine.Peer{ID: p.ID, Incarnation: p.Incarnation, Digest: hello.View, Addr: hello.Addr, Dialed: addr}))
+		n.perform(n.engine.Up(n.now(), engine.Peer{ID: p.ID, Name: hello.Name, Incarnation: p.Incarnation, Digest: hello.View, Addr: hello.Addr, Dialed: addr}))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/virtual"
 	"github.com/elect-go/elect/internal/wire"
@@ -191,5 +192,31 @@ func TestDataFolderOfAnotherMember(t *testing.T) {
 		require.ErrorIs(t, err, cluster.ErrDuplicate)
 		require.ErrorContains(t, err, "belongs to member n1, and this process has proved that it is member n4: is its data folder a copy of another's?")
 		f.agree("n3", bound)
+	})
+}
+
+// TestMemberJoinsUnderTheNameOfAnother: with its own certificate it takes the place of no member that is down.
+func TestMemberJoinsUnderTheNameOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		all := f.grow(3)
+		before := all[2].Members()
+		f.kill(all[0])
+		virtual.Pass(bound)
+		r := f.enters("n3:7400", a.certificate(secure.Member, "mallory"))
+		h := hello(leasedHello)
+		r.greet(h)
+		config := r.hears("config").(membership.Update).Config
+		self := membership.Self{Member: membership.Member{ID: h.ID, Name: "n1", Addr: "n1:7400"}, Holds: config.ID}
+		r.say(self)
+		require.Contains(t, r.closes(bound), `named "mallory", says that it is `)
+		virtual.Pass(bound)
+		require.Equal(t, len(before), len(all[2].Members()))
+		for i, m := range all[2].Members() {
+			require.Equal(t, before[i].ID, m.ID)
+		}
+		f.start(1)
+		f.members(bound, "n1", "n2", "n3")
 	})
 }

@@ -162,7 +162,7 @@ func (w *World) hello(n, peer *node, c *conn, dialed string) {
 	}
 	if !again {
 		n.perform(n.engine.Up(now, engine.Peer{
-			ID: peer.id, Incarnation: uint64(c.lives[c.side(peer)]), Digest: peer.engine.Digest(), Addr: peer.member.Addr, Dialed: dialed,
+			ID: peer.id, Name: peer.member.Name, Incarnation: uint64(c.lives[c.side(peer)]), Digest: peer.engine.Digest(), Addr: peer.member.Addr, Dialed: dialed,
 		}))
 	}
 }

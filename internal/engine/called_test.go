@@ -26,7 +26,7 @@ func TestHowAnElectionBegan(t *testing.T) {
 		"it says goodbye": {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.Farewell)}},
 		"it is another process": {func(e *Engine) *Output {
 			e.Down(ms, id(3), false)
-			return e.Up(ms, Peer{ID: id(3), Incarnation: 8, Digest: e.Digest()})
+			return e.Up(ms, Peer{ID: id(3), Name: testMember(3).Name, Incarnation: 8, Digest: e.Digest()})
 		}, []algo.Call{call(1, fd.Restart)}},
 		"a program asks":           {func(e *Engine) *Output { return e.Campaign(ms) }, []algo.Call{call(1, "campaign")}},
 		"another says that it has": {func(e *Engine) *Output { return e.Receive(ms, id(2), bully.Coordinator{Epoch: 8, Leader: id(3)}) }, []algo.Call{call(2, "receive")}},

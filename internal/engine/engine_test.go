@@ -357,7 +357,7 @@ func TestTheTraceTellsEverything(t *testing.T) {
 func TestAWatchBeforeTheSelfCounts(t *testing.T) {
 	e := solo(t, listed(2))
 	e.Start(0)
-	e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
+	e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
 	e.Receive(0, id(2), fd.Watch{Interval: interval, Lease: 10 * interval})
 	e.Receive(0, id(2), membership.Self{Member: membership.MemberOf(testMember(2))})
 	beats := 0
@@ -434,7 +434,7 @@ func TestStrangersChangeNothing(t *testing.T) {
 	}
 	// A connection of a stranger leaves nothing behind.
 	for i := range 1000 {
-		e.Up(0, Peer{ID: id(i + 9), Incarnation: 1, Digest: 77})
+		e.Up(0, Peer{ID: id(i + 9), Name: testMember(i + 9).Name, Incarnation: 1, Digest: 77})
 		e.Down(0, id(i+9), false)
 	}
 	if len(e.links) != 1 {

@@ -111,7 +111,7 @@ func fiveMembers(t *testing.T, spec algo.Spec) *Engine {
 func connected(e *Engine) *Engine {
 	e.Start(0)
 	for i := 2; i <= 5; i++ {
-		e.Up(0, Peer{ID: id(i), Incarnation: 7, Digest: 1, Addr: addr(i)})
+		e.Up(0, Peer{ID: id(i), Name: testMember(i).Name, Incarnation: 7, Digest: 1, Addr: addr(i)})
 	}
 	return e
 }

@@ -67,7 +67,7 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 // The word of who is no member counts for nothing.
 func TestTheWordOfAStrangerCountsForNothing(t *testing.T) {
 	e, _ := met(t, 3, nil)
-	e.Up(0, Peer{ID: id(9), Incarnation: 7, Digest: 0})
+	e.Up(0, Peer{ID: id(9), Name: testMember(9).Name, Incarnation: 7, Digest: 0})
 	for _, m := range []algo.Message{fd.Doubt{Peer: id(3)}, fd.Doubt{}, fd.Vouch{Peer: id(3)}} {
 		for _, s := range e.Receive(0, id(9), m).Send {
 			switch s.Message.(type) {

@@ -395,7 +395,7 @@ func (w *world) connect(a, b *host, addr string) {
 				for _, m := range waiting {
 					self.send(peer.config.Self.ID, m)
 				}
-				self.perform(self.engine.Up(w.now, Peer{ID: peer.config.Self.ID, Incarnation: it, Digest: digest, Addr: peer.config.Self.Addr, Dialed: dialed}))
+				self.perform(self.engine.Up(w.now, Peer{ID: peer.config.Self.ID, Name: peer.config.Self.Name, Incarnation: it, Digest: digest, Addr: peer.config.Self.Addr, Dialed: dialed}))
 			})
 		})
 	}
@@ -693,7 +693,7 @@ func met(t testing.TB, size int, change func(*Config), saved ...algo.Message) (*
 
 // meet connects a node at its usual address, and has it tell about itself.
 func (e *Engine) meet(now time.Duration, i int) *Output {
-	e.Up(now, Peer{ID: id(i), Incarnation: 7, Digest: e.Digest(), Addr: addr(i)})
+	e.Up(now, Peer{ID: id(i), Name: testMember(i).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(i)})
 	return e.Receive(now, id(i), membership.Self{Member: membership.MemberOf(testMember(i))})
 }
 

@@ -74,7 +74,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 	t.Run("a connection without a word", func(t *testing.T) {
 		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.FirstContact = time.Second })
 		e.Start(0)
-		e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
+		e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
 		wakes(e, time.Second-ms)
 		if _, running := e.Leader(); running {
 			t.Error("it runs, and n2 has not told about itself")
@@ -98,7 +98,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 	})
 	for name, rejects := range map[string]func(e *Engine){
 		"rejected by a message": func(e *Engine) {
-			e.Up(0, Peer{ID: id(2), Incarnation: 7, Digest: 5, Addr: addr(2)})
+			e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: 5, Addr: addr(2)})
 			e.Receive(0, id(2), membership.Reject{Reason: "not listed"})
 		},
 		"rejected by a hello": func(e *Engine) { e.Reached(0, addr(2), algo.NodeID{}) },

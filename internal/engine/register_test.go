@@ -217,7 +217,7 @@ func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
 			p.want(t, "its start", "start 0")
 			held := e.dynamic.Config()
 			digest = e.Digest()
-			e.Up(0, Peer{ID: id(9), Incarnation: 7, Digest: digest, Addr: addr(9)})
+			e.Up(0, Peer{ID: id(9), Name: testMember(9).Name, Incarnation: 7, Digest: digest, Addr: addr(9)})
 			for i, now := range []time.Duration{0, ms, ms + e.config.Timing.Repeat()} {
 				m := test.message()
 				out := e.Receive(now, id(9), m)

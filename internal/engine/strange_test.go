@@ -82,7 +82,7 @@ func TestWhateverAMemberSays(t *testing.T) {
 					case 1:
 						return e.DialFailed(now, Target{ID: from, Addr: e.addrOf(from)}, fd.Refused)
 					case 2:
-						return e.Up(now, Peer{ID: from, Incarnation: s.Uint64N(3), Digest: e.Digest()})
+						return e.Up(now, Peer{ID: from, Name: "n2", Incarnation: s.Uint64N(3), Digest: e.Digest()})
 					case 3:
 						return e.Campaign(now)
 					case 4:

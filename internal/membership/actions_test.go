@@ -128,7 +128,7 @@ func (w *world) begin(i int) {
 	w.step(i, 0, func(m *Dynamic) {
 		for j, o := range w.nodes {
 			if j != i {
-				m.links.add(link{peer: testID(j), incarnation: o.life})
+				m.links.add(link{peer: testID(j), name: entryOf(o.slot).Name, incarnation: o.life})
 			}
 		}
 		m.Start(frozen)

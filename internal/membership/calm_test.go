@@ -162,7 +162,7 @@ func (r *calmRun) prepare(i int, restart bool) {
 		r.step(i, func(m *Dynamic) {
 			for j, o := range r.w.nodes {
 				if j != i {
-					m.links.add(link{peer: testID(j), incarnation: o.life})
+					m.links.add(link{peer: testID(j), name: entryOf(o.slot).Name, incarnation: o.life})
 				}
 			}
 			m.Start(frozen)

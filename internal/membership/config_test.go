@@ -70,7 +70,7 @@ func TestMemberKeepsWhatTheAlgorithmNeeds(t *testing.T) {
 func TestMalformedLearnerIsRejected(t *testing.T) {
 	s := voter(3)
 	self := selfOf(4, 1, 1)
-	self.Member.Name = strings.Repeat("\x00", 3)
+	self.Member.Addr = strings.Repeat("\x00", 3)
 	s.receive(4, self)
 	require.Equal(t, []string{"join-rejected to n4"}, s.done)
 }
@@ -82,7 +82,7 @@ func TestRestartedNodeMustReplyAgain(t *testing.T) {
 	s.m.HandleReached(0, "C", testID(2))
 	s.receive(2, FoundingReply{entryOf(1)})
 	require.Len(t, s.m.Undiscovered(), 1)
-	s.m.Up(0, Peer{ID: testID(1), Incarnation: 2, Dialed: "B"}) // it may have joined a cluster since
+	s.m.Up(0, Peer{ID: testID(1), Name: entryOf(1).Name, Incarnation: 2, Dialed: "B"}) // it may have joined a cluster since
 	require.Len(t, s.m.Undiscovered(), 2)
 	s.receive(3, FoundingReply{entryOf(2)})
 	require.Zero(t, s.m.Cluster())

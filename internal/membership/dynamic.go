@@ -178,7 +178,7 @@ func (m *Dynamic) Up(now time.Duration, p Peer) {
 	}
 	m.standby.connect(p.ID, p.Incarnation)
 	m.viewStale = true
-	m.links.add(link{peer: p.ID, incarnation: p.Incarnation})
+	m.links.add(link{peer: p.ID, name: p.Name, incarnation: p.Incarnation})
 	m.dropStaleReply(p)
 	m.sendSelf(now, p.ID)
 	m.requestFounding()

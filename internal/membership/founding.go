@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -63,7 +64,11 @@ func (m *Dynamic) handleFoundingRequest(now time.Duration, from algo.NodeID) {
 // handleFoundingReply records that a node is in no cluster.
 func (m *Dynamic) handleFoundingReply(from algo.NodeID, r FoundingReply) {
 	l := m.links.find(from)
-	if l == nil || r.Member.ID != from || r.Member.check() != nil || !m.isFirst() {
+	if l == nil || !m.isFirst() {
+		return
+	}
+	if err := cmp.Or(l.checkSelf(r.Member), r.Member.check()); err != nil {
+		m.env.Reject(from, err)
 		return
 	}
 	reply := foundingReply{r.Member, l.incarnation}

@@ -38,14 +38,16 @@ func (m *Dynamic) requestJoin(now time.Duration, from algo.NodeID) {
 // if the node holds the present config (R9): it is alive then, and can save. A node that holds another
 // config receives this one first.
 func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
-	if s.Member.ID != from {
-		m.env.Reject(from, fmt.Errorf("membership: the peer %s says that it is %s", from, s.Member.ID))
+	l := m.links.find(from)
+	if l == nil {
 		return
 	}
-	if l := m.links.find(from); l != nil {
-		l.about, l.holds, l.bootstraps = s.Member, s.Holds, s.Bootstraps
-		l.isLearner = m.isLearner(from)
+	if err := l.checkSelf(s.Member); err != nil {
+		m.env.Reject(from, err)
+		return
 	}
+	l.about, l.holds, l.bootstraps = s.Member, s.Holds, s.Bootstraps
+	l.isLearner = m.isLearner(from)
 	m.handleStandby(now, from, s.Standby)
 	isCurrent := s.Holds == m.config.ID || !m.keeps(r9) && m.isLeader()
 	if !isCurrent {

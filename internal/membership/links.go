@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 // Peer describes a new connection.
 type Peer struct {
 	ID algo.NodeID
+	// Name is that of its hello, which the driver has authenticated, where names can be. The peer can be
+	// a member under no other name.
+	Name string
 	// Incarnation of the peer. It grows with each start of a node at one address, also if the data
 	// directory of that node was emptied in between.
 	Incarnation uint64
@@ -21,6 +25,7 @@ type Peer struct {
 // link is a connection, with what both sides have said over it.
 type link struct {
 	peer        algo.NodeID
+	name        string
 	incarnation uint64
 	digest      uint64    // the last one that the peer has shown
 	sent        sentState // the last config that was sent to the peer; of a Static, its last Self that was acknowledged
@@ -37,6 +42,14 @@ func (l link) isBlank() bool { return l.digest == 0 && l.holds == ConfigID{} }
 
 // hasTold reports whether a Self of the peer has arrived.
 func (l link) hasTold() bool { return !l.about.ID.IsZero() }
+
+// checkSelf returns what is wrong with what the peer says about itself, or nil.
+func (l link) checkSelf(e Member) error {
+	if e.ID != l.peer || e.Name != l.name {
+		return fmt.Errorf("membership: the peer %s, named %q, says that it is %s, named %q", l.peer, l.name, e.ID, e.Name)
+	}
+	return nil
+}
 
 // sentState identifies the content of an Update.
 type sentState struct {

@@ -221,8 +221,8 @@ func (n *network) connect(p, q *netNode, dialed string) {
 	n.dials++
 	n.conns[pair(p.self.ID, q.self.ID)] = n.dials
 	p.heard[q.self.ID], q.heard[p.self.ID] = n.now, n.now
-	toP := Peer{ID: q.self.ID, Incarnation: q.life, Digest: q.m.Digest(), Addr: q.self.Addr, Dialed: dialed}
-	toQ := Peer{ID: p.self.ID, Incarnation: p.life, Digest: p.m.Digest(), Addr: p.self.Addr}
+	toP := Peer{ID: q.self.ID, Name: q.self.Name, Incarnation: q.life, Digest: q.m.Digest(), Addr: q.self.Addr, Dialed: dialed}
+	toQ := Peer{ID: p.self.ID, Name: p.self.Name, Incarnation: p.life, Digest: p.m.Digest(), Addr: p.self.Addr}
 	p.m.Up(n.now, toP)
 	if n.isConnected(p, q) {
 		q.m.Up(n.now, toQ)

@@ -36,7 +36,7 @@ func newScript(o Options, saved ...algo.Message) *script {
 	s.m = NewDynamic(o, s, saved...)
 	s.m.Start(0)
 	for i := 1; i < 10; i++ {
-		s.m.Up(0, Peer{ID: testID(i), Incarnation: 1, Digest: s.m.Digest(), Addr: entryOf(i).Addr})
+		s.m.Up(0, Peer{ID: testID(i), Name: entryOf(i).Name, Incarnation: 1, Digest: s.m.Digest(), Addr: entryOf(i).Addr})
 	}
 	s.m.Advance(0)
 	s.done = nil
@@ -176,10 +176,42 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestPeerHasNoOtherName: a node does not replace a member that is down by saying its name and its address, and is
+// added under no name that it has not shown in its hello.
+func TestPeerHasNoOtherName(t *testing.T) {
+	s := voter(3)
+	s.suspect(one(2))
+	for _, name := range []string{entryOf(2).Name, "new"} {
+		self := selfOf(3, 1, 1)
+		self.Member.ID, self.Member.Name = testID(3), name
+		for range 2 {
+			s.receive(4, self)
+		}
+		require.Equal(t, "1.1{1 2 3} committed", s.holds())
+		require.Empty(t, s.m.Learners())
+		require.Contains(t, s.done, "reject n4")
+	}
+}
+
+// TestFounderHasNoOtherName is the same while a list founds.
+func TestFounderHasNoOtherName(t *testing.T) {
+	s := newScript(Options{Self: entryOf(0), List: []string{"A", "B"}})
+	s.leader, s.taken = algo.Leader{}, 0
+	s.m.HandleReached(0, "B", testID(1))
+	other := entryOf(1)
+	other.Name = "other"
+	s.receive(2, FoundingReply{other})
+	require.Zero(t, s.m.Cluster())
+	s.receive(2, FoundingReply{entryOf(1)})
+	require.Equal(t, "0.1{1 2}", s.holds())
+}
+
 func TestReplacementIsRemovedFirst(t *testing.T) {
 	s := voter(3)
 	successor := selfOf(3, 1, 1)
 	successor.Member.ID = testID(8)
+	s.m.Up(0, Peer{ID: testID(8), Name: successor.Member.Name, Digest: s.m.Digest()})
+	s.done = nil
 	s.m.Receive(0, testID(8), successor)
 	require.Equal(t, "1.1{1 2 3} committed", s.holds(), "R17: not while the member is trusted")
 	require.Equal(t, []algo.NodeID{testID(2)}, s.m.MonitorSet())

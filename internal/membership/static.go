@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -112,7 +113,7 @@ func (m *Static) isFree(s seed) bool {
 // Up handles a new connection. The peer belongs to the address that was dialed, or to the one that it
 // names. If neither is in the list, it may still be a listed node under another name.
 func (m *Static) Up(now time.Duration, p Peer) {
-	m.links.add(link{peer: p.ID, incarnation: p.Incarnation, digest: p.Digest})
+	m.links.add(link{peer: p.ID, name: p.Name, incarnation: p.Incarnation, digest: p.Digest})
 	m.standby.connect(p.ID, p.Incarnation)
 	m.viewStale = true
 	m.locate(p.Dialed, p.ID)
@@ -306,7 +307,11 @@ func (m *Static) Receive(now time.Duration, from algo.NodeID, message algo.Messa
 // handleSelf records what a peer says about itself, and acknowledges the newest. With it the peer accepts this node.
 func (m *Static) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 	l := m.links.find(from)
-	if l == nil || s.Member.ID != from || s.Member.check() != nil {
+	if l == nil {
+		return
+	}
+	if err := cmp.Or(l.checkSelf(s.Member), s.Member.check()); err != nil {
+		m.env.Reject(from, err)
 		return
 	}
 	isOlder := s.Holds.Compare(l.holds) < 0

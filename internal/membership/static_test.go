@@ -291,3 +291,15 @@ func TestStaticMemberStaysIfItsAddressLeadsHere(t *testing.T) {
 	n.run(2 * time.Second)
 	requireViews(t, "abc", nodes...)
 }
+
+// TestStaticPeerHasNoOtherName than the one of its hello: a listed node is not a member under the name of another.
+func TestStaticPeerHasNoOtherName(t *testing.T) {
+	n, nodes := staticThree(t)
+	self := nodes[1].self
+	self.Name = "c"
+	nodes[0].m.Receive(n.now, self.ID, Self{Member: self, Holds: ConfigID{Version: 9}})
+	nodes[0].advance()
+	requireViews(t, "abc", nodes[0])
+	n.run(5 * time.Second)
+	requireViews(t, "abc", nodes...)
+}
