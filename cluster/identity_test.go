@@ -97,6 +97,21 @@ func TestCertificateOfAMemberEnds(t *testing.T) {
 	})
 }
 
+// TestStatusTellsTheEndOfTheCertificate, also over the wire.
+func TestStatusTellsTheEndOfTheCertificate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		f := closedFleet(t, a)
+		n := f.grow(1)[0]
+		near, err := n.Status(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(10000*time.Hour), near.CertificateEnd.UTC())
+		far, err := f.asking(secure.Config{TLS: a.certificate(secure.Observer)}).Status(t.Context(), "n1:7400")
+		require.NoError(t, err)
+		require.Equal(t, near.CertificateEnd, far.CertificateEnd)
+	})
+}
+
 // TestCertificatesAreRenewed: nobody notices that the ones from before end.
 func TestCertificatesAreRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

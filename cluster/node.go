@@ -84,9 +84,10 @@ type Node struct {
 	over    context.Context // ends with the loop
 	end     func()          // it
 	hello   atomic.Pointer[wire.Hello]
-	view    atomic.Pointer[algo.View] // that of the engine, for handshakes
-	noisy   hostile.Log               // of what went wrong
-	asked   hostile.Log               // of what somebody asked for: it must not drown among the former
+	view    atomic.Pointer[algo.View]       // that of the engine, for handshakes
+	cert    atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
+	noisy   hostile.Log                     // of what went wrong
+	asked   hostile.Log                     // of what somebody asked for: it must not drown among the former
 
 	// The rest belongs to Run and its loop.
 	ctx       context.Context // of Run
@@ -213,6 +214,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	}
 	defer silence()
 	n.alarm = alarm
+	if n.config.TLS.Cert != "" {
+		told.Go(func() { n.watchCertificate(ctx) })
+	}
 	if n.net, err = n.connect(ear{listener, n}); err != nil {
 		return err
 	}

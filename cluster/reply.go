@@ -13,6 +13,7 @@ func statusReply(s Status) wire.StatusReply {
 	r := wire.StatusReply{
 		Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Epoch: s.Epoch, ConfigVersion: s.View, ConfigTerm: s.ViewEpoch,
 		Committed: s.Committed, ElectionAt: unixNano(s.CalledAt), Election: wire.StatusElection(s.Called), OtherLists: s.OtherLists,
+		CertificateEnd: unixNano(s.CertificateEnd),
 	}
 	if s.Leader != nil {
 		r.Leader = append(r.Leader, *s.Leader)

@@ -92,6 +92,9 @@ type Status struct {
 	// to be under way: a leader knows those that it has written, each node the removals that it was asked for. At most 16 each.
 	Learners []Learner `json:"learners,omitempty"`
 	Pending  []Change  `json:"pending,omitempty"`
+	// CertificateEnd is when the certificate of Node ends, or one that has signed it, if that is earlier; zero without
+	// a certificate.
+	CertificateEnd time.Time `json:"certificate_end,omitzero"`
 }
 
 // maxPending is the length of Status.Learners and of Status.Pending.
@@ -139,7 +142,7 @@ func (n *Node) status() Status {
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID, Epoch: l.Epoch,
 		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Committed: n.engine.Committed(),
-		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(),
+		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(), CertificateEnd: n.certificateEnd(),
 	}
 	if !l.Vacant() {
 		s.Leader = &l.ID

@@ -71,7 +71,8 @@ called (an object: by, an id; why; left, the id of who led until then, absent if
 epoch, of that leadership; silence_ns) and called_at, both absent before the first
 election, other_lists (names of connected members whose list of members is another one,
 absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
-"remove", id, name, reason), both absent if empty and of at most 16, counters (an object: name and number). Without an answer the object is: addr,
+"remove", id, name, reason), both absent if empty and of at most 16, certificate_end (when the certificate
+of the node ends, or one that has signed it; absent without one), counters (an object: name and number). Without an answer the object is: addr,
 reason.
 
 ` + accessText,
@@ -139,6 +140,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	fmt.Fprintf(w, "asked      %s\n", name(s.Node.String()))
 	if s.Lease != nil {
 		fmt.Fprintf(w, "lease      %s\n", leaseOf(s))
+	}
+	if !s.CertificateEnd.IsZero() {
+		fmt.Fprintf(w, "identity   certificate until %s\n", endOf(s.CertificateEnd, now))
 	}
 	for _, c := range s.Pending {
 		fmt.Fprintf(w, "pending    %s %s: %s\n", c.What, c.Name, c.Reason)
@@ -230,6 +234,19 @@ func leaseOf(s cluster.Status) string {
 		return fmt.Sprintf("token %d, held by the leader", l.Token)
 	}
 	return "nobody is known to hold it"
+}
+
+// endOf is for people when a certificate ends.
+func endOf(end, now time.Time) string {
+	text := end.UTC().Format(time.RFC3339)
+	switch left := end.Sub(now); {
+	case left <= 0:
+		return text + ", which is over"
+	case left < 48*time.Hour:
+		return text + fmt.Sprintf(", %d h left", int(left.Hours()))
+	default:
+		return text + fmt.Sprintf(", %d days left", int(left.Hours()/24))
+	}
 }
 
 // viewOf is the number of a view for people.

@@ -46,6 +46,13 @@ func TestAStatusForPeople(t *testing.T) {
 	}
 	require.NotContains(t, text, "METADATA")
 	require.NotContains(t, text, "lease")
+	require.NotContains(t, text, "certificate")
+	for left, want := range map[time.Duration]string{
+		31*24*time.Hour + time.Minute: "31 days left", 25*time.Hour + time.Minute: "25 h left", -time.Second: "which is over",
+	} {
+		s.CertificateEnd = now.Add(left)
+		require.Contains(t, print(), "\nidentity   certificate until "+s.CertificateEnd.UTC().Format(time.RFC3339)+", "+want+"\n")
+	}
 	s.Members[0].Meta, s.MetaOmitted = map[string]string{"http": "h:80", "a": "b c"}, 7
 	require.Contains(t, print(), "\nMEMBER  METADATA\nb       a=b c\nb       http=h:80\nand of 7 more, who say it themselves\n\nAWAITED")
 	s.MembersOmitted, s.AwaitedOmitted = 1, 12

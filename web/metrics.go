@@ -43,6 +43,7 @@ var (
 	committed = desc("config_committed", "Whether a majority is known to hold the config of this node, or none is needed.")
 	saves     = desc("save_duration_seconds", "Time that saves to the store took: how many there were, and all together.")
 	leaseLeft = desc("lease_left_seconds", "For how long the lease still backs the leadership of this node if nobody renews it; 0 elsewhere.")
+	certified = desc("certificate_expiry_timestamp_seconds", "When the certificate of this node ends, or one that has signed it, in seconds since 1970.")
 	connected = desc("connections", "Connections to other members.")
 )
 
@@ -128,6 +129,9 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 	gauge(committed, number(s.Committed))
 	if s.Lease != nil {
 		gauge(leaseLeft, s.Lease.Left.Seconds())
+	}
+	if !s.CertificateEnd.IsZero() {
+		gauge(certified, float64(s.CertificateEnd.Unix()))
 	}
 	gauge(connected, float64(s.Counters["connections"]))
 	to <- prometheus.MustNewConstSummary(saves, s.Counters["saves"], time.Duration(s.Counters["saves.nanoseconds"]).Seconds(), nil)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
+	"github.com/elect-go/elect/secure"
 )
 
 // figures are what a node tells Prometheus, by name.
@@ -175,7 +177,36 @@ func TestMetricsAreDocumented(t *testing.T) {
 		there := slices.Collect(maps.Keys(c.scrape(t, c.Await().Name)))
 		assert.Subset(t, documented, there)
 		// Nothing has caused these.
-		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_strangers_total")
+		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_strangers_total", "elect_certificate_expiry_timestamp_seconds")
 		assert.ElementsMatch(t, documented, slices.Compact(slices.Sorted(slices.Values(there))))
 	})
+}
+
+// TestMetricsTellTheEndOfTheCertificate, of a cluster that has certificates.
+func TestMetricsTellTheEndOfTheCertificate(t *testing.T) {
+	inBubble(t, clustertest.Config{Configure: certified(t)}, func(t *testing.T, c *watched) {
+		end := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)
+		assert.EqualValues(t, end.Unix(), c.scrape(t, "n1").value("certificate_expiry_timestamp_seconds"))
+	})
+}
+
+// certified gives each node a certificate for an hour.
+func certified(t *testing.T) func(c *cluster.Config) {
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		return path
+	}
+	var ca, key []byte
+	return func(c *cluster.Config) {
+		var err error
+		if ca == nil { // in the bubble, because of the time
+			ca, key, err = secure.NewAuthority("elect", 24*time.Hour)
+			require.NoError(t, err)
+		}
+		cert, own, err := secure.Issue(ca, key, secure.Identity{Cluster: "elect", Role: secure.Member, Names: []string{c.Name}}, time.Hour)
+		require.NoError(t, err)
+		c.TLS = secure.Certificate{Cert: write(c.Name+".crt", cert), Key: write(c.Name+".key", own), CA: write("ca", ca)}
+	}
 }

@@ -15,6 +15,7 @@ func statusOf(r wire.StatusReply) cluster.Status {
 		Committed: r.Committed, Called: algo.Call(r.Election), CalledAt: timeOf(r.ElectionAt), OtherLists: r.OtherLists,
 		Members: []cluster.Member{}, Awaited: []cluster.Awaited{}, Counters: make(map[string]uint64), // [] and {} in JSON
 		MetaOmitted: int(r.MetaOmitted), MembersOmitted: int(r.MembersOmitted), AwaitedOmitted: int(r.ContactsOmitted),
+		CertificateEnd: timeOf(r.CertificateEnd),
 	}
 	if len(r.Leader) > 0 {
 		s.Leader = &r.Leader[0]

@@ -28,6 +28,7 @@ type StatusReply struct {
 	Pending       []StatusChange  `wire:"max=16"`
 	// Counts of what is omitted because a frame has no room for it.
 	MetaOmitted, MembersOmitted, ContactsOmitted uint32
+	CertificateEnd                               int64 // of the node, or of one that has signed it; 0 without one
 }
 
 // StatusMember is one member in a StatusReply.

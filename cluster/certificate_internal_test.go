@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/transport"
+)
+
+func TestDueWarnings(t *testing.T) {
+	const day = 24 * time.Hour
+	begin := time.Unix(0, 0)
+	for _, test := range []struct {
+		name       string
+		life, left time.Duration
+		want       int
+	}{
+		{"a year, 31 days left", 365 * day, 31 * day, 0},
+		{"30 days left", 365 * day, 30 * day, 1},
+		{"7 days and a second left", 365 * day, 7*day + time.Second, 1},
+		{"7 days left", 365 * day, 7 * day, 2},
+		{"a day left", 365 * day, day, 3},
+		{"the last instant", 365 * day, 0, 3},
+		{"ended", 365 * day, -time.Second, 4},
+		{"90 days, renewed when a third is left", 90 * day, 30 * day, 0},
+		{"90 days, a quarter left", 90 * day, 22 * day, 1},
+		{"a day, a quarter left", day, 6 * time.Hour, 1},
+		{"a day, an eighth left", day, 3 * time.Hour, 2},
+		{"a day, a sixteenth left", day, 90 * time.Minute, 3},
+	} {
+		c := secure.Identity{Since: begin, Until: begin.Add(test.life)}
+		require.Equal(t, test.want, dueWarnings(c, c.Until.Add(-test.left)), test.name)
+	}
+}
+
+// TestEndOfTheOwnCertificate: it is warned of, each time once, and not any more when the certificate was renewed.
+func TestEndOfTheOwnCertificate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		write := func(name string, text []byte) string {
+			path := filepath.Join(dir, name)
+			require.NoError(t, os.WriteFile(path+".new", text, 0o600))
+			require.NoError(t, os.Rename(path+".new", path))
+			return path
+		}
+		ca, caKey, err := secure.NewAuthority("elect", 1000*time.Hour)
+		require.NoError(t, err)
+		issue := func(life time.Duration) secure.Certificate {
+			cert, key, err := secure.Issue(ca, caKey, secure.Identity{Cluster: "elect", Role: secure.Member, Names: []string{"n1"}}, life)
+			require.NoError(t, err)
+			return secure.Certificate{Cert: write("crt", cert), Key: write("key", key), CA: write("ca", ca)}
+		}
+		var log bytes.Buffer
+		n := &Node{log: slog.New(slog.NewTextHandler(&log, nil))}
+		n.config.TLS = issue(15 * time.Hour) // and an hour before now
+		n.door, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		go n.watchCertificate(ctx)
+		lines := func() (warn, ended int) {
+			synctest.Wait()
+			return strings.Count(log.String(), "own certificate ends soon"), strings.Count(log.String(), "own certificate has ended")
+		}
+		check := func(wantWarn, wantEnded int) {
+			t.Helper()
+			warn, ended := lines()
+			require.Equal(t, []int{wantWarn, wantEnded}, []int{warn, ended}, log.String())
+		}
+		end := time.Now().Add(15 * time.Hour)
+		for _, step := range []struct {
+			left        time.Duration
+			warn, ended int
+		}{{4*time.Hour + time.Minute, 0, 0}, {4*time.Hour - time.Minute, 1, 0}, {119 * time.Minute, 2, 0}, {59 * time.Minute, 3, 0}, {time.Minute, 3, 0}, {-2 * time.Minute, 3, 1}} {
+			virtual.Pass(end.Add(-step.left).Sub(time.Now()))
+			check(step.warn, step.ended)
+			require.True(t, end.Equal(n.certificateEnd()))
+		}
+		require.Contains(t, log.String(), `file=`+n.config.TLS.Cert+` ends=2000-01-01T15:00:00Z left=1h0m0s`)
+		issue(15 * time.Hour)
+		renewed := time.Now().Add(15 * time.Hour)
+		virtual.Pass(10 * time.Hour)
+		check(3, 1)
+		require.True(t, renewed.Equal(n.certificateEnd()))
+		virtual.Pass(2 * time.Hour)
+		check(4, 1)
+		stop()
+	})
+}
+
+// TestOrderComesAfterTheCertificate: one that waits for the loop is not carried out after it.
+func TestOrderComesAfterTheCertificate(t *testing.T) {
+	n := &Node{}
+	operator := secure.Identity{Role: secure.Operator, Until: time.Now().Add(time.Hour)}
+	who, err := n.orders(transport.Peer{Proved: operator})
+	require.NoError(t, err)
+	require.Equal(t, "operator", who)
+	operator.Until = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	_, err = n.orders(transport.Peer{Proved: operator})
+	require.EqualError(t, err, "cluster: the certificate of operator ended at 2026-01-02T03:04:05Z")
+}
