@@ -30,12 +30,13 @@ var sections = []struct{ folder, title string }{
 	{"cluster", "Leadership of a node"},
 	{"transport", "Connections without credentials"},
 	{"secure", "Handshakes without credentials"},
+	{"identity", "Identities"},
 }
 
 const pageIntroduction = `# Rules
 
 This page lists the rules of the protocols: of the algorithms, the lease, the membership, the failure detector, the
-order of save and send, the store, the fencing gate, the watchdog, and the limits on connections without credentials.
+order of save and send, the store, the fencing gate, the watchdog, the limits on connections without credentials, and identities.
 For each rule there is a mutant, which is the code without that rule, and a test that fails with the mutant. So the
 tests catch a change that removes a rule.
 
