@@ -1,7 +1,10 @@
 package cluster_test
 
 import (
+	"context"
 	"encoding/binary"
+	"io"
+	"net"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
@@ -69,6 +73,30 @@ func TestCertificateEndsWhileAnOperatorIsConnected(t *testing.T) {
 		require.Contains(t, r.closes(bound), "the certificate with which this connection was made ended at 2000-01-01T00:00:2")
 		require.Equal(t, 7, n.Members()[0].Priority)
 		require.NotEmpty(t, n.log.with("connection closed", "reason=expired"))
+	})
+}
+
+// TestCertificateOfANodeEndsWhileAnOperatorWaits: what answers afterwards is not believed.
+func TestCertificateOfANodeEndsWhileAnOperatorWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTrial(t)
+		listens, err := secure.New(secure.Config{Cluster: "elect", TLS: a.lasting(10*time.Second, secure.Member, "n1")})
+		require.NoError(t, err)
+		near, far := net.Pipe()
+		defer far.Close()
+		go func() {
+			safe, _, err := listens.Server(far)
+			if err == nil {
+				raw{t, safe}.say(hello())
+				_, _ = io.Copy(io.Discard, safe)
+			}
+		}()
+		to := (&fleet{t: t, net: clustertest.NewNetwork()}).asking(secure.Config{TLS: a.certificate(secure.Operator)})
+		to.Dial = func(context.Context, string) (net.Conn, error) { return near, nil }
+		begin := time.Now()
+		_, err = to.Status(t.Context(), "n1:7400")
+		require.ErrorContains(t, err, "the certificate with which this connection was made ended at 2000-01-01T00:00:10Z")
+		require.Equal(t, 10*time.Second, time.Since(begin).Truncate(time.Second))
 	})
 }
 
