@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,24 @@ func TestDueWarnings(t *testing.T) {
 	}
 }
 
+// lockedBuffer is a log that is read while others write it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(text)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 // TestEndOfTheOwnCertificate: it is warned of, each time once, and not any more when the certificate was renewed.
 func TestEndOfTheOwnCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +80,7 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 			require.NoError(t, err)
 			return secure.Certificate{Cert: write("crt", cert), Key: write("key", key), CA: write("ca", ca)}
 		}
-		var log bytes.Buffer
+		var log lockedBuffer
 		n := &Node{log: slog.New(slog.NewTextHandler(&log, nil))}
 		n.config.TLS = issue(15 * time.Hour) // and an hour before now
 		n.door, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
