@@ -11,6 +11,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/clustertest"
 )
 
 // A program that works only while it leads. With a lease at most one node works at any moment. Alone, it leads at once.
@@ -210,6 +211,61 @@ func ExampleNode_Run() {
 	// it was stopped, or has left
 	// make a new node to run again
 	// true
+}
+
+// A program that follows the leader, wherever it is: a client that connects to it, say.
+func ExampleNode_Watch() {
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- node.Run(ctx) }()
+
+	for s := range node.Watch(ctx) {
+		if s.Known() { // and not during an election
+			fmt.Println(s.Leader.Name, "leads in epoch", s.Leader.Epoch)
+			stop() // the states end with ctx
+		}
+	}
+	fmt.Println(<-stopped)
+	// Output:
+	// n1 leads in epoch 1
+	// <nil>
+}
+
+// A leader hands over before its machine is serviced. For an hour it is not elected again.
+func ExampleNode_Resign() {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	network, stopped := clustertest.NewNetwork(), make(chan error)
+	start := func(name string, priority int) *cluster.Node {
+		node, err := cluster.New(cluster.Config{
+			Name: name, Listen: name + ":7400", Members: []string{"n1:7400", "n2:7400"}, Priority: priority,
+			Lease: lease.Off, Network: network.Process(name).Cluster(),
+		})
+		if err != nil {
+			panic(err)
+		}
+		go func() { stopped <- node.Run(ctx) }()
+		return node
+	}
+	node, other := start("n1", 2), start("n2", 1)
+	for s := range other.Watch(ctx) {
+		if s.Leader.Name == "n1" {
+			break
+		}
+	}
+	fmt.Println(node.Resign(ctx, time.Hour)) // when another leads
+	leader, _ := node.Leader()
+	fmt.Println(leader.Name, "leads")
+	stop()
+	fmt.Println(<-stopped, <-stopped)
+	// Output:
+	// <nil>
+	// n2 leads
+	// <nil> <nil>
 }
 
 // With a quorum the members change while the cluster runs, at the request of any of them.
