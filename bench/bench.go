@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,17 +19,15 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/fleet"
 )
 
-// Groups are what can be measured, in the order of a report: messages and turnaround of
-// elections, failover, the cost at rest ("idle"), what faults cost an application, whether a leader
-// that works is left to work ("stability"), and the detector.
+// Groups are what can be measured, in the order of a report. Each is a benchmark of this package, its
+// name in lower case: elections in the simulator and on the wire, failover, what faults cost an
+// application, whether a leader that works is left to work ("stability"), the detector, and the cost
+// at rest ("steady").
 func Groups() []string {
-	var names []string
-	for _, g := range result.Groups() {
-		names = append(names, string(g))
-	}
-	return names
+	return []string{"election", "wire", "failover", "cost", "stability", "detector", "steady"}
 }
 
 // Options say what is measured, and how often.
@@ -36,7 +35,8 @@ type Options struct {
 	// Groups are some of those that [Groups] returns; nil is all.
 	Groups []string
 	// Rounds are those of each fault; half as many of a pause and of a partition, and 4 times as
-	// many of the simulated cost of faults. Zero is 5, and 1 with Short.
+	// many of the simulated cost of faults. Zero is 6, as many as a confidence interval of 95 % takes,
+	// and 1 with Short.
 	Rounds int
 	// Short is as little as possible of each group, in seconds: whether it works.
 	Short bool
@@ -60,24 +60,34 @@ type Progress struct {
 	Skipped string
 }
 
-// Report is what was measured: every trial with its seed, and the machine.
+// Report is what was measured: every trial, and the machine.
 type Report struct{ run result.Run }
 
-// WriteJSON writes all of it as one object, which elect bench compare reads.
-func (r *Report) WriteJSON(out io.Writer) error { return r.run.WriteJSON(out) }
+// Write writes all of it in Go's benchmark format, a line for each trial, which elect bench compare
+// and benchstat read. What was not measured, and why, stands in comments.
+func (r *Report) Write(out io.Writer) error { return r.run.Write(out) }
 
-// WriteCSV writes the same as a table with a line for each value.
-func (r *Report) WriteCSV(out io.Writer) error { return r.run.WriteCSV(out) }
+// WriteJSON writes the same as one object.
+func (r *Report) WriteJSON(out io.Writer) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(r.run)
+}
 
-// WriteHTML writes a page with tables, plots and all data. It needs no network.
-func (r *Report) WriteHTML(out io.Writer) error { return report.WritePage(out, &r.run) }
-
-// WriteText writes the machine, and a table for each question that the trials answer.
+// WriteText writes the machine, a table for each group, and what was not measured.
 func (r *Report) WriteText(out io.Writer) error {
 	if _, err := fmt.Fprintf(out, "%v\n\n", r.run.Machine); err != nil {
 		return err
 	}
-	return report.WriteTables(out, &r.run)
+	if err := report.Write(out, report.Tables(r.run.Results())); err != nil {
+		return err
+	}
+	var skipped strings.Builder
+	for _, what := range r.run.Skipped {
+		fmt.Fprintf(&skipped, "not measured: %s\n", what)
+	}
+	_, err := io.WriteString(out, skipped.String())
+	return err
 }
 
 // Run measures the algorithms of a registry on this machine, side by side. What this machine
@@ -90,7 +100,8 @@ func Run(ctx context.Context, registry algo.Registry, o Options) (*Report, error
 		return nil, err
 	}
 	r := &Report{result.Run{
-		Format: result.Format, Began: time.Now().Round(time.Second), Command: o.Again, Seed: o.Seed, Machine: machine.This(), Skipped: []string{},
+		Began: time.Now().Round(time.Second), Command: o.Again, Seed: o.Seed, Machine: machine.This(), Clock: fleet.Clock,
+		Skipped: []string{}, Trials: []result.Trial{},
 	}}
 	m := &measuring{Options: o, registry: registry, run: &r.run}
 	var err error
@@ -123,7 +134,7 @@ func (o *Options) check(registry algo.Registry) error {
 	if o.Groups == nil {
 		o.Groups = Groups()
 	}
-	usual := 5
+	usual := 6
 	if o.Short {
 		usual = 1
 	}

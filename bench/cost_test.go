@@ -2,8 +2,8 @@ package bench
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,8 +30,12 @@ func faultCases(nodes int, faults []fault.Fault) []fault.Case {
 }
 
 // nameOf is a case as part of the name of a benchmark.
-func nameOf(c fault.Case, host string) string {
-	return fmt.Sprintf("algorithm=%s/fault=%s/host=%s/n=%d", c.Algorithm, c.Fault.Name, host, c.Nodes)
+func nameOf(c fault.Case, host string) string { return sub(c.Name(host)) }
+
+// sub is the name of a benchmark without that of its function.
+func sub(name string) string {
+	_, rest, _ := strings.Cut(name, "/")
+	return rest
 }
 
 // BenchmarkCost measures what faults cost an application: how long nobody leads, how long

@@ -103,9 +103,9 @@ type detectorCase struct {
 	Span time.Duration
 }
 
-// name is the case as part of the name of a benchmark.
+// name is that of its benchmark.
 func (c detectorCase) name() string {
-	return fmt.Sprintf("condition=%s/adapts=%v/timeout=%v/host=%s", c.condition.name, !c.Fixed, c.Timeout, simulator)
+	return result.Name(result.Detector, "condition", c.condition.name, "adapts", !c.Fixed, "timeout", c.Timeout, "host", simulator)
 }
 
 // detectorTimeouts are those that are compared. The heartbeat is that of the preset lan,

@@ -43,7 +43,7 @@ func detectorCases(span time.Duration) []detectorCase {
 func BenchmarkDetector(b *testing.B) {
 	config := setting(b)
 	for _, c := range detectorCases(time.Hour) {
-		b.Run(c.name(), func(b *testing.B) {
+		b.Run(sub(c.name()), func(b *testing.B) {
 			var sum quality
 			seed := *seedFlag
 			repeat(b, 1, func() {

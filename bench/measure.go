@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,17 +24,15 @@ type measuring struct {
 
 // step is a part of the measurement that can fail alone.
 type step struct {
-	part     string // to which it belongs, as progress says it
-	name     string
+	part     string        // to which it belongs, as progress says it
+	name     string        // what the names of its subjects have in common
 	takes    time.Duration // about, on an idle machine: for the progress only
 	subjects []subject     // which take turns, so that what the machine does meanwhile meets all of them
 }
 
 // subject is what is measured round by round.
 type subject struct {
-	name   string       // empty if it is alone in its step
-	group  result.Group // empty for elections, whose messages and turnaround are two groups
-	labels map[string]string
+	name   string // of the benchmark
 	rounds int
 	fresh  bool // each round has a start of its own
 	start  func(ctx context.Context) (running, error)
@@ -154,7 +150,7 @@ func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) 
 			}
 			if err != nil {
 				wrong[at] = fmt.Errorf("round %d: %w", round+1, err)
-				if of.name != "" {
+				if len(s.subjects) > 1 {
 					wrong[at] = fmt.Errorf("%s: %w", of.name, wrong[at])
 				}
 			}
@@ -191,39 +187,9 @@ func (m *measuring) round(ctx context.Context, of subject, now *running, round i
 	if err != nil {
 		return err
 	}
-	for _, t := range split(of.group, values) {
-		if m.wants(t.Group) {
-			t.Labels, t.Round, t.Seed = of.labels, round+1, seed
-			m.run.Trials = append(m.run.Trials, t)
-		}
-	}
+	m.run.Trials = append(m.run.Trials, result.Trial{Name: of.name, Values: values})
 	return nil
 }
-
-// split makes trials of values: one, or of an election one of its messages and one of its
-// turnaround, where there was any.
-func split(group result.Group, values figures) []result.Trial {
-	if group != "" {
-		return []result.Trial{{Group: group, Values: values}}
-	}
-	messages := result.Trial{Group: result.Messages, Values: make(map[string]float64)}
-	turnaround := result.Trial{Group: result.Turnaround, Values: make(map[string]float64)}
-	for metric, value := range values {
-		switch metric {
-		case result.MetricSent, result.MetricDelivered, result.MetricBytes:
-			messages.Values[metric] = value
-		default:
-			turnaround.Values[metric] = value
-		}
-	}
-	if len(turnaround.Values) == 0 {
-		return []result.Trial{messages}
-	}
-	return []result.Trial{messages, turnaround}
-}
-
-// wants reports whether a group is to be measured.
-func (m *measuring) wants(g result.Group) bool { return slices.Contains(m.Groups, string(g)) }
 
 // config is what processes are made of: their data is on a disk, if there is one.
 func (m *measuring) config() (fleet.Config, error) {
@@ -231,13 +197,4 @@ func (m *measuring) config() (fleet.Config, error) {
 		return fleet.Config{}, errNoNode
 	}
 	return fleet.Config{Command: m.Node, Dir: m.dir}, nil
-}
-
-// labels are those that most trials have, and more of them, as names and values.
-func labels(algorithm, host string, n int, more ...string) map[string]string {
-	all := map[string]string{result.Algorithm: algorithm, result.Host: host, result.Nodes: strconv.Itoa(n)}
-	for at := 0; at < len(more); at += 2 {
-		all[more[at]] = more[at+1]
-	}
-	return all
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,39 +16,37 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/fault"
+	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
-// TestTrialsAnswerQuestions: what the simulator counts, as it is written, read and asked.
-func TestTrialsAnswerQuestions(t *testing.T) {
+// TestTrialsFillTables: what the simulator counts, as it is written, read and shown.
+func TestTrialsFillTables(t *testing.T) {
 	testenv.OnlyLong(t)
 	t.Parallel()
 	m := &measuring{Options: Options{Groups: Groups(), Seed: 1, Progress: func(Progress) {}}, registry: builtin.Registry(), run: new(result.Run)}
-	steps := slices.DeleteFunc(m.elections(), func(s step) bool { return s.subjects[0].labels[result.Case] != "leader-crash" })
+	steps := slices.DeleteFunc(m.elections(), func(s step) bool { return !strings.HasSuffix(s.name, "/case=leader-crash") })
 	require.NoError(t, m.perform(t.Context(), steps))
-	r := &Report{result.Run{Format: result.Format, Trials: m.run.Trials}}
+	r := &Report{result.Run{Trials: m.run.Trials}}
 	var text bytes.Buffer
-	require.NoError(t, r.WriteCSV(&text))
-	read, err := result.Read(&text)
+	require.NoError(t, r.Write(&text))
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
+	read, err := result.ReadFile(path)
 	require.NoError(t, err)
-	for metric, want := range map[string]map[string]float64{
-		result.MetricSent:       {"bully": 7, "ring": 16, "vote": 79}, // N−2, 2(N−1), (m+1)(N−1)+m−1
-		result.MetricTurnaround: {"bully": 1, "ring": 15, "vote": 3},
-	} {
-		got := make(map[string]float64)
-		for _, of := range read.Samples() {
-			if of.Metric == metric && of.Labels[result.Nodes] == "9" {
-				got[of.Labels[result.Algorithm]] = of.Estimate().Median
-			}
-		}
-		require.Equal(t, want, got)
+	rows, _ := report.Rows(read.Results, "/n:9", "/algorithm")
+	got := make(map[string][2]float64)
+	for _, row := range rows {
+		got[row.Key[0]] = [2]float64{row.Values[result.MetricSent][0], row.Values[result.MetricTurnaround][0]}
 	}
+	// N−2, 2(N−1), (m+1)(N−1)+m−1 messages.
+	require.Equal(t, map[string][2]float64{"bully": {7, 1}, "ring": {16, 15}, "vote": {79, 3}}, got)
 	text.Reset()
 	require.NoError(t, r.WriteText(&text))
-	require.Regexp(t, "Which costs fewest messages at N=9, when the leader has crashed\\?\n.*\n  bully +detector +7 .* best\n  ring .* 2.29\n  vote .* 11.3\n", text.String())
+	require.Regexp(t, `bully +leader-crash +7 +N−2 = 7 +1 +T = 1`, text.String())
 }
 
 // TestAStrangerIsMeasuredBesideOurs: an algorithm of which the theory says nothing is counted
@@ -63,7 +63,7 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 	var parts []string
 	run := func() (*Report, error) {
 		return Run(t.Context(), registry, Options{
-			Groups: []string{string(result.Messages), string(result.Application), string(result.Stability)}, Short: true, Seed: 7, Again: "again", Progress: func(p Progress) {
+			Groups: []string{"election", "wire", "cost", "stability"}, Short: true, Seed: 7, Again: "again", Progress: func(p Progress) {
 				if !slices.Contains(parts, p.Part) {
 					parts = append(parts, p.Part)
 				}
@@ -81,26 +81,26 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 		"stable leadership, in the simulator", "stable leadership, to processes",
 	}, parts)
 	require.Equal(t, []string{
-		"kill of processes of bully+lease: " + errNoNode.Error(), "partition of processes of bully+lease: " + errNoNode.Error(),
-		"first-start of processes of bully+lease: " + errNoNode.Error(),
+		"Cost/algorithm=bully+lease/fault=kill/host=processes/n=3: " + errNoNode.Error(),
+		"Cost/algorithm=bully+lease/fault=partition/host=processes/n=3: " + errNoNode.Error(),
+		"Stability/algorithm=bully+lease/fault=first-start/host=processes/n=5: " + errNoNode.Error(),
 	}, r.run.Skipped)
-	counted, faulted := make(map[string]int), make(map[string]int)
-	for _, trial := range r.run.Trials {
-		require.NotEqual(t, result.Turnaround, trial.Group, "nobody asked for it")
-		if trial.Group == result.Application || trial.Group == result.Stability {
-			faulted[trial.Labels[result.Algorithm]]++
-		} else if trial.Labels[result.Host] == simulator {
-			counted[trial.Labels[result.Algorithm]+" "+trial.Labels[result.Case]]++
+	results := r.run.Results()
+	elections, _ := report.Rows(results, ".name:Election", "/algorithm,/case")
+	require.Len(t, elections, len(theory.Cases())+2)
+	for _, of := range elections {
+		if of.Key[0] == "stranger" { // N = 3, 5, 9, 17; two draws of each
+			require.Equal(t, map[string]int{"leader-crash": 4, "random": 8}[of.Key[1]], of.Trials())
 		}
 	}
-	require.Len(t, counted, len(theory.Cases())+2)
-	require.Equal(t, 4, counted["stranger leader-crash"], "N = 3, 5, 9, 17")
-	require.Equal(t, 8, counted["stranger random"], "two draws of each")
-	for _, algorithm := range []string{"bully+lease", "bully", "ring", "vote", "stranger"} {
-		require.Equal(t, 4*len(fault.Faults())+len(fault.Stability()), faulted[algorithm])
-	}
+	wired, _ := report.Rows(results, ".name:Wire", "/algorithm,/case")
+	require.Len(t, wired, 2, "highest-starts and third-starts of bully")
+	faulted, _ := report.Rows(results, ".name:(Cost OR Stability)", "/algorithm")
+	require.Len(t, faulted, 5)
+	all, _ := report.Rows(results, ".name:(Cost OR Stability)", "/algorithm,/fault")
+	require.Len(t, all, 5*(len(fault.Faults())+len(fault.Stability())))
 	for _, write := range []func(*bytes.Buffer) error{
-		func(b *bytes.Buffer) error { return r.WriteHTML(b) }, func(b *bytes.Buffer) error { return r.WriteJSON(b) },
+		func(b *bytes.Buffer) error { return r.Write(b) }, func(b *bytes.Buffer) error { return r.WriteJSON(b) },
 	} {
 		var text bytes.Buffer
 		require.NoError(t, write(&text))
@@ -109,30 +109,29 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 }
 
 func TestOptionsThatAreWrong(t *testing.T) {
-	_, err := Run(t.Context(), nil, Options{Groups: []string{"messages", "speed"}, Rounds: -1})
-	for _, want := range []string{"the registry is empty", `there is no group "speed", want some of messages, turnaround`, "rounds are -1"} {
+	_, err := Run(t.Context(), nil, Options{Groups: []string{"election", "speed"}, Rounds: -1})
+	for _, want := range []string{"the registry is empty", `there is no group "speed", want some of election, wire`, "rounds are -1"} {
 		require.ErrorContains(t, err, want)
 	}
 }
 
-// TestTheValuesOfLiveElections become trials of messages and, where anybody changed its mind, of
-// turnaround.
+// TestTheValuesOfLiveElections have a turnaround only where a node changed its mind.
 func TestTheValuesOfLiveElections(t *testing.T) {
 	r := wireRound{
 		counted: counted{Sent: tally{"election": 4, "elected": 3}, Received: tally{"election": 4, "elected": 3}},
 		Flights: []time.Duration{time.Millisecond, 3 * time.Millisecond}, Turnaround: 12 * time.Millisecond,
 	}
-	require.Equal(t, []result.Trial{
-		{Group: result.Messages, Values: map[string]float64{result.MetricSent: 7, result.MetricDelivered: 7}},
-		{Group: result.Turnaround, Values: map[string]float64{result.MetricTurnaround: 6, result.MetricElect: 12, result.MetricT: 2}},
-	}, split("", r.values()))
+	counts := figures{result.MetricSent: 7, result.MetricDelivered: 7}
+	require.Equal(t, figures{
+		result.MetricSent: 7, result.MetricDelivered: 7, result.MetricTurnaround: 6, result.MetricElect: 12, result.MetricT: 2,
+	}, r.values())
 	r.Turnaround = 0
-	require.Len(t, split("", r.values()), 1)
+	require.Equal(t, counts, r.values())
 }
 
 // fake is a step with a subject of its own, and what its rounds come to.
 func fake(part, name string, takes time.Duration, err error) step {
-	return step{part, name, takes, []subject{{group: result.Idle, rounds: 1, start: pure(func(context.Context, uint64) (figures, error) {
+	return step{part, name, takes, []subject{{name: name, rounds: 1, start: pure(func(context.Context, uint64) (figures, error) {
 		return figures{"x": 1}, err
 	})}}}
 }
@@ -165,7 +164,7 @@ func TestAStepThatGoesWrong(t *testing.T) {
 func TestSubjectsTakeTurns(t *testing.T) {
 	var log []string
 	of := func(name string, fresh bool, errs ...error) subject {
-		return subject{name: name, group: result.Idle, rounds: 3, fresh: fresh, start: func(context.Context) (running, error) {
+		return subject{name: name, rounds: 3, fresh: fresh, start: func(context.Context) (running, error) {
 			log = append(log, name+" starts")
 			return running{end: func() error { log = append(log, name+" ends"); return nil }, round: func(_ context.Context, seed uint64) (figures, error) {
 				log = append(log, name)
@@ -187,7 +186,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 		"a", "b starts", "b", "b ends", "d", "a ends", "d ends",
 	}, log)
 	require.Len(t, m.run.Trials, 10)
-	require.Equal(t, result.Trial{Group: result.Idle, Round: 3, Seed: 7, Values: map[string]float64{"x": 7}}, m.run.Trials[9])
+	require.Equal(t, result.Trial{Name: "d", Values: map[string]float64{"x": 7}}, m.run.Trials[9])
 }
 
 // A busy machine can spoil a round of a live cluster, but hardly two in a row.
@@ -196,7 +195,7 @@ func TestSubjectRepeatsSpoiledRoundOnce(t *testing.T) {
 		for failures, want := range []error{nil, nil, spoiled} {
 			clusters, rounds := 0, 0
 			m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Progress: func(Progress) {}}}
-			err := m.turns(t.Context(), step{subjects: []subject{{group: result.Idle, rounds: 1, start: func(context.Context) (running, error) {
+			err := m.turns(t.Context(), step{subjects: []subject{{name: "x", rounds: 1, start: func(context.Context) (running, error) {
 				clusters++
 				return running{end: func() error { return nil }, round: func(context.Context, uint64) (figures, error) {
 					if rounds++; rounds <= failures {

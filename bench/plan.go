@@ -2,10 +2,8 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/elect-go/elect/internal/bench/election"
@@ -13,24 +11,15 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
 )
 
 // plan is what the options ask for. The short version leaves out nothing that could break.
-func (m *measuring) plan() []step {
-	var steps []step
-	add := func(make func() []step, groups ...result.Group) {
-		if slices.ContainsFunc(groups, m.wants) {
+func (m *measuring) plan() (steps []step) {
+	for at, make := range []func() []step{m.elections, m.wires, m.failovers, m.costs, m.stabilities, m.detectors, m.rests} {
+		if slices.Contains(m.Groups, Groups()[at]) {
 			steps = append(steps, make()...)
 		}
 	}
-	add(m.elections, result.Messages, result.Turnaround)
-	add(m.wires, result.Messages, result.Turnaround)
-	add(m.failovers, result.Failover)
-	add(m.costs, result.Application)
-	add(m.stabilities, result.Stability)
-	add(m.detectors, result.Detector)
-	add(m.rests, result.Idle)
 	return steps
 }
 
@@ -68,11 +57,10 @@ func (m *measuring) elections() (steps []step) {
 		if !c.Drawn() {
 			draws = 1
 		}
-		s := step{part: "elections in the simulator", name: fmt.Sprintf("elections of %s, %s", c.Algorithm, c.Name), takes: 500 * time.Millisecond}
+		s := step{part: "elections in the simulator", name: result.Name(result.Election, "algorithm", c.Algorithm, "case", c.Name), takes: 500 * time.Millisecond}
 		for n := 3; n <= min(most, c.Most); n = 2*n - 1 { // 3, 5, 9, 17, …
 			s.subjects = append(s.subjects, subject{
-				name: fmt.Sprintf("%d nodes", n), rounds: draws,
-				labels: labels(c.Algorithm, simulator, n, result.Case, c.Name, result.Convention, c.Convention),
+				name: electionName(c, n), rounds: draws,
 				start: pure(func(ctx context.Context, seed uint64) (figures, error) {
 					count, err := election.Run(ctx, m.registry, c, n, seed)
 					return figures{
@@ -93,15 +81,12 @@ func (m *measuring) wires() (steps []step) {
 		if _, known := m.registry[c.Algorithm]; !known || m.Short && c.Algorithm != m.known()[0] {
 			continue
 		}
-		steps = append(steps, step{
-			part: "elections on the wire", name: fmt.Sprintf("elections of %s on the wire, %s", c.Algorithm, c.Name), takes: 2 * time.Second,
-			subjects: []subject{{
-				labels: labels(c.Algorithm, oneProcess, m.size(), result.Case, c.Name), rounds: m.Rounds,
-				start: opened(
-					func(ctx context.Context) (*wired, error) { return c.start(ctx, m.registry, m.size()) },
-					func(ctx context.Context, w *wired, seed uint64) (wireRound, error) { return w.round(ctx, random(seed)) }),
-			}},
-		})
+		steps = append(steps, alone("elections on the wire", 2*time.Second, subject{
+			name: c.nameOn(oneProcess, m.size()), rounds: m.Rounds,
+			start: opened(
+				func(ctx context.Context) (*wired, error) { return c.start(ctx, m.registry, m.size()) },
+				func(ctx context.Context, w *wired, seed uint64) (wireRound, error) { return w.round(ctx, random(seed)) }),
+		}))
 	}
 	return steps
 }
@@ -126,7 +111,7 @@ func (m *measuring) failovers() (steps []step) {
 			rounds = (m.Rounds + 1) / 2
 		}
 		s := step{
-			part: "failovers of real processes", name: "failovers after " + string(fault.signal),
+			part: "failovers of real processes", name: result.Name(result.Failover, "signal", fault.signal),
 			takes: time.Second + time.Duration(rounds*len(algorithms))*fault.takes,
 		}
 		for _, algorithm := range algorithms {
@@ -141,9 +126,8 @@ func (m *measuring) failovers() (steps []step) {
 // failover is that of one case. Where the leader lives on, each round has a cluster of its own:
 // a detector that was wrong about somebody gives him more time for a while.
 func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
-	of := subject{
-		name: "failover of " + c.Algorithm + " after " + string(c.Signal), group: result.Failover, rounds: rounds, fresh: slow,
-		labels: labels(c.Algorithm, processes, c.Nodes, result.Signal, string(c.Signal)),
+	return subject{
+		name: result.Name(result.Failover, "algorithm", c.Algorithm, "signal", c.Signal, "n", c.Nodes), rounds: rounds, fresh: slow,
 		start: opened(func(ctx context.Context) (*failoverSeries, error) {
 			config, err := m.config()
 			if err != nil {
@@ -155,10 +139,6 @@ func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 			return s.round(ctx, time.Duration(100+random(seed).IntN(400))*time.Millisecond)
 		}),
 	}
-	if fleet.Clock != "monotonic" {
-		of.labels[result.Clock] = fleet.Clock
-	}
-	return of
 }
 
 // costs have every fault happen to every algorithm in the simulator, and to processes
@@ -179,19 +159,16 @@ func (m *measuring) stabilities() []step {
 
 // faults happen in the simulator so many rounds, and those that are to be live to processes too.
 func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int, live func(fault.Fault) bool) (steps []step) {
-	one := func(part, name string, takes time.Duration, c fault.Case, host string, rounds int, run func(ctx context.Context, seed uint64) (fault.Cost, error)) {
-		steps = append(steps, step{part: part, name: name, takes: takes, subjects: []subject{{
-			group: c.Fault.Group, rounds: rounds, labels: labels(c.Algorithm, host, c.Nodes, result.Fault, c.Fault.Name),
-			start: pure(func(ctx context.Context, seed uint64) (figures, error) {
-				cost, err := run(ctx, seed)
-				return cost.Values(c.Fault.Metrics), err
-			}),
-		}}})
+	one := func(part string, takes time.Duration, c fault.Case, host string, rounds int, run func(ctx context.Context, seed uint64) (fault.Cost, error)) {
+		steps = append(steps, alone(part, takes, subject{name: c.Name(host), rounds: rounds, start: pure(func(ctx context.Context, seed uint64) (figures, error) {
+			cost, err := run(ctx, seed)
+			return cost.Values(c.Fault.Metrics), err
+		})}))
 	}
 	for _, f := range all {
 		for _, algorithm := range m.variants() {
 			c := fault.Case{Algorithm: algorithm, Fault: f, Nodes: nodes}
-			one(part+", in the simulator", f.Name+" of "+algorithm+" in the simulator", 50*time.Millisecond, c, simulator, simulated,
+			one(part+", in the simulator", 50*time.Millisecond, c, simulator, simulated,
 				func(ctx context.Context, seed uint64) (fault.Cost, error) { return c.Simulate(ctx, m.registry, seed) })
 		}
 	}
@@ -200,7 +177,7 @@ func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int,
 			continue
 		}
 		c := fault.Case{Algorithm: m.variants()[0], Fault: f, Nodes: nodes}
-		one(part+", to processes", f.Name+" of processes of "+c.Algorithm, f.Takes, c, processes, 1,
+		one(part+", to processes", f.Takes, c, processes, 1,
 			func(ctx context.Context, seed uint64) (fault.Cost, error) {
 				config, err := m.config()
 				if err != nil {
@@ -221,20 +198,13 @@ func (m *measuring) detectors() (steps []step) {
 	}
 	for _, condition := range conditions() {
 		s := step{
-			part: "the quality of the detector", name: "the detector, " + condition.name,
+			part: "the quality of the detector", name: result.Name(result.Detector, "condition", condition.name),
 			takes: time.Duration(m.Rounds*len(timeouts)) * 100 * time.Millisecond,
 		}
 		for _, timeout := range timeouts {
 			for _, fixed := range []bool{true, false} {
 				c := detectorCase{condition: condition, Timeout: timeout, Fixed: fixed, Span: span}
-				s.subjects = append(s.subjects, subject{
-					group: result.Detector, rounds: m.Rounds,
-					labels: map[string]string{
-						result.Condition: condition.name, result.Adapts: strconv.FormatBool(!fixed), result.Host: simulator,
-						result.Timeout: strconv.FormatFloat(sample.MS(timeout), 'f', -1, 64),
-					},
-					start: pure(c.measure),
-				})
+				s.subjects = append(s.subjects, subject{name: c.name(), rounds: m.Rounds, start: pure(c.measure)})
 			}
 		}
 		steps = append(steps, s)
@@ -253,18 +223,24 @@ func (m *measuring) rests() (steps []step) {
 	const rounds = 2
 	for _, n := range sizes {
 		for _, algorithm := range algorithms {
-			steps = append(steps, step{
-				part: "the cost at rest", name: fmt.Sprintf("%d nodes of %s at rest", n, algorithm), takes: 2500*time.Millisecond + rounds*span,
-				subjects: []subject{{
-					group: result.Idle, labels: labels(algorithm, oneProcess, n), rounds: rounds,
-					start: opened(
-						func(ctx context.Context) (*resting, error) { return startResting(ctx, m.registry, algorithm, n) },
-						func(ctx context.Context, r *resting, _ uint64) (figures, error) { return r.measure(ctx, span) }),
-				}},
-			})
+			steps = append(steps, alone("the cost at rest", 2500*time.Millisecond+rounds*span, subject{
+				name: result.Name(result.Steady, "algorithm", algorithm, "n", n), rounds: rounds,
+				start: opened(
+					func(ctx context.Context) (*resting, error) { return startResting(ctx, m.registry, algorithm, n) },
+					func(ctx context.Context, r *resting, _ uint64) (figures, error) { return r.measure(ctx, span) }),
+			}))
 		}
 	}
 	return steps
+}
+
+// alone is a step of one subject.
+func alone(part string, takes time.Duration, of subject) step {
+	return step{part: part, name: of.name, takes: takes, subjects: []subject{of}}
+}
+
+func electionName(c theory.Case, n int) string {
+	return result.Name(result.Election, "algorithm", c.Algorithm, "case", c.Name, "n", n)
 }
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

@@ -58,6 +58,11 @@ type wireCase struct {
 	next func(e *theory.Election, random *rand.Rand) // what is about to happen, to so many nodes in that order
 }
 
+// nameOn is the name of its benchmark with n nodes.
+func (c wireCase) nameOn(host string, n int) string {
+	return result.Name(result.Wire, "host", host, "algorithm", c.Algorithm, "case", c.Name, "n", n)
+}
+
 // racing are those of vote.
 var racing = []string{"vote", "lead"}
 

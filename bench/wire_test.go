@@ -46,7 +46,7 @@ func BenchmarkWire(b *testing.B) {
 				if tooMany(n) {
 					continue
 				}
-				b.Run(fmt.Sprintf("host=%s/algorithm=%s/case=%s/n=%d", where, c.Algorithm, c.Name, n), func(b *testing.B) {
+				b.Run(sub(c.nameOn(where, n)), func(b *testing.B) {
 					printWire.Do(func() {
 						fmt.Printf("wire-machine: %v\nwire-nodes: loopback, those of processes keep what they save on %s, seed %d\n",
 							machine.This(), machine.FileSystem(config.Dir), *seedFlag)

@@ -3,6 +3,8 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -28,46 +30,50 @@ func (p *program) newBench() *cobra.Command {
 	var flags benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Compare the algorithms, and write a report",
-		Long: `Measure what each algorithm costs on this machine, in three to four minutes: messages and
+		Short: "Compare the algorithms, and write what was found",
+		Long: `Measure what each algorithm costs on this machine, in three to five minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
 the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
 real processes; what faults cost an application and a leader; how good the failure
 detector is; and the cost at rest. The default comes first, bully+lease, where a lease
-matters; bully, ring and vote are without one. Print a table for each question, and write a folder:
+matters; bully, ring and vote are without one. Print a table for each of these groups, and write
+one file in Go's benchmark format: the machine, and a line for each trial. What to do with it:
 
-  report.html   the tables, plots, and all data; needs no network
-  result.json   every trial with its seed, and the machine; for elect bench compare
-  result.csv    the same as a table
+  elect bench compare OLD NEW                             what changed
+  benchstat -col /algorithm FILE                          the algorithms side by side
+  benchstat -format csv FILE                              a table for other programs
+  cd bench/page && go run . FILE > report.html            a page with plots, in a clone of the project
+
+(benchstat is golang.org/x/perf/cmd/benchstat.) The n-th trial of one name has the seed of the
+run plus n-1.
 
 What this machine does not permit is skipped, and said; a partition needs Linux and the
 right to make network namespaces. What else runs on the machine slows what is measured
-with real processes. Ctrl-C ends it, and leaves neither a process nor a folder behind.
+with real processes. Ctrl-C ends it, and leaves neither a process nor a file behind.
 
-With --json the run is printed as one object, and the folder is written only where --out
-names one: format, began, command (that measures it again), seed, machine (an object:
-system, cores, model, kernel, go, load, file_system: where nodes keep their data), skipped (a list of texts), trials (a list of
-objects: group, labels (an object of texts), round, seed, values (an object of numbers
-by metric)). The labels are algorithm, host (simulator, one-process or processes), n,
-and of some groups case, convention, signal, clock (where processes share no monotonic
-one), fault, condition, adapts, timeout-ms. The metrics by group:
-  messages     msgs/election, delivered/election, bytes/election
-  turnaround   T/election (in T, the time that a message takes); on the wire ms/elect
-               and T-ms
+With --json the run is printed as one object, and the file is written only where --out
+names one: began, command (that measures it again), seed, machine (an object:
+system, cores, model, kernel, go, load, file_system: where nodes keep their data), clock,
+skipped (a list of texts), trials (a list of objects: name (of the benchmark, as
+Failover/algorithm=bully/signal=kill/n=5), values (an object of numbers by metric)).
+The metrics by group:
+  election     msgs/election, delivered/election, bytes/election, T/election (in T, the
+               time that a message takes)
+  wire         msgs/election, delivered/election, T/election, ms/elect, T-ms
   failover     ms/failover, ms/detect, ms/elect, msgs/failover
-  idle         frames/interval/node (in a heartbeat interval), B/s/node, %core/node,
-               KiB-heap/node
-  application  ms/no-leader, ms/two-leaders, ms/unled-node (a node has no leader within
+  cost         ms/no-leader, ms/two-leaders, ms/unled-node (a node has no leader within
                reach), leader-changes, msgs/fault, ms/fault (until all agree again)
   stability    leaderships-ended (though its node kept a majority), leader-changes, ms/two-leaders,
                ms/two-in-one-term, last/first-detection, ms/agreement, ms/agreement-up
   detector     ms/detection, max-ms/detection, mistakes/hour, ms/mistake, accuracy
+  steady       frames/interval/node (in a heartbeat interval), B/s/node, %core/node,
+               KiB-heap/node
 
 The exit status is 1 when what was measured was not right: a count that is not that of
 the theory, or a cluster that did not do what it should. The rest is still reported.`,
 		Example: `  elect bench
-  elect bench --out before && elect bench --out after
-  elect bench compare before/result.json after/result.json
+  elect bench --out before.txt && elect bench --out after.txt
+  elect bench compare before.txt after.txt
   elect bench --groups failover --rounds 30
   elect bench --short --json | jq '.trials | length'`,
 		Args: cobra.NoArgs,
@@ -76,10 +82,10 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	set := cmd.Flags()
 	set.SortFlags = false
 	set.StringSliceVar(&flags.groups, "groups", bench.Groups(), "`what` to measure")
-	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause and of a partition; 4 times as many of the simulated cost of faults (default 5, with --short 1)")
+	set.IntVar(&flags.rounds, "rounds", 0, "of each fault; half as many of a pause and of a partition; 4 times as many of the simulated cost of faults (default 6, with --short 1)")
 	set.BoolVar(&flags.short, "short", false, "as little as possible of each group, in seconds: whether it works")
 	set.Uint64Var(&flags.seed, "seed", 1, "from which the seeds of the trials follow")
-	set.StringVar(&flags.out, "out", "", "write the report to this `folder` (default elect-bench- and the time)")
+	set.StringVar(&flags.out, "out", "", "write the trials to this `file` (default elect-bench-, the time and .txt)")
 	set.BoolVar(&flags.json, "json", false, "print one JSON object")
 	cmd.AddCommand(newBenchCompare())
 	return cmd
@@ -106,7 +112,7 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 		add("--rounds is %d, want at least 1", f.rounds)
 	}
 	if set.Changed("out") && f.out == "" {
-		add("--out is empty, want a folder")
+		add("--out is empty, want a file")
 	}
 	return mistakes.Err(theCommandLine)
 }
@@ -116,13 +122,13 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 		return err
 	}
 	if flags.out == "" && !flags.json {
-		flags.out = time.Now().Format("elect-bench-2006-01-02-150405")
+		flags.out = time.Now().Format("elect-bench-2006-01-02-150405.txt")
 	}
 	command, err := p.itself()
 	if err != nil {
 		return err
 	}
-	files, err := newBenchFolder(flags.out)
+	file, err := newBenchFile(flags.out)
 	if err != nil {
 		return err
 	}
@@ -135,10 +141,10 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	})
 	shown.end()
 	if r == nil {
-		files.forget()
+		file.forget()
 		return wrong
 	}
-	if err := errors.Join(files.write(r), printBench(cmd, flags, r)); err != nil {
+	if err := errors.Join(file.write(r), printBench(cmd, flags, r)); err != nil {
 		return err
 	}
 	return wrong
@@ -153,6 +159,43 @@ func printBench(cmd *cobra.Command, flags *benchFlags, r *bench.Report) error {
 	if err := r.WriteText(out); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "Written: %s\n", reportPath(flags.out))
+	_, err := fmt.Fprintf(out, "Written: %s\n", flags.out)
 	return err
+}
+
+// benchFile is where the trials are written; nowhere if there is no file.
+type benchFile struct{ *os.File }
+
+// newBenchFile makes the file, before anything is measured for it. One that is there already is
+// not overwritten: it may be the one to compare with.
+func newBenchFile(path string) (benchFile, error) {
+	if path == "" {
+		return benchFile{}, nil
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return benchFile{}, usagef("--out: %s is there already, want another file", path)
+	}
+	if err != nil {
+		return benchFile{}, usagef("--out: %v", err)
+	}
+	return benchFile{file}, nil
+}
+
+// forget removes the file.
+func (f benchFile) forget() {
+	if f.File != nil {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}
+}
+
+func (f benchFile) write(r *bench.Report) error {
+	if f.File == nil {
+		return nil
+	}
+	if err := errors.Join(r.Write(f), f.Close()); err != nil {
+		return fmt.Errorf("cannot write the trials: %w", err)
+	}
+	return nil
 }

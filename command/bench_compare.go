@@ -6,29 +6,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
 func newBenchCompare() *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "compare OLD.json NEW.json",
+		Use:   "compare OLD NEW",
 		Short: "Show what changed between two runs of elect bench",
-		Long: `Show which series of trials changed from one run of elect bench to another: the medians,
-their ratio, and its bootstrap interval of 95 %. A series is the same unless that
-interval leaves 1 out. Of a hundred that did not change about five are found to have, if
-their trials are many and independent. Here more are: of few trials an interval is too
-narrow, of one it has no width, and the trials of a kill, of a polite stop and at rest
-are of one cluster each. Compare runs with --rounds 20 or more, and measure again what
-matters. The files are those that elect bench writes, JSON or CSV.
+		Long: `Show which metrics of which benchmarks changed from one run of elect bench to another: the
+medians, the change, and p, how probable such a difference is where nothing has changed,
+by the test of Mann and Whitney. From p = 0.05 on a metric is the same; fewer than four trials
+on both sides cannot come below that. Counts of the simulator are exact: one trial tells. Of a hundred
+metrics that did not change about five are found to have, if their trials are independent. Those of a
+kill, of a polite stop and at rest are of one cluster each: measure again what matters.
+The files are those that elect bench and go test -bench write; benchstat compares them too.
 
-With --json, one object: machines (a list of texts: in what the machines differ) and
-changes (a list of objects: group, labels, metric, old and new (objects: trials, min,
-median, p90, max, interval), ratio (an object: times, interval, defined) and verdict:
-same, less, more, unknown, added or removed). An interval is an object: low, high. All
-series are there.`,
-		Example: `  elect bench compare before/result.json after/result.json
-  elect bench compare before/result.json after/result.json --json | jq '.changes[] | select(.verdict == "more")'`,
+With --json, one object: differs (a list of texts: in what the configurations differ) and
+changes (a list of objects: name, metric, old and new (objects: trials, median, interval
+(of 95 %, a list of its ends; of six trials and more)), p, change and verdict:
+same, less, more, added or removed). All metrics are there.`,
+		Example: `  elect bench compare before.txt after.txt
+  elect bench compare before.txt after.txt --json | jq '.changes[] | select(.verdict == "more")'`,
 		Args: exactly(2, "two files"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, errBefore := result.ReadFile(args[0])
@@ -36,7 +36,7 @@ series are there.`,
 			if err := errors.Join(errBefore, errAfter); err != nil {
 				return usagef("%v", err)
 			}
-			c := result.Compare(before, after)
+			c := report.Compare(before.Results, after.Results)
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(c)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,27 +13,28 @@ import (
 
 	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 )
 
 func TestBenchSaysWhatIsWanted(t *testing.T) {
-	full := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(full, csvFile), nil, 0o600))
+	there := filepath.Join(t.TempDir(), "there")
+	require.NoError(t, os.WriteFile(there, nil, 0o600))
 	for _, tc := range []struct {
 		args string
 		want []string
 	}{
 		{"bench x", []string{`unknown command "x"`}},
-		{"bench --groups messages,speed --rounds 0 --out=", []string{
-			`--groups has "speed", want some of messages, turnaround, failover, idle`, "--rounds is 0, want at least 1", "--out is empty",
+		{"bench --groups election,speed --rounds 0 --out=", []string{
+			`--groups has "speed", want some of election, wire, failover, cost`, "--rounds is 0, want at least 1", "--out is empty",
 		}},
 		{"bench --groups=", []string{"--groups is empty"}},
-		{"bench --out " + full, []string{csvFile + " is there already, want another folder"}},
-		{"bench --out " + filepath.Join(full, csvFile, "below"), []string{"--out: "}},
+		{"bench --out " + there, []string{there + " is there already, want another file"}},
+		{"bench --out " + filepath.Join(there, "below"), []string{"--out: "}},
 		{"bench compare a", []string{"bench compare wants two files, and got 1", "See 'elect bench compare --help'"}},
-		{"bench compare /no/such/file testdata/bench/old.csv", []string{"open /no/such/file"}},
-		{"bench compare testdata/bench/old.csv command.go", []string{"command.go: result: not the results of a benchmark"}},
+		{"bench compare /no/such/file testdata/bench/old.txt", []string{"open /no/such/file"}},
+		{"bench compare testdata/bench/old.txt command.go", []string{"command.go: want results in Go's benchmark format, and there is none"}},
 	} {
 		status, stdout, stderr := elect(strings.Fields(tc.args)...)
 		require.Equal(t, statusUsage, status, tc.args)
@@ -45,7 +47,7 @@ func TestBenchSaysWhatIsWanted(t *testing.T) {
 
 func TestBenchCompare(t *testing.T) {
 	for name, args := range map[string][]string{"changed.txt": nil, "all.txt": {"--all"}, "all.json": {"--json"}} {
-		status, got, stderr := elect(append([]string{"bench", "compare", "testdata/bench/old.csv", "testdata/bench/new.csv"}, args...)...)
+		status, got, stderr := elect(append([]string{"bench", "compare", "testdata/bench/old.txt", "testdata/bench/new.txt"}, args...)...)
 		require.Zero(t, status, stderr)
 		path := filepath.Join("testdata", "bench", name)
 		if *update {
@@ -57,43 +59,31 @@ func TestBenchCompare(t *testing.T) {
 	}
 }
 
-// TestBenchWritesAFolder: elections alone, which take no processes, in the simulator and of bully
+// TestBenchWritesAFile: elections alone, which take no processes, in the simulator and of bully
 // on the wire.
-func TestBenchWritesAFolder(t *testing.T) {
+func TestBenchWritesAFile(t *testing.T) {
 	t.Parallel()
-	var folder, stdout, stderr string
+	var file, stdout, stderr string
 	for status, tries := 1, 0; status != 0; tries++ {
-		folder = filepath.Join(t.TempDir(), "a", "b")
-		status, stdout, stderr = elect("bench", "--short", "--groups", "messages,turnaround", "--seed", "7", "--out", folder)
+		file = filepath.Join(t.TempDir(), "file")
+		status, stdout, stderr = elect("bench", "--short", "--groups", "election,wire", "--seed", "7", "--out", file)
 		// On the wire an answer is waited for as long as the network may take, not a busy machine.
 		late := tries < 4 && strings.Contains(stderr, "the count on the wire is not that of the simulator")
 		require.True(t, status == 0 || late, stderr)
 	}
-	require.Contains(t, stdout, "Which costs fewest messages at N=9, at worst?")
-	require.Contains(t, stdout, "Written: "+filepath.Join(folder, reportFile))
+	require.Contains(t, stdout, "Elections of 9 nodes in the simulator, beside the formulas")
+	require.Contains(t, stdout, "Written: "+file)
 	require.Contains(t, stderr, "  0 %  elections in the simulator\n")
-	page, err := os.ReadFile(filepath.Join(folder, reportFile))
+	read, err := result.ReadFile(file)
 	require.NoError(t, err)
-	require.Contains(t, string(page), "<svg")
-	var runs []*result.Run
-	for _, name := range []string{jsonFile, csvFile} {
-		r, err := result.ReadFile(filepath.Join(folder, name))
-		require.NoError(t, err)
-		require.Equal(t, "elect bench --short --groups messages,turnaround --seed 7", r.Command)
-		require.NotNil(t, r.Skipped, "%s says that nothing was skipped", name)
-		require.Empty(t, r.Skipped)
-		runs = append(runs, r)
-	}
-	require.Equal(t, runs[0].Trials, runs[1].Trials)
-	require.Equal(t, uint64(7), runs[0].Trials[0].Seed)
-	require.Equal(t, machine.This().Cores, runs[0].Machine.Cores)
-	counted := make(map[string]bool)
-	for _, trial := range runs[0].Trials {
-		counted[trial.Labels[result.Algorithm]+" "+trial.Labels[result.Case]] = true
-	}
-	wired := map[string]bool{"bully highest-starts": true, "bully third-starts": true}
-	require.Len(t, counted, len(theory.Cases())+len(wired))
-	require.Subset(t, counted, wired)
+	require.Equal(t, "elect bench --short --groups election,wire --seed 7", read.Notes[0])
+	require.Len(t, read.Notes, 2, "nothing was skipped")
+	require.Equal(t, "7", read.Results[0].GetConfig("seed"))
+	require.Equal(t, strconv.Itoa(machine.This().Cores), read.Results[0].GetConfig("cores"))
+	counted, _ := report.Rows(read.Results, ".name:Election", "/algorithm,/case")
+	require.Len(t, counted, len(theory.Cases()))
+	wired, _ := report.Rows(read.Results, ".name:Wire", "/algorithm,/case")
+	require.Len(t, wired, 2)
 }
 
 // TestProgressIsSaid: a pipe has a line for each part, and one for what is not measured.

@@ -119,22 +119,22 @@ func (b block) writeFailovers(w io.Writer) {
 	}}
 	for _, r := range b.rows {
 		cells := []string{strconv.Itoa(r.Nodes), r.System, strconv.Itoa(r.rounds)}
-		cells = append(cells, r.compare("ms/followed", r.followed, r.ownFollowed)...)
-		cells = append(cells, r.compare("ms/given-up", r.gaveUp, r.ownUp)...)
+		cells = append(cells, r.compare(r.followed, r.ownFollowed)...)
+		cells = append(cells, r.compare(r.gaveUp, r.ownUp)...)
 		t.rows = append(t.rows, cells)
 	}
 	t.write(w)
 }
 
 // compare is the four cells about one sample of r, held against ours.
-func (r row) compare(metric string, values, own []float64) []string {
+func (r row) compare(values, own []float64) []string {
 	if len(values) == 0 {
 		return []string{"-", "-", "-", "-"}
 	}
 	s := sample.Summarize(values)
 	against := "1"
 	if r.System != ours {
-		against = ratioText(times(r.Case, metric, values, own))
+		against = ratioOf(values, own).String()
 	}
 	return []string{milliseconds(s.Median), milliseconds(s.P10), milliseconds(s.P90), against}
 }

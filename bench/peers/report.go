@@ -79,13 +79,13 @@ func (b block) aim(want float64, text string) []string {
 	if best == nil {
 		return nil
 	}
-	q := times(best.Case, "ms/followed", best.followed, best.ownFollowed)
+	q := ratioOf(best.followed, best.ownFollowed)
 	verdict := "reached"
 	switch {
-	case q.Times < want:
+	case q.times < want:
 		verdict = "missed"
-	case q.Interval.Low < want:
+	case q.low < want:
 		verdict = "reached by the median, not by the whole interval"
 	}
-	return []string{fmt.Sprintf("Aim, "+text+": %s (%s).", ratioText(q), verdict, best.System)}
+	return []string{fmt.Sprintf("Aim, "+text+": %s (%s).", q, verdict, best.System)}
 }

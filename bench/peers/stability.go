@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/internal/bench/fault"
-	"github.com/elect-go/elect/internal/bench/result"
+	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -55,7 +55,7 @@ func (t *Trial) endure(ctx context.Context, f fault.Fault, config fleet.Config) 
 func described(values map[string]float64) string {
 	var all []string
 	for _, metric := range slices.Sorted(maps.Keys(values)) {
-		all = append(all, metric+" "+result.Number(values[metric]))
+		all = append(all, metric+" "+report.Number(values[metric]))
 	}
 	return strings.Join(all, ", ")
 }
@@ -69,7 +69,7 @@ func (b block) writeStability(w io.Writer, f fault.Fault) {
 		for _, metric := range f.Metrics {
 			cell := "-"
 			if values := r.values[metric]; len(values) > 0 {
-				cell = result.Number(slices.Max(values))
+				cell = report.Number(slices.Max(values))
 			}
 			cells = append(cells, cell)
 		}

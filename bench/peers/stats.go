@@ -2,26 +2,45 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
-	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/sample"
+	"golang.org/x/perf/benchmath"
 )
 
-// times is how many times the median of own that of theirs is, in c. The draws for its
-// interval follow from what is compared.
-func times(c Case, metric string, theirs, own []float64) sample.Ratio {
-	series := result.Series{Group: result.Failover, Metric: metric, Labels: map[string]string{
-		"system": c.System, "setting": c.Setting, "signal": string(c.Signal), result.Nodes: strconv.Itoa(c.Nodes),
-	}}
-	return result.Sample{Series: series, Values: theirs}.Over(result.Sample{Values: own})
+// ratio is how many times one median is another. The true one lies between low and high with at least
+// 95 % confidence: these are the ratios of the ends of the two medians' intervals of 97.5 %.
+type ratio struct {
+	times, low, high float64
+	defined          bool // there are values, and none of the lower ones is zero
 }
 
-func ratioText(r sample.Ratio) string {
-	if !r.Defined {
-		return "-"
+// ratioOf compares durations. Of fewer than seven values a median has no interval, nor has a ratio.
+func ratioOf(theirs, own []float64) ratio {
+	if len(theirs) == 0 || len(own) == 0 || slices.Min(own) <= 0 {
+		return ratio{}
 	}
-	return fmt.Sprintf("%s [%s, %s]", digits(r.Times), digits(r.Interval.Low), digits(r.Interval.High))
+	a, b := median(theirs), median(own)
+	r := ratio{times: a.Center / b.Center, high: math.Inf(1), defined: true}
+	if !math.IsInf(a.Lo, 0) && !math.IsInf(b.Lo, 0) {
+		r.low, r.high = a.Lo/b.Hi, a.Hi/b.Lo
+	}
+	return r
+}
+
+func median(values []float64) benchmath.Summary {
+	return benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds), 0.975)
+}
+
+func (r ratio) String() string {
+	switch {
+	case !r.defined:
+		return "-"
+	case math.IsInf(r.high, 0):
+		return digits(r.times)
+	}
+	return fmt.Sprintf("%s [%s, %s]", digits(r.times), digits(r.low), digits(r.high))
 }
 
 func milliseconds(v float64) string { return digits(v) + " ms" }

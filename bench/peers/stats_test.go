@@ -1,23 +1,22 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/elect-go/elect/internal/fleet"
 )
 
-func TestTimes(t *testing.T) {
-	c := Case{System: "etcd-raft", Setting: equal, Signal: fleet.Kill, Nodes: 5}
-	require.Equal(t, "-", ratioText(times(c, "ms", nil, []float64{1})))
-	require.Equal(t, "-", ratioText(times(c, "ms", []float64{1}, nil)))
-	require.Equal(t, "2.00 [2.00, 2.00]", ratioText(times(c, "ms", []float64{6, 6}, []float64{3, 3, 3})))
-	r := times(c, "ms", []float64{29, 30, 31, 32}, []float64{9, 10, 10, 11})
-	require.Equal(t, r, times(c, "ms", []float64{29, 30, 31, 32}, []float64{9, 10, 10, 11}), "the same draws")
-	require.InDelta(t, 3.05, r.Times, 1e-9)
-	require.Less(t, r.Interval.Low, r.Times)
-	require.Greater(t, r.Interval.High, r.Times)
+func TestRatioOf(t *testing.T) {
+	require.Equal(t, "-", ratioOf(nil, []float64{1}).String())
+	require.Equal(t, "-", ratioOf([]float64{1}, nil).String())
+	require.Equal(t, "-", ratioOf([]float64{1}, []float64{0, 1}).String())
+	require.Equal(t, "2.00", ratioOf([]float64{6, 6}, []float64{3, 3, 3}).String(), "too few for an interval")
+	require.Equal(t, "2.00 [2.00, 2.00]", ratioOf(slices.Repeat([]float64{6}, 7), slices.Repeat([]float64{3}, 7)).String())
+	r := ratioOf([]float64{28, 29, 30, 31, 32, 33, 34}, []float64{9, 9, 10, 10, 10, 11, 11})
+	require.InDelta(t, 3.1, r.times, 1e-9)
+	require.InDelta(t, 28.0/11, r.low, 1e-9, "of seven, the interval is all of them")
+	require.InDelta(t, 34.0/9, r.high, 1e-9)
 }
 
 func TestDigits(t *testing.T) {

@@ -36,8 +36,8 @@ var allowedImports = map[string]string{
 
 	"internal/sample":         "golang.org/x/exp/stats",
 	"internal/bench/machine":  "internal/hostile",
-	"internal/bench/result":   "internal/bench/machine internal/hostile internal/sample",
-	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/sample",
+	"internal/bench/result":   "internal/bench/machine internal/hostile golang.org/x/perf/benchfmt",
+	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/hostile golang.org/x/perf/benchfmt golang.org/x/perf/benchmath golang.org/x/perf/benchproc",
 	"internal/bench/election": "algo algo/lease internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
 	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample internal/wait sim trace",
 	"bench": `algo algo/lease cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
@@ -48,7 +48,7 @@ var allowedImports = map[string]string{
 	"internal/mutetest":                             "algo algo/bully algo/ring algo/vote",
 	"internal/optiontest":                           "algo internal/host",
 	"internal/config":                               "algo algo/lease cluster internal/disk internal/mistake secure github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/result internal/config internal/disk internal/engine
+	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/guard internal/hostile internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wait internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":          "algo/builtin command",

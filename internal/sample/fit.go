@@ -8,11 +8,11 @@ import (
 
 // Power is a curve y = Factor · x^Exponent.
 type Power struct {
-	Exponent float64 `json:"exponent"`
-	Factor   float64 `json:"factor"`
+	Exponent float64
+	Factor   float64
 	// Residual is how far the points are from the curve: the root of the mean square of
 	// ln(y/curve). A residual of 0.05 is about 5 %.
-	Residual float64 `json:"residual"`
+	Residual float64
 }
 
 // ErrFit says that no curve can be fitted.

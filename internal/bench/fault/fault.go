@@ -20,8 +20,8 @@ import (
 // Fault is something that happens to a cluster and passes.
 type Fault struct {
 	Name    string
-	About   string // what happens, in words
-	Group   result.Group
+	About   string        // what happens, in words
+	Group   string        // the benchmark that asks for it
 	Metrics []string      // that it is asked for
 	Network bool          // packets are lost: for processes that takes a network of their own
 	Takes   time.Duration // about, of processes
@@ -161,7 +161,7 @@ func Faults() []Fault {
 		}},
 	}
 	for i := range all {
-		all[i].Group, all[i].Takes = result.Application, 5*time.Second
+		all[i].Group, all[i].Takes = result.Cost, 5*time.Second
 		all[i].Metrics = []string{result.MetricNone, result.MetricTwo, result.MetricUnled, result.MetricChanges, result.MetricMessages, result.MetricTook}
 	}
 	return all
@@ -190,6 +190,11 @@ type Case struct {
 	Algorithm string
 	Fault     Fault
 	Nodes     int // at least 3; 5 of those of stability
+}
+
+// Name is that of its benchmark, in the simulator or with processes.
+func (c Case) Name(host string) string {
+	return result.Name(c.Fault.Group, "algorithm", c.Algorithm, "fault", c.Fault.Name, "host", host, "n", c.Nodes)
 }
 
 // afterwards is for how long a cluster is watched once it agrees again.

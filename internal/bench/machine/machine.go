@@ -34,24 +34,6 @@ func (m Machine) String() string {
 	return hostile.Plain(text)
 }
 
-// Differs says in words in what two machines are not the same, as far as that may change
-// what is measured. The load is not compared: it never is the same.
-func (m Machine) Differs(o Machine) []string {
-	var all []string
-	differ := func(what string, a, b any) {
-		if a != b {
-			all = append(all, hostile.Plain(fmt.Sprintf("%s: %v and %v", what, a, b)))
-		}
-	}
-	differ("system", m.System, o.System)
-	differ("cores", m.Cores, o.Cores)
-	differ("processor", m.Model, o.Model)
-	differ("kernel", m.Kernel, o.Kernel)
-	differ("go", m.Go, o.Go)
-	differ("file system", m.FileSystem, o.FileSystem)
-	return all
-}
-
 // This describes the machine now. What cannot be found out is "unknown".
 func This() Machine {
 	m := Machine{System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),

@@ -1,14 +1,14 @@
 package result
 
-// Labels that trials of some groups have, beside those that most have.
+// Benchmarks that elect bench runs too. "go test -bench" has more of each, under the same names.
 const (
-	Convention = "convention" // one of the theory's, by which messages and turnaround are counted
-	Signal     = "signal"     // that took the leader away: of failovers
-	Clock      = "clock"      // "wall" where processes share no monotonic clock: of failovers
-	Fault      = "fault"      // of what it costs an application
-	Condition  = "condition"  // of the network and the processes: of the detector
-	Adapts     = "adapts"     // "true" if the timeout grows after mistakes: of the detector
-	Timeout    = "timeout-ms" // of the detector
+	Election  = "Election"  // what an election costs, counted in the simulator
+	Wire      = "Wire"      // the same of live nodes
+	Failover  = "Failover"  // from a fault of the leader until all know the next
+	Cost      = "Cost"      // what a fault costs an application
+	Stability = "Stability" // whether a leader that works is left to work
+	Detector  = "Detector"  // time until a crash is found, against mistakes
+	Steady    = "Steady"    // the cost at rest
 )
 
 // The metrics, each with its unit. T is the time that one message takes, one way.
@@ -30,8 +30,8 @@ const (
 	MetricProcessor = "%core/node"
 	MetricHeap      = "KiB-heap/node"
 
-	MetricNone     = "ms/no-leader"   // nobody who runs leads
-	MetricTwo      = "ms/two-leaders" // two who run lead
+	MetricNone     = "ms/no-leader"   // no node that runs leads
+	MetricTwo      = "ms/two-leaders" // two nodes that run lead
 	MetricUnled    = "ms/unled-node"  // a node runs and has no leader within reach, the mean of the nodes
 	MetricChanges  = "leader-changes"
 	MetricMessages = "msgs/fault"
@@ -47,5 +47,13 @@ const (
 	MetricSlowest   = "max-ms/detection"
 	MetricMistakes  = "mistakes/hour"
 	MetricMistake   = "ms/mistake" // how long they last, on the mean
-	MetricAccuracy  = "accuracy"   // the part of the time in which who lives is trusted
+	MetricAccuracy  = "accuracy"   // the part of the time in which a live process is trusted
 )
+
+// Metrics are all of them, in the order in which lines and tables have them.
+var Metrics = []string{
+	MetricSent, MetricTurnaround, MetricDelivered, MetricBytes, MetricFailover, MetricDetect, MetricElect, MetricT, MetricFailoverMessages,
+	MetricFrames, MetricTraffic, MetricProcessor, MetricHeap,
+	MetricEnds, MetricNone, MetricTwo, MetricOneTerm, MetricUnled, MetricChanges, MetricMessages, MetricTook, MetricSlower, MetricAgreed, MetricUp,
+	MetricDetection, MetricSlowest, MetricMistakes, MetricMistake, MetricAccuracy,
+}

@@ -1,96 +1,116 @@
 package result
 
 import (
-	"math"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/bench/machine"
 )
 
-// trial is one of an election.
-func trial(algorithm, n string, round int, metric string, value float64) Trial {
-	return Trial{
-		Group: Messages, Labels: map[string]string{Algorithm: algorithm, Case: "worst", Nodes: n},
-		Round: round, Seed: uint64(round), Values: map[string]float64{metric: value},
+// written is a run with some of everything.
+func written() *Run {
+	return &Run{
+		Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Command: "elect bench --seed 7", Seed: 7, Clock: "monotonic",
+		Machine: machine.Machine{System: "linux/amd64", Cores: 2, Model: "AMD\x1b[2J: \"2\"", Kernel: "6.18", Go: "go1.26", Load: "0.1 0.2 0.3", FileSystem: "ext4"},
+		Skipped: []string{"Failover/signal=drop: not\nhere"},
+		Trials: []Trial{
+			{Name(Election, "algorithm", "bully", "case", "worst", "n", 16), map[string]float64{"mine": 1, MetricTurnaround: 4, MetricSent: 239}},
+			{Name(Failover, "algorithm", "ring", "signal", "kill", "n", 5), map[string]float64{MetricFailover: 0.30000000000000004}},
+			{Name(Failover, "algorithm", "ring", "signal", "kill", "n", 5), map[string]float64{MetricFailover: 1e-300}},
+		},
 	}
 }
 
-// series is trials of one series, a round each.
-func series(algorithm, n, metric string, values ...float64) []Trial {
-	var all []Trial
-	for at, value := range values {
-		all = append(all, trial(algorithm, n, at+1, metric, value))
-	}
-	return all
+func TestARunIsInGoBenchmarkFormat(t *testing.T) {
+	var text bytes.Buffer
+	require.NoError(t, written().Write(&text))
+	require.Equal(t, `# elect bench --seed 7
+# 2026-01-02T03:04:05Z, load average 0.1 0.2 0.3
+# not measured: Failover/signal=drop: not`+"\uFFFD"+`here
+goos: linux
+goarch: amd64
+cpu: AMD`+"\uFFFD"+`[2J: "2"
+cores: 2
+kernel: 6.18
+go: go1.26
+file-system: ext4
+clock: monotonic
+seed: 7
+
+BenchmarkElection/algorithm=bully/case=worst/n=16 1 239 msgs/election 4 T/election 1 mine
+BenchmarkFailover/algorithm=ring/signal=kill/n=5 1 0.30000000000000004 ms/failover
+BenchmarkFailover/algorithm=ring/signal=kill/n=5 1 1e-300 ms/failover
+`, text.String())
 }
 
-func TestSeriesAreNamedAsBenchmarksAre(t *testing.T) {
-	s := Series{Failover, map[string]string{Nodes: "5", "signal": "kill", Algorithm: "bully", "evidence": "off"}, "ms/failover"}
-	require.Equal(t, "failover/algorithm=bully/evidence=off/signal=kill/n=5 ms/failover", s.Name())
+func fileOf(t *testing.T, text string) string {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
 }
 
-// TestSamplesAreInTheOrderOfTheTrials, in that of their groups first.
-func TestSamplesAreInTheOrderOfTheTrials(t *testing.T) {
-	r := Run{Format: Format}
-	r.Trials = append(r.Trials, Trial{Group: Detector, Labels: map[string]string{Case: "codec"}, Values: map[string]float64{"ns/op": 1}})
-	for _, n := range []string{"3", "16", "1024"} {
-		for _, a := range []string{"bully", "vote"} {
-			r.Trials = append(r.Trials, series(a, n, "msgs/election", 1, 2)...)
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	var text, again bytes.Buffer
+	require.NoError(t, written().Write(&text))
+	f, err := ReadFile(fileOf(t, text.String()))
+	require.NoError(t, err)
+	require.Len(t, f.Notes, 3)
+	require.Equal(t, "elect bench --seed 7", f.Notes[0])
+	r := Run{Trials: []Trial{}}
+	for _, one := range f.Results {
+		trial := Trial{Name: one.Name.String(), Values: make(map[string]float64)}
+		for _, v := range one.Values {
+			trial.Values[v.Unit] = v.Value
 		}
+		r.Trials = append(r.Trials, trial)
+		require.Equal(t, "7", one.GetConfig("seed"))
 	}
-	require.NoError(t, r.Check())
-	var names []string
-	for _, s := range r.Samples() {
-		names = append(names, s.Name())
-		if s.Group == Messages {
-			require.Equal(t, []float64{1, 2}, s.Values)
-		}
-	}
-	require.Equal(t, []string{
-		"messages/algorithm=bully/case=worst/n=3 msgs/election",
-		"messages/algorithm=vote/case=worst/n=3 msgs/election",
-		"messages/algorithm=bully/case=worst/n=16 msgs/election",
-		"messages/algorithm=vote/case=worst/n=16 msgs/election",
-		"messages/algorithm=bully/case=worst/n=1024 msgs/election",
-		"messages/algorithm=vote/case=worst/n=1024 msgs/election",
-		"detector/case=codec ns/op",
-	}, names)
+	require.Equal(t, written().Trials, r.Trials)
+	require.NoError(t, r.Write(&again))
 }
 
-func TestCheckFindsWhatIsNotRight(t *testing.T) {
-	for name, c := range map[string]struct {
-		spoil func(*Run)
-		want  string
-	}{
-		"another format":         {func(r *Run) { r.Format = 2 }, "format 2, want 1"},
-		"no group":               {func(r *Run) { r.Trials[0].Group = "gossip" }, `no group "gossip"`},
-		"a label of a column":    {func(r *Run) { r.Trials[0].Labels["round"] = "1" }, `a label cannot be named "round"`},
-		"a label in capitals":    {func(r *Run) { r.Trials[0].Labels["N"] = "1" }, `a label cannot be named "N"`},
-		"a slash in a value":     {func(r *Run) { r.Trials[0].Labels[Case] = "a/b" }, "case is"},
-		"an empty value":         {func(r *Run) { r.Trials[0].Labels[Case] = "" }, "case is"},
-		"a space at the end":     {func(r *Run) { r.Trials[0].Labels[Case] = "worst " }, "case is"},
-		"a label for terminals":  {func(r *Run) { r.Trials[0].Labels[Case] = "a\x1b[2Jb" }, "case is"},
-		"a tab in a value":       {func(r *Run) { r.Trials[0].Labels[Case] = "a\tb" }, "case is"},
-		"a metric for terminals": {func(r *Run) { r.Trials[0].Values["ms\x1b[2J"] = 1 }, "metric cannot be named"},
-		"no values":              {func(r *Run) { r.Trials[0].Values = nil }, "no values"},
-		"a metric with a space":  {func(r *Run) { r.Trials[0].Values["ms failover"] = 1 }, "ms failover"},
-		"a value that is none":   {func(r *Run) { r.Trials[0].Values["ms"] = math.NaN() }, "ms is NaN"},
-		"a value without bounds": {func(r *Run) { r.Trials[0].Values["ms"] = math.Inf(1) }, "ms is +Inf"},
+func TestANameHasNoSpaceAndNoFurtherKey(t *testing.T) {
+	require.Equal(t, "Cost/algorithm=a_b=c_d/n=5", Name(Cost, "algorithm", "a/b=c d", "n", 5))
+}
+
+func TestMetricsAreListedOnce(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, metric := range Metrics {
+		require.False(t, seen[metric], metric)
+		seen[metric] = true
+	}
+}
+
+func TestAFileThatIsNotInTheFormat(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":           {"", "there is none"},
+		"text":            {"no results\n", "there is none"},
+		"configuration":   {"goos: linux\n", "there is none"},
+		"a word":          {"BenchmarkX 1 many ms\n", "file:1: parsing measurement"},
+		"a unit is short": {"BenchmarkX 1 5 ms\nBenchmarkY 1 5\n", "file:2: missing units"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Run{Format: Format, Trials: series("bully", "3", "msgs/election", 5)}
-			require.NoError(t, r.Check())
-			c.spoil(&r)
-			err := r.Check()
+			_, err := ReadFile(fileOf(t, c.text))
 			require.ErrorIs(t, err, ErrFormat)
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+	_, err := ReadFile("/no/such/file")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = ReadFile("/dev/zero")
+	require.ErrorContains(t, err, "/dev/zero: want results in Go's benchmark format of at most 64 MiB")
 }
 
-func TestCheckSaysTenMistakesAtOnce(t *testing.T) {
-	r := Run{Format: Format, Trials: make([]Trial, 30)}
-	wrapped, ok := r.Check().(interface{ Unwrap() []error })
-	require.True(t, ok)
-	require.Len(t, wrapped.Unwrap(), maxMistakes)
-}
+var errFull = errors.New("full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestAFullDisk(t *testing.T) { require.ErrorIs(t, written().Write(full{}), errFull) }

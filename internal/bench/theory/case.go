@@ -100,10 +100,10 @@ func (c Case) Draw(n int, random *rand.Rand) Election {
 // Expected is the mean over the elections of n of one of the numbers of a row, and whether the
 // theory says it.
 func (c Case) Expected(n int, number func(Row) Formula) (mean float64, known bool) {
-	var sum float64
-	if n < 2 {
+	if c.elections == nil || n < 2 {
 		return 0, false
 	}
+	var sum float64
 	all := c.elections(n)
 	for _, e := range all {
 		row, known := For(c.Algorithm, c.Convention, c.Mean, e)
@@ -115,11 +115,20 @@ func (c Case) Expected(n int, number func(Row) Formula) (mean float64, known boo
 	return sum / float64(len(all)), true
 }
 
-// Growth is how the messages grow with N; empty where the theory says nothing.
-func (c Case) Growth(n int) string {
+// Row is what the theory says of an election of n, and whether it says it.
+func (c Case) Row(n int) (Row, bool) {
 	if c.elections == nil || n < 2 {
-		return ""
+		return Row{}, false
 	}
-	row, _ := For(c.Algorithm, c.Convention, c.Mean, c.elections(n)[0])
-	return row.Growth
+	return For(c.Algorithm, c.Convention, c.Mean, c.elections(n)[0])
+}
+
+// CaseOf finds one by the names of its algorithm and of itself.
+func CaseOf(algorithm, name string) (Case, bool) {
+	for _, c := range Cases() {
+		if c.Algorithm == algorithm && c.Name == name {
+			return c, true
+		}
+	}
+	return Case{}, false
 }
