@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"html/template"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/elect-go/elect/internal/bench/report"
+)
+
+func init() { plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"} } // as wide as Arial
+
+var faint = color.Gray{Y: 0xdd}
+
+const width = 400 * vg.Inch / 96 // 400 px
+
+// draw draws lines, or strips where points have no place.
+func (c chart) draw(lines []series) (template.HTML, error) {
+	p := plot.New()
+	p.BackgroundColor = color.Transparent
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font.Size, axis.Tick.Label.Font.Size = 9, 8
+	}
+	p.Legend.TextStyle.Font.Size = 9
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = faint, faint
+	p.Add(grid)
+	height := width * 3 / 4
+	var err error
+	if c.point == "" {
+		height = vg.Length(60+44*len(lines)) * vg.Inch / 96
+		err = c.strips(p, lines)
+	} else {
+		err = c.lines(p, lines)
+	}
+	if err != nil {
+		return "", err
+	}
+	canvas := vgsvg.New(width, height)
+	p.Draw(draw.Crop(draw.New(canvas), 0, -12, 0, 0)) // room for the last tick
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return "", err
+	}
+	svg := b.Bytes()
+	return template.HTML(svg[bytes.Index(svg, []byte("<svg")):]), nil // which has escaped all texts
+}
+
+func (c chart) lines(p *plot.Plot, lines []series) error {
+	p.X.Label.Text, p.Y.Label.Text = "N", c.label
+	if c.across != "" {
+		p.X.Label.Text = "ms until a crash is found (median)"
+	}
+	// A detector makes fewer mistakes the later it speaks; all else grows.
+	p.Legend.Top, p.Legend.Left, p.Legend.XOffs = true, c.across == "", 4
+	for _, s := range lines {
+		marks := marksOf(s.points)
+		line, scatter, err := plotter.NewLinePoints(marks.XYs)
+		if err != nil {
+			return err
+		}
+		bars, err := plotter.NewYErrorBars(marks)
+		if err != nil {
+			return err
+		}
+		scatter.GlyphStyle = glyph(s.look)
+		line.Color, bars.Color, bars.CapWidth = scatter.Color, scatter.Color, 0
+		if len(s.theory) > 0 {
+			line.XYs, line.Dashes = marksOf(s.theory).XYs, plotutil.Dashes(1)
+		} else if c.log {
+			line.XYs = line.XYs[:1] // the theory is silent
+		}
+		p.Add(line, bars, scatter)
+		p.Legend.Add(c.nameOf(s), scatter)
+	}
+	if c.across == "" {
+		p.X.Tick.Marker = ticksAt(lines)
+	}
+	if c.log && p.X.Min > 0 && p.Y.Min > 0 {
+		logarithmic(&p.X)
+		logarithmic(&p.Y)
+		p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
+	} else {
+		p.Y.Min = min(p.Y.Min, 0)
+	}
+	return nil
+}
+
+// nameOf is that of a series, in words where it is true or false.
+func (c chart) nameOf(s series) string {
+	if c.line != detectors.line {
+		return s.name
+	}
+	return map[string]string{"false": "fixed timeout", "true": "adapts"}[s.name]
+}
+
+// logarithmic has an axis grow by powers, with a little room at its ends.
+func logarithmic(axis *plot.Axis) {
+	axis.Scale = plot.LogScale{}
+	axis.Min, axis.Max = axis.Min/1.15, axis.Max*1.15
+}
+
+// marks are medians with the least and the most.
+type marks struct {
+	plotter.XYs
+	plotter.YErrors
+}
+
+func marksOf(points []point) (all marks) {
+	for _, p := range points {
+		y := report.Summarize(p.values).Center
+		all.XYs = append(all.XYs, plotter.XY{X: p.x, Y: y})
+		all.YErrors = append(all.YErrors, struct{ Low, High float64 }{y - slices.Min(p.values), slices.Max(p.values) - y})
+	}
+	return all
+}
+
+// ticksAt has a tick at each N that was measured.
+func ticksAt(lines []series) (ticks plot.ConstantTicks) {
+	for _, s := range lines {
+		for _, p := range s.points {
+			tick := plot.Tick{Value: p.x, Label: report.Number(p.x)}
+			if !slices.Contains(ticks, tick) {
+				ticks = append(ticks, tick)
+			}
+		}
+	}
+	return ticks
+}
+
+func glyph(look int) draw.GlyphStyle {
+	colors := plotutil.DarkColors
+	return draw.GlyphStyle{Color: colors[look%len(colors)], Radius: 3, Shape: plotutil.Shape(look)}
+}
+
+// strips have every trial as a point, beside a box.
+func (c chart) strips(p *plot.Plot, lines []series) error {
+	p.X.Label.Text = c.label
+	var names []string
+	least, most := math.Inf(1), 0.0
+	for at := range lines {
+		s := lines[len(lines)-1-at] // the first is on top
+		names = append(names, s.name)
+		values := s.points[0].values
+		least, most = min(least, slices.Min(values)), max(most, slices.Max(values))
+		box, err := plotter.NewBoxPlot(18, float64(at), plotter.Values(values))
+		if err != nil {
+			return err
+		}
+		box.Horizontal, box.GlyphStyle.Radius = true, 0 // all trials are points
+		scatter, err := plotter.NewScatter(trialsOf(values, float64(at)))
+		if err != nil {
+			return err
+		}
+		scatter.GlyphStyle = glyph(s.look)
+		p.Add(box, scatter)
+	}
+	p.NominalY(names...)
+	p.Y.Min, p.Y.Max = -0.5, float64(len(lines))-0.5
+	if least > 0 && most > 20*least { // a linear axis would press the lower ones into one point
+		logarithmic(&p.X)
+		p.X.Tick.Marker = plot.LogTicks{Prec: -1}
+	} else {
+		p.X.Min, p.X.Max = 0, max(most, 1)*1.05
+	}
+	return nil
+}
+
+// trialsOf are points beside a place, in three rows in turn, so that those that are equal are seen.
+func trialsOf(values []float64, place float64) (all plotter.XYs) {
+	for at, value := range values {
+		all = append(all, plotter.XY{X: value, Y: place + float64(at%3-1)*0.15})
+	}
+	return all
+}
