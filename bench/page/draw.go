@@ -89,9 +89,9 @@ func (c chart) lines(p *plot.Plot, lines []series) error {
 	if c.log && p.X.Min > 0 && p.Y.Min > 0 {
 		logarithmic(&p.X)
 		logarithmic(&p.Y)
-		p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
+		p.Y.Tick.Marker = logTicks{}
 	} else {
-		p.Y.Min = min(p.Y.Min, 0)
+		p.Y.Min, p.Y.Max = min(p.Y.Min, 0), 1.4*p.Y.Max // room for the legend
 	}
 	return nil
 }
@@ -108,6 +108,22 @@ func (c chart) nameOf(s series) string {
 func logarithmic(axis *plot.Axis) {
 	axis.Scale = plot.LogScale{}
 	axis.Min, axis.Max = axis.Min/1.15, axis.Max*1.15
+}
+
+// logTicks are the powers of ten, and where there are few, with names for their double and their fivefold.
+type logTicks struct{}
+
+func (logTicks) Ticks(least, most float64) []plot.Tick {
+	ticks := plot.LogTicks{Prec: -1}.Ticks(least, most)
+	if most > 1000*least {
+		return ticks
+	}
+	for at, tick := range ticks {
+		if digit := tick.Value / math.Pow10(int(math.Floor(math.Log10(tick.Value)+1e-9))); math.Abs(digit-2) < 1e-6 || math.Abs(digit-5) < 1e-6 {
+			ticks[at].Label = report.Number(tick.Value)
+		}
+	}
+	return ticks
 }
 
 // marks are medians with the least and the most.
@@ -169,7 +185,7 @@ func (c chart) strips(p *plot.Plot, lines []series) error {
 	p.Y.Min, p.Y.Max = -0.5, float64(len(lines))-0.5
 	if least > 0 && most > 20*least { // a linear axis would press the lower ones into one point
 		logarithmic(&p.X)
-		p.X.Tick.Marker = plot.LogTicks{Prec: -1}
+		p.X.Tick.Marker = logTicks{}
 	} else {
 		p.X.Min, p.X.Max = 0, max(most, 1)*1.05
 	}

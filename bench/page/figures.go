@@ -70,8 +70,8 @@ func sectionsOf(results []*benchfmt.Result) (all []section, err error) {
 		{"The failure detector", "One process watches another, in the simulator, and only silence tells. Points are timeouts, from the shortest on the left; bars reach from the least to the most. A timeout that adapts grows after each mistake.",
 			[]chart{detectors}},
 		{"At rest", "What a node costs while nothing happens: all nodes in one process, over TCP on the loopback. Lines join the medians; bars reach from the least to the most.",
-			[]chart{rests.of(result.MetricFrames, "frames sent a heartbeat interval and node"), rests.of(result.MetricTraffic, "bytes sent a second and node"),
-				rests.of(result.MetricProcessor, "percent of a core and node"), rests.of(result.MetricHeap, "KiB of memory a node")}},
+			[]chart{rests.of(result.MetricFrames, "frames sent in a heartbeat interval"), rests.of(result.MetricTraffic, "bytes sent a second"),
+				rests.of(result.MetricProcessor, "percent of a core"), rests.of(result.MetricHeap, "KiB of memory")}},
 	} {
 		of := section{Title: s.title, Text: s.text}
 		for _, c := range s.charts {
@@ -160,7 +160,7 @@ var inWords = map[string]string{
 	"kill": "After a kill", "stop": "After a pause", "term": "After a polite stop", "drop": "After a partition", "pause": "A pause",
 	"partition": "A partition", "one-way": "All that the leader sends is lost", "flap": "A link flaps", "rolling": "A rolling restart",
 	"drop-out": "All that the leader sends is lost", "drop-in": "All that the leader is sent is lost",
-	"calm": "Calm", "lossy": "Frames are lost", "late": "Messages are late", "stalls": "Processes stall", "Steady": "At rest",
+	"calm": "Calm", "lossy": "Frames are lost", "late": "Messages are late", "stalls": "Processes stall", "Steady": "A node",
 }
 
 // visible reports whether there is something to see: of a mere zero there is not.

@@ -91,7 +91,7 @@ func TestThePageIsWhole(t *testing.T) {
 	require.Zero(t, elements["script"]+elements["b"]+elements["link"]+elements["img"]+elements["iframe"])
 	require.Equal(t, []string{
 		"The worst case", "All start", "The worst case", "After a kill", "After a polite stop", "After a kill: ms without a leader within reach",
-		"Messages are late", "At rest: frames sent a heartbeat interval and node", "At rest: percent of a core and node",
+		"Messages are late", "A node: frames sent in a heartbeat interval", "A node: percent of a core",
 	}, captions, "a mere zero is not drawn")
 	require.Equal(t, len(captions), elements["svg"])
 	require.Equal(t, 5, elements["table"])
