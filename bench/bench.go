@@ -105,11 +105,12 @@ func Run(ctx context.Context, registry algo.Registry, o Options) (*Report, error
 	}}
 	m := &measuring{Options: o, registry: registry, run: &r.run}
 	var err error
-	if m.dir, err = machine.OnDisk(); err != nil {
-		m.dir = os.TempDir()
+	if m.nodes.Dir, err = machine.OnDisk(); err != nil {
+		m.nodes.Dir = os.TempDir()
 		m.note("what a save costs: " + err.Error())
 	}
-	r.run.Machine.FileSystem = machine.FileSystem(m.dir)
+	m.nodes.Command = o.Node
+	r.run.Machine.FileSystem = machine.FileSystem(m.nodes.Dir)
 	wrong := m.perform(ctx, m.plan())
 	if ctx.Err() != nil {
 		return nil, wrong

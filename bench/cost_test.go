@@ -15,7 +15,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/netlab"
-	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testenv"
 )
 
@@ -47,43 +46,16 @@ func BenchmarkCost(b *testing.B) { benchmarkFaults(b, fault.Faults(), median) }
 // Figures are the worst of the rounds.
 func BenchmarkStability(b *testing.B) { benchmarkFaults(b, fault.Stability(), slices.Max) }
 
-func median(values []float64) float64 { return sample.Summarize(values).Median }
-
 func benchmarkFaults(b *testing.B, faults []fault.Fault, of func([]float64) float64) {
-	config := setting(b)
-	for _, c := range faultCases(5, faults) {
-		b.Run(nameOf(c, simulator), func(b *testing.B) {
-			benchmarkFault(b, c, *roundsFlag, of, func(seed uint64) (fault.Cost, error) { return c.Simulate(b.Context(), builtin.Registry(), seed) })
-		})
-	}
-	for _, c := range faultCases(5, faults) {
-		b.Run(nameOf(c, processes), func(b *testing.B) {
-			benchmarkFault(b, c, *slowRoundsFlag, of, func(seed uint64) (fault.Cost, error) {
-				return c.Measure(within(b, time.Minute+2*c.Fault.Takes), config, seed)
+	m := measured(setting(b))
+	for _, host := range []string{simulator, processes} {
+		least := map[string]int{simulator: *roundsFlag, processes: *slowRoundsFlag}[host]
+		for _, c := range faultCases(5, faults) {
+			b.Run(nameOf(c, host), func(b *testing.B) {
+				m.fault(c, host, least).benchmark(b, least, of)
+				b.Logf("%s; load average now %s", c.Fault.About, machine.LoadAverage())
 			})
-		})
-	}
-}
-
-func benchmarkFault(b *testing.B, c fault.Case, least int, of func([]float64) float64, run func(seed uint64) (fault.Cost, error)) {
-	seed := *seedFlag
-	columns := make(map[string][]float64)
-	repeat(b, least, func() {
-		cost, err := run(seed)
-		if errors.Is(err, netlab.ErrUnavailable) {
-			b.Skip(err)
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		for metric, value := range cost.Values(c.Fault.Metrics) {
-			columns[metric] = append(columns[metric], value)
-		}
-		seed++
-	})
-	b.Logf("%s; load average now %s", c.Fault.About, machine.LoadAverage())
-	for metric, values := range columns {
-		b.ReportMetric(of(values), metric)
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/election"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
+	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
 )
 
@@ -25,7 +26,7 @@ var printSimulator sync.Once
 // power of N that was fitted to the messages, for N from 8, and its residual.
 func BenchmarkElection(b *testing.B) {
 	printSimulator.Do(func() {
-		fmt.Printf("simulator: whole nodes in virtual time, each message takes T = %v, finding a crash takes none, seed %d\n", election.OneWay, *seedFlag)
+		fmt.Printf("simulator: whole nodes in virtual time, each message takes T = %v, finding a crash takes none\nseed: %d\n", election.OneWay, *seedFlag)
 	})
 	for _, c := range theory.Cases() {
 		b.Run("algorithm="+c.Algorithm+"/case="+c.Name, func(b *testing.B) {
@@ -82,38 +83,34 @@ func TestSizesAndDrawsOfACase(t *testing.T) {
 // tooMany reports whether -max-n leaves n out.
 func tooMany(n int) bool { return *maxNFlag > 0 && n > *maxNFlag }
 
-// benchmark reports the means over all draws, however often -benchtime repeats them.
+// benchmarkElections reports the means over all draws, however often -benchtime repeats them.
 func benchmarkElections(b *testing.B, c theory.Case, n int) (sent float64) {
 	draws := drawsOf(c, n)
-	elections := make([]election.Count, 0, draws)
+	running, err := measured(fleet.Config{}).election(c, n, draws).start(b.Context())
+	require.NoError(b, err)
+	sums := make(map[string]float64)
 	once := func(round int) {
-		s, err := election.Run(b.Context(), builtin.Registry(), c, n, *seedFlag+uint64(round%draws))
+		values, err := running.round(b.Context(), *seedFlag+uint64(round%draws))
 		if err != nil {
 			b.Fatal(err)
 		}
-		if len(elections) < draws {
-			elections = append(elections, s)
+		for metric, value := range values {
+			if round < draws {
+				sums[metric] += value
+			}
 		}
 	}
-	for round := 0; b.Loop(); round++ {
-		once(round)
+	rounds := 0
+	for ; b.Loop(); rounds++ {
+		once(rounds)
 	}
-	for len(elections) < draws {
-		once(len(elections))
+	for ; rounds < draws; rounds++ {
+		once(rounds)
 	}
-	mean := func(of func(election.Count) float64) float64 {
-		var sum float64
-		for _, e := range elections {
-			sum += of(e)
-		}
-		return sum / float64(draws)
+	for metric, sum := range sums {
+		b.ReportMetric(sum/float64(draws), metric)
 	}
-	sent = mean(func(s election.Count) float64 { return float64(s.Sent) })
-	b.ReportMetric(sent, "msgs/election")
-	b.ReportMetric(mean(func(s election.Count) float64 { return float64(s.Delivered) }), "delivered/election")
-	b.ReportMetric(mean(func(s election.Count) float64 { return float64(s.Bytes) }), "bytes/election")
-	b.ReportMetric(mean(func(s election.Count) float64 { return s.Turnaround }), "T/election")
-	return sent
+	return sums[result.MetricSent] / float64(draws)
 }
 
 func reportGrowth(b *testing.B, sizes, messages []float64) {

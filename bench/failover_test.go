@@ -15,6 +15,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/netlab"
@@ -200,12 +201,15 @@ func (c striking) report(b *testing.B, results, observed []observedRound) {
 		critical = append(critical, float64(r.CriticalSaves))
 	}
 	failover, save := sample.Milliseconds(took), sample.Milliseconds(saves)
-	reportMS(b, failover)
-	b.ReportMetric(sample.Milliseconds(detect).Median, "detect-p50-ms")
-	b.ReportMetric(sample.Milliseconds(elect).Median, "elect-p50-ms")
+	b.ReportMetric(failover.Min, "min-ms")
+	b.ReportMetric(failover.Median, result.MetricFailover)
+	b.ReportMetric(failover.P90, "p90-ms")
+	b.ReportMetric(failover.Max, "max-ms")
+	b.ReportMetric(sample.Milliseconds(detect).Median, result.MetricDetect)
+	b.ReportMetric(sample.Milliseconds(elect).Median, result.MetricElect)
 	b.ReportMetric(save.Median, "save-p50-ms")
-	b.ReportMetric(sample.Summarize(critical).Median, "critical-saves")
-	b.ReportMetric(sample.Summarize(messages).Median, "msgs/failover")
+	b.ReportMetric(median(critical), "critical-saves")
+	b.ReportMetric(median(messages), result.MetricFailoverMessages)
 	b.Logf("survivors: %d of %d; from the signal until the last survivor's own announcement of the new leader (its own stamp): %v",
 		c.Nodes-1-c.Dead, c.Nodes, inWords(failover))
 	b.Logf("until the first suspicion: %v; from then on: %v", inWords(sample.Milliseconds(detect)), inWords(sample.Milliseconds(elect)))

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testenv"
@@ -146,19 +149,28 @@ func settingLines(c fleet.Config) string {
 		procs = strconv.Itoa(*procsFlag)
 	}
 	t := algo.LAN()
-	disk := machine.FileSystem(c.Dir)
-	if machine.InMemory(disk) {
-		disk += " (in memory: saves cost nothing here)"
-	}
-	return strings.Join([]string{
-		"machine: " + machine.This().String(),
+	return configuration(c.Dir,
 		fmt.Sprintf("nodes: a process each, GOMAXPROCS %s, preset lan (heartbeat %v, timeout %v, round trip %v), loopback",
 			procs, t.Heartbeat, t.Timeout, t.RoundTrip),
-		"file-system: " + disk + ", a data folder for each node, each save synced",
-		"clock: " + fleet.Clock + ", shared by all processes; each node stamps its own events",
-		fmt.Sprintf("seed: %d", *seedFlag),
-		"",
-	}, "\n")
+		"clock: "+fleet.Clock)
+}
+
+// configuration is what elect bench says of the machine too, where go test does not itself, and more of such
+// lines. The load is a comment: of two runs it is never the same, and benchstat would not compare them.
+func configuration(dir string, more ...string) string {
+	m := machine.This()
+	m.FileSystem = machine.FileSystem(dir)
+	lines := []string{"# load average " + m.Load}
+	if machine.InMemory(m.FileSystem) {
+		lines = append(lines, "# the data folders are in memory: saves cost nothing here")
+	}
+	for _, c := range result.Config(m) {
+		if !slices.Contains([]string{"goos", "goarch", "cpu"}, c.Key) {
+			lines = append(lines, fmt.Sprintf("%s: %s", c.Key, c.Value))
+		}
+	}
+	lines = append(lines, more...)
+	return strings.Join(append(lines, fmt.Sprintf("seed: %d\n", *seedFlag)), "\n")
 }
 
 // moments are the pauses before signals: anywhere in two heartbeat intervals.
@@ -186,6 +198,51 @@ func repeat(b *testing.B, least int, round func()) {
 	}
 	b.ReportMetric(0, "ns/op")
 }
+
+// measured is what elect bench measures with, and with processes made of config.
+func measured(config fleet.Config) *measuring {
+	return &measuring{Options: Options{Seed: *seedFlag}, registry: builtin.Registry(), nodes: config}
+}
+
+// benchmark runs rounds of a subject as elect bench does, and reports of each metric what sum makes of
+// them. What cannot be had here is skipped.
+func (of subject) benchmark(b *testing.B, least int, sum func([]float64) float64) map[string][]float64 {
+	b.Helper()
+	check := func(err error) {
+		b.Helper()
+		if notHere(err) {
+			b.Skip(err)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	running, err := of.start(within(b, 2*time.Minute))
+	check(err)
+	defer func() {
+		if running.end == nil {
+			return
+		}
+		if err := running.end(); err != nil {
+			b.Error(err)
+		}
+	}()
+	columns, seed := make(map[string][]float64), *seedFlag
+	repeat(b, least, func() {
+		values, err := running.round(within(b, 4*time.Minute), seed)
+		check(err)
+		for metric, value := range values {
+			columns[metric] = append(columns[metric], value)
+		}
+		seed++
+	})
+	for metric, values := range columns {
+		b.ReportMetric(sum(values), metric)
+	}
+	return columns
+}
+
+func median(values []float64) float64 { return sample.Summarize(values).Median }
 
 // A reporter takes the figures of a benchmark, as a *testing.B does.
 type reporter interface{ ReportMetric(n float64, unit string) }

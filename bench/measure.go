@@ -17,7 +17,7 @@ import (
 type measuring struct {
 	Options
 	registry algo.Registry
-	dir      string // where data folders are made
+	nodes    fleet.Config // of what processes are made
 	run      *result.Run
 	unclean  error // what could not be stopped, or was left behind
 }
@@ -193,8 +193,8 @@ func (m *measuring) round(ctx context.Context, of subject, now *running, round i
 
 // config is what processes are made of: their data is on a disk, if there is one.
 func (m *measuring) config() (fleet.Config, error) {
-	if m.Node == nil {
+	if m.nodes.Command == nil {
 		return fleet.Config{}, errNoNode
 	}
-	return fleet.Config{Command: m.Node, Dir: m.dir}, nil
+	return m.nodes, nil
 }

@@ -219,12 +219,12 @@ func TestItIsInterruptedWhileProcessesRun(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(within(t, time.Minute))
 	enough := errors.New("enough")
 	m := &measuring{
-		Options: Options{Groups: Groups(), Node: config.Command, Progress: func(p Progress) {
+		Options: Options{Groups: Groups(), Progress: func(p Progress) {
 			if p.Done > 0 {
 				interrupt(enough)
 			}
 		}},
-		registry: builtin.Registry(), dir: temp, run: new(result.Run),
+		registry: builtin.Registry(), nodes: fleet.Config{Command: config.Command, Dir: temp}, run: new(result.Run),
 	}
 	of := m.failover(failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}, 1000, false)
 	err := m.perform(ctx, []step{{"failovers", "kill", time.Second, []subject{of}}})

@@ -59,20 +59,24 @@ func (m *measuring) elections() (steps []step) {
 		}
 		s := step{part: "elections in the simulator", name: result.Name(result.Election, "algorithm", c.Algorithm, "case", c.Name), takes: 500 * time.Millisecond}
 		for n := 3; n <= min(most, c.Most); n = 2*n - 1 { // 3, 5, 9, 17, …
-			s.subjects = append(s.subjects, subject{
-				name: electionName(c, n), rounds: draws,
-				start: pure(func(ctx context.Context, seed uint64) (figures, error) {
-					count, err := election.Run(ctx, m.registry, c, n, seed)
-					return figures{
-						result.MetricSent: float64(count.Sent), result.MetricDelivered: float64(count.Delivered),
-						result.MetricBytes: float64(count.Bytes), result.MetricTurnaround: count.Turnaround,
-					}, err
-				}),
-			})
+			s.subjects = append(s.subjects, m.election(c, n, draws))
 		}
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+func (m *measuring) election(c theory.Case, n, rounds int) subject {
+	return subject{
+		name: result.Name(result.Election, "algorithm", c.Algorithm, "case", c.Name, "n", n), rounds: rounds,
+		start: pure(func(ctx context.Context, seed uint64) (figures, error) {
+			count, err := election.Run(ctx, m.registry, c, n, seed)
+			return figures{
+				result.MetricSent: float64(count.Sent), result.MetricDelivered: float64(count.Delivered),
+				result.MetricBytes: float64(count.Bytes), result.MetricTurnaround: count.Turnaround,
+			}, err
+		}),
+	}
 }
 
 // wires are elections of live nodes in this process.
@@ -159,34 +163,37 @@ func (m *measuring) stabilities() []step {
 
 // faults happen in the simulator so many rounds, and those that are to be live to processes too.
 func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int, live func(fault.Fault) bool) (steps []step) {
-	one := func(part string, takes time.Duration, c fault.Case, host string, rounds int, run func(ctx context.Context, seed uint64) (fault.Cost, error)) {
-		steps = append(steps, alone(part, takes, subject{name: c.Name(host), rounds: rounds, start: pure(func(ctx context.Context, seed uint64) (figures, error) {
-			cost, err := run(ctx, seed)
-			return cost.Values(c.Fault.Metrics), err
-		})}))
-	}
 	for _, f := range all {
 		for _, algorithm := range m.variants() {
 			c := fault.Case{Algorithm: algorithm, Fault: f, Nodes: nodes}
-			one(part+", in the simulator", 50*time.Millisecond, c, simulator, simulated,
-				func(ctx context.Context, seed uint64) (fault.Cost, error) { return c.Simulate(ctx, m.registry, seed) })
+			steps = append(steps, alone(part+", in the simulator", 50*time.Millisecond, m.fault(c, simulator, simulated)))
 		}
 	}
 	for _, f := range all {
-		if !live(f) {
-			continue
+		if live(f) {
+			c := fault.Case{Algorithm: m.variants()[0], Fault: f, Nodes: nodes}
+			steps = append(steps, alone(part+", to processes", f.Takes, m.fault(c, processes, 1)))
 		}
-		c := fault.Case{Algorithm: m.variants()[0], Fault: f, Nodes: nodes}
-		one(part+", to processes", f.Takes, c, processes, 1,
-			func(ctx context.Context, seed uint64) (fault.Cost, error) {
-				config, err := m.config()
-				if err != nil {
-					return fault.Cost{}, err
-				}
-				return c.Measure(ctx, config, seed)
-			})
 	}
 	return steps
+}
+
+// fault happens in the simulator, or to processes.
+func (m *measuring) fault(c fault.Case, host string, rounds int) subject {
+	run := func(ctx context.Context, seed uint64) (fault.Cost, error) { return c.Simulate(ctx, m.registry, seed) }
+	if host == processes {
+		run = func(ctx context.Context, seed uint64) (fault.Cost, error) {
+			config, err := m.config()
+			if err != nil {
+				return fault.Cost{}, err
+			}
+			return c.Measure(ctx, config, seed)
+		}
+	}
+	return subject{name: c.Name(host), rounds: rounds, start: pure(func(ctx context.Context, seed uint64) (figures, error) {
+		cost, err := run(ctx, seed)
+		return cost.Values(c.Fault.Metrics), err
+	})}
 }
 
 // detectors watch one process in the simulator, for an hour a trial.
@@ -223,24 +230,25 @@ func (m *measuring) rests() (steps []step) {
 	const rounds = 2
 	for _, n := range sizes {
 		for _, algorithm := range algorithms {
-			steps = append(steps, alone("the cost at rest", 2500*time.Millisecond+rounds*span, subject{
-				name: result.Name(result.Steady, "algorithm", algorithm, "n", n), rounds: rounds,
-				start: opened(
-					func(ctx context.Context) (*resting, error) { return startResting(ctx, m.registry, algorithm, n) },
-					func(ctx context.Context, r *resting, _ uint64) (figures, error) { return r.measure(ctx, span) }),
-			}))
+			steps = append(steps, alone("the cost at rest", 2500*time.Millisecond+rounds*span, m.rest(algorithm, n, rounds, span)))
 		}
 	}
 	return steps
 }
 
+// rest looks at one for a while in each round.
+func (m *measuring) rest(algorithm string, n, rounds int, span time.Duration) subject {
+	return subject{
+		name: result.Name(result.Steady, "algorithm", algorithm, "n", n), rounds: rounds,
+		start: opened(
+			func(ctx context.Context) (*resting, error) { return startResting(ctx, m.registry, algorithm, n) },
+			func(ctx context.Context, r *resting, _ uint64) (figures, error) { return r.measure(ctx, span) }),
+	}
+}
+
 // alone is a step of one subject.
 func alone(part string, takes time.Duration, of subject) step {
 	return step{part: part, name: of.name, takes: takes, subjects: []subject{of}}
-}
-
-func electionName(c theory.Case, n int) string {
-	return result.Name(result.Election, "algorithm", c.Algorithm, "case", c.Name, "n", n)
 }
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"testing"
@@ -20,7 +19,10 @@ import (
 // or 1 s with -short. Each pair of nodes has a connection, with two ends: 140 nodes take
 // 20,000 open files, and 200 take 40,000. Where not so many are allowed they are skipped.
 func BenchmarkSteady(b *testing.B) {
-	setting(b)
+	m, span := measured(setting(b)), 10*time.Second
+	if testing.Short() {
+		span = time.Second
+	}
 	for _, algorithm := range variants {
 		b.Run("algorithm="+algorithm, func(b *testing.B) {
 			var sizes, frames []float64
@@ -29,9 +31,8 @@ func BenchmarkSteady(b *testing.B) {
 					continue
 				}
 				b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-					if f, ok := benchmarkSteady(b, algorithm, n); ok {
-						sizes, frames = append(sizes, float64(n)), append(frames, float64(n)*f[result.MetricFrames])
-					}
+					all := m.rest(algorithm, n, 1, span).benchmark(b, 1, median)
+					sizes, frames = append(sizes, float64(n)), append(frames, float64(n)*median(all[result.MetricFrames]))
 				})
 			}
 			if len(sizes) >= 3 {
@@ -39,34 +40,6 @@ func BenchmarkSteady(b *testing.B) {
 			}
 		})
 	}
-}
-
-func benchmarkSteady(b *testing.B, algorithm string, n int) (f figures, ok bool) {
-	span := 10 * time.Second
-	if testing.Short() {
-		span = time.Second
-	}
-	r, err := startResting(within(b, 2*time.Minute), builtin.Registry(), algorithm, n)
-	if errors.Is(err, errFiles) {
-		b.Skip(err)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := r.close(); err != nil {
-			b.Error(err)
-		}
-	}()
-	repeat(b, 1, func() {
-		if f, err = r.measure(b.Context(), span); err != nil {
-			b.Fatal(err)
-		}
-	})
-	for metric, value := range f {
-		b.ReportMetric(value, metric)
-	}
-	return f, true
 }
 
 func TestSteadyMeasuresAClusterAtRest(t *testing.T) {

@@ -48,8 +48,7 @@ func BenchmarkWire(b *testing.B) {
 				}
 				b.Run(sub(c.nameOn(where, n)), func(b *testing.B) {
 					printWire.Do(func() {
-						fmt.Printf("wire-machine: %v\nwire-nodes: loopback, those of processes keep what they save on %s, seed %d\n",
-							machine.This(), machine.FileSystem(config.Dir), *seedFlag)
+						fmt.Print(configuration(config.Dir, "nodes: in this process, or a process each, loopback", "clock: "+fleet.Clock))
 					})
 					c.benchmark(b, where, config, n)
 				})

@@ -91,7 +91,7 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	return cmd
 }
 
-// check says all that is wrong with the flags, and sets what is left to it.
+// check says all that is wrong with the flags.
 func (f *benchFlags) check(set *pflag.FlagSet) error {
 	var mistakes mistake.List
 	add := mistakes.Addf
@@ -103,12 +103,7 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	if len(f.groups) == 0 {
 		add("--groups is empty, want some of %s", strings.Join(bench.Groups(), ", "))
 	}
-	switch {
-	case !set.Changed("rounds") && f.short:
-		f.rounds = 1
-	case !set.Changed("rounds"):
-		f.rounds = 5
-	case f.rounds < 1:
+	if set.Changed("rounds") && f.rounds < 1 {
 		add("--rounds is %d, want at least 1", f.rounds)
 	}
 	if set.Changed("out") && f.out == "" {

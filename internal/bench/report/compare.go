@@ -76,11 +76,13 @@ func Compare(before, after []*benchfmt.Result) Comparison {
 	for _, field := range benchproc.NonSingularFields(machines) {
 		var all []string
 		for _, machine := range machines {
-			if value := machine.Get(field); !slices.Contains(all, value) {
+			if value := machine.Get(field); value != "" && !slices.Contains(all, value) {
 				all = append(all, value)
 			}
 		}
-		c.Differs = append(c.Differs, field.Name+": "+strings.Join(plain(all), " and "))
+		if len(all) > 1 { // a run that says nothing may be the same
+			c.Differs = append(c.Differs, field.Name+": "+strings.Join(plain(all), " and "))
+		}
 	}
 	benchproc.SortKeys(keys)
 	for _, key := range keys {

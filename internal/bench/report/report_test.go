@@ -51,6 +51,7 @@ func TestTables(t *testing.T) {
 		trials("Election/algorithm=bully/case=leader-crash/n=9", result.MetricSent, 7),
 		trials("Election/algorithm=bully/case=leader-crash/n=9", result.MetricTurnaround, 1),
 		trials("Election/algorithm=omega/case=random/n=9", result.MetricSent, 8.5),
+		trials("Election/algorithm=textbook-bully/case=random/n=9", result.MetricSent, 32),
 		trials("Election/algorithm=ring/case=growth", "exponent", 1),
 		trials("Stability/algorithm=vote/fault=heal/host=simulator/n=5", result.MetricEnds, 0, 2, 1),
 		trials("Stability/algorithm=vote/fault=heal/host=processes/n=5", result.MetricEnds, 3),
@@ -103,7 +104,7 @@ func TestCompare(t *testing.T) {
 	add(&after, "Election/n=5", 26, 31)
 	add(&before, "Election/n=7", 5)
 	add(&after, "Election/n=7", 5)
-	c := Compare(results(t, append([]string{"cores: 2", "kernel: a"}, before...)...), results(t, append([]string{"cores: 4", "kernel: a"}, after...)...))
+	c := Compare(results(t, append([]string{"cores: 2", "kernel: a"}, before...)...), results(t, append([]string{"cores: 4", "kernel: a", "nodes: x"}, after...)...))
 	require.Equal(t, []string{"cores: 2 and 4"}, c.Differs)
 	got := make(map[string]Verdict)
 	for _, x := range c.Changes {

@@ -44,8 +44,8 @@ var kinds = []kind{
 
 // How to read the tables.
 const (
-	electionNote = `T is the time that a message takes, one way. The symbols are those of internal/bench/theory/theory.md. Where a random node starts,
-what the formulas say is the mean of all.`
+	electionNote = `T is the time that a message takes, one way. The symbols are those of internal/bench/theory/theory.md. Where a random node starts
+there is the mean of the formula over all nodes.`
 	wireNote     = `T-ms is the mean time of a message of the same election, one way, and T/election the turnaround in it.`
 	failoverNote = `From right before the fault until the last survivor knows the new leader.`
 	costNote     = `no-leader: no node that runs leads. two-leaders: two that run lead, each in its own eyes. unled-node: a node has no
@@ -126,6 +126,9 @@ func expected(key []string, formula func(theory.Row) theory.Formula) string {
 	mean, _ := c.Expected(n, formula)
 	if !told || !known {
 		return "-"
+	}
+	if c.Drawn() && c.Mean == theory.Single { // each election that may be drawn has a number of its own
+		return "mean = " + Number(mean)
 	}
 	return fmt.Sprintf("%s = %s", formula(row), Number(mean))
 }
