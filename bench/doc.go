@@ -32,7 +32,8 @@
 //
 // Other projects are measured beside ours in bench/peers, a module of its own.
 //
-// Names and metrics are those that benchstat reads.
+// What is printed is Go's benchmark format, which benchstat reads, elect bench compare, and bench/page,
+// a module of its own too, which draws plots. Names and metrics are those of elect bench.
 //
 // Each prints its setting first: a figure without one says nothing. Flags of its own
 // stand behind the package: -rounds, -slow-rounds, -wire-rounds, -observed, -max-n, -seed,

@@ -17,11 +17,12 @@ func newBenchCompare() *cobra.Command {
 		Short: "Show what changed between two runs of elect bench",
 		Long: `Show which metrics of which benchmarks changed from one run of elect bench to another: the
 medians, the change, and p, how probable such a difference is where nothing has changed,
-by the test of Mann and Whitney. From p = 0.05 on a metric is the same; fewer than four trials
-on both sides cannot come below that. Counts of the simulator are exact: one trial tells. Of a hundred
+by the test of Mann and Whitney. From p = 0.05 on a metric is the same. Fewer than four trials
+on both sides cannot come below that: compare runs with --rounds 8 or more, of which a pause has half.
+Counts of the simulator are exact: one trial tells, which benchstat does not know. Of a hundred
 metrics that did not change about five are found to have, if their trials are independent. Those of a
 kill, of a polite stop and at rest are of one cluster each: measure again what matters.
-The files are those that elect bench and go test -bench write; benchstat compares them too.
+The files are those that elect bench and go test -bench write.
 
 With --json, one object: differs (a list of texts: in what the configurations differ) and
 changes (a list of objects: name, metric, old and new (objects: trials, median, interval
