@@ -7,6 +7,8 @@
 //	go run . -stability all -settings equal -rounds 1   stable leadership; most of an hour
 //	go run . -help                                      the flags
 //
+// Tables are printed, and with -out every round is written in Go's benchmark format.
+//
 // It is a module of its own, so that the project depends on none of what it measures.
 //
 // A round starts a new cluster of one system, lets it come to rest, waits for a random

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
 const (
@@ -60,12 +61,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "peers:", err)
 		return statusUsage
 	}
-	result, err := o.result(ctx, stderr)
-	if len(result.Trials) > 0 { // what was measured before an interruption counts
-		result.write(stdout)
-		if o.json != "" {
-			err = errors.Join(err, result.save(o.json))
+	if o.show {
+		file, err := read(o.files)
+		if err != nil {
+			fmt.Fprintln(stderr, "peers:", err)
+			return statusFailed
 		}
+		write(stdout, file)
+		return 0
+	}
+	return o.perform(ctx, stdout, stderr)
+}
+
+// perform measures, and prints and saves what was measured, also before an interruption.
+func (o *options) perform(ctx context.Context, stdout, stderr io.Writer) int {
+	run, err := o.measure(ctx, stderr)
+	if len(run.Trials) > 0 {
+		write(stdout, result.File{Results: run.Results(), Notes: run.Notes()})
+		err = errors.Join(err, o.save(run))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -74,21 +87,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		fmt.Fprintln(stderr, "peers:", err)
 		return statusFailed
+	case len(run.Skipped) > 0: // a table without them must not look like success
+		fmt.Fprintf(stderr, "peers: %d of %d rounds failed\n", len(run.Skipped), len(run.Skipped)+len(run.Trials))
+		return statusFailed
 	}
-	return failures(result, stderr)
-}
-
-// failures says which rounds failed: a table without them must not look like success.
-func failures(r Result, stderr io.Writer) int {
-	failed := 0
-	for _, t := range r.Trials {
-		if t.Error != "" {
-			failed++
-		}
-	}
-	if failed == 0 {
-		return 0
-	}
-	fmt.Fprintf(stderr, "peers: %d of %d rounds failed\n", failed, len(r.Trials))
-	return statusFailed
+	return 0
 }

@@ -75,13 +75,13 @@ func TestRound(t *testing.T) {
 				require.NoError(t, err)
 				require.Empty(t, trial.Error)
 				require.Equal(t, 7, trial.Round)
-				require.Positive(t, trial.FirstUp)
-				require.GreaterOrEqual(t, trial.LastUp, trial.FirstUp)
+				require.Positive(t, trial.Values[firstUp])
+				require.GreaterOrEqual(t, trial.Values[givenUp], trial.Values[firstUp])
 				s, _ := lookupSystem(name)
 				if s.leads() {
-					require.GreaterOrEqual(t, trial.Followed, trial.LastUp, "who follows another has given the old leader up")
+					require.GreaterOrEqual(t, trial.Values[followed], trial.Values[givenUp], "who follows another has given the old leader up")
 				} else {
-					require.Zero(t, trial.Followed)
+					require.NotContains(t, trial.Values, followed)
 				}
 				requireNothingLeft(t, r)
 			})
@@ -92,19 +92,20 @@ func TestRound(t *testing.T) {
 // TestRoundOfStability: what takes a network of its own, and ends soonest.
 func TestRoundOfStability(t *testing.T) {
 	r := testRunner(t)
-	trial, err := r.round(t.Context(), Case{System: "etcd-raft-prevote", Timing: quick, Signal: "first-start", Nodes: stabilityNodes}, 1)
+	trial, err := r.round(t.Context(), Case{System: "etcd-raft-prevote", Setting: equal, Timing: quick, Signal: "first-start", Nodes: stabilityNodes}, 1)
 	require.NoError(t, err)
 	if strings.Contains(trial.Error, netlab.ErrUnavailable.Error()) {
 		t.Skip(trial.Error)
 	}
 	require.Empty(t, trial.Error)
 	require.Positive(t, trial.Values[result.MetricAgreed])
-	require.Regexp(t, "^ first-start n=5 round 1 etcd-raft-prevote: ms/agreement [0-9.]+, ms/agreement-up ", trial.String())
+	require.Regexp(t, "^Peers/setting=equal/signal=first-start/system=etcd-raft-prevote/n=5 round 1: ms/agreement [0-9.]+, ms/agreement-up ", trial.String())
 	requireNothingLeft(t, r)
 
 	var out bytes.Buffer
-	Result{Trials: []Trial{trial}}.write(&out)
-	require.Contains(t, out.String(), "first-start: first start of all at once\n\n| system            | timing     | rounds | ms/agreement | ms/agreement-up |\n")
+	run := result.Run{Trials: []result.Trial{{Name: trial.name(), Values: trial.Values}}}
+	write(&out, result.File{Results: run.Results()})
+	require.Contains(t, out.String(), "first-start: first start of all at once\n\n| nodes | system            | rounds | ms/agreement | ms/agreement-up |\n")
 }
 
 func TestSteadyRound(t *testing.T) {
@@ -113,8 +114,8 @@ func TestSteadyRound(t *testing.T) {
 	trial, err := r.round(t.Context(), Case{System: "etcd-raft", Timing: quick, Signal: steady, Nodes: 3}, 1)
 	require.NoError(t, err)
 	require.Empty(t, trial.Error)
-	require.Equal(t, 100.0, trial.Pause)
-	require.Zero(t, trial.LastUp)
+	require.Equal(t, 100.0, trial.Values[restBefore])
+	require.NotContains(t, trial.Values, givenUp)
 	requireNothingLeft(t, r)
 }
 
@@ -188,17 +189,17 @@ func TestInterrupted(t *testing.T) {
 	testRunner(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	file := filepath.Join(t.TempDir(), "out.json")
+	file := filepath.Join(t.TempDir(), "out.txt")
 	var out bytes.Buffer
 	status := run(ctx, []string{
 		"-rounds", "50", "-nodes", "3", "-peers", "etcd-raft", "-settings", quick.String(), "-signal", "kill",
-		"-elect", built.elect, "-json", file, "-data", t.TempDir(),
+		"-elect", built.elect, "-out", file, "-data", t.TempDir(),
 	}, &out, cancelAfter{lines: 2, cancel: cancel})
 	require.Equal(t, statusInterrupted, status)
 	require.Contains(t, out.String(), "| 3     | elect     | 1 ")
-	r, err := load([]string{file})
+	f, err := read([]string{file})
 	require.NoError(t, err)
-	require.Len(t, r.Trials, 2)
+	require.Len(t, f.Results, 2)
 }
 
 // cancelAfter ends a run after so many lines of progress.
@@ -217,8 +218,8 @@ func (c cancelAfter) Write(b []byte) (int, error) {
 // TestWhereNothingCanBeSaved: it is said before anything is measured.
 func TestWhereNothingCanBeSaved(t *testing.T) {
 	var out, said bytes.Buffer
-	status := run(t.Context(), []string{"-json", filepath.Join(t.TempDir(), "no", "out.json")}, &out, &said)
+	status := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "no", "out.txt")}, &out, &said)
 	require.Equal(t, statusUsage, status)
-	require.Contains(t, said.String(), "-json: open ")
+	require.Contains(t, said.String(), "-out: open ")
 	require.Empty(t, out.String())
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -28,7 +29,7 @@ type options struct {
 	seed     uint64
 	data     string
 	elect    string
-	json     string
+	out      string
 	show     bool
 	files    []string // with show
 }
@@ -52,8 +53,8 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "of the random moments at which signals come")
 	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
 	flags.StringVar(&o.elect, "elect", "", "the elect `command` (default: built from this checkout)")
-	flags.StringVar(&o.json, "json", "", "`file` for every round's figures")
-	flags.BoolVar(&o.show, "show", false, "measure nothing; print what the JSON files named behind the flags hold together")
+	flags.StringVar(&o.out, "out", "", "`file` for every round's figures, in Go's benchmark format")
+	flags.BoolVar(&o.show, "show", false, "measure nothing; print what the files named behind the flags hold together")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			usage(flags, stderr)
@@ -72,7 +73,7 @@ on this machine; the leader gets a signal, and each process stamps what it learn
   go run . -rounds 5 -nodes 5 -peers hashicorp-raft,etcd-raft -settings defaults -signal kill
   go run . -settings aggressive -steady 60s -rounds 1
   go run . -stability all -settings equal -rounds 1
-  go run . -show a.json b.json
+  go run . -show a.txt b.txt
 
 Flags:
 `)
@@ -83,7 +84,7 @@ Flags:
 func (o *options) check() error {
 	switch {
 	case o.show && len(o.files) == 0:
-		return errors.New("-show wants JSON files behind the flags")
+		return errors.New("-show wants files behind the flags")
 	case !o.show && len(o.files) > 0:
 		return fmt.Errorf("%q stands behind the flags; only -show has arguments", o.files)
 	case o.rounds < 1:
@@ -160,13 +161,24 @@ func parseSetting(s string) (string, error) {
 }
 
 // writable says early if what is measured for hours could not be saved.
-func (o options) writable() error {
-	if o.json == "" {
+func (o *options) writable() error {
+	if o.out == "" {
 		return nil
 	}
-	f, err := os.OpenFile(o.json, os.O_WRONLY|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(o.out, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
-		return fmt.Errorf("-json: %w", err)
+		return fmt.Errorf("-out: %w", err)
 	}
 	return f.Close()
+}
+
+func (o *options) save(run result.Run) error {
+	if o.out == "" {
+		return nil
+	}
+	f, err := os.Create(o.out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(run.Write(f), f.Close())
 }

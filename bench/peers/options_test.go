@@ -55,8 +55,8 @@ func TestMistakesInOptions(t *testing.T) {
 		"-steady is -1s":                {"-steady", "-1s"},
 		"some of deaf-follower, bridge": {"-stability", "earthquake"},
 		"both set, want one":            {"-stability", "heal", "-steady", "1s"},
-		"-show wants JSON files":        {"-show"},
-		"only -show has arguments":      {"a.json"},
+		"-show wants files":             {"-show"},
+		"only -show has arguments":      {"a.txt"},
 		"not defined":                   {"-round", "1"},
 	} {
 		var stderr bytes.Buffer

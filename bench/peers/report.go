@@ -3,83 +3,144 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
+	"github.com/elect-go/elect/internal/bench/report"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
 )
 
-// write prints r as text that is Markdown too.
-func (r Result) write(w io.Writer) {
-	for _, o := range r.Runs {
-		fmt.Fprintf(w, "%s, seed %d, load average %s: go run . %s\n", o.Began.Format("2006-01-02 15:04"), o.Seed, o.Machine.Load, strings.Join(o.Args, " "))
-	}
-	for _, line := range r.places() {
-		fmt.Fprintln(w, line)
-	}
-	fmt.Fprintln(w, "\nVersions:")
-	for _, path := range slices.Sorted(maps.Keys(r.Versions)) {
-		fmt.Fprintf(w, "- %s %s\n", path, r.Versions[path])
-	}
-	fmt.Fprintln(w, "\nSettings:")
-	for _, s := range r.Settings {
-		fmt.Fprintf(w, "- %s, %s: %s\n", s.Setting, s.System, strings.Join(s.Lines, "; "))
-	}
-	for _, b := range r.blocks() {
-		fmt.Fprintln(w)
-		b.write(w)
-	}
-	for _, line := range r.aims() {
-		fmt.Fprintln(w, "\n"+line)
-	}
+// row is a system in a case, and ours in the same.
+type row struct {
+	setting, signal, nodes, system string
+	values, own                    map[string][]float64 // by metric
+	rounds                         int
 }
 
-// places are the machines, each once.
-func (r Result) places() []string {
-	var lines []string
-	for _, o := range r.Runs {
-		m := o.Machine
-		line := fmt.Sprintf("machine: %s, %d cores (%s), kernel %s, %s; data folders on %s, saves synced; loopback; clock %s",
-			m.System, m.Cores, m.Model, m.Kernel, m.Go, o.FileSystem, o.Clock)
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
+// write prints a file as text that is Markdown too.
+func write(w io.Writer, f result.File) {
+	for _, note := range f.Notes {
+		fmt.Fprintf(w, "- %s\n", note)
+	}
+	fmt.Fprintln(w)
+	for _, c := range f.Results[0].Config {
+		fmt.Fprintf(w, "- %s: %s\n", c.Key, c.Value)
+	}
+	for _, what := range report.Differs(f.Results) {
+		fmt.Fprintf(w, "- the runs differ in %s\n", what)
+	}
+	rows := rowsOf(f)
+	for len(rows) > 0 {
+		end := slices.IndexFunc(rows, func(r row) bool { return r.setting != rows[0].setting || r.signal != rows[0].signal })
+		if end < 0 {
+			end = len(rows)
 		}
+		writeBlock(w, rows[:end])
+		rows = rows[end:]
 	}
-	return lines
 }
 
-// aims says what became of what the project wants, as far as it was measured.
-func (r Result) aims() []string {
-	var lines []string
-	for _, b := range r.blocks() {
-		switch {
-		case b.setting == atDefaults && b.signal == fleet.Kill:
-			lines = append(lines, b.aim(200, "killed at 5 nodes, at defaults: the faster peer takes %s times as long as elect; wanted: at least 200")...)
-		case b.setting == equal && b.signal == fleet.Stop:
-			lines = append(lines, b.aim(1, "stopped at 5 nodes, at equal settings: the faster peer takes %s times as long as elect; wanted: at least 1")...)
+// rowsOf are the systems in the order in which their settings, signals and numbers of nodes came.
+func rowsOf(f result.File) (rows []row) {
+	all, _ := report.Rows(f.Results, ".name:Peers", "/setting,/signal,/n,/system")
+	for _, of := range all {
+		r := row{of.Key[0], of.Key[1], of.Key[2], of.Key[3], of.Values, nil, of.Trials()}
+		for _, own := range all {
+			if own.Key[3] == ours && slices.Equal(own.Key[:3], of.Key[:3]) {
+				r.own = own.Values
+			}
 		}
+		rows = append(rows, r)
 	}
-	return lines
+	return rows
 }
 
-// aim compares ours with the fastest of the others that have leaders, at 5 nodes.
-func (b block) aim(want float64, text string) []string {
+// writeBlock is a table of what was done alike to all systems, and of signals what became of our aim.
+func writeBlock(w io.Writer, rows []row) {
+	setting, signal := rows[0].setting, fleet.Signal(rows[0].signal)
+	if f, found := lookupFault(signal); found {
+		fmt.Fprintf(w, "\n### %s, %s: %s\n\n", setting, f.Name, f.About)
+		writeWorst(w, rows, f.Metrics)
+		return
+	}
+	if signal == steady {
+		fmt.Fprintf(w, "\n### %s, at rest\n\n", setting)
+		writeWorst(w, rows, []string{restBefore, unasked})
+		return
+	}
+	fmt.Fprintf(w, "\n### %s, the leader gets %s\n\n", setting, map[fleet.Signal]string{fleet.Kill: "SIGKILL", fleet.Stop: "SIGSTOP"}[signal])
+	t := table{header: []string{
+		"nodes", "system", "rounds", "followed, median", "p10", "p90", "times elect [95 %]", "given up, median", "p10", "p90", "times elect [95 %]", unasked,
+	}}
+	for _, r := range rows {
+		cells := slices.Concat([]string{r.nodes, r.system, strconv.Itoa(r.rounds)}, r.compare(followed), r.compare(givenUp))
+		t.rows = append(t.rows, append(cells, report.Number(sum(r.values[unasked]))))
+	}
+	t.write(w)
+	switch {
+	case setting == atDefaults && signal == fleet.Kill:
+		writeAim(w, rows, 200)
+	case setting == equal && signal == fleet.Stop:
+		writeAim(w, rows, 1)
+	}
+}
+
+// writeWorst has the worst of the rounds.
+func writeWorst(w io.Writer, rows []row, metrics []string) {
+	t := table{header: append([]string{"nodes", "system", "rounds"}, metrics...)}
+	for _, r := range rows {
+		cells := []string{r.nodes, r.system, strconv.Itoa(r.rounds)}
+		for _, metric := range metrics {
+			cell := "-"
+			if values := r.values[metric]; len(values) > 0 {
+				cell = report.Number(slices.Max(values))
+			}
+			cells = append(cells, cell)
+		}
+		t.rows = append(t.rows, cells)
+	}
+	t.write(w)
+}
+
+// compare is the four cells about a metric, held against ours.
+func (r row) compare(metric string) []string {
+	values := r.values[metric]
+	if len(values) == 0 {
+		return []string{"-", "-", "-", "-"}
+	}
+	s := sample.Summarize(values)
+	against := "1"
+	if r.system != ours {
+		against = ratioOf(values, r.own[metric]).String()
+	}
+	return []string{milliseconds(s.Median), milliseconds(s.P10), milliseconds(s.P90), against}
+}
+
+func sum(values []float64) (all float64) {
+	for _, v := range values {
+		all += v
+	}
+	return all
+}
+
+// writeAim compares ours with the fastest of the others that have leaders, at 5 nodes.
+func writeAim(w io.Writer, rows []row, want float64) {
 	var best *row
-	for i, r := range b.rows {
-		s, _ := lookupSystem(r.System)
-		if r.Nodes != 5 || s.isOurs() || len(r.followed) == 0 || len(r.ownFollowed) == 0 {
+	for i, r := range rows {
+		s, _ := lookupSystem(r.system)
+		if r.nodes != "5" || s.isOurs() || len(r.values[followed]) == 0 || len(r.own[followed]) == 0 {
 			continue
 		}
-		if best == nil || sample.Summarize(r.followed).Median < sample.Summarize(best.followed).Median {
-			best = &b.rows[i]
+		if best == nil || sample.Summarize(r.values[followed]).Median < sample.Summarize(best.values[followed]).Median {
+			best = &rows[i]
 		}
 	}
 	if best == nil {
-		return nil
+		return
 	}
-	q := ratioOf(best.followed, best.ownFollowed)
+	q := ratioOf(best.values[followed], best.own[followed])
 	verdict := "reached"
 	switch {
 	case q.times < want:
@@ -87,5 +148,5 @@ func (b block) aim(want float64, text string) []string {
 	case q.low < want:
 		verdict = "reached by the median, not by the whole interval"
 	}
-	return []string{fmt.Sprintf("Aim, "+text+": %s (%s).", q, verdict, best.System)}
+	fmt.Fprintf(w, "\nAim: the faster peer takes %s times as long as elect; wanted: at least %v: %s (%s).\n", q, want, verdict, best.system)
 }

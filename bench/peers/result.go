@@ -1,11 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
 	"os/exec"
-	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -13,39 +9,28 @@ import (
 
 	"github.com/elect-go/elect/bench/peers/member"
 	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// Result is all that one or more runs have measured, and on what.
-type Result struct {
-	Runs     []Origin          `json:"runs"`
-	Versions map[string]string `json:"versions"` // of each module
-	Settings []Settings        `json:"settings"`
-	Trials   []Trial           `json:"trials"`
-}
-
-// Origin is where and when trials were made.
-type Origin struct {
-	Began      time.Time       `json:"began"`
-	Args       []string        `json:"args"`
-	Seed       uint64          `json:"seed"`
-	Machine    machine.Machine `json:"machine"`
-	FileSystem string          `json:"file_system"` // of the data folders
-	Clock      string          `json:"clock"`
+// begin is a run in which nothing was measured yet.
+func (o *options) begin(dir, own string, settings []Settings) result.Run {
+	run := result.Run{
+		Began: time.Now(), Command: "go run . " + strings.Join(o.args, " "), Seed: o.seed, Machine: machine.This(), Clock: fleet.Clock,
+		Versions: versionsOf(o.systems, own),
+	}
+	run.Machine.FileSystem = machine.FileSystem(dir)
+	for _, s := range settings {
+		run.Remarks = append(run.Remarks, s.Setting+", "+s.System+": "+strings.Join(s.Lines, "; "))
+	}
+	return run
 }
 
 // Settings are what a system was told.
 type Settings struct {
-	System  string        `json:"system"`
-	Setting string        `json:"setting"`
-	Timing  member.Timing `json:"timing"`
-	Lines   []string      `json:"lines"`
-}
-
-func originNow(args []string, seed uint64, dir string) Origin {
-	return Origin{
-		Began: time.Now(), Args: args, Seed: seed, Machine: machine.This(), FileSystem: machine.FileSystem(dir), Clock: fleet.Clock,
-	}
+	System, Setting string
+	Timing          member.Timing
+	Lines           []string
 }
 
 // versionsOf are those of the modules behind the systems, as this program was built;
@@ -90,55 +75,4 @@ func git(dir string, args ...string) (string, error) {
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err
-}
-
-// save writes r as JSON.
-func (r Result) save(file string) error {
-	text, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
-}
-
-// load reads results and puts them together. What was measured must be the same.
-func load(files []string) (Result, error) {
-	var all Result
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return all, err
-		}
-		var r Result
-		if err := json.Unmarshal(text, &r); err != nil {
-			return all, fmt.Errorf("%s: %w", file, err)
-		}
-		if err := all.add(r); err != nil {
-			return all, fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	return all, nil
-}
-
-func (r *Result) add(more Result) error {
-	if r.Versions == nil {
-		r.Versions = make(map[string]string)
-	}
-	for path, version := range more.Versions {
-		if known, ok := r.Versions[path]; ok && known != version {
-			return fmt.Errorf("%s is %s, and %s in a file before it", path, version, known)
-		}
-		r.Versions[path] = version
-	}
-	for _, s := range more.Settings {
-		i := slices.IndexFunc(r.Settings, func(o Settings) bool { return o.System == s.System && o.Setting == s.Setting })
-		if i < 0 {
-			r.Settings = append(r.Settings, s)
-		} else if !reflect.DeepEqual(r.Settings[i], s) {
-			return fmt.Errorf("%s has other settings in a file before it", s.System)
-		}
-	}
-	r.Runs = append(r.Runs, more.Runs...)
-	r.Trials = append(r.Trials, more.Trials...)
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/bench/peers/member"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/wait"
@@ -17,28 +18,36 @@ import (
 
 // Case is what is done to whom.
 type Case struct {
-	System  string        `json:"system"`
-	Setting string        `json:"setting"`
-	Timing  member.Timing `json:"timing"` // what the setting means for the system
-	Signal  fleet.Signal  `json:"signal"` // or the name of a fault of stable leadership; "steady": none
-	Nodes   int           `json:"nodes"`
+	System  string
+	Setting string
+	Timing  member.Timing // what the setting means for the system
+	Signal  fleet.Signal  // or the name of a fault of stable leadership; "steady": none
+	Nodes   int
 }
 
 // steady is a case in which nothing is done.
 const steady fleet.Signal = "steady"
 
-// Trial is one round. Times are in ms from right before the signal.
+// Trial is one round.
 type Trial struct {
 	Case
-	Round    int     `json:"round"`              // from 1
-	Pause    float64 `json:"pause"`              // ms of rest before the signal
-	Followed float64 `json:"followed,omitempty"` // when the last survivor followed the new leader; none without leaders
-	FirstUp  float64 `json:"first_gave_up"`      // when the first survivor gave the struck one up
-	LastUp   float64 `json:"last_gave_up"`       // when the last one did
-	Unasked  int     `json:"unasked"`            // suspicions and changes of leader during the rest before the signal
-	// Values are what was found after a fault of stable leadership, by metric. Then there is nothing above.
-	Values map[string]float64 `json:"values,omitempty"`
-	Error  string             `json:"error,omitempty"` // nothing above counts then
+	Round  int                // from 1
+	Values map[string]float64 // by metric
+	Error  string             // then there are no values
+}
+
+// The metrics of a round, beside those of stable leadership. Times are from right before the signal.
+const (
+	followed   = "ms/followed"      // when the last survivor followed the new leader; none without leaders
+	givenUp    = "ms/given-up"      // when the last survivor gave the struck one up
+	firstUp    = "ms/first-gave-up" // when the first one did
+	restBefore = "ms/rest"          // before the signal
+	unasked    = "unasked"          // suspicions and changes of leader during it
+)
+
+// name is that of the benchmark.
+func (c Case) name() string {
+	return result.Name("Peers", "setting", c.Setting, "signal", c.Signal, "system", c.System, "n", c.Nodes)
 }
 
 // runner runs rounds.
@@ -67,7 +76,7 @@ func (r *runner) round(ctx context.Context, c Case, number int) (Trial, error) {
 		if ctx.Err() != nil {
 			return t, context.Cause(ctx)
 		}
-		t.Error = err.Error()
+		t.Values, t.Error = nil, err.Error()
 	}
 	return t, nil
 }
@@ -104,12 +113,12 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 	if t.Signal == steady {
 		pause = r.rest
 	}
-	t.Pause = sample.MS(pause)
 	from := fleet.Now()
 	if err := wait.For(ctx, pause); err != nil {
 		return err
 	}
-	if t.Unasked = w.restless(from); t.Signal == steady {
+	t.Values = map[string]float64{restBefore: sample.MS(pause), unasked: float64(w.restless(from))}
+	if t.Signal == steady {
 		return nil
 	}
 	return t.strike(ctx, g, w)
@@ -122,14 +131,14 @@ func (t *Trial) strike(ctx context.Context, g group, w *watch) error {
 		return err
 	}
 	if g.leads {
-		t.Followed = sinceMS(at, end)
+		t.Values[followed] = sinceMS(at, end)
 	}
 	survivors := slices.DeleteFunc(g.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
 	if len(survivors) != t.Nodes-1 {
 		return fmt.Errorf("%d of %d survive", len(survivors), t.Nodes)
 	}
 	first, last, err := w.gaveUp(survivors, struck, at)
-	t.FirstUp, t.LastUp = sinceMS(at, first), sinceMS(at, last)
+	t.Values[firstUp], t.Values[givenUp] = sinceMS(at, first), sinceMS(at, last)
 	return err
 }
 

@@ -5,33 +5,39 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/elect-go/elect/internal/bench/result"
 )
 
-// result measures, or reads what was measured.
-func (o *options) result(ctx context.Context, stderr io.Writer) (Result, error) {
-	if o.show {
-		return load(o.files)
-	}
+// measure measures. What was measured before an error counts.
+func (o *options) measure(ctx context.Context, stderr io.Writer) (run result.Run, err error) {
 	r, root, err := o.prepare(ctx)
 	if err != nil {
-		return Result{}, err
+		return run, err
 	}
 	defer os.RemoveAll(r.dir)
 	cases, settings, err := o.plan()
 	if err != nil {
-		return Result{}, err
+		return run, err
 	}
 	own := commit(root)
 	if o.elect != "" {
 		own = "whatever is in " + o.elect
 	}
-	result := Result{
-		Runs:     []Origin{originNow(o.args, o.seed, r.dir)},
-		Versions: versionsOf(o.systems, own),
-		Settings: settings,
+	run = o.begin(r.dir, own, settings)
+	return run, r.all(ctx, &run, cases, o.rounds, stderr)
+}
+
+// read puts files together.
+func read(paths []string) (all result.File, err error) {
+	for _, path := range paths {
+		f, err := result.ReadFile(path)
+		if err != nil {
+			return all, err
+		}
+		all.Results, all.Notes = append(all.Results, f.Results...), append(all.Notes, f.Notes...)
 	}
-	result.Trials, err = r.all(ctx, cases, o.rounds, stderr)
-	return result, err
+	return all, nil
 }
 
 // plan is what is measured: groups of cases that take turns.
@@ -61,9 +67,8 @@ func (o *options) plan() ([][]Case, []Settings, error) {
 }
 
 // all runs the rounds of each group in turn, and says what comes out as it goes on.
-func (r *runner) all(ctx context.Context, groups [][]Case, rounds int, stderr io.Writer) ([]Trial, error) {
-	var trials []Trial
-	total := 0
+func (r *runner) all(ctx context.Context, run *result.Run, groups [][]Case, rounds int, stderr io.Writer) error {
+	done, total := 0, 0
 	for _, group := range groups {
 		total += rounds * len(group)
 	}
@@ -72,28 +77,26 @@ func (r *runner) all(ctx context.Context, groups [][]Case, rounds int, stderr io
 			for _, c := range group {
 				t, err := r.round(ctx, c, round)
 				if err != nil {
-					return trials, err
+					return err
 				}
-				trials = append(trials, t)
-				fmt.Fprintf(stderr, "%d/%d %v\n", len(trials), total, t)
+				if t.Error != "" {
+					run.Skipped = append(run.Skipped, t.String())
+				} else {
+					run.Trials = append(run.Trials, result.Trial{Name: c.name(), Values: t.Values})
+				}
+				done++
+				fmt.Fprintf(stderr, "%d/%d %v\n", done, total, t)
 			}
 		}
 	}
-	return trials, nil
+	return nil
 }
 
 // String is a line of the progress.
 func (t Trial) String() string {
-	text := fmt.Sprintf("%s %s n=%d round %d %s: ", t.Setting, t.Signal, t.Nodes, t.Round, t.System)
-	switch {
-	case t.Error != "":
+	text := fmt.Sprintf("%s round %d: ", t.name(), t.Round)
+	if t.Error != "" {
 		return text + "failed: " + t.Error
-	case t.Signal == steady:
-		return text + fmt.Sprintf("%d suspicions and changes of leader", t.Unasked)
-	case len(t.Values) > 0:
-		return text + described(t.Values)
-	case t.Followed == 0:
-		return text + "given up by all after " + milliseconds(t.LastUp)
 	}
-	return text + "followed after " + milliseconds(t.Followed)
+	return text + described(t.Values)
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/report"
+	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -54,26 +53,8 @@ func (t *Trial) endure(ctx context.Context, f fault.Fault, config fleet.Config) 
 // described is the values of a trial in words.
 func described(values map[string]float64) string {
 	var all []string
-	for _, metric := range slices.Sorted(maps.Keys(values)) {
+	for _, metric := range slices.SortedFunc(maps.Keys(values), result.InOrder) {
 		all = append(all, metric+" "+report.Number(values[metric]))
 	}
 	return strings.Join(all, ", ")
-}
-
-// writeStability has the worst of the rounds.
-func (b block) writeStability(w io.Writer, f fault.Fault) {
-	fmt.Fprintf(w, "### %s, %s: %s\n\n", b.setting, f.Name, f.About)
-	t := table{header: append([]string{"system", "timing", "rounds"}, f.Metrics...)}
-	for _, r := range b.rows {
-		cells := []string{r.System, r.Timing.String(), strconv.Itoa(r.rounds)}
-		for _, metric := range f.Metrics {
-			cell := "-"
-			if values := r.values[metric]; len(values) > 0 {
-				cell = report.Number(slices.Max(values))
-			}
-			cells = append(cells, cell)
-		}
-		t.rows = append(t.rows, cells)
-	}
-	t.write(w)
 }

@@ -53,35 +53,19 @@ type Estimate struct {
 
 // Compare compares all metrics of all benchmarks of two runs.
 func Compare(before, after []*benchfmt.Result) Comparison {
-	c := Comparison{Differs: []string{}, Changes: []Change{}}
+	c := Comparison{Differs: Differs(slices.Concat(before, after)), Changes: []Change{}}
 	everything, _ := benchproc.NewFilter("*")
-	var names, configs benchproc.ProjectionParser
-	series, unit, _ := names.ParseWithUnit(".fullname", everything) // no mistake is in these
-	config, _ := configs.Parse(".config", everything)
+	series, unit, _ := new(benchproc.ProjectionParser).ParseWithUnit(".fullname", everything) // no mistake is in these
 	values := make(map[benchproc.Key]*[2][]float64)
-	var keys, machines []benchproc.Key
+	var keys []benchproc.Key
 	for at, run := range [][]*benchfmt.Result{before, after} {
 		for _, r := range run {
-			if machine := config.Project(r); !slices.Contains(machines, machine) {
-				machines = append(machines, machine)
-			}
 			for i, key := range series.ProjectValues(r) {
 				if values[key] == nil {
 					values[key], keys = new([2][]float64), append(keys, key)
 				}
 				values[key][at] = append(values[key][at], r.Values[i].Value)
 			}
-		}
-	}
-	for _, field := range benchproc.NonSingularFields(machines) {
-		var all []string
-		for _, machine := range machines {
-			if value := machine.Get(field); value != "" && !slices.Contains(all, value) {
-				all = append(all, value)
-			}
-		}
-		if len(all) > 1 { // a run that says nothing may be the same
-			c.Differs = append(c.Differs, field.Name+": "+strings.Join(plain(all), " and "))
 		}
 	}
 	benchproc.SortKeys(keys)
@@ -91,6 +75,31 @@ func Compare(before, after []*benchfmt.Result) Comparison {
 		c.Changes = append(c.Changes, of)
 	}
 	return c
+}
+
+// Differs says in what the configuration of results differs: one that says nothing may be the same.
+func Differs(results []*benchfmt.Result) []string {
+	everything, _ := benchproc.NewFilter("*")
+	config, _ := new(benchproc.ProjectionParser).Parse(".config", everything) // no mistake is in it
+	var machines []benchproc.Key
+	for _, r := range results {
+		if machine := config.Project(r); !slices.Contains(machines, machine) {
+			machines = append(machines, machine)
+		}
+	}
+	differs := []string{}
+	for _, field := range benchproc.NonSingularFields(machines) {
+		var all []string
+		for _, machine := range machines {
+			if value := machine.Get(field); value != "" && !slices.Contains(all, value) {
+				all = append(all, value)
+			}
+		}
+		if len(all) > 1 {
+			differs = append(differs, field.Name+": "+strings.Join(plain(all), " and "))
+		}
+	}
+	return differs
 }
 
 func (c *Change) compare(before, after []float64) {

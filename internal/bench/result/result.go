@@ -40,7 +40,10 @@ type Run struct {
 	Machine machine.Machine `json:"machine"`
 	Clock   string          `json:"clock"`   // of processes: monotonic, or wall where they share no other
 	Skipped []string        `json:"skipped"` // what was not measured, and why
-	Trials  []Trial         `json:"trials"`
+	Remarks []string        `json:"remarks,omitempty"`
+	// Versions are those of modules that are measured, by their paths.
+	Versions map[string]string `json:"versions,omitempty"`
+	Trials   []Trial           `json:"trials"`
 }
 
 // Trial is one measurement.
@@ -63,6 +66,9 @@ func Name(group string, labels ...any) string {
 // Results are the trials with the configuration of the run.
 func (r *Run) Results() []*benchfmt.Result {
 	config := append(Config(r.Machine), line("clock", r.Clock), line("seed", strconv.FormatUint(r.Seed, 10)))
+	for _, path := range slices.Sorted(maps.Keys(r.Versions)) {
+		config = append(config, line(path, r.Versions[path]))
+	}
 	var all []*benchfmt.Result
 	for _, t := range r.Trials {
 		one := &benchfmt.Result{Config: config, Name: benchfmt.Name(t.Name), Iters: 1}
@@ -102,14 +108,22 @@ func line(key, value string) benchfmt.Config {
 // comment begins a line that is not of the format, and so skipped by its readers.
 const comment = "# "
 
-// Write writes r in Go's benchmark format.
-func (r *Run) Write(out io.Writer) error {
-	notes := []string{r.Command, r.Began.Format(time.RFC3339) + ", load average " + r.Machine.Load}
+// Notes are the comments of its file.
+func (r *Run) Notes() []string {
+	notes := append([]string{r.Command, r.Began.Format(time.RFC3339) + ", load average " + r.Machine.Load}, r.Remarks...)
 	for _, what := range r.Skipped {
 		notes = append(notes, "not measured: "+what)
 	}
-	for _, note := range notes {
-		if _, err := fmt.Fprintf(out, "%s%s\n", comment, hostile.Plain(note)); err != nil {
+	for at := range notes {
+		notes[at] = hostile.Plain(notes[at])
+	}
+	return notes
+}
+
+// Write writes r in Go's benchmark format.
+func (r *Run) Write(out io.Writer) error {
+	for _, note := range r.Notes() {
+		if _, err := fmt.Fprintf(out, "%s%s\n", comment, note); err != nil {
 			return err
 		}
 	}
