@@ -13,7 +13,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
 )
 
 var maxNFlag = flag.Int("max-n", 0, "the largest N of elections (default that of each case: 33 for live nodes, 1,024 or 16,384 for simulated ones)")
@@ -114,10 +113,10 @@ func benchmarkElections(b *testing.B, c theory.Case, n int) (sent float64) {
 }
 
 func reportGrowth(b *testing.B, sizes, messages []float64) {
-	var p sample.Power
+	var p power
 	var err error
 	for b.Loop() {
-		p, err = sample.FitPower(sizes, messages)
+		p, err = fitPower(sizes, messages)
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -1,5 +1,5 @@
-// Package sample sums up what was measured again and again: quantiles, and a power that fits
-// points. What two samples tell apart is a question for golang.org/x/perf/benchmath.
+// Package sample sums up what was measured again and again. What two samples tell apart is a question
+// for golang.org/x/perf/benchmath.
 package sample
 
 import (

@@ -1,8 +1,6 @@
 package sample
 
 import (
-	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -40,51 +38,4 @@ func TestSummarize(t *testing.T) {
 func TestDurationsAreInMilliseconds(t *testing.T) {
 	require.Equal(t, Summarize([]float64{0.5, 2, 3000}), Milliseconds([]time.Duration{2 * time.Millisecond, 3 * time.Second, 500 * time.Microsecond}))
 	require.Zero(t, Milliseconds(nil))
-}
-
-func TestFitPower(t *testing.T) {
-	curve := func(y func(n float64) float64) (Power, error) {
-		var xs, ys []float64
-		for n := 8.0; n <= 1024; n *= 2 {
-			xs, ys = append(xs, n), append(ys, y(n))
-		}
-		return FitPower(xs, ys)
-	}
-	for name, c := range map[string]struct {
-		y                  func(float64) float64
-		exponent, residual float64
-		within             float64
-	}{
-		"N²":          {func(n float64) float64 { return n * n }, 2, 0, 1e-9},
-		"5/N":         {func(n float64) float64 { return 5 / n }, -1, 0, 1e-9},
-		"a constant":  {func(float64) float64 { return 7 }, 0, 0, 1e-9},
-		"N²-N-1":      {func(n float64) float64 { return n*n - n - 1 }, 2.02, 0.03, 0.01},
-		"N log N":     {func(n float64) float64 { return n * math.Log(n) }, 1.24, 0.066, 0.01},
-		"2N, and N²·": {func(n float64) float64 { return 2 * n * (1 + 0.1*math.Mod(math.Log2(n), 2)) }, 1, 0.05, 0.02},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, err := curve(c.y)
-			require.NoError(t, err)
-			require.InDelta(t, c.exponent, p.Exponent, c.within)
-			require.InDelta(t, c.residual, p.Residual, c.within)
-			require.InEpsilon(t, c.y(64), p.At(64), 0.15)
-		})
-	}
-}
-
-func TestWhatCannotBeFitted(t *testing.T) {
-	for name, points := range map[string][2][]float64{
-		"two points":    {{1, 2}, {1, 2}},
-		"a point less":  {{1, 2, 3}, {1, 2}},
-		"a zero":        {{1, 2, 3}, {0, 2, 3}},
-		"below zero":    {{-1, 2, 3}, {1, 2, 3}},
-		"no number":     {{1, 2, 3}, {1, math.NaN(), 3}},
-		"a single x":    {{2, 2, 2}, {1, 2, 3}},
-		"nothing":       {nil, nil},
-		"an x of zeros": {slices.Repeat([]float64{0}, 3), {1, 2, 3}},
-	} {
-		p, err := FitPower(points[0], points[1])
-		require.ErrorIs(t, err, ErrFit, name)
-		require.Zero(t, p, name)
-	}
 }
