@@ -239,6 +239,7 @@ func ExampleNode_Watch() {
 // A leader hands over before its machine is serviced. For an hour it is not elected again.
 func ExampleNode_Resign() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
 	network, stopped := clustertest.NewNetwork(), make(chan error)
 	start := func(name string, priority int) *cluster.Node {
 		node, err := cluster.New(cluster.Config{
