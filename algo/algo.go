@@ -95,14 +95,6 @@ type Env interface {
 	// the host picks. An armed timer is armed anew; a stale expiry never arrives.
 	SetTimer(t Timer, min, max time.Duration)
 
-	// SetDeadline is SetTimer for the end of what others have promised: t expires exactly d from now,
-	// and before anything that the host takes in later than that, however late it is itself.
-	SetDeadline(t Timer, d time.Duration)
-
-	// Bound says that the leadership of this node ends with the deadline t. Its application is told:
-	// the work ends then, even where the host hangs.
-	Bound(t Timer)
-
 	// StopTimer disarms t. Stopping a timer that is not armed is allowed.
 	StopTimer(t Timer)
 
@@ -116,14 +108,29 @@ type Env interface {
 	// be covered by Stable when the call returns, and never go back.
 	Announce(l Leader)
 
-	// Miss is a Note that an election has waited in vain for another member, and why for that one: it
-	// "answered and does not lead". Who is missed again and again is shown to people.
-	Miss(peer NodeID, what string)
-
 	// Note says why, for traces. It is formatted only when it is read; what is
 	// passed must not change afterwards.
 	Note(format string, args ...any)
 }
+
+// LeaseEnv is what a lease needs in addition. Each Env of a [Machine] is one.
+type LeaseEnv interface {
+	Env
+
+	// SetDeadline is SetTimer for the end of what others have promised: t expires exactly d from now,
+	// and before anything that the host takes in later than that, however late it is itself.
+	SetDeadline(t Timer, d time.Duration)
+
+	// Bound says that the leadership of this node ends with the deadline t. Its application is told:
+	// the work ends then, even where the host hangs.
+	Bound(t Timer)
+}
+
+// Miss notes that an election has waited in vain for a member, and why for that one: it "answered and does not
+// lead". People are shown a member that is missed again and again.
+func Miss(env Env, peer NodeID, what string) { env.Note(missFormat, peer, what) }
+
+const missFormat = "misses %s, which %s"
 
 // Algorithm is an election algorithm. Its duties:
 //

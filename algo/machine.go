@@ -60,7 +60,7 @@ type Effects struct {
 type TimerChange struct {
 	Timer    Timer
 	Stop     bool
-	Deadline bool          // it comes before what is later: see Env.SetDeadline
+	Deadline bool          // it comes before what is later: see LeaseEnv.SetDeadline
 	Min, Max time.Duration // from now
 }
 
@@ -224,10 +224,10 @@ func (e *env) Monitor(peers ...NodeID) {
 
 func (e *env) Announce(l Leader) { e.effects.Announce = append(e.effects.Announce, l) }
 
-func (e *env) Miss(peer NodeID, what string) {
-	e.effects.Notes = append(e.effects.Notes, Note{Format: "misses %s, which %s", Args: []any{peer, what}, Missed: peer})
-}
-
 func (e *env) Note(format string, args ...any) {
-	e.effects.Notes = append(e.effects.Notes, Note{Format: format, Args: args})
+	note := Note{Format: format, Args: args}
+	if format == missFormat {
+		note.Missed, _ = args[0].(NodeID)
+	}
+	e.effects.Notes = append(e.effects.Notes, note)
 }

@@ -149,7 +149,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		p.lead(env)
 	case t == timerCoordinator && p.phase == waiting:
 		if heir := p.heir(); !heir.IsZero() {
-			env.Miss(heir, "answered and does not lead")
+			algo.Miss(env, heir, "answered and does not lead")
 		}
 		p.elect(env)
 	case t == timerAnnounce && p.leads():

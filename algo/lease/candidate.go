@@ -99,7 +99,7 @@ func (n *node) stand(env algo.Env) {
 func (n *node) ask(env algo.Env) {
 	n.round++
 	n.rounds = append(n.rounds, round{number: n.round})
-	env.SetDeadline(deadline(n.round), n.options.term())
+	env.(algo.LeaseEnv).SetDeadline(deadline(n.round), n.options.term())
 	env.SetTimer(timerRenew, n.options.Renew, n.options.Renew)
 	n.broadcast(env, n.request())
 	n.count(env)
@@ -132,7 +132,7 @@ func (n *node) count(env algo.Env) {
 			env.StopTimer(deadline(n.lease))
 			n.rounds = n.rounds[i+1:]
 			n.lease, n.settled = r.number, true
-			env.Bound(deadline(n.lease))
+			env.(algo.LeaseEnv).Bound(deadline(n.lease))
 			n.lead(env)
 			return
 		}

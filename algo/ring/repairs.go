@@ -169,11 +169,11 @@ func (p *process) refuse(env algo.Env, said algo.Leader) {
 func (p *process) miss(env algo.Env) {
 	switch before := p.view.At((p.view.Index(p.self) + p.view.Len() - 1) % p.view.Len()); {
 	case !p.best.ID.IsZero():
-		env.Miss(p.best.ID, "sent its token round and does not lead")
+		algo.Miss(env, p.best.ID, "sent its token round and does not lead")
 	case len(p.tokens) == 1: // its own
-		env.Miss(before.ID, "passed no token on")
+		algo.Miss(env, before.ID, "passed no token on")
 	default:
-		env.Miss(p.successor, "has the token of this node, which did not come back")
+		algo.Miss(env, p.successor, "has the token of this node, which did not come back")
 	}
 }
 

@@ -76,7 +76,7 @@ func (s *server) endWindow(env algo.Env) {
 	for other := range s.view.Others(s.self) {
 		_, claims := slices.BinarySearchFunc(s.elector.slate, other, byClaimant)
 		if !first && !claims {
-			env.Miss(other, "asked for no election, and does not lead")
+			algo.Miss(env, other, "asked for no election, and does not lead")
 		}
 		if (anew || !claims) && !s.suspected.Has(other) {
 			env.Send(other, algo.Repeat{Message: s.elect(true)})
@@ -178,9 +178,9 @@ func (s *server) missRound(env algo.Env) {
 	for other := range s.view.Others(s.self) {
 		switch {
 		case other == choice:
-			env.Miss(other, "got the vote of this node and does not lead")
+			algo.Miss(env, other, "got the vote of this node and does not lead")
 		case choice == s.self && !s.ballot.tally.Has(other):
-			env.Miss(other, "gave no vote")
+			algo.Miss(env, other, "gave no vote")
 		}
 	}
 }
