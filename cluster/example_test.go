@@ -221,6 +221,7 @@ func ExampleNode_Watch() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	stopped := make(chan error)
 	go func() { stopped <- node.Run(ctx) }()
 
