@@ -46,6 +46,9 @@ type Diagram struct {
 	// From is where the drawing begins, and the time 0 in it. What was before is only known
 	// of the nodes.
 	From time.Duration
+	// Until is where it ends, if it is not zero: what was sent until then and had not arrived is
+	// under way.
+	Until time.Duration
 	// Width is how many columns there are; 100 if zero. Text is wrapped and arrows are
 	// shortened to fit. More lanes than fit make it wider.
 	Width int
@@ -81,26 +84,46 @@ func (d *Diagram) elects(m algo.Message) bool {
 
 // String draws the events so far.
 func (d *Diagram) String() string {
-	lanes := d.lanes()
-	states := d.born(lanes)
-	told := d.read(lanes)
-	var seen []*step
-	for _, s := range told.steps {
-		switch {
-		case s.at < d.From:
-			states[s.lane] = s.state.after(states[s.lane])
-		case d.All || s.worthIt():
-			seen = append(seen, s)
-		}
-	}
-	rows := layOut(seen, len(lanes))
-	p := newPage(d, lanes, rows, len(told.took) > 1)
-	p.draw(rows, states)
-	p.foot(told.flights)
+	s := d.scene()
+	rows := layOut(s.steps, len(s.lanes))
+	p := newPage(d, s.lanes, rows, len(s.took) > 1)
+	p.draw(rows, s.states)
+	p.foot(s.flights)
 	if d.ASCII {
 		return ascii.Replace(p.String())
 	}
 	return p.String()
+}
+
+// Moments are the times at which something is drawn, in their order.
+func (d *Diagram) Moments() (all []time.Duration) {
+	for _, s := range d.scene().steps {
+		all = append(all, s.at)
+	}
+	return slices.Compact(all)
+}
+
+// scene is what there is to draw.
+type scene struct {
+	*flights
+	lanes  []algo.NodeID
+	states []state // of the lanes, at first
+	steps  []*step
+}
+
+func (d *Diagram) scene() scene {
+	lanes := d.lanes()
+	told := d.read(lanes)
+	s := scene{flights: told.flights, lanes: lanes, states: d.born(lanes)}
+	for _, step := range told.steps {
+		switch {
+		case step.at < d.From:
+			s.states[step.lane] = step.state.after(s.states[step.lane])
+		case d.All || step.worthIt():
+			s.steps = append(s.steps, step)
+		}
+	}
+	return s
 }
 
 // lanes are the nodes, from left to right.

@@ -90,7 +90,7 @@ func (d *Diagram) read(lanes []algo.NodeID) *reader {
 		r.lanes[id] = i
 	}
 	for _, e := range d.events {
-		if lane, ok := r.lanes[e.Node]; ok {
+		if lane, ok := r.lanes[e.Node]; ok && (d.Until == 0 || e.At <= d.Until) {
 			r.take(e.named(d.name), lane)
 		}
 	}

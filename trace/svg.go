@@ -1,0 +1,347 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The measures of a drawing, in pixels of a page of svgWidth.
+const (
+	svgWidth  = 800
+	svgLeft   = 64  // of the first lane
+	svgLanes  = 440 // from the first lane to the last, at most
+	svgPitch  = 130 // from one lane to the next, at most
+	svgTop    = 52  // of the first moment
+	svgLine   = 16  // of text
+	svgLetter = 6.9 // the width of a letter, on average
+	leastGap  = 26  // from one moment to the next
+	mostGap   = 78
+	unitGap   = 52 // of what the fastest message takes
+)
+
+// svgStyle is readable on light and on dark. A kind of message is told by its colour and by its dashes.
+const svgStyle = `text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#1f2328}
+.bg{fill:#fff}.lane{stroke:#8b949e;stroke-width:1.5}.lead{stroke:#1a7f37;stroke-width:7;stroke-linecap:round}
+.time,.note{fill:#59636e}.name{font-weight:600;font-size:14px}.label{font-size:11px;stroke:#fff;stroke-width:3px;paint-order:stroke}
+.mark{fill:#fff;stroke:#1f2328;stroke-width:1.5}.dot{fill:#1f2328}.lost{stroke:#cf222e;stroke-width:2.5;fill:none}
+.m0{stroke:#0969da;fill:#0969da}.m1{stroke:#9a6700;fill:#9a6700}.m2{stroke:#8250df;fill:#8250df}.m3{stroke:#bf3989;fill:#bf3989}.m4{stroke:#57606a;fill:#57606a}
+.m0,.m1,.m2,.m3,.m4{stroke-width:1.8}.d1{stroke-dasharray:7 3}.d2{stroke-dasharray:2 3}.d3{stroke-dasharray:9 3 2 3}.d4{stroke-dasharray:4 4}
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.bg{fill:#0d1117}.lane{stroke:#7d8590}.lead{stroke:#3fb950}.time,.note{fill:#9198a1}
+.label{stroke:#0d1117}.mark{fill:#0d1117;stroke:#e6edf3}.dot{fill:#e6edf3}.lost{stroke:#ff7b72}
+.m0{stroke:#58a6ff;fill:#58a6ff}.m1{stroke:#d29922;fill:#d29922}.m2{stroke:#bc8cff;fill:#bc8cff}.m3{stroke:#ff80c8;fill:#ff80c8}.m4{stroke:#9198a1;fill:#9198a1}}`
+
+// colours is how many kinds of messages look different.
+const colours = 5
+
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+
+// SVG draws the events so far as a space-time diagram: a lane for each node, time going down, and
+// a message as an arrow from when it was sent to when it arrived. What is lost ends in a cross.
+// A lane is thick while its node takes itself for the leader, and absent while it is down. Time is
+// to scale as far as there is room: a long wait is shortened, and marked so.
+func (d *Diagram) SVG(title string) string {
+	p := &picture{d: d, scene: d.scene()}
+	p.layOut()
+	p.drawLanes()
+	for _, s := range p.steps {
+		p.drawStep(s)
+	}
+	p.Builder.WriteString(p.front.String())
+	p.drawLegend()
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img"><title>%s</title>`+"\n<style>%s</style>\n<rect class=\"bg\" width=\"%[1]d\" height=\"%[2]d\"/>\n%[5]s</svg>\n",
+		svgWidth, p.height, escape.Replace(title), svgStyle, p.String())
+}
+
+// picture is an SVG in the making.
+type picture struct {
+	strings.Builder
+	scene
+	d       *Diagram
+	front   strings.Builder // what stands before the arrows
+	moments []time.Duration
+	y       map[time.Duration]float64
+	notes   map[time.Duration][]string
+	pitch   float64
+	height  int
+	used    map[rune]bool
+}
+
+func (p *picture) x(lane int) float64 { return svgLeft + float64(float64(lane)*p.pitch) }
+
+// beside is where the notes begin.
+func (p *picture) beside() float64 { return p.x(len(p.lanes)-1) + 26 }
+
+// layOut gives each moment its place: below the notes of the one before, and apart from it by the time between.
+func (p *picture) layOut() {
+	p.used = make(map[rune]bool)
+	p.pitch = min(svgPitch, svgLanes/float64(max(1, len(p.lanes)-1)))
+	p.y, p.notes = make(map[time.Duration]float64), make(map[time.Duration][]string)
+	for at, rows := range p.byMoment() {
+		p.notes[at] = p.wrapNotes(rows)
+	}
+	fastest := time.Duration(0)
+	for took := range p.took {
+		if took > 0 && (fastest == 0 || took < fastest) {
+			fastest = took
+		}
+	}
+	y := float64(svgTop)
+	for i, at := range p.moments {
+		if i > 0 {
+			before := p.moments[i-1]
+			gap := leastGap + 0.0
+			if fastest > 0 {
+				gap = min(mostGap, max(leastGap, unitGap*float64(at-before)/float64(fastest)))
+			}
+			y += max(gap, float64(svgLine*len(p.notes[before])+6))
+		}
+		p.y[at] = y
+	}
+	last := 0
+	if len(p.moments) > 0 {
+		last = len(p.notes[p.moments[len(p.moments)-1]])
+	}
+	p.height = int(y) + max(40, svgLine*last+24)
+}
+
+// byMoment are the steps of each moment, as the rows of a page have them.
+func (p *picture) byMoment() map[time.Duration][]*row {
+	all := make(map[time.Duration][]*row)
+	for _, r := range layOut(p.steps, len(p.lanes)) {
+		if _, seen := all[r.at]; !seen {
+			p.moments = append(p.moments, r.at)
+		}
+		all[r.at] = append(all[r.at], r)
+	}
+	slices.Sort(p.moments)
+	return all
+}
+
+// wrapNotes are what stands beside a moment, in lines that fit.
+func (p *picture) wrapNotes(rows []*row) (lines []string) {
+	width := int((svgWidth - p.beside() - 6) / svgLetter)
+	var texts []string
+	said := make(map[string][]int) // the lanes, by what is said of them
+	for _, r := range rows {
+		for _, step := range r.steps {
+			if step.kind == Drop {
+				continue // a cross says so
+			}
+			for _, text := range step.texts {
+				if said[text] == nil {
+					texts = append(texts, text)
+				}
+				said[text] = append(said[text], step.lane)
+			}
+		}
+	}
+	for _, text := range texts {
+		var names []string
+		for _, lane := range slices.Compact(slices.Sorted(slices.Values(said[text]))) {
+			names = append(names, p.d.name(p.lanes[lane]))
+		}
+		lines = append(lines, wrapped(strings.Split(strings.Join(names, " ")+": "+text, " "), " ", "  ", width)...)
+	}
+	return lines
+}
+
+// drawLanes draws the lanes, with the names above, and the times and notes beside.
+func (p *picture) drawLanes() {
+	for i, id := range p.lanes {
+		fmt.Fprintf(p, `<text class="name" x="%.0f" y="26" text-anchor="middle">%s</text>`+"\n", p.x(i), escape.Replace(p.d.name(id)))
+	}
+	fmt.Fprintf(p, `<text class="time" x="8" y="26">%s</text>`+"\n", escape.Replace(cmp.Or(p.d.UnitName, "ms")))
+	digits := 0
+	for _, at := range p.moments {
+		digits = max(digits, p.d.digits(at))
+	}
+	for i, at := range p.moments {
+		fmt.Fprintf(p, `<text class="time" x="8" y="%.0f">%s</text>`+"\n", p.y[at]+4, p.d.inUnits(at, digits))
+		if i > 0 && p.shortened(p.moments[i-1], at) {
+			p.used['⋮'] = true
+			fmt.Fprintf(p, `<text class="time" x="14" y="%.0f">⋮</text>`+"\n", (p.y[at]+p.y[p.moments[i-1]])/2+4)
+		}
+		for n, line := range p.notes[at] {
+			fmt.Fprintf(p, `<text class="note" xml:space="preserve" x="%.0f" y="%.0f">%s</text>`+"\n", p.beside(), p.y[at]+4+float64(n*svgLine), escape.Replace(line))
+		}
+	}
+	for lane := range p.lanes {
+		now, since := p.states[lane], float64(svgTop-18)
+		for _, s := range p.steps {
+			if next := s.state.after(now); s.lane == lane && next != now {
+				p.drawLane(lane, now, since, p.y[s.at])
+				now, since = next, p.y[s.at]
+			}
+		}
+		p.drawLane(lane, now, since, float64(p.height-14))
+	}
+}
+
+// shortened reports whether a wait takes less room than its time.
+func (p *picture) shortened(before, at time.Duration) bool {
+	for took := range p.took {
+		if took > 0 && unitGap*float64(at-before)/float64(took) < 3*mostGap {
+			return false
+		}
+	}
+	return len(p.took) > 0
+}
+
+func (p *picture) drawLane(lane int, s state, from, to float64) {
+	class := map[state]string{up: "lane", leading: "lead"}[s]
+	if class != "" {
+		fmt.Fprintf(p, `<line class="%s" x1="%.1f" y1="%.1f" x2="%.1[2]f" y2="%.1[4]f"/>`+"\n", class, p.x(lane), from, to)
+	}
+}
+
+// drawStep draws the arrow of what arrives, those of what never does, and how the step shows in its lane.
+func (p *picture) drawStep(s *step) {
+	if f := s.flight; f != nil {
+		p.drawFlight(f, s.at)
+	}
+	labelled := make(map[string]bool)
+	for _, f := range s.sent {
+		if !f.ended {
+			p.drawFlight(f, -1)
+		}
+		if !labelled[f.label] {
+			p.drawLabel(s, f)
+			labelled[f.label] = true
+		}
+	}
+	p.drawMarks(s)
+}
+
+// place is where a flight begins and where it ends. What does not arrive ends on its way.
+func (p *picture) place(f *flight, arrives time.Duration) (x1, y1, x2, y2 float64) {
+	x1, x2 = p.x(f.from), p.x(f.to)
+	y1, y2 = p.y[f.sent], p.y[arrives]
+	if _, drawn := p.y[f.sent]; !drawn || !f.known {
+		y1 = y2 - leastGap/2
+	}
+	if arrives < 0 {
+		x2, y2 = x1+float64((x2-x1)*0.3), y1+leastGap*0.6
+	}
+	return x1, y1, x2, y2
+}
+
+func (p *picture) drawFlight(f *flight, arrives time.Duration) {
+	x1, y1, x2, y2 := p.place(f, arrives)
+	look := p.look(f.kind)
+	dx, dy := x2-x1, y2-y1
+	length := max(1, root(float64(dx*dx)+float64(dy*dy)))
+	dx, dy = dx/length, dy/length
+	x2, y2 = x2-float64(5*dx), y2-float64(5*dy) // beside the line of the lane
+	fmt.Fprintf(p, `<line class="m%d d%d" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", look, look, x1, y1, x2, y2)
+	switch {
+	case !f.ended:
+		p.used[dotSign] = true
+		fmt.Fprintf(&p.front, `<circle class="m%d" cx="%.1f" cy="%.1f" r="1.5"/>`+"\n", look, x2, y2)
+	case f.lost:
+		p.cross(x2, y2, 4.5)
+	default:
+		x, y := x2-float64(8*dx), y2-float64(8*dy)
+		fmt.Fprintf(&p.front, `<polygon class="m%d" points="%.1f,%.1f %.1f,%.1f %.1f,%.1f"/>`+"\n", look,
+			x2, y2, x-float64(3.5*dy), y+float64(3.5*dx), x+float64(3.5*dy), y-float64(3.5*dx))
+	}
+}
+
+// root is the square root, by Newton. A conversion to float64 keeps a machine from fusing a product with a
+// sum, so that no drawing differs by machine.
+func root(square float64) float64 {
+	r := max(square, 1)
+	for range 40 {
+		r = (r + square/r) / 2
+	}
+	return r
+}
+
+// drawLabel writes what a message names, beside its sender: its kind is told by its colour.
+func (p *picture) drawLabel(s *step, f *flight) {
+	_, label, found := strings.Cut(f.label, " ")
+	if !found {
+		return
+	}
+	side, anchor := 1.0, "start"
+	if f.to < f.from {
+		side, anchor = -1, "end"
+	}
+	fmt.Fprintf(&p.front, `<text class="label" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", p.x(f.from)+side*9, p.y[s.at]-3, anchor, escape.Replace(label))
+}
+
+// look is how a kind of message is drawn.
+func (p *picture) look(kind string) int {
+	return slices.IndexFunc(p.counts, func(c count) bool { return c.kind == kind }) % colours
+}
+
+// cross is where something ends.
+func (p *picture) cross(x, y, r float64) {
+	p.used[lostSign] = true
+	fmt.Fprintf(&p.front, `<path class="lost" d="M%.1f %.1fL%.1f %.1fM%.1[1]f %.1[4]fL%.1[3]f %.1[2]f"/>`+"\n", x-r, y-r, x+r, y+r)
+}
+
+// drawMarks shows in the lane how a step began.
+func (p *picture) drawMarks(s *step) {
+	x, y := p.x(s.lane), p.y[s.at]
+	p.used[s.began] = true
+	switch s.began {
+	case lostSign:
+		p.cross(x, y, 6)
+	case startSign:
+		fmt.Fprintf(&p.front, `<circle class="mark" cx="%.1f" cy="%.1f" r="4"/>`+"\n", x, y)
+	case timerSign:
+		fmt.Fprintf(&p.front, `<rect class="mark" x="%.1f" y="%.1f" width="8" height="8"/>`+"\n", x-4, y-4)
+	case doubtSign, hopeSign:
+		fmt.Fprintf(&p.front, `<circle class="mark" cx="%.1f" cy="%.1f" r="7"/><text x="%.1[1]f" y="%.1[3]f" text-anchor="middle">%[4]c</text>`+"\n", x, y, y+4, s.began)
+	case 0:
+		if len(s.sent) > 0 {
+			fmt.Fprintf(&p.front, `<circle class="dot" cx="%.1f" cy="%.1f" r="3"/>`+"\n", x, y)
+		}
+	}
+}
+
+// drawLegend explains what was drawn, below, with the messages of each kind.
+func (p *picture) drawLegend() {
+	type entry struct{ sign, text string }
+	var all []entry
+	for i, c := range p.counts {
+		if c.sent+c.lost+c.delivered == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s: %d sent", c.kind, c.sent)
+		if c.lost > 0 {
+			text += fmt.Sprintf(", %d lost", c.lost)
+		}
+		all = append(all, entry{fmt.Sprintf(`<line class="m%d d%d" x1="0" y1="-4" x2="26" y2="-4"/>`, i%colours, i%colours), text})
+	}
+	for _, sign := range []struct {
+		mark       rune
+		drawn, say string
+	}{
+		{lostSign, `<path class="lost" d="M8 -9L18 1M8 1L18 -9"/>`, "lost, or down"},
+		{startSign, `<circle class="mark" cx="13" cy="-4" r="4"/>`, "starts"},
+		{timerSign, `<rect class="mark" x="9" y="-8" width="8" height="8"/>`, "a timer ends"},
+		{doubtSign, `<circle class="mark" cx="13" cy="-4" r="7"/><text x="13" text-anchor="middle">?</text>`, "suspects"},
+		{hopeSign, `<circle class="mark" cx="13" cy="-4" r="7"/><text x="13" text-anchor="middle">!</text>`, "trusts again"},
+		{'⋮', `<text class="time" x="10">⋮</text>`, "time left out"},
+	} {
+		if p.used[sign.mark] {
+			all = append(all, entry{sign.drawn, sign.say})
+		}
+	}
+	all = append(all, entry{`<line class="lead" x1="4" y1="-4" x2="22" y2="-4"/>`, "leads"})
+	x, y := 12.0, float64(p.height+14)
+	for _, e := range all {
+		width := 50 + svgLetter*float64(utf8.RuneCountInString(e.text))
+		if x+width > svgWidth {
+			x, y = 12, y+22
+		}
+		fmt.Fprintf(p, `<g transform="translate(%.0f %.0f)">%s<text class="note" x="32" y="0">%s</text></g>`+"\n", x, y, e.sign, escape.Replace(e.text))
+		x += width
+	}
+	p.height = int(y) + 16
+}
