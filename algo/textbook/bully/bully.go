@@ -149,7 +149,11 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	case Election: // [R4]
 		if p.view.IsAbove(p.self, from) {
 			env.Send(from, Answer{})
-			p.Campaign(env) // [N6]
+			if p.options.Guard {
+				p.Campaign(env) // [N6]
+			} else {
+				p.elect(env)
+			}
 		}
 	case Answer: // [R3]
 		if p.election == timerAnswer {
@@ -214,6 +218,9 @@ func (p *process) Clone() algo.Algorithm {
 type Options struct {
 	// MessageTime is T: "the one-way message transmission time (T) is known".
 	MessageTime time.Duration `yaml:"message_time" help:"T, the one-way message time: half the round trip"`
+	// Guard is "(unless it has already done so)" of [N6]. Without it [R4] stands alone, and N
+	// processes of which the highest has crashed send up to 2^(N−1)−1 Elections.
+	Guard bool `yaml:"guard" help:"a process in an election starts no other when it is asked; false doubles the messages with each process"`
 }
 
 // Name selects the algorithm.
@@ -221,7 +228,7 @@ const Name = "textbook-bully"
 
 // Factory is the [algo.Factory] of this package.
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
-	return algo.Build(Name, t, Options{MessageTime: t.RoundTrip / 2}, decode, func(o Options, c *algo.OptionCheck) algo.Spec {
+	return algo.Build(Name, t, Options{MessageTime: t.RoundTrip / 2, Guard: true}, decode, func(o Options, c *algo.OptionCheck) algo.Spec {
 		c.Duration("message_time", o.MessageTime, "half the round trip", t.RoundTrip/2)
 		return algo.Spec{
 			Textbook: true, Claims: algo.Claims{HighestLeads: true},

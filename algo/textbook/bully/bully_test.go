@@ -151,3 +151,18 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// Without the guard of N6 a process asks anew each time that it is asked.
+func TestWithoutGuardEachElectionStartsAnother(t *testing.T) {
+	spec, err := bully.Factory(host.Timing, func(options any) error {
+		options.(*bully.Options).Guard = false
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := host.Alone(spec, 2, host.View(4))
+	s.Start(6)
+	host.Does(t, "an election", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
+	host.Does(t, "another", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
+}
