@@ -48,6 +48,8 @@ type program struct {
 	fields   *config.Table // all that a node can be told
 	// itself is the beginning of a command line that runs this program.
 	itself func() ([]string, error)
+	// stdin is what commands read; nil for that of the process.
+	stdin io.Reader
 	// ownsProcess is false where a test runs the command: its process has other children and arguments.
 	ownsProcess bool
 }
@@ -64,6 +66,7 @@ func newProgram(registry algo.Registry) *program {
 func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := p.newRoot()
 	root.SetArgs(append([]string{}, args...)) // of nil, cobra would take those of the process
+	root.SetIn(p.stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	began := false
@@ -131,7 +134,8 @@ SIGTERM, SIGHUP) ended it before it was done.`,
   elect run --config /etc/elect.yaml -- ./worker    and a command while it leads
   elect status 10.0.0.1:7400            ask any member who leads
   elect sim --crashed 1 --diagram       count an election, and draw it
-  elect explore --algorithm ring        visit every state of a small cluster`,
+  elect explore --algorithm ring        visit every state of a small cluster
+  elect lesson 1                        learn how bully elects, step by step`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -139,7 +143,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), p.newLeave(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), p.newLeave(), p.newLesson(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus())
 	return root
 }
 

@@ -23,6 +23,11 @@ func readDocuments(t *testing.T) map[string]string {
 	paths, err := filepath.Glob("*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
+	for _, folder := range []string{"lessons", "lessons/solutions"} {
+		pages, err := filepath.Glob(filepath.Join(folder, "*.md"))
+		require.NoError(t, err)
+		paths = append(paths, pages...)
+	}
 	documents := make(map[string]string)
 	for _, path := range append(paths, filepath.Join(root, "README.md")) {
 		text, err := os.ReadFile(path)

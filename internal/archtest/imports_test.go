@@ -22,6 +22,8 @@ var allowedImports = map[string]string{
 	"internal/host":     "algo internal/scenario",
 	"sim":               "algo fd internal/engine internal/host internal/membership internal/scenario trace",
 	"explore":           "algo internal/host internal/scenario trace",
+	"docs/lessons":      "",
+	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
@@ -49,7 +51,7 @@ var allowedImports = map[string]string{
 	"internal/optiontest":                           "algo internal/host",
 	"internal/config":                               "algo algo/lease cluster internal/disk internal/mistake secure github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
-		internal/fleet internal/guard internal/hostile internal/logqueue internal/mistake internal/sample internal/scenario internal/store
+		internal/fleet internal/guard internal/hostile internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wait internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":          "algo/builtin command",
 	"examples/omega/cmd": "algo/builtin command examples/omega",

@@ -1,0 +1,247 @@
+// Package lesson reads the lessons of docs/lessons, and runs what they show.
+//
+// A lesson is a page of sections, and the scenarios whose diagrams the page shows. A test of package
+// command makes the pages, from runs.
+package lesson
+
+import (
+	"fmt"
+	"io/fs"
+	"iter"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/elect-go/elect/docs/lessons"
+)
+
+// Lesson is one of them.
+type Lesson struct {
+	Number int
+	Name   string // "1-bully", as its files are called
+	Title  string
+	Runs   []string // the names of its scenarios, in the order in which the page shows them
+
+	sections []section
+}
+
+type section struct{ heading, text string }
+
+var (
+	pageName = regexp.MustCompile(`^(\d+)-[a-z-]+\.md$`)
+	diagram  = regexp.MustCompile(`\(diagrams/([\w-]+)\.svg\)`)
+)
+
+// All are the lessons, by number.
+func All() ([]Lesson, error) {
+	entries, err := fs.ReadDir(lessons.Files, ".")
+	if err != nil {
+		return nil, err
+	}
+	var all []Lesson
+	for _, entry := range entries {
+		number := pageName.FindStringSubmatch(entry.Name())
+		if number == nil {
+			continue
+		}
+		text, err := fs.ReadFile(lessons.Files, entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		l := read(string(text))
+		l.Name = strings.TrimSuffix(entry.Name(), ".md")
+		l.Number, _ = strconv.Atoi(number[1])
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// read divides a page into its sections.
+func read(page string) (l Lesson) {
+	head, rest, _ := strings.Cut(page, "\n## ")
+	_, l.Title, _ = strings.Cut(head, "# ")
+	l.Title, _, _ = strings.Cut(l.Title, "\n")
+	for part := range strings.SplitSeq(rest, "\n## ") {
+		heading, text, _ := strings.Cut(part, "\n")
+		l.sections = append(l.sections, section{heading, strings.TrimSpace(text)})
+	}
+	for _, name := range diagram.FindAllStringSubmatch(page, -1) {
+		l.Runs = append(l.Runs, name[1])
+	}
+	return l
+}
+
+// Section is the text below a heading, for a terminal. [Parts] has what it shows in between.
+func (l *Lesson) Section(heading string) string {
+	for _, s := range l.sections {
+		if s.heading == heading {
+			return plain(s.text)
+		}
+	}
+	return ""
+}
+
+// Parts divides the text of a section at the runs that it shows: run is the one before a text, empty for
+// the first.
+func Parts(section string) iter.Seq2[string, string] {
+	return func(yield func(run, text string) bool) {
+		for i, part := range strings.Split(section, runMark) {
+			run := ""
+			if i > 0 {
+				run, part, _ = strings.Cut(part, "\n")
+			}
+			if !yield(run, strings.TrimSpace(part)) {
+				return
+			}
+		}
+	}
+}
+
+// Headings are those of all sections.
+func (l *Lesson) Headings() (all []string) {
+	for _, s := range l.sections {
+		all = append(all, s.heading)
+	}
+	return all
+}
+
+// Question is what a student is asked before the run, and Answer what follows it, with
+// the short answer first.
+func (l *Lesson) Question() string {
+	question, _, _ := strings.Cut(l.Section("Question"), answerMark)
+	return strings.TrimSpace(question)
+}
+
+// Answer explains the answer.
+func (l *Lesson) Answer() string {
+	_, answer, _ := strings.Cut(l.Section("Question"), answerMark)
+	return strings.TrimSpace(answer)
+}
+
+// Short is the short answer: the first words in bold.
+func (l *Lesson) Short() string {
+	for _, s := range l.sections {
+		if _, answer, found := strings.Cut(s.text, "<summary>Answer</summary>"); found && s.heading == "Question" {
+			_, bold, _ := strings.Cut(answer, "**")
+			bold, _, _ = strings.Cut(bold, "**")
+			return strings.TrimRight(bold, ".")
+		}
+	}
+	return ""
+}
+
+// Right reports whether an answer has the first word of the short one.
+func (l *Lesson) Right(answer string) bool {
+	words := func(text string) []string { return strings.Fields(punctuation.Replace(strings.ToLower(text))) }
+	right := words(l.Short())
+	return len(right) > 0 && slices.Contains(words(answer), right[0])
+}
+
+var punctuation = strings.NewReplacer(",", " ", ".", " ", ";", " ", ":", " ", "!", " ")
+
+// Solution is that of the exercise.
+func (l *Lesson) Solution() (string, error) {
+	text, err := fs.ReadFile(lessons.Files, "solutions/"+l.Name+".md")
+	return plain(string(text)), err
+}
+
+// Scenario is the text of one of its scenarios.
+func Scenario(name string) (string, error) {
+	text, err := fs.ReadFile(lessons.Files, "scenarios/"+name+".txt")
+	if err != nil {
+		return "", fmt.Errorf("lesson: there is no scenario %q", name)
+	}
+	return string(text), nil
+}
+
+// Marks stand in a terminal's text where the page hides the answer, and before the name of a run that it shows.
+const (
+	answerMark = "\x00"
+	runMark    = "\x01"
+)
+
+// columns are those of a text on a terminal.
+const columns = 80
+
+var (
+	link  = regexp.MustCompile(`\[([^\]]+)\]\((?:[^)]+)\)`)
+	blank = regexp.MustCompile(`\n{3,}`)
+	item  = regexp.MustCompile(`^(?:- |\d+\. )`)
+)
+
+// plain is the text of a page for a terminal: without pictures, tags and addresses, in lines that fit.
+func plain(page string) string {
+	t := &terminal{}
+	for line := range strings.Lines(page) {
+		t.line(strings.TrimSuffix(line, "\n"))
+	}
+	t.end()
+	return blank.ReplaceAllString(strings.TrimSpace(t.String()), "\n\n")
+}
+
+// terminal is a text in the making.
+type terminal struct {
+	strings.Builder
+	paragraph string // which is not ended
+	indent    string // of all lines of it but the first
+	block     string // the fence of a block of code: its lines stay; in one for a forge they are left out
+}
+
+func (t *terminal) line(line string) {
+	trimmed := strings.TrimSpace(line)
+	run := diagram.FindStringSubmatch(line)
+	switch {
+	case strings.HasPrefix(trimmed, "```"):
+		t.end()
+		if t.block != "" {
+			trimmed = ""
+		}
+		t.block = trimmed
+	case t.block == "```mermaid":
+	case t.block != "", strings.HasPrefix(line, "    "), strings.HasPrefix(line, "|"):
+		t.end()
+		t.WriteString(line + "\n")
+	case trimmed == "<summary>Answer</summary>":
+		t.end()
+		t.WriteString(answerMark)
+	case run != nil:
+		t.end()
+		t.WriteString(runMark + run[1] + "\n")
+	case strings.HasPrefix(trimmed, "<"), strings.HasPrefix(trimmed, "[Solution]"):
+		t.end()
+	case trimmed == "":
+		t.end()
+		t.WriteString("\n")
+	default:
+		if start := item.FindString(line); start != "" {
+			t.end()
+			t.indent = strings.Repeat(" ", len(start))
+		}
+		t.paragraph += strings.NewReplacer("**", "", "*", "").Replace(link.ReplaceAllString(trimmed, "$1")) + " "
+	}
+}
+
+// end writes the paragraph, in lines that fit.
+func (t *terminal) end() {
+	width := 0
+	for _, word := range strings.Fields(t.paragraph) {
+		length := utf8.RuneCountInString(word)
+		switch {
+		case width == 0:
+		case width+1+length > columns:
+			t.WriteString("\n" + t.indent)
+			width = len(t.indent)
+		default:
+			t.WriteString(" ")
+			width++
+		}
+		t.WriteString(word)
+		width += length
+	}
+	if width > 0 {
+		t.WriteString("\n")
+	}
+	t.paragraph, t.indent = "", ""
+}

@@ -1,0 +1,163 @@
+package lesson
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/internal/scenario"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
+)
+
+// Build makes an algorithm: with the defaults of one timing, and all options checked against another.
+type Build func(name string, defaults, timing algo.Timing, options []algo.Setting) (algo.Spec, error)
+
+// Run is a scenario that was run.
+type Run struct {
+	Scenario  string
+	Algorithm string
+	// Sent is how many messages of the algorithm were sent in what is drawn, repeats left out.
+	Sent int
+	// Err is what did not hold; nil if all did.
+	Err error
+
+	// Outcome says whom the nodes follow in the end.
+	Outcome string
+
+	title    string
+	events   []trace.Event
+	messages []algo.Message
+	from     time.Duration
+	unit     time.Duration
+	unitName string
+}
+
+// window says in a comment what of a scenario is drawn, and in which unit.
+var window = regexp.MustCompile(`(?m)^# Draw from (\S+), T = (\S+)$`)
+
+// Play runs a scenario. The error is one of the scenario's text; what does not hold is in the Run.
+func Play(ctx context.Context, name string, build Build) (*Run, error) {
+	text, err := Scenario(name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := scenario.Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
+	r := &Run{Scenario: name, title: title}
+	if file.Mode == scenario.Choice {
+		err = r.replay(text, build)
+	} else {
+		err = r.simulate(ctx, text, build)
+	}
+	r.count()
+	return r, err
+}
+
+// simulate runs a scenario of mode time.
+func (r *Run) simulate(ctx context.Context, text string, build Build) error {
+	story, err := sim.ParseScenario(r.Scenario, text)
+	if err != nil {
+		return err
+	}
+	if drawn := window.FindStringSubmatch(text); drawn != nil {
+		r.from, err = time.ParseDuration(drawn[1])
+		unit, wrong := time.ParseDuration(drawn[2])
+		if r.unit, r.unitName = unit, "T"; err != nil || wrong != nil {
+			return errors.Join(err, wrong)
+		}
+	}
+	host := sim.ScenarioHost{
+		Build: func(name string, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
+			spec, err := build(name, timing, timing, options)
+			r.Algorithm, r.messages = spec.Name, spec.Messages
+			return spec, err
+		},
+		Trace: func(e trace.Event) { r.events = append(r.events, e) },
+	}
+	w, err := story.Run(ctx, host)
+	if w != nil {
+		r.Outcome = w.Opinions()
+	}
+	return r.holds(err)
+}
+
+// holds keeps what does not hold, and returns any other error.
+func (r *Run) holds(err error) error {
+	if broken, is := errors.AsType[*scenario.Error](err); is {
+		r.Err = broken
+		return nil
+	}
+	return err
+}
+
+// replay runs a scenario of mode choice.
+func (r *Run) replay(text string, build Build) error {
+	story, err := explore.ParseScenario(r.Scenario, text, func(name string, options []algo.Setting) (algo.Spec, error) {
+		inner, forgets := strings.CutSuffix(name, Unsaved)
+		spec, err := build(inner, algo.LAN(), algo.Timing{}, options)
+		if forgets && err == nil {
+			spec = Forgetful(spec)
+		}
+		r.Algorithm, r.messages = spec.Name, spec.Messages
+		return spec, err
+	})
+	if err != nil {
+		return err
+	}
+	replayed, err := story.Replay()
+	r.events, r.unit, r.unitName = replayed.Trace, 1, "step"
+	return r.holds(err)
+}
+
+// count counts what was sent.
+func (r *Run) count() {
+	known := make(map[string]bool)
+	for _, m := range r.messages {
+		known[m.Kind()] = true
+	}
+	for _, e := range r.events {
+		if e.Kind == trace.Send && e.At >= r.from && known[e.Message.Kind()] {
+			if _, repeat := algo.Open(e.Message); !repeat {
+				r.Sent++
+			}
+		}
+	}
+}
+
+// Diagram draws the run.
+func (r *Run) Diagram() *trace.Diagram {
+	d := &trace.Diagram{Names: sim.Name, Messages: r.messages, Unit: r.unit, UnitName: r.unitName, From: r.from}
+	for _, e := range r.events {
+		d.Event(e)
+	}
+	return d
+}
+
+// Title says what it shows: the first line of its scenario.
+func (r *Run) Title() string { return r.title }
+
+// Unsaved is the end of the name of a [Forgetful] algorithm.
+const Unsaved = "-unsaved"
+
+// Forgetful is an algorithm that does not save its vote. It is a lesson: a process that starts
+// again votes a second time.
+func Forgetful(spec algo.Spec) algo.Spec {
+	inner := spec.New
+	spec.Name += Unsaved
+	spec.New = func(self algo.NodeID) algo.Algorithm { return forgetful{inner(self)} }
+	return spec
+}
+
+type forgetful struct{ algo.Algorithm }
+
+func (f forgetful) Stable() algo.Stable { return algo.Stable{Epoch: f.Algorithm.Stable().Epoch} }
+
+func (f forgetful) Clone() algo.Algorithm { return forgetful{f.Algorithm.Clone()} }
