@@ -149,6 +149,27 @@ func TestLeader(t *testing.T) {
 }
 
 // Over a restart the term stays: a claim goes on from it.
+// With Once a server votes once in a term, as long as it runs: it does not save that.
+func TestOnceIsForgottenInACrash(t *testing.T) {
+	spec, err := vote.Factory(host.Timing, func(options any) error {
+		options.(*vote.Options).Once = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	votes := func(s *host.Solo) {
+		s.Start(6)
+		s.Hears(1, vote.Elect{Term: 6, Msg: 1})
+		does(t, "the first vote", s.Expires(voting), "watching in 200ms; n1 <- vote term=6 msg=1")
+	}
+	s := host.Alone(spec, 2, host.View(3))
+	votes(s)
+	s.Hears(3, vote.Elect{Term: 6, Msg: 2})
+	does(t, "no second one", s.Expires(voting), "watching in 200ms")
+	votes(host.Alone(spec, 2, host.View(3))) // it starts again
+}
+
 func TestATermIsKept(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(3))
 	s.StartFrom(algo.Stable{Epoch: 7})
