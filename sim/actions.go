@@ -83,7 +83,7 @@ var commands = map[string]command{
 	"disarm":                 all(disarm),
 	"restart NODE":           to(down, func(n *node, _ args) { n.emit(trace.Restart); n.start() }),
 	"stop NODE":              to(awake, stop),
-	"pause NODE":             to(awake, func(n *node, _ args) { n.paused = true; n.w.due.set(n, never) }),
+	"pause NODE":             to(awake, func(n *node, _ args) { n.emit(trace.Pause); n.paused = true; n.w.due.set(n, never) }),
 	"resume NODE":            to(held, func(n *node, _ args) { n.resume() }),
 	"clock NODE COUNT":       to(runnable, func(n *node, a args) { n.clock.setSpeed(n.w.now, int64(a[1].Count)); n.rest() }),
 

@@ -223,7 +223,7 @@ func TestALeaseIsOverBeforeAnythingElse(t *testing.T) {
 	var first string
 	woken := false
 	w := leased(t, func(e trace.Event) {
-		if woken && first == "" && e.Node == ID(5) {
+		if woken && first == "" && e.Node == ID(5) && e.Kind != trace.Resume {
 			first = string(e.Kind)
 			if e.Timer == "" {
 				t.Errorf("the first that happens is %v of %v", e.Kind, e.Message)

@@ -292,6 +292,7 @@ func (n *node) missed(waiting []event) {
 
 // resume goes on after a pause: what waited comes before what is due.
 func (n *node) resume() {
+	n.emit(trace.Resume)
 	n.paused = false
 	waiting, life := n.waiting, n.life
 	n.waiting = nil

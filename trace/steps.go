@@ -158,7 +158,7 @@ func (r *reader) proceed(e Event) {
 	switch e.Kind {
 	case Send:
 		r.sends(s, e)
-	case Announce, Note:
+	case Announce, Note, Pause, Resume:
 		s.moved = true
 		s.add(e.Describe(r.d.name))
 	case Save:

@@ -31,6 +31,8 @@ const (
 	Note     Kind = "note"     // the algorithm says why, in Text
 	Crash    Kind = "crash"    // the node died
 	Restart  Kind = "restart"  // the node came back with what it had saved
+	Pause    Kind = "pause"    // the process of the node was stopped
+	Resume   Kind = "resume"   // and continued
 )
 
 // Event is one thing that happened at one node. Which fields count follows from
@@ -59,7 +61,7 @@ func (e Event) Text() string {
 }
 
 // Describe says in words what happened at a node, with nodes as name calls them: who follows
-// whom, who is suspected, who crashed, and why. It is empty for the rest: messages, timers,
+// whom, who is suspected, who crashed or was paused, and why. It is empty for the rest: messages, timers,
 // saves.
 func (e Event) Describe(name func(algo.NodeID) string) string {
 	e = e.named(name)
@@ -80,6 +82,10 @@ func (e Event) Describe(name func(algo.NodeID) string) string {
 		return "is down"
 	case Restart:
 		return "starts again"
+	case Pause:
+		return "is paused"
+	case Resume:
+		return "continues after a pause"
 	case Note:
 		return e.Text()
 	}
