@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"text/template"
@@ -19,6 +20,7 @@ import (
 	"github.com/elect-go/elect/fence"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/lesson"
+	"github.com/elect-go/elect/internal/testenv"
 )
 
 const lessonFolder = "../docs/lessons"
@@ -28,7 +30,7 @@ const lessonFolder = "../docs/lessons"
 func TestLessonPages(t *testing.T) {
 	sources, err := filepath.Glob(lessonFolder + "/source/*.md")
 	require.NoError(t, err)
-	require.NotEmpty(t, sources)
+	require.Len(t, sources, 6)
 	made := make(map[string]bool) // by the path of the file
 	for _, source := range sources {
 		name := strings.TrimSuffix(filepath.Base(source), ".md")
@@ -101,9 +103,32 @@ func (m *lessonPage) play(name string) *lesson.Run {
 		require.NoError(m.t, err)
 		require.NoError(m.t, r.Err)
 		m.runs[name] = r
+		m.search(name)
 		m.made[filepath.Join(lessonFolder, "scenarios", name+".txt")] = true
 	}
 	return m.runs[name]
+}
+
+// foundBy is the search that has found a scenario, in a comment of it.
+var foundBy = regexp.MustCompile(`(?m)^# elect (explore .*)$`)
+
+// search searches again for a scenario that was found: it must be the shortest still.
+func (m *lessonPage) search(name string) {
+	text, err := lesson.Scenario(name)
+	require.NoError(m.t, err)
+	command := foundBy.FindStringSubmatch(text)
+	if command == nil || testenv.UnderRace {
+		return
+	}
+	_, out, _ := elect(append(strings.Fields(command[1]), "--json", "--save", m.t.TempDir())...)
+	var report struct {
+		Violations []struct{ Scenario string }
+	}
+	require.NoError(m.t, json.Unmarshal([]byte(out), &report))
+	require.Len(m.t, report.Violations, 1)
+	_, body, _ := strings.Cut(text, command[0]+"\n")
+	withBroken := strings.TrimSuffix(strings.TrimSpace(body), "\nbroken one-leader-per-epoch")
+	require.Equal(m.t, strings.TrimSpace(report.Violations[0].Scenario), withBroken, "%s is not what the search finds now", name)
 }
 
 // run shows a run: as a picture, and for a forge as a drawing of its own.

@@ -50,7 +50,7 @@ func (d *Diagram) SVG(title string) string {
 	for _, s := range p.steps {
 		p.drawStep(s)
 	}
-	p.Builder.WriteString(p.front.String())
+	p.WriteString(p.labels.String() + p.front.String())
 	p.drawLegend()
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img"><title>%s</title>`+"\n<style>%s</style>\n<rect class=\"bg\" width=\"%[1]d\" height=\"%[2]d\"/>\n%[5]s</svg>\n",
 		svgWidth, p.height, escape.Replace(title), svgStyle, p.String())
@@ -61,7 +61,8 @@ type picture struct {
 	strings.Builder
 	scene
 	d       *Diagram
-	front   strings.Builder // what stands before the arrows
+	labels  strings.Builder // what stands before the arrows
+	front   strings.Builder // and before that
 	moments []time.Duration
 	y       map[time.Duration]float64
 	notes   map[time.Duration][]string
@@ -263,14 +264,20 @@ func root(square float64) float64 {
 // drawLabel writes what a message names, beside its sender: its kind is told by its colour.
 func (p *picture) drawLabel(s *step, f *flight) {
 	_, label, found := strings.Cut(f.label, " ")
-	if !found {
+	if !found || label == "e0" {
 		return
 	}
-	side, anchor := 1.0, "start"
+	side, anchor := 1, "start"
 	if f.to < f.from {
 		side, anchor = -1, "end"
 	}
-	fmt.Fprintf(&p.front, `<text class="label" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", p.x(f.from)+side*9, p.y[s.at]-3, anchor, escape.Replace(label))
+	y := p.y[s.at] - 3
+	if s.flight != nil && (s.flight.from-s.lane)*side > 0 { // it would stand where that arrives
+		if y -= 6; s.flight.from-s.lane == side {
+			y += 24
+		}
+	}
+	fmt.Fprintf(&p.labels, `<text class="label" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", p.x(f.from)+float64(side*9), y, anchor, escape.Replace(label))
 }
 
 // look is how a kind of message is drawn.

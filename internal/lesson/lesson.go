@@ -50,7 +50,7 @@ func All() ([]Lesson, error) {
 		if err != nil {
 			return nil, err
 		}
-		l := read(string(text))
+		l := Read(string(text))
 		l.Name = strings.TrimSuffix(entry.Name(), ".md")
 		l.Number, _ = strconv.Atoi(number[1])
 		all = append(all, l)
@@ -58,8 +58,8 @@ func All() ([]Lesson, error) {
 	return all, nil
 }
 
-// read divides a page into its sections.
-func read(page string) (l Lesson) {
+// Read divides a page into its sections.
+func Read(page string) (l Lesson) {
 	head, rest, _ := strings.Cut(page, "\n## ")
 	_, l.Title, _ = strings.Cut(head, "# ")
 	l.Title, _, _ = strings.Cut(l.Title, "\n")

@@ -35,10 +35,11 @@ type Run struct {
 	from     time.Duration
 	unit     time.Duration
 	unitName string
+	leaders  bool // only who leads is drawn
 }
 
-// window says in a comment what of a scenario is drawn, and in which unit.
-var window = regexp.MustCompile(`(?m)^# Draw from (\S+), T = (\S+)$`)
+// window says in a comment what of a scenario is drawn, and in which unit: all, or who leads, without messages.
+var window = regexp.MustCompile(`(?m)^# Draw from (\S+?)(?:, T = (\S+?))?(, leaders only)?$`)
 
 // Play runs a scenario. The error is one of the scenario's text; what does not hold is in the Run.
 func Play(ctx context.Context, name string, build Build) (*Run, error) {
@@ -68,10 +69,13 @@ func (r *Run) simulate(ctx context.Context, text string, build Build) error {
 		return err
 	}
 	if drawn := window.FindStringSubmatch(text); drawn != nil {
-		r.from, err = time.ParseDuration(drawn[1])
-		unit, wrong := time.ParseDuration(drawn[2])
-		if r.unit, r.unitName = unit, "T"; err != nil || wrong != nil {
-			return errors.Join(err, wrong)
+		r.leaders = drawn[3] != ""
+		if r.from, err = time.ParseDuration(drawn[1]); err == nil && drawn[2] != "" {
+			r.unitName = "T"
+			r.unit, err = time.ParseDuration(drawn[2])
+		}
+		if err != nil {
+			return err
 		}
 	}
 	host := sim.ScenarioHost{
@@ -101,11 +105,7 @@ func (r *Run) holds(err error) error {
 // replay runs a scenario of mode choice.
 func (r *Run) replay(text string, build Build) error {
 	story, err := explore.ParseScenario(r.Scenario, text, func(name string, options []algo.Setting) (algo.Spec, error) {
-		inner, forgets := strings.CutSuffix(name, Unsaved)
-		spec, err := build(inner, algo.LAN(), algo.Timing{}, options)
-		if forgets && err == nil {
-			spec = Forgetful(spec)
-		}
+		spec, err := build(name, algo.LAN(), algo.Timing{}, options)
 		r.Algorithm, r.messages = spec.Name, spec.Messages
 		return spec, err
 	})
@@ -134,8 +134,20 @@ func (r *Run) count() {
 
 // Diagram draws the run.
 func (r *Run) Diagram() *trace.Diagram {
-	d := &trace.Diagram{Names: sim.Name, Messages: r.messages, Unit: r.unit, UnitName: r.unitName, From: r.from}
+	d := &trace.Diagram{Names: sim.Name, Messages: r.messages, Unit: r.unit, UnitName: r.unitName, From: r.from, All: r.unitName == "step"}
+	if r.leaders {
+		d.Messages = []algo.Message{}
+	}
 	for _, e := range r.events {
+		if r.leaders {
+			switch e.Kind {
+			case trace.Note, trace.Expire, trace.Trust:
+				continue
+			case trace.Suspect:
+				e.Format, e.Args = "", nil // why is always the same
+			}
+			e.At = e.At.Truncate(time.Millisecond)
+		}
 		d.Event(e)
 	}
 	return d
@@ -143,21 +155,3 @@ func (r *Run) Diagram() *trace.Diagram {
 
 // Title says what it shows: the first line of its scenario.
 func (r *Run) Title() string { return r.title }
-
-// Unsaved is the end of the name of a [Forgetful] algorithm.
-const Unsaved = "-unsaved"
-
-// Forgetful is an algorithm that does not save its vote. It is a lesson: a process that starts
-// again votes a second time.
-func Forgetful(spec algo.Spec) algo.Spec {
-	inner := spec.New
-	spec.Name += Unsaved
-	spec.New = func(self algo.NodeID) algo.Algorithm { return forgetful{inner(self)} }
-	return spec
-}
-
-type forgetful struct{ algo.Algorithm }
-
-func (f forgetful) Stable() algo.Stable { return algo.Stable{Epoch: f.Algorithm.Stable().Epoch} }
-
-func (f forgetful) Clone() algo.Algorithm { return forgetful{f.Algorithm.Clone()} }

@@ -230,6 +230,7 @@ const Name = "textbook-bully"
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	return algo.Build(Name, t, Options{MessageTime: t.RoundTrip / 2, Guard: true}, decode, func(o Options, c *algo.OptionCheck) algo.Spec {
 		c.Duration("message_time", o.MessageTime, "half the round trip", t.RoundTrip/2)
+		c.Bool("guard", o.Guard)
 		return algo.Spec{
 			Textbook: true, Claims: algo.Claims{HighestLeads: true},
 			Messages: []algo.Message{Election{}, Answer{}, Coordinator{}},
