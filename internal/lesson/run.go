@@ -26,9 +26,6 @@ type Run struct {
 	// Err is what did not hold; nil if all did.
 	Err error
 
-	// Outcome says whom the nodes follow in the end.
-	Outcome string
-
 	title    string
 	events   []trace.Event
 	messages []algo.Message
@@ -86,10 +83,7 @@ func (r *Run) simulate(ctx context.Context, text string, build Build) error {
 		},
 		Trace: func(e trace.Event) { r.events = append(r.events, e) },
 	}
-	w, err := story.Run(ctx, host)
-	if w != nil {
-		r.Outcome = w.Opinions()
-	}
+	_, err = story.Run(ctx, host)
 	return r.holds(err)
 }
 
