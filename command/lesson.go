@@ -292,7 +292,7 @@ func (s *lessonPlayer) run(name string) error {
 // moments shows a run up to each of its moments, as far as somebody wants it.
 func (s *lessonPlayer) moments(r *lesson.Run) error {
 	all := r.Diagram().Moments()
-	at := 0
+	at, clears := 0, false // the first drawing leaves what stands above it
 	if s.lines == nil {
 		at = len(all) - 1
 	}
@@ -303,12 +303,13 @@ func (s *lessonPlayer) moments(r *lesson.Run) error {
 			d.Until = max(all[at], 1)
 		}
 		drawn := d.String()
-		if s.clears && s.lines != nil {
+		if clears && s.lines != nil {
 			drawn = "\x1b[H\x1b[2J" + r.Title() + "\n\n" + drawn
 		}
 		if err := s.write(drawn); err != nil || s.lines == nil {
 			return err
 		}
+		clears = s.clears
 		said, err := s.ask(fmt.Sprintf("\n[moment %d of %d. Enter: next, b: back, e: end, q: quit] ", at+1, len(all)))
 		if err != nil {
 			return err

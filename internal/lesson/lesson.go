@@ -92,7 +92,7 @@ func Parts(section string) iter.Seq2[string, string] {
 			if i > 0 {
 				run, part, _ = strings.Cut(part, "\n")
 			}
-			if !yield(run, strings.TrimSpace(part)) {
+			if !yield(run, strings.Trim(part, "\n")) {
 				return
 			}
 		}
