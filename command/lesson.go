@@ -367,7 +367,7 @@ func (s *lessonPlayer) printJSON() error {
 		run := lessonRun{Scenario: name, Title: r.Title(), Algorithm: r.Algorithm, Moments: len(r.Diagram().Moments()), Sent: r.Sent, Holds: r.Err == nil}
 		if r.Err != nil {
 			run.Error = plainly(r.Err)
-			failed = fmt.Errorf("lesson %d: %s", s.lesson.Number, run.Error)
+			failed = cmp.Or(failed, fmt.Errorf("lesson %d: %s", s.lesson.Number, run.Error))
 		}
 		o.Runs = append(o.Runs, run)
 	}
