@@ -18,7 +18,7 @@ const (
 	svgTop    = 52  // of the first moment
 	svgLine   = 16  // of text
 	svgLetter = 6.9 // the width of a letter, on average
-	leastGap  = 26  // from one moment to the next
+	leastGap  = 34  // from one moment to the next
 	mostGap   = 78
 	unitGap   = 52 // of what the fastest message takes
 )
@@ -69,6 +69,7 @@ type picture struct {
 	pitch   float64
 	height  int
 	used    map[rune]bool
+	ways    map[[4]float64]int // how many flights there are from one place to another
 }
 
 func (p *picture) x(lane int) float64 { return svgLeft + float64(float64(lane)*p.pitch) }
@@ -78,7 +79,7 @@ func (p *picture) beside() float64 { return p.x(len(p.lanes)-1) + 26 }
 
 // layOut gives each moment its place: below the notes of the one before, and apart from it by the time between.
 func (p *picture) layOut() {
-	p.used = make(map[rune]bool)
+	p.used, p.ways = make(map[rune]bool), make(map[[4]float64]int)
 	p.pitch = min(svgPitch, svgLanes/float64(max(1, len(p.lanes)-1)))
 	p.y, p.notes = make(map[time.Duration]float64), make(map[time.Duration][]string)
 	for at, rows := range p.byMoment() {
@@ -225,9 +226,14 @@ func (p *picture) place(f *flight, arrives time.Duration) (x1, y1, x2, y2 float6
 		y1 = y2 - leastGap/2
 	}
 	if arrives < 0 {
-		x2, y2 = x1+float64((x2-x1)*0.3), y1+leastGap*0.6
+		x2, y2 = x1+float64((x2-x1)*0.3), y1+leastGap*0.5
+	} else if f.lost && y1 == y2 { // as soon as it was sent
+		x2, y2 = x1+float64((x2-x1)*0.6), y1+leastGap*0.5
 	}
-	return x1, y1, x2, y2
+	way := [4]float64{x1, y1, x2, y2}
+	beside := float64(4 * p.ways[way])
+	p.ways[way]++
+	return x1, y1 + beside, x2, y2 + beside
 }
 
 func (p *picture) drawFlight(f *flight, arrives time.Duration) {
