@@ -81,10 +81,23 @@ func (n *Node) enter(c net.Conn, dialed bool) (net.Conn, any, error) {
 	return safe, id, err
 }
 
+// localUser is what a node proves where nothing else is asked for: that it is a process of the same user.
+type localUser struct {
+	name string // empty if it is not known
+	err  error  // why it is not known to be the same user
+}
+
+// asksUsers says whether this node asks the system for the user of each connection: it listens on the loopback, and
+// nothing else keeps others out.
+func (n *Node) asksUsers() bool {
+	_, tcp := n.local.(*net.TCPAddr)
+	return tcp && n.door == nil && !n.config.Insecure
+}
+
 // orders says who gives an order, or why it may not.
 func (n *Node) orders(p transport.Peer) (who string, err error) {
 	id, _ := p.Proved.(secure.Identity)
-	_, tcp := n.local.(*net.TCPAddr)
+	user, local := p.Proved.(localUser)
 	switch {
 	case !id.IsValid(time.Now()):
 		return "", fmt.Errorf("cluster: the certificate of %s ended at %s", id, id.Until.UTC().Format(time.RFC3339))
@@ -92,11 +105,10 @@ func (n *Node) orders(p transport.Peer) (who string, err error) {
 		return id.String(), nil
 	case n.door != nil:
 		return "", fmt.Errorf("cluster: orders are taken from who has the secret (--secret-file FILE, ELECT_SECRET_FILE), or the certificate of an operator, and not from %s", id)
-	case n.config.Insecure || !tcp:
+	case !local:
 		return "whoever", nil
-	}
-	if err := secure.SameUser(n.local.String(), p.Addr); err != nil {
-		return "", fmt.Errorf("cluster: without a secret orders are taken from the same user alone: %w", err)
+	case user.err != nil:
+		return user.name, fmt.Errorf("cluster: without a secret orders are taken from the same user alone: %w", user.err)
 	}
 	return "the same user", nil
 }

@@ -15,10 +15,21 @@ import (
 func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 	proved, _ := p.Proved.(secure.Identity)
 	p.Until = proved.Until
+	switch {
+	case proved.Role == secure.Nobody && n.asksUsers():
+		name, err := secure.SameUser(p.Conn) // later it might be another process
+		p.Proved, p.Identity = localUser{name, err}, name
+		if err != nil && !hello.Client && secure.KnowsUsers {
+			return fmt.Errorf("cluster: without a secret members are of one user: %w", err)
+		}
+	case hello.Client && proved.Role != secure.Nobody:
+		p.Identity = proved.String()
+	case !hello.Client:
+		p.Identity = strings.TrimSpace(proved.Role.String() + " " + hello.Name)
+	}
 	if hello.Client {
 		return nil
 	}
-	p.Identity = strings.TrimSpace(proved.Role.String() + " " + hello.Name)
 	// The door lets in a peer that has proved nothing only if the settings say so.
 	if proved.Role != secure.Nobody && !proved.MayBe(hello.Name) {
 		return fmt.Errorf("cluster: it says that it is %s, and has proved that it is %s", strconv.Quote(hello.Name), proved)

@@ -2,25 +2,58 @@ package secure
 
 import (
 	"errors"
+	"fmt"
+	"net"
 	"net/netip"
+	"strconv"
 )
 
-// errUser says that who has connected is not known to be this user: see [SameUser].
-var errUser = errors.New("secure: it is not known to be the user of this process")
+// ErrUnknownUser says that the system does not tell which user is at the other end of a connection.
+var ErrUnknownUser = errors.New("secure: its user is not known")
 
-// SameUser returns nil if a connection within this machine is from a process of the same user as this one, or of root.
-// Local and remote are its addresses, as this side sees them. Any other error than one that is errUser is of the
-// system. Linux knows it; what other systems know is not asked for, and there it is always errUser.
-func SameUser(local, remote string) error {
-	here, err := netip.ParseAddrPort(local)
-	if err != nil {
-		return err
-	}
-	there, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return err
-	}
-	return sameUser(unmapped(here), unmapped(there))
+// OtherUserError says that another user is at the other end of a connection.
+type OtherUserError struct {
+	User string // as [SameUser] returns it
 }
 
-func unmapped(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+func (e *OtherUserError) Error() string { return "secure: it is " + e.User }
+
+// SameUser returns the user of the process at the other end of a TCP connection within this machine, as "user 1000". The
+// error is nil if that is the user of this process, or root; else an *OtherUserError, or in it ErrUnknownUser.
+//
+// The answer is about the process that has the other end until c ends: c was open after the system was asked, so no
+// other process had the port of the other end by then. Only Linux is asked; see [KnowsUsers].
+func SameUser(c net.Conn) (user string, err error) {
+	here, there := addrOf(c.LocalAddr()), addrOf(c.RemoteAddr())
+	if !here.IsValid() || !there.IsValid() {
+		return "", fmt.Errorf("%w: it is no TCP connection", ErrUnknownUser)
+	}
+	id, err := userOf(c, here, there)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnknownUser, err)
+	}
+	return judge(id)
+}
+
+func addrOf(a net.Addr) netip.AddrPort {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	at := tcp.AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
+}
+
+// judge compares a user with that of this process. In a user namespace the overflow user stands for all users that
+// have no number there: two of them may be different, so it is the same as none.
+func judge(id int) (user string, err error) {
+	user = "user " + strconv.Itoa(id)
+	switch {
+	case id == overflowUser():
+		user += ", which stands for each user without a number here"
+		return user, &OtherUserError{user}
+	case id != 0 && id != ownUser():
+		return user, &OtherUserError{user}
+	}
+	return user, nil
+}

@@ -2,14 +2,159 @@ package secure
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// KnowsUsers says whether SameUser can tell users apart on this system.
+const KnowsUsers = true
+
+const established = 1 // TCP_ESTABLISHED
+
+var errNoOtherEnd = errors.New("no process on this machine has the other end of the connection")
+
+// socketOwner is what the kernel says of a socket.
+type socketOwner struct {
+	state, user int
+	inode       uint64 // 0: no process has the socket any more, and the kernel says that it is one of root
+}
+
+// userOf asks for the owner of the other end first. If c has not ended by then, that end is the one of c.
+func userOf(c net.Conn, here, there netip.AddrPort) (int, error) {
+	owner, err := findSocket(there, here)
+	if err == nil {
+		err = isOpen(c)
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case owner.state != established || owner.inode == 0:
+		return 0, errNoOtherEnd
+	}
+	return owner.user, nil
+}
+
+// isOpen returns an error if the connection was closed or reset by the other end.
+func isOpen(c net.Conn) error {
+	socket, ok := c.(syscall.Conn)
+	if !ok {
+		return errors.New("the connection has no socket")
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var state uint8
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		if failed = err; err == nil {
+			state = info.State
+		}
+	})
+	if err = errors.Join(err, failed); err == nil && state != established {
+		err = errors.New("the other end has closed the connection")
+	}
+	return err
+}
+
+// findSocket looks for the socket that is connected from one address to another.
+func findSocket(from, to netip.AddrPort) (socketOwner, error) {
+	owner, err := askKernel(from, to)
+	if isModuleMissing(err) {
+		return searchTables(from, to)
+	}
+	return owner, err
+}
+
+// moduleError says that the kernel has not looked for the socket: it has no sock_diag, for example.
+type moduleError struct{ error }
+
+func isModuleMissing(err error) bool { return errors.As(err, new(moduleError)) }
+
+// askKernel asks for one socket, by sock_diag(7). Unlike the tables in /proc, the cost does not grow with the number
+// of sockets of this machine.
+func askKernel(from, to netip.AddrPort) (socketOwner, error) {
+	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return socketOwner{}, moduleError{err}
+	}
+	defer unix.Close(s)
+	if err := unix.Sendto(s, socketRequest(from, to), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return socketOwner{}, moduleError{err}
+	}
+	answer := make([]byte, os.Getpagesize())
+	n, _, err := unix.Recvfrom(s, answer, 0)
+	if err != nil {
+		return socketOwner{}, moduleError{err}
+	}
+	return parseSocket(answer[:n])
+}
+
+const (
+	sockDiagByFamily = 20
+	headerSize       = 16 // of struct nlmsghdr
+	requestSize      = 56 // of struct inet_diag_req_v2
+	replySize        = 72 // of struct inet_diag_msg
+)
+
+// socketRequest is a struct inet_diag_req_v2 in a struct nlmsghdr.
+func socketRequest(from, to netip.AddrPort) []byte {
+	family := byte(unix.AF_INET6)
+	if from.Addr().Is4() {
+		family = unix.AF_INET
+	}
+	native, network := binary.NativeEndian, binary.BigEndian
+	b := native.AppendUint32(nil, headerSize+requestSize)
+	b = native.AppendUint16(b, sockDiagByFamily)
+	b = native.AppendUint16(b, unix.NLM_F_REQUEST)
+	b = append(b, make([]byte, 8)...)                    // number and sender
+	b = append(b, family, unix.IPPROTO_TCP, 0, 0)        // no extensions
+	b = native.AppendUint32(b, 1<<established)           // states
+	b = network.AppendUint16(b, from.Port())             // struct inet_diag_sockid
+	b = network.AppendUint16(b, to.Port())               //
+	b = append(b, address(from)...)                      //
+	b = append(b, address(to)...)                        //
+	b = append(b, 0, 0, 0, 0)                            // any interface
+	return append(b, bytes.Repeat([]byte{0xff}, 2*4)...) // INET_DIAG_NOCOOKIE
+}
+
+func address(of netip.AddrPort) []byte {
+	b := make([]byte, 16)
+	copy(b, of.Addr().AsSlice())
+	return b
+}
+
+// parseSocket reads a struct inet_diag_msg, or an error, in a struct nlmsghdr.
+func parseSocket(b []byte) (socketOwner, error) {
+	native := binary.NativeEndian
+	if len(b) < headerSize+4 {
+		return socketOwner{}, moduleError{errors.New("short answer of the kernel")}
+	}
+	kind, body := native.Uint16(b[4:]), b[headerSize:]
+	switch {
+	case kind == unix.NLMSG_ERROR:
+		if errno := syscall.Errno(-int32(native.Uint32(body))); errno != unix.ENOENT {
+			return socketOwner{}, moduleError{errno}
+		}
+		return socketOwner{}, errNoOtherEnd
+	case kind != sockDiagByFamily || len(body) < replySize:
+		return socketOwner{}, moduleError{fmt.Errorf("answer %d of the kernel has %d bytes", kind, len(body))}
+	}
+	return socketOwner{state: int(body[1]), user: int(native.Uint32(body[64:])), inode: uint64(native.Uint32(body[68:]))}, nil
+}
 
 // The columns of the kernel's table of sockets: see proc(5).
 const (
@@ -18,47 +163,48 @@ const (
 	stateColumn  = 3
 	userColumn   = 7
 	inodeColumn  = 9
-	established  = "01"
 )
 
-// sameUser looks for the other end in the kernel's table. A socket that no process has any more is shown there as
-// one of root: it does not count.
-func sameUser(here, there netip.AddrPort) error {
+// searching has one goroutine read the tables at a time: that may take milliseconds.
+var searching sync.Mutex
+
+// searchTables looks for the socket in the tables of /proc.
+func searchTables(from, to netip.AddrPort) (socketOwner, error) {
+	searching.Lock()
+	defer searching.Unlock()
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(table)
 		if err != nil {
 			continue // without IPv6 there is no such table
 		}
-		user, found := ownerOf(bufio.NewScanner(f), there, here)
+		owner, found := ownerOf(bufio.NewScanner(f), from, to)
 		f.Close()
-		switch {
-		case found && (user == 0 || user == os.Geteuid()):
-			return nil
-		case found:
-			return fmt.Errorf("%w: it is user %d", errUser, user)
+		if found {
+			return owner, nil
 		}
 	}
-	return fmt.Errorf("%w: no process on this machine has the other end of the connection", errUser)
+	return socketOwner{}, errNoOtherEnd
 }
 
-// ownerOf finds the user of the socket that is connected from one address to another.
-func ownerOf(rows *bufio.Scanner, from, to netip.AddrPort) (user int, found bool) {
+// ownerOf finds the socket that is connected from one address to another.
+func ownerOf(rows *bufio.Scanner, from, to netip.AddrPort) (owner socketOwner, found bool) {
 	for rows.Scan() {
 		columns := strings.Fields(rows.Text())
-		if len(columns) <= inodeColumn || columns[stateColumn] != established || columns[inodeColumn] == "0" {
+		if len(columns) <= inodeColumn || parseAddr(columns[localColumn]) != from || parseAddr(columns[remoteColumn]) != to {
 			continue
 		}
-		if addrOf(columns[localColumn]) != from || addrOf(columns[remoteColumn]) != to {
-			continue
+		state, err := strconv.ParseInt(columns[stateColumn], 16, 32)
+		user, err1 := strconv.Atoi(columns[userColumn])
+		inode, err2 := strconv.ParseUint(columns[inodeColumn], 10, 64)
+		if errors.Join(err, err1, err2) == nil && state == established {
+			return socketOwner{int(state), user, inode}, true
 		}
-		user, err := strconv.Atoi(columns[userColumn])
-		return user, err == nil
 	}
-	return 0, false
+	return socketOwner{}, false
 }
 
-// addrOf reads an address of that table: its words are in the order of this machine's bytes.
-func addrOf(text string) netip.AddrPort {
+// parseAddr reads an address of that table: its words are in the order of this machine's bytes.
+func parseAddr(text string) netip.AddrPort {
 	host, port, _ := strings.Cut(text, ":")
 	words, _ := hex.DecodeString(host)
 	number, _ := strconv.ParseUint(port, 16, 16)
@@ -68,3 +214,19 @@ func addrOf(text string) netip.AddrPort {
 	addr, _ := netip.AddrFromSlice(words)
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number))
 }
+
+func ownUser() int { return os.Geteuid() }
+
+// overflowUser is the number that the kernel shows for a user without one in this user namespace: see user_namespaces(7).
+var overflowUser = sync.OnceValue(func() int {
+	const usual = 65534
+	text, err := os.ReadFile("/proc/sys/kernel/overflowuid")
+	if err != nil {
+		return usual
+	}
+	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return usual
+	}
+	return id
+})

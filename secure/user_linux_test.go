@@ -1,6 +1,7 @@
 package secure
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -28,7 +29,10 @@ func accepted(t *testing.T, network, addr string, dial func(addr string) io.Clos
 	return c, other
 }
 
-func asked(c net.Conn) error { return SameUser(c.LocalAddr().String(), c.RemoteAddr().String()) }
+func asked(c net.Conn) error {
+	_, err := SameUser(c)
+	return err
+}
 
 func TestTheSameUser(t *testing.T) {
 	for name, test := range map[string]struct{ network, listen, dial string }{
@@ -48,12 +52,72 @@ func TestTheSameUser(t *testing.T) {
 			})
 			require.NoError(t, asked(c))
 			other.Close()
-			require.ErrorIs(t, asked(c), errUser, "a socket that nobody has any more is shown as one of root")
+			require.ErrorIs(t, asked(c), ErrUnknownUser, "a socket that nobody has any more is shown as one of root")
 		})
 	}
-	require.ErrorIs(t, SameUser("127.0.0.1:1", "127.0.0.1:2"), errUser)
-	require.Error(t, SameUser("127.0.0.1:1", "pipe"))
-	require.Error(t, SameUser("pipe", "127.0.0.1:1"))
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	require.ErrorIs(t, asked(near), ErrUnknownUser)
+}
+
+// TestTablesOfSockets are read where the kernel does not answer for one socket: with the same result.
+func TestTablesOfSockets(t *testing.T) {
+	for _, network := range []string{"tcp4", "tcp6"} {
+		c, _ := accepted(t, network, "localhost:0", func(addr string) io.Closer {
+			c, err := net.Dial(network, addr)
+			require.NoError(t, err)
+			return c
+		})
+		here, there := addrOf(c.LocalAddr()), addrOf(c.RemoteAddr())
+		want, err := askKernel(there, here)
+		if isModuleMissing(err) {
+			t.Skip(err)
+		}
+		require.NoError(t, err)
+		got, err := searchTables(there, here)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		_, err = askKernel(there, there)
+		require.ErrorIs(t, err, errNoOtherEnd)
+		_, err = searchTables(there, there)
+		require.ErrorIs(t, err, errNoOtherEnd)
+	}
+}
+
+// TestPortIsUsedAgain: a process resets its connection, and one of this user takes the port, as if it had given the orders
+// that were sent before.
+func TestPortIsUsedAgain(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	first, err := net.Dial("tcp4", l.Addr().String())
+	require.NoError(t, err)
+	c, err := l.Accept()
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = first.Write([]byte("order"))
+	require.NoError(t, err)
+	require.NoError(t, first.(*net.TCPConn).SetLinger(0))
+	first.Close()
+	again, err := (&net.Dialer{LocalAddr: first.LocalAddr()}).Dial("tcp4", l.Addr().String())
+	require.NoError(t, err)
+	defer again.Close()
+	second, err := l.Accept()
+	require.NoError(t, err)
+	defer second.Close()
+	require.ErrorIs(t, asked(c), ErrUnknownUser)
+	require.NoError(t, asked(second))
+	said := make([]byte, 5)
+	_, err = io.ReadFull(c, said)
+	require.NoError(t, err, "what was sent before the reset is still read")
+}
+
+func TestOverflowUserIsNobody(t *testing.T) {
+	for user, same := range map[int]bool{0: true, os.Geteuid(): true, os.Geteuid() + 1: false, overflowUser(): false} {
+		_, err := judge(user)
+		require.Equal(t, same, err == nil, "%d: %v", user, err)
+	}
 }
 
 // process ends when it is closed.
@@ -64,8 +128,8 @@ func (p process) Close() error {
 	return p.Wait()
 }
 
-// runAsNobody starts this test once more, as user and group 65534. The test must be one of root.
-func runAsNobody(t *testing.T, env ...string) *exec.Cmd {
+// runAs starts this test once more, as another user. The test must be one of root.
+func runAs(t *testing.T, uid uint32, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Open("/proc/self/exe") // its folder may be of root alone
 	require.NoError(t, err)
@@ -73,7 +137,7 @@ func runAsNobody(t *testing.T, env ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/fd/3", "-test.run=^"+t.Name()+"$")
 	cmd.ExtraFiles = []*os.File{self}
 	cmd.Dir, cmd.Env = "/", append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: 65534}}
 	return cmd
 }
 
@@ -89,14 +153,34 @@ func TestAnotherUser(t *testing.T) {
 		t.Skip("only root can be somebody else")
 	}
 	c, _ := accepted(t, "tcp4", "127.0.0.1:0", func(addr string) io.Closer {
-		cmd := runAsNobody(t, "SECURE_TEST_DIAL="+addr)
+		cmd := runAs(t, 65533, "SECURE_TEST_DIAL="+addr)
 		_, err := cmd.StdinPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		return process{cmd}
 	})
-	require.ErrorIs(t, asked(c), errUser)
-	require.ErrorContains(t, asked(c), "it is user 65534")
+	other, ok := errors.AsType[*OtherUserError](asked(c))
+	require.True(t, ok)
+	require.Contains(t, other.User, "user 65533")
+}
+
+// TestOverflowUserIsNotOneUser: this test runs as the overflow user, and another process too. In a user namespace
+// they may be two users.
+func TestOverflowUserIsNotOneUser(t *testing.T) {
+	if os.Getenv("SECURE_TEST_OVERFLOW") != "" {
+		c, _ := accepted(t, "tcp4", "127.0.0.1:0", func(addr string) io.Closer {
+			c, err := net.Dial("tcp", addr)
+			require.NoError(t, err)
+			return c
+		})
+		require.ErrorContains(t, asked(c), "stands for each user without a number here")
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	output, err := runAs(t, uint32(overflowUser()), "SECURE_TEST_OVERFLOW=1").CombinedOutput()
+	require.NoError(t, err, "%s", output)
 }
 
 // TestMountedSecretIsReadByGroup has files of root for a process of another user, as a container
@@ -121,7 +205,7 @@ func TestMountedSecretIsReadByGroup(t *testing.T) {
 		require.NoError(t, os.Chmod(file, mode))
 		link := filepath.Join(dir, "secret")
 		require.NoError(t, os.Symlink("..data", link))
-		output, err := runAsNobody(t, "SECURE_TEST_SECRET="+link).CombinedOutput()
+		output, err := runAs(t, 65534, "SECURE_TEST_SECRET="+link).CombinedOutput()
 		if accepted {
 			require.NoError(t, err, "%o %s", mode, output)
 		} else {

@@ -160,7 +160,7 @@ func (t *Transport) serve(c *conn) {
 // greet makes a connection safe, exchanges hellos and checks who is there.
 func (t *Transport) greet(c *conn) error {
 	c.nc.SetDeadline(time.Now().Add(handshakeTimeout))
-	peer := Peer{Dialed: c.dialed, Addr: c.addr, Target: c.target}
+	peer := Peer{Dialed: c.dialed, Addr: c.addr, Target: c.target, Conn: c.nc}
 	err := c.secure(&peer)
 	if err == nil {
 		err = c.exchange(&peer)
@@ -168,6 +168,7 @@ func (t *Transport) greet(c *conn) error {
 	if peer.Client {
 		rand.Read(peer.ID[:]) // whatever it says of itself
 	}
+	peer.Conn = nil
 	c.peer = peer
 	switch {
 	case err != nil && Cause(err) != Other:

@@ -27,13 +27,14 @@ type Peer struct {
 	Listens     string    // where others dial it, for errors
 	Client      bool      // not a node
 	Hello       any       // what else the handshake learned
-	Identity    string    // what of Proved is the same on all connections of one incarnation
+	Identity    string    // what of Proved is the same on all connections of one incarnation; limits are fair between identities
 	Until       time.Time // last instant at which Proved is valid, and the connection's; zero: none
 
-	Proved any    // what Security says that it is; nil: nothing
-	Dialed bool   // by this side
-	Addr   string // the remote address, or the target's when dialed
-	Target Target // when dialed
+	Conn   net.Conn // for the handshake, which may ask the system whose it is, and must not read or write
+	Proved any      // what Security says that it is; nil: nothing
+	Dialed bool     // by this side
+	Addr   string   // the remote address, or the target's when dialed
+	Target Target   // when dialed
 }
 
 func (p Peer) starts() uint64 { return p.Incarnation >> 32 }

@@ -28,7 +28,7 @@ var allowedImports = map[string]string{
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
 	"fence":          "algo internal/disk",
-	"secure":         "internal/disk internal/hostile",
+	"secure":         "internal/disk internal/hostile golang.org/x/sys/unix",
 	"transport":      "internal/hostile golang.org/x/sys/unix",
 	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/mistake internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
