@@ -11,3 +11,6 @@ func (n *Node) Hold() (release func()) {
 	<-held
 	return func() { close(resume) }
 }
+
+// Waiting returns the number of inputs that wait for the loop.
+func (n *Node) Waiting() int { return len(n.inbox) }

@@ -121,6 +121,9 @@ func (n *Node) perform(out *engine.Output) {
 		n.alarm(n.base + until)
 	}
 	last := len(out.Leaders) - 1
+	if last >= 0 || out.ViewChanged || len(out.Save) > 0 || len(out.Called) > 0 {
+		defer n.recent.Forget()
+	}
 	if last >= 0 && out.Leaders[last].ID != n.self.ID {
 		n.loseBy(out.Leaders)
 	}

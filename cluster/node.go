@@ -42,6 +42,7 @@ import (
 	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/share"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
@@ -80,9 +81,11 @@ type Node struct {
 
 	started atomic.Bool
 	board   *board
+	recent  share.Answer[*recentStatus]
 	inbox   chan func()     // to the loop
 	over    context.Context // ends with the loop
 	end     func()          // it
+	ready   chan struct{}   // closed when net is set
 	hello   atomic.Pointer[wire.Hello]
 	view    atomic.Pointer[algo.View]       // that of the engine, for handshakes
 	cert    atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
@@ -135,6 +138,7 @@ func New(c Config) (*Node, error) {
 		turn:    func() {},
 		board:   newBoard(),
 		inbox:   make(chan func(), batch),
+		ready:   make(chan struct{}),
 		peers:   make(map[algo.NodeID]*peer),
 		metas:   make(map[algo.NodeID]string),
 		answers: make(map[string]string),
@@ -220,6 +224,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.net, err = n.connect(ear{listener, n}); err != nil {
 		return err
 	}
+	close(n.ready)
 	n.log.Info("started", "node", n.self.Name, "id", n.self.ID, "addr", n.self.Addr, "cluster", n.config.Cluster, "algorithm", n.spec.Name)
 	if n.config.Lease.IsOff() {
 		n.log.Warn("lease is off", "effect", lease.GivenUp(n.spec.Claims))

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,19 +23,45 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errClientFrame, err)
 	}
+	<-n.ready
 	switch m := m.(type) {
 	case wire.StatusRequest:
-		n.tell(func() { n.reply(p, statusReply(n.status())) })
+		n.replyStatus(p)
 	case wire.Order:
-		n.tell(func() { n.obey(p, m) })
+		if who, err := n.orders(p); err != nil {
+			n.refuse(p, who, m, err) // the loop does nothing for a client that may not give orders
+		} else {
+			n.tell(func() { n.obey(p, who, m) })
+		}
 	default:
 		return errClientFrame
 	}
 	return nil
 }
 
+// statusPatience is for how long a client waits for the loop: longer than the command does by default.
+const statusPatience = 5 * time.Second
+
+var errSilent = fmt.Errorf("cluster: the loop of the node has not answered within %v", statusPatience)
+
+// replyStatus answers a client with the status that all clients get at this time.
+func (n *Node) replyStatus(p transport.Peer) {
+	ctx, cancel := context.WithTimeoutCause(n.over, statusPatience, errSilent)
+	defer cancel()
+	s, err := n.recent.Get(ctx, n.recentStatus)
+	switch {
+	case n.over.Err() != nil:
+	case err != nil:
+		n.reply(p, wire.Done{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
+	default:
+		n.net.Send(p.ID, s.frame())
+	}
+}
+
 // reply answers a client.
-func (n *Node) reply(p transport.Peer, m algo.Message) {
+func (n *Node) reply(p transport.Peer, m algo.Message) { n.net.Send(p.ID, n.frameOf(m)) }
+
+func (n *Node) frameOf(m algo.Message) []byte {
 	frame, err := clients.Append(nil, m)
 	if err == nil && len(frame) > maxFrame {
 		err = fmt.Errorf("cluster: the answer has %d bytes, at most %d are allowed", len(frame), maxFrame)
@@ -43,7 +70,7 @@ func (n *Node) reply(p transport.Peer, m algo.Message) {
 		n.log.Error("client not answered", "answer", m.Kind(), "error", err)
 		frame, _ = clients.Append(nil, wire.Done{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
 	}
-	n.net.Send(p.ID, frame)
+	return frame
 }
 
 // Bounds of what an operator may ask for.
@@ -53,8 +80,9 @@ const (
 )
 
 // obey carries out an order of a client, and answers when it is done. It runs on the loop.
-func (n *Node) obey(p transport.Peer, order wire.Order) {
+func (n *Node) obey(p transport.Peer, who string, order wire.Order) {
 	reply := func(err error) {
+		n.recent.Forget() // the client may look for what it has ordered
 		var d wire.Done
 		if err = cmp.Or(err, n.unheard()); err != nil {
 			_, made := errors.AsType[doneHere](err)
@@ -62,22 +90,27 @@ func (n *Node) obey(p transport.Peer, order wire.Order) {
 		}
 		n.reply(p, d)
 	}
-	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.Period}}
-	who, err := n.orders(p)
-	about := append([]any{"from", p.Addr, "by", who, "order", order.What}, what[order.What]...)
-	var e *errand
-	if err == nil {
-		e, err = n.start(order)
-	}
+	e, err := n.start(order)
 	if err != nil {
-		n.noisy.Warn("order refused", append(about, "error", err)...)
-		reply(fmt.Errorf("refused: %w", err))
+		n.refuse(p, who, order, err)
 		return
 	}
-	n.asked.Info("order taken", about...)
+	n.asked.Info("order taken", aboutOrder(p, who, order)...)
 	e.by(time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)))
 	e.result = reply
 	n.errands = append(n.errands, e)
+}
+
+// refuse answers an order that is not carried out.
+func (n *Node) refuse(p transport.Peer, who string, order wire.Order, why error) {
+	n.noisy.Warn("order refused", append(aboutOrder(p, who, order), "error", why)...)
+	n.reply(p, wire.Done{Reason: hostile.Cut("refused: "+why.Error(), wire.MaxReason)})
+}
+
+// aboutOrder is what the log says of an order.
+func aboutOrder(p transport.Peer, who string, order wire.Order) []any {
+	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.Period}}
+	return append([]any{"from", p.Addr, "by", who, "order", order.What}, what[order.What]...)
 }
 
 // doneHere is how an order ends that holds at this node, and not yet as it should elsewhere.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -126,6 +127,42 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
+// recentStatus is a status that is shared: nobody changes it.
+type recentStatus struct {
+	status Status
+	frame  func() []byte // for clients; encoded when the first one needs it
+}
+
+// recentStatus makes the status that is shared until it is 100 ms old.
+func (n *Node) recentStatus(ctx context.Context) (*recentStatus, error) {
+	s, err := n.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &recentStatus{s, sync.OnceValue(func() []byte { return n.frameOf(statusReply(s)) })}, nil
+}
+
+// RecentStatus returns what this node knew at most 100 ms ago, or knows now. It is for requests from outside: many of
+// them together cost the loop one status in that time. A change of the leadership or of the members, and an order, show
+// in the next one. All callers get the same one, and must not change it. The errors are those of Status.
+func (n *Node) RecentStatus(ctx context.Context) (*Status, error) {
+	s, err := n.recent.Get(ctx, n.recentStatus)
+	if err != nil {
+		return nil, err
+	}
+	return &s.status, nil
+}
+
+// LeaseLeft returns for how long the lease still backs the leadership of this node if nobody renews it; 0 if this node
+// does not lead, or has no lease. It does not wait for the loop.
+func (n *Node) LeaseLeft() time.Duration {
+	if s, _, _ := n.board.read(); !s.Leads {
+		return 0
+	}
+	left, _ := n.board.left()
+	return max(left, 0)
+}
+
 // Members returns the members as this node sees them, by ID; none before Run and
 // after it.
 func (n *Node) Members() []Member {
@@ -184,9 +221,7 @@ func (n *Node) lease(of algo.Lessee) *Lease {
 	shown, _, _ := n.board.read()
 	missing, nominated := of.Ungranted()
 	l := &Lease{Token: shown.Leader.Token, Nominated: nominated}
-	if left, _ := n.board.left(); shown.Leads {
-		l.Left = max(left, 0)
-	}
+	l.Left = n.LeaseLeft()
 	for _, id := range missing {
 		l.Missing = append(l.Missing, n.title(id))
 	}

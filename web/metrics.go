@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"net/http"
@@ -12,13 +13,46 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/share"
 )
 
 // newMetrics serves the figures of a handler, from a registry that has no others.
 func newMetrics(h *Handler) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(h)
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true})
+}
+
+// sharedPage serves a page that is built once for all requests within 100 ms: without compression, and in the default
+// format.
+type sharedPage struct {
+	of     http.Handler
+	answer share.Answer[*buffered]
+}
+
+// buffered is an http.ResponseWriter that keeps what is written.
+type buffered struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (p *buffered) Header() http.Header         { return p.header }
+func (p *buffered) WriteHeader(code int)        { p.code = code }
+func (p *buffered) Write(b []byte) (int, error) { return p.body.Write(b) }
+
+func (s *sharedPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p, err := s.answer.Get(r.Context(), func(ctx context.Context) (*buffered, error) {
+		p := &buffered{header: make(http.Header), code: http.StatusOK}
+		s.of.ServeHTTP(p, (&http.Request{Method: http.MethodGet, URL: r.URL, Header: make(http.Header)}).WithContext(ctx))
+		return p, nil
+	})
+	if err != nil {
+		return // the client is gone
+	}
+	maps.Copy(w.Header(), p.header)
+	w.WriteHeader(p.code)
+	_, _ = w.Write(p.body.Bytes())
 }
 
 // desc describes a figure. Its labels are those that vary.
@@ -112,7 +146,7 @@ func (h *Handler) Collect(to chan<- prometheus.Metric) {
 	status, err := h.ask(context.Background())
 	gauge(responsive, number(err == nil))
 	if err == nil {
-		h.collect(status, gauge, to)
+		h.collect(*status, gauge, to)
 	}
 }
 
@@ -128,7 +162,7 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 	gauge(info, 1, s.Cluster, s.Algorithm, h.node.Config().Name, s.Node.String())
 	gauge(committed, number(s.Committed))
 	if s.Lease != nil {
-		gauge(leaseLeft, s.Lease.Left.Seconds())
+		gauge(leaseLeft, h.node.LeaseLeft().Seconds())
 	}
 	if !s.CertificateEnd.IsZero() {
 		gauge(certified, float64(s.CertificateEnd.Unix()))

@@ -14,15 +14,20 @@
 //     is a prometheus.Collector.
 //   - /: a page for people, live. It loads nothing from elsewhere.
 //
+// The node makes one status for all requests within 100 ms, so many requests do not delay its elections. /metrics is built
+// once in that time as well.
+//
 // Nothing can be changed by it, and it asks nobody who they are: serve it where whoever reaches it may know the
 // names and addresses of the members. A server without credentials on the loopback or a private network wraps it
 // in [AllowHosts]: otherwise a website reads from it through the browser of a user there (DNS rebinding). A node whose loop hangs, in a save for example, answers within a second too.
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -38,6 +43,7 @@ type Handler struct {
 	node    *cluster.Node
 	history *history
 	streams streams
+	encoded encoded
 	mux     http.ServeMux
 }
 
@@ -50,7 +56,7 @@ func New(ctx context.Context, n *cluster.Node) *Handler {
 	h.mux.HandleFunc("GET /events", h.events)
 	h.mux.HandleFunc("GET /livez", h.live)
 	h.mux.HandleFunc("GET /readyz", h.ready)
-	h.mux.Handle("GET /metrics", newMetrics(h))
+	h.mux.Handle("GET /metrics", &sharedPage{of: newMetrics(h)})
 	h.mux.HandleFunc("GET /{$}", servePage)
 	go h.history.follow(ctx, n)
 	return h
@@ -93,9 +99,7 @@ func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 	s := h.state()
 	code, left := http.StatusServiceUnavailable, time.Duration(0)
 	if s.Leads && !h.node.Config().Lease.IsOff() {
-		if status, err := h.ask(r.Context()); err == nil {
-			left = status.Lease.Left
-		}
+		left = h.node.LeaseLeft()
 		s = h.state() // it may have ended meanwhile
 	}
 	if s.Leads {
@@ -122,14 +126,30 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusServiceUnavailable, map[string]string{"reason": err.Error()})
 		return
 	}
-	answer(w, http.StatusOK, s)
+	writeJSON(w, http.StatusOK, h.encoded.text(s))
 }
 
-// ask has the loop of the node say what it knows.
-func (h *Handler) ask(ctx context.Context) (cluster.Status, error) {
+// encoded is the latest status as JSON. One goroutine encodes it, for all requests that get the same one.
+type encoded struct {
+	mu   sync.Mutex
+	of   *cluster.Status
+	json []byte
+}
+
+func (e *encoded) text(s *cluster.Status) []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of != s {
+		e.of, e.json = s, encode(s)
+	}
+	return e.json
+}
+
+// ask has the loop of the node say what it knows, or has said less than 100 ms ago.
+func (h *Handler) ask(ctx context.Context) (*cluster.Status, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()
-	return h.node.Status(ctx)
+	return h.node.RecentStatus(ctx)
 }
 
 func (h *Handler) live(w http.ResponseWriter, r *http.Request) {
@@ -156,9 +176,18 @@ func probed(w http.ResponseWriter, err error) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// answer writes JSON. Who reads it may be gone: that is no affair of ours.
-func answer(w http.ResponseWriter, code int, what any) {
+// answer writes what as JSON.
+func answer(w http.ResponseWriter, code int, what any) { writeJSON(w, code, encode(what)) }
+
+func encode(what any) []byte {
+	var text bytes.Buffer
+	_ = json.NewEncoder(&text).Encode(what)
+	return text.Bytes()
+}
+
+// writeJSON writes an answer. Who reads it may be gone: that is no affair of ours.
+func writeJSON(w http.ResponseWriter, code int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(what)
+	_, _ = w.Write(text)
 }

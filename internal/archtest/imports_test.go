@@ -30,11 +30,11 @@ var allowedImports = map[string]string{
 	"fence":          "algo internal/disk",
 	"secure":         "internal/disk internal/hostile golang.org/x/sys/unix",
 	"transport":      "internal/hostile golang.org/x/sys/unix",
-	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/mistake internal/store
+	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/mistake internal/share internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store internal/virtual",
 	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",
-	"web":                 "algo cluster github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
+	"web":                 "algo cluster internal/share github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
 
 	"internal/sample":         "golang.org/x/exp/stats",
 	"internal/bench/machine":  "internal/hostile",

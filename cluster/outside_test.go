@@ -1,0 +1,69 @@
+package cluster_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/secure"
+)
+
+// TestRequestsFromOutsideShareOneAnswer: the loop makes one status for all that ask at the same time.
+func TestRequestsFromOutsideShareOneAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		m := f.grow(1)[0]
+		release := m.Hold()
+		answers := make([]cluster.Status, 60)
+		var wg sync.WaitGroup
+		for i := range answers {
+			wg.Go(func() {
+				if i%2 == 0 {
+					s, err := f.operator().Status(t.Context(), addrOf(1))
+					require.NoError(t, err)
+					answers[i] = s
+				} else {
+					s, err := m.RecentStatus(t.Context())
+					require.NoError(t, err)
+					answers[i] = *s
+				}
+			})
+		}
+		synctest.Wait()
+		require.Equal(t, 1, m.Waiting())
+		release()
+		wg.Wait()
+		for _, s := range answers {
+			require.Equal(t, answers[0].Counters, s.Counters)
+		}
+		require.NoError(t, f.operator().SetPriority(t.Context(), addrOf(1), 7))
+		s, err := f.operator().Status(t.Context(), addrOf(1))
+		require.NoError(t, err)
+		require.Equal(t, 7, s.Members[0].Priority, "an order shows in the next answer")
+	})
+}
+
+// TestLoopHasNoPartInRejectedOrders: an order of a client without the right to it is rejected while the loop does nothing.
+func TestLoopHasNoPartInRejectedOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, a := newFleet(t), newTrial(t)
+		f.config = func(c *cluster.Config) { c.TLS = a.certificate(secure.Member, c.Name) }
+		m := f.grow(1)[0]
+		release := m.Hold()
+		defer release()
+		observer := f.asking(secure.Config{TLS: a.certificate(secure.Observer)})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var refused *operator.RefusedError
+		require.ErrorAs(t, observer.SetPriority(ctx, addrOf(1), 7), &refused)
+		require.Zero(t, m.Waiting())
+		_, err := observer.Status(ctx, addrOf(1))
+		require.ErrorContains(t, err, "the loop of the node has not answered within 5s")
+	})
+}

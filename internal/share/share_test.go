@@ -1,0 +1,93 @@
+package share_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/share"
+)
+
+// builder builds 1, 2, 3, …, each within a second.
+type builder struct{ built, now, most int }
+
+func (b *builder) build(ctx context.Context) (int, error) {
+	b.now++
+	defer func() { b.now-- }()
+	b.most = max(b.most, b.now)
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	b.built++
+	return b.built, nil
+}
+
+func TestManyRequestsShareOneAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var answer share.Answer[int]
+		var b builder
+		get := func(want int) {
+			t.Helper()
+			got, err := answer.Get(t.Context(), b.build)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() { get(1) })
+		}
+		wg.Wait()
+		time.Sleep(share.Age - 1)
+		get(1)
+		time.Sleep(1)
+		get(2)
+		answer.Forget()
+		get(3)
+		require.Equal(t, 1, b.most)
+	})
+}
+
+// TestRequestThatEnds does not end the answer for others; the last one does.
+func TestRequestThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var answer share.Answer[int]
+		var b builder
+		var wg sync.WaitGroup
+		ended := errors.New("ended")
+		short, cancel := context.WithTimeoutCause(t.Context(), time.Second/2, ended)
+		defer cancel()
+		wg.Go(func() {
+			_, err := answer.Get(short, b.build)
+			require.ErrorIs(t, err, ended)
+		})
+		wg.Go(func() {
+			got, err := answer.Get(t.Context(), b.build)
+			require.NoError(t, err)
+			require.Equal(t, 1, got)
+		})
+		wg.Wait()
+		time.Sleep(share.Age)
+		_, err := answer.Get(short, b.build)
+		require.ErrorIs(t, err, ended)
+		synctest.Wait()
+		require.Zero(t, b.now, "nobody waits for the second one")
+		require.Equal(t, 1, b.built)
+	})
+}
+
+func TestErrorIsNotKept(t *testing.T) {
+	var answer share.Answer[int]
+	failed := errors.New("failed")
+	_, err := answer.Get(t.Context(), func(context.Context) (int, error) { return 0, failed })
+	require.ErrorIs(t, err, failed)
+	got, err := answer.Get(t.Context(), func(context.Context) (int, error) { return 1, nil })
+	require.NoError(t, err)
+	require.Equal(t, 1, got)
+}
