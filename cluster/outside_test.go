@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,5 +66,30 @@ func TestLoopHasNoPartInRejectedOrders(t *testing.T) {
 		require.Zero(t, m.Waiting())
 		_, err := observer.Status(ctx, addrOf(1))
 		require.ErrorContains(t, err, "the loop of the node has not answered within 5s")
+	})
+}
+
+// TestUnansweredOrder: an error says whether the node may have received the order.
+func TestUnansweredOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		m := f.grow(1)[0]
+		release := m.Hold()
+		outcome := make(chan error)
+		go func() { outcome <- f.operator().SetPriority(t.Context(), addrOf(1), 7) }()
+		synctest.Wait()
+		m.process.Kill()
+		err := <-outcome
+		unanswered, ok := errors.AsType[*operator.UnansweredError](err)
+		require.True(t, ok, "%v", err)
+		require.True(t, unanswered.Sent)
+		require.ErrorContains(t, err, "the order may have been carried out; look with elect status")
+		release()
+
+		err = f.operator().SetPriority(t.Context(), addrOf(1), 7)
+		unanswered, ok = errors.AsType[*operator.UnansweredError](err)
+		require.True(t, ok, "%v", err)
+		require.False(t, unanswered.Sent)
+		require.ErrorContains(t, err, "the order was not given")
 	})
 }

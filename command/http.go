@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/elect-go/elect/cluster"
@@ -58,21 +57,11 @@ func serve(addr string, n *cluster.Node, log *slog.Logger) (stop func(), err err
 	}
 	host, _, _ := net.SplitHostPort(addr) // net.Listen has accepted addr
 	ctx, end := context.WithCancel(context.Background())
-	var open atomic.Int64
 	server := &http.Server{
 		Handler:     web.AllowHosts(web.New(ctx, n), host),
 		ReadTimeout: lookTime, WriteTimeout: lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ConnState: func(c net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				if open.Add(1) > maxOnlookers {
-					_ = c.Close()
-				}
-			case http.StateClosed:
-				open.Add(-1)
-			}
-		},
+		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ConnState: newOnlookers(maxOnlookers).note,
 	}
 	log.Info("http", "addr", l.Addr().String())
 	served := make(chan struct{})

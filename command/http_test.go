@@ -136,8 +136,9 @@ func TestNodeServesLoopbackHostsOnly(t *testing.T) {
 	}
 }
 
-// Connections that others open and leave do not take the files that the node needs.
-func TestOnlookersAreLimited(t *testing.T) {
+// TestIdleOnlookersMakeRoom: connections that others open and leave neither take the files that the node needs, nor fail the
+// checks of a load balancer.
+func TestIdleOnlookersMakeRoom(t *testing.T) {
 	addr := serveNode(t)
 	var open []net.Conn
 	defer func() {
@@ -145,30 +146,65 @@ func TestOnlookersAreLimited(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	connect := func() net.Conn {
+	for range maxOnlookers + 88 {
 		c, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
 		open = append(open, c)
-		return c
 	}
-	for range maxOnlookers {
-		connect()
+	balancer := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	for range 20 {
+		answer, err := balancer.Get("http://" + addr + "/leader")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode, "the node does not run")
 	}
-	late := connect()
-	require.NoError(t, late.SetReadDeadline(time.Now().Add(patience)))
-	_, err := late.Read(make([]byte, 1))
-	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.Error(t, err, "it is closed")
-	_, err = io.WriteString(open[0], "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-	require.NoError(t, err)
-	first, err := io.ReadAll(open[0])
-	require.NoError(t, err)
-	require.Contains(t, string(first), "HTTP/1.1", "one who was there before is served")
-	require.Eventually(t, func() bool {
-		answer, err := http.Get("http://" + addr + "/leader")
-		if err == nil {
-			err = answer.Body.Close()
+	for _, c := range open[:88] {
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+		_, err := c.Read(make([]byte, 1))
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Error(t, err, "it is closed")
+	}
+}
+
+// TestOldestOnlookerGoes, of the idle ones first.
+func TestOldestOnlookerGoes(t *testing.T) {
+	o := newOnlookers(3)
+	var all []*closing
+	add := func(state http.ConnState) {
+		c := new(closing)
+		all = append(all, c)
+		o.note(c, http.StateNew)
+		o.note(c, state)
+	}
+	closed := func() (numbers []int) {
+		for i, c := range all {
+			if c.closed {
+				numbers = append(numbers, i)
+			}
 		}
-		return err == nil
-	}, patience, time.Millisecond, "there is room again")
+		return numbers
+	}
+	add(http.StateActive)
+	add(http.StateIdle)
+	add(http.StateIdle)
+	add(http.StateActive)
+	require.Equal(t, []int{1}, closed(), "the one that was idle for longest")
+	o.note(all[1], http.StateClosed)
+	add(http.StateActive)
+	require.Equal(t, []int{1, 2}, closed())
+	add(http.StateActive)
+	require.Equal(t, []int{0, 1, 2}, closed(), "none is idle")
+	o.note(all[2], http.StateActive) // its request has come just before
+	require.Len(t, closed(), 4)
+}
+
+// closing is a connection that notes that it was closed.
+type closing struct {
+	net.Conn
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
 }

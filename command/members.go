@@ -38,7 +38,8 @@ const orderJSON = `ADDR is host:port of the node; --addr says it as well.
 
 With --json, one object: order, addr, member (of remove), done (true or false), reason
 (in the words of the node: why it was refused, or not done in time and may still happen;
-or, with done true, that it holds there and is not known everywhere yet). The exit status is 1 if it was not done.
+or, with done true, that it holds there and is not known everywhere yet; or why no answer came, and
+whether the order may have been carried out). The exit status is 1 if it was not done.
 
 ` + accessText + ` A cluster on
 the loopback that has neither takes orders from the same user alone. A node whose configuration says no_admin refuses.`
@@ -106,7 +107,12 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 
 // brief is the error of a client without what its reader knows, and with the address once.
 func brief(addr string, err error) string {
-	if failed, ok := errors.AsType[*net.OpError](err); ok {
+	failed, network := errors.AsType[*net.OpError](err)
+	unanswered, order := errors.AsType[*operator.UnansweredError](err)
+	switch {
+	case network && order:
+		return addr + ": " + (&operator.UnansweredError{Sent: unanswered.Sent, Err: failed.Err}).Error()
+	case network:
 		return addr + ": " + failed.Err.Error()
 	}
 	return strings.TrimPrefix(err.Error(), "operator: ")

@@ -59,29 +59,42 @@ func (t *Transport) place(c *conn, silent *session) (other *session, err error) 
 			return s, nil
 		}
 	}
-	switch {
-	case c.peer.Client && t.clients >= t.o.maxClients:
-		return nil, rejected("too many clients", fmt.Errorf("too many clients, at most %d", t.o.maxClients))
-	case !c.peer.Client && t.sessions >= t.o.MaxPeers:
-		return nil, rejected("too many peers", fmt.Errorf("too many nodes, at most %d", t.o.MaxPeers))
-	}
 	p := t.peerOf(c.peer.ID)
 	p.session = &session{peer: p}
 	if c.peer.starts() > p.latest.starts() {
 		p.latest = c.peer
 	}
-	*t.places(c.peer)++
+	if !c.peer.Client {
+		t.sessions++
+	}
 	t.join(p.session, c)
+	t.makeRoom(c.peer.Client)
 	return nil, nil
 }
 
-// places counts those that are taken by the like of p.
-func (t *Transport) places(p Peer) *int {
-	if p.Client {
-		return &t.clients
+// makeRoom ends one session if there are too many of clients, or of nodes without a reserved place: the one that was idle
+// for longest, of the host with the most, of the identity with the most.
+func (t *Transport) makeRoom(clients bool) {
+	limit, label := t.o.MaxPeers, "too many peers"
+	if clients {
+		limit, label = t.o.maxClients, "too many clients"
 	}
-	return &t.sessions
+	var taken []*conn
+	for _, p := range t.peers {
+		if s := p.session; s != nil && s.conn.peer.Client == clients && !p.isReserved() && s.conn.ended() == nil {
+			taken = append(taken, s.conn)
+		}
+	}
+	if len(taken) > limit {
+		evicted := longestIdle(taken)
+		evicted.takeQueue(evicted.session.peer)
+		evicted.linger(rejected(label, fmt.Errorf("%s, at most %d: this one was idle for longest", label, limit)), 0)
+		t.pool.park(evicted)
+	}
 }
+
+// isReserved reports whether the place of a node is its own: it is a member, or this side has dialed it.
+func (p *peer) isReserved() bool { return p.addr != "" || p.session.conn.dialed }
 
 // outdates reports whether the start of a node that p is was not before that one. A process that
 // ran already when p began has forgotten nothing: it was a copy that came.

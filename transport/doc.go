@@ -28,6 +28,13 @@
 //
 // A flood still costs processor time, and hosts outside the cluster connect late or not at all while it lasts.
 //
+// # Places for sessions
+//
+// A member has a place of its own: its ID is in the address book, or this side has dialed it. All other nodes share MaxPeers
+// places, and clients share 64. For one above the limit a session ends: of the identity with the most, of its host with the
+// most, the one that was idle for longest. So one identity may use all free places, and keeps no other out. The newcomer
+// is rejected in no case.
+//
 // # One connection
 //
 // Two nodes may dial each other at once, and a node may come back while its old

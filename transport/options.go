@@ -103,7 +103,7 @@ type Options struct {
 	Log       *slog.Logger // default: none
 
 	MaxHello    int           // bytes of a frame before the hello is done, 1 KiB
-	MaxPeers    int           // connected nodes, 256; as many may be about to say hello, and then the oldest is closed
+	MaxPeers    int           // connected nodes that are no members, 256; as many connections may have no session. Above it the oldest is closed
 	DialTimeout time.Duration // 1 s
 
 	limits // zero: the usual ones

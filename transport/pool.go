@@ -186,3 +186,20 @@ func (s *shelf) surplus() *conn {
 		return cmp.Or(cmp.Compare(*a.ofPrefix, *b.ofPrefix), cmp.Compare(*a.ofHost, *b.ofHost))
 	})
 }
+
+// longestIdle returns, of connections with a session, the one that was idle for longest: of the identity with the most, and
+// within it of the host with the most.
+func longestIdle(conns []*conn) *conn {
+	identities, hosts := make(map[string]int), make(map[[2]string]int)
+	host := func(c *conn) [2]string { return [2]string{c.peer.Identity, c.from.host} }
+	for _, c := range conns {
+		identities[c.peer.Identity]++
+		hosts[host(c)]++
+	}
+	return slices.MaxFunc(conns, func(a, b *conn) int {
+		return cmp.Or(
+			cmp.Compare(identities[a.peer.Identity], identities[b.peer.Identity]),
+			cmp.Compare(hosts[host(a)], hosts[host(b)]),
+			cmp.Compare(b.used.Load(), a.used.Load()))
+	})
+}

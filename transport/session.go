@@ -132,7 +132,9 @@ func (t *Transport) over(s *session, why error) {
 	}
 	carrier := s.conn
 	p.session, p.telling = nil, true
-	*t.places(carrier.peer)--
+	if !carrier.peer.Client {
+		t.sessions--
+	}
 	for _, other := range s.conns {
 		other.leave(errSuperseded)
 	}

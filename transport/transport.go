@@ -32,7 +32,6 @@ type Transport struct {
 	peers    map[ID]*peer
 	dialing  map[Target]bool // to an ID, or to an address and whoever is there; until DialFailed is called
 	sessions int             // nodes that are up
-	clients  int             // clients that are up
 }
 
 // peer is what is known of a node or a client. It is kept while there is an address, a

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -409,32 +411,85 @@ func TestAClientIsReachedWhileItIsConnected(t *testing.T) {
 		require.Equal(t, body("client 1"), first.next())
 		second.say(0x90)
 		require.Equal(t, body("client 2"), second.next())
-		require.EqualValues(t, 2, a.clients)
+		require.Len(t, a.peers, 2)
 		gone := a.lastPeer()
 		second.Close()
 		synctest.Wait()
 		require.False(t, a.Send(gone.ID, body("x")))
 		require.Equal(t, []string{"down client/2 EOF"}, a.with("down"))
-		require.EqualValues(t, 1, a.clients)
 		require.Len(t, a.peers, 1)
 	})
 }
 
-func TestLimitsOfConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers, o.maxClients = 1, 1 })
-		m.raw(t, "x", a.addr).greet(id(2), 1, false)
-		m.raw(t, "x", a.addr).greet(ID{}, 1, true)
-		synctest.Wait()
-		for text, client := range map[string]bool{"too many nodes, at most 1": false, "too many clients, at most 1": true} {
-			r := m.raw(t, "x", a.addr)
-			r.greet(id(3), 1, client)
-			require.Equal(t, string(rune(controlClose))+text, string(r.ends()))
-		}
-		require.Equal(t, map[string]uint64{"too many peers": 1, "too many clients": 1}, a.counted("closed."))
-		require.Len(t, a.with("up"), 2)
-	})
+// TestSessionsMakeRoom: one identity, or one host of it, does not keep others out, neither as nodes nor as clients.
+func TestSessionsMakeRoom(t *testing.T) {
+	for _, client := range []bool{false, true} {
+		t.Run(fmt.Sprintf("client=%v", client), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const limit = 4
+				m := newMemory()
+				a := m.start(t, 1, 1, func(o *Options) {
+					o.MaxPeers, o.maxClients = limit, limit
+					said := o.Handshake
+					o.Handshake = func(p *Peer, theirs []byte) ([]byte, error) {
+						p.Identity, _, _ = strings.Cut(p.Addr, ".") // of the host
+						return said(p, theirs)
+					}
+				})
+				a.SetAddrs(map[ID]string{id(2): "member:1"})
+				n := byte(10)
+				connect := func(host string, self ID) raw {
+					if client {
+						self = ID{}
+					}
+					r := m.raw(t, host+":1", a.addr)
+					r.greet(self, 1, client)
+					r.drain()
+					synctest.Wait()
+					virtual.Pass(time.Millisecond)
+					n++
+					return r
+				}
+				hosts := func() (all []string) {
+					a.Transport.mu.Lock()
+					defer a.Transport.mu.Unlock()
+					for _, p := range a.peers {
+						if p.session != nil {
+							all = append(all, strings.TrimSuffix(p.session.conn.addr, ":1"))
+						}
+					}
+					slices.Sort(all)
+					return all
+				}
+				first := connect("a.1", id(n))
+				connect("a.1", id(n))
+				connect("a.1", id(n))
+				connect("a.2", id(n))
+				first.say(body("x")...) // now the second one is idle for longest
+				synctest.Wait()
+				connect("b.1", id(n))
+				require.Equal(t, []string{"a.1", "a.1", "a.2", "b.1"}, hosts())
+				connect("c.1", id(n))
+				require.Equal(t, []string{"a.1", "a.2", "b.1", "c.1"}, hosts())
+				first.say(body("x")...)
+				synctest.Wait()
+				require.Len(t, a.with("frame"), 2, "it was not idle for longest")
+				label := map[bool]string{false: "too many peers", true: "too many clients"}[client]
+				require.Equal(t, map[string]uint64{label: 2}, a.counted("closed."))
+				if client {
+					return
+				}
+				member := connect("a.1", id(2))
+				require.Equal(t, []string{"a.1", "a.1", "a.2", "b.1", "c.1"}, hosts(), "the place of a member is its own")
+				for range 10 {
+					connect("d.1", id(n))
+				}
+				member.say(body("x")...)
+				synctest.Wait()
+				require.Len(t, a.with("frame 2"), 1)
+			})
+		})
+	}
 }
 
 // TestAllSayHelloAtOnce: as at the first start of a large cluster on a busy machine. As many as may be connected

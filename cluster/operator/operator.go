@@ -52,6 +52,22 @@ type UnheardError RefusedError
 
 func (e *UnheardError) Error() string { return (*RefusedError)(e).Error() }
 
+// UnansweredError says that no answer to an order has come, and why.
+type UnansweredError struct {
+	Sent bool // the order may have been carried out, or may still be; otherwise the node has not received it
+	Err  error
+}
+
+func (e *UnansweredError) Error() string {
+	if e.Sent {
+		return e.Err.Error() + ": the order may have been carried out; look with elect status"
+	}
+	return e.Err.Error() + ": the order was not given"
+}
+
+// Unwrap returns Err.
+func (e *UnansweredError) Unwrap() error { return e.Err }
+
 // Status asks the node at addr, which may be any, for its status.
 func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error) {
 	answer, err := c.ask(ctx, addr, wire.StatusRequest{})
@@ -69,8 +85,8 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 
 // Remove has the node at addr, which may be any, remove a member, by name or ID: see
 // [cluster.Node.Remove]. As with what follows, the error is a *RefusedError where the node
-// has not done it, and an *UnheardError where it is done and not all members may know. With any other
-// error that comes after the order was sent it may still happen, which the error says.
+// has not done it, and an *UnheardError where it is done and not all members may know. Where no answer
+// came it is an *UnansweredError, which says whether the order may have been carried out.
 func (c Client) Remove(ctx context.Context, addr, member string) error {
 	return c.order(ctx, addr, wire.Order{What: wire.Remove, Member: member})
 }
@@ -103,7 +119,7 @@ func (c Client) order(ctx context.Context, addr string, order wire.Order) error 
 	done, ok := answer.(wire.Done)
 	switch {
 	case !ok:
-		return fmt.Errorf("operator: %s: %w: the answer is no outcome", addr, ErrNotNode)
+		return fmt.Errorf("operator: %s: %w", addr, &UnansweredError{Sent: true, Err: fmt.Errorf("%w: the answer is no outcome", ErrNotNode)})
 	case done.Made:
 		return &UnheardError{Addr: addr, Reason: done.Reason}
 	case done.Reason != "":
@@ -156,8 +172,8 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	case <-ctx.Done():
 		r.err = context.Cause(ctx)
 	}
-	if _, order := request.(wire.Order); order && r.err != nil && a.asked.Load() {
-		r.err = fmt.Errorf("%w: the order was given, and may still be carried out", r.err)
+	if _, order := request.(wire.Order); order && r.err != nil {
+		r.err = &UnansweredError{Sent: a.asked.Load(), Err: r.err}
 	}
 	if r.err != nil {
 		return nil, fmt.Errorf("operator: %s: %w", addr, r.err)

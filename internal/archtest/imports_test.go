@@ -10,7 +10,7 @@ import (
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
 	"algo docs internal/archtest internal/bench/theory internal/cpu internal/hostile internal/logqueue internal/mistake": "",
-	"internal/mutants internal/testenv internal/virtual internal/wait":                                                   "",
+	"internal/mutants internal/share internal/testenv internal/virtual internal/wait":                                                   "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"fd trace internal/membership": "algo",
 
