@@ -8,11 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/binary"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,24 +24,35 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wait"
+	"github.com/elect-go/elect/internal/wire"
 )
 
-// floods are attacks on the leader by a host without credentials.
+// floods are attacks on the leader: by a host without credentials, and by processes that may ask for the status.
 var floods = []floodKind{
-	{"replay", 400, false, (*flood).replay},    // one recorded ClientHello
-	{"sweep", 400, false, (*flood).sweep},      // the same, each from another address
-	{"chain", 20, true, (*flood).inventChain},  // a client certificate with 100 invented authorities
-	{"chain", 300, true, (*flood).inventChain}, // the same
+	{"replay", 400, "secret", (*flood).replay},          // one recorded ClientHello
+	{"sweep", 400, "secret", (*flood).sweep},            // the same, each from another address
+	{"chain", 20, "certificate", (*flood).inventChain},  // a client certificate with 100 invented authorities
+	{"chain", 300, "certificate", (*flood).inventChain}, // the same
+	{"status", 60, "none", (*flood).askStatus},          // requests of clients, each on a new connection
+	{"clients", 64, "none", (*flood).holdClient},        // clients that ask nothing
+	{"nodes", 600, "none", (*flood).holdNode},           // nodes of one identity that are no members
+	{"http", 200, "none", (*flood).askHTTP},             // requests for /status
+	{"idle-http", 600, "none", (*flood).holdHTTP},       // connections without a request
 }
 
 type floodKind struct {
 	name        string
 	connections int                                     // concurrent
-	certificate bool                                    // the cluster has certificates, otherwise a secret
+	security    string                                  // of the cluster: "secret", "certificate" or "none"
 	attack      func(f *flood, addr string, number int) // one connection
 }
 
@@ -47,8 +60,9 @@ type floodKind struct {
 const floodStatus = 15
 
 // BenchmarkFlood attacks the leader of three nodes. It reports how often a node followed another leader, the suspicions,
-// the time until a restarted member follows the leader, the failed ones of 15 status requests from a member's host, and
-// the highest memory of the leader after one of them. An iteration is 10 s and what the requests and the restart take,
+// the time until a restarted member follows the leader, the failed ones of 15 status requests from a member's host, of
+// 15 checks of /leader and of 15 orders (where no credentials are needed), the highest memory of the leader after one of
+// them, and the answers that the attackers got. An iteration is 10 s and what the requests and the restart take,
 // or 3 s with -short.
 func BenchmarkFlood(b *testing.B) {
 	config := setting(b)
@@ -66,8 +80,15 @@ func BenchmarkFlood(b *testing.B) {
 func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time.Duration) {
 	var seen witness
 	config.Nodes, config.OnEvent = 3, seen.see
-	f, credentials := newFlood(b, kind.certificate)
+	f, credentials := newFlood(b, kind.security)
 	config.Args = slices.Concat(config.Args, credentials)
+	config.Joins = kind.security == "none" // a list would keep out nodes that it does not name
+	sites := make(map[string]string)
+	for i := range config.Nodes {
+		site := freeAddr(b)
+		sites[fleet.Name(i+1)] = site
+		config.Hosts = append(config.Hosts, fleet.Host{Command: []string{"env", "ELECT_HTTP=" + site}, Addr: freeAddr(b)})
+	}
 	nodes, err := fleet.New(within(b, time.Minute), config)
 	if err != nil {
 		b.Fatal(err)
@@ -84,6 +105,12 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
+	f.ctx, f.site = ctx, sites[leader.Name]
+	if kind.security == "none" {
+		if f.status, err = (operator.Client{}).Status(within(b, time.Minute), leader.Addr); err != nil {
+			b.Fatal(err)
+		}
+	}
 	start := fleet.Now()
 	var attackers sync.WaitGroup
 	for range kind.connections {
@@ -94,11 +121,17 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 		})
 	}
 	repeat(b, 1, func() { _ = wait.For(b.Context(), span/3) })
-	failed, memory := 0, int64(0)
+	failed, failedChecks, failedOrders, memory := 0, 0, 0, int64(0)
 	for range floodStatus {
 		request, cancel := context.WithTimeout(b.Context(), 5*time.Second)
 		if exec.CommandContext(request, config.Command[0], append([]string{"status", leader.Addr}, f.statusArgs...)...).Run() != nil {
 			failed++
+		}
+		if !f.check(request) {
+			failedChecks++
+		}
+		if kind.security == "none" && (operator.Client{}).SetPriority(request, leader.Addr, fleet.Number(leader.Name)) != nil {
+			failedOrders++
 		}
 		cancel()
 		used, err := readUsage(leader.Pid)
@@ -145,7 +178,10 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	b.ReportMetric(float64(suspicions), "suspicions")
 	b.ReportMetric(float64(rejoin.Milliseconds()), "rejoin-ms")
 	b.ReportMetric(float64(failed), "status-failed")
+	b.ReportMetric(float64(failedChecks), "checks-failed")
+	b.ReportMetric(float64(failedOrders), "orders-failed")
 	b.ReportMetric(float64(memory)/(1<<20), "leader-MiB")
+	b.ReportMetric(float64(f.answers.Load())/time.Duration(end-start).Seconds(), "answers/s")
 	b.ReportMetric(float64(f.count.Load())/time.Duration(end-start).Seconds(), "attacks/s")
 	b.Logf("load average now %s%s", machine.LoadAverage(), text)
 }
@@ -155,14 +191,24 @@ type flood struct {
 	hello      []byte // recorded ClientHello
 	invented   tls.Certificate
 	statusArgs []string // credentials of a status request
+	site       string   // where the leader serves HTTP
+	ctx        context.Context
+	status     cluster.Status // of the leader before the flood, where it needs no credentials
+	browser    http.Client
 	count      atomic.Int64
+	answers    atomic.Int64
 }
 
 // newFlood makes credentials for the nodes, and what the attacker sends.
-func newFlood(b *testing.B, certificate bool) (f *flood, nodeArgs []string) {
+func newFlood(b *testing.B, security string) (f *flood, nodeArgs []string) {
 	dir := b.TempDir()
 	f = &flood{hello: recordHello(b)}
-	if !certificate {
+	switch security {
+	case "none":
+		f.browser.Transport = &http.Transport{MaxIdleConnsPerHost: 1000}
+		b.Cleanup(f.browser.CloseIdleConnections)
+		return f, nil
+	case "secret":
 		secret := filepath.Join(dir, "secret")
 		elect, err := command()
 		if err != nil {
@@ -310,4 +356,88 @@ func (f *flood) inventChain(addr string, _ int) {
 		_, _ = t.Write([]byte{1})
 		_, _ = io.Copy(io.Discard, t)
 	}
+}
+
+// askStatus asks for the status as a command does.
+func (f *flood) askStatus(addr string, _ int) {
+	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+	defer cancel()
+	if _, err := (operator.Client{}).Status(ctx, addr); err == nil {
+		f.answers.Add(1)
+	}
+}
+
+// askHTTP asks for the status over HTTP, on a connection that stays open.
+func (f *flood) askHTTP(string, int) {
+	if f.get(f.ctx, &f.browser, "/status") == http.StatusOK {
+		f.answers.Add(1)
+	}
+}
+
+// check asks for /leader as a load balancer does: on a new connection.
+func (f *flood) check(ctx context.Context) bool {
+	balancer := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	return f.get(ctx, &balancer, "/leader") == http.StatusOK
+}
+
+func (f *flood) get(ctx context.Context, from *http.Client, path string) (code int) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.site+path, nil)
+	if err != nil {
+		return 0
+	}
+	answer, err := from.Do(request)
+	if err != nil {
+		return 0
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return 0
+	}
+	return answer.StatusCode
+}
+
+// holdClient says hello as a client, and asks nothing.
+func (f *flood) holdClient(addr string, _ int) {
+	f.hold(addr, wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true})
+}
+
+// holdNode says hello as a node that is no member, and wants nothing.
+func (f *flood) holdNode(addr string, number int) {
+	f.hold(addr, wire.Hello{
+		MinVersion: wire.Version, MaxVersion: wire.Version, Cluster: f.status.Cluster, Algorithm: f.status.Algorithm,
+		Name: fmt.Sprintf("flood-%d", number), ID: algo.NodeID(uuid.New()), Incarnation: 1 << 32, Addr: "127.0.0.1:1",
+	})
+}
+
+// holdHTTP opens a connection to the site of the leader.
+func (f *flood) holdHTTP(string, int) { f.hold(f.site, wire.Hello{}) }
+
+// hold keeps a connection open after it has said hello, if there is one to say, and waits a second after its end.
+func (f *flood) hold(addr string, hello wire.Hello) {
+	defer func() { _ = wait.For(f.ctx, time.Second) }()
+	var d net.Dialer
+	c, err := d.DialContext(f.ctx, "tcp", addr)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	defer context.AfterFunc(f.ctx, func() { c.Close() })()
+	if hello.MaxVersion > 0 {
+		frame, err := wire.Hellos.Append(nil, hello)
+		if err != nil {
+			panic(err)
+		}
+		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...))
+	}
+	_, _ = io.Copy(io.Discard, c)
+}
+
+// freeAddr returns an address of the loopback on which nothing listens.
+func freeAddr(b *testing.B) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }

@@ -54,7 +54,7 @@ func runWatched(ctx context.Context, s *config.Settings, log *slog.Logger, r *re
 	}()
 	var watching sync.WaitGroup
 	watching.Go(func() { w.follow(ctx, n, s.Config.Name) })
-	err = ofConfiguration(s, n.Run(ctx))
+	err = run(ctx, s, n, log)
 	watching.Wait() // the node has stopped, so this ends
 	return err
 }
