@@ -130,7 +130,9 @@ func (n *Node) perform(out *engine.Output) {
 	if len(out.Save) > 0 {
 		begin := time.Now()
 		err := n.records.save(out.Save...)
-		n.saves, n.saving = n.saves+1, n.saving+time.Since(begin)
+		took := time.Since(begin)
+		n.saves, n.saving = n.saves+1, n.saving+took
+		n.warnOfSlowSave(took)
 		if err != nil {
 			n.failed = fmt.Errorf("%w: %w", ErrSave, err)
 			n.log.Error("save failed, stopping", "error", err)
@@ -164,6 +166,14 @@ func (n *Node) perform(out *engine.Output) {
 	}
 	if out.End != nil {
 		n.failed = endOf(out.End)
+	}
+}
+
+// warnOfSlowSave says that a save took a quarter of the lease or more. A candidate saves several times before
+// it leads, and a grant counts from when it was asked for: such a node may never lead, or lose its lease.
+func (n *Node) warnOfSlowSave(took time.Duration) {
+	if lasts := n.config.Lease.Duration; !n.config.Lease.IsOff() && took >= lasts/4 {
+		n.noisy.Warn("slow save", "took", took.Round(time.Millisecond), "lease", lasts)
 	}
 }
 

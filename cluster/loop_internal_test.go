@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"testing"
@@ -133,6 +134,39 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 			if len(test.out.Leaders) > 0 {
 				require.Equal(t, test.out.Leaders[0].Epoch, now.Epoch)
 			}
+		})
+	}
+}
+
+// Saves that use up the lease let no node lead for long: the log says so, with both times.
+func TestASlowSaveIsAWarningWithItsNumbers(t *testing.T) {
+	lasts := 960 * time.Millisecond
+	for name, test := range map[string]struct {
+		takes time.Duration
+		lease lease.Options
+		want  string
+	}{
+		"slow":          {300 * time.Millisecond, lease.Options{Duration: lasts}, "level=WARN msg=\"slow save\" took=300ms lease=960ms\n"},
+		"fast":          {30 * time.Millisecond, lease.Options{Duration: lasts}, ""},
+		"without lease": {300 * time.Millisecond, lease.Off, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				spec, err := bully.New(bully.Defaults(algo.LAN()))
+				require.NoError(t, err)
+				n := &Node{board: newBoard(), self: algo.Member{ID: algo.NodeID{15: 1}}, log: slog.New(slog.DiscardHandler), spec: spec, config: Config{Lease: test.lease}}
+				n.noisy.To = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+					if a.Key == slog.TimeKey {
+						return slog.Attr{}
+					}
+					return a
+				}}))
+				n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
+				n.records = newRecords(saving(func() { virtual.Pass(test.takes) }), "")
+				n.perform(&engine.Output{Save: []algo.Message{engine.Kept{Epoch: 2}}})
+				require.Equal(t, test.want, log.String())
+			})
 		})
 	}
 }
