@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // coldStarts are the ways to start.
@@ -89,7 +89,7 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 }
 
 func TestColdStart(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
 	for _, c := range coldStarts {

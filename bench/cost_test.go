@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/netlab"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func faultCases(nodes int, faults []fault.Fault) []fault.Case {
@@ -139,11 +139,11 @@ func TestLiveCost(t *testing.T) {
 		t.Run(nameOf(c, processes), func(t *testing.T) {
 			t.Parallel()
 			if c.Fault.Network { // it waits longest
-				testenv.OnlyLong(t)
+				testkit.OnlyLong(t)
 			}
 			cost, err := c.Measure(within(t, time.Minute), config, 1)
 			if errors.Is(err, netlab.ErrUnavailable) {
-				testenv.Need(t, false, err.Error())
+				testkit.Need(t, false, err.Error())
 			}
 			require.NoError(t, err)
 			checkCost(t, c, cost)

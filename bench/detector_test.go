@@ -18,8 +18,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/testenv"
-	"github.com/elect-go/elect/internal/wait"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // detectorCases are all conditions and timeouts, with a timeout that grows after mistakes,
@@ -156,7 +155,7 @@ func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q
 		return q, err
 	}
 	from := fleet.Now()
-	if err := wait.For(ctx, span); err != nil {
+	if err := fleet.Sleep(ctx, span); err != nil {
 		return q, err
 	}
 	to := fleet.Now()
@@ -242,7 +241,7 @@ func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
 		// of heartbeat/√(12n), so by heartbeat/8 in one of 10⁵ runs, of which this is one.
 		mean := sum / time.Duration(len(q.Detections))
 		require.InDelta(t, sample.MS(timeout-heartbeat/2), sample.MS(mean), sample.MS(heartbeat/8))
-		if at == 0 || testenv.Long() {
+		if at == 0 || testkit.Long() {
 			again, err := c.measure(t.Context(), 1)
 			require.NoError(t, err)
 			require.Equal(t, q, again, "of the same seed")
@@ -254,7 +253,7 @@ func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
 // timeout makes fewer mistakes, and one that grows fewer than one that does not.
 func TestDetectorTradesSpeedForMistakes(t *testing.T) {
 	t.Parallel()
-	span := time.Duration(testenv.Rounds(1, 4)) * time.Hour
+	span := time.Duration(testkit.Rounds(1, 4)) * time.Hour
 	for _, condition := range conditions()[1:] {
 		t.Run(condition.name, func(t *testing.T) {
 			measure := func(timeout time.Duration, fixed bool) quality {
@@ -305,7 +304,7 @@ func TestWitnessMeasuresMistakes(t *testing.T) {
 
 // TestDetectorsOfProcesses measures for a moment, so that the benchmark does not rot.
 func TestDetectorsOfProcesses(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
 	timeout := algo.LAN().Timeout

@@ -16,7 +16,6 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // failoverCase is one way in which a cluster loses its leader.
@@ -87,7 +86,7 @@ func (s *failoverSeries) expect(ctx context.Context) error {
 // round takes the leader away after a pause, and has it come back. Its error may be
 // that what happened was not right.
 func (s *failoverSeries) round(ctx context.Context, pause time.Duration) (failoverRound, error) {
-	if err := wait.For(ctx, pause); err != nil {
+	if err := fleet.Sleep(ctx, pause); err != nil {
 		return failoverRound{}, err
 	}
 	strike, err := s.strike()

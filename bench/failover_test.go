@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // striking is a failover as the benchmarks have it.
@@ -234,7 +234,7 @@ func (c striking) report(b *testing.B, results, observed []observedRound) {
 // TestFailoverRound runs one round of each kind with three processes: that the
 // benchmarks run at all, and that a round checks what it should.
 func TestFailoverRound(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
 	for _, c := range []striking{

@@ -32,7 +32,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -120,7 +119,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 			}
 		})
 	}
-	repeat(b, 1, func() { _ = wait.For(b.Context(), span/3) })
+	repeat(b, 1, func() { _ = fleet.Sleep(b.Context(), span/3) })
 	failed, failedChecks, failedOrders, memory := 0, 0, 0, int64(0)
 	for range floodStatus {
 		request, cancel := context.WithTimeout(b.Context(), 5*time.Second)
@@ -152,7 +151,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	if err != nil {
 		b.Error(err)
 	}
-	_ = wait.For(b.Context(), span/3)
+	_ = fleet.Sleep(b.Context(), span/3)
 	end := fleet.Now()
 	stop()
 	attackers.Wait()
@@ -414,7 +413,7 @@ func (f *flood) holdHTTP(string, int) { f.hold(f.site, wire.Hello{}) }
 
 // hold keeps a connection open after it has said hello, if there is one to say, and waits a second after its end.
 func (f *flood) hold(addr string, hello wire.Hello) {
-	defer func() { _ = wait.For(f.ctx, time.Second) }()
+	defer func() { _ = fleet.Sleep(f.ctx, time.Second) }()
 	var d net.Dialer
 	c, err := d.DialContext(f.ctx, "tcp", addr)
 	if err != nil {

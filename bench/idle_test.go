@@ -12,7 +12,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // variants are those that are measured, the default first.
@@ -76,14 +75,14 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_ = wait.For(b.Context(), 2*time.Second) // the leases, and the redials of the start, are over
+	_ = fleet.Sleep(b.Context(), 2*time.Second) // the leases, and the redials of the start, are over
 
 	nodes := f.States()
 	first := make([]reading, len(nodes))
 	for i, n := range nodes {
 		first[i] = read(b, n)
 	}
-	repeat(b, 1, func() { _ = wait.For(b.Context(), span) })
+	repeat(b, 1, func() { _ = fleet.Sleep(b.Context(), span) })
 	var cpu, frames, resident, bytes, mostCPU, mostFrames float64
 	for i, n := range nodes {
 		last := read(b, n)

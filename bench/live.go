@@ -13,7 +13,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // local is a cluster of live nodes in this process, n1 to nN, on sockets of the loopback, which
@@ -154,7 +153,7 @@ func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (u
 		case quiet >= least:
 			return uint64(leader.Epoch), nil
 		}
-		if err := wait.For(ctx, least-quiet); err != nil {
+		if err := fleet.Sleep(ctx, least-quiet); err != nil {
 			return 0, fmt.Errorf("bench: the nodes do not agree: %w", err)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // crashCases are those in which the leader is killed, and its kernel shows that at once: of
@@ -97,7 +96,7 @@ func (p *fleetNodes) prepare(ctx context.Context) error {
 		}
 		p.down = ""
 	}
-	return wait.For(ctx, p.pause)
+	return fleet.Sleep(ctx, p.pause)
 }
 
 // begin kills the leader, or returns when a node has called for an election: what it is told takes

@@ -17,7 +17,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // BenchmarkLoad counts the elections that nothing called for while threads of another
@@ -112,7 +111,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	if err != nil {
 		b.Fatal(err)
 	}
-	repeat(b, 1, func() { _ = wait.For(b.Context(), span) })
+	repeat(b, 1, func() { _ = fleet.Sleep(b.Context(), span) })
 	elapsed := time.Duration(fleet.Now() - begin)
 	used, usageErr := readUsage(load.cmd.Process.Pid)
 	if err := errors.Join(usageErr, load.stop()); err != nil {

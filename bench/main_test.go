@@ -26,7 +26,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 var (
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		spin(threads)
 		return
 	}
-	testenv.AtOnce(8) // most of these tests wait for processes
+	testkit.AtOnce(8) // most of these tests wait for processes
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {

@@ -20,12 +20,12 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // TestTrialsFillTables: what the simulator counts, as it is written, read and shown.
 func TestTrialsFillTables(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	m := &measuring{Options: Options{Groups: Groups(), Seed: 1, Progress: func(Progress) {}}, registry: builtin.Registry(), run: new(result.Run)}
 	steps := slices.DeleteFunc(m.elections(), func(s step) bool { return !strings.HasSuffix(s.name, "/case=leader-crash") })
@@ -52,7 +52,7 @@ func TestTrialsFillTables(t *testing.T) {
 // TestAStrangerIsMeasuredBesideOurs: an algorithm of which the theory says nothing is counted
 // where it says nothing of ours either, and all else is done to it.
 func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	registry := builtin.Registry()
 	registry["stranger"] = func(timing algo.Timing, decode func(any) error) (algo.Spec, error) {
@@ -212,7 +212,7 @@ func TestSubjectRepeatsSpoiledRoundOnce(t *testing.T) {
 
 // TestItIsInterruptedWhileProcessesRun: after the first round.
 func TestItIsInterruptedWhileProcessesRun(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
 	temp := t.TempDir()

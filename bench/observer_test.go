@@ -9,7 +9,6 @@ import (
 
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // An Observation is what somebody saw who is no member, and only asks: as elect status
@@ -86,7 +85,7 @@ func observeRound(ctx context.Context, s *failoverSeries, pause time.Duration, o
 		r.failoverRound, err = s.round(ctx, pause)
 		return r, err
 	}
-	if err := wait.For(ctx, pause); err != nil {
+	if err := fleet.Sleep(ctx, pause); err != nil {
 		return r, err
 	}
 	strike, err := s.strike()

@@ -12,9 +12,9 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/cpu"
-	"github.com/elect-go/elect/internal/wait"
+	"github.com/elect-go/elect/internal/fleet"
 )
 
 // errFiles says that this process may not open as many files as a measurement takes.
@@ -51,7 +51,7 @@ func startResting(ctx context.Context, registry algo.Registry, variant string, n
 		if !slices.ContainsFunc(l.nodes, func(n *cluster.Node) bool { return len(n.Members()) < nodes }) {
 			return r, nil
 		}
-		if err := wait.For(ctx, rest); err != nil {
+		if err := fleet.Sleep(ctx, rest); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
 	}
@@ -65,7 +65,7 @@ func (r *resting) measure(ctx context.Context, span time.Duration) (figures, err
 	if err != nil {
 		return nil, err
 	}
-	if err := wait.For(ctx, span); err != nil {
+	if err := fleet.Sleep(ctx, span); err != nil {
 		return nil, err
 	}
 	after, err := r.read(ctx)
@@ -114,6 +114,6 @@ func (r *resting) read(ctx context.Context) (all sum, err error) {
 	if all.leader, agreed = r.agreement(); !agreed {
 		return all, errors.New("bench: it was not at rest: the nodes do not agree")
 	}
-	all.at, all.cpu = time.Now(), cpu.Time()
+	all.at, all.cpu = time.Now(), machine.CPUTime()
 	return all, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // BenchmarkSteady measures what a cluster costs at rest, against the number of its nodes,
@@ -43,7 +43,7 @@ func BenchmarkSteady(b *testing.B) {
 }
 
 func TestSteadyMeasuresAClusterAtRest(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")
 	}

@@ -20,8 +20,7 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/testenv"
-	"github.com/elect-go/elect/internal/wait"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 var wireRoundsFlag = flag.Int("wire-rounds", 10, "elections per case of live nodes, at least")
@@ -131,7 +130,7 @@ func reportWire(b *testing.B, rounds []wireRound) {
 // TestWire runs two rounds of each case with three nodes: that the counts are those of the
 // simulator is what Round itself looks at.
 func TestWire(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	config := wireConfig(t)
 	for at, c := range slices.Concat(wireCases(), crashCases()) {
@@ -142,7 +141,7 @@ func TestWire(t *testing.T) {
 		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
 			t.Parallel()
 			if crash && c.Algorithm != "bully" { // each waits for some seconds
-				testenv.OnlyLong(t)
+				testkit.OnlyLong(t)
 			}
 			w, err := c.startOn(within(t, time.Minute), where, config, 3)
 			require.NoError(t, err)
@@ -171,7 +170,7 @@ func TestWire(t *testing.T) {
 
 // TestACountWaitsForWhatIsUnderWay has each connection be slow: what arrives late is counted.
 func TestACountWaitsForWhatIsUnderWay(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	slow := func(_ *local, _ string, socket net.Listener, c *cluster.Config) {
 		c.Network.Listen = func(string) (net.Listener, error) { return slowListener{socket}, nil }
 	}
@@ -195,7 +194,7 @@ type slowConn struct{ net.Conn }
 
 func (s slowConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
-	_ = wait.For(context.Background(), 2*rest) // which nothing ends early
+	_ = fleet.Sleep(context.Background(), 2*rest) // which nothing ends early
 	return n, err
 }
 

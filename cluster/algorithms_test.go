@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // eachAlgorithm runs a test with a cluster of every algorithm.
@@ -73,7 +73,7 @@ func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 			require.Equal(t, []string{before.Name}, w.names())
 			c.Stop(name)
 			during := c.Await()
-			virtual.Pass(10 * time.Second)
+			testkit.Pass(10 * time.Second)
 			want := []string{before.Name}
 			if name == before.Name {
 				want = append(want, during.Name)
@@ -82,7 +82,7 @@ func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 
 			go w.watch(c.Start(name))
 			c.Await()
-			virtual.Pass(10 * time.Second)
+			testkit.Pass(10 * time.Second)
 			after := c.Await()
 			if claims.HighestLeads && i == 5 {
 				require.Equal(t, name, after.Name, "the highest came back")
@@ -103,7 +103,7 @@ func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
 		lead(t.Context(), &member{Node: c.Node(leader.Name)}, w)
 		<-w.begun
 		c.Partition([]string{leader.Name})
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		if !claims.NeedsQuorum {
 			now, known := c.Node(leader.Name).Leader()
 			require.True(t, known && now.Name == leader.Name, "it leads on, on its side: %+v", now)
@@ -141,12 +141,12 @@ func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
 			cancel()
 		}
 		c.Heal()
-		virtual.Pass(5 * time.Second)
+		testkit.Pass(5 * time.Second)
 		for _, n := range c.Nodes() {
 			_, known := n.Leader()
 			require.False(t, known, "nobody is left")
 		}
-		virtual.Pass(40 * time.Second)
+		testkit.Pass(40 * time.Second)
 		leader := c.Await()
 		w := newWork()
 		lead(t.Context(), &member{Node: c.Node(leader.Name)}, w)
@@ -196,7 +196,7 @@ func TestTwoLeadersOfBullyMayHaveOneToken(t *testing.T) {
 		c.Partition([]string{old.Name}, []string{"n1", "n2"})
 		next := c.Await("n1", "n2")
 		require.NoError(t, c.Node(old.Name).Campaign(t.Context()))
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		alone := c.Await(old.Name)
 		require.Equal(t, next.Token, alone.Token)
 		require.NotEqual(t, next.ID, alone.ID)

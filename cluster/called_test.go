@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // Who called an election, and why, is in the log, in the state and in the status.
@@ -21,7 +21,7 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 			return lines
 		}
 		leader := f.leader(2 * bound)
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		before := called()
 		now, _ := leader.Leader()
 		dead := now.ID
@@ -48,13 +48,13 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 
 		leader = f.leader(0)
 		f.net.Partition([]string{leader.name}, others(f, leader))
-		virtual.Pass(3 * bound)
+		testkit.Pass(3 * bound)
 		require.NotZero(t, called(`why="silence for `, " left="+leader.name))
 		f.net.Heal()
 		leader = f.leader(4 * bound)
 
 		require.NoError(t, leader.Campaign(t.Context()))
-		virtual.Pass(time.Millisecond)
+		testkit.Pass(time.Millisecond)
 		require.NotZero(t, called("by="+leader.name+" why=campaign"))
 		require.Less(t, called()-before, 40)
 	})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/transport"
 )
@@ -101,17 +101,17 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 			left        time.Duration
 			warn, ended int
 		}{{4*time.Hour + time.Minute, 0, 0}, {4*time.Hour - time.Minute, 1, 0}, {119 * time.Minute, 2, 0}, {59 * time.Minute, 3, 0}, {time.Minute, 3, 0}, {-2 * time.Minute, 3, 1}} {
-			virtual.Pass(time.Until(end.Add(-step.left)))
+			testkit.Pass(time.Until(end.Add(-step.left)))
 			check(step.warn, step.ended)
 			require.True(t, end.Equal(n.certificateEnd()))
 		}
 		require.Contains(t, log.String(), `file=`+n.config.TLS.Cert+` ends=2000-01-01T15:00:00Z left=1h0m0s`)
 		issue(15 * time.Hour)
 		renewed := time.Now().Add(15 * time.Hour)
-		virtual.Pass(10 * time.Hour)
+		testkit.Pass(10 * time.Hour)
 		check(3, 1)
 		require.True(t, renewed.Equal(n.certificateEnd()))
-		virtual.Pass(2 * time.Hour)
+		testkit.Pass(2 * time.Hour)
 		check(4, 1)
 		stop()
 	})

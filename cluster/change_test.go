@@ -9,7 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // listed runs an algorithm with a list of three members.
@@ -39,7 +39,7 @@ func TestChangeOfTheAlgorithm(t *testing.T) {
 			for i := 1; i <= 3; i++ {
 				members = append(members, f.start(i))
 			}
-			virtual.Pass(3 * bound) // n1 may lead the others for a moment
+			testkit.Pass(3 * bound) // n1 may lead the others for a moment
 			leader := members[0].shows(t, "a leader", bound, cluster.State.Known).Leader
 			require.Equal(t, leader, f.agree(leader.Name, bound), algorithm)
 			f.quiet(bound)
@@ -122,7 +122,7 @@ func TestWhoHasMetItsOwnKindIsNotStoppedByAnOddOne(t *testing.T) {
 		second := f.start(2)
 		f.agree("n2", 3*bound)
 		f.net.Heal()
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		f.quiet(time.Minute)
 		f.agree("n2", bound)
 		require.NotEmpty(t, second.log.with("n3", `runs algorithm \"bully\", this node runs \"ring\"`))

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
 )
@@ -293,7 +293,7 @@ func TestWithoutMigrateNothingFallsBack(t *testing.T) {
 			c.SecretFile = secretFile(t)
 		}
 		closed := f.start(2)
-		virtual.Pass(10 * time.Second)
+		testkit.Pass(10 * time.Second)
 		require.Len(t, f.live["n1"].Members(), 1)
 		require.NotEmpty(t, closed.log.with("waiting", "plain text instead of TLS"))
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestTheHighestLeads(t *testing.T) {
@@ -48,7 +48,7 @@ func TestSilentLeaderIsReplacedAfterTheTimeout(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
 				members := f.grow(3)
-				virtual.Pass(time.Second)
+				testkit.Pass(time.Second)
 				start := time.Now()
 				silence(f, members[2])
 				f.agree("n2", bound, members[2])
@@ -98,7 +98,7 @@ func TestHealEndsWithOneLeader(t *testing.T) {
 		f.net.Partition([]string{"n1", "n4"}, []string{"n2", "n3", "n5"})
 		members[0].follows(t, "n4", bound)
 		members[3].follows(t, "n4", bound)
-		virtual.Pass(10 * time.Second)
+		testkit.Pass(10 * time.Second)
 		require.Equal(t, "n5", leaderOf(members[1]), "bully leads on both sides")
 
 		f.net.Heal()
@@ -113,7 +113,7 @@ func TestPausedLeaderWakes(t *testing.T) {
 		members := f.grow(3)
 		resume := f.pause(members[2])
 		f.agree("n2", bound, members[2])
-		virtual.Pass(10 * time.Second)
+		testkit.Pass(10 * time.Second)
 		resume()
 		f.agree("n3", bound)
 		f.quiet(time.Minute)
@@ -125,7 +125,7 @@ func TestPausedFollowerSuspectsNobodyWhenItWakes(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
 		resume := f.pause(members[0])
-		virtual.Pass(10 * time.Second)
+		testkit.Pass(10 * time.Second)
 		synctest.Wait()
 		seen := len(members[0].seen())
 		resume()

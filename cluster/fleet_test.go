@@ -21,13 +21,12 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/testenv"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
 
 func TestMain(m *testing.M) {
-	testenv.CollectLess()
+	testkit.CollectLess()
 	goleak.VerifyTestMain(m)
 }
 
@@ -304,7 +303,7 @@ func (f *fleet) agree(leader string, within time.Duration, but ...*member) clust
 			return all[0]
 		}
 		require.True(f.t, time.Now().Before(limit), "no agreement on %s: %v", leader, all)
-		virtual.Pass(time.Millisecond)
+		testkit.Pass(time.Millisecond)
 	}
 }
 
@@ -316,7 +315,7 @@ func (f *fleet) quiet(d time.Duration) {
 	for name, m := range f.live {
 		before[name] = len(m.seen())
 	}
-	virtual.Pass(d)
+	testkit.Pass(d)
 	for name, m := range f.live {
 		require.Len(f.t, m.seen(), before[name], "%s has seen %+v", name, m.seen())
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // dns is a resolver of a test. What is not in it does not exist.
@@ -99,10 +99,10 @@ func TestOneClusterIsFounded(t *testing.T) {
 					for _, i := range random.Perm(3) {
 						members = append(members, s.start(i+1, cluster.Config{Bootstrap: may(i + 1), Join: []string{"elect:7400"}}))
 						if random.IntN(2) > 0 {
-							virtual.Pass(time.Duration(random.IntN(20)) * time.Millisecond)
+							testkit.Pass(time.Duration(random.IntN(20)) * time.Millisecond)
 						}
 					}
-					virtual.Pass(10 * time.Second)
+					testkit.Pass(10 * time.Second)
 					leaders, following := clusters(members...)
 					if name == "none may" {
 						require.Zero(t, leaders)
@@ -128,7 +128,7 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 			return s.start(i, cluster.Config{Bootstrap: i == 1, Join: join})
 		}
 		one, two, three := start(1), start(2), start(3)
-		virtual.Pass(5 * time.Second)
+		testkit.Pass(5 * time.Second)
 		leaders, following := clusters(one, two, three)
 		require.Equal(t, [2]int{1, 3}, [2]int{leaders, following})
 
@@ -138,13 +138,13 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 		three.process.Pause()
 		s.kept[1] = nil
 		one = start(1)
-		virtual.Pass(30 * time.Second)
+		testkit.Pass(30 * time.Second)
 		leaders, _ = clusters(one)
 		require.Zero(t, leaders, "it founded a second cluster")
 		require.NotEmpty(t, one.log.with("msg=waiting", "it founds a cluster only when no address is silent"))
 		two.process.Resume()
 		three.process.Resume()
-		virtual.Pass(30 * time.Second)
+		testkit.Pass(30 * time.Second)
 		leaders, following = clusters(one, two, three)
 		require.Equal(t, [2]int{1, 3}, [2]int{leaders, following})
 		require.Len(t, two.Members(), 3)
@@ -180,10 +180,10 @@ func TestMembersWhoseNamesResolveLate(t *testing.T) {
 						members = append(members, s.start(i, cluster.Config{Algorithm: algorithm, Members: list, Advertise: list[i-1], Lease: lease.Off}))
 					}
 					for _, i := range random.Perm(3) {
-						virtual.Pass(time.Duration(random.IntN(60_000)) * time.Millisecond)
+						testkit.Pass(time.Duration(random.IntN(60_000)) * time.Millisecond)
 						s.dns.set(nameOf(i+1)+".elect", machine(i+1))
 					}
-					virtual.Pass(bound)
+					testkit.Pass(bound)
 					leaders, following := clusters(members...)
 					require.Equal(t, [2]int{1, 3}, [2]int{leaders, following}, "seed %d", seed)
 					for _, m := range members {

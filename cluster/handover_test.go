@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -30,7 +30,7 @@ func slow(takes time.Duration, done chan<- shift) func(context.Context, cluster.
 	return func(ctx context.Context, l cluster.Leadership) error {
 		s := shift{name: l.Name, began: time.Now()}
 		<-ctx.Done()
-		virtual.Pass(takes)
+		testkit.Pass(takes)
 		s.ended = time.Now()
 		done <- s
 		return nil
@@ -47,7 +47,7 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 		members = append(members, f.start(i, options...))
 		f.leader(2 * bound)
 	}
-	virtual.Pass(bound)
+	testkit.Pass(bound)
 	leader := f.leader(0)
 	done := make(chan shift, 10)
 	var working sync.WaitGroup
@@ -58,7 +58,7 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 		working.Go(func() { _ = m.Lead(ctx, slow(takes, done)) })
 	}
 	synctest.Wait()
-	virtual.Pass(time.Second)
+	testkit.Pass(time.Second)
 	told = time.Now()
 	gone := make(chan struct{})
 	go func() {
@@ -69,9 +69,9 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 	require.Equal(t, leader.name, first.name)
 	<-gone
 	delete(f.live, leader.name)
-	virtual.Pass(2 * bound)
+	testkit.Pass(2 * bound)
 	another := f.leader(2 * bound)
-	virtual.Pass(time.Second)
+	testkit.Pass(time.Second)
 	another.stop()
 	next = <-done
 	require.Equal(t, another.name, next.name)
@@ -150,7 +150,7 @@ func TestWhoWaitsForItsWorkLeadsForTheOthers(t *testing.T) {
 		go func() { _ = leader.Lead(context.Background(), slow(4*time.Second, done)) }()
 		synctest.Wait()
 		go leader.stop()
-		virtual.Pass(3 * time.Second)
+		testkit.Pass(3 * time.Second)
 		require.Empty(t, said)
 		require.Equal(t, "n2", leaderOf(f.live["n1"]), "it is heard")
 		require.False(t, leader.Leads(), "and works no more")
@@ -254,7 +254,7 @@ func TestNoWorkBeginsInWhoIsAboutToResign(t *testing.T) {
 		synctest.Wait()
 		resigned := make(chan error, 1)
 		go func() { resigned <- n.Resign(t.Context(), time.Minute) }()
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 		lead(t.Context(), n, w) // another
 		require.NoError(t, n.Campaign(t.Context()))
 		synctest.Wait()
@@ -287,16 +287,16 @@ func TestWhoDoesNotWaitHandsOverAllTheSame(t *testing.T) {
 						}
 						require.Equal(t, cluster.ErrResigned, giveUp(ctx, n.Node))
 						require.False(t, l.Valid())
-						virtual.Pass(3 * time.Second)
+						testkit.Pass(3 * time.Second)
 						require.Equal(t, "n2", leaderOf(f.live["n1"]))
 						return nil
 					})
 				}()
-				virtual.Pass(4 * time.Second)
+				testkit.Pass(4 * time.Second)
 				if name == "resign" {
 					f.agree("n1", bound)
 				}
-				virtual.Pass(bound)
+				testkit.Pass(bound)
 				f.leader(2 * bound)
 				f.quiet(30 * time.Second)
 				require.Len(t, n.Members(), 2)
@@ -317,7 +317,7 @@ func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
 		synctest.Wait()
 		left := make(chan error, 1)
 		go func() { left <- n.Leave(t.Context()) }()
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 		require.NoError(t, members[0].Leave(t.Context()))
 		<-members[0].done
 		delete(f.live, "n1")

@@ -25,8 +25,7 @@ import (
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/testenv"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -127,9 +126,9 @@ func (g *target) withstands(attack func()) {
 	g.t.Helper()
 	g.settle()
 	start, memory := time.Now(), heap()
-	_, before := testenv.Scheduled(os.Getpid())
+	_, before := testkit.Scheduled(os.Getpid())
 	attack()
-	if _, waited := testenv.Scheduled(os.Getpid()); waited-before < algo.LAN().Timeout-2*algo.LAN().Heartbeat {
+	if _, waited := testkit.Scheduled(os.Getpid()); waited-before < algo.LAN().Timeout-2*algo.LAN().Heartbeat {
 		for _, m := range g.members {
 			for _, s := range m.seen() {
 				require.True(g.t, s.At.Before(start), "%s has seen a change: %+v", m.name, s)
@@ -274,7 +273,7 @@ func TestMessageOfNonMemberIsDropped(t *testing.T) {
 		r.greet(hello(func(h *wire.Hello) { h.Algorithm = "vote" }))
 		r.say(vote.Lead{Term: 100, Msg: 1})
 		r.say(fd.Beat{View: 1})
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		status, err := all[0].Status(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 2, status.Counters["strangers"], status.Counters)
@@ -383,7 +382,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				virtual.Pass(time.Second)
+				testkit.Pass(time.Second)
 			}
 		}, "slow hello"},
 		"a byte a second after the hello": {func(r raw) {
@@ -392,7 +391,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				virtual.Pass(time.Second)
+				testkit.Pass(time.Second)
 			}
 		}, "slow frame"},
 	}
@@ -428,7 +427,7 @@ func TestMismatchIsNamedInBothLogs(t *testing.T) {
 		f.agree("n1", bound)
 		f.config = func(c *cluster.Config) { c.Cluster = "other" }
 		second := f.start(2)
-		virtual.Pass(100 * time.Millisecond)
+		testkit.Pass(100 * time.Millisecond)
 		for _, m := range []*member{first, second} {
 			lines := m.log.with("level=WARN", "other", "elect", "cluster name")
 			require.NotEmpty(t, lines, m.name)

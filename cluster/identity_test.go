@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
 )
@@ -63,12 +63,12 @@ func TestCertificateEndsWhileAnOperatorIsConnected(t *testing.T) {
 			r.frame(frame)
 		}
 		r.greet(hello(func(h *wire.Hello) { h.Client = true }))
-		virtual.Pass(19 * time.Second)
+		testkit.Pass(19 * time.Second)
 		order(7)
 		_, err := r.next()
 		require.NoError(t, err)
 		require.Equal(t, 7, n.Members()[0].Priority)
-		virtual.Pass(2 * time.Second)
+		testkit.Pass(2 * time.Second)
 		order(8)
 		require.Contains(t, r.closes(bound), "the certificate with which this connection was made ended at 2000-01-01T00:00:2")
 		require.Equal(t, 7, n.Members()[0].Priority)
@@ -113,7 +113,7 @@ func TestCertificateOfAMemberEnds(t *testing.T) {
 		}
 		all := f.grow(3)
 		f.agree("n3", bound)
-		virtual.Pass(time.Minute)
+		testkit.Pass(time.Minute)
 		f.agree("n2", 2*bound, all[2])
 		require.Len(t, all[0].log.with("connection closed", "reason=expired"), 1)
 
@@ -246,7 +246,7 @@ func TestMemberJoinsUnderTheNameOfAnother(t *testing.T) {
 		all := f.grow(3)
 		before := all[2].Members()
 		f.kill(all[0])
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		r := f.enters("n3:7400", a.certificate(secure.Member, "mallory"))
 		h := hello(leasedHello)
 		r.greet(h)
@@ -254,7 +254,7 @@ func TestMemberJoinsUnderTheNameOfAnother(t *testing.T) {
 		self := membership.Self{Member: membership.Member{ID: h.ID, Name: "n1", Addr: "n1:7400"}, Holds: config.ID}
 		r.say(self)
 		require.Contains(t, r.closes(bound), `named "mallory", says that it is `)
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		require.Equal(t, len(before), len(all[2].Members()))
 		for i, m := range all[2].Members() {
 			require.Equal(t, before[i].ID, m.ID)

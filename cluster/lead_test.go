@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -292,12 +292,12 @@ func TestLeadReturnsOnlyAfterTheWorkHas(t *testing.T) {
 		}()
 		<-begun
 		require.NoError(t, n.Campaign(t.Context())) // a newer leadership waits for it
-		virtual.Pass(time.Minute)
+		testkit.Pass(time.Minute)
 		require.Empty(t, begun)
 		release <- struct{}{}
 		<-begun
 		f.halt(n)
-		virtual.Pass(time.Minute)
+		testkit.Pass(time.Minute)
 		require.Empty(t, result)
 		release <- struct{}{}
 		require.Equal(t, cluster.ErrStopped, <-result)
@@ -378,7 +378,7 @@ func TestPanicAfterTheEndIsNoResignation(t *testing.T) {
 			panic("late")
 		}
 		require.Panics(t, func() { _ = n.Lead(t.Context(), late) })
-		virtual.Pass(time.Millisecond)
+		testkit.Pass(time.Millisecond)
 		require.Equal(t, "n2", leaderOf(n))
 	})
 }
@@ -706,7 +706,7 @@ func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
 					f.start(i)
 					f.leader(3 * timing.Bound())
 				}
-				virtual.Pass(timing.Bound())
+				testkit.Pass(timing.Bound())
 				leader := f.leader(0)
 				f.net.Partition([]string{leader.name})
 				cut := time.Now()

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // guarded is a cluster with a lease, and a judge of who works in it.
@@ -75,7 +75,7 @@ func (g *guarded) employ(n *cluster.Node) {
 			takes := g.takes
 			g.mu.Unlock()
 			if takes > 0 {
-				virtual.Pass(takes)
+				testkit.Pass(takes)
 			}
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -390,7 +390,7 @@ type stallingClock struct {
 func (c *stallingClock) Now() time.Duration {
 	now := time.Since(c.began)
 	if left := c.calls.Add(-1); left == 0 {
-		virtual.Pass(c.stall)
+		testkit.Pass(c.stall)
 	}
 	return now
 }
@@ -416,9 +416,9 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 				before, _ := leader.Leader()
 				clock.stall = duration * time.Duration(sixteenths) / 16
 				clock.calls.Store(int64(call))
-				virtual.Pass(4 * duration)
+				testkit.Pass(4 * duration)
 				clock.calls.Store(0)
-				virtual.Pass(bound)
+				testkit.Pass(bound)
 				after, known := leader.Leader()
 				require.True(t, known && leader.Leads(), "it does not lead after a stall of %v in call %d", clock.stall, call)
 				reelected = reelected || after.Epoch > before.Epoch

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/fence"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // Without a quorum the members are those of a list, which is set on each node.
@@ -27,7 +27,7 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		require.Equal(t, "refused: cluster: remove n3: "+way, refused.Reason)
 		require.ErrorAs(t, f.operator().Leave(t.Context(), addrOf(2)), &refused)
 		require.Equal(t, "refused: cluster: remove n2: "+way, refused.Reason)
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		f.members(0, "n1", "n2", "n3")
 		require.Equal(t, leader, f.leader(0), "it has not resigned either")
 	})
@@ -108,7 +108,7 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 func TestWithQuorumMembersAreNotSet(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		n := f.growTo(3)[0]
-		virtual.Pass(2 * bound) // n3, which joined last, may still take over from n2
+		testkit.Pass(2 * bound) // n3, which joined last, may still take over from n2
 		require.Equal(t, cluster.ErrQuorum, n.SetMembers(t.Context(), listOf(2)))
 		f.quiet(2 * bound)
 		f.members(0, "n1", "n2", "n3")
@@ -126,7 +126,7 @@ func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
 		}
 		unlisted := f.start(3)
 		delete(f.live, "n3")
-		virtual.Pass(time.Minute)
+		testkit.Pass(time.Minute)
 		for _, s := range unlisted.seen() {
 			require.False(t, s.Known(), "%+v", s)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -46,9 +46,9 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		n.engine.Start(n.now()) // alone, it leads: the next thing due is to say so again
 		deadline, due := n.engine.Deadline()
 		require.True(t, due)
-		virtual.Pass(deadline + timing.Heartbeat)
+		testkit.Pass(deadline + timing.Heartbeat)
 		go func() {
-			virtual.Pass(settleTime / 2)
+			testkit.Pass(settleTime / 2)
 			n.inbox <- func() { order = append(order, "frame") }
 		}()
 		n.wake()
@@ -163,7 +163,7 @@ func TestASlowSaveIsAWarningWithItsNumbers(t *testing.T) {
 					return a
 				}}))
 				n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
-				n.records = newRecords(saving(func() { virtual.Pass(test.takes) }), "")
+				n.records = newRecords(saving(func() { testkit.Pass(test.takes) }), "")
 				n.perform(&engine.Output{Save: []algo.Message{engine.Kept{Epoch: 2}}})
 				require.Equal(t, test.want, log.String())
 			})

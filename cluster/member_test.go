@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestSetPriority(t *testing.T) {
@@ -77,7 +77,7 @@ func (f *fleet) members(within time.Duration, want ...string) {
 			return
 		}
 		require.True(f.t, time.Now().Before(limit), "they know %v, want %v", all, want)
-		virtual.Pass(time.Millisecond)
+		testkit.Pass(time.Millisecond)
 	}
 }
 
@@ -111,7 +111,7 @@ func (f *fleet) leader(within time.Duration) *member {
 			}
 		}
 		require.True(f.t, time.Now().Before(limit), "no agreement: %v", followed)
-		virtual.Pass(time.Millisecond)
+		testkit.Pass(time.Millisecond)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestLeaveInVain(t *testing.T) {
 		all := f.growTo(3)
 		f.kill(all[0])
 		f.kill(all[1])
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, all[2].Leave(ctx), context.DeadlineExceeded)
@@ -253,12 +253,12 @@ func TestLeaveThatIsGivenUpInASave(t *testing.T) {
 		time.AfterFunc(2*bound, cancel) // where nothing has to be saved for it
 		require.ErrorIs(t, leader.Leave(ctx), context.Canceled)
 		close(returned)
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		for _, i := range others {
 			f.start(i)
 		}
 		f.members(3*bound, "n1", "n2", "n3")
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		f.members(0, "n1", "n2", "n3")
 	})
 }
@@ -279,12 +279,12 @@ func TestOperator(t *testing.T) {
 		i := slices.IndexFunc(status("n2").Members, func(m cluster.Member) bool { return m.Name == "n2" })
 		require.Equal(t, 50, status("n2").Members[i].Priority)
 
-		virtual.Pass(time.Second) // the log has room again
+		testkit.Pass(time.Second) // the log has room again
 		leader := f.leader(bound)
 		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
 		require.NotEqual(t, leader, f.leader(bound))
 		require.NotEmpty(t, leader.log.with(`msg="order taken" from=`, ` order=resign period=2s`))
-		virtual.Pass(3 * time.Second)
+		testkit.Pass(3 * time.Second)
 
 		require.NoError(t, o.Remove(ctx, "n1:7400", "n3"))
 		require.NotEmpty(t, all[0].log.with(`msg="order taken" from=`, ` order=remove member=n3`))
@@ -341,9 +341,9 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Algorithm = "vote" }
 		all := f.growTo(2)
-		virtual.Pass(31 * time.Second) // one that dies before that is out by itself
+		testkit.Pass(31 * time.Second) // one that dies before that is out by itself
 		f.kill(all[1])
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		var refused *operator.RefusedError
@@ -370,14 +370,14 @@ func TestAnOrderBeforeTheFounding(t *testing.T) {
 		}
 		f.start(1)
 		f.start(2)
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
 		require.Equal(t, "refused: cluster: this node is in no cluster yet", refused.Reason)
 		f.start(3)
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		require.NoError(t, f.operator().SetPriority(ctx, "n1:7400", 7))
@@ -412,9 +412,9 @@ func TestAFloodOfOrders(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Algorithm = "vote" }
 		all := f.growTo(2)
-		virtual.Pass(31 * time.Second) // one that dies before that is out by itself
+		testkit.Pass(31 * time.Second) // one that dies before that is out by itself
 		f.kill(all[1])
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		var flood sync.WaitGroup
 		var busy atomic.Int32
 		for range 200 {
@@ -448,7 +448,7 @@ func TestOrdersWithoutEndAreLoggedWithinALimit(t *testing.T) {
 			require.NotZero(t, got, line)
 			require.Less(t, got, 50, line)
 		}
-		virtual.Pass(2 * time.Second)
+		testkit.Pass(2 * time.Second)
 		require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", 7))
 		require.NotEmpty(t, one.log.with("suppressed="))
 	})
@@ -463,11 +463,11 @@ func TestSuspectedMemberIsRemoved(t *testing.T) {
 		}
 		all := f.growTo(4)
 		f.kill(all[1])
-		virtual.Pass(59 * time.Second)
+		testkit.Pass(59 * time.Second)
 		f.members(0, "n1", "n2", "n3", "n4")
 		f.members(10*time.Second, "n1", "n3", "n4")
 		f.kill(all[2])
-		virtual.Pass(5 * time.Minute)
+		testkit.Pass(5 * time.Minute)
 		f.members(0, "n1", "n3", "n4") // three members remain
 		expired := f.start(2)
 		require.ErrorIs(t, expired.ends(t, bound), cluster.ErrRemoved)
@@ -521,12 +521,12 @@ func TestJoinThroughAName(t *testing.T) {
 		one := start("10.0.0.1")
 		one.follows(t, "n1", bound)
 		two := start("10.0.0.2", "nowhere:7400", "seeds:7400")
-		virtual.Pass(10 * time.Second)
+		testkit.Pass(10 * time.Second)
 		require.False(t, two.seen()[len(two.seen())-1].Known(), "it founded a cluster, and others may be behind the name")
 		mu.Lock()
 		found = []string{"10.0.0.9", "10.0.0.2", "10.0.0.1"}
 		mu.Unlock()
-		virtual.Pass(5 * time.Second)
+		testkit.Pass(5 * time.Second)
 		require.Len(t, one.Members(), 2)
 		require.Len(t, two.Members(), 2)
 		a, known := one.Leader()
@@ -539,7 +539,7 @@ func TestJoinThroughAName(t *testing.T) {
 		found = []string{"10.0.0.3"}
 		mu.Unlock()
 		three := start("10.0.0.3", "seeds:7400")
-		virtual.Pass(6 * time.Second)
+		testkit.Pass(6 * time.Second)
 		require.Len(t, three.log.with("msg=waiting", `answers="seeds:7400: this node itself"`), 1)
 		_, known = three.Leader()
 		require.False(t, known)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // An order ends in one of four ways, each with a sentence that is true then and later.
@@ -46,11 +46,11 @@ func resignFor(period time.Duration) order {
 var situations = map[string]func(f *fleet){
 	"three live":        func(f *fleet) { firstOf(f, 3) },
 	"one of one":        func(f *fleet) { firstOf(f, 1) },
-	"one of two":        func(f *fleet) { f.kill(firstOf(f, 2)["n2"]); virtual.Pass(2 * bound) },
+	"one of two":        func(f *fleet) { f.kill(firstOf(f, 2)["n2"]); testkit.Pass(2 * bound) },
 	"without the first": func(f *fleet) { f.kill(firstOf(f, 2)["n1"]) },
 	"two of three": func(f *fleet) {
 		f.kill(firstOf(f, 3)["n3"])
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 	},
 	"others stopped just now": func(f *fleet) {
 		all := firstOf(f, 3)
@@ -66,7 +66,7 @@ var situations = map[string]func(f *fleet){
 			cancel()
 		}
 		f.net.Heal()
-		virtual.Pass(bound / 2)
+		testkit.Pass(bound / 2)
 	},
 	"in no cluster": func(f *fleet) {
 		algorithm := f.config
@@ -75,7 +75,7 @@ var situations = map[string]func(f *fleet){
 			c.Join = []string{addrOf(2)}
 		}
 		f.start(1)
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 	},
 }
 
@@ -90,11 +90,11 @@ func firstOf(f *fleet, n int) map[string]*member {
 		}
 	}
 	f.growTo(n)
-	virtual.Pass(31 * time.Second)
+	testkit.Pass(31 * time.Second)
 	for m := f.leader(bound); m.name != "n1"; m = f.leader(bound) {
 		require.NoError(f.t, m.Resign(f.t.Context(), 0))
 	}
-	virtual.Pass(3 * bound)
+	testkit.Pass(3 * bound)
 	require.Equal(f.t, "n1", f.leader(bound).name)
 	all := make(map[string]*member)
 	for name, m := range f.live {
@@ -204,7 +204,7 @@ func TestAnOrderThatALaterOneReplaces(t *testing.T) {
 			defer cancel()
 			first <- f.operator().SetPriority(ctx, "n1:7400", 7)
 		}()
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var here *operator.UnheardError
@@ -230,7 +230,7 @@ func TestWhatANodeSaysOfAVacancy(t *testing.T) {
 				f := newFleet(t)
 				f.config = runs(test.algorithm)
 				situations[test.state](f)
-				virtual.Pass(2 * bound)
+				testkit.Pass(2 * bound)
 				said := f.live[test.who].log.with("level=WARN", "msg=waiting")
 				require.NotEmpty(t, said)
 				_, why, _ := strings.Cut(said[len(said)-1], `why="`)
@@ -251,7 +251,7 @@ func members(want ...string) func(t *testing.T, f *fleet) {
 			}
 			slices.Sort(names)
 			require.Equal(t, want, names)
-			virtual.Pass(2 * bound)
+			testkit.Pass(2 * bound)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func back(want ...string) func(t *testing.T, f *fleet) {
 	return func(t *testing.T, f *fleet) {
 		f.start(2)
 		f.members(3*bound, want...)
-		virtual.Pass(2 * bound)
+		testkit.Pass(2 * bound)
 		f.members(0, want...)
 	}
 }
@@ -269,14 +269,14 @@ func back(want ...string) func(t *testing.T, f *fleet) {
 // leads is whether n1 does, and with the resignation over, that somebody does.
 func leads(want bool) func(t *testing.T, f *fleet) {
 	return func(t *testing.T, f *fleet) {
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		l, known := f.live["n1"].Leader()
 		require.Equal(t, want, known && l.Name == "n1")
 	}
 }
 
 func hasPriority7(t *testing.T, f *fleet) {
-	virtual.Pass(bound)
+	testkit.Pass(bound)
 	for name, m := range f.live {
 		all := m.Members()
 		i := slices.IndexFunc(all, func(m cluster.Member) bool { return m.Name == "n1" })

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // copied is what a member keeps, as a backup has it.
@@ -62,7 +62,7 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 					f := newFleet(t)
 					f.config = func(c *cluster.Config) { c.Algorithm = algorithm }
 					all := f.growTo(3)
-					virtual.Pass(time.Minute)
+					testkit.Pass(time.Minute)
 					leader, _ := all[0].Leader()
 					self, err := f.live[of].Status(t.Context())
 					require.NoError(t, err)
@@ -106,14 +106,14 @@ func TestARestoredFolderIsRefused(t *testing.T) {
 				f := newFleet(t)
 				f.config = func(c *cluster.Config) { c.Algorithm = algorithm }
 				all := f.growTo(3)
-				virtual.Pass(time.Minute)
+				testkit.Pass(time.Minute)
 				backup := f.copied("n3")
 				f.kill(all[2])
-				virtual.Pass(bound)
+				testkit.Pass(bound)
 				again := f.start(3)
-				virtual.Pass(bound)
+				testkit.Pass(bound)
 				f.kill(again)
-				virtual.Pass(bound)
+				testkit.Pass(bound)
 
 				restored := f.double("n3", backup)
 				err := restored.ends(t, bound)
@@ -140,15 +140,15 @@ func TestWhoIsReplacedWhileItDoesNotRunStops(t *testing.T) {
 			f := newFleet(t)
 			f.config = leased
 			all := f.growTo(3)
-			virtual.Pass(time.Minute)
+			testkit.Pass(time.Minute)
 			old := all[of-1]
 			resume := f.pause(old)
 			t.Cleanup(resume)
-			virtual.Pass(2 * bound)
+			testkit.Pass(2 * bound)
 			delete(f.live, old.name)
 			next := f.double(old.name, f.copied(old.name))
 			f.live[old.name] = next
-			virtual.Pass(2 * bound)
+			testkit.Pass(2 * bound)
 			resume()
 			require.ErrorIs(t, old.ends(t, 2*bound), cluster.ErrDuplicate)
 			for _, m := range f.live {

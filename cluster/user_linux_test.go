@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // TestAnotherUser of this machine may ask a cluster on the loopback that has no secret. It gives no order, and takes no
@@ -28,7 +28,7 @@ func TestAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process of another user")
 	}
-	testenv.Processes(t)
+	testkit.Processes(t)
 	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Timing: algo.Local(), Lease: lease.Off})
 	m.follows(t, "n1", 30*time.Second)
 	self, err := os.Open("/proc/self/exe") // its folder may be of root alone

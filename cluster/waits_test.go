@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/mutetest"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // A node that waits says each 5 seconds for whom, and what each answered.
@@ -39,7 +39,7 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 		}
 		one := start("n1", cluster.Config{Join: []string{"n2:7400", "n3:7400", "nowhere:7400"}, Lease: lease.Off})
 		two := start("n2", cluster.Config{Join: []string{"n1:7400"}, Lease: lease.Off})
-		virtual.Pass(21 * time.Second)
+		testkit.Pass(21 * time.Second)
 		const answers = "n2:7400: n2 answers, and is in no cluster either; n3:7400: connection refused; nowhere:7400: no such host"
 		require.Len(t, one.log.with("level=WARN", "msg=waiting", `why="no member has added it"`, `answers="`+answers+`"`), 4)
 		require.Len(t, two.log.with("msg=waiting"), 4)
@@ -51,7 +51,7 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 		}, status.Awaited)
 
 		start("n3", cluster.Config{Bootstrap: true, Lease: lease.Off}).follows(t, "n3", bound)
-		virtual.Pass(20 * time.Second)
+		testkit.Pass(20 * time.Second)
 		require.Len(t, one.log.with("msg=waiting"), 4, "it was let in")
 		require.Len(t, two.log.with("msg=waiting"), 4)
 		status, err = one.Status(t.Context())
@@ -68,7 +68,7 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 			c.Algorithm, c.Members = "vote", listOf(3)
 		}
 		one := f.start(1)
-		virtual.Pass(6 * time.Second)
+		testkit.Pass(6 * time.Second)
 		require.Len(t, one.log.with("msg=waiting", `why="the cluster is founded when all members of the list have answered, and 1 of 3 have: start the others, or replace them in all lists"`), 1)
 		refused := func(addr string) cluster.Awaited { return cluster.Awaited{Addr: addr, Answer: "connection refused"} }
 		awaited := func() []cluster.Awaited {
@@ -78,11 +78,11 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 		}
 		require.Equal(t, []cluster.Awaited{refused("n2:7400"), refused("n3:7400")}, awaited())
 		f.start(2)
-		virtual.Pass(3 * bound)
+		testkit.Pass(3 * bound)
 		require.Equal(t, []cluster.Awaited{refused("n3:7400")}, awaited(), "n2 has answered")
 		f.start(3)
 		f.leader(3 * bound)
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 		require.Empty(t, awaited())
 		f.kill(f.live["n3"])
 		f.leader(3 * bound)
@@ -100,7 +100,7 @@ func TestAReplyHasRoom(t *testing.T) {
 		}
 		s.dns.set("many", many...)
 		s.start(1, cluster.Config{Algorithm: "vote", Join: []string{"many:7400"}, Lease: lease.Off})
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 		status, err := operator.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
 		require.NoError(t, err)
 		require.Len(t, status.Awaited, 512)
@@ -133,9 +133,9 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 					c.Algorithm, c.Members = algorithm, listOf(5)
 				}
 				f.start(5, neverLeads())
-				virtual.Pass(time.Millisecond) // it is there when the others start
+				testkit.Pass(time.Millisecond) // it is there when the others start
 				sound := []*member{f.start(1), f.start(2), f.start(3), f.start(4)}
-				virtual.Pass(time.Minute)
+				testkit.Pass(time.Minute)
 				liar, err := f.operator().Status(t.Context(), "n5:7400")
 				require.NoError(t, err)
 				delete(f.live, "n5") // it takes itself for the leader
@@ -166,7 +166,7 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 				}
 				f.agree("n4", bound)
 				before := sound[0].log.with("msg=waiting")
-				virtual.Pass(20 * time.Second)
+				testkit.Pass(20 * time.Second)
 				require.Equal(t, before, sound[0].log.with("msg=waiting"), "it has one again")
 			})
 		})
@@ -183,13 +183,13 @@ func passesOver(t *testing.T, f *fleet) {
 		}
 		leader, _ := one.Leader()
 		f.kill(f.live[leader.Name])
-		virtual.Pass(3 * bound)
+		testkit.Pass(3 * bound)
 		for name, m := range f.live {
 			next, known := m.Leader()
 			require.True(t, known, name)
 			require.NotEqual(t, "n5", next.Name, name)
 		}
 		f.start(int(leader.Name[1] - '0'))
-		virtual.Pass(bound)
+		testkit.Pass(bound)
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/secure"
 )
 
 // TestACommandFindsTheSecret by a flag, a variable, or the configuration of a node; without it is told what it needs.
 func TestACommandFindsTheSecret(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "secret")
 	require.NoError(t, os.WriteFile(file, []byte(secure.NewSecret()), 0o600))
@@ -56,7 +56,7 @@ func TestACommandFindsTheSecret(t *testing.T) {
 
 // TestANodeForStrangersNeedsAWayIn, and says what to write.
 func TestANodeForStrangersNeedsAWayIn(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	p := launch(t, "node", "--listen", "0.0.0.0:0", "--advertise", "10.0.0.1:7400", "--members", "10.0.0.1:7400", "--lease=off")
 	require.Equal(t, statusUsage, p.status(t))
 	for _, line := range []string{"secret_file: FILE", "elect secret FILE", "tls: {cert: FILE, key: FILE, ca: FILE}", "insecure: true"} {

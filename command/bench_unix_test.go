@@ -14,12 +14,12 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // TestBenchShort runs what has real processes and real time, as little of it as there is.
 func TestBenchShort(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		group string
@@ -36,7 +36,7 @@ func TestBenchShort(t *testing.T) {
 		t.Run(tc.group, func(t *testing.T) {
 			t.Parallel()
 			if slices.Contains([]string{"failover", "cost", "stability"}, tc.group) { // they wait for some seconds
-				testenv.OnlyLong(t)
+				testkit.OnlyLong(t)
 			}
 			p := launch(t, "bench", "--short", "--json", "--groups", tc.group)
 			require.Zero(t, p.status(t), p.stderr.text())
@@ -68,13 +68,13 @@ func TestBenchShort(t *testing.T) {
 			if tc.want != nil && (tc.group == "failover" || len(r.Skipped) == 0) {
 				require.Equal(t, tc.want, found)
 			}
-			testenv.Need(t, len(r.Skipped) == 0, strings.Join(r.Skipped, "\n"))
+			testkit.Need(t, len(r.Skipped) == 0, strings.Join(r.Skipped, "\n"))
 		})
 	}
 }
 
 func TestBenchEndsWithASignal(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	p := launch(t, "bench", "--groups", "failover", "--rounds", "1000", "--out", file)

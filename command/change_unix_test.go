@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // The procedure of docs/operations.md with real processes: all are stopped, the word is
 // changed in the file, all are started. Ids stay, and no epoch comes twice or goes back.
 func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	word := func(algorithm string) {
@@ -76,7 +76,7 @@ func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
 
 // What is meant for a node that somebody runs is not for those of the demonstration.
 func TestTheDemoIsToldNothingByTheEnvironment(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Setenv("ELECT_MEMBERS", "nowhere")
 	t.Setenv("ELECT_CONFIG", "/no/such/file")
 	p := launch(t, "demo", "--json", "--nodes", "3", "--rounds", "0")

@@ -24,7 +24,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 var chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that is printed")
@@ -34,7 +34,7 @@ var chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that
 //
 //	go test ./command -run TestChaos -timeout 0 -v -long -count 100
 func TestChaos(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	seed := *chaosSeed
 	if seed == 0 {
@@ -43,7 +43,7 @@ func TestChaos(t *testing.T) {
 	for _, variant := range append(slices.Sorted(maps.Keys(builtin.ForUse())), "bully"+lease.Suffix) {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			t.Logf("go test ./command -run 'TestChaos$/%s' -chaosseed %d -long=%v", regexp.QuoteMeta(variant), seed, testenv.Long())
+			t.Logf("go test ./command -run 'TestChaos$/%s' -chaosseed %d -long=%v", regexp.QuoteMeta(variant), seed, testkit.Long())
 			newChaos(t, variant, seed).run()
 		})
 	}
@@ -82,7 +82,7 @@ func newChaos(t *testing.T, variant string, seed uint64) *chaos {
 
 func (c *chaos) run() {
 	c.settle()
-	faults := testenv.Rounds(20, 200)
+	faults := testkit.Rounds(20, 200)
 	for c.total() < faults {
 		for range 1 + c.random.IntN(3) {
 			c.disturb()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // The tests run themselves again, as the command.
@@ -31,17 +31,17 @@ func TestMain(m *testing.M) {
 		}
 		Main(builtin.Registry())
 	}
-	if testenv.UnderRace {
-		testenv.AtOnce(4)
+	if testkit.UnderRace {
+		testkit.AtOnce(4)
 	} else { // most of these tests wait for processes, and compute little
-		testenv.AtOnce(16)
+		testkit.AtOnce(16)
 	}
 	for _, variable := range os.Environ() { // what a node of whoever runs the tests is told
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ELECT_") {
 			os.Unsetenv(name)
 		}
 	}
-	testenv.CollectLess()
+	testkit.CollectLess()
 	os.Exit(m.Run())
 }
 

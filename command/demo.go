@@ -19,7 +19,6 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // demoFlags are the flags of elect demo.
@@ -265,7 +264,7 @@ func (d *demo) start(ctx context.Context) error {
 // round takes the leader away, and brings it back.
 func (d *demo) round(ctx context.Context, number int) error {
 	// At a random moment, so that the signal meets the heartbeats at any phase.
-	if err := wait.For(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
+	if err := fleet.Sleep(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
 		return err
 	}
 	old, err := d.takeAway(ctx, number)

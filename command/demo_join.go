@@ -8,7 +8,6 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // joinObject is what came of demo --join, as JSON.
@@ -105,7 +104,7 @@ func (d *demo) arrival(ctx context.Context) (at int64, members []string, err err
 		if members, agreed, err = d.views(ctx); err != nil {
 			return 0, nil, err
 		}
-		if err := wait.For(ctx, gathered); err != nil {
+		if err := fleet.Sleep(ctx, gathered); err != nil {
 			return 0, nil, err
 		}
 	}

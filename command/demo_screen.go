@@ -12,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // frame is the time between two pictures: what changes faster nobody could read.
@@ -108,7 +107,7 @@ func (s *screen) tell(t tone, _ []fleet.State, format string, args ...any) {
 	s.draw()
 }
 
-func (s *screen) rest(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
+func (s *screen) rest(ctx context.Context, d time.Duration) error { return fleet.Sleep(ctx, d) }
 
 func (s *screen) kept([]fleet.State) { s.tell(plain, nil, keptHint) }
 

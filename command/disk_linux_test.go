@@ -8,17 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // mountDisk mounts a disk and returns its folder. It skips the test where that is not
 // permitted.
 func mountDisk(t *testing.T, flags uintptr, options string) string {
 	t.Helper()
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	dir := t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options)
-	testenv.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))
+	testkit.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
 	return dir
 }

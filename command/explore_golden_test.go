@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // counted are the searches whose counts are kept. Those in large take more than a
@@ -53,7 +53,7 @@ const (
 // TestCountsOfStates holds the number of states of each algorithm with few nodes, so that
 // none changes unnoticed. Run it with -long for all: a minute, and 1 GiB.
 func TestCountsOfStates(t *testing.T) {
-	if testenv.UnderRace {
+	if testkit.UnderRace {
 		t.Skip("too slow under the race detector")
 	}
 	kept := make(map[string]string) // by flags
@@ -67,7 +67,7 @@ func TestCountsOfStates(t *testing.T) {
 		}
 	}
 	all := counted
-	if testenv.Long() {
+	if testkit.Long() {
 		all = append(all[:len(all):len(all)], countedLarge...)
 	}
 	for _, flags := range all {

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/stretchr/testify/require"
 )
 
 // Ctrl-C ends a search in order: what was found so far is printed.
 func TestASearchThatIsInterruptedSaysWhatItFound(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "explore", "--json", "--epochs", "9", "--crashes", "9")
 	require.Contains(t, p.stderr.line(t), " states, ") // it is under way
@@ -31,7 +31,7 @@ func TestASearchThatIsInterruptedSaysWhatItFound(t *testing.T) {
 
 // What was found before is still a failure.
 func TestAWalkThatIsInterruptedAfterAViolation(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	// One property breaks within milliseconds, the other never.
 	p := launch(t, "explore", "--json", "--settled", "--mistakes", "1", "--walk", "9000000000",

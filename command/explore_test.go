@@ -12,7 +12,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -92,7 +92,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 		{"vote to the letter", textbook, "n1 and n2 both lead in epoch 1", 13},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if testenv.UnderRace && tc.steps > 10 {
+			if testkit.UnderRace && tc.steps > 10 {
 				t.Skip("too slow under the race detector")
 			}
 			got, stderr := explored[searchObject](t, statusFailed, tc.args...)

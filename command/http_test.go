@@ -20,12 +20,12 @@ import (
 
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // A node is looked at where http says, and those who listen to it hear that it stops.
 func TestANodeIsLookedAt(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--lease=off", "--http", "127.0.0.1:0")
 	says := func(what string) (line string) {
@@ -64,7 +64,7 @@ func TestANodeIsLookedAt(t *testing.T) {
 
 // Who cannot be looked at because another has the port says so, and does not run.
 func TestThePortToLookAtIsTaken(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

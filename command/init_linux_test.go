@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // visitor is the script of a process that elect has not started, as one of docker exec, in the folder $1.
@@ -45,7 +45,7 @@ func visit(t *testing.T, isPID1 bool, args ...string) visited {
 	require.NoError(t, err)
 	v.Path, v.Args = path, append([]string{"sh", "-c", script, visitor, v.dir, os.Args[0]}, args...)
 	err = v.Start()
-	testenv.Need(t, !isPID1 || err == nil, fmt.Sprintf("a PID namespace, which takes root: %v", err))
+	testkit.Need(t, !isPID1 || err == nil, fmt.Sprintf("a PID namespace, which takes root: %v", err))
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = v.Process.Kill()
@@ -112,13 +112,13 @@ func testVisitedRun(t *testing.T, isPID1 bool, children int) {
 }
 
 func TestPID1ReapsAndSignalsOwnCommandOnly(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	testVisitedRun(t, true, 2) // elect, and the orphan that answers later
 }
 
 func TestNodeAsPID1ReapsOrphans(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	v := visit(t, true, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--lease=off")
 	v.tell(t, "go")
@@ -133,26 +133,26 @@ func TestNodeAsPID1ReapsOrphans(t *testing.T) {
 
 // The number of a process does not matter: a shell that becomes elect may have children, too.
 func TestRunSparesChildrenFromBefore(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	testVisitedRun(t, false, 1)
 }
 
 // In the /proc of another PID namespace the numbers of children are those of other processes.
 func TestRunRejectsForeignProc(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	p := command(t, alone(t, "--", "true")...)
 	p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	err := p.Start()
-	testenv.Need(t, err == nil, fmt.Sprintf("a PID namespace, which takes root: %v", err))
+	testkit.Need(t, err == nil, fmt.Sprintf("a PID namespace, which takes root: %v", err))
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
 	require.Contains(t, p.stderr.text(), "mount the /proc of this PID namespace")
 }
 
 func TestPID1EndsWithStatusOfCommand(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for script, status := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137} {
 		v := visit(t, true, alone(t, "--", "sh", "-c", script)...)

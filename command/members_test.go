@@ -14,12 +14,12 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // The operator's commands, with real processes.
 func TestAnOperatorChangesTheMembers(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for algorithm, flags := range map[string][]string{"bully": {"--lease"}, "vote": nil} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 // A node that was removed while it was down says so at its next start, and that it has to
 // join as a new one.
 func TestARemovedNodeSaysWhatToDo(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "local", "--lease")
 	_, err := f.Signal("n3", fleet.Term)
@@ -103,7 +103,7 @@ func TestAnOrderThatIsDoneHere(t *testing.T) {
 
 // What no restart mends ends with the status at which systemd does not try again.
 func TestANodeThatWasToldNothingIsNotStartedAgain(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for want, flags := range map[string][]string{
 		"the settings name no members":     {"--lease=off"},
@@ -160,7 +160,7 @@ func TestUsageOfOrders(t *testing.T) {
 
 // The demonstration of a change of the members.
 func TestTheDemoHasANodeJoin(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for _, algorithm := range []string{"bully", "vote"} {
 		t.Run(algorithm, func(t *testing.T) {

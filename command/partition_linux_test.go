@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // split is a fleet on a network of its own, that may be cut: n1 is on host 0, and so on.
@@ -27,11 +27,11 @@ type split struct {
 // newSplit runs real nodes on five hosts until they agree.
 func newSplit(t *testing.T) *split {
 	t.Helper()
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	const nodes = 5
 	lab, err := netlab.New(nodes)
 	if errors.Is(err, netlab.ErrUnavailable) {
-		testenv.Need(t, false, err.Error())
+		testkit.Need(t, false, err.Error())
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, lab.Close()) })
@@ -145,7 +145,7 @@ func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
 		{"the leader hears but is not heard", mute, side{[]int{4}, "n5", false}, side{[]int{0, 1, 2, 3}, "n4", true}},
 	}
 	// Each takes some seconds of waiting. The simulator cuts networks of all kinds.
-	for _, tc := range cases[:testenv.Rounds(1, len(cases))] {
+	for _, tc := range cases[:testkit.Rounds(1, len(cases))] {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSplit(t)

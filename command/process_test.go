@@ -25,7 +25,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // patience ends a test that hangs. It is no bound on what a slow machine may take.
@@ -97,7 +97,7 @@ func requireGone(t *testing.T, nodes []keptNode) {
 }
 
 func TestTheDemoMeasuresEachRound(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		signal string
@@ -138,7 +138,7 @@ func TestTheDemoMeasuresEachRound(t *testing.T) {
 }
 
 func TestTheDemoTellsAPipeInLines(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "demo", "--nodes", "3")
 	require.Zero(t, p.status(t), p.stderr.text())
@@ -155,7 +155,7 @@ func TestTheDemoTellsAPipeInLines(t *testing.T) {
 }
 
 func TestDemoOfTwoNodes(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "demo", "--nodes", "2")
 	require.Zero(t, p.status(t), p.stderr.text())
@@ -166,7 +166,7 @@ func TestDemoOfTwoNodes(t *testing.T) {
 }
 
 func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	p := launch(t, "demo", "--keep", "--json", "--nodes", "3")
 	line := p.stdout.line(t)
@@ -200,7 +200,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 }
 
 func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -217,7 +217,7 @@ func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
 }
 
 func TestTheDemoWhoseReaderGoesAwayLeavesNothing(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	p := command(t, "demo", "--nodes", "3")
 	r, w, err := os.Pipe()
@@ -259,7 +259,7 @@ func startNode(t *testing.T, args ...string) *process {
 }
 
 func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		p := startNode(t, "--data", filepath.Join(t.TempDir(), "data"))
@@ -269,14 +269,14 @@ func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
 }
 
 func TestANodeSaysThatARestartMakesItANewMember(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := startNode(t)
 	require.Contains(t, p.stderr.text(), "no data folder")
 }
 
 func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	startNode(t, "--data", data)
@@ -287,7 +287,7 @@ func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
 }
 
 func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -299,7 +299,7 @@ func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
 }
 
 func TestAnAddressInUseIsSaid(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -336,7 +336,7 @@ func runFleet(t *testing.T, nodes int, events func(string, fleet.Event), args ..
 }
 
 func TestEvidenceBeatsWaiting(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "wan", "--lease=off")
 	m, err := f.Failover(within(t), fleet.Kill)
@@ -345,7 +345,7 @@ func TestEvidenceBeatsWaiting(t *testing.T) {
 }
 
 func TestWithoutEvidenceSilenceTells(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "local", "--lease=off", "--no-evidence")
 	m, err := f.Failover(within(t), fleet.Kill)
@@ -354,7 +354,7 @@ func TestWithoutEvidenceSilenceTells(t *testing.T) {
 }
 
 func TestAFixedSetElects(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	f, err := fleet.New(within(t), fleet.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: 3, StartTimeout: patience,
@@ -375,7 +375,7 @@ func TestAFixedSetElects(t *testing.T) {
 // is long under the race detector only, and what their threads wait for a processor.
 func losing(f *fleet.Fleet) (lost func() time.Duration) {
 	of := func(s fleet.State) time.Duration {
-		ran, waited := testenv.Scheduled(s.Pid)
+		ran, waited := testkit.Scheduled(s.Pid)
 		return ran + waited
 	}
 	before := make(map[int]time.Duration) // by process
@@ -411,7 +411,7 @@ func requireCalm(t *testing.T, f *fleet.Fleet, watch func() (changed string)) {
 // After a pause of the leader all name one leader within the bound, and then nobody
 // calls for an election any more.
 func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	var settled atomic.Int64 // when all had agreed
 	settled.Store(math.MaxInt64)

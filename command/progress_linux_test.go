@@ -9,21 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // terminal makes one that has no size, as one has that no window stands behind.
 func terminal(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	testenv.Need(t, err == nil, fmt.Sprintf("a terminal: %v", err))
+	testkit.Need(t, err == nil, fmt.Sprintf("a terminal: %v", err))
 	t.Cleanup(func() { ours.Close() })
 	require.NoError(t, unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
 	require.NoError(t, err)
 	theirs, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	testenv.Need(t, err == nil, fmt.Sprintf("a terminal: %v", err))
+	testkit.Need(t, err == nil, fmt.Sprintf("a terminal: %v", err))
 	t.Cleanup(func() { theirs.Close() })
 	return ours, theirs
 }

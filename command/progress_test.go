@@ -11,7 +11,7 @@ import (
 
 	"github.com/elect-go/elect/bench"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // onTerminal is a line on a terminal of so many columns.
@@ -49,7 +49,7 @@ func shownFor(t *testing.T, line func(*strings.Builder) progressLine, lasts time
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
 		p := newProgress(line(&out), text)
-		virtual.Pass(lasts)
+		testkit.Pass(lasts)
 		p.end()
 	})
 	return out.String()
@@ -74,9 +74,9 @@ func TestALineThatStaysIsNotWipedAway(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
 		p := newProgress(onTerminal(&out, 80), func(time.Duration) string { return "x" })
-		virtual.Pass(300 * time.Millisecond)
+		testkit.Pass(300 * time.Millisecond)
 		p.note("this stays")
-		virtual.Pass(200 * time.Millisecond)
+		testkit.Pass(200 * time.Millisecond)
 		p.end()
 	})
 	require.Equal(t, "\rx\x1b[K\r\x1b[Kthis stays\n\rx\x1b[K\r\x1b[K", out.String())
@@ -109,7 +109,7 @@ func TestABarSaysTheStep(t *testing.T) {
 		p := newBenchProgress(onTerminal(&out, 120))
 		at := bench.Progress{Part: "elections in the simulator", Step: "elections of bully"}
 		p.show(at)
-		virtual.Pass(300 * time.Millisecond)
+		testkit.Pass(300 * time.Millisecond)
 		at.Skipped = "x"
 		p.show(at)
 		p.end()

@@ -16,13 +16,13 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // Three of five are killed for good. One of the other two becomes the only member, leads within the bound, and no
 // epoch comes twice or goes back. A removed node that is started all the same stops, and does not lead.
 func TestALostMajorityIsRecovered(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for algorithm, flags := range map[string][]string{"vote": nil, "bully": {"--lease"}, "ring": {"--lease"}} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 // What answers at the address of one who is removed may be that member: unless it says that it is
 // somebody else, or nothing that a node says.
 func TestWhoIsRemovedMustNotAnswer(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	banner := func(text string) string { return listenAs(t, func(c net.Conn) { _, _ = io.WriteString(c, text) }) }
 	member := algo.Member{ID: algo.NodeID{15: 1}, Name: "n1"}
@@ -166,7 +166,7 @@ func stoppedPair(t *testing.T) (a, b string) {
 }
 
 func TestRecoverSaysWhatItDoes(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	a, _ := stoppedPair(t)
 	status, _, stderr := elect("recover", "--data", a, "--survivor", "n3")
@@ -195,7 +195,7 @@ func TestRecoverSaysWhatItDoes(t *testing.T) {
 }
 
 func TestNodeWithoutQuorumNeedsNoRecovery(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	f := runFleet(t, 1, nil, "--preset", "local", "--lease=off")
 	_, err := f.Signal("n1", fleet.Term)

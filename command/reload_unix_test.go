@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // logged waits for a line of a log in JSON.
@@ -34,7 +34,7 @@ func (p *process) logged(t *testing.T, msg string) map[string]any {
 }
 
 func TestSIGHUPReloadsTheFile(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
 	file := filepath.Join(t.TempDir(), "elect.yaml")
@@ -128,7 +128,7 @@ func TestFIFOIsRejectedAtStart(t *testing.T) {
 
 // Without a file there is nothing to reload: the terminal is gone.
 func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
 	p := startNode(t)
@@ -156,7 +156,7 @@ func (p *process) signalUntilExit(s os.Signal) int {
 // A closing terminal sends SIGHUP twice: the kernel sends one and the shell another. The log is
 // unread, so the process still runs for a while when the node has stopped.
 func TestRepeatedSIGHUPKeepsGoodbyes(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
 	addr := keptFree(t, nil)
@@ -167,7 +167,7 @@ func TestRepeatedSIGHUPKeepsGoodbyes(t *testing.T) {
 
 // systemd sends SIGHUP right after SIGTERM, with SendSIGHUP=yes.
 func TestSIGHUPAfterSIGTERMKeepsExitStatus(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "elect.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("priority: 1\n"), 0o600))
@@ -179,7 +179,7 @@ func TestSIGHUPAfterSIGTERMKeepsExitStatus(t *testing.T) {
 }
 
 func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	p := command(t)
 	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --members 127.0.0.1:0 --name a --log json --lease=off`, os.Args[0]}

@@ -21,7 +21,7 @@ import (
 	"github.com/elect-go/elect/internal/guard"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/netlab"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func init() { roles["stamp"] = stampAway }
@@ -154,7 +154,7 @@ func (r *runners) requireOneAtATime(file string) {
 
 // One command works at a time, whichever process is killed or stopped; and each time another goes on.
 func TestNeverTwoCommandsAtOnce(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "stamps")
 	r := newRunners(t, nil, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "stamp", file, "main")
@@ -191,7 +191,7 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 		}},
 	}
 	n, began := 0, time.Now()
-	for ; n < len(faults) || testenv.Long() && time.Since(began) < 2*time.Minute; n++ {
+	for ; n < len(faults) || testkit.Long() && time.Since(began) < 2*time.Minute; n++ {
 		f, w := faults[n%len(faults)], r.works(file, 0)
 		p := r.nodes[w.node]
 		f.do(w, p)
@@ -207,11 +207,11 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 
 // Where nobody hears a member any more its command has ended before another works.
 func TestACommandEndsWhereItsMemberIsCutOff(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	lab, err := netlab.New(3)
 	if errors.Is(err, netlab.ErrUnavailable) {
-		testenv.Need(t, false, err.Error())
+		testkit.Need(t, false, err.Error())
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, lab.Close()) })
@@ -242,7 +242,7 @@ func alone(t *testing.T, args ...string) []string {
 }
 
 func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	for script, status := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137} {
 		p := launch(t, alone(t, "--", "sh", "-c", script)...)
@@ -251,7 +251,7 @@ func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
 }
 
 func TestACommandKnowsItsToken(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := command(t, alone(t, "--", "sh", "-c", "read line; echo $line $ELECT_RUN_NODE $ELECT_RUN_EPOCH $ELECT_RUN_TOKEN $ELECT_RUN_CLUSTER")...)
 	p.Stdin = strings.NewReader("hello\n")
@@ -267,7 +267,7 @@ func TestACommandKnowsItsToken(t *testing.T) {
 
 // An elect that the command starts has the settings of its user: none, here.
 func TestElectInCommandOfRunHasOwnSettings(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, alone(t, "--cluster", "outer", "--", os.Args[0], "config", "show", "--json", "--listen", "127.0.0.1:0", "--name", "b", "--lease=off")...)
 	require.Zero(t, p.status(t), p.stderr.text())
@@ -280,7 +280,7 @@ func TestElectInCommandOfRunHasOwnSettings(t *testing.T) {
 }
 
 func TestACommandIsRunAgain(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for restart, runs := range map[string]string{"never": "x\n", "on-failure": "x\nx\n"} {
 		file := filepath.Join(t.TempDir(), "runs")
@@ -297,7 +297,7 @@ func TestACommandIsRunAgain(t *testing.T) {
 }
 
 func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
@@ -311,7 +311,7 @@ func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
 
 // A second signal that is not a double of the first ends elect at once. Its guard ends the command then, and the lease is not released before it is over.
 func TestASecondSignalEndsElectAtOnce(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	p := launch(t, alone(t, "--grace", "1h", "--", "sh", "-c", `trap "echo told" TERM; echo works; while :; do sleep 0.02; done`)...)
 	require.Equal(t, "works", p.stdout.line(t))
@@ -321,7 +321,7 @@ func TestASecondSignalEndsElectAtOnce(t *testing.T) {
 }
 
 func TestUnreadLogDoesNotStopRun(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	for name, stderr := range unreadPipes {
 		t.Run(name, func(t *testing.T) {
@@ -337,14 +337,14 @@ func TestUnreadLogDoesNotStopRun(t *testing.T) {
 }
 
 func TestCommandDoesNotInheritIgnoredSIGPIPE(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	p := launchUnread(t, brokenPipe, alone(t, "--", "sh", "-c", "echo a line >&2")...)
 	require.Equal(t, 128+int(syscall.SIGPIPE), p.status(t))
 }
 
 func TestRunWithoutALeaseSaysSo(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	const warning = `msg="lease is off" effect="without a lease two nodes may lead at the same time`
 	p := launch(t, alone(t, "--lease=false", "--", "true")...)
@@ -359,7 +359,7 @@ func TestRunWithoutALeaseSaysSo(t *testing.T) {
 
 // Of those that start within that time one runs the command, and all end. A higher one that comes late does not take over.
 func TestOnceOnTheWholeFleet(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	file, began := filepath.Join(t.TempDir(), "runs"), time.Now()
 	r := newRunners(t, nil, []string{"n0", "n1"}, "--once=8s", "--lease-preempt", "--", "sh", "-c",
@@ -392,7 +392,7 @@ func TestOnceOnTheWholeFleet(t *testing.T) {
 }
 
 func TestOnceWithoutAMajority(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	addr := keptFree(t, nil)
 	other := keptFree(t, []string{addr})

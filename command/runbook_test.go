@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // machines are what a runbook of docs/operations.md is run on: each has a prompt of one letter, an
@@ -164,14 +164,14 @@ func section(t *testing.T, heading string) string {
 }
 
 func TestGrowingAndShrinkingAsTheRunbookSays(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	newMachines(t).follow(section(t, "From one to three, and back to one"))
 }
 
 // TestListIsChangedBySIGHUP adds a node to the lists of two nodes that run, and takes it out again.
 func TestListIsChangedBySIGHUP(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	catchSIGHUP(t)
 	var addrs []string
@@ -211,7 +211,7 @@ func TestListIsChangedBySIGHUP(t *testing.T) {
 }
 
 func TestALostMajorityAsTheRunbookSays(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	m := newMachines(t)
 	m.follow(`
@@ -232,7 +232,7 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 // What the runbook says beyond its steps: the other survivors and the lost members that come back are told
 // that they were removed.
 func TestMembersThatWereNotRecoveredAreRemoved(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	newMachines(t).follow(`
 		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote --bootstrap

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestASimulationThatIsInterruptedEnds(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	// Once the command reads the pipe it is ready for the signal.
 	pipe := filepath.Join(t.TempDir(), "endless.txt")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // unread is the output of a log that has no reader, and blocks until the test ends.
@@ -54,10 +54,10 @@ func TestOnlyLateSignalForcesStop(t *testing.T) {
 				}
 				expect(first, false)
 				expect(first, false)
-				virtual.Pass(impatience - time.Nanosecond)
+				testkit.Pass(impatience - time.Nanosecond)
 				expect(syscall.SIGTERM, false)
 				expect(os.Interrupt, false)
-				virtual.Pass(time.Nanosecond)
+				testkit.Pass(time.Nanosecond)
 				expect(syscall.SIGHUP, false)
 				expect(os.Interrupt, true)
 			})

@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // startCopy runs a node on what is in a folder, at an address of its own beside members, and returns what it says
@@ -55,7 +55,7 @@ func copyOf(t *testing.T, folder string) string {
 // others go on as if nothing had been. What was restored after its original had been started again
 // stops as well, also when nobody has its id any more.
 func TestACopiedOrRestoredFolder(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	var mu sync.Mutex
 	var elections []string
@@ -106,7 +106,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 // The folder of a founder that is alone names nobody else. Its copy asks at the address at which
 // it was before.
 func TestACopyOfALoneFounder(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	startNode(t, "--data", data, "--lease")

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/cluster/operator"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // fullPipe returns the end of a pipe into which no more byte fits. The pipe has a reader that does
@@ -70,7 +70,7 @@ func requireLeads(t *testing.T, addr string) {
 }
 
 func TestUnreadLogDoesNotStopNode(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	for name, stderr := range unreadPipes {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestUnreadLogDoesNotStopNode(t *testing.T) {
 }
 
 func TestUnreadErrorKeepsExitStatus(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	for name, stderr := range unreadPipes {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/cpu"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -45,7 +45,7 @@ func run(t testing.TB, o explore.Options) explore.Report {
 // Bully keeps what it promises in every state within these budgets, and the number of
 // states does not change unnoticed.
 func TestBullyKeepsItsPromises(t *testing.T) {
-	if testenv.UnderRace {
+	if testkit.UnderRace {
 		t.Skip("too slow under the race detector")
 	}
 	for name, searches := range map[string][]explore.Options{
@@ -65,7 +65,7 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "bully-large" {
-				testenv.OnlyLong(t)
+				testkit.OnlyLong(t)
 			}
 			golden(t, "testdata/"+name+".golden", countsOfBully(t, searches))
 		})
@@ -270,17 +270,17 @@ func TestNodesOfAViewOfTheirOwn(t *testing.T) {
 // processor, best read on one core: -cpu 1. At least 150,000 are wanted.
 func BenchmarkBully(b *testing.B) {
 	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 2, Crashes: 1, Mistakes: 1, Limits: explore.Limits{States: 1_000_000}}
-	began, generated := cpu.Time(), 0
+	began, generated := machine.CPUTime(), 0
 	for b.Loop() {
 		generated += run(b, o).Generated
 	}
-	b.ReportMetric(float64(generated)/(cpu.Time()-began).Seconds(), "transitions/cpu-s")
+	b.ReportMetric(float64(generated)/(machine.CPUTime()-began).Seconds(), "transitions/cpu-s")
 }
 
 // BenchmarkWalk prints the speed of random walks of N = 3.
 func BenchmarkWalk(b *testing.B) {
 	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 3, Crashes: 2, Mistakes: 1}
-	began, steps := cpu.Time(), 0
+	began, steps := machine.CPUTime(), 0
 	for b.Loop() {
 		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})
 		if err != nil {
@@ -288,5 +288,5 @@ func BenchmarkWalk(b *testing.B) {
 		}
 		steps += r.Generated
 	}
-	b.ReportMetric(float64(steps)/(cpu.Time()-began).Seconds(), "steps/cpu-s")
+	b.ReportMetric(float64(steps)/(machine.CPUTime()-began).Seconds(), "steps/cpu-s")
 }

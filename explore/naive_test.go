@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // naive is the model written down a second time, as plainly as can be: whole states,
@@ -193,7 +193,7 @@ func TestCountsAreThoseOfThePlainModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	crash := Options{Nodes: 2, Epochs: 1, Crashes: 1}
-	if testenv.Long() {
+	if testkit.Long() {
 		crash.Epochs = 2
 	}
 	for _, o := range []Options{{Nodes: 2, Epochs: 3}, crash, {Nodes: 2, Epochs: 2, Mistakes: 1}} {

@@ -9,7 +9,7 @@ import (
 	textbook "github.com/elect-go/elect/algo/textbook/vote"
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // newVote has timeouts that suit a T of 10 ms.
@@ -41,7 +41,7 @@ func TestWhoseRepeatsAreNumbered(t *testing.T) {
 // numbered, so that repeats need a bound.
 func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
 	t.Helper()
-	if testenv.UnderRace {
+	if testkit.UnderRace {
 		t.Skip("too slow under the race detector")
 	}
 	o := explore.Options{
@@ -86,7 +86,7 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 1, Mistakes: 1, Limits: explore.Limits{States: 1_000_000}}, 0, true},
 		{explore.Options{Nodes: 3, Epochs: 3, Settled: true, Crashes: 1, Limits: explore.Limits{States: 1_000_000}}, 0, true},
 	} {
-		if tc.large && !testenv.Long() || testenv.UnderRace && tc.o.Nodes > 2 {
+		if tc.large && !testkit.Long() || testkit.UnderRace && tc.o.Nodes > 2 {
 			continue
 		}
 		o := tc.o
@@ -106,8 +106,8 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 // with two crashes.
 func TestStrictVoteWalks(t *testing.T) {
 	o := explore.Options{Spec: newVote(t, nil), Nodes: 3, Epochs: 3, Crashes: 2}
-	steps := testenv.Rounds(30_000, 10_000_000)
-	if testenv.UnderRace {
+	steps := testkit.Rounds(30_000, 10_000_000)
+	if testkit.UnderRace {
 		steps = min(steps, 10_000)
 	}
 	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: steps})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // replaceByFIFO blocks an open that waits for a writer.
@@ -41,7 +41,7 @@ func TestFIFOKeepsPreviousContent(t *testing.T) {
 		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.log()})
 		replaceByFIFO(t, path)
 		for range 5 {
-			virtual.Pass(lookEvery)
+			testkit.Pass(lookEvery)
 			dialled, accepted := meet(t, e, holder(t, s))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
@@ -108,7 +108,7 @@ func TestCertificatesThatKeepOut(t *testing.T) {
 		}, ": x509: certificate signed by unknown authority"},
 		"expired": {func(t *testing.T, a *authority) *Endpoint {
 			e := endpoint(t, a.issue(member("n2"), day))
-			virtual.Pass(day + time.Second)
+			testkit.Pass(day + time.Second)
 			return e
 		}, "certificate elect://demo/member/n2: x509: certificate has expired or is not yet valid"},
 		"another cluster": {func(t *testing.T, a *authority) *Endpoint {
@@ -230,7 +230,7 @@ func TestACertificateIsRenewedWhileConnectionsStand(t *testing.T) {
 		}
 		before := two.files.now().own.Leaf.SerialNumber
 		for range 3 { // the first one has expired by then
-			virtual.Pass(20 * time.Hour)
+			testkit.Pass(20 * time.Hour)
 			a.issue(member("n1"), 24*time.Hour)
 			a.issue(member("n2"), 24*time.Hour)
 			dialled, accepted := meet(t, one, two)
@@ -254,7 +254,7 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 		e := endpoint(t, c)
 		write(t, c.TLS.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
 		for range 10 {
-			virtual.Pass(lookEvery)
+			testkit.Pass(lookEvery)
 			dialled, accepted := meet(t, e, a.endpoint(member("n2")))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
@@ -263,7 +263,7 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 		require.Contains(t, said.String(), c.TLS.Cert)
 
 		a.issue(member("n1"), 100*24*time.Hour)
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		e.files.now()
 		require.Equal(t, 1, said.lines("read anew"))
 	})
@@ -283,10 +283,10 @@ func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
 		require.NoError(t, err)
 		write(t, c.TLS.Key, string(old))
 		before := e.files.keys.own.Leaf.SerialNumber
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		require.Equal(t, before, e.files.now().own.Leaf.SerialNumber)
 		write(t, c.TLS.Key, string(fresh))
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		require.NotEqual(t, before, e.files.now().own.Leaf.SerialNumber)
 		require.Zero(t, said.lines("not renewed"), said.String())
 	})
@@ -298,12 +298,12 @@ func TestAFileThatVanishes(t *testing.T) {
 		s := NewSecret()
 		e := holder(t, s)
 		require.NoError(t, os.Remove(e.files.SecretFile))
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		dialled, _ := meet(t, e, holder(t, s))
 		require.NoError(t, dialled.err)
 		fresh := NewSecret()
 		write(t, e.files.SecretFile, fresh)
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		require.Equal(t, fresh, e.files.now().secrets[0].text())
 	})
 }
@@ -321,14 +321,14 @@ func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 			return readFile(path, check)
 		}
 		write(t, path, fresh)
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		for range 5 {
 			start := time.Now()
 			dialled, accepted := meet(t, e, holder(t, s))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
 			require.LessOrEqual(t, time.Since(start), lookTimeout) // of the virtual clock
-			virtual.Pass(lookEvery)
+			testkit.Pass(lookEvery)
 		}
 		require.Len(t, blocked, 1)
 		require.Equal(t, 1, log.lines("does not load in time"), log.String())

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // TestWhatOthersCanReadIsRefused, but for a group where the file is of root and this process is not: so are secrets that are mounted.
@@ -79,13 +79,13 @@ func TestFileIsReloadedAfterChangeOfOwner(t *testing.T) {
 		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.log()})
 		require.NoError(t, os.Chown(write(t, path, second), 65534, 65534))
 		for range 5 {
-			virtual.Pass(lookEvery)
+			testkit.Pass(lookEvery)
 			require.Len(t, e.files.now().secrets, 1)
 			require.Equal(t, first, e.files.now().secrets[0].text())
 		}
 		require.Equal(t, 1, log.lines("it belongs to user 65534"))
 		require.NoError(t, os.Chown(path, 0, 0))
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		require.Equal(t, second, e.files.now().secrets[0].text())
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestWhoHasTheSecretComesIn(t *testing.T) {
@@ -265,7 +265,7 @@ func TestASecretIsRotatedWithoutAStop(t *testing.T) {
 		for _, step := range [][]string{{old, fresh}, {fresh, old}, {fresh}} {
 			for _, e := range []*Endpoint{a, b} {
 				write(t, e.files.SecretFile, step...)
-				virtual.Pass(lookEvery)
+				testkit.Pass(lookEvery)
 				for _, ends := range [][2]*Endpoint{{a, b}, {b, a}} {
 					dialled, accepted := meet(t, ends[0], ends[1])
 					require.NoError(t, dialled.err, "%v", len(step))
@@ -285,7 +285,7 @@ func TestTheFileIsLookedAtOnceASecond(t *testing.T) {
 		fresh := NewSecret()
 		write(t, e.files.SecretFile, fresh)
 		require.NotEqual(t, fresh, e.files.now().secrets[0].text())
-		virtual.Pass(lookEvery)
+		testkit.Pass(lookEvery)
 		require.Equal(t, fresh, e.files.now().secrets[0].text())
 	})
 }

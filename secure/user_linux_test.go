@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // accepted is a connection within this machine, as who listens sees it.
@@ -194,7 +194,7 @@ func TestMountedSecretIsReadByGroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process of another user")
 	}
-	testenv.Processes(t)
+	testkit.Processes(t)
 	for mode, accepted := range map[os.FileMode]bool{0o440: true, 0o640: true, 0o444: false, 0o460: false} {
 		dir, err := os.MkdirTemp("", "secret") // the folders above that of t.TempDir are for root only
 		require.NoError(t, err)

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/internal/cpu"
+	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/trace"
 )
 
 // measure runs a benchmark, and reports how many seconds of one processor each round of it
 // took: cpu-s/op. All are best read on one core: -cpu 1.
 func measure(b *testing.B, round func()) {
-	began := cpu.Time()
+	began := machine.CPUTime()
 	for b.Loop() {
 		round()
 	}
-	b.ReportMetric((cpu.Time()-began).Seconds()/float64(b.N), "cpu-s/op")
+	b.ReportMetric((machine.CPUTime()-began).Seconds()/float64(b.N), "cpu-s/op")
 }
 
 // memory reports what the process has taken from the system so far.
@@ -74,7 +74,7 @@ func BenchmarkDelivered(b *testing.B) {
 			must(b, w.Cluster(n))
 			w.Run(time.Second)
 			w.ResetCounts()
-			began := cpu.Time()
+			began := machine.CPUTime()
 			measure(b, func() {
 				must(b, w.Do("campaign n1")) // it asks all above, who ask all above them
 				w.Run(8 * T)
@@ -83,16 +83,16 @@ func BenchmarkDelivered(b *testing.B) {
 			for _, count := range w.Counts().Delivered {
 				delivered += count
 			}
-			b.ReportMetric(float64(delivered)/(cpu.Time()-began).Seconds(), "delivered/cpu-s")
+			b.ReportMetric(float64(delivered)/(machine.CPUTime()-began).Seconds(), "delivered/cpu-s")
 		})
 	}
 	b.Run("heartbeats, N=5", func(b *testing.B) {
 		w := New(Config{Spec: known(b, "bully"), Delay: Uniform(time.Millisecond, T), Seed: 1})
 		must(b, w.Cluster(5))
 		w.Run(time.Second)
-		began, before := cpu.Time(), w.Frames()
+		began, before := machine.CPUTime(), w.Frames()
 		measure(b, func() { w.Run(time.Minute) })
-		b.ReportMetric(float64(w.Frames()-before)/(cpu.Time()-began).Seconds(), "delivered/cpu-s")
+		b.ReportMetric(float64(w.Frames()-before)/(machine.CPUTime()-began).Seconds(), "delivered/cpu-s")
 	})
 }
 
@@ -103,7 +103,7 @@ func BenchmarkStorm(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			spec := lan(b, name)
 			var seed, frames uint64
-			began := cpu.Time()
+			began := machine.CPUTime()
 			measure(b, func() {
 				seed++
 				r, err := Storm(b.Context(), StormOptions{Spec: spec, Seed: seed})
@@ -112,7 +112,7 @@ func BenchmarkStorm(b *testing.B) {
 				}
 				frames += r.Frames
 			})
-			b.ReportMetric((cpu.Time()-began).Seconds()/float64(b.N)*10_000, "cpu-s-for-10000")
+			b.ReportMetric((machine.CPUTime()-began).Seconds()/float64(b.N)*10_000, "cpu-s-for-10000")
 			b.ReportMetric(float64(frames)/float64(b.N), "messages")
 		})
 	}

@@ -3,15 +3,15 @@ package sim
 import (
 	"testing"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // TestEveryElectionEnds, whoever crashes, whoever starts, in whatever order of the ring,
 // with delays of each kind and with faults: in agreement, and with nothing violated.
 // -long has six times as many seeds.
 func TestEveryElectionEnds(t *testing.T) {
-	seeds, most := uint64(testenv.Rounds(2, 12)), 7
-	if testenv.UnderRace {
+	seeds, most := uint64(testkit.Rounds(2, 12)), 7
+	if testkit.UnderRace {
 		most = 4
 	}
 	for _, name := range []string{"bully", "ring", "vote"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/vote"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 const T = 10 * time.Millisecond
@@ -192,7 +192,7 @@ func TestCounts(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			most := 20
-			if testenv.UnderRace {
+			if testkit.UnderRace {
 				most = 7
 			}
 			for n := 3; n <= most; n++ {
@@ -206,7 +206,7 @@ func TestCounts(t *testing.T) {
 func TestTheMeanOfTheRing(t *testing.T) {
 	spec := known(t, "ring")
 	most := 6
-	if testenv.UnderRace {
+	if testkit.UnderRace {
 		most = 5
 	}
 	for n := 3; n <= most; n++ {

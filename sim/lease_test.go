@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -141,12 +141,12 @@ func TestLeaseStorms(t *testing.T) {
 		t.Run(inner, func(t *testing.T) {
 			t.Parallel()
 			var sum omniscient
-			runs := testenv.Rounds(60, 2000)
-			if testenv.UnderRace {
+			runs := testkit.Rounds(60, 2000)
+			if testkit.UnderRace {
 				runs = 10
 			}
 			for i := range runs {
-				timing := []algo.Timing{algo.LAN(), algo.Local(), algo.LAN(), algo.WAN()}[i%testenv.Rounds(2, 4)]
+				timing := []algo.Timing{algo.LAN(), algo.Local(), algo.LAN(), algo.WAN()}[i%testkit.Rounds(2, 4)]
 				options := lease.Defaults(timing)
 				options.Preempt = i%4 > 0
 				if i%3 == 0 {

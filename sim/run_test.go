@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
-	testenv.CollectLess()
+	testkit.CollectLess()
 	m.Run()
 }
 

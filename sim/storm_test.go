@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -101,8 +101,8 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 	var healed []time.Duration
 	var frames uint64
 	var crashes, changes, lost int
-	runs := testenv.Rounds(60, 3334)
-	if testenv.UnderRace {
+	runs := testkit.Rounds(60, 3334)
+	if testkit.UnderRace {
 		runs = 20
 	}
 	known := make(map[string]int)
@@ -169,7 +169,7 @@ func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 
 // few is how many seeds a test runs.
 func few(seeds uint64) uint64 {
-	if testenv.UnderRace {
+	if testkit.UnderRace {
 		return seeds / 5
 	}
 	return seeds

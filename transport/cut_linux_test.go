@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/netlab"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // startOn makes node number b on a host of a network that may be cut.
@@ -37,11 +37,11 @@ func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*Op
 // Left to itself TCP tries again after ever longer times: when the way is open again,
 // nothing gets through for as long as it was closed.
 func TestAConnectionIsGivenUpWhenNobodyAcknowledges(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	const within = 500 * time.Millisecond
 	lab, err := netlab.New(2)
 	if errors.Is(err, netlab.ErrUnavailable) {
-		testenv.Need(t, false, err.Error())
+		testkit.Need(t, false, err.Error())
 	}
 	require.NoError(t, err)
 	defer func() { require.NoError(t, lab.Close()) }()

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/secure"
 )
 
@@ -186,7 +186,7 @@ func TestFewHandshakesCompute(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 2, s.now)
 		close(s.release)
-		virtual.Pass(handshakeTimeout + time.Second)
+		testkit.Pass(handshakeTimeout + time.Second)
 		synctest.Wait() // the handshakes have ended
 		require.Equal(t, 2, s.most)
 		require.Equal(t, 2, a.Transport.turns.free)
@@ -222,7 +222,7 @@ func TestHandshakeWithoutTurnEnds(t *testing.T) {
 		r := m.raw(t, "192.0.2.1:1", a.addr)
 		_, err := r.Write([]byte("\x16\x01\x00w"))
 		require.NoError(t, err)
-		virtual.Pass(handshakeTimeout)
+		testkit.Pass(handshakeTimeout)
 		synctest.Wait()
 		require.Equal(t, map[string]uint64{"slow hello": 1}, a.counted("closed."))
 		require.Zero(t, a.open())
@@ -332,7 +332,7 @@ func TestUnprovedPeerIsNotQuoted(t *testing.T) {
 				test.says(r)
 				r.drain()
 				r.say(append([]byte{controlClose}, "duplicate id: leader n1 has left"...)...)
-				virtual.Pass(time.Second)
+				testkit.Pass(time.Second)
 				require.Len(t, a.log.above(), 1)
 				require.Equal(t, test.quoted, strings.Contains(a.log.above()[0], "n1 has left"), a.log.above())
 			})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // password is a Security for tests. Who has dialled says it, and then its name, and who was dialled answers so.
@@ -243,7 +243,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 				}
 				a, b := m.start(t, 1, 1, with(test.dials)), m.start(t, 2, 1, with(test.meets))
 				a.Dial(Target{ID: b.id, Addr: b.addr})
-				virtual.Pass(handshakeTimeout + time.Second)
+				testkit.Pass(handshakeTimeout + time.Second)
 				synctest.Wait()
 				if !test.up {
 					require.Len(t, a.with("failed"), 1)
@@ -279,7 +279,7 @@ func TestHelloAgreesWithWhatWasProved(t *testing.T) {
 			}
 		})
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
 		require.ErrorContains(t, a.lastWhy(), "refused by the peer: it has proved to be a, and says c")
 		require.Empty(t, b.all())
@@ -307,7 +307,7 @@ func TestHandshakesThatHang(t *testing.T) {
 		synctest.Wait()
 		require.ElementsMatch(t, []string{"up 2/1", "up client/1"}, a.all())
 		require.EqualValues(t, a.o.MaxPeers, a.pending())
-		virtual.Pass(handshakeTimeout + refuseTime)
+		testkit.Pass(handshakeTimeout + refuseTime)
 		synctest.Wait()
 		require.Zero(t, a.pending())
 		require.Equal(t, 2, a.open())

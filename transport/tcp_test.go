@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"go.uber.org/goleak"
 )
 
@@ -252,7 +252,7 @@ func TestTCPPoliteCloseLosesNoFrame(t *testing.T) {
 // TestTCPReasonArrives: a refusal is read although the refused one has much in flight. The transport reads that for
 // a bounded time, which a busy machine exceeds.
 func TestTCPReasonArrives(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	for range 20 {
 		a := startTCP(t, 1, 1)
 		r := rawTCP(t, a.addr)

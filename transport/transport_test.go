@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestFramesGoBothWays(t *testing.T) {
@@ -123,7 +123,7 @@ func TestDialFailures(t *testing.T) {
 					}()
 				}
 				a.Dial(test.target)
-				virtual.Pass(handshakeTimeout + time.Second)
+				testkit.Pass(handshakeTimeout + time.Second)
 				require.Equal(t, []string{fmt.Sprintf("failed %d %v", test.target.ID[15], test.want)}, a.all())
 				require.ErrorContains(t, a.lastWhy(), test.text)
 				require.Zero(t, a.pending()+a.sessions)
@@ -141,7 +141,7 @@ func TestDialTimesOut(t *testing.T) {
 		a := m.start(t, 1, 1)
 		a.Dial(Target{Addr: "n5"})
 		a.Dial(Target{Addr: "n5"})
-		virtual.Pass(a.o.DialTimeout)
+		testkit.Pass(a.o.DialTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"failed 0 timeout"}, a.all(), "the second was a no-op: the first was under way")
 	})
@@ -181,7 +181,7 @@ func TestAnAddressThatSwallowsDialsIsToldWhileConnected(t *testing.T) {
 		b := m.start(t, 2, 1)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		b.Dial(Target{ID: a.id, Addr: a.addr})
-		virtual.Pass(a.o.DialTimeout + time.Second)
+		testkit.Pass(a.o.DialTimeout + time.Second)
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		require.Len(t, a.log.above(), 1)
 		require.Contains(t, a.log.above()[0], b.addr)
@@ -196,7 +196,7 @@ func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
 			o.Handshake = func(*Peer, []byte) ([]byte, error) { return nil, errors.New(`cluster is "blue", want "green"`) }
 		})
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
 		require.ErrorContains(t, a.lastWhy(), `refused by the peer: cluster is "blue", want "green"`)
 		require.Empty(t, b.all())
@@ -297,14 +297,14 @@ func TestIdleConnectionIsClosedPolitely(t *testing.T) {
 		a := m.start(t, 1, 1)
 		b := m.start(t, 2, 1, func(o *Options) { o.idleTimeout = 24 * time.Hour })
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		virtual.Pass(50 * time.Second)
+		testkit.Pass(50 * time.Second)
 		b.Send(a.id, body("x"))
-		virtual.Pass(50 * time.Second)
+		testkit.Pass(50 * time.Second)
 		a.Send(b.id, body("y"))
 		synctest.Wait()
-		virtual.Pass(59 * time.Second)
+		testkit.Pass(59 * time.Second)
 		require.Empty(t, a.with("down"), "a frame either way counts")
-		virtual.Pass(time.Second)
+		testkit.Pass(time.Second)
 		synctest.Wait()
 		require.ErrorIs(t, a.lastWhy(), errIdle)
 		require.ErrorIs(t, b.lastWhy(), errClosedByPeer)
@@ -329,7 +329,7 @@ func TestFramesLeftByAPoliteCloseGoOverTheNextConnection(t *testing.T) {
 		a.Send(id(2), body("left"))
 		b := m.start(t, 2, 1)
 		r.say(controlClose) // and still does not read, as it should
-		virtual.Pass(probeTimeout)
+		testkit.Pass(probeTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 left"}, b.all())
 		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "up 2/1"}, a.all())
@@ -384,7 +384,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 				}
 				require.Equal(t, test.want, sent)
 				require.EqualValues(t, 100-test.want, a.Counters()["dropped.queue full"])
-				virtual.Pass(a.o.writeTimeout)
+				testkit.Pass(a.o.writeTimeout)
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "who never reads is closed")
 				require.EqualValues(t, 1, a.Counters()["closed.slow write"])
@@ -465,7 +465,7 @@ func TestSessionsMakeRoom(t *testing.T) {
 					r.greet(self, 1, client)
 					r.drain()
 					synctest.Wait()
-					virtual.Pass(time.Millisecond)
+					testkit.Pass(time.Millisecond)
 					n++
 					return r
 				}
@@ -522,7 +522,7 @@ func TestAllSayHelloAtOnce(t *testing.T) {
 		for range peers {
 			all = append(all, m.raw(t, "x", a.addr))
 		}
-		virtual.Pass(4 * time.Second)
+		testkit.Pass(4 * time.Second)
 		for i, r := range all {
 			r.greet(id(byte(2+i)), 1, false)
 		}
@@ -556,7 +556,7 @@ func TestAcceptBacksOffAndGoesOn(t *testing.T) {
 		b := m.start(t, 2, 1)
 		synctest.Wait()
 		require.EqualValues(t, 1, a.Counters()["accepted.failed"], "it waits before it tries again")
-		virtual.Pass(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
+		testkit.Pass(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
 		require.EqualValues(t, 10, a.Counters()["accepted.failed"])
 		b.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // knows has each handshake fill in more about the peer, as one that looks at certificates does.
@@ -47,17 +47,17 @@ func TestConnectionEndsWithTheCertificateOfThePeer(t *testing.T) {
 					from, to = b, a
 				}
 				from.Dial(Target{ID: to.id, Addr: to.addr})
-				virtual.Pass(time.Hour - time.Second)
+				testkit.Pass(time.Hour - time.Second)
 				require.Equal(t, []string{"up 2/1"}, a.all())
 				require.Equal(t, []string{"up 1/1"}, b.all())
 				require.True(t, a.Send(b.id, body("x")))
-				virtual.Pass(2 * time.Second)
+				testkit.Pass(2 * time.Second)
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1", "down 2/1 rejected"}, a.all())
 				require.Equal(t, []string{"up 1/1", "frame 1 x", "down 1/1 refused"}, b.all())
 				require.ErrorContains(t, b.lastWhy(), "the certificate with which this connection was made ended at 2000-01-01T01:00:00Z")
 				require.EqualValues(t, 1, a.Counters()["closed.expired"])
-				virtual.Pass(time.Second)
+				testkit.Pass(time.Second)
 				require.Zero(t, a.open()+b.open())
 			})
 		})
@@ -72,11 +72,11 @@ func TestClientEndsWithItsCertificate(t *testing.T) {
 		a := m.start(t, 1, 1, validFor(time.Hour))
 		client := m.raw(t, "x", a.addr)
 		client.greet(id(9), 1, true)
-		virtual.Pass(time.Hour - time.Second)
+		testkit.Pass(time.Hour - time.Second)
 		client.say(body("x")...)
 		synctest.Wait()
 		require.Len(t, a.with("frame"), 1)
-		virtual.Pass(time.Second + time.Millisecond)
+		testkit.Pass(time.Second + time.Millisecond)
 		require.Contains(t, string(client.ends()), "ended at 2000-01-01T01:00:00Z")
 		require.Len(t, a.with("down"), 1)
 	})
@@ -109,9 +109,9 @@ func TestRenewedCertificateCarriesTheSessionOn(t *testing.T) {
 				b.SetAddr(a.id, a.addr)
 				b.Dial(Target{ID: a.id, Addr: a.addr})
 				for range 5 {
-					virtual.Pass(30 * time.Minute)
+					testkit.Pass(30 * time.Minute)
 					renew()
-					virtual.Pass(20 * time.Minute)
+					testkit.Pass(20 * time.Minute)
 					require.True(t, a.Send(b.id, body("x")))
 					require.True(t, b.Send(a.id, body("y")))
 				}

@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/web"
 )
 
@@ -43,11 +43,11 @@ type browser struct {
 
 func browse(t *testing.T, url string) *browser {
 	t.Helper()
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	chromium, noChromium := exec.LookPath("chromium")
 	node, noNode := exec.LookPath("node")
 	_, noLibrary := os.Stat("browser/node_modules/playwright-core")
-	testenv.Need(t, noChromium == nil && noNode == nil && noLibrary == nil, "chromium, node, and 'npm ci' in web/browser")
+	testkit.Need(t, noChromium == nil && noNode == nil && noLibrary == nil, "chromium, node, and 'npm ci' in web/browser")
 	folder := *pictures
 	if folder == "" {
 		folder = t.TempDir()

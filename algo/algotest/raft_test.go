@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/algotest"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // raft is the election of Raft (Ongaro and Ousterhout 2014), without its log: a stranger that
@@ -255,7 +255,7 @@ const leavesOut, nothing = "ALGOTEST_LEAVES_OUT", "nothing"
 func TestRaft(t *testing.T) {
 	leaves := os.Getenv(leavesOut)
 	if leaves == "" {
-		testenv.OnlyLong(t)
+		testkit.OnlyLong(t)
 	}
 	algotest.Test(t, raftSpec(leaves))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/algotest"
 	"github.com/elect-go/elect/algo/bully"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // with returns the algorithm for the network of the suite, with some options changed.
@@ -29,9 +29,9 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "defaults" {
-				testenv.OnlyLong(t)
+				testkit.OnlyLong(t)
 			}
-			algotest.Options{Long: testenv.Long()}.Test(t, with(t, change))
+			algotest.Options{Long: testkit.Long()}.Test(t, with(t, change))
 		})
 	}
 }

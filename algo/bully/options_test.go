@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/optiontest"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 const ms = time.Millisecond
 
-var options = optiontest.Options[Options]{
+var options = testkit.Options[Options]{
 	Algorithm: "bully", Defaults: Defaults, New: New, Factory: Factory,
 }
 
@@ -62,5 +62,5 @@ func TestFactory(t *testing.T) {
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {
-	optiontest.Messages(t, newSpec(Defaults(timing)), "election", "answer", "coordinator", "inquiry")
+	testkit.Messages(t, newSpec(Defaults(timing)), "election", "answer", "coordinator", "inquiry")
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // walk is how the random walks go: as production does, or by the textbook.
@@ -19,4 +19,4 @@ var walk = host.Walk{
 }
 
 // See [host.Walk] for what happens to them.
-func TestRandomWalks(t *testing.T) { walk.Want(t, testenv.Rounds(1000, 20_000)) }
+func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }

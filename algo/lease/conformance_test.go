@@ -7,7 +7,7 @@ import (
 	"github.com/elect-go/elect/algo/algotest"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // with is an algorithm with a lease around it, for a network.
@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 	for _, inner := range []string{"bully", "ring", "vote"} {
 		t.Run(inner, func(t *testing.T) {
 			if inner != "bully" {
-				testenv.OnlyLong(t)
+				testkit.OnlyLong(t)
 			}
 			within(algo.LAN()).Test(t, with(t, inner, algo.LAN()))
 		})

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // The first judge: machines alone, with an inner algorithm that nominates whomever it is told to, and a clock for
@@ -527,7 +527,7 @@ func TestRefusalsForTheLivingMakeTwo(t *testing.T) {
 func TestNeverTwo(t *testing.T) {
 	began := time.Now()
 	var sum walk
-	walks, steps := testenv.Rounds(500, 12_000), 4000
+	walks, steps := testkit.Rounds(500, 12_000), 4000
 	for seed := range uint64(walks) {
 		w := newWalk(t, seed)
 		for i := range steps {

@@ -6,7 +6,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/algotest"
 	"github.com/elect-go/elect/algo/ring"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // defaults returns the algorithm for the network of the suite.
@@ -19,6 +19,6 @@ func defaults(t testing.TB) algo.Spec {
 	return spec
 }
 
-func TestConformance(t *testing.T) { algotest.Options{Long: testenv.Long()}.Test(t, defaults(t)) }
+func TestConformance(t *testing.T) { algotest.Options{Long: testkit.Long()}.Test(t, defaults(t)) }
 
 func FuzzWalk(f *testing.F) { algotest.Fuzz(f, defaults(f)) }

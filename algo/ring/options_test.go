@@ -6,12 +6,12 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/optiontest"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 const ms = time.Millisecond
 
-var options = optiontest.Options[Options]{
+var options = testkit.Options[Options]{
 	Algorithm: "ring", Defaults: Defaults, New: New, Factory: Factory,
 }
 
@@ -52,7 +52,7 @@ func TestFactory(t *testing.T) {
 }
 
 func TestMessagesCarryTheirEpoch(t *testing.T) {
-	optiontest.Messages(t, newSpec(Defaults(timing)), "election", "elected")
+	testkit.Messages(t, newSpec(Defaults(timing)), "election", "elected")
 }
 
 // The longest wait that the options allow, in a ring of 10,000, is a Duration still.

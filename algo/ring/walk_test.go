@@ -6,11 +6,11 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // walk is how the random walks go.
 var walk = host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return host.New(spec, view) }, Calm: 45}
 
 // See [host.Walk] for what happens to them.
-func TestRandomWalks(t *testing.T) { walk.Want(t, testenv.Rounds(1000, 20_000)) }
+func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }

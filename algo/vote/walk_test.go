@@ -6,7 +6,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/host"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // walk is how the random walks go: with early close mostly, as production does.
@@ -20,4 +20,4 @@ var walk = host.Walk{
 
 // See [host.Walk] for what happens to them. What is claimed is checked at all times: two
 // leaders in one epoch break a walk.
-func TestRandomWalks(t *testing.T) { walk.Want(t, testenv.Rounds(1000, 20_000)) }
+func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }

@@ -13,7 +13,6 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // Case is what is done to whom.
@@ -114,7 +113,7 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 		pause = r.rest
 	}
 	from := fleet.Now()
-	if err := wait.For(ctx, pause); err != nil {
+	if err := fleet.Sleep(ctx, pause); err != nil {
 		return err
 	}
 	t.Values = map[string]float64{restBefore: sample.MS(pause), unasked: float64(w.restless(from))}

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -211,7 +211,7 @@ func TestMisuseFailsTheTest(t *testing.T) {
 		"a wrong node":    {func(c *clustertest.Cluster) { c.Start("host with spaces") }, "host with spaces"},
 		"who cannot agree": {func(c *clustertest.Cluster) {
 			c.Partition([]string{"n1"})
-			virtual.Pass(time.Second) // until they have noticed
+			testkit.Pass(time.Second) // until they have noticed
 			c.Await()
 		}, "no agreement among n1, n2 after"},
 		"nobody to wait on": {func(c *clustertest.Cluster) { c.Kill("n1"); c.Kill("n2"); c.Await() }, "no agreement"},

@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/fence"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // A service that ticks once a second, on the leader only, and notes who ticked.
@@ -195,14 +195,14 @@ func Test_aLeaderPerJob(t *testing.T) {
 			l, _ := nodes[job][at].Leader()
 			return l.Name
 		}
-		virtual.Pass(10 * time.Second)
+		testkit.Pass(10 * time.Second)
 		for j, job := range jobs {
 			if got := leads(job, "c"); got != hosts[j] {
 				t.Errorf("%s leads %s, want %s", got, job, hosts[j])
 			}
 		}
 		processes["a"].Kill() // the whole host: another does its job, and the rest stays
-		virtual.Pass(10 * time.Second)
+		testkit.Pass(10 * time.Second)
 		if got := leads("billing", "c"); got == "a" || got != leads("billing", "b") || leads("cleanup", "c") != "b" || leads("reports", "b") != "c" {
 			t.Errorf("after the end of a %s leads billing, %s cleanup, %s reports", got, leads("cleanup", "c"), leads("reports", "b"))
 		}

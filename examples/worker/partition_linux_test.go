@@ -23,7 +23,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/netlab"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // awake is CLOCK_BOOTTIME, which all processes of the machine share.
@@ -146,13 +146,13 @@ func (s *spans) both(what string) (pairs []string) {
 // Five machines of a network that is cut: with a lease there is no moment at which two work, or say that they
 // lead. Without, there is.
 func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	for work, leased := range map[string]bool{"leased": true, "bare": false} {
 		t.Run(work, func(t *testing.T) {
 			t.Parallel()
 			lab, err := netlab.New(5)
 			if errors.Is(err, netlab.ErrUnavailable) {
-				testenv.Need(t, false, err.Error())
+				testkit.Need(t, false, err.Error())
 			}
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, lab.Close()) })
@@ -203,7 +203,7 @@ func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
 					return nil
 				}},
 			}
-			for _, cut := range cuts[:testenv.Rounds(1, len(cuts))] {
+			for _, cut := range cuts[:testkit.Rounds(1, len(cuts))] {
 				await(cut.name+": the highest leads before", isTop)
 				require.NoError(t, cut.by())
 				await(cut.name+": another leads", func(works, leads []string) bool {

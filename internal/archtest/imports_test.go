@@ -9,8 +9,8 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo docs internal/archtest internal/bench/theory internal/cpu internal/hostile internal/logqueue internal/mistake": "",
-	"internal/mutants internal/share internal/testenv internal/virtual internal/wait":                                                   "",
+	"algo docs internal/archtest internal/bench/theory internal/hostile internal/logqueue internal/mistake": "",
+	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"fd trace internal/membership": "algo",
 
@@ -32,7 +32,7 @@ var allowedImports = map[string]string{
 	"transport":      "internal/hostile golang.org/x/sys/unix",
 	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/mistake internal/share internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
-	"cluster/clustertest": "algo cluster internal/store internal/virtual",
+	"cluster/clustertest": "algo cluster internal/store",
 	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",
 	"web":                 "algo cluster internal/share github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
 
@@ -41,18 +41,18 @@ var allowedImports = map[string]string{
 	"internal/bench/result":   "internal/bench/machine internal/hostile golang.org/x/perf/benchfmt",
 	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/hostile golang.org/x/perf/benchfmt golang.org/x/perf/benchmath golang.org/x/perf/benchproc",
 	"internal/bench/election": "algo algo/lease internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
-	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample internal/wait sim trace",
+	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample sim trace",
 	"bench": `algo algo/lease cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
-		internal/bench/theory internal/cpu internal/fleet internal/host internal/netlab internal/sample internal/store internal/wait
+		internal/bench/theory internal/fleet internal/host internal/netlab internal/sample internal/store
 		sim trace golang.org/x/sys/unix`,
 
 	"internal/fleet internal/guard internal/netlab": "golang.org/x/sys/unix",
 	"internal/mutetest":                             "algo algo/bully algo/ring algo/vote",
-	"internal/optiontest":                           "algo internal/host",
+	"internal/testkit":                              "algo internal/host",
 	"internal/config":                               "algo algo/lease cluster internal/disk internal/mistake secure github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/guard internal/hostile internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
-		internal/wait internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
+		internal/wire secure sim trace transport web github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":          "algo/builtin command",
 	"examples/omega/cmd": "algo/builtin command examples/omega",
 	"examples/worker":    "cluster",

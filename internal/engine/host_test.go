@@ -16,13 +16,13 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
 )
 
 func TestMain(m *testing.M) {
-	testenv.CollectLess()
+	testkit.CollectLess()
 	m.Run()
 }
 

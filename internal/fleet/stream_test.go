@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func decode(t *testing.T, r io.Reader) []Event {
@@ -62,11 +62,11 @@ func TestAStreamWritesEventsTogether(t *testing.T) {
 		s := NewStream(out)
 		for range 10 {
 			s.Emit(Event{What: Send})
-			virtual.Pass(gather / 20)
+			testkit.Pass(gather / 20)
 		}
 		synctest.Wait()
 		require.Zero(t, out.writes.Load(), "before the time to gather is over")
-		virtual.Pass(gather)
+		testkit.Pass(gather)
 		synctest.Wait()
 		require.EqualValues(t, 1, out.writes.Load())
 		require.Len(t, decode(t, &out.Buffer), 10)
@@ -79,7 +79,7 @@ func TestAStreamThatIsNotReadBlocksNobodyAndCountsWhatItLoses(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
 		s.Emit(Event{What: Send})
-		virtual.Pass(2 * gather) // now it writes, and waits for the reader
+		testkit.Pass(2 * gather) // now it writes, and waits for the reader
 		synctest.Wait()
 		room := cap(s.events)
 		for range room + 7 {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 const (
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	switch {
 	case role == "":
-		testenv.AtOnce(4)               // they wait more than they compute
+		testkit.AtOnce(4)               // they wait more than they compute
 		if err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
 			panic(err)
 		}
@@ -282,7 +282,7 @@ func (tr *trial) outcome() (o Outcome) {
 // Whatever happens to one of the three processes nothing is left of the command when its lease is over, and
 // nobody waits for that who knows before.
 func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	for _, tc := range []struct {
 		name  string
 		role  string
@@ -353,7 +353,7 @@ func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
 
 // It is told early enough to end by itself, also while it is stopped and goes on after that; and has its time where there is some.
 func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	for _, role := range []string{safe, cutOff} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
@@ -372,7 +372,7 @@ func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
 
 // Who tells all processes called elect to stop does not end the guard before the command.
 func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "says")
 	for _, s := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
@@ -389,7 +389,7 @@ func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
 // A supervisor kills a stopped guard when half of the margin is left. It does not wait for the next
 // renewal, when none of the margin may be left.
 func TestStoppedGuardIsKilledBetweenTwoRenewals(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	for range 3 { // on a busy machine a supervisor may be late once
 		if leftByStoppedGuard(t) > 200*time.Millisecond {
@@ -443,7 +443,7 @@ func scheduled(pid int) (times int) {
 // A supervisor without a file descriptor cannot list the processes of the command. They are not gone: it
 // kills them once it has a descriptor.
 func TestSupervisorWithoutDescriptorKillsRestLater(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 4, "deaf", "forks", "leaves", "stays")
 	supervisor := tr.cmd.Process.Pid
@@ -460,7 +460,7 @@ func TestSupervisorWithoutDescriptorKillsRestLater(t *testing.T) {
 
 // A guard without a file descriptor cannot list its children. It still asks the command to end.
 func TestGuardWithoutDescriptorTerminatesCommand(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "says")
 	tr.limit(tr.guard)
@@ -472,7 +472,7 @@ func TestGuardWithoutDescriptorTerminatesCommand(t *testing.T) {
 
 // If both are killed at once the kernel ends what they have started.
 func TestNobodyIsLeftToEndTheCommand(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "deaf")
 	tr.signal(unix.SIGSTOP, tr.guard) // or it would not wait
@@ -482,7 +482,7 @@ func TestNobodyIsLeftToEndTheCommand(t *testing.T) {
 
 // When the process that was started has ended, what it leaves behind is ended before anybody hears of it.
 func TestACommandEndsWithAllThatItLeavesBehind(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	tr := begin(t, safe, 4, "ends", "forks", "leaves", "stays")
 	require.NoError(t, os.WriteFile(tr.file+".end", nil, 0o600))
@@ -491,7 +491,7 @@ func TestACommandEndsWithAllThatItLeavesBehind(t *testing.T) {
 }
 
 func TestACommandThatCannotBeStarted(t *testing.T) {
-	testenv.Processes(t)
+	testkit.Processes(t)
 	t.Parallel()
 	for _, command := range []string{"no-such-command", t.TempDir()} {
 		cmd := exec.Command(os.Args[0], command)

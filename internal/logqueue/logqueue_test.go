@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/logqueue"
-	"github.com/elect-go/elect/internal/virtual"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // pipe is an output that blocks until a test reads from it.
@@ -113,7 +113,7 @@ func TestWaitOutlastsSlowOutput(t *testing.T) {
 			q.Wait()
 			waited.Store(true)
 		}()
-		virtual.Pass(2 * logqueue.CloseTimeout)
+		testkit.Pass(2 * logqueue.CloseTimeout)
 		require.Equal(t, "first", <-output)
 		require.False(t, waited.Load())
 		require.Equal(t, "second", <-output)

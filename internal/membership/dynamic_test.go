@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func (n *network) requireMembers(t *testing.T, names string) {
@@ -447,7 +447,7 @@ func TestNodeNeverChangesItsCluster(t *testing.T) { require.Empty(t, twoClusters
 // random. Then all of that ends: the nodes must agree, and send nothing more. In half of the walks one of them
 // dies then for good, and must be removed by request.
 func TestWalks(t *testing.T) {
-	for seed := range uint64(testenv.Rounds(200, 10000)) {
+	for seed := range uint64(testkit.Rounds(200, 10000)) {
 		walk(t, rand.New(rand.NewPCG(seed, 1)), seed)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
-	testenv.CollectLess()
+	testkit.CollectLess()
 	os.Exit(m.Run())
 }

@@ -3,7 +3,7 @@ package membership
 import (
 	"testing"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // mutant is a search without one rule.
@@ -99,7 +99,7 @@ var networkMutants = []struct {
 // TestEachRuleIsNeeded switches off one rule after another. The search must find a violation each time:
 // otherwise it could not find a fault in the code either. With -long it must find none with the rule.
 func TestEachRuleIsNeeded(t *testing.T) {
-	if testenv.UnderRace && !testenv.Long() {
+	if testkit.UnderRace && !testkit.Long() {
 		t.Skip("takes long with the race detector, which has nothing to find here")
 	}
 	for _, m := range mutants() {
@@ -109,7 +109,7 @@ func TestEachRuleIsNeeded(t *testing.T) {
 			if r.violation == "" {
 				t.Error("no violation: the rule is not needed, or the search does not see why")
 			}
-			if !testenv.Long() {
+			if !testkit.Long() {
 				return
 			}
 			s := m.intact()

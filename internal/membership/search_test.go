@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // searchResult is what a search has found.
@@ -268,10 +268,10 @@ func TestSearch(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			if s.long {
-				testenv.OnlyLong(t)
+				testkit.OnlyLong(t)
 			}
 			limit := s.limit
-			if testenv.UnderRace && !testenv.Long() {
+			if testkit.UnderRace && !testkit.Long() {
 				limit = 500 // ten times slower, and after this number of states all goroutines have met
 			}
 			r := runSearch(&s.scenario, true, limit)
@@ -305,7 +305,7 @@ func TestStateKeyIsComplete(t *testing.T) {
 	for _, s := range scenarios() {
 		seen := make(map[string]string)
 		level := []*world{s.start()}
-		for len(level) > 0 && len(seen) < testenv.Rounds(60, 8000) {
+		for len(level) > 0 && len(seen) < testkit.Rounds(60, 8000) {
 			var next []*world
 			for _, w := range level {
 				w.next(func(a action, c *world) {

@@ -52,7 +52,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 const (
@@ -230,7 +230,7 @@ func runsOnlyLong(t *testing.T, pkg string, names []string) bool {
 		name, _, _ = strings.Cut(name, "/")
 		_, body, _ := strings.Cut(source, "\nfunc "+name+"(")
 		body, _, _ = strings.Cut(body, "\n}\n")
-		if strings.Contains(body, "testenv.OnlyLong(t)") {
+		if strings.Contains(body, "testkit.OnlyLong(t)") {
 			return true
 		}
 	}
@@ -242,7 +242,7 @@ func TestMutants(t *testing.T) {
 	var mutants []*mutant
 	tests := map[string][]string{} // names of the tests to run, by package
 	for _, m := range read(t) {
-		if m.tests != nil && (testenv.Long() || slices.Contains(quick, m.name)) {
+		if m.tests != nil && (testkit.Long() || slices.Contains(quick, m.name)) {
 			mutants = append(mutants, m)
 			tests[m.pkg] = append(tests[m.pkg], m.tests...)
 		}

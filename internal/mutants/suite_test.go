@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo/algotest"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write docs/rules.md; with -long, write into each diff the checks of algo/algotest that catch it")
@@ -105,7 +105,7 @@ func TestSuite(t *testing.T) {
 // TestSuite runs algo/algotest on the mutants that name checks of it. For each mutant, exactly
 // these checks must fail. Without a mutant, no check fails.
 func TestSuite(t *testing.T) {
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	s := &suite{files: map[string]string{}}
 	for _, name := range originals {
 		s.add(t, name, "algo/"+name, nil)

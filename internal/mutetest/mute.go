@@ -1,4 +1,5 @@
-// Package mutetest has a member that takes part in elections and never leads. Only tests import it.
+// Package mutetest has a member that takes part in elections and never leads. Only tests import it. It is
+// no part of testkit, which tests inside the algorithms import: that would be an import cycle.
 package mutetest
 
 import (

@@ -16,15 +16,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func newLab(t *testing.T, hosts int) *Lab {
 	t.Helper()
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	l, err := New(hosts)
 	if errors.Is(err, ErrUnavailable) {
-		testenv.Need(t, false, err.Error())
+		testkit.Need(t, false, err.Error())
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })

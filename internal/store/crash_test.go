@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // The test binary is its own second process: with these variables set it does
@@ -25,7 +25,7 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(childRole) {
 	case "":
-		testenv.CollectLess()
+		testkit.CollectLess()
 		os.Exit(m.Run())
 	case "open":
 		_, err := store.Open(os.Getenv(childDir))

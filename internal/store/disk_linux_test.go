@@ -11,17 +11,17 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // mountDisk mounts a disk of that size and returns its folder. It skips the test
 // where that is not permitted.
 func mountDisk(t *testing.T, options string) string {
 	t.Helper()
-	testenv.OnlyLong(t)
+	testkit.OnlyLong(t)
 	dir := t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options)
-	testenv.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))
+	testkit.Need(t, err == nil, fmt.Sprintf("the right to mount a disk, which root has: %v", err))
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
 			t.Errorf("unmount %s: %v", dir, err)

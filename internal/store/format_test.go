@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/internal/disk"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // moment is one at which the machine may stop: the disk holds what was synced, and of
@@ -103,7 +103,7 @@ func TestACutAtEveryByte(t *testing.T) {
 			step := 1
 			if size > 10_000 { // prime to all sizes of blocks, so that a block is cut everywhere
 				step = 509
-				if testenv.Long() {
+				if testkit.Long() {
 					step = 31
 				}
 			}

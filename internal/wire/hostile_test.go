@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // hostile is input that no codec must survive by luck.
@@ -446,7 +446,7 @@ func TestNestedSlicesThatClaimTheSameBytesStayFlat(t *testing.T) {
 }
 
 func TestEncodingAllocatesNothing(t *testing.T) {
-	if testenv.UnderRace {
+	if testkit.UnderRace {
 		t.Skip("under the race detector a sync.Pool forgets now and then")
 	}
 	c := everything(t)

@@ -9,7 +9,6 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/wait"
 )
 
 // Measure has the fault happen to processes, which it starts out of config as [Start] does, with
@@ -48,7 +47,7 @@ func (h *liveStage) see(name string, e fleet.Event) {
 }
 
 func (h *liveStage) now() time.Duration                              { return time.Duration(fleet.Now()) }
-func (h *liveStage) pass(ctx context.Context, d time.Duration) error { return wait.For(ctx, d) }
+func (h *liveStage) pass(ctx context.Context, d time.Duration) error { return fleet.Sleep(ctx, d) }
 
 // signals are what has a process do what a scenario says.
 var signals = map[string]fleet.Signal{"crash": fleet.Kill, "stop": fleet.Term, "pause": fleet.Stop, "resume": fleet.Cont}

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/exp/stats"
 
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
-	testenv.CollectLess()
+	testkit.CollectLess()
 	m.Run()
 }
 
@@ -25,10 +25,10 @@ const most = 64
 // sizes are the N that the tests check: all with -long, and else enough to tell one formula
 // from another, none of which has a higher power of N than the square.
 func sizes() []int {
-	if testenv.UnderRace {
+	if testkit.UnderRace {
 		return []int{2, 3, 4, 5, 8, 17, 33}
 	}
-	largest := testenv.Rounds(10, most)
+	largest := testkit.Rounds(10, most)
 	var all []int
 	for n := 2; n <= largest; n++ {
 		all = append(all, n)
@@ -228,8 +228,8 @@ func TestMeansOverInitiators(t *testing.T) {
 
 // TestMeansOverAllOrders has all processes of a small ring start in every order there is.
 func TestMeansOverAllOrders(t *testing.T) {
-	largest := testenv.Rounds(6, 7)
-	if testenv.UnderRace {
+	largest := testkit.Rounds(6, 7)
+	if testkit.UnderRace {
 		largest = 5
 	}
 	for name, rows := range together(func(r theory.Row) bool { return r.Mean == theory.OverOrders }) {

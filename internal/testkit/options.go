@@ -1,5 +1,4 @@
-// Package optiontest tests how an algorithm is configured. Only tests import it.
-package optiontest
+package testkit
 
 import (
 	"errors"
@@ -10,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// Options is how an algorithm is configured: what each of its packages exports.
+// Options is how an algorithm is configured: what each of its packages exports. Its methods test that.
 type Options[O comparable] struct {
 	Algorithm string
 	Defaults  func(algo.Timing) O

@@ -1,4 +1,4 @@
-package wait_test
+package fleet_test
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/wait"
+	"github.com/elect-go/elect/internal/fleet"
 )
 
-func TestFor(t *testing.T) {
+func TestSleepEndsWithItsTimeOrContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		require.NoError(t, wait.For(t.Context(), time.Minute))
+		require.NoError(t, fleet.Sleep(t.Context(), time.Minute))
 		require.Equal(t, time.Minute, time.Since(began))
 
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
 		defer cancel()
-		require.ErrorIs(t, wait.For(ctx, time.Minute), enough)
+		require.ErrorIs(t, fleet.Sleep(ctx, time.Minute), enough)
 		require.Equal(t, time.Minute+time.Second, time.Since(began))
 	})
 }

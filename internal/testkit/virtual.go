@@ -1,5 +1,4 @@
-// Package virtual is for tests that run in the virtual time of testing/synctest.
-package virtual
+package testkit
 
 import "time"
 
@@ -11,7 +10,7 @@ var notVirtual = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 // the real clock.
 func Pass(d time.Duration) {
 	if time.Now().After(notVirtual) {
-		panic("virtual: Pass was called in real time, outside of a synctest bubble")
+		panic("testkit: Pass was called in real time, outside of a synctest bubble")
 	}
 	time.Sleep(d)
 }

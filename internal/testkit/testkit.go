@@ -1,6 +1,7 @@
-// Package testenv says how much of the tests is asked for, and what they may count on.
-// Only tests import it.
-package testenv
+// Package testkit has the helpers that tests of several packages share: how much of the tests is asked
+// for and what they may count on (this file), virtual time, and the options of an algorithm. Only tests
+// import it: it registers the flag -long.
+package testkit
 
 import (
 	"flag"

@@ -1,11 +1,11 @@
-package testenv_test
+package testkit_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testenv"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // recorder is a test that says what became of it.
@@ -31,7 +31,7 @@ func TestWhatIsNotThereIsSkippedAtHomeAndFailsInCI(t *testing.T) {
 	} {
 		t.Setenv("CI", test.ci)
 		r := &recorder{TB: t}
-		testenv.Need(r, test.there, "a tool")
+		testkit.Need(r, test.there, "a tool")
 		require.Equal(t, test.skipped, r.skipped, "%+v", test)
 		require.Equal(t, test.failed, r.failed, "%+v", test)
 	}
@@ -39,8 +39,8 @@ func TestWhatIsNotThereIsSkippedAtHomeAndFailsInCI(t *testing.T) {
 
 func TestRoundsFollowTheFlag(t *testing.T) {
 	want := 3
-	if testenv.Long() {
+	if testkit.Long() {
 		want = 100
 	}
-	require.Equal(t, want, testenv.Rounds(3, 100))
+	require.Equal(t, want, testkit.Rounds(3, 100))
 }

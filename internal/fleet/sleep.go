@@ -1,13 +1,12 @@
-// Package wait lets time pass.
-package wait
+package fleet
 
 import (
 	"context"
 	"time"
 )
 
-// For returns after d, or, when ctx ends before that, the cause of it.
-func For(ctx context.Context, d time.Duration) error {
+// Sleep returns after d, or, when ctx ends before that, the cause of it.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
