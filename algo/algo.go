@@ -2,10 +2,9 @@
 //
 // An [Algorithm] is a pure, deterministic state machine: it holds no goroutine,
 // clock, random number, lock or I/O. It is told what happened through its
-// methods and says what it wants through the [Env] that each call receives. A
-// [Machine] joins the two: it turns one [Event] into [Effects] and is the only
-// place where the contract is enforced. So the same algorithm runs over TCP, in
-// virtual time, in an exhaustive search and in a lesson.
+// methods and says what it wants through the [Env] that each call receives. So the same
+// algorithm runs over TCP, in virtual time, in an exhaustive search and in a lesson. Package
+// driver joins the two, for hosts: it turns one event into effects, and enforces the contract.
 //
 // The source of each algorithm, what it promises and what it does not stand in
 // the package of that algorithm.
@@ -45,7 +44,7 @@ func (l Leader) Compare(o Leader) int {
 func (l Leader) OlderThan(o Leader) bool { return l.Compare(o) < 0 }
 
 // Stable is what an algorithm keeps across a crash. It is comparable: the
-// [Machine] compares it after each event and has it saved when it changed, so
+// host compares it after each event and has it saved when it changed, so
 // an algorithm can neither forget nor misorder a save.
 type Stable struct {
 	Epoch Epoch
@@ -67,7 +66,7 @@ type Message interface {
 // Repeat is an envelope for a [Message] that says again what was said before, as a
 // heartbeat does: env.Send(peer, algo.Repeat{m}). Hosts carry it like the message itself,
 // but count it with the heartbeats and not with the messages of an election. The
-// [Machine] of the receiver opens it: an algorithm cannot tell the two apart.
+// host of the receiver opens it: an algorithm cannot tell the two apart.
 type Repeat struct{ Message }
 
 // Open returns what is in an envelope, and whether there was one.
@@ -113,7 +112,7 @@ type Env interface {
 	Note(format string, args ...any)
 }
 
-// LeaseEnv is what a lease needs in addition. Each Env of a [Machine] is one.
+// LeaseEnv is what a lease needs in addition. Each Env that a host passes is one.
 type LeaseEnv interface {
 	Env
 
@@ -128,9 +127,10 @@ type LeaseEnv interface {
 
 // Miss notes that an election has waited in vain for a member, and why for that one: it "answered and does not
 // lead". People are shown a member that is missed again and again.
-func Miss(env Env, peer NodeID, what string) { env.Note(missFormat, peer, what) }
+func Miss(env Env, peer NodeID, what string) { env.Note(MissFormat, peer, what) }
 
-const missFormat = "misses %s, which %s"
+// MissFormat is the format of the note that Miss makes: a driver tells it by that.
+const MissFormat = "misses %s, which %s"
 
 // Algorithm is an election algorithm. Its duties:
 //

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // first is a first algorithm: whoever starts leads, and says so. It knows nothing else.
@@ -19,14 +20,14 @@ func (first) Clone() algo.Algorithm                       { return first{} }
 // An algorithm that embeds Base keeps the contract whatever happens, and asks for nothing.
 func TestBaseIgnoresWhatItIsTold(t *testing.T) {
 	spec := algo.Spec{Name: "first", New: func(algo.NodeID) algo.Algorithm { return first{} }}
-	m := algo.NewMachine(&spec, algo.NodeID{1})
-	if got := m.Step(algo.Event{Kind: algo.EventStart}).Announce; len(got) != 1 {
+	m := driver.NewMachine(&spec, algo.NodeID{1})
+	if got := m.Step(driver.Event{Kind: driver.EventStart}).Announce; len(got) != 1 {
 		t.Fatalf("at the start it announces %v, want itself", got)
 	}
-	for _, kind := range []algo.EventKind{
-		algo.EventExpire, algo.EventSuspect, algo.EventTrust, algo.EventCampaign, algo.EventReconfigure,
+	for _, kind := range []driver.EventKind{
+		driver.EventExpire, driver.EventSuspect, driver.EventTrust, driver.EventCampaign, driver.EventReconfigure,
 	} {
-		e := m.Step(algo.Event{Kind: kind, Peer: algo.NodeID{2}, Timer: "none"})
+		e := m.Step(driver.Event{Kind: kind, Peer: algo.NodeID{2}, Timer: "none"})
 		if e.Save || e.Watch || len(e.Timers)+len(e.Sends)+len(e.Announce) > 0 {
 			t.Errorf("told of %v it asks for %+v", kind, e)
 		}

@@ -20,6 +20,6 @@ const (
 	// Agreement: once nothing goes wrong any more, all who live come to follow one of
 	// them, the highest where that is claimed, and stay with it.
 	Agreement Property = "agreement"
-	// Contract is what a [Machine] enforces beyond the above.
+	// Contract is what a driver enforces beyond the above.
 	Contract Property = "contract"
 )

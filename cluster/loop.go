@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/hostile"
@@ -193,7 +194,7 @@ func endOf(reason error) error {
 	return fmt.Errorf("%w: empty its data folder to have it join as a new member", ErrRemoved)
 }
 
-func (n *Node) send(e algo.Envelope) {
+func (n *Node) send(e driver.Envelope) {
 	frame, err := n.frames.Append(n.frame[:0], e.Message)
 	if err != nil {
 		n.noisy.Warn("message not sent", "kind", e.Message.Kind(), "error", err)

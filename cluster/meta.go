@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/wire"
 )
@@ -70,7 +71,7 @@ func (n *Node) SetMeta(ctx context.Context, meta map[string]string) error {
 		n.hello.Store(&hello)
 		n.learn(n.self.ID, text)
 		for id := range n.engine.View().Others(n.self.ID) {
-			n.send(algo.Envelope{To: id, Message: hello})
+			n.send(driver.Envelope{To: id, Message: hello})
 		}
 		return nil, nil
 	})

@@ -1,6 +1,6 @@
 // Package explore visits every reachable state of a small cluster.
 //
-// The cluster is one of [algo.Machine]s, not of whole nodes: there are no heartbeats
+// The cluster is one of [driver.Machine]s, not of whole nodes: there are no heartbeats
 // and no connections. From the state in which nobody has started, [Run] goes breadth
 // first through whatever can happen next: a node starts, takes a message, sees a timer
 // expire, is told by its detector of a peer, rightly or wrongly, or crashes. A property

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 )
 
@@ -28,9 +29,9 @@ const (
 type local struct {
 	node    int
 	phase   phase
-	machine *algo.Machine // nil unless up; to be cloned before it is stepped
-	saved   algo.Stable   // on its disk
-	leader  algo.Leader   // announced, while up
+	machine *driver.Machine // nil unless up; to be cloned before it is stepped
+	saved   algo.Stable     // on its disk
+	leader  algo.Leader     // announced, while up
 	timers  timers
 	// Of the peers, as sets: whom the detector watches, whom it suspects, and who did not
 	// run while it was watched, unseen: the detector still may find that out, and be right.
@@ -61,14 +62,14 @@ type envelope struct {
 
 // What can happen to one node: events, and what is none.
 const (
-	starts      = algo.EventStart // at first, or after a crash
-	receives    = algo.EventReceive
-	expires     = algo.EventExpire
-	suspects    = algo.EventSuspect
-	trusts      = algo.EventTrust
-	campaigns   = algo.EventCampaign
-	crashes     = algo.EventDied + 1
-	missesDeath = algo.EventDied + 2 // a peer that it watches did not run, and does again
+	starts      = driver.EventStart // at first, or after a crash
+	receives    = driver.EventReceive
+	expires     = driver.EventExpire
+	suspects    = driver.EventSuspect
+	trusts      = driver.EventTrust
+	campaigns   = driver.EventCampaign
+	crashes     = driver.EventDied + 1
+	missesDeath = driver.EventDied + 2 // a peer that it watches did not run, and does again
 )
 
 // outcome is what a happening makes of a node. It depends on the node alone, so it is
@@ -77,7 +78,7 @@ type outcome struct {
 	local     uint32
 	sends     []uint32 // envelopes
 	announces []algo.Leader
-	timers    []algo.TimerChange
+	timers    []driver.TimerChange
 	epoch     algo.Epoch   // saved after it
 	repeats   bool         // it says something again, and nothing else
 	broken    *host.Breach // the contract, by a panic: nothing else counts
@@ -154,7 +155,7 @@ func number[T any](m *model, all *[]T, print host.Fingerprint, v T) uint32 {
 }
 
 // send returns the number of a message to a member.
-func (m *model) send(from int, e algo.Envelope) uint32 {
+func (m *model) send(from int, e driver.Envelope) uint32 {
 	to := m.index(e.To)
 	message, _ := algo.Open(e.Message) // who gets it cannot tell it from a repeat
 	print := host.FingerprintOf(from, to, message)
@@ -173,7 +174,7 @@ func (m *model) timer(name algo.Timer) uint32 {
 
 // outcome returns what becomes of a node. The argument is an envelope, a timer's name
 // or a peer.
-func (m *model) outcome(number uint32, what algo.EventKind, argument uint32) *outcome {
+func (m *model) outcome(number uint32, what driver.EventKind, argument uint32) *outcome {
 	key := uint64(number)<<32 | uint64(what)<<28 | uint64(argument)
 	if o, ok := m.known[key]; ok {
 		return &m.outcomes[o]
@@ -184,7 +185,7 @@ func (m *model) outcome(number uint32, what algo.EventKind, argument uint32) *ou
 	return &m.outcomes[len(m.outcomes)-1]
 }
 
-func (m *model) happen(number uint32, what algo.EventKind, argument uint32) outcome {
+func (m *model) happen(number uint32, what driver.EventKind, argument uint32) outcome {
 	l := m.locals[number] // a copy
 	switch what {
 	case crashes:
@@ -236,8 +237,8 @@ func (m *model) happen(number uint32, what algo.EventKind, argument uint32) outc
 }
 
 // repeats reports whether all that is sent was said before, see [algo.Repeat].
-func repeats(sends []algo.Envelope) bool {
-	return len(sends) > 0 && !slices.ContainsFunc(sends, func(e algo.Envelope) bool {
+func repeats(sends []driver.Envelope) bool {
+	return len(sends) > 0 && !slices.ContainsFunc(sends, func(e driver.Envelope) bool {
 		_, repeat := algo.Open(e.Message)
 		return !repeat
 	})
@@ -263,8 +264,8 @@ func MayNumberRepeats(spec algo.Spec) bool {
 }
 
 // event is a happening as the algorithm is told of it.
-func (m *model) event(l *local, what algo.EventKind, argument uint32) algo.Event {
-	e := algo.Event{Kind: what}
+func (m *model) event(l *local, what driver.EventKind, argument uint32) driver.Event {
+	e := driver.Event{Kind: what}
 	switch what {
 	case starts:
 		e.View, e.Saved = m.options.View, l.saved
@@ -281,14 +282,14 @@ func (m *model) event(l *local, what algo.EventKind, argument uint32) algo.Event
 
 // step has a copy of the node's machine take an event. A panic is a breach of the
 // contract, and of the property that the contract is about.
-func (m *model) step(l *local, e algo.Event) (machine *algo.Machine, effects *algo.Effects, broken *host.Breach) {
+func (m *model) step(l *local, e driver.Event) (machine *driver.Machine, effects *driver.Effects, broken *host.Breach) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			broken = &host.Breach{Property: algo.Contract, What: fmt.Sprint(cause)}
 		}
 	}()
 	if e.Kind == starts {
-		machine = algo.NewMachine(&m.options.Spec, m.ids[l.node])
+		machine = driver.NewMachine(&m.options.Spec, m.ids[l.node])
 	} else {
 		machine = l.machine.Clone()
 	}

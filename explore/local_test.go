@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // Whatever a node contributes to a state counts. A field that is added has to be added
@@ -22,11 +22,11 @@ func TestEveryFieldOfANodeCounts(t *testing.T) {
 		"phase": func(l *local) { l.phase = down },
 		"machine": func(l *local) {
 			l.machine = l.machine.Clone()
-			l.machine.Step(algo.Event{Kind: algo.EventSuspect, Peer: NodeID(2)})
+			l.machine.Step(driver.Event{Kind: driver.EventSuspect, Peer: NodeID(2)})
 		},
 		"saved":     func(l *local) { l.saved.Extra = "x" },
 		"leader":    func(l *local) { l.leader.Epoch++ },
-		"timers":    func(l *local) { l.timers = l.timers.change([]algo.TimerChange{{Timer: "more", Max: 1}}) },
+		"timers":    func(l *local) { l.timers = l.timers.change([]driver.TimerChange{{Timer: "more", Max: 1}}) },
 		"watched":   func(l *local) { l.watched = 0xf },
 		"suspected": func(l *local) { l.suspected = 0xf },
 		"missed":    func(l *local) { l.missed = 0xf },

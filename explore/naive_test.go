@@ -10,6 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -27,7 +28,7 @@ type naive struct {
 
 type naiveNode struct {
 	id                         algo.NodeID
-	machine                    *algo.Machine
+	machine                    *driver.Machine
 	saved                      algo.Stable
 	timers                     timers
 	watched, suspected, missed map[algo.NodeID]bool
@@ -87,7 +88,7 @@ func (s *naive) alive(id algo.NodeID) bool {
 
 // successors returns all states that follow, and how many steps the epochs forbid.
 func (s *naive) successors() (all []*naive, leftOut int) {
-	try := func(i int, e algo.Event, change func(next *naive, n *naiveNode)) {
+	try := func(i int, e driver.Event, change func(next *naive, n *naiveNode)) {
 		next := s.clone()
 		n := &next.nodes[i]
 		if change != nil {
@@ -104,8 +105,8 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 	}
 	for i, n := range s.nodes {
 		if n.machine == nil {
-			try(i, algo.Event{Kind: algo.EventStart, View: s.view, Saved: n.saved}, func(next *naive, n *naiveNode) {
-				n.machine, n.born = algo.NewMachine(&s.options.Spec, n.id), true
+			try(i, driver.Event{Kind: driver.EventStart, View: s.view, Saved: n.saved}, func(next *naive, n *naiveNode) {
+				n.machine, n.born = driver.NewMachine(&s.options.Spec, n.id), true
 				n.watched, n.suspected, n.missed = map[algo.NodeID]bool{}, map[algo.NodeID]bool{}, map[algo.NodeID]bool{}
 				for j := range next.nodes {
 					if o := &next.nodes[j]; o.machine != nil && o.watched[n.id] && !o.suspected[n.id] {
@@ -117,13 +118,13 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 		}
 		for name := range n.timers.left {
 			if n.timers.mayExpire(name) {
-				try(i, algo.Event{Kind: algo.EventExpire, Timer: name}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(name) })
+				try(i, driver.Event{Kind: driver.EventExpire, Timer: name}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(name) })
 			}
 		}
 		for peer := range n.watched {
 			if n.suspected[peer] {
 				if s.alive(peer) {
-					try(i, algo.Event{Kind: algo.EventTrust, Peer: peer}, func(_ *naive, n *naiveNode) { delete(n.suspected, peer) })
+					try(i, driver.Event{Kind: driver.EventTrust, Peer: peer}, func(_ *naive, n *naiveNode) { delete(n.suspected, peer) })
 				}
 				continue
 			}
@@ -131,7 +132,7 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 			if mistaken && s.mistakes == s.options.Mistakes {
 				continue
 			}
-			try(i, algo.Event{Kind: algo.EventSuspect, Peer: peer}, func(next *naive, n *naiveNode) {
+			try(i, driver.Event{Kind: driver.EventSuspect, Peer: peer}, func(next *naive, n *naiveNode) {
 				n.suspected[peer] = true
 				delete(n.missed, peer)
 				if mistaken {
@@ -141,12 +142,12 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 		}
 		for _, o := range s.nodes { // a leader beats whom it takes for its follower
 			if o.id != n.id && !n.watched[o.id] && o.machine != nil && o.machine.Leader().ID == o.id {
-				try(i, algo.Event{Kind: algo.EventTrust, Peer: o.id}, nil)
+				try(i, driver.Event{Kind: driver.EventTrust, Peer: o.id}, nil)
 			}
 		}
 		for _, m := range s.network {
 			if m.to == n.id {
-				try(i, algo.Event{Kind: algo.EventReceive, Peer: m.from, Message: m.message}, nil)
+				try(i, driver.Event{Kind: driver.EventReceive, Peer: m.from, Message: m.message}, nil)
 			}
 		}
 		if s.crashes < s.options.Crashes {
@@ -160,7 +161,7 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 	return all, leftOut
 }
 
-func (s *naive) step(n *naiveNode, e algo.Event) {
+func (s *naive) step(n *naiveNode, e driver.Event) {
 	effects := n.machine.Step(e)
 	n.saved = effects.Stable
 	n.timers = n.timers.change(effects.Timers)

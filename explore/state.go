@@ -3,7 +3,7 @@ package explore
 import (
 	"slices"
 
-	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 )
 
@@ -19,7 +19,7 @@ type state struct {
 
 // action is what leads from a state to the next.
 type action struct {
-	what     algo.EventKind
+	what     driver.EventKind
 	node     uint8
 	mistaken bool // suspects: wrongly
 	argument uint32

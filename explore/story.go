@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
@@ -135,7 +136,7 @@ func (t *story) tell(a action) {
 }
 
 // perform tells the effects of a step, in the order in which they are performed.
-func (t *story) perform(at time.Duration, node algo.NodeID, effects *algo.Effects) {
+func (t *story) perform(at time.Duration, node algo.NodeID, effects *driver.Effects) {
 	tell := func(e trace.Event, format string, args ...any) {
 		e.At, e.Node = at, node
 		t.events = append(t.events, e)

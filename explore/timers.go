@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // timers are the armed timers of one node, and what is known of the order in which
@@ -66,7 +67,7 @@ func (t *timers) expire(name algo.Timer) timers {
 }
 
 // change arms and stops timers as one step asks for it.
-func (t *timers) change(changes []algo.TimerChange) timers {
+func (t *timers) change(changes []driver.TimerChange) timers {
 	next := t.clone()
 	now := make(map[algo.Timer]time.Duration, len(changes)) // armed in this step: the least
 	for _, change := range changes {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // next lists the timers that may expire next.
@@ -22,26 +23,26 @@ func (t *timers) next() string {
 }
 
 func TestTimersExpireInEveryOrderThatTheirRangesAllow(t *testing.T) {
-	arm := func(name algo.Timer, least, most time.Duration) algo.TimerChange {
-		return algo.TimerChange{Timer: name, Min: least, Max: most}
+	arm := func(name algo.Timer, least, most time.Duration) driver.TimerChange {
+		return driver.TimerChange{Timer: name, Min: least, Max: most}
 	}
-	stop := func(name algo.Timer) algo.TimerChange { return algo.TimerChange{Timer: name, Stop: true} }
+	stop := func(name algo.Timer) driver.TimerChange { return driver.TimerChange{Timer: name, Stop: true} }
 	for _, tc := range []struct {
 		name  string
-		steps [][]algo.TimerChange // what each step asks for; an expiry is a step of its own
+		steps [][]driver.TimerChange // what each step asks for; an expiry is a step of its own
 		want  string
 	}{
-		{"one", [][]algo.TimerChange{{arm("a", 5, 5)}}, "a"},
-		{"a shorter one before a longer one", [][]algo.TimerChange{{arm("a", 10, 20), arm("b", 30, 40)}}, "a"},
-		{"the order of arming does not count", [][]algo.TimerChange{{arm("b", 30, 40), arm("a", 10, 20)}}, "a"},
-		{"ranges that overlap", [][]algo.TimerChange{{arm("a", 10, 30), arm("b", 30, 40)}}, "a b"},
-		{"equal ones", [][]algo.TimerChange{{arm("a", 10, 10), arm("b", 10, 10)}}, "a b"},
-		{"a longer one that is armed later", [][]algo.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}}, "a"},
-		{"a shorter one that is armed later: the first may be overdue", [][]algo.TimerChange{{arm("a", 10, 10)}, {arm("b", 5, 5)}}, "a b"},
-		{"one that is armed anew", [][]algo.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}, {arm("a", 30, 30)}}, "b"},
-		{"one that is armed twice in a step", [][]algo.TimerChange{{arm("a", 10, 10), arm("b", 20, 20), arm("a", 30, 30)}}, "b"},
-		{"one that is stopped", [][]algo.TimerChange{{arm("a", 10, 10), arm("b", 20, 20)}, {stop("a")}}, "b"},
-		{"stopping what is not armed", [][]algo.TimerChange{{arm("a", 10, 10)}, {stop("b")}}, "a"},
+		{"one", [][]driver.TimerChange{{arm("a", 5, 5)}}, "a"},
+		{"a shorter one before a longer one", [][]driver.TimerChange{{arm("a", 10, 20), arm("b", 30, 40)}}, "a"},
+		{"the order of arming does not count", [][]driver.TimerChange{{arm("b", 30, 40), arm("a", 10, 20)}}, "a"},
+		{"ranges that overlap", [][]driver.TimerChange{{arm("a", 10, 30), arm("b", 30, 40)}}, "a b"},
+		{"equal ones", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 10, 10)}}, "a b"},
+		{"a longer one that is armed later", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}}, "a"},
+		{"a shorter one that is armed later: the first may be overdue", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 5, 5)}}, "a b"},
+		{"one that is armed anew", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}, {arm("a", 30, 30)}}, "b"},
+		{"one that is armed twice in a step", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 20, 20), arm("a", 30, 30)}}, "b"},
+		{"one that is stopped", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 20, 20)}, {stop("a")}}, "b"},
+		{"stopping what is not armed", [][]driver.TimerChange{{arm("a", 10, 10)}, {stop("b")}}, "a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var ts timers
@@ -58,12 +59,12 @@ func TestTimersExpireInEveryOrderThatTheirRangesAllow(t *testing.T) {
 // When a timer expires no more is left of the others than they can be later.
 func TestAnExpiryBoundsWhatIsLeft(t *testing.T) {
 	var ts timers
-	ts = ts.change([]algo.TimerChange{{Timer: "a", Min: 10, Max: 10}, {Timer: "b", Min: 12, Max: 12}})
+	ts = ts.change([]driver.TimerChange{{Timer: "a", Min: 10, Max: 10}, {Timer: "b", Min: 12, Max: 12}})
 	ts = ts.expire("a")
 	if want := map[algo.Timer]time.Duration{"b": 2}; !maps.Equal(ts.left, want) {
 		t.Fatalf("armed are %v, want %v", ts.left, want)
 	}
-	ts = ts.change([]algo.TimerChange{{Timer: "a", Min: 3, Max: 3}})
+	ts = ts.change([]driver.TimerChange{{Timer: "a", Min: 3, Max: 3}})
 	if got := ts.next(); got != "b" {
 		t.Errorf("next may expire %q: of b less is left than a is armed for", got)
 	}
@@ -89,16 +90,16 @@ func TestTimersAllowWhatALiveNodeDoes(t *testing.T) {
 			} else if ok {
 				now += time.Duration(random.IntN(int(max(due[first]-now, 0)) + 1))
 			}
-			var changes []algo.TimerChange
+			var changes []driver.TimerChange
 			for range random.IntN(3) {
 				name, least := names[random.IntN(3)], time.Duration(1+random.IntN(20))
 				if random.IntN(4) == 0 {
-					changes = append(changes, algo.TimerChange{Timer: name, Stop: true})
+					changes = append(changes, driver.TimerChange{Timer: name, Stop: true})
 					delete(due, name)
 					continue
 				}
 				most := least + time.Duration(random.IntN(2)*random.IntN(20))
-				changes = append(changes, algo.TimerChange{Timer: name, Min: least, Max: most})
+				changes = append(changes, driver.TimerChange{Timer: name, Min: least, Max: most})
 				due[name] = now + least + time.Duration(random.IntN(int(most-least)+1))
 			}
 			ts = ts.change(changes)

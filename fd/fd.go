@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // never is later than every deadline.
@@ -77,7 +78,7 @@ type Link struct{ Peer, By algo.NodeID }
 
 // Output is what a detector asks its host for: to send, to dial, and to know.
 type Output struct {
-	Sends   []algo.Envelope
+	Sends   []driver.Envelope
 	Dials   []algo.NodeID
 	Changes []Change
 	Links   []Link
@@ -347,5 +348,5 @@ func (d *Detector) dueFor(p *peer) time.Duration {
 
 // send sends p a message of detectors.
 func (d *Detector) send(p *peer, m algo.Message) {
-	d.out.Sends = append(d.out.Sends, algo.Envelope{To: p.id, Message: m})
+	d.out.Sends = append(d.out.Sends, driver.Envelope{To: p.id, Message: m})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/membership"
@@ -92,7 +93,7 @@ func (w *World) found(known string, p algo.Property, format string, args ...any)
 func (w *World) caught() {
 	switch why := recover().(type) {
 	case nil:
-	case *algo.ContractError:
+	case *driver.ContractError:
 		w.stuck = true
 		w.breach(host.Contract(why))
 	default:

@@ -131,7 +131,7 @@ var checks = []Check{
 	},
 	{
 		Name: "contract", run: keeps(algo.Contract),
-		Wanted: "In every state that a small cluster can reach, as far as the search goes, the algorithm asks for nothing that algo.Machine refuses.",
+		Wanted: "In every state that a small cluster can reach, as far as the search goes, the algorithm asks for nothing that driver.Machine refuses.",
 	},
 	{
 		Name: "epochs-grow", run: keeps(algo.EpochsGrow),

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // probe is one check of one algorithm, as it runs.
@@ -90,12 +91,12 @@ func (p *probe) command() string {
 	return command
 }
 
-// caught makes a failure of a panic: one of algo.Machine, which the algorithm has broken
+// caught makes a failure of a panic: one of driver.Machine, which the algorithm has broken
 // the contract of, or one of the algorithm itself. It is deferred.
 func (p *probe) caught() {
 	switch why := recover().(type) {
 	case nil:
-	case *algo.ContractError:
+	case *driver.ContractError:
 		p.errorf("the contract is broken: %v", why)
 	default:
 		p.errorf("panic: %v\n%s", why, debug.Stack())

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 )
 
 // life is what one process went through, from a start to its end.
 type life struct {
 	self   algo.NodeID
-	events []algo.Event
+	events []driver.Event
 }
 
 // lives returns what processes went through that a walk disturbed in every way.
@@ -20,8 +21,8 @@ func (p *probe) lives() (all []*life) {
 	w, now := p.walker(), map[int]*life{}
 	w.New = func(_ *rand.Rand, view algo.View) *host.Cluster {
 		c := p.bare(view)
-		c.Seen = func(i int, e algo.Event) {
-			if e.Kind == algo.EventStart {
+		c.Seen = func(i int, e driver.Event) {
+			if e.Kind == driver.EventStart {
 				now[i] = &life{self: host.ID(i)}
 				all = append(all, now[i])
 			}
@@ -35,8 +36,8 @@ func (p *probe) lives() (all []*life) {
 
 // play runs a process through a life again, and returns what it asked for at each step.
 // A life that broke the contract ends there.
-func (p *probe) play(l *life, each func(i int, m *algo.Machine)) (asked []string) {
-	m := algo.NewMachine(&p.spec, l.self)
+func (p *probe) play(l *life, each func(i int, m *driver.Machine)) (asked []string) {
+	m := driver.NewMachine(&p.spec, l.self)
 	for i, e := range l.events {
 		what, ok := step(m, e)
 		if !ok {
@@ -51,7 +52,7 @@ func (p *probe) play(l *life, each func(i int, m *algo.Machine)) (asked []string
 }
 
 // step returns the effects of an event as text; false when the contract is broken.
-func step(m *algo.Machine, e algo.Event) (asked string, ok bool) {
+func step(m *driver.Machine, e driver.Event) (asked string, ok bool) {
 	effects, broken := host.Step(m, e)
 	if broken != nil {
 		return "", false
@@ -92,7 +93,7 @@ func cloneSharesNothing(p *probe) {
 	}
 	for _, l := range p.lives() {
 		var clones []still
-		p.play(l, func(i int, m *algo.Machine) {
+		p.play(l, func(i int, m *driver.Machine) {
 			now := host.FingerprintOf(m.Algorithm())
 			for _, c := range clones {
 				if host.FingerprintOf(c.clone) != c.state {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 )
 
@@ -35,7 +36,7 @@ func (p *probe) contests(run func(c *contest)) {
 			delay, arrives := whole(from, to, m)
 			return delay, arrives && (!alone || from == c.candidate || to == c.candidate)
 		}
-		c.Seen = func(int, algo.Event) {
+		c.Seen = func(int, driver.Event) {
 			if m := c.Node(c.candidate).Machine; m != nil && alone && m.Leader().ID == host.ID(c.candidate) &&
 				m.Leader().Epoch > c.before && m.Leader().Epoch <= c.over {
 				p.fatalf("n%d is elected in epoch %d:\n%s", c.candidate, uint64(m.Leader().Epoch), c.Story())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 )
 
@@ -412,7 +413,7 @@ func TestTheHeirIsMissed(t *testing.T) {
 	for _, from := range []int{2, 4, 3} {
 		s.Hears(from, Answer{6})
 	}
-	notes := s.Machine.Step(algo.Event{Kind: algo.EventExpire, Timer: timerCoordinator}).Notes
+	notes := s.Machine.Step(driver.Event{Kind: driver.EventExpire, Timer: timerCoordinator}).Notes
 	if len(notes) != 1 || notes[0].Missed != n(4) || fmt.Sprintf(notes[0].Format, "n4", notes[0].Args[1]) != "misses n4, which answered and does not lead" {
 		t.Errorf("notes %v", notes)
 	}

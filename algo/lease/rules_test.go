@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/wire"
@@ -62,7 +63,7 @@ func wants(t *testing.T, what, did, want string, not ...string) {
 
 // returned tells a node that its work has ended.
 func returned(n *host.Solo) string {
-	return host.Line(n.Machine.Step(algo.Event{Kind: algo.EventReturned}))
+	return host.Line(n.Machine.Step(driver.Event{Kind: driver.EventReturned}))
 }
 
 func backed(n *host.Solo) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
@@ -106,7 +107,7 @@ func TestAPromiseIsVoidWhenAnotherLeads(t *testing.T) {
 // The end of a process ends what was promised to it, if that is to be trusted.
 func TestAPromiseToTheDead(t *testing.T) {
 	died := func(n *host.Solo, who int) string {
-		return host.Line(n.Machine.Step(algo.Event{Kind: algo.EventDied, Peer: host.ID(who)}))
+		return host.Line(n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: host.ID(who)}))
 	}
 	o := options
 	o.TrustEvidence, o.TrustedNetwork = true, true

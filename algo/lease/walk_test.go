@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/testkit"
@@ -67,7 +68,7 @@ type alarm struct {
 // actor is a process, and what a crash leaves of it.
 type actor struct {
 	id      algo.NodeID
-	machine *algo.Machine // nil while it is down
+	machine *driver.Machine // nil while it is down
 	saved   algo.Stable
 	view    algo.View // saved
 	heldOK  bool      // this view was saved before a ballot above its stamp
@@ -171,9 +172,9 @@ func (w *walk) find(id algo.NodeID) *actor { return w.actors[host.Number(id)-1] 
 
 func (w *walk) start(a *actor) {
 	w.logf("%s starts, with the ballot %d", a.id, a.saved.Epoch)
-	a.machine, a.alarms, a.dies, a.stands = algo.NewMachine(&w.specs[w.random.IntN(len(w.specs))], a.id), map[algo.Timer]alarm{}, 0, false
+	a.machine, a.alarms, a.dies, a.stands = driver.NewMachine(&w.specs[w.random.IntN(len(w.specs))], a.id), map[algo.Timer]alarm{}, 0, false
 	a.works, a.before, a.holders = false, algo.View{}, nil
-	w.step(a, algo.Event{Kind: algo.EventStart, View: a.view, Saved: a.saved})
+	w.step(a, driver.Event{Kind: driver.EventStart, View: a.view, Saved: a.saved})
 }
 
 func (w *walk) crash(a *actor) {
@@ -186,7 +187,7 @@ func (w *walk) crash(a *actor) {
 }
 
 // hand gives an event to a process, after the deadlines that are over.
-func (w *walk) hand(a *actor, e algo.Event) {
+func (w *walk) hand(a *actor, e driver.Event) {
 	for w.expire(a, true) {
 	}
 	if a.machine != nil {
@@ -206,12 +207,12 @@ func (w *walk) expire(a *actor, deadlines bool) bool {
 		return false
 	}
 	delete(a.alarms, first)
-	w.step(a, algo.Event{Kind: algo.EventExpire, Timer: first})
+	w.step(a, driver.Event{Kind: driver.EventExpire, Timer: first})
 	return true
 }
 
 // step performs an event in the order of the contract.
-func (w *walk) step(a *actor, e algo.Event) {
+func (w *walk) step(a *actor, e driver.Event) {
 	led := a.machine.Leader()
 	effects := a.machine.Step(e)
 	survives := func() bool {
@@ -350,7 +351,7 @@ func (w *walk) deliver() {
 	default:
 		if a.machine != nil && a.view.Contains(e.from) && !w.deaf[a.id] && !w.deaf[e.from] {
 			w.logf("%s hears from %s %s", a.id, e.from, fmt.Sprintf("%T%+v", m, m))
-			w.hand(a, algo.Event{Kind: algo.EventReceive, Peer: e.from, Message: m})
+			w.hand(a, driver.Event{Kind: driver.EventReceive, Peer: e.from, Message: m})
 		}
 	}
 }
@@ -370,7 +371,7 @@ func (w *walk) take(a *actor, from algo.NodeID, v algo.View) {
 		case a.machine == nil && a.heldOK && !from.IsZero() && w.random.IntN(2) == 0:
 			w.start(a)
 		case a.machine != nil:
-			w.hand(a, algo.Event{Kind: algo.EventReconfigure, View: v})
+			w.hand(a, driver.Event{Kind: driver.EventReconfigure, View: v})
 		}
 	}
 	if a.machine != nil && a.heldOK && v.Stamp() == a.view.Stamp() && from != a.id && a.view.Contains(a.id) {
@@ -459,18 +460,18 @@ func (w *walk) act() {
 		w.deaf = map[algo.NodeID]bool{a.id: true, peer.id: w.random.IntN(2) == 0}
 	case 7:
 		if a.machine != nil && !a.stands && a.id != peer.id {
-			kind := []algo.EventKind{algo.EventSuspect, algo.EventTrust}[w.random.IntN(2)]
-			w.hand(a, algo.Event{Kind: kind, Peer: peer.id})
+			kind := []driver.EventKind{driver.EventSuspect, driver.EventTrust}[w.random.IntN(2)]
+			w.hand(a, driver.Event{Kind: kind, Peer: peer.id})
 		}
 	case 12:
 		if a.machine != nil && !a.stands && a.id != peer.id && peer.machine == nil {
-			w.hand(a, algo.Event{Kind: algo.EventDied, Peer: peer.id})
+			w.hand(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
 		}
 	case 8, 9, 10, 11:
 		if a.machine != nil && a.works && a.machine.Leader().ID != a.id {
 			a.works = false
 			w.logf("the work of %s returns", a.id)
-			w.hand(a, algo.Event{Kind: algo.EventReturned})
+			w.hand(a, driver.Event{Kind: driver.EventReturned})
 		}
 	default:
 		switch r := w.random.IntN(60); {
@@ -496,10 +497,10 @@ func (w *walk) act() {
 func (w *walk) nominate(a, peer *actor) {
 	for _, o := range w.actors {
 		if other := w.actors[host.Number(o.id)%people]; peer.machine != nil && o.machine != nil && (o == a || w.random.IntN(5) > 0) {
-			w.hand(o, algo.Event{Kind: algo.EventReceive, Peer: other.id, Message: point{peer.id}})
+			w.hand(o, driver.Event{Kind: driver.EventReceive, Peer: other.id, Message: point{peer.id}})
 		}
 		if w.eager && o != peer && peer.machine != nil && peer.view.Contains(o.id) {
-			w.hand(peer, algo.Event{Kind: algo.EventReceive, Peer: o.id, Message: lease.Reply{Yes: true}})
+			w.hand(peer, driver.Event{Kind: driver.EventReceive, Peer: o.id, Message: lease.Reply{Yes: true}})
 		}
 	}
 }
@@ -512,7 +513,7 @@ func TestRefusalsForTheLivingMakeTwo(t *testing.T) {
 			w.act()
 			a, peer := w.actors[w.random.IntN(people)], w.actors[w.random.IntN(people)]
 			if i%20 == 0 && a != peer && a.machine != nil && !a.stands && w.broken == "" {
-				w.hand(a, algo.Event{Kind: algo.EventDied, Peer: peer.id})
+				w.hand(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
 			}
 		}
 		if w.broken != "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 )
 
@@ -543,7 +544,7 @@ func TestWhomARunMisses(t *testing.T) {
 		s := alone(2, viewOf(4))
 		s.Start(6)
 		test.happens(s)
-		notes := s.Machine.Step(algo.Event{Kind: algo.EventExpire, Timer: timerElection}).Notes
+		notes := s.Machine.Step(driver.Event{Kind: driver.EventExpire, Timer: timerElection}).Notes
 		does(t, what, fmt.Sprintf(notes[0].Format, name(notes[0].Missed), notes[0].Args[1]), test.want)
 	}
 }

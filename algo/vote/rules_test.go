@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/host"
 )
 
@@ -510,7 +511,7 @@ func TestWithoutAMajorityThereIsNoRound(t *testing.T) {
 	}
 	s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)})
 	does(t, "half a window more", s.Expires(timerWindow), "window in 10ms")
-	windowEnds := algo.Event{Kind: algo.EventExpire, Timer: timerWindow}
+	windowEnds := driver.Event{Kind: driver.EventExpire, Timer: timerWindow}
 	for range 3 {
 		s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)}) // it asks still
 		does(t, "the window", missed(s.Machine.Step(windowEnds)), "n3 asked for no election, and does not lead; "+
@@ -522,7 +523,7 @@ func TestWithoutAMajorityThereIsNoRound(t *testing.T) {
 }
 
 // missed is whom a step misses, and why.
-func missed(effects *algo.Effects) string {
+func missed(effects *driver.Effects) string {
 	var all []string
 	for _, note := range effects.Notes {
 		if !note.Missed.IsZero() {
@@ -534,7 +535,7 @@ func missed(effects *algo.Effects) string {
 
 // Who gets no Lead misses whom it voted for; who voted for itself, those who did not.
 func TestWhomAVoterMisses(t *testing.T) {
-	pauseEnds := algo.Event{Kind: algo.EventExpire, Timer: timerPause}
+	pauseEnds := driver.Event{Kind: driver.EventExpire, Timer: timerPause}
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
 	round(t, s, 10, 1)

@@ -12,16 +12,17 @@ var allowedImports = map[string]string{
 	"algo docs internal/archtest internal/bench/theory internal/hostile internal/logqueue internal/mistake": "",
 	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
-	"fd trace internal/membership": "algo",
+	"trace internal/membership algo/driver": "algo",
+	"fd":                                    "algo algo/driver",
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
-	"algo/algotest":     "algo explore internal/engine internal/host internal/wire sim trace",
-	"internal/engine":   "algo fd internal/membership trace",
+	"algo/algotest":     "algo algo/driver explore internal/engine internal/host internal/wire sim trace",
+	"internal/engine":   "algo algo/driver fd internal/membership trace",
 	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 	"internal/scenario": "algo internal/hostile internal/mistake",
-	"internal/host":     "algo internal/scenario",
-	"sim":               "algo fd internal/engine internal/host internal/membership internal/scenario trace",
-	"explore":           "algo internal/host internal/scenario trace",
+	"internal/host":     "algo algo/driver internal/scenario",
+	"sim":               "algo algo/driver fd internal/engine internal/host internal/membership internal/scenario trace",
+	"explore":           "algo algo/driver internal/host internal/scenario trace",
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
@@ -30,7 +31,7 @@ var allowedImports = map[string]string{
 	"fence":          "algo internal/disk",
 	"secure":         "internal/disk internal/hostile golang.org/x/sys/unix",
 	"transport":      "internal/hostile golang.org/x/sys/unix",
-	"cluster": `algo algo/builtin algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/mistake internal/share internal/store
+	"cluster": `algo algo/builtin algo/driver algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/mistake internal/share internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
 	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",

@@ -13,7 +13,7 @@ import (
 // other pure packages. If it lists nothing, the same must be true of its imports. So algorithms
 // do not reach fmt and os, and a web page with algorithms loads fast.
 var pure = map[string]string{
-	"algo": "", "algo/bully": "", "algo/ring": "", "algo/vote": "", "algo/lease": "", "algo/builtin": "",
+	"algo": "", "algo/driver": "", "algo/bully": "", "algo/ring": "", "algo/vote": "", "algo/lease": "", "algo/builtin": "",
 	"algo/textbook/bully": "", "algo/textbook/ring": "", "algo/textbook/vote": "", "examples/omega": "",
 	"fd": "fmt", "internal/engine": "fmt", "internal/membership": "fmt",
 	"trace":         "fmt encoding/json io reflect",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/trace"
@@ -19,7 +20,7 @@ const never = time.Duration(math.MaxInt64)
 // Engine is one node. It is not safe for concurrent use.
 type Engine struct {
 	config   Config
-	machine  *algo.Machine
+	machine  *driver.Machine
 	detector Detector
 	members  machine
 	dynamic  *membership.Dynamic // members, if it is one
@@ -46,7 +47,7 @@ type Engine struct {
 	kinds   map[string]string
 	counted map[string]uint64
 	out     Output
-	control []algo.Envelope // sent after what the algorithm sends
+	control []driver.Envelope // sent after what the algorithm sends
 }
 
 // link is a connection.
@@ -63,7 +64,7 @@ func (e *Engine) link(peer algo.NodeID) *link { return cmp.Or(e.links[peer], &li
 func New(config Config, saved ...algo.Message) *Engine {
 	e := &Engine{
 		config:   config,
-		machine:  algo.NewMachine(&config.Spec, config.Self.ID),
+		machine:  driver.NewMachine(&config.Spec, config.Self.ID),
 		detector: config.Detector,
 		links:    make(map[algo.NodeID]*link),
 		missed:   make(map[algo.NodeID]trace.Event),
@@ -117,7 +118,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		}
 		e.members.HandleDigest(now, from, view)
 		if _, beats := m.(fd.Beat); beats && e.running && !slices.Contains(e.monitored, from) {
-			e.step(now, algo.Event{Kind: algo.EventTrust, Peer: from})
+			e.step(now, driver.Event{Kind: driver.EventTrust, Peer: from})
 		}
 	case Goodbye:
 		e.detector.Goodbye(now, from)
@@ -128,7 +129,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		}
 		e.hear(now, from, m)
 		e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: said})
-		e.step(now, algo.Event{Kind: algo.EventReceive, Peer: from, Message: m})
+		e.step(now, driver.Event{Kind: driver.EventReceive, Peer: from, Message: m})
 	}
 }
 
@@ -238,7 +239,7 @@ func (e *Engine) Reached(now time.Duration, addr string, peer algo.NodeID) *Outp
 func (e *Engine) Campaign(now time.Duration) *Output {
 	e.begin(now)
 	if e.running {
-		e.step(now, algo.Event{Kind: algo.EventCampaign})
+		e.step(now, driver.Event{Kind: driver.EventCampaign})
 	}
 	return e.finish(now)
 }
@@ -246,7 +247,7 @@ func (e *Engine) Campaign(now time.Duration) *Output {
 // Returned says that the work of the application has ended, after a leadership of this node has.
 func (e *Engine) Returned(now time.Duration) *Output {
 	e.begin(now)
-	e.step(now, algo.Event{Kind: algo.EventReturned})
+	e.step(now, driver.Event{Kind: driver.EventReturned})
 	return e.finish(now)
 }
 
@@ -327,7 +328,7 @@ func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	if _, beats := m.(fd.Beat); !beats { // one that shows a digest replaces none: those of the detector come on their ticks
 		e.detector.Sent(now, to)
 	}
-	e.out.Send = append(e.out.Send, algo.Envelope{To: to, Message: m})
+	e.out.Send = append(e.out.Send, driver.Envelope{To: to, Message: m})
 }
 
 // ignore drops a message.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/trace"
 )
@@ -82,7 +83,7 @@ type Output struct {
 	// Dial is one attempt each.
 	Dial []Target
 	// Send is in order for each peer.
-	Send []algo.Envelope
+	Send []driver.Envelope
 	// Refuse is after Send.
 	Refuse []Refusal
 	// Leaders is what the algorithm announced, in order. The last counts.

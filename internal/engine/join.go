@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/trace"
 )
@@ -46,13 +47,13 @@ func (e *Engine) settle(now time.Duration) {
 		}
 		c := e.news[0]
 		e.news = slices.Delete(e.news, 0, 1)
-		event := algo.Event{Kind: algo.EventTrust, Peer: c.Peer}
+		event := driver.Event{Kind: driver.EventTrust, Peer: c.Peer}
 		seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Why}
 		if c.Suspected {
-			event.Kind, seen.Kind = algo.EventSuspect, trace.Suspect
+			event.Kind, seen.Kind = driver.EventSuspect, trace.Suspect
 		}
 		if c.Died {
-			event.Kind = algo.EventDied
+			event.Kind = driver.EventDied
 		} else {
 			e.trace(seen)
 		}
@@ -67,13 +68,13 @@ func (e *Engine) settle(now time.Duration) {
 
 // begins notes that an election began with the event, if it has led away from who led before, or called
 // for one. While nobody leads the one that is on goes on.
-func (e *Engine) begins(event algo.Event, led algo.Leader) {
-	asked := event.Kind == algo.EventStart || event.Kind == algo.EventCampaign
+func (e *Engine) begins(event driver.Event, led algo.Leader) {
+	asked := event.Kind == driver.EventStart || event.Kind == driver.EventCampaign
 	if !asked && (led.Vacant() || e.machine.Leader() == led) {
 		return
 	}
 	call := algo.Call{By: e.config.Self.ID, Why: event.Kind.String(), Left: led.ID, Epoch: led.Epoch}
-	if event.Kind == algo.EventReceive {
+	if event.Kind == driver.EventReceive {
 		call.By = event.Peer
 	}
 	e.out.Called = append(e.out.Called, call)
@@ -103,9 +104,9 @@ func (e *Engine) proceed(now time.Duration) {
 			e.running = true
 			saved := e.kept.stable(e.config.Spec.Name)
 			e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: saved.Epoch})
-			e.step(now, algo.Event{Kind: algo.EventStart, View: view, Saved: saved})
+			e.step(now, driver.Event{Kind: driver.EventStart, View: view, Saved: saved})
 		case e.running && view.Contains(e.config.Self.ID):
-			e.step(now, algo.Event{Kind: algo.EventReconfigure, View: view})
+			e.step(now, driver.Event{Kind: driver.EventReconfigure, View: view})
 		}
 		e.settle(now)
 		if starts {
@@ -127,7 +128,7 @@ func (e *Engine) takeEarly(now time.Duration) {
 		l := e.link(m.ID)
 		if early := l.early; early != nil {
 			l.early = nil
-			e.step(now, algo.Event{Kind: algo.EventReceive, Peer: m.ID, Message: early})
+			e.step(now, driver.Event{Kind: driver.EventReceive, Peer: m.ID, Message: early})
 		}
 	}
 }
@@ -152,7 +153,7 @@ func (e *Engine) turn(now time.Duration, view algo.View) {
 }
 
 // step runs the algorithm and takes over what it asks for.
-func (e *Engine) step(now time.Duration, event algo.Event) {
+func (e *Engine) step(now time.Duration, event driver.Event) {
 	led := e.machine.Leader()
 	effects := e.machine.Step(event)
 	e.begins(event, led)

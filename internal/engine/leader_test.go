@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/membership"
 )
 
@@ -874,7 +875,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		e.detector.Take()
 		p.said = nil
 		e.begin(ms)
-		e.step(ms, algo.Event{Kind: algo.EventCampaign})
+		e.step(ms, driver.Event{Kind: driver.EventCampaign})
 		e.settle(ms)
 		p.want(t, "n2 is dead already", "campaign", "suspect n2")
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -18,7 +19,7 @@ type timer struct {
 	deadline bool // it expires before anything else that happens
 }
 
-func (e *Engine) setTimer(now time.Duration, change algo.TimerChange) {
+func (e *Engine) setTimer(now time.Duration, change driver.TimerChange) {
 	e.timers = slices.DeleteFunc(e.timers, func(t timer) bool { return t.name == change.Timer })
 	if change.Stop {
 		return
@@ -42,7 +43,7 @@ func (e *Engine) elapse(now time.Duration, picks func(timer) bool) {
 		name := e.timers[first].name
 		e.timers = slices.Delete(e.timers, first, first+1)
 		e.trace(trace.Event{At: now, Kind: trace.Expire, Timer: name})
-		e.step(now, algo.Event{Kind: algo.EventExpire, Timer: name})
+		e.step(now, driver.Event{Kind: driver.EventExpire, Timer: name})
 		e.settle(now)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // T is the one-way message time of a Cluster, if Delay says no other.
@@ -40,7 +41,7 @@ type Cluster struct {
 	Resumes bool
 	// Seen, if set, sees each event before a node takes it, and OnSend each message that
 	// leaves one.
-	Seen   func(i int, e algo.Event)
+	Seen   func(i int, e driver.Event)
 	OnSend func(from, to int, m algo.Message)
 
 	Sent, Delivered map[string]int // messages by kind, without repeats
@@ -53,15 +54,15 @@ type Cluster struct {
 	trace   []string
 
 	past Past
-	led  map[algo.Leader]*algo.Machine // who announced itself, in which life
+	led  map[algo.Leader]*driver.Machine // who announced itself, in which life
 }
 
 // Node is one process of a Cluster.
 type Node struct {
 	ID      algo.NodeID
-	Machine *algo.Machine // nil while crashed
-	View    algo.View     // what it has heard of the membership; kept over crashes
-	Saved   algo.Stable   // on its disk
+	Machine *driver.Machine // nil while crashed
+	View    algo.View       // what it has heard of the membership; kept over crashes
+	Saved   algo.Stable     // on its disk
 	// Monitored says whom the detector watches for it, and whether it reported them.
 	Monitored map[algo.NodeID]bool
 	// DieIn counts down to a crash in the middle of the effects of an event: 1 is before
@@ -79,7 +80,7 @@ func New(spec algo.Spec, view algo.View) *Cluster {
 		Spec: spec, View: view, Detect: -1,
 		Delay: func(_, _ int, _ algo.Message) (time.Duration, bool) { return T, true },
 		Pick:  func(least, _ time.Duration) time.Duration { return least },
-		led:   map[algo.Leader]*algo.Machine{},
+		led:   map[algo.Leader]*driver.Machine{},
 	}
 	for m := range view.All() {
 		c.nodes = append(c.nodes, &Node{ID: m.ID, View: view})
@@ -155,9 +156,9 @@ func (c *Cluster) Start(nodes ...int) {
 		if nd.Machine != nil {
 			panic("started twice")
 		}
-		nd.Machine = algo.NewMachine(&c.Spec, nd.ID)
+		nd.Machine = driver.NewMachine(&c.Spec, nd.ID)
 		nd.timers, nd.Monitored = map[algo.Timer]int{}, map[algo.NodeID]bool{}
-		c.step(nd, algo.Event{Kind: algo.EventStart, View: nd.View, Saved: nd.Saved})
+		c.step(nd, driver.Event{Kind: driver.EventStart, View: nd.View, Saved: nd.Saved})
 		c.Report(i)
 	}
 }
@@ -217,13 +218,13 @@ func (c *Cluster) Resume(nodes ...int) {
 func (c *Cluster) Campaign(nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
-		c.whenAwake(nd, func() { c.step(nd, algo.Event{Kind: algo.EventCampaign}) })
+		c.whenAwake(nd, func() { c.step(nd, driver.Event{Kind: driver.EventCampaign}) })
 	}
 }
 
 // Deliver hands a node a message at once, past the network.
 func (c *Cluster) Deliver(from, to int, m algo.Message) {
-	c.step(c.Node(to), algo.Event{Kind: algo.EventReceive, Peer: ID(from), Message: m})
+	c.step(c.Node(to), driver.Event{Kind: driver.EventReceive, Peer: ID(from), Message: m})
 }
 
 // Reconfigure gives nodes a new view, unless they have a newer one. Those not running
@@ -236,7 +237,7 @@ func (c *Cluster) Reconfigure(view algo.View, nodes ...int) {
 				return
 			}
 			nd.View = view
-			c.step(nd, algo.Event{Kind: algo.EventReconfigure, View: view})
+			c.step(nd, driver.Event{Kind: driver.EventReconfigure, View: view})
 		})
 	}
 }

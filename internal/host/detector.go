@@ -1,6 +1,9 @@
 package host
 
-import "github.com/elect-go/elect/algo"
+import (
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
+)
 
 // Suspect has the detectors of some nodes report a peer, rightly or wrongly. Only
 // whoever monitors it hears of it.
@@ -27,11 +30,11 @@ func (c *Cluster) opine(nd *Node, peer algo.NodeID, dead bool) {
 		case monitored:
 			nd.Monitored[peer] = dead
 		}
-		kind := algo.EventTrust
+		kind := driver.EventTrust
 		if dead {
-			kind = algo.EventSuspect
+			kind = driver.EventSuspect
 		}
-		c.step(nd, algo.Event{Kind: kind, Peer: peer})
+		c.step(nd, driver.Event{Kind: kind, Peer: peer})
 	})
 }
 

@@ -3,7 +3,7 @@
 //
 // An algorithm is run in two layers, and there is one host for each:
 //
-//   - The machine alone, an [algo.Machine]: that is here. [Cluster] holds N of them in
+//   - The machine alone, an [driver.Machine]: that is here. [Cluster] holds N of them in
 //     virtual time, [Solo] one; package explore goes through all states that they can reach.
 //   - The whole node, an engine with detector, membership and connections: that is package
 //     sim. It takes from here what is the same: the [Queue] of what will happen, who is

@@ -8,39 +8,40 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // A toy does what a test tells it to, so that the host itself can be tested.
 type toy struct {
 	epoch algo.Epoch
-	on    func(t *toy, env algo.Env, e algo.Event)
+	on    func(t *toy, env algo.Env, e driver.Event)
 }
 
 func (t *toy) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	t.epoch = saved.Epoch
-	t.on(t, env, algo.Event{Kind: algo.EventStart, View: view})
+	t.on(t, env, driver.Event{Kind: driver.EventStart, View: view})
 }
 
 func (t *toy) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
-	t.on(t, env, algo.Event{Kind: algo.EventReceive, Peer: from, Message: m})
+	t.on(t, env, driver.Event{Kind: driver.EventReceive, Peer: from, Message: m})
 }
 
 func (t *toy) Expire(env algo.Env, timer algo.Timer) {
-	t.on(t, env, algo.Event{Kind: algo.EventExpire, Timer: timer})
+	t.on(t, env, driver.Event{Kind: driver.EventExpire, Timer: timer})
 }
 
 func (t *toy) Suspect(env algo.Env, peer algo.NodeID) {
-	t.on(t, env, algo.Event{Kind: algo.EventSuspect, Peer: peer})
+	t.on(t, env, driver.Event{Kind: driver.EventSuspect, Peer: peer})
 }
 
 func (t *toy) Trust(env algo.Env, peer algo.NodeID) {
-	t.on(t, env, algo.Event{Kind: algo.EventTrust, Peer: peer})
+	t.on(t, env, driver.Event{Kind: driver.EventTrust, Peer: peer})
 }
 
-func (t *toy) Campaign(env algo.Env) { t.on(t, env, algo.Event{Kind: algo.EventCampaign}) }
+func (t *toy) Campaign(env algo.Env) { t.on(t, env, driver.Event{Kind: driver.EventCampaign}) }
 
 func (t *toy) Reconfigure(env algo.Env, view algo.View) {
-	t.on(t, env, algo.Event{Kind: algo.EventReconfigure, View: view})
+	t.on(t, env, driver.Event{Kind: driver.EventReconfigure, View: view})
 }
 
 func (t *toy) Stable() algo.Stable { return algo.Stable{Epoch: t.epoch} }
@@ -59,11 +60,11 @@ type hello struct {
 
 func (hello) Kind() string { return "hello" }
 
-func toys(claims algo.Claims, on func(self int, t *toy, env algo.Env, e algo.Event)) algo.Spec {
+func toys(claims algo.Claims, on func(self int, t *toy, env algo.Env, e driver.Event)) algo.Spec {
 	return algo.Spec{
 		Name: "toy", Claims: claims, Messages: []algo.Message{hello{}},
 		New: func(self algo.NodeID) algo.Algorithm {
-			return &toy{on: func(t *toy, env algo.Env, e algo.Event) { on(Number(self), t, env, e) }}
+			return &toy{on: func(t *toy, env algo.Env, e driver.Event) { on(Number(self), t, env, e) }}
 		},
 	}
 }
@@ -77,19 +78,19 @@ func TestWhatACheckFinds(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		claims  algo.Claims
-		on      func(self int, t *toy, env algo.Env, e algo.Event)
+		on      func(self int, t *toy, env algo.Env, e driver.Event)
 		happens func(c *Cluster)
 		want    string
 	}{
 		{
 			name:    "a phantom",
-			on:      func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, 2)) },
+			on:      func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, 2)) },
 			happens: func(c *Cluster) { c.Start(1) },
 			want:    "n1 follows n2, who never led in epoch 1",
 		},
 		{
 			name: "a leadership announced twice, over a restart",
-			on:   func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, self)) },
+			on:   func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
 			happens: func(c *Cluster) {
 				c.Resumes = true
 				c.Start(1)
@@ -104,7 +105,7 @@ func TestWhatACheckFinds(t *testing.T) {
 		},
 		{
 			name: "a leadership announced twice",
-			on:   func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, self)) },
+			on:   func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
 			happens: func(c *Cluster) {
 				c.Start(1)
 				c.Campaign(1)
@@ -114,13 +115,13 @@ func TestWhatACheckFinds(t *testing.T) {
 		{
 			name:    "two leaders in an epoch, where that is claimed not to be",
 			claims:  algo.Claims{OneLeaderPerEpoch: true},
-			on:      func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, self)) },
+			on:      func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
 			happens: func(c *Cluster) { c.Start(1, 2) },
 			want:    "n1 and n2 both lead in epoch 1",
 		},
 		{
 			name: "one who may not lead",
-			on:   func(_ int, t *toy, env algo.Env, e algo.Event) { lead(0, t, env, Leadership(1, 2)) },
+			on:   func(_ int, t *toy, env algo.Env, e driver.Event) { lead(0, t, env, Leadership(1, 2)) },
 			happens: func(c *Cluster) {
 				c.View = members3(func(m *algo.Member) { m.Eligible = m.ID != ID(2) })
 				c.Node(2).View = c.View
@@ -130,12 +131,12 @@ func TestWhatACheckFinds(t *testing.T) {
 		},
 		{
 			name:    "two leaders in an epoch, where nothing is claimed",
-			on:      func(self int, t *toy, env algo.Env, _ algo.Event) { lead(self, t, env, Leadership(1, self)) },
+			on:      func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
 			happens: func(c *Cluster) { c.Start(1, 2) },
 		},
 		{
 			name: "an epoch announced and not saved",
-			on: func(_ int, t *toy, env algo.Env, _ algo.Event) {
+			on: func(_ int, t *toy, env algo.Env, _ driver.Event) {
 				t.epoch = 5
 				env.Announce(algo.Leader{Epoch: 5})
 			},
@@ -148,13 +149,13 @@ func TestWhatACheckFinds(t *testing.T) {
 		},
 		{
 			name: "an epoch forgotten",
-			on: func(_ int, t *toy, _ algo.Env, e algo.Event) {
+			on: func(_ int, t *toy, _ algo.Env, e driver.Event) {
 				t.epoch = 5
 			},
 			happens: func(c *Cluster) {
 				c.Start(1)
 				c.Node(1).Saved.Epoch = 7
-				c.Node(1).Machine = algo.NewMachine(&c.Spec, ID(1))
+				c.Node(1).Machine = driver.NewMachine(&c.Spec, ID(1))
 				c.Campaign(1)
 			},
 			want: "the epoch of n1 goes back from 7 to 5",
@@ -173,7 +174,7 @@ func TestWhatACheckFinds(t *testing.T) {
 func TestAgreed(t *testing.T) {
 	said := map[int]algo.Leader{}
 	spec := func(claims algo.Claims) algo.Spec {
-		return toys(claims, func(self int, t *toy, env algo.Env, _ algo.Event) {
+		return toys(claims, func(self int, t *toy, env algo.Env, _ driver.Event) {
 			t.epoch = said[self].Epoch
 			env.Announce(said[self])
 		})
@@ -226,7 +227,7 @@ func TestANodeDiesInTheMiddle(t *testing.T) {
 		saved algo.Epoch
 		sent  int
 	}{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {1, 2}} {
-		c := New(toys(algo.Claims{}, func(_ int, t *toy, env algo.Env, _ algo.Event) {
+		c := New(toys(algo.Claims{}, func(_ int, t *toy, env algo.Env, _ driver.Event) {
 			t.epoch++
 			env.Send(ID(2), hello{})
 			env.Send(ID(3), hello{})
@@ -243,9 +244,9 @@ func TestANodeDiesInTheMiddle(t *testing.T) {
 // are told of the pause, and of its end.
 func TestAPauseHoldsEverything(t *testing.T) {
 	var got []string
-	c := New(toys(algo.Claims{}, func(self int, _ *toy, env algo.Env, e algo.Event) {
+	c := New(toys(algo.Claims{}, func(self int, _ *toy, env algo.Env, e driver.Event) {
 		switch {
-		case e.Kind != algo.EventStart:
+		case e.Kind != driver.EventStart:
 			got = append(got, Name(ID(self))+" "+e.Kind.String())
 		case self == 1:
 			env.Monitor(ID(2))
@@ -273,8 +274,8 @@ func TestAPauseHoldsEverything(t *testing.T) {
 // At equal times deliveries come before timers.
 func TestDeliveriesComeBeforeTimers(t *testing.T) {
 	var got []string
-	c := New(toys(algo.Claims{}, func(self int, _ *toy, env algo.Env, e algo.Event) {
-		if e.Kind == algo.EventStart {
+	c := New(toys(algo.Claims{}, func(self int, _ *toy, env algo.Env, e driver.Event) {
+		if e.Kind == driver.EventStart {
 			env.SetTimer("t", T, 2*T)
 			var m algo.Message = hello{}
 			if self == 1 {
@@ -314,8 +315,8 @@ func TestShow(t *testing.T) {
 func TestAWalkFindsWhoNeverAgrees(t *testing.T) {
 	w := Walk{
 		New: func(_ *rand.Rand, view algo.View) *Cluster {
-			return New(toys(algo.Claims{}, func(self int, t *toy, env algo.Env, e algo.Event) {
-				if e.Kind == algo.EventStart {
+			return New(toys(algo.Claims{}, func(self int, t *toy, env algo.Env, e driver.Event) {
+				if e.Kind == driver.EventStart {
 					t.epoch++
 					env.Announce(Leadership(t.epoch, self))
 				}
@@ -335,7 +336,7 @@ func TestAWalkFindsWhoNeverAgrees(t *testing.T) {
 }
 
 func TestRunLetsTimePass(t *testing.T) {
-	c := New(toys(algo.Claims{}, func(int, *toy, algo.Env, algo.Event) {}), View(1))
+	c := New(toys(algo.Claims{}, func(int, *toy, algo.Env, driver.Event) {}), View(1))
 	var at time.Duration
 	c.Later(3*T, func() { at = c.Now })
 	c.Run(5 * T)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // Breach is a property that is broken, and how.
@@ -13,7 +14,7 @@ type Breach struct {
 }
 
 // Contract is what a Machine found broken when it panicked.
-func Contract(e *algo.ContractError) *Breach {
+func Contract(e *driver.ContractError) *Breach {
 	return &Breach{e.Property, Sprintf("%s at %s %s", e.Algorithm, e.Node, e.Did)}
 }
 

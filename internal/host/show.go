@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/scenario"
 )
 
@@ -84,17 +85,17 @@ func Sprintf(format string, args ...any) string {
 func Show(m algo.Message) string { return strings.Join(Words(m), " ") }
 
 // Happening writes an event as what its node does.
-func Happening(e algo.Event) string {
+func Happening(e driver.Event) string {
 	switch e.Kind {
-	case algo.EventStart:
+	case driver.EventStart:
 		return fmt.Sprintf("starts with epoch %d", e.Saved.Epoch)
-	case algo.EventReceive:
+	case driver.EventReceive:
 		return "hears " + Show(e.Message) + " from " + Name(e.Peer)
-	case algo.EventExpire:
+	case driver.EventExpire:
 		return fmt.Sprintf("sees its timer %q end", e.Timer)
-	case algo.EventSuspect, algo.EventTrust:
+	case driver.EventSuspect, driver.EventTrust:
 		return e.Kind.String() + "s " + Name(e.Peer)
-	case algo.EventReconfigure:
+	case driver.EventReconfigure:
 		return fmt.Sprintf("gets view %d", e.View.Number())
 	}
 	return "campaigns"

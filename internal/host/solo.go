@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 // Solo is one process on its own. Each of its methods is one event, and returns what
 // the process did as a line: what it saves, its timers, whom it monitors, what it
 // sends, what it announces, in that order.
 type Solo struct {
-	Machine *algo.Machine
+	Machine *driver.Machine
 	View    algo.View
 }
 
 // Alone returns node i of a cluster, not yet started.
 func Alone(spec algo.Spec, i int, view algo.View) *Solo {
-	return &Solo{algo.NewMachine(&spec, ID(i)), view}
+	return &Solo{driver.NewMachine(&spec, ID(i)), view}
 }
 
 // Clone returns a copy that shares nothing.
@@ -28,41 +29,41 @@ func (s *Solo) Start(epoch algo.Epoch) string { return s.StartFrom(algo.Stable{E
 
 // StartFrom starts it with what it saved.
 func (s *Solo) StartFrom(saved algo.Stable) string {
-	return s.step(algo.Event{Kind: algo.EventStart, View: s.View, Saved: saved})
+	return s.step(driver.Event{Kind: driver.EventStart, View: s.View, Saved: saved})
 }
 
 // Hears gives it a message.
 func (s *Solo) Hears(from int, m algo.Message) string {
-	return s.step(algo.Event{Kind: algo.EventReceive, Peer: ID(from), Message: m})
+	return s.step(driver.Event{Kind: driver.EventReceive, Peer: ID(from), Message: m})
 }
 
 // Expires ends one of its timers.
 func (s *Solo) Expires(t algo.Timer) string {
-	return s.step(algo.Event{Kind: algo.EventExpire, Timer: t})
+	return s.step(driver.Event{Kind: driver.EventExpire, Timer: t})
 }
 
 // Suspects has its detector take node i for dead.
 func (s *Solo) Suspects(i int) string {
-	return s.step(algo.Event{Kind: algo.EventSuspect, Peer: ID(i)})
+	return s.step(driver.Event{Kind: driver.EventSuspect, Peer: ID(i)})
 }
 
 // Trusts has its detector take that back.
 func (s *Solo) Trusts(i int) string {
-	return s.step(algo.Event{Kind: algo.EventTrust, Peer: ID(i)})
+	return s.step(driver.Event{Kind: driver.EventTrust, Peer: ID(i)})
 }
 
 // Campaigns has it call for an election.
-func (s *Solo) Campaigns() string { return s.step(algo.Event{Kind: algo.EventCampaign}) }
+func (s *Solo) Campaigns() string { return s.step(driver.Event{Kind: driver.EventCampaign}) }
 
 // Gets gives it a new view.
 func (s *Solo) Gets(view algo.View) string {
-	return s.step(algo.Event{Kind: algo.EventReconfigure, View: view})
+	return s.step(driver.Event{Kind: driver.EventReconfigure, View: view})
 }
 
-func (s *Solo) step(e algo.Event) string { return Line(s.Machine.Step(e)) }
+func (s *Solo) step(e driver.Event) string { return Line(s.Machine.Step(e)) }
 
 // Line writes what a step asks for, its notes left out.
-func Line(effects *algo.Effects) string {
+func Line(effects *driver.Effects) string {
 	var line []string
 	add := func(format string, args ...any) { line = append(line, fmt.Sprintf(format, args...)) }
 	if effects.Save {

@@ -1,11 +1,14 @@
 package host
 
-import "github.com/elect-go/elect/algo"
+import (
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
+)
 
 // step performs an event and what it asks for: save, timers, monitoring, sends,
 // announcements. An algorithm that breaks its contract has crashed.
-func (c *Cluster) step(nd *Node, e algo.Event) {
-	if nd.Machine == nil || e.Kind == algo.EventReceive && !nd.View.Contains(e.Peer) {
+func (c *Cluster) step(nd *Node, e driver.Event) {
+	if nd.Machine == nil || e.Kind == driver.EventReceive && !nd.View.Contains(e.Peer) {
 		return
 	}
 	if c.Seen != nil {
@@ -13,7 +16,7 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 	}
 	effects, broken := Step(nd.Machine, e)
 	// Of a timer of which nothing comes nobody wants to read.
-	if c.Tracing && (e.Kind != algo.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
+	if c.Tracing && (e.Kind != driver.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
 		c.Logf("%s %s", nd.ID, Happening(e))
 	}
 	if broken != nil {
@@ -47,11 +50,11 @@ func (c *Cluster) step(nd *Node, e algo.Event) {
 }
 
 // Step has a machine take an event. A broken contract is returned.
-func Step(m *algo.Machine, e algo.Event) (effects *algo.Effects, broken *Breach) {
+func Step(m *driver.Machine, e driver.Event) (effects *driver.Effects, broken *Breach) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
-		case *algo.ContractError:
+		case *driver.ContractError:
 			broken = Contract(cause)
 		default:
 			panic(cause)
@@ -81,7 +84,7 @@ func (c *Cluster) dies(nd *Node) bool {
 	return nd.Machine == nil
 }
 
-func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
+func (c *Cluster) arm(nd *Node, change driver.TimerChange) {
 	machine, arming := nd.Machine, nd.timers[change.Timer]
 	wait := change.Min
 	if change.Max > change.Min {
@@ -90,7 +93,7 @@ func (c *Cluster) arm(nd *Node, change algo.TimerChange) {
 	c.Later(wait, func() {
 		c.whenAwake(nd, func() {
 			if nd.Machine == machine && nd.timers[change.Timer] == arming {
-				c.step(nd, algo.Event{Kind: algo.EventExpire, Timer: change.Timer})
+				c.step(nd, driver.Event{Kind: driver.EventExpire, Timer: change.Timer})
 			}
 		})
 	})
@@ -129,7 +132,7 @@ func (c *Cluster) arrive(from, to *Node, m algo.Message, repeat bool) {
 		if !repeat {
 			c.Delivered[m.Kind()]++
 		}
-		c.step(to, algo.Event{Kind: algo.EventReceive, Peer: from.ID, Message: m})
+		c.step(to, driver.Event{Kind: driver.EventReceive, Peer: from.ID, Message: m})
 	})
 }
 

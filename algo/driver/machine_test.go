@@ -1,4 +1,4 @@
-package algo_test
+package driver_test
 
 import (
 	"fmt"
@@ -8,12 +8,19 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 )
 
 type ping struct{ Epoch algo.Epoch }
 
 func (ping) Kind() string         { return "ping" }
 func (p ping) Number() algo.Epoch { return p.Epoch }
+
+func id(i int) algo.NodeID { return algo.NodeID{15: byte(i)} }
+
+func member(i, priority int, eligible bool) algo.Member {
+	return algo.Member{ID: id(i), Name: fmt.Sprint(i), Priority: priority, Eligible: eligible}
+}
 
 type bare struct{}
 
@@ -59,15 +66,15 @@ func (s *scripted) Clone() algo.Algorithm {
 }
 
 // newMachine returns a started machine at epoch 5 of an algorithm that does do.
-func newMachine(do func(s *scripted, env algo.Env)) (*algo.Machine, *scripted) {
+func newMachine(do func(s *scripted, env algo.Env)) (*driver.Machine, *scripted) {
 	s := &scripted{}
 	spec := &algo.Spec{
 		Name:     "scripted",
 		Messages: []algo.Message{ping{}, bare{}},
 		New:      func(algo.NodeID) algo.Algorithm { return s },
 	}
-	m := algo.NewMachine(spec, id(1))
-	m.Step(algo.Event{Kind: algo.EventStart, Saved: algo.Stable{Epoch: 5}})
+	m := driver.NewMachine(spec, id(1))
+	m.Step(driver.Event{Kind: driver.EventStart, Saved: algo.Stable{Epoch: 5}})
 	if do != nil {
 		s.do = func(env algo.Env) { do(s, env) }
 	}
@@ -77,13 +84,13 @@ func newMachine(do func(s *scripted, env algo.Env)) (*algo.Machine, *scripted) {
 func TestEachEventIsACall(t *testing.T) {
 	m, s := newMachine(nil)
 	view := algo.NewView(7, member(1, 0, true))
-	for _, e := range []algo.Event{
-		{Kind: algo.EventReceive, Peer: id(2), Message: bare{}},
-		{Kind: algo.EventExpire, Timer: "tea"},
-		{Kind: algo.EventSuspect, Peer: id(3)},
-		{Kind: algo.EventTrust, Peer: id(3)},
-		{Kind: algo.EventCampaign},
-		{Kind: algo.EventReconfigure, View: view},
+	for _, e := range []driver.Event{
+		{Kind: driver.EventReceive, Peer: id(2), Message: bare{}},
+		{Kind: driver.EventExpire, Timer: "tea"},
+		{Kind: driver.EventSuspect, Peer: id(3)},
+		{Kind: driver.EventTrust, Peer: id(3)},
+		{Kind: driver.EventCampaign},
+		{Kind: driver.EventReconfigure, View: view},
 	} {
 		m.Step(e)
 		if called := s.calls[len(s.calls)-1]; !strings.HasPrefix(called, e.Kind.String()) {
@@ -97,7 +104,7 @@ func TestEachEventIsACall(t *testing.T) {
 }
 
 func TestEventKindsHaveNames(t *testing.T) {
-	if got := algo.EventKind(0).String() + ", " + algo.EventKind(99).String(); got != "none, event 99" {
+	if got := driver.EventKind(0).String() + ", " + driver.EventKind(99).String(); got != "none, event 99" {
 		t.Errorf("unknown kinds are called %s", got)
 	}
 }
@@ -114,17 +121,17 @@ func TestEffectsAreWhatWasAskedFor(t *testing.T) {
 		env.Note("because of %d", 7)
 		s.stable.Epoch = 6
 	})
-	e := m.Step(algo.Event{Kind: algo.EventCampaign})
+	e := m.Step(driver.Event{Kind: driver.EventCampaign})
 	if !e.Save || e.Stable != (algo.Stable{Epoch: 6}) || m.Stable() != e.Stable {
 		t.Errorf("save %v %v", e.Save, e.Stable)
 	}
-	if want := []algo.TimerChange{{Timer: "tea", Min: time.Second, Max: time.Minute}, {Timer: "coffee", Stop: true}}; !slices.Equal(e.Timers, want) {
+	if want := []driver.TimerChange{{Timer: "tea", Min: time.Second, Max: time.Minute}, {Timer: "coffee", Stop: true}}; !slices.Equal(e.Timers, want) {
 		t.Errorf("timers %v, want %v", e.Timers, want)
 	}
 	if want := []algo.NodeID{id(3)}; !e.Watch || !slices.Equal(e.Monitor, want) {
 		t.Errorf("monitors %v, want the last that was asked for: %v", e.Monitor, want)
 	}
-	if want := []algo.Envelope{{To: id(2), Message: ping{6}}}; !slices.Equal(e.Sends, want) {
+	if want := []driver.Envelope{{To: id(2), Message: ping{6}}}; !slices.Equal(e.Sends, want) {
 		t.Errorf("sends %v, want %v", e.Sends, want)
 	}
 	if want := []algo.Leader{{Epoch: 6}, {Epoch: 6, ID: id(2)}}; !slices.Equal(e.Announce, want) || m.Leader() != want[1] {
@@ -135,7 +142,7 @@ func TestEffectsAreWhatWasAskedFor(t *testing.T) {
 	}
 
 	m, _ = newMachine(nil)
-	e = m.Step(algo.Event{Kind: algo.EventCampaign})
+	e = m.Step(driver.Event{Kind: driver.EventCampaign})
 	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 {
 		t.Errorf("nothing was asked for, the effects are %+v", e)
 	}
@@ -150,7 +157,7 @@ func TestEachPartOfWhatIsStableIsSaved(t *testing.T) {
 	} {
 		m, _ := newMachine(func(s *scripted, _ algo.Env) { change(&s.stable) })
 		before := m.Stable()
-		e := m.Step(algo.Event{Kind: algo.EventCampaign})
+		e := m.Step(driver.Event{Kind: driver.EventCampaign})
 		change(&before)
 		if !e.Save || e.Stable != before || m.Stable() != before {
 			t.Errorf("%s changes: save %v of %+v, want %+v", name, e.Save, e.Stable, before)
@@ -160,7 +167,7 @@ func TestEachPartOfWhatIsStableIsSaved(t *testing.T) {
 
 func TestMonitoringNobodyIsSaid(t *testing.T) {
 	m, _ := newMachine(func(_ *scripted, env algo.Env) { env.Monitor() })
-	if e := m.Step(algo.Event{Kind: algo.EventCampaign}); !e.Watch || len(e.Monitor) != 0 {
+	if e := m.Step(driver.Event{Kind: driver.EventCampaign}); !e.Watch || len(e.Monitor) != 0 {
 		t.Errorf("watch %v, monitor %v", e.Watch, e.Monitor)
 	}
 }
@@ -169,8 +176,8 @@ func TestMonitoringNobodyIsSaid(t *testing.T) {
 func TestARepeatIsAnEnvelope(t *testing.T) {
 	again := algo.Repeat{Message: ping{6}}
 	m, s := newMachine(func(_ *scripted, env algo.Env) { env.Send(id(2), again) })
-	e := m.Step(algo.Event{Kind: algo.EventReceive, Peer: id(2), Message: again})
-	if want := []algo.Envelope{{To: id(2), Message: again}}; !slices.Equal(e.Sends, want) {
+	e := m.Step(driver.Event{Kind: driver.EventReceive, Peer: id(2), Message: again})
+	if want := []driver.Envelope{{To: id(2), Message: again}}; !slices.Equal(e.Sends, want) {
 		t.Errorf("sends %v, want %v", e.Sends, want)
 	}
 	if got := s.received; got != again.Message {
@@ -179,12 +186,12 @@ func TestARepeatIsAnEnvelope(t *testing.T) {
 }
 
 func TestABrokenContractPanics(t *testing.T) {
-	campaign := algo.Event{Kind: algo.EventCampaign}
+	campaign := driver.Event{Kind: driver.EventCampaign}
 	for _, tc := range []struct {
 		name  string
 		fails algo.Property
 		do    func(s *scripted, env algo.Env)
-		event algo.Event
+		event driver.Event
 		want  string
 	}{
 		{"a send to oneself", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
@@ -206,13 +213,13 @@ func TestABrokenContractPanics(t *testing.T) {
 			env.Announce(algo.Leader{Epoch: 4})
 			env.Announce(algo.Leader{Epoch: 3})
 		}, campaign, "announced a leader in epoch 3 after one in epoch 4"},
-		{"no event", algo.Contract, nil, algo.Event{}, "was stepped with none"},
+		{"no event", algo.Contract, nil, driver.Event{}, "was stepped with none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, _ := newMachine(tc.do)
 			defer func() {
-				got, ok := recover().(*algo.ContractError)
-				if want := (algo.ContractError{Algorithm: "scripted", Node: id(1), Property: tc.fails, Did: tc.want}); !ok || *got != want {
+				got, ok := recover().(*driver.ContractError)
+				if want := (driver.ContractError{Algorithm: "scripted", Node: id(1), Property: tc.fails, Did: tc.want}); !ok || *got != want {
 					t.Errorf("panics with %+v, want %+v", got, want)
 				}
 				if want := "algo: scripted at 00000000-0000-0000-0000-000000000001 " + tc.want; got.Error() != want {
@@ -233,18 +240,18 @@ func TestACloneOfAMachineGoesItsOwnWay(t *testing.T) {
 		s.stable.Epoch++
 		env.Announce(algo.Leader{Epoch: s.stable.Epoch, ID: id(1)})
 	})
-	m.Step(algo.Event{Kind: algo.EventCampaign})
+	m.Step(driver.Event{Kind: driver.EventCampaign})
 	clone := m.Clone()
 	calls := len(s.calls)
 	if clone.Stable() != m.Stable() || clone.Leader() != m.Leader() {
 		t.Error("the clone is in another state")
 	}
 	clone.Algorithm().(*scripted).do = nil
-	clone.Step(algo.Event{Kind: algo.EventCampaign})
+	clone.Step(driver.Event{Kind: driver.EventCampaign})
 	if len(s.calls) != calls {
 		t.Error("the step of the clone is a call of the first")
 	}
-	m.Step(algo.Event{Kind: algo.EventCampaign})
+	m.Step(driver.Event{Kind: driver.EventCampaign})
 	if clone.Stable().Epoch != 6 || m.Stable().Epoch != 7 || clone.Leader().Epoch != 6 || m.Leader().Epoch != 7 {
 		t.Errorf("epochs %d and %d, want 6 and 7", clone.Stable().Epoch, m.Stable().Epoch)
 	}
@@ -257,9 +264,9 @@ func TestAStepOfACloneLeavesTheEffectsOfTheFirst(t *testing.T) {
 		to++
 		env.Send(id(to), ping{})
 	})
-	e := m.Step(algo.Event{Kind: algo.EventCampaign})
-	m.Clone().Step(algo.Event{Kind: algo.EventCampaign})
-	if want := []algo.Envelope{{To: id(2), Message: ping{}}}; !slices.Equal(e.Sends, want) {
+	e := m.Step(driver.Event{Kind: driver.EventCampaign})
+	m.Clone().Step(driver.Event{Kind: driver.EventCampaign})
+	if want := []driver.Envelope{{To: id(2), Message: ping{}}}; !slices.Equal(e.Sends, want) {
 		t.Errorf("it sends %v, want %v", e.Sends, want)
 	}
 }

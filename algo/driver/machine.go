@@ -1,16 +1,26 @@
-package algo
+// Package driver runs an algorithm for a host: a live node, a simulator or a search. An author of algorithms does
+// not need it.
+//
+//	m := driver.NewMachine(&spec, self)
+//	effects := m.Step(driver.Event{Kind: driver.EventStart, View: view})
+//
+// A [Machine] turns one [Event] into [Effects], which the host performs in their order. It is the only place where
+// the contract of package algo is enforced.
+package driver
 
 import (
 	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/elect-go/elect/algo"
 )
 
-// EventKind says which method of an [Algorithm] an [Event] is for.
+// EventKind says which method of an [algo.Algorithm] an [Event] is for.
 type EventKind uint8
 
-// The events, one for each method that changes an [Algorithm].
+// The events, one for each method that changes an [algo.Algorithm].
 const (
 	EventStart EventKind = iota + 1
 	EventReceive
@@ -32,66 +42,66 @@ func (k EventKind) String() string {
 	return eventNames[k]
 }
 
-// Event is a call of an [Algorithm] as data.
+// Event is a call of an [algo.Algorithm] as data.
 type Event struct {
 	Kind    EventKind
-	Peer    NodeID  // Receive: the sender; Suspect, Trust, Died: about whom
-	Message Message // Receive
-	Timer   Timer   // Expire
-	View    View    // Start, Reconfigure
-	Saved   Stable  // Start
+	Peer    algo.NodeID  // Receive: the sender; Suspect, Trust, Died: about whom
+	Message algo.Message // Receive
+	Timer   algo.Timer   // Expire
+	View    algo.View    // Start, Reconfigure
+	Saved   algo.Stable  // Start
 }
 
 // Effects are what one [Event] asks of the host, in the order in which they must
 // be performed. They are valid until the next Step of the same Machine.
 type Effects struct {
 	Save     bool // Stable changed and must be durable before anything below
-	Stable   Stable
+	Stable   algo.Stable
 	Timers   []TimerChange
-	Bound    Timer // a deadline; empty if it is the one of before
-	Watch    bool  // Monitor was called
-	Monitor  []NodeID
+	Bound    algo.Timer // a deadline; empty if it is the one of before
+	Watch    bool       // Monitor was called
+	Monitor  []algo.NodeID
 	Sends    []Envelope
-	Announce []Leader
+	Announce []algo.Leader
 	Notes    []Note
 }
 
 // TimerChange arms a timer, or stops it.
 type TimerChange struct {
-	Timer    Timer
+	Timer    algo.Timer
 	Stop     bool
-	Deadline bool          // it comes before what is later: see LeaseEnv.SetDeadline
+	Deadline bool          // it comes before what is later: see algo.LeaseEnv.SetDeadline
 	Min, Max time.Duration // from now
 }
 
 // Envelope is a message and whom it is for.
 type Envelope struct {
-	To      NodeID
-	Message Message
+	To      algo.NodeID
+	Message algo.Message
 }
 
 // Note is a remark for traces.
 type Note struct {
 	Format string
 	Args   []any
-	Missed NodeID // whom it says to be missed
+	Missed algo.NodeID // whom it says to be missed
 }
 
-// Machine runs one [Algorithm]: Step is the only switch that joins events to
+// Machine runs one [algo.Algorithm]: Step is the only switch that joins events to
 // methods, and the only place where the contract is enforced. It panics with a
 // [*ContractError] when the algorithm breaks it.
 type Machine struct {
-	self      NodeID
-	spec      *Spec
-	algorithm Algorithm
-	stable    Stable
-	announced Leader
+	self      algo.NodeID
+	spec      *algo.Spec
+	algorithm algo.Algorithm
+	stable    algo.Stable
+	announced algo.Leader
 	effects   Effects
 }
 
 // NewMachine returns a machine for the node self. Its first event must be a
 // start.
-func NewMachine(spec *Spec, self NodeID) *Machine {
+func NewMachine(spec *algo.Spec, self algo.NodeID) *Machine {
 	return &Machine{self: self, spec: spec, algorithm: spec.New(self)}
 }
 
@@ -104,13 +114,13 @@ func (m *Machine) Clone() *Machine {
 }
 
 // Algorithm is what the machine runs, to look at.
-func (m *Machine) Algorithm() Algorithm { return m.algorithm }
+func (m *Machine) Algorithm() algo.Algorithm { return m.algorithm }
 
 // Stable is what the algorithm must not forget, as of now.
-func (m *Machine) Stable() Stable { return m.stable }
+func (m *Machine) Stable() algo.Stable { return m.stable }
 
 // Leader is what was announced last.
-func (m *Machine) Leader() Leader { return m.announced }
+func (m *Machine) Leader() algo.Leader { return m.announced }
 
 // Step hands the algorithm one event and returns what it asks for.
 func (m *Machine) Step(e Event) *Effects {
@@ -124,7 +134,7 @@ func (m *Machine) Step(e Event) *Effects {
 		m.stable = e.Saved
 		m.algorithm.Start(env, e.View, e.Saved)
 	case EventReceive:
-		message, _ := Open(e.Message)
+		message, _ := algo.Open(e.Message)
 		m.algorithm.Receive(env, e.Peer, message)
 	case EventExpire:
 		m.algorithm.Expire(env, e.Timer)
@@ -137,13 +147,13 @@ func (m *Machine) Step(e Event) *Effects {
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
 	case EventReturned, EventDied:
-		if lessee, ok := m.algorithm.(Lessee); ok && e.Kind == EventDied {
+		if lessee, ok := m.algorithm.(algo.Lessee); ok && e.Kind == EventDied {
 			lessee.Died(env, e.Peer)
 		} else if ok {
 			lessee.Returned(env)
 		}
 	default:
-		m.broken(Contract, "was stepped with "+e.Kind.String())
+		m.broken(algo.Contract, "was stepped with "+e.Kind.String())
 	}
 	m.settle()
 	return &m.effects
@@ -154,80 +164,80 @@ func (m *Machine) Step(e Event) *Effects {
 func (m *Machine) settle() {
 	stable := m.algorithm.Stable()
 	if stable.Epoch < m.stable.Epoch {
-		m.broken(EpochsGrow, "took its epoch back from "+number(m.stable.Epoch)+" to "+number(stable.Epoch))
+		m.broken(algo.EpochsGrow, "took its epoch back from "+number(m.stable.Epoch)+" to "+number(stable.Epoch))
 	}
-	if extra := stable.Extra; extra != m.stable.Extra && (len(extra) > MaxExtra || !utf8.ValidString(extra)) {
-		m.broken(Contract, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(MaxExtra))
+	if extra := stable.Extra; extra != m.stable.Extra && (len(extra) > algo.MaxExtra || !utf8.ValidString(extra)) {
+		m.broken(algo.Contract, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(algo.MaxExtra))
 	}
 	m.effects.Save = stable != m.stable
 	m.effects.Stable = stable
 	m.stable = stable
 	for _, l := range m.effects.Announce {
 		if l.Epoch > stable.Epoch {
-			m.broken(Durable, "announced a leader in epoch "+number(l.Epoch)+", but keeps epoch "+number(stable.Epoch))
+			m.broken(algo.Durable, "announced a leader in epoch "+number(l.Epoch)+", but keeps epoch "+number(stable.Epoch))
 		}
 		if l.Epoch < m.announced.Epoch {
-			m.broken(EpochsGrow, "announced a leader in epoch "+number(l.Epoch)+" after one in epoch "+number(m.announced.Epoch))
+			m.broken(algo.EpochsGrow, "announced a leader in epoch "+number(l.Epoch)+" after one in epoch "+number(m.announced.Epoch))
 		}
 		m.announced = l
 	}
 }
 
-func number(e Epoch) string { return strconv.FormatUint(uint64(e), 10) }
+func number(e algo.Epoch) string { return strconv.FormatUint(uint64(e), 10) }
 
-func (m *Machine) broken(p Property, did string) {
+func (m *Machine) broken(p algo.Property, did string) {
 	panic(&ContractError{Algorithm: m.spec.Name, Node: m.self, Property: p, Did: did})
 }
 
 // env is the Machine as its algorithm sees it.
 type env Machine
 
-func (e *env) Send(to NodeID, msg Message) {
+func (e *env) Send(to algo.NodeID, msg algo.Message) {
 	m := (*Machine)(e)
 	if to == m.self || to.IsZero() {
-		m.broken(Contract, "sent "+msg.Kind()+" to itself or to nobody")
+		m.broken(algo.Contract, "sent "+msg.Kind()+" to itself or to nobody")
 	}
-	inner, _ := Open(msg)
-	_, twice := Open(inner)
-	if twice || !slices.ContainsFunc(m.spec.Messages, func(known Message) bool { return known.Kind() == msg.Kind() }) {
-		m.broken(Contract, "sent "+msg.Kind()+", which is not among its messages")
+	inner, _ := algo.Open(msg)
+	_, twice := algo.Open(inner)
+	if twice || !slices.ContainsFunc(m.spec.Messages, func(known algo.Message) bool { return known.Kind() == msg.Kind() }) {
+		m.broken(algo.Contract, "sent "+msg.Kind()+", which is not among its messages")
 	}
 	m.effects.Sends = append(m.effects.Sends, Envelope{To: to, Message: msg})
 }
 
-func (e *env) SetTimer(t Timer, minimum, maximum time.Duration) {
+func (e *env) SetTimer(t algo.Timer, minimum, maximum time.Duration) {
 	if minimum < 0 || maximum < minimum {
-		(*Machine)(e).broken(Contract, "set timer "+string(t)+" to a range that is empty or negative")
+		(*Machine)(e).broken(algo.Contract, "set timer "+string(t)+" to a range that is empty or negative")
 	}
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Min: minimum, Max: maximum})
 }
 
-func (e *env) SetDeadline(t Timer, d time.Duration) {
+func (e *env) SetDeadline(t algo.Timer, d time.Duration) {
 	e.SetTimer(t, d, d)
 	e.effects.Timers[len(e.effects.Timers)-1].Deadline = true
 }
 
-func (e *env) Bound(t Timer) { e.effects.Bound = t }
+func (e *env) Bound(t algo.Timer) { e.effects.Bound = t }
 
-func (e *env) StopTimer(t Timer) {
+func (e *env) StopTimer(t algo.Timer) {
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Stop: true})
 }
 
-func (e *env) Monitor(peers ...NodeID) {
+func (e *env) Monitor(peers ...algo.NodeID) {
 	m := (*Machine)(e)
 	if slices.Contains(peers, m.self) {
-		m.broken(Contract, "monitors itself")
+		m.broken(algo.Contract, "monitors itself")
 	}
 	e.effects.Watch = true
 	e.effects.Monitor = append(e.effects.Monitor[:0], peers...)
 }
 
-func (e *env) Announce(l Leader) { e.effects.Announce = append(e.effects.Announce, l) }
+func (e *env) Announce(l algo.Leader) { e.effects.Announce = append(e.effects.Announce, l) }
 
 func (e *env) Note(format string, args ...any) {
 	note := Note{Format: format, Args: args}
-	if format == missFormat {
-		note.Missed, _ = args[0].(NodeID)
+	if format == algo.MissFormat {
+		note.Missed, _ = args[0].(algo.NodeID)
 	}
 	e.effects.Notes = append(e.effects.Notes, note)
 }
