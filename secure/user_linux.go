@@ -34,8 +34,8 @@ type socketOwner struct {
 // userOf asks for the owner of the other end first. If c has not ended by then, that end is the one of c.
 func userOf(c net.Conn, here, there netip.AddrPort) (int, error) {
 	owner, err := findSocket(there, here)
-	if err == nil {
-		err = isOpen(c)
+	if closed := isOpen(c); closed != nil {
+		err = closed
 	}
 	switch {
 	case err != nil:
@@ -65,7 +65,7 @@ func isOpen(c net.Conn) error {
 		}
 	})
 	if err = errors.Join(err, failed); err == nil && state != established {
-		err = errors.New("the other end has closed the connection")
+		err = fmt.Errorf("the other end has closed the connection: %w", net.ErrClosed)
 	}
 	return err
 }

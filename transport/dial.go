@@ -178,6 +178,9 @@ func (t *Transport) greet(c *conn) error {
 	case err != nil && Cause(err) != Other:
 		return err // of the connection
 	case err != nil:
+		if errors.Is(err, net.ErrClosed) {
+			return errClosedByPeer // it has the other of two connections
+		}
 		return rejected("handshake", err)
 	case peer.ID == t.o.Self && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
 		return c.disown(Peer{Incarnation: t.o.Incarnation, Started: t.began, Addr: c.nc.LocalAddr().String()}, "is in use by another process")
