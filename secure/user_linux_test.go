@@ -91,7 +91,9 @@ func TestPortIsUsedAgain(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	first, err := net.Dial("tcp4", l.Addr().String())
+	// An address of its own, so that no other test takes the port in between.
+	own := &net.TCPAddr{IP: net.IPv4(127, 77, byte(os.Getpid()>>8), byte(os.Getpid()))}
+	first, err := (&net.Dialer{LocalAddr: own}).Dial("tcp4", l.Addr().String())
 	require.NoError(t, err)
 	c, err := l.Accept()
 	require.NoError(t, err)
