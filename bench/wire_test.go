@@ -192,6 +192,9 @@ func (s slowListener) Accept() (net.Conn, error) {
 
 type slowConn struct{ net.Conn }
 
+// NetConn is for who looks for the user at the other end.
+func (s slowConn) NetConn() net.Conn { return s.Conn }
+
 func (s slowConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
 	_ = fleet.Sleep(context.Background(), 2*rest) // which nothing ends early

@@ -138,7 +138,8 @@ type Config struct {
 // Network is what a node knows of the world outside. Zero values mean the real one.
 type Network struct {
 	// Listen opens Config.Listen: [Listen]. A network that can stop a process, as SIGSTOP does, has listeners with
-	// a method Turn(): the loop of the node calls it before each of its turns.
+	// a method Turn(): the loop of the node calls it before each of its turns. On the loopback without a secret, a
+	// connection that wraps one of TCP has a method NetConn() net.Conn: else the user at its other end is not known.
 	Listen func(addr string) (net.Listener, error)
 	// Dial connects to the address of a member: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)

@@ -22,7 +22,8 @@ func (e *OtherUserError) Error() string { return "secure: it is " + e.User }
 // error is nil if that is the user of this process, or root; else an *OtherUserError, or in it ErrUnknownUser.
 //
 // The answer is about the process that has the other end until c ends: c was open after the system was asked, so no
-// other process had the port of the other end by then. Only Linux is asked; see [KnowsUsers].
+// other process had the port of the other end by then. A connection that wraps one of TCP has a method NetConn, as
+// [tls.Conn] does. Only Linux is asked; see [KnowsUsers].
 func SameUser(c net.Conn) (user string, err error) {
 	here, there := addrOf(c.LocalAddr()), addrOf(c.RemoteAddr())
 	if !here.IsValid() || !there.IsValid() {

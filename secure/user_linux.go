@@ -49,8 +49,11 @@ func userOf(c net.Conn, here, there netip.AddrPort) (int, error) {
 // isOpen returns an error if the connection was closed or reset by the other end.
 func isOpen(c net.Conn) error {
 	socket, ok := c.(syscall.Conn)
+	if inner, wraps := c.(interface{ NetConn() net.Conn }); !ok && wraps {
+		return isOpen(inner.NetConn())
+	}
 	if !ok {
-		return errors.New("the connection has no socket")
+		return errors.New("the connection has no socket: it has neither SyscallConn nor NetConn")
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {

@@ -81,6 +81,9 @@ func (l listener) Accept() (net.Conn, error) {
 	return l.of.link(c), nil
 }
 
+// NetConn is for the node, which asks the kernel who is at the other end.
+func (l *link) NetConn() net.Conn { return l.Conn }
+
 func (l *link) Write(b []byte) (int, error) {
 	if l.of.isCut() {
 		return len(b), nil
