@@ -174,7 +174,7 @@ func (m *Dynamic) Up(now time.Duration, p Peer) {
 	if p.Dialed != "" {
 		m.seeds.recordNode(p.Dialed, p.ID)
 	} else {
-		m.seeds.hasten(now, p.Addr)
+		m.seeds.recheck(now, p.Addr)
 	}
 	m.standby.connect(p.ID, p.Incarnation)
 	m.viewStale = true
@@ -187,7 +187,10 @@ func (m *Dynamic) Up(now time.Duration, p Peer) {
 }
 
 // Down handles the end of a connection.
-func (m *Dynamic) Down(_ time.Duration, peer algo.NodeID) { m.links.remove(peer) }
+func (m *Dynamic) Down(now time.Duration, peer algo.NodeID) {
+	m.links.remove(peer)
+	m.seeds.recheck(now, "")
+}
 
 // HandleDigest handles the digest of a peer's config, from a hello or a heartbeat. It is how two nodes
 // find out that they hold different configs.

@@ -575,3 +575,21 @@ func move(n *network, nodes []*netNode, p *netNode) {
 		p.start()
 	}
 }
+
+// TestRefusalBeforeAConnectionIsNoProof has a node wait with its bootstrap: the node that refused a connection has
+// started since, connected, and may have founded a cluster when its connection breaks.
+func TestRefusalBeforeAConnectionIsNoProof(t *testing.T) {
+	s := &script{}
+	s.m = NewDynamic(Options{Self: entryOf(1), Cluster: testID(91), Retry: testRetry, Bootstrap: true, Join: []string{"A"}}, s)
+	s.m.Start(0)
+	first := Peer{ID: testID(0), Name: entryOf(0).Name, Incarnation: 1, Addr: "A"}
+	s.m.Up(0, first)
+	s.m.DialFailed(0, "A", SeedRefused) // the dial before: it is told late
+	s.m.Receive(0, first.ID, Self{Member: entryOf(0), Bootstraps: true})
+	s.m.Down(0, first.ID)
+	s.advance()
+	require.True(t, s.m.isBlank(), s.holds())
+	s.m.DialFailed(0, "A", SeedRefused)
+	s.advance()
+	require.False(t, s.m.isBlank(), "it is down, and has no cluster as far as this node can know")
+}

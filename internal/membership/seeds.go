@@ -79,11 +79,15 @@ func (ss seeds) recordFailure(addr string, state SeedState) {
 	}
 }
 
-// hasten makes a seed due that no dial has reached yet. A peer listens there, as it says.
-func (ss seeds) hasten(now time.Duration, addr string) {
+// recheck makes seeds due because a connection has begun or ended: the one at addr, where the peer listens as it says,
+// if no dial has reached it yet, and each that has refused. The refusal may be older than the process of the peer.
+func (ss seeds) recheck(now time.Duration, addr string) {
 	for i := range ss {
-		if ss[i].Addr == addr && ss[i].Peer.IsZero() {
-			ss[i].dialAt = now
+		switch s := &ss[i]; {
+		case s.State == SeedRefused:
+			s.State, s.dialAt = SeedPending, now
+		case s.Addr == addr && s.Peer.IsZero():
+			s.dialAt = now
 		}
 	}
 }
