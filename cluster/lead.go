@@ -108,7 +108,7 @@ func (n *Node) warnOverdue(told, returned <-chan struct{}, epoch algo.Epoch) {
 	}
 	select {
 	case <-time.After(n.config.Drain):
-		n.asked.Warn("work goes on after its leadership", "epoch", uint64(epoch), "for", n.config.Drain)
+		n.warn("", "work goes on after its leadership", "epoch", uint64(epoch), "for", n.config.Drain)
 	case <-returned:
 	}
 }

@@ -79,18 +79,19 @@ type Node struct {
 	clock  Clock
 	turn   func()
 
-	started atomic.Bool
-	board   *board
-	recent  share.Answer[*recentStatus]
-	inbox   chan func()     // to the loop
-	over    context.Context // ends with the loop
-	end     func()          // it
-	ready   chan struct{}   // closed when net is set
-	hello   atomic.Pointer[wire.Hello]
-	view    atomic.Pointer[algo.View]       // that of the engine, for handshakes
-	cert    atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
-	noisy   hostile.Log                     // of what went wrong
-	asked   hostile.Log                     // of what somebody asked for: it must not drown among the former
+	started  atomic.Bool
+	board    *board
+	recent   share.Answer[*recentStatus]
+	inbox    chan func()     // to the loop
+	over     context.Context // ends with the loop
+	end      func()          // it
+	ready    chan struct{}   // closed when net is set
+	hello    atomic.Pointer[wire.Hello]
+	view     atomic.Pointer[algo.View]       // that of the engine, for handshakes
+	cert     atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
+	noisy    hostile.Log                     // of what went wrong
+	warnings warnings
+	asked    hostile.Log // of what somebody asked for: it must not drown among the former
 
 	// The rest belongs to Run and its loop.
 	ctx       context.Context // of Run

@@ -40,6 +40,9 @@ func statusReply(s Status) wire.StatusReply {
 	for _, name := range slices.Sorted(maps.Keys(s.Counters)) {
 		r.Counters = append(r.Counters, wire.StatusCounter{Name: name, Value: s.Counters[name]})
 	}
+	for _, w := range s.Warnings {
+		r.Warnings = append(r.Warnings, wire.StatusWarning{Text: w.Text, At: unixNano(w.At), Count: w.Count})
+	}
 	if s.Lease != nil {
 		r.Lease = append(r.Lease, wire.StatusLease(*s.Lease))
 	}

@@ -96,6 +96,8 @@ type Status struct {
 	// CertificateEnd is when the certificate of Node ends, or one that has signed it, if that is earlier; zero without
 	// a certificate.
 	CertificateEnd time.Time `json:"certificate_end,omitzero"`
+	// Warnings are those of the last ten minutes, the last one first: of each kind and peer one, 16 at most.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // maxPending is the length of Status.Learners and of Status.Pending.
@@ -180,6 +182,7 @@ func (n *Node) status() Status {
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID, Epoch: l.Epoch,
 		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Committed: n.engine.Committed(),
 		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(), CertificateEnd: n.certificateEnd(),
+		Warnings: n.warnings.latest(time.Now()),
 	}
 	if !l.Vacant() {
 		s.Leader = &l.ID

@@ -72,7 +72,8 @@ epoch, of that leadership; silence_ns) and called_at, both absent before the fir
 election, other_lists (names of connected members whose list of members is another one,
 absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
 "remove", id, name, reason), both absent if empty and of at most 16, certificate_end (when the certificate
-of the node ends, or one that has signed it; absent without one), counters (an object: name and number). Without an answer the object is: addr,
+of the node ends, or one that has signed it; absent without one), warnings (of the last ten minutes, the last one
+first; a list of objects: text, at, count; absent if there is none), counters (an object: name and number). Without an answer the object is: addr,
 reason.
 
 ` + accessText,
@@ -143,6 +144,13 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	}
 	if !s.CertificateEnd.IsZero() {
 		fmt.Fprintf(w, "identity   certificate until %s\n", endOf(s.CertificateEnd, now))
+	}
+	for _, warning := range s.Warnings {
+		fmt.Fprintf(w, "warning    %s (%s", warning.Text, ago(now.Sub(warning.At)))
+		if warning.Count > 1 {
+			fmt.Fprintf(w, ", %d times", warning.Count)
+		}
+		fmt.Fprintln(w, ")")
 	}
 	for _, c := range s.Pending {
 		fmt.Fprintf(w, "pending    %s %s: %s\n", c.What, c.Name, c.Reason)

@@ -42,6 +42,9 @@ func statusOf(r wire.StatusReply) cluster.Status {
 	for _, c := range r.Counters {
 		s.Counters[c.Name] = c.Value
 	}
+	for _, w := range r.Warnings {
+		s.Warnings = append(s.Warnings, cluster.Warning{Text: w.Text, At: timeOf(w.At), Count: w.Count})
+	}
 	if len(r.Lease) > 0 {
 		lease := cluster.Lease(r.Lease[0])
 		s.Lease = &lease

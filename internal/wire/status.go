@@ -28,7 +28,15 @@ type StatusReply struct {
 	Pending       []StatusChange  `wire:"max=16"`
 	// Counts of what is omitted because a frame has no room for it.
 	MetaOmitted, MembersOmitted, ContactsOmitted uint32
-	CertificateEnd                               int64 // of the node, or of one that has signed it; 0 without one
+	CertificateEnd                               int64           // of the node, or of one that has signed it; 0 without one
+	Warnings                                     []StatusWarning `wire:"max=16,optional"`
+}
+
+// StatusWarning is what an operator should mend.
+type StatusWarning struct {
+	Text  string `wire:"max=256"`
+	At    int64
+	Count uint64
 }
 
 // StatusMember is one member in a StatusReply.
