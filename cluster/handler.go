@@ -43,13 +43,16 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 	}
 	if p.Dialed && algo.NodeID(p.Target.ID).IsZero() && theirs.ID != ours.ID {
 		// The two may be connected already: then there is no Up.
-		n.tell(func() { n.perform(n.engine.Reached(n.now(), p.Addr, theirs.ID)) })
+		n.tell(func() {
+			n.addressReached(p.Addr, theirs)
+			n.perform(n.engine.Reached(n.now(), p.Addr, theirs.ID))
+		})
 	}
 	if !theirs.Client && ours.OtherMembers(theirs) {
-		n.noisy.Warn("peer has another list of members", "peer", theirs.Name) // they are changed node by node
+		n.warn(theirs.Name, "peer has another list of members", "peer", theirs.Name) // they are changed node by node
 	}
 	if differ := ours.Differing(theirs); !theirs.Client && len(differ) > 0 {
-		n.noisy.Warn("peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
+		n.warn(theirs.Name, "peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
 	p.ID, p.Incarnation, p.Started, p.Listens = theirs.ID, theirs.Incarnation, time.Now().Add(-theirs.Ran), theirs.Addr
 	p.Client, p.Hello = theirs.Client, theirs
@@ -76,6 +79,7 @@ func (h *handler) Up(p transport.Peer) {
 		if p.Dialed {
 			addr = p.Addr
 		}
+		n.checkAddress(hello, addr)
 		n.perform(n.engine.Up(n.now(), engine.Peer{ID: p.ID, Name: hello.Name, Incarnation: p.Incarnation, Digest: hello.View, Addr: hello.Addr, Dialed: addr}))
 	})
 }
@@ -125,6 +129,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 	n.tell(func() {
 		if algo.NodeID(t.ID).IsZero() {
 			n.answers[t.Addr] = answerOf(why)
+			n.addressFailed(t.Addr, why)
 		}
 		fact := fd.Unanswered
 		switch {

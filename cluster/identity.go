@@ -54,6 +54,8 @@ type peer struct {
 	hello    wire.Hello
 	proved   secure.Identity
 	rejected bool // it may not have its ID, and its connection is about to end
+
+	addressChecked bool // it was dialled because it has connected: earlier dials may have been before it ran
 }
 
 // recordPeer records a peer that is connected now, and reports whether it may have its ID: the config may have

@@ -58,9 +58,7 @@ func (t *Transport) dials(id ID) bool { return t.dialing[Target{ID: id}] }
 
 func (t *Transport) dial(target Target, plain bool) {
 	if nc, err := t.connect(target); err != nil {
-		if t.dialFailed(target, err) && target.Addr != "" { // nobody has answered there
-			t.alarms.Warn("not reachable at its address, though connected from its side", "target", target.String(), "error", err)
-		}
+		t.dialFailed(target, err)
 	} else if c := t.newConn(nc, target, true, plain); c != nil {
 		t.serve(c)
 	}
@@ -82,8 +80,8 @@ func (t *Transport) connect(target Target) (net.Conn, error) {
 	return nc, err
 }
 
-// dialFailed tells the Handler, unless the target is connected meanwhile, which it returns.
-func (t *Transport) dialFailed(target Target, err error) (connected bool) {
+// dialFailed tells the Handler, unless the target is connected meanwhile.
+func (t *Transport) dialFailed(target Target, err error) {
 	t.count.add("dials.failed", "", 1)
 	why := dialError(target, err)
 	p := newPeer(ID{}) // whoever is there
@@ -98,9 +96,8 @@ func (t *Transport) dialFailed(target Target, err error) (connected bool) {
 	t.mu.Lock()
 	delete(t.dialing, target.whom())
 	if t.closing || p.session != nil {
-		connected = !t.closing
 		t.mu.Unlock()
-		return connected
+		return
 	}
 	t.count.add("dropped", "dial failed", p.queue.drop())
 	p.telling = true
@@ -108,7 +105,6 @@ func (t *Transport) dialFailed(target Target, err error) (connected bool) {
 	t.o.Handler.DialFailed(target, why)
 	t.told(p)
 	t.o.Log.Debug("dial failed", "target", target.String(), "kind", why.kind.String(), "error", why.err)
-	return false
 }
 
 // accept takes connections from the listener. When it fails, for want of file

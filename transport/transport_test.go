@@ -163,28 +163,9 @@ func TestDialFailedIsNotToldWhileConnected(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		require.Len(t, a.log.above(), 1, "but an operator is told of the address")
-		require.Contains(t, a.log.above()[0], b.addr)
 		a.Send(b.id, body("x"))
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 x"}, b.all())
-	})
-}
-
-// An address from which nothing comes back is told like one that refuses.
-func TestAnAddressThatSwallowsDialsIsToldWhileConnected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		a := m.start(t, 1, 1, func(o *Options) {
-			o.Dial = func(ctx context.Context, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
-		})
-		b := m.start(t, 2, 1)
-		a.Dial(Target{ID: b.id, Addr: b.addr})
-		b.Dial(Target{ID: a.id, Addr: a.addr})
-		testkit.Pass(a.o.DialTimeout + time.Second)
-		require.Equal(t, []string{"up 2/1"}, a.all())
-		require.Len(t, a.log.above(), 1)
-		require.Contains(t, a.log.above()[0], b.addr)
 	})
 }
 

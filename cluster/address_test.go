@@ -1,0 +1,44 @@
+package cluster_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/testkit"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWrongAddressIsAWarning has a member advertise an address where nobody is, or another member is: each member that
+// it is connected to warns of the address, in log and status.
+func TestWrongAddressIsAWarning(t *testing.T) {
+	for wrong, answer := range map[string]string{"n9:7400": "refuse", "n1:7400": "another node answers: n1"} {
+		t.Run(wrong, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				f.config = func(c *cluster.Config) {
+					leased(c)
+					if c.Name == "n3" {
+						c.Advertise = wrong
+					}
+				}
+				f.start(1)
+				f.start(2)
+				f.start(3)
+				f.agree("n3", 3*bound)
+				testkit.Pass(time.Minute)
+				m := f.live["n2"]
+				require.Len(t, m.log.with("not reachable at its address, though connected from its side", "peer=n3", "addr="+wrong, answer), 1)
+				s, err := m.Status(t.Context())
+				require.NoError(t, err)
+				require.Len(t, s.Warnings, 1)
+				require.Contains(t, s.Warnings[0].Text, "peer=n3, addr="+wrong)
+				testkit.Pass(5 * time.Minute)
+				require.Len(t, m.log.with("not reachable at its address"), 2)
+				require.Empty(t, m.log.with("not reachable at its address", "peer=n1"))
+				require.Empty(t, f.live["n1"].log.with("not reachable at its address", "peer=n2"))
+			})
+		})
+	}
+}
