@@ -116,11 +116,7 @@ func (n *Node) perform(out *engine.Output) {
 	if out.End != nil {
 		n.lose(ErrRemoved)
 	}
-	if until := n.engine.Until(); until != n.until {
-		n.until = until
-		n.board.until.Store(int64(until))
-		n.alarm(n.base + until)
-	}
+	n.bound()
 	last := len(out.Leaders) - 1
 	if last >= 0 || out.ViewChanged || len(out.Save) > 0 || len(out.Called) > 0 {
 		defer n.recent.Forget()
@@ -129,16 +125,13 @@ func (n *Node) perform(out *engine.Output) {
 		n.loseBy(out.Leaders)
 	}
 	if len(out.Save) > 0 {
-		begin := time.Now()
-		err := n.records.save(out.Save...)
-		took := time.Since(begin)
-		n.saves, n.saving = n.saves+1, n.saving+took
-		n.warnOfSlowSave(took)
-		if err != nil {
+		if err := n.save(out.Save); err != nil {
 			n.failed = fmt.Errorf("%w: %w", ErrSave, err)
 			n.log.Error("save failed, stopping", "error", err)
 			return
 		}
+		n.engine.Saved(n.now())
+		n.bound()
 	}
 	n.loseBy(out.Leaders)
 	for _, c := range out.Called {
@@ -147,7 +140,7 @@ func (n *Node) perform(out *engine.Output) {
 		n.asked.Info("election", "by", n.title(c.By), "why", why, "left", n.title(c.Left), "epoch", c.Epoch)
 	}
 	for _, e := range out.Links {
-		n.noisy.Warn("link to the leader", "what", e.Describe(n.title))
+		n.warn("", "link to the leader", "what", e.Describe(n.title))
 	}
 	if out.ViewChanged {
 		n.viewChanged()
@@ -170,12 +163,73 @@ func (n *Node) perform(out *engine.Output) {
 	}
 }
 
-// warnOfSlowSave says that a save took a quarter of the lease or more. A candidate saves several times before
-// it leads, and a grant counts from when it was asked for: such a node may never lead, or lose its lease.
-func (n *Node) warnOfSlowSave(took time.Duration) {
-	if lasts := n.config.Lease.Duration; !n.config.Lease.IsOff() && took >= lasts/4 {
-		n.noisy.Warn("slow save", "took", took.Round(time.Millisecond), "lease", lasts)
+// bound has the leadership end when the engine says.
+func (n *Node) bound() {
+	if until := n.engine.Until(); until != n.until {
+		n.until = until
+		n.board.until.Store(int64(until))
+		n.alarm(n.base + until)
 	}
+}
+
+// save saves records. While that lasts for more than a heartbeat interval, this node tells its watchers that it lives.
+func (n *Node) save(records []algo.Message) error {
+	before := n.slowest.Swap(&saveTime{began: time.Now()})
+	saved := make(chan error, 1)
+	go func() { saved <- n.records.save(records...) }()
+	err := n.beatUntil(saved)
+	s := saveTime{began: n.slowest.Load().began}
+	s.took = max(time.Since(s.began), 1)
+	n.saves, n.saving = n.saves+1, n.saving+s.took
+	if n.isSlow(s.took) {
+		n.slowest.Store(&s)
+		n.warn("", "slow save", "took", s.took.Round(time.Millisecond), "lease", n.config.Lease.Duration)
+	} else {
+		n.slowest.Store(before)
+	}
+	return err
+}
+
+// beatUntil sends heartbeats until a save has ended, but not for longer than Timing.MaxTimeout: then the disk hangs.
+func (n *Node) beatUntil(saved <-chan error) error {
+	beat := time.NewTicker(n.config.Timing.Heartbeat)
+	defer beat.Stop()
+	for range n.config.Timing.MaxTimeout / n.config.Timing.Heartbeat {
+		select {
+		case err := <-saved:
+			return err
+		case <-beat.C:
+			for _, e := range n.engine.Beats() {
+				n.send(e)
+			}
+		}
+	}
+	return <-saved
+}
+
+// saveTime is when a save began, and how long it took; 0 if it has not ended.
+type saveTime struct {
+	began time.Time
+	took  time.Duration
+}
+
+// isSlow reports whether a save took a quarter of the lease or more. A few in a row use up the lease: this node may
+// lose it, or never lead.
+func (n *Node) isSlow(took time.Duration) bool {
+	return !n.config.Lease.IsOff() && took >= n.config.Lease.Duration/4
+}
+
+// slowSave returns how long a slow save took that has not ended, or has within the time of a lease.
+func (n *Node) slowSave() (took time.Duration, slow bool) {
+	s := n.slowest.Load()
+	if s == nil {
+		return 0, false
+	}
+	since := time.Since(s.began)
+	if took = s.took; took == 0 {
+		took = since
+	}
+	return took, n.isSlow(took) && since-took <= n.config.Lease.Duration
 }
 
 // endOf returns the error of Run for the reason why the membership of this node has ended.
@@ -269,7 +323,11 @@ func (n *Node) those(are fd.State) (names []string) {
 func (n *Node) lose(cause error) {
 	if s, _, _ := n.board.read(); s.Leads {
 		n.board.lose(cause, false)
-		n.log.Warn("leads no more", "epoch", s.Leader.Epoch, "cause", cause)
+		about := []any{"epoch", s.Leader.Epoch, "cause", cause}
+		if took, slow := n.slowSave(); slow {
+			about = append(about, "save", took.Round(time.Millisecond), "lease", n.config.Lease.Duration)
+		}
+		n.log.Warn("leads no more", about...)
 	}
 }
 

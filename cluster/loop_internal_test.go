@@ -117,7 +117,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var order []string
-			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec, config: Config{Lease: lease.Off}}
+			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec, config: Config{Lease: lease.Off, Timing: algo.LAN()}, clock: runtimeClock{}}
 			n.peers = map[algo.NodeID]*peer{{15: 2}: {}}
 			n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: test.spec, Detector: fd.New(algo.Timing{})})
 			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
@@ -155,7 +155,7 @@ func TestASlowSaveIsAWarningWithItsNumbers(t *testing.T) {
 				var log bytes.Buffer
 				spec, err := bully.New(bully.Defaults(algo.LAN()))
 				require.NoError(t, err)
-				n := &Node{board: newBoard(), self: algo.Member{ID: algo.NodeID{15: 1}}, log: slog.New(slog.DiscardHandler), spec: spec, config: Config{Lease: test.lease}}
+				n := &Node{board: newBoard(), self: algo.Member{ID: algo.NodeID{15: 1}}, log: slog.New(slog.DiscardHandler), spec: spec, config: Config{Lease: test.lease, Timing: algo.LAN()}, clock: runtimeClock{}}
 				n.noisy.To = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 					if a.Key == slog.TimeKey {
 						return slog.Attr{}

@@ -113,8 +113,9 @@ type Node struct {
 	call      algo.Call              // how the last election began
 	callAt    time.Time
 	saves     uint64
-	saving    time.Duration // all of them
-	failed    error         // why the loop must end
+	saving    time.Duration            // all of them
+	slowest   atomic.Pointer[saveTime] // the save that is on, or the last slow one; nil if there is none
+	failed    error                    // why the loop must end
 	errands   []*errand
 	answers   map[string]string // what came last of the addresses of the configuration
 	complaint time.Duration     // when to say that it waits; 0: it does not

@@ -44,6 +44,16 @@ func (d *Detector) watched(now time.Duration, p *peer, w Watch) error {
 	return nil
 }
 
+// Watchers returns the connected peers that have asked this node for beats.
+func (d *Detector) Watchers() (watchers []algo.NodeID) {
+	for _, p := range d.order {
+		if p.connected && p.leaseEnd != never {
+			watchers = append(watchers, p.id)
+		}
+	}
+	return watchers
+}
+
 // minInterval has no peer make this node busy. Nor does one keep it so for longer than maxWait after it is gone.
 const minInterval = time.Millisecond
 

@@ -85,6 +85,7 @@ var commands = map[string]command{
 	"stop NODE":              to(awake, stop),
 	"pause NODE":             to(awake, func(n *node, _ args) { n.emit(trace.Pause); n.paused = true; n.w.due.set(n, never) }),
 	"resume NODE":            to(held, func(n *node, _ args) { n.resume() }),
+	"disk NODE TIME":         to(anyway, func(n *node, a args) { n.slow = a[1].Time }),
 	"clock NODE COUNT":       to(runnable, func(n *node, a args) { n.clock.setSpeed(n.w.now, int64(a[1].Count)); n.rest() }),
 
 	"campaign NODE":        to(awake, func(n *node, _ args) { n.w.campaign(n) }),
@@ -157,8 +158,15 @@ func down(n *node, _ args) error {
 	return cmp.Or(needs(!n.up, "it runs"), needs(!n.gone, "it never runs again"))
 }
 
-func awake(n *node, a args) error { return cmp.Or(alive(n, a), needs(!n.paused, "it is paused")) }
-func held(n *node, a args) error  { return cmp.Or(alive(n, a), needs(n.paused, "it is not paused")) }
+func awake(n *node, a args) error {
+	return cmp.Or(alive(n, a), needs(n.unsaved == nil, "it saves"), needs(!n.paused, "it is paused"))
+}
+func held(n *node, a args) error {
+	return cmp.Or(alive(n, a), needs(n.paused, "it is not paused"), needs(n.unsaved == nil, "it saves"))
+}
+
+// anyway is for what can always be done.
+func anyway(*node, args) error { return nil }
 
 func others(n *node, a args) error { return needs(n != n.peer(a), "want two nodes") }
 
@@ -212,12 +220,19 @@ func (w *World) acquaint(n *node) {
 // end ends a process.
 func (w *World) end(n *node, politely bool) {
 	n.missed(n.waiting)
+	if n.unsaved != nil {
+		for _, e := range n.unsaved.Send {
+			if peer := w.find(e.To); peer != nil {
+				w.drop(n, peer, e.Message, "its sender crashed before it was saved")
+			}
+		}
+	}
 	if len(n.queued) > 0 {
 		for _, peer := range w.nodes {
 			n.discard(peer, "its sender crashed before it was connected")
 		}
 	}
-	n.up, n.paused, n.waiting, n.trap = false, false, nil, trap{}
+	n.up, n.paused, n.waiting, n.unsaved, n.trap = false, false, nil, nil, trap{}
 	w.due.set(n, never)
 	w.changed, w.active = w.now, w.now
 	if w.network.connected {

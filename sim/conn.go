@@ -97,6 +97,8 @@ func (w *World) knocked(b *node, e event) {
 		w.fails(a, target, fd.Refused, w.travel(b, a, false))
 	case a == b:
 		w.fails(a, target, 0, w.now)
+	case b.unsaved != nil:
+		b.waiting = append(b.waiting, e)
 	case b.paused:
 		w.fails(a, target, fd.Unanswered, timeout) // its kernel accepts, and that is all
 	case !target.ID.IsZero() && target.ID != b.id:
@@ -122,7 +124,7 @@ func (w *World) connect(a, b *node, target engine.Target) {
 	w.queue.Add(w.travel(b, a, false), event{
 		action: answer, node: a.index, peer: b.index, life: a.life, link: c.id, body: dial{target: target},
 	})
-	w.hello(b, a, c, "")
+	w.happensTo(b, event{action: greet, node: b.index, peer: a.index, life: b.life, link: c.id, body: dial{}})
 }
 
 // answered is the answer to a dial of a.
@@ -137,20 +139,29 @@ func (w *World) answered(a, b *node, e event) {
 		w.fails(a, target, fd.Unanswered, w.now+algo.DialTimeout)
 	default: // also if b has ended it since: what b has sent before comes first, as on a TCP connection
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
-		w.hello(a, b, c, target.Addr)
+		e.action = greet
+		w.hello(a, b, e)
 	}
 }
 
 // hello tells n that it is connected to peer, at the address that it dialled, if it did. A connection that n still believed in is
 // replaced, which shows only if it was to another process.
-func (w *World) hello(n, peer *node, c *conn, dialed string) {
+func (w *World) hello(n, peer *node, e event) {
+	c := w.network.conns[between(n, peer)]
+	if c == nil || c.id != e.link {
+		return
+	}
 	now, life := n.now(), n.life
 	old := n.link(peer)
 	again := old != nil && old.lives[old.side(peer)] == c.lives[c.side(peer)]
 	if old != nil && !again {
 		delete(n.links, peer.index)
 		n.perform(n.engine.Down(now, peer.id, false))
-		if !n.up || n.life != life {
+		switch {
+		case !n.up || n.life != life:
+			return
+		case n.paused:
+			n.waiting = append(n.waiting, e)
 			return
 		}
 	}
@@ -162,7 +173,7 @@ func (w *World) hello(n, peer *node, c *conn, dialed string) {
 	}
 	if !again {
 		n.perform(n.engine.Up(now, engine.Peer{
-			ID: peer.id, Name: peer.member.Name, Incarnation: uint64(c.lives[c.side(peer)]), Digest: peer.engine.Digest(), Addr: peer.member.Addr, Dialed: dialed,
+			ID: peer.id, Name: peer.member.Name, Incarnation: uint64(c.lives[c.side(peer)]), Digest: peer.engine.Digest(), Addr: peer.member.Addr, Dialed: e.body.(dial).target.Addr,
 		}))
 	}
 }

@@ -138,6 +138,8 @@ func (s *script) State(peer algo.NodeID) (state fd.State, since, timeout time.Du
 // Deadline is never: nothing is due by itself.
 func (s *script) Deadline() time.Duration { return never }
 
+func (s *script) Watchers() []algo.NodeID { return nil }
+
 // Nothing else is news.
 
 func (s *script) Heard(time.Duration, algo.NodeID)               {}

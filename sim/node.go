@@ -38,8 +38,10 @@ type node struct {
 	knew    time.Duration // when it announced leader
 	waiting []event       // while it is paused
 	trap    trap
+	unsaved *engine.Output // of a save that takes time; the process is paused until it ends
 
 	// The disk.
+	slow   time.Duration // how long a save takes
 	kept   engine.Kept
 	record algo.Message // what it has saved of the membership: see membersIn
 
@@ -133,9 +135,40 @@ func (w *World) pick(least, most time.Duration) time.Duration {
 	return least + time.Duration(w.random.Int64N(int64(most-least)+1))
 }
 
-// perform does what the engine asks for, in its order: save, dial, send, refuse,
-// announce. A trap ends it in between.
+// perform does what the engine asks for. If the disk is slow, it saves first, and the process does nothing else
+// until the save ends.
 func (n *node) perform(out *engine.Output) {
+	if n.slow == 0 || len(out.Save) == 0 {
+		n.complete(out)
+		return
+	}
+	held := *out // the engine uses the slices again
+	held.Save, held.Dial, held.Send = slices.Clone(out.Save), slices.Clone(out.Dial), slices.Clone(out.Send)
+	held.Refuse, held.Leaders = slices.Clone(out.Refuse), slices.Clone(out.Leaders)
+	n.unsaved, n.paused = &held, true
+	n.w.due.set(n, never)
+	after := func(t time.Duration, what action) {
+		n.w.queue.Add(n.w.now+t, event{action: what, node: n.index, peer: n.index, life: n.life})
+	}
+	after(n.slow, saved)
+	heartbeat, timeout := n.w.config.Timing.Heartbeat, n.w.config.Timing.MaxTimeout
+	for t := heartbeat; t < min(n.slow, timeout); t += heartbeat {
+		after(t, beat)
+	}
+}
+
+// saved ends a save that took time. What waited comes before what is due.
+func (n *node) saved() {
+	out := n.unsaved
+	n.unsaved, n.paused = nil, false
+	n.engine.Saved(n.now())
+	if n.complete(out); n.up {
+		n.proceed()
+	}
+}
+
+// complete performs out in its order: save, dial, send, refuse, announce. A trap ends it in between.
+func (n *node) complete(out *engine.Output) {
 	left := n.springs(out)
 	n.effects(out, &left)
 	switch {
@@ -284,16 +317,24 @@ func (dial) Kind() string { return "dial" }
 // missed says of messages that lay before a process when it died.
 func (n *node) missed(waiting []event) {
 	for _, e := range waiting {
-		if e.action == deliver {
+		switch e.action {
+		case deliver:
 			n.w.drop(n.w.nodes[e.peer], n, e.body, "it crashed before it took it")
+		case knock:
+			n.w.fails(n.w.nodes[e.peer], e.body.(dial).target, fd.Broken, n.w.now)
 		}
 	}
 }
 
-// resume goes on after a pause: what waited comes before what is due.
+// resume ends a pause. What waited comes before what is due.
 func (n *node) resume() {
 	n.emit(trace.Resume)
 	n.paused = false
+	n.proceed()
+}
+
+// proceed takes what waited. The process may be paused again by a save.
+func (n *node) proceed() {
 	waiting, life := n.waiting, n.life
 	n.waiting = nil
 	for i, e := range waiting {
@@ -303,7 +344,7 @@ func (n *node) resume() {
 		}
 		n.w.happensTo(n, e)
 	}
-	if n.up && n.life == life && n.isRelisted {
+	if n.up && n.life == life && !n.paused && n.isRelisted {
 		n.relist()
 	}
 	if n.up && n.life == life {

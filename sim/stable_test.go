@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -260,5 +261,47 @@ func TestALeaderThatOthersHearIsFollowed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSlowDisks has each save take half of the lease: a cluster elects a leader and keeps it, and so it does after a
+// crash. The first leader may lose its lease once: it saves that its config is committed when nobody has renewed the
+// lease since all others saved that config.
+func TestSlowDisks(t *testing.T) {
+	const save, calm = 480 * time.Millisecond, 15 * time.Second
+	for _, algorithm := range []string{"bully", "ring", "vote"} {
+		spec, err := lease.Wrap(lan(t, algorithm), algo.LAN(), lease.Defaults(algo.LAN()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(40) {
+			nodes, leaderships := 3+2*int(seed%2), 0
+			w := New(Config{Spec: spec, Delay: Uniform(time.Millisecond, 3*time.Millisecond), Seed: seed, Trace: func(e trace.Event) {
+				if e.Kind == trace.Announce && e.Leader.ID == e.Node {
+					leaderships++
+				}
+			}})
+			do := func(format string, args ...any) {
+				if err := w.Do(format, args...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			do("cluster %d", nodes)
+			for n := range nodes {
+				do("disk n%d %v", n+1, save)
+			}
+			for _, most := range []int{2, 1} {
+				w.Run(calm)
+				leader, _, agreed := w.Leader()
+				if !agreed || leaderships > most {
+					t.Fatalf("%s, %d nodes, seed %d: %d leaderships, want at most %d, and in the end: %s", algorithm, nodes, seed, leaderships, most, w.Opinions())
+				}
+				leaderships = 0
+				do("crash n%d", leader)
+			}
+			if v := w.Violations(); len(v) > 0 {
+				t.Errorf("%s, seed %d: %v", algorithm, seed, v)
+			}
+		}
 	}
 }

@@ -63,7 +63,7 @@ func (r *Report) Err() error {
 
 // Storm disturbs a cluster at random: processes crash, also between a save and what
 // should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
-// at other speeds; members resign, also one leader after the other, and change their priority;
+// at other speeds; their disks are slow; members resign, also one leader after the other, and change their priority;
 // others join, and may die as soon as they have, leave and are removed, all but the first three; one
 // loses what it kept, maybe before there ever was a leader;
 // all get new addresses at once; frames are late, lost, doubled and out of order, and some links are slow;
@@ -169,7 +169,7 @@ func (s *storm) disturb() {
 		return
 	}
 	w, n := s.w, s.one()
-	switch s.random.IntN(16) {
+	switch s.random.IntN(17) {
 	case 0, 1:
 		if w.Do("restart n%d", n) != nil {
 			s.r.Crashes++
@@ -220,6 +220,8 @@ func (s *storm) disturb() {
 		s.guest()
 	case 15:
 		s.strike()
+	case 16:
+		_ = w.Do("disk n%d %v", n, s.period(3*s.o.Timing.RoundTrip))
 	}
 }
 
@@ -379,6 +381,9 @@ func (s *storm) calm() {
 	for _, n := range w.nodes {
 		if n.clock.ppm != perfect {
 			_ = w.Do("clock %s %d", n.name, perfect)
+		}
+		if n.slow > 0 {
+			_ = w.Do("disk %s 0s", n.name)
 		}
 		for _, does := range []string{"resume", "withdraw", "restart"} { // what can be done of it
 			_ = w.Do("%s %s", does, n.name)

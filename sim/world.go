@@ -322,7 +322,7 @@ func (w *World) happen(e event) {
 // happensTo has a process take what was meant for it. While it is paused its kernel
 // keeps that.
 func (w *World) happensTo(n *node, e event) {
-	if n.paused {
+	if n.paused && e.action != saved && e.action != beat {
 		n.waiting = append(n.waiting, e)
 		return
 	}
@@ -330,6 +330,10 @@ func (w *World) happensTo(n *node, e event) {
 	switch e.action {
 	case deliver:
 		n.receive(peer, e)
+	case knock:
+		w.knocked(n, e)
+	case greet:
+		w.hello(n, peer, e)
 	case answer:
 		w.answered(n, peer, e)
 	case fail:
@@ -343,10 +347,21 @@ func (w *World) happensTo(n *node, e event) {
 		}
 	case learnRestart:
 		n.script.Suspect(n.now(), peer.id, "it was restarted") // if that is news
-		if n.perform(n.engine.Wake(n.now())); n.up && n.life == e.life {
+		n.perform(n.engine.Wake(n.now()))
+		switch {
+		case !n.up || n.life != e.life:
+		case n.paused:
+			n.waiting = append(n.waiting, e)
+		default:
 			n.script.Trust(n.now(), peer.id, "it runs again")
 			n.perform(n.engine.Wake(n.now()))
 		}
+	case beat:
+		for _, b := range n.engine.Beats() {
+			w.send(n, b.To, b.Message)
+		}
+	case saved:
+		n.saved()
 	}
 }
 

@@ -131,7 +131,7 @@ func (n *node) count(env algo.Env) {
 			}
 			env.StopTimer(deadline(n.lease))
 			n.rounds = n.rounds[i+1:]
-			n.lease, n.settled = r.number, true
+			n.lease = r.number
 			env.(algo.LeaseEnv).Bound(deadline(n.lease))
 			n.lead(env)
 			return

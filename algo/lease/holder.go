@@ -5,7 +5,7 @@ import "github.com/elect-go/elect/algo"
 // holder is what a node does that leads.
 type holder struct {
 	lease   uint64 // the round with whose deadline the lease ends; 0 for none
-	settled bool   // a majority of the members as they are now has granted it
+	since   uint64 // the first round that this node asked since it leads, and since the members are who they are now
 	working bool   // the work of a leadership may be going on, also after it
 }
 
@@ -19,6 +19,7 @@ func (n *node) lead(env algo.Env) {
 	env.StopTimer(timerFollow)
 	env.StopTimer(timerAside)
 	env.Announce(l)
+	n.since = n.round + 1
 	n.ask(env) // so all hear of it
 }
 
@@ -120,5 +121,6 @@ func (n *node) release(env algo.Env) {
 	}
 }
 
-// Backed reports whether this node leads by the word of a majority of the members as they are now.
-func (n *node) Backed() bool { return n.stage == holds && n.settled }
+// Backed reports whether this node leads and a majority of the members as they are now has promised it since. So a
+// change of the members that its host begins has a whole lease for the saves that it takes.
+func (n *node) Backed() bool { return n.stage == holds && n.lease >= n.since }

@@ -73,7 +73,7 @@ type node struct {
 	seats   algo.View // for inner
 
 	// ballot is the highest in which this node takes part, and vote whom it has promised that, or follows
-	// in it. Both are saved, with what inner keeps, and with kept: how long a promise may be on. It is 0 for
+	// in it. Both are saved, with kept: how long a promise may be on. It is 0 for
 	// who has given its own ballot up, and has promised nobody anything since.
 	ballot algo.Epoch
 	vote   algo.NodeID
@@ -109,8 +109,7 @@ func (e nomination) Announce(l algo.Leader) { e.n.nominee = l }
 // reports to the member that it promised: if that one still leads, this node follows without waiting for a renewal.
 func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	n.view, n.ballot, n.vote = view, saved.Epoch, saved.Vote
-	kept, inner := unpack(saved.Extra)
-	if kept > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
+	if kept := Promised(saved.Extra); kept > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
 		n.kept = max(kept, n.options.Duration)
 		n.promise = promise{on: true, to: saved.Vote, ballot: saved.Epoch}
 		env.SetTimer(timerPromise, n.kept, n.kept)
@@ -120,7 +119,7 @@ func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	}
 	n.adoptConfigTerm(env)
 	n.seats = n.seated()
-	n.inner.Start(nomination{env, n}, n.seats, inner)
+	n.inner.Start(nomination{env, n}, n.seats, algo.Stable{})
 	n.consider(env)
 }
 
@@ -192,7 +191,7 @@ func (n *node) Campaign(env algo.Env) {
 func (n *node) Reconfigure(env algo.Env, view algo.View) {
 	n.view = view
 	n.adoptConfigTerm(env)
-	n.settled = false
+	n.since = n.round + 1
 	if n.stage == asks || n.stage == holds {
 		n.ask(env)
 	}
@@ -262,30 +261,18 @@ func (n *node) vacate(env algo.Env) {
 	}
 }
 
-// Stable is the ballot and the vote. What inner keeps is in Extra, after kept.
+// Stable is the ballot and the vote, with kept in Extra. The inner algorithm keeps nothing across a crash: it only
+// nominates, and a save that it waited for would delay each election.
 func (n *node) Stable() algo.Stable {
-	inner := n.inner.Stable()
-	extra := strconv.FormatInt(int64(n.kept), 10) + " " + strconv.FormatUint(uint64(inner.Epoch), 10) + " " + inner.Vote.String() + " " + inner.Extra
-	return algo.Stable{Epoch: n.ballot, Vote: n.vote, Extra: extra}
+	return algo.Stable{Epoch: n.ballot, Vote: n.vote, Extra: strconv.FormatInt(int64(n.kept), 10)}
 }
 
-// Promised is for how long a member may have promised, of which this is the Extra that it has kept; 0 if that is
-// of no lease. One that starts without a lease has to let so much time pass first.
+// Promised is how long the promise may last that a member has kept as Extra; 0 if Extra is of no lease. One that
+// starts without a lease has to let so much time pass first.
 func Promised(extra string) time.Duration {
-	kept, _ := unpack(extra)
-	return kept
-}
-
-// unpack is zero for what another algorithm has kept.
-func unpack(text string) (kept time.Duration, inner algo.Stable) {
-	fields := strings.SplitN(text, " ", 4)
-	if len(fields) < 4 {
-		return 0, algo.Stable{}
-	}
-	duration, _ := strconv.ParseInt(fields[0], 10, 64)
-	epoch, _ := strconv.ParseUint(fields[1], 10, 64)
-	vote, _ := algo.ParseNodeID(fields[2])
-	return time.Duration(duration), algo.Stable{Epoch: algo.Epoch(epoch), Vote: vote, Extra: fields[3]}
+	kept, _, _ := strings.Cut(extra, " ") // earlier builds kept the inner algorithm's part behind it
+	duration, _ := strconv.ParseInt(kept, 10, 64)
+	return time.Duration(duration)
 }
 
 func (n *node) Clone() algo.Algorithm {

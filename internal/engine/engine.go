@@ -33,6 +33,7 @@ type Engine struct {
 	timers  []timer
 	until   time.Duration
 	made    uint64 // timers made so far
+	before  uint64 // timers made before this call
 
 	vacantSince time.Duration // when this node began to know no leader; never if it knows one
 	leadsSince  time.Duration // when this node became the leader last
@@ -43,6 +44,7 @@ type Engine struct {
 	links     map[algo.NodeID]*link
 	view      algo.View // what algorithm and detector know
 	digest    uint64    // what the detector shows
+	saved     uint64    // the digest before this call: a crash does not take it back
 
 	kinds   map[string]string
 	counted map[string]uint64
@@ -262,6 +264,17 @@ func (e *Engine) Stop(now time.Duration) *Output {
 	return e.finish(now)
 }
 
+// Beats returns a heartbeat for each peer that watches this node. The host sends them after each heartbeat interval
+// for which a save lasts, up to Timing.MaxTimeout: a slow disk is no crash. They show nothing that is not saved yet.
+func (e *Engine) Beats() (beats []driver.Envelope) {
+	for _, peer := range e.detector.Watchers() {
+		beat := fd.Beat{View: e.saved}
+		e.Count("sent", beat, 1)
+		beats = append(beats, driver.Envelope{To: peer, Message: beat})
+	}
+	return beats
+}
+
 // Member is one member as this node sees it.
 type Member struct {
 	algo.Member
@@ -305,7 +318,7 @@ func (e *Engine) begin(now time.Duration) {
 		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0], Called: o.Called[:0], Links: o.Links[:0],
 	}
 	e.control = e.control[:0]
-	e.now = now
+	e.now, e.saved, e.before = now, e.digest, e.made
 	e.elapse(now, func(t timer) bool { return t.deadline })
 }
 

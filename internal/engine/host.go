@@ -28,6 +28,7 @@ type Detector interface {
 	Wake(now time.Duration)
 	Deadline() time.Duration
 	Take() fd.Output
+	Watchers() []algo.NodeID
 	State(peer algo.NodeID) (state fd.State, since, timeout time.Duration)
 }
 

@@ -80,39 +80,44 @@ func (e *Engine) begins(event driver.Event, led algo.Leader) {
 	e.out.Called = append(e.out.Called, call)
 }
 
-// proceed has the membership do what follows from the rest, and hands it to the others, until
-// there is nothing new. It starts the algorithm when the time has come.
+// proceed has the membership do what follows from the rest, and hands it to the others, until there is nothing new.
 func (e *Engine) proceed(now time.Duration) {
-	for {
+	for first := true; e.handOver(now) || first; first = false {
 		e.members.Advance(now)
-		e.watch(now)
-		view := e.members.View()
-		starts := !e.running && e.members.Ready(now)
-		if digest := e.members.Digest(); digest != e.digest {
-			e.digest = digest
-			e.detector.Digest(digest)
-			e.out.ViewChanged = true
-		}
-		if view == e.view && !starts {
-			return
-		}
-		if view != e.view {
-			e.turn(now, view)
-		}
-		switch {
-		case starts:
-			e.running = true
-			saved := e.kept.stable(e.config.Spec.Name)
-			e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: saved.Epoch})
-			e.step(now, driver.Event{Kind: driver.EventStart, View: view, Saved: saved})
-		case e.running && view.Contains(e.config.Self.ID):
-			e.step(now, driver.Event{Kind: driver.EventReconfigure, View: view})
-		}
-		e.settle(now)
-		if starts {
-			e.takeEarly(now)
-		}
 	}
+}
+
+// handOver hands the view of the membership to detector and algorithm, and reports whether it is new. It starts the
+// algorithm when the time has come.
+func (e *Engine) handOver(now time.Duration) bool {
+	e.watch(now)
+	view := e.members.View()
+	starts := !e.running && e.members.Ready(now)
+	if digest := e.members.Digest(); digest != e.digest {
+		e.digest = digest
+		e.detector.Digest(digest)
+		e.out.ViewChanged = true
+	}
+	if view == e.view && !starts {
+		return false
+	}
+	if view != e.view {
+		e.turn(now, view)
+	}
+	switch {
+	case starts:
+		e.running = true
+		saved := e.kept.stable(e.config.Spec.Name)
+		e.trace(trace.Event{At: now, Kind: trace.Start, Epoch: saved.Epoch})
+		e.step(now, driver.Event{Kind: driver.EventStart, View: view, Saved: saved})
+	case e.running && view.Contains(e.config.Self.ID):
+		e.step(now, driver.Event{Kind: driver.EventReconfigure, View: view})
+	}
+	e.settle(now)
+	if starts {
+		e.takeEarly(now)
+	}
+	return true
 }
 
 // keepEarly keeps the last message of a peer for the algorithm until that starts. Nodes of a cluster start within
@@ -168,9 +173,12 @@ func (e *Engine) step(now time.Duration, event driver.Event) {
 	for _, t := range effects.Timers {
 		e.setTimer(now, t)
 	}
-	for _, t := range e.timers {
-		if t.name == effects.Bound {
-			e.until = t.at
+	if effects.Bound != "" {
+		for i := range e.timers {
+			t := &e.timers[i]
+			if t.bound = t.name == effects.Bound; t.bound {
+				e.until = t.at
+			}
 		}
 	}
 	if effects.Watch {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/membership"
 )
@@ -381,5 +382,53 @@ func TestOneOfSeveralBootstraps(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("with the starts %d", i)
 		}
+	}
+}
+
+// TestBeatsShowWhatIsSaved has a leader write a config. While the save lasts, its heartbeats show the config of before.
+func TestBeatsShowWhatIsSaved(t *testing.T) {
+	w := newCluster(t, voteSpec(), 3)
+	w.wantLeader(1)
+	leader := w.node(1)
+	before := leader.engine.Digest()
+	out := leader.engine.SetPriority(w.now, 7)
+	if len(out.Save) == 0 || leader.engine.Digest() == before {
+		t.Fatal("no new config is to be saved")
+	}
+	beats := leader.engine.Beats()
+	if len(beats) != 2 {
+		t.Errorf("%d heartbeats, want one for each follower", len(beats))
+	}
+	for _, b := range beats {
+		if b.Message != (fd.Beat{View: before}) {
+			t.Errorf("%v to %v, want the digest %d", b.Message, b.To, before)
+		}
+	}
+	leader.perform(out)
+	leader.perform(leader.engine.Wake(w.now))
+	for _, b := range leader.engine.Beats() {
+		if b.Message != (fd.Beat{View: leader.engine.Digest()}) {
+			t.Errorf("%v after the save, want the digest %d", b.Message, leader.engine.Digest())
+		}
+	}
+}
+
+// TestTimersRunFromTheEndOfASave has a save take a second: the deadline of the lease moves with the timers.
+func TestTimersRunFromTheEndOfASave(t *testing.T) {
+	e := New(Config{Place: Place{Self: testMember(1)}, Spec: voteSpec(), Detector: fd.New(detection()), Timing: detection()})
+	e.begin(0)
+	e.setTimer(0, driver.TimerChange{Timer: "before", Min: time.Second, Max: time.Second})
+	e.begin(time.Second / 2)
+	e.setTimer(e.now, driver.TimerChange{Timer: "lease", Min: time.Second, Max: time.Second, Deadline: true})
+	e.setTimer(e.now, driver.TimerChange{Timer: "after", Min: time.Second, Max: time.Second})
+	e.timers[1].bound, e.until = true, e.timers[1].at
+	e.Saved(3 * time.Second / 2)
+	for i, want := range []time.Duration{time.Second, 5 * time.Second / 2, 5 * time.Second / 2} {
+		if got := e.timers[i].at; got != want {
+			t.Errorf("timer %s ends at %v, want %v", e.timers[i].name, got, want)
+		}
+	}
+	if e.Until() != 5*time.Second/2 {
+		t.Errorf("the leadership ends at %v, want 2.5s", e.Until())
 	}
 }

@@ -17,6 +17,7 @@ type timer struct {
 	made uint64 // the order of their making decides between equal times
 
 	deadline bool // it expires before anything else that happens
+	bound    bool // the leadership ends with it
 }
 
 func (e *Engine) setTimer(now time.Duration, change driver.TimerChange) {
@@ -31,6 +32,18 @@ func (e *Engine) setTimer(now time.Duration, change driver.TimerChange) {
 	e.made++
 	e.timers = append(e.timers, timer{name: change.Timer, at: at, made: e.made, deadline: change.Deadline})
 	e.trace(trace.Event{At: now, Kind: trace.SetTimer, Timer: change.Timer, Until: at})
+}
+
+// Saved moves the timers that the last call has set by how long its save took, which has ended now: they run from when
+// its messages leave. A promise is counted from when it is asked for, not from the save before that.
+func (e *Engine) Saved(now time.Duration) {
+	for i := range e.timers {
+		if t := &e.timers[i]; t.made > e.before {
+			if t.at += now - e.now; t.bound {
+				e.until = t.at
+			}
+		}
+	}
 }
 
 // elapse has the timers expire that are due, of those picked, the earliest first. Each is disarmed before:

@@ -220,15 +220,15 @@ func (m *Dynamic) Advance(now time.Duration) {
 	if m.end != nil {
 		return
 	}
+	if m.retryAt <= now {
+		m.requestPending(now)
+	}
 	m.bootstrap(now)
 	m.foundByList(now)
 	m.rollBackIfStuck(now)
 	m.recommit(now)
 	m.removeSuspected(now)
 	m.admitLearners(now)
-	if m.retryAt <= now {
-		m.requestPending(now)
-	}
 }
 
 // Deadline returns when Wake is due.

@@ -275,6 +275,7 @@ func (p *netNode) advance() {
 	}
 	p.adoptTerm()
 	p.m.Advance(p.net.now)
+	p.m.Advance(p.net.now) // as after a view that has changed
 	p.adoptTerm()
 	if saved := p.m.Unsaved(); len(saved) > 0 {
 		p.saved = saved

@@ -51,6 +51,7 @@ func (m *Dynamic) reconfig(now time.Duration, next []Member, expired []algo.Node
 		m.before = m.config.Members
 	}
 	m.write(now, m.term(), next, expired)
+	m.sendConfigToAll(now)
 	return true
 }
 
@@ -77,7 +78,7 @@ func (m *Dynamic) checkChange(next []Member) error {
 	return nil
 }
 
-// write makes this node hold a config of its own, and sends it.
+// write makes this node hold a config of its own.
 func (m *Dynamic) write(now time.Duration, term algo.Epoch, members []Member, expired []algo.NodeID) {
 	expired = slices.DeleteFunc(slices.Clone(expired), func(id algo.NodeID) bool { return Config{Members: members}.Has(id) })
 	m.hold(Config{
@@ -87,8 +88,7 @@ func (m *Dynamic) write(now time.Duration, term algo.Epoch, members []Member, ex
 		Members: members,
 		Expired: expired,
 	})
-	m.sendConfigToAll(now)
-	m.retryAt = now + m.options.Retry
+	m.retryAt = now // sends it
 	m.commitIfHeld(now)
 }
 
@@ -99,12 +99,13 @@ func (m *Dynamic) rewrite(now time.Duration) {
 
 // recommit makes a new leader rewrite a config that is not known to be committed (R6). A leader before may
 // have written another config, which a quorum could still commit. A committed config is rewritten when a
-// change is wanted, so that an election costs no frame.
+// change is wanted, so that an election costs no frame. With a lease the leader renews it once before: nobody answers
+// a renewal while a slow disk saves the config.
 func (m *Dynamic) recommit(now time.Duration) {
 	if m.committed && m.keeps(r6Lazy) {
 		return
 	}
-	if m.isLeader() && m.needsRewrite() {
+	if m.isLeader() && m.needsRewrite() && m.env.HoldsLease() {
 		m.rewrite(now)
 	}
 }

@@ -276,6 +276,9 @@ func (w *world) stepIn(v *testEnv, call func(*Dynamic)) {
 		now = v.calm.now
 	}
 	n.m.Advance(now)
+	if n.m.retryAt == now { // it has written a config: it sends that when the view has changed
+		n.m.Advance(now)
+	}
 	for i := range n.m.links {
 		n.m.links[i].isLearner = n.m.links[i].isLearner && v.calm != nil // in a search the request arrives again at any time
 	}

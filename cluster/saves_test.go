@@ -1,0 +1,74 @@
+package cluster_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/testkit"
+	"github.com/stretchr/testify/require"
+)
+
+// slowed makes members 1 to n whose saves take as long as *save says.
+func slowed(t *testing.T, n int, save *time.Duration) *fleet {
+	f := newFleet(t)
+	f.config = leased
+	for i := 1; i <= n; i++ {
+		s := newHooked()
+		s.set(func([]string) error {
+			testkit.Pass(*save)
+			return nil
+		})
+		f.stores[nameOf(i)] = s
+	}
+	f.grow(n)
+	return f
+}
+
+// TestSavesOfHalfALease has the members elect a leader and keep it although each save takes half of the lease.
+func TestSavesOfHalfALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		save := time.Duration(0)
+		f := slowed(t, 3, &save)
+		save = 480 * time.Millisecond
+		f.kill(f.live["n3"])
+		f.agree("n2", 2*bound)
+		f.quiet(20 * time.Second)
+		for _, m := range f.live {
+			require.NotEmpty(t, m.log.with("slow save", "took=480ms", "lease=960ms"))
+			near, err := m.Status(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, near.Counters["suspicions.silence"], "a slow disk is no crash")
+			far, err := f.operator().Status(t.Context(), m.name+":7400")
+			require.NoError(t, err)
+			require.Len(t, near.Warnings, 1)
+			require.Equal(t, "slow save: took=480ms, lease=960ms", near.Warnings[0].Text)
+			require.NotZero(t, near.Warnings[0].Count)
+			require.Equal(t, near.Warnings[0].Text, far.Warnings[0].Text)
+			require.True(t, near.Warnings[0].At.Equal(far.Warnings[0].At))
+		}
+		testkit.Pass(10 * time.Minute)
+		s, err := f.live["n2"].Status(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, s.Warnings)
+	})
+}
+
+// TestLeadershipLostToASlowSave has the log name the save when the lease of a leader ends.
+func TestLeadershipLostToASlowSave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		save := time.Duration(0)
+		f := slowed(t, 3, &save)
+		leader, once := f.live["n3"], 2*time.Second
+		f.stores["n3"].(*hooked).set(func([]string) error {
+			testkit.Pass(once)
+			once = 0
+			return nil
+		})
+		f.start(4)
+		f.agree("n4", 10*time.Second) // of the highest priority
+		require.NotEmpty(t, leader.log.with("leads no more", cluster.ErrExpired.Error(), "save=", "lease=960ms"))
+		require.NotEmpty(t, leader.log.with("slow save", "took=2s", "lease=960ms"))
+	})
+}
