@@ -14,3 +14,6 @@ func (n *Node) Hold() (release func()) {
 
 // Waiting returns the number of inputs that wait for the loop.
 func (n *Node) Waiting() int { return len(n.inbox) }
+
+// FramesIn returns how many frames the node has read, also while its loop hangs.
+func (n *Node) FramesIn() uint64 { return n.net.Counters()["frames.in"] }

@@ -93,10 +93,21 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 	if err != nil {
 		return err
 	}
+	budget := n.budgets.of(p.ID)
+	if !n.admit(budget, p.Hello.(wire.Hello).Name) {
+		return nil
+	}
 	n.tell(func() {
+		defer func() { <-budget.waiting }()
 		if from := n.peers[p.ID]; from == nil || from.rejected {
 			return
 		}
+		before := n.spent
+		defer func() {
+			if cost := n.spent - before; cost > 0 {
+				budget.charge(time.Now(), cost)
+			}
+		}()
 		n.engine.Count("bytes.received", m, len(b))
 		if said, is := m.(wire.Hello); is {
 			n.learn(p.ID, said.Meta)
@@ -120,6 +131,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
 		n.perform(n.engine.Down(n.now(), p.ID, politely))
 		delete(n.peers, p.ID)
+		n.budgets.forget(time.Now(), p.ID)
 		n.forget()
 	})
 }

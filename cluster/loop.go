@@ -145,6 +145,7 @@ func (n *Node) perform(out *engine.Output) {
 	if out.ViewChanged {
 		n.viewChanged()
 	}
+	n.spent += n.costOf(out.Save)
 	for _, target := range out.Dial {
 		n.net.Dial(transport.Target{ID: target.ID, Addr: target.Addr})
 	}

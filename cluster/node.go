@@ -91,6 +91,7 @@ type Node struct {
 	cert     atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
 	noisy    hostile.Log                     // of what went wrong
 	warnings warnings
+	budgets  budgets     // of the peers
 	asked    hostile.Log // of what somebody asked for: it must not drown among the former
 
 	// The rest belongs to Run and its loop.
@@ -113,6 +114,7 @@ type Node struct {
 	call      algo.Call              // how the last election began
 	callAt    time.Time
 	saves     uint64
+	spent     int                      // saves: see costOf
 	saving    time.Duration            // all of them
 	slowest   atomic.Pointer[saveTime] // the save that is on, or the last slow one; nil if there is none
 	failed    error                    // why the loop must end
