@@ -92,6 +92,48 @@ func TestRelativeLinksExist(t *testing.T) {
 	}
 }
 
+var functionLink = regexp.MustCompile("\\[`((?:[A-Za-z]+\\.)?[A-Za-z]+)`\\]\\(([^)]+\\.go)\\)")
+
+// missingFunctions returns the links of a document to a Go file that does not declare the function or the type that the
+// text of the link names.
+func missingFunctions(path, text string) (missing []string) {
+	for _, link := range functionLink.FindAllStringSubmatch(text, -1) {
+		name, file := link[1], filepath.Join(filepath.Dir(path), link[2])
+		source, err := os.ReadFile(file)
+		receiver, method, isMethod := strings.Cut(name, ".")
+		declaration := `(?m)^(func (\(\w+ \*?\w+\) )?|type |package )` + name + `\b`
+		if isMethod {
+			declaration = `(?m)^func \(\w+ \*?` + receiver + `\) ` + method + `\(`
+		}
+		if err != nil || !regexp.MustCompile(declaration).Match(source) {
+			missing = append(missing, name+" in "+link[2])
+		}
+	}
+	return missing
+}
+
+func TestLinkedFunctionsExist(t *testing.T) {
+	linked := 0
+	for path, text := range readDocuments(t) {
+		require.Empty(t, missingFunctions(path, text), path)
+		linked += len(functionLink.FindAllString(text, -1))
+	}
+	require.Greater(t, linked, 30)
+	require.Equal(t, []string{"Engine.Gone in ../internal/engine/engine.go", "gone in ../fd/fd.go", "New in ../fd/gone.go"}, missingFunctions("page.md",
+		"[`Engine.Gone`](../internal/engine/engine.go) [`Engine.Start`](../internal/engine/engine.go) [`gone`](../fd/fd.go) [`New`](../fd/fd.go) [`New`](../fd/gone.go)"))
+}
+
+// TestPictureShowsPackages compares the names in the picture of the packages with the folders.
+func TestPictureShowsPackages(t *testing.T) {
+	picture, err := os.ReadFile("architecture.svg")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`class="package"[^>]*>([^<]+)<`).FindAllSubmatch(picture, -1)
+	require.Greater(t, len(names), 15)
+	for _, name := range names {
+		require.DirExists(t, filepath.Join(root, string(name[1])))
+	}
+}
+
 func TestBrokenLinksAreFound(t *testing.T) {
 	text := "[a](operations.md#start) [`b`](../README.md) [c](https://example.com/x) [d](#here) `list[T](x)`\n" +
 		"```go\nlist[T](x)\n```\n[e](gone.md) [f](../docs/gone.md#start \"title\")"
