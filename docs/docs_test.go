@@ -1,4 +1,4 @@
-// Package docs has no code. Its tests compare README.md and the pages in this folder with the
+// Package docs has no code. Its tests compare the pages at the root of the module and in this folder with the
 // source: the tests that they name, the log messages that they describe, and the files that
 // they link to.
 package docs_test
@@ -17,7 +17,7 @@ import (
 
 const root = ".."
 
-// readDocuments returns the text of README.md and of each page in docs, by path.
+// readDocuments returns the text of each page in docs and at the root of the module, by path.
 func readDocuments(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("*.md")
@@ -29,7 +29,9 @@ func readDocuments(t *testing.T) map[string]string {
 		paths = append(paths, pages...)
 	}
 	documents := make(map[string]string)
-	for _, path := range append(paths, filepath.Join(root, "README.md")) {
+	atRoot, err := filepath.Glob(filepath.Join(root, "*.md"))
+	require.NoError(t, err)
+	for _, path := range append(paths, atRoot...) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		documents[path] = string(text)
