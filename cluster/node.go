@@ -237,7 +237,11 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		n.log.Info("left the cluster", "node", n.self.Name)
 		return nil
 	}
-	n.log.Info("stopped", "node", n.self.Name, "error", err)
+	about := []any{"node", n.self.Name}
+	if err != nil {
+		about = append(about, "error", err)
+	}
+	n.log.Info("stopped", about...)
 	return err
 }
 

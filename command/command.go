@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -71,7 +72,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	root.SetErr(stderr)
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	stderr = root.ErrOrStderr()
 	if queue, logs := stderr.(*logqueue.Queue); logs {
 		defer p.closeLog(queue)
@@ -83,14 +84,22 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	if special && own.text == "" {
 		return own.status
 	}
-	fmt.Fprintf(stderr, "elect: %v\n", err)
-	_, wrong := errors.AsType[*mistake.Error](err)
+	mistakes, wrong := errors.AsType[*mistake.Error](err)
+	json := wantsJSON(root, cmd)
+	switch {
+	case json && wrong:
+		logger(stderr, "json", slog.LevelError).Error("the configuration is wrong", "mistakes", mistakes.Mistakes)
+	case json:
+		logger(stderr, "json", slog.LevelError).Error("ended by an error", "error", err)
+	default:
+		fmt.Fprintf(stderr, "elect: %v\n", err)
+	}
 	switch {
 	case special:
 		return own.status
 	case !wrong && began: // what comes before the command begins is about its words
 		return statusFailed
-	case !strings.Contains(err.Error(), "\n"):
+	case !json && !strings.Contains(err.Error(), "\n"):
 		cmd, _, err := root.Find(args)
 		if err != nil {
 			cmd = root

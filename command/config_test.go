@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -267,4 +268,34 @@ func TestTheEnvironmentNamesTheFile(t *testing.T) {
 	decodeStrictly(t, stdout, &o)
 	require.Equal(t, path, o.File)
 	require.Contains(t, stdout, `"value":"blue"`)
+}
+
+// TestFatalErrorIsJSONInAJSONLog has a node end before it has a log, and with one.
+func TestFatalErrorIsJSONInAJSONLog(t *testing.T) {
+	type line struct {
+		Level, Msg, Error string
+		Mistakes          []struct{ Field, At string }
+	}
+	last := func(text string) (l line) {
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &l), text)
+		return l
+	}
+	status, _, stderr := elect("node", "--log", "json", "--listen", "127.0.0.1:99999")
+	require.Equal(t, statusUsage, status)
+	l := last(stderr)
+	require.Equal(t, "ERROR", l.Level)
+	require.Equal(t, "--listen", l.Mistakes[0].At)
+	t.Setenv("ELECT_LOG", "json")
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer busy.Close()
+	status, _, stderr = elect("node", "--lease=off", "--listen", busy.Addr().String())
+	require.Equal(t, statusFailed, status)
+	l = last(stderr)
+	require.Equal(t, "ERROR", l.Level)
+	require.Contains(t, l.Error, busy.Addr().String())
+	status, _, stderr = elect("status", "--log=json")
+	require.Equal(t, statusUsage, status)
+	require.Contains(t, stderr, "elect: unknown flag", "it has no log")
 }

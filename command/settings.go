@@ -95,6 +95,22 @@ func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
+// logsJSON is set in the annotations of the root when the log is JSON.
+const logsJSON = "logs json"
+
+// wantsJSON reports whether the log of a node is JSON, or would be: a mistake in the configuration ends a node before it
+// has a log.
+func wantsJSON(root, cmd *cobra.Command) bool {
+	if cmd.Name() != "node" && cmd.Name() != "run" {
+		return false
+	}
+	form := os.Getenv("ELECT_LOG")
+	if flag := cmd.Flags().Lookup("log"); flag.Changed {
+		form = flag.Value.String()
+	}
+	return form == "json" || root.Annotations[logsJSON] != ""
+}
+
 // queueErrors puts a queue in front of the standard error of the program, so that a reader that
 // does not read blocks neither the node nor the end of the process. run closes the queue.
 //
@@ -106,6 +122,10 @@ func queueErrors(cmd *cobra.Command, form string) *logqueue.Queue {
 		logger(&line, form, slog.LevelWarn).Warn("log lines dropped", "lines", dropped)
 		return line.Bytes()
 	})
-	cmd.Root().SetErr(queue)
+	root := cmd.Root()
+	root.SetErr(queue)
+	if form == "json" {
+		root.Annotations = map[string]string{logsJSON: "true"}
+	}
 	return queue
 }

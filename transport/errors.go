@@ -171,5 +171,21 @@ func dialError(target Target, err error) *ending {
 	case kind == EOF, kind == Polite:
 		kind = ClosedBeforeHello
 	}
-	return &ending{kind: kind, text: fmt.Sprintf("dial %s (%s): %v", target, kind, err), err: err}
+	return &ending{kind: kind, text: fmt.Sprintf("dial %s: %s", target, reasonOf(kind, err)), err: err}
+}
+
+// reasonOf says once why a dial failed: without the address, which the text of a *net.OpError repeats, and with the kind
+// where the words do not say it.
+func reasonOf(kind Kind, err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = call.Err
+	}
+	reason := strings.TrimPrefix(err.Error(), "transport: ")
+	if kind == Other || strings.Contains(reason, kind.String()) {
+		return reason
+	}
+	return kind.String() + ": " + reason
 }

@@ -85,3 +85,19 @@ func TestOptionsSayEveryMistakeAtOnce(t *testing.T) {
 	_, err = l.Accept()
 	require.ErrorIs(t, err, net.ErrClosed, "the listener is the transport's, also when New fails")
 }
+
+// TestDialErrorSaysItOnce has the text of an error name the address and the reason once each.
+func TestDialErrorSaysItOnce(t *testing.T) {
+	target := Target{Addr: "n1:7400"}
+	nobody := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7400}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for want, err := range map[string]error{
+		"transport: dial n1:7400: connection refused":                          nobody,
+		"transport: dial n1:7400: unreachable: lookup n1: no such host":        &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "n1", Err: "no such host"}},
+		"transport: dial n1:7400: timeout: hello not done within 1s":           late("hello", time.Second),
+		"transport: dial n1:7400: closed before hello: EOF":                    io.EOF,
+		"transport: dial n1:7400: something else":                              errors.New("something else"),
+		"transport: dial n1:7400: rejected: refused by the peer: not a member": refused("not a member"),
+	} {
+		require.EqualError(t, dialError(target, err), want)
+	}
+}
