@@ -25,6 +25,7 @@ func TestWrongAddressIsAWarning(t *testing.T) {
 				}
 				f.start(1)
 				f.start(2)
+				f.agree("n2", 3*bound) // or n2 has to reach n3 at the wrong address before it is a member
 				f.start(3)
 				f.agree("n3", 3*bound)
 				testkit.Pass(time.Minute)
