@@ -7,21 +7,25 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// What one peer may cost. An election or a change of the members costs each member a few saves, also when many nodes
-// join, because each of them is a peer of its own. A peer that causes more for seconds is faulty, and must not take disk
-// and loop from the others.
+// What one peer may cost, in units. An election or a change of the members costs each member a few saves, also when many
+// nodes join, because each of them is a peer of its own. A peer that causes more for seconds is faulty, and must not take
+// disk and loop from the others. A leader may write a config for each member of the largest cluster at once.
 const (
-	budgetBurst = 64 // saves that the messages of a peer may cause at once
-	budgetRate  = 20 // and so many more in a second
-	maxBacklog  = 64 // messages of a peer that wait for the loop; its connection is not read meanwhile
+	saveCost    = 8             // of a save
+	followCost  = 1             // of a save of a config that the leader has sent: others have caused it
+	budgetBurst = maxMembers    // units at once: 64 saves
+	budgetRate  = 20 * saveCost // units in a second after that
+	maxBacklog  = 64            // messages of a peer that wait for the loop; its connection is not read meanwhile
 )
 
 // budget is what one peer may cost. A peer over its budget is delayed, not cut off: it is a member.
 type budget struct {
 	waiting chan struct{} // a place for each message that waits for the loop
+	log     hostile.Log   // of a member: it must not take the lines of others
 
 	mu     sync.Mutex
 	spent  int       // above what has been given back
@@ -34,7 +38,9 @@ type budgets struct {
 	all map[algo.NodeID]*budget
 }
 
-func (b *budgets) of(peer algo.NodeID) *budget {
+// budget returns that of a peer.
+func (n *Node) budget(peer algo.NodeID) *budget {
+	b := &n.budgets
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one := b.all[peer]
@@ -43,9 +49,18 @@ func (b *budgets) of(peer algo.NodeID) *budget {
 			b.all = make(map[algo.NodeID]*budget)
 		}
 		one = &budget{waiting: make(chan struct{}, maxBacklog)}
+		one.log.To = n.log
 		b.all[peer] = one
 	}
 	return one
+}
+
+// logOf returns the log for lines that a peer causes. Strangers share one: each of them may have any number of IDs.
+func (n *Node) logOf(peer algo.NodeID) *hostile.Log {
+	if n.engine.View().Contains(peer) {
+		return &n.budget(peer).log
+	}
+	return &n.noisy
 }
 
 // forget forgets a peer that is gone and owes nothing. Otherwise a new connection would have a new budget.
@@ -59,7 +74,7 @@ func (b *budgets) forget(now time.Time, peer algo.NodeID) {
 	}
 }
 
-// charge books saves.
+// charge books units.
 func (b *budget) charge(now time.Time, cost int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,7 +112,7 @@ func (n *Node) admit(b *budget, name string) bool {
 	if wait == 0 {
 		return true
 	}
-	n.warn(name, "peer costs too much, and is delayed", "peer", name, "saves", fmt.Sprintf("more than %d a second", budgetRate))
+	n.warn(name, "peer costs too much, and is delayed", "peer", name, "saves", fmt.Sprintf("more than %d a second", budgetRate/saveCost))
 	select {
 	case <-time.After(wait):
 		return true
@@ -106,17 +121,21 @@ func (n *Node) admit(b *budget, name string) bool {
 	}
 }
 
-// costOf returns how many saves a peer is charged for, if one of its messages has caused them. A config is charged to the
-// peer that wants the change, by the leader, which writes it: the others only follow.
-func (n *Node) costOf(records []algo.Message) (cost int) {
+// costOf returns what a message of a peer has cost, if these records were saved because of it. A config is charged by the
+// leader, which writes it, to the peer that wants the change. The other members follow, and blame the leader for little.
+func (n *Node) costOf(peer algo.NodeID, records []algo.Message) (cost int) {
 	leader, _ := n.engine.Leader()
 	for _, record := range records {
 		switch r := record.(type) {
 		case engine.Kept:
-			cost++
+			cost += saveCost
 		case membership.Record:
-			if !r.Committed && leader.ID == n.self.ID {
-				cost++
+			switch {
+			case r.Committed: // it was charged before
+			case peer == leader.ID:
+				cost += followCost
+			default:
+				cost += saveCost
 			}
 		}
 	}

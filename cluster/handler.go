@@ -93,7 +93,7 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 	if err != nil {
 		return err
 	}
-	budget := n.budgets.of(p.ID)
+	budget := n.budget(p.ID)
 	if !n.admit(budget, p.Hello.(wire.Hello).Name) {
 		return nil
 	}
@@ -102,11 +102,12 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 		if from := n.peers[p.ID]; from == nil || from.rejected {
 			return
 		}
-		before := n.spent
+		n.from, n.cost = p.ID, 0
 		defer func() {
-			if cost := n.spent - before; cost > 0 {
-				budget.charge(time.Now(), cost)
+			if n.cost > 0 {
+				budget.charge(time.Now(), n.cost)
 			}
+			n.from = algo.NodeID{}
 		}()
 		n.engine.Count("bytes.received", m, len(b))
 		if said, is := m.(wire.Hello); is {

@@ -83,6 +83,6 @@ func (n *Node) checkPeer(p *peer) {
 		return
 	}
 	p.rejected = true
-	n.noisy.Warn("connection closed", "peer", p.hello.Name, "id", p.hello.ID, "reason", err)
+	n.logOf(p.hello.ID).Warn("connection closed", "peer", p.hello.Name, "id", p.hello.ID, "reason", err)
 	n.net.Disconnect(p.hello.ID, err)
 }

@@ -145,7 +145,9 @@ func (n *Node) perform(out *engine.Output) {
 	if out.ViewChanged {
 		n.viewChanged()
 	}
-	n.spent += n.costOf(out.Save)
+	if !n.from.IsZero() {
+		n.cost += n.costOf(n.from, out.Save)
+	}
 	for _, target := range out.Dial {
 		n.net.Dial(transport.Target{ID: target.ID, Addr: target.Addr})
 	}
@@ -153,7 +155,7 @@ func (n *Node) perform(out *engine.Output) {
 		n.send(e)
 	}
 	for _, r := range out.Refuse {
-		n.noisy.Warn("connection closed", "peer", n.title(r.Peer), "id", r.Peer, "reason", r.Reason)
+		n.logOf(r.Peer).Warn("connection closed", "peer", n.title(r.Peer), "id", r.Peer, "reason", r.Reason)
 		n.net.Disconnect(r.Peer, r.Reason)
 	}
 	if last >= 0 {

@@ -114,7 +114,8 @@ type Node struct {
 	call      algo.Call              // how the last election began
 	callAt    time.Time
 	saves     uint64
-	spent     int                      // saves: see costOf
+	from      algo.NodeID              // whose message the loop handles; zero for another input
+	cost      int                      // of that message
 	saving    time.Duration            // all of them
 	slowest   atomic.Pointer[saveTime] // the save that is on, or the last slow one; nil if there is none
 	failed    error                    // why the loop must end
