@@ -23,6 +23,8 @@ type simFlags struct {
 	seed      uint64
 	json      bool
 	diagram   bool
+	svg       string
+	from      time.Duration
 	ascii     bool
 	width     int
 	trace     string
@@ -91,6 +93,7 @@ Exit status: 0 done, 1 a property was violated or something in a scenario did no
 a mistake in the command line or in the scenario, 130 interrupted. With 1 comes the
 command that does it again.`,
 		Example: `  elect sim --algorithm textbook-bully --crashed 1 --initiators lowest --diagram
+  elect sim --scenario docs/failover.txt --svg failover.svg --from 990ms
   elect sim --algorithm ring --priorities 3,1,5,2,4 --initiators 1 --diagram
   elect sim --nodes 9 --delay 1ms~50ms --loss 0.05 --seed 7 --json | jq .turnaround
   elect sim --scenario failover.txt --trace failover.jsonl
@@ -117,6 +120,8 @@ command that does it again.`,
 	set.Uint64Var(&flags.seed, "seed", 1, "of everything random (default for a scenario: its own)")
 	set.IntVar(&flags.seeds, "seeds", 1, "how many seeds to run, from --seed on")
 	set.BoolVar(&flags.diagram, "diagram", false, "draw a sequence diagram")
+	set.StringVar(&flags.svg, "svg", "", "write a sequence diagram to this `file`, as SVG")
+	set.DurationVar(&flags.from, "from", 0, "the time at which the diagram of a scenario or a storm begins")
 	set.BoolVar(&flags.ascii, "ascii", false, "draw it with characters that every terminal has")
 	set.IntVar(&flags.width, "width", 0, "of the diagram, in `columns` (default that of the terminal, else 100)")
 	set.StringVar(&flags.trace, "trace", "", "write what happened to this `file`, a JSON object a line")
@@ -189,8 +194,8 @@ func (s *simulation) check() {
 	if s.seeds < 1 {
 		m.Addf("--seeds is %d, want at least 1", s.seeds)
 	}
-	if s.seeds > 1 && (s.diagram || s.trace != "") {
-		m.Addf("--seeds is %d, and --diagram and --trace show one", s.seeds)
+	if s.seeds > 1 && (s.diagram || s.svg != "" || s.trace != "") {
+		m.Addf("--seeds is %d, and --diagram, --svg and --trace show one", s.seeds)
 	}
 	if s.diagram && s.json {
 		m.Addf("--diagram and --json are two things: want one")
@@ -199,6 +204,12 @@ func (s *simulation) check() {
 		if s.flags.Changed(flag) && !s.diagram {
 			m.Addf("--%s is for --diagram", flag)
 		}
+	}
+	if s.flags.Changed("from") && !s.diagram && s.svg == "" {
+		m.Addf("--from is for --diagram and --svg")
+	}
+	if s.flags.Changed("from") && s.simFlags.scenario == "" && !s.storm {
+		m.Addf("--from is for a scenario or a storm")
 	}
 	if s.width < 0 || s.width > 0 && s.width < leastWidth {
 		m.Addf("--width is %d, want at least %d", s.width, leastWidth)
@@ -213,7 +224,7 @@ func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setti
 
 // again is the command that does the same again with one seed.
 func (s *simulation) again(seed uint64) string {
-	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
+	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
 }
 
 // simFailure is what a simulation found, and how to find it again.

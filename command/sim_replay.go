@@ -75,6 +75,8 @@ func (s *simulation) showReplay(story *explore.Scenario, r *explore.Replayed, br
 			result.Error = plainly(broken)
 		}
 		return json.NewEncoder(s.out).Encode(result)
+	case s.svg != "":
+		return errors.New("--svg is for a scenario of mode time")
 	case s.diagram:
 		return drawSteps(s.out, story.Options.View, r.Trace, trace.Diagram{Width: widthOf(s.out, s.width), ASCII: s.ascii})
 	}

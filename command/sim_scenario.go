@@ -165,7 +165,7 @@ func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, hos
 	case s.json:
 		err = json.NewEncoder(s.out).Encode(r)
 	default:
-		err = s.drawing(spec.Messages, 0, 0, "")
+		err = s.drawing(spec.Messages, s.from, 0, "")
 		if err == nil && r.Holds {
 			_, err = fmt.Fprintf(s.out, "\n# All of it holds, with seed %d. After %v: %s.\n", r.Seed, w.Now(), w.Opinions())
 		}

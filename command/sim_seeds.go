@@ -85,7 +85,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 	if failed := s.watch.close(); failed != nil {
 		return failed
 	}
-	if drawn := s.drawing(o.Spec.Messages, 0, 0, ""); drawn != nil {
+	if drawn := s.drawing(o.Spec.Messages, s.from, 0, ""); drawn != nil {
 		return drawn
 	}
 	return err

@@ -343,3 +343,33 @@ func TestAHostileScenario(t *testing.T) {
 	require.Contains(t, stdout, "\nrun 1s # \ufffd[2J\n")
 	require.NotContains(t, stdout, "\x1b")
 }
+
+// TestSimSVG draws the picture of README.md again, and finds the mistakes in its flags.
+func TestSimSVG(t *testing.T) {
+	scenario, file := filepath.Join("..", "docs", "failover.txt"), filepath.Join(t.TempDir(), "failover.svg")
+	status, stdout, stderr := elect("sim", "--scenario", scenario, "--svg", file, "--from", "990ms")
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "n2 leads in epoch 2", "the transcript stays")
+	drawn, err := os.ReadFile(file)
+	require.NoError(t, err)
+	kept, err := os.ReadFile(filepath.Join("..", "docs", "failover.svg"))
+	require.NoError(t, err)
+	require.Equal(t, string(kept), string(drawn), "docs/failover.svg is not what the command in README.md draws")
+
+	status, _, stderr = elect("sim", "--crashed", "1", "--svg", file)
+	require.Zero(t, status, stderr)
+	drawn, err = os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(drawn), "<title>An election of 5 nodes by bully")
+
+	for want, args := range map[string][]string{
+		"--seeds is 2, and --diagram, --svg and --trace show one": {"--storm", "--seeds", "2", "--svg", file},
+		"--from is for --diagram and --svg":                       {"--scenario", scenario, "--from", "1s"},
+		"--from is for a scenario or a storm":                     {"--svg", file, "--from", "1s"},
+		"--svg: open":                                             {"--svg", t.TempDir()},
+	} {
+		status, _, stderr = elect(append([]string{"sim"}, args...)...)
+		require.NotZero(t, status)
+		require.Contains(t, stderr, want)
+	}
+}

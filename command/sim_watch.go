@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -29,7 +30,7 @@ type observer struct {
 
 // observe opens the file of --trace, if there is one.
 func (s *simulation) observe() error {
-	s.watch.draw = s.diagram
+	s.watch.draw = s.diagram || s.svg != ""
 	if s.trace == "" {
 		return nil
 	}
@@ -80,17 +81,30 @@ func nodeName(id algo.NodeID) string {
 
 // drawing draws what was observed, from a time on, in a unit of time.
 func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, unitName string) error {
-	if !s.diagram {
-		return nil
-	}
 	d := trace.Diagram{
 		Names: nodeName, Messages: messages, Unit: unit, UnitName: unitName, From: from, Width: widthOf(s.out, s.width), ASCII: s.ascii,
 	}
 	for _, e := range s.watch.events {
 		d.Event(e)
 	}
+	if s.svg != "" {
+		if err := os.WriteFile(s.svg, []byte(d.SVG(s.title())), 0o666); err != nil {
+			return fmt.Errorf("--svg: %w", err)
+		}
+	}
+	if !s.diagram {
+		return nil
+	}
 	_, err := io.WriteString(s.out, d.String())
 	return err
+}
+
+// title is that of a picture: what a reader cannot see says.
+func (s *simulation) title() string {
+	if s.simFlags.scenario != "" {
+		return "The run of " + filepath.Base(s.simFlags.scenario)
+	}
+	return fmt.Sprintf("An election of %d nodes by %s", s.nodes, s.algorithm)
 }
 
 // widthOf is how wide a diagram may be, of the width that was asked for, if one was; 0
