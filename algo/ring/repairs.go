@@ -231,14 +231,17 @@ func keep(env algo.Env, t algo.Timer, armed *bool, wanted bool, least, most time
 // Reconfigure replaces the view.
 //
 // ◆ In the sources the ring is always the same. A leader that is a member no more, or may
-// not lead any more, would be followed on; and who is above it would wait for its death.
+// not lead any more, would be followed on; and who is above it would wait for its death. A leader that ranks lower
+// than before calls for an election itself: in the views of the others nothing may have changed.
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
+	before := p.me()
 	p.view = view
 	p.enter(view.Stamp().Epoch)
 	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
 		p.vacate(env) // it left, or resigned; maybe it was this process
 	}
-	if p.closeRing(env) || !p.over() || p.leader.Vacant() || view.IsAbove(p.self, p.leader.ID) {
+	isLowered := p.leader.ID == p.self && p.me().Compare(before) < 0
+	if p.closeRing(env) || !p.over() || p.leader.Vacant() || isLowered || view.IsAbove(p.self, p.leader.ID) {
 		// What is on its way was sent around another ring, or names candidates as they
 		// are no more.
 		p.call(env)

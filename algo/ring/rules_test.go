@@ -548,3 +548,17 @@ func TestWhomARunMisses(t *testing.T) {
 		does(t, what, fmt.Sprintf(notes[0].Format, name(notes[0].Missed), notes[0].Args[1]), test.want)
 	}
 }
+
+// TestLeaderThatIsLoweredCallsForAnElection has the others keep their view: n4 led by a priority of which they never
+// heard, and lowers it to what they believe. Nobody but n4 knows that another is above it now.
+func TestLeaderThatIsLoweredCallsForAnElection(t *testing.T) {
+	raised := func(priority int) algo.View {
+		all := members(4)
+		all[3].Priority = priority
+		return algo.NewView(uint64(10-priority), all...)
+	}
+	s := leading(t)
+	does(t, "n4, raised", s.Gets(raised(2)), "monitor n1")
+	does(t, "n4, lowered", s.Gets(raised(1)), "election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
+	does(t, "n2, which follows it", follower(t, 2).Gets(raised(1)), "monitor n3")
+}
