@@ -379,11 +379,16 @@ func (s *storm) calm() {
 		_ = w.Do("link n%d n%d %v", p.from+1, p.to+1, w.network.delay)
 	}
 	for _, n := range w.nodes {
-		if n.clock.ppm != perfect {
-			_ = w.Do("clock %s %d", n.name, perfect)
-		}
 		if n.slow > 0 {
 			_ = w.Do("disk %s 0s", n.name)
+		}
+	}
+	for slices.ContainsFunc(w.nodes, func(n *node) bool { return n.unsaved != nil }) {
+		w.Run(time.Millisecond) // a node that saves takes no orders
+	}
+	for _, n := range w.nodes {
+		if n.clock.ppm != perfect {
+			_ = w.Do("clock %s %d", n.name, perfect)
 		}
 		for _, does := range []string{"resume", "withdraw", "restart"} { // what can be done of it
 			_ = w.Do("%s %s", does, n.name)
