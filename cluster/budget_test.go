@@ -74,7 +74,7 @@ func TestFaultyMemberIsDelayed(t *testing.T) {
 					require.Less(t, saves(m)-before[i], uint64(each*(burst+5*rate)+50), m.name)
 				}
 				require.Greater(t, saves(members[2])-before[2], uint64(burst), "its messages cause no saves")
-				require.NotEmpty(t, members[2].log.with("peer costs too much", "peer="+test.faulty))
+				require.NotEmpty(t, members[2].log.Lines("peer costs too much", "peer="+test.faulty))
 				s, err := members[2].Status(t.Context())
 				require.NoError(t, err)
 				require.Contains(t, s.Warnings[0].Text, "peer="+test.faulty)

@@ -16,7 +16,7 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 		f.growTo(4)
 		called := func(why ...string) (lines int) {
 			for _, m := range f.live {
-				lines += len(m.log.with(append([]string{"level=INFO", "msg=election"}, why...)...))
+				lines += len(m.log.Lines(append([]string{"level=INFO", "msg=election"}, why...)...))
 			}
 			return lines
 		}

@@ -1,13 +1,9 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,24 +41,6 @@ func TestDueWarnings(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a log that is read while others write it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(text)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // TestEndOfTheOwnCertificate: it is warned of, each time once, and not any more when the certificate was renewed.
 func TestEndOfTheOwnCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +58,8 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 			require.NoError(t, err)
 			return secure.Certificate{Cert: write("crt", cert), Key: write("key", key), CA: write("ca", ca)}
 		}
-		var log lockedBuffer
-		n := &Node{log: slog.New(slog.NewTextHandler(&log, nil))}
+		var log testkit.Log
+		n := &Node{log: log.Logger()}
 		n.config.TLS = issue(15 * time.Hour) // and an hour before now
 		n.door, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
 		require.NoError(t, err)
@@ -89,12 +67,12 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 		go n.watchCertificate(ctx)
 		lines := func() (warn, ended int) {
 			synctest.Wait()
-			return strings.Count(log.String(), "own certificate ends soon"), strings.Count(log.String(), "own certificate has ended")
+			return len(log.Lines("own certificate ends soon")), len(log.Lines("own certificate has ended"))
 		}
 		check := func(wantWarn, wantEnded int) {
 			t.Helper()
 			warn, ended := lines()
-			require.Equal(t, []int{wantWarn, wantEnded}, []int{warn, ended}, log.String())
+			require.Equal(t, []int{wantWarn, wantEnded}, []int{warn, ended}, log.Lines())
 		}
 		end := time.Now().Add(15 * time.Hour)
 		for _, step := range []struct {
@@ -105,7 +83,7 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 			check(step.warn, step.ended)
 			require.True(t, end.Equal(n.certificateEnd()))
 		}
-		require.Contains(t, log.String(), `file=`+n.config.TLS.Cert+` ends=2000-01-01T15:00:00Z left=1h0m0s`)
+		require.NotEmpty(t, log.Lines(`file=`+n.config.TLS.Cert+` ends=2000-01-01T15:00:00Z left=1h0m0s`))
 		issue(15 * time.Hour)
 		renewed := time.Now().Add(15 * time.Hour)
 		testkit.Pass(10 * time.Hour)

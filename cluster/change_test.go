@@ -81,8 +81,8 @@ func TestAMemberThatRunsAnotherAlgorithmStops(t *testing.T) {
 				require.ErrorContains(t, odd.err, "stop all members before the algorithm is changed")
 				f.quiet(2 * bound)
 				require.Len(t, members[0].seen(), before, "the others elect")
-				require.NotEmpty(t, append(members[0].log.with("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`),
-					members[1].log.with("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`)...), "the others name it")
+				require.NotEmpty(t, append(members[0].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`),
+					members[1].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`)...), "the others name it")
 
 				f.config = runs("bully") // nothing is lost by the mistake
 				f.start(3)
@@ -125,8 +125,8 @@ func TestWhoHasMetItsOwnKindIsNotStoppedByAnOddOne(t *testing.T) {
 		testkit.Pass(2 * bound)
 		f.quiet(time.Minute)
 		f.agree("n2", bound)
-		require.NotEmpty(t, second.log.with("n3", `runs algorithm \"bully\", this node runs \"ring\"`))
-		require.NotEmpty(t, forgotten.log.with(`runs algorithm \"ring\", this node runs \"bully\"`))
+		require.NotEmpty(t, second.log.Lines("n3", `runs algorithm \"bully\", this node runs \"ring\"`))
+		require.NotEmpty(t, forgotten.log.Lines(`runs algorithm \"ring\", this node runs \"bully\"`))
 		leader, leads := forgotten.Leader()
 		require.True(t, leads)
 		require.Equal(t, "n3", leader.Name, "bully leads on each side of a partition")

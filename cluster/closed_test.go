@@ -131,7 +131,7 @@ func TestInsecureIsSaidAtEachStart(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Insecure = true }
 		m := f.grow(1)[0]
-		require.Len(t, m.log.with("level=WARN", "insecure: "), 1)
+		require.Len(t, m.log.Lines("level=WARN", "insecure: "), 1)
 	})
 }
 
@@ -161,12 +161,12 @@ func TestAClosedCluster(t *testing.T) {
 		for _, m := range f.live {
 			require.Len(t, m.Members(), 3)
 		}
-		require.NotEmpty(t, plain.log.with("waiting", "this cluster is closed"))
-		require.NotEmpty(t, plain.log.with("refused by the peer", "--secret-file FILE"), "it is told what it needs")
-		require.NotEmpty(t, other.log.with("refused by the other side", "it has not proved a secret that is believed here"))
+		require.NotEmpty(t, plain.log.Lines("waiting", "this cluster is closed"))
+		require.NotEmpty(t, plain.log.Lines("refused by the peer", "--secret-file FILE"), "it is told what it needs")
+		require.NotEmpty(t, other.log.Lines("refused by the other side", "it has not proved a secret that is believed here"))
 		for _, m := range f.live {
-			require.NotEmpty(t, m.log.with("connection closed", "plain text instead of TLS"))
-			require.NotEmpty(t, m.log.with("connection closed", "it has not proved a secret"))
+			require.NotEmpty(t, m.log.Lines("connection closed", "plain text instead of TLS"))
+			require.NotEmpty(t, m.log.Lines("connection closed", "it has not proved a secret"))
 		}
 
 		for _, how := range []secure.Config{{}, {SecretFile: secretFile(t)}} {
@@ -180,7 +180,7 @@ func TestAClosedCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, s.Members, 3)
 		require.NoError(t, to.Leave(t.Context(), "n1:7400"))
-		require.NotEmpty(t, f.live["n1"].log.with("order taken", "by=operator", "order=leave"))
+		require.NotEmpty(t, f.live["n1"].log.Lines("order taken", "by=operator", "order=leave"))
 	})
 }
 
@@ -211,8 +211,8 @@ func TestCertificates(t *testing.T) {
 				require.ErrorContains(t, err, test.order, name)
 			}
 		}
-		require.NotEmpty(t, f.live["n3"].log.with("order taken", "by=operator"))
-		require.NotEmpty(t, f.live["n3"].log.with("order refused", "not from observer"))
+		require.NotEmpty(t, f.live["n3"].log.Lines("order taken", "by=operator"))
+		require.NotEmpty(t, f.live["n3"].log.Lines("order refused", "not from observer"))
 	})
 }
 
@@ -271,7 +271,7 @@ func TestFromNothingToCertificates(t *testing.T) {
 				for _, m := range f.live {
 					require.Len(t, m.Members(), 3)
 				}
-				require.Empty(t, m.log.with("level=ERROR"))
+				require.Empty(t, m.log.Lines("level=ERROR"))
 			}
 			f.quiet(2 * time.Minute) // connections are closed as idle, and made again
 			f.agree("n3", bound)
@@ -295,7 +295,7 @@ func TestWithoutMigrateNothingFallsBack(t *testing.T) {
 		closed := f.start(2)
 		testkit.Pass(10 * time.Second)
 		require.Len(t, f.live["n1"].Members(), 1)
-		require.NotEmpty(t, closed.log.with("waiting", "plain text instead of TLS"))
+		require.NotEmpty(t, closed.log.Lines("waiting", "plain text instead of TLS"))
 	})
 }
 
@@ -338,5 +338,5 @@ func TestTheSameUserGivesOrders(t *testing.T) {
 		return
 	}
 	require.NoError(t, err)
-	require.NotEmpty(t, m.log.with("order taken", `by="the same user"`))
+	require.NotEmpty(t, m.log.Lines("order taken", `by="the same user"`))
 }

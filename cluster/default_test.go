@@ -90,7 +90,7 @@ func TestNodeSaysAtStartThatLeaseIsOff(t *testing.T) {
 			f.config = runs(tc.algorithm)
 			m := f.start(1)
 			f.agree("n1", bound)
-			require.Equal(t, tc.effect != "", len(m.log.with("level=WARN", `msg="lease is off"`, tc.effect)) == 1, tc.algorithm)
+			require.Equal(t, tc.effect != "", len(m.log.Lines("level=WARN", `msg="lease is off"`, tc.effect)) == 1, tc.algorithm)
 		})
 	}
 }
@@ -105,25 +105,25 @@ func TestTwoMembersWithQuorumAreWarnedOf(t *testing.T) {
 			f.list = listOf(2)
 			one, two := f.start(1), f.start(2)
 			f.leader(bound)
-			require.Len(t, one.log.with("level=WARN", warning), warns, algorithm)
-			require.Len(t, two.log.with("level=WARN", warning), warns, algorithm)
+			require.Len(t, one.log.Lines("level=WARN", warning), warns, algorithm)
+			require.Len(t, two.log.Lines("level=WARN", warning), warns, algorithm)
 			f.halt(one)
 			one = f.start(1)
 			f.leader(bound)
-			require.Len(t, one.log.with(warning), warns, "%s: a start", algorithm)
+			require.Len(t, one.log.Lines(warning), warns, "%s: a start", algorithm)
 			if warns == 0 {
 				return
 			}
 			three := f.start(3)
 			f.leader(bound)
-			require.Empty(t, three.log.with(warning), algorithm)
+			require.Empty(t, three.log.Lines(warning), algorithm)
 			status, err := three.Status(t.Context())
 			require.NoError(t, err)
 			delete(f.live, "n3")
 			require.NoError(t, two.Remove(t.Context(), status.Node))
 			f.leader(bound)
-			require.Len(t, two.log.with(warning), 2, "%s: a removal", algorithm)
-			require.Len(t, one.log.with(warning), 2, "%s: a removal", algorithm)
+			require.Len(t, two.log.Lines(warning), 2, "%s: a removal", algorithm)
+			require.Len(t, one.log.Lines(warning), 2, "%s: a removal", algorithm)
 		})
 	}
 }

@@ -1,10 +1,8 @@
 package cluster_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -30,45 +28,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// journal is a log that a test reads.
-type journal struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(b)
-}
-
-func (j *journal) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelInfo}))
-}
-
-// with returns the lines that hold all of the parts.
-func (j *journal) with(parts ...string) []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var lines []string
-	for line := range strings.Lines(j.buf.String()) {
-		has := true
-		for _, part := range parts {
-			has = has && strings.Contains(line, part)
-		}
-		if has {
-			lines = append(lines, strings.TrimSpace(line))
-		}
-	}
-	return lines
-}
-
 // member is one node of a fleet.
 type member struct {
 	*cluster.Node
 	name    string
 	process *clustertest.Process
-	log     *journal
+	log     *testkit.Log
 	stop    context.CancelFunc
 	done    chan struct{}
 	err     error // of Run, when done is closed
@@ -107,9 +72,9 @@ func withNetwork(listen func(addr string) (net.Listener, error), dial func(ctx c
 // run starts a node and keeps what it shows.
 func run(t testing.TB, c cluster.Config, options ...option) *member {
 	t.Helper()
-	m := &member{name: c.Name, log: &journal{}, done: make(chan struct{})}
+	m := &member{name: c.Name, log: new(testkit.Log), done: make(chan struct{})}
 	var err error
-	c.Logger = m.log.logger()
+	c.Logger = m.log.Logger()
 	for _, option := range options {
 		option(&c)
 	}

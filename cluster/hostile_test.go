@@ -247,9 +247,9 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 				r.closes(patience)
 				until(t, "a counter that rises", func() bool { return g.counter(c.counter) > before })
 				if c.line != "" {
-					until(t, "a line in the log", func() bool { return len(g.leader.log.with("level=", "connection closed", c.line)) > 0 })
-					require.Len(t, g.leader.log.with("connection closed", c.line), 1)
-					require.NotEmpty(t, g.leader.log.with("connection closed", c.line)[0])
+					until(t, "a line in the log", func() bool { return len(g.leader.log.Lines("level=", "connection closed", c.line)) > 0 })
+					require.Len(t, g.leader.log.Lines("connection closed", c.line), 1)
+					require.NotEmpty(t, g.leader.log.Lines("connection closed", c.line)[0])
 				}
 			})
 		})
@@ -336,7 +336,7 @@ func TestFloodIsCountedButLogsLittle(t *testing.T) {
 				r.greet(hello(unlisted))
 			},
 		} {
-			before, lines, start := g.counter("closed"), len(g.leader.log.with("level=")), time.Now()
+			before, lines, start := g.counter("closed"), len(g.leader.log.Lines("level=")), time.Now()
 			for range attempts {
 				r := g.dial()
 				attack(r)
@@ -345,7 +345,7 @@ func TestFloodIsCountedButLogsLittle(t *testing.T) {
 			}
 			until(t, "all counted", func() bool { return g.counter("closed") >= before+attempts })
 			allowed := 20 + int(time.Since(start)/time.Second) + 1
-			require.LessOrEqual(t, len(g.leader.log.with("level="))-lines, allowed)
+			require.LessOrEqual(t, len(g.leader.log.Lines("level="))-lines, allowed)
 		}
 	})
 }
@@ -410,7 +410,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				r.Close()
 				require.Less(t, time.Since(start), 10*time.Second)
 				synctest.Wait()
-				require.Len(t, members[2].log.with("connection closed", c.line, "mallory"), 1)
+				require.Len(t, members[2].log.Lines("connection closed", c.line, "mallory"), 1)
 				status, err := members[2].Status(t.Context())
 				require.NoError(t, err)
 				require.EqualValues(t, 1, status.Counters["closed"])
@@ -429,7 +429,7 @@ func TestMismatchIsNamedInBothLogs(t *testing.T) {
 		second := f.start(2)
 		testkit.Pass(100 * time.Millisecond)
 		for _, m := range []*member{first, second} {
-			lines := m.log.with("level=WARN", "other", "elect", "cluster name")
+			lines := m.log.Lines("level=WARN", "other", "elect", "cluster name")
 			require.NotEmpty(t, lines, m.name)
 			for _, line := range lines {
 				require.Equal(t, 1, strings.Count(line, "cluster name"))
@@ -448,8 +448,8 @@ func TestOtherOptionsAreWarnedOfByName(t *testing.T) {
 		}
 		second := f.start(2)
 		f.agree("n2", bound)
-		require.NotEmpty(t, first.log.with("other options", "peer=n2", "options=skip_suspected"))
-		require.NotEmpty(t, second.log.with("other options", "peer=n1", "options=skip_suspected"))
+		require.NotEmpty(t, first.log.Lines("other options", "peer=n2", "options=skip_suspected"))
+		require.NotEmpty(t, second.log.Lines("other options", "peer=n1", "options=skip_suspected"))
 	})
 }
 

@@ -72,7 +72,7 @@ func TestCertificateEndsWhileAnOperatorIsConnected(t *testing.T) {
 		order(8)
 		require.Contains(t, r.closes(bound), "the certificate with which this connection was made ended at 2000-01-01T00:00:2")
 		require.Equal(t, 7, n.Members()[0].Priority)
-		require.NotEmpty(t, n.log.with("connection closed", "reason=expired"))
+		require.NotEmpty(t, n.log.Lines("connection closed", "reason=expired"))
 	})
 }
 
@@ -115,7 +115,7 @@ func TestCertificateOfAMemberEnds(t *testing.T) {
 		f.agree("n3", bound)
 		testkit.Pass(time.Minute)
 		f.agree("n2", 2*bound, all[2])
-		require.Len(t, all[0].log.with("connection closed", "reason=expired"), 1)
+		require.Len(t, all[0].log.Lines("connection closed", "reason=expired"), 1)
 
 		renewed, file := a.certificate(secure.Member, "n3"), all[2].Config().TLS
 		for from, to := range map[string]string{renewed.Cert: file.Cert, renewed.Key: file.Key} {
@@ -160,8 +160,8 @@ func TestCertificatesAreRenewed(t *testing.T) {
 			}
 		}
 		for _, m := range all {
-			require.Empty(t, m.log.with("level=WARN", "connection"))
-			require.Empty(t, m.log.with("election", "why="+`"silence`))
+			require.Empty(t, m.log.Lines("level=WARN", "connection"))
+			require.Empty(t, m.log.Lines("election", "why="+`"silence`))
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestMemberSaysTheIDOfAnother(t *testing.T) {
 		attack(leader.Incarnation + 100<<32)
 		f.start(3)
 		f.agree("n3", 2*bound)
-		require.Empty(t, f.live["n1"].log.with("level=ERROR"))
+		require.Empty(t, f.live["n1"].log.Lines("level=ERROR"))
 	})
 }
 

@@ -670,7 +670,7 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 		require.ErrorIs(t, victim.err, cluster.ErrSave)
 		require.ErrorIs(t, victim.err, bad)
 		require.Error(t, <-w.ended)
-		require.NotEmpty(t, victim.log.with("save failed"))
+		require.NotEmpty(t, victim.log.Lines("save failed"))
 		f.agree("n1", bound)
 		mu.Lock()
 		defer mu.Unlock()

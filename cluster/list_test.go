@@ -98,7 +98,7 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 		f.quiet(time.Minute)
 		f.members(0, "n1", "n2", "n3")
 		for _, m := range f.live {
-			require.Empty(t, m.log.with("another list of members"), m.name)
+			require.Empty(t, m.log.Lines("another list of members"), m.name)
 		}
 		f.halt(n)
 		require.ErrorIs(t, n.SetMembers(t.Context(), listOf(3)), cluster.ErrStopped)
@@ -134,7 +134,7 @@ func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
 		require.NoError(t, err)
 		const answer = "a node answers, and its list of members does not name this node"
 		require.Equal(t, []cluster.Awaited{{Addr: addrOf(1), Answer: answer}, {Addr: addrOf(2), Answer: answer}}, status.Awaited)
-		require.NotEmpty(t, unlisted.log.with("level=WARN", "msg=waiting", answer))
+		require.NotEmpty(t, unlisted.log.Lines("level=WARN", "msg=waiting", answer))
 		f.members(0, "n1", "n2")
 
 		f.setMembers(listOf(3))

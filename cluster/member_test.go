@@ -283,12 +283,12 @@ func TestOperator(t *testing.T) {
 		leader := f.leader(bound)
 		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
 		require.NotEqual(t, leader, f.leader(bound))
-		require.NotEmpty(t, leader.log.with(`msg="order taken" from=`, ` order=resign period=2s`))
+		require.NotEmpty(t, leader.log.Lines(`msg="order taken" from=`, ` order=resign period=2s`))
 		testkit.Pass(3 * time.Second)
 
 		require.NoError(t, o.Remove(ctx, "n1:7400", "n3"))
-		require.NotEmpty(t, all[0].log.with(`msg="order taken" from=`, ` order=remove member=n3`))
-		require.NotEmpty(t, all[1].log.with(`msg="order taken" from=`, ` order=priority priority=50`))
+		require.NotEmpty(t, all[0].log.Lines(`msg="order taken" from=`, ` order=remove member=n3`))
+		require.NotEmpty(t, all[1].log.Lines(`msg="order taken" from=`, ` order=priority priority=50`))
 		<-all[2].done
 		delete(f.live, "n3")
 		require.ErrorIs(t, all[2].err, cluster.ErrRemoved)
@@ -399,7 +399,7 @@ func TestNoAdmin(t *testing.T) {
 			require.Contains(t, refused.Reason, "no_admin")
 		}
 		f.members(bound, "n1", "n2")
-		require.NotEmpty(t, all[0].log.with(`msg="order refused" from=`, "order=remove member=n2 error=", "no_admin is set"))
+		require.NotEmpty(t, all[0].log.Lines(`msg="order refused" from=`, "order=remove member=n2 error=", "no_admin is set"))
 		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "each decides for itself")
 		_, err := o.Status(ctx, "n1:7400")
 		require.NoError(t, err, "who only asks is answered")
@@ -444,13 +444,13 @@ func TestOrdersWithoutEndAreLoggedWithinALimit(t *testing.T) {
 			require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", priority))
 		}
 		for _, line := range []string{"order taken", "view changed"} {
-			got := len(one.log.with("level=INFO", line))
+			got := len(one.log.Lines("level=INFO", line))
 			require.NotZero(t, got, line)
 			require.Less(t, got, 50, line)
 		}
 		testkit.Pass(2 * time.Second)
 		require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", 7))
-		require.NotEmpty(t, one.log.with("suppressed="))
+		require.NotEmpty(t, one.log.Lines("suppressed="))
 	})
 }
 
@@ -492,9 +492,9 @@ func TestACopyOfADataFolder(t *testing.T) {
 		require.NoError(t, f.stores["n2"].Save(state))
 		two := f.start(2)
 		require.ErrorIs(t, two.ends(t, bound), cluster.ErrDuplicate)
-		require.NotEmpty(t, append(one.log.with("level=ERROR", "duplicate id"), two.log.with("level=ERROR", "duplicate id")...))
+		require.NotEmpty(t, append(one.log.Lines("level=ERROR", "duplicate id"), two.log.Lines("level=ERROR", "duplicate id")...))
 		for _, m := range []*member{one, two} {
-			require.NotEmpty(t, m.log.with("is a data folder a copy of another's"), m.name)
+			require.NotEmpty(t, m.log.Lines("is a data folder a copy of another's"), m.name)
 		}
 	})
 }
@@ -540,7 +540,7 @@ func TestJoinThroughAName(t *testing.T) {
 		mu.Unlock()
 		three := start("10.0.0.3", "seeds:7400")
 		testkit.Pass(6 * time.Second)
-		require.Len(t, three.log.with("msg=waiting", `answers="seeds:7400: this node itself"`), 1)
+		require.Len(t, three.log.Lines("msg=waiting", `answers="seeds:7400: this node itself"`), 1)
 		_, known = three.Leader()
 		require.False(t, known)
 	})

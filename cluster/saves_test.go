@@ -36,7 +36,7 @@ func TestSavesOfHalfALease(t *testing.T) {
 		f.agree("n2", 2*bound)
 		f.quiet(20 * time.Second)
 		for _, m := range f.live {
-			require.NotEmpty(t, m.log.with("slow save", "took=480ms", "lease=960ms"))
+			require.NotEmpty(t, m.log.Lines("slow save", "took=480ms", "lease=960ms"))
 			near, err := m.Status(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, near.Counters["suspicions.silence"], "a slow disk is no crash")
@@ -68,7 +68,7 @@ func TestLeadershipLostToASlowSave(t *testing.T) {
 		})
 		f.start(4)
 		f.agree("n4", 10*time.Second) // of the highest priority
-		require.NotEmpty(t, leader.log.with("leads no more", cluster.ErrExpired.Error(), "save=", "lease=960ms"))
-		require.NotEmpty(t, leader.log.with("slow save", "took=2s", "lease=960ms"))
+		require.NotEmpty(t, leader.log.Lines("leads no more", cluster.ErrExpired.Error(), "save=", "lease=960ms"))
+		require.NotEmpty(t, leader.log.Lines("slow save", "took=2s", "lease=960ms"))
 	})
 }

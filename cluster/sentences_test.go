@@ -231,7 +231,7 @@ func TestWhatANodeSaysOfAVacancy(t *testing.T) {
 				f.config = runs(test.algorithm)
 				situations[test.state](f)
 				testkit.Pass(2 * bound)
-				said := f.live[test.who].log.with("level=WARN", "msg=waiting")
+				said := f.live[test.who].log.Lines("level=WARN", "msg=waiting")
 				require.NotEmpty(t, said)
 				_, why, _ := strings.Cut(said[len(said)-1], `why="`)
 				why, _, _ = strings.Cut(why, `"`)

@@ -151,7 +151,7 @@ func TestListenerThatFailsForAWhileIsUsedAgain(t *testing.T) {
 		f.agree("n1", bound)
 		f.start(2)
 		f.agree("n2", time.Minute)
-		require.NotEmpty(t, n.log.with("cannot accept connections"))
+		require.NotEmpty(t, n.log.Lines("cannot accept connections"))
 	})
 }
 
@@ -253,11 +253,11 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
 	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	n.follows(t, "n1", patience)
-	require.Len(t, n.log.with("level=WARN", "a restart makes this a new member"), 1)
+	require.Len(t, n.log.Lines("level=WARN", "a restart makes this a new member"), 1)
 
 	kept := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}}, withStore(store.NewMemory()))
 	kept.follows(t, "n1", patience)
-	require.Empty(t, kept.log.with("level=WARN"))
+	require.Empty(t, kept.log.Lines("level=WARN"))
 }
 
 // sockets is TCP whose connections can be closed all at once, as a kernel does when

@@ -80,8 +80,8 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 					f.quiet(10 * time.Second)
 					said := 0
 					for _, m := range all {
-						require.LessOrEqual(t, len(m.log.with("level=ERROR")), 1, "%s: once", m.name)
-						said += len(m.log.with("level=ERROR", "duplicate id", self.Node.String(), "double:7400"))
+						require.LessOrEqual(t, len(m.log.Lines("level=ERROR")), 1, "%s: once", m.name)
+						said += len(m.log.Lines("level=ERROR", "duplicate id", self.Node.String(), "double:7400"))
 						now, known := m.Leader()
 						require.True(t, known)
 						require.Equal(t, leader, now, m.name)

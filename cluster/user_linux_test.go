@@ -40,8 +40,8 @@ func TestAnotherUser(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65533, Gid: 65533}}
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", output)
-	require.NotEmpty(t, m.log.with("order refused", `by="user 65533"`))
-	require.Empty(t, m.log.with("connected"))
+	require.NotEmpty(t, m.log.Lines("order refused", `by="user 65533"`))
+	require.Empty(t, m.log.Lines("connected"))
 }
 
 func asAnotherUser(t *testing.T, addr string) {

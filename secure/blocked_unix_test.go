@@ -36,9 +36,9 @@ func TestFIFOIsRejectedAtStart(t *testing.T) {
 
 func TestFIFOKeepsPreviousContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, log := NewSecret(), new(record)
+		s, log := NewSecret(), new(testkit.Log)
 		path := write(t, filepath.Join(t.TempDir(), "secret"), s)
-		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.log()})
+		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.Logger()})
 		replaceByFIFO(t, path)
 		for range 5 {
 			testkit.Pass(lookEvery)
@@ -46,6 +46,6 @@ func TestFIFOKeepsPreviousContent(t *testing.T) {
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
 		}
-		require.Equal(t, 1, log.lines("it is a FIFO, want a regular file"), log.String())
+		require.Len(t, log.Lines("it is a FIFO, want a regular file"), 1, log.Lines())
 	})
 }

@@ -248,9 +248,9 @@ func TestACertificateIsRenewedWhileConnectionsStand(t *testing.T) {
 // TestABrokenRenewalChangesNothing, and is said once.
 func TestABrokenRenewalChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, said := newAuthority(t), new(record)
+		a, said := newAuthority(t), new(testkit.Log)
 		c := a.issue(member("n1"), 100*24*time.Hour)
-		c.Log = said.log()
+		c.Log = said.Logger()
 		e := endpoint(t, c)
 		write(t, c.TLS.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
 		for range 10 {
@@ -259,22 +259,22 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
 		}
-		require.Equal(t, 1, said.lines("not renewed"), said.String())
-		require.Contains(t, said.String(), c.TLS.Cert)
+		require.Len(t, said.Lines("not renewed"), 1, said.Lines())
+		require.NotEmpty(t, said.Lines(c.TLS.Cert))
 
 		a.issue(member("n1"), 100*24*time.Hour)
 		testkit.Pass(lookEvery)
 		e.files.now()
-		require.Equal(t, 1, said.lines("read anew"))
+		require.Len(t, said.Lines("read anew"), 1)
 	})
 }
 
 // TestARenewalOfTwoFilesIsNoFault: between the two the key does not fit the certificate.
 func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, said := newAuthority(t), new(record)
+		a, said := newAuthority(t), new(testkit.Log)
 		c := a.issue(member("n1"), 24*time.Hour)
-		c.Log = said.log()
+		c.Log = said.Logger()
 		e := endpoint(t, c)
 		old, err := os.ReadFile(c.TLS.Key)
 		require.NoError(t, err)
@@ -288,7 +288,7 @@ func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
 		write(t, c.TLS.Key, string(fresh))
 		testkit.Pass(lookEvery)
 		require.NotEqual(t, before, e.files.now().own.Leaf.SerialNumber)
-		require.Zero(t, said.lines("not renewed"), said.String())
+		require.Empty(t, said.Lines("not renewed"))
 	})
 }
 
@@ -311,9 +311,9 @@ func TestAFileThatVanishes(t *testing.T) {
 // TestHandshakeDoesNotWaitForBlockedFile has a file system that does not answer for some time.
 func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, fresh, log := NewSecret(), NewSecret(), new(record)
+		s, fresh, log := NewSecret(), NewSecret(), new(testkit.Log)
 		path := write(t, filepath.Join(t.TempDir(), "secret"), s)
-		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.log()})
+		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.Logger()})
 		blocked, release := make(chan struct{}, 1), make(chan struct{})
 		e.files.readFile = func(path string, check func(*os.File) error) ([]byte, error) {
 			blocked <- struct{}{} // a second read at the same time would wait here
@@ -331,11 +331,11 @@ func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 			testkit.Pass(lookEvery)
 		}
 		require.Len(t, blocked, 1)
-		require.Equal(t, 1, log.lines("does not load in time"), log.String())
+		require.Len(t, log.Lines("does not load in time"), 1, log.Lines())
 		close(release)
 		synctest.Wait()
 		require.Equal(t, fresh, e.files.now().secrets[0].text())
-		require.Equal(t, 1, log.lines("read anew"))
+		require.Len(t, log.Lines("read anew"), 1)
 		dialled, _ := meet(t, e, holder(t, fresh))
 		require.NoError(t, dialled.err)
 	})

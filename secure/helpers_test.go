@@ -1,10 +1,8 @@
 package secure
 
 import (
-	"bytes"
 	"crypto/tls"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -164,24 +162,4 @@ func tlsAttack(t testing.TB, nc net.Conn, known secret, change func(*attackConfi
 func rest(c net.Conn) []byte {
 	all, _ := io.ReadAll(c)
 	return all
-}
-
-// record keeps the lines of a log.
-type record struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (r *record) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.Buffer.Write(b)
-}
-
-func (r *record) log() *slog.Logger { return slog.New(slog.NewTextHandler(r, nil)) }
-
-func (r *record) lines(of string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Count(r.String(), of)
 }

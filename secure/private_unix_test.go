@@ -75,15 +75,15 @@ func TestFileIsReloadedAfterChangeOfOwner(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		first, second := NewSecret(), NewSecret()
-		path, log := write(t, filepath.Join(t.TempDir(), "secret"), first), new(record)
-		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.log()})
+		path, log := write(t, filepath.Join(t.TempDir(), "secret"), first), new(testkit.Log)
+		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.Logger()})
 		require.NoError(t, os.Chown(write(t, path, second), 65534, 65534))
 		for range 5 {
 			testkit.Pass(lookEvery)
 			require.Len(t, e.files.now().secrets, 1)
 			require.Equal(t, first, e.files.now().secrets[0].text())
 		}
-		require.Equal(t, 1, log.lines("it belongs to user 65534"))
+		require.Len(t, log.Lines("it belongs to user 65534"), 1)
 		require.NoError(t, os.Chown(path, 0, 0))
 		testkit.Pass(lookEvery)
 		require.Equal(t, second, e.files.now().secrets[0].text())

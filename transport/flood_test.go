@@ -333,8 +333,8 @@ func TestUnprovedPeerIsNotQuoted(t *testing.T) {
 				r.drain()
 				r.say(append([]byte{controlClose}, "duplicate id: leader n1 has left"...)...)
 				testkit.Pass(time.Second)
-				require.Len(t, a.log.above(), 1)
-				require.Equal(t, test.quoted, strings.Contains(a.log.above()[0], "n1 has left"), a.log.above())
+				require.Len(t, a.log.Lines(), 1)
+				require.Equal(t, test.quoted, strings.Contains(a.log.Lines()[0], "n1 has left"), a.log.Lines())
 			})
 		})
 	}

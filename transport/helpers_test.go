@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -20,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -215,38 +216,13 @@ func (r *recorder) untilLine(t testing.TB, line string) {
 	r.until(t, func(lines []string) bool { return slices.Contains(lines, line) })
 }
 
-// logLines collects the log.
-type logLines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logLines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(b)
-}
-
-// above returns the lines at warning level or higher.
-func (l *logLines) above() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var lines []string
-	for line := range strings.Lines(l.buf.String()) {
-		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
-			lines = append(lines, strings.TrimSpace(line))
-		}
-	}
-	return lines
-}
-
 // node is a transport with what it was told.
 type node struct {
 	*Transport
 	*recorder
 	id   ID
 	addr string
-	log  *logLines
+	log  *testkit.Log // warnings and errors
 }
 
 // memory is a network of pipes, with addresses that are names. Its connections have
@@ -346,10 +322,10 @@ func (m *memory) start(t testing.TB, b byte, incarnation uint64, change ...func(
 }
 
 func startNode(t testing.TB, b byte, incarnation uint64, l net.Listener, addr string, change ...func(*Options)) *node {
-	n := &node{recorder: newRecorder(), id: id(b), addr: addr, log: &logLines{}}
+	n := &node{recorder: newRecorder(), id: id(b), addr: addr, log: new(testkit.Log)}
 	o := Options{
 		Self: n.id, Listener: l, Handler: n.recorder, Handshake: hello(n.id, incarnation, false),
-		Log: slog.New(slog.NewTextHandler(n.log, nil)), limits: usual,
+		Log: slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelWarn})), limits: usual,
 	}
 	for _, f := range change {
 		f(&o)

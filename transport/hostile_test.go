@@ -82,9 +82,9 @@ func TestHostileInput(t *testing.T) {
 				require.Equal(t, 1, a.open(), "the good one")
 				require.Zero(t, a.pending())
 				if test.reason != "self" {
-					require.Len(t, a.log.above(), 1)
-					require.Contains(t, a.log.above()[0], "addr=bad")
-					require.Contains(t, a.log.above()[0], test.reason)
+					require.Len(t, a.log.Lines(), 1)
+					require.Contains(t, a.log.Lines()[0], "addr=bad")
+					require.Contains(t, a.log.Lines()[0], test.reason)
 				}
 
 				good.Send(a.id, body("after"))
@@ -144,7 +144,7 @@ func TestFloodOfConnections(t *testing.T) {
 		require.EqualValues(t, a.o.MaxPeers, a.pending())
 		require.Equal(t, a.o.MaxPeers, a.open())
 		require.EqualValues(t, 5000-a.o.MaxPeers, a.Counters()["closed.too many pending"])
-		require.Len(t, a.log.above(), hostile.Burst, "rate limited")
+		require.Len(t, a.log.Lines(), hostile.Burst, "rate limited")
 
 		good := m.start(t, 2, 1)
 		good.Dial(Target{ID: a.id, Addr: a.addr})
@@ -154,7 +154,7 @@ func TestFloodOfConnections(t *testing.T) {
 		synctest.Wait()
 		require.Zero(t, a.pending())
 		a.Close(t.Context())
-		lines := a.log.above()
+		lines := a.log.Lines()
 		require.Contains(t, lines[len(lines)-1], "suppressed=")
 	})
 }

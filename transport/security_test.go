@@ -183,7 +183,7 @@ func TestSecurityKeepsOut(t *testing.T) {
 				synctest.Wait()
 				require.Empty(t, a.all())
 				require.Equal(t, map[string]uint64{test.label: 1}, a.counted("closed."))
-				require.Len(t, a.log.above(), 1)
+				require.Len(t, a.log.Lines(), 1)
 				require.Zero(t, a.pending()+a.open())
 			})
 		})

@@ -272,14 +272,14 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 		require.Equal(t, []string{"failed 1 duplicate id"}, double.all(), "it was never told that it is let in")
 		require.ErrorContains(t, double.lastWhy(),
 			"node id 00000000-0000-0000-0000-000000000002 is in use by another process, at n2; this process is at double")
-		require.Len(t, a.log.above(), 1)
-		require.Contains(t, a.log.above()[0], "level=ERROR")
-		require.Len(t, double.log.above(), 1, "both sides say it")
+		require.Len(t, a.log.Lines(), 1)
+		require.Contains(t, a.log.Lines()[0], "level=ERROR")
+		require.Len(t, double.log.Lines(), 1, "both sides say it")
 		require.EqualValues(t, 1, a.Counters()["closed.duplicate id"])
 		double.Dial(Target{ID: a.id, Addr: a.addr})
 		testkit.Pass(time.Second)
 		require.EqualValues(t, 2, a.Counters()["closed.duplicate id"])
-		require.Len(t, a.log.above(), 1, "once")
+		require.Len(t, a.log.Lines(), 1, "once")
 		b.Send(a.id, body("x"))
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "frame 2 x"}, a.all(), "the first is not disturbed")
@@ -365,7 +365,7 @@ func TestAnOlderStateIsRefused(t *testing.T) {
 				require.Regexp(t, "^\\x00duplicate id: node id 0.*2 was started later, at x; this process is at y", string(said))
 				require.EqualValues(t, 1, a.Counters()["closed.duplicate id"])
 				require.Equal(t, []string{"up 2/3", "down 2/3 EOF"}, a.all())
-				require.Len(t, a.log.above(), 1)
+				require.Len(t, a.log.Lines(), 1)
 			})
 		})
 	}
@@ -386,15 +386,15 @@ func TestDoubleOfThisNode(t *testing.T) {
 		require.Equal(t, []string{"failed 0 replaced"}, a.all())
 		require.Empty(t, double.all())
 		for _, n := range []*node{a, double} {
-			require.Len(t, n.log.above(), 1, "both sides say it")
+			require.Len(t, n.log.Lines(), 1, "both sides say it")
 		}
-		require.Contains(t, a.log.above()[0]+double.log.above()[0], "level=ERROR")
+		require.Contains(t, a.log.Lines()[0]+double.log.Lines()[0], "level=ERROR")
 		require.EqualValues(t, 1, double.Counters()["closed.replaced"], "it is the younger one that was dialled")
 
 		a.Dial(Target{Addr: a.addr})
 		testkit.Pass(time.Second)
 		require.Equal(t, []string{"failed 0 replaced", "failed 0 self"}, a.all())
-		require.Len(t, a.log.above(), 1)
+		require.Len(t, a.log.Lines(), 1)
 	})
 }
 

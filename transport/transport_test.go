@@ -181,8 +181,8 @@ func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
 		require.ErrorContains(t, a.lastWhy(), `refused by the peer: cluster is "blue", want "green"`)
 		require.Empty(t, b.all())
-		require.Len(t, a.log.above(), 1)
-		require.Len(t, b.log.above(), 1, "both sides say it")
+		require.Len(t, a.log.Lines(), 1)
+		require.Len(t, b.log.Lines(), 1, "both sides say it")
 		require.Equal(t, map[string]uint64{"handshake": 1}, b.counted("closed."))
 	})
 }

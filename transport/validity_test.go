@@ -121,7 +121,7 @@ func TestRenewedCertificateCarriesTheSessionOn(t *testing.T) {
 				for _, n := range []*node{a, b} {
 					require.Len(t, n.with("up"), 1)
 					require.Empty(t, n.with("down"))
-					require.Empty(t, n.log.above())
+					require.Empty(t, n.log.Lines())
 					require.Equal(t, 1, n.open())
 				}
 			})

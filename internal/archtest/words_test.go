@@ -24,7 +24,7 @@ const wordLimits = "testdata/words.txt"
 var (
 	whoForms = regexp.MustCompile(`(?i)\b(who|whom|whose|whoever)\b`)
 	anyWord  = regexp.MustCompile(`[A-Za-z0-9'-]+`)
-	comment  = regexp.MustCompile(`(?m)(?:^|\s)//\s.*`)
+	comment  = regexp.MustCompile(`(?m)(?:^|\s)// .*`)
 	// Words with several meanings, or that no reader of the field knows.
 	dialect = regexp.MustCompile(`\b(errands?|heirs?|doom|wish(es)?|strikes?|struck|rosters?|guests?|escort|hearsay|vouch(e[sd])?|doubt(s|ed|ing)?|hostile|strangers?|` +
 		`storms?|gust|heed(s|ed)?|regret|settle[sd]?|stamps?|poisoned|unmet|in vain|of before|so many|so long|takes? it that|without a word|of its own accord|` +

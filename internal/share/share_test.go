@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/share"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // builder builds 1, 2, 3, …, each within a second.
@@ -44,9 +45,9 @@ func TestManyRequestsShareOneAnswer(t *testing.T) {
 			wg.Go(func() { get(1) })
 		}
 		wg.Wait()
-		time.Sleep(share.Age - 1)
+		testkit.Pass(share.Age - 1)
 		get(1)
-		time.Sleep(time.Nanosecond)
+		testkit.Pass(time.Nanosecond)
 		get(2)
 		answer.Forget()
 		get(3)
@@ -73,7 +74,7 @@ func TestRequestThatEnds(t *testing.T) {
 			require.Equal(t, 1, got)
 		})
 		wg.Wait()
-		time.Sleep(share.Age)
+		testkit.Pass(share.Age)
 		_, err := answer.Get(short, b.build)
 		require.ErrorIs(t, err, ended)
 		synctest.Wait()
