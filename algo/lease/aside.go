@@ -74,11 +74,23 @@ func (n *node) correct(env algo.Env, old Aside) {
 	}
 }
 
-// forgive forgets what a member said of itself: it has not repeated it for long, or its process has ended.
-func (n *node) forgive(env algo.Env, said func(Aside) bool) {
-	if left := slices.DeleteFunc(slices.Clone(n.seen), said); len(left) < len(n.seen) {
-		n.seen = left
+// forgive has a member take part again although it stands aside: it has not repeated that for long, or its process
+// has ended. Its number stays until timerBack, when no copy of its message is on the way any more. Without the number
+// a copy would count as new: this node would relay it to all, the dead member included. The refused dial to that would
+// make this node forget the number again, and so on without end.
+func (n *node) forgive(env algo.Env, id algo.NodeID) {
+	at := slices.IndexFunc(n.seen, func(a Aside) bool { return a.ID == id })
+	if at >= 0 && !n.seen[at].Off {
+		n.seen[at].Off = true
 		n.reseat(env)
+	}
+}
+
+// expireAside ends what the member of a timerBack said of itself.
+func (n *node) expireAside(env algo.Env, t algo.Timer) {
+	if at := slices.IndexFunc(n.seen, func(a Aside) bool { return t == timerBack(a.ID) }); at >= 0 {
+		n.forgive(env, n.seen[at].ID)
+		n.seen = slices.Delete(n.seen, at, at+1)
 	}
 }
 

@@ -158,7 +158,7 @@ func (n *node) Expire(env algo.Env, t algo.Timer) {
 	case t == timerAside:
 		n.stepAside(env, true)
 	case strings.HasPrefix(string(t), "lease/back/"):
-		n.forgive(env, func(a Aside) bool { return t == timerBack(a.ID) })
+		n.expireAside(env, t)
 	default:
 		n.over(env, t)
 	}

@@ -311,6 +311,28 @@ func TestWhoStandsAsideTakesNoPart(t *testing.T) {
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
+// TestDeadMembersAsideIsRelayedOnce delivers copies of what n3 said before it died. A node that relayed a copy again
+// would keep it alive with the other nodes, which relay it too.
+func TestDeadMembersAsideIsRelayedOnce(t *testing.T) {
+	var told []string
+	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{told: &told} }}
+	spec, err := lease.Wrap(inner, algo.Timing{RoundTrip: 100 * ms, Timeout: 200 * ms}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := host.Alone(spec, 1, host.View(4))
+	n.Start(0)
+	word := lease.Aside{ID: host.ID(3), Said: 1}
+	wants(t, "the first copy", n.Hears(2, word), "n4 <- lease/aside", "set lease/back")
+	n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: host.ID(3)})
+	want := []string{"3 members, a quorum of 2", "4 members, a quorum of 3"}
+	if copied := n.Hears(4, word); copied != "" || !slices.Equal(told, want) {
+		t.Errorf("a copy after its death: %q, the algorithm gets %q, want %q", copied, told, want)
+	}
+	n.Expires("lease/back/" + algo.Timer(host.ID(3).String()))
+	wants(t, "its next process", n.Hears(3, word), "n2 n4 <- lease/aside")
+}
+
 // What n1 said before its restart is still relayed, and would set it aside for as long as the others remember it.
 func TestRestartedMemberCorrectsItsAside(t *testing.T) {
 	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{told: new([]string)} }}

@@ -93,8 +93,7 @@ func (n *node) released(env algo.Env, from algo.NodeID, ballot algo.Epoch) {
 
 // Died forgets what a process that is no more said of itself, and ends what this node has promised to it.
 func (n *node) Died(env algo.Env, peer algo.NodeID) {
-	env.StopTimer(timerBack(peer))
-	n.forgive(env, func(a Aside) bool { return a.ID == peer })
+	n.forgive(env, peer)
 	if n.options.TrustEvidence {
 		n.released(env, peer, n.promise.ballot)
 		n.consider(env)
