@@ -224,10 +224,10 @@ func (n *node) effects(out *engine.Output, left *fuse) {
 	}
 	for i := range out.Send {
 		e := &out.Send[i]
-		if u, shows := e.Message.(membership.Update); shows && u.Committed {
-			w.removes(n, membersIn(membership.Record{Config: u.Config, Committed: true})) // a later change may be saved already
-		}
 		if left.burns() {
+			if u, shows := e.Message.(membership.Update); shows && u.Committed {
+				w.removes(n, membersIn(membership.Record{Config: u.Config, Committed: true})) // a later change may be saved already
+			}
 			w.send(n, e.To, e.Message)
 		} else if peer := w.find(e.To); peer != nil {
 			w.drop(n, peer, e.Message, "its sender crashed before it left")
