@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -60,7 +59,7 @@ type coldStarted struct {
 	total  time.Duration // after the first was about to be started
 }
 
-// coldStart starts a cluster, waits until all agree on its highest node, and stops it.
+// coldStart starts a cluster, waits until all agree on its highest node, and stops the cluster.
 func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -74,12 +73,16 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 			err = e
 		}
 	}()
-	leader, err := f.Settle(ctx)
-	if err != nil {
+	// With a lease, a node that was up before the others may lead first.
+	highest := func(states []fleet.State) bool {
+		leader, agreed := fleet.Agreement(states)
+		return agreed && leader.Name == fleet.Name(config.Nodes)
+	}
+	if err := f.Await(ctx, highest); err != nil {
 		return s, err
 	}
-	if want := fleet.Name(config.Nodes); leader.Name != want {
-		return s, fmt.Errorf("bench: %s leads, want %s", leader.Name, want)
+	if _, err := f.Settle(ctx); err != nil {
+		return s, err
 	}
 	var up, end int64
 	for _, n := range f.States() {
