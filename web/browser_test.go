@@ -28,10 +28,11 @@ var pictures = flag.String("pictures", "", "`folder` for the pictures of the pag
 
 // looked is what a person sees: see browser/look.mjs.
 type looked struct {
-	Title, Leader, Link, Back, Picture         string
-	Members                                    [][]string
-	Changes, Elements, Errors, Others, Focused []string
-	Wide                                       bool
+	Title, Leader, Link, Back, Picture string
+	Members                            [][]string
+	Changes, Warnings, Elements        []string
+	Errors, Others, Focused            []string
+	Wide                               bool
 }
 
 // browser is a run of browser/look.mjs.
@@ -173,7 +174,7 @@ func TestThePageShowsStrangers(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/", web.New(t.Context(), n))
 	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"cluster":%[1]s,"algorithm":%[1]s,"node":%[2]s,"leader":%[2]s,"committed":false,"awaited":[{"addr":%[1]s,"answer":%[1]s}],
+		fmt.Fprintf(w, `{"cluster":%[1]s,"algorithm":%[1]s,"node":%[2]s,"leader":%[2]s,"committed":false,"awaited":[{"addr":%[1]s,"answer":%[1]s}],"warnings":[{"text":%[1]s,"at":"no time","count":2}],
 			"members":[{"id":%[2]s,"name":%[1]s,"addr":%[1]s,"state":"__proto__","since":"no time"},{"id":"x","name":"n2","addr":"","state":%[1]s}]}`, text, id)
 	})
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
@@ -195,6 +196,7 @@ func TestThePageShowsStrangers(t *testing.T) {
 	require.Equal(t, "? __proto__", l.Members[0][2])
 	require.Equal(t, "? "+evil, l.Members[1][2])
 	require.Contains(t, l.Changes[0], evil)
+	require.Equal(t, []string{"Invalid Date⚠ " + evil + "2 times"}, l.Warnings)
 	require.NotContains(t, l.Elements, "img")
 	require.Empty(t, l.Errors)
 }

@@ -79,6 +79,7 @@ var (
 	leaseLeft = desc("lease_left_seconds", "For how long the lease still backs the leadership of this node if nobody renews it; 0 elsewhere.")
 	certified = desc("certificate_expiry_timestamp_seconds", "When the certificate of this node ends, or one that has signed it, in seconds since 1970.")
 	connected = desc("connections", "Connections to other members.")
+	warnings  = desc("warnings", "Warnings of the last ten minutes, as the status shows them.")
 )
 
 // states are all of cluster.Member.State, so that none is missing where nobody is in it.
@@ -168,6 +169,7 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 		gauge(certified, float64(s.CertificateEnd.Unix()))
 	}
 	gauge(connected, float64(s.Counters["connections"]))
+	gauge(warnings, float64(len(s.Warnings)))
 	to <- prometheus.MustNewConstSummary(saves, s.Counters["saves"], time.Duration(s.Counters["saves.nanoseconds"]).Seconds(), nil)
 	for _, c := range counters {
 		for _, key := range slices.Sorted(maps.Keys(s.Counters)) {

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/secure"
@@ -127,6 +128,23 @@ func TestAScrapeDuringAPartition(t *testing.T) {
 		assert.Positive(t, cut.value("suspicions_total", "cause=silence"))
 		rest := c.scrape(t, c.other(old.Name).Config().Name)
 		assert.EqualValues(t, 1, rest.value("leader_known"))
+	})
+}
+
+// TestWarningsInMetrics has one member with other options of the algorithm: the others warn of it, and it of them.
+func TestWarningsInMetrics(t *testing.T) {
+	other := func(c *cluster.Config) {
+		if c.Name == "n1" {
+			c.Options = func(o any) error { o.(*bully.Options).SkipSuspected = false; return nil }
+		}
+	}
+	inBubble(t, clustertest.Config{Configure: other}, func(t *testing.T, c *watched) {
+		c.Await()
+		c.Pass(time.Second)
+		assert.EqualValues(t, 2, c.scrape(t, "n1").value("warnings"))
+		assert.EqualValues(t, 1, c.scrape(t, "n2").value("warnings"))
+		c.Pass(15 * time.Minute)
+		assert.EqualValues(t, 0, c.scrape(t, "n1").value("warnings"), "the cause is gone, or nothing reports it any more")
 	})
 }
 

@@ -26,6 +26,7 @@ async function look(page, picture) {
     leader: document.querySelector('#leader').textContent,
     link: document.querySelector('#link').textContent,
     members: [...document.querySelectorAll('#members tr')].map(r => [...r.cells].map(c => c.textContent)),
+    warnings: [...document.querySelectorAll('#warnings li')].map(c => c.textContent),
     changes: [...document.querySelectorAll('#changes li')].map(c => c.textContent),
     elements: [...new Set([...document.body.querySelectorAll('*')].map(e => e.localName))].sort(),
     back: getComputedStyle(document.body).backgroundColor,

@@ -78,6 +78,14 @@ function showStatus() {
       stateOf(m), element('td', age(Date.now() - new Date(m.since)) + ' ago'), element('td', m.addr));
     return row;
   }));
+  const warnings = status.warnings || [];
+  $('warned').hidden = warnings.length === 0;
+  $('warnings').replaceChildren(...warnings.map(w => {
+    const item = element('li'), at = element('time', clock(w.at));
+    at.dateTime = w.at;
+    item.append(at, element('div', `⚠ ${w.text}`, 'what'), element('span', w.count > 1 ? `${w.count} times` : '', 'took'));
+    return item;
+  }));
   const awaited = status.awaited || [];
   $('missing').hidden = awaited.length === 0;
   $('awaited').replaceChildren(...awaited.map(a => {
