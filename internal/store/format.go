@@ -18,7 +18,8 @@ import (
 // then, it is lost, and was not cut. The mark needs no sync of its own, as the next save
 // has to write that page anyway.
 const (
-	format   = 1
+	// Format is the form of the file.
+	Format   = 1
 	headSize = 24
 	slotSize = 128 << 10
 	fileSize = 2 * slotSize
@@ -31,7 +32,7 @@ var sums = crc64.MakeTable(crc64.ECMA)
 func sum(head, state []byte) uint64 { return crc64.Update(crc64.Checksum(head, sums), sums, state) }
 
 func seal(number uint64, state []byte) []byte {
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, headSize+len(state)), format)
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, headSize+len(state)), Format)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(state)))
 	b = binary.LittleEndian.AppendUint64(b, number)
 	b = binary.LittleEndian.AppendUint64(b, sum(b, state))
@@ -86,8 +87,8 @@ func decode(file []byte) (last uint64, state []byte, err error) {
 		err = fmt.Errorf("%w: its last two saves are numbers %d and %d", ErrDamaged, before, last)
 	case done > last:
 		err = fmt.Errorf("%w: save %d was done, and %d is the last one in it", ErrDamaged, done, last)
-	case written > format:
-		err = fmt.Errorf("%w (format %d, where this one knows format %d)", ErrNewerVersion, written, format)
+	case written > Format:
+		err = fmt.Errorf("%w (format %d, where this one knows format %d)", ErrNewerVersion, written, Format)
 	}
 	return last, bytes.Clone(state), err
 }
