@@ -27,11 +27,21 @@ func (a *access) register(set *pflag.FlagSet) {
 	set.StringVar(&a.config, "config", "", "`file` of the configuration of a node of the cluster, which names the secret or the certificate")
 }
 
-// client asks nodes. What else the configuration says, and whether that is right, is no affair of who asks.
-func (a *access) client() (operator.Client, error) {
+// settings reads the configuration of a node on this machine. Whether the rest of it is right is the affair of that
+// node.
+func (a *access) settings() (*config.Settings, error) {
 	settings, err := a.table.Load(a.config, os.Environ(), nil)
 	if err != nil {
-		return operator.Client{}, usagef("the configuration: %v", err)
+		return nil, usagef("the configuration: %v", err)
+	}
+	return settings, nil
+}
+
+// client asks nodes.
+func (a *access) client() (operator.Client, error) {
+	settings, err := a.settings()
+	if err != nil {
+		return operator.Client{}, err
 	}
 	o := secure.Config{SecretFile: settings.SecretFile, TLS: settings.TLS, Migrate: settings.Security != ""}
 	if a.secretFile != "" {

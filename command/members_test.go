@@ -125,8 +125,6 @@ func TestUsageOfOrders(t *testing.T) {
 		"remove a b:1 --addr a:1":              "remove wants the name or the id of one member, and got 2",
 		"resign":                               "resign wants one address, host:port, and got 0",
 		"resign a:1 --addr a:1":                "resign wants one address, host:port, and got 2",
-		"status":                               "status wants one address, host:port, and got 0",
-		"status a:1 b:1":                       "status wants one address, host:port, and got 2",
 		"remove a --addr a:1 --timeout 0s":     "--timeout is 0s, want more than 0",
 		"leave x --addr a:1":                   "leave wants one address, host:port, and got 2",
 		"priority --addr a:1":                  "priority wants one number, and got 0",

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/testkit"
@@ -49,7 +48,7 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 	addr := p.logged(t, "started")["addr"].(string)
 	p.logged(t, "leading")
 	priority := func() int {
-		var s cluster.Status
+		var s statusObject
 		decodeStrictly(t, statusOf(t, addr, "--json"), &s)
 		return s.Members[0].Priority
 	}

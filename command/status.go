@@ -1,12 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,14 +21,18 @@ import (
 )
 
 func (p *program) newStatus() *cobra.Command {
-	o := order{access: access{table: p.fields}} // of which it has the address
-	var asJSON bool
-	var timeout time.Duration
+	o := statusOrder{access: access{table: p.fields}}
 	cmd := &cobra.Command{
-		Use:   "status ADDR",
+		Use:   "status [ADDR…]",
 		Short: "Ask any member who leads",
 		Long: `Ask the member at ADDR who leads, who the members are, and what it has counted since
-it started. Each member answers for itself: two may differ for a while.
+it started. Each member answers for itself: two may differ for a while. Without ADDR, the
+member is that of the configuration on this machine (--config, or ELECT_CONFIG).
+
+With several addresses, or --all, there is a line for each member, and below them in what the
+answers differ. --all asks the members that the first answer names, too.
+
+The exit status is 1 if no member answered, or if those that did do not all name the same leader.
 
 The state of a member is "self"; "alive" or "suspected" when the one that is asked
 watches it or has evidence; "hearsay" when it does not hear it, its leader, but others do;
@@ -59,8 +65,9 @@ A member that members: or join: names and that was not met is listed by its addr
 what came of the last attempt to reach it. While nobody is known to lead, so is each for
 whom elections have waited in vain, and how often.
 
-With --json, one object: cluster, algorithm, node (the id of who answered), leader
-(an id or null), epoch, view (its number), view_epoch (0 before the first), committed,
+With --json and one address, one object: cluster, algorithm, node (the id of who answered), leader
+(an id or null), leader_name, leader_addr, leader_meta (an object; these three are absent if they
+are not known), epoch, view (its number), view_epoch (0 before the first), committed,
 members (a list of objects: id, name, addr, priority, eligible, state, since, timeout_ns: absent
 for who is not watched, meta: an object, absent if empty, standby: absent if false), meta_omitted (the number of
 members without meta because the answer has no room for it), members_omitted and awaited_omitted (the
@@ -74,47 +81,96 @@ absent if none), learners (a list of objects: id, name, addr) and pending (a lis
 "remove", id, name, reason), both absent if empty and of at most 16, certificate_end (when the certificate
 of the node ends, or one that has signed it; absent without one), warnings (of the last ten minutes, the last one
 first; a list of objects: text, at, count; absent if there is none), counters (an object: name and number). Without an answer the object is: addr,
-reason.
+reason. With several addresses or --all, one object: answers (a list of objects: addr, and status, the
+object above, or reason) and differ (a list of sentences, empty if there is no difference).
 
 ` + accessText,
 		Example: `  elect status 10.0.0.1:7400
-  elect status 10.0.0.1:7400 --json | jq -r .leader`,
-		Args: o.with(0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if timeout <= 0 {
-				return usagef("--timeout is %v, want more than 0", timeout)
-			}
-			if err := checkAddress("the address", o.addr); err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, fmt.Errorf("no answer within %v", timeout))
-			defer cancel()
-			client, err := o.client()
-			if err != nil {
-				return err
-			}
-			s, err := client.Status(ctx, o.addr)
-			if err != nil {
-				why := brief(o.addr, err)
-				if asJSON {
-					failed := map[string]string{"addr": o.addr, "reason": why}
-					if printed := json.NewEncoder(cmd.OutOrStdout()).Encode(failed); printed != nil {
-						return printed
-					}
-				}
-				return errors.New(why)
-			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)
-			}
-			return printStatus(cmd.OutOrStdout(), s, time.Now())
-		},
+  elect status --config /etc/elect.yaml --all
+  elect status 10.0.0.1:7400 --json | jq -r .leader_addr`,
+		Args: o.parse,
+		RunE: o.run,
 	}
 	cmd.Flags().StringVar(&o.addr, "addr", "", "`host:port` of the member, if it is not the last argument")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long to wait for the answer")
+	cmd.Flags().BoolVar(&o.all, "all", false, "ask all members, and show in what their answers differ")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Second, "how long to wait for the answer")
 	o.access.register(cmd.Flags())
 	return cmd
+}
+
+// statusOrder asks one or more members.
+type statusOrder struct {
+	access
+	addr    string
+	addrs   []string
+	all     bool
+	json    bool
+	timeout time.Duration
+}
+
+// parse takes the addresses of the command line, or that of the configuration.
+func (o *statusOrder) parse(_ *cobra.Command, args []string) error {
+	if o.addrs = args; o.addr != "" {
+		o.addrs = append(o.addrs, o.addr)
+	}
+	if len(o.addrs) == 0 {
+		settings, err := o.settings()
+		if err != nil {
+			return err
+		}
+		if o.addrs = []string{ownAddress(settings.Advertise, settings.Listen)}; o.addrs[0] == "" {
+			return usagef("status wants an address, host:port, or a configuration that has one (--config, ELECT_CONFIG)")
+		}
+	}
+	for _, addr := range o.addrs {
+		if err := checkAddress("the address", addr); err != nil {
+			return err
+		}
+	}
+	if o.timeout <= 0 {
+		return usagef("--timeout is %v, want more than 0", o.timeout)
+	}
+	return nil
+}
+
+// ownAddress is where a node can be asked on its own machine.
+func ownAddress(advertise, listen string) string {
+	host, port, err := net.SplitHostPort(cmp.Or(advertise, listen))
+	if err != nil {
+		return cmp.Or(advertise, listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func (o *statusOrder) run(cmd *cobra.Command, _ []string) error {
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("no answer within %v", o.timeout))
+	defer cancel()
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	if o.all || len(o.addrs) > 1 {
+		return o.runMany(ctx, cmd.OutOrStdout(), client)
+	}
+	answer := ask(ctx, client, o.addrs[0])
+	if o.json {
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(answer.object())
+	} else if answer.Status != nil {
+		err = printStatus(cmd.OutOrStdout(), answer.Status.Status, time.Now())
+	}
+	switch {
+	case err != nil:
+		return err
+	case answer.Status == nil:
+		return errors.New(answer.Reason)
+	case answer.Status.Leader == nil:
+		return errors.New("no leader is known")
+	}
+	return nil
 }
 
 // printStatus shows a status for people: the members in the order of their names.
