@@ -42,6 +42,7 @@ func run(ctx context.Context, s *config.Settings, n *cluster.Node, log *slog.Log
 		return err
 	}
 	defer stop()
+	notifyService(ctx, n)
 	return ofConfiguration(s, n.Run(ctx))
 }
 
