@@ -9,7 +9,7 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo docs internal/archtest internal/bench/theory internal/hostile internal/logqueue internal/mistake": "",
+	"algo deploy docs internal/archtest internal/bench/theory internal/hostile internal/logqueue internal/mistake": "",
 	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"trace internal/membership algo/driver": "algo",
