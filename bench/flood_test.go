@@ -35,7 +35,8 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// floods are attacks on the leader: by a host without credentials, and by processes that may ask for the status.
+// floods are attacks on the leader: by a host without credentials, by processes that may ask for the status, and by a
+// member.
 var floods = []floodKind{
 	{"replay", 400, "secret", (*flood).replay},          // one recorded ClientHello
 	{"sweep", 400, "secret", (*flood).sweep},            // the same, each from another address
@@ -46,6 +47,7 @@ var floods = []floodKind{
 	{"nodes", 600, "none", (*flood).holdNode},           // nodes of one identity that are no members
 	{"http", 200, "none", (*flood).askHTTP},             // requests for /status
 	{"idle-http", 600, "none", (*flood).holdHTTP},       // connections without a request
+	{"member", 16, "none", (*flood).restatePriority},    // a member whose priority changes all the time
 }
 
 type floodKind struct {
@@ -61,7 +63,7 @@ const floodStatus = 15
 // BenchmarkFlood attacks the leader of three nodes. It reports how often a node followed another leader, the suspicions,
 // the time until a restarted member follows the leader, the failed ones of 15 status requests from a member's host, of
 // 15 checks of /leader and of 15 orders (where no credentials are needed), the highest memory of the leader after one of
-// them, and the answers that the attackers got. An iteration is 10 s and what the requests and the restart take,
+// them, the saves of the leader (likewise), and the answers that the attackers got. An iteration is 10 s and what the requests and the restart take,
 // or 3 s with -short.
 func BenchmarkFlood(b *testing.B) {
 	config := setting(b)
@@ -105,11 +107,17 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
 	f.ctx, f.site = ctx, sites[leader.Name]
-	if kind.security == "none" {
+	f.member = nodes.States()[0].Addr
+	saves := func() uint64 {
+		if kind.security != "none" {
+			return 0
+		}
 		if f.status, err = (operator.Client{}).Status(within(b, time.Minute), leader.Addr); err != nil {
 			b.Fatal(err)
 		}
+		return f.status.Counters["saves"]
 	}
+	before := saves()
 	start := fleet.Now()
 	var attackers sync.WaitGroup
 	for range kind.connections {
@@ -153,6 +161,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	}
 	_ = fleet.Sleep(b.Context(), span/3)
 	end := fleet.Now()
+	saved := saves() - before
 	stop()
 	attackers.Wait()
 
@@ -180,6 +189,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	b.ReportMetric(float64(failedChecks), "checks-failed")
 	b.ReportMetric(float64(failedOrders), "orders-failed")
 	b.ReportMetric(float64(memory)/(1<<20), "leader-MiB")
+	b.ReportMetric(float64(saved)/time.Duration(end-start).Seconds(), "saves/s")
 	b.ReportMetric(float64(f.answers.Load())/time.Duration(end-start).Seconds(), "answers/s")
 	b.ReportMetric(float64(f.count.Load())/time.Duration(end-start).Seconds(), "attacks/s")
 	b.Logf("load average now %s%s", machine.LoadAverage(), text)
@@ -191,6 +201,7 @@ type flood struct {
 	invented   tls.Certificate
 	statusArgs []string // credentials of a status request
 	site       string   // where the leader serves HTTP
+	member     string   // the address of another member
 	ctx        context.Context
 	status     cluster.Status // of the leader before the flood, where it needs no credentials
 	browser    http.Client
@@ -439,4 +450,13 @@ func freeAddr(b *testing.B) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
+}
+
+// restatePriority gives the other member another priority, which it has the leader write down for all.
+func (f *flood) restatePriority(_ string, number int) {
+	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
+	defer cancel()
+	if (operator.Client{}).SetPriority(ctx, f.member, -number) == nil {
+		f.answers.Add(1)
+	}
 }
