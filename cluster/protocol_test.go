@@ -21,6 +21,7 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -137,6 +138,19 @@ func TestProtocolDocument(t *testing.T) {
 		require.True(t, decoded, "%s: nobody says it", name)
 	}
 	require.Empty(t, slices.Sorted(maps.Keys(missing)), "kinds without an example")
+}
+
+// TestProtocolDocumentHello recomputes what the hello of a node without a quorum has in docs/protocol.md.
+func TestProtocolDocumentHello(t *testing.T) {
+	example := testkit.Example(t, "../docs/protocol.md", "cluster id")
+	require.Equal(t, "elect:"+example["cluster"], example["text"])
+	id := newCluster(&Config{Cluster: example["cluster"]}, false, nil)
+	require.Equal(t, example["id"], hex.EncodeToString(id[:]))
+
+	spec, err := bully.Factory(algo.LAN(), nil)
+	require.NoError(t, err)
+	lines := slices.Sorted(maps.Keys(testkit.Example(t, "../docs/protocol.md", "settings")))
+	require.Equal(t, strings.Join(lines, "\n"), wire.Settings(spec.Settings))
 }
 
 // bytesOf reads lines of hex with remarks behind #.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -95,4 +96,27 @@ func Need(t testing.TB, there bool, want string) {
 	default:
 		t.Skipf("needs %s", want)
 	}
+}
+
+// Example returns the example of that name in a document: the lines with an indent after "<!-- example: NAME -->".
+// Each is a key and, after spaces, a value.
+func Example(t testing.TB, document, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(text), "<!-- example: "+name+" -->\n")
+	if !found {
+		t.Fatalf("%s has no example %q", document, name)
+	}
+	fields := make(map[string]string)
+	for line := range strings.Lines(block) {
+		if !strings.HasPrefix(line, "    ") {
+			break
+		}
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		fields[key] = strings.TrimSpace(value)
+	}
+	return fields
 }
