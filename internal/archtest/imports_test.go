@@ -54,9 +54,10 @@ var allowedImports = map[string]string{
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/guard internal/hostile internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wire secure sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
-	"cmd/elect":          "algo/builtin command",
-	"examples/omega/cmd": "algo/builtin command examples/omega",
-	"examples/worker":    "cluster",
+	"cmd/elect":               "algo/builtin command",
+	"examples/omega/cmd":      "algo/builtin command examples/omega",
+	"examples/worker":         "cluster",
+	"examples/other-language": "",
 }
 
 // checkImports reports each import that table does not allow, each package without a row, and

@@ -45,7 +45,7 @@ func readTexts(t *testing.T, root string) (all texts) {
 			return err
 		}
 		if entry.IsDir() {
-			if name := entry.Name(); name == "testdata" || name != "." && name != ".." && strings.HasPrefix(name, ".") {
+			if name := entry.Name(); name == "testdata" || name == "node_modules" || name != "." && name != ".." && strings.HasPrefix(name, ".") {
 				return filepath.SkipDir
 			}
 			return nil

@@ -1,0 +1,178 @@
+//go:build unix
+
+// Package otherlanguage has no code in Go. Its test runs the member in JavaScript in a cluster of real nodes.
+package otherlanguage
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/command"
+	"github.com/elect-go/elect/internal/testkit"
+)
+
+const mainEnv = "TEST_MAIN_OF_ELECT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(mainEnv) != "" {
+		command.Main(builtin.Registry())
+	}
+	os.Exit(m.Run())
+}
+
+// hangTimeout ends a test that hangs. A slow machine needs less.
+const hangTimeout = time.Minute
+
+func requireNode(t *testing.T) {
+	t.Helper()
+	testkit.OnlyLong(t)
+	_, noNode := exec.LookPath("node")
+	_, noLibrary := os.Stat("node_modules/@msgpack/msgpack")
+	testkit.Need(t, noNode == nil && noLibrary == nil, "node, and 'npm ci' in examples/other-language")
+}
+
+func TestJavaScriptUnits(t *testing.T) {
+	requireNode(t)
+	out, err := exec.CommandContext(t.Context(), "node", "--test").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// event is a line that a member prints: the command with --events, and main.mjs.
+type event struct {
+	Event string
+	Name  string
+	Epoch uint64
+}
+
+// process is a member in a process of its own.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	lines <-chan event
+}
+
+// start starts a member, and stops it when the test ends.
+func start(t *testing.T, name, program string, args ...string) *process {
+	t.Helper()
+	p := &process{name: name, cmd: exec.Command(program, args...)}
+	p.cmd.Env = append(os.Environ(), mainEnv+"=1", "GORACE=atexit_sleep_ms=0")
+	p.cmd.Stderr = t.Output()
+	stdin, err := p.cmd.StdinPipe()
+	require.NoError(t, err)
+	p.stdin = stdin
+	stdout, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	lines := make(chan event, 1000)
+	p.lines = lines
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer close(lines)
+		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
+			var e event
+			if json.Unmarshal(scanner.Bytes(), &e) == nil && e.Event == "leader" {
+				lines <- e
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-read
+		_ = p.cmd.Wait()
+	})
+	return p
+}
+
+// requireLeader waits until the member names a leader, and returns the epoch.
+func (p *process) requireLeader(t *testing.T, name string) uint64 {
+	t.Helper()
+	timer := time.NewTimer(hangTimeout)
+	defer timer.Stop()
+	for {
+		select {
+		case e, isOpen := <-p.lines:
+			require.True(t, isOpen, "%s has ended", p.name)
+			if e.Name == name {
+				return e.Epoch
+			}
+		case <-timer.C:
+			t.Fatalf("%s does not name the leader %s", p.name, name)
+		}
+	}
+}
+
+func (p *process) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(s))
+}
+
+// freeAddresses returns addresses of the loopback at which no process listens.
+func freeAddresses(t *testing.T, count int) (addresses []string) {
+	t.Helper()
+	for range count {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close() // after all are chosen: they must differ
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
+// The member in JavaScript ranks between two nodes: n1 is below it, n3 above.
+func TestJavaScriptMemberLosesWinsAndGivesWay(t *testing.T) {
+	requireNode(t)
+	for _, tc := range []struct {
+		name  string
+		flags []string
+	}{
+		{"plain", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			addresses := freeAddresses(t, 3)
+			flags := func(number int) []string {
+				flags := append([]string{"--listen", addresses[number-1], "--priority", fmt.Sprint(number)}, tc.flags...)
+				for _, address := range addresses {
+					flags = append(flags, "--members", address)
+				}
+				return flags
+			}
+			startNode := func(number int) *process {
+				name := fmt.Sprintf("n%d", number)
+				return start(t, name, os.Args[0], append([]string{"node", "--events", "--name", name, "--lease=off", "--log-level=error"}, flags(number)...)...)
+			}
+			n1, n3 := startNode(1), startNode(3)
+			js := start(t, "js", "node", append([]string{"main.mjs", "--name", "js"}, flags(2)...)...)
+
+			n1.requireLeader(t, "n3")
+			first := js.requireLeader(t, "n3") // it loses the election at its start
+
+			n3.signal(t, syscall.SIGKILL)
+			won := js.requireLeader(t, "js")
+			require.Greater(t, won, first, "it wins in a new epoch")
+			require.GreaterOrEqual(t, n1.requireLeader(t, "js"), won, "it is followed")
+
+			n3 = startNode(3)
+			require.Greater(t, js.requireLeader(t, "n3"), won, "it gives way to the higher member")
+			require.Greater(t, n1.requireLeader(t, "n3"), won)
+
+			n3.signal(t, syscall.SIGKILL)
+			won = js.requireLeader(t, "js")
+			n1.requireLeader(t, "js")
+			js.signal(t, syscall.SIGTERM)
+			require.Greater(t, n1.requireLeader(t, "n1"), won, "its goodbye ends its leadership")
+		})
+	}
+}
