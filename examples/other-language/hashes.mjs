@@ -1,5 +1,5 @@
-// The hashes of docs/protocol.md: digests, and the cluster id of a name.
-import { createHash } from 'node:crypto'
+// The hashes of docs/protocol.md: digests, the cluster id of a name, and proofs of the secret.
+import { createHash, createHmac } from 'node:crypto'
 
 // fnv1a returns the 64-bit FNV-1a hash of bytes, as a BigInt.
 export function fnv1a (bytes) {
@@ -41,4 +41,18 @@ export function cutText (text) {
   if (bytes.length <= 512) return text
   const end = `\n...=${fnv1a(bytes).toString(36)}`
   return new TextDecoder().decode(bytes.subarray(0, 512 - end.length), { stream: true }) + end
+}
+
+// parseSecret returns the 32 bytes of a secret from its text.
+export function parseSecret (text) {
+  const bytes = Buffer.from(text.replace(/^elect1_/, ''), 'base64url')
+  const secret = bytes.subarray(0, 32)
+  const sum = createHash('sha256').update(secret).digest().subarray(0, 4)
+  if (!text.startsWith('elect1_') || bytes.length !== 36 || !sum.equals(bytes.subarray(32))) throw new Error('secret is damaged')
+  return secret
+}
+
+// proof returns the proof of a secret. The role is 'client' or 'server'; the material is exported from the channel.
+export function proof (secret, role, cluster, material) {
+  return createHmac('sha256', secret).update(`elect proof 1\0${role}\0${cluster}\0`).update(material).digest()
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
-import { clusterId, configDigest, cutText, fnv1a, listDigest } from './hashes.mjs'
+import { clusterId, configDigest, cutText, fnv1a, listDigest, parseSecret, proof } from './hashes.mjs'
 import { decodeMessage, encodeMessage, frame, FrameReader } from './messages.mjs'
 
 const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
@@ -35,6 +35,15 @@ test('cut text', () => {
   const text = 'a'.repeat(letters)
   assert.equal(hex(fnv1a(Buffer.from(text))), hash)
   assert.equal(cutText(text), `${'a'.repeat(kept)}\n${end}`)
+})
+
+test('proof of the secret', () => {
+  const { secret, text, material, cluster, client, server } = example('proof')
+  assert.equal(parseSecret(text).toString('hex'), secret)
+  for (const [role, want] of Object.entries({ client, server })) {
+    assert.equal(proof(parseSecret(text), role, cluster, Buffer.from(material, 'hex')).toString('hex'), want)
+  }
+  assert.throws(() => parseSecret(text.replace('AAEC', 'AAED')))
 })
 
 for (const kind of ['hello', 'watch', 'beat', 'doubt', 'vouch', 'self', 'config-ack', 'join-rejected', 'goodbye', 'election', 'answer', 'coordinator', 'inquiry']) {

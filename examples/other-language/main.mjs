@@ -1,5 +1,7 @@
 // It runs one member until SIGTERM or Ctrl-C. It prints a line of JSON for each leader: {"event":"leader","name":…,"epoch":…}.
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { secretChannel } from './channel.mjs'
 import { Member } from './member.mjs'
 
 const { values } = parseArgs({
@@ -9,7 +11,8 @@ const { values } = parseArgs({
     listen: { type: 'string' },
     members: { type: 'string', multiple: true },
     priority: { type: 'string', default: '0' },
-    preset: { type: 'string', default: 'lan' }
+    preset: { type: 'string', default: 'lan' },
+    'secret-file': { type: 'string' }
   }
 })
 
@@ -18,8 +21,10 @@ function stop (reason) {
   member.stop().finally(() => process.exit(reason ? 1 : 0))
 }
 
+const secretFile = values['secret-file']
 const member = new Member({
   ...values,
+  secure: secretFile && secretChannel(readFileSync(secretFile, 'utf8'), values.cluster),
   priority: Number(values.priority),
   onLeader: (name, epoch) => console.log(JSON.stringify({ event: 'leader', name: name ?? undefined, epoch: Number(epoch), leads: name === values.name })),
   onStop: stop

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -134,11 +135,16 @@ func freeAddresses(t *testing.T, count int) (addresses []string) {
 // The member in JavaScript ranks between two nodes: n1 is below it, n3 above.
 func TestJavaScriptMemberLosesWinsAndGivesWay(t *testing.T) {
 	requireNode(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	makeSecret := exec.Command(os.Args[0], "secret", secret)
+	makeSecret.Env = append(os.Environ(), mainEnv+"=1")
+	require.NoError(t, makeSecret.Run())
 	for _, tc := range []struct {
 		name  string
 		flags []string
 	}{
 		{"plain", nil},
+		{"secret", []string{"--secret-file", secret}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			addresses := freeAddresses(t, 3)
