@@ -37,6 +37,9 @@ func codecsOf(t testing.TB) map[string]*wire.Codec {
 		require.NoError(t, err)
 		codecs[algorithm] = n.frames
 	}
+	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data"})
+	require.NoError(t, err)
+	codecs["bully+lease"] = n.frames
 	return codecs
 }
 
@@ -81,6 +84,13 @@ func TestProtocolDocument(t *testing.T) {
 		"join-rejected":    membership.Reject{Reason: "full", Holds: membership.ConfigID{Version: 4}},
 		"founding-request": membership.FoundingRequest{},
 		"founding-reply":   membership.FoundingReply{Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
+
+		"lease-ask": lease.Ask{
+			Ballot: 7, Round: 2, View: algo.Stamp{Epoch: 6, Number: 9}, For: 960 * time.Millisecond, Holds: true, Again: true,
+		},
+		"lease-reply":   lease.Reply{Ballot: 7, Round: 2, Yes: true, Max: 7},
+		"lease-release": lease.Release{Ballot: 7},
+		"lease-aside":   lease.Aside{ID: id(2), Said: 3},
 
 		"vote":   vote.Vote{Round: 8},
 		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
