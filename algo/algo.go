@@ -223,7 +223,7 @@ type Spec struct {
 
 // Factory makes a [Spec] from options. It fills a struct of its own with
 // defaults for the timing, has decode overwrite what the user configured, checks
-// the result and says every mistake at once, each an [*OptionError].
+// the result and says every mistake at once, each a [*SettingError].
 //
 // decode takes a pointer to that struct and refuses what the struct does not have. Its
 // exported fields are the options: each a time.Duration, bool, string, integer, float64

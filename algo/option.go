@@ -8,19 +8,6 @@ import (
 	"time"
 )
 
-// OptionError is a mistake in one option of an algorithm, or in what all of them are told of
-// the network.
-type OptionError struct {
-	Algorithm string // the word that selects it: "bully"; or "timing"
-	Option    string // as it is written in a configuration: "answer_timeout"
-	Got       string // "100ms"
-	Want      string // "at least the round trip (200ms)"
-}
-
-func (e *OptionError) Error() string {
-	return e.Algorithm + ": " + e.Option + " is " + e.Got + ", want " + e.Want
-}
-
 // longest keeps every multiple of an option that a timer is set to from overflowing.
 const longest = 24 * time.Hour
 
@@ -49,7 +36,7 @@ func (c *OptionCheck) want(ok bool, setting Setting, want string) {
 		c.settings = append(c.settings, setting)
 	}
 	if !ok {
-		c.mistakes = append(c.mistakes, &OptionError{Algorithm: c.Algorithm, Option: setting.Name, Got: setting.Value, Want: want})
+		c.mistakes = append(c.mistakes, &SettingError{Field: c.Algorithm + "." + setting.Name, Got: setting.Value, Want: want})
 	}
 }
 
@@ -73,7 +60,7 @@ func (c *OptionCheck) Duration(option string, got time.Duration, name string, le
 	c.Want(want == "", option, got.String(), want)
 }
 
-// Err is all mistakes, each an [*OptionError], or nil.
+// Err is all mistakes, each a [*SettingError], or nil.
 func (c *OptionCheck) Err() error { return errors.Join(c.mistakes...) }
 
 // Build is what a [Factory] does: it has decode overwrite options, which hold the defaults for

@@ -17,12 +17,12 @@ func TestOptionCheck(t *testing.T) {
 		want  string
 	}{
 		{"enough", 2 * s, 2 * s, ""},
-		{"not enough", s, 2 * s, "x: wait is 1s, want at least the least (2s)"},
+		{"not enough", s, 2 * s, "x.wait is 1s, want at least the least (2s)"},
 		{"nothing asked", 1, 0, ""},
-		{"zero", 0, 0, "x: wait is 0s, want more than 0"},
-		{"negative", -s, -2 * s, "x: wait is -1s, want more than 0"},
+		{"zero", 0, 0, "x.wait is 0s, want more than 0"},
+		{"negative", -s, -2 * s, "x.wait is -1s, want more than 0"},
 		{"the longest", 24 * time.Hour, s, ""},
-		{"too long", 24*time.Hour + 1, s, "x: wait is 24h0m0.000000001s, want at most 24h0m0s"},
+		{"too long", 24*time.Hour + 1, s, "x.wait is 24h0m0.000000001s, want at most 24h0m0s"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := algo.OptionCheck{Algorithm: "x"}
@@ -44,11 +44,11 @@ func TestOptionCheckSaysAllAtOnce(t *testing.T) {
 	c.Want(false, "b", "2", "3")
 	c.Want(false, "c", "4", "5")
 	err := c.Err()
-	if want := "x: b is 2, want 3\nx: c is 4, want 5"; err == nil || err.Error() != want {
+	if want := "x.b is 2, want 3\nx.c is 4, want 5"; err == nil || err.Error() != want {
 		t.Errorf("it says %v, want %s", err, want)
 	}
-	mistake, ok := errors.AsType[*algo.OptionError](err)
-	if want := (algo.OptionError{Algorithm: "x", Option: "b", Got: "2", Want: "3"}); !ok || *mistake != want {
+	mistake, ok := errors.AsType[*algo.SettingError](err)
+	if want := (algo.SettingError{Field: "x.b", Got: "2", Want: "3"}); !ok || *mistake != want {
 		t.Errorf("the first is %+v, want %+v", mistake, want)
 	}
 }

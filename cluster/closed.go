@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/elect-go/elect/internal/mistake"
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/transport"
 )
@@ -22,7 +22,7 @@ const migrate = "migrate"
 // door makes what keeps strangers out, or says what is wrong with it. Nil is none: the node listens on the loopback, or on
 // a network of the program's own, or is told to.
 func (c *Config) door() (*secure.Endpoint, error) {
-	wrong := func(field, got, want string) error { return &ConfigError{Field: field, Got: got, Want: want} }
+	wrong := func(field, got, want string) error { return &algo.SettingError{Field: field, Got: got, Want: want} }
 	closed := c.SecretFile != "" || c.TLS != secure.Certificate{}
 	switch {
 	case c.Security != "" && (c.Security != migrate || !closed):
@@ -34,17 +34,9 @@ func (c *Config) door() (*secure.Endpoint, error) {
 	case !closed:
 		return nil, nil
 	}
-	door, err := secure.New(secure.Config{
+	return secure.New(secure.Config{
 		Cluster: c.Cluster, Member: c.Name, SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security == migrate, Log: c.Logger,
 	})
-	var mistakes []error
-	for _, err := range mistake.Leaves(err) {
-		if bad, ok := errors.AsType[*secure.ConfigError](err); ok {
-			err = wrong(bad.Field, bad.Got, bad.Want)
-		}
-		mistakes = append(mistakes, err)
-	}
-	return door, errors.Join(mistakes...)
 }
 
 // openDoor says at each start who is let in that has proved nothing. A listener of the program's own may turn out to be one for
@@ -58,7 +50,7 @@ func (n *Node) openDoor(l net.Listener) error {
 	case n.config.Insecure:
 		n.log.Warn("insecure: whoever reaches this node takes part, and gives orders")
 	case ok && !addr.IP.IsLoopback():
-		return &ConfigError{Field: "listen", Got: strconv.Quote(addr.String()), Want: waysIn}
+		return &algo.SettingError{Field: "listen", Got: strconv.Quote(addr.String()), Want: waysIn}
 	}
 	n.local = l.Addr()
 	return nil

@@ -20,7 +20,6 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/trace"
@@ -157,29 +156,6 @@ func (w Network) listen() func(addr string) (net.Listener, error) {
 	return w.Listen
 }
 
-// ConfigError is one mistake in a [Config]. [New] reports all of them at once.
-type ConfigError struct {
-	// Field is as in a configuration file: "listen", "timing.heartbeat", "join[0]",
-	// "bully.answer_timeout"; and "bully" for what its factory says without naming an option.
-	Field string
-	Got   string
-	Want  string
-	// Err is what the factory of the algorithm said, where the mistake is in its options, or
-	// in the timing: an *algo.OptionError, whose Got and Want stand above, or another error,
-	// which says all that there is to say.
-	Err error
-}
-
-func (e *ConfigError) Error() string {
-	if e.Want == "" && e.Err != nil {
-		return "cluster: options of " + e.Field + ": " + e.Err.Error()
-	}
-	return "cluster: " + e.Field + " is " + e.Got + ", want " + e.Want
-}
-
-// Unwrap returns Err.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
 // Limits that the wire has too.
 const (
 	maxAddr    = 255
@@ -216,7 +192,7 @@ func (c *Config) complete() (algo.Spec, error) {
 	want(c.Drain >= 0, "drain", c.Drain.String(), "not below 0")
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
-	timing := fieldErrors("timing", fd.Check(c.Timing))
+	timing := fd.Check(c.Timing)
 	spec, err := c.spec(timing == nil)
 	found.add(timing, err)
 	if c.Lease == (lease.Options{}) && spec.Textbook {
@@ -227,7 +203,7 @@ func (c *Config) complete() (algo.Spec, error) {
 		c.Lease = cmp.Or(c.Lease, lease.Defaults(c.Timing))
 		c.Lease.Drain = c.Drain
 		leased, err := lease.Wrap(spec, c.Timing, c.Lease)
-		found.add(fieldErrors("lease", err))
+		found.add(err)
 		if err == nil {
 			spec = leased
 		}
@@ -254,7 +230,7 @@ func (m *mistakes) add(errs ...error) { m.all = append(m.all, errs...) }
 
 func (m *mistakes) want(ok bool, field, got, want string, args ...any) {
 	if !ok {
-		m.add(&ConfigError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
+		m.add(&algo.SettingError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
 	}
 }
 
@@ -330,7 +306,7 @@ func (c *Config) checkMembers() error {
 
 func checkPriority(priority int) error {
 	if int64(priority) < math.MinInt32 || int64(priority) > math.MaxInt32 {
-		return &ConfigError{Field: "priority", Got: strconv.Itoa(priority), Want: "a number of 32 bits"}
+		return &algo.SettingError{Field: "priority", Got: strconv.Itoa(priority), Want: "a number of 32 bits"}
 	}
 	return nil
 }
@@ -409,7 +385,7 @@ func (c *Config) spec(sound bool) (algo.Spec, error) {
 	factory, ok := c.Registry[c.Algorithm]
 	if !ok {
 		names := slices.Sorted(maps.Keys(c.Registry))
-		return algo.Spec{}, &ConfigError{Field: "algorithm", Got: strconv.Quote(c.Algorithm), Want: "one of " + strings.Join(names, ", ")}
+		return algo.Spec{}, &algo.SettingError{Field: "algorithm", Got: strconv.Quote(c.Algorithm), Want: "one of " + strings.Join(names, ", ")}
 	}
 	options := func(any) error { return nil }
 	usual, _ := factory(algo.LAN(), options)
@@ -423,19 +399,5 @@ func (c *Config) spec(sound bool) (algo.Spec, error) {
 	if err != nil {
 		spec = usual
 	}
-	return spec, fieldErrors(c.Algorithm, err)
-}
-
-// fieldErrors is what the factory of an algorithm said, or the check of the timing, as
-// mistakes in the configuration.
-func fieldErrors(part string, err error) error {
-	var mistakes []error
-	for _, err := range mistake.Leaves(err) {
-		mistake := &ConfigError{Field: part, Err: err}
-		if option, ok := errors.AsType[*algo.OptionError](err); ok {
-			mistake.Field, mistake.Got, mistake.Want = part+"."+option.Option, option.Got, option.Want
-		}
-		mistakes = append(mistakes, mistake)
-	}
-	return errors.Join(mistakes...)
+	return spec, err
 }

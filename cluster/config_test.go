@@ -20,19 +20,19 @@ func good() cluster.Config {
 	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "data", Insecure: true, Lease: lease.Off}
 }
 
-func mistakes(err error) []*cluster.ConfigError {
+func mistakes(err error) []*algo.SettingError {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []*cluster.ConfigError
+		var all []*algo.SettingError
 		for _, err := range joined.Unwrap() {
 			all = append(all, mistakes(err)...)
 		}
 		return all
 	}
-	var mistake *cluster.ConfigError
+	var mistake *algo.SettingError
 	if !errors.As(err, &mistake) {
 		return nil
 	}
-	return []*cluster.ConfigError{mistake}
+	return []*algo.SettingError{mistake}
 }
 
 func TestConfigMistakes(t *testing.T) {
@@ -86,10 +86,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"a first contact for ever", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.FirstContact = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.first_contact"},
 		{"an option", func(c *cluster.Config) {
 			c.Options = func(o any) error { o.(*bully.Options).AnswerTimeout = ms; return nil }
-		}, "cluster: bully.answer_timeout is 1ms, want at least the round trip (" + algo.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
-		{"an unknown option", func(c *cluster.Config) {
-			c.Options = func(any) error { return errors.New("no option colour") }
-		}, "options of bully: no option colour", "bully"},
+		}, "bully.answer_timeout is 1ms, want at least the round trip (" + algo.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,9 +122,15 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	config.Options = func(o any) error { *o.(*bully.Options) = bully.Options{}; return nil }
 	_, err = cluster.New(config)
 	require.Len(t, mistakes(err), 3)
-	var option *algo.OptionError
-	require.ErrorAs(t, err, &option)
-	require.Equal(t, "answer_timeout", option.Option)
+	require.Equal(t, "bully.answer_timeout", mistakes(err)[0].Field)
+}
+
+func TestErrorOfOptionsIsReturned(t *testing.T) {
+	wrong := errors.New("no option colour")
+	config := good()
+	config.Options = func(any) error { return wrong }
+	_, err := cluster.New(config)
+	require.ErrorIs(t, err, wrong)
 }
 
 func TestDefaults(t *testing.T) {

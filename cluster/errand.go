@@ -220,7 +220,7 @@ var ErrQuorum = errors.New("cluster: with a quorum members are not listed: nodes
 
 // SetMembers replaces Config.Members, of an algorithm without a quorum. It returns when this node uses the new list.
 // Change the list on all nodes: a node rejects one that its list does not name. The list must name this node; to
-// take the node itself out, change the lists of the others and stop it. The error is a *ConfigError, ErrQuorum,
+// take the node itself out, change the lists of the others and stop it. The error is an *algo.SettingError, ErrQuorum,
 // context.Cause(ctx) or ErrStopped.
 func (n *Node) SetMembers(ctx context.Context, members []string) error {
 	c := Config{Listen: n.config.Listen, Advertise: n.config.Advertise, Lesson: n.config.Lesson, Members: members}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/fence"
@@ -89,7 +90,7 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 			"no port":          {[]string{"n1:7400", "n2"}, "members[1]", "want host:port"},
 			"empty":            {nil, "members", "members is empty, want the addresses of all members"},
 		} {
-			var mistake *cluster.ConfigError
+			var mistake *algo.SettingError
 			err := n.SetMembers(t.Context(), test.list)
 			require.ErrorAs(t, err, &mistake, name)
 			require.Equal(t, test.field, mistake.Field, name)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/cluster/operator"
@@ -42,7 +43,7 @@ func TestSetPriority(t *testing.T) {
 		f.agree("n3", bound)
 		f.members(bound, "n1", "n2", "n3")
 
-		var mistake *cluster.ConfigError
+		var mistake *algo.SettingError
 		if strconv.IntSize > 32 {
 			require.ErrorAs(t, members[1].SetPriority(t.Context(), math.MaxInt), &mistake)
 			require.Equal(t, "priority", mistake.Field)

@@ -29,7 +29,7 @@ func metaText(meta map[string]string) (string, error) {
 	var lines []string
 	var mistakes []error
 	refuse := func(got, want string) {
-		mistakes = append(mistakes, &ConfigError{Field: "meta", Got: got, Want: want})
+		mistakes = append(mistakes, &algo.SettingError{Field: "meta", Got: got, Want: want})
 	}
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		value := meta[key]
@@ -59,7 +59,7 @@ func metadata(text string) map[string]string {
 
 // SetMeta changes what this member says of itself, in place of Config.Meta, until it is started again. It
 // returns when the change is made; the members that can be reached are told, and the others hear of it when
-// they are connected next. Its error is a *ConfigError for each mistake, context.Cause(ctx), or ErrStopped.
+// they are connected next. Its error is an *algo.SettingError for each mistake, context.Cause(ctx), or ErrStopped.
 func (n *Node) SetMeta(ctx context.Context, meta map[string]string) error {
 	text, err := metaText(meta)
 	if err != nil {

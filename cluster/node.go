@@ -125,8 +125,8 @@ type Node struct {
 	said      time.Duration     // when it last has
 }
 
-// New makes a node and starts nothing. It reports every mistake of the configuration at once, each as a
-// [*ConfigError].
+// New makes a node and starts nothing. It reports every mistake of the configuration at once, each as an
+// [*algo.SettingError]. An error of Config.Options is among them as it is.
 func New(c Config) (*Node, error) {
 	spec, err := c.complete()
 	door, wrong := c.door()
@@ -388,7 +388,7 @@ func (n *Node) Campaign(ctx context.Context) error {
 // SetPriority changes the priority of this member, with the effect that the algorithm
 // gives to it: bully and ring elect anew if another is the highest then. It returns when
 // the change is made; the others hear of it. It lasts until the node is started again,
-// with the priority of its configuration. Its error is a *ConfigError for a number of more
+// with the priority of its configuration. Its error is an *algo.SettingError for a number of more
 // than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
 func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	return n.run(ctx, func() (*errand, error) {

@@ -153,7 +153,7 @@ func (n *Node) start(o wire.Order) (*errand, error) {
 		return n.restate(o.Priority)
 	case wire.Resign:
 		if o.Period < 0 || o.Period > maxPeriod {
-			return nil, &ConfigError{Field: "the time of a resignation", Got: o.Period.String(), Want: "from 0 to " + maxPeriod.String()}
+			return nil, &algo.SettingError{Field: "the time of a resignation", Got: o.Period.String(), Want: "from 0 to " + maxPeriod.String()}
 		}
 		return n.resignation(o.Period)
 	}

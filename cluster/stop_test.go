@@ -194,7 +194,7 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
 	require.NoError(t, err)
 	err = again.Run(t.Context())
-	var mistake *cluster.ConfigError
+	var mistake *algo.SettingError
 	require.ErrorAs(t, err, &mistake)
 	require.Equal(t, "data", mistake.Field)
 	require.Contains(t, mistake.Got, data)

@@ -91,9 +91,9 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 			`--algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`, `--preset is "moon", want local, lan or wan`,
 		}},
 		{"demo --option answer_timeout=5 --option what", []string{
-			`bully.answer_timeout is "5", want a duration`, `--option is "what", want key=value`,
+			`--option answer_timeout is "5", want a duration`, `--option is "what", want key=value`,
 		}},
-		{"demo --option answer_timeout=1ns", []string{"--option: bully.answer_timeout is 1ns, want at least the round trip (200ms)"}},
+		{"demo --option answer_timeout=1ns", []string{"--option answer_timeout is 1ns, want at least the round trip (200ms)"}},
 		{"node", []string{`listen is "", want host:port`}},
 		{"node --events x --listen 127.0.0.1:0", []string{`unknown command "x"`}},
 		{"node --config /no/such/file", []string{"open /no/such/file", "See 'elect node --help'"}},

@@ -93,15 +93,15 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 
 // checkObject is the outcome of a check as JSON.
 type checkObject struct {
-	File     string            `json:"file"`
-	OK       bool              `json:"ok"`
-	Mistakes []mistake.Mistake `json:"mistakes"`
-	More     bool              `json:"more"`
-	Unknown  []config.Unknown  `json:"unknown_variables"`
+	File     string           `json:"file"`
+	OK       bool             `json:"ok"`
+	Mistakes mistake.List     `json:"mistakes"`
+	More     bool             `json:"more"`
+	Unknown  []config.Unknown `json:"unknown_variables"`
 }
 
 func newCheck(s *config.Settings, wrong error) checkObject {
-	o := checkObject{File: s.File, OK: wrong == nil, Mistakes: []mistake.Mistake{}, Unknown: append([]config.Unknown{}, s.Unknown...)}
+	o := checkObject{File: s.File, OK: wrong == nil, Unknown: append([]config.Unknown{}, s.Unknown...)}
 	if wrong, ok := wrong.(*mistake.Error); ok {
 		o.Mistakes, o.More = wrong.Mistakes, wrong.More
 	}
@@ -160,7 +160,7 @@ func newExample(fields *config.Table) []fieldObject {
 func changedOptions(s *config.Settings) []string {
 	var changed []string
 	for _, e := range s.Effective() {
-		if e.Field.Part == s.Config.Algorithm && e.Origin.Kind() != mistake.Default {
+		if e.Field.Part == s.Config.Algorithm && e.Origin.Source != "" {
 			changed = append(changed, e.Field.Name)
 		}
 	}

@@ -100,11 +100,11 @@ type showObject struct {
 }
 
 type effectiveObject struct {
-	Field  string         `json:"field"`
-	Value  any            `json:"value"`
-	Source mistake.Source `json:"source"`
-	At     string         `json:"at"`
-	Line   int            `json:"line"`
+	Field  string `json:"field"`
+	Value  any    `json:"value"`
+	Source string `json:"source"`
+	At     string `json:"at"`
+	Line   int    `json:"line"`
 }
 
 type amountsObject struct {
@@ -127,7 +127,7 @@ func newShow(s *config.Settings, a amounts) showObject {
 		o.Amounts.Heartbeats = &a.rest
 	}
 	for _, e := range s.Effective() {
-		o.Fields = append(o.Fields, effectiveObject{e.Field.Name, e.Value, e.Origin.Kind(), e.Origin.String(), e.Origin.Line})
+		o.Fields = append(o.Fields, effectiveObject{e.Field.Name, e.Value, mistake.SourceOf(e.Origin), e.Origin.String(), e.Origin.Line})
 	}
 	return o
 }
@@ -137,11 +137,11 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
 	for _, e := range s.Effective() {
-		if e.Idle && e.Origin.Kind() == mistake.Default {
+		if e.Idle && e.Origin.Source == "" {
 			continue
 		}
 		from := e.Origin.String()
-		if e.Origin.Kind() == mistake.Default && e.Field.Empty != "" {
+		if e.Origin.Source == "" && e.Field.Empty != "" {
 			from += ": " + e.Field.Empty
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", e.Field.Name, e.Text(), from)

@@ -168,8 +168,8 @@ func TestConfigShowAsJSON(t *testing.T) {
 	}
 	require.Equal(t, effectiveObject{"listen", "127.0.0.1:7400", mistake.File, "elect.yaml:1", 1}, byName["listen"])
 	require.Equal(t, effectiveObject{"timing.no_evidence", true, mistake.Flag, "--no-evidence", 0}, byName["timing.no_evidence"])
-	require.Equal(t, effectiveObject{"bully.head_start", "0s", mistake.Flag, "--option", 0}, byName["bully.head_start"])
-	require.Equal(t, effectiveObject{"priority", 0.0, mistake.Default, "default", 0}, byName["priority"])
+	require.Equal(t, effectiveObject{"bully.head_start", "0s", mistake.Flag, "--option head_start", 0}, byName["bully.head_start"])
+	require.Equal(t, effectiveObject{"priority", 0.0, "default", "default", 0}, byName["priority"])
 	require.Equal(t, []any{"127.0.0.1:7400", "127.0.0.1:7401", "127.0.0.1:7402"}, byName["members"].Value)
 	require.Equal(t, 3, o.Amounts.Nodes, "as many as members")
 	require.Equal(t, ms(algo.LAN().Bound()), o.Amounts.Failover)

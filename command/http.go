@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/mistake"
@@ -29,7 +30,7 @@ const (
 func checkHTTP(s *config.Settings) {
 	for _, e := range s.Effective() {
 		if at, err := netip.ParseAddrPort(s.HTTP); e.Field.Name == "http" && s.HTTP != "" && (err != nil || !at.Addr().IsLoopback()) {
-			s.Mistakes.Add(mistake.Mistake{Field: "http", Origin: e.Origin, Got: mistake.Quote(s.HTTP), Want: "an address of the loopback, such as " +
+			s.Mistakes.Add(&algo.SettingError{Field: "http", Origin: e.Origin, Got: mistake.Quote(s.HTTP), Want: "an address of the loopback, such as " +
 				"127.0.0.1:7480: nobody is asked there who he is, and others have to go through a proxy that asks"})
 		}
 	}

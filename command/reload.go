@@ -120,7 +120,7 @@ func (r *reloader) complain(err error) {
 		return
 	}
 	for _, m := range wrong.Mistakes {
-		r.log.Error(what, "mistake", m.String())
+		r.log.Error(what, "mistake", m.Error())
 	}
 	if wrong.More {
 		r.log.Error(what, "mistake", "and more")

@@ -17,7 +17,7 @@ const maxWait = time.Hour
 // then reset: a process that is being killed still accepts for a moment.
 const instantRedials = 10
 
-// Check says every mistake in a timing, each an [*algo.OptionError] of "timing".
+// Check says every mistake in a timing, each an [*algo.SettingError] of "timing".
 func Check(t algo.Timing) error {
 	c := algo.OptionCheck{Algorithm: "timing"}
 	want := func(ok bool, field string, got time.Duration, want string) { c.Want(ok, field, got.String(), want) }

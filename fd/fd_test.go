@@ -135,11 +135,11 @@ func TestConfigSaysEveryMistake(t *testing.T) {
 		c := config()
 		test.change(&c)
 		err := Check(c)
-		if mistake, ok := errors.AsType[*algo.OptionError](err); !ok || mistake.Option != test.field || err.Error() != mistake.Error() {
+		if mistake, ok := errors.AsType[*algo.SettingError](err); !ok || mistake.Field != "timing."+test.field || err.Error() != mistake.Error() {
 			t.Errorf("%+v: mistakes %v, want one of %s", c, err, test.field)
 		}
 	}
-	if got := strings.Count(Check(algo.Timing{}).Error(), "timing: "); got < 3 {
+	if got := strings.Count(Check(algo.Timing{}).Error(), "timing."); got < 3 {
 		t.Errorf("the zero config has %d mistakes, want all at once", got)
 	}
 }

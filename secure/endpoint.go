@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/hostile"
 )
 
@@ -38,34 +39,20 @@ type Certificate struct {
 	CA   string `yaml:"ca" arg:"file" empty:"none" help:"authority that has signed the certificates of all members"`
 }
 
-// ConfigError is one mistake in a [Config], or in a file of it.
-type ConfigError struct {
-	Field     string // as in a configuration file: "secret_file", "tls", "tls.cert"
-	Got, Want string // of a file its name
-	Err       error  // what is wrong with the file
-}
-
-func (e *ConfigError) Error() string {
-	return "secure: " + e.Field + " is " + e.Got + ", want " + e.Want
-}
-
-// Unwrap returns Err.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
 // Endpoint makes the connections of a node or of a client safe. It may be used by many goroutines.
 type Endpoint struct{ files files }
 
-// New reads the files. Its error says all that is wrong, each as a *ConfigError.
+// New reads the files. Its error says all that is wrong, each as an [*algo.SettingError].
 func New(c Config) (*Endpoint, error) {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	none := c.TLS == Certificate{}
 	switch {
 	case !none && (c.TLS.Cert == "" || c.TLS.Key == "" || c.TLS.CA == ""):
-		return nil, &ConfigError{Field: "tls", Got: "not whole", Want: "all of cert, key and ca"}
+		return nil, &algo.SettingError{Field: "tls", Got: "not whole", Want: "all of cert, key and ca"}
 	case none && c.SecretFile == "":
-		return nil, &ConfigError{Field: "secret_file", Got: "empty", Want: "a file, or tls"}
+		return nil, &algo.SettingError{Field: "secret_file", Got: "empty", Want: "a file, or tls"}
 	case !none && c.SecretFile != "" && !c.Migrate:
-		return nil, &ConfigError{Field: "tls", Got: "set beside secret_file", Want: "one of the two, or security: migrate while a cluster goes from the one to the other"}
+		return nil, &algo.SettingError{Field: "tls", Got: "set beside secret_file", Want: "one of the two, or security: migrate while a cluster goes from the one to the other"}
 	}
 	e := &Endpoint{files: files{Config: c}}
 	return e, e.files.open()

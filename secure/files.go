@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/disk"
 )
 
@@ -165,7 +166,7 @@ func (f *files) read() (k keys, err error) {
 	var wrong []error
 	note := func(field, path string, err error) bool {
 		if err != nil {
-			wrong = append(wrong, &ConfigError{field, strconv.Quote(path), fmt.Sprintf("a file that can be used (%v)", err), err})
+			wrong = append(wrong, &algo.SettingError{Field: field, Got: strconv.Quote(path), Want: fmt.Sprintf("a file that can be used (%v)", err), Err: err})
 		}
 		return err == nil
 	}

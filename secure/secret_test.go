@@ -322,7 +322,7 @@ func TestSecretFiles(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
 			e, err := New(Config{Cluster: "demo", SecretFile: path})
 			if test.wrong != "" {
-				require.EqualError(t, err, fmt.Sprintf("secure: secret_file is %q, want a file that can be used (%s)", path, test.wrong))
+				require.EqualError(t, err, fmt.Sprintf("secret_file is %q, want a file that can be used (%s)", path, test.wrong))
 				return
 			}
 			require.NoError(t, err)
@@ -356,11 +356,11 @@ func TestFilesThatAreNotTheirOwn(t *testing.T) {
 	_, err = New(Config{SecretFile: t.TempDir()})
 	require.ErrorContains(t, err, "it is a directory, want a regular file")
 	_, err = New(Config{})
-	require.EqualError(t, err, "secure: secret_file is empty, want a file, or tls")
+	require.EqualError(t, err, "secret_file is empty, want a file, or tls")
 	_, err = New(Config{TLS: Certificate{CA: "ca.crt", Cert: "n1.crt"}})
-	require.EqualError(t, err, "secure: tls is not whole, want all of cert, key and ca")
+	require.EqualError(t, err, "tls is not whole, want all of cert, key and ca")
 	_, err = New(Config{TLS: Certificate{CA: "ca.crt", Cert: "n1.crt", Key: "n1.key"}, SecretFile: "secret"})
-	require.ErrorContains(t, err, "secure: tls is set beside secret_file, want one of the two, or security: migrate")
+	require.ErrorContains(t, err, "tls is set beside secret_file, want one of the two, or security: migrate")
 }
 
 // TestManyBeginAndStall: each has its deadline, and keeps nobody else out.

@@ -56,7 +56,7 @@ func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 }
 
 // New returns the algorithm with these options, or every mistake in them at once, each an
-// [*algo.OptionError]. Whether they fit the network only [Factory] can tell.
+// [*algo.SettingError]. Whether they fit the network only [Factory] can tell.
 func New(o Options) (algo.Spec, error) {
 	return algo.Build("bully", algo.Timing{}, o, nil, describe)
 }

@@ -34,16 +34,16 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 		want    string
 	}{
 		{"none", Options{20 * ms, 20 * ms, 20 * ms, 20 * ms, false}, ""},
-		{"one below another", Options{200 * ms, 100 * ms, 300 * ms, 0, true}, "bully: coordinator_timeout is 100ms, want at least answer_timeout (200ms)"},
-		{"all at once", Options{10 * ms, 9 * ms, -ms, 11 * ms, true}, "bully: answer_timeout is 10ms, want at least the round trip (20ms)\n" +
-			"bully: coordinator_timeout is 9ms, want at least answer_timeout (10ms)\n" +
-			"bully: announce_interval is -1ms, want more than 0\n" +
-			"bully: head_start is 11ms, want from 0 to answer_timeout (10ms)"},
+		{"one below another", Options{200 * ms, 100 * ms, 300 * ms, 0, true}, "bully.coordinator_timeout is 100ms, want at least answer_timeout (200ms)"},
+		{"all at once", Options{10 * ms, 9 * ms, -ms, 11 * ms, true}, "bully.answer_timeout is 10ms, want at least the round trip (20ms)\n" +
+			"bully.coordinator_timeout is 9ms, want at least answer_timeout (10ms)\n" +
+			"bully.announce_interval is -1ms, want more than 0\n" +
+			"bully.head_start is 11ms, want from 0 to answer_timeout (10ms)"},
 		{"what no timer can hold", Options{20 * ms, 1 << 62, 20 * ms, 0, true},
-			"bully: coordinator_timeout is 1281023h53m38.427387904s, want at most 24h0m0s"},
-		{"nothing set", Options{}, "bully: answer_timeout is 0s, want more than 0\n" +
-			"bully: coordinator_timeout is 0s, want more than 0\n" +
-			"bully: announce_interval is 0s, want more than 0"},
+			"bully.coordinator_timeout is 1281023h53m38.427387904s, want at most 24h0m0s"},
+		{"nothing set", Options{}, "bully.answer_timeout is 0s, want more than 0\n" +
+			"bully.coordinator_timeout is 0s, want more than 0\n" +
+			"bully.announce_interval is 0s, want more than 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) { options.Mistakes(t, tc.options, tc.want) })
 	}

@@ -26,5 +26,5 @@ func ExampleWrap() {
 	// Output:
 	// bully+lease <nil>
 	// {OneLeaderPerEpoch:true NeedsQuorum:true HighestLeads:true}
-	// lease: duration is 960ms, want more, so that of it 780ms remain, and not 638ms, with a drift of 20 % and a guard of 2ms: the longer one of three renewals (each 150ms) with a round trip (200ms), and of the timeout (380ms) with two
+	// lease.duration is 960ms, want more, so that of it 780ms remain, and not 638ms, with a drift of 20 % and a guard of 2ms: the longer one of three renewals (each 150ms) with a round trip (200ms), and of the timeout (380ms) with two
 }

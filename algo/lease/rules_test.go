@@ -468,11 +468,11 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	trusting := o
 	trusting.TrustEvidence = true
-	if _, err := lease.Wrap(inner, algo.LAN(), trusting); err == nil || !strings.Contains(err.Error(), "lease: trust_evidence is true, want false, or trusted_network as well") {
+	if _, err := lease.Wrap(inner, algo.LAN(), trusting); err == nil || !strings.Contains(err.Error(), "lease.trust_evidence is true, want false, or trusted_network as well") {
 		t.Error(err)
 	}
 	o.Duration -= 20 * ms
-	want := "lease: duration is 940ms, want more, so that of it 780ms remain, and not 767.09086ms, with a drift of 10 % and a guard of 2ms"
+	want := "lease.duration is 940ms, want more, so that of it 780ms remain, and not 767.09086ms, with a drift of 10 % and a guard of 2ms"
 	if _, err := lease.Wrap(inner, algo.LAN(), o); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -34,19 +34,19 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 		want    string
 	}{
 		{"none", Options{20 * ms, 20 * ms, 60 * ms, false}, ""},
-		{"a window that is too short", Options{20 * ms, 15 * ms, 60 * ms, true}, "vote: window is 15ms, want at least the round trip (20ms)"},
-		{"two of three", Options{20 * ms, 30 * ms, -ms, true}, "vote: heartbeat_interval is 20ms, want at least window (30ms)\n" +
-			"vote: pause is -1ms, want more than 0"},
-		{"a pause that is too short", Options{20 * ms, 20 * ms, 59 * ms, true}, "vote: pause is 59ms, want at least three windows (60ms)"},
+		{"a window that is too short", Options{20 * ms, 15 * ms, 60 * ms, true}, "vote.window is 15ms, want at least the round trip (20ms)"},
+		{"two of three", Options{20 * ms, 30 * ms, -ms, true}, "vote.heartbeat_interval is 20ms, want at least window (30ms)\n" +
+			"vote.pause is -1ms, want more than 0"},
+		{"a pause that is too short", Options{20 * ms, 20 * ms, 59 * ms, true}, "vote.pause is 59ms, want at least three windows (60ms)"},
 		{"what no timer can hold", Options{1 << 62, 20 * ms, 60 * ms, true},
-			"vote: heartbeat_interval is 1281023h53m38.427387904s, want at most 24h0m0s"},
+			"vote.heartbeat_interval is 1281023h53m38.427387904s, want at most 24h0m0s"},
 		{"three windows that no timer can hold", Options{24 * time.Hour, 1 << 62, 24 * time.Hour, true},
-			"vote: heartbeat_interval is 24h0m0s, want at least window (1281023h53m38.427387904s)\n" +
-				"vote: window is 1281023h53m38.427387904s, want at most 24h0m0s\n" +
-				"vote: pause is 24h0m0s, want at least three windows (72h0m0s)"},
-		{"nothing set", Options{}, "vote: heartbeat_interval is 0s, want more than 0\n" +
-			"vote: window is 0s, want more than 0\n" +
-			"vote: pause is 0s, want more than 0"},
+			"vote.heartbeat_interval is 24h0m0s, want at least window (1281023h53m38.427387904s)\n" +
+				"vote.window is 1281023h53m38.427387904s, want at most 24h0m0s\n" +
+				"vote.pause is 24h0m0s, want at least three windows (72h0m0s)"},
+		{"nothing set", Options{}, "vote.heartbeat_interval is 0s, want more than 0\n" +
+			"vote.window is 0s, want more than 0\n" +
+			"vote.pause is 0s, want more than 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) { options.Mistakes(t, tc.options, tc.want) })
 	}

@@ -17,6 +17,7 @@ package config
 import (
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/elect-go/elect/algo"
@@ -87,11 +88,12 @@ func (s *Settings) settle() {
 
 // checkLease reports options of the lease together with lease: off, unless a stronger source turns the lease off.
 func (s *Settings) checkLease() {
+	sources := []string{"", mistake.File, mistake.Environment, mistake.Flag}
 	off := s.given[leasePart]
 	for _, f := range s.table.fields {
 		g := s.given[f.Name]
-		if s.Lease == "off" && f.Part == leasePart && g.stands() && !off.origin.Overrides(g.origin) {
-			s.Mistakes.Add(mistake.Mistake{Field: f.Name, Origin: g.origin, Got: "set", Want: "lease: on, but it is off (" + off.origin.String() + ")"})
+		if s.Lease == "off" && f.Part == leasePart && g.stands() && slices.Index(sources, off.origin.Source) <= slices.Index(sources, g.origin.Source) {
+			s.Mistakes.Add(&algo.SettingError{Field: f.Name, Origin: g.origin, Got: "set", Want: "lease: on, but it is off (" + off.origin.String() + ")"})
 		}
 	}
 }
@@ -140,7 +142,7 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	n, err := cluster.New(s.Config)
 	sound := true
 	for _, err := range mistake.Leaves(err) {
-		m := s.explain("", err)
+		m := s.explain(s.Config.Algorithm, err)
 		sound = sound && !strings.HasPrefix(m.Field, timingPart+".")
 		if s.given[base(m.Field)].stands() || !wrong[base(m.Field)] {
 			s.Mistakes.Add(m) // else it is empty because of that
@@ -186,7 +188,7 @@ func (s *Settings) Level() (level slog.Level) {
 type Effective struct {
 	Field  Field
 	Value  any // as JSON has it: of a duration the text
-	Origin mistake.Origin
+	Origin algo.Origin
 	Idle   bool // it is of an algorithm that is not selected, or of a lease without one
 }
 

@@ -178,7 +178,7 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 		"timing.max_redial":         {"1s", "default"},
 		"bully.answer_timeout":      {"300ms", "--bully-answer-timeout"},
 		"bully.coordinator_timeout": {"400ms", "default"},
-		"bully.skip_suspected":      {"true", "--option"},
+		"bully.skip_suspected":      {"true", "--option skip_suspected"},
 		"vote.window":               {"200ms", "default"},
 	} {
 		require.Equal(t, want, [2]string{values[name], origins[name]}, name)

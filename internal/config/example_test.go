@@ -64,7 +64,7 @@ func TestTheExampleSetsLittle(t *testing.T) {
 	require.NoError(t, err)
 	var set []string
 	for _, e := range s.Effective() {
-		if e.Origin.Kind() == mistake.File {
+		if e.Origin.Source == mistake.File {
 			set = append(set, e.Field.Name)
 		}
 	}

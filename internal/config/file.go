@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -27,7 +28,7 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 // expanded.
 func (s *Settings) parse(text []byte) {
 	wrong := func(line int, got, want string) {
-		s.Mistakes.Add(mistake.Mistake{Origin: mistake.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})
+		s.Mistakes.Add(&algo.SettingError{Origin: algo.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})
 	}
 	if len(text) > maxFile {
 		wrong(0, fmt.Sprintf("more than %d KiB", maxFile>>10), "a configuration")
@@ -53,8 +54,8 @@ func (s *Settings) parse(text []byte) {
 }
 
 // at is the place of a node in the file.
-func (s *Settings) at(n *yaml.Node) mistake.Origin {
-	return mistake.Origin{Source: mistake.File, Name: s.File, Line: n.Line}
+func (s *Settings) at(n *yaml.Node) algo.Origin {
+	return algo.Origin{Source: mistake.File, Name: s.File, Line: n.Line}
 }
 
 // mapping reads the fields of a section.
@@ -63,7 +64,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 		return // a heading with nothing below
 	}
 	if n.Kind != yaml.MappingNode {
-		m := mistake.Mistake{Field: strings.TrimSuffix(section, "."), Origin: s.at(n), Got: describe(n), Want: "fields and their values"}
+		m := &algo.SettingError{Field: strings.TrimSuffix(section, "."), Origin: s.at(n), Got: describe(n), Want: "fields and their values"}
 		if section == "" {
 			m.Got = "the file is " + m.Got
 		}
@@ -74,12 +75,12 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content) && !s.Mistakes.Full(); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			s.Mistakes.Add(mistake.Mistake{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
+			s.Mistakes.Add(&algo.SettingError{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
 			continue
 		}
 		name := section + key.Value
 		field, known := s.table.byName[name]
-		m := mistake.Mistake{Field: name, Origin: s.at(key), Got: "not a field"}
+		m := &algo.SettingError{Field: mistake.Name(name), Origin: s.at(key), Got: "not a field"}
 		switch first, again := lines[key.Value]; {
 		case again:
 			m.Got, m.Want = fmt.Sprintf("set twice, first in line %d", first), "it once"
@@ -138,7 +139,7 @@ func describe(n *yaml.Node) string {
 }
 
 // unknown is the mistake of a name that is not one of a field.
-func (t *Table) unknown(section, key string, at mistake.Origin) mistake.Mistake {
+func (t *Table) unknown(section, key string, at algo.Origin) *algo.SettingError {
 	var here []Field
 	var names []string
 	for _, f := range t.fields {
@@ -149,10 +150,10 @@ func (t *Table) unknown(section, key string, at mistake.Origin) mistake.Mistake 
 	if section == "" {
 		names = append(append(names, timingPart, tlsPart), t.Algorithms()...)
 	}
-	m := mistake.Mistake{Field: section + key, Origin: at, Got: "not a field"}
+	m := &algo.SettingError{Field: mistake.Name(section + key), Origin: at, Got: "not a field"}
 	if len(names) == 0 {
 		m.Want = "nothing there: it has no options"
-	} else if m.Meant = cmp.Or(nearestField(key, here).Name, nearestField(key, t.fields).Name); m.Meant == "" {
+	} else if m.Suggestion = cmp.Or(nearestField(key, here).Name, nearestField(key, t.fields).Name); m.Suggestion == "" {
 		m.Want = "one of " + strings.Join(names, ", ")
 	}
 	return m

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -47,7 +48,7 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 				continue
 			}
 			take := func(text string) { // a list may be given in parts
-				g := given{texts: t.split(f, text), origin: mistake.Origin{Source: mistake.Flag, Name: "--" + name}}
+				g := given{texts: t.split(f, text), origin: algo.Origin{Source: mistake.Flag, Name: "--" + name}}
 				if t.isList(f) {
 					g.texts = slices.Concat(flags.values[f.Name].texts, g.texts)
 				}

@@ -46,7 +46,7 @@ func FuzzFile(f *testing.F) {
 			t.Fatalf("it says %v", err)
 		}
 		for _, m := range wrong.Mistakes {
-			said := m.String()
+			said := m.Error()
 			if said == "" || len(said) > 2000 || !utf8.ValidString(said) || strings.ContainsFunc(said, unicode.IsControl) {
 				t.Fatalf("it says %q", said)
 			}

@@ -43,7 +43,7 @@ func (u Unknown) String() string {
 type given struct {
 	texts  []string
 	lines  []int // of each text of a list
-	origin mistake.Origin
+	origin algo.Origin
 	bad    string        // what it is instead, if it is no text: "a section"
 	value  reflect.Value // what it says, if that fits
 }
@@ -84,7 +84,7 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 			}
 		}
 		s.assign(t.byName["algorithm"])
-		s.acceptOptions(s.Config.Algorithm, false, flags.options, mistake.Origin{Source: mistake.Flag, Name: optionFlag, Shared: true})
+		s.acceptOptions(s.Config.Algorithm, false, flags.options, true)
 	}
 	s.settle()
 	return s
@@ -103,7 +103,7 @@ func (s *Settings) environ(variables []string) {
 		switch {
 		case !ours, isReserved(name), i >= 0 && value == "":
 		case i >= 0:
-			s.accept(fields[i], given{texts: s.table.split(fields[i], value), origin: mistake.Origin{Source: mistake.Environment, Name: name}})
+			s.accept(fields[i], given{texts: s.table.split(fields[i], value), origin: algo.Origin{Source: mistake.Environment, Name: name}})
 		default:
 			u := Unknown{Name: name}
 			if f := nearestField(wrote, append([]Field{{Name: "config"}}, fields...)); f.Name != "" {
@@ -139,13 +139,13 @@ func (s *Settings) accept(f Field, g given) {
 		g.texts = []string{strings.NewReplacer("true", "on", "false", "off").Replace(g.texts[0])}
 	}
 	value, want, err := read(s.table.base.target(f).Type(), g.texts)
-	m := mistake.Mistake{Field: f.Name, Origin: g.origin, Got: got, Want: cmp.Or(either(f.Words), want)}
+	m := &algo.SettingError{Field: f.Name, Origin: g.origin, Got: got, Want: cmp.Or(either(f.Words), want)}
 	switch {
 	case g.bad != "" || err != nil:
 		s.Mistakes.Add(m)
 	case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
 		if !f.isSwitch() { // no is nearer to on than to off
-			m.Meant = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
+			m.Suggestion = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
 		}
 		s.Mistakes.Add(m)
 	default:
@@ -159,7 +159,7 @@ func (s *Settings) accept(f Field, g given) {
 
 // acceptOptions is accept of options of an algorithm, each key=value. Those of a lease around it begin
 // with lease_, as in its settings.
-func (s *Settings) acceptOptions(algorithm string, leased bool, options []string, at mistake.Origin) {
+func (s *Settings) acceptOptions(algorithm string, leased bool, options []string, isFlag bool) {
 	for _, text := range options {
 		key, value, ok := strings.Cut(text, "=")
 		part := algorithm
@@ -167,9 +167,13 @@ func (s *Settings) acceptOptions(algorithm string, leased bool, options []string
 			part, key = leasePart, ofLease
 		}
 		field, known := s.table.byName[part+"."+key]
+		var at algo.Origin
+		if isFlag {
+			at = algo.Origin{Source: mistake.Flag, Name: optionFlag + " " + mistake.Name(key)}
+		}
 		switch {
 		case !ok:
-			s.Mistakes.Add(mistake.Mistake{Field: "option", Origin: mistake.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
+			s.Mistakes.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
 		case known:
 			s.accept(field, given{texts: s.table.split(field, value), origin: at})
 		case s.table.registry[algorithm] != nil: // else that is the mistake
@@ -186,10 +190,10 @@ func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string
 	algorithm, leased := strings.CutSuffix(name, lease.Suffix)
 	factory, ok := t.registry[algorithm]
 	if !ok || leased && timing == (algo.Timing{}) {
-		s.Mistakes.Add(mistake.Mistake{Field: "algorithm", Got: mistake.Quote(name), Want: either(t.Algorithms())})
+		s.Mistakes.Add(&algo.SettingError{Field: "algorithm", Got: mistake.Quote(name), Want: either(t.Algorithms())})
 		return algo.Spec{}, s.Mistakes.Err(about)
 	}
-	s.acceptOptions(algorithm, leased, options, mistake.Origin{})
+	s.acceptOptions(algorithm, leased, options, false)
 	s.Config.Timing = defaults
 	_, _ = s.build(algorithm) // for the options that it keeps
 	_, _ = s.build(leasePart)

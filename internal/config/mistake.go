@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/mistake"
 )
 
 // about is what an error of this package is about.
@@ -19,18 +17,12 @@ func base(field string) string {
 	return name
 }
 
-// explain says where a mistake was made that the cluster found, or the factory of an
-// algorithm. A default that does not fit what was given is said to be one.
-func (s *Settings) explain(algorithm string, err error) mistake.Mistake {
-	var m mistake.Mistake
-	if c, ok := errors.AsType[*cluster.ConfigError](err); ok && c.Want != "" {
-		m = mistake.Mistake{Field: c.Field, Got: c.Got, Want: c.Want}
-	} else if ok {
-		m = mistake.Mistake{Field: c.Field, Got: "refused: " + c.Err.Error()}
-	} else if o, ok := errors.AsType[*algo.OptionError](err); ok {
-		m = mistake.Mistake{Field: algorithm + "." + o.Option, Got: o.Got, Want: o.Want}
-	} else {
-		m = mistake.Mistake{Field: algorithm, Got: "refused: " + err.Error()}
+// explain returns what a check of a part found, with the place where the value was written. A default that does not
+// fit what was given is said to be one.
+func (s *Settings) explain(part string, err error) *algo.SettingError {
+	m := algo.SettingError{Field: part, Got: "refused: " + err.Error()}
+	if e, ok := errors.AsType[*algo.SettingError](err); ok {
+		m = *e
 	}
 	g := s.given[base(m.Field)]
 	if !g.stands() && strings.Contains(m.Field, ".") && m.Want != "" {
@@ -39,7 +31,7 @@ func (s *Settings) explain(algorithm string, err error) mistake.Mistake {
 	m.Origin = g.origin
 	var item int
 	if n, _ := fmt.Sscanf(m.Field[len(base(m.Field)):], "[%d]", &item); n == 1 && item < len(g.lines) {
-		m.Line = g.lines[item]
+		m.Origin.Line = g.lines[item]
 	}
-	return m
+	return &m
 }

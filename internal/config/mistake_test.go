@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/mistake"
 )
 
@@ -62,8 +63,8 @@ log-level: info
   ELECT_TIMING_TIMEOUT is "380", want a duration with its unit, as 300ms or 1.5s
   --algorithm is "buly", did you mean bully?
   --option is "x", want key=value
-  --option: bully.announce_interval is "soon", want a duration with its unit, as 300ms or 1.5s
-  --option: bully.head_strat is not a field, did you mean bully.head_start?
+  --option announce_interval is "soon", want a duration with its unit, as 300ms or 1.5s
+  --option head_strat is not a field, did you mean bully.head_start?
   --timing-max-timeout is "", want a duration with its unit, as 300ms or 1.5s
   --witness is "maybe", want true or false`)
 }
@@ -133,7 +134,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 			require.ErrorAs(t, err, &wrong)
 			var said []string
 			for _, m := range wrong.Mistakes {
-				said = append(said, m.String())
+				said = append(said, m.Error())
 			}
 			require.Equal(t, tc.want, said)
 		})
@@ -196,7 +197,7 @@ func TestHostileFiles(t *testing.T) {
 			require.ErrorAs(t, err, &wrong)
 			require.Len(t, wrong.Mistakes, len(tc.want), "%v", err)
 			for i, want := range tc.want {
-				require.Truef(t, strings.HasPrefix(wrong.Mistakes[i].String(), want), "%s\nwant %s", wrong.Mistakes[i], want)
+				require.Truef(t, strings.HasPrefix(wrong.Mistakes[i].Error(), want), "%s\nwant %s", wrong.Mistakes[i], want)
 			}
 		})
 	}
@@ -231,14 +232,14 @@ func TestNearest(t *testing.T) {
 		{"", "", ""},
 		{"", "nothing_like_it", ""},
 	} {
-		require.Equal(t, tc.want, builtins.unknown(tc.section, tc.wrote, mistake.Origin{}).Meant, "%s%s", tc.section, tc.wrote)
+		require.Equal(t, tc.want, builtins.unknown(tc.section, tc.wrote, algo.Origin{}).Suggestion, "%s%s", tc.section, tc.wrote)
 	}
 }
 
 func TestAMistakeOfTheCallerStandsWithTheOthers(t *testing.T) {
 	s, err := builtins.Load("", nil, nil)
 	require.NoError(t, err)
-	s.Mistakes.Add(mistake.Mistake{Field: "nodes", Origin: mistake.Origin{Source: mistake.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
+	s.Mistakes.Add(&algo.SettingError{Field: "nodes", Origin: algo.Origin{Source: mistake.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
 	_, err = s.Node()
 	require.ErrorContains(t, err, "--nodes is 1, want 2 to 64")
 	require.ErrorContains(t, err, "listen is")

@@ -6,30 +6,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-func TestWhatIsSaid(t *testing.T) {
-	file, flag := Origin{Source: File, Name: "elect.yaml", Line: 7}, Origin{Source: Flag, Name: "--x"}
-	for want, m := range map[string]Mistake{
-		`elect.yaml:7: priority is "high", want a number`: {Field: "priority", Origin: file, Got: `"high"`, Want: "a number"},
-		`--x is "high", want a number`:                    {Field: "priority", Origin: flag, Got: `"high"`, Want: "a number"},
-		`--x: join[0] is "a"`:                             {Field: "join[0]", Origin: flag, Got: `"a"`},
-		`--x: priority is 1`:                              {Field: "priority", Origin: Origin{Source: Flag, Name: "--x", Shared: true}, Got: "1"},
-		`"\x1b[2J" is not a field, did you mean name?`:    {Field: "\x1b[2J", Got: "not a field", Want: "this", Meant: "name"},
-		`elect.yaml:7: no YAML`:                           {Origin: file, Got: "no YAML"},
-		`there is too much`:                               {Got: "there is too much"},
-	} {
-		require.Equal(t, want, m.String())
-	}
-}
+	"github.com/elect-go/elect/algo"
+)
 
 func TestAllIsSaidAtOnceAndOnce(t *testing.T) {
 	var l List
 	require.NoError(t, l.Err("letter"))
 	l.Addf("%d is %s", 2, "odd")
 	require.EqualError(t, l.Err("letter"), "2 is odd")
-	l.Add(Mistake{Got: "b", Origin: Origin{Source: File, Name: "f", Line: 2}})
-	l.Add(Mistake{Got: "a", Origin: Origin{Source: File, Name: "f", Line: 1}})
+	l.Add(&algo.SettingError{Got: "b", Origin: algo.Origin{Source: File, Name: "f", Line: 2}})
+	l.Add(&algo.SettingError{Got: "a", Origin: algo.Origin{Source: File, Name: "f", Line: 1}})
 	l.Addf("2 is odd")
 	require.EqualError(t, l.Err("letter"), "3 mistakes in the letter:\n  f:1: a\n  f:2: b\n  2 is odd")
 

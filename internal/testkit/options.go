@@ -3,6 +3,7 @@ package testkit
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/elect-go/elect/algo"
@@ -36,11 +37,9 @@ func (o Options[O]) Mistakes(t testing.TB, options O, want string) {
 	got := ""
 	if err != nil {
 		got = err.Error()
-		mistake, ok := errors.AsType[*algo.OptionError](err)
-		if !ok {
-			t.Errorf("%v is no OptionError", err)
-		} else if mistake.Algorithm != o.Algorithm {
-			t.Errorf("%v is of %q, want %q", err, mistake.Algorithm, o.Algorithm)
+		mistake, ok := errors.AsType[*algo.SettingError](err)
+		if !ok || !strings.HasPrefix(mistake.Field, o.Algorithm+".") {
+			t.Errorf("%v is no SettingError of %s", err, o.Algorithm)
 		}
 	}
 	if got != want {

@@ -141,9 +141,9 @@ func TestOptionsAreChecked(t *testing.T) {
 		change func(o *bully.Options)
 		want   string
 	}{
-		{func(o *bully.Options) { o.MessageTime /= 2 }, "textbook-bully: message_time is 5ms, want at least half the round trip (10ms)"},
-		{func(o *bully.Options) { o.MessageTime = 0 }, "textbook-bully: message_time is 0s, want more than 0"},
-		{func(o *bully.Options) { o.MessageTime = 1 << 62 }, "textbook-bully: message_time is 1281023h53m38.427387904s, want at most 24h0m0s"},
+		{func(o *bully.Options) { o.MessageTime /= 2 }, "textbook-bully.message_time is 5ms, want at least half the round trip (10ms)"},
+		{func(o *bully.Options) { o.MessageTime = 0 }, "textbook-bully.message_time is 0s, want more than 0"},
+		{func(o *bully.Options) { o.MessageTime = 1 << 62 }, "textbook-bully.message_time is 1281023h53m38.427387904s, want at most 24h0m0s"},
 	} {
 		_, err := bully.Factory(host.Timing, func(o any) error { tc.change(o.(*bully.Options)); return nil })
 		if err == nil || err.Error() != tc.want {

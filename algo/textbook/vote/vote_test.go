@@ -234,8 +234,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		*o.(*vote.Options) = vote.Options{RoundTrip: 15 * time.Millisecond, HeartbeatInterval: 10 * time.Millisecond}
 		return nil
 	})
-	const want = "textbook-vote: rtt is 15ms, want at least the round trip (20ms)\n" +
-		"textbook-vote: hbt is 10ms, want at least rtt (15ms)"
+	const want = "textbook-vote.rtt is 15ms, want at least the round trip (20ms)\n" +
+		"textbook-vote.hbt is 10ms, want at least rtt (15ms)"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
