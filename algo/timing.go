@@ -7,30 +7,29 @@ import "time"
 // starts a node. Members of one cluster should share it; they may differ. A killed process
 // is found in about a millisecond under any Timing: the timeouts are for those that are
 // silent.
-// The tags are those of options (see [Factory]); flag is another name on a command line.
 type Timing struct {
 	// Heartbeat is the interval of heartbeats from a leader to those who follow it.
-	Heartbeat time.Duration `yaml:"heartbeat" help:"time between two heartbeats of a leader"`
+	Heartbeat time.Duration
 	// Timeout is the silence after which a peer is suspected at first. It must
-	// outlast what a loaded machine keeps a process waiting, beside the network.
-	Timeout time.Duration `yaml:"timeout" help:"silence after which a peer is suspected at first; at least 2 heartbeats, and 1 and half a round trip"`
+	// outlast what a loaded machine keeps a process waiting, beside the network: at
+	// least 2 heartbeats, and 1 and half a round trip.
+	Timeout time.Duration
 	// MaxTimeout bounds its growth after mistakes.
-	MaxTimeout time.Duration `yaml:"max_timeout" help:"what the timeout grows to at most, after mistakes"`
+	MaxTimeout time.Duration
 	// Forgive is how long a peer must be in time until its timeout comes back by a
 	// quarter of what it grew.
-	Forgive time.Duration `yaml:"forgive" help:"time without a mistake after which a quarter of that growth is taken back"`
+	Forgive time.Duration
 	// RoundTrip is a generous bound on a message there and back, and what is done
 	// with it, twice the T of the literature: the algorithms wait that long for answers.
-	RoundTrip time.Duration `yaml:"round_trip" help:"generous bound on a message there and back, and what is done with it"`
+	RoundTrip time.Duration
 	// MinRedial and MaxRedial bound the back-off between dials to who is needed.
-	MinRedial time.Duration `yaml:"min_redial" help:"shortest pause between two dials to who is needed"`
-	MaxRedial time.Duration `yaml:"max_redial" help:"longest pause between two dials to who is needed"`
+	MinRedial, MaxRedial time.Duration
 	// FirstContact is how long a node without a quorum waits at its start, at most, for listed members that neither
 	// answer nor refuse.
-	FirstContact time.Duration `yaml:"first_contact" help:"without a quorum, how long a node waits at its start for members that neither answer nor refuse"`
+	FirstContact time.Duration
 	// NoEvidence has only silence count: for networks whose firewalls forge resets
 	// and refusals. A killed process is then found after Timeout.
-	NoEvidence bool `yaml:"no_evidence" flag:"no-evidence" help:"suspect by silence only, for networks whose firewalls forge refusals and resets"`
+	NoEvidence bool
 }
 
 // DialTimeout is after how long a dial that nobody answers is given up.

@@ -26,18 +26,18 @@ import (
 )
 
 // Config is one member of a cluster. Zero values mean the defaults that stand
-// behind each field. The tags are what the daemon calls it, in its file, flags and help.
+// behind each field.
 type Config struct {
 	// Cluster is the name of the cluster, the same on all its members: "elect".
-	Cluster string `yaml:"cluster" arg:"name" help:"name of the cluster, the same on all its members"`
+	Cluster string
 	// Name is this member's, unique in the cluster: the name of the host and the port of
 	// Listen, as in "web3-7400", so that several members on one host have several names.
-	Name string `yaml:"name" arg:"name" empty:"the name of the host and the port, HOST-7400" help:"name of this member, unique in the cluster"`
+	Name string
 	// Listen is where this member listens, host:port.
-	Listen string `yaml:"listen" arg:"host:port" empty:"none, it must be given" help:"where this member listens"`
+	Listen string
 	// Advertise is where the others reach it, host:port: Listen. It is needed where
 	// Listen names no host, or one that the others cannot dial.
-	Advertise string `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
+	Advertise string
 
 	// Bootstrap, Join and RemoveSuspectedAfter need a quorum: the lease, which is the default, or vote. Without a
 	// quorum there is Members.
@@ -46,25 +46,25 @@ type Config struct {
 	// other node, or when each address there has refused the connection, or leads to a node in
 	// no cluster. So it may stay set, on all nodes as well, with the same Join: of those that are
 	// connected one founds, and a node that has lost its data joins the others again.
-	Bootstrap bool `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set; needs a quorum"`
+	Bootstrap bool
 	// Join are addresses of members, any of which leads this node into the cluster at its first
 	// start. Its own address among them does no harm. A host may be a name, here and in
 	// Members: it is looked up anew at every attempt, and all addresses behind it are tried.
 	// Behind one name may be all members.
-	Join []string `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which adds this one at its first start; needs a quorum"`
+	Join []string
 	// Members are the addresses of all members, this one's own included, equal on all
 	// of them. It stands instead of Join and Bootstrap. With a quorum the node at the first address, in the
 	// order of strings, founds the cluster when all others have answered: start all of them once. Afterwards
 	// a quorum suffices, and others may join. Without a quorum the list is the membership: change it on each
 	// node, with SetMembers or a restart. An entry equal to Listen is this node, also if its port is 0.
-	Members []string `yaml:"members" arg:"host:port" empty:"none, they join and leave" live:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
+	Members []string
 
 	// Data is the folder for what must survive a restart. Lease and vote need one. Without it, a restart
 	// makes this a new member.
-	Data string `yaml:"data" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart; the lease and vote need it"`
+	Data string
 
 	// Algorithm is "bully", or another word of the registry: "bully".
-	Algorithm string `yaml:"algorithm" arg:"word" help:"how a leader is elected, the same on all members"`
+	Algorithm string
 	// Options changes the options of the algorithm, when set. It gets a pointer to
 	// the struct of the algorithm's package, filled with the defaults for the timing:
 	//
@@ -73,13 +73,13 @@ type Config struct {
 
 	// Lesson lets an algorithm run that is its source to the letter (see algo.Spec.Textbook).
 	// It is not for use: every address must be of the loopback then.
-	Lesson bool `yaml:"lesson" help:"let an algorithm run that is for lessons, on the loopback only"`
+	Lesson bool
 
 	// Priority decides who is elected: a higher one first, then a higher ID. 0.
-	Priority int `yaml:"priority" arg:"number" live:"yes" help:"a higher one is elected first, then a higher id"`
+	Priority int
 	// Witness is for a member that votes and is told, but is never elected. Where an
 	// algorithm needs a majority the founder cannot be one.
-	Witness bool `yaml:"witness" help:"take part, but never lead"`
+	Witness bool
 
 	// Meta is what this member says of itself to others, such as the address of its service: in Leadership,
 	// Members and Status. Keys are as names, values are text of 1 to 255 bytes, and all of it is at most 1 KiB,
@@ -89,25 +89,25 @@ type Config struct {
 	// RemoveSuspectedAfter is how long the leader suspects a member without a break before it removes the
 	// member: 0, never. It is at least Timing.MaxTimeout. With a quorum at least three members remain, and the
 	// removed node may join again under a new ID.
-	RemoveSuspectedAfter time.Duration `yaml:"remove_suspected_after" help:"the leader removes a member that it has suspected for so long; 0 for never"`
+	RemoveSuspectedAfter time.Duration
 	// NoAdmin has this member refuse what an operator asks it to change over the network
 	// (see package operator): who is a member, its priority, its leadership.
-	NoAdmin bool `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
+	NoAdmin bool
 
 	// SecretFile and TLS are two ways to keep strangers out, of which a cluster chooses one: see package secure. A node
 	// that listens elsewhere than on the loopback needs one of them, or Insecure.
-	SecretFile string `yaml:"secret_file" arg:"file" empty:"none" help:"secret that all members share, as elect secret makes it; of several the first is used, all are believed"`
+	SecretFile string
 	TLS        secure.Certificate
 	// Security is "migrate" while a running cluster goes from none of them to one, or, with both, from a secret to
 	// certificates: who comes by the way before is let in as well, and dialled so. Empty: nobody else.
-	Security string `yaml:"security" arg:"word" empty:"nobody else is let in" help:"migrate lets in as well who comes by the way before: in the clear, or beside tls with the secret"`
+	Security string
 	// Insecure has whoever reaches this node take part, and give orders.
-	Insecure bool `yaml:"insecure" help:"listen to strangers without secret_file and tls: whoever reaches this node takes part, and gives orders"`
+	Insecure bool
 
 	// Drain is how long this node waits for the work of Lead to return when it stops, resigns, leaves or hands over:
 	// 5 s. Until the work has returned, this node leads for the others. When the time is over, the work of the next
 	// leader may begin.
-	Drain time.Duration `yaml:"drain" empty:"5s" help:"how long work that is told to end keeps the leadership when this member stops, resigns or hands over"`
+	Drain time.Duration
 
 	// Lease lets a leader lead only while a quorum has granted it the lease: then at most one node leads at any
 	// moment, with any algorithm, and the tokens of its leaderships rise. The zero value means lease.Defaults of

@@ -43,7 +43,8 @@ func (a *access) client() (operator.Client, error) {
 	if err != nil {
 		return operator.Client{}, err
 	}
-	o := secure.Config{SecretFile: settings.SecretFile, TLS: settings.TLS, Migrate: settings.Security != ""}
+	c := settings.Config
+	o := secure.Config{SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security != ""}
 	if a.secretFile != "" {
 		o.SecretFile, o.TLS = a.secretFile, secure.Certificate{}
 	}

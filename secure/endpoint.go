@@ -34,9 +34,9 @@ type Config struct {
 
 // Certificate names files in PEM: all three, or none.
 type Certificate struct {
-	Cert string `yaml:"cert" arg:"file" empty:"none" help:"certificate that names this member: elect://CLUSTER/member/NAME; a renewed one is taken over"`
-	Key  string `yaml:"key" arg:"file" empty:"none" help:"its key, which nobody else can read"`
-	CA   string `yaml:"ca" arg:"file" empty:"none" help:"authority that has signed the certificates of all members"`
+	Cert string // names this member: elect://CLUSTER/member/NAME; a renewed one is taken over
+	Key  string // its key, which nobody else can read
+	CA   string // authority that has signed the certificates of all members
 }
 
 // Endpoint makes the connections of a node or of a client safe. It may be used by many goroutines.

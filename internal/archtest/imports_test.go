@@ -50,7 +50,7 @@ var allowedImports = map[string]string{
 	"internal/fleet internal/guard internal/netlab": "golang.org/x/sys/unix",
 	"internal/mutetest":                             "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                              "algo internal/host",
-	"internal/config":                               "algo algo/lease cluster internal/disk internal/mistake secure github.com/spf13/pflag go.yaml.in/yaml/v3",
+	"internal/config":                               "algo algo/lease cluster internal/disk internal/mistake github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/guard internal/hostile internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wire secure sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,

@@ -2,10 +2,9 @@
 // environment, and by flags, each of which overrides the one before.
 //
 // A [Table] lists all fields. The three sources are made from it, and so are help, example
-// and listing: what one has no other lacks. It is made of structs, whose fields are named by
-// their tags: Settings, [algo.Timing], [lease.Options], and of each algorithm the options that
-// its factory hands out. So an algorithm that this package has never heard of is configured
-// like those it knows.
+// and listing: what one has no other lacks. It is made of one struct with tags for the node, and
+// of the options of the lease and of each algorithm, as its factory hands them out. So an
+// algorithm that this package has never heard of is configured like those it knows.
 //
 // The name of a field in the file gives the others: timing.heartbeat is the flag
 // --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
@@ -24,7 +23,6 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/mistake"
-	"github.com/elect-go/elect/secure"
 )
 
 // Settings is what a node was told.
@@ -32,14 +30,10 @@ type Settings struct {
 	File string // the path of the one that was read, if there was one
 	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
 	// options that were given to the factory of the algorithm.
-	cluster.Config
-	HTTP     string   `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
-	Log      string   `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
-	LogLevel string   `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
-	Meta     []string `yaml:"meta" arg:"key=value" empty:"none" live:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
-	// Lease is on also if only options of it are given, and off by default for an algorithm for lessons.
-	Lease  string `yaml:"lease" arg:"word" words:"on off" help:"lead only while a quorum has granted it, so at most one node leads at any moment; off: two may, and a failover takes milliseconds"`
-	Preset string `yaml:"timing.preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`
+	Config cluster.Config
+	// The values that were given, and defaults. Lease is on also if only options of it are
+	// given, and off by default for an algorithm for lessons.
+	fields
 	// Mistakes are those found so far. The caller may add some.
 	Mistakes mistake.List
 	// Unknown are variables of the environment that begin like ours and are none.
@@ -53,8 +47,9 @@ type Settings struct {
 
 // newSettings are the defaults.
 func newSettings(t *Table) *Settings {
-	s := &Settings{Log: "text", LogLevel: "info", Preset: "lan", Lease: "on", table: t, given: map[string]given{}, options: map[string]any{}}
-	s.Config.Cluster, s.Config.Algorithm = "elect", t.DefaultAlgorithm()
+	s := &Settings{table: t, given: map[string]given{}, options: map[string]any{}}
+	s.Cluster, s.Algorithm, s.Lease = "elect", t.DefaultAlgorithm(), "on"
+	s.Log, s.LogLevel, s.Timing.Preset = "text", "info", "lan"
 	return s
 }
 
@@ -62,10 +57,9 @@ func newSettings(t *Table) *Settings {
 // timing before the options of the algorithms, whose defaults follow from it.
 func (s *Settings) settle() {
 	s.assign(s.table.byName["timing.preset"])
-	s.Config.Timing = algo.Presets()[s.Preset]
-	_, _ = s.build(timingPart)
-	s.Config.Timing = *s.options[timingPart].(*algo.Timing)
+	copyFields(&s.Timing, algo.Presets()[s.Timing.Preset])
 	s.fill("")
+	copyFields(&s.Config, s.fields)
 	s.Config.Meta = make(map[string]string)
 	for _, pair := range s.Meta {
 		key, value, _ := strings.Cut(pair, "=")
@@ -75,7 +69,6 @@ func (s *Settings) settle() {
 	for name := range s.table.parts {
 		_, _ = s.build(name) // Node says what is wrong with its options
 	}
-	s.Config.TLS = *s.options[tlsPart].(*secure.Certificate)
 	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].stands() {
 		s.Lease = "off"
 	}
@@ -143,7 +136,7 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	sound := true
 	for _, err := range mistake.Leaves(err) {
 		m := s.explain(s.Config.Algorithm, err)
-		sound = sound && !strings.HasPrefix(m.Field, timingPart+".")
+		sound = sound && !strings.HasPrefix(m.Field, "timing.")
 		if s.given[base(m.Field)].stands() || !wrong[base(m.Field)] {
 			s.Mistakes.Add(m) // else it is empty because of that
 		}
@@ -160,7 +153,9 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	if err := s.Mistakes.Err(about); err != nil {
 		return nil, err
 	}
-	if s.Config = n.Config(); s.Lease == "on" {
+	s.Config = n.Config()
+	copyFields(&s.fields, s.Config)
+	if s.Lease == "on" {
 		s.options[leasePart] = &s.Config.Lease
 	}
 	return n, nil
@@ -168,7 +163,7 @@ func (s *Settings) Node() (*cluster.Node, error) {
 
 // selects reports whether what a field is of is selected: the node itself, its algorithm, or the lease.
 func (s *Settings) selects(f Field) bool {
-	return f.Part == "" || f.Part == timingPart || f.Part == tlsPart || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease == "on"
+	return f.Part == "" || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease == "on"
 }
 
 // Spec is the algorithm as configured. Its error is what the factory says; Node says it
@@ -207,7 +202,11 @@ func (s *Settings) Effective() []Effective {
 
 // target is where the value of a field stands.
 func (s *Settings) target(f Field) reflect.Value {
-	return reflect.ValueOf(f.place(s)).Elem().FieldByName(f.member)
+	in := any(&s.fields)
+	if f.Part != "" {
+		in = s.options[f.Part]
+	}
+	return reflect.ValueOf(in).Elem().FieldByIndex(f.index)
 }
 
 // Changed returns the fields whose values differ between two settings, of those that

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -228,6 +229,35 @@ func TestTheTableHasEveryField(t *testing.T) {
 		require.NoError(t, err)
 		for _, setting := range spec.Settings {
 			require.Contains(t, names, algorithm+"."+setting.Name)
+		}
+	}
+}
+
+// A field of fields that no field of cluster.Config takes over would have no effect.
+func TestConfigTakesOverEachField(t *testing.T) {
+	var all, back fields
+	setAll(reflect.ValueOf(&all).Elem())
+	var c cluster.Config
+	copyFields(&c, all)
+	copyFields(&back, c)
+	all.HTTP, all.Log, all.LogLevel, all.Meta, all.Lease, all.Timing.Preset = "", "", "", nil, "", ""
+	require.Equal(t, all, back)
+}
+
+// setAll gives each field of a struct a value that is not zero.
+func setAll(v reflect.Value) {
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Struct:
+			setAll(f)
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Bool:
+			f.SetBool(true)
+		default:
+			f.SetInt(1)
 		}
 	}
 }

@@ -28,9 +28,9 @@ func (t *Table) Example(w io.Writer) error {
 		case "":
 			indent = ""
 			text.WriteString("\n")
-		case timingPart + ".":
+		case "timing.":
 			about = "What depends on the network. Members of a cluster should share it."
-		case tlsPart + ".":
+		case "tls.":
 			about = "Or instead of secret_file certificates, one for each member:"
 		case leasePart + ".":
 			indent, about = "#  ", "Or instead of on a section, with what differs from what follows from the timing:"

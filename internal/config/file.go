@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,7 +94,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 			s.mapping(name+".", value)
 		case known:
 			s.accept(field, s.value(value, s.table.isList(field)))
-		case section == "" && (name == timingPart || name == tlsPart || s.table.registry[name] != nil):
+		case section == "" && slices.Contains(s.table.sections, name):
 			s.mapping(name+".", value)
 		default:
 			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
@@ -148,7 +149,7 @@ func (t *Table) unknown(section, key string, at algo.Origin) *algo.SettingError 
 		}
 	}
 	if section == "" {
-		names = append(append(names, timingPart, tlsPart), t.Algorithms()...)
+		names = append(names, t.sections...)
 	}
 	m := &algo.SettingError{Field: mistake.Name(section + key), Origin: at, Got: "not a field"}
 	if len(names) == 0 {

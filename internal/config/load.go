@@ -84,7 +84,7 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 			}
 		}
 		s.assign(t.byName["algorithm"])
-		s.acceptOptions(s.Config.Algorithm, false, flags.options, true)
+		s.acceptOptions(s.Algorithm, false, flags.options, true)
 	}
 	s.settle()
 	return s

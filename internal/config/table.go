@@ -9,7 +9,6 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/secure"
 )
 
 // Field is one thing that can be configured.
@@ -21,10 +20,9 @@ type Field struct {
 	Words []string // all that it may be; nil: see its type
 	Alias string   // another name of its flag
 	Live  bool     // a running node takes over a change
-	Part  string   // whose option it is: an algorithm, "timing" or "lease"; empty: a field at the top
+	Part  string   // whose option it is: an algorithm or "lease"; empty: a field of the node
 
-	place  func(*Settings) any // a pointer to the struct in which it stands
-	member string              // the name of its field there
+	index []int // of the field in the struct of its part, as reflect has it
 }
 
 // isSwitch reports whether f is on or off. In every source true means on and false means off.
@@ -44,24 +42,10 @@ func (f Field) section() string { return f.Name[:strings.LastIndex(f.Name, ".")+
 // local is its name within its section.
 func (f Field) local() string { return strings.TrimPrefix(f.Name, f.section()) }
 
-// The parts that are no algorithms.
-const (
-	timingPart = "timing"
-	leasePart  = "lease"
-	tlsPart    = "tls"
-)
+// leasePart is the part that is no algorithm.
+const leasePart = "lease"
 
-// newTiming has what is told of the network be fields as the options of an algorithm are.
-func newTiming(t algo.Timing, decode func(any) error) (algo.Spec, error) {
-	return algo.Spec{}, decode(&t)
-}
-
-// newTLS does so for the files of a certificate.
-func newTLS(_ algo.Timing, decode func(any) error) (algo.Spec, error) {
-	return algo.Spec{}, decode(new(secure.Certificate))
-}
-
-// newLease does so for the options of a lease.
+// newLease has the options of a lease be fields as those of an algorithm are.
 func newLease(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 	o := lease.Defaults(t)
 	_ = decode(&o) // it refuses nothing
@@ -71,7 +55,8 @@ func newLease(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 // Table is all that can be configured.
 type Table struct {
 	registry algo.Registry
-	parts    algo.Registry // what has options: the algorithms, the timing and the lease
+	parts    algo.Registry // what has options: the algorithms and the lease
+	sections []string      // of the file, beside lease
 	fields   []Field
 	byName   map[string]Field
 	base     *Settings // of whom nothing was given
@@ -81,16 +66,15 @@ type Table struct {
 // when an algorithm has options that cannot be configured, or under the name of
 // something else.
 func NewTable(registry algo.Registry) *Table {
-	t := &Table{registry: registry, parts: algo.Registry{leasePart: newLease, timingPart: newTiming, tlsPart: newTLS}, byName: make(map[string]Field)}
+	t := &Table{registry: registry, parts: algo.Registry{leasePart: newLease}, byName: make(map[string]Field)}
 	maps.Copy(t.parts, registry)
-	t.addFields("", reflect.TypeFor[Settings](), func(s *Settings) any { return s })
-	t.addOptions(timingPart)
-	t.addOptions(tlsPart)
+	t.addFields("", "", reflect.TypeFor[fields](), nil)
 	t.addOptions(leasePart)
 	for _, name := range t.Algorithms() {
-		if _, taken := t.byName[name]; taken || name == timingPart || name == tlsPart || !plain(name) || strings.Contains(name, ".") {
+		if _, taken := t.byName[name]; taken || slices.Contains(t.sections, name) || !plain(name) || strings.Contains(name, ".") {
 			panic(fmt.Sprintf("config: an algorithm cannot be called %q", name))
 		}
+		t.sections = append(t.sections, name)
 		t.addOptions(name)
 	}
 	t.base = newSettings(t)
@@ -125,29 +109,32 @@ func (t *Table) addOptions(part string) {
 	defaults.Config.Timing = algo.LAN()
 	_, _ = defaults.build(part) // what it makes of them is not our affair here
 	if o := reflect.TypeOf(defaults.options[part]); o != nil && o.Kind() == reflect.Pointer && o.Elem().Kind() == reflect.Struct {
-		t.addFields(part, o.Elem(), func(s *Settings) any { return s.options[part] })
+		t.addFields(part, part+".", o.Elem(), nil)
 	}
 }
 
-// addFields adds the fields of a struct, in its order, and of those that it embeds; of Settings those with tags.
-func (t *Table) addFields(part string, of reflect.Type, place func(*Settings) any) {
+// addFields adds the fields of a struct, in its order. index is that of the struct in the struct of the part.
+func (t *Table) addFields(part, section string, of reflect.Type, index []int) {
 	for _, member := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
-		if !member.IsExported() || part == "" && name == "" || name == "-" {
+		if !member.IsExported() || name == "-" {
+			continue
+		}
+		at := slices.Concat(index, member.Index)
+		if part == "" && member.Type.Kind() == reflect.Struct {
+			t.sections = append(t.sections, name)
+			t.addFields(part, name+".", member.Type, at)
 			continue
 		}
 		if _, want, _ := read(member.Type, nil); want == "" || !plain(name) {
 			panic(fmt.Sprintf("config: the option %q of %s, a %v, cannot be configured", name, part, member.Type))
 		}
-		if part != "" {
-			name = part + "." + name
-		}
 		tag := member.Tag.Get
 		f := Field{
-			Name: name, Help: tag("help"), Empty: tag("empty"), Arg: tag("arg"), Words: strings.Fields(tag("words")),
-			Alias: tag("flag"), Live: tag("live") != "", Part: part, place: place, member: member.Name,
+			Name: section + name, Help: tag("help"), Empty: tag("empty"), Arg: tag("arg"), Words: strings.Fields(tag("words")),
+			Alias: tag("flag"), Live: tag("live") != "", Part: part, index: at,
 		}
-		if name == "algorithm" {
+		if f.Name == "algorithm" {
 			f.Words = t.Algorithms()
 		}
 		if isReserved(f.Variable()) {

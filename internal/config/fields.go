@@ -1,0 +1,75 @@
+package config
+
+import (
+	"reflect"
+	"time"
+)
+
+// fields are the settings of a node, as its file, its flags, its variables and its help name them. A field with the
+// name and the type of a field of cluster.Config is that field. Tags:
+//
+//	yaml   name in its section
+//	help   meaning, in a line
+//	arg    what help calls the value
+//	empty  what an empty default stands for
+//	words  all that the value may be
+//	flag   another name of the flag
+//	live   a running node takes over a change
+type fields struct {
+	Cluster              string        `yaml:"cluster" arg:"name" help:"name of the cluster, the same on all its members"`
+	Name                 string        `yaml:"name" arg:"name" empty:"the name of the host and the port, HOST-7400" help:"name of this member, unique in the cluster"`
+	Listen               string        `yaml:"listen" arg:"host:port" empty:"none, it must be given" help:"where this member listens"`
+	Advertise            string        `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
+	Bootstrap            bool          `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set; needs a quorum"`
+	Join                 []string      `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which adds this one at its first start; needs a quorum"`
+	Members              []string      `yaml:"members" arg:"host:port" empty:"none, they join and leave" live:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
+	Data                 string        `yaml:"data" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart; the lease and vote need it"`
+	Algorithm            string        `yaml:"algorithm" arg:"word" help:"how a leader is elected, the same on all members"`
+	Lesson               bool          `yaml:"lesson" help:"let an algorithm run that is for lessons, on the loopback only"`
+	Priority             int           `yaml:"priority" arg:"number" live:"yes" help:"a higher one is elected first, then a higher id"`
+	Witness              bool          `yaml:"witness" help:"take part, but never lead"`
+	RemoveSuspectedAfter time.Duration `yaml:"remove_suspected_after" help:"the leader removes a member that it has suspected for so long; 0 for never"`
+	NoAdmin              bool          `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
+	SecretFile           string        `yaml:"secret_file" arg:"file" empty:"none" help:"secret that all members share, as elect secret makes it; of several the first is used, all are believed"`
+	Security             string        `yaml:"security" arg:"word" empty:"nobody else is let in" help:"migrate lets in as well who comes by the way before: in the clear, or beside tls with the secret"`
+	Insecure             bool          `yaml:"insecure" help:"listen to strangers without secret_file and tls: whoever reaches this node takes part, and gives orders"`
+	Drain                time.Duration `yaml:"drain" empty:"5s" help:"how long work that is told to end keeps the leadership when this member stops, resigns or hands over"`
+	HTTP                 string        `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
+	Log                  string        `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
+	LogLevel             string        `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
+	Meta                 []string      `yaml:"meta" arg:"key=value" empty:"none" live:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
+	Lease                string        `yaml:"lease" arg:"word" words:"on off" help:"lead only while a quorum has granted it, so at most one node leads at any moment; off: two may, and a failover takes milliseconds"`
+	Timing               struct {
+		Preset       string        `yaml:"preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`
+		Heartbeat    time.Duration `yaml:"heartbeat" help:"time between two heartbeats of a leader"`
+		Timeout      time.Duration `yaml:"timeout" help:"silence after which a peer is suspected at first; at least 2 heartbeats, and 1 and half a round trip"`
+		MaxTimeout   time.Duration `yaml:"max_timeout" help:"what the timeout grows to at most, after mistakes"`
+		Forgive      time.Duration `yaml:"forgive" help:"time without a mistake after which a quarter of that growth is taken back"`
+		RoundTrip    time.Duration `yaml:"round_trip" help:"generous bound on a message there and back, and what is done with it"`
+		MinRedial    time.Duration `yaml:"min_redial" help:"shortest pause between two dials to who is needed"`
+		MaxRedial    time.Duration `yaml:"max_redial" help:"longest pause between two dials to who is needed"`
+		FirstContact time.Duration `yaml:"first_contact" help:"without a quorum, how long a node waits at its start for members that neither answer nor refuse"`
+		NoEvidence   bool          `yaml:"no_evidence" flag:"no-evidence" help:"suspect by silence only, for networks whose firewalls forge refusals and resets"`
+	} `yaml:"timing"`
+	TLS struct {
+		Cert string `yaml:"cert" arg:"file" empty:"none" help:"certificate that names this member: elect://CLUSTER/member/NAME; a renewed one is taken over"`
+		Key  string `yaml:"key" arg:"file" empty:"none" help:"its key, which nobody else can read"`
+		CA   string `yaml:"ca" arg:"file" empty:"none" help:"authority that has signed the certificates of all members"`
+	} `yaml:"tls"`
+}
+
+// copyFields sets each field of the struct at to for which from has one of the same name and type. A field that is a
+// struct in both is copied in the same way.
+func copyFields(to, from any) {
+	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
+	for i := range target.NumField() {
+		field, value := target.Field(i), source.FieldByName(target.Type().Field(i).Name)
+		switch {
+		case !value.IsValid():
+		case field.Type() == value.Type():
+			field.Set(value)
+		case field.Kind() == reflect.Struct && value.Kind() == reflect.Struct:
+			copyFields(field.Addr().Interface(), value.Interface())
+		}
+	}
+}
