@@ -39,12 +39,12 @@ type part struct {
 func parts() []part {
 	memory := func(string) (*store.Store, error) { return store.NewMemory(), nil }
 	return []part{
-		{"codec/message=beat", "messages", codec(fd.Beat{View: 1 << 60})},
+		{"codec/message=beat", "messages", codec(fd.Heartbeat{Digest: 1 << 60})},
 		{"codec/message=coordinator", "messages", codec(bully.Coordinator{Epoch: 300, Leader: sim.ID(4)})},
 		{"codec/message=token", "messages", codec(ring.Election{Epoch: 300, Eligible: true, Priority: 4, ID: sim.ID(4), Hops: 3})},
 		{"codec/message=claim", "messages", codec(vote.Elect{Round: 300, Term: 299, Msg: 1000, Leader: sim.ID(4)})},
 		{"frames", "frames", frames},
-		{"engine/step=beat", "messages", stepping(fd.Beat{})},
+		{"engine/step=beat", "messages", stepping(fd.Heartbeat{})},
 		{"engine/step=election", "messages", stepping(bully.Election{Epoch: 1})},
 		{"store/kept=disk", "saves", saving(store.Open)},
 		{"store/kept=memory", "saves", saving(memory)},
@@ -152,7 +152,7 @@ func frames(tb testing.TB) func() (int, error) {
 	tb.Cleanup(func() { require.NoError(tb, conn.Close()) })
 	_, err = conn.Write([]byte{0, 0, 0, 1, 0x90}) // its hello
 	require.NoError(tb, err)
-	beat := fd.Beat{View: 1 << 60}
+	beat := fd.Heartbeat{Digest: 1 << 60}
 	c, err := wire.NewCodec(beat)
 	require.NoError(tb, err)
 	payload, err := c.Append(nil, beat)
@@ -225,8 +225,8 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 		}
 		l, _ := e.Leader()
 		require.Equal(tb, sim.ID(nodes), l.ID, "the highest leads")
-		if beat, ok := m.(fd.Beat); ok {
-			beat.View = e.Digest() // else it would be answered with the membership
+		if beat, ok := m.(fd.Heartbeat); ok {
+			beat.Digest = e.Digest() // else it would be answered with the membership
 			m = beat
 		}
 		return func() (int, error) {

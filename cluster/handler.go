@@ -144,7 +144,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 			n.answers[t.Addr] = answerOf(why)
 			n.addressFailed(t.Addr, why)
 		}
-		fact := fd.Unanswered
+		fact := fd.DialTimeout
 		switch {
 		case hasAnother(why, wire.Lists):
 			n.perform(n.engine.Reached(n.now(), t.Addr, algo.NodeID{}))
@@ -155,13 +155,13 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		case hasAnother(why, wire.Algorithm):
 			n.misfit(why)
 		case kind == transport.ConnRefused:
-			fact = fd.Refused
+			fact = fd.DialRefused
 		case kind == transport.Duplicate, kind == transport.Replaced:
 			n.deny(t, why)
-			fact = fd.Broken // it lives
+			fact = fd.DialReset // it lives
 		case kind == transport.Reset, kind == transport.ClosedBeforeHello,
 			kind == transport.Unreachable && algo.NodeID(t.ID).IsZero(): // its name may not exist yet
-			fact = fd.Broken
+			fact = fd.DialReset
 		}
 		n.perform(n.engine.DialFailed(n.now(), engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}, fact))
 	})

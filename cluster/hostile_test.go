@@ -272,7 +272,7 @@ func TestMessageOfNonMemberIsDropped(t *testing.T) {
 		r := raw{t, conn}
 		r.greet(hello(func(h *wire.Hello) { h.Algorithm = "vote" }))
 		r.say(vote.Lead{Term: 100, Msg: 1})
-		r.say(fd.Beat{View: 1})
+		r.say(fd.Heartbeat{Digest: 1})
 		testkit.Pass(bound)
 		status, err := all[0].Status(t.Context())
 		require.NoError(t, err)

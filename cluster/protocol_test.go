@@ -55,10 +55,10 @@ func TestProtocolDocument(t *testing.T) {
 	self := id(1)
 	settings := []algo.Setting{{Name: "announce_interval", Value: "1s"}, {Name: "skip_suspected", Value: "true"}}
 	want := map[string]algo.Message{
-		"beat":        fd.Beat{View: 99},
-		"doubt":       fd.Doubt{Peer: id(2), View: 99},
-		"vouch":       fd.Vouch{Peer: id(2), View: 99},
-		"watch":       fd.Watch{Interval: 120 * time.Millisecond, Lease: 1200 * time.Millisecond, View: 99},
+		"beat":        fd.Heartbeat{Digest: 99},
+		"doubt":       fd.Probe{Peer: id(2), Digest: 99},
+		"vouch":       fd.ProbeAck{Peer: id(2), Digest: 99},
+		"watch":       fd.Subscribe{Interval: 120 * time.Millisecond, TTL: 1200 * time.Millisecond, Digest: 99},
 		"goodbye":     engine.Goodbye{},
 		"coordinator": bully.Coordinator{Epoch: 3, Leader: id(2)},
 		"election":    bully.Election{Epoch: 2},
@@ -100,7 +100,7 @@ func TestProtocolDocument(t *testing.T) {
 			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
 			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
 			Counters: map[string]uint64{"saves": 5},
-			Called:   algo.Call{By: self, Why: fd.Silence, Left: id(2), Epoch: 2, Silence: 380 * time.Millisecond},
+			Called:   algo.Call{By: self, Why: fd.ReasonSilence, Left: id(2), Epoch: 2, Silence: 380 * time.Millisecond},
 			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
 			Lease:    &Lease{Token: 3, Left: 600 * time.Millisecond},
 		}),

@@ -31,7 +31,7 @@ func TestAStatusForPeople(t *testing.T) {
 	require.NotContains(t, print(), "election ")
 	s.Called, s.CalledAt = algo.Call{By: algo.NodeID{1}, Why: "start"}, now.Add(-time.Hour)
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: start$`, print())
-	s.Called = algo.Call{By: algo.NodeID{1}, Why: fd.Silence, Left: algo.NodeID{2}, Epoch: 6, Silence: 380 * time.Millisecond}
+	s.Called = algo.Call{By: algo.NodeID{1}, Why: fd.ReasonSilence, Left: algo.NodeID{2}, Epoch: 6, Silence: 380 * time.Millisecond}
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: silence for 380ms, when b led in epoch 6$`, print())
 	require.Regexp(t, `(?m)^leader +nobody is known to lead in epoch 7$`, print())
 	s.Leader = &s.Members[0].ID

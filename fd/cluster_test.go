@@ -37,7 +37,7 @@ func newStar(size int) *star {
 }
 
 func (s *star) take(now time.Duration, i int) {
-	out := s.nodes[i].Take()
+	out := s.nodes[i].TakeOutput()
 	if len(out.Changes)+len(out.Dials) > 0 {
 		panic(fmt.Sprintf("node %d at %v: %v %v", i, now, out.Changes, out.Dials))
 	}
@@ -63,8 +63,8 @@ func (s *star) run(end time.Duration) {
 			m := s.inbox[0]
 			s.inbox = s.inbox[1:]
 			d := s.nodes[m.to]
-			d.Heard(now, n(m.from))
-			if w, ok := m.message.(Watch); ok {
+			d.HandleFrame(now, n(m.from))
+			if w, ok := m.message.(Subscribe); ok {
 				d.Receive(now, n(m.from), w)
 			}
 			s.take(now, m.to)
@@ -79,7 +79,7 @@ func (s *star) run(end time.Duration) {
 }
 
 // "Cost is O(N) per interval for the cluster, never O(N²)."
-func TestCostOfAStar(t *testing.T) {
+func TestStarCostsFewFrames(t *testing.T) {
 	for _, size := range []int{2, 3, 5, 100} {
 		s := newStar(size)
 		s.run(time.Second)
@@ -113,14 +113,14 @@ func history(seed uint64, often bool) (lines string) {
 	c.Forgive = 2 * time.Second
 	d := New(c)
 	take := func(now time.Duration) {
-		out := d.Take()
+		out := d.TakeOutput()
 		for _, e := range out.Sends {
 			if e.Message.Kind() == "beat" {
 				lines += fmt.Sprintf("%v beat to %v\n", now, e.To[15])
 			}
 		}
 		for _, change := range out.Changes {
-			lines += fmt.Sprintf("%v %v %v %s\n", now, change.Peer[15], change.Suspected, change.Why)
+			lines += fmt.Sprintf("%v %v %v %s\n", now, change.Peer[15], change.Suspected, change.Explanation)
 		}
 		for _, id := range out.Dials {
 			lines += fmt.Sprintf("%v dial %v\n", now, id[15])
@@ -139,20 +139,20 @@ func history(seed uint64, often bool) (lines string) {
 				}
 				d.Monitor(now, peers)
 			case 1, 2:
-				d.Heard(now, peer)
+				d.HandleFrame(now, peer)
 			case 3:
 				d.Up(now, peer, uint64(1+random.IntN(2)))
 			case 4:
 				d.Down(now, peer, random.IntN(2) == 0)
 			case 5:
-				d.DialFailed(now, peer, Fact(1+random.IntN(3)))
+				d.HandleDialFailure(now, peer, DialResult(1+random.IntN(3)))
 			case 6:
-				d.Receive(now, peer, Watch{Interval: time.Duration(20+random.IntN(3)*30) * ms, Lease: 500 * ms})
+				d.Receive(now, peer, Subscribe{Interval: time.Duration(20+random.IntN(3)*30) * ms, TTL: 500 * ms})
 			case 7:
-				d.Sent(now, peer)
+				d.RecordSend(now, peer)
 			case 8:
 				if random.IntN(4) == 0 {
-					d.Goodbye(now, peer)
+					d.HandleGoodbye(now, peer)
 				}
 			}
 			take(now)

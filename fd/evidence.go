@@ -6,99 +6,99 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Fact is how a dial failed.
-type Fact uint8
+// DialResult is how a dial failed.
+type DialResult uint8
 
 // The ways in which a dial fails.
 const (
-	Refused    Fact = iota + 1 // nobody listens at the address
-	Broken                     // accepted, then reset or closed before the hello: dying, or just starting
-	Unanswered                 // no answer in time, no route, or refused for another reason
+	DialRefused DialResult = iota + 1 // no process listens at the address
+	DialReset                         // accepted, then closed before the hello: the process is dying, or just starting
+	DialTimeout                       // no answer in time, no route, or rejected for another reason
 )
 
-// evidence is what connections and dials say of a peer. It beats waiting.
+// evidence is what connections and dials show about a peer.
 type evidence struct {
-	dead string // why nobody is there; empty without
+	deadReason string // reason why the peer is known to have failed; empty if it is not
 
 	connected   bool
-	upAt        time.Duration // of the last connection
-	incarnation uint64        // of the process that was last connected; 0 for none yet
-	tries       int           // dials since the last connection
-	broken      int           // dials in a row that were accepted and led nowhere
-	brief       int           // connections in a row, to one process, that hardly stood
+	upAt        time.Duration // start of the last connection
+	incarnation uint64        // of the process that was last connected; 0 before the first connection
+	dials       int           // since the last connection
+	resets      int           // successive dials that were reset
+	briefConns  int           // successive short connections to one incarnation
 	redialAt    time.Duration
 }
 
-// Down says that the connection to a peer ended. After a polite end there is
-// nothing to find out.
-func (d *Detector) Down(now time.Duration, id algo.NodeID, polite bool) {
+// Down records that the connection to a peer has ended. After a graceful end, the detector need not find out whether
+// the peer has failed.
+func (d *Detector) Down(now time.Duration, id algo.NodeID, graceful bool) {
 	p := d.peer(id)
 	if now-p.upAt < d.timing.MaxRedial {
-		p.brief++
+		p.briefConns++
 	} else {
-		p.brief = 0
+		p.briefConns = 0
 	}
-	// Something may end each connection, with a peer that lives: to dial at once, for
-	// ever, would keep two nodes busy with nothing else.
-	p.connected, p.tries, p.broken, p.renewAt = false, max(0, p.brief-instantRedials), 0, never
-	p.leaseEnd = never // who still watches asks anew on the next connection
-	p.mark(now)
-	if !polite && p.dead == "" && !d.timing.NoEvidence && p.tries == 0 {
+	// Something may end each connection to a live peer. If the detector redialed at once without a limit, both nodes
+	// would be busy with nothing else.
+	p.connected, p.dials, p.resets, p.renewAt = false, max(0, p.briefConns-instantRedials), 0, never
+	p.expiresAt = never // a live subscriber renews on its next connection
+	p.noteState(now)
+	if !graceful && p.deadReason == "" && !d.timing.NoEvidence && p.dials == 0 {
 		d.dial(p)
 	} else if p.monitored {
 		d.redial(now, p)
 	}
 }
 
-// DialFailed says how a dial to a peer ended, whoever asked for it.
-func (d *Detector) DialFailed(now time.Duration, id algo.NodeID, fact Fact) {
+// HandleDialFailure records the failure of a dial to a peer, whether or not the detector requested it.
+func (d *Detector) HandleDialFailure(now time.Duration, id algo.NodeID, result DialResult) {
 	p := d.peer(id)
 	if p.connected {
-		return // the peer dialled us meanwhile
+		return // the peer has dialed this node meanwhile
 	}
-	if fact == Broken && !d.timing.NoEvidence && p.broken < instantRedials {
-		p.broken++
+	if result == DialReset && !d.timing.NoEvidence && p.resets < instantRedials {
+		p.resets++
 		d.dial(p)
 		return
 	}
-	if fact != Broken {
-		p.broken = 0
+	if result != DialReset {
+		p.resets = 0
 	}
-	if fact == Refused && !d.timing.NoEvidence {
-		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Refusal})
-		d.isDead(now, p, Refusal)
+	if result == DialRefused && !d.timing.NoEvidence {
+		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: ReasonRefused})
+		d.recordEvidence(now, p, ReasonRefused)
 	}
 	if p.monitored {
 		d.redial(now, p)
 	}
 }
 
-// Goodbye says that a peer stops of its own will. That ends with its next frame on a connection that
-// stands: nobody is dead for ever who lives.
-func (d *Detector) Goodbye(now time.Duration, id algo.NodeID) {
-	d.isDead(now, d.peer(id), Farewell)
+// HandleGoodbye records that a peer stops. The next frame on its connection refutes that: a live peer must not stay
+// suspected.
+func (d *Detector) HandleGoodbye(now time.Duration, id algo.NodeID) {
+	d.recordEvidence(now, d.peer(id), ReasonGoodbye)
 }
 
-// isDead records evidence that nobody is there, whether or not p is watched now.
-func (d *Detector) isDead(now time.Duration, p *peer, why string) {
-	p.dead = why
-	p.open = never // to suspect it for its silence was no mistake
+// recordEvidence records that p has failed, whether or not it is monitored.
+func (d *Detector) recordEvidence(now time.Duration, p *peer, reason string) {
+	p.deadReason = reason
+	p.silentSince = never // a suspicion for silence was true
 	if p.monitored && !p.suspected {
-		d.suspect(now, p, why)
+		d.suspect(now, p, reason)
 	}
-	p.mark(now)
+	p.noteState(now)
 }
 
 func (d *Detector) dial(p *peer) {
-	p.tries++
+	p.dials++
 	p.redialAt = never
 	d.out.Dials = append(d.out.Dials, p.id)
 }
 
-// redial dials p later: the more often it failed, the later.
+// redial schedules a dial of p. The delay doubles with each failed dial, up to Timing.MaxRedial.
 func (d *Detector) redial(now time.Duration, p *peer) {
 	wait := d.timing.MinRedial
-	for i := 1; i < p.tries && wait < d.timing.MaxRedial; i++ {
+	for i := 1; i < p.dials && wait < d.timing.MaxRedial; i++ {
 		wait *= 2
 	}
 	p.redialAt = now + min(wait, d.timing.MaxRedial)

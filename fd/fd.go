@@ -1,30 +1,36 @@
-// Package fd is a heartbeat failure detector: a pure state machine that takes
-// for dead those who are silent, and at once those of whom there is better
-// evidence than silence. The leader is silent only when others do not hear it
-// either; what one of them says of it is believed. It follows Chandra and Toueg
-// (1996): what it says may be wrong, but because a timeout grows after each
-// mistake it is eventually right about the living (◇P), as long as delays are
-// bounded, and below Timing.MaxTimeout. It does not grow for a process that was
-// stopped, and says so in its beats.
+// Package fd is a failure detector: it tells a node which of its peers have failed.
 //
-// Heartbeats come on demand. Monitor states whom this node watches; each of those
-// gets a [Watch] with a lease, and pushes a [Beat] every interval while the lease
-// lasts. Any frame to a watcher replaces a beat. So the cost of a cluster is the
-// number of watched edges, not the number of pairs.
+//	d := fd.New(timing)
+//	d.Monitor(now, []algo.NodeID{leader})
+//	d.HandleFrame(now, leader) // a frame has arrived
+//	d.Wake(now)                // the time that Deadline returned has come
+//	out := d.TakeOutput()      // messages to send, peers to dial, and suspicions
 //
-// Evidence beats waiting. The kernel of a killed process closes its connections
-// at once, so a connection that ends without a word is followed by a dial. If that
-// is refused nobody listens there: suspected now, after about a millisecond. If it
-// is reset, or ends before a hello, the process may just be dying: dial again. If
-// it is answered by the same incarnation nothing happened; by another, the process
-// died and came back. If it is not answered at all, silence decides. A peer that
-// says goodbye is suspected at once.
+// A [Detector] is a pure state machine. Its driver passes frames, connections and the time to it, and performs its
+// output.
 //
-// A node that itself did not run suspects nobody for it: a [Detector.Wake] that
-// comes late moves the deadlines of all peers.
+// A peer is suspected when no frame has come from it for a timeout. Evidence of a failure replaces the wait:
 //
-// The detector promises nothing under a partition: each side takes the other for
-// dead.
+//   - The kernel of a killed process closes its connections at once. So the detector dials a peer whose connection
+//     has ended without a goodbye. If the dial is refused, no process listens there, and the peer is suspected after
+//     about 1 ms. If the dial is reset, or ends before a hello, the process may just be dying: the detector dials
+//     again.
+//   - If a new incarnation of the peer says hello, the previous one has failed.
+//   - A peer that says goodbye is suspected at once.
+//
+// Before the leader is suspected for silence, the detector asks other peers whether they hear it: see [Probe].
+//
+// Guarantees: the detector is eventually perfect (◇P in Chandra and Toueg 1996) as long as delays are bounded, and
+// shorter than Timing.MaxTimeout. A suspicion may be false. Each false suspicion raises the timeout of the peer, so
+// that false suspicions end. The timeout is not raised for a stall: a period in which a process did not run.
+// Heartbeats report stalls of their sender. A node that has stalled itself waits longer for all peers; see
+// [Detector.Wake].
+//
+// Non-guarantees: under a partition, each side suspects the other.
+//
+// Cost: heartbeats flow on demand. A node sends [Subscribe] to each peer that it monitors. The peer then sends a
+// [Heartbeat] each interval until the subscription ends, and any other frame replaces a heartbeat. So the cost of a
+// cluster grows with the number of monitored pairs, not with the number of all pairs.
 package fd
 
 import (
@@ -39,106 +45,108 @@ import (
 // never is later than every deadline.
 const never = time.Duration(math.MaxInt64)
 
-// State is what a detector knows of a peer.
+// State is what a detector knows about a peer.
 type State uint8
 
 // The states of a peer.
 const (
-	Unknown   State = iota // neither watched nor connected
-	Connected              // not watched, but a connection stands
-	Alive                  // watched, and heard of in time
-	Suspected              // silent, or there is evidence that it is dead
-	Hearsay                // watched and silent, but others hear it: the link is broken
+	Unknown   State = iota // neither monitored nor connected
+	Connected              // connected, and not monitored
+	Alive                  // monitored, and heard from within its timeout
+	Suspected              // silent for its timeout, or there is evidence of its failure
+	Indirect               // monitored and silent, but other peers hear it: the link to it is broken
 )
 
 var stateNames = [...]string{"unknown", "connected", "alive", "suspected", "hearsay"}
 
 func (s State) String() string { return stateNames[s] }
 
-// Change says that a monitored peer is suspected from now on, or trusted again; or of any that its process has ended.
+// Change reports that a monitored peer is suspected or trusted. If Died is set, it reports instead that an
+// incarnation of any peer has ended.
 type Change struct {
-	Peer      algo.NodeID
-	Suspected bool
-	Died      bool
-	Why       string        // as a sentence
-	Reason    string        // of a suspicion, or an end, in a word
-	Silence   time.Duration // if that is Silence
+	Peer        algo.NodeID
+	Suspected   bool
+	Died        bool
+	Explanation string        // a clause whose subject is the peer
+	Reason      string        // of a suspicion or a death
+	SilentFor   time.Duration // length of the silence, if that is the reason
 }
 
 // The reasons of a suspicion.
 const (
-	Silence  = "silence"
-	Refusal  = "refusal" // nobody listens at its address
-	Farewell = "goodbye"
-	Restart  = "restart" // it is another process than before
+	ReasonSilence = "silence"
+	ReasonRefused = "refusal" // no process listens at the peer's address
+	ReasonGoodbye = "goodbye"
+	ReasonRestart = "restart" // a new incarnation has said hello
 )
 
-// Link says that this node does not hear its leader any more, and who does.
-type Link struct{ Peer, By algo.NodeID }
+// BrokenLink reports that this node does not hear its leader, and names a peer that does.
+type BrokenLink struct{ Peer, HeardBy algo.NodeID }
 
-// Output is what a detector asks its host for: to send, to dial, and to know.
+// Output is what the driver must do: send messages, dial peers, and report changes.
 type Output struct {
-	Sends   []driver.Envelope
-	Dials   []algo.NodeID
-	Changes []Change
-	Links   []Link
+	Sends       []driver.Envelope
+	Dials       []algo.NodeID
+	Changes     []Change
+	BrokenLinks []BrokenLink
 }
 
-// Detector watches peers for one node. All times are the host's, since a zero of
-// its own. It is not safe for concurrent use.
+// Detector monitors the peers of one node. All times are those of the driver's clock, since a zero of its choice. A
+// Detector is not safe for concurrent use.
 type Detector struct {
-	timing algo.Timing
-	peers  map[algo.NodeID]*peer
-	order  []*peer // by ID: what happens at one time happens in one order
-	view   uint64
-	leader algo.NodeID   // that this node follows
-	turn   algo.NodeID   // who was asked about it last
-	stall  time.Duration // for how long this node did not run, last
-	woke   time.Duration // when that ended
-	next   time.Duration // the Deadline that the host was told
-	out    Output
+	timing      algo.Timing
+	peers       map[algo.NodeID]*peer
+	order       []*peer       // by ID: peers whose deadlines are equal are handled in this order
+	digest      uint64        // of the node's config
+	leader      algo.NodeID   // which this node follows
+	lastProber  algo.NodeID   // peer that was last sent a probe about the leader
+	stallLength time.Duration // of this node's last stall
+	stallEnd    time.Duration // of this node's last stall
+	nextWake    time.Duration // last result of Deadline
+	out         Output
 }
 
-// peer is what a detector knows of one other node.
+// peer is what a detector knows about one other node.
 type peer struct {
-	id        algo.NodeID
-	monitored bool
-	suspected bool // only while monitored
-	shown     State
-	since     time.Duration // when it was shown first
+	id         algo.NodeID
+	monitored  bool
+	suspected  bool // only while monitored
+	lastState  State
+	stateSince time.Duration // time at which lastState began
 
-	silence
+	timeoutState
 	evidence
-	leases
+	subscription
 }
 
-// New returns a detector that watches nobody. Of the timing, which must pass Check, it
-// needs all but what is for elections and for the first contact.
+// New returns a detector that monitors no peer. It uses the fields of timing that [Check] checks. Timing must pass
+// Check.
 func New(timing algo.Timing) *Detector {
-	return &Detector{timing: timing, peers: make(map[algo.NodeID]*peer), next: never}
+	return &Detector{timing: timing, peers: make(map[algo.NodeID]*peer), nextWake: never}
 }
 
-// Digest sets what beats and watches say of the node's view.
-func (d *Detector) Digest(view uint64) { d.view = view }
+// SetDigest sets the config digest that the detector's messages carry.
+func (d *Detector) SetDigest(digest uint64) { d.digest = digest }
 
-// Deadline is when Wake is due. How late the host is for it tells whether this node ran.
+// Deadline returns the time at which the driver must call Wake. The detector measures its own stalls by how late that
+// call comes.
 func (d *Detector) Deadline() time.Duration {
-	d.next = never
+	d.nextWake = never
 	for _, p := range d.order {
-		d.next = min(d.next, d.dueFor(p))
+		d.nextWake = min(d.nextWake, d.nextDeadline(p))
 	}
-	return d.next
+	return d.nextWake
 }
 
-// Take returns what has been asked for since the last Take. It is valid until the
-// next call of any method.
-func (d *Detector) Take() Output {
+// TakeOutput returns the output since its last call. The result is valid until the next call of any method.
+func (d *Detector) TakeOutput() Output {
 	out := d.out
-	d.out = Output{Sends: out.Sends[:0], Dials: out.Dials[:0], Changes: out.Changes[:0], Links: out.Links[:0]}
+	d.out = Output{Sends: out.Sends[:0], Dials: out.Dials[:0], Changes: out.Changes[:0], BrokenLinks: out.BrokenLinks[:0]}
 	return out
 }
 
-// State returns what is known of a peer, since when, and after how long a silence it is suspected, if it is watched.
+// State returns what is known about a peer and since when. If the peer is monitored, timeout is the silence after
+// which it is suspected.
 func (d *Detector) State(id algo.NodeID) (state State, since, timeout time.Duration) {
 	p, ok := d.peers[id]
 	if !ok {
@@ -147,15 +155,15 @@ func (d *Detector) State(id algo.NodeID) (state State, since, timeout time.Durat
 	if p.monitored {
 		timeout = p.timeout
 	}
-	return p.state(), p.since, timeout
+	return p.state(), p.stateSince, timeout
 }
 
 func (p *peer) state() State {
 	switch {
-	case p.suspected || p.dead != "":
+	case p.suspected || p.deadReason != "":
 		return Suspected
-	case !p.by.IsZero():
-		return Hearsay
+	case !p.heardBy.IsZero():
+		return Indirect
 	case p.monitored:
 		return Alive
 	case p.connected:
@@ -164,21 +172,21 @@ func (p *peer) state() State {
 	return Unknown
 }
 
-// mark notes when the state of p changed.
-func (p *peer) mark(now time.Duration) {
-	if s := p.state(); s != p.shown {
-		p.shown, p.since = s, now
+// noteState records the time at which p's state changed.
+func (p *peer) noteState(now time.Duration) {
+	if s := p.state(); s != p.lastState {
+		p.lastState, p.stateSince = s, now
 	}
 }
 
-// peer returns the entry of id, and makes it when there is none.
+// peer returns the entry of id, which it creates if there is none.
 func (d *Detector) peer(id algo.NodeID) *peer {
 	if p, ok := d.peers[id]; ok {
 		return p
 	}
 	p := &peer{
-		id: id, silence: silence{timeout: d.timing.Timeout, deadline: never, open: never},
-		evidence: evidence{redialAt: never}, leases: leases{renewAt: never, leaseEnd: never},
+		id: id, timeoutState: timeoutState{timeout: d.timing.Timeout, deadline: never, silentSince: never},
+		evidence: evidence{redialAt: never}, subscription: subscription{renewAt: never, expiresAt: never},
 	}
 	d.peers[id] = p
 	at, _ := slices.BinarySearchFunc(d.order, id, func(p *peer, id algo.NodeID) int { return p.id.Compare(id) })
@@ -186,33 +194,32 @@ func (d *Detector) peer(id algo.NodeID) *peer {
 	return p
 }
 
-// Forget drops all that is known of a peer: it is no member any more.
+// Forget drops the state of a peer that is no longer a member.
 func (d *Detector) Forget(id algo.NodeID) {
 	if p, ok := d.peers[id]; ok {
 		delete(d.peers, id)
 		d.order = slices.DeleteFunc(d.order, func(o *peer) bool { return o == p })
-		d.unsay(id)
+		d.dropPendingChange(id)
 	}
 }
 
-// unsay takes back what was not taken yet about a peer that is watched no more: it
-// would be taken for news if the peer is watched again.
-func (d *Detector) unsay(id algo.NodeID) {
+// dropPendingChange removes changes that the driver has not taken yet. The driver would believe an old one if the
+// peer were monitored again.
+func (d *Detector) dropPendingChange(id algo.NodeID) {
 	d.out.Changes = slices.DeleteFunc(d.out.Changes, func(c Change) bool { return c.Peer == id })
 }
 
-// Monitor replaces the set of peers that are watched. One that is new and already
-// known to be dead is suspected at once.
+// Monitor replaces the set of monitored peers. A new one with evidence against it is suspected at once.
 func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 	for _, p := range d.order {
 		if p.monitored && !slices.Contains(peers, p.id) {
-			if now-p.last > 2*d.timing.Heartbeat {
-				p.open = min(p.open, p.last)
+			if now-p.lastHeard > 2*d.timing.Heartbeat {
+				p.silentSince = min(p.silentSince, p.lastHeard)
 			}
-			p.monitored, p.suspected, p.by = false, false, algo.NodeID{}
+			p.monitored, p.suspected, p.heardBy = false, false, algo.NodeID{}
 			p.deadline, p.renewAt, p.redialAt = never, never, never
-			p.mark(now)
-			d.unsay(p.id)
+			p.noteState(now)
+			d.dropPendingChange(p.id)
 		}
 	}
 	for _, id := range peers {
@@ -221,132 +228,132 @@ func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 			continue
 		}
 		p.monitored = true
-		p.hear(now)
-		p.mark(now)
+		p.recordHeard(now)
+		p.noteState(now)
 		switch {
-		case p.dead != "":
-			d.suspect(now, p, p.dead)
+		case p.deadReason != "":
+			d.suspect(now, p, p.deadReason)
 			d.redial(now, p)
 		case p.connected:
-			d.watch(now, p)
+			d.subscribe(now, p)
 		default:
 			d.dial(p)
 		}
 	}
 }
 
-// Up says that a connection to a peer stands: it said hello, as incarnation.
+// Up records a new connection to a peer, over which incarnation has said hello.
 func (d *Detector) Up(now time.Duration, id algo.NodeID, incarnation uint64) {
 	p := d.peer(id)
 	restarted := p.incarnation != 0 && p.incarnation != incarnation
-	p.connected, p.upAt, p.incarnation, p.dead = true, now, incarnation, ""
-	p.tries, p.redialAt = 0, never
+	p.connected, p.upAt, p.incarnation, p.deadReason = true, now, incarnation, ""
+	p.dials, p.redialAt = 0, never
 	if restarted {
-		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: Restart})
-		p.brief = 0
-		p.open = never     // it was dead indeed
-		p.leaseEnd = never // the watcher of before is no more
+		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: ReasonRestart})
+		p.briefConns = 0
+		p.silentSince = never // the previous incarnation was silent because it had failed
+		p.expiresAt = never   // the subscriber has ended
 	}
-	d.regret(now, p)
+	d.raiseTimeout(now, p)
 	if p.monitored {
 		if restarted && !p.suspected {
-			d.suspect(now, p, Restart)
+			d.suspect(now, p, ReasonRestart)
 		}
 		if p.suspected {
 			d.trust(p, "it said hello")
 		}
-		p.hear(now)
-		d.watch(now, p)
+		p.recordHeard(now)
+		d.subscribe(now, p)
 	}
-	p.mark(now)
+	p.noteState(now)
 }
 
-// Receive takes a message of a detector from a peer, and returns what that shows of its view. One that says
-// nonsense is refused with a reason.
-func (d *Detector) Receive(now time.Duration, id algo.NodeID, m algo.Message) (view uint64, err error) {
+// Receive handles a message of the detector, and returns the config digest that it carries. It returns an error if
+// the message is invalid.
+func (d *Detector) Receive(now time.Duration, id algo.NodeID, m algo.Message) (digest uint64, err error) {
 	p := d.peer(id)
 	switch m := m.(type) {
-	case Watch:
-		return m.View, d.watched(now, p, m)
-	case Beat:
-		return m.View, d.beaten(now, p, m)
-	case Doubt:
-		d.answer(p, m.Peer)
-		return m.View, nil
-	case Vouch:
-		d.vouched(now, p, m.Peer)
-		return m.View, nil
+	case Subscribe:
+		return m.Digest, d.handleSubscribe(now, p, m)
+	case Heartbeat:
+		return m.Digest, d.handleHeartbeat(now, p, m)
+	case Probe:
+		d.handleProbe(p, m.Peer)
+		return m.Digest, nil
+	case ProbeAck:
+		d.handleProbeAck(now, p, m.Peer)
+		return m.Digest, nil
 	}
 	return 0, nil
 }
 
-var sentences = map[string]string{Refusal: "its address refuses connections", Farewell: "it said goodbye", Restart: "it was restarted"}
+var explanations = map[string]string{ReasonRefused: "its address refuses connections", ReasonGoodbye: "it said goodbye", ReasonRestart: "it was restarted"}
 
 func (d *Detector) suspect(now time.Duration, p *peer, reason string) {
-	p.suspected, p.deadline, p.renewAt, p.by = true, never, now+d.timing.Heartbeat, algo.NodeID{}
-	p.mark(now)
-	c := Change{Peer: p.id, Suspected: true, Why: sentences[reason], Reason: reason}
-	if reason == Silence {
-		c.Why, c.Silence = "no heartbeat for "+p.timeout.String(), p.timeout
+	p.suspected, p.deadline, p.renewAt, p.heardBy = true, never, now+d.timing.Heartbeat, algo.NodeID{}
+	p.noteState(now)
+	c := Change{Peer: p.id, Suspected: true, Explanation: explanations[reason], Reason: reason}
+	if reason == ReasonSilence {
+		c.Explanation, c.SilentFor = "no heartbeat for "+p.timeout.String(), p.timeout
 	}
 	d.out.Changes = append(d.out.Changes, c)
 }
 
-// trust takes a suspicion back of a peer that is heard.
-func (d *Detector) trust(p *peer, why string) {
+// trust withdraws the suspicion of p.
+func (d *Detector) trust(p *peer, explanation string) {
 	p.suspected = false
-	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Why: why})
+	d.out.Changes = append(d.out.Changes, Change{Peer: p.id, Explanation: explanation})
 }
 
-// Wake does what is due.
+// Wake performs what is due. If it is called late, this node has stalled, and each peer gets more time; see
+// extendDeadlines.
 func (d *Detector) Wake(now time.Duration) {
-	if late := d.notice(now); late > 0 {
-		d.excuse(now, late)
+	if late := d.detectStall(now); late > 0 {
+		d.extendDeadlines(now, late)
 	}
 	for _, p := range d.order {
-		if p.id == d.leader && p.deadline != never && p.askAt <= now {
-			d.ask(p)
+		if p.id == d.leader && p.deadline != never && p.probeAt <= now {
+			d.sendProbes(p)
 		}
 		if p.deadline <= now {
-			p.open = min(p.open, p.last)
-			d.suspect(now, p, Silence)
+			p.silentSince = min(p.silentSince, p.lastHeard)
+			d.suspect(now, p, ReasonSilence)
 		}
 		if p.redialAt <= now {
 			d.dial(p)
 		}
 		if p.renewAt <= now {
-			d.watch(now, p)
+			d.subscribe(now, p)
 		}
 		switch {
-		case p.leaseEnd <= now:
-			p.leaseEnd = never
-		case p.leaseEnd != never && p.beatAt <= now:
-			d.beat(now, p)
+		case p.expiresAt <= now:
+			p.expiresAt = never
+		case p.expiresAt != never && p.nextBeatAt <= now:
+			d.sendHeartbeat(now, p)
 		}
-		if p.monitored && p.heardAt+2*d.timing.Heartbeat <= now {
-			p.heardAt = now - d.timing.Heartbeat // look again in an interval
+		if p.monitored && p.checkedAt+2*d.timing.Heartbeat <= now {
+			p.checkedAt = now - d.timing.Heartbeat // check again in an interval
 		}
 	}
 }
 
-// dueFor is the earliest of what is due for p. While p is watched and silent it is
-// never more than two intervals away: how late that wake comes tells whether this
-// node itself ran. While beats arrive in time they wake the loop often enough.
-func (d *Detector) dueFor(p *peer) time.Duration {
+// nextDeadline returns the earliest time at which something is due for p. While p is monitored and silent, that is at
+// most two intervals away, so that a late wake reveals a stall of this node. While heartbeats arrive in time, they
+// wake the loop often enough.
+func (d *Detector) nextDeadline(p *peer) time.Duration {
 	next := min(p.redialAt, p.renewAt, p.deadline)
 	if p.deadline != never {
-		next = min(next, p.heardAt+2*d.timing.Heartbeat)
+		next = min(next, p.checkedAt+2*d.timing.Heartbeat)
 		if p.id == d.leader {
-			next = min(next, p.askAt)
+			next = min(next, p.probeAt)
 		}
 	}
-	if p.leaseEnd != never {
-		next = min(next, p.leaseEnd, p.beatAt)
+	if p.expiresAt != never {
+		next = min(next, p.expiresAt, p.nextBeatAt)
 	}
 	return next
 }
 
-// send sends p a message of detectors.
 func (d *Detector) send(p *peer, m algo.Message) {
 	d.out.Sends = append(d.out.Sends, driver.Envelope{To: p.id, Message: m})
 }

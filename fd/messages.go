@@ -6,44 +6,45 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Watch asks the receiver for heartbeats.
-type Watch struct {
-	Interval time.Duration // between two beats
-	Lease    time.Duration // from its receipt; then the beats stop, unless it was renewed
-	View     uint64        // the sender's digest of the membership
+// Subscribe requests heartbeats from the receiver.
+type Subscribe struct {
+	Interval time.Duration // between two heartbeats
+	TTL      time.Duration // from receipt; if it ends without a renewal, so do the heartbeats
+	Digest   uint64        // of the sender's config
 }
 
 // Kind is "watch".
-func (Watch) Kind() string { return "watch" }
+func (Subscribe) Kind() string { return "watch" }
 
-// Beat says that its sender's loop runs, and for how long it did not lately, as a process that was stopped
-// or had no processor.
-type Beat struct {
-	View    uint64        // the sender's digest of the membership
-	Stalled time.Duration // for how long it did not run; 0 if that is long ago
-	Ago     time.Duration // since it runs again
+// Heartbeat says that its sender's loop runs. It also reports the sender's last stall: a time in which the process
+// was stopped, or had no processor.
+type Heartbeat struct {
+	Digest     uint64        // of the sender's config
+	Stalled    time.Duration // length of the stall; 0 if there was none lately
+	StalledAgo time.Duration // time since the stall ended
 }
 
 // Kind is "beat".
-func (Beat) Kind() string { return "beat" }
+func (Heartbeat) Kind() string { return "beat" }
 
-// Doubt asks whether the receiver hears a peer, which the sender does not; or whether the receiver itself runs.
-type Doubt struct {
-	Peer algo.NodeID // zero for the receiver
-	View uint64      // the sender's digest of the membership
+// Probe asks whether the receiver hears a peer that the sender does not hear. Without a peer it asks whether the
+// receiver itself runs.
+type Probe struct {
+	Peer   algo.NodeID // zero for the receiver
+	Digest uint64      // of the sender's config
 }
 
 // Kind is "doubt".
-func (Doubt) Kind() string { return "doubt" }
+func (Probe) Kind() string { return "doubt" }
 
-// Vouch answers a Doubt: the sender hears the peer itself.
-type Vouch struct {
-	Peer algo.NodeID // zero for the sender
-	View uint64      // the sender's digest of the membership
+// ProbeAck answers a [Probe]: its sender hears the peer itself.
+type ProbeAck struct {
+	Peer   algo.NodeID // zero for the sender
+	Digest uint64      // of the sender's config
 }
 
 // Kind is "vouch".
-func (Vouch) Kind() string { return "vouch" }
+func (ProbeAck) Kind() string { return "vouch" }
 
 // Messages returns a zero value of each message of the detector, for the codec.
-func Messages() []algo.Message { return []algo.Message{Watch{}, Beat{}, Doubt{}, Vouch{}} }
+func Messages() []algo.Message { return []algo.Message{Subscribe{}, Heartbeat{}, Probe{}, ProbeAck{}} }

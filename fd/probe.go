@@ -14,62 +14,72 @@ import (
 //
 // It is for the leader alone: others are watched for what they do on the link to them.
 
-// asked is how many others are asked.
-const asked = 3
+// The indirect probe of SWIM (Das, Gupta and Motivala 2002) detects a broken link between two live nodes. Before this
+// node suspects its leader for silence, it asks other peers whether they hear the leader. A peer that is asked probes
+// the leader itself, and answers only after it has heard from it. So a leader that does not run gets no answers, and
+// no node passes on an answer of another one. Each answer counts like a frame of the leader at that time.
+//
+// Only the leader is probed. A node monitors its other peers because it needs the link to them.
+//
+// indirectProbes is the number of peers that are asked at once.
+const indirectProbes = 3
 
-// Follow says whom this node takes for leader; zero for nobody. What others say of the one before counts no more.
-func (d *Detector) Follow(now time.Duration, leader algo.NodeID) {
-	if p, ok := d.peers[d.leader]; ok && leader != d.leader && !p.by.IsZero() {
-		p.by, p.deadline = algo.NodeID{}, max(now, p.last+p.timeout)
-		p.mark(now)
+// SetLeader sets the leader that this node follows; zero for none. Probe acks about the previous leader no longer
+// count.
+func (d *Detector) SetLeader(now time.Duration, leader algo.NodeID) {
+	if p, ok := d.peers[d.leader]; ok && leader != d.leader && !p.heardBy.IsZero() {
+		p.heardBy, p.deadline = algo.NodeID{}, max(now, p.lastHeard+p.timeout)
+		p.noteState(now)
 	}
 	if leader != d.leader {
-		d.leader, d.turn = leader, leader
+		d.leader, d.lastProber = leader, leader
 	}
 }
 
-// ask asks others about the leader p, in turn in the order of IDs: who was asked last may be silent as well.
-func (d *Detector) ask(p *peer) {
-	p.askAt = never
-	left, at := asked, slices.IndexFunc(d.order, func(o *peer) bool { return o.id.Compare(d.turn) > 0 })
+// sendProbes asks peers about the leader p. Successive calls ask different peers, in the order of IDs, because those
+// asked last may be silent too.
+func (d *Detector) sendProbes(p *peer) {
+	p.probeAt = never
+	remaining, at := indirectProbes, slices.IndexFunc(d.order, func(o *peer) bool { return o.id.Compare(d.lastProber) > 0 })
 	for _, o := range slices.Concat(d.order[max(0, at):], d.order[:max(0, at)]) {
-		if left > 0 && o != p && o.connected && o.dead == "" && !o.suspected {
-			left, d.turn = left-1, o.id
-			d.send(o, Doubt{Peer: p.id, View: d.view})
+		if remaining > 0 && o != p && o.connected && o.deadReason == "" && !o.suspected {
+			remaining, d.lastProber = remaining-1, o.id
+			d.send(o, Probe{Peer: p.id, Digest: d.digest})
 		}
 	}
 }
 
-// answer takes the question of p about another, or about this node itself.
-func (d *Detector) answer(p *peer, about algo.NodeID) {
-	if about.IsZero() {
-		d.send(p, Vouch{View: d.view})
-	} else if o, ok := d.peers[about]; ok && o != p && o.connected {
-		o.askers.Add(p.id)
-		d.send(o, Doubt{View: d.view})
+// handleProbe handles a probe of p about target, or about this node if target is zero.
+func (d *Detector) handleProbe(p *peer, target algo.NodeID) {
+	if target.IsZero() {
+		d.send(p, ProbeAck{Digest: d.digest})
+	} else if o, ok := d.peers[target]; ok && o != p && o.connected {
+		o.probers.Add(p.id)
+		d.send(o, Probe{Digest: d.digest})
 	}
 }
 
-// vouch answers who has asked about p, which this node hears.
-func (d *Detector) vouch(p *peer) {
-	for _, id := range p.askers {
+// ackProbes tells the peers that have probed p that this node hears it.
+func (d *Detector) ackProbes(p *peer) {
+	for _, id := range p.probers {
 		if o, ok := d.peers[id]; ok && o.connected {
-			d.send(o, Vouch{Peer: p.id, View: d.view})
+			d.send(o, ProbeAck{Peer: p.id, Digest: d.digest})
 		}
 	}
-	p.askers = nil
+	p.probers = nil
 }
 
-// vouched takes that p hears the leader, if this node has asked and does not suspect the leader yet.
-func (d *Detector) vouched(now time.Duration, p *peer, leader algo.NodeID) {
+// handleProbeAck records that p hears the leader. An ack counts only if this node has sent probes, and does not
+// suspect the leader yet.
+func (d *Detector) handleProbeAck(now time.Duration, p *peer, leader algo.NodeID) {
 	l, ok := d.peers[leader]
-	if !ok || leader != d.leader || !l.monitored || l.suspected || l.askAt != never {
+	if !ok || leader != d.leader || !l.monitored || l.suspected || l.probeAt != never {
 		return
 	}
-	l.patient(now)
-	if l.by.IsZero() {
-		d.out.Links = append(d.out.Links, Link{Peer: leader, By: p.id})
+	l.resetDeadline(now)
+	if l.heardBy.IsZero() {
+		d.out.BrokenLinks = append(d.out.BrokenLinks, BrokenLink{Peer: leader, HeardBy: p.id})
 	}
-	l.by = p.id
-	l.mark(now)
+	l.heardBy = p.id
+	l.noteState(now)
 }

@@ -10,25 +10,25 @@ import (
 )
 
 // follower is a detector that watches and follows n5 of five, all connected, since time 0. It is n2.
-func follower(t *testing.T) *Detector {
+func newFollower(t *testing.T) *Detector {
 	t.Helper()
 	d := New(config())
 	for _, i := range []int{1, 3, 4, 5} {
 		d.Up(0, n(i), 7)
 	}
 	d.Monitor(0, []algo.NodeID{n(5)})
-	d.Follow(0, n(5))
-	rests(d)
+	d.SetLeader(0, n(5))
+	takeAndRearm(d)
 	return d
 }
 
 // words are what is said of doubts, as to whom and about whom.
-func words(out Output) (doubts, vouches [][2]int) {
+func probesIn(out Output) (doubts, vouches [][2]int) {
 	for _, s := range out.Sends {
 		switch m := s.Message.(type) {
-		case Doubt:
+		case Probe:
 			doubts = append(doubts, [2]int{int(s.To[15]), int(m.Peer[15])})
-		case Vouch:
+		case ProbeAck:
 			vouches = append(vouches, [2]int{int(s.To[15]), int(m.Peer[15])})
 		}
 	}
@@ -39,19 +39,19 @@ func suspects(out Output) bool {
 	return slices.ContainsFunc(out.Changes, func(c Change) bool { return c.Suspected })
 }
 
-const doubt = timeout * 3 / 4 // when others are asked
+const probeTime = timeout * 3 / 4 // when others are asked
 
 // Before the leader is suspected for its silence three others are asked, at first those after it in the ring of IDs.
-func TestOthersAreAskedBeforeALeaderIsSuspected(t *testing.T) {
-	d := follower(t)
-	if doubts, _ := words(runs(d, doubt-1)); len(doubts) != 0 {
+func TestProbesPrecedeSuspicionOfLeader(t *testing.T) {
+	d := newFollower(t)
+	if doubts, _ := probesIn(runUntil(d, probeTime-1)); len(doubts) != 0 {
 		t.Errorf("too early it asks %v", doubts)
 	}
-	if doubts, _ := words(runs(d, doubt)); !slices.Equal(doubts, [][2]int{{1, 5}, {3, 5}, {4, 5}}) {
+	if doubts, _ := probesIn(runUntil(d, probeTime)); !slices.Equal(doubts, [][2]int{{1, 5}, {3, 5}, {4, 5}}) {
 		t.Errorf("it asks %v, want n1, n3 and n4 about n5", doubts)
 	}
-	out := runs(d, timeout)
-	if doubts, _ := words(out); len(doubts) != 0 || !suspects(out) {
+	out := runUntil(d, timeout)
+	if doubts, _ := probesIn(out); len(doubts) != 0 || !suspects(out) {
 		t.Errorf("nobody answers: it asks %v again, suspects %v, want once and a suspicion after the timeout", doubts, out.Changes)
 	}
 
@@ -59,92 +59,92 @@ func TestOthersAreAskedBeforeALeaderIsSuspected(t *testing.T) {
 	for i := range 20 {
 		big.Up(0, n(i+1), 7)
 	}
-	big.Goodbye(0, n(11))
+	big.HandleGoodbye(0, n(11))
 	big.Monitor(0, []algo.NodeID{n(10), n(13)})
-	big.Take()
-	runs(big, timeout)
-	big.Heard(timeout, n(10)) // n13 is suspected
-	big.Follow(timeout, n(10))
-	big.Take()
-	if doubts, _ := words(runs(big, timeout+(timeout+timeout/2)*3/4)); !slices.Equal(doubts, [][2]int{{12, 10}, {14, 10}, {15, 10}}) {
+	big.TakeOutput()
+	runUntil(big, timeout)
+	big.HandleFrame(timeout, n(10)) // n13 is suspected
+	big.SetLeader(timeout, n(10))
+	big.TakeOutput()
+	if doubts, _ := probesIn(runUntil(big, timeout+(timeout+timeout/2)*3/4)); !slices.Equal(doubts, [][2]int{{12, 10}, {14, 10}, {15, 10}}) {
 		t.Errorf("of 20 it asks %v, want the next three that are not suspected", doubts)
 	}
 }
 
 // Three others who are silent themselves are not asked for ever, and who is not connected never is.
-func TestOthersAreAskedInTurn(t *testing.T) {
+func TestProbesRotateAmongPeers(t *testing.T) {
 	d := New(config())
 	for i := range 9 {
 		d.Up(0, n(i+1), 7)
 	}
 	d.Down(0, n(7), true)
 	d.Monitor(0, []algo.NodeID{n(4)})
-	d.Follow(0, n(4))
-	d.Take()
+	d.SetLeader(0, n(4))
+	d.TakeOutput()
 	at := time.Duration(0)
 	for _, want := range [][][2]int{{{5, 4}, {6, 4}, {8, 4}}, {{1, 4}, {2, 4}, {9, 4}}, {{3, 4}, {5, 4}, {6, 4}}} {
-		doubts, _ := words(runs(d, at+doubt))
+		doubts, _ := probesIn(runUntil(d, at+probeTime))
 		slices.SortFunc(doubts, func(a, b [2]int) int { return a[0] - b[0] })
 		if !slices.Equal(doubts, want) {
 			t.Errorf("it asks %v, want %v", doubts, want)
 		}
-		at += doubt
-		d.Heard(at, n(4))
+		at += probeTime
+		d.HandleFrame(at, n(4))
 	}
-	d.Follow(at, n(2))
+	d.SetLeader(at, n(2))
 	d.Monitor(at, []algo.NodeID{n(2)})
-	if doubts, _ := words(runs(d, at+doubt)); !slices.Equal(doubts, [][2]int{{3, 2}, {4, 2}, {5, 2}}) {
+	if doubts, _ := probesIn(runUntil(d, at+probeTime)); !slices.Equal(doubts, [][2]int{{3, 2}, {4, 2}, {5, 2}}) {
 		t.Errorf("of another leader it asks %v, want those after it", doubts)
 	}
 }
 
 // Nobody is asked about who is not the leader, nor where there is nobody else.
-func TestNobodyIsAskedInVain(t *testing.T) {
+func TestUselessProbesAreNotSent(t *testing.T) {
 	for name, follows := range map[string]algo.NodeID{"nobody leads": {}, "another leads": n(4), "this node leads": n(2)} {
-		d := follower(t)
-		d.Follow(0, follows)
-		out := runs(d, timeout)
-		if doubts, _ := words(out); len(doubts) != 0 || !suspects(out) {
+		d := newFollower(t)
+		d.SetLeader(0, follows)
+		out := runUntil(d, timeout)
+		if doubts, _ := probesIn(out); len(doubts) != 0 || !suspects(out) {
 			t.Errorf("%s: it asks %v", name, doubts)
 		}
 	}
-	d := watcher(t)
-	d.Follow(0, n(1))
-	out := runs(d, timeout)
-	if doubts, _ := words(out); len(doubts) != 0 {
+	d := newMonitor(t)
+	d.SetLeader(0, n(1))
+	out := runUntil(d, timeout)
+	if doubts, _ := probesIn(out); len(doubts) != 0 {
 		t.Errorf("of two it asks %v", doubts)
 	}
-	says(t, "of two", out, true)
+	expectChanges(t, "of two", out, true)
 }
 
 // As long as others hear the leader it is followed. It is suspected in its timeout after the last word.
-func TestWhoIsHeardByOthersIsNotSuspected(t *testing.T) {
-	d := follower(t)
+func TestLeaderHeardByPeersIsNotSuspected(t *testing.T) {
+	d := newFollower(t)
 	var all Output
 	at := time.Duration(0)
 	for range 10 {
-		at += doubt
-		collect(&all, runs(d, at))
-		d.Receive(at, n(3), Vouch{Peer: n(5)})
-		d.Receive(at, n(4), Vouch{Peer: n(5)})
-		collect(&all, d.Take())
+		at += probeTime
+		collect(&all, runUntil(d, at))
+		d.Receive(at, n(3), ProbeAck{Peer: n(5)})
+		d.Receive(at, n(4), ProbeAck{Peer: n(5)})
+		collect(&all, d.TakeOutput())
 	}
-	if doubts, _ := words(all); len(all.Changes) != 0 || len(doubts) != 30 {
+	if doubts, _ := probesIn(all); len(all.Changes) != 0 || len(doubts) != 30 {
 		t.Errorf("changes %v and %d questions, want none, and three for each time that it was silent", all.Changes, len(doubts))
 	}
-	if !slices.Equal(all.Links, []Link{{Peer: n(5), By: n(3)}}) {
-		t.Errorf("it said %v, want once that n3 hears n5", all.Links)
+	if !slices.Equal(all.BrokenLinks, []BrokenLink{{Peer: n(5), HeardBy: n(3)}}) {
+		t.Errorf("it said %v, want once that n3 hears n5", all.BrokenLinks)
 	}
-	if state, since, _ := d.State(n(5)); state != Hearsay || state.String() != "hearsay" || since != doubt {
-		t.Errorf("n5 is %v since %v, want hearsay since the first word at %v", state, since, doubt)
+	if state, since, _ := d.State(n(5)); state != Indirect || state.String() != "hearsay" || since != probeTime {
+		t.Errorf("n5 is %v since %v, want hearsay since the first word at %v", state, since, probeTime)
 	}
 	if got := d.peers[n(5)].timeout; got != timeout {
 		t.Errorf("the timeout has grown to %v", got)
 	}
-	if out := runs(d, at+timeout-1); suspects(out) {
+	if out := runUntil(d, at+timeout-1); suspects(out) {
 		t.Error("suspected too early after the last word")
 	}
-	if out := runs(d, at+timeout); !suspects(out) {
+	if out := runUntil(d, at+timeout); !suspects(out) {
 		t.Errorf("not suspected %v after the last word", timeout)
 	}
 	if state, _, _ := d.State(n(5)); state != Suspected {
@@ -152,15 +152,15 @@ func TestWhoIsHeardByOthersIsNotSuspected(t *testing.T) {
 	}
 }
 
-func TestALinkThatIsWholeAgainIsForgotten(t *testing.T) {
-	d := follower(t)
-	runs(d, doubt)
-	d.Receive(doubt, n(3), Vouch{Peer: n(5)})
-	d.Take()
-	d.Heard(doubt+ms, n(5))
-	d.Heard(doubt+2*ms, n(5))
-	if out := d.Take(); len(out.Links)+len(out.Changes) != 0 {
-		t.Errorf("it said %v and %v", out.Links, out.Changes)
+func TestDirectFrameEndsIndirectState(t *testing.T) {
+	d := newFollower(t)
+	runUntil(d, probeTime)
+	d.Receive(probeTime, n(3), ProbeAck{Peer: n(5)})
+	d.TakeOutput()
+	d.HandleFrame(probeTime+ms, n(5))
+	d.HandleFrame(probeTime+2*ms, n(5))
+	if out := d.TakeOutput(); len(out.BrokenLinks)+len(out.Changes) != 0 {
+		t.Errorf("it said %v and %v", out.BrokenLinks, out.Changes)
 	}
 	if state, _, _ := d.State(n(5)); state != Alive {
 		t.Errorf("n5 is %v, want alive", state)
@@ -168,95 +168,98 @@ func TestALinkThatIsWholeAgainIsForgotten(t *testing.T) {
 }
 
 // A word puts off a suspicion for silence that is near, and nothing else.
-func TestWhatAWordDoesNotPutOff(t *testing.T) {
-	d := follower(t)
-	d.Receive(10*ms, n(3), Vouch{Peer: n(5)}) // nobody asked
-	if out := runs(d, timeout); !suspects(out) || len(out.Links) != 0 {
+func TestProbeAckDelaysOnlySilence(t *testing.T) {
+	d := newFollower(t)
+	d.Receive(10*ms, n(3), ProbeAck{Peer: n(5)}) // nobody asked
+	if out := runUntil(d, timeout); !suspects(out) || len(out.BrokenLinks) != 0 {
 		t.Error("a word that nobody asked for counts")
 	}
-	d.Receive(timeout, n(3), Vouch{Peer: n(5)}) // too late
-	d.Receive(timeout, n(3), Vouch{Peer: n(9)}) // of whom nobody knows
-	if out := d.Take(); len(out.Changes)+len(out.Links) != 0 {
+	d.Receive(timeout, n(3), ProbeAck{Peer: n(5)}) // too late
+	d.Receive(timeout, n(3), ProbeAck{Peer: n(9)}) // of whom nobody knows
+	if out := d.TakeOutput(); len(out.Changes)+len(out.BrokenLinks) != 0 {
 		t.Errorf("a late word brings about %+v", out)
 	}
 
 	// Evidence is believed at once.
 	for name, dies := range map[string]func(d *Detector, now time.Duration){
-		"refused":   func(d *Detector, now time.Duration) { d.Down(now, n(5), false); d.DialFailed(now, n(5), Refused) },
-		"goodbye":   func(d *Detector, now time.Duration) { d.Goodbye(now, n(5)) },
+		"refused": func(d *Detector, now time.Duration) {
+			d.Down(now, n(5), false)
+			d.HandleDialFailure(now, n(5), DialRefused)
+		},
+		"goodbye":   func(d *Detector, now time.Duration) { d.HandleGoodbye(now, n(5)) },
 		"restarted": func(d *Detector, now time.Duration) { d.Down(now, n(5), false); d.Up(now, n(5), 8) },
 	} {
-		d = follower(t)
-		runs(d, doubt)
-		d.Receive(doubt, n(3), Vouch{Peer: n(5)})
-		dies(d, doubt+ms)
-		if !suspects(d.Take()) {
+		d = newFollower(t)
+		runUntil(d, probeTime)
+		d.Receive(probeTime, n(3), ProbeAck{Peer: n(5)})
+		dies(d, probeTime+ms)
+		if !suspects(d.TakeOutput()) {
 			t.Errorf("%s: it is not suspected at once, since n3 hears it", name)
 		}
 	}
 
 	// Who leads no more is watched for the link again, on which it was silent for long.
-	d = follower(t)
-	runs(d, doubt)
-	d.Receive(doubt, n(3), Vouch{Peer: n(5)})
-	runs(d, timeout+ms)
-	d.Follow(timeout+ms, n(4))
+	d = newFollower(t)
+	runUntil(d, probeTime)
+	d.Receive(probeTime, n(3), ProbeAck{Peer: n(5)})
+	runUntil(d, timeout+ms)
+	d.SetLeader(timeout+ms, n(4))
 	if state, _, _ := d.State(n(5)); state != Alive {
 		t.Errorf("n5, which leads no more, is %v", state)
 	}
-	if out := runs(d, timeout+ms); !suspects(out) {
+	if out := runUntil(d, timeout+ms); !suspects(out) {
 		t.Error("what is said of who leads no more counts on")
 	}
 }
 
 // Who is asked asks in turn, and says only what it hears itself: also two that ask each other know no more
 // than they hear.
-func TestOnlyWhoHearsItVouches(t *testing.T) {
-	d := follower(t)
-	d.Receive(ms, n(1), Doubt{Peer: n(5)})
-	d.Receive(ms, n(1), Doubt{Peer: n(5)})
-	d.Receive(ms, n(3), Doubt{Peer: n(5)})
-	d.Receive(ms, n(3), Doubt{Peer: n(9)}) // of whom nobody knows
-	d.Receive(ms, n(3), Doubt{Peer: n(3)}) // about the asker itself
+func TestOnlyHearingPeerAcksProbe(t *testing.T) {
+	d := newFollower(t)
+	d.Receive(ms, n(1), Probe{Peer: n(5)})
+	d.Receive(ms, n(1), Probe{Peer: n(5)})
+	d.Receive(ms, n(3), Probe{Peer: n(5)})
+	d.Receive(ms, n(3), Probe{Peer: n(9)}) // of whom nobody knows
+	d.Receive(ms, n(3), Probe{Peer: n(3)}) // about the asker itself
 	d.Up(ms, n(6), 7)
 	d.Down(ms, n(6), true)
-	d.Receive(ms, n(3), Doubt{Peer: n(6)}) // who would have to be dialled
-	doubts, vouches := words(d.Take())
+	d.Receive(ms, n(3), Probe{Peer: n(6)}) // who would have to be dialled
+	doubts, vouches := probesIn(d.TakeOutput())
 	if !reflect.DeepEqual(doubts, [][2]int{{5, 0}, {5, 0}, {5, 0}}) || len(vouches) != 0 {
 		t.Errorf("it asks %v and says %v, want a question to n5 each time, and nothing said yet", doubts, vouches)
 	}
-	runs(d, doubt)
-	d.Receive(doubt, n(1), Vouch{Peer: n(5)}) // hearsay
-	if _, vouches := words(d.Take()); len(vouches) != 0 {
+	runUntil(d, probeTime)
+	d.Receive(probeTime, n(1), ProbeAck{Peer: n(5)}) // hearsay
+	if _, vouches := probesIn(d.TakeOutput()); len(vouches) != 0 {
 		t.Errorf("it passes on what it was told: %v", vouches)
 	}
-	d.Down(doubt, n(3), true)
-	d.Heard(doubt, n(5))
-	if _, vouches := words(d.Take()); !slices.Equal(vouches, [][2]int{{1, 5}}) {
+	d.Down(probeTime, n(3), true)
+	d.HandleFrame(probeTime, n(5))
+	if _, vouches := probesIn(d.TakeOutput()); !slices.Equal(vouches, [][2]int{{1, 5}}) {
 		t.Errorf("it hears n5 and says %v, want that to n1, which is still connected", vouches)
 	}
-	d.Heard(doubt, n(5))
-	if _, vouches := words(d.Take()); len(vouches) != 0 {
+	d.HandleFrame(probeTime, n(5))
+	if _, vouches := probesIn(d.TakeOutput()); len(vouches) != 0 {
 		t.Errorf("it says %v once more", vouches)
 	}
-	d.Receive(doubt, n(4), Doubt{})
-	if _, vouches := words(d.Take()); !slices.Equal(vouches, [][2]int{{4, 0}}) {
+	d.Receive(probeTime, n(4), Probe{})
+	if _, vouches := probesIn(d.TakeOutput()); !slices.Equal(vouches, [][2]int{{4, 0}}) {
 		t.Errorf("asked whether it runs it says %v", vouches)
 	}
 }
 
 // A node that did not run asks when it runs again, and gives others the time to answer.
-func TestAfterAPauseOthersAreAskedFirst(t *testing.T) {
-	d := follower(t)
+func TestStalledNodeProbesBeforeSuspecting(t *testing.T) {
+	d := newFollower(t)
 	var out Output
 	at := time.Minute
 	for d.Wake(at); !suspects(out); at = d.Deadline() {
 		if d.Wake(at); suspects(d.out) {
 			break
 		}
-		collect(&out, d.Take())
+		collect(&out, d.TakeOutput())
 	}
-	if doubts, _ := words(out); len(doubts) != 3 {
+	if doubts, _ := probesIn(out); len(doubts) != 3 {
 		t.Errorf("it asks %v and suspects at %v, want three questions before", doubts, at)
 	}
 }

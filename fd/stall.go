@@ -8,68 +8,72 @@ import (
 // A process that is stopped, or that has no processor, says nothing and hears nothing. That of this node is
 // no silence of others, and that of a peer says nothing about how long its frames take.
 
-// notice returns by how much this node is late for what was due, if that is so much that it did not run. Who
-// watches it is told at once, also if the lease ended meanwhile: there may be another leader by now.
-func (d *Detector) notice(now time.Duration) (late time.Duration) {
-	if late = now - d.next; late <= d.timing.Heartbeat/2 {
+// A process that is stopped, or gets no processor, neither sends nor receives. A stall of this node must not look
+// like silence of its peers. A stall of a peer must not look like slow delivery of its frames.
+//
+// detectStall returns how late this node is, if that is so much that it did not run; otherwise 0. After a stall it
+// sends a heartbeat to each subscriber at once, even if the subscription has ended meanwhile: the cluster may have
+// elected another leader.
+func (d *Detector) detectStall(now time.Duration) (late time.Duration) {
+	if late = now - d.nextWake; late <= d.timing.Heartbeat/2 {
 		return 0
 	}
-	if d.next > d.woke { // else it is the same stall: frames that waited come before the Wake
-		d.stall, d.woke = min(late, maxWait), now
+	if d.nextWake > d.stallEnd { // not the same stall again: frames that waited are handled before Wake
+		d.stallLength, d.stallEnd = min(late, maxDuration), now
 		for _, p := range d.order {
-			if p.leaseEnd != never {
-				d.beat(now, p)
+			if p.expiresAt != never {
+				d.sendHeartbeat(now, p)
 			}
 		}
 	}
 	return late
 }
 
-// excuse moves the deadlines of all peers by the time that this node did not run.
-// That time began before the deadline that it missed, nobody knows when, so a
-// peer also gets two intervals to be heard of.
-func (d *Detector) excuse(now, late time.Duration) {
+// extendDeadlines extends the deadlines of all peers by the time that this node did not run. The stall began at an
+// unknown time before the deadline that it missed. So each peer also gets two intervals from now.
+func (d *Detector) extendDeadlines(now, late time.Duration) {
 	for _, p := range d.order {
 		if p.deadline != never {
-			p.last = now
+			p.lastHeard = now
 			p.deadline = min(max(p.deadline+late, now+2*d.timing.Heartbeat), max(p.deadline, now+p.timeout))
 		}
 	}
 }
 
-// beat sends a Beat to p. That this node did not run is said for as long as a lease lasts.
-func (d *Detector) beat(now time.Duration, p *peer) {
-	p.beatAt = p.tick(now)
-	b := Beat{View: d.view}
-	if ago := now - d.woke; d.stall > 0 && ago <= lease*d.timing.Heartbeat {
-		b.Stalled, b.Ago = d.stall, ago
+// sendHeartbeat sends a Heartbeat to p. It reports a stall of this node for as long as a subscription lasts.
+func (d *Detector) sendHeartbeat(now time.Duration, p *peer) {
+	p.nextBeatAt = p.nextBeat(now)
+	m := Heartbeat{Digest: d.digest}
+	if ago := now - d.stallEnd; d.stallLength > 0 && ago <= ttlIntervals*d.timing.Heartbeat {
+		m.Stalled, m.StalledAgo = d.stallLength, ago
 	}
 	if p.connected {
-		d.send(p, b)
+		d.send(p, m)
 	}
 }
 
-// beaten takes a Beat of p. If what its process does not account for of the silence for which its timeout
-// grew would have been borne without, then it was stopped, not slow: it has its timeout of before. But not
-// who stalls for less as well, and more often: that is how it is for want of a processor, and so it goes on.
-func (d *Detector) beaten(now time.Duration, p *peer, b Beat) error {
-	if b.Stalled < 0 || b.Stalled > maxWait || b.Ago < 0 || b.Ago > maxWait {
-		return fmt.Errorf("it did not run for %v until %v ago, want both from 0 to %v", b.Stalled, b.Ago, maxWait)
+// handleHeartbeat handles a Heartbeat of p, which may explain the silence that raised p's timeout. If the rest of
+// that silence, without the stall, is shorter than the previous timeout, then p was stopped, not slow, and the
+// previous timeout is restored. The exception is a peer that has also stalled often for less than its timeout: it
+// lacks processor time, and will be slow again.
+func (d *Detector) handleHeartbeat(now time.Duration, p *peer, m Heartbeat) error {
+	if m.Stalled < 0 || m.Stalled > maxDuration || m.StalledAgo < 0 || m.StalledAgo > maxDuration {
+		return fmt.Errorf("it did not run for %v until %v ago, want both from 0 to %v", m.Stalled, m.StalledAgo, maxDuration)
 	}
-	ran := now - b.Ago
-	silent := max(0, ran-b.Stalled-p.began) + max(0, p.ended-ran)
+	stallEnd := now - m.StalledAgo
+	unexplained := max(0, stallEnd-m.Stalled-p.silenceStart) + max(0, p.silenceEnd-stallEnd)
 	switch {
-	case b.Stalled == 0:
-	case silent < p.before:
-		if p.starved < 2 {
-			p.timeout = p.before
+	case m.Stalled == 0:
+	case unexplained < p.previousTimeout:
+		if p.shortStalls < 2 {
+			p.timeout = p.previousTimeout
 			if p.deadline != never {
-				p.hear(now)
+				p.recordHeard(now)
 			}
 		}
-		p.before, p.starved = 0, max(p.starved-2, 0)
-	case b.Ago == 0 && b.Stalled < p.timeout: // else it has said so before
-		p.starved = min(p.starved+1, 4)
+		p.previousTimeout, p.shortStalls = 0, max(p.shortStalls-2, 0)
+	case m.StalledAgo == 0 && m.Stalled < p.timeout: // other heartbeats report a stall that is known already
+		p.shortStalls = min(p.shortStalls+1, 4)
 	}
 	return nil
 }

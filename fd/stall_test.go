@@ -10,9 +10,9 @@ import (
 )
 
 // said are the beats to n1, in order.
-func said(out Output) (beats []Beat) {
+func beatsIn(out Output) (beats []Heartbeat) {
 	for _, s := range out.Sends {
-		if b, ok := s.Message.(Beat); ok && s.To == n(1) {
+		if b, ok := s.Message.(Heartbeat); ok && s.To == n(1) {
 			beats = append(beats, b)
 		}
 	}
@@ -21,7 +21,7 @@ func said(out Output) (beats []Beat) {
 
 // A node that did not run tells who watches it at once, whatever it hears or says first, and also whose lease
 // has ended meanwhile. It says so for as long as a lease lasts.
-func TestAStallIsSaid(t *testing.T) {
+func TestStallIsReportedToSubscribers(t *testing.T) {
 	const slept = 10 * time.Second
 	for _, test := range []struct {
 		name  string
@@ -30,30 +30,30 @@ func TestAStallIsSaid(t *testing.T) {
 	}{
 		{"it is woken", time.Hour, (*Detector).Wake},
 		{"a lease has ended", interval, (*Detector).Wake},
-		{"it hears somebody first", time.Hour, func(d *Detector, now time.Duration) { d.Heard(now, n(1)) }},
-		{"and answers", interval, func(d *Detector, now time.Duration) { d.Heard(now, n(2)); d.Sent(now, n(1)); d.Wake(now) }},
+		{"it hears somebody first", time.Hour, func(d *Detector, now time.Duration) { d.HandleFrame(now, n(1)) }},
+		{"and answers", interval, func(d *Detector, now time.Duration) { d.HandleFrame(now, n(2)); d.RecordSend(now, n(1)); d.Wake(now) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := New(config())
 			d.Up(0, n(1), 7)
 			d.Up(0, n(2), 7)
-			d.Receive(0, n(1), Watch{Interval: interval, Lease: test.lease})
-			rests(d)
+			d.Receive(0, n(1), Subscribe{Interval: interval, TTL: test.lease})
+			takeAndRearm(d)
 			test.back(d, slept)
-			beats := said(d.Take())
-			if len(beats) != 1 || beats[0].Stalled != slept-interval || beats[0].Ago != 0 {
+			beats := beatsIn(d.TakeOutput())
+			if len(beats) != 1 || beats[0].Stalled != slept-interval || beats[0].StalledAgo != 0 {
 				t.Fatalf("it said %+v, want that it did not run for %v until now", beats, slept-interval)
 			}
 			d.Wake(slept) // of the same stall
-			if beats := said(d.Take()); len(beats) != 0 {
+			if beats := beatsIn(d.TakeOutput()); len(beats) != 0 {
 				t.Errorf("it says %v once more", beats)
 			}
 			at := slept
-			for _, b := range said(runs(d, slept+20*interval)) {
+			for _, b := range beatsIn(runUntil(d, slept+20*interval)) {
 				at = (at/interval + 1) * interval
-				want := Beat{Stalled: slept - interval, Ago: at - slept}
-				if want.Ago > 10*interval {
-					want = Beat{}
+				want := Heartbeat{Stalled: slept - interval, StalledAgo: at - slept}
+				if want.StalledAgo > 10*interval {
+					want = Heartbeat{}
 				}
 				if b != want {
 					t.Errorf("%v after the stall it says %+v, want %+v", at-slept, b, want)
@@ -63,45 +63,45 @@ func TestAStallIsSaid(t *testing.T) {
 	}
 	d := New(config())
 	d.Up(0, n(1), 7)
-	d.Receive(0, n(1), Watch{Interval: interval, Lease: time.Hour})
-	rests(d)
+	d.Receive(0, n(1), Subscribe{Interval: interval, TTL: time.Hour})
+	takeAndRearm(d)
 	d.Wake(1000 * time.Hour)
-	if beats := said(d.Take()); len(beats) != 1 || beats[0].Stalled != time.Hour {
+	if beats := beatsIn(d.TakeOutput()); len(beats) != 1 || beats[0].Stalled != time.Hour {
 		t.Errorf("after six weeks it says %v, want what is taken", beats)
 	}
 }
 
 // Who did not run was not slow: the timeout does not grow for that, also where the suspicion of it ended
 // with another frame than a beat. 40 stops of a leader made it ten times as long.
-func TestAStallOfAPeerIsNoSlowness(t *testing.T) {
+func TestStallOfPeerKeepsTimeout(t *testing.T) {
 	const silent, grown = 600 * ms, timeout + timeout/2
 	for _, test := range []struct {
 		name string
-		beat Beat
+		beat Heartbeat
 		want time.Duration
 	}{
-		{"it ran", Beat{}, grown},
-		{"it did not run", Beat{Stalled: silent - interval}, timeout},
-		{"it said so later", Beat{Stalled: silent - interval, Ago: 10 * ms}, timeout},
-		{"the rest would have been too long", Beat{Stalled: silent - timeout, Ago: 10 * ms}, grown},
-		{"the rest would not have been", Beat{Stalled: silent - timeout + 1, Ago: 10 * ms}, timeout},
-		{"that ended before the silence", Beat{Stalled: time.Minute, Ago: silent + 10*ms}, grown},
-		{"that ended long before the silence did", Beat{Stalled: time.Minute, Ago: silent - ms}, grown},
+		{"it ran", Heartbeat{}, grown},
+		{"it did not run", Heartbeat{Stalled: silent - interval}, timeout},
+		{"it said so later", Heartbeat{Stalled: silent - interval, StalledAgo: 10 * ms}, timeout},
+		{"the rest would have been too long", Heartbeat{Stalled: silent - timeout, StalledAgo: 10 * ms}, grown},
+		{"the rest would not have been", Heartbeat{Stalled: silent - timeout + 1, StalledAgo: 10 * ms}, timeout},
+		{"that ended before the silence", Heartbeat{Stalled: time.Minute, StalledAgo: silent + 10*ms}, grown},
+		{"that ended long before the silence did", Heartbeat{Stalled: time.Minute, StalledAgo: silent - ms}, grown},
 	} {
 		for _, watched := range []bool{true, false} {
 			t.Run(test.name, func(t *testing.T) {
-				d := watcher(t)
-				says(t, "silence", runs(d, silent), true)
+				d := newMonitor(t)
+				expectChanges(t, "silence", runUntil(d, silent), true)
 				if !watched {
 					d.Monitor(silent, nil)
 				}
-				d.Heard(silent, n(1))
-				d.Take()
+				d.HandleFrame(silent, n(1))
+				d.TakeOutput()
 				if got := d.peers[n(1)].timeout; got != grown {
 					t.Fatalf("the timeout is %v, want %v", got, grown)
 				}
 				at := silent + 10*ms
-				d.Heard(at, n(1))
+				d.HandleFrame(at, n(1))
 				if _, why := d.Receive(at, n(1), test.beat); why != nil {
 					t.Fatal(why)
 				}
@@ -109,8 +109,8 @@ func TestAStallOfAPeerIsNoSlowness(t *testing.T) {
 					t.Errorf("after %+v the timeout is %v, want %v", test.beat, got, test.want)
 				}
 				if watched {
-					says(t, "silence", runs(d, at+test.want-1))
-					says(t, "silence", runs(d, at+test.want), true)
+					expectChanges(t, "silence", runUntil(d, at+test.want-1))
+					expectChanges(t, "silence", runUntil(d, at+test.want), true)
 				}
 			})
 		}
@@ -118,35 +118,35 @@ func TestAStallOfAPeerIsNoSlowness(t *testing.T) {
 }
 
 // What grew for another silence is not taken back, nor anything twice.
-func TestAStallIsNoExcuseForAnotherSilence(t *testing.T) {
-	d := watcher(t)
+func TestStallExplainsNoOtherSilence(t *testing.T) {
+	d := newMonitor(t)
 	at := timeout + 10*ms
-	says(t, "silence", runs(d, at), true)
-	d.Heard(at, n(1)) // it was slow
+	expectChanges(t, "silence", runUntil(d, at), true)
+	d.HandleFrame(at, n(1)) // it was slow
 	grown := d.peers[n(1)].timeout
-	says(t, "silence", runs(d, time.Minute), false, true)
-	d.Heard(time.Minute, n(1)) // it was stopped for longer than any timeout
-	d.Receive(time.Minute, n(1), Beat{Stalled: time.Minute - at + 20*ms})
-	d.Receive(time.Minute, n(1), Beat{Stalled: time.Minute - at + 20*ms})
+	expectChanges(t, "silence", runUntil(d, time.Minute), false, true)
+	d.HandleFrame(time.Minute, n(1)) // it was stopped for longer than any timeout
+	d.Receive(time.Minute, n(1), Heartbeat{Stalled: time.Minute - at + 20*ms})
+	d.Receive(time.Minute, n(1), Heartbeat{Stalled: time.Minute - at + 20*ms})
 	if got := d.peers[n(1)].timeout; got != grown {
 		t.Errorf("the timeout is %v, want %v: what it grew before the stall stays", got, grown)
 	}
 }
 
-func TestHostileBeatIsRefused(t *testing.T) {
-	for _, b := range []Beat{
-		{Stalled: -1}, {Ago: -1}, {Stalled: time.Hour + 1}, {Ago: time.Hour + 1},
-		{Stalled: math.MaxInt64, Ago: math.MaxInt64}, {Stalled: math.MinInt64, Ago: math.MinInt64},
+func TestInvalidHeartbeatIsRejected(t *testing.T) {
+	for _, b := range []Heartbeat{
+		{Stalled: -1}, {StalledAgo: -1}, {Stalled: time.Hour + 1}, {StalledAgo: time.Hour + 1},
+		{Stalled: math.MaxInt64, StalledAgo: math.MaxInt64}, {Stalled: math.MinInt64, StalledAgo: math.MinInt64},
 	} {
-		d := watcher(t)
-		runs(d, timeout)
-		d.Heard(timeout, n(1))
+		d := newMonitor(t)
+		runUntil(d, timeout)
+		d.HandleFrame(timeout, n(1))
 		if _, why := d.Receive(timeout, n(1), b); why == nil {
 			t.Errorf("%+v was believed", b)
 		}
 	}
 	d := New(config())
-	if _, why := d.Receive(0, n(1), Beat{Stalled: time.Hour, Ago: time.Hour}); why != nil {
+	if _, why := d.Receive(0, n(1), Heartbeat{Stalled: time.Hour, StalledAgo: time.Hour}); why != nil {
 		t.Error(why)
 	}
 	d.Monitor(0, []algo.NodeID{n(1)})
@@ -157,7 +157,7 @@ func TestHostileBeatIsRefused(t *testing.T) {
 
 // Who has no processor stalls for short and for long, and will again: its timeout must grow, as for who is
 // slow in another way. Not for who stalled for short now and then, nor for what is long ago.
-func TestWhoStarvesIsSlow(t *testing.T) {
+func TestStarvedPeerIsSlow(t *testing.T) {
 	const grown = timeout + timeout/2
 	for _, test := range []struct {
 		name  string
@@ -172,28 +172,28 @@ func TestWhoStarvesIsSlow(t *testing.T) {
 		{"very often, and long ago", 99, 3 * time.Second, []time.Duration{timeout}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := watcher(t)
+			d := newMonitor(t)
 			at := time.Duration(0)
 			for i, want := range test.want {
 				if i == 0 || !strings.HasSuffix(test.name, "never again") {
 					for range test.short {
 						at += interval
-						d.Heard(at, n(1))
-						d.Receive(at, n(1), Beat{Stalled: timeout - 1})
-						d.Receive(at, n(1), Beat{Stalled: timeout - 1, Ago: 1}) // the same
+						d.HandleFrame(at, n(1))
+						d.Receive(at, n(1), Heartbeat{Stalled: timeout - 1})
+						d.Receive(at, n(1), Heartbeat{Stalled: timeout - 1, StalledAgo: 1}) // the same
 					}
 				}
-				hears(d, at, at+test.calm)
+				hearUntil(d, at, at+test.calm)
 				at += test.calm
 				d.peers[n(1)].timeout = timeout
-				d.Heard(at, n(1))
-				rests(d)
+				d.HandleFrame(at, n(1))
+				takeAndRearm(d)
 				at += timeout + interval
-				says(t, "silence", runs(d, at), true)
-				d.Heard(at, n(1))
-				d.Receive(at, n(1), Beat{Stalled: timeout})
-				d.Receive(at, n(1), Beat{Stalled: timeout, Ago: 1}) // the same
-				d.Take()
+				expectChanges(t, "silence", runUntil(d, at), true)
+				d.HandleFrame(at, n(1))
+				d.Receive(at, n(1), Heartbeat{Stalled: timeout})
+				d.Receive(at, n(1), Heartbeat{Stalled: timeout, StalledAgo: 1}) // the same
+				d.TakeOutput()
 				if got := d.peers[n(1)].timeout; got != want {
 					t.Errorf("after long stall %d the timeout is %v, want %v", i+1, got, want)
 				}

@@ -70,7 +70,7 @@ func (w *World) dial(n *node, target engine.Target) {
 	n.dialing = append(n.dialing, target)
 	at, known := w.network.listens[target.Addr]
 	if !known {
-		w.fails(n, target, fd.Unanswered, w.now+algo.DialTimeout)
+		w.fails(n, target, fd.DialTimeout, w.now+algo.DialTimeout)
 		return
 	}
 	b := w.nodes[at]
@@ -79,7 +79,7 @@ func (w *World) dial(n *node, target engine.Target) {
 	})
 }
 
-func (w *World) fails(n *node, target engine.Target, fact fd.Fact, at time.Duration) {
+func (w *World) fails(n *node, target engine.Target, fact fd.DialResult, at time.Duration) {
 	w.queue.Add(at, event{action: fail, node: n.index, peer: n.index, life: n.life, body: dial{target, fact}})
 }
 
@@ -92,17 +92,17 @@ func (w *World) knocked(b *node, e event) {
 	timeout := w.now + algo.DialTimeout
 	switch {
 	case w.isCut(a, b) || w.isCut(b, a):
-		w.fails(a, target, fd.Unanswered, timeout)
+		w.fails(a, target, fd.DialTimeout, timeout)
 	case !b.up:
-		w.fails(a, target, fd.Refused, w.travel(b, a, false))
+		w.fails(a, target, fd.DialRefused, w.travel(b, a, false))
 	case a == b:
 		w.fails(a, target, 0, w.now)
 	case b.unsaved != nil:
 		b.waiting = append(b.waiting, e)
 	case b.paused:
-		w.fails(a, target, fd.Unanswered, timeout) // its kernel accepts, and that is all
+		w.fails(a, target, fd.DialTimeout, timeout) // its kernel accepts, and that is all
 	case !target.ID.IsZero() && target.ID != b.id:
-		w.fails(a, target, fd.Unanswered, w.travel(b, a, false))
+		w.fails(a, target, fd.DialTimeout, w.travel(b, a, false))
 	case w.network.conns[between(a, b)].stands():
 		if target.ID.IsZero() { // who is there is news all the same
 			w.queue.Add(w.travel(b, a, false), event{action: fail, node: a.index, peer: b.index, life: a.life, body: dial{target: target}})
@@ -133,10 +133,10 @@ func (w *World) answered(a, b *node, e event) {
 	c := w.network.conns[between(a, b)]
 	switch {
 	case c == nil || c.id != e.link:
-		a.dialFailed(dial{target, fd.Broken}, b)
+		a.dialFailed(dial{target, fd.DialReset}, b)
 	case w.isCut(b, a):
 		c.ended[c.side(a)] = true
-		w.fails(a, target, fd.Unanswered, w.now+algo.DialTimeout)
+		w.fails(a, target, fd.DialTimeout, w.now+algo.DialTimeout)
 	default: // also if b has ended it since: what b has sent before comes first, as on a TCP connection
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
 		e.action = greet

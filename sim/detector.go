@@ -62,7 +62,7 @@ func (s *script) Learn(now time.Duration, peer algo.NodeID, why string) {
 // Trust takes a Suspect or Learn back.
 func (s *script) Trust(_ time.Duration, peer algo.NodeID, why string) {
 	if d := s.find(peer); d != nil && d.reported {
-		s.out.Changes = append(s.out.Changes, fd.Change{Peer: peer, Why: why})
+		s.out.Changes = append(s.out.Changes, fd.Change{Peer: peer, Explanation: why})
 	}
 	s.Forget(peer)
 }
@@ -81,7 +81,7 @@ func (s *script) find(peer algo.NodeID) *suspicion {
 
 func (s *script) report(d *suspicion) {
 	d.reported = true
-	s.out.Changes = append(s.out.Changes, fd.Change{Peer: d.id, Suspected: true, Why: d.why})
+	s.out.Changes = append(s.out.Changes, fd.Change{Peer: d.id, Suspected: true, Explanation: d.why})
 }
 
 // Monitor replaces the set of peers that are watched.
@@ -100,21 +100,21 @@ func (s *script) Monitor(_ time.Duration, peers []algo.NodeID) {
 }
 
 // Sent has a peer that is dead suspected by who still talks to it.
-func (s *script) Sent(_ time.Duration, peer algo.NodeID) {
+func (s *script) RecordSend(_ time.Duration, peer algo.NodeID) {
 	if d := s.find(peer); d != nil && !d.reported && s.watches(peer) {
 		s.report(d)
 	}
 }
 
 // Take returns the news since the last Take.
-func (s *script) Take() fd.Output {
+func (s *script) TakeOutput() fd.Output {
 	out := s.out
 	s.out.Changes = s.out.Changes[:0]
 	return out
 }
 
 // Goodbye is believed: it is no mistake.
-func (s *script) Goodbye(now time.Duration, peer algo.NodeID) {
+func (s *script) HandleGoodbye(now time.Duration, peer algo.NodeID) {
 	s.Suspect(now, peer, "it said goodbye")
 }
 
@@ -138,17 +138,17 @@ func (s *script) State(peer algo.NodeID) (state fd.State, since, timeout time.Du
 // Deadline is never: nothing is due by itself.
 func (s *script) Deadline() time.Duration { return never }
 
-func (s *script) Watchers() []algo.NodeID { return nil }
+func (s *script) Subscribers() []algo.NodeID { return nil }
 
 // Nothing else is news.
 
-func (s *script) Heard(time.Duration, algo.NodeID)               {}
-func (s *script) Up(time.Duration, algo.NodeID, uint64)          {}
-func (s *script) Down(time.Duration, algo.NodeID, bool)          {}
-func (s *script) DialFailed(time.Duration, algo.NodeID, fd.Fact) {}
-func (s *script) Digest(uint64)                                  {}
-func (s *script) Wake(time.Duration)                             {}
-func (s *script) Follow(time.Duration, algo.NodeID)              {}
+func (s *script) HandleFrame(time.Duration, algo.NodeID)                      {}
+func (s *script) Up(time.Duration, algo.NodeID, uint64)                       {}
+func (s *script) Down(time.Duration, algo.NodeID, bool)                       {}
+func (s *script) HandleDialFailure(time.Duration, algo.NodeID, fd.DialResult) {}
+func (s *script) SetDigest(uint64)                                            {}
+func (s *script) Wake(time.Duration)                                          {}
+func (s *script) SetLeader(time.Duration, algo.NodeID)                        {}
 
 // Receive is not called: nobody says what it would take.
 func (s *script) Receive(time.Duration, algo.NodeID, algo.Message) (uint64, error) { return 0, nil }

@@ -282,7 +282,7 @@ func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
 // TestAScriptForgetsWhoIsWatchedNoMore: and says it again when it is asked again.
 func TestAScriptForgetsWhoIsWatchedNoMore(t *testing.T) {
 	var s script
-	changes := func() []fd.Change { return append([]fd.Change{}, s.Take().Changes...) }
+	changes := func() []fd.Change { return append([]fd.Change{}, s.TakeOutput().Changes...) }
 	peer := ID(1)
 	s.Suspect(0, peer, "because")
 	if got := changes(); len(got) != 0 {
@@ -290,7 +290,7 @@ func TestAScriptForgetsWhoIsWatchedNoMore(t *testing.T) {
 	}
 	for range 2 {
 		s.Monitor(0, []algo.NodeID{peer})
-		if got := changes(); len(got) != 1 || !got[0].Suspected || got[0].Why != "because" {
+		if got := changes(); len(got) != 1 || !got[0].Suspected || got[0].Explanation != "because" {
 			t.Errorf("%v, want one suspicion", got)
 		}
 		s.Monitor(0, []algo.NodeID{peer})

@@ -308,7 +308,7 @@ func (n *node) discard(peer *node, why string) {
 // dial is an attempt to connect, as it travels.
 type dial struct {
 	target engine.Target
-	fact   fd.Fact // how it failed; zero when it came to the dialler itself, or to who is connected to it
+	fact   fd.DialResult // how it failed; zero when it came to the dialler itself, or to who is connected to it
 }
 
 // Kind is "dial": it travels like a message.
@@ -321,7 +321,7 @@ func (n *node) missed(waiting []event) {
 		case deliver:
 			n.w.drop(n.w.nodes[e.peer], n, e.body, "it crashed before it took it")
 		case knock:
-			n.w.fails(n.w.nodes[e.peer], e.body.(dial).target, fd.Broken, n.w.now)
+			n.w.fails(n.w.nodes[e.peer], e.body.(dial).target, fd.DialReset, n.w.now)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func TestASeedThatIsThisNodeItself(t *testing.T) {
 	if e.Reached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
 		t.Error("it founded a cluster although another seed may answer")
 	}
-	if e.DialFailed(ms, Target{Addr: addr(2)}, fd.Refused); e.Cluster().IsZero() {
+	if e.DialFailed(ms, Target{Addr: addr(2)}, fd.DialRefused); e.Cluster().IsZero() {
 		t.Error("its seeds are itself and an address that refuses, and it founds no cluster")
 	}
 
@@ -249,13 +249,13 @@ func TestARefusalAtAnOldAddressIsNoEvidence(t *testing.T) {
 	one := w.nodes[0]
 	w.drop(one, w.nodes[1], true)
 	w.run(hop)
-	one.perform(one.engine.DialFailed(w.now, Target{ID: id(2), Addr: "elsewhere:1"}, fd.Refused))
+	one.perform(one.engine.DialFailed(w.now, Target{ID: id(2), Addr: "elsewhere:1"}, fd.DialRefused))
 	w.wantLeader(2)
 	out := one.engine.Wake(w.now + detection().MinRedial)
 	if want := (Target{ID: id(2), Addr: addr(2)}); !slices.Contains(out.Dial, want) {
 		t.Errorf("dials %v, want n2 at its address", out.Dial)
 	}
-	one.perform(one.engine.DialFailed(w.now, Target{ID: id(2), Addr: addr(2)}, fd.Refused))
+	one.perform(one.engine.DialFailed(w.now, Target{ID: id(2), Addr: addr(2)}, fd.DialRefused))
 	if one.leader.ID != id(1) {
 		t.Error("a refusal at its address is evidence")
 	}

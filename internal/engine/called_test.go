@@ -13,7 +13,7 @@ import (
 // How an election began is known: who called it, and why, and whom it led away from.
 func TestHowAnElectionBegan(t *testing.T) {
 	call := func(by int, why string) algo.Call { return algo.Call{By: id(by), Why: why, Left: id(3), Epoch: 7} }
-	silence := call(1, fd.Silence)
+	silence := call(1, fd.ReasonSilence)
 	silence.Silence = detection().Timeout
 	for name, test := range map[string]struct {
 		happens func(e *Engine) *Output
@@ -21,13 +21,13 @@ func TestHowAnElectionBegan(t *testing.T) {
 	}{
 		"its address refuses": {func(e *Engine) *Output {
 			e.Down(ms, id(3), false)
-			return e.DialFailed(2*ms, Target{ID: id(3), Addr: testMember(3).Addr}, fd.Refused)
-		}, []algo.Call{call(1, fd.Refusal)}},
-		"it says goodbye": {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.Farewell)}},
+			return e.DialFailed(2*ms, Target{ID: id(3), Addr: testMember(3).Addr}, fd.DialRefused)
+		}, []algo.Call{call(1, fd.ReasonRefused)}},
+		"it says goodbye": {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.ReasonGoodbye)}},
 		"it is another process": {func(e *Engine) *Output {
 			e.Down(ms, id(3), false)
 			return e.Up(ms, Peer{ID: id(3), Name: testMember(3).Name, Incarnation: 8, Digest: e.Digest()})
-		}, []algo.Call{call(1, fd.Restart)}},
+		}, []algo.Call{call(1, fd.ReasonRestart)}},
 		"a program asks":           {func(e *Engine) *Output { return e.Campaign(ms) }, []algo.Call{call(1, "campaign")}},
 		"another says that it has": {func(e *Engine) *Output { return e.Receive(ms, id(2), bully.Coordinator{Epoch: 8, Leader: id(3)}) }, []algo.Call{call(2, "receive")}},
 		"a follower is suspected":  {func(e *Engine) *Output { return e.Receive(ms, id(2), Goodbye{}) }, nil},

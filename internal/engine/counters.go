@@ -41,9 +41,9 @@ func (e *Engine) receiveFromNonMember(now time.Duration, from algo.NodeID, said 
 	kind, isKept := "beats", false
 	m, _ := algo.Open(said)
 	switch m := m.(type) {
-	case fd.Watch:
+	case fd.Subscribe:
 		e.link(from).watch = m
-	case fd.Beat, fd.Doubt, fd.Vouch, Goodbye:
+	case fd.Heartbeat, fd.Probe, fd.ProbeAck, Goodbye:
 	default:
 		kind, isKept = "elections", !e.running
 	}

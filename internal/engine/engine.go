@@ -55,7 +55,7 @@ type Engine struct {
 // link is a connection.
 type link struct {
 	incarnation uint64
-	watch       fd.Watch     // of a peer that is no member yet
+	watch       fd.Subscribe // of a peer that is no member yet
 	early       algo.Message // the last message for the algorithm before that has started
 }
 
@@ -101,7 +101,7 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	}
 	e.Count("received", said, 1)
 	if e.View().Contains(from) {
-		e.detector.Heard(now, from)
+		e.detector.HandleFrame(now, from)
 		e.settle(now) // trust first: an algorithm does not believe whom it suspects
 	}
 	switch {
@@ -112,18 +112,18 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 		return
 	}
 	switch m := m.(type) {
-	case fd.Beat, fd.Watch, fd.Doubt, fd.Vouch:
+	case fd.Heartbeat, fd.Subscribe, fd.Probe, fd.ProbeAck:
 		view, why := e.detector.Receive(now, from, m)
 		if why != nil {
 			e.refuse(now, from, m, why)
 			return
 		}
 		e.members.HandleDigest(now, from, view)
-		if _, beats := m.(fd.Beat); beats && e.running && !slices.Contains(e.monitored, from) {
+		if _, beats := m.(fd.Heartbeat); beats && e.running && !slices.Contains(e.monitored, from) {
 			e.step(now, driver.Event{Kind: driver.EventTrust, Peer: from})
 		}
 	case Goodbye:
-		e.detector.Goodbye(now, from)
+		e.detector.HandleGoodbye(now, from)
 	default:
 		if !e.running {
 			e.keepEarly(now, from, said)
@@ -195,16 +195,16 @@ func (e *Engine) Down(now time.Duration, peer algo.NodeID, politely bool) *Outpu
 }
 
 // DialFailed says how a dial ended that brought no connection.
-func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.Fact) *Output {
+func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.DialResult) *Output {
 	e.begin(now)
 	if m, ok := e.View().Member(target.ID); ok {
 		about := fact
 		if m.Addr != target.Addr {
-			about = fd.Unanswered // it moved meanwhile: who is at its old address says nothing
+			about = fd.DialTimeout // it moved meanwhile: who is at its old address says nothing
 		}
-		e.detector.DialFailed(now, target.ID, about)
+		e.detector.HandleDialFailure(now, target.ID, about)
 	}
-	states := map[fd.Fact]membership.SeedState{fd.Unanswered: membership.SeedSilent, fd.Refused: membership.SeedRefused, fd.Broken: membership.SeedPending}
+	states := map[fd.DialResult]membership.SeedState{fd.DialTimeout: membership.SeedSilent, fd.DialRefused: membership.SeedRefused, fd.DialReset: membership.SeedPending}
 	e.members.DialFailed(now, target.Addr, states[fact])
 	return e.finish(now)
 }
@@ -230,7 +230,7 @@ func (e *Engine) Reached(now time.Duration, addr string, peer algo.NodeID) *Outp
 	}
 	for m := range e.View().All() {
 		if m.Addr == addr && peer == e.config.Self.ID && m.ID != peer {
-			e.detector.DialFailed(now, m.ID, fd.Unanswered)
+			e.detector.HandleDialFailure(now, m.ID, fd.DialTimeout)
 		}
 	}
 	return e.finish(now)
@@ -267,8 +267,8 @@ func (e *Engine) Stop(now time.Duration) *Output {
 // Beats returns a heartbeat for each peer that watches this node. The host sends them after each heartbeat interval
 // for which a save lasts, up to Timing.MaxTimeout: a slow disk is no crash. They show nothing that is not saved yet.
 func (e *Engine) Beats() (beats []driver.Envelope) {
-	for _, peer := range e.detector.Watchers() {
-		beat := fd.Beat{View: e.saved}
+	for _, peer := range e.detector.Subscribers() {
+		beat := fd.Heartbeat{Digest: e.saved}
 		e.Count("sent", beat, 1)
 		beats = append(beats, driver.Envelope{To: peer, Message: beat})
 	}
@@ -338,8 +338,8 @@ func (e *Engine) finish(now time.Duration) *Output {
 func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	e.Count("sent", m, 1)
-	if _, beats := m.(fd.Beat); !beats { // one that shows a digest replaces none: those of the detector come on their ticks
-		e.detector.Sent(now, to)
+	if _, beats := m.(fd.Heartbeat); !beats { // one that shows a digest replaces none: those of the detector come on their ticks
+		e.detector.RecordSend(now, to)
 	}
 	e.out.Send = append(e.out.Send, driver.Envelope{To: to, Message: m})
 }

@@ -337,7 +337,7 @@ func TestTheTraceTellsEverything(t *testing.T) {
 	w.nodes[1].start()
 	w.run(time.Second)
 	one := w.nodes[0]
-	one.perform(one.engine.Receive(w.now, id(50), fd.Beat{}))
+	one.perform(one.engine.Receive(w.now, id(50), fd.Heartbeat{}))
 	seen := map[trace.Kind]bool{}
 	for _, e := range events {
 		seen[e.Kind] = true
@@ -358,7 +358,7 @@ func TestAWatchBeforeTheSelfCounts(t *testing.T) {
 	e := solo(t, listed(2))
 	e.Start(0)
 	e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
-	e.Receive(0, id(2), fd.Watch{Interval: interval, Lease: 10 * interval})
+	e.Receive(0, id(2), fd.Subscribe{Interval: interval, TTL: 10 * interval})
 	e.Receive(0, id(2), membership.Self{Member: membership.MemberOf(testMember(2))})
 	beats := 0
 	for {
@@ -367,7 +367,7 @@ func TestAWatchBeforeTheSelfCounts(t *testing.T) {
 			break
 		}
 		for _, s := range e.Wake(deadline).Send {
-			if _, ok := s.Message.(fd.Beat); ok && s.To == id(2) {
+			if _, ok := s.Message.(fd.Heartbeat); ok && s.To == id(2) {
 				beats++
 			}
 		}
@@ -382,7 +382,7 @@ func TestImpossibleIntervalIsRefused(t *testing.T) {
 	e, _ := met(t, 2, nil)
 	digest, stable, leader := e.Digest(), e.machine.Stable(), e.machine.Leader()
 	for count := range 3 { // to repeat it does not help
-		out := e.Receive(ms, id(2), fd.Watch{Interval: 1, Lease: time.Second})
+		out := e.Receive(ms, id(2), fd.Subscribe{Interval: 1, TTL: time.Second})
 		if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || !strings.HasPrefix(out.Refuse[0].Reason.Error(), "engine: refused ") {
 			t.Errorf("refused %v, want one refusal of n2", out.Refuse)
 		}
@@ -410,7 +410,7 @@ func TestAnEpochFarAheadIsAccepted(t *testing.T) {
 func TestStrangersChangeNothing(t *testing.T) {
 	e, _ := met(t, 2, nil)
 	digest := e.Digest()
-	for _, m := range []algo.Message{bullySpec().Messages[0], fd.Beat{}, fd.Watch{}, Goodbye{}, membership.Self{Member: membership.MemberOf(testMember(9))}, membership.Update{}} {
+	for _, m := range []algo.Message{bullySpec().Messages[0], fd.Heartbeat{}, fd.Subscribe{}, Goodbye{}, membership.Self{Member: membership.MemberOf(testMember(9))}, membership.Update{}} {
 		out := e.Receive(0, id(9), m)
 		if len(out.Refuse)+len(out.Save)+len(out.Leaders)+len(out.Send) > 0 || out.ViewChanged || e.Digest() != digest || e.View().Len() != 2 {
 			t.Errorf("%s: %+v", m.Kind(), out)

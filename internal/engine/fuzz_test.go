@@ -74,7 +74,7 @@ func FuzzReceive(f *testing.F) {
 		membership.Ack{Config: newer.ID}, membership.Self{Member: membership.MemberOf(testMember(9)), Holds: record.Config.ID, Standby: time.Hour},
 		membership.RemoveRequest{ID: id(2)}, membership.FoundingReply{Member: membership.MemberOf(testMember(2))}, membership.Update{Config: last}, membership.Update{Config: later, Committed: true},
 		membership.Self{Member: thief}, membership.Self{Member: renamed, Standby: -1}, membership.Self{}, membership.Reject{Reason: "no"},
-		fd.Watch{Interval: time.Millisecond, Lease: time.Hour}, fd.Watch{Interval: -1, Lease: 1<<63 - 1},
+		fd.Subscribe{Interval: time.Millisecond, TTL: time.Hour}, fd.Subscribe{Interval: -1, TTL: 1<<63 - 1},
 		ring.Election{Epoch: 3, Eligible: true, Priority: 1, ID: id(5), Hops: 1}, ring.Elected{Epoch: 3, ID: id(5), Hops: 9},
 		vote.Elect{Round: 3, Term: 2, Msg: 7, Leader: id(5)}, vote.Vote{Round: 3}, vote.Lead{Term: 3, Msg: 1})
 	for _, a := range algorithms {

@@ -29,11 +29,11 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 		links, called = append(links, out.Links...), append(called, out.Called...)
 		doubts := false
 		for _, s := range out.Send {
-			doubts = doubts || s.To == id(2) && s.Message == algo.Message(fd.Doubt{Peer: id(3), View: e.Digest()})
+			doubts = doubts || s.To == id(2) && s.Message == algo.Message(fd.Probe{Peer: id(3), Digest: e.Digest()})
 		}
 		if doubts && lies {
 			now += ms
-			links = append(links, e.Receive(now, id(2), fd.Vouch{Peer: id(3), View: e.Digest()}).Links...)
+			links = append(links, e.Receive(now, id(2), fd.ProbeAck{Peer: id(3), Digest: e.Digest()}).Links...)
 		}
 	}
 	take(e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}))
@@ -51,12 +51,12 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 	if l, _ := e.Leader(); l.ID != id(3) || len(called) != 0 || traced != 1 {
 		t.Errorf("it follows %v, knows of the elections %v, and noted %d times that another hears its leader", l, called, traced)
 	}
-	if members := e.Members(); members[2].State != fd.Hearsay || members[2].Since > detection().Timeout {
+	if members := e.Members(); members[2].State != fd.Indirect || members[2].Since > detection().Timeout {
 		t.Errorf("n3 is %v since %v, want hearsay since its first silence", members[2].State, members[2].Since)
 	}
 	lies = false
 	run(time.Minute + 2*detection().Timeout)
-	if l, _ := e.Leader(); l.ID == id(3) || len(called) == 0 || called[0] != (algo.Call{By: id(1), Why: fd.Silence, Left: id(3), Epoch: 7, Silence: detection().Timeout}) {
+	if l, _ := e.Leader(); l.ID == id(3) || len(called) == 0 || called[0] != (algo.Call{By: id(1), Why: fd.ReasonSilence, Left: id(3), Epoch: 7, Silence: detection().Timeout}) {
 		t.Errorf("nobody says that n3 lives, and it follows %v, and knows of the elections %v", l, called)
 	}
 	if len(links) != 1 {
@@ -68,10 +68,10 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 func TestTheWordOfAStrangerCountsForNothing(t *testing.T) {
 	e, _ := met(t, 3, nil)
 	e.Up(0, Peer{ID: id(9), Name: testMember(9).Name, Incarnation: 7, Digest: 0})
-	for _, m := range []algo.Message{fd.Doubt{Peer: id(3)}, fd.Doubt{}, fd.Vouch{Peer: id(3)}} {
+	for _, m := range []algo.Message{fd.Probe{Peer: id(3)}, fd.Probe{}, fd.ProbeAck{Peer: id(3)}} {
 		for _, s := range e.Receive(0, id(9), m).Send {
 			switch s.Message.(type) {
-			case fd.Doubt, fd.Vouch:
+			case fd.Probe, fd.ProbeAck:
 				t.Errorf("%+v of a stranger is answered with %+v to %s", m, s.Message, s.To)
 			}
 		}

@@ -15,20 +15,20 @@ import (
 // simulation may script another.
 type Detector interface {
 	Monitor(now time.Duration, peers []algo.NodeID)
-	Heard(now time.Duration, peer algo.NodeID)
-	Sent(now time.Duration, peer algo.NodeID)
+	HandleFrame(now time.Duration, peer algo.NodeID)
+	RecordSend(now time.Duration, peer algo.NodeID)
 	Receive(now time.Duration, peer algo.NodeID, m algo.Message) (view uint64, err error)
 	Up(now time.Duration, peer algo.NodeID, incarnation uint64)
 	Down(now time.Duration, peer algo.NodeID, polite bool)
-	DialFailed(now time.Duration, peer algo.NodeID, fact fd.Fact)
-	Goodbye(now time.Duration, peer algo.NodeID)
+	HandleDialFailure(now time.Duration, peer algo.NodeID, fact fd.DialResult)
+	HandleGoodbye(now time.Duration, peer algo.NodeID)
 	Forget(peer algo.NodeID)
-	Digest(view uint64)
-	Follow(now time.Duration, leader algo.NodeID)
+	SetDigest(view uint64)
+	SetLeader(now time.Duration, leader algo.NodeID)
 	Wake(now time.Duration)
 	Deadline() time.Duration
-	Take() fd.Output
-	Watchers() []algo.NodeID
+	TakeOutput() fd.Output
+	Subscribers() []algo.NodeID
 	State(peer algo.NodeID) (state fd.State, since, timeout time.Duration)
 }
 

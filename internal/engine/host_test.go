@@ -335,7 +335,7 @@ func (h *host) dial(target Target) {
 	}
 	h.dialing[target] = true
 	me := h.incarnation
-	fail := func(fact fd.Fact) {
+	fail := func(fact fd.DialResult) {
 		h.tell(me, func() {
 			delete(h.dialing, target)
 			delete(h.queued, target.ID)
@@ -346,9 +346,9 @@ func (h *host) dial(target Target) {
 		peer := h.w.listener(target.Addr)
 		switch {
 		case peer == nil:
-			h.w.after(hop, func() { fail(fd.Refused) })
+			h.w.after(hop, func() { fail(fd.DialRefused) })
 		case h.w.isCut(h, peer) || peer.paused || h.w.noDial[[2]string{h.config.Self.Name, peer.config.Self.Name}]:
-			h.w.after(10*timeout, func() { fail(fd.Unanswered) })
+			h.w.after(10*timeout, func() { fail(fd.DialTimeout) })
 		case peer == h:
 			h.w.after(hop, func() {
 				h.tell(me, func() {
@@ -358,7 +358,7 @@ func (h *host) dial(target Target) {
 			})
 		case !h.engine.Cluster().IsZero() && !peer.engine.Cluster().IsZero() && h.engine.Cluster() != peer.engine.Cluster(),
 			!target.ID.IsZero() && peer.config.Self.ID != target.ID:
-			h.w.after(hop, func() { fail(fd.Unanswered) })
+			h.w.after(hop, func() { fail(fd.DialTimeout) })
 		default:
 			if target.ID.IsZero() { // as in the live cluster, also where a connection stands
 				h.w.after(hop, func() {

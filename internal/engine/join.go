@@ -19,7 +19,7 @@ import (
 // more to say: what an algorithm monitors may be known to be dead at once.
 func (e *Engine) settle(now time.Duration) {
 	for {
-		found := e.detector.Take()
+		found := e.detector.TakeOutput()
 		for _, id := range found.Dials {
 			if m, ok := e.View().Member(id); ok {
 				e.out.Dial = append(e.out.Dial, Target{ID: id, Addr: m.Addr})
@@ -37,8 +37,8 @@ func (e *Engine) settle(now time.Duration) {
 			e.Count("sent", s.Message, 1)
 			e.control = append(e.control, s)
 		}
-		for _, l := range found.Links {
-			said := trace.Event{At: now, Kind: trace.Note, Format: "does not hear %s, but %s does", Args: []any{l.Peer, l.By}}
+		for _, l := range found.BrokenLinks {
+			said := trace.Event{At: now, Kind: trace.Note, Format: "does not hear %s, but %s does", Args: []any{l.Peer, l.HeardBy}}
 			e.trace(said)
 			e.out.Links = append(e.out.Links, said)
 		}
@@ -48,7 +48,7 @@ func (e *Engine) settle(now time.Duration) {
 		c := e.news[0]
 		e.news = slices.Delete(e.news, 0, 1)
 		event := driver.Event{Kind: driver.EventTrust, Peer: c.Peer}
-		seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Why}
+		seen := trace.Event{At: now, Kind: trace.Trust, Peer: c.Peer, Format: c.Explanation}
 		if c.Suspected {
 			event.Kind, seen.Kind = driver.EventSuspect, trace.Suspect
 		}
@@ -61,7 +61,7 @@ func (e *Engine) settle(now time.Duration) {
 		e.step(now, event)
 		for i := range e.out.Called[before:] {
 			call := &e.out.Called[before+i]
-			call.Why, call.Silence = cmp.Or(c.Reason, call.Why), c.Silence
+			call.Why, call.Silence = cmp.Or(c.Reason, call.Why), c.SilentFor
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (e *Engine) handOver(now time.Duration) bool {
 	starts := !e.running && e.members.Ready(now)
 	if digest := e.members.Digest(); digest != e.digest {
 		e.digest = digest
-		e.detector.Digest(digest)
+		e.detector.SetDigest(digest)
 		e.out.ViewChanged = true
 	}
 	if view == e.view && !starts {
@@ -195,7 +195,7 @@ func (e *Engine) step(now time.Duration, event driver.Event) {
 		}
 	}
 	if len(effects.Announce) > 0 {
-		e.detector.Follow(now, e.machine.Leader().ID)
+		e.detector.SetLeader(now, e.machine.Leader().ID)
 		if !e.machine.Leader().Vacant() {
 			clear(e.missed)
 		}
@@ -215,7 +215,7 @@ func (e *Engine) monitor(now time.Duration, peers []algo.NodeID) {
 		}
 		// The detector, which watches him already, reports only what is new.
 		if state, _, _ := e.detector.State(id); state == fd.Suspected {
-			e.news = append(e.news, fd.Change{Peer: id, Suspected: true, Why: "it is suspected already"})
+			e.news = append(e.news, fd.Change{Peer: id, Suspected: true, Explanation: "it is suspected already"})
 		}
 	}
 	e.watch(now)

@@ -871,8 +871,8 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		})
 		e.watched = []algo.NodeID{id(2)}
 		e.detector.Monitor(0, e.watched)
-		e.detector.Goodbye(0, id(2))
-		e.detector.Take()
+		e.detector.HandleGoodbye(0, id(2))
+		e.detector.TakeOutput()
 		p.said = nil
 		e.begin(ms)
 		e.step(ms, driver.Event{Kind: driver.EventCampaign})

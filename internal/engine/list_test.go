@@ -87,11 +87,11 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 	t.Run("just starting", func(t *testing.T) {
 		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.FirstContact = time.Second })
 		e.Start(0)
-		e.DialFailed(ms, Target{Addr: addr(2)}, fd.Broken)
+		e.DialFailed(ms, Target{Addr: addr(2)}, fd.DialReset)
 		if _, running := e.Leader(); running {
 			t.Error("it runs although a node is there")
 		}
-		e.DialFailed(ms, Target{Addr: addr(2)}, fd.Refused)
+		e.DialFailed(ms, Target{Addr: addr(2)}, fd.DialRefused)
 		if _, running := e.Leader(); !running {
 			t.Error("it does not run although no node is there")
 		}

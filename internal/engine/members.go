@@ -175,9 +175,9 @@ func (e *Engine) reject(peer algo.NodeID, reason error) {
 // hear takes what any message from a peer shows about the members.
 func (e *Engine) hear(now time.Duration, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
-	case fd.Beat:
-		e.members.HandleDigest(now, from, m.View)
-	case fd.Watch:
-		e.members.HandleDigest(now, from, m.View)
+	case fd.Heartbeat:
+		e.members.HandleDigest(now, from, m.Digest)
+	case fd.Subscribe:
+		e.members.HandleDigest(now, from, m.Digest)
 	}
 }

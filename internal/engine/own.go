@@ -64,7 +64,7 @@ func (e *Engine) SetMembers(now time.Duration, list []string) (*Output, error) {
 	}
 	for peer := range e.View().Others(e.config.Self.ID) { // most of them do not monitor this node
 		if _, connected := e.links[peer]; connected {
-			e.send(now, peer, fd.Beat{View: e.members.Digest()})
+			e.send(now, peer, fd.Heartbeat{Digest: e.members.Digest()})
 		}
 	}
 	return e.finish(now), nil

@@ -200,12 +200,12 @@ func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
 	}{
 		"an election":                  {func() algo.Message { return bullySpec().Messages[0] }, []int{0, 0, 0}},
 		"a goodbye":                    {func() algo.Message { return Goodbye{} }, []int{0, 0, 0}},
-		"a doubt":                      {func() algo.Message { return fd.Doubt{Peer: id(2)} }, []int{0, 0, 0}},
-		"a heartbeat with its digest":  {func() algo.Message { return fd.Beat{View: digest} }, []int{0, 0, 0}},
-		"a watch with its digest":      {func() algo.Message { return fd.Watch{View: digest} }, []int{0, 0, 0}},
-		"a heartbeat with another one": {func() algo.Message { return fd.Beat{View: digest + 1} }, []int{1, 0, 1}},
+		"a doubt":                      {func() algo.Message { return fd.Probe{Peer: id(2)} }, []int{0, 0, 0}},
+		"a heartbeat with its digest":  {func() algo.Message { return fd.Heartbeat{Digest: digest} }, []int{0, 0, 0}},
+		"a watch with its digest":      {func() algo.Message { return fd.Subscribe{Digest: digest} }, []int{0, 0, 0}},
+		"a heartbeat with another one": {func() algo.Message { return fd.Heartbeat{Digest: digest + 1} }, []int{1, 0, 1}},
 		"a watch with another one": {func() algo.Message {
-			return fd.Watch{View: digest + 1, Interval: interval, Lease: timeout}
+			return fd.Subscribe{Digest: digest + 1, Interval: interval, TTL: timeout}
 		}, []int{1, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -400,14 +400,14 @@ func TestBeatsShowWhatIsSaved(t *testing.T) {
 		t.Errorf("%d heartbeats, want one for each follower", len(beats))
 	}
 	for _, b := range beats {
-		if b.Message != (fd.Beat{View: before}) {
+		if b.Message != (fd.Heartbeat{Digest: before}) {
 			t.Errorf("%v to %v, want the digest %d", b.Message, b.To, before)
 		}
 	}
 	leader.perform(out)
 	leader.perform(leader.engine.Wake(w.now))
 	for _, b := range leader.engine.Beats() {
-		if b.Message != (fd.Beat{View: leader.engine.Digest()}) {
+		if b.Message != (fd.Heartbeat{Digest: leader.engine.Digest()}) {
 			t.Errorf("%v after the save, want the digest %d", b.Message, leader.engine.Digest())
 		}
 	}

@@ -80,7 +80,7 @@ func TestWhateverAMemberSays(t *testing.T) {
 					case 0:
 						return e.Down(now, from, false)
 					case 1:
-						return e.DialFailed(now, Target{ID: from, Addr: e.addrOf(from)}, fd.Refused)
+						return e.DialFailed(now, Target{ID: from, Addr: e.addrOf(from)}, fd.DialRefused)
 					case 2:
 						return e.Up(now, Peer{ID: from, Name: "n2", Incarnation: s.Uint64N(3), Digest: e.Digest()})
 					case 3:

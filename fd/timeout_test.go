@@ -9,36 +9,36 @@ import (
 
 // A suspicion for silence stays open when its peer is watched no more: who suspects its leader and follows
 // another would else never learn that it was too hasty.
-func TestASuspicionStaysOpen(t *testing.T) {
+func TestFalseSuspicionCountsAfterMonitoringEnds(t *testing.T) {
 	const cut, grown = timeout + 100*ms, timeout + timeout/2
 	for _, test := range []struct {
 		name string
 		then func(d *Detector)
 		want time.Duration
 	}{
-		{"it is heard of and not watched", func(d *Detector) { d.Heard(cut, n(1)) }, grown},
-		{"it is heard of once more", func(d *Detector) { d.Heard(cut, n(1)); d.Heard(cut, n(1)) }, grown},
+		{"it is heard of and not watched", func(d *Detector) { d.HandleFrame(cut, n(1)) }, grown},
+		{"it is heard of once more", func(d *Detector) { d.HandleFrame(cut, n(1)); d.HandleFrame(cut, n(1)) }, grown},
 		{"it says hello", func(d *Detector) { d.Up(cut, n(1), 7) }, grown},
-		{"it is watched anew and heard of", func(d *Detector) { d.Monitor(cut, []algo.NodeID{n(1)}); d.Heard(cut, n(1)) }, grown},
-		{"it is another process", func(d *Detector) { d.Up(cut, n(1), 8); d.Heard(cut, n(1)) }, timeout},
-		{"it is dead", func(d *Detector) { d.DialFailed(cut, n(1), Refused); d.Up(cut, n(1), 7) }, timeout},
-		{"no timeout would have borne it", func(d *Detector) { d.Heard(config().MaxTimeout, n(1)) }, timeout},
+		{"it is watched anew and heard of", func(d *Detector) { d.Monitor(cut, []algo.NodeID{n(1)}); d.HandleFrame(cut, n(1)) }, grown},
+		{"it is another process", func(d *Detector) { d.Up(cut, n(1), 8); d.HandleFrame(cut, n(1)) }, timeout},
+		{"it is dead", func(d *Detector) { d.HandleDialFailure(cut, n(1), DialRefused); d.Up(cut, n(1), 7) }, timeout},
+		{"no timeout would have borne it", func(d *Detector) { d.HandleFrame(config().MaxTimeout, n(1)) }, timeout},
 		{"nor one after it was watched anew", func(d *Detector) {
 			d.Monitor(config().MaxTimeout-ms, []algo.NodeID{n(1)})
-			d.Heard(config().MaxTimeout, n(1))
+			d.HandleFrame(config().MaxTimeout, n(1))
 		}, timeout},
 		{"nor one that was suspected anew", func(d *Detector) {
 			d.Monitor(config().MaxTimeout-timeout-ms, []algo.NodeID{n(1)})
-			says(t, "silence once more", runs(d, config().MaxTimeout-ms), true)
-			d.Heard(config().MaxTimeout, n(1))
+			expectChanges(t, "silence once more", runUntil(d, config().MaxTimeout-ms), true)
+			d.HandleFrame(config().MaxTimeout, n(1))
 		}, timeout},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := watcher(t)
-			says(t, "silence", runs(d, timeout), true)
+			d := newMonitor(t)
+			expectChanges(t, "silence", runUntil(d, timeout), true)
 			d.Monitor(timeout, nil)
 			d.Down(timeout, n(1), true)
-			d.Take()
+			d.TakeOutput()
 			test.then(d)
 			if got := d.peers[n(1)].timeout; got != test.want {
 				t.Errorf("the timeout is %v, want %v", got, test.want)
@@ -50,7 +50,7 @@ func TestASuspicionStaysOpen(t *testing.T) {
 // Who learns from others that its leader is gone, and follows another before it has missed the first one
 // itself, learns all the same that this was too hasty. Without it a leader whose link flaps is lost once for
 // each follower that has not learnt it.
-func TestASilenceThatOthersHaveSuspected(t *testing.T) {
+func TestSilenceBeforeMonitoringEndsCounts(t *testing.T) {
 	for _, test := range []struct {
 		name                string
 		ceases, heard, want time.Duration
@@ -60,9 +60,9 @@ func TestASilenceThatOthersHaveSuspected(t *testing.T) {
 		{name: "it is not silent", ceases: 2 * interval, heard: timeout + ms, want: timeout},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := watcher(t)
+			d := newMonitor(t)
 			d.Monitor(test.ceases, nil)
-			d.Heard(test.heard, n(1))
+			d.HandleFrame(test.heard, n(1))
 			if got := d.peers[n(1)].timeout; got != test.want {
 				t.Errorf("the timeout is %v, want %v", got, test.want)
 			}
