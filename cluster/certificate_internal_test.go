@@ -99,10 +99,10 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 func TestOrderComesAfterTheCertificate(t *testing.T) {
 	n := &Node{}
 	operator := secure.Identity{Role: secure.Operator, Until: time.Now().Add(time.Hour)}
-	who, err := n.orders(transport.Peer{Proved: operator})
+	who, err := n.orders(transport.Peer{Principal: operator})
 	require.NoError(t, err)
 	require.Equal(t, "operator", who)
 	operator.Until = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	_, err = n.orders(transport.Peer{Proved: operator})
+	_, err = n.orders(transport.Peer{Principal: operator})
 	require.EqualError(t, err, "cluster: the certificate of operator ended at 2026-01-02T03:04:05Z")
 }

@@ -88,8 +88,8 @@ func (n *Node) asksUsers() bool {
 
 // orders says who gives an order, or why it may not.
 func (n *Node) orders(p transport.Peer) (who string, err error) {
-	id, _ := p.Proved.(secure.Identity)
-	user, local := p.Proved.(localUser)
+	id, _ := p.Principal.(secure.Identity)
+	user, local := p.Principal.(localUser)
 	switch {
 	case !id.IsValid(time.Now()):
 		return "", fmt.Errorf("cluster: the certificate of %s ended at %s", id, id.Until.UTC().Format(time.RFC3339))

@@ -54,7 +54,7 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 	if differ := ours.Differing(theirs); !theirs.Client && len(differ) > 0 {
 		n.warn(theirs.Name, "peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
-	p.ID, p.Incarnation, p.Started, p.Listens = theirs.ID, theirs.Incarnation, time.Now().Add(-theirs.Ran), theirs.Addr
+	p.ID, p.Incarnation, p.Started, p.ListenAddr = theirs.ID, theirs.Incarnation, time.Now().Add(-theirs.Ran), theirs.Addr
 	p.Client, p.Hello = theirs.Client, theirs
 	return hello, nil
 }
@@ -124,7 +124,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 		return
 	}
 	n := (*Node)(h)
-	politely := transport.Cause(why) == transport.Polite
+	politely := transport.Cause(why) == transport.Graceful
 	n.tell(func() {
 		if n.peers[p.ID] == nil {
 			return // it was rejected before the engine knew of it

@@ -13,12 +13,12 @@ import (
 // identify checks what a peer says in its hello against what it has proved, and fills in the rest of who it is.
 // Certificates prove a name. The shared secret does not: each holder may say any name and any ID.
 func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
-	proved, _ := p.Proved.(secure.Identity)
-	p.Until = proved.Until
+	proved, _ := p.Principal.(secure.Identity)
+	p.ValidUntil = proved.Until
 	switch {
 	case proved.Role == secure.Nobody && n.asksUsers():
 		name, err := secure.SameUser(p.Conn) // later it might be another process
-		p.Proved, p.Identity = localUser{name, err}, name
+		p.Principal, p.Identity = localUser{name, err}, name
 		if err != nil && !hello.Client && secure.KnowsUsers {
 			return fmt.Errorf("cluster: without a secret members are of one user: %w", err)
 		}
@@ -61,7 +61,7 @@ type peer struct {
 // recordPeer records a peer that is connected now, and reports whether it may have its ID: the config may have
 // changed since its hello.
 func (n *Node) recordPeer(p transport.Peer) bool {
-	proved, _ := p.Proved.(secure.Identity)
+	proved, _ := p.Principal.(secure.Identity)
 	one := &peer{hello: p.Hello.(wire.Hello), proved: proved}
 	n.checkPeer(one)
 	if !one.rejected {

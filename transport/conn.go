@@ -13,54 +13,54 @@ import (
 	"time"
 )
 
-// conn is one connection. Its read loop is also where it is dialled or accepted,
-// says hello, gets its place and ends; its write loop (write.go) is the only writer.
+// conn is one connection. Its read loop also dials or accepts it, performs the handshake, assigns the slot and ends
+// the connection. Only its write loop (write.go) writes.
 type conn struct {
-	t      *Transport
-	target Target // zero of one that was accepted
-	dialed bool
-	plain  bool     // Security has no part in it
-	nc     net.Conn // safe when that is done; it replaces it under mu
-	addr   string
-	from   origin
-	member bool // it comes from the host of a member, or this side has dialed
-	reader frameReader
-	timed  bool   // a deadline runs for the frame that has begun
-	newer  bool   // a connection was dialed that may be valid for longer
-	spare  []byte // the last batch, for the queue to collect the next but one in
+	t                *Transport
+	target           Target // zero if accepted
+	dialed           bool
+	plain            bool     // without Security
+	nc               net.Conn // replaced under mu by the connection that Security returns
+	addr             string
+	origin           origin
+	ofMember         bool // it comes from the host of a member, or this side has dialed
+	reader           frameReader
+	hasFrameDeadline bool   // the read deadline is for the rest of a frame
+	renewed          bool   // a replacement has been dialed, which may be valid for longer
+	spare            []byte // the last batch, which the queue reuses as its buffer
 
-	joined  atomic.Bool     // it has a session
-	used    atomic.Int64    // when a frame came or went last, since the beginning of t
-	wake    chan struct{}   // something is there to be written
-	written chan struct{}   // closed when the write loop has ended
-	ctx     context.Context // ends when it is closed
-	stop    context.CancelFunc
-	dead    chan struct{} // closed when the read loop has ended and given up its place
+	hasSession atomic.Bool
+	lastUse    atomic.Int64    // time of the last frame, since Transport.started
+	wake       chan struct{}   // signals the write loop
+	written    chan struct{}   // closed when the write loop has ended
+	ctx        context.Context // ends when the connection is closed
+	stop       context.CancelFunc
+	dead       chan struct{} // closed when the read loop has ended and released its slot
 
 	// Guarded by pool.mu.
-	pending          bool // it has no session, not yet or no more
+	pending          bool // without a session, not yet or no longer
 	ofHost, ofPrefix *int // pending connections of the same origin
 
-	peer Peer // of the read loop until it has a session; does not change afterwards
+	peer Peer // owned by the read loop until there is a session; constant afterwards
 
-	// Guarded by Transport.mu; since does not change once it has a session.
-	since    time.Time
-	session  *session
-	answered chan struct{} // a probe is out; closed by its answer
+	// Guarded by Transport.mu; since is constant once there is a session.
+	since   time.Time
+	session *session
+	pong    chan struct{} // closed by the answer to a ping; nil if no ping is under way
 
 	mu        sync.Mutex
-	cause     error  // why this side ends it; the first one stays
-	writeErr  error  // why nothing more can be written
-	lingering bool   // the read deadline is the end: nobody moves it
-	hello     []byte // frames of the handshake
-	probe     bool   // to be written
-	answer    bool   // to be written
+	cause     error  // first reason why this side ends the connection
+	writeErr  error  // reason why writing is impossible
+	lingering bool   // the read deadline is final
+	hello     []byte // frames of the handshake that are to be written
+	pingDue   bool   // a ping is to be written
+	pongDue   bool   // a pong is to be written
 	finishing bool   // the write loop ends with a close frame
-	reason    string // the text of it
+	reason    string // text of the close frame
 }
 
-// newConn takes a connection in. It returns nil when the transport closes. It does not take Transport.mu: before a
-// connection has proved something, the loop of the node does not wait for it.
+// newConn registers a connection and starts its write loop. It returns nil if the transport is closing. It does not
+// take Transport.mu: the loop of the node must not wait for a connection that has proved nothing yet.
 func (t *Transport) newConn(nc net.Conn, target Target, dialed, plain bool) *conn {
 	c := &conn{
 		t: t, target: target, dialed: dialed, plain: plain, nc: nc,
@@ -68,25 +68,25 @@ func (t *Transport) newConn(nc net.Conn, target Target, dialed, plain bool) *con
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.reader = frameReader{src: c, limit: t.o.MaxHello}
-	boundAcknowledgement(nc, t.o.writeTimeout)
+	limitAckTime(nc, t.o.writeTimeout)
 	if dialed {
 		c.addr = target.Addr
 	} else if remote := nc.RemoteAddr(); remote != nil {
 		c.addr = remote.String()
 	}
-	c.from = originOf(c.addr)
+	c.origin = originOf(c.addr)
 	if !t.pool.add(c) {
 		nc.Close()
 		return nil
 	}
 	if !dialed {
-		t.pool.park(c)
+		t.pool.markPending(c)
 	}
 	t.wg.Go(c.write)
 	return c
 }
 
-// isLocal reports whether c comes from the address that it goes to, so from this machine.
+// isLocal reports whether c comes from the address that it goes to, and so from this machine.
 func (c *conn) isLocal() bool {
 	local := c.nc.LocalAddr()
 	if local == nil {
@@ -97,37 +97,37 @@ func (c *conn) isLocal() bool {
 	return ok && from == to
 }
 
-// discard is the end of a connection.
+// discard closes and unregisters a connection.
 func (t *Transport) discard(c *conn) {
-	c.kill(nil)
+	c.closeNow(nil)
 	t.pool.remove(c)
 }
 
-// Read counts what comes. It is for the frame reader.
+// Read reads for the frame reader, and counts the bytes.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.nc.Read(b)
 	c.t.count.add("bytes.in", "", n)
 	return n, err
 }
 
-// read takes frames until the connection ends, and returns why.
+// read handles frames until the connection ends, and returns the reason.
 func (c *conn) read() error {
 	for {
-		frame, err := c.next()
+		frame, err := c.nextFrame()
 		if err == nil {
 			err = c.handle(frame)
 		}
 		if err != nil {
-			return c.explain(err)
+			return c.closeReason(err)
 		}
 	}
 }
 
-// next waits for a frame.
-func (c *conn) next() ([]byte, error) {
+// nextFrame waits for a frame.
+func (c *conn) nextFrame() ([]byte, error) {
 	for {
 		if frame, ok, err := c.reader.next(); ok || err != nil {
-			c.timed = false
+			c.hasFrameDeadline = false
 			return frame, err
 		}
 		if err := c.fill(); err != nil {
@@ -136,35 +136,35 @@ func (c *conn) next() ([]byte, error) {
 	}
 }
 
-// fill reads once. A frame that has begun must be whole in time, and who carries none for long is closed.
+// fill reads once. It limits the time for the rest of a frame, and the time without any frame.
 func (c *conn) fill() error {
 	partial := c.reader.partial()
 	switch {
-	case c.session == nil: // greet has its own limit
+	case c.session == nil: // the handshake has its own limit
 		return c.reader.fill()
 	case !partial:
-		c.deadline(c.nextAt())
-	case !c.timed:
-		c.deadline(time.Now().Add(frameTimeout))
+		c.setReadDeadline(c.nextTimeout())
+	case !c.hasFrameDeadline:
+		c.setReadDeadline(time.Now().Add(frameTimeout))
 	}
-	c.timed = partial
+	c.hasFrameDeadline = partial
 	err := c.reader.fill()
-	if !errors.Is(err, os.ErrDeadlineExceeded) || c.ended() != nil {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || c.closeCause() != nil {
 		return err
 	}
 	if partial {
 		return cmp.Or(c.peer.checkValid(time.Now()), err)
 	}
-	return c.act(time.Now())
+	return c.handleTimeout(time.Now())
 }
 
-// idleAt is when c has carried no frame for too long, unless it does until then.
+// idleAt returns the time at which c is closed as idle, unless it carries a frame before.
 func (c *conn) idleAt() time.Time {
-	return c.t.began.Add(time.Duration(c.used.Load()) + c.t.o.idleTimeout)
+	return c.t.started.Add(time.Duration(c.lastUse.Load()) + c.t.o.idleTimeout)
 }
 
-// use notes that c carries a frame.
-func (c *conn) use() { c.used.Store(int64(time.Since(c.t.began))) }
+// noteUse records that c carries a frame.
+func (c *conn) noteUse() { c.lastUse.Store(int64(time.Since(c.t.started))) }
 
 func (c *conn) handle(frame []byte) error {
 	if err := c.peer.checkValid(time.Now()); err != nil {
@@ -172,40 +172,40 @@ func (c *conn) handle(frame []byte) error {
 	}
 	switch first := frame[0]; {
 	case isArray(first):
-		c.use()
+		c.noteUse()
 		c.t.count.add("frames.in", "", 1)
-		if err := c.session.tell(c, frame); err != nil {
+		if err := c.session.deliver(c, frame); err != nil {
 			return rejected("handler", err)
 		}
 		return nil
-	case first == controlProbe && len(frame) == 1:
-		c.say(&c.answer) // one flag: a flood of probes costs one answer at a time
+	case first == controlPing && len(frame) == 1:
+		c.requestControl(&c.pongDue) // one flag: a flood of pings costs one pong at a time
 		return nil
-	case first == controlAnswer && len(frame) == 1:
+	case first == controlPong && len(frame) == 1:
 		c.t.mu.Lock()
-		if c.answered != nil {
-			close(c.answered)
-			c.answered = nil
+		if c.pong != nil {
+			close(c.pong)
+			c.pong = nil
 		}
 		c.t.mu.Unlock()
 		return nil
 	}
-	return c.closeError(frame, &c.peer)
+	return c.parsePeerClose(frame, &c.peer)
 }
 
-// closeError tells the meaning of a close frame. It keeps the reason, which the log quotes, only of a node that has proved
-// its identity. Where no node proves anything, it keeps that of a node that is up, or that this side has dialed.
-func (c *conn) closeError(frame []byte, p *Peer) error {
+// parsePeerClose returns the meaning of a close frame. It keeps the reason, which the log quotes, only if the peer
+// has proved that it is a node. Without Security, the peer must be up or dialed by this side.
+func (c *conn) parsePeerClose(frame []byte, p *Peer) error {
 	err := parseClose(frame)
-	quoted := !p.Client && (p.Proved != nil || c.t.o.Security == nil && (c.dialed || c.session != nil))
-	if kind := endingOf(err).kind; !quoted && kind >= Refused && kind <= Replaced {
-		return refused(withheld)
+	quoted := !p.Client && (p.Principal != nil || c.t.o.Security == nil && (c.dialed || c.session != nil))
+	if kind := closeErrorOf(err).kind; !quoted && kind >= RejectedByPeer && kind <= Replaced {
+		return rejectedByPeer(withheldReason)
 	}
 	return err
 }
 
-// explain tells why the connection ends, given what the read loop ran into.
-func (c *conn) explain(err error) error {
+// closeReason returns the reason for the end of the connection, given the error of the read loop.
+func (c *conn) closeReason(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause != nil {
@@ -216,9 +216,9 @@ func (c *conn) explain(err error) error {
 		if c.writeErr != nil {
 			return c.writeErr
 		}
-		return late("frame", frameTimeout)
+		return timeoutError("frame", frameTimeout)
 	case errors.Is(err, io.EOF) && c.reader.partial():
-		return &ending{kind: EOF, text: "connection ended within a frame", label: "truncated frame", err: io.ErrUnexpectedEOF}
+		return &closeError{kind: EOF, text: "connection ended within a frame", counter: "truncated frame", err: io.ErrUnexpectedEOF}
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("transport: connection ended without a goodbye: %w", io.EOF)
 	case Cause(err) == Reset, Cause(err) == Timeout:
@@ -227,8 +227,8 @@ func (c *conn) explain(err error) error {
 	return err
 }
 
-// deadline moves the read deadline, unless the connection is about to end.
-func (c *conn) deadline(at time.Time) {
+// setReadDeadline moves the read deadline, unless the connection is about to end.
+func (c *conn) setReadDeadline(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.lingering {
@@ -236,8 +236,8 @@ func (c *conn) deadline(at time.Time) {
 	}
 }
 
-// linger has the connection read for d at most, then end because of cause.
-func (c *conn) linger(cause error, d time.Duration) {
+// readUntilClosed reads on for at most d, and then ends the connection with cause.
+func (c *conn) readUntilClosed(cause error, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause == nil {
@@ -249,14 +249,14 @@ func (c *conn) linger(cause error, d time.Duration) {
 	}
 }
 
-// leave closes politely: what is on its way both ways still arrives.
-func (c *conn) leave(cause error) {
-	c.linger(cause, drainTime)
-	c.finish("")
+// closeGracefully closes the connection after all frames in flight have arrived on both sides.
+func (c *conn) closeGracefully(cause error) {
+	c.readUntilClosed(cause, drainTime)
+	c.requestClose("")
 }
 
-// kill closes the connection.
-func (c *conn) kill(cause error) {
+// closeNow closes the connection at once.
+func (c *conn) closeNow(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause == nil {
@@ -266,8 +266,8 @@ func (c *conn) kill(cause error) {
 	c.nc.Close()
 }
 
-// ended returns why this side ended the connection, if it did.
-func (c *conn) ended() error {
+// closeCause returns the reason why this side ends the connection, or nil.
+func (c *conn) closeCause() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cause

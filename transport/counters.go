@@ -8,40 +8,41 @@ import (
 	"github.com/elect-go/elect/internal/hostile"
 )
 
-// counters count by name.
+// counters count events by name.
 type counters struct {
-	mu sync.Mutex
-	by map[string]uint64
+	mu     sync.Mutex
+	values map[string]uint64
 }
 
-// add counts so many of a name, and of the name with a reason if there is one.
-func (n *counters) add(name, reason string, many int) {
+// add adds amount to a counter, and to its variant for reason if there is one.
+func (n *counters) add(name, reason string, amount int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.by[name] += uint64(many)
-	if reason != "" && many > 0 {
-		n.by[name+"."+reason] += uint64(many)
+	n.values[name] += uint64(amount)
+	if reason != "" && amount > 0 {
+		n.values[name+"."+reason] += uint64(amount)
 	}
 }
 
-// Counters returns what was counted since New. By reason there is only what happened.
+// Counters returns the counters since New. A counter with a reason exists once it is positive.
 //
-//   - "frames.in", "frames.out": the caller's frames, delivered and handed to the kernel.
-//   - "bytes.in", "bytes.out": as on the wire, or inside what Security has made, with lengths, hellos and control frames.
-//   - "accepted", "accepted.failed": connections taken from the listener, and its failures.
-//   - "dials", and of these "dials.failed".
-//   - "dropped": frames that were not sent; and by reason, as "dropped.queue full": "queue full", "no address", "dial failed",
-//     "connection lost", "too large", "closed".
-//   - "closed": connections that this side closed with blame; and by reason: "security", "handshake", "wrong id", "identity", "expired", "self", "duplicate id", "replaced",
-//     "too many pending", "too many peers", "too many clients", "protocol", "truncated frame", "closed before hello", "slow hello",
-//     "slow frame", "slow write", "handler", "disconnected".
-//   - "connections": to nodes, now.
+//   - "frames.in", "frames.out": the caller's frames, delivered and written.
+//   - "bytes.in", "bytes.out": bytes below Security, with lengths, hellos and control frames.
+//   - "accepted", "accepted.failed": connections accepted from the listener, and its failures.
+//   - "dials", "dials.failed": attempts to dial, and failed ones.
+//   - "dropped": frames that were not sent; and by reason, such as "dropped.queue full": "queue full", "no address",
+//     "dial failed", "connection lost", "too large", "closed".
+//   - "closed": connections for whose end this side blames the peer; and by reason: "security", "handshake", "wrong
+//     id", "identity", "expired", "self", "duplicate id", "replaced", "too many pending", "too many peers", "too many
+//     clients", "protocol", "truncated frame", "closed before hello", "slow hello", "slow frame", "slow write",
+//     "handler", "disconnected".
+//   - "connections": sessions with nodes, now.
 func (t *Transport) Counters() map[string]uint64 {
 	for _, name := range []string{"frames.in", "frames.out", "bytes.in", "bytes.out", "accepted", "accepted.failed", "dials", "dials.failed", "dropped", "closed"} {
 		t.count.add(name, "", 0)
 	}
 	t.count.mu.Lock()
-	all := maps.Clone(t.count.by)
+	all := maps.Clone(t.count.values)
 	t.count.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +50,7 @@ func (t *Transport) Counters() map[string]uint64 {
 	return all
 }
 
-// log writes one line about a connection, within the limit of one that has one.
+// log writes one line about a connection, to the limited log if that is not nil.
 func (t *Transport) log(level slog.Level, limited *hostile.Log, text string, c *conn, args ...any) {
 	args = append([]any{"addr", c.addr, "dialed", c.dialed}, args...)
 	if c.peer.ID != (ID{}) && !c.peer.Client {

@@ -36,7 +36,7 @@ func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*Op
 
 // Left to itself TCP tries again after ever longer times: when the way is open again,
 // nothing gets through for as long as it was closed.
-func TestAConnectionIsGivenUpWhenNobodyAcknowledges(t *testing.T) {
+func TestUnacknowledgedConnectionIsClosed(t *testing.T) {
 	testkit.OnlyLong(t)
 	const within = 500 * time.Millisecond
 	lab, err := netlab.New(2)

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// Dial makes one attempt to connect, in the background. It ends in Up or DialFailed.
-// Nothing happens when the target's ID is connected or being dialled, or, for a
-// target without an ID, while the address is being dialled.
+// Dial starts one attempt to connect. It ends in Up or DialFailed. Nothing happens if the target's ID is connected or
+// being dialed, or, for a target without an ID, if its address is being dialed.
 func (t *Transport) Dial(target Target) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -35,26 +34,26 @@ func (t *Transport) startDial(target Target) {
 	t.beginDial(target)
 }
 
-// beginDial dials, also a node that is connected.
+// beginDial dials the target, even if that node is connected.
 func (t *Transport) beginDial(target Target) {
-	if t.closing || t.dialing[target.whom()] {
+	if t.closing || t.dialing[target.dialKey()] {
 		return
 	}
-	t.dialing[target.whom()] = true
+	t.dialing[target.dialKey()] = true
 	t.count.add("dials", "", 1)
 	t.wg.Go(func() { t.dial(target, t.o.Security == nil) })
 }
 
-// whom is the target as far as dials to it are the same: by its ID, where that is known.
-func (t Target) whom() Target {
+// dialKey returns the key under which at most one dial runs: the ID if it is known, or else the address.
+func (t Target) dialKey() Target {
 	if t.ID != (ID{}) {
 		return Target{ID: t.ID}
 	}
 	return t
 }
 
-// dials reports whether a node is being dialled.
-func (t *Transport) dials(id ID) bool { return t.dialing[Target{ID: id}] }
+// isDialing reports whether a node is being dialed.
+func (t *Transport) isDialing(id ID) bool { return t.dialing[Target{ID: id}] }
 
 func (t *Transport) dial(target Target, plain bool) {
 	if nc, err := t.connect(target); err != nil {
@@ -75,16 +74,16 @@ func (t *Transport) connect(target Target) (net.Conn, error) {
 	defer cancel()
 	nc, err := t.o.Dial(ctx, target.Addr)
 	if err != nil && ctx.Err() == context.DeadlineExceeded {
-		return nil, late("dial", t.o.DialTimeout)
+		return nil, timeoutError("dial", t.o.DialTimeout)
 	}
 	return nc, err
 }
 
-// dialFailed tells the Handler, unless the target is connected meanwhile.
+// dialFailed reports a failed dial to the Handler, unless the target has been connected meanwhile.
 func (t *Transport) dialFailed(target Target, err error) {
 	t.count.add("dials.failed", "", 1)
-	why := dialError(target, err)
-	p := newPeer(ID{}) // whoever is there
+	why := newDialError(target, err)
+	p := newPeer(ID{}) // for a target without an ID
 	t.mu.Lock()
 	if target.ID != (ID{}) {
 		p = t.peerOf(target.ID)
@@ -94,21 +93,21 @@ func (t *Transport) dialFailed(target Target, err error) {
 	p.calls <- struct{}{}
 	defer func() { <-p.calls }()
 	t.mu.Lock()
-	delete(t.dialing, target.whom())
+	delete(t.dialing, target.dialKey())
 	if t.closing || p.session != nil {
 		t.mu.Unlock()
 		return
 	}
 	t.count.add("dropped", "dial failed", p.queue.drop())
-	p.telling = true
+	p.notifying = true
 	t.mu.Unlock()
 	t.o.Handler.DialFailed(target, why)
-	t.told(p)
+	t.finishNotify(p)
 	t.o.Log.Debug("dial failed", "target", target.String(), "kind", why.kind.String(), "error", why.err)
 }
 
-// accept takes connections from the listener. When it fails, for want of file
-// descriptors for example, it waits and goes on.
+// accept accepts connections from the listener. After a failure, for example for lack of file descriptors, it waits
+// and tries again.
 func (t *Transport) accept() {
 	const shortest, longest = 5 * time.Millisecond, time.Second
 	wait := shortest
@@ -126,7 +125,7 @@ func (t *Transport) accept() {
 			return
 		}
 		t.count.add("accepted.failed", "", 1)
-		t.strangers.Warn("cannot accept connections", "error", err, "again", wait)
+		t.pendingLog.Warn("cannot accept connections", "error", err, "again", wait)
 		select {
 		case <-time.After(wait):
 		case <-t.ctx.Done():
@@ -136,37 +135,37 @@ func (t *Transport) accept() {
 	}
 }
 
-// serve is the life of a connection.
+// serve runs a connection from its handshake to its end.
 func (t *Transport) serve(c *conn) {
 	defer t.discard(c)
-	err := t.greet(c)
+	err := t.handshake(c)
 	switch {
 	case err == nil:
-		err = t.admit(c)
+		err = t.admitConn(c)
 	case c.dialed && !c.plain && errors.Is(err, ErrPlain):
 		t.discard(c)
 		t.dial(c.target, true)
 		return
 	}
 	if err != nil {
-		t.turnAway(c, err)
+		t.rejectConn(c, err)
 	} else {
 		err = c.read()
-		t.end(c, err)
+		t.detach(c, err)
 	}
-	c.farewell(err)
+	c.finishClose(err)
 }
 
-// greet makes a connection safe, exchanges hellos and checks who is there.
-func (t *Transport) greet(c *conn) error {
+// handshake runs Security, exchanges hellos and checks the peer's ID.
+func (t *Transport) handshake(c *conn) error {
 	c.nc.SetDeadline(time.Now().Add(handshakeTimeout))
 	peer := Peer{Dialed: c.dialed, Addr: c.addr, Target: c.target, Conn: c.nc}
-	err := c.secure(&peer)
+	err := c.secureConn(&peer)
 	if err == nil {
-		err = c.exchange(&peer)
+		err = c.exchangeHellos(&peer)
 	}
 	if peer.Client {
-		rand.Read(peer.ID[:]) // whatever it says of itself
+		rand.Read(peer.ID[:]) // a client cannot choose its ID
 	}
 	peer.Conn = nil
 	c.peer = peer
@@ -175,11 +174,11 @@ func (t *Transport) greet(c *conn) error {
 		return err // of the connection
 	case err != nil:
 		if errors.Is(err, net.ErrClosed) {
-			return errClosedByPeer // it has the other of two connections
+			return errClosedByPeer // the peer keeps another connection
 		}
 		return rejected("handshake", err)
 	case peer.ID == t.o.Self && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
-		return c.disown(Peer{Incarnation: t.o.Incarnation, Started: t.began, Addr: c.nc.LocalAddr().String()}, "is in use by another process")
+		return c.rejectDuplicate(Peer{Incarnation: t.o.Incarnation, Started: t.started, Addr: c.nc.LocalAddr().String()}, "is in use by another process")
 	case peer.ID == t.o.Self:
 		return errSelf
 	case c.target.ID != ID{} && c.target.ID != peer.ID:
@@ -191,66 +190,66 @@ func (t *Transport) greet(c *conn) error {
 	return nil
 }
 
-// secure makes a connection safe.
-func (c *conn) secure(p *Peer) error {
+// secureConn runs Security.
+func (c *conn) secureConn(p *Peer) error {
 	if c.plain {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, handshakeTimeout)
 	defer cancel()
-	g := newGate(c.nc, func() bool { return c.t.turns.take(ctx, c.from.host, c.member) }, c.t.turns.give)
+	g := newGate(c.nc, func() bool { return c.t.turns.acquire(ctx, c.origin.host, c.ofMember) }, c.t.turns.release)
 	var (
 		safe   net.Conn
 		proved any
 		err    error
 	)
 	if c.dialed { // a listener computes nothing before it has read
-		err = g.enter()
+		err = g.acquireTurn()
 	}
 	if err == nil {
 		safe, proved, err = c.t.o.Security(g, c.dialed)
 	}
-	g.leave()
+	g.finish()
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = late("hello", handshakeTimeout)
+		err = timeoutError("hello", handshakeTimeout)
 	case err != nil && Cause(err) == Other:
 		err = rejected("security", err)
 	}
 	if safe == nil {
-		c.kill(err) // there is nothing over which it could be told
-		return c.ended()
+		c.closeNow(err) // no connection is left to send the reason over
+		return c.closeCause()
 	}
 	c.mu.Lock()
 	c.nc = safe
 	c.mu.Unlock()
-	p.Proved = proved
+	p.Principal = proved
 	return err
 }
 
-// exchange says hello and hears that of the other side. Who has dialled speaks first; the other one's goes when
-// it has its place, or with the reason why it has none.
-func (c *conn) exchange(p *Peer) error {
+// exchangeHellos sends the hello of this side and handles that of the other side. The dialer sends first. The
+// accepting side sends its hello once it has assigned a slot, or before the reason of a rejection.
+func (c *conn) exchangeHellos(p *Peer) error {
 	if c.dialed {
-		if err := c.sayHello(p, nil); err != nil {
+		if err := c.sendHello(p, nil); err != nil {
 			return err
 		}
 		c.signal()
 	}
-	theirs, err := c.next()
+	theirs, err := c.nextFrame()
 	if err == nil && !isArray(theirs[0]) {
-		err = c.closeError(theirs, p)
+		err = c.parsePeerClose(theirs, p)
 	}
 	if err == nil {
-		return c.sayHello(p, theirs)
+		return c.sendHello(p, theirs)
 	}
-	if err = c.explain(err); errors.Is(err, os.ErrDeadlineExceeded) {
-		err = late("hello", handshakeTimeout)
+	if err = c.closeReason(err); errors.Is(err, os.ErrDeadlineExceeded) {
+		err = timeoutError("hello", handshakeTimeout)
 	}
 	return err
 }
 
-func (c *conn) sayHello(p *Peer, theirs []byte) error {
+func (c *conn) sendHello(p *Peer, theirs []byte) error {
 	ours, err := c.t.o.Handshake(p, theirs)
 	switch {
 	case theirs != nil && c.dialed, err != nil && ours == nil:
@@ -264,16 +263,16 @@ func (c *conn) sayHello(p *Peer, theirs []byte) error {
 	return err
 }
 
-// turnAway ends the attempt of a connection that has no place.
-func (t *Transport) turnAway(c *conn, err error) {
+// rejectConn reports a connection that has got no slot.
+func (t *Transport) rejectConn(c *conn, err error) {
 	if c.dialed {
 		t.dialFailed(c.target, err)
 	}
 	if errors.Is(err, errClosed) {
 		return
 	}
-	if endingOf(err) == nil && errors.Is(err, io.EOF) {
-		t.count.add("closed", "closed before hello", 1) // a health check, or a scan
+	if closeErrorOf(err) == nil && errors.Is(err, io.EOF) {
+		t.count.add("closed", "closed before hello", 1) // a health check, or a port scan
 	}
-	t.report(c, "connection closed before hello", err)
+	t.logClose(c, "connection closed before hello", err)
 }

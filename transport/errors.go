@@ -13,45 +13,43 @@ import (
 	"time"
 )
 
-// Kind sorts the reasons for which a connection ended or a dial failed.
+// Kind classifies the reason for the end of a connection or for a failed dial.
 type Kind uint8
 
-// The kinds. Those from ConnRefused on come with DialFailed only, except Rejected.
+// The kinds. Those from ConnRefused on occur only in DialFailed, except Rejected.
 const (
-	// Other is what none of the rest fits.
+	// Other: none of the other kinds.
 	Other Kind = iota
-	// Polite: one side closed without blame. It was idle, or its node stops.
-	Polite
-	// Refused: the peer refused this node; the error has its reason, in its words.
-	Refused
-	// Duplicate: the peer refused this node, for another process with its id runs, and has
-	// run for longer, or was started later from what the node keeps, and is known.
+	// Graceful: one side closed the connection without blame. It was idle, or its node stops.
+	Graceful
+	// RejectedByPeer: the peer rejected this node. The error quotes its reason.
+	RejectedByPeer
+	// Duplicate: the peer rejected this node because another process has its ID. That process is older, or continues
+	// from a newer state of the node.
 	Duplicate
-	// Replaced: the peer refused this node, for another process with its id runs, is
-	// younger, and has its place there: this one did not answer, or was not connected.
+	// Replaced: the peer rejected this node because a younger process has its ID, and has taken its slot. This node
+	// was not connected to the peer, or did not answer a ping.
 	Replaced
-	// EOF: the connection ended without a goodbye, as when a process is killed.
+	// EOF: the connection ended without a close frame, as it does when a process is killed.
 	EOF
-	// Reset: the peer's kernel knows nothing of the connection (any more).
+	// Reset: the peer's kernel does not know the connection (any more).
 	Reset
-	// Protocol: the peer sent what no node sends.
+	// Protocol: the peer violated the protocol.
 	Protocol
-	// Timeout: the peer was too slow, or its kernel did not acknowledge what was sent.
+	// Timeout: the peer was too slow, or its kernel did not acknowledge a write.
 	Timeout
-	// Superseded: another incarnation of the peer took its place, for the old one
-	// did not answer a probe.
+	// Superseded: another incarnation of the peer took over, because this one did not answer a ping.
 	Superseded
-	// ConnRefused: nobody listens at the address, though its host lives.
+	// ConnRefused: no process listens at the address, although its host is alive.
 	ConnRefused
-	// ClosedBeforeHello: accepted, and closed before the peer said who it is. So
-	// does the backlog of a process that is dying.
+	// ClosedBeforeHello: the connection was accepted, and closed before the peer's hello. The kernel does this to
+	// connections in the backlog of a dying process.
 	ClosedBeforeHello
-	// Unreachable: no way to the host, or no such host.
+	// Unreachable: there is no route to the host, or no such host.
 	Unreachable
-	// Rejected: of a dial, the handshake failed by this side's judgement or the
-	// peer's; of a connection, this side refused the peer.
+	// Rejected: this side rejected the peer, or, during a dial, the peer rejected this side.
 	Rejected
-	// Self: who answers is this node.
+	// Self: this node has dialed itself.
 	Self
 )
 
@@ -65,7 +63,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Cause sorts an error that Down or DialFailed was called with.
+// Cause returns the kind of an error that Down or DialFailed was called with.
 func Cause(err error) Kind {
 	var (
 		dns    *net.DNSError
@@ -73,13 +71,13 @@ func Cause(err error) Kind {
 		errno  syscall.Errno
 	)
 	is := func(target error) bool { return errors.Is(err, target) }
-	switch end := endingOf(err); {
+	switch end := closeErrorOf(err); {
 	case end != nil:
 		return end.kind
 	case is(io.EOF), is(io.ErrUnexpectedEOF):
 		return EOF
 	case is(io.ErrClosedPipe):
-		return Reset // a pipe in memory says so where a socket says EPIPE
+		return Reset // an in-memory pipe returns this where a socket returns EPIPE
 	case errors.As(err, &errno) && errnos[errno] != Other:
 		return errnos[errno]
 	case is(context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
@@ -90,8 +88,8 @@ func Cause(err error) Kind {
 	return Other
 }
 
-// errnos are what the numbers of the system mean: those of POSIX, which on Windows never come from a socket, and those of
-// Winsock, which nobody else has.
+// errnos are the kinds of system errors. POSIX numbers never come from a socket on Windows, and the numbers of
+// Winsock occur only there.
 var errnos = map[syscall.Errno]Kind{
 	syscall.ECONNREFUSED: ConnRefused, 10061: ConnRefused,
 	syscall.ECONNRESET: Reset, syscall.ECONNABORTED: Reset, syscall.EPIPE: Reset,
@@ -101,82 +99,80 @@ var errnos = map[syscall.Errno]Kind{
 	10049: Unreachable, 10050: Unreachable, 10051: Unreachable, 10064: Unreachable, 10065: Unreachable,
 }
 
-// ending is why a connection ended or a dial failed, where one of the two sides has
-// decided it.
-type ending struct {
-	kind  Kind
-	text  string
-	told  string // what the peer is told: nothing when it is not to blame
-	label string // the counter among those "closed"; empty when it is a normal end
-	err   error  // below it
+// closeError is the reason for the end of a connection or a failed dial, if one of the two sides decided it.
+type closeError struct {
+	kind       Kind
+	text       string
+	peerReason string // text for the peer; empty if the peer is not to blame
+	counter    string // name among the counters "closed"; empty for a normal end
+	err        error  // wrapped error
 }
 
-func (e *ending) Error() string { return "transport: " + e.text }
-func (e *ending) Unwrap() error { return e.err }
+func (e *closeError) Error() string { return "transport: " + e.text }
+func (e *closeError) Unwrap() error { return e.err }
 
 var (
-	errClosedByPeer = &ending{kind: Polite, text: "closed politely by the peer"}
-	errIdle         = &ending{kind: Polite, text: "closed as idle"}
-	errClosed       = &ending{kind: Polite, text: "closed"}
-	errSuperseded   = &ending{kind: Superseded, text: "superseded by a newer connection"}
-	errNoAddress    = &ending{text: "no address known"}
-	errSelf         = &ending{kind: Self, text: "this node itself", told: "transport: this node itself", label: "self"}
+	errClosedByPeer = &closeError{kind: Graceful, text: "closed politely by the peer"}
+	errIdle         = &closeError{kind: Graceful, text: "closed as idle"}
+	errClosed       = &closeError{kind: Graceful, text: "closed"}
+	errSuperseded   = &closeError{kind: Superseded, text: "superseded by a newer connection"}
+	errNoAddress    = &closeError{text: "no address known"}
+	errSelf         = &closeError{kind: Self, text: "this node itself", peerReason: "transport: this node itself", counter: "self"}
 )
 
-// endingOf returns the outermost ending in err, or nil.
-func endingOf(err error) *ending {
-	var end *ending
+// closeErrorOf returns the outermost closeError in err, or nil.
+func closeErrorOf(err error) *closeError {
+	var end *closeError
 	errors.As(err, &end)
 	return end
 }
 
-// withheld stands for the words of a peer that are not repeated.
-const withheld = "its reason is not repeated, because it has not proved that it is a node"
+// withheldReason replaces the reason of a peer that is not quoted.
+const withheldReason = "its reason is not repeated, because it has not proved that it is a node"
 
-// refused says that the peer refused this node, and why, in its words. They begin with the
-// kind where that is more than Refused.
-func refused(reason string) error {
-	first, _, _ := strings.Cut(reason, ": ")
-	kind := Kind(max(int(Refused), slices.Index(kindNames[:Replaced+1], first)))
-	return &ending{kind: kind, text: "refused by the peer: " + reason, err: errors.New(reason)}
+// rejectedByPeer returns the error for a rejection by the peer. The reason begins with the kind, if that is Duplicate
+// or Replaced.
+func rejectedByPeer(reason string) error {
+	prefix, _, _ := strings.Cut(reason, ": ")
+	kind := Kind(max(int(RejectedByPeer), slices.Index(kindNames[:Replaced+1], prefix)))
+	return &closeError{kind: kind, text: "refused by the peer: " + reason, err: errors.New(reason)}
 }
 
-// rejected says that this node refused the peer.
+// rejected returns the error for a peer that this node rejects.
 func rejected(label string, err error) error {
-	return &ending{kind: Rejected, text: "peer refused: " + err.Error(), told: err.Error(), label: label, err: err}
+	return &closeError{kind: Rejected, text: "peer refused: " + err.Error(), peerReason: err.Error(), counter: label, err: err}
 }
 
-// noProtocol says that the peer sent what no node sends.
-func noProtocol(format string, args ...any) error {
+// protocolError returns the error for a peer that violates the protocol.
+func protocolError(format string, args ...any) error {
 	text := "protocol error: " + fmt.Sprintf(format, args...)
-	return &ending{kind: Protocol, text: text, told: text, label: "protocol"}
+	return &closeError{kind: Protocol, text: text, peerReason: text, counter: "protocol"}
 }
 
-// late says what did not happen in time: "dial", "hello", "frame", "write".
-func late(what string, after time.Duration) error {
+// timeoutError returns the error for a step that took too long: "dial", "hello", "frame" or "write".
+func timeoutError(what string, after time.Duration) error {
 	text := fmt.Sprintf("%s not done within %v", what, after)
-	return &ending{kind: Timeout, text: text, told: text, label: "slow " + what, err: os.ErrDeadlineExceeded}
+	return &closeError{kind: Timeout, text: text, peerReason: text, counter: "slow " + what, err: os.ErrDeadlineExceeded}
 }
 
-// dialError wraps what made a dial fail. The words of a connection that ends mean
-// something else before the hello.
-func dialError(target Target, err error) *ending {
+// newDialError wraps the error of a dial. The end of a connection has another meaning before the hello.
+func newDialError(target Target, err error) *closeError {
 	kind := Cause(err)
 	switch {
-	case kind == Refused && endingOf(err).err.Error() == errSelf.told:
-		// The accepting end, in this same process, was faster to see it.
+	case kind == RejectedByPeer && closeErrorOf(err).err.Error() == errSelf.peerReason:
+		// The accepting end, in this same process, has noticed it first.
 		kind, err = Self, errSelf
-	case kind == Refused:
+	case kind == RejectedByPeer:
 		kind = Rejected
-	case kind == EOF, kind == Polite:
+	case kind == EOF, kind == Graceful:
 		kind = ClosedBeforeHello
 	}
-	return &ending{kind: kind, text: fmt.Sprintf("dial %s: %s", target, reasonOf(kind, err)), err: err}
+	return &closeError{kind: kind, text: fmt.Sprintf("dial %s: %s", target, dialReason(kind, err)), err: err}
 }
 
-// reasonOf says once why a dial failed: without the address, which the text of a *net.OpError repeats, and with the kind
-// where the words do not say it.
-func reasonOf(kind Kind, err error) string {
+// dialReason formats the reason of a failed dial without repetition: it omits the address of a *net.OpError, and adds
+// the kind if the text does not contain it.
+func dialReason(kind Kind, err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}

@@ -36,19 +36,19 @@ func TestCause(t *testing.T) {
 	}{
 		{"nothing", nil, Other, Other},
 		{"unknown", errors.New("x"), Other, Other},
-		{"closed by the peer", errClosedByPeer, Polite, ClosedBeforeHello},
-		{"idle", errIdle, Polite, ClosedBeforeHello},
-		{"closed here", errClosed, Polite, ClosedBeforeHello},
-		{"refused by the peer", fmt.Errorf("x: %w", refused("no")), Refused, Rejected},
+		{"closed by the peer", errClosedByPeer, Graceful, ClosedBeforeHello},
+		{"idle", errIdle, Graceful, ClosedBeforeHello},
+		{"closed here", errClosed, Graceful, ClosedBeforeHello},
+		{"refused by the peer", fmt.Errorf("x: %w", rejectedByPeer("no")), RejectedByPeer, Rejected},
 		{"refused here", rejected("handshake", errors.New("no")), Rejected, Rejected},
 		{"self", errSelf, Self, Self},
-		{"self, seen by the accepting end", refused(errSelf.Error()), Refused, Self},
+		{"self, seen by the accepting end", rejectedByPeer(errSelf.Error()), RejectedByPeer, Self},
 		{"end of stream", fmt.Errorf("x: %w", io.EOF), EOF, ClosedBeforeHello},
 		{"end within a frame", io.ErrUnexpectedEOF, EOF, ClosedBeforeHello},
 		{"reset", op(errnoOf(Reset)), Reset, Reset},
 		{"closed pipe", io.ErrClosedPipe, Reset, Reset},
-		{"protocol", noProtocol("x"), Protocol, Protocol},
-		{"timeout", late("frame", 0), Timeout, Timeout},
+		{"protocol", protocolError("x"), Protocol, Protocol},
+		{"timeout", timeoutError("frame", 0), Timeout, Timeout},
 		{"deadline of a context", context.DeadlineExceeded, Timeout, Timeout},
 		{"deadline of a socket", &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, Timeout, Timeout},
 		{"superseded", errSuperseded, Superseded, Superseded},
@@ -60,7 +60,7 @@ func TestCause(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			require.Equal(t, test.want.String(), Cause(test.err).String())
 			if test.err != nil {
-				require.Equal(t, test.dial.String(), Cause(fmt.Errorf("x: %w", dialError(Target{}, test.err))).String())
+				require.Equal(t, test.dial.String(), Cause(fmt.Errorf("x: %w", newDialError(Target{}, test.err))).String())
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func TestCause(t *testing.T) {
 }
 
 func TestTimeoutErrorIsANetError(t *testing.T) {
-	err := late("hello", time.Second)
+	err := timeoutError("hello", time.Second)
 	var timeout net.Error
 	require.ErrorAs(t, err, &timeout)
 	require.True(t, timeout.Timeout())
@@ -76,7 +76,7 @@ func TestTimeoutErrorIsANetError(t *testing.T) {
 	require.EqualError(t, err, "transport: hello not done within 1s")
 }
 
-func TestOptionsSayEveryMistakeAtOnce(t *testing.T) {
+func TestOptionsReportEveryProblem(t *testing.T) {
 	l := newMemory().listen("n1")
 	_, err := New(Options{Listener: l, MaxHello: -1})
 	for _, want := range []string{"Self", "Handshake", "Handler", "MaxHello"} {
@@ -87,17 +87,17 @@ func TestOptionsSayEveryMistakeAtOnce(t *testing.T) {
 }
 
 // TestDialErrorSaysItOnce has the text of an error name the address and the reason once each.
-func TestDialErrorSaysItOnce(t *testing.T) {
+func TestDialErrorDoesNotRepeatItself(t *testing.T) {
 	target := Target{Addr: "n1:7400"}
 	nobody := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7400}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	for want, err := range map[string]error{
 		"transport: dial n1:7400: connection refused":                          nobody,
 		"transport: dial n1:7400: unreachable: lookup n1: no such host":        &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "n1", Err: "no such host"}},
-		"transport: dial n1:7400: timeout: hello not done within 1s":           late("hello", time.Second),
+		"transport: dial n1:7400: timeout: hello not done within 1s":           timeoutError("hello", time.Second),
 		"transport: dial n1:7400: closed before hello: EOF":                    io.EOF,
 		"transport: dial n1:7400: something else":                              errors.New("something else"),
-		"transport: dial n1:7400: rejected: refused by the peer: not a member": refused("not a member"),
+		"transport: dial n1:7400: rejected: refused by the peer: not a member": rejectedByPeer("not a member"),
 	} {
-		require.EqualError(t, dialError(target, err), want)
+		require.EqualError(t, newDialError(target, err), want)
 	}
 }

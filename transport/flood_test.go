@@ -38,11 +38,11 @@ func TestOrigin(t *testing.T) {
 func shelved(t *testing.T, p *pool, hosts ...string) (evicted []string) {
 	for _, host := range hosts {
 		addr := net.JoinHostPort(host, "1")
-		c := &conn{addr: addr, from: originOf(addr), ctx: t.Context(), nc: memoryConn{remote: addr}}
+		c := &conn{addr: addr, origin: originOf(addr), ctx: t.Context(), nc: memoryConn{remote: addr}}
 		c.nc, _ = net.Pipe()
 		require.True(t, p.add(c))
-		if out := p.shelve(c); out != nil {
-			evicted = append(evicted, out.from.host)
+		if out := p.addPending(c); out != nil {
+			evicted = append(evicted, out.origin.host)
 		}
 	}
 	return evicted
@@ -88,12 +88,12 @@ func TestPoolEvicts(t *testing.T) {
 func TestTurnsAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
-		require.True(t, turns.take(t.Context(), "first", false))
+		require.True(t, turns.acquire(t.Context(), "first", false))
 		var mu sync.Mutex
 		var order []string
 		for _, host := range []string{"a", "a", "a", "b", "b", "c", "member", "member"} {
 			go func() {
-				turns.take(t.Context(), host, host == "member")
+				turns.acquire(t.Context(), host, host == "member")
 				mu.Lock()
 				order = append(order, host)
 				mu.Unlock()
@@ -101,11 +101,11 @@ func TestTurnsAlternate(t *testing.T) {
 			synctest.Wait()
 		}
 		for range 8 {
-			turns.give()
+			turns.release()
 			synctest.Wait()
 		}
 		require.Equal(t, []string{"a", "member", "b", "member", "c", "a", "b", "a"}, order)
-		turns.give()
+		turns.release()
 		require.Equal(t, 1, turns.free)
 	})
 }
@@ -114,13 +114,13 @@ func TestTurnsAlternate(t *testing.T) {
 func TestTurnIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
-		require.True(t, turns.take(t.Context(), "first", false))
+		require.True(t, turns.acquire(t.Context(), "first", false))
 		var cancels []context.CancelFunc
 		taken := make(chan bool, 3)
 		for range 3 {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancels = append(cancels, cancel)
-			go func() { taken <- turns.take(ctx, "a", false) }()
+			go func() { taken <- turns.acquire(ctx, "a", false) }()
 			synctest.Wait()
 		}
 		cancels[1]()
@@ -131,10 +131,10 @@ func TestTurnIsNotLost(t *testing.T) {
 		turns.mu.Unlock()
 		close(next)
 		if <-taken { // it has taken the turn
-			turns.give()
+			turns.release()
 		}
 		require.True(t, <-taken, "the turn goes to the last one")
-		turns.give()
+		turns.release()
 		require.Equal(t, 1, turns.free)
 		require.Zero(t, len(turns.lines[1].hosts)+len(turns.lines[1].waiting))
 		cancels[2]()
@@ -218,7 +218,7 @@ func TestHandshakeWithoutTurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1, secured(password{word: "w"}), func(o *Options) { o.handshakes = 1 })
-		require.True(t, a.Transport.turns.take(t.Context(), "busy", false))
+		require.True(t, a.Transport.turns.acquire(t.Context(), "busy", false))
 		r := m.raw(t, "192.0.2.1:1", a.addr)
 		_, err := r.Write([]byte("\x16\x01\x00w"))
 		require.NoError(t, err)

@@ -56,7 +56,7 @@ func TestFrameReader(t *testing.T) {
 				require.Equal(t, test.want, frames)
 				if test.fails {
 					require.Equal(t, Protocol, Cause(err))
-					require.LessOrEqual(t, len(f.buf), max(firstBuffer, 2*len(test.in)), "buffer")
+					require.LessOrEqual(t, len(f.buf), max(initialBuffer, 2*len(test.in)), "buffer")
 				} else {
 					require.ErrorIs(t, err, io.EOF)
 				}
@@ -68,7 +68,7 @@ func TestFrameReader(t *testing.T) {
 func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
 	_, f, err := readAll(bytes.NewReader([]byte{0, 0, 255, 255, 0x91}), 64<<10)
 	require.ErrorIs(t, err, io.EOF)
-	require.Len(t, f.buf, firstBuffer)
+	require.Len(t, f.buf, initialBuffer)
 }
 
 func TestCloseFrame(t *testing.T) {
@@ -121,12 +121,12 @@ func FuzzReadFrame(f *testing.F) {
 		} else {
 			require.ErrorIs(t, err, io.EOF)
 		}
-		require.LessOrEqual(t, len(reader.buf), max(firstBuffer, min(2*len(in), headerLen+limit)))
+		require.LessOrEqual(t, len(reader.buf), max(initialBuffer, min(2*len(in), headerLen+limit)))
 		for _, frame := range frames {
 			if frame[0] == controlClose {
 				switch err := parseClose(frame); Cause(err) {
-				case Refused:
-					require.True(t, utf8.ValidString(endingOf(err).err.Error()))
+				case RejectedByPeer:
+					require.True(t, utf8.ValidString(closeErrorOf(err).err.Error()))
 				case Protocol:
 				default:
 					require.ErrorIs(t, err, errClosedByPeer)
@@ -153,12 +153,12 @@ func (p *pieces) Read(b []byte) (int, error) {
 
 // A connection that closes does not answer a probe: the other side would keep it and give up
 // the one that stays here.
-func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
-	c := &conn{t: new(Transport), answer: true}
+func TestClosingConnectionSendsNoPong(t *testing.T) {
+	c := &conn{t: new(Transport), pongDue: true}
 	batch, _, last := c.collect()
-	require.Equal(t, appendControl(nil, controlAnswer, ""), batch)
+	require.Equal(t, appendControl(nil, controlPong, ""), batch)
 	require.False(t, last)
-	c.answer, c.finishing = true, true
+	c.pongDue, c.finishing = true, true
 	batch, _, last = c.collect()
 	require.Equal(t, appendControl(nil, controlClose, ""), batch)
 	require.True(t, last)
@@ -166,13 +166,13 @@ func TestWhoClosesDoesNotClaimToLive(t *testing.T) {
 
 // Of two connections of one session only the one that carries it takes frames from its
 // queue: else they would go where nobody counts on them.
-func TestAQueueHasOneOwner(t *testing.T) {
+func TestQueueHasOneOwner(t *testing.T) {
 	s := &session{peer: new(peer)}
 	s.peer.session = s
 	first, second := &conn{t: new(Transport), session: s}, &conn{t: new(Transport), session: s}
-	first.joined.Store(true)
-	second.joined.Store(true)
-	s.conn = second
+	first.hasSession.Store(true)
+	second.hasSession.Store(true)
+	s.active = second
 	require.True(t, s.peer.queue.push(body("x"), &limits{queueFrames: 10, queueBytes: 1000}))
 	_, frames, _ := first.collect()
 	require.Zero(t, frames)

@@ -325,7 +325,7 @@ func startNode(t testing.TB, b byte, incarnation uint64, l net.Listener, addr st
 	n := &node{recorder: newRecorder(), id: id(b), addr: addr, log: new(testkit.Log)}
 	o := Options{
 		Self: n.id, Listener: l, Handler: n.recorder, Handshake: hello(n.id, incarnation, false),
-		Log: slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelWarn})), limits: usual,
+		Log: slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelWarn})), limits: defaultLimits,
 	}
 	for _, f := range change {
 		f(&o)
@@ -415,8 +415,8 @@ func (r raw) answer() {
 			if err != nil {
 				return
 			}
-			if frame[0] == controlProbe {
-				r.Write(appendFrame(nil, []byte{controlAnswer}))
+			if frame[0] == controlPing {
+				r.Write(appendFrame(nil, []byte{controlPong}))
 			}
 		}
 	}()

@@ -14,7 +14,7 @@ import (
 )
 
 // TestHostileInput plays each kind of bad peer against a node that serves a good one.
-func TestHostileInput(t *testing.T) {
+func TestInvalidInputClosesConnection(t *testing.T) {
 	greeted := func(r raw) { r.greet(id(6), 1, false); r.drain() }
 	for _, test := range []struct {
 		name   string
@@ -56,10 +56,10 @@ func TestHostileInput(t *testing.T) {
 		{name: "length 0", play: func(r raw) { r.drain(); r.Write([]byte{0, 0, 0, 0}) }, reason: "protocol"},
 		{name: "a frame above 1 KiB before the hello", play: func(r raw) { r.drain(); r.Write([]byte{0, 0, 4, 1}) }, reason: "protocol"},
 		{name: "five bytes of a huge array", play: func(r raw) { r.drain(); r.Write([]byte{0xdd, 255, 255, 255, 255}) }, reason: "protocol"},
-		{name: "no hello but a probe", play: func(r raw) { r.drain(); r.say(controlProbe) }, reason: "protocol"},
+		{name: "no hello but a probe", play: func(r raw) { r.drain(); r.say(controlPing) }, reason: "protocol"},
 		{name: "a hello that is none", play: func(r raw) { r.drain(); r.say(0x91) }, reason: "handshake"},
 		{name: "unknown control frame", play: func(r raw) { greeted(r); r.say(0x03) }, reason: "protocol", up: true},
-		{name: "probe with a payload", play: func(r raw) { greeted(r); r.say(controlProbe, 1) }, reason: "protocol", up: true},
+		{name: "probe with a payload", play: func(r raw) { greeted(r); r.say(controlPing, 1) }, reason: "protocol", up: true},
 		{name: "close reason too long", play: func(r raw) { greeted(r); r.say(make([]byte, 514)...) }, reason: "protocol", up: true},
 		{name: "close reason that is no text", play: func(r raw) { greeted(r); r.say(0, 0xff) }, reason: "protocol", up: true},
 		{name: "truncated frame", play: func(r raw) { greeted(r); r.Write([]byte{0, 0, 0, 9, 0x91}); r.Close() }, reason: "truncated frame", up: true},
@@ -76,7 +76,7 @@ func TestHostileInput(t *testing.T) {
 
 				r := m.raw(t, "bad", a.addr)
 				go test.play(r)
-				testkit.Pass(test.within + refuseTime)
+				testkit.Pass(test.within + rejectLinger)
 				synctest.Wait()
 				require.Equal(t, map[string]uint64{test.reason: 1}, a.counted("closed."))
 				require.Equal(t, 1, a.open(), "the good one")
@@ -150,7 +150,7 @@ func TestFloodOfConnections(t *testing.T) {
 		good.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		testkit.Pass(handshakeTimeout + refuseTime)
+		testkit.Pass(handshakeTimeout + rejectLinger)
 		synctest.Wait()
 		require.Zero(t, a.pending())
 		a.Close(t.Context())
@@ -174,7 +174,7 @@ func TestFloodInTheHandshake(t *testing.T) {
 				break
 			}
 		}
-		require.LessOrEqual(t, taken, 2*1005+refuseBytes)
+		require.LessOrEqual(t, taken, 2*1005+rejectLingerBytes)
 		synctest.Wait()
 		require.Equal(t, map[string]uint64{"handshake": 1}, a.counted("closed."))
 	})
@@ -188,10 +188,10 @@ func TestFloodOfProbes(t *testing.T) {
 		r := m.raw(t, "bad", a.addr)
 		r.greet(id(6), 1, false)
 		for range 10000 {
-			r.say(controlProbe) // and no answer is read
+			r.say(controlPing) // and no answer is read
 		}
-		require.Equal(t, []byte{controlAnswer}, r.next())
-		require.Equal(t, []byte{controlAnswer}, r.next())
+		require.Equal(t, []byte{controlPong}, r.next())
+		require.Equal(t, []byte{controlPong}, r.next())
 		r.say(0x91)
 		synctest.Wait()
 		require.Equal(t, []string{"up 6/1", "frame 6 "}, a.all())
@@ -202,7 +202,7 @@ func TestFloodOfProbes(t *testing.T) {
 }
 
 // TestHandshakeMistakes: a handshake of this side that sends what it must not.
-func TestHandshakeMistakes(t *testing.T) {
+func TestInvalidHandshakeIsRejected(t *testing.T) {
 	for _, frame := range [][]byte{nil, {controlClose}, append(body(""), make([]byte, 1024)...)} {
 		t.Run(fmt.Sprintf("%d bytes", len(frame)), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (l typed) Accept() (net.Conn, error) {
 }
 
 // Note 6: "TCP is used as the transport." Whoever configures nothing dials so.
-func TestNote6TheTransportIsTCP(t *testing.T) {
+func TestNote6TransportIsTCP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	conns := make(chan net.Conn, 1)
@@ -39,7 +39,7 @@ func TestNote6TheTransportIsTCP(t *testing.T) {
 // Note 10: "Blocking I/O is used in conjunction with TCP as the transport", for "message
 // delivery between processes is reliable". Who does not take what it is sent has it wait:
 // nothing is lost, doubled or overtaken.
-func TestNote10WhatIsNotTakenWaits(t *testing.T) {
+func TestNote10UnreadFramesWait(t *testing.T) {
 	const frames = 500
 	a := startTCP(t, 1, 1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// origin is the place in the network that a connection comes from. Limits are fair between prefixes, and within a prefix
-// between hosts: a host has one IPv4 address, or as many of IPv6 as it likes.
+// origin is where a connection comes from. Limits are fair between prefixes, and within a prefix between hosts. A
+// host has one IPv4 address, or any number of IPv6 addresses.
 type origin struct {
 	host   string // IPv4 address or IPv6 /64; the text of another address
 	prefix string // IPv4 /24 or IPv6 /48
@@ -41,8 +41,8 @@ func hostIP(addr string) (ip netip.Addr, ok bool) {
 	return parsed.Addr().Unmap().WithZone(""), err == nil
 }
 
-// pool is all open connections. A host without credentials makes a connection, and ends it, as often as it likes.
-// So the pool has its own lock, and the loop of a node waits for none of this: it takes Transport.mu.
+// pool holds all open connections. It has its own lock, because a host without credentials can open and close
+// connections at any rate: the loop of a node takes Transport.mu, and must not wait for them.
 type pool struct {
 	limit int                                 // of pending connections
 	hosts atomic.Pointer[map[netip.Addr]bool] // of members
@@ -50,11 +50,11 @@ type pool struct {
 	mu      sync.Mutex // taken after Transport.mu and before conn.mu; never held during a system call
 	closed  bool
 	all     map[*conn]struct{}
-	pending [2]shelf // connections without a session, not yet or no more: of members' hosts, and the others
+	pending [2]pendingConns // connections without a session, not yet or no longer: of members' hosts, and others
 }
 
-// shelf is pending connections, in the order of their arrival.
-type shelf struct {
+// pendingConns are pending connections, in the order of their arrival.
+type pendingConns struct {
 	conns           []*conn
 	hosts, prefixes map[string]*int // numbers of connections by origin
 }
@@ -68,10 +68,10 @@ func newPool(limit int) *pool {
 	return p
 }
 
-// add returns false if the pool is closed.
+// add registers c. It returns false if the pool is closed.
 func (p *pool) add(c *conn) bool {
 	ip, _ := hostIP(c.addr)
-	c.member = c.dialed || c.isLocal() || (*p.hosts.Load())[ip]
+	c.ofMember = c.dialed || c.isLocal() || (*p.hosts.Load())[ip]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -85,10 +85,10 @@ func (p *pool) remove(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.all, c)
-	p.unshelve(c)
+	p.removePending(c)
 }
 
-// close returns all open connections. None is added after it, and none is pending.
+// close returns all open connections. Afterwards the pool accepts no connection, and none becomes pending.
 func (p *pool) close() (all []*conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,22 +101,22 @@ func (p *pool) close() (all []*conn) {
 
 var errTooManyPending = rejected("too many pending", errors.New("too many connections without a session"))
 
-// park makes c a pending connection. If there are too many, it closes one: of the others while they have more
-// than half of the places, and otherwise of the members' hosts.
-func (p *pool) park(c *conn) {
-	if evicted := p.shelve(c); evicted != nil {
-		evicted.kill(errTooManyPending)
+// markPending makes c a pending connection. If there are too many, it closes one. That is one of the others while
+// they have more than half of the slots, and otherwise one of the members' hosts.
+func (p *pool) markPending(c *conn) {
+	if evicted := p.addPending(c); evicted != nil {
+		evicted.closeNow(errTooManyPending)
 	}
 }
 
-func (p *pool) shelve(c *conn) (evicted *conn) {
+func (p *pool) addPending(c *conn) (evicted *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.pending || p.closed || c.ctx.Err() != nil {
-		return nil // when the transport closes, each connection has its goodbye
+		return nil // while the transport closes, each connection sends its own close frame
 	}
 	members, others := &p.pending[0], &p.pending[1]
-	if c.member {
+	if c.ofMember {
 		members.add(c)
 	} else {
 		others.add(c)
@@ -125,43 +125,43 @@ func (p *pool) shelve(c *conn) (evicted *conn) {
 	case len(members.conns)+len(others.conns) <= p.limit:
 		return nil
 	case len(others.conns) > p.limit/2:
-		evicted = others.surplus()
+		evicted = others.oldestOfLargest()
 	default:
-		evicted = members.surplus()
+		evicted = members.oldestOfLargest()
 	}
-	p.unshelve(evicted)
+	p.removePending(evicted)
 	return evicted
 }
 
-// unpark takes c out of the pending connections, if it is one.
-func (p *pool) unpark(c *conn) {
+// unmarkPending removes c from the pending connections, if it is one.
+func (p *pool) unmarkPending(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.unshelve(c)
+	p.removePending(c)
 }
 
-func (p *pool) unshelve(c *conn) {
+func (p *pool) removePending(c *conn) {
 	switch {
 	case !c.pending:
-	case c.member:
+	case c.ofMember:
 		p.pending[0].remove(c)
 	default:
 		p.pending[1].remove(c)
 	}
 }
 
-func (s *shelf) add(c *conn) {
+func (s *pendingConns) add(c *conn) {
 	c.pending = true
 	s.conns = append(s.conns, c)
-	c.ofHost, c.ofPrefix = increment(s.hosts, c.from.host), increment(s.prefixes, c.from.prefix)
+	c.ofHost, c.ofPrefix = increment(s.hosts, c.origin.host), increment(s.prefixes, c.origin.prefix)
 }
 
-func (s *shelf) remove(c *conn) {
+func (s *pendingConns) remove(c *conn) {
 	c.pending = false
 	i := slices.Index(s.conns, c)
 	s.conns = slices.Delete(s.conns, i, i+1)
-	decrement(s.hosts, c.from.host)
-	decrement(s.prefixes, c.from.prefix)
+	decrement(s.hosts, c.origin.host)
+	decrement(s.prefixes, c.origin.prefix)
 }
 
 func increment(counts map[string]*int, key string) *int {
@@ -180,18 +180,18 @@ func decrement(counts map[string]*int, key string) {
 	}
 }
 
-// surplus returns the oldest connection of the host with the most, within the prefix with the most.
-func (s *shelf) surplus() *conn {
-	return slices.MaxFunc(s.conns, func(a, b *conn) int { // the first of equals
+// oldestOfLargest returns the oldest connection of the host with the most, within the prefix with the most.
+func (s *pendingConns) oldestOfLargest() *conn {
+	return slices.MaxFunc(s.conns, func(a, b *conn) int { // the first of several maxima
 		return cmp.Or(cmp.Compare(*a.ofPrefix, *b.ofPrefix), cmp.Compare(*a.ofHost, *b.ofHost))
 	})
 }
 
-// longestIdle returns, of connections with a session, the one that was idle for longest: of the identity with the most, and
-// within it of the host with the most.
+// longestIdle returns the connection that was idle for longest: of the identity with the most connections, and within
+// it of the host with the most.
 func longestIdle(conns []*conn) *conn {
 	identities, hosts := make(map[string]int), make(map[[2]string]int)
-	host := func(c *conn) [2]string { return [2]string{c.peer.Identity, c.from.host} }
+	host := func(c *conn) [2]string { return [2]string{c.peer.Identity, c.origin.host} }
 	for _, c := range conns {
 		identities[c.peer.Identity]++
 		hosts[host(c)]++
@@ -200,6 +200,6 @@ func longestIdle(conns []*conn) *conn {
 		return cmp.Or(
 			cmp.Compare(identities[a.peer.Identity], identities[b.peer.Identity]),
 			cmp.Compare(hosts[host(a)], hosts[host(b)]),
-			cmp.Compare(b.used.Load(), a.used.Load()))
+			cmp.Compare(b.lastUse.Load(), a.lastUse.Load()))
 	})
 }

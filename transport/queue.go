@@ -1,18 +1,18 @@
 package transport
 
-// keepBuffer is the largest buffer that a writer keeps for the next batch, so that
-// a burst does not hold its memory for ever.
-const keepBuffer = 64 << 10
+// maxKeptBuffer limits the buffer that a writer keeps for the next batch, so that a burst does not hold its memory
+// forever.
+const maxKeptBuffer = 64 << 10
 
-// queue holds the frames for one peer, ready to be written, in one buffer: those
-// that wait together leave together, and a push costs no allocation. It outlives a
-// connection that is superseded. Transport.mu guards it.
+// queue holds the frames for one peer in one buffer, in the form in which they are written. Frames that wait together
+// are written together, and a push allocates nothing. A queue survives the replacement of a connection. Transport.mu
+// guards it.
 type queue struct {
 	buf    []byte
 	frames int
 }
 
-// push appends a copy of frame, or reports that there is no room.
+// push appends a copy of frame, and returns false if the queue is full.
 func (q *queue) push(frame []byte, max *limits) bool {
 	if q.frames >= max.queueFrames || len(q.buf)+headerLen+len(frame) > max.queueBytes {
 		return false
@@ -22,12 +22,12 @@ func (q *queue) push(frame []byte, max *limits) bool {
 	return true
 }
 
-// take hands all frames over, in exchange for a buffer to collect the next ones in.
-func (q *queue) take(spare []byte) (batch []byte, frames int) {
+// takeAll removes and returns all frames. The queue reuses spare for the next ones.
+func (q *queue) takeAll(spare []byte) (batch []byte, frames int) {
 	if q.frames == 0 {
 		return nil, 0
 	}
-	if cap(spare) > keepBuffer {
+	if cap(spare) > maxKeptBuffer {
 		spare = nil
 	}
 	batch, frames = q.buf, q.frames
@@ -35,8 +35,8 @@ func (q *queue) take(spare []byte) (batch []byte, frames int) {
 	return batch, frames
 }
 
-// drop empties the queue and returns how many frames it held.
+// drop empties the queue and returns the number of its frames.
 func (q *queue) drop() int {
-	_, frames := q.take(nil)
+	_, frames := q.takeAll(nil)
 	return frames
 }

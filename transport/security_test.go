@@ -122,7 +122,7 @@ func (c tapped) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-func TestSecurityComesBeforeHello(t *testing.T) {
+func TestSecurityPrecedesHello(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		var mu sync.Mutex
@@ -142,8 +142,8 @@ func TestSecurityComesBeforeHello(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 x"}, b.all())
 		require.Equal(t, []string{"up 2/1", "frame 2 y"}, a.all())
-		require.Equal(t, "b", a.lastPeer().Proved)
-		require.Equal(t, "a", b.lastPeer().Proved)
+		require.Equal(t, "b", a.lastPeer().Principal)
+		require.Equal(t, "a", b.lastPeer().Principal)
 		const first = "\x16\x01\x01wa"
 		mu.Lock()
 		defer mu.Unlock()
@@ -155,7 +155,7 @@ func TestSecurityComesBeforeHello(t *testing.T) {
 
 // TestSecurityKeepsOut: who does not prove what is wanted hears no byte of hello, nor a reason in plain text; but who
 // speaks plain text is told why.
-func TestSecurityKeepsOut(t *testing.T) {
+func TestSecurityRejectsConnection(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		says   string
@@ -191,7 +191,7 @@ func TestSecurityKeepsOut(t *testing.T) {
 }
 
 // TestSecurityOfWhoWasDialled: this side has dialled somebody who does not prove it.
-func TestSecurityOfWhoWasDialled(t *testing.T) {
+func TestSecurityOfDialedPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1, secured(password{word: "w"})), m.start(t, 2, 1, secured(password{word: "v"}))
@@ -256,7 +256,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1"}, a.all())
 				require.Equal(t, []string{"up 1/1", "frame 1 x"}, b.all())
-				require.Equal(t, test.proved, a.lastPeer().Proved)
+				require.Equal(t, test.proved, a.lastPeer().Principal)
 				require.EqualValues(t, 1, a.Counters()["dials"])
 				require.Zero(t, a.Counters()["dials.failed"])
 			})
@@ -265,15 +265,15 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 }
 
 // TestHelloAgreesWithWhatWasProved: the handshake is told, and refuses.
-func TestHelloAgreesWithWhatWasProved(t *testing.T) {
+func TestHelloIsCheckedAgainstPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1, secured(password{word: "w", name: "a"}))
 		b := m.start(t, 2, 1, secured(password{word: "w", name: "b"}), func(o *Options) {
 			greet := o.Handshake
 			o.Handshake = func(p *Peer, theirs []byte) ([]byte, error) {
-				if theirs != nil && p.Proved != "c" {
-					return nil, fmt.Errorf("it has proved to be %v, and says c", p.Proved)
+				if theirs != nil && p.Principal != "c" {
+					return nil, fmt.Errorf("it has proved to be %v, and says c", p.Principal)
 				}
 				return greet(p, theirs)
 			}
@@ -307,7 +307,7 @@ func TestHandshakesThatHang(t *testing.T) {
 		synctest.Wait()
 		require.ElementsMatch(t, []string{"up 2/1", "up client/1"}, a.all())
 		require.EqualValues(t, a.o.MaxPeers, a.pending())
-		testkit.Pass(handshakeTimeout + refuseTime)
+		testkit.Pass(handshakeTimeout + rejectLinger)
 		synctest.Wait()
 		require.Zero(t, a.pending())
 		require.Equal(t, 2, a.open())
@@ -315,7 +315,7 @@ func TestHandshakesThatHang(t *testing.T) {
 }
 
 // TestAFloodMakesRoomForItself: who has slow hands and another address than a flood is not pushed out by it.
-func TestAFloodMakesRoomForItself(t *testing.T) {
+func TestFloodEvictsOwnConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers = 4 })

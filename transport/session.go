@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// session is a peer between Up and Down: the connections of one process, which may follow each other within it.
+// session is the time of one peer between Up and Down: one incarnation, over one or more connections.
 type session struct {
 	peer *peer
 
-	up, ended bool // guarded by peer.calls: Up was called; no call comes any more
+	isUp, isClosed bool // isUp: Up has been called; isClosed: no call follows. Guarded by peer.calls
 
 	// Guarded by Transport.mu.
-	conns []*conn // the latest last
-	conn  *conn   // of these, the one that carries it: its end is that of the session
+	conns  []*conn // the latest last
+	active *conn   // the connection that carries the session, which ends with it
 }
 
-// tell calls Up, unless it was called before, and hands a frame up if there is one. What a connection
-// brings after the end is dropped: there is nobody whose it is.
-func (s *session) tell(c *conn, frame []byte) error {
+// deliver calls Up, unless it has been called before, and delivers frame if it is not nil. It drops frames that
+// arrive after the end of the session.
+func (s *session) deliver(c *conn, frame []byte) error {
 	s.peer.calls <- struct{}{}
 	defer func() { <-s.peer.calls }()
-	if s.ended {
+	if s.isClosed {
 		return nil
 	}
-	if !s.up {
-		s.up = true
+	if !s.isUp {
+		s.isUp = true
 		c.t.log(slog.LevelDebug, nil, "peer up", c)
 		c.t.o.Handler.Up(c.peer)
 	}
@@ -39,14 +39,14 @@ func (s *session) tell(c *conn, frame []byte) error {
 	return c.t.o.Handler.Frame(c.peer, frame)
 }
 
-// join adds c, which has said hello, to a session. The hello to who has dialled goes now.
-func (t *Transport) join(s *session, c *conn) {
+// attach adds c to a session. An accepted connection may now send its hello.
+func (t *Transport) attach(s *session, c *conn) {
 	c.session, c.since = s, time.Now()
-	c.joined.Store(true)
-	c.use()
+	c.hasSession.Store(true)
+	c.noteUse()
 	c.reader.reserve(readBuffer)
 	if c.dialed {
-		delete(t.dialing, c.target.whom()) // its place is decided
+		delete(t.dialing, c.target.dialKey()) // the dial has ended
 	}
 	c.signal()
 	s.conns = append(s.conns, c)
@@ -56,128 +56,128 @@ func (t *Transport) join(s *session, c *conn) {
 			t.reserveHosts()
 		}
 	}
-	t.carry(s)
-	s.conn = cmp.Or(s.conn, c) // one that has just ended
+	t.selectActive(s)
+	s.active = cmp.Or(s.active, c) // if none was selected, c has ended already
 }
 
-// carry has the newest connection of a session carry it, for who has dialled that knows of no other one that
-// lives; but of those that both sides have dialled at once, one of the lower id. Only who has dialled the one
-// that carries closes the others: who was dialled has it in its place first.
-func (t *Transport) carry(s *session) {
-	best := t.best(s)
+// selectActive picks the connection that carries s. The newest wins, because its dialer knew of no live one. After a
+// simultaneous open, the connection dialed by the lower ID wins. Only the dialer of the winner closes the others,
+// because the dialed side has assigned the slot first.
+func (t *Transport) selectActive(s *session) {
+	best := t.preferredConn(s)
 	if best == nil {
 		return
 	}
-	s.conn = best
+	s.active = best
 	best.signal()
-	t.pool.unpark(best)
+	t.pool.unmarkPending(best)
 	for _, c := range s.conns {
 		if c != best {
-			if t.pool.park(c); best.dialed {
-				c.leave(errSuperseded)
+			if t.pool.markPending(c); best.dialed {
+				c.closeGracefully(errSuperseded)
 			}
 		}
 	}
 }
 
-// best is the connection that is to carry a session; nil if none lives.
-func (t *Transport) best(s *session) (best *conn) {
+// preferredConn returns the connection that should carry s, or nil if none is alive.
+func (t *Transport) preferredConn(s *session) (preferredConn *conn) {
 	for _, c := range slices.Backward(s.conns) {
 		lower := c.dialed == (bytes.Compare(t.o.Self[:], c.peer.ID[:]) < 0)
 		switch {
-		case c.ended() != nil:
-		case lower && (best == nil || best.since.Sub(c.since) < atOnce):
+		case c.closeCause() != nil:
+		case lower && (preferredConn == nil || preferredConn.since.Sub(c.since) < simultaneousOpen):
 			return c
-		case best == nil:
-			best = c
+		case preferredConn == nil:
+			preferredConn = c
 		}
 	}
-	return best
+	return preferredConn
 }
 
-// end takes c out of its place. If it carried its session, that is over; but after a polite end another
-// connection may carry it on.
-func (t *Transport) end(c *conn, why error) {
+// detach removes c from its session. If c carried the session, the session ends, unless c was closed gracefully and
+// another connection can carry it.
+func (t *Transport) detach(c *conn, cause error) {
 	close(c.dead)
 	s := c.session
 	s.peer.calls <- struct{}{}
 	defer func() { <-s.peer.calls }()
 	t.mu.Lock()
 	s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
-	if s.conn == c && Cause(why) == Polite {
-		c.finish("") // the other side waits for it, and still reads what was queued
-		if t.carry(s); s.conn == c {
+	if s.active == c && Cause(cause) == Graceful {
+		c.requestClose("") // the other side waits for it, and still reads queued frames
+		if t.selectActive(s); s.active == c {
 			t.mu.Unlock()
 			select {
 			case <-c.written:
-			case <-time.After(probeTimeout):
+			case <-time.After(pingTimeout):
 			}
 			t.mu.Lock()
 		}
 	}
-	carried := s.conn == c
+	wasActive := s.active == c
 	t.mu.Unlock()
-	if carried {
-		t.over(s, why)
+	if wasActive {
+		t.closeSession(s, cause)
 	}
 }
 
-// over ends a session, unless that was done, and decides about what waits. Its caller holds calls.
-func (t *Transport) over(s *session, why error) {
+// closeSession ends a session once, and keeps or drops the queued frames. Its caller holds peer.calls.
+func (t *Transport) closeSession(s *session, cause error) {
 	p := s.peer
 	t.mu.Lock()
 	if p.session != s {
 		t.mu.Unlock()
 		return
 	}
-	carrier := s.conn
-	p.session, p.telling = nil, true
-	if !carrier.peer.Client {
+	active := s.active
+	p.session, p.notifying = nil, true
+	if !active.peer.Client {
 		t.sessions--
 	}
 	for _, other := range s.conns {
-		other.leave(errSuperseded)
+		other.closeGracefully(errSuperseded)
 	}
-	polite := Cause(why) == Polite && carrier.ctx.Err() == nil // else it was closed for another process
-	if polite && !t.closing && p.queue.frames > 0 && (p.addr != "" || t.dials(p.id)) {
-		// A polite end is no sign of death, and what came too late for this
-		// connection deserves the next one.
+	graceful := Cause(cause) == Graceful && active.ctx.Err() == nil // without ctx.Err, another process has taken over
+	if graceful && !t.closing && p.queue.frames > 0 && (p.addr != "" || t.isDialing(p.id)) {
+		// A graceful end is no sign of a failure, so the next connection carries the frames that came too late for
+		// this one.
 		t.startDial(Target{ID: p.id, Addr: p.addr})
 	} else {
 		t.count.add("dropped", "connection lost", p.queue.drop())
 	}
 	t.mu.Unlock()
 
-	s.ended = true
-	if s.up {
-		t.o.Handler.Down(carrier.peer, why)
+	s.isClosed = true
+	if s.isUp {
+		t.o.Handler.Down(active.peer, cause)
 	}
-	runtime.Gosched() // what Down has set going, a dial above all, comes before tidying up
-	t.told(p)
-	t.report(carrier, "peer down", why)
+	runtime.Gosched() // Down may have started a dial, which matters more than the cleanup
+	t.finishNotify(p)
+	t.logClose(active, "peer down", cause)
 }
 
-// report logs the end of a connection, and counts it if it was closed with blame.
-func (t *Transport) report(c *conn, text string, why error) {
-	end := endingOf(why)
+// logClose logs the end of a connection, and counts it if this side blames the peer.
+func (t *Transport) logClose(c *conn, event string, cause error) {
+	end := closeErrorOf(cause)
 	switch {
-	case end != nil && end.kind >= Refused && end.kind <= Replaced:
-		t.log(slog.LevelWarn, &t.alarms, "refused by the peer", c, "says", end.err)
+	case end != nil && end.kind >= RejectedByPeer && end.kind <= Replaced:
+		t.log(slog.LevelWarn, &t.alertLog, "refused by the peer", c, "says", end.err)
 		return
-	case end == nil || end.label == "":
-		t.log(slog.LevelDebug, nil, text, c, "error", why)
+	case end == nil || end.counter == "":
+		t.log(slog.LevelDebug, nil, event, c, "error", cause)
 		return
 	}
-	t.count.add("closed", end.label, 1)
-	level, limit := slog.LevelWarn, &t.strangers
-	switch end.label {
+	t.count.add("closed", end.counter, 1)
+	level, limit := slog.LevelWarn, &t.pendingLog
+	switch end.counter {
 	case "self", "disconnected":
-		level = slog.LevelDebug // a node among its own seeds, and what the caller knows
+		level = slog.LevelDebug // this node is among its own seeds, or the caller has disconnected the peer
 	case Duplicate.String(), Replaced.String():
-		level, limit = slog.LevelError, &t.alarms // must not drown among strangers
-		if t.claimed.Swap(c.peer.Incarnation) == c.peer.Incarnation {
-			level = slog.LevelDebug // it has been said
+		level, limit = slog.LevelError, &t.alertLog // must not be suppressed because of pending connections
+		if t.duplicateIncarnation.Swap(c.peer.Incarnation) == c.peer.Incarnation {
+			level = slog.LevelDebug // it has been logged before
 		}
 	}
-	t.log(level, limit, "connection closed", c, "reason", end.label, "error", why)
+	t.log(level, limit, "connection closed", c, "reason", end.counter, "error", cause)
 }

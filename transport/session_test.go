@@ -60,7 +60,7 @@ func dialed(n *node) bool {
 
 // TestAPoliteEndLeavesTheSessionToTheOther: a session has two connections, and its peer closes the one that
 // carries it.
-func TestAPoliteEndLeavesTheSessionToTheOther(t *testing.T) {
+func TestGracefulCloseKeepsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -82,7 +82,7 @@ func TestAPoliteEndLeavesTheSessionToTheOther(t *testing.T) {
 }
 
 // TestPoliteEndWaitsForWhatIsWritten: the peer says that it closes, and does not read what was sent to it before.
-func TestPoliteEndWaitsForWhatIsWritten(t *testing.T) {
+func TestGracefulCloseWaitsForWrites(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		incarnation uint64 // of the second connection; 0: it says nothing
@@ -105,7 +105,7 @@ func TestPoliteEndWaitsForWhatIsWritten(t *testing.T) {
 				if test.incarnation != 0 {
 					second.greet(id(2), test.incarnation, false)
 				} else {
-					testkit.Pass(probeTimeout)
+					testkit.Pass(pingTimeout)
 				}
 				synctest.Wait()
 				require.Equal(t, test.want, a.all())
@@ -115,7 +115,7 @@ func TestPoliteEndWaitsForWhatIsWritten(t *testing.T) {
 }
 
 // TestPoliteEndThenRefusedDial: a dial fails after the peer was connected in another way, and is no more.
-func TestPoliteEndThenRefusedDial(t *testing.T) {
+func TestGracefulCloseThenRefusedDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		l := m.listen("n2")
@@ -139,7 +139,7 @@ func TestPoliteEndThenRefusedDial(t *testing.T) {
 // been forgotten meanwhile, and is connected again. The new entry of the node was taken for the
 // old one: the node was heard, but what was sent to it went nowhere, as long as it had reason to
 // keep the connection.
-func TestWhatIsForgottenLateTakesNobodysPlace(t *testing.T) {
+func TestLateForgetRemovesNoOtherPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -160,7 +160,7 @@ func TestWhatIsForgottenLateTakesNobodysPlace(t *testing.T) {
 
 // TestWhichConnectionStays: the newest one, or of two dials at once that of the lower id. Who has dialled it
 // closes the other, on which nothing is lost that is on its way.
-func TestWhichConnectionStays(t *testing.T) {
+func TestActiveConnectionIsSelected(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		self, peer byte
@@ -170,9 +170,9 @@ func TestWhichConnectionStays(t *testing.T) {
 	}{
 		{"dialled again by the peer", 1, 2, false, time.Minute - 1, 1},
 		{"dialled twice by the peer", 1, 2, false, 0, 1},
-		{"opposite sides", 1, 2, true, atOnce, 1},
-		{"at once, and this side is lower", 1, 2, true, atOnce - 1, 0},
-		{"at once, and the peer is lower", 2, 1, true, atOnce - 1, 1},
+		{"opposite sides", 1, 2, true, simultaneousOpen, 1},
+		{"at once, and this side is lower", 1, 2, true, simultaneousOpen - 1, 0},
+		{"at once, and the peer is lower", 2, 1, true, simultaneousOpen - 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestWhichConnectionStays(t *testing.T) {
 	}
 }
 
-func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
+func TestNewIncarnationReplacesUnresponsiveSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -224,7 +224,7 @@ func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
 		second := m.raw(t, "x", a.addr)
 		second.claim(id(2), 2, 0)
 		second.drain()
-		testkit.Pass(probeTimeout - 1)
+		testkit.Pass(pingTimeout - 1)
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		testkit.Pass(time.Nanosecond)
 		synctest.Wait()
@@ -235,7 +235,7 @@ func TestOtherIncarnationReplacesWhoDoesNotAnswer(t *testing.T) {
 
 // TestEndOfTheOldConnectionMayComeLate: right after a kill and a quick restart the
 // hello of the new incarnation can overtake the end of the old connection.
-func TestEndOfTheOldConnectionMayComeLate(t *testing.T) {
+func TestOldConnectionMayEndLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -258,7 +258,7 @@ func TestEndOfTheOldConnectionMayComeLate(t *testing.T) {
 	})
 }
 
-func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
+func TestResponsiveSessionRejectsNewIncarnation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -288,7 +288,7 @@ func TestOtherIncarnationIsRefusedByWhoAnswers(t *testing.T) {
 
 // TestDialThatFindsADoubleFails: this side dialled an address and met the id of a node
 // that is connected and alive.
-func TestDialThatFindsADoubleFails(t *testing.T) {
+func TestDialThatFindsDuplicateFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -304,7 +304,7 @@ func TestDialThatFindsADoubleFails(t *testing.T) {
 
 // TestTheElderOneWasReplaced: a process that did not answer comes back, and another one has its
 // place. It is refused too, and told so: who is the copy is not for this side to say.
-func TestTheElderOneWasReplaced(t *testing.T) {
+func TestOlderIncarnationIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -327,7 +327,7 @@ func TestTheElderOneWasReplaced(t *testing.T) {
 
 // TestAnOlderStateIsRefused: what a process was started from must have counted more starts than
 // any that is known, unless it ran before that one came.
-func TestAnOlderStateIsRefused(t *testing.T) {
+func TestOlderStateIsRejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		start  uint64
@@ -372,7 +372,7 @@ func TestAnOlderStateIsRefused(t *testing.T) {
 }
 
 // TestDoubleOfThisNode: another process runs with this node's id, on a copy of its data.
-func TestDoubleOfThisNode(t *testing.T) {
+func TestDuplicateOfOwnIDIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		as := func(incarnation uint64) func(*Options) {
@@ -398,7 +398,7 @@ func TestDoubleOfThisNode(t *testing.T) {
 	})
 }
 
-func TestOwnSecondDialIsClosed(t *testing.T) {
+func TestSecondDialIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -445,7 +445,7 @@ func TestNoFrameAfterDown(t *testing.T) {
 
 // TestWhatWaitedForAnotherProcessIsDropped: the next incarnation of a peer does not get what
 // was meant for the one before.
-func TestWhatWaitedForAnotherProcessIsDropped(t *testing.T) {
+func TestFramesForOldIncarnationAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -458,7 +458,7 @@ func TestWhatWaitedForAnotherProcessIsDropped(t *testing.T) {
 		}
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 2, false)
-		testkit.Pass(probeTimeout)
+		testkit.Pass(pingTimeout)
 		synctest.Wait()
 		require.True(t, a.Send(id(2), body("new")))
 		require.Equal(t, body("new"), second.next())
@@ -468,7 +468,7 @@ func TestWhatWaitedForAnotherProcessIsDropped(t *testing.T) {
 }
 
 // TestWhatWaitsAtAPoliteEndIsNotForAnotherProcess: the same, where the one before had said that it closes.
-func TestWhatWaitsAtAPoliteEndIsNotForAnotherProcess(t *testing.T) {
+func TestGracefulCloseDropsFramesForNewIncarnation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -524,7 +524,7 @@ func (s *slow) Down(p Peer, why error) {
 }
 
 // TestWhoIsConnectedIsNotDialled: a dial to a peer with a session does nothing.
-func TestWhoIsConnectedIsNotDialled(t *testing.T) {
+func TestConnectedPeerIsNotDialed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -539,7 +539,7 @@ func TestWhoIsConnectedIsNotDialled(t *testing.T) {
 
 // TestWhoWaitsForAProbeIsBounded: a flood of claims to one id holds up so many connections
 // at a time, and no more once they are answered.
-func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
+func TestConnectionsAwaitingPingAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1, func(o *Options) { o.MaxPeers = 2 })
@@ -555,12 +555,12 @@ func TestWhoWaitsForAProbeIsBounded(t *testing.T) {
 				synctest.Wait()
 			}
 			newcomers[0].ends() // the oldest made room
-			require.Equal(t, []byte{controlProbe}, first.next())
-			first.say(controlAnswer)
+			require.Equal(t, []byte{controlPing}, first.next())
+			first.say(controlPong)
 			for _, r := range newcomers[1:] {
 				require.Contains(t, string(r.next()), "is in use by another process")
 			}
-			testkit.Pass(2 * refuseTime) // they are gone
+			testkit.Pass(2 * rejectLinger) // they are gone
 		}
 	})
 }

@@ -8,20 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundAcknowledgement has the kernel end a connection of which it cannot get rid of
-// what was written. Left alone it tries for a quarter of an hour, at ever longer
-// intervals: after a cut of a minute it may be silent for another, though the way is
-// open again. A new connection gets through at once. The kernel of a process that is
-// paused still acknowledges, so this is about the network only.
-func boundAcknowledgement(nc net.Conn, within time.Duration) {
+// limitAckTime makes the kernel close a connection if the peer does not acknowledge written data within timeout.
+// Otherwise the kernel retries for a quarter of an hour, at growing intervals: after a network failure of a minute,
+// it may stay silent for another minute, although a new connection would succeed at once. The kernel of a paused
+// process still acknowledges, so the timeout detects only failures of the network.
+func limitAckTime(nc net.Conn, timeout time.Duration) {
 	socket, ok := nc.(syscall.Conn)
 	if !ok {
-		return // what is no socket has no such need
+		return // not a socket
 	}
 	if raw, err := socket.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
-			// Nor has what is no TCP socket; and it has no such option.
-			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(max(within.Milliseconds(), 1)))
+			// A socket that is not TCP rejects the option, and does not need it.
+			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(max(timeout.Milliseconds(), 1)))
 		})
 	}
 }

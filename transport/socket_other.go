@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// boundAcknowledgement leaves it to the system: what it offers is not portable.
-func boundAcknowledgement(net.Conn, time.Duration) {}
+// limitAckTime leaves it to the system: what it offers is not portable.
+func limitAckTime(net.Conn, time.Duration) {}

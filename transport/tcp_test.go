@@ -204,7 +204,7 @@ func TestTCPRestart(t *testing.T) {
 	require.Empty(t, a.counted("closed."))
 }
 
-func TestTCPDuplicateIsRefused(t *testing.T) {
+func TestTCPDuplicateIsRejected(t *testing.T) {
 	a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
 	b.Dial(Target{ID: a.id, Addr: a.addr})
 	a.untilLine(t, "up 2/1")
@@ -232,7 +232,7 @@ func TestTCPSlowReader(t *testing.T) {
 	require.EqualValues(t, 1, a.Counters()["closed.slow write"])
 }
 
-func TestTCPPoliteCloseLosesNoFrame(t *testing.T) {
+func TestTCPGracefulCloseLosesNoFrame(t *testing.T) {
 	for range 20 {
 		a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
@@ -303,7 +303,7 @@ func TestTCPFloodLeavesMemoryFlat(t *testing.T) {
 	require.Empty(t, good.with("down"))
 }
 
-func TestNothingIsLeftAfterThousandCycles(t *testing.T) {
+func TestThousandCyclesLeakNothing(t *testing.T) {
 	m := newMemory()
 	for i := range 1000 {
 		a, b := newBare(t, m, 1, uint64(i)), newBare(t, m, 2, uint64(i))
@@ -357,7 +357,7 @@ func TestNoCallAfterClose(t *testing.T) {
 
 // TestTCPAPartlyTakenBatchArrivesWhole: what the kernel does not take at once is written
 // later, before what comes next.
-func TestTCPAPartlyTakenBatchArrivesWhole(t *testing.T) {
+func TestTCPPartlyWrittenBatchArrivesWhole(t *testing.T) {
 	a := startTCP(t, 1, 1, func(o *Options) { o.queueFrames, o.queueBytes, o.writeTimeout = 1000, 64<<20, time.Minute })
 	c, err := net.Dial("tcp", a.addr)
 	require.NoError(t, err)

@@ -11,58 +11,57 @@ import (
 	"github.com/elect-go/elect/internal/hostile"
 )
 
-// Transport is the connections of one node.
+// Transport manages the connections of one node.
 type Transport struct {
-	o       Options
-	began   time.Time
-	ctx     context.Context // ends when Close begins
-	stop    context.CancelFunc
-	wg      sync.WaitGroup // every goroutine of the transport
-	count   counters
-	claimed atomic.Uint64 // the incarnation of the last one with an id of another
+	o                    Options
+	started              time.Time
+	ctx                  context.Context // ends when Close begins
+	stop                 context.CancelFunc
+	wg                   sync.WaitGroup // every goroutine of the transport
+	count                counters
+	duplicateIncarnation atomic.Uint64 // incarnation of the last peer that claimed a taken ID
 
-	strangers hostile.Log // lines about them
-	alarms    hostile.Log // lines that must not drown among those
+	pendingLog hostile.Log // lines about connections without a session
+	alertLog   hostile.Log // lines that must not be suppressed because of those
 
 	pool  *pool
 	turns *turns
 
-	mu       sync.Mutex // never held while the Handler is called or the network is waited for
+	mu       sync.Mutex // never held during a call of the Handler or a wait for the network
 	closing  bool
 	peers    map[ID]*peer
-	dialing  map[Target]bool // to an ID, or to an address and whoever is there; until DialFailed is called
-	sessions int             // nodes that are up
+	dialing  map[Target]bool // keys of the dials under way, until DialFailed has been called
+	sessions int             // of nodes
 }
 
-// peer is what is known of a node or a client. It is kept while there is an address, a
-// connection or something to send.
+// peer is the state of a node or a client. It is kept while it has an address, a connection or a queued frame.
 type peer struct {
-	calls chan struct{} // a lock, held during each call of the Handler about it, and taken before Transport.mu
+	calls chan struct{} // a lock that is held during each call of the Handler about this peer, and taken before Transport.mu
 
 	// Guarded by Transport.mu.
-	id      ID
-	addr    string
-	host    netip.Addr // where its last connection came from or went to, if that is an IP address
-	queue   queue
-	session *session // nil: not connected
-	telling bool     // a call that ends something has not returned
-	latest  Peer     // of those that were connected, the one with the most starts
+	id        ID
+	addr      string
+	host      netip.Addr // remote IP address of the last connection
+	queue     queue
+	session   *session // nil: not connected
+	notifying bool     // a call of Down or DialFailed has not returned
+	latest    Peer     // the incarnation with the most starts among those that have been connected
 }
 
-// New starts a transport. It owns o.Listener from now on, also when it fails.
+// New starts a transport. It takes over o.Listener, and closes it if New fails.
 func New(o Options) (*Transport, error) {
-	if err := o.complete(); err != nil {
+	if err := o.applyDefaults(); err != nil {
 		if o.Listener != nil {
 			err = errors.Join(err, o.Listener.Close())
 		}
 		return nil, err
 	}
 	t := &Transport{
-		o: o, began: time.Now(), peers: make(map[ID]*peer),
+		o: o, started: time.Now(), peers: make(map[ID]*peer),
 		pool: newPool(o.MaxPeers), turns: newTurns(o.handshakes),
-		dialing:   make(map[Target]bool),
-		strangers: hostile.Log{To: o.Log}, alarms: hostile.Log{To: o.Log},
-		count: counters{by: make(map[string]uint64)},
+		dialing:    make(map[Target]bool),
+		pendingLog: hostile.Log{To: o.Log}, alertLog: hostile.Log{To: o.Log},
+		count: counters{values: make(map[string]uint64)},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	if o.Listener != nil {
@@ -71,10 +70,10 @@ func New(o Options) (*Transport, error) {
 	return t, nil
 }
 
-// Send queues a copy of frame for a node and never blocks. A node that is not
-// connected is dialled once, if its address is known; the queue is dropped when that
-// fails. It returns false when the frame was dropped: see Counters. A true is no
-// promise that it arrives. It panics when frame does not begin like a msgpack array.
+// Send queues a copy of frame for a node and never blocks. If the node is not connected and its address is known, it
+// is dialed once; if the dial fails, the queue is dropped. Send returns false if the frame was dropped at once: see
+// [Transport.Counters]. A result of true does not guarantee delivery. Send panics if frame does not begin like a
+// msgpack array.
 func (t *Transport) Send(to ID, frame []byte) bool {
 	if len(frame) == 0 || !isArray(frame[0]) {
 		panic("transport: a frame to send does not begin like a msgpack array")
@@ -88,14 +87,14 @@ func (t *Transport) Send(to ID, frame []byte) bool {
 	return dropped == ""
 }
 
-// send queues a frame, or says why not.
+// send queues a frame. If it cannot, it returns the reason.
 func (t *Transport) send(p *peer, frame []byte) (dropped string) {
 	switch {
 	case t.closing:
 		return "closed"
 	case len(frame) > t.o.maxFrame:
 		return "too large"
-	case p == nil || p.session == nil && p.addr == "" && !t.dials(p.id):
+	case p == nil || p.session == nil && p.addr == "" && !t.isDialing(p.id):
 		return "no address"
 	}
 	t.startDial(Target{ID: p.id})
@@ -103,12 +102,12 @@ func (t *Transport) send(p *peer, frame []byte) (dropped string) {
 	case !p.queue.push(frame, &t.o.limits):
 		return "queue full"
 	case p.session != nil:
-		p.session.conn.signal()
+		p.session.active.signal()
 	}
 	return ""
 }
 
-// SetAddrs replaces the whole address book. Connections are not touched.
+// SetAddrs replaces the whole address book. Connections stay as they are.
 func (t *Transport) SetAddrs(book map[ID]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +121,7 @@ func (t *Transport) SetAddrs(book map[ID]string) {
 	t.reserveHosts()
 }
 
-// reserveHosts has the pool keep places for the hosts of members.
+// reserveHosts updates the hosts of members, for which the pool reserves slots.
 func (t *Transport) reserveHosts() {
 	hosts := make(map[netip.Addr]bool)
 	for _, p := range t.peers {
@@ -133,24 +132,24 @@ func (t *Transport) reserveHosts() {
 			hosts[ip] = true
 		}
 		if p.host.IsValid() {
-			hosts[p.host] = true // its address may be a name
+			hosts[p.host] = true // the address may contain a name
 		}
 	}
 	t.pool.hosts.Store(&hosts)
 }
 
-// Disconnect refuses a connected node: it is sent what is queued for it and the reason, and
-// Down comes with Rejected. Nothing happens when it is not connected.
+// Disconnect rejects a connected node: the transport sends the frames that are queued for it and the reason. Down
+// reports Rejected. Nothing happens if the node is not connected.
 func (t *Transport) Disconnect(id ID, reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p := t.peers[id]; p != nil && p.session != nil && p.session.conn != nil {
-		p.session.conn.takeQueue(p)
-		p.session.conn.linger(rejected("disconnected", reason), 0)
+	if p := t.peers[id]; p != nil && p.session != nil && p.session.active != nil {
+		p.session.active.takeQueue(p)
+		p.session.active.readUntilClosed(rejected("disconnected", reason), 0)
 	}
 }
 
-// peerOf returns the entry of a node, made if there is none.
+// peerOf returns the entry of a node, and creates it if there is none.
 func (t *Transport) peerOf(id ID) *peer {
 	p := t.peers[id]
 	if p == nil {
@@ -162,26 +161,25 @@ func (t *Transport) peerOf(id ID) *peer {
 
 func newPeer(id ID) *peer { return &peer{id: id, calls: make(chan struct{}, 1)} }
 
-// told notes that a call that ends something has returned.
-func (t *Transport) told(p *peer) {
+// finishNotify records that a call of Down or DialFailed has returned.
+func (t *Transport) finishNotify(p *peer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p.telling = false
+	p.notifying = false
 	t.forget(p)
 }
 
-// forget removes the entry of a node of which nothing is left to know. It may be gone
-// already, and the node have another one since.
+// forget removes the entry of a node without an address, a connection and queued frames. The node may have got
+// another entry since.
 func (t *Transport) forget(p *peer) {
-	if t.peers[p.id] == p && p.addr == "" && p.session == nil && !p.telling && !t.dials(p.id) && p.queue.frames == 0 {
+	if t.peers[p.id] == p && p.addr == "" && p.session == nil && !p.notifying && !t.isDialing(p.id) && p.queue.frames == 0 {
 		delete(t.peers, p.id)
 	}
 }
 
-// Close writes what is queued, says goodbye to every peer, and closes everything. It
-// takes at most half a second, and less when ctx ends, which is the error then; and
-// it waits for a Handler that has not returned. After it no call comes and no
-// goroutine is left.
+// Close writes the queued frames, closes every connection gracefully, and stops the transport. It takes at most half
+// a second, and less if ctx ends, which it then returns as the error. It also waits for calls of the Handler to
+// return. After Close, the Handler is not called, and no goroutine is left.
 func (t *Transport) Close(ctx context.Context) error {
 	t.mu.Lock()
 	if !t.closing {
@@ -192,9 +190,9 @@ func (t *Transport) Close(ctx context.Context) error {
 		}
 		for _, c := range t.pool.close() {
 			if c.session == nil {
-				c.kill(errClosed)
+				c.closeNow(errClosed)
 			} else {
-				c.leave(errClosed)
+				c.closeGracefully(errClosed)
 			}
 		}
 	}
@@ -205,17 +203,17 @@ func (t *Transport) Close(ctx context.Context) error {
 		t.wg.Wait()
 		close(finished)
 	}()
-	patience, cancel := context.WithTimeout(ctx, closeTimeout)
+	deadline, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	var err error
 	select {
 	case <-finished:
-	case <-patience.Done():
+	case <-deadline.Done():
 		err = ctx.Err()
 	}
 	t.mu.Lock()
 	for _, c := range t.pool.close() {
-		c.kill(errClosed)
+		c.closeNow(errClosed)
 	}
 	t.mu.Unlock()
 	<-finished
@@ -225,7 +223,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	for _, p := range t.peers {
 		t.count.add("dropped", "closed", p.queue.drop())
 	}
-	if n := t.strangers.Take() + t.alarms.Take(); n > 0 {
+	if n := t.pendingLog.Take() + t.alertLog.Take(); n > 0 {
 		t.o.Log.Warn("connections closed", "suppressed", n)
 	}
 	return err

@@ -76,7 +76,7 @@ func TestSetAddrsReplacesTheBook(t *testing.T) {
 	})
 }
 
-func TestSendPanicsOnWhatIsNoArray(t *testing.T) {
+func TestSendPanicsOnFrameWithoutArray(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newMemory().start(t, 1, 1)
 		for _, frame := range [][]byte{nil, {}, {controlClose}, {0xc0}} {
@@ -149,7 +149,7 @@ func TestDialTimesOut(t *testing.T) {
 
 // TestDialFailedIsNotToldWhileConnected holds back a refused dial until its target has dialled
 // in: the refusal says nothing any more.
-func TestDialFailedIsNotToldWhileConnected(t *testing.T) {
+func TestDialFailureIsNotReportedWhileConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		release := make(chan struct{})
@@ -169,7 +169,7 @@ func TestDialFailedIsNotToldWhileConnected(t *testing.T) {
 	})
 }
 
-func TestHandshakeErrorIsToldToThePeer(t *testing.T) {
+func TestHandshakeErrorReachesPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -203,7 +203,7 @@ func TestKillIsEOFThenRefused(t *testing.T) {
 	})
 }
 
-func TestDisconnectRefusesWithTheReason(t *testing.T) {
+func TestDisconnectSendsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -218,7 +218,7 @@ func TestDisconnectRefusesWithTheReason(t *testing.T) {
 	})
 }
 
-func TestHandlerErrorClosesWithTheReason(t *testing.T) {
+func TestHandlerErrorSendsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -232,7 +232,7 @@ func TestHandlerErrorClosesWithTheReason(t *testing.T) {
 	})
 }
 
-func TestCloseIsPoliteAndLosesNoFrame(t *testing.T) {
+func TestCloseIsGracefulAndLosesNoFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
@@ -256,7 +256,7 @@ func TestCloseIsPoliteAndLosesNoFrame(t *testing.T) {
 	})
 }
 
-func TestCloseEndsWithItsContext(t *testing.T) {
+func TestCloseEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -272,7 +272,7 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestIdleConnectionIsClosedPolitely(t *testing.T) {
+func TestIdleConnectionIsClosedGracefully(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -297,7 +297,7 @@ func TestIdleConnectionIsClosedPolitely(t *testing.T) {
 	})
 }
 
-func TestFramesLeftByAPoliteCloseGoOverTheNextConnection(t *testing.T) {
+func TestNextConnectionCarriesFramesLeftByGracefulClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -310,14 +310,14 @@ func TestFramesLeftByAPoliteCloseGoOverTheNextConnection(t *testing.T) {
 		a.Send(id(2), body("left"))
 		b := m.start(t, 2, 1)
 		r.say(controlClose) // and still does not read, as it should
-		testkit.Pass(probeTimeout)
+		testkit.Pass(pingTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 left"}, b.all())
 		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "up 2/1"}, a.all())
 	})
 }
 
-func TestQueueIsWrittenToAPeerThatCloses(t *testing.T) {
+func TestQueueIsWrittenToClosingPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -399,7 +399,7 @@ func TestSlowHandlerHoldsUpItsPeerOnly(t *testing.T) {
 	})
 }
 
-func TestAClientIsReachedWhileItIsConnected(t *testing.T) {
+func TestConnectedClientIsReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -422,7 +422,7 @@ func TestAClientIsReachedWhileItIsConnected(t *testing.T) {
 }
 
 // TestSessionsMakeRoom: one identity, or one host of it, does not keep others out, neither as nodes nor as clients.
-func TestSessionsMakeRoom(t *testing.T) {
+func TestIdlestSessionIsEvicted(t *testing.T) {
 	for _, client := range []bool{false, true} {
 		t.Run(fmt.Sprintf("client=%v", client), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -455,7 +455,7 @@ func TestSessionsMakeRoom(t *testing.T) {
 					defer a.Transport.mu.Unlock()
 					for _, p := range a.peers {
 						if p.session != nil {
-							all = append(all, strings.TrimSuffix(p.session.conn.addr, ":1"))
+							all = append(all, strings.TrimSuffix(p.session.active.addr, ":1"))
 						}
 					}
 					slices.Sort(all)
@@ -494,7 +494,7 @@ func TestSessionsMakeRoom(t *testing.T) {
 
 // TestAllSayHelloAtOnce: as at the first start of a large cluster on a busy machine. As many as may be connected
 // may be about to be, and each may take seconds over it.
-func TestAllSayHelloAtOnce(t *testing.T) {
+func TestSimultaneousHellos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const peers = 200
 		m := newMemory()
@@ -526,7 +526,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-func TestAcceptBacksOffAndGoesOn(t *testing.T) {
+func TestAcceptBacksOffAndContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1, func(o *Options) {
@@ -546,7 +546,7 @@ func TestAcceptBacksOffAndGoesOn(t *testing.T) {
 }
 
 // TestCallsMayCallBack: a Handler calls the Transport from within its calls.
-func TestCallsMayCallBack(t *testing.T) {
+func TestHandlerMayCallTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		h := &caller{recorder: newRecorder()}

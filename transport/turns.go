@@ -5,17 +5,18 @@ import (
 	"sync"
 )
 
-// turns limits how many handshakes compute at the same time, so that the loop of the node gets the processor
-// soon however many connections there are. A turn is short: a handshake gives it up while it waits for its peer.
+// turns limits how many handshakes compute at the same time, so that the loop of the node gets the processor soon,
+// however many connections there are. A turn is short: a handshake releases it while it waits for its peer.
 type turns struct {
-	mu    sync.Mutex
-	free  int
-	lines [2]line // of members' hosts and own dials, and the others; they take turns
-	last  int     // line that was served last
+	mu         sync.Mutex
+	free       int
+	lines      [2]waitingLine // of members' hosts and own dials, and of others; served alternately
+	lastServed int            // index of the line
 }
 
-// line is handshakes that wait. Its hosts are served round robin, and the handshakes of a host in their order.
-type line struct {
+// waitingLine holds handshakes that wait for a turn. Its hosts are served round robin, and the handshakes of one host
+// in their order.
+type waitingLine struct {
 	hosts   []string // next first
 	waiting map[string][]chan struct{}
 }
@@ -28,8 +29,8 @@ func newTurns(limit int) *turns {
 	return t
 }
 
-// take waits for a turn of a handshake with host. It returns false if ctx ends first.
-func (t *turns) take(ctx context.Context, host string, member bool) bool {
+// acquire waits for a turn for a handshake with host. It returns false if ctx ends first.
+func (t *turns) acquire(ctx context.Context, host string, member bool) bool {
 	t.mu.Lock()
 	if t.free > 0 {
 		t.free--
@@ -52,18 +53,18 @@ func (t *turns) take(ctx context.Context, host string, member bool) bool {
 	removed := l.remove(host, mine)
 	t.mu.Unlock()
 	if !removed {
-		t.give() // it came at the same time
+		t.release() // the turn came at the same time
 	}
 	return false
 }
 
-// give ends a turn.
-func (t *turns) give() {
+// release ends a turn.
+func (t *turns) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for range t.lines {
-		t.last = 1 - t.last
-		if next := t.lines[t.last].pop(); next != nil {
+		t.lastServed = 1 - t.lastServed
+		if next := t.lines[t.lastServed].pop(); next != nil {
 			close(next)
 			return
 		}
@@ -71,15 +72,15 @@ func (t *turns) give() {
 	t.free++
 }
 
-func (l *line) add(host string, mine chan struct{}) {
+func (l *waitingLine) add(host string, mine chan struct{}) {
 	if len(l.waiting[host]) == 0 {
 		l.hosts = append(l.hosts, host)
 	}
 	l.waiting[host] = append(l.waiting[host], mine)
 }
 
-// pop returns nil if no handshake waits.
-func (l *line) pop() (next chan struct{}) {
+// pop removes the next handshake. It returns nil if none waits.
+func (l *waitingLine) pop() (next chan struct{}) {
 	if len(l.hosts) == 0 {
 		return nil
 	}
@@ -94,8 +95,8 @@ func (l *line) pop() (next chan struct{}) {
 	return next
 }
 
-// remove returns false if mine does not wait any more.
-func (l *line) remove(host string, mine chan struct{}) bool {
+// remove returns false if mine is no longer waiting.
+func (l *waitingLine) remove(host string, mine chan struct{}) bool {
 	for i, other := range l.waiting[host] {
 		if other != mine {
 			continue

@@ -9,58 +9,62 @@ import (
 // looks at a certificate once, when a connection is made. A peer that has renewed its certificate meanwhile notices
 // nothing, because another connection carries its session on by then.
 
-// checkValid returns why no frame of the peer counts any more, or nil.
+// A proof, such as a certificate, may be valid only for a time. A connection ends with the validity of the proof,
+// because TLS checks a certificate only once. A peer that has renewed its certificate in time does not notice: by
+// then another connection carries its session.
+//
+// checkValid returns the reason why frames of the peer are no longer accepted, or nil.
 func (p Peer) checkValid(now time.Time) error {
-	if p.Until.IsZero() || !now.After(p.Until) {
+	if p.ValidUntil.IsZero() || !now.After(p.ValidUntil) {
 		return nil
 	}
-	return rejected("expired", fmt.Errorf("the certificate with which this connection was made ended at %s", p.Until.UTC().Format(time.RFC3339)))
+	return rejected("expired", fmt.Errorf("the certificate with which this connection was made ended at %s", p.ValidUntil.UTC().Format(time.RFC3339)))
 }
 
-// renewAt is when this side makes another connection to the peer of c; zero: never.
+// renewAt returns the time at which this side makes another connection to the peer of c; zero: never.
 func (c *conn) renewAt() time.Time {
-	at := c.peer.Until.Add(-renewAhead)
-	if c.newer || c.peer.Client || c.peer.Until.IsZero() || !c.since.Before(at) {
+	at := c.peer.ValidUntil.Add(-renewAhead)
+	if c.renewed || c.peer.Client || c.peer.ValidUntil.IsZero() || !c.since.Before(at) {
 		return time.Time{}
 	}
 	return at
 }
 
-// nextAt is when c has something to do if no frame comes until then.
-func (c *conn) nextAt() time.Time {
+// nextTimeout returns the time at which handleTimeout must be called, if no frame comes before.
+func (c *conn) nextTimeout() time.Time {
 	at := c.idleAt()
 	if renew := c.renewAt(); !renew.IsZero() && renew.Before(at) {
 		at = renew
 	}
-	if until := c.peer.Until; !until.IsZero() && until.Before(at) {
+	if until := c.peer.ValidUntil; !until.IsZero() && until.Before(at) {
 		at = until.Add(1) // a certificate is valid through its end: see RFC 5280, 4.1.2.5
 	}
 	return at
 }
 
-// act does what nextAt has waited for. Its error ends c.
-func (c *conn) act(now time.Time) error {
+// handleTimeout closes an idle connection, or renews one whose proof will expire. Its error ends c.
+func (c *conn) handleTimeout(now time.Time) error {
 	if err := c.peer.checkValid(now); err != nil {
 		return err
 	}
 	renew := c.renewAt()
 	switch {
 	case !now.Before(c.idleAt()):
-		c.leave(errIdle)
+		c.closeGracefully(errIdle)
 	case !renew.IsZero() && !now.Before(renew):
-		c.newer = true
+		c.renewed = true
 		c.t.renew(c)
 	}
 	return nil
 }
 
-// renew dials the peer of c, which carries its session. A renewed certificate makes the new connection valid for
-// longer. With the same one nothing changes, and both end together.
+// renew dials the peer of c again. If the peer has renewed its certificate, the new connection is valid for longer.
+// Otherwise both connections end together.
 func (t *Transport) renew(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := c.session.peer
-	if p.session == c.session && c.session.conn == c && p.addr != "" {
+	if p.session == c.session && c.session.active == c && p.addr != "" {
 		t.beginDial(Target{ID: p.id, Addr: p.addr})
 	}
 }

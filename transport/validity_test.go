@@ -29,12 +29,12 @@ func knows(more func(p *Peer)) func(*Options) {
 
 func validFor(d time.Duration) func(*Options) {
 	until := time.Now().Add(d)
-	return knows(func(p *Peer) { p.Until = until })
+	return knows(func(p *Peer) { p.ValidUntil = until })
 }
 
 func patient(o *Options) { o.idleTimeout = 24 * time.Hour }
 
-func TestConnectionEndsWithTheCertificateOfThePeer(t *testing.T) {
+func TestConnectionEndsWithCertificateOfPeer(t *testing.T) {
 	for _, dials := range []bool{true, false} {
 		t.Run(fmt.Sprintf("dialed %v", dials), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -84,12 +84,12 @@ func TestClientEndsWithItsCertificate(t *testing.T) {
 
 // TestFrameIsCheckedAgainstTheCertificate, because the clock may be set, or the machine sleep, while a timer runs.
 func TestFrameIsCheckedAgainstTheCertificate(t *testing.T) {
-	c := &conn{peer: Peer{Until: time.Now().Add(-1)}}
+	c := &conn{peer: Peer{ValidUntil: time.Now().Add(-1)}}
 	require.ErrorContains(t, c.handle(body("x")), "ended at")
 }
 
 // TestRenewedCertificateCarriesTheSessionOn: the application notices nothing, whichever certificates are renewed.
-func TestRenewedCertificateCarriesTheSessionOn(t *testing.T) {
+func TestRenewedCertificateKeepsSession(t *testing.T) {
 	for _, both := range []bool{true, false} {
 		t.Run(fmt.Sprintf("both %v", both), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestRenewedCertificateCarriesTheSessionOn(t *testing.T) {
 					until.Store(&at)
 				}
 				renew()
-				ends, patient := knows(func(p *Peer) { p.Until = *until.Load() }), patient
+				ends, patient := knows(func(p *Peer) { p.ValidUntil = *until.Load() }), patient
 				if both {
 					patient = ends
 				}

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// say asks the write loop for a control frame.
-func (c *conn) say(flag *bool) {
+// requestControl requests a control frame from the write loop.
+func (c *conn) requestControl(flag *bool) {
 	c.mu.Lock()
 	*flag = true
 	c.mu.Unlock()
 	c.signal()
 }
 
-// finish asks the write loop to write what is left, say that this side closes, and
-// end. The first reason stays.
-func (c *conn) finish(reason string) {
+// requestClose requests that the write loop writes the remaining frames and a close frame, and ends. The first reason
+// counts.
+func (c *conn) requestClose(reason string) {
 	c.mu.Lock()
 	if !c.finishing {
 		c.finishing, c.reason = true, reason
@@ -30,11 +30,12 @@ func (c *conn) finish(reason string) {
 func (c *conn) signal() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // it is awake, and looks again before it sleeps
+	default: // the loop is awake, and checks again before it sleeps
 	}
 }
 
-// write is the write loop. It looks only when it is woken: what a hello waits for must not slip out.
+// write is the write loop. It writes nothing until it is woken, because the hello of an accepted connection must wait
+// for its slot.
 func (c *conn) write() {
 	defer close(c.written)
 	for {
@@ -50,15 +51,15 @@ func (c *conn) write() {
 			c.t.count.add("bytes.out", "", n)
 			if err != nil {
 				c.t.count.add("dropped", "connection lost", frames)
-				c.cannotWrite(err)
+				c.handleWriteError(err)
 				return
 			}
 			if frames > 0 {
-				c.use()
+				c.noteUse()
 				c.t.count.add("frames.out", "", frames)
 			}
 			if half, ok := c.nc.(interface{ CloseWrite() error }); ok && last {
-				half.CloseWrite() // where there is none the close frame says it alone
+				half.CloseWrite() // without it, the close frame alone marks the end
 			}
 			if last {
 				return
@@ -67,90 +68,89 @@ func (c *conn) write() {
 	}
 }
 
-// collect makes the next batch: what the connection itself has to say, what waits in its
-// queue, and the close frame, which is the last.
+// collect builds the next batch: frames of the connection itself, queued frames of the session, and a final close
+// frame.
 func (c *conn) collect() (batch []byte, frames int, last bool) {
-	if c.joined.Load() { // otherwise it takes no lock that the loop of the node waits for
+	if c.hasSession.Load() { // without a session, the loop of the node must not wait for this lock
 		c.t.mu.Lock()
 		defer c.t.mu.Unlock()
-		if s := c.session; s.conn == c && s.peer.session == s {
-			batch, frames = s.peer.queue.take(c.spare)
+		if s := c.session; s.active == c && s.peer.session == s {
+			batch, frames = s.peer.queue.takeAll(c.spare)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.hello) == 0 && !c.probe && !c.answer && !c.finishing {
+	if len(c.hello) == 0 && !c.pingDue && !c.pongDue && !c.finishing {
 		return batch, frames, false
 	}
 	out := c.hello
-	if c.probe {
-		out = appendControl(out, controlProbe, "")
+	if c.pingDue {
+		out = appendControl(out, controlPing, "")
 	}
-	if c.answer && !c.finishing {
-		// One that closes must not claim to live: the other side would keep it and
-		// give up the one that stays here.
-		out = appendControl(out, controlAnswer, "")
+	if c.pongDue && !c.finishing {
+		// A closing connection must not claim to be alive: the other side would keep it and close the one that stays.
+		out = appendControl(out, controlPong, "")
 	}
 	out = append(out, batch...)
 	if c.finishing {
 		out = appendControl(out, controlClose, c.reason)
 	}
-	c.hello, c.probe, c.answer = nil, false, false
+	c.hello, c.pingDue, c.pongDue = nil, false, false
 	return out, frames, c.finishing
 }
 
-// takeQueue makes what is queued for the peer part of what the connection itself has to say: the queue
-// ends with the session, which may be before the writer runs. The caller holds Transport.mu.
+// takeQueue moves the queued frames of p to the connection, because the session, and its queue, may end before the
+// write loop runs. The caller holds Transport.mu.
 func (c *conn) takeQueue(p *peer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	batch, frames := p.queue.take(nil)
+	batch, frames := p.queue.takeAll(nil)
 	c.hello = append(c.hello, batch...)
 	c.t.count.add("frames.out", "", frames)
 }
 
-// cannotWrite ends a connection that takes nothing more. What the peer has said
-// before is still read: it may say why.
-func (c *conn) cannotWrite(err error) {
+// handleWriteError ends a connection after a failed write. The peer's earlier frames are still read: they may explain
+// the failure.
+func (c *conn) handleWriteError(err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.kill(late("write", c.t.o.writeTimeout))
+		c.closeNow(timeoutError("write", c.t.o.writeTimeout))
 		return
 	}
 	c.mu.Lock()
 	c.writeErr = fmt.Errorf("transport: connection lost: %w", err)
 	c.mu.Unlock()
-	c.linger(nil, refuseTime)
+	c.readUntilClosed(nil, rejectLinger)
 }
 
-// farewell ends a connection after its read loop, in the way that the reason asks for.
-func (c *conn) farewell(why error) {
+// finishClose ends a connection after its read loop, as cause requires.
+func (c *conn) finishClose(cause error) {
 	if c.ctx.Err() != nil {
-		return // it is closed
+		return // already closed
 	}
 	reason := ""
-	if end := endingOf(why); end != nil {
-		reason = end.told
+	if end := closeErrorOf(cause); end != nil {
+		reason = end.peerReason
 	}
-	patience := refuseTime
+	timeout := rejectLinger
 	if reason == "" {
-		switch Cause(why) {
-		case Polite, Superseded:
-			patience = drainTime // what is being written on it must arrive
+		switch Cause(cause) {
+		case Graceful, Superseded:
+			timeout = drainTime // for frames in flight
 		default:
 			return
 		}
 	}
-	c.t.pool.park(c)
-	c.finish(reason)
+	c.t.pool.markPending(c)
+	c.requestClose(reason)
 	select {
 	case <-c.written:
 	case <-c.ctx.Done():
 		return
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		return
 	}
 	if reason != "" {
-		c.nc.SetReadDeadline(time.Now().Add(refuseTime))
-		io.CopyN(io.Discard, c.nc, refuseBytes)
+		c.nc.SetReadDeadline(time.Now().Add(rejectLinger))
+		io.CopyN(io.Discard, c.nc, rejectLingerBytes)
 	}
 }

@@ -191,8 +191,8 @@ func greet(p *transport.Peer, said []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNotNode, err)
 	}
 	p.ID, p.Incarnation, p.Hello = theirs.ID, theirs.Incarnation, theirs
-	proved, _ := p.Proved.(secure.Identity)
-	p.Until = proved.Until
+	proved, _ := p.Principal.(secure.Identity)
+	p.ValidUntil = proved.Until
 	return nil, ours.Check(theirs)
 }
 
