@@ -67,7 +67,7 @@ func (n *Node) enter(c net.Conn, dialed bool) (net.Conn, any, error) {
 	if dialed && oneWay && n.config.Security == migrate && errors.Is(err, secure.ErrPlain) {
 		err = transport.ErrPlain
 	}
-	if id.Role == secure.Nobody {
+	if id.Role == secure.Unauthenticated {
 		return safe, nil, err
 	}
 	return safe, id, err
@@ -93,7 +93,7 @@ func (n *Node) orders(p transport.Peer) (who string, err error) {
 	switch {
 	case !id.IsValid(time.Now()):
 		return "", fmt.Errorf("cluster: the certificate of %s ended at %s", id, id.Until.UTC().Format(time.RFC3339))
-	case id.MayOrder():
+	case id.CanAdminister():
 		return id.String(), nil
 	case n.door != nil:
 		return "", fmt.Errorf("cluster: orders are taken from who has the secret (--secret-file FILE, ELECT_SECRET_FILE), or the certificate of an operator, and not from %s", id)

@@ -16,13 +16,13 @@ func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 	proved, _ := p.Principal.(secure.Identity)
 	p.ValidUntil = proved.Until
 	switch {
-	case proved.Role == secure.Nobody && n.asksUsers():
+	case proved.Role == secure.Unauthenticated && n.asksUsers():
 		name, err := secure.SameUser(p.Conn) // later it might be another process
 		p.Principal, p.Identity = localUser{name, err}, name
 		if err != nil && !hello.Client && secure.KnowsUsers {
 			return fmt.Errorf("cluster: without a secret members are of one user: %w", err)
 		}
-	case hello.Client && proved.Role != secure.Nobody:
+	case hello.Client && proved.Role != secure.Unauthenticated:
 		p.Identity = proved.String()
 	case !hello.Client:
 		p.Identity = strings.TrimSpace(proved.Role.String() + " " + hello.Name)
@@ -31,7 +31,7 @@ func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 		return nil
 	}
 	// The door lets in a peer that has proved nothing only if the settings say so.
-	if proved.Role != secure.Nobody && !proved.MayBe(hello.Name) {
+	if proved.Role != secure.Unauthenticated && !proved.AllowsName(hello.Name) {
 		return fmt.Errorf("cluster: it says that it is %s, and has proved that it is %s", strconv.Quote(hello.Name), proved)
 	}
 	return n.checkOwner(proved, hello)
@@ -41,7 +41,7 @@ func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 // that the config has for it: otherwise any member could be taken for the leader.
 func (n *Node) checkOwner(proved secure.Identity, hello wire.Hello) error {
 	m, isMember := n.view.Load().Member(hello.ID)
-	if !isMember || proved.Role == secure.Nobody || proved.MayBe(m.Name) {
+	if !isMember || proved.Role == secure.Unauthenticated || proved.AllowsName(m.Name) {
 		return nil
 	}
 	// The reason begins as one of package transport, so that a node with a copied data folder stops.

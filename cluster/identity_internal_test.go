@@ -26,8 +26,8 @@ func TestOwnerOfAnID(t *testing.T) {
 		{"of another", secure.Identity{Role: secure.Member, Names: []string{"b"}}, id, false},
 		{"of two names", secure.Identity{Role: secure.Member, Names: []string{"b", "a"}}, id, true},
 		{"a new ID", secure.Identity{Role: secure.Member, Names: []string{"b"}}, algo.NodeID{2}, true},
-		{"a secret", secure.Identity{Role: secure.Holder}, id, true},
-		{"a secret and the certificate of another", secure.Identity{Role: secure.Holder, Names: []string{"b"}}, id, false},
+		{"a secret", secure.Identity{Role: secure.SecretHolder}, id, true},
+		{"a secret and the certificate of another", secure.Identity{Role: secure.SecretHolder, Names: []string{"b"}}, id, false},
 		{"an open cluster", secure.Identity{}, id, true},
 		{"no member", secure.Identity{Role: secure.Operator}, id, false},
 	} {

@@ -18,9 +18,9 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestAnotherUser of this machine may ask a cluster on the loopback that has no secret. It gives no order, and takes no
+// TestOtherUserIsRejected of this machine may ask a cluster on the loopback that has no secret. It gives no order, and takes no
 // part: a member could propose to remove another.
-func TestAnotherUser(t *testing.T) {
+func TestOtherUserIsRejected(t *testing.T) {
 	if addr := os.Getenv("CLUSTER_TEST_ADDR"); addr != "" {
 		asAnotherUser(t, addr)
 		return

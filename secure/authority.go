@@ -14,23 +14,22 @@ import (
 	"time"
 )
 
-// early is for how long before now a certificate holds, for clocks that are behind.
-const early = time.Hour
+// clockSkewAllowance is the time before its creation from which a certificate is valid, for clocks that are behind.
+const clockSkewAllowance = time.Hour
 
-// NewAuthority makes an authority for a trial and for tests, as its certificate and its key in PEM: who has the key
-// is anybody in the cluster. It holds for so long.
-func NewAuthority(cluster string, life time.Duration) (cert, key []byte, err error) {
+// NewAuthority creates an authority for a trial or a test, and returns its certificate and key in PEM. The holder of
+// the key can take any identity in the cluster.
+func NewAuthority(cluster string, validity time.Duration) (cert, key []byte, err error) {
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "elect " + cluster}, NotBefore: time.Now().Add(-early), NotAfter: time.Now().Add(life),
+		Subject: pkix.Name{CommonName: "elect " + cluster}, NotBefore: time.Now().Add(-clockSkewAllowance), NotAfter: time.Now().Add(validity),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	return signed(template, nil, nil)
+	return signCert(template, nil, nil)
 }
 
-// Issue makes a certificate of an authority, which NewAuthority has made, and its key, in PEM: for a member, of which the
-// first name counts, an operator or an observer of a cluster. It holds for so long, and never longer
-// than the authority.
-func Issue(authority, authorityKey []byte, id Identity, life time.Duration) (cert, key []byte, err error) {
+// Issue creates a certificate, signed by an authority of [NewAuthority], and returns it and its key in PEM. The
+// identity is a member with one name, an operator, or an observer. The certificate does not outlive the authority.
+func Issue(authority, authorityKey []byte, id Identity, validity time.Duration) (cert, key []byte, err error) {
 	pair, err := tls.X509KeyPair(authority, authorityKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("secure: the authority: %w", err)
@@ -45,27 +44,28 @@ func Issue(authority, authorityKey []byte, id Identity, life time.Duration) (cer
 	case id.Role != Operator && id.Role != Observer:
 		return nil, nil, fmt.Errorf("secure: a certificate for %q, want one member, an operator or an observer", id)
 	}
-	until := time.Now().Add(life)
-	if until.After(pair.Leaf.NotAfter) {
-		until = pair.Leaf.NotAfter
+	notAfter := time.Now().Add(validity)
+	if notAfter.After(pair.Leaf.NotAfter) {
+		notAfter = pair.Leaf.NotAfter
 	}
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: id.String()}, URIs: []*url.URL{id.uri()}, NotBefore: time.Now().Add(-early), NotAfter: until,
+		Subject: pkix.Name{CommonName: id.String()}, URIs: []*url.URL{id.uri()}, NotBefore: time.Now().Add(-clockSkewAllowance), NotAfter: notAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: uses,
 	}
-	return signed(template, pair.Leaf, pair.PrivateKey)
+	return signCert(template, pair.Leaf, pair.PrivateKey)
 }
 
-// signed makes a key, and a certificate for it that an authority signs; without one it signs itself.
-func signed(template, authority *x509.Certificate, by any) (cert, key []byte, err error) {
+// signCert creates a key and a certificate for it, which an authority signs; without one, the certificate is
+// self-signed.
+func signCert(template, authority *x509.Certificate, authorityKey any) (cert, key []byte, err error) {
 	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
 	if authority == nil {
-		authority, by = template, pair
+		authority, authorityKey = template, pair
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, authority, pair.Public(), by)
+	der, err := x509.CreateCertificate(rand.Reader, template, authority, pair.Public(), authorityKey)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,9 +76,9 @@ func signed(template, authority *x509.Certificate, by any) (cert, key []byte, er
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), nil
 }
 
-// ephemeral makes a certificate that proves nothing: TLS wants one.
+// ephemeral creates a self-signed certificate that proves nothing, because TLS requires one.
 func ephemeral() (tls.Certificate, error) {
-	cert, key, err := signed(&x509.Certificate{NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}, nil, nil)
+	cert, key, err := signCert(&x509.Certificate{NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}, nil, nil)
 	if err != nil {
 		return tls.Certificate{}, err
 	}

@@ -22,7 +22,7 @@ func replaceByFIFO(t *testing.T, path string) {
 }
 
 func TestFIFOIsRejectedAtStart(t *testing.T) {
-	c := newAuthority(t).issue(member("n1"), lookEvery)
+	c := newAuthority(t).issue(member("n1"), recheckInterval)
 	c.Migrate, c.SecretFile = true, write(t, filepath.Join(t.TempDir(), "secret"), NewSecret())
 	for _, path := range c.paths() {
 		content, err := os.ReadFile(path)
@@ -41,7 +41,7 @@ func TestFIFOKeepsPreviousContent(t *testing.T) {
 		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.Logger()})
 		replaceByFIFO(t, path)
 		for range 5 {
-			testkit.Pass(lookEvery)
+			testkit.Pass(recheckInterval)
 			dialled, accepted := meet(t, e, holder(t, s))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)

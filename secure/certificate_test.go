@@ -18,7 +18,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
+func TestMembersAuthenticateWithCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
 		dialled, accepted := meet(t, a.endpoint(member("n1")), a.endpoint(member("n2")))
@@ -26,14 +26,14 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 		require.NoError(t, accepted.err)
 		require.Equal(t, "member n2", dialled.id.String())
 		require.Equal(t, "member n1", accepted.id.String())
-		require.True(t, accepted.id.MayBe("n1"))
-		require.False(t, accepted.id.MayBe("n2"))
-		require.False(t, accepted.id.MayOrder(), "that is for operators")
+		require.True(t, accepted.id.AllowsName("n1"))
+		require.False(t, accepted.id.AllowsName("n2"))
+		require.False(t, accepted.id.CanAdminister(), "that is for operators")
 		talk(t, dialled, accepted)
 	})
 }
 
-func TestWhoIsNoMemberAsksAndDoesNotListen(t *testing.T) {
+func TestNonMemberConnectsButCannotListen(t *testing.T) {
 	for role, orders := range map[Role]bool{Operator: true, Observer: false} {
 		t.Run(role.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -44,9 +44,9 @@ func TestWhoIsNoMemberAsksAndDoesNotListen(t *testing.T) {
 				dialled, accepted := meet(t, asks, a.endpoint(member("n1")))
 				require.NoError(t, dialled.err)
 				require.Equal(t, role, accepted.id.Role)
-				require.Equal(t, orders, accepted.id.MayOrder())
-				require.False(t, accepted.id.MayBe(""))
-				require.False(t, accepted.id.MayBe("n1"))
+				require.Equal(t, orders, accepted.id.CanAdminister())
+				require.False(t, accepted.id.AllowsName(""))
+				require.False(t, accepted.id.AllowsName("n1"))
 
 				dialled, _ = meet(t, a.endpoint(member("n1")), asks)
 				require.Error(t, dialled.err, "it is nobody to dial")
@@ -55,15 +55,15 @@ func TestWhoIsNoMemberAsksAndDoesNotListen(t *testing.T) {
 	}
 }
 
-// TestIdentityEndsWithItsCertificates: with the first one of the chain, and never with a secret.
-func TestIdentityEndsWithItsCertificates(t *testing.T) {
+// TestIdentityEndsWithCertificates: with the first one of the chain, and never with a secret.
+func TestIdentityEndsWithCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, day := newAuthority(t), 24*time.Hour
 		begin := time.Now()
 		dialled, accepted := meet(t, endpoint(t, a.issue(member("n1"), day)), endpoint(t, a.issue(member("n2"), 2*day)))
 		require.True(t, begin.Add(2*day).Equal(dialled.id.Until))
 		require.True(t, begin.Add(day).Equal(accepted.id.Until))
-		require.True(t, begin.Add(-early).Equal(accepted.id.Since))
+		require.True(t, begin.Add(-clockSkewAllowance).Equal(accepted.id.Since))
 		require.True(t, accepted.id.IsValid(begin.Add(day)))
 		require.False(t, accepted.id.IsValid(begin.Add(day+1)))
 
@@ -74,7 +74,7 @@ func TestIdentityEndsWithItsCertificates(t *testing.T) {
 	})
 }
 
-func TestValidityIsThatOfTheWholePath(t *testing.T) {
+func TestValidityCoversWholePath(t *testing.T) {
 	at := func(hours time.Duration) time.Time { return time.Unix(0, 0).Add(hours * time.Hour) }
 	leaf := &x509.Certificate{NotBefore: at(2), NotAfter: at(9)}
 	short, long := &x509.Certificate{NotBefore: at(3), NotAfter: at(5)}, &x509.Certificate{NotBefore: at(1), NotAfter: at(7)}
@@ -83,8 +83,8 @@ func TestValidityIsThatOfTheWholePath(t *testing.T) {
 	require.Equal(t, at(7), until)
 }
 
-// TestAnOperatorIsNobodyToDial, whatever else its certificate is for.
-func TestAnOperatorIsNobodyToDial(t *testing.T) {
+// TestOperatorCannotBeDialed, whatever else its certificate is for.
+func TestOperatorCannotBeDialed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
 		listens := a.endpoint(member("n2"))
@@ -94,8 +94,8 @@ func TestAnOperatorIsNobodyToDial(t *testing.T) {
 	})
 }
 
-// TestCertificatesThatKeepOut: each side says why, and names the certificate of the other.
-func TestCertificatesThatKeepOut(t *testing.T) {
+// TestInvalidCertificateIsRejected: each side says why, and names the certificate of the other.
+func TestInvalidCertificateIsRejected(t *testing.T) {
 	day := 24 * time.Hour
 	for name, test := range map[string]struct {
 		other func(t *testing.T, a *authority) *Endpoint
@@ -168,30 +168,30 @@ func (a *authority) odd(change func(*x509.Certificate)) tls.Certificate {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	change(template)
-	cert, key, err := signed(template, pair.Leaf, pair.PrivateKey)
+	cert, key, err := signCert(template, pair.Leaf, pair.PrivateKey)
 	require.NoError(a.t, err)
 	own, err := tls.X509KeyPair(cert, key)
 	require.NoError(a.t, err)
 	return own
 }
 
-// TestANameOfDNSIsTheSimpleForm: as public authorities, and cert-manager, issue them.
-func TestANameOfDNSIsTheSimpleForm(t *testing.T) {
+// TestDNSNameIdentifiesMember: as public authorities, and cert-manager, issue them.
+func TestDNSNameIdentifiesMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
 		e := a.endpoint(member("n2"))
 		e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs, c.DNSNames = nil, []string{"n2", "n2.example.com"} })
 		dialled, accepted := meet(t, e, a.endpoint(member("n1")))
 		require.NoError(t, dialled.err)
-		require.True(t, accepted.id.MayBe("n2"))
-		require.True(t, accepted.id.MayBe("n2.example.com"))
-		require.False(t, accepted.id.MayBe("n1"))
-		require.False(t, accepted.id.MayOrder())
+		require.True(t, accepted.id.AllowsName("n2"))
+		require.True(t, accepted.id.AllowsName("n2.example.com"))
+		require.False(t, accepted.id.AllowsName("n1"))
+		require.False(t, accepted.id.CanAdminister())
 	})
 }
 
-// TestTheOwnCertificateIsLookedAt as others will: at the start, and not when somebody is refused.
-func TestTheOwnCertificateIsLookedAt(t *testing.T) {
+// TestOwnCertificateIsChecked as others will: at the start, and not when somebody is refused.
+func TestOwnCertificateIsChecked(t *testing.T) {
 	a := newAuthority(t)
 	good := a.issue(member("n1"), time.Hour)
 	for name, test := range map[string]struct {
@@ -217,8 +217,8 @@ func TestTheOwnCertificateIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestACertificateIsRenewedWhileConnectionsStand: those go on, and the next ones have the new one.
-func TestACertificateIsRenewedWhileConnectionsStand(t *testing.T) {
+// TestCertificateIsRenewedDuringConnections: those go on, and the next ones have the new one.
+func TestCertificateIsRenewedDuringConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
 		one, two := a.endpoint(member("n1")), a.endpoint(member("n2"))
@@ -228,7 +228,7 @@ func TestACertificateIsRenewedWhileConnectionsStand(t *testing.T) {
 			require.NoError(t, dialled.err)
 			standing = append(standing, [2]net.Conn{dialled, accepted})
 		}
-		before := two.files.now().own.Leaf.SerialNumber
+		before := two.files.current().own.Leaf.SerialNumber
 		for range 3 { // the first one has expired by then
 			testkit.Pass(20 * time.Hour)
 			a.issue(member("n1"), 24*time.Hour)
@@ -238,15 +238,15 @@ func TestACertificateIsRenewedWhileConnectionsStand(t *testing.T) {
 			require.NoError(t, accepted.err)
 			standing = append(standing, [2]net.Conn{dialled, accepted})
 		}
-		require.NotEqual(t, before, two.files.now().own.Leaf.SerialNumber)
+		require.NotEqual(t, before, two.files.current().own.Leaf.SerialNumber)
 		for _, ends := range standing {
 			talk(t, ends[0], ends[1])
 		}
 	})
 }
 
-// TestABrokenRenewalChangesNothing, and is said once.
-func TestABrokenRenewalChangesNothing(t *testing.T) {
+// TestFailedRenewalKeepsPreviousCertificate, and is said once.
+func TestFailedRenewalKeepsPreviousCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, said := newAuthority(t), new(testkit.Log)
 		c := a.issue(member("n1"), 100*24*time.Hour)
@@ -254,7 +254,7 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 		e := endpoint(t, c)
 		write(t, c.TLS.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
 		for range 10 {
-			testkit.Pass(lookEvery)
+			testkit.Pass(recheckInterval)
 			dialled, accepted := meet(t, e, a.endpoint(member("n2")))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
@@ -263,14 +263,14 @@ func TestABrokenRenewalChangesNothing(t *testing.T) {
 		require.NotEmpty(t, said.Lines(c.TLS.Cert))
 
 		a.issue(member("n1"), 100*24*time.Hour)
-		testkit.Pass(lookEvery)
-		e.files.now()
+		testkit.Pass(recheckInterval)
+		e.files.current()
 		require.Len(t, said.Lines("read anew"), 1)
 	})
 }
 
-// TestARenewalOfTwoFilesIsNoFault: between the two the key does not fit the certificate.
-func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
+// TestRenewalOfTwoFilesLogsNoError: between the two the key does not fit the certificate.
+func TestRenewalOfTwoFilesLogsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, said := newAuthority(t), new(testkit.Log)
 		c := a.issue(member("n1"), 24*time.Hour)
@@ -283,28 +283,28 @@ func TestARenewalOfTwoFilesIsNoFault(t *testing.T) {
 		require.NoError(t, err)
 		write(t, c.TLS.Key, string(old))
 		before := e.files.keys.own.Leaf.SerialNumber
-		testkit.Pass(lookEvery)
-		require.Equal(t, before, e.files.now().own.Leaf.SerialNumber)
+		testkit.Pass(recheckInterval)
+		require.Equal(t, before, e.files.current().own.Leaf.SerialNumber)
 		write(t, c.TLS.Key, string(fresh))
-		testkit.Pass(lookEvery)
-		require.NotEqual(t, before, e.files.now().own.Leaf.SerialNumber)
+		testkit.Pass(recheckInterval)
+		require.NotEqual(t, before, e.files.current().own.Leaf.SerialNumber)
 		require.Empty(t, said.Lines("not renewed"))
 	})
 }
 
-// TestAFileThatVanishes is no reason to stop.
-func TestAFileThatVanishes(t *testing.T) {
+// TestMissingFileKeepsPreviousContent is no reason to stop.
+func TestMissingFileKeepsPreviousContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		e := holder(t, s)
 		require.NoError(t, os.Remove(e.files.SecretFile))
-		testkit.Pass(lookEvery)
+		testkit.Pass(recheckInterval)
 		dialled, _ := meet(t, e, holder(t, s))
 		require.NoError(t, dialled.err)
 		fresh := NewSecret()
 		write(t, e.files.SecretFile, fresh)
-		testkit.Pass(lookEvery)
-		require.Equal(t, fresh, e.files.now().secrets[0].text())
+		testkit.Pass(recheckInterval)
+		require.Equal(t, fresh, e.files.current().secrets[0].text())
 	})
 }
 
@@ -321,20 +321,20 @@ func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 			return readFile(path, check)
 		}
 		write(t, path, fresh)
-		testkit.Pass(lookEvery)
+		testkit.Pass(recheckInterval)
 		for range 5 {
 			start := time.Now()
 			dialled, accepted := meet(t, e, holder(t, s))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
-			require.LessOrEqual(t, time.Since(start), lookTimeout) // of the virtual clock
-			testkit.Pass(lookEvery)
+			require.LessOrEqual(t, time.Since(start), checkTimeout) // of the virtual clock
+			testkit.Pass(recheckInterval)
 		}
 		require.Len(t, blocked, 1)
 		require.Len(t, log.Lines("does not load in time"), 1, log.Lines())
 		close(release)
 		synctest.Wait()
-		require.Equal(t, fresh, e.files.now().secrets[0].text())
+		require.Equal(t, fresh, e.files.current().secrets[0].text())
 		require.Len(t, log.Lines("read anew"), 1)
 		dialled, _ := meet(t, e, holder(t, fresh))
 		require.NoError(t, dialled.err)
@@ -366,7 +366,7 @@ func TestFromPlainToSecretToCertificates(t *testing.T) {
 			}
 			return accepted
 		}
-		require.Equal(t, Nobody, plain(toSecret).id.Role)
+		require.Equal(t, Unauthenticated, plain(toSecret).id.Role)
 		require.NoError(t, plain(toSecret).err)
 		for _, e := range []*Endpoint{secrets, toCertificates, certificates} {
 			require.ErrorIs(t, plain(e).err, ErrPlain)
@@ -377,19 +377,19 @@ func TestFromPlainToSecretToCertificates(t *testing.T) {
 			dials, listens *Endpoint
 			role           Role
 		}{
-			{"the secret, while plain text goes", secrets, toSecret, Holder},
-			{"plain text goes", toSecret, secrets, Holder},
-			{"the secret, while it goes", secrets, toCertificates, Holder},
-			{"the secret goes", toCertificates, secrets, Holder},
-			{"both have both", toCertificates, toCertificates, Holder},
+			{"the secret, while plain text goes", secrets, toSecret, SecretHolder},
+			{"plain text goes", toSecret, secrets, SecretHolder},
+			{"the secret, while it goes", secrets, toCertificates, SecretHolder},
+			{"the secret goes", toCertificates, secrets, SecretHolder},
+			{"both have both", toCertificates, toCertificates, SecretHolder},
 			{"certificates, while the secret goes", certificates, toCertificates, Member},
 			{"the secret goes, to certificates", toCertificates, certificates, Member},
 			{"the end", certificates, certificates, Member},
-			{"two steps", secrets, certificates, Nobody},
-			{"two steps back", certificates, secrets, Nobody},
+			{"two steps", secrets, certificates, Unauthenticated},
+			{"two steps back", certificates, secrets, Unauthenticated},
 		} {
 			dialled, accepted := meet(t, test.dials, test.listens)
-			if test.role == Nobody {
+			if test.role == Unauthenticated {
 				require.Error(t, dialled.err, test.name)
 				require.Error(t, accepted.err, test.name)
 				continue
@@ -400,9 +400,9 @@ func TestFromPlainToSecretToCertificates(t *testing.T) {
 			talk(t, dialled, accepted)
 		}
 		_, accepted := meet(t, toCertificates, toCertificates)
-		require.True(t, accepted.id.MayOrder())
-		require.True(t, accepted.id.MayBe("n1"))
-		require.False(t, accepted.id.MayBe("n2"), "whoever shows a certificate is who that says")
+		require.True(t, accepted.id.CanAdminister())
+		require.True(t, accepted.id.AllowsName("n1"))
+		require.False(t, accepted.id.AllowsName("n2"), "whoever shows a certificate is who that says")
 	})
 }
 
@@ -414,7 +414,7 @@ func TestIssue(t *testing.T) {
 		want      string
 	}{
 		"no name":       {a.cert, a.key, Identity{Cluster: "demo", Role: Member}, `a certificate for "member", want one member, an operator or an observer`},
-		"a holder":      {a.cert, a.key, Identity{Cluster: "demo", Role: Holder}, `a certificate for "holder of the secret", want one member, an operator or an observer`},
+		"a holder":      {a.cert, a.key, Identity{Cluster: "demo", Role: SecretHolder}, `a certificate for "holder of the secret", want one member, an operator or an observer`},
 		"no authority":  {nil, a.key, member("n1"), "the authority: "},
 		"not a fit key": {a.cert, newAuthority(t).key, member("n1"), "private key does not match"},
 	} {

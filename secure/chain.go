@@ -13,15 +13,15 @@ import (
 	"slices"
 )
 
-// Limits on the certificates that an endpoint shows. They bound what a peer without credentials can make a node compute.
+// Limits for chains of certificates. They bound the work that a peer without credentials can cause.
 const (
 	maxChain      = 4        // certificates
 	maxChainBytes = 12 << 10 // leaves room for the rest of a handshake, see maxHandshake
 	maxRSA        = 4096     // bits of a key that no authority has signed
 )
 
-// checkChain runs within the handshake, before TLS uses the key of the first certificate. A key that the
-// authority has not signed is used only where a secret counts as well, and only if that is cheap.
+// checkChain runs within the handshake, before TLS uses the key of the first certificate. A key that the authority
+// has not signed is accepted only where a secret suffices, and only if the key is cheap.
 func (k keys) checkChain(chain []*x509.Certificate) error {
 	if len(chain) > maxChain {
 		return fmt.Errorf("it shows %d certificates, want at most %d", len(chain), maxChain)
@@ -41,7 +41,7 @@ func (k keys) checkChain(chain []*x509.Certificate) error {
 
 var errCostlyKey = errors.New("its key is not ECDSA P-256 or P-384, Ed25519 or RSA up to 4096 bits")
 
-// isCheap reports whether a signature of this key takes less than the rest of a handshake to verify.
+// isCheap reports whether verifying a signature of key costs less than the rest of a handshake.
 func isCheap(key any) bool {
 	switch key := key.(type) {
 	case *ecdsa.PublicKey:
@@ -54,8 +54,9 @@ func isCheap(key any) bool {
 	return false
 }
 
-// signedChain returns the certificates of chain that roots have signed, directly or through each other. It fails if the
-// first one is not among them. It goes from the roots down, so it uses no key that is not signed itself.
+// signedChain returns the certificates of chain that roots have signed, directly or through each other. It fails if
+// the first certificate of chain is not among them. It starts at the roots, so it uses no key that is not signed
+// itself.
 func signedChain(chain, roots []*x509.Certificate) (signed []*x509.Certificate, err error) {
 	issuers, unsigned := slices.Clone(roots), slices.Clone(chain)
 	for len(unsigned) > 0 {
@@ -78,7 +79,7 @@ func isSigned(c *x509.Certificate, issuers []*x509.Certificate) bool {
 	})
 }
 
-// fingerprint names a certificate without its own words, which are the peer's.
+// fingerprint names a certificate without the text in it, which the peer has chosen.
 func fingerprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	return fmt.Sprintf("sha256:%x", sum[:8])

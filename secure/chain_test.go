@@ -242,10 +242,10 @@ func TestCostlyCurveIsNotOffered(t *testing.T) {
 			near, far := pipe(t)
 			own, err := ephemeral()
 			require.NoError(t, err)
-			config := keys{own: own}.config()
+			config := keys{own: own}.tlsConfig()
 			config.CurvePreferences = []tls.CurveID{curve}
 			go func() { _ = tls.Client(near, config).Handshake(); near.Close() }()
-			_, _, err = open(tls.Server(far, keys{own: own}.config()))
+			_, _, err = openChannel(tls.Server(far, keys{own: own}.tlsConfig()))
 			require.Equal(t, offered, err == nil, "%v: %v", curve, err)
 		})
 	}
@@ -283,7 +283,7 @@ func TestForeignCertificateIsAnAlert(t *testing.T) {
 		}
 		require.ErrorContains(t, rejects, "x509: certificate signed by unknown authority")
 		require.EqualError(t, rejected, "secure: refused by the other side: tls: bad certificate")
-		require.ErrorAs(t, rejected, new(*RefusedError))
+		require.ErrorAs(t, rejected, new(*RejectedError))
 	}
 }
 
@@ -301,21 +301,21 @@ func TestErrorsHaveNoWordsOfPeer(t *testing.T) {
 		want   string
 	}{
 		"protocol": {func(t *testing.T, nc net.Conn, a *authority, dials bool) {
-			config := keys{own: a.odd(func(*x509.Certificate) {})}.config()
+			config := keys{own: a.odd(func(*x509.Certificate) {})}.tlsConfig()
 			config.NextProtos = []string{words}
 			play(nc, config, dials, nil)
 		}, ""},
 		"certificate": {func(t *testing.T, nc net.Conn, a *authority, dials bool) {
-			play(nc, fake(t, a, func(*x509.Certificate) {}).files.keys.config(), dials, nil)
+			play(nc, fake(t, a, func(*x509.Certificate) {}).files.keys.tlsConfig(), dials, nil)
 		}, "secure: certificate sha256:"},
 		"certificate that cannot be parsed": {func(t *testing.T, nc net.Conn, a *authority, dials bool) {
 			e := fake(t, a, func(c *x509.Certificate) { c.URIs = []*url.URL{{Scheme: "elect", Host: "demo", Path: words}} })
 			der := &e.files.keys.own.Certificate[0]
 			*der = bytes.ReplaceAll(*der, []byte("//demo"), []byte("//[dem"))
-			play(nc, e.files.keys.config(), dials, nil)
+			play(nc, e.files.keys.tlsConfig(), dials, nil)
 		}, "x509: cannot parse URI"},
 		"rejection": {func(t *testing.T, nc net.Conn, a *authority, dials bool) {
-			play(nc, holder(t, NewSecret()).files.keys.config(), dials, append([]byte{refused, byte(len(words))}, words...))
+			play(nc, holder(t, NewSecret()).files.keys.tlsConfig(), dials, append([]byte{kindRejected, byte(len(words))}, words...))
 		}, "x509"},
 	} {
 		for _, secret := range []bool{true, false} {
@@ -340,7 +340,7 @@ func TestErrorsHaveNoWordsOfPeer(t *testing.T) {
 						require.Zero(t, e.id)
 						switch {
 						case secret && name == "rejection":
-							require.EqualError(t, e.err, "secure: refused by the other side: "+withheld)
+							require.EqualError(t, e.err, "secure: refused by the other side: "+withheldReason)
 						case !secret:
 							require.ErrorContains(t, e.err, want)
 						}
@@ -372,7 +372,7 @@ func TestMemberIsRepeated(t *testing.T) {
 		a := newAuthority(t)
 		good := a.endpoint(member("n1"))
 		near, far := pipe(t)
-		go play(near, a.endpoint(member("n2")).files.keys.config(), true, append([]byte{refused, 6}, "reason"...))
+		go play(near, a.endpoint(member("n2")).files.keys.tlsConfig(), true, append([]byte{kindRejected, 6}, "reason"...))
 		e := as(far, good.Server)
 		require.EqualError(t, e.err, "secure: refused by the other side: reason")
 	})

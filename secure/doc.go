@@ -1,28 +1,37 @@
-// Package secure turns a connection into a safe one: nobody else reads or changes what goes over it, and each
-// side knows who is at the other end. It is TLS 1.3 of the standard library, and one message each way inside it.
-// There are two ways in, of which a cluster chooses one:
+// Package secure authenticates and encrypts connections: each side learns the identity of the other end, and no third
+// party can read or change the data. It uses TLS 1.3 of the standard library, and one message in each direction inside of
+// it.
 //
-//   - A shared secret, in a file that all members have. Both ends show a certificate that they have made for
-//     themselves, which proves nothing. Inside the channel each proves that it knows the secret: by an HMAC
-//     over keying material that TLS derives for that channel alone (RFC 9266, tls-exporter), with its role and
-//     the name of the cluster. So what one channel has seen is of no use in another, nor in the other
-//     direction. Who has dialled proves first: who listens tells a stranger nothing that depends on the secret.
-//   - Certificates of an authority of the cluster's own, one for each member, which say who it is.
+//	e, err := secure.New(secure.Config{Cluster: "demo", SecretFile: "/etc/elect/secret"})
+//	conn, peer, err := e.Server(accepted) // on the side that accepts
+//	conn, peer, err := e.Client(dialed)   // on the side that dials
 //
-// What a certificate says is its URI: elect://CLUSTER/member/NAME takes part under that name, elect://CLUSTER/operator
-// asks and gives orders, elect://CLUSTER/observer asks. One without such a URI, and with names of DNS, is that of a
-// member with one of these names. A host or an address is not compared with anything: a member may move.
+// A cluster chooses one of two ways:
 //
-// The files are looked at again when a connection is made, at most once a second: a secret is rotated, and a
-// certificate renewed, without a restart. What stands by then stays as it is, until it ends: who must be kept out at
-// once, because it has the old secret, is kept out by a restart of the members. A connection that was made with a
-// certificate must end with it: see Identity.Until. The caller sees to that, as package transport does.
+//   - A shared secret, in a file that all members have. Both ends use self-signed certificates, which prove nothing.
+//     Inside the channel, each side proves that it knows the secret: by an HMAC over keying material that TLS derives
+//     for this channel alone (RFC 9266, tls-exporter), with its role and the name of the cluster. So a proof is
+//     useless in another channel, and in the other direction. The dialer sends its proof first, so the listener
+//     reveals nothing derived from the secret to an unauthenticated peer.
+//   - Certificates of the cluster's own authority, one for each member, which name their holder.
 //
-// Before a peer has proved its identity, it can make an endpoint compute little: at most 16 KiB are read until the end of the
-// handshake, at most 4 certificates are accepted, and their signatures are checked from the authority down, so no key is
-// used that the authority has not signed. Where a secret counts, other keys are accepted if they are cheap: ECDSA P-256
-// and P-384, Ed25519, RSA up to 4096 bits. Errors have none of the words of such a peer.
+// A certificate names its holder with a URI: elect://CLUSTER/member/NAME may be a member with that name,
+// elect://CLUSTER/operator may query and administer the cluster, elect://CLUSTER/observer may query it. A certificate
+// without such a URI, but with DNS names, belongs to a member with one of these names. Hosts and addresses are not
+// compared with anything, because a member may move.
 //
-// Whoever holds the secret, or the key of a member, is believed. An Endpoint keeps out others; it does not
-// limit what a member does.
+// The files are checked again when a connection is made, at most once per second. So a secret is rotated, and a
+// certificate renewed, without a restart. Existing connections stay. To exclude a peer that has the old secret at
+// once, restart the members. The caller must end a connection when its certificate ends, as package transport does:
+// see [Identity].Until.
+//
+// Guarantees: an endpoint rejects a peer that has neither the secret nor the key of a certificate.
+//
+// Non-guarantees: an endpoint does not limit what an authenticated member does, and a stolen secret or key is
+// accepted.
+//
+// Cost: a peer without credentials can cause little work. An endpoint reads at most 16 KiB until the end of the
+// handshake, and accepts at most 4 certificates. It checks their signatures from the authority down, so it uses no
+// key that the authority has not signed. Where a secret suffices, it accepts other keys if they are cheap: ECDSA
+// P-256 and P-384, Ed25519, and RSA up to 4096 bits. Errors do not quote such a peer.
 package secure

@@ -14,21 +14,23 @@ import (
 	"github.com/elect-go/elect/internal/hostile"
 )
 
-// Config says by which files an endpoint proves who it is, and knows others. There is a secret, or a certificate; or
-// both, while a cluster goes from the one to the other: see Migrate.
+// Config sets the credentials of an endpoint, and those that it accepts: a secret or a certificate. While a cluster
+// changes from one to the other, it may have both: see Migrate.
 type Config struct {
-	// Cluster is its name. Who only asks may leave it empty: any, or the one that the certificate names.
+	// Cluster is the name of the cluster. A client may leave it empty: it then accepts any cluster, or the one that
+	// its certificate names.
 	Cluster string
-	// Member is the name of this one, which its certificate must allow. Empty: it only asks.
+	// Member is the name of this member, which its certificate must allow. It is empty for a client.
 	Member string
-	// SecretFile holds one or more secrets of NewSecret, one on a line. The first is used, all are believed.
+	// SecretFile is a file with one or more secrets of [NewSecret], one per line. The first is used, and all are
+	// accepted.
 	SecretFile string
 	// TLS are the files of a certificate.
 	TLS Certificate
-	// Migrate lets in, beside the ways that are configured, who comes by the one before: plain text where there is
-	// one way. With two ways plain text stays out.
+	// Migrate also accepts the previous way of authentication: plain text, if only one way is configured. With two
+	// ways, plain text is rejected.
 	Migrate bool
-	// Log is told of files that were read anew, or cannot be: none.
+	// Log receives a line when files were reloaded, or could not be. The default is no log.
 	Log *slog.Logger
 }
 
@@ -39,177 +41,181 @@ type Certificate struct {
 	CA   string // authority that has signed the certificates of all members
 }
 
-// Endpoint makes the connections of a node or of a client safe. It may be used by many goroutines.
+// Endpoint authenticates the connections of a node or a client. Several goroutines may use it.
 type Endpoint struct{ files files }
 
-// New reads the files. Its error says all that is wrong, each as an [*algo.SettingError].
+// New reads the files. Its error lists every problem, each as a [*algo.SettingError].
 func New(c Config) (*Endpoint, error) {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
-	none := c.TLS == Certificate{}
+	noTLS := c.TLS == Certificate{}
 	switch {
-	case !none && (c.TLS.Cert == "" || c.TLS.Key == "" || c.TLS.CA == ""):
+	case !noTLS && (c.TLS.Cert == "" || c.TLS.Key == "" || c.TLS.CA == ""):
 		return nil, &algo.SettingError{Field: "tls", Got: "not whole", Want: "all of cert, key and ca"}
-	case none && c.SecretFile == "":
+	case noTLS && c.SecretFile == "":
 		return nil, &algo.SettingError{Field: "secret_file", Got: "empty", Want: "a file, or tls"}
-	case !none && c.SecretFile != "" && !c.Migrate:
+	case !noTLS && c.SecretFile != "" && !c.Migrate:
 		return nil, &algo.SettingError{Field: "tls", Got: "set beside secret_file", Want: "one of the two, or security: migrate while a cluster goes from the one to the other"}
 	}
 	e := &Endpoint{files: files{Config: c}}
-	return e, e.files.open()
+	return e, e.files.load()
 }
 
-// Self is who this endpoint is by its certificate; Nobody without one.
-func (e *Endpoint) Self() Identity { return e.files.now().self }
+// Self returns the identity in this endpoint's certificate, or an unauthenticated one if it has none.
+func (e *Endpoint) Self() Identity { return e.files.current().self }
 
-// ErrPlain says that the other side speaks plain text.
+// ErrPlain reports that the other side speaks plain text.
 var ErrPlain = errors.New("secure: plain text instead of TLS")
 
-// RefusedError is why who was dialled does not believe this side.
-type RefusedError struct{ Reason string } // in its words
+// RejectedError reports that the dialed side has rejected this one.
+type RejectedError struct{ Reason string } // quoted from the other side
 
-func (e *RefusedError) Error() string { return "secure: refused by the other side: " + e.Reason }
+func (e *RejectedError) Error() string { return "secure: refused by the other side: " + e.Reason }
 
-// What one side says inside the channel: that of who has dialled is the first byte and, with
-// proved, a proof. The answer is the same, or refused and a text with its length in a byte.
+// The kinds of the message that each side sends inside the channel. The kind is its first byte. A proof follows
+// kindProved. A text, preceded by its length in one byte, follows kindRejected, which only the accepting side sends.
 const (
-	refused   = 0
-	certified = 1 // the certificate says it all
-	proved    = 2
+	kindRejected  = 0
+	kindCertified = 1 // the certificate is the only proof
+	kindProved    = 2
 )
 
 const (
 	protocol  = "elect"
-	handshake = 0x16 // the first byte of TLS
+	handshake = 0x16 // first byte of a TLS connection
 	proofLen  = 32
 	maxReason = 255
 )
 
-// Client makes a connection safe that this side has dialled, before anything else goes over it, and says who
-// was dialled: a member, or a holder of the secret. The caller sets a deadline, and closes nc after an error. A
-// *RefusedError is the word of the other side; ErrPlain is in the error where that knows no TLS. What the network
-// has said is in it as well, as io.EOF.
+// Client authenticates a dialed connection before its first use, and returns the identity of the other side: a
+// member, or a holder of the secret. The caller must set a deadline, and close nc after an error. If the other side
+// has rejected this one, the error is a [*RejectedError]. If the other side does not speak TLS, the error wraps
+// [ErrPlain]. A network error, such as io.EOF, is wrapped too.
 func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
-	k, begun := e.files.now(), newLimited(nc)
-	t, material, err := open(tls.Client(begun, k.config()))
+	k, peeked := e.files.current(), newLimited(nc)
+	t, material, err := openChannel(tls.Client(peeked, k.tlsConfig()))
 	if err != nil {
 		return nil, Identity{}, err
 	}
 	chain, cluster := t.ConnectionState().PeerCertificates, cmp.Or(e.files.Cluster, k.self.Cluster)
-	id, doubt := k.identify(chain, x509.ExtKeyUsageServerAuth, cluster)
-	if doubt == nil && id.Role != Member {
-		doubt = fmt.Errorf("certificate %s: it is not that of a member", titleOf(chain[0]))
+	id, authErr := k.identify(chain, x509.ExtKeyUsageServerAuth, cluster)
+	if authErr == nil && id.Role != Member {
+		authErr = fmt.Errorf("certificate %s: it is not that of a member", certTitle(chain[0]))
 	}
-	if doubt != nil && len(k.secrets) == 0 {
-		return nil, Identity{}, refuse(t, doubt)
+	if authErr != nil && len(k.secrets) == 0 {
+		return nil, Identity{}, rejectPeer(t, authErr)
 	}
-	said := []byte{certified}
+	message := []byte{kindCertified}
 	if len(k.secrets) > 0 {
-		said = append([]byte{proved}, k.secrets[0].proof(client, e.files.Cluster, material)...)
+		message = append([]byte{kindProved}, k.secrets[0].proof(client, e.files.Cluster, material)...)
 	}
-	if _, err := t.Write(said); err != nil {
-		return nil, Identity{}, failed(err)
+	if _, err := t.Write(message); err != nil {
+		return nil, Identity{}, networkError(err)
 	}
-	answer, proof, err := hear(t, doubt == nil)
+	answer, proof, err := readProof(t, authErr == nil)
 	switch {
 	case err != nil:
 		return nil, Identity{}, err
-	case answer == proved && len(k.secrets) > 0 && k.secrets[0].proves(proof, server, e.files.Cluster, material):
-		id = Identity{Cluster: cluster, Role: Holder, Names: id.Names}
-	case doubt != nil:
-		return nil, Identity{}, fmt.Errorf("secure: %w", doubt)
+	case answer == kindProved && len(k.secrets) > 0 && k.secrets[0].verifyProof(proof, server, e.files.Cluster, material):
+		id = Identity{Cluster: cluster, Role: SecretHolder, Names: id.Names}
+	case authErr != nil:
+		return nil, Identity{}, fmt.Errorf("secure: %w", authErr)
 	}
-	begun.unlimit()
-	return safe{t, nc}, id, nil
+	peeked.unlimit()
+	return tlsConn{t, nc}, id, nil
 }
 
-// Server makes a connection safe that was accepted, and says who has dialled. Until that is proved nothing
-// is sent that depends on a secret. The caller sets a deadline, and closes nc after an error. ErrPlain says that TLS is
-// not spoken there; with Config.Migrate, and one way in, the connection is returned as it is, and Nobody; without, it is returned beside the error, for that to be said.
+// Server authenticates an accepted connection, and returns the identity of the dialer. Before the dialer has proved
+// its identity, Server sends nothing that depends on a secret. The caller must set a deadline, and close nc after an
+// error.
+//
+// If the dialer speaks plain text, the error wraps [ErrPlain], and the caller can tell the dialer so over the
+// connection that is returned with it. With Config.Migrate and only one way configured, that is no error: the
+// connection is returned unchanged, with an unauthenticated identity.
 func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 	var first [1]byte
-	begun := newLimited(nc)
-	if _, err := io.ReadFull(begun, first[:]); err != nil {
-		return nil, Identity{}, failed(err)
+	peeked := newLimited(nc)
+	if _, err := io.ReadFull(peeked, first[:]); err != nil {
+		return nil, Identity{}, networkError(err)
 	}
-	k := e.files.now()
-	begun.first = first[:]
+	k := e.files.current()
+	peeked.peeked = first[:]
 	if first[0] != handshake {
-		begun.unlimit()
+		peeked.unlimit()
 		if !e.files.Migrate || len(k.secrets) > 0 && k.authority != nil {
-			return begun, Identity{}, fmt.Errorf("%w: this cluster is closed, and wants %s", ErrPlain, k.wanted())
+			return peeked, Identity{}, fmt.Errorf("%w: this cluster is closed, and wants %s", ErrPlain, k.requirement())
 		}
-		return begun, Identity{}, nil
+		return peeked, Identity{}, nil
 	}
-	t, material, err := open(tls.Server(begun, k.config()))
+	t, material, err := openChannel(tls.Server(peeked, k.tlsConfig()))
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	id, doubt := k.identify(t.ConnectionState().PeerCertificates, x509.ExtKeyUsageClientAuth, e.files.Cluster)
-	said, proof, err := hear(t, doubt == nil)
+	id, authErr := k.identify(t.ConnectionState().PeerCertificates, x509.ExtKeyUsageClientAuth, e.files.Cluster)
+	kind, proof, err := readProof(t, authErr == nil)
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	answer := []byte{certified}
-	if said == proved {
+	answer := []byte{kindCertified}
+	if kind == kindProved {
 		for _, s := range k.secrets {
 			for _, cluster := range []string{e.files.Cluster, ""} {
-				if !s.proves(proof, client, cluster, material) {
+				if !s.verifyProof(proof, client, cluster, material) {
 					continue
 				}
-				if answer = append([]byte{proved}, s.proof(server, cluster, material)...); cluster == "" {
+				if answer = append([]byte{kindProved}, s.proof(server, cluster, material)...); cluster == "" {
 					id = Identity{Cluster: e.files.Cluster, Role: Operator}
 				} else {
-					id = Identity{Cluster: cluster, Role: Holder, Names: id.Names}
+					id = Identity{Cluster: cluster, Role: SecretHolder, Names: id.Names}
 				}
-				doubt = nil
+				authErr = nil
 			}
 		}
 	}
-	if doubt != nil {
-		return nil, Identity{}, refuse(t, doubt)
+	if authErr != nil {
+		return nil, Identity{}, rejectPeer(t, authErr)
 	}
 	if _, err := t.Write(answer); err != nil {
-		return nil, Identity{}, failed(err)
+		return nil, Identity{}, networkError(err)
 	}
-	begun.unlimit()
-	return safe{t, nc}, id, nil
+	peeked.unlimit()
+	return tlsConn{t, nc}, id, nil
 }
 
-// config is the channel: who is there is found out inside it.
-func (k keys) config() *tls.Config {
+// tlsConfig returns the settings of the channel, in which the peer is authenticated afterwards.
+func (k keys) tlsConfig() *tls.Config {
 	return &tls.Config{
 		VerifyConnection: func(state tls.ConnectionState) error { return k.checkChain(state.PeerCertificates) },
-		// Without this list the dialer could choose a curve that costs the listener ten times as much.
+		// Without this list, the dialer could choose a curve that costs the listener ten times as much.
 		CurvePreferences: []tls.CurveID{tls.X25519MLKEM768, tls.X25519, tls.CurveP256},
 		MinVersion:       tls.VersionTLS13, NextProtos: []string{protocol}, Certificates: []tls.Certificate{k.own},
-		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, // identify looks at the certificates, and not for a host
-		SessionTicketsDisabled: true, // each channel is looked at
+		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, // identify checks the certificates; the host name does not matter
+		SessionTicketsDisabled: true, // each channel is authenticated
 	}
 }
 
-// wanted says how somebody comes in, for who tries without.
-func (k keys) wanted() string {
+// requirement describes the credentials that a rejected peer needs.
+func (k keys) requirement() string {
 	if k.authority != nil {
 		return "a certificate of its authority (tls: {cert: FILE, key: FILE, ca: FILE})"
 	}
 	return "the shared secret (--secret-file FILE, ELECT_SECRET_FILE, or secret_file: FILE)"
 }
 
-// identify is who shows these certificates, if there is an authority to ask.
+// identify returns the identity in a chain of certificates. It fails if no authority is configured.
 func (k keys) identify(chain []*x509.Certificate, usage x509.ExtKeyUsage, cluster string) (Identity, error) {
 	if k.authority == nil {
-		return Identity{}, errors.New(noSecret)
+		return Identity{}, errors.New(reasonNoSecret)
 	}
 	return verify(chain, k.authority, k.roots, usage, cluster)
 }
 
-// open makes the channel, and derives what is of this channel alone: RFC 9266, tls-exporter.
-func open(t *tls.Conn) (_ *tls.Conn, material []byte, err error) {
+// openChannel runs the TLS handshake, and derives the keying material of this channel: RFC 9266, tls-exporter.
+func openChannel(t *tls.Conn) (_ *tls.Conn, material []byte, err error) {
 	if err := t.Handshake(); err != nil {
 		if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
 			return nil, nil, fmt.Errorf("%w: %w", ErrPlain, err)
 		}
-		return nil, nil, failed(err)
+		return nil, nil, networkError(err)
 	}
 	state := t.ConnectionState()
 	if state.NegotiatedProtocol != protocol {
@@ -219,45 +225,46 @@ func open(t *tls.Conn) (_ *tls.Conn, material []byte, err error) {
 	return t, material, err
 }
 
-// hear reads what the other side says inside the channel. Its reason is quoted if it has proved its identity.
-func hear(t *tls.Conn, quoted bool) (said byte, proof []byte, err error) {
-	var head [1]byte
-	if _, err := io.ReadFull(t, head[:]); err != nil {
-		return 0, nil, failed(err)
+// readProof reads the message of the other side inside the channel. If isQuoted is set, the other side has proved its
+// identity, and the error quotes its reason.
+func readProof(t *tls.Conn, isQuoted bool) (kind byte, proof []byte, err error) {
+	var first [1]byte
+	if _, err := io.ReadFull(t, first[:]); err != nil {
+		return 0, nil, networkError(err)
 	}
-	switch said = head[0]; said {
-	case certified:
-		return said, nil, nil
-	case proved:
+	switch kind = first[0]; kind {
+	case kindCertified:
+		return kind, nil, nil
+	case kindProved:
 		proof = make([]byte, proofLen)
-	case refused:
-		if _, err := io.ReadFull(t, head[:]); err != nil {
-			return 0, nil, failed(err)
+	case kindRejected:
+		if _, err := io.ReadFull(t, first[:]); err != nil {
+			return 0, nil, networkError(err)
 		}
-		proof = make([]byte, head[0])
+		proof = make([]byte, first[0])
 	default:
-		return 0, nil, fmt.Errorf("secure: the other side says %02x where its proof should be", said)
+		return 0, nil, fmt.Errorf("secure: the other side says %02x where its proof should be", kind)
 	}
 	if _, err := io.ReadFull(t, proof); err != nil {
-		return 0, nil, failed(err)
+		return 0, nil, networkError(err)
 	}
-	if said == refused {
-		return 0, nil, rejection(string(proof), quoted)
+	if kind == kindRejected {
+		return 0, nil, newRejectedError(string(proof), isQuoted)
 	}
-	return said, proof, nil
+	return kind, proof, nil
 }
 
-// refuse tells the other side why it is not believed.
-func refuse(t *tls.Conn, doubt error) error {
-	reason := hostile.Cut(doubt.Error(), maxReason)
-	_, _ = t.Write(append([]byte{refused, byte(len(reason))}, reason...))
-	return fmt.Errorf("secure: %w", doubt)
+// rejectPeer sends the reason of a rejection to the other side, and returns the error.
+func rejectPeer(t *tls.Conn, cause error) error {
+	reason := hostile.Cut(cause.Error(), maxReason)
+	_, _ = t.Write(append([]byte{kindRejected, byte(len(reason))}, reason...))
+	return fmt.Errorf("secure: %w", cause)
 }
 
-// safe is a connection over TLS whose Close does not wait: that of TLS says goodbye first, for up to 5 s.
-type safe struct {
+// tlsConn is a TLS connection whose Close does not wait. Close of [tls.Conn] first sends an alert, for up to 5 s.
+type tlsConn struct {
 	*tls.Conn
-	below net.Conn
+	tcp net.Conn
 }
 
-func (s safe) Close() error { return s.below.Close() }
+func (s tlsConn) Close() error { return s.tcp.Close() }

@@ -35,7 +35,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		defer c.Close()
-		_, _ = io.WriteString(c, fmt.Sprintf("%s, may be n1: %t, may give orders: %t", who, who.MayBe("n1"), who.MayOrder()))
+		_, _ = io.WriteString(c, fmt.Sprintf("%s, may be n1: %t, may give orders: %t", who, who.AllowsName("n1"), who.CanAdminister()))
 	}()
 	c, _, err := node.Client(here)
 	if err != nil {
@@ -74,7 +74,7 @@ func Example_refused() {
 	here, there = net.Pipe()
 	go func() { _, _, _ = ends[0].Server(there) }()
 	_, _, err = ends[1].Client(here)
-	_, refused := errors.AsType[*secure.RefusedError](err)
+	_, refused := errors.AsType[*secure.RejectedError](err)
 	fmt.Println(refused)
 	// Output:
 	// true

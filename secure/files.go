@@ -17,39 +17,39 @@ import (
 	"github.com/elect-go/elect/internal/disk"
 )
 
-// keys is what the files say.
+// keys is the content of the files.
 type keys struct {
-	secrets   []secret            // the one to use first; none: not a way in
-	authority *x509.CertPool      // nil: not a way in
+	secrets   []secret            // the first is used; empty: secrets are not accepted
+	authority *x509.CertPool      // nil: certificates are not accepted
 	roots     []*x509.Certificate // of authority
-	own       tls.Certificate     // that of the authority, or one that proves nothing
-	self      Identity            // who that says
+	own       tls.Certificate     // signed by authority, or self-signed
+	self      Identity            // identity in own
 }
 
 const (
-	lookEvery   = time.Second // at most
-	lookTimeout = 100 * time.Millisecond
-	maxFile     = 256 << 10 // bytes
+	recheckInterval = time.Second // minimum time between two checks
+	checkTimeout    = 100 * time.Millisecond
+	maxFile         = 256 << 10 // bytes
 )
 
-// files are those of an endpoint, and what they said last that was right. A file system that does
-// not answer can block a read for ever, so only a goroutine of its own reads: a look.
+// files are the files of an endpoint, and their last valid content. A file system that does not respond can block a
+// read forever, so a check reads the files in its own goroutine.
 type files struct {
 	Config
 	readFile func(path string, check func(*os.File) error) ([]byte, error)
 
-	mu     sync.Mutex
-	keys   keys
-	looked time.Time     // begin of the last look
-	look   chan struct{} // of the look that is under way, closed when it ends; nil: none is
-	slow   bool          // the last look took longer than lookTimeout, and the log says so
+	mu           sync.Mutex
+	keys         keys
+	checkedAt    time.Time     // closed at the end of the check that is under way; nil: none is
+	check        chan struct{} // of the look that is under way, closed when it ends; nil: none is
+	slowReported bool          // the last check took longer than checkTimeout, and the log says so
 
-	// The rest belongs to the look that is under way.
-	seen   []os.FileInfo // of the files, as they were read last
-	failed int           // how often what was seen could not be read
+	// The check that is under way owns the fields below.
+	lastInfo []os.FileInfo // of the files, when they were read last
+	attempts int           // attempts to read the present files without success
 }
 
-// paths are those that are configured.
+// paths returns the configured files.
 func (c *Config) paths() (all []string) {
 	for _, path := range []string{c.SecretFile, c.TLS.Cert, c.TLS.Key, c.TLS.CA} {
 		if path != "" {
@@ -59,30 +59,29 @@ func (c *Config) paths() (all []string) {
 	return all
 }
 
-// open reads the files for the first time.
-func (f *files) open() (err error) {
+// load reads the files for the first time.
+func (f *files) load() (err error) {
 	f.readFile = readFile
-	f.seen, f.looked = f.stat(), time.Now()
+	f.lastInfo, f.checkedAt = f.stat(), time.Now()
 	f.keys, err = f.read()
 	return err
 }
 
-// now is what counts for a connection that is made now. It starts a look if none has begun for
-// lookEvery, and waits for it: a secret that was removed must not be accepted from the next
-// connection. If the look takes longer than lookTimeout, the previous content stays in use until it
-// ends, and no other connection waits for it.
-func (f *files) now() keys {
+// current returns the content of the files for a new connection. If the last check began at least recheckInterval
+// ago, it starts a check and waits for it: a removed secret must not be accepted on the next connection. If the check
+// takes longer than checkTimeout, the previous content is used until it ends, and no other connection waits for it.
+func (f *files) current() keys {
 	f.mu.Lock()
-	if f.look == nil && time.Since(f.looked) >= lookEvery {
-		f.looked, f.look = time.Now(), make(chan struct{})
-		go f.runLook(f.look)
+	if f.check == nil && time.Since(f.checkedAt) >= recheckInterval {
+		f.checkedAt, f.check = time.Now(), make(chan struct{})
+		go f.runCheck(f.check)
 	}
-	look, left := f.look, lookTimeout-time.Since(f.looked)
+	check, remaining := f.check, checkTimeout-time.Since(f.checkedAt)
 	f.mu.Unlock()
-	if look != nil && left > 0 {
+	if check != nil && remaining > 0 {
 		select {
-		case <-look:
-		case <-time.After(left):
+		case <-check:
+		case <-time.After(remaining):
 			f.reportSlow()
 		}
 	}
@@ -91,65 +90,65 @@ func (f *files) now() keys {
 	return f.keys
 }
 
-// runLook looks at the files, and closes look when the result is in use.
-func (f *files) runLook(look chan struct{}) {
+// runCheck checks the files, and closes check when the result is in use.
+func (f *files) runCheck(check chan struct{}) {
 	fresh, changed := f.reload()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if changed {
 		f.keys = fresh
 	}
-	f.slow = f.slow && time.Since(f.looked) >= lookTimeout
-	f.look = nil
-	close(look)
+	f.slowReported = f.slowReported && time.Since(f.checkedAt) >= checkTimeout
+	f.check = nil
+	close(check)
 }
 
-// reportSlow logs once that looks take too long, until one of them does not.
+// reportSlow logs that checks take too long: once, until a check is fast again.
 func (f *files) reportSlow() {
 	f.mu.Lock()
-	reported := f.slow
-	f.slow = true
+	wasReported := f.slowReported
+	f.slowReported = true
 	f.mu.Unlock()
-	if !reported {
-		f.Log.Warn("secret or certificate does not load in time, keeping the previous content", "files", f.paths(), "timeout", lookTimeout)
+	if !wasReported {
+		f.Log.Warn("secret or certificate does not load in time, keeping the previous content", "files", f.paths(), "timeout", checkTimeout)
 	}
 }
 
-// reload reads the files again when they have changed, and what
-// cannot be read then changes nothing. That is said once, and not at the first look: who renews writes two
-// files, one after the other. Files that cannot be read are read at each look: a new owner shows in nothing else.
+// reload reads the files if they have changed. If that fails, the previous content stays in use. The failure is
+// logged at the second attempt only, because a renewal writes two files, one after the other. Files that could not be
+// read are read at each check, because a change of the owner shows in nothing else.
 func (f *files) reload() (fresh keys, changed bool) {
-	if seen := f.stat(); !same(seen, f.seen) {
-		f.seen, f.failed = seen, 1
+	if info := f.stat(); !sameFiles(info, f.lastInfo) {
+		f.lastInfo, f.attempts = info, 1
 	}
-	if f.failed == 0 {
+	if f.attempts == 0 {
 		return keys{}, false
 	}
 	read, err := f.read()
 	switch {
 	case err == nil:
-		f.failed = 0
+		f.attempts = 0
 		f.Log.Info("secret or certificate read anew", "files", f.paths())
 		return read, true
-	case f.failed == 1:
-		f.failed = 2
-	case f.failed == 2:
-		f.failed = 3
+	case f.attempts == 1:
+		f.attempts = 2
+	case f.attempts == 2:
+		f.attempts = 3
 		f.Log.Error("secret or certificate not renewed: what was read before counts", "error", err)
 	}
 	return keys{}, false
 }
 
-// stat is how the files look from outside.
+// stat returns the metadata of the files.
 func (f *files) stat() (all []os.FileInfo) {
 	for _, path := range f.paths() {
-		info, _ := os.Stat(path) // what is not there, read says
+		info, _ := os.Stat(path) // read reports a missing file
 		all = append(all, info)
 	}
 	return all
 }
 
-func same(a, b []os.FileInfo) bool {
+func sameFiles(a, b []os.FileInfo) bool {
 	for i := range a {
 		if (a[i] == nil) != (b[i] == nil) {
 			return false
@@ -161,12 +160,12 @@ func same(a, b []os.FileInfo) bool {
 	return true
 }
 
-// read reads all files. Its error says all that is wrong, each with its file.
+// read reads all files. Its error lists every problem, each with its file.
 func (f *files) read() (k keys, err error) {
-	var wrong []error
-	note := func(field, path string, err error) bool {
+	var problems []error
+	report := func(field, path string, err error) bool {
 		if err != nil {
-			wrong = append(wrong, &algo.SettingError{Field: field, Got: strconv.Quote(path), Want: fmt.Sprintf("a file that can be used (%v)", err), Err: err})
+			problems = append(problems, &algo.SettingError{Field: field, Got: strconv.Quote(path), Want: fmt.Sprintf("a file that can be used (%v)", err), Err: err})
 		}
 		return err == nil
 	}
@@ -175,36 +174,36 @@ func (f *files) read() (k keys, err error) {
 		if err == nil {
 			k.secrets, err = parseSecrets(text)
 		}
-		note("secret_file", f.SecretFile, err)
+		report("secret_file", f.SecretFile, err)
 	}
 	if f.TLS.CA == "" {
 		k.own, err = ephemeral()
-		return k, errors.Join(append(wrong, err)...)
+		return k, errors.Join(append(problems, err)...)
 	}
 	authority, err := f.readFile(f.TLS.CA, disk.CheckIntegrity)
-	if note("tls.ca", f.TLS.CA, err) {
+	if report("tls.ca", f.TLS.CA, err) {
 		k.authority, k.roots = readAuthority(authority)
 		if len(k.roots) == 0 {
-			note("tls.ca", f.TLS.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
+			report("tls.ca", f.TLS.CA, errors.New("it holds no certificate, want those of the authority in PEM"))
 		}
 	}
 	certificate, err := f.readFile(f.TLS.Cert, disk.CheckIntegrity)
-	note("tls.cert", f.TLS.Cert, err)
+	report("tls.cert", f.TLS.Cert, err)
 	key, err := f.readFile(f.TLS.Key, disk.CheckSecrecy)
-	note("tls.key", f.TLS.Key, err)
-	if len(wrong) > 0 {
-		return keys{}, errors.Join(wrong...)
+	report("tls.key", f.TLS.Key, err)
+	if len(problems) > 0 {
+		return keys{}, errors.Join(problems...)
 	}
 	k.own, err = tls.X509KeyPair(certificate, key)
-	if note("tls.cert", f.TLS.Cert, err) {
-		k.self, err = f.check(k)
-		note("tls.cert", f.TLS.Cert, err)
+	if report("tls.cert", f.TLS.Cert, err) {
+		k.self, err = f.checkOwn(k)
+		report("tls.cert", f.TLS.Cert, err)
 	}
-	return k, errors.Join(wrong...)
+	return k, errors.Join(problems...)
 }
 
-// check looks at the own certificate as others will.
-func (f *files) check(k keys) (self Identity, err error) {
+// checkOwn checks this endpoint's certificate as its peers will.
+func (f *files) checkOwn(k keys) (self Identity, err error) {
 	var chain []*x509.Certificate
 	for _, der := range k.own.Certificate {
 		c, err := x509.ParseCertificate(der)
@@ -223,13 +222,13 @@ func (f *files) check(k keys) (self Identity, err error) {
 	if f.Member == "" {
 		return self, nil
 	}
-	if !self.MayBe(f.Member) {
+	if !self.AllowsName(f.Member) {
 		return self, fmt.Errorf("it is that of %s, and this is member %s", self, f.Member)
 	}
 	return verify(chain, k.authority, k.roots, x509.ExtKeyUsageServerAuth, f.Cluster)
 }
 
-// readAuthority reads the certificates in a text, and skips what is none.
+// readAuthority reads the certificates in a text, and skips everything else.
 func readAuthority(text []byte) (pool *x509.CertPool, roots []*x509.Certificate) {
 	pool = x509.NewCertPool()
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -241,7 +240,7 @@ func readAuthority(text []byte) (pool *x509.CertPool, roots []*x509.Certificate)
 	return pool, roots
 }
 
-// readFile reads a file of a bounded size that check accepts.
+// readFile reads a file of at most maxFile bytes that check accepts.
 func readFile(path string, check func(*os.File) error) ([]byte, error) {
 	text, err := disk.Read(path, check, maxFile+1)
 	switch {

@@ -10,30 +10,30 @@ import (
 	"github.com/elect-go/elect/internal/hostile"
 )
 
-// maxHandshake is how much a connection reads until its handshake has ended. crypto/tls alone accepts 256 KiB of
-// certificates, and parses all of them before it calls anything of this package.
+// maxHandshake limits the bytes that a connection reads until the end of its handshake. crypto/tls alone accepts 256
+// KiB of certificates, and parses all of them before it calls any function of this package.
 const maxHandshake = 16 << 10
 
 var errTooMuch = fmt.Errorf("more than %d KiB before the end of the handshake", maxHandshake>>10)
 
-// limited is a connection that reads at most maxHandshake bytes until unlimit. It also returns the bytes that were
-// read before TLS began.
-type limited struct {
+// limitedConn is a connection that reads at most maxHandshake bytes until unlimit. It first returns the bytes that
+// were read before TLS began.
+type limitedConn struct {
 	net.Conn
-	first     []byte // next bytes to return
-	remaining int    // bytes that may be read; negative: any number
+	peeked    []byte // next bytes to return
+	remaining int    // bytes that may be read; negative: no limit
 }
 
-func newLimited(nc net.Conn) *limited { return &limited{Conn: nc, remaining: maxHandshake} }
+func newLimited(nc net.Conn) *limitedConn { return &limitedConn{Conn: nc, remaining: maxHandshake} }
 
-// unlimit ends the limit. No other goroutine may use l yet.
-func (l *limited) unlimit() { l.remaining = -1 }
+// unlimit ends the limit. It must not run concurrently with a read.
+func (l *limitedConn) unlimit() { l.remaining = -1 }
 
-func (l *limited) Read(to []byte) (int, error) {
+func (l *limitedConn) Read(to []byte) (int, error) {
 	switch {
-	case len(l.first) > 0 && len(to) > 0:
-		n := copy(to, l.first)
-		l.first = l.first[n:]
+	case len(l.peeked) > 0 && len(to) > 0:
+		n := copy(to, l.peeked)
+		l.peeked = l.peeked[n:]
 		return n, nil
 	case l.remaining < 0:
 		return l.Conn.Read(to)
@@ -45,15 +45,15 @@ func (l *limited) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite is that of the connection, if it has one.
-func (l *limited) CloseWrite() error {
+// CloseWrite calls CloseWrite of the connection, if it has one.
+func (l *limitedConn) CloseWrite() error {
 	if half, ok := l.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil
 }
 
-// channelError is a failure of TLS without the words of the peer.
+// channelError is a failure of TLS, without text of the peer.
 type channelError struct {
 	text string
 	err  error
@@ -64,12 +64,12 @@ func (e *channelError) Unwrap() error { return e.err }
 
 const maxErrorText = 128 // bytes
 
-// failed returns an error of TLS, or of the network below it, without the words of the peer. Errors of crypto/tls and
-// crypto/x509 quote what the peer has sent, so they end here before the first quotation. The text of an alert is
-// one of a fixed table.
-func failed(err error) error {
+// networkError returns an error of TLS, or of the network below it, without text of the peer. Errors of crypto/tls
+// and crypto/x509 quote the peer, so their text is cut before the first quotation. The text of an alert is from a
+// fixed table.
+func networkError(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
-		return &RefusedError{op.Err.Error()}
+		return &RejectedError{op.Err.Error()}
 	}
 	text := err.Error()
 	if _, network := errors.AsType[net.Error](err); !network && !errors.Is(err, io.EOF) {
@@ -81,16 +81,17 @@ func failed(err error) error {
 	return &channelError{text, err}
 }
 
-// noSecret is the only reason that a side repeats of a peer that has not proved its identity.
-const noSecret = "it has not proved a secret that is believed here, for this cluster"
+// reasonNoSecret is the only reason of an unauthenticated peer that is quoted.
+const reasonNoSecret = "it has not proved a secret that is believed here, for this cluster"
 
-// withheld stands for any other reason.
-const withheld = "for a reason in its own words, which are not repeated because it has not proved its identity"
+// withheldReason replaces every other reason.
+const withheldReason = "for a reason in its own words, which are not repeated because it has not proved its identity"
 
-// rejection returns the error for the reason of a peer. Quoted says that the peer has proved its identity.
-func rejection(reason string, quoted bool) error {
-	if !quoted && reason != noSecret {
-		reason = withheld
+// newRejectedError returns the error for a rejection by the peer. If isQuoted is set, the peer has proved its
+// identity.
+func newRejectedError(reason string, isQuoted bool) error {
+	if !isQuoted && reason != reasonNoSecret {
+		reason = withheldReason
 	}
-	return &RefusedError{hostile.Plain(reason)}
+	return &RejectedError{hostile.Plain(reason)}
 }

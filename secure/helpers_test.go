@@ -132,8 +132,8 @@ func attack(t testing.TB, nc net.Conn, dials bool) *attacker {
 	if dials {
 		wrap = tls.Client
 	}
-	a := &attacker{Conn: wrap(nc, keys{own: own}.config())}
-	_, a.material, err = open(a.Conn)
+	a := &attacker{Conn: wrap(nc, keys{own: own}.tlsConfig())}
+	_, a.material, err = openChannel(a.Conn)
 	require.NoError(t, err)
 	return a
 }
@@ -144,7 +144,7 @@ type attackConfig = tls.Config
 func tlsAttack(t testing.TB, nc net.Conn, known secret, change func(*attackConfig)) {
 	own, err := ephemeral()
 	require.NoError(t, err)
-	config := keys{own: own}.config()
+	config := keys{own: own}.tlsConfig()
 	change(config)
 	c := tls.Client(nc, config)
 	defer nc.Close()
@@ -154,7 +154,7 @@ func tlsAttack(t testing.TB, nc net.Conn, known secret, change func(*attackConfi
 	state := c.ConnectionState()
 	material, err := state.ExportKeyingMaterial("EXPORTER-Channel-Binding", nil, proofLen)
 	require.NoError(t, err)
-	_, _ = c.Write(append([]byte{proved}, known.proof(client, "demo", material)...))
+	_, _ = c.Write(append([]byte{kindProved}, known.proof(client, "demo", material)...))
 	_, _ = c.Read(make([]byte, 1+proofLen))
 }
 

@@ -12,53 +12,53 @@ import (
 	"github.com/elect-go/elect/internal/hostile"
 )
 
-// Role is what somebody may do in a cluster.
+// Role is what a peer may do in a cluster.
 type Role uint8
 
-// The roles. A holder of the secret may take part under any name, ask and give orders.
+// The roles. A holder of the secret may be a member with any name, and may query and administer the cluster.
 const (
-	Nobody   Role = iota // nothing was proved
-	Observer             // may ask
-	Operator             // may ask, and give orders
-	Member               // may take part under its name, and ask
-	Holder               // of the secret
+	Unauthenticated Role = iota // has proved nothing
+	Observer                    // may query the cluster
+	Operator                    // may query and administer the cluster
+	Member                      // may be a member with its name, and query the cluster
+	SecretHolder
 )
 
 func (r Role) String() string {
-	return [...]string{"nobody", "observer", "operator", "member", "holder of the secret"}[min(r, Holder)]
+	return [...]string{"nobody", "observer", "operator", "member", "holder of the secret"}[min(r, SecretHolder)]
 }
 
-// Identity is who is at the other end of a connection, as it has proved.
+// Identity is what the other end of a connection has proved to be.
 type Identity struct {
 	Cluster string
 	Role    Role
-	// Names are those under which it may take part; none for a holder of the secret: any.
+	// Names are the names that a member may have. They are empty for a holder of the secret: it may have any name.
 	Names []string
-	// Since and Until bound the time in which the certificates are valid that have proved this. With a secret
-	// both are zero: it has no end.
+	// Since and Until bound the time in which the certificates are valid that prove the identity. With a secret, both
+	// are zero: a secret does not expire.
 	Since, Until time.Time
 }
 
-// IsValid reports whether what has proved the identity is still valid at a time.
-func (id Identity) IsValid(at time.Time) bool { return id.Until.IsZero() || !at.After(id.Until) }
+// IsValid reports whether the proof of the identity is still valid.
+func (id Identity) IsValid(now time.Time) bool { return id.Until.IsZero() || !now.After(id.Until) }
 
-// MayBe reports whether it may take part under a name.
-func (id Identity) MayBe(name string) bool {
-	return id.Role == Holder && len(id.Names) == 0 || id.Role >= Member && slices.Contains(id.Names, name)
+// AllowsName reports whether the peer may be a member with that name.
+func (id Identity) AllowsName(name string) bool {
+	return id.Role == SecretHolder && len(id.Names) == 0 || id.Role >= Member && slices.Contains(id.Names, name)
 }
 
-// MayOrder reports whether it may change something as an operator does.
-func (id Identity) MayOrder() bool { return id.Role == Operator || id.Role == Holder }
+// CanAdminister reports whether the peer may administer the cluster, as an operator may.
+func (id Identity) CanAdminister() bool { return id.Role == Operator || id.Role == SecretHolder }
 
-// String is as logs have it: "member n1", "operator".
+// String returns the text for logs: "member n1", "operator".
 func (id Identity) String() string {
 	return strings.Join(append([]string{id.Role.String()}, id.Names...), " ")
 }
 
-// scheme is that of the URIs in certificates.
+// scheme is the scheme of the URIs in certificates.
 const scheme = "elect"
 
-// uri is how a certificate names somebody.
+// uri returns the URI that names the identity in a certificate.
 func (id Identity) uri() *url.URL {
 	path := "/" + id.Role.String()
 	if id.Role == Member {
@@ -67,8 +67,9 @@ func (id Identity) uri() *url.URL {
 	return &url.URL{Scheme: scheme, Host: id.Cluster, Path: path}
 }
 
-// named is who a certificate names, for a cluster or, if that is empty, for its own.
-func named(c *x509.Certificate, cluster string) (Identity, error) {
+// identityFromCert returns the identity that a certificate names. The certificate must be for cluster, unless that is
+// empty.
+func identityFromCert(c *x509.Certificate, cluster string) (Identity, error) {
 	var found []Identity
 	for _, u := range c.URIs {
 		if u.Scheme != scheme {
@@ -100,7 +101,7 @@ func named(c *x509.Certificate, cluster string) (Identity, error) {
 	return Identity{Cluster: cluster, Role: Member, Names: c.DNSNames}, nil
 }
 
-// verify finds out who shows a chain of certificates, and means to use it so.
+// verify checks a chain of certificates for the given usage, and returns the identity of its holder.
 func verify(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.Certificate, usage x509.ExtKeyUsage, cluster string) (Identity, error) {
 	signed, err := signedChain(chain, roots)
 	if err != nil {
@@ -114,18 +115,18 @@ func verify(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.C
 		Roots: authority, Intermediates: others, CurrentTime: time.Now(), KeyUsages: []x509.ExtKeyUsage{usage},
 	})
 	if err != nil {
-		return Identity{}, fmt.Errorf("certificate %s: %w", titleOf(chain[0]), err)
+		return Identity{}, fmt.Errorf("certificate %s: %w", certTitle(chain[0]), err)
 	}
-	id, err := named(chain[0], cluster)
+	id, err := identityFromCert(chain[0], cluster)
 	if err != nil {
-		return Identity{}, fmt.Errorf("certificate %s: %w", titleOf(chain[0]), err)
+		return Identity{}, fmt.Errorf("certificate %s: %w", certTitle(chain[0]), err)
 	}
 	id.Since, id.Until = validity(paths)
 	return id, nil
 }
 
-// validity returns the time in which a certificate is valid together with those that have signed it. Of several
-// paths to an authority the one counts that ends last.
+// validity returns the time in which a certificate and all its issuers are valid. Of several paths to an authority,
+// the one that ends last counts.
 func validity(paths [][]*x509.Certificate) (since, until time.Time) {
 	for _, path := range paths {
 		from, to := path[0].NotBefore, path[0].NotAfter
@@ -144,8 +145,8 @@ func validity(paths [][]*x509.Certificate) (since, until time.Time) {
 	return since, until
 }
 
-// titleOf is how errors call a certificate, whoever made it.
-func titleOf(c *x509.Certificate) string {
+// certTitle names a certificate in errors.
+func certTitle(c *x509.Certificate) string {
 	title := cmp.Or(c.Subject.CommonName, "serial "+c.SerialNumber.Text(16))
 	if len(c.URIs) > 0 {
 		title = c.URIs[0].String()

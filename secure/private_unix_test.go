@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestWhatOthersCanReadIsRefused, but for a group where the file is of root and this process is not: so are secrets that are mounted.
-func TestWhatOthersCanReadIsRefused(t *testing.T) {
+// TestReadableSecretIsRejected, but for a group where the file is of root and this process is not: so are secrets that are mounted.
+func TestReadableSecretIsRejected(t *testing.T) {
 	path := write(t, t.TempDir()+"/secret", NewSecret())
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o644: false, 0o660: false, 0o602: false, 0o606: false} {
 		require.NoError(t, os.Chmod(path, mode))
@@ -79,13 +79,13 @@ func TestFileIsReloadedAfterChangeOfOwner(t *testing.T) {
 		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.Logger()})
 		require.NoError(t, os.Chown(write(t, path, second), 65534, 65534))
 		for range 5 {
-			testkit.Pass(lookEvery)
-			require.Len(t, e.files.now().secrets, 1)
-			require.Equal(t, first, e.files.now().secrets[0].text())
+			testkit.Pass(recheckInterval)
+			require.Len(t, e.files.current().secrets, 1)
+			require.Equal(t, first, e.files.current().secrets[0].text())
 		}
 		require.Len(t, log.Lines("it belongs to user 65534"), 1)
 		require.NoError(t, os.Chown(path, 0, 0))
-		testkit.Pass(lookEvery)
-		require.Equal(t, second, e.files.now().secrets[0].text())
+		testkit.Pass(recheckInterval)
+		require.Equal(t, second, e.files.current().secrets[0].text())
 	})
 }

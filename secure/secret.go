@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// secret is what all members of a cluster know. Its text is prefix and, in base64 for URLs, the bytes and the
-// first of their SHA-256, so that a typo is found.
+// secret is what all members of a cluster know. Its text is prefix, followed by the bytes and the first bytes of
+// their SHA-256 in URL-safe base64, so that a typo is detected.
 type secret [32]byte
 
 const (
 	prefix   = "elect1_"
 	checkLen = 4
-	// maxSecrets bounds what a stranger's proof is compared with.
+	// maxSecrets limits the secrets that an unauthenticated proof is compared with.
 	maxSecrets = 16
 )
 
-// NewSecret draws a secret of 32 bytes, and returns it as it stands in a file.
+// NewSecret draws a secret of 32 random bytes, and returns its text.
 func NewSecret() string {
 	var s secret
 	_, _ = rand.Read(s[:]) // it never fails
@@ -33,19 +33,19 @@ func (s secret) text() string {
 	return prefix + base64.RawURLEncoding.EncodeToString(append(s[:], sum[:checkLen]...))
 }
 
-// parseSecrets reads a file: a secret on each line, the one to use first. What follows a # is a comment. Its
-// errors do not repeat what is there.
+// parseSecrets reads a file with one secret per line, the one to use first. A # begins a comment. Errors do not quote
+// the file.
 func parseSecrets(text []byte) (all []secret, err error) {
 	line := 0
-	for written := range strings.Lines(string(bytes.TrimPrefix(text, []byte("\uFEFF")))) {
+	for text := range strings.Lines(string(bytes.TrimPrefix(text, []byte("\uFEFF")))) {
 		line++
-		written, _, _ = strings.Cut(written, "#")
-		if written = strings.TrimSpace(written); written == "" {
+		text, _, _ = strings.Cut(text, "#")
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		s, why := parseSecret(written)
-		if why != "" {
-			return nil, fmt.Errorf("line %d: %s", line, why)
+		s, problem := parseSecret(text)
+		if problem != "" {
+			return nil, fmt.Errorf("line %d: %s", line, problem)
 		}
 		all = append(all, s)
 	}
@@ -58,12 +58,12 @@ func parseSecrets(text []byte) (all []secret, err error) {
 	return all, nil
 }
 
-// parseSecret says what is wrong with a text that is no secret.
-func parseSecret(text string) (s secret, wrong string) {
-	encoded, ours := strings.CutPrefix(text, prefix)
+// parseSecret reads the text of a secret. If it is invalid, problem says why.
+func parseSecret(text string) (s secret, problem string) {
+	encoded, hasPrefix := strings.CutPrefix(text, prefix)
 	want := base64.RawURLEncoding.EncodedLen(len(s) + checkLen)
 	switch {
-	case !ours:
+	case !hasPrefix:
 		return s, fmt.Sprintf("it does not begin with %s, as what 'elect secret' prints", prefix)
 	case len(encoded) != want:
 		return s, fmt.Sprintf("%d characters follow %s, want %d: it is cut, or two lines are one", len(encoded), prefix, want)
@@ -81,12 +81,12 @@ func parseSecret(text string) (s secret, wrong string) {
 
 // The roles of the two ends of a channel.
 const (
-	client = "client" // it has dialled
+	client = "client" // the dialer
 	server = "server"
 )
 
-// proof shows, within one channel, that who has a role there knows a secret. It is of no use in another channel,
-// role or cluster. Material is what TLS derives for the channel: see material.
+// proof proves, within one channel, that the end with a role knows s. It is useless in another channel, role or
+// cluster. The material is what TLS derives for the channel: see openChannel.
 func (s secret) proof(role, cluster string, material []byte) []byte {
 	mac := hmac.New(sha256.New, s[:])
 	fmt.Fprintf(mac, "elect proof 1\x00%s\x00%s\x00", role, cluster)
@@ -94,7 +94,7 @@ func (s secret) proof(role, cluster string, material []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// proves compares without telling by its time how much of a proof is right.
-func (s secret) proves(proof []byte, role, cluster string, material []byte) bool {
+// verifyProof checks a proof in constant time.
+func (s secret) verifyProof(proof []byte, role, cluster string, material []byte) bool {
 	return hmac.Equal(proof, s.proof(role, cluster, material))
 }

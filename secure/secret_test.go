@@ -18,32 +18,32 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-func TestWhoHasTheSecretComesIn(t *testing.T) {
+func TestPeersWithSameSecretAuthenticate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		dialled, accepted := meet(t, holder(t, s), holder(t, s))
 		require.NoError(t, dialled.err)
 		require.NoError(t, accepted.err)
-		want := Identity{Cluster: "demo", Role: Holder}
+		want := Identity{Cluster: "demo", Role: SecretHolder}
 		require.Equal(t, want, dialled.id)
 		require.Equal(t, want, accepted.id)
-		require.True(t, accepted.id.MayBe("n1"))
-		require.True(t, accepted.id.MayOrder())
+		require.True(t, accepted.id.AllowsName("n1"))
+		require.True(t, accepted.id.CanAdminister())
 		talk(t, dialled, accepted)
 	})
 }
 
-func TestWhoHasAnotherSecretStaysOut(t *testing.T) {
+func TestPeerWithOtherSecretIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dialled, accepted := meet(t, holder(t, NewSecret()), holder(t, NewSecret()))
-		require.ErrorAs(t, dialled.err, new(*RefusedError))
+		require.ErrorAs(t, dialled.err, new(*RejectedError))
 		require.EqualError(t, dialled.err, "secure: refused by the other side: it has not proved a secret that is believed here, for this cluster")
 		require.EqualError(t, accepted.err, "secure: it has not proved a secret that is believed here, for this cluster")
 	})
 }
 
-// TestTheSameSecretInAnotherCluster: two clusters that share a file stay two.
-func TestTheSameSecretInAnotherCluster(t *testing.T) {
+// TestSecretOfOtherClusterIsRejected: two clusters that share a file stay two.
+func TestSecretOfOtherClusterIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		other := holder(t, s)
@@ -54,8 +54,8 @@ func TestTheSameSecretInAnotherCluster(t *testing.T) {
 	})
 }
 
-// TestWhoAsksNeedNotKnowTheCluster: with the secret alone one may ask and give orders, and not take part.
-func TestWhoAsksNeedNotKnowTheCluster(t *testing.T) {
+// TestClientNeedsNoClusterName: with the secret alone one may ask and give orders, and not take part.
+func TestClientNeedsNoClusterName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		asks := holder(t, s)
@@ -63,20 +63,20 @@ func TestWhoAsksNeedNotKnowTheCluster(t *testing.T) {
 		dialled, accepted := meet(t, asks, holder(t, s))
 		require.NoError(t, dialled.err)
 		require.Equal(t, Identity{Cluster: "demo", Role: Operator}, accepted.id)
-		require.True(t, accepted.id.MayOrder())
-		require.False(t, accepted.id.MayBe("n1"))
+		require.True(t, accepted.id.CanAdminister())
+		require.False(t, accepted.id.AllowsName("n1"))
 		talk(t, dialled, accepted)
 	})
 }
 
-// TestNothingIsToldToWhoProvesNothing: who listens answers only a proof, and then the same to whatever it was.
-func TestNothingIsToldToWhoProvesNothing(t *testing.T) {
+// TestListenerRevealsNothingBeforeProof: who listens answers only a proof, and then the same to whatever it was.
+func TestListenerRevealsNothingBeforeProof(t *testing.T) {
 	for name, said := range map[string][]byte{
-		"no proof":       {certified},
-		"a wrong proof":  append([]byte{proved}, make([]byte, proofLen)...),
+		"no proof":       {kindCertified},
+		"a wrong proof":  append([]byte{kindProved}, make([]byte, proofLen)...),
 		"a strange byte": {0x91},
-		"half a proof":   {proved, 1, 2, 3},
-		"a refusal":      {refused, 2, 'n', 'o'},
+		"half a proof":   {kindProved, 1, 2, 3},
+		"a refusal":      {kindRejected, 2, 'n', 'o'},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,11 +107,11 @@ func TestNothingIsToldToWhoProvesNothing(t *testing.T) {
 	})
 }
 
-// TestNothingIsSaidToWhoCannotProve: who dials says nothing but its own proof before it knows whom it has dialled.
-func TestNothingIsSaidToWhoCannotProve(t *testing.T) {
+// TestDialerSendsOnlyProofToUnprovenListener: who dials says nothing but its own proof before it knows whom it has dialled.
+func TestDialerSendsOnlyProofToUnprovenListener(t *testing.T) {
 	for name, answer := range map[string]func(said []byte) []byte{
-		"no proof":      func([]byte) []byte { return []byte{certified} },
-		"a wrong proof": func([]byte) []byte { return append([]byte{proved}, make([]byte, proofLen)...) },
+		"no proof":      func([]byte) []byte { return []byte{kindCertified} },
+		"a wrong proof": func([]byte) []byte { return append([]byte{kindProved}, make([]byte, proofLen)...) },
 		"its own proof": func(said []byte) []byte { return said },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestNothingIsSaidToWhoCannotProve(t *testing.T) {
 	}
 }
 
-// TestAManInTheMiddle has a channel to each side, and hands on all that is said in them.
-func TestAManInTheMiddle(t *testing.T) {
+// TestManInTheMiddleIsRejected has a channel to each side, and hands on all that is said in them.
+func TestManInTheMiddleIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		near, toNear := pipe(t)
@@ -159,8 +159,8 @@ func TestAManInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestAReplay says again, in a channel of its own, what was proved in another.
-func TestAReplay(t *testing.T) {
+// TestReplayedProofIsRejected says again, in a channel of its own, what was proved in another.
+func TestReplayedProofIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		near, far := pipe(t)
@@ -175,14 +175,14 @@ func TestAReplay(t *testing.T) {
 		a := attack(t, near, true)
 		_, err = a.Write(overheard)
 		require.NoError(t, err)
-		require.EqualValues(t, refused, rest(a)[0])
+		require.EqualValues(t, kindRejected, rest(a)[0])
 		synctest.Wait()
 		require.Error(t, accepted.err)
 	})
 }
 
-// TestPlainTextStaysOut: neither side falls back.
-func TestPlainTextStaysOut(t *testing.T) {
+// TestPlainTextIsRejected: neither side falls back.
+func TestPlainTextIsRejected(t *testing.T) {
 	t.Run("who dials", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := pipe(t)
@@ -213,8 +213,8 @@ func TestPlainTextStaysOut(t *testing.T) {
 	})
 }
 
-// TestALevelBelowIsRefused: TLS 1.2, and what speaks another protocol over TLS, also where it knows the secret.
-func TestALevelBelowIsRefused(t *testing.T) {
+// TestWeakerChannelIsRejected: TLS 1.2, and what speaks another protocol over TLS, also where it knows the secret.
+func TestWeakerChannelIsRejected(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*attackConfig)
 		in     bool
@@ -239,8 +239,8 @@ func TestALevelBelowIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheNetworkIsHeard: an end without a word is evidence, and must not look like a refusal.
-func TestTheNetworkIsHeard(t *testing.T) {
+// TestNetworkErrorIsKept: an end without a word is evidence, and must not look like a refusal.
+func TestNetworkErrorIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := pipe(t)
 		go func() {
@@ -255,8 +255,8 @@ func TestTheNetworkIsHeard(t *testing.T) {
 	})
 }
 
-// TestASecretIsRotatedWithoutAStop: all believe the new one, then all use it, then the old one goes.
-func TestASecretIsRotatedWithoutAStop(t *testing.T) {
+// TestSecretIsRotatedWithoutRestart: all believe the new one, then all use it, then the old one goes.
+func TestSecretIsRotatedWithoutRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh := NewSecret(), NewSecret()
 		a, b := holder(t, old), holder(t, old)
@@ -265,7 +265,7 @@ func TestASecretIsRotatedWithoutAStop(t *testing.T) {
 		for _, step := range [][]string{{old, fresh}, {fresh, old}, {fresh}} {
 			for _, e := range []*Endpoint{a, b} {
 				write(t, e.files.SecretFile, step...)
-				testkit.Pass(lookEvery)
+				testkit.Pass(recheckInterval)
 				for _, ends := range [][2]*Endpoint{{a, b}, {b, a}} {
 					dialled, accepted := meet(t, ends[0], ends[1])
 					require.NoError(t, dialled.err, "%v", len(step))
@@ -274,23 +274,23 @@ func TestASecretIsRotatedWithoutAStop(t *testing.T) {
 			}
 		}
 		dialled, _ := meet(t, holder(t, old), b)
-		require.ErrorAs(t, dialled.err, new(*RefusedError), "the old one is not believed any more")
+		require.ErrorAs(t, dialled.err, new(*RejectedError), "the old one is not believed any more")
 	})
 }
 
-// TestTheFileIsLookedAtOnceASecond, whatever strangers do.
-func TestTheFileIsLookedAtOnceASecond(t *testing.T) {
+// TestFileIsCheckedOncePerSecond, whatever strangers do.
+func TestFileIsCheckedOncePerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := holder(t, NewSecret())
 		fresh := NewSecret()
 		write(t, e.files.SecretFile, fresh)
-		require.NotEqual(t, fresh, e.files.now().secrets[0].text())
-		testkit.Pass(lookEvery)
-		require.Equal(t, fresh, e.files.now().secrets[0].text())
+		require.NotEqual(t, fresh, e.files.current().secrets[0].text())
+		testkit.Pass(recheckInterval)
+		require.Equal(t, fresh, e.files.current().secrets[0].text())
 	})
 }
 
-func TestSecretFiles(t *testing.T) {
+func TestSecretFileSyntax(t *testing.T) {
 	s, other := NewSecret(), NewSecret()
 	typo := []byte(s)
 	typo[20] ^= 1 // one letter for its neighbour
@@ -332,7 +332,7 @@ func TestSecretFiles(t *testing.T) {
 	}
 }
 
-func TestATypoIsFoundWhereverItIs(t *testing.T) {
+func TestTypoInSecretIsFound(t *testing.T) {
 	s := NewSecret()
 	for i := range s {
 		for _, c := range []byte("A0_z") {
@@ -348,7 +348,7 @@ func TestATypoIsFoundWhereverItIs(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNotTheirOwn(t *testing.T) {
+func TestFileProblemsAreReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing")
 	_, err := New(Config{SecretFile: path})
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -363,8 +363,8 @@ func TestFilesThatAreNotTheirOwn(t *testing.T) {
 	require.ErrorContains(t, err, "tls is set beside secret_file, want one of the two, or security: migrate")
 }
 
-// TestManyBeginAndStall: each has its deadline, and keeps nobody else out.
-func TestManyBeginAndStall(t *testing.T) {
+// TestStalledHandshakesDelayNoPeer: each has its deadline, and keeps nobody else out.
+func TestStalledHandshakesDelayNoPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		listens := holder(t, s)
@@ -399,8 +399,8 @@ func TestCloseDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestAReadGoesOnAfterItsDeadline: a transport moves deadlines all the time.
-func TestAReadGoesOnAfterItsDeadline(t *testing.T) {
+// TestReadContinuesAfterDeadline: a transport moves deadlines all the time.
+func TestReadContinuesAfterDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		dialled, accepted := meet(t, holder(t, s), holder(t, s))
@@ -412,4 +412,4 @@ func TestAReadGoesOnAfterItsDeadline(t *testing.T) {
 	})
 }
 
-var _ net.Conn = safe{}
+var _ net.Conn = tlsConn{}

@@ -18,21 +18,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KnowsUsers says whether SameUser can tell users apart on this system.
+// KnowsUsers reports whether SameUser works on this system.
 const KnowsUsers = true
 
 const established = 1 // TCP_ESTABLISHED
 
 var errNoOtherEnd = errors.New("no process on this machine has the other end of the connection")
 
-// socketOwner is what the kernel says of a socket.
+// socketOwner is what the kernel reports about a socket.
 type socketOwner struct {
 	state, user int
-	inode       uint64 // 0: no process has the socket any more, and the kernel says that it is one of root
+	inode       uint64 // 0: no process has the socket any more, and the kernel reports root as its user
 }
 
-// userOf asks for the owner of the other end first. If c has not ended by then, that end is the one of c.
-func userOf(c net.Conn, here, there netip.AddrPort) (int, error) {
+// peerUser queries the owner of the other end first. If c has not ended afterwards, that end belongs to c.
+func peerUser(c net.Conn, here, there netip.AddrPort) (int, error) {
 	owner, err := findSocket(there, here)
 	if closed := isOpen(c); closed != nil {
 		err = closed
@@ -46,7 +46,7 @@ func userOf(c net.Conn, here, there netip.AddrPort) (int, error) {
 	return owner.user, nil
 }
 
-// isOpen returns an error if the connection was closed or reset by the other end.
+// isOpen returns an error if the other end has closed or reset the connection.
 func isOpen(c net.Conn) error {
 	socket, ok := c.(syscall.Conn)
 	if inner, wraps := c.(interface{ NetConn() net.Conn }); !ok && wraps {
@@ -73,23 +73,23 @@ func isOpen(c net.Conn) error {
 	return err
 }
 
-// findSocket looks for the socket that is connected from one address to another.
+// findSocket finds the socket that is connected from one address to another.
 func findSocket(from, to netip.AddrPort) (socketOwner, error) {
-	owner, err := askKernel(from, to)
+	owner, err := queryKernel(from, to)
 	if isModuleMissing(err) {
 		return searchTables(from, to)
 	}
 	return owner, err
 }
 
-// moduleError says that the kernel has not looked for the socket: it has no sock_diag, for example.
+// moduleError reports that the kernel has not searched for the socket, for example because it lacks sock_diag.
 type moduleError struct{ error }
 
 func isModuleMissing(err error) bool { return errors.As(err, new(moduleError)) }
 
-// askKernel asks for one socket, by sock_diag(7). Unlike the tables in /proc, the cost does not grow with the number
-// of sockets of this machine.
-func askKernel(from, to netip.AddrPort) (socketOwner, error) {
+// queryKernel finds one socket with sock_diag(7). Its cost does not grow with the number of sockets of this machine,
+// as that of the tables in /proc does.
+func queryKernel(from, to netip.AddrPort) (socketOwner, error) {
 	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return socketOwner{}, moduleError{err}
@@ -113,7 +113,7 @@ const (
 	replySize        = 72 // of struct inet_diag_msg
 )
 
-// socketRequest is a struct inet_diag_req_v2 in a struct nlmsghdr.
+// socketRequest returns a struct inet_diag_req_v2 in a struct nlmsghdr.
 func socketRequest(from, to netip.AddrPort) []byte {
 	family := byte(unix.AF_INET6)
 	if from.Addr().Is4() {
@@ -140,7 +140,7 @@ func address(of netip.AddrPort) []byte {
 	return b
 }
 
-// parseSocket reads a struct inet_diag_msg, or an error, in a struct nlmsghdr.
+// parseSocket decodes a struct inet_diag_msg, or an error, in a struct nlmsghdr.
 func parseSocket(b []byte) (socketOwner, error) {
 	native := binary.NativeEndian
 	if len(b) < headerSize+4 {
@@ -168,19 +168,19 @@ const (
 	inodeColumn  = 9
 )
 
-// searching has one goroutine read the tables at a time: that may take milliseconds.
-var searching sync.Mutex
+// tablesMu limits the search of the tables, which may take milliseconds, to one goroutine at a time.
+var tablesMu sync.Mutex
 
-// searchTables looks for the socket in the tables of /proc.
+// searchTables finds the socket in the tables of /proc.
 func searchTables(from, to netip.AddrPort) (socketOwner, error) {
-	searching.Lock()
-	defer searching.Unlock()
+	tablesMu.Lock()
+	defer tablesMu.Unlock()
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(table)
 		if err != nil {
-			continue // without IPv6 there is no such table
+			continue // without IPv6 this table does not exist
 		}
-		owner, found := ownerOf(bufio.NewScanner(f), from, to)
+		owner, found := findRow(bufio.NewScanner(f), from, to)
 		f.Close()
 		if found {
 			return owner, nil
@@ -189,8 +189,8 @@ func searchTables(from, to netip.AddrPort) (socketOwner, error) {
 	return socketOwner{}, errNoOtherEnd
 }
 
-// ownerOf finds the socket that is connected from one address to another.
-func ownerOf(rows *bufio.Scanner, from, to netip.AddrPort) (owner socketOwner, found bool) {
+// findRow finds the socket that is connected from one address to another.
+func findRow(rows *bufio.Scanner, from, to netip.AddrPort) (owner socketOwner, found bool) {
 	for rows.Scan() {
 		columns := strings.Fields(rows.Text())
 		if len(columns) <= inodeColumn || parseAddr(columns[localColumn]) != from || parseAddr(columns[remoteColumn]) != to {
@@ -206,7 +206,7 @@ func ownerOf(rows *bufio.Scanner, from, to netip.AddrPort) (owner socketOwner, f
 	return socketOwner{}, false
 }
 
-// parseAddr reads an address of that table: its words are in the order of this machine's bytes.
+// parseAddr decodes an address of these tables. Its words are in the byte order of this machine.
 func parseAddr(text string) netip.AddrPort {
 	host, port, _ := strings.Cut(text, ":")
 	words, _ := hex.DecodeString(host)
@@ -220,7 +220,8 @@ func parseAddr(text string) netip.AddrPort {
 
 func ownUser() int { return os.Geteuid() }
 
-// overflowUser is the number that the kernel shows for a user without one in this user namespace: see user_namespaces(7).
+// overflowUser returns the number that the kernel shows for a user without one in this user namespace: see
+// user_namespaces(7).
 var overflowUser = sync.OnceValue(func() int {
 	const usual = 65534
 	text, err := os.ReadFile("/proc/sys/kernel/overflowuid")

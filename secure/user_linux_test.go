@@ -34,7 +34,7 @@ func asked(c net.Conn) error {
 	return err
 }
 
-func TestTheSameUser(t *testing.T) {
+func TestSameUserIsFound(t *testing.T) {
 	for name, test := range map[string]struct{ network, listen, dial string }{
 		"IPv4":                    {"tcp4", "127.0.0.1:0", ""},
 		"IPv6":                    {"tcp6", "[::1]:0", ""},
@@ -61,8 +61,8 @@ func TestTheSameUser(t *testing.T) {
 	require.ErrorIs(t, asked(near), ErrUnknownUser)
 }
 
-// TestTablesOfSockets are read where the kernel does not answer for one socket: with the same result.
-func TestTablesOfSockets(t *testing.T) {
+// TestSocketTables are read where the kernel does not answer for one socket: with the same result.
+func TestSocketTables(t *testing.T) {
 	for _, network := range []string{"tcp4", "tcp6"} {
 		c, _ := accepted(t, network, "localhost:0", func(addr string) io.Closer {
 			c, err := net.Dial(network, addr)
@@ -70,7 +70,7 @@ func TestTablesOfSockets(t *testing.T) {
 			return c
 		})
 		here, there := addrOf(c.LocalAddr()), addrOf(c.RemoteAddr())
-		want, err := askKernel(there, here)
+		want, err := queryKernel(there, here)
 		if isModuleMissing(err) {
 			t.Skip(err)
 		}
@@ -78,16 +78,16 @@ func TestTablesOfSockets(t *testing.T) {
 		got, err := searchTables(there, here)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		_, err = askKernel(there, there)
+		_, err = queryKernel(there, there)
 		require.ErrorIs(t, err, errNoOtherEnd)
 		_, err = searchTables(there, there)
 		require.ErrorIs(t, err, errNoOtherEnd)
 	}
 }
 
-// TestPortIsUsedAgain: a process resets its connection, and one of this user takes the port, as if it had given the orders
+// TestReusedPortIsDetected: a process resets its connection, and one of this user takes the port, as if it had given the orders
 // that were sent before.
-func TestPortIsUsedAgain(t *testing.T) {
+func TestReusedPortIsDetected(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -115,9 +115,9 @@ func TestPortIsUsedAgain(t *testing.T) {
 	require.NoError(t, err, "what was sent before the reset is still read")
 }
 
-func TestOverflowUserIsNobody(t *testing.T) {
+func TestOverflowUserIsUnknown(t *testing.T) {
 	for user, same := range map[int]bool{0: true, os.Geteuid(): true, os.Geteuid() + 1: false, overflowUser(): false} {
-		_, err := judge(user)
+		_, err := checkUser(user)
 		require.Equal(t, same, err == nil, "%d: %v", user, err)
 	}
 }
@@ -143,8 +143,8 @@ func runAs(t *testing.T, uid uint32, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestAnotherUser: the test runs itself once more, as somebody else.
-func TestAnotherUser(t *testing.T) {
+// TestOtherUserIsRejected: the test runs itself once more, as somebody else.
+func TestOtherUserIsRejected(t *testing.T) {
 	if addr := os.Getenv("SECURE_TEST_DIAL"); addr != "" {
 		_, err := net.Dial("tcp", addr)
 		require.NoError(t, err)

@@ -9,10 +9,10 @@ import (
 	"runtime"
 )
 
-// KnowsUsers says whether SameUser can tell users apart on this system.
+// KnowsUsers reports whether SameUser works on this system.
 const KnowsUsers = false
 
-func userOf(net.Conn, netip.AddrPort, netip.AddrPort) (int, error) {
+func peerUser(net.Conn, netip.AddrPort, netip.AddrPort) (int, error) {
 	return 0, fmt.Errorf("on %s that is not asked for, and a secret is needed", runtime.GOOS)
 }
 

@@ -86,7 +86,7 @@ func TestOptionsReportEveryProblem(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed, "the listener is the transport's, also when New fails")
 }
 
-// TestDialErrorSaysItOnce has the text of an error name the address and the reason once each.
+// TestDialErrorDoesNotRepeatItself has the text of an error name the address and the reason once each.
 func TestDialErrorDoesNotRepeatItself(t *testing.T) {
 	target := Target{Addr: "n1:7400"}
 	nobody := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7400}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}

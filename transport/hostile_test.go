@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestHostileInput plays each kind of bad peer against a node that serves a good one.
+// TestInvalidInputClosesConnection plays each kind of bad peer against a node that serves a good one.
 func TestInvalidInputClosesConnection(t *testing.T) {
 	greeted := func(r raw) { r.greet(id(6), 1, false); r.drain() }
 	for _, test := range []struct {
@@ -201,7 +201,7 @@ func TestFloodOfProbes(t *testing.T) {
 	})
 }
 
-// TestHandshakeMistakes: a handshake of this side that sends what it must not.
+// TestInvalidHandshakeIsRejected: a handshake of this side that sends what it must not.
 func TestInvalidHandshakeIsRejected(t *testing.T) {
 	for _, frame := range [][]byte{nil, {controlClose}, append(body(""), make([]byte, 1024)...)} {
 		t.Run(fmt.Sprintf("%d bytes", len(frame)), func(t *testing.T) {

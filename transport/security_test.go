@@ -153,7 +153,7 @@ func TestSecurityPrecedesHello(t *testing.T) {
 	})
 }
 
-// TestSecurityKeepsOut: who does not prove what is wanted hears no byte of hello, nor a reason in plain text; but who
+// TestSecurityRejectsConnection: who does not prove what is wanted hears no byte of hello, nor a reason in plain text; but who
 // speaks plain text is told why.
 func TestSecurityRejectsConnection(t *testing.T) {
 	for _, test := range []struct {
@@ -190,7 +190,7 @@ func TestSecurityRejectsConnection(t *testing.T) {
 	}
 }
 
-// TestSecurityOfWhoWasDialled: this side has dialled somebody who does not prove it.
+// TestSecurityOfDialedPeer: this side has dialled somebody who does not prove it.
 func TestSecurityOfDialedPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -264,7 +264,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 	}
 }
 
-// TestHelloAgreesWithWhatWasProved: the handshake is told, and refuses.
+// TestHelloIsCheckedAgainstPrincipal: the handshake is told, and refuses.
 func TestHelloIsCheckedAgainstPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -314,7 +314,7 @@ func TestHandshakesThatHang(t *testing.T) {
 	})
 }
 
-// TestAFloodMakesRoomForItself: who has slow hands and another address than a flood is not pushed out by it.
+// TestFloodEvictsOwnConnections: who has slow hands and another address than a flood is not pushed out by it.
 func TestFloodEvictsOwnConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

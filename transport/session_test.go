@@ -58,7 +58,7 @@ func dialed(n *node) bool {
 	return false
 }
 
-// TestAPoliteEndLeavesTheSessionToTheOther: a session has two connections, and its peer closes the one that
+// TestGracefulCloseKeepsSession: a session has two connections, and its peer closes the one that
 // carries it.
 func TestGracefulCloseKeepsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestGracefulCloseKeepsSession(t *testing.T) {
 	})
 }
 
-// TestPoliteEndWaitsForWhatIsWritten: the peer says that it closes, and does not read what was sent to it before.
+// TestGracefulCloseWaitsForWrites: the peer says that it closes, and does not read what was sent to it before.
 func TestGracefulCloseWaitsForWrites(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -114,7 +114,7 @@ func TestGracefulCloseWaitsForWrites(t *testing.T) {
 	}
 }
 
-// TestPoliteEndThenRefusedDial: a dial fails after the peer was connected in another way, and is no more.
+// TestGracefulCloseThenRefusedDial: a dial fails after the peer was connected in another way, and is no more.
 func TestGracefulCloseThenRefusedDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -135,7 +135,7 @@ func TestGracefulCloseThenRefusedDial(t *testing.T) {
 	})
 }
 
-// TestWhatIsForgottenLateTakesNobodysPlace: the end of a session is tidied up when its node has
+// TestLateForgetRemovesNoOtherPeer: the end of a session is tidied up when its node has
 // been forgotten meanwhile, and is connected again. The new entry of the node was taken for the
 // old one: the node was heard, but what was sent to it went nowhere, as long as it had reason to
 // keep the connection.
@@ -158,7 +158,7 @@ func TestLateForgetRemovesNoOtherPeer(t *testing.T) {
 	})
 }
 
-// TestWhichConnectionStays: the newest one, or of two dials at once that of the lower id. Who has dialled it
+// TestActiveConnectionIsSelected: the newest one, or of two dials at once that of the lower id. Who has dialled it
 // closes the other, on which nothing is lost that is on its way.
 func TestActiveConnectionIsSelected(t *testing.T) {
 	for _, test := range []struct {
@@ -233,7 +233,7 @@ func TestNewIncarnationReplacesUnresponsiveSession(t *testing.T) {
 	})
 }
 
-// TestEndOfTheOldConnectionMayComeLate: right after a kill and a quick restart the
+// TestOldConnectionMayEndLate: right after a kill and a quick restart the
 // hello of the new incarnation can overtake the end of the old connection.
 func TestOldConnectionMayEndLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestResponsiveSessionRejectsNewIncarnation(t *testing.T) {
 	})
 }
 
-// TestDialThatFindsADoubleFails: this side dialled an address and met the id of a node
+// TestDialThatFindsDuplicateFails: this side dialled an address and met the id of a node
 // that is connected and alive.
 func TestDialThatFindsDuplicateFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestDialThatFindsDuplicateFails(t *testing.T) {
 	})
 }
 
-// TestTheElderOneWasReplaced: a process that did not answer comes back, and another one has its
+// TestOlderIncarnationIsReplaced: a process that did not answer comes back, and another one has its
 // place. It is refused too, and told so: who is the copy is not for this side to say.
 func TestOlderIncarnationIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestOlderIncarnationIsReplaced(t *testing.T) {
 	})
 }
 
-// TestAnOlderStateIsRefused: what a process was started from must have counted more starts than
+// TestOlderStateIsRejected: what a process was started from must have counted more starts than
 // any that is known, unless it ran before that one came.
 func TestOlderStateIsRejected(t *testing.T) {
 	for _, test := range []struct {
@@ -371,7 +371,7 @@ func TestOlderStateIsRejected(t *testing.T) {
 	}
 }
 
-// TestDoubleOfThisNode: another process runs with this node's id, on a copy of its data.
+// TestDuplicateOfOwnIDIsRejected: another process runs with this node's id, on a copy of its data.
 func TestDuplicateOfOwnIDIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -443,7 +443,7 @@ func TestNoFrameAfterDown(t *testing.T) {
 	})
 }
 
-// TestWhatWaitedForAnotherProcessIsDropped: the next incarnation of a peer does not get what
+// TestFramesForOldIncarnationAreDropped: the next incarnation of a peer does not get what
 // was meant for the one before.
 func TestFramesForOldIncarnationAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -467,7 +467,7 @@ func TestFramesForOldIncarnationAreDropped(t *testing.T) {
 	})
 }
 
-// TestWhatWaitsAtAPoliteEndIsNotForAnotherProcess: the same, where the one before had said that it closes.
+// TestGracefulCloseDropsFramesForNewIncarnation: the same, where the one before had said that it closes.
 func TestGracefulCloseDropsFramesForNewIncarnation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -523,7 +523,7 @@ func (s *slow) Down(p Peer, why error) {
 	s.recorder.Down(p, why)
 }
 
-// TestWhoIsConnectedIsNotDialled: a dial to a peer with a session does nothing.
+// TestConnectedPeerIsNotDialed: a dial to a peer with a session does nothing.
 func TestConnectedPeerIsNotDialed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -537,7 +537,7 @@ func TestConnectedPeerIsNotDialed(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsForAProbeIsBounded: a flood of claims to one id holds up so many connections
+// TestConnectionsAwaitingPingAreLimited: a flood of claims to one id holds up so many connections
 // at a time, and no more once they are answered.
 func TestConnectionsAwaitingPingAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -355,7 +355,7 @@ func TestNoCallAfterClose(t *testing.T) {
 	}
 }
 
-// TestTCPAPartlyTakenBatchArrivesWhole: what the kernel does not take at once is written
+// TestTCPPartlyWrittenBatchArrivesWhole: what the kernel does not take at once is written
 // later, before what comes next.
 func TestTCPPartlyWrittenBatchArrivesWhole(t *testing.T) {
 	a := startTCP(t, 1, 1, func(o *Options) { o.queueFrames, o.queueBytes, o.writeTimeout = 1000, 64<<20, time.Minute })

@@ -147,7 +147,7 @@ func TestDialTimesOut(t *testing.T) {
 	})
 }
 
-// TestDialFailedIsNotToldWhileConnected holds back a refused dial until its target has dialled
+// TestDialFailureIsNotReportedWhileConnected holds back a refused dial until its target has dialled
 // in: the refusal says nothing any more.
 func TestDialFailureIsNotReportedWhileConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -421,7 +421,7 @@ func TestConnectedClientIsReached(t *testing.T) {
 	})
 }
 
-// TestSessionsMakeRoom: one identity, or one host of it, does not keep others out, neither as nodes nor as clients.
+// TestIdlestSessionIsEvicted: one identity, or one host of it, does not keep others out, neither as nodes nor as clients.
 func TestIdlestSessionIsEvicted(t *testing.T) {
 	for _, client := range []bool{false, true} {
 		t.Run(fmt.Sprintf("client=%v", client), func(t *testing.T) {
@@ -492,7 +492,7 @@ func TestIdlestSessionIsEvicted(t *testing.T) {
 	}
 }
 
-// TestAllSayHelloAtOnce: as at the first start of a large cluster on a busy machine. As many as may be connected
+// TestSimultaneousHellos: as at the first start of a large cluster on a busy machine. As many as may be connected
 // may be about to be, and each may take seconds over it.
 func TestSimultaneousHellos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -545,7 +545,7 @@ func TestAcceptBacksOffAndContinues(t *testing.T) {
 	})
 }
 
-// TestCallsMayCallBack: a Handler calls the Transport from within its calls.
+// TestHandlerMayCallTransport: a Handler calls the Transport from within its calls.
 func TestHandlerMayCallTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

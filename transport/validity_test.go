@@ -88,7 +88,7 @@ func TestFrameIsCheckedAgainstTheCertificate(t *testing.T) {
 	require.ErrorContains(t, c.handle(body("x")), "ended at")
 }
 
-// TestRenewedCertificateCarriesTheSessionOn: the application notices nothing, whichever certificates are renewed.
+// TestRenewedCertificateKeepsSession: the application notices nothing, whichever certificates are renewed.
 func TestRenewedCertificateKeepsSession(t *testing.T) {
 	for _, both := range []bool{true, false} {
 		t.Run(fmt.Sprintf("both %v", both), func(t *testing.T) {
