@@ -433,7 +433,7 @@ func (f *flood) hold(addr string, hello wire.Hello) {
 	defer c.Close()
 	defer context.AfterFunc(f.ctx, func() { c.Close() })()
 	if hello.MaxVersion > 0 {
-		frame, err := wire.Hellos.Append(nil, hello)
+		frame, err := wire.HelloCodec.Append(nil, hello)
 		if err != nil {
 			panic(err)
 		}

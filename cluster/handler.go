@@ -18,12 +18,12 @@ import (
 // strangers nothing but what keeps them out.
 func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 	ours := *n.hello.Load()
-	ours.Ran = n.now()
-	hello, err := wire.Hellos.Append(nil, ours)
+	ours.Uptime = n.now()
+	hello, err := wire.HelloCodec.Append(nil, ours)
 	if err != nil || said == nil {
 		return hello, err
 	}
-	theirs, err := wire.Read(said)
+	theirs, err := wire.ReadHello(said)
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +48,13 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 			n.perform(n.engine.Reached(n.now(), p.Addr, theirs.ID))
 		})
 	}
-	if !theirs.Client && ours.OtherMembers(theirs) {
+	if !theirs.Client && ours.MembersDiffer(theirs) {
 		n.warn(theirs.Name, "peer has another list of members", "peer", theirs.Name) // they are changed node by node
 	}
-	if differ := ours.Differing(theirs); !theirs.Client && len(differ) > 0 {
+	if differ := ours.DifferingSettings(theirs); !theirs.Client && len(differ) > 0 {
 		n.warn(theirs.Name, "peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
-	p.ID, p.Incarnation, p.Started, p.ListenAddr = theirs.ID, theirs.Incarnation, time.Now().Add(-theirs.Ran), theirs.Addr
+	p.ID, p.Incarnation, p.Started, p.ListenAddr = theirs.ID, theirs.Incarnation, time.Now().Add(-theirs.Uptime), theirs.Addr
 	p.Client, p.Hello = theirs.Client, theirs
 	return hello, nil
 }
@@ -80,7 +80,7 @@ func (h *handler) Up(p transport.Peer) {
 			addr = p.Addr
 		}
 		n.checkAddress(hello, addr)
-		n.perform(n.engine.Up(n.now(), engine.Peer{ID: p.ID, Name: hello.Name, Incarnation: p.Incarnation, Digest: hello.View, Addr: hello.Addr, Dialed: addr}))
+		n.perform(n.engine.Up(n.now(), engine.Peer{ID: p.ID, Name: hello.Name, Incarnation: p.Incarnation, Digest: hello.Digest, Addr: hello.Addr, Dialed: addr}))
 	})
 }
 

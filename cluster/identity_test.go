@@ -56,9 +56,9 @@ func TestCertificateEndsWhileAnOperatorIsConnected(t *testing.T) {
 		f := closedFleet(t, a)
 		n := f.grow(1)[0]
 		r := f.enters("n1:7400", a.lasting(20*time.Second, secure.Operator))
-		client := wire.Clients(func(text string) string { return text })
+		client := wire.NewClientCodec(func(text string) string { return text })
 		order := func(priority int) {
-			frame, err := client.Append(nil, wire.Order{What: wire.SetPriority, Priority: priority, Wait: time.Second})
+			frame, err := client.Append(nil, wire.AdminRequest{Action: wire.SetPriority, Priority: priority, Timeout: time.Second})
 			require.NoError(t, err)
 			r.frame(frame)
 		}

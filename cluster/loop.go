@@ -277,7 +277,7 @@ func (n *Node) viewChanged() {
 	n.net.SetAddrs(addrs)
 	n.forget()
 	hello := *n.hello.Load()
-	hello.ClusterID, hello.View = n.engine.Cluster(), n.engine.Digest()
+	hello.ClusterID, hello.Digest = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
 	stamp := n.engine.View().Stamp()
 	members := n.engine.View().Len()

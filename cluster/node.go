@@ -153,7 +153,7 @@ func New(c Config) (*Node, error) {
 	if n.frames, err = wire.NewCodec(append(append(engine.Messages(), wire.Hello{}), spec.Messages...)...); err != nil {
 		return nil, err
 	}
-	if _, err := wire.Hellos.Append(nil, n.greeting(algo.NodeID{}, c.Advertise)); err != nil {
+	if _, err := wire.HelloCodec.Append(nil, n.greeting(algo.NodeID{}, c.Advertise)); err != nil {
 		return nil, fmt.Errorf("cluster: algorithm %s: %w", spec.Name, err) // its name or its settings
 	}
 	return n, nil

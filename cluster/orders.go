@@ -27,7 +27,7 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 	switch m := m.(type) {
 	case wire.StatusRequest:
 		n.replyStatus(p)
-	case wire.Order:
+	case wire.AdminRequest:
 		if who, err := n.orders(p); err != nil {
 			n.refuse(p, who, m, err) // the loop does nothing for a client that may not give orders
 		} else {
@@ -52,7 +52,7 @@ func (n *Node) replyStatus(p transport.Peer) {
 	switch {
 	case n.over.Err() != nil:
 	case err != nil:
-		n.reply(p, wire.Done{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
+		n.reply(p, wire.AdminReply{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
 	default:
 		n.net.Send(p.ID, s.frame())
 	}
@@ -68,7 +68,7 @@ func (n *Node) frameOf(m algo.Message) []byte {
 	}
 	if err != nil {
 		n.log.Error("client not answered", "answer", m.Kind(), "error", err)
-		frame, _ = clients.Append(nil, wire.Done{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
+		frame, _ = clients.Append(nil, wire.AdminReply{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
 	}
 	return frame
 }
@@ -80,13 +80,13 @@ const (
 )
 
 // obey carries out an order of a client, and answers when it is done. It runs on the loop.
-func (n *Node) obey(p transport.Peer, who string, order wire.Order) {
+func (n *Node) obey(p transport.Peer, who string, order wire.AdminRequest) {
 	reply := func(err error) {
 		n.recent.Forget() // the client may look for what it has ordered
-		var d wire.Done
+		var d wire.AdminReply
 		if err = cmp.Or(err, n.unheard()); err != nil {
 			_, made := errors.AsType[doneHere](err)
-			d = wire.Done{Made: made, Reason: hostile.Cut(err.Error(), wire.MaxReason)}
+			d = wire.AdminReply{Applied: made, Reason: hostile.Cut(err.Error(), wire.MaxReason)}
 		}
 		n.reply(p, d)
 	}
@@ -96,21 +96,21 @@ func (n *Node) obey(p transport.Peer, who string, order wire.Order) {
 		return
 	}
 	n.asked.Info("order taken", aboutOrder(p, who, order)...)
-	e.by(time.Now().Add(min(max(order.Wait, 0), wire.MaxWait)))
+	e.by(time.Now().Add(min(max(order.Timeout, 0), wire.MaxWait)))
 	e.result = reply
 	n.errands = append(n.errands, e)
 }
 
 // refuse answers an order that is not carried out.
-func (n *Node) refuse(p transport.Peer, who string, order wire.Order, why error) {
+func (n *Node) refuse(p transport.Peer, who string, order wire.AdminRequest, why error) {
 	n.noisy.Warn("order refused", append(aboutOrder(p, who, order), "error", why)...)
-	n.reply(p, wire.Done{Reason: hostile.Cut("refused: "+why.Error(), wire.MaxReason)})
+	n.reply(p, wire.AdminReply{Reason: hostile.Cut("refused: "+why.Error(), wire.MaxReason)})
 }
 
 // aboutOrder is what the log says of an order.
-func aboutOrder(p transport.Peer, who string, order wire.Order) []any {
-	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.Period}}
-	return append([]any{"from", p.Addr, "by", who, "order", order.What}, what[order.What]...)
+func aboutOrder(p transport.Peer, who string, order wire.AdminRequest) []any {
+	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.StandbyPeriod}}
+	return append([]any{"from", p.Addr, "by", who, "order", order.Action}, what[order.Action]...)
 }
 
 // doneHere is how an order ends that holds at this node, and not yet as it should elsewhere.
@@ -129,7 +129,7 @@ func (n *Node) unheard() error {
 }
 
 // start begins what an order is for. Its error is why the order is refused.
-func (n *Node) start(o wire.Order) (*errand, error) {
+func (n *Node) start(o wire.AdminRequest) (*errand, error) {
 	switch {
 	case n.failed != nil:
 		return nil, ErrStopped
@@ -140,7 +140,7 @@ func (n *Node) start(o wire.Order) (*errand, error) {
 	case len(n.errands) >= maxOrders:
 		return nil, errors.New("cluster: too many orders are waiting at this node")
 	}
-	switch o.What {
+	switch o.Action {
 	case wire.Remove:
 		id, err := n.find(o.Member)
 		if err != nil {
@@ -152,12 +152,12 @@ func (n *Node) start(o wire.Order) (*errand, error) {
 	case wire.SetPriority:
 		return n.restate(o.Priority)
 	case wire.Resign:
-		if o.Period < 0 || o.Period > maxPeriod {
-			return nil, &algo.SettingError{Field: "the time of a resignation", Got: o.Period.String(), Want: "from 0 to " + maxPeriod.String()}
+		if o.StandbyPeriod < 0 || o.StandbyPeriod > maxPeriod {
+			return nil, &algo.SettingError{Field: "the time of a resignation", Got: o.StandbyPeriod.String(), Want: "from 0 to " + maxPeriod.String()}
 		}
-		return n.resignation(o.Period)
+		return n.resignation(o.StandbyPeriod)
 	}
-	return nil, fmt.Errorf("cluster: this node takes no order %q", o.What)
+	return nil, fmt.Errorf("cluster: this node takes no order %q", o.Action)
 }
 
 // find returns the ID of a member, by ID or name.

@@ -31,7 +31,7 @@ var example = regexp.MustCompile("(?s)<!-- decode: ([a-z-]+) -->\n```hex\n(.*?)`
 // its name, hellos, and what clients say, as it is and not as it is shown.
 func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
-	codecs := map[string]*wire.Codec{"hello": wire.Hellos, "clients": wire.Clients(strings.Clone)}
+	codecs := map[string]*wire.Codec{"hello": wire.HelloCodec, "clients": wire.NewClientCodec(strings.Clone)}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data", Algorithm: algorithm, Lease: lease.Off})
 		require.NoError(t, err)
@@ -104,11 +104,11 @@ func TestProtocolDocument(t *testing.T) {
 			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
 			Lease:    &Lease{Token: 3, Left: 600 * time.Millisecond},
 		}),
-		"order": wire.Order{What: wire.Remove, Member: "n3", Wait: 10 * time.Second},
-		"done":  wire.Done{Reason: "busy"},
+		"order": wire.AdminRequest{Action: wire.Remove, Member: "n3", Timeout: 10 * time.Second},
+		"done":  wire.AdminReply{Reason: "busy"},
 		"hello": wire.Hello{
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",
-			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", View: 99, Ran: 2 * time.Second, Meta: "http=:80",
+			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", Digest: 99, Uptime: 2 * time.Second, Meta: "http=:80",
 		},
 	}
 	codecs := codecsOf(t)

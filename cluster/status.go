@@ -114,7 +114,7 @@ type Lease struct {
 	Missing   []string `json:"missing,omitempty"`
 }
 
-var clients = wire.Clients(hostile.Plain)
+var clients = wire.NewClientCodec(hostile.Plain)
 
 // Status returns what this node knows. Its error is context.Cause(ctx), or ErrStopped.
 func (n *Node) Status(ctx context.Context) (Status, error) {

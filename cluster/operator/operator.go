@@ -33,7 +33,7 @@ type Client struct {
 	Secure *secure.Endpoint
 }
 
-var clients = wire.Clients(hostile.Plain)
+var clients = wire.NewClientCodec(hostile.Plain)
 
 // ErrNotNode says that what listens at an address does not speak as a node does.
 var ErrNotNode = errors.New("no node of this protocol listens there")
@@ -77,7 +77,7 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 	switch answer := answer.(type) {
 	case wire.StatusReply:
 		return statusOf(answer), nil
-	case wire.Done:
+	case wire.AdminReply:
 		return cluster.Status{}, &RefusedError{Addr: addr, Reason: answer.Reason}
 	}
 	return cluster.Status{}, fmt.Errorf("operator: %s: %w: the answer is not a status", addr, ErrNotNode)
@@ -88,39 +88,39 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 // has not done it, and an *UnheardError where it is done and not all members may know. Where no answer
 // came it is an *UnansweredError, which says whether the order may have been carried out.
 func (c Client) Remove(ctx context.Context, addr, member string) error {
-	return c.order(ctx, addr, wire.Order{What: wire.Remove, Member: member})
+	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Remove, Member: member})
 }
 
 // Leave has the node at addr leave its cluster for good: see [cluster.Node.Leave].
 func (c Client) Leave(ctx context.Context, addr string) error {
-	return c.order(ctx, addr, wire.Order{What: wire.Leave})
+	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Leave})
 }
 
 // SetPriority gives the node at addr another priority: see [cluster.Node.SetPriority]. It
 // returns nil when the node's own view shows it; with vote that is when the leader has
 // changed it.
 func (c Client) SetPriority(ctx context.Context, addr string, priority int) error {
-	return c.order(ctx, addr, wire.Order{What: wire.SetPriority, Priority: priority})
+	return c.order(ctx, addr, wire.AdminRequest{Action: wire.SetPriority, Priority: priority})
 }
 
 // Resign has the node at addr give its leadership up and not lead for the period, from 0,
 // which stands for its Timing.Bound, to 24 h: see [cluster.Node.Resign]. It returns nil
 // when another leads, or when the node did not lead and is known not to be eligible.
 func (c Client) Resign(ctx context.Context, addr string, period time.Duration) error {
-	return c.order(ctx, addr, wire.Order{What: wire.Resign, Period: period})
+	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Resign, StandbyPeriod: period})
 }
 
-func (c Client) order(ctx context.Context, addr string, order wire.Order) error {
-	order.Wait = patience(ctx)
+func (c Client) order(ctx context.Context, addr string, order wire.AdminRequest) error {
+	order.Timeout = patience(ctx)
 	answer, err := c.ask(ctx, addr, order)
 	if err != nil {
 		return err
 	}
-	done, ok := answer.(wire.Done)
+	done, ok := answer.(wire.AdminReply)
 	switch {
 	case !ok:
 		return fmt.Errorf("operator: %s: %w", addr, &UnansweredError{Sent: true, Err: fmt.Errorf("%w: the answer is no outcome", ErrNotNode)})
-	case done.Made:
+	case done.Applied:
 		return &UnheardError{Addr: addr, Reason: done.Reason}
 	case done.Reason != "":
 		return &RefusedError{Addr: addr, Reason: done.Reason}
@@ -172,7 +172,7 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	case <-ctx.Done():
 		r.err = context.Cause(ctx)
 	}
-	if _, order := request.(wire.Order); order && r.err != nil {
+	if _, order := request.(wire.AdminRequest); order && r.err != nil {
 		r.err = &UnansweredError{Sent: a.asked.Load(), Err: r.err}
 	}
 	if r.err != nil {
@@ -184,9 +184,9 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 func greet(p *transport.Peer, said []byte) ([]byte, error) {
 	ours := wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true}
 	if said == nil {
-		return wire.Hellos.Append(nil, ours)
+		return wire.HelloCodec.Append(nil, ours)
 	}
-	theirs, err := wire.Read(said)
+	theirs, err := wire.ReadHello(said)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotNode, err)
 	}

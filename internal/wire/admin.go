@@ -6,61 +6,61 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// StatusRequest asks a node for its status. Like an Order it comes from a client. It is answered with a
-// [StatusReply], or with a Done if that is not possible.
+// StatusRequest requests the status of a node. Only clients send it. The reply is a [StatusReply], or an [AdminReply]
+// with the reason if there is no status.
 type StatusRequest struct{}
 
-// What an Order may ask for.
+// The actions of an [AdminRequest].
 const (
-	Remove      = "remove"   // Member
-	Leave       = "leave"    // the node that is asked
-	SetPriority = "priority" // Priority
-	Resign      = "resign"   // Period; zero is as long as an election may take
+	Remove      = "remove"   // of Member
+	Leave       = "leave"    // of the receiver
+	SetPriority = "priority" // of the receiver, to Priority
+	Resign      = "resign"   // of the receiver, for StandbyPeriod; zero: as long as an election may take
 )
 
-// Order asks a node to change something. It is answered with a Done.
-type Order struct {
-	What     string `wire:"max=16"`
-	Member   string `wire:"max=64"` // by name or ID
-	Priority int
-	Period   time.Duration // of a resignation
-	Wait     time.Duration // how long the node may take
+// AdminRequest requests a change of the cluster or of a node. The reply is an [AdminReply].
+type AdminRequest struct {
+	Action        string `wire:"max=16"`
+	Member        string `wire:"max=64"` // name or ID
+	Priority      int
+	StandbyPeriod time.Duration // for Resign
+	Timeout       time.Duration // after which the node replies in any case
 }
 
-// The bounds of Order.Wait, and in bytes of Done.Reason.
+// The limits of AdminRequest.Timeout, and in bytes of AdminReply.Reason.
 const (
 	MaxWait   = time.Minute
 	MaxReason = 512
 )
 
-// Done answers an Order: it was carried out, or why not. Where Made is set it was carried out here,
-// and Reason says who may not know it.
-type Done struct {
-	Reason string `wire:"max=512"`
-	Made   bool
+// AdminReply is the result of an [AdminRequest]. It has an empty Reason if the request succeeded. If Applied is set,
+// this node has applied the change, and Reason names the members that may not know it.
+type AdminReply struct {
+	Reason  string `wire:"max=512"`
+	Applied bool
 }
 
 // Kind is "status".
 func (StatusRequest) Kind() string { return "status" }
 
 // Kind is "order".
-func (Order) Kind() string { return "order" }
+func (AdminRequest) Kind() string { return "order" }
 
 // Kind is "done".
-func (Done) Kind() string { return "done" }
+func (AdminReply) Kind() string { return "done" }
 
-// Hellos is the codec of what comes before anything else.
-var Hellos = Must(Hello{})
+// HelloCodec is the codec of the handshake.
+var HelloCodec = Must(Hello{})
 
-// Clients is the codec of what clients and nodes say to each other. It may be anybody who says it, and people
-// are shown it: shown makes of each text what can be.
-func Clients(shown func(text string) string) *Codec {
-	codec := Must(StatusRequest{}, StatusReply{}, Order{}, Done{})
-	codec.shown = shown
+// NewClientCodec returns the codec for messages between clients and nodes. Decode applies sanitize to each string,
+// because the sender may be untrusted and the text is shown to people.
+func NewClientCodec(sanitize func(text string) string) *Codec {
+	codec := Must(StatusRequest{}, StatusReply{}, AdminRequest{}, AdminReply{})
+	codec.sanitize = sanitize
 	return codec
 }
 
-// Must is NewCodec for what is written in a program.
+// Must is like [NewCodec], but panics on an error. It is for messages that are fixed in a program.
 func Must(messages ...algo.Message) *Codec {
 	codec, err := NewCodec(messages...)
 	if err != nil {

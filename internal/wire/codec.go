@@ -13,32 +13,31 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Codec turns messages into bytes and back. It knows the types it was made for
-// and refuses every other. It is safe for concurrent use.
+// Codec encodes and decodes messages of the types that it was made for, and rejects all others. It is safe for
+// concurrent use.
 type Codec struct {
-	byKind map[string]*message
-	byType map[reflect.Type]*message
-	shown  func(text string) string // what Decode makes of each string
+	byKind   map[string]*message
+	byType   map[reflect.Type]*message
+	sanitize func(text string) string // applied to each decoded string
 }
 
 // message is one registered type.
 type message struct {
-	kind  string
-	again string // the kind of a repeat
-	typ   reflect.Type
-	body  plan
+	kind         string
+	periodicKind string // the kind of the message in an algo.Repeat
+	typ          reflect.Type
+	body         plan
 }
 
-// NewCodec compiles a codec for the types of the messages, whose values do not
-// matter. It reports all mistakes at once: kinds that are malformed or taken, and
-// fields whose types the package comment does not list.
+// NewCodec compiles a codec for the types of the messages, whose values do not matter. Its error lists every problem:
+// malformed and duplicate kinds, and fields of types that the package comment does not list.
 func NewCodec(messages ...algo.Message) (*Codec, error) {
-	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}, shown: func(text string) string { return text }}
-	var mistakes []error
+	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}, sanitize: func(text string) string { return text }}
+	var problems []error
 	for _, m := range messages {
-		mistakes = append(mistakes, c.add(m))
+		problems = append(problems, c.add(m))
 	}
-	return c, errors.Join(mistakes...)
+	return c, errors.Join(problems...)
 }
 
 func (c *Codec) add(m algo.Message) error {
@@ -48,78 +47,77 @@ func (c *Codec) add(m algo.Message) error {
 	}
 	kind := m.Kind()
 	if !kinds.MatchString(kind) {
-		return fmt.Errorf("wire: %s has kind %s, want 1 to 64 of a-z, 0-9, \"-\", \"_\" and \"/\"", typ, plain(kind))
+		return fmt.Errorf("wire: %s has kind %s, want 1 to 64 of a-z, 0-9, \"-\", \"_\" and \"/\"", typ, quoteUnsafe(kind))
 	}
 	if other := c.byKind[kind]; other != nil {
 		return fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ)
 	}
-	p := &planner{message: typ, open: []reflect.Type{typ}}
-	msg := &message{kind: kind, again: kind + repeats, typ: typ, body: p.structOf(typ, "")}
+	p := &planner{message: typ, path: []reflect.Type{typ}}
+	msg := &message{kind: kind, periodicKind: kind + periodicSuffix, typ: typ, body: p.structOf(typ, "")}
 	c.byKind[kind], c.byType[typ] = msg, msg
-	return errors.Join(p.mistakes...)
+	return errors.Join(p.problems...)
 }
 
 // Kinds returns the kinds that c knows, sorted.
 func (c *Codec) Kinds() []string { return slices.Sorted(maps.Keys(c.byKind)) }
 
-// Append appends the encoding of m to dst and returns the extended slice. It
-// refuses what Decode would refuse, and types that are not registered; with an error dst is
-// returned as it was. It allocates nothing but what dst needs to grow.
+// Append appends the encoding of m to dst and returns the extended slice. It rejects types that are not registered,
+// and values that Decode would reject; then it returns dst unchanged. It allocates only to grow dst.
 func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
-	m, repeat := algo.Open(m)
+	m, isPeriodic := algo.Open(m)
 	msg := c.byType[reflect.TypeOf(m)]
 	if msg == nil {
 		return dst, fmt.Errorf("wire: cannot encode message: %T is not registered", m)
 	}
 	e := coders.Get().(*coder)
 	kind := msg.kind
-	if repeat {
-		kind = msg.again
+	if isPeriodic {
+		kind = msg.periodicKind
 	}
 	_, _ = e.encoder.EncodeArrayLen(1+len(msg.body.fields)), e.encoder.EncodeString(kind)
 	msg.body.appendFields(e, reflect.ValueOf(m))
-	if e.failed == "" {
+	if e.failure == "" {
 		dst = append(dst, e.out.Bytes()...)
 	}
-	return dst, e.end("encode", msg.kind)
+	return dst, e.release("encode", msg.kind)
 }
 
-// Decode reads one message, which must be all of b, and returns the struct by
-// value. It keeps nothing of b. The text of an error is short and safe to log, whatever b is. Decode never panics, and what it
-// allocates is in proportion to the length of b, whatever b holds.
+// Decode decodes one message, which must be all of b, and returns the struct by value. The result does not alias b.
+// The text of an error is short and safe to log. Decode never panics, and its allocations are in proportion to the
+// length of b, whatever b contains.
 func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 	d := coders.Get().(*coder)
-	d.in, d.shown = *bytes.NewBuffer(b), c.shown
+	d.in, d.sanitize = *bytes.NewBuffer(b), c.sanitize
 	n := d.length(anArray)
 	if n == 0 {
 		d.fail("is empty, want a kind")
 	}
-	d.about = "its kind "
-	kind, repeat := bytes.CutSuffix(d.bytes(aString), []byte(repeats))
+	d.subject = "its kind "
+	kind, isPeriodic := bytes.CutSuffix(d.bytes(aString), []byte(periodicSuffix))
 	msg := c.byKind[string(kind)]
 	if msg == nil {
-		d.fail("is unknown: " + plain(string(kind)))
+		d.fail("is unknown: " + quoteUnsafe(string(kind)))
 	}
-	if d.failed != "" {
-		return nil, d.end("decode", "")
+	if d.failure != "" {
+		return nil, d.release("decode", "")
 	}
-	d.about = ""
+	d.subject = ""
 	value := reflect.New(msg.typ).Elem()
 	msg.body.decodeFields(d, value, n-1)
 	if left := d.in.Len(); left > 0 {
 		d.fail("has bytes after its end: " + strconv.Itoa(left))
 	}
-	if d.failed == "" {
+	if d.failure == "" {
 		m = value.Interface().(algo.Message)
 	}
-	if repeat && d.failed == "" {
+	if isPeriodic && d.failure == "" {
 		m = algo.Repeat{Message: m}
 	}
-	return m, d.end("decode", msg.kind)
+	return m, d.release("decode", msg.kind)
 }
 
-// repeats follows the kind of an [algo.Repeat].
-const repeats = "+"
+// periodicSuffix follows the kind of a message in an [algo.Repeat].
+const periodicSuffix = "+"
 
-// kinds are those that messages may have.
+// kinds matches valid kinds.
 var kinds = regexp.MustCompile(`^[a-z0-9_/-]{1,64}$`)

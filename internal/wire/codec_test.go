@@ -116,7 +116,7 @@ func smallest() every {
 	}
 }
 
-func TestWhatIsEncodedDecodesToTheSame(t *testing.T) {
+func TestMessagesRoundTrip(t *testing.T) {
 	c := everything(t)
 	for _, m := range []algo.Message{
 		every{}, smallest(), largest(), heartbeat{}, heartbeat{View: math.MaxUint64}, empty{}, Hello{}, largestHello(),
@@ -136,7 +136,7 @@ func TestWhatIsEncodedDecodesToTheSame(t *testing.T) {
 	}
 }
 
-func TestAnyMessageComesBack(t *testing.T) {
+func TestAnyMessageRoundTrips(t *testing.T) {
 	c := everything(t)
 	text := func(most int) *rapid.Generator[string] { return rapid.StringN(-1, -1, most) }
 	id := rapid.Custom(func(t *rapid.T) (id algo.NodeID) {
@@ -192,7 +192,7 @@ func orNil[E any](s []E) []E {
 	return s
 }
 
-func TestAppendKeepsWhatIsThere(t *testing.T) {
+func TestAppendKeepsPrefix(t *testing.T) {
 	c := everything(t)
 	got, err := c.Append([]byte("head"), heartbeat{View: 1})
 	if want := "head\x92\xa4beat\x01"; err != nil || string(got) != want {
@@ -204,7 +204,7 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestDecodeKeepsNothingOfItsInput(t *testing.T) {
+func TestDecodeDoesNotAliasInput(t *testing.T) {
 	c := everything(t)
 	b, err := c.Append(nil, largest())
 	if err != nil {
@@ -239,7 +239,7 @@ func TestMessagesDoNotShareMemory(t *testing.T) {
 	}
 }
 
-func TestAppendRefusesWhatDecodeWouldRefuse(t *testing.T) {
+func TestAppendRejectsWhatDecodeRejects(t *testing.T) {
 	c := everything(t)
 	for _, test := range []struct {
 		name string
@@ -275,7 +275,7 @@ func TestAppendRefusesWhatDecodeWouldRefuse(t *testing.T) {
 	}
 }
 
-func TestUnknownMessages(t *testing.T) {
+func TestUnknownMessageIsRejected(t *testing.T) {
 	c := newCodec(t, heartbeat{})
 	for _, m := range []algo.Message{nil, empty{}, &heartbeat{}, (*heartbeat)(nil), example{},
 		algo.Repeat{}, algo.Repeat{Message: example{}}, algo.Repeat{Message: algo.Repeat{Message: heartbeat{}}}} {

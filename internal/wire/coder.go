@@ -15,20 +15,20 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// coder reads one message, or writes one. Of msgpack it uses what is about one number or one
-// head. What reads these is lenient (nil is 0, -1 is a large uint64), so each is called after
-// a look at the code that it will meet, and bytes are taken from the input directly: the
-// library would allocate what a length claims. What is read after a failure does not count.
+// coder decodes or encodes one message. It uses only the msgpack functions for one number or one head. These are
+// lenient when they read: nil is 0, and -1 is a large uint64. So coder checks the first byte before each call. It
+// takes bytes directly from the input, because the library would allocate any length that the input claims. After a
+// failure, the decoded values are not used.
 type coder struct {
-	in, out bytes.Buffer
-	decoder *msgpack.Decoder // reads in
-	encoder *msgpack.Encoder // writes to out, which does not fail
-	id      algo.NodeID
-	idValue reflect.Value // id, to copy a field into without an allocation
-	shown   func(text string) string
-	about   string // what the reason of a failure begins with
-	failed  string // why, the first time
-	field   string // in which, by its path
+	in, out  bytes.Buffer
+	decoder  *msgpack.Decoder // reads in
+	encoder  *msgpack.Encoder // writes to out, which does not fail
+	id       algo.NodeID
+	idValue  reflect.Value // of id; a field is copied into it without an allocation
+	sanitize func(text string) string
+	subject  string // begins the reason of a failure
+	failure  string // first reason; empty without one
+	field    string // path of the field that has failed
 }
 
 var coders = sync.Pool{New: func() any {
@@ -38,82 +38,82 @@ var coders = sync.Pool{New: func() any {
 	return c
 }}
 
-// end gives c back, and returns what has failed. The kind is empty where it is not known.
-func (c *coder) end(verb, kind string) (err error) {
-	if c.failed != "" {
-		what := strings.TrimSuffix(cmp.Or(kind, "message")+"."+c.field, ".")
-		err = errors.New("wire: cannot " + verb + " " + what + ": " + c.failed)
+// release returns c to the pool, and returns its failure as an error. The kind is empty if it is unknown.
+func (c *coder) release(verb, kind string) (err error) {
+	if c.failure != "" {
+		place := strings.TrimSuffix(cmp.Or(kind, "message")+"."+c.field, ".")
+		err = errors.New("wire: cannot " + verb + " " + place + ": " + c.failure)
 	}
-	c.in, c.about, c.failed, c.field = bytes.Buffer{}, "", "", ""
+	c.in, c.subject, c.failure, c.field = bytes.Buffer{}, "", "", ""
 	c.out.Reset()
 	coders.Put(c)
 	return err
 }
 
-// fail gives a reason, which follows the name of what was to be coded.
-func (c *coder) fail(why string) {
-	c.failed = cmp.Or(c.failed, c.about+why)
+// fail records a failure, unless there is one. The name of the field will precede the reason.
+func (c *coder) fail(reason string) {
+	c.failure = cmp.Or(c.failure, c.subject+reason)
 }
 
-// leave names the field in which something has failed, where no field inside it has been named.
-func (c *coder) leave(field string) {
-	if c.failed != "" {
+// nameField records the field of a failure, unless a field inside of it has been recorded.
+func (c *coder) nameField(field string) {
+	if c.failure != "" {
 		c.field = cmp.Or(c.field, field)
 	}
 }
 
-const cutShort = "is cut short"
+const truncated = "is cut short"
 
-// bound fails if there are more than are allowed.
-func (c *coder) bound(n, most int, what string) {
-	if n > most {
-		c.fail("has " + strconv.Itoa(n) + " " + what + ", at most " + strconv.Itoa(most) + " are allowed")
+// checkMax fails if n exceeds max.
+func (c *coder) checkMax(n, max int, what string) {
+	if n > max {
+		c.fail("has " + strconv.Itoa(n) + " " + what + ", at most " + strconv.Itoa(max) + " are allowed")
 	}
 }
 
-// text returns a string that fits, or fails.
-func (c *coder) text(text string, most int) string {
-	c.bound(len(text), most, "bytes")
+// text returns text, and fails if it is too long or not valid UTF-8.
+func (c *coder) text(text string, max int) string {
+	c.checkMax(len(text), max, "bytes")
 	if !utf8.ValidString(text) {
 		c.fail("is not valid UTF-8")
 	}
 	return text
 }
 
-// next is the code that the next value begins with, and what type that is of.
-func (c *coder) next() (code byte, what string) {
+// peekType returns the first byte of the next value, and the type that it stands for.
+func (c *coder) peekType() (code byte, typ string) {
 	if c.in.Len() == 0 {
-		c.fail(cutShort)
+		c.fail(truncated)
 	}
-	if c.failed != "" {
+	if c.failure != "" {
 		return 0, nothing
 	}
 	code = c.in.Bytes()[0]
 	return code, typeOf[code]
 }
 
-// want fails if the next value is of another type.
-func (c *coder) want(want string) (code byte) {
-	code, what := c.next()
-	if what != want {
-		c.fail("is " + what + ", want " + want)
+// expect fails if the next value is not of type typ.
+func (c *coder) expect(typ string) (code byte) {
+	code, found := c.peekType()
+	if found != typ {
+		c.fail("is " + found + ", want " + typ)
 	}
 	return code
 }
 
-// integer reads a number into v, which it must fit.
+// integer decodes a number into v, and fails if it does not fit.
 func (c *coder) integer(v reflect.Value) {
-	code := c.want(anInteger)
+	code := c.expect(anInteger)
 	n, err := c.decoder.DecodeUint64()
 	signed := int64(n)
-	negative := signed < 0 && code >= msgpcode.Int8 // those of signed integers follow
+	negative := signed < 0 && code >= msgpcode.Int8 // the codes after Int8 are those of signed integers
 	switch {
 	case err != nil:
-		c.fail(cutShort)
+		c.fail(truncated)
 	case v.CanInt() && negative == (signed < 0) && !v.OverflowInt(signed):
 		v.SetInt(signed)
 	case v.CanUint() && !negative && !v.OverflowUint(n):
-		c.epoch(v.Type(), n)
+		c.checkEpoch(v.Type(), n)
 		v.SetUint(n)
 	case negative:
 		c.fail("is " + strconv.FormatInt(signed, 10) + ", which does not fit " + v.Kind().String())
@@ -122,19 +122,19 @@ func (c *coder) integer(v reflect.Value) {
 	}
 }
 
-// epoch fails for an epoch above algo.MaxEpoch: the epochs after it must not run out.
-func (c *coder) epoch(t reflect.Type, n uint64) {
+// checkEpoch fails for an epoch above algo.MaxEpoch, so that the epochs after it do not run out.
+func (c *coder) checkEpoch(t reflect.Type, n uint64) {
 	if t == reflect.TypeFor[algo.Epoch]() && n > uint64(algo.MaxEpoch) {
 		c.fail("is " + strconv.FormatUint(n, 10) + ", want an epoch of at most " + strconv.FormatUint(uint64(algo.MaxEpoch), 10))
 	}
 }
 
-// length reads the head of a value, and returns how many bytes, elements or pairs are in it:
-// no more than can be in what is left of the input.
-func (c *coder) length(what string) (n int) {
-	c.want(what)
+// length decodes the head of a value, and returns the number of bytes, elements or pairs in it. It fails if the rest
+// of the input cannot hold that many.
+func (c *coder) length(typ string) (n int) {
+	c.expect(typ)
 	var err error
-	switch what {
+	switch typ {
 	case anArray:
 		n, err = c.decoder.DecodeArrayLen()
 	case aMap:
@@ -144,43 +144,42 @@ func (c *coder) length(what string) (n int) {
 	default:
 		n, err = c.decoder.DecodeBytesLen()
 	}
-	if err != nil || n < 0 || n > c.in.Len() { // below 0: above 2^31, in the int of a 32-bit machine
-		c.fail(cutShort)
+	if err != nil || n < 0 || n > c.in.Len() { // negative: above 2^31 on a 32-bit machine
+		c.fail(truncated)
 	}
-	if c.failed != "" {
+	if c.failure != "" {
 		return 0
 	}
 	return n
 }
 
-// bytes are those of a string or of binary data, and part of the input.
-func (c *coder) bytes(what string) []byte { return c.in.Next(c.length(what)) }
+// bytes decodes a string or binary data. The result aliases the input.
+func (c *coder) bytes(typ string) []byte { return c.in.Next(c.length(typ)) }
 
-// maxSkipDepth is how deep arrays and maps may be nested in a value that is skipped.
+// maxSkipDepth limits the nesting of arrays and maps in a skipped value.
 const maxSkipDepth = 8
 
-// skip reads one value of any type and forgets it. What it holds may be nested so deep; the
-// library's own Skip goes as deep as the input does.
-func (c *coder) skip(deep int) {
-	switch _, what := c.next(); what {
+// skip skips one value of any type. The library's own Skip does not limit the depth.
+func (c *coder) skip(depth int) {
+	switch _, typ := c.peekType(); typ {
 	case anArray, aMap:
-		n := c.length(what)
-		if what == aMap {
+		n := c.length(typ)
+		if typ == aMap {
 			n *= 2
 		}
-		if n > 0 && deep == 0 {
+		if n > 0 && depth == 0 {
 			c.fail("is nested too deep")
 		}
-		for ; n > 0 && c.failed == ""; n-- {
-			c.skip(deep - 1)
+		for ; n > 0 && c.failure == ""; n-- {
+			c.skip(depth - 1)
 		}
 	case aString, binary, anExtension:
-		c.bytes(what)
+		c.bytes(typ)
 	case nothing:
-		c.fail("is " + what)
+		c.fail("is " + typ)
 	default:
 		if c.decoder.Skip() != nil {
-			c.fail(cutShort)
+			c.fail(truncated)
 		}
 	}
 }
@@ -199,8 +198,7 @@ const (
 	aMap        = "a map"
 )
 
-// typeOf is of what type a value is that begins with a code. A type holds from its code on
-// to the next one that is listed.
+// typeOf maps the first byte of a value to its type. Each listed byte begins a range with one type.
 var typeOf = func() (types [256]string) {
 	from := map[int]string{
 		0: anInteger, 0x80: aMap, 0x90: anArray, 0xa0: aString, 0xc0: aNil, 0xc1: nothing, 0xc2: aBool, 0xc4: binary, 0xc7: anExtension,

@@ -61,7 +61,7 @@ func FuzzHello(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lowest, highest uint16, cluster, algorithm, setting, name, addr string, number uint64, client bool) {
 		h := Hello{
 			MinVersion: lowest, MaxVersion: highest, Cluster: cluster, Algorithm: algorithm,
-			Settings: setting, Name: name, Incarnation: number, Client: client, Addr: addr, View: number, Ran: time.Duration(number),
+			Settings: setting, Name: name, Incarnation: number, Client: client, Addr: addr, Digest: number, Uptime: time.Duration(number),
 		}
 		b, err := c.Append(nil, h)
 		fits := len(cluster) <= 64 && len(algorithm) <= 32 && len(setting) <= 512 && len(name) <= 64 && len(addr) <= 255
@@ -85,7 +85,7 @@ func FuzzHello(f *testing.F) {
 		if (there == nil) != (back == nil) {
 			t.Fatalf("one side says %v, the other %v", there, back)
 		}
-		logged := ours.Differing(h)
+		logged := ours.DifferingSettings(h)
 		if there != nil {
 			logged = append(logged, there.Error())
 		}

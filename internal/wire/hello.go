@@ -13,64 +13,62 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Version is the version of the protocol that this package implements. Optional fields may be added at the end
-// of a message without a new version. A new kind of message needs one: to a peer that does not know the kind,
-// it is an error. See the package comment.
+// Version is the version of the protocol that this package implements. A message may gain optional fields without a
+// new version. A new kind of message needs one, because a peer rejects an unknown kind. See the package comment.
 const Version = 1
 
-// MaxHello bounds the encoding of a Hello, in bytes: what a node accepts from a
-// stranger before it knows whom it talks to.
+// MaxHello limits the encoding of a Hello, in bytes: an unauthenticated peer can send that much.
 const MaxHello = 3072
 
 // Hello is the first message in both directions of a connection.
 type Hello struct {
-	// MinVersion and MaxVersion are the range of protocol versions spoken.
+	// MinVersion and MaxVersion are the range of supported protocol versions.
 	MinVersion, MaxVersion uint16
-	// Cluster is the configured name of the cluster; empty from a client: any.
+	// Cluster is the configured name of the cluster. A client may leave it empty to accept any cluster.
 	Cluster string `wire:"max=64"`
-	// ClusterID was drawn at the founding of the cluster, or follows from its name if the algorithm has no
-	// quorum; zero: not yet known.
+	// ClusterID was drawn at the bootstrap of the cluster. If the algorithm has no quorum, it is derived from the
+	// name. It is zero if it is not yet known.
 	ClusterID algo.NodeID
 	// Algorithm is the name of the algorithm in use.
 	Algorithm string `wire:"max=32"`
-	// Settings are those of the algorithm. See the function Settings.
+	// Settings are the settings of the algorithm. See the function [Settings].
 	Settings string `wire:"max=512"`
 	// Name is the configured name of the node.
 	Name string `wire:"max=64"`
-	// ID is who the node is, and Incarnation the number of its start, shifted by 32 bits of chance.
+	// ID identifies the node. Incarnation is the number of its start, shifted by 32 random bits.
 	ID          algo.NodeID
 	Incarnation uint64
-	// Client says that this is no member: it asks for the status.
+	// Client is set if the sender is a client, not a node.
 	Client bool
-	// Addr is where the node listens: host:port, as others dial it.
+	// Addr is the address at which other nodes dial the sender, as host:port.
 	Addr string `wire:"max=255"`
-	// View is a digest of the members it knows.
-	View uint64
-	// Members is the list of all members in its configuration: see the function Members. Empty without one.
+	// Digest is the digest of the sender's config.
+	Digest uint64
+	// Members is the list of static members in the sender's settings: see the function [Members]. It is empty without
+	// one.
 	Members string `wire:"max=512"`
-	// Ran is for how long the process had run when it said this.
-	Ran time.Duration
-	// Meta is what the node says of itself: "key=value" in a line each.
+	// Uptime is the time since the start of the sender's process.
+	Uptime time.Duration
+	// Meta is the metadata of the node: one "key=value" per line.
 	Meta string `wire:"max=1024"`
 }
 
 // Kind implements [algo.Message].
 func (Hello) Kind() string { return "hello" }
 
-// Read is the hello that the other side has said.
-func Read(frame []byte) (Hello, error) {
-	m, err := Hellos.Decode(frame)
-	said, once := m.(Hello)
-	if err == nil && !once {
+// ReadHello decodes the hello of the other side.
+func ReadHello(frame []byte) (Hello, error) {
+	m, err := HelloCodec.Decode(frame)
+	hello, isHello := m.(Hello)
+	if err == nil && !isHello {
 		err = errors.New("wire: cannot decode hello: is said again")
 	}
-	return said, err
+	return hello, err
 }
 
-// Check reports whether the sender of h can work with the sender of peer: nil, or
-// a [*MismatchError] with the first difference found. Versions must overlap. The
-// cluster must have the same name, and the same ID when both know it. The algorithm must be the same. If either
-// is a client only version and name count.
+// Check reports whether the sender of h can work with the sender of peer: it returns nil, or a [*MismatchError] with
+// the first difference. The ranges of versions must overlap. The names of the cluster must be equal, and its IDs too
+// if both know it. The algorithms must be equal. If either side is a client, only the version and the name count.
 func (h Hello) Check(peer Hello) error {
 	nodes := !h.Client && !peer.Client
 	otherCluster := nodes && h.ClusterID != peer.ClusterID && !h.ClusterID.IsZero() && !peer.ClusterID.IsZero()
@@ -82,18 +80,18 @@ func (h Hello) Check(peer Hello) error {
 		{max(h.MinVersion, peer.MinVersion) > min(h.MaxVersion, peer.MaxVersion), "protocol version", h.versions(), peer.versions()},
 		{h.Cluster != peer.Cluster && !anyCluster, "cluster name", strconv.Quote(h.Cluster), strconv.Quote(peer.Cluster)},
 		{nodes && h.Algorithm != peer.Algorithm, Algorithm, strconv.Quote(h.Algorithm), strconv.Quote(peer.Algorithm)},
-		{otherCluster && h.OtherMembers(peer), Lists, strconv.Quote(h.Members), strconv.QuoteToASCII(peer.Members)},
+		{otherCluster && h.MembersDiffer(peer), Lists, strconv.Quote(h.Members), strconv.QuoteToASCII(peer.Members)},
 		{otherCluster, "cluster id", h.ClusterID.String(), peer.ClusterID.String()},
 	} {
 		if m.differs {
-			return &MismatchError{Peer: peer.called(), What: m.what, Ours: m.ours, Theirs: m.theirs}
+			return &MismatchError{Peer: peer.describe(), What: m.what, Ours: m.ours, Theirs: m.theirs}
 		}
 	}
 	return nil
 }
 
-// OtherMembers reports whether both have a list of all members, and not the same one.
-func (h Hello) OtherMembers(peer Hello) bool {
+// MembersDiffer reports whether both nodes have a list of static members, and the lists differ.
+func (h Hello) MembersDiffer(peer Hello) bool {
 	return h.Members != peer.Members && h.Members != "" && peer.Members != ""
 }
 
@@ -101,26 +99,25 @@ func (h Hello) versions() string {
 	return strings.Join(slices.Compact([]string{strconv.Itoa(int(h.MinVersion)), strconv.Itoa(int(h.MaxVersion))}), " to ")
 }
 
-// called is how errors and logs call the sender of h.
-func (h Hello) called() string {
-	what, name := "peer ", h.ID.String()
+// describe names the sender of h in errors and logs.
+func (h Hello) describe() string {
+	role, name := "peer ", h.ID.String()
 	if h.Client {
-		what, name = "client ", ""
+		role, name = "client ", ""
 	}
 	if h.Name != "" {
-		name = plain(h.Name)
+		name = quoteUnsafe(h.Name)
 	}
-	return strings.TrimSuffix(what+name, " ")
+	return strings.TrimSuffix(role+name, " ")
 }
 
-// What two of one cluster may have been configured differently.
+// Settings in which two nodes of one cluster may differ.
 const (
 	Algorithm = "algorithm"
 	Lists     = "list of members"
 )
 
-// MismatchError says that two nodes cannot work together, and what differs. Its
-// text is safe to log.
+// MismatchError reports that two nodes cannot work together, and the difference. Its text is safe to log.
 type MismatchError struct {
 	Peer   string // "peer n2", "client c1", "client"
 	What   string // "protocol version", "cluster name", "cluster id", Lists or Algorithm
@@ -133,16 +130,15 @@ func (e *MismatchError) Error() string {
 	return "wire: " + e.Peer + " " + verb + " " + e.What + " " + e.Theirs + ", this node " + verb + " " + e.Ours
 }
 
-// Differing returns the names of the settings that h and peer do not share, sorted:
-// those with different values and those that only one of them has. The names are
-// safe to log.
-func (h Hello) Differing(peer Hello) []string {
+// DifferingSettings returns the sorted names of the settings that have different values in h and peer, or that only
+// one of them has. The names are safe to log.
+func (h Hello) DifferingSettings(peer Hello) []string {
 	ours, theirs := strings.Split(h.Settings, "\n"), strings.Split(peer.Settings, "\n")
 	var names []string
 	for _, setting := range slices.Concat(ours, theirs) {
 		if setting != "" && !(slices.Contains(ours, setting) && slices.Contains(theirs, setting)) {
 			name, _, _ := strings.Cut(setting, "=")
-			names = append(names, plain(name))
+			names = append(names, quoteUnsafe(name))
 		}
 	}
 	slices.Sort(names)
@@ -151,24 +147,24 @@ func (h Hello) Differing(peer Hello) []string {
 
 var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// IsName reports whether a name is safe in logs, tables and file names: 1 to 64 letters, digits, dots,
-// underscores and dashes.
+// IsName reports whether a name is safe in logs, tables and file names: 1 to 64 letters, digits, dots, underscores
+// and dashes.
 func IsName(name string) bool { return names.MatchString(name) }
 
-// plain returns a text of a peer, as it is where it is a name, or else quoted and shortened: safe to log.
-func plain(text string) string {
-	const most = 32
+// quoteUnsafe returns a text of a peer that is safe to log: unchanged if it is a name, or else quoted and truncated.
+func quoteUnsafe(text string) string {
+	const maxBytes = 32
 	switch {
 	case IsName(text):
 		return text
-	case len(text) <= most:
+	case len(text) <= maxBytes:
 		return strconv.QuoteToASCII(text)
 	}
-	return strconv.QuoteToASCII(text[:most]) + " and so on, " + strconv.Itoa(len(text)) + " bytes"
+	return strconv.QuoteToASCII(text[:maxBytes]) + " and so on, " + strconv.Itoa(len(text)) + " bytes"
 }
 
-// Settings returns the settings that members compare, as a Hello carries them: a line of each,
-// "name=value", by name. A text that is too long ends with a hash: see the function Members.
+// Settings formats the settings that members compare, for a Hello: one "name=value" per line, sorted. A text that is
+// too long ends with a hash: see the function [Members].
 func Settings(settings []algo.Setting) string {
 	var lines []string
 	for _, s := range settings {
@@ -177,25 +173,25 @@ func Settings(settings []algo.Setting) string {
 		}
 	}
 	slices.Sort(lines)
-	return fitting(strings.Join(lines, "\n"))
+	return truncate(strings.Join(lines, "\n"))
 }
 
-// Members returns a list of all members as a Hello carries it: "[n1:7400, n2:7400]", sorted. What is
-// too long ends with "...=" and a hash of all of it, so that it can still be compared.
+// Members formats a list of static members for a Hello: "[n1:7400, n2:7400]", sorted. A text that is too long ends
+// with "...=" and a hash of the whole text, so that it can still be compared.
 func Members(list []string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fitting("[" + strings.Join(slices.Sorted(slices.Values(list)), ", ") + "]")
+	return truncate("[" + strings.Join(slices.Sorted(slices.Values(list)), ", ") + "]")
 }
 
-func fitting(text string) string {
-	const most = 512 // as in the tags of Hello
-	if len(text) <= most {
+func truncate(text string) string {
+	const maxBytes = 512 // as in the tags of Hello
+	if len(text) <= maxBytes {
 		return text
 	}
 	hash := fnv.New64a()
 	hash.Write([]byte(text))
-	end := "\n...=" + strconv.FormatUint(hash.Sum64(), 36)
-	return strings.ToValidUTF8(text[:most-len(end)], "") + end
+	suffix := "\n...=" + strconv.FormatUint(hash.Sum64(), 36)
+	return strings.ToValidUTF8(text[:maxBytes-len(suffix)], "") + suffix
 }

@@ -17,18 +17,18 @@ func largestHello() Hello {
 		Cluster: strings.Repeat("c", 64), ClusterID: nodeA,
 		Algorithm: strings.Repeat("a", 32), Settings: strings.Repeat("s", 512),
 		Name: strings.Repeat("n", 64), ID: nodeA, Incarnation: math.MaxUint64,
-		Client: true, Addr: strings.Repeat("h", 255), View: math.MaxUint64, Members: strings.Repeat("m", 512), Ran: math.MaxInt64, Meta: strings.Repeat("k", 1024),
+		Client: true, Addr: strings.Repeat("h", 255), Digest: math.MaxUint64, Members: strings.Repeat("m", 512), Uptime: math.MaxInt64, Meta: strings.Repeat("k", 1024),
 	}
 }
 
-func TestTheLargestHelloFits(t *testing.T) {
+func TestLargestHelloFits(t *testing.T) {
 	b, err := newCodec(t, Hello{}).Append(nil, largestHello())
 	if err != nil || len(b) > MaxHello {
 		t.Errorf("Append = %d bytes, %v, want at most %d", len(b), err, MaxHello)
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestHelloCheck(t *testing.T) {
 	nodeB := algo.NodeID{0xff}
 	ours := Hello{MinVersion: 1, MaxVersion: 2, Cluster: "prod", ClusterID: nodeA, Algorithm: "bully", Name: "n1", ID: nodeA, Members: "[a:1]"}
 	for _, test := range []struct {
@@ -88,7 +88,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestDiffering(t *testing.T) {
+func TestDifferingSettings(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		ours, theirs string
@@ -103,7 +103,7 @@ func TestDiffering(t *testing.T) {
 		{"nonsense", "", "\nx\ty=1\n=\na", []string{`""`, `"x\ty"`, "a"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := Hello{Settings: test.ours}.Differing(Hello{Settings: test.theirs})
+			got := Hello{Settings: test.ours}.DifferingSettings(Hello{Settings: test.theirs})
 			if !slices.Equal(got, test.want) {
 				t.Errorf("Differing = %q, want %q", got, test.want)
 			}
@@ -111,7 +111,7 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
+func TestSettingsFormat(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	got := Settings([]algo.Setting{
 		{Name: "timeout", Value: "150ms"},
@@ -127,7 +127,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestSettingsFitAHello(t *testing.T) {
+func TestSettingsFitHello(t *testing.T) {
 	c := newCodec(t, Hello{})
 	var many []algo.Setting
 	for i := range 40 {
@@ -144,21 +144,21 @@ func TestSettingsFitAHello(t *testing.T) {
 	for i := range many {
 		other := slices.Clone(many)
 		other[i].Value += "x"
-		if got := h.Differing(Hello{Settings: Settings(other)}); !slices.Contains(got, "...") {
+		if got := h.DifferingSettings(Hello{Settings: Settings(other)}); !slices.Contains(got, "...") {
 			t.Errorf("Differing = %q, want what is left out among them", got)
 		}
 	}
 }
 
 // A hello is said once: as a repeat it would be one of version 0.
-func TestAHelloIsNoRepeat(t *testing.T) {
+func TestPeriodicHelloIsRejected(t *testing.T) {
 	h := Hello{MinVersion: Version, MaxVersion: Version, Cluster: "elect"}
 	read := func(m algo.Message) (Hello, error) {
-		frame, err := Hellos.Append(nil, m)
+		frame, err := HelloCodec.Append(nil, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Read(frame)
+		return ReadHello(frame)
 	}
 	if got, err := read(h); err != nil || got.Cluster != h.Cluster {
 		t.Errorf("Read = %+v, %v, want what was said", got, err)

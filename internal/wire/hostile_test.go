@@ -52,7 +52,7 @@ func hostile(t testing.TB) map[string][]byte {
 	}
 }
 
-func TestHostileInputIsAnError(t *testing.T) {
+func TestInvalidInputIsRejected(t *testing.T) {
 	c := everything(t)
 	for name, b := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestIntegersOfAnyWidthAreRead(t *testing.T) {
 	}
 }
 
-func TestTruncationAtEveryByteIsAnError(t *testing.T) {
+func TestTruncatedInputIsRejected(t *testing.T) {
 	c := everything(t)
 	m := largest()
 	m.IDs, m.Leaders, m.Members, m.Bytes, m.Bools = m.IDs[:2], m.Leaders[:2], m.Members[:2], m.Bytes[:3], m.Bools[:3]
@@ -193,7 +193,7 @@ func TestTruncationAtEveryByteIsAnError(t *testing.T) {
 	}
 }
 
-func TestFieldsOfANewerPeerAreSkipped(t *testing.T) {
+func TestFieldsOfNewerPeerAreSkipped(t *testing.T) {
 	c := everything(t)
 	for _, extra := range []string{
 		"c0", "c2", "c3", "00", "7f", "ff", "e0", "cc01", "cd0101", "ce01010101", "cf0101010101010101",
@@ -286,7 +286,7 @@ func TestVersionsReadEachOther(t *testing.T) {
 }
 
 // An optional field needs no room in the input, and so makes an element cheaper to claim.
-func TestAbsentFieldsAllocateInProportionToTheInput(t *testing.T) {
+func TestAbsentFieldsAllocateInProportionToInput(t *testing.T) {
 	c := newCodec(t, laterReport{})
 	const rows = 1024
 	b := append([]byte("\x93\xa6report\x07\xdc\x04\x00"), bytes.Repeat([]byte{0x91, 0xa0}, rows)...)
@@ -396,7 +396,7 @@ func dear(t testing.TB, c *Codec) map[string][]byte {
 // slice, which is 24 bytes in memory, and the runtime rounds up.
 func mostFor(n int) uint64 { return uint64(32*n + 1024) }
 
-func TestDecodingAllocatesInProportionToItsInput(t *testing.T) {
+func TestDecodingAllocatesInProportionToInput(t *testing.T) {
 	c := everything(t)
 	corpus := dear(t, c)
 	for name, b := range hostile(t) {
@@ -429,7 +429,7 @@ type claim struct {
 
 func (claim) Kind() string { return "claim" }
 
-func TestNestedSlicesThatClaimTheSameBytesStayFlat(t *testing.T) {
+func TestNestedSlicesSharingBytesStaySmall(t *testing.T) {
 	c := newCodec(t, claim{})
 	// 1,000 elements of 20 bytes fill the input; then the first has 1,000 ids in it.
 	b := []byte("\x92\xa5claim\xdc\x03\xe8\x92\xc4\x10")

@@ -59,7 +59,7 @@ func (nested) Kind() string  { return "nested" }
 func (bare) Kind() string    { return "bare" }
 func (vast) Kind() string    { return "vast" }
 
-func TestNewCodecReportsAllMistakesAtOnce(t *testing.T) {
+func TestNewCodecReportsEveryProblem(t *testing.T) {
 	_ = odd{}.hidden // it stands there to be refused
 	_, err := NewCodec(heartbeat{}, odd{}, nil, &empty{}, twin{}, shouted{}, unnamed{}, endless{}, tree{})
 	if err == nil {
@@ -97,8 +97,8 @@ func TestNewCodecReportsAllMistakesAtOnce(t *testing.T) {
 }
 
 // What people are shown is decoded as it can be shown.
-func TestClientsAreShown(t *testing.T) {
-	c := Clients(strings.ToUpper)
+func TestClientCodecSanitizesText(t *testing.T) {
+	c := NewClientCodec(strings.ToUpper)
 	b, err := c.Append(nil, StatusReply{Cluster: "a", Members: []StatusMember{{Name: "n", Meta: []StatusMeta{{"k", "v"}}}}, OtherLists: []string{"x"}})
 	if err != nil {
 		t.Fatal(err)

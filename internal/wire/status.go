@@ -6,8 +6,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// StatusReply answers a StatusRequest. It is the status of package cluster as a message: the two change
-// independently. A time counts nanoseconds since 1970 in UTC; 0 stands for no time.
+// StatusReply is the reply to a [StatusRequest]. It carries the status of package cluster, and can change
+// independently of it. A time counts nanoseconds since 1970 in UTC; 0 stands for no time.
 type StatusReply struct {
 	Cluster       string `wire:"max=64"`
 	Algorithm     string `wire:"max=32"`
@@ -26,13 +26,13 @@ type StatusReply struct {
 	OtherLists    []string        `wire:"max=512"`
 	Learners      []StatusLearner `wire:"max=16"`
 	Pending       []StatusChange  `wire:"max=16"`
-	// Counts of what is omitted because a frame has no room for it.
+	// Numbers of entries that are omitted because a frame has no room for them.
 	MetaOmitted, MembersOmitted, ContactsOmitted uint32
-	CertificateEnd                               int64           // of the node, or of one that has signed it; 0 without one
+	CertificateEnd                               int64           // end of the validity of the node's certificate, with its issuers; 0 without one
 	Warnings                                     []StatusWarning `wire:"max=16,optional"`
 }
 
-// StatusWarning is what an operator should mend.
+// StatusWarning is a problem that an operator should solve.
 type StatusWarning struct {
 	Text  string `wire:"max=256"`
 	At    int64
@@ -60,7 +60,7 @@ type StatusLearner struct {
 	Addr string
 }
 
-// StatusChange is a change of the members that is not done.
+// StatusChange is a pending change of the config.
 type StatusChange struct {
 	What   string `wire:"max=16"`
 	ID     algo.NodeID
@@ -71,7 +71,7 @@ type StatusChange struct {
 // StatusMeta is one entry of the metadata of a member.
 type StatusMeta struct{ Key, Value string }
 
-// StatusContact is an address at which the node waits for a member.
+// StatusContact is an address at which the node expects a member.
 type StatusContact struct {
 	Addr   string
 	Answer string `wire:"max=128"`
@@ -83,7 +83,7 @@ type StatusCounter struct {
 	Value uint64
 }
 
-// StatusElection describes how the last election began.
+// StatusElection describes the start of the last election.
 type StatusElection struct {
 	By      algo.NodeID
 	Why     string `wire:"max=16"`
@@ -92,7 +92,7 @@ type StatusElection struct {
 	Silence time.Duration
 }
 
-// StatusLease is the lease as the node knows it.
+// StatusLease is the lease, as the node knows it.
 type StatusLease struct {
 	Token     uint64
 	Left      time.Duration
