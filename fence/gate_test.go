@@ -68,7 +68,7 @@ func TestAFileOutlivesItsGate(t *testing.T) {
 
 // A crash may cut what was written since the last sync, at any byte: what was let in before is
 // known after it, and nobody below is let in. So it is if the disk had lost a half before.
-func TestACutAtEveryByte(t *testing.T) {
+func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 	g, path := fresh(t)
 	durable := content(t, path)
 	scratch, err := os.Create(filepath.Join(t.TempDir(), "cut"))
@@ -194,7 +194,7 @@ func TestCrashesThatWereFound(t *testing.T) {
 	}
 }
 
-func TestASyncThatFails(t *testing.T) {
+func TestFailedSyncEndsSaves(t *testing.T) {
 	for failing := range 4 {
 		g, path := fresh(t)
 		synced := 0

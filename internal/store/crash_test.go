@@ -91,7 +91,7 @@ func startChild(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
 	return child, bufio.NewReader(out)
 }
 
-func TestAKilledProcessLosesNothingItReportedAsSaved(t *testing.T) {
+func TestKilledProcessLosesNoFinishedSave(t *testing.T) {
 	dir := t.TempDir()
 	saved := 0
 	for _, saves := range []int{1, 2, 17, 60, 5, 150, 33, 90} {
@@ -139,7 +139,7 @@ func TestAKilledProcessLosesNothingItReportedAsSaved(t *testing.T) {
 	}
 }
 
-func TestASecondProcessIsRefused(t *testing.T) {
+func TestSecondProcessIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	child, out := startChild(t, "open", dir)

@@ -31,7 +31,7 @@ func fileWith(t *testing.T, states ...string) []byte {
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-func TestGarbageIsDamaged(t *testing.T) {
+func TestInvalidContentIsDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	noise := make([]byte, 512<<10)
 	for i := range noise {
@@ -69,8 +69,8 @@ func TestGarbageIsDamaged(t *testing.T) {
 	}
 }
 
-// TestAnOlderSaveMayBeDamaged: nobody asks for it any more.
-func TestAnOlderSaveMayBeDamaged(t *testing.T) {
+// TestDamageOfPreviousSaveIsIgnored: nobody asks for it any more.
+func TestDamageOfPreviousSaveIsIgnored(t *testing.T) {
 	good := fileWith(t, "the first", "the second", "the third")
 	older := good[:slot]
 	if !bytes.Contains(good[slot:], []byte("the third")) {
@@ -86,7 +86,7 @@ func TestAnOlderSaveMayBeDamaged(t *testing.T) {
 	wantState(t, open(t, dir), "the third")
 }
 
-func TestATruncatedFileIsDamaged(t *testing.T) {
+func TestTruncatedFileIsDamaged(t *testing.T) {
 	good := fileWith(t, string(bytes.Repeat([]byte("state "), 1500)), "the second")
 	dir := t.TempDir()
 	for n := 0; n < len(good); n += 511 {

@@ -48,7 +48,7 @@ func fillUp(t *testing.T, disk string) string {
 	}
 }
 
-func TestAFullDiskIsRefusedAtTheStart(t *testing.T) {
+func TestFullDiskIsRejectedAtOpen(t *testing.T) {
 	disk := mountDisk(t, "size=200k") // less than a new file takes
 	dir := filepath.Join(disk, "data")
 	refused(t, dir, syscall.ENOSPC, filepath.Join(dir, store.FileName)+": ", "make room on its disk")
@@ -57,8 +57,8 @@ func TestAFullDiskIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-// TestAFullDiskFailsNoSave: the room of the file is its own from the start.
-func TestAFullDiskFailsNoSave(t *testing.T) {
+// TestFullDiskFailsNoSave: the room of the file is its own from the start.
+func TestFullDiskFailsNoSave(t *testing.T) {
 	disk := mountDisk(t, "size=2m")
 	dir := filepath.Join(disk, "data")
 	s := open(t, dir)
@@ -70,9 +70,9 @@ func TestAFullDiskFailsNoSave(t *testing.T) {
 	wantState(t, open(t, dir), strings.Repeat("v", 10)) // which saves, too
 }
 
-// TestASparseCopyOnAFullDisk: a program that copies files may leave out the zeros, so
+// TestSparseCopyOnFullDiskIsRejected: a program that copies files may leave out the zeros, so
 // that a save needs new blocks after all.
-func TestASparseCopyOnAFullDisk(t *testing.T) {
+func TestSparseCopyOnFullDiskIsRejected(t *testing.T) {
 	disk := mountDisk(t, "size=2m")
 	dir := filepath.Join(disk, "data")
 	s := open(t, dir)
@@ -120,7 +120,7 @@ func TestASparseCopyOnAFullDisk(t *testing.T) {
 	wantState(t, open(t, dir), "kept")
 }
 
-func TestAReadOnlyFolderIsRefused(t *testing.T) {
+func TestReadOnlyFolderIsRejected(t *testing.T) {
 	disk := mountDisk(t, "size=2m")
 	used, unused := filepath.Join(disk, "used"), filepath.Join(disk, "unused")
 	closeStore(t, open(t, used))
@@ -136,7 +136,7 @@ func TestAReadOnlyFolderIsRefused(t *testing.T) {
 	refused(t, filepath.Join(disk, "new"), syscall.EROFS, ": mkdir "+filepath.Join(disk, "new"), help)
 }
 
-func TestMissingPermissionIsRefused(t *testing.T) {
+func TestMissingPermissionIsRejected(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root is denied nothing; the read-only disk stands in for this")
 	}

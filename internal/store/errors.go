@@ -9,36 +9,36 @@ import (
 	"github.com/elect-go/elect/internal/disk"
 )
 
-// Why a store refuses to open or to go on.
+// Why a store cannot be opened or used any more.
 var (
-	// ErrLocked says that another store, of this process or of another, has the file.
+	// ErrLocked reports that another store, in this process or another one, has opened the file.
 	ErrLocked = disk.ErrLocked
-	// ErrGone says that the open file is not the one in the folder any more, so that
-	// the next start would not find what is saved.
-	ErrGone = errors.New("removed or replaced while it was in use")
-	// ErrTooLarge says that a state has more than MaxState bytes.
+	// ErrReplaced reports that the open file is no longer the one in the folder, so the next start would not find the
+	// saved state.
+	ErrReplaced = errors.New("removed or replaced while it was in use")
+	// ErrTooLarge reports that a state has more than MaxState bytes.
 	ErrTooLarge = errors.New("too large")
-	// ErrNewerVersion says that the file is of a format that this version does not
-	// know, ErrOlderForm that it is from before the first format.
+	// ErrNewerVersion reports that this version does not know the format of the file. ErrOldFormat reports that the
+	// file is older than format 1.
 	ErrNewerVersion = errors.New("written by a newer version")
-	ErrOlderForm    = errors.New("a bbolt file, the form of before format 1")
-	// ErrDamaged says that the file does not hold what was saved.
+	ErrOldFormat    = errors.New("a bbolt file, the form of before format 1")
+	// ErrDamaged reports that the file does not hold what was saved.
 	ErrDamaged = errors.New("damaged")
-	// ErrClosed says that the store was closed.
+	// ErrClosed reports that the store was closed.
 	ErrClosed = errors.New("store: closed")
 )
 
-// lastOlder is the last commit that reads what is ErrOlderForm.
-const lastOlder = "7c04cc3"
+// lastOldCommit is the last commit that reads a file for which Open returns ErrOldFormat.
+const lastOldCommit = "7c04cc3"
 
-var helps = []struct {
+var hints = []struct {
 	against error
 	help    string
 }{
 	{ErrLocked, ": one data folder serves one node"},
-	{ErrGone, "; put it back, or the node starts as a new member"},
+	{ErrReplaced, "; put it back, or the node starts as a new member"},
 	{ErrNewerVersion, ": run the version that wrote it, or name another data folder"},
-	{ErrOlderForm, ", which commit " + lastOlder + " is the last to read: with that one have the node leave its cluster, " +
+	{ErrOldFormat, ", which commit " + lastOldCommit + " is the last to read: with that one have the node leave its cluster, " +
 		"then move the file away, and it joins as a new member"},
 	{ErrDamaged, "; move it away, and the node starts as a new member"},
 	{syscall.ENOSPC, "; make room on its disk"},
@@ -49,11 +49,11 @@ var helps = []struct {
 	{syscall.EISDIR, "; move it away, or name another data folder"},
 }
 
-// explain adds to an error which file it is about and what helps.
+// explain adds the path of the file and a remedy to an error.
 func explain(path string, err error) error {
-	for _, h := range helps {
-		if errors.Is(err, h.against) {
-			return fmt.Errorf("store: %s: %w%s", path, err, h.help)
+	for _, hint := range hints {
+		if errors.Is(err, hint.against) {
+			return fmt.Errorf("store: %s: %w%s", path, err, hint.help)
 		}
 	}
 	return fmt.Errorf("store: %s: %w", path, err)

@@ -94,9 +94,9 @@ func found(t testing.TB, file []byte) string {
 // sizes of states: within a sector, a page, several pages, and as large as it goes.
 var sizes = []int{40, 600, 5000, MaxState - 10}
 
-// TestACutAtEveryByte: of two saves, what a start finds is the one or the other, wherever
+// TestCrashAtAnyByteKeepsOneSave: of two saves, what a start finds is the one or the other, wherever
 // the writes of the second were cut, from either side.
-func TestACutAtEveryByte(t *testing.T) {
+func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprint("size=", size), func(t *testing.T) {
 			t.Parallel()
@@ -128,8 +128,8 @@ func TestACutAtEveryByte(t *testing.T) {
 	}
 }
 
-// TestAnyPartOfASave: the sectors of a write reach the disk in any order.
-func TestAnyPartOfASave(t *testing.T) {
+// TestCrashWithAnyPartOfSaveKeepsOneSave: the sectors of a write reach the disk in any order.
+func TestCrashWithAnyPartOfSaveKeepsOneSave(t *testing.T) {
 	const sector = 512
 	for _, size := range sizes {
 		random := rand.New(rand.NewPCG(1, uint64(size)))
@@ -156,9 +156,9 @@ func TestAnyPartOfASave(t *testing.T) {
 	}
 }
 
-// TestEveryChangedByteIsSeenOrHarmless: what was reported as saved is never taken for an
+// TestChangedByteIsDetectedOrHarmless: what was reported as saved is never taken for an
 // older state, whatever bit of the file changes after it.
-func TestEveryChangedByteIsSeenOrHarmless(t *testing.T) {
+func TestChangedByteIsDetectedOrHarmless(t *testing.T) {
 	for _, size := range []int{40, 600, 5000} {
 		moments := history(t, size)
 		last := moments[len(moments)-1]
@@ -184,8 +184,8 @@ func TestEveryChangedByteIsSeenOrHarmless(t *testing.T) {
 	}
 }
 
-// TestALostWriteIsSeen: the disk said that it has a save, and has not, or only a part.
-func TestALostWriteIsSeen(t *testing.T) {
+// TestLostWriteIsDetected: the disk said that it has a save, and has not, or only a part.
+func TestLostWriteIsDetected(t *testing.T) {
 	for _, size := range sizes {
 		for _, m := range history(t, size) {
 			if m.reported != m.coming {
@@ -211,31 +211,31 @@ func TestALostWriteIsSeen(t *testing.T) {
 	}
 }
 
-// TestSavesThatDoNotFollowEachOther: for a while the disk took no writes to one half.
-func TestSavesThatDoNotFollowEachOther(t *testing.T) {
+// TestNonConsecutiveSavesAreDamaged: for a while the disk took no writes to one half.
+func TestNonConsecutiveSavesAreDamaged(t *testing.T) {
 	for _, test := range []struct {
 		first, second uint64 // the numbers in the two halves
 		want          string
 	}{{4, 1, "1 and 4"}, {2, 5, "2 and 5"}, {6, 3, "3 and 6"}} {
 		file := make([]byte, fileSize)
-		copy(file[headSize:], seal(test.first, []byte("one")))
-		copy(file[slotSize+headSize:], seal(test.second, []byte("other")))
+		copy(file[headSize:], encodeSlot(test.first, []byte("one")))
+		copy(file[slotSize+headSize:], encodeSlot(test.second, []byte("other")))
 		if _, _, err := decode(file); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "its last two saves are numbers "+test.want) {
 			t.Errorf("decode: %v, want that they are %s", err, test.want)
 		}
 	}
-	file := empty()
-	copy(file[headSize:], seal(2, []byte("kept")))
+	file := newFile()
+	copy(file[headSize:], encodeSlot(2, []byte("kept")))
 	if number, state, err := decode(file); number != 2 || string(state) != "kept" || err != nil {
 		t.Errorf("decode: %d, %q, %v, want 2 and what was kept", number, state, err)
 	}
 }
 
-// TestALengthBeyondTheSlot: what it says is not believed before it is looked at.
-func TestALengthBeyondTheSlot(t *testing.T) {
+// TestLengthBeyondSlotIsDamaged: what it says is not believed before it is looked at.
+func TestLengthBeyondSlotIsDamaged(t *testing.T) {
 	for _, length := range []uint32{MaxState + 1, MaxState + headSize, slotSize, 1<<32 - 1} {
 		file := make([]byte, fileSize)
-		copy(file[headSize:], seal(2, []byte("state")))
+		copy(file[headSize:], encodeSlot(2, []byte("state")))
 		binary.LittleEndian.PutUint32(file[headSize+4:], length)
 		if _, _, err := decode(file); !errors.Is(err, ErrDamaged) {
 			t.Errorf("decode of a length of %d: %v, want ErrDamaged", length, err)
@@ -243,15 +243,15 @@ func TestALengthBeyondTheSlot(t *testing.T) {
 	}
 }
 
-func TestANewerFormatIsRefused(t *testing.T) {
+func TestNewerFormatIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := seal(s.number+1, []byte("in another way"))
+	newer := encodeSlot(s.number+1, []byte("in another way"))
 	binary.LittleEndian.PutUint32(newer, 2)
-	binary.LittleEndian.PutUint64(newer[16:], crc64.Update(crc64.Checksum(newer[:16], sums), sums, newer[headSize:]))
+	binary.LittleEndian.PutUint64(newer[16:], crc64.Update(crc64.Checksum(newer[:16], crcTable), crcTable, newer[headSize:]))
 	if _, err := s.file.WriteAt(newer, int64(s.number+1)%2*slotSize+headSize); err != nil {
 		t.Fatal(err)
 	}
@@ -265,8 +265,8 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-// TestASaveIsSyncedBeforeItIsMarked: and at the start, before anybody can act on it.
-func TestASaveIsSyncedBeforeItIsMarked(t *testing.T) {
+// TestSaveIsSyncedBeforeMark: and at the start, before anybody can act on it.
+func TestSaveIsSyncedBeforeMark(t *testing.T) {
 	moments := history(t, 40)
 	for i, m := range moments {
 		saving, _, err := decode(m.written)
@@ -275,7 +275,7 @@ func TestASaveIsSyncedBeforeItIsMarked(t *testing.T) {
 		}
 		marks := []uint64{}
 		for slot := range slices.Chunk(m.written, slotSize) {
-			_, mark, _ := unseal(slot)
+			_, mark, _ := decodeSlot(slot)
 			marks = append(marks, mark)
 		}
 		if want := saving - uint64(1-i%2); slices.Max(marks) != want {
@@ -284,16 +284,16 @@ func TestASaveIsSyncedBeforeItIsMarked(t *testing.T) {
 	}
 }
 
-// TestAStartSavesWhatItFound: what a killed process wrote may be in the memory of the
+// TestOpenSavesFoundState: what a killed process wrote may be in the memory of the
 // kernel alone. Here its last save was never synced, nor marked.
-func TestAStartSavesWhatItFound(t *testing.T) {
+func TestOpenSavesFoundState(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.number++
-	if _, err := s.file.WriteAt(seal(s.number, []byte("written")), int64(s.number%2)*slotSize+headSize); err != nil {
+	if _, err := s.file.WriteAt(encodeSlot(s.number, []byte("written")), int64(s.number%2)*slotSize+headSize); err != nil {
 		t.Fatal(err)
 	}
 	killed := s.number
@@ -313,7 +313,7 @@ func TestAStartSavesWhatItFound(t *testing.T) {
 	}
 }
 
-func TestASyncThatFails(t *testing.T) {
+func TestFailedSyncEndsSaves(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -337,13 +337,13 @@ func FuzzDecode(f *testing.F) {
 	last := moments[len(moments)-1]
 	f.Add(uint32(0), []byte{})
 	f.Add(uint32(headSize+4), []byte{0xff, 0xff, 0xff, 0xff})
-	f.Add(uint32(slotSize), seal(1<<63, nil))
-	f.Add(uint32(slotSize+headSize), seal(7, []byte("of nobody")))
+	f.Add(uint32(slotSize), encodeSlot(1<<63, nil))
+	f.Add(uint32(slotSize+headSize), encodeSlot(7, []byte("of nobody")))
 	f.Fuzz(func(t *testing.T, at uint32, patch []byte) {
 		file := bytes.Clone(last.written)
 		copy(file[int(at)%len(file):], patch)
 		number, state, err := decode(file)
-		known := []error{ErrDamaged, ErrNewerVersion, ErrOlderForm}
+		known := []error{ErrDamaged, ErrNewerVersion, ErrOldFormat}
 		if err != nil && !slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
 			t.Errorf("%v, want one of %v", err, known)
 		}

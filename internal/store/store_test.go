@@ -68,7 +68,7 @@ func refused(t *testing.T, dir string, why error, words ...string) {
 	}
 }
 
-func TestWhatWasSavedIsLoaded(t *testing.T) {
+func TestSavedStateIsLoaded(t *testing.T) {
 	dir, memory := t.TempDir(), store.NewMemory()
 	for name, reopen := range map[string]func(t *testing.T) *store.Store{
 		"file":   func(t *testing.T) *store.Store { return open(t, dir) },
@@ -96,7 +96,7 @@ func TestWhatWasSavedIsLoaded(t *testing.T) {
 	}
 }
 
-func TestAClosedFileIsNotSavedTo(t *testing.T) {
+func TestClosedStoreRejectsSave(t *testing.T) {
 	s := open(t, t.TempDir())
 	closeStore(t, s)
 	if err := s.Save([]byte("late")); !errors.Is(err, store.ErrClosed) {
@@ -107,7 +107,7 @@ func TestAClosedFileIsNotSavedTo(t *testing.T) {
 	}
 }
 
-func TestLoadGivesACopy(t *testing.T) {
+func TestLoadReturnsCopy(t *testing.T) {
 	for name, s := range map[string]*store.Store{"file": open(t, t.TempDir()), "memory": store.NewMemory()} {
 		t.Run(name, func(t *testing.T) {
 			state := []byte("kept")
@@ -125,7 +125,7 @@ func TestLoadGivesACopy(t *testing.T) {
 	}
 }
 
-func TestMoreThanThereIsRoomForIsRefusedForGood(t *testing.T) {
+func TestTooLargeStateIsRejectedPermanently(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	save(t, s, "the first")
@@ -143,7 +143,7 @@ func TestMoreThanThereIsRoomForIsRefusedForGood(t *testing.T) {
 	wantState(t, open(t, dir), "the first")
 }
 
-func TestFolderAndFileAreForTheOwnerAlone(t *testing.T) {
+func TestFolderAndFileAreOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "above", "data")
 	closeStore(t, open(t, dir))
 	for path, want := range map[string]fs.FileMode{dir: 0o700, filepath.Dir(dir): 0o700, filepath.Join(dir, store.FileName): 0o600} {
@@ -157,7 +157,7 @@ func TestFolderAndFileAreForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestASaveDoesNotGrowTheFile(t *testing.T) {
+func TestSaveDoesNotGrowFile(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	before := fileSize(t, dir)
@@ -179,7 +179,7 @@ func fileSize(t testing.TB, dir string) int64 {
 	return info.Size()
 }
 
-func TestTheSecondOpenIsRefused(t *testing.T) {
+func TestSecondOpenIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	refused(t, dir, store.ErrLocked,
@@ -189,7 +189,7 @@ func TestTheSecondOpenIsRefused(t *testing.T) {
 	wantState(t, open(t, dir), "still mine")
 }
 
-func TestOfManyOpensAtOnceAtMostOneWins(t *testing.T) {
+func TestAtMostOneConcurrentOpenSucceeds(t *testing.T) {
 	dir := t.TempDir()
 	const n = 8
 	type result struct {
@@ -229,7 +229,7 @@ func TestOfManyOpensAtOnceAtMostOneWins(t *testing.T) {
 	}
 }
 
-func TestWhatACrashLeftOfAFirstStartIsRemoved(t *testing.T) {
+func TestTemporaryFilesOfCrashAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"elect.db.new-1", "elect.db.new-2", "another file"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
@@ -243,7 +243,7 @@ func TestWhatACrashLeftOfAFirstStartIsRemoved(t *testing.T) {
 	}
 }
 
-func TestPlacesThatCannotHoldAStoreAreRefused(t *testing.T) {
+func TestUnusablePathIsRejected(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -272,7 +272,7 @@ func TestPlacesThatCannotHoldAStoreAreRefused(t *testing.T) {
 	}
 }
 
-func TestFoldersAndFilesMayBeLinks(t *testing.T) {
+func TestFolderAndFileMayBeLinks(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, "target")
 	s := open(t, target)
@@ -306,9 +306,9 @@ func TestFoldersAndFilesMayBeLinks(t *testing.T) {
 	}
 }
 
-// TestAFileThatVanishesIsNoticed: the system would go on to save into a file that no
+// TestReplacedFileIsDetected: the system would go on to save into a file that no
 // start will find.
-func TestAFileThatVanishesIsNoticed(t *testing.T) {
+func TestReplacedFileIsDetected(t *testing.T) {
 	for name, vanish := range map[string]func(dir string) error{
 		"the file is removed":   func(dir string) error { return os.Remove(filepath.Join(dir, store.FileName)) },
 		"the folder is removed": os.RemoveAll,
@@ -338,8 +338,8 @@ func TestAFileThatVanishesIsNoticed(t *testing.T) {
 				t.Skipf("this system does not let it: %v", err)
 			}
 			err := s.Save([]byte("after"))
-			if !errors.Is(err, store.ErrGone) || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) {
-				t.Errorf("Save: %v, want ErrGone with the name of the file", err)
+			if !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) {
+				t.Errorf("Save: %v, want ErrReplaced with the name of the file", err)
 			}
 			if _, again := s.Load(); again != err {
 				t.Errorf("Load after it: %v, want the same", again)
@@ -348,14 +348,14 @@ func TestAFileThatVanishesIsNoticed(t *testing.T) {
 	}
 }
 
-func TestARelativeFolderIsThatOfTheStart(t *testing.T) {
+func TestRelativeFolderIsResolvedAtOpen(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := open(t, "data")
 	t.Chdir(t.TempDir())
 	save(t, s, "kept")
 }
 
-func TestTheFormOfBeforeIsRefused(t *testing.T) {
+func TestOldFormatIsRejected(t *testing.T) {
 	packed, err := os.Open("testdata/bbolt.db.gz") // saved twice at the last commit that wrote it
 	if err != nil {
 		t.Fatal(err)
@@ -378,7 +378,7 @@ func TestTheFormOfBeforeIsRefused(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, dir, store.ErrOlderForm, path+": a bbolt file, the form of before format 1, which commit ",
+			refused(t, dir, store.ErrOldFormat, path+": a bbolt file, the form of before format 1, which commit ",
 				" is the last to read: with that one have the node leave its cluster, then move the file away")
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
 				t.Errorf("Open changed it (%v)", err)

@@ -23,5 +23,5 @@ func TestProtocolDocument(t *testing.T) {
 	require.Equal(t, example["hash"], fmt.Sprintf("%016x", hash.Sum64()))
 	kept, err := strconv.Atoi(example["kept"])
 	require.NoError(t, err)
-	require.Equal(t, text[:kept]+"\n"+example["end"], quoteUnsafe(text))
+	require.Equal(t, text[:kept]+"\n"+example["end"], truncate(text))
 }
