@@ -14,29 +14,33 @@ import (
 // folders above: a user who can replace the file there puts a file of that user in its place, and
 // the check of the owner rejects it. On a system other than Unix they accept every file.
 
-// AccessError says that another user can read or change a file, and how to mend that.
+// The checks below follow OpenSSH (see StrictModes in sshd_config): a file must belong to root or to the user of this
+// process, and no other user may be able to change it. They check the open file and not its path, so a link cannot be
+// replaced between the check and the read. They do not check the parent folders: if another user replaces the file
+// through one of them, the new file belongs to that user, and the check of the owner rejects it. On a system other
+// than Unix, the checks accept every file.
+//
+// AccessError reports that another user can read or change a file, and how to prevent that.
 type AccessError struct{ Found, Want, Mend string }
 
 func (e *AccessError) Error() string { return e.Found + ", want " + e.Want + ": " + e.Mend }
 
-// CheckIntegrity returns an *AccessError if an open file belongs to another user than root and the
-// user of this process, or if its group or others can write it.
+// CheckIntegrity returns an [*AccessError] if an open file belongs to a user other than root and the user of this
+// process, or if its group or others can write it.
 func CheckIntegrity(file *os.File) error { return checkFile(file, checkIntegrity) }
 
-// CheckSecrecy is CheckIntegrity, and rejects a file that its group or others can read as well.
-// The group may read a file of root if this process runs as another user: a container mounts a
-// secret so.
+// CheckSecrecy is like [CheckIntegrity], and also rejects a file that its group or others can read. The group may
+// read a file of root if this process runs as another user: a container mounts a secret in this way.
 func CheckSecrecy(file *os.File) error { return checkFile(file, checkSecrecy) }
 
-// CheckUserIntegrity is CheckIntegrity, and accepts that the group can write if it has the number
-// of this user. By convention that group has no other member, and a umask of 002 belongs to it.
+// CheckUserIntegrity is like [CheckIntegrity], but lets the group write if it has the number of this user. By
+// convention, that group has no other member, and a umask of 002 goes with it.
 func CheckUserIntegrity(file *os.File) error {
 	return checkFile(file, func(path string, info fs.FileInfo) error { return checkShared(path, info, nil) })
 }
 
-// CheckFolder is CheckUserIntegrity for a folder in which this process writes. If the folder
-// belongs to root and this process runs as another user, the group may write: so a container
-// mounts a volume.
+// CheckFolder is like [CheckUserIntegrity], for a folder in which this process writes. If the folder belongs to root
+// and this process runs as another user, the group may write: a container mounts a volume in this way.
 func CheckFolder(dir string) error {
 	folder, err := os.OpenFile(dir, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -46,8 +50,8 @@ func CheckFolder(dir string) error {
 	return checkFile(folder, func(path string, info fs.FileInfo) error { return checkShared(path, info, info) })
 }
 
-// CheckInFolder is CheckFolder for an open file. The group may write if CheckFolder accepts it for
-// the folder of the file.
+// CheckInFolder is like [CheckFolder], for an open file. The group may write if CheckFolder accepts that for the
+// folder of the file.
 func CheckInFolder(file *os.File) error {
 	return checkFile(file, func(path string, info fs.FileInfo) error {
 		folder, err := os.Stat(filepath.Dir(path))
@@ -66,8 +70,8 @@ func checkFile(file *os.File, check func(path string, info fs.FileInfo) error) e
 	return check(file.Name(), info)
 }
 
-// Read returns the content of a regular file that check accepts, and at most limit bytes of it. It
-// does not wait for a writer of a FIFO. Its error is an [*fs.PathError].
+// Read returns the first limit bytes of a regular file that check accepts. It does not wait for a writer of a FIFO.
+// Its error is an [*fs.PathError].
 func Read(path string, check func(*os.File) error, limit int64) ([]byte, error) {
 	file, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
@@ -84,8 +88,8 @@ func Read(path string, check func(*os.File) error, limit int64) ([]byte, error) 
 	return io.ReadAll(io.LimitReader(file, limit))
 }
 
-// openRegular opens a file, and rejects a FIFO, a device or a folder: a read from them may block for
-// ever. Its error is an [*fs.PathError].
+// openRegular opens a file, and rejects a FIFO, a device and a folder: reading them may block forever. Its error is
+// an [*fs.PathError].
 func openRegular(path string, flag int) (*os.File, error) {
 	file, err := os.OpenFile(path, flag|nonblock, 0)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	readPermission fs.FileMode = 0o044
 )
 
-// access is what the mode and the owner of a file permit.
+// access is the owner and the mode of a file.
 type access struct {
 	path     string
 	uid, gid int
@@ -67,7 +67,7 @@ func (a access) shared(folder *access) error {
 // isMounted reports whether root has prepared the file for a process of another user.
 func (a access) isMounted() bool { return a.uid == 0 && a.self != 0 }
 
-// check returns what is wrong with the owner, or with the mode if it permits what is denied.
+// check returns an error if the owner is wrong, or if the mode permits what is denied.
 func (a access) check(denied fs.FileMode) error {
 	mode := fmt.Sprintf("(mode %04o)", a.mode)
 	switch {

@@ -2,9 +2,9 @@ package disk
 
 import "context"
 
-// Await returns the result of f, which reads or writes files. A file system that does not answer
-// can block f for ever, so Await returns when ctx ends, with its cause. Then f goes on in its
-// goroutine, and discard gets the result: it must close what f has opened.
+// Await returns the result of f, which reads or writes files. A file system that does not respond can block f
+// forever. So Await returns when ctx ends, with its cause. Then f continues in its goroutine, and discard receives
+// its result: discard must close what f has opened.
 func Await[T any](ctx context.Context, f func() (T, error), discard func(T)) (T, error) {
 	type result struct {
 		value T

@@ -1,6 +1,10 @@
-// Package disk does with files what the systems do each in their own way: make them so
-// that a crash leaves all or nothing, keep other processes out, and have the disk keep
-// what was written. Its errors are those of package os.
+// Package disk hides how operating systems differ in their treatment of files.
+//
+//	err := disk.Create(path, content)     // a crash leaves the whole file, or none
+//	file, err := disk.OpenExclusive(path) // no other process has it open
+//	err = disk.Flush(file)                // its content survives a crash of the machine
+//
+// Its errors are those of package os.
 package disk
 
 import (
@@ -14,7 +18,7 @@ import (
 	"time"
 )
 
-// ErrLocked says that a file is open elsewhere, in this process or in another.
+// ErrLocked reports that a file is open elsewhere, in this process or another one.
 var ErrLocked = errors.New("in use by another process")
 
 // patience is how long OpenAlone waits for a process that is just ending.
@@ -24,13 +28,12 @@ const patience = 200 * time.Millisecond
 // attempt.
 const half = ".new-"
 
-// Create makes a file with that content and mode 0600, and its folder with 0700, unless
-// something has the name already. The file gets its name when it is complete and
-// durable, so that no crash leaves a part of it under that name. Each block of it is
-// written: to overwrite it asks the file system for none.
+// Create creates a file with the given content and mode 0600, and its folder with mode 0700, unless the path exists.
+// The file gets its name when it is complete and durable, so no crash leaves a partial file under that name. Create
+// writes each block, so a later overwrite needs no new block from the file system.
 func Create(path string, content []byte) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // what may be wrong with it is found when it is opened
+		return nil // OpenExclusive reports a problem with it
 	}
 	dir, name := filepath.Split(path)
 	if err := MakeFolder(filepath.Clean(dir)); err != nil {
@@ -45,17 +48,17 @@ func Create(path string, content []byte) error {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	// Not renamed: another process may have been faster, and its file be in use.
+	// A rename could replace the file of a faster process, which may be in use.
 	if os.Link(file.Name(), path) == nil {
 		return nil
 	}
 	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
-	return os.Rename(file.Name(), path) // a file system without hard links
+	return os.Rename(file.Name(), path) // for a file system without hard links
 }
 
-// MakeFolder makes dir and what is missing above it, each durable when it returns.
+// MakeFolder creates dir and its missing parents. Each of them is durable when MakeFolder returns.
 func MakeFolder(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -81,7 +84,7 @@ func OpenAlone(path string) (*os.File, error) {
 		time.Sleep(patience / 20)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path)) // who made the file may have been killed before that
+		err = syncFolder(filepath.Dir(path)) // the process that created the file may have been killed before it synced the folder
 	}
 	if err != nil {
 		file.Close()
@@ -103,7 +106,7 @@ func removeHalves(path string) {
 	}
 }
 
-// syncFolder makes the names in dir durable, where the system can.
+// syncFolder makes the names in dir durable, if the system can.
 func syncFolder(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// Flush makes the content of a file durable, and not its times: they would cost a write
-// of the journal.
+// Flush makes the content of a file durable, but not its times, which would cost a write of the journal.
 func Flush(file *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(file.Fd())); err != syscall.EINTR {
