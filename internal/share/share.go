@@ -1,5 +1,9 @@
-// Package share builds one answer for all requests that come at about the same time. So the cost of an answer does not
-// grow with the number of requests.
+// Package share builds one answer for all requests that arrive at about the same time.
+//
+//	var status share.Answer[Status]
+//	s, err := status.Get(ctx, queryStatus) // several goroutines share one call of queryStatus
+//
+// So the cost of an answer does not grow with the number of requests.
 package share
 
 import (
@@ -11,7 +15,7 @@ import (
 // Age is for how long an answer is given again after it was built.
 const Age = 100 * time.Millisecond
 
-// Answer is built by one goroutine at a time. The zero value is ready.
+// Answer is an answer that at most one goroutine builds at a time. The zero value is ready to use.
 type Answer[T any] struct {
 	mu     sync.Mutex
 	latest *attempt[T] // nil: none, or it is too old
@@ -21,14 +25,14 @@ type attempt[T any] struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	waiting int // requests; guarded by Answer.mu
-	value   T   // like the rest, once it is done
+	value   T   // valid, like the fields below, once done is closed
 	err     error
 	built   time.Time
 }
 
-// Get returns an answer that build has made within the last Age, or makes now. The context of build ends when no
-// request waits for it any more. An error of build goes to the requests that wait for it, and is not kept. If ctx ends
-// first, the error is context.Cause(ctx).
+// Get returns an answer that build has made within the last MaxAge, or makes now. The context of build ends when no
+// request waits for it any more. An error of build goes to the requests that wait for it, and is not reused. If ctx
+// ends first, the error is context.Cause(ctx).
 func (a *Answer[T]) Get(ctx context.Context, build func(context.Context) (T, error)) (T, error) {
 	shared := a.join(build)
 	select {
