@@ -1,46 +1,56 @@
 // Package bully implements the bully algorithm of Garcia-Molina ("Elections in a
-// Distributed Computing System", 1982), as it is taught today: the highest live
-// process leads.
+// Distributed Computing System", 1982) as it is taught today: the live process with
+// the highest ID becomes leader.
 //
-// A process that misses its leader asks everybody above it with [Election]. Whoever
-// lives answers with [Answer] and asks on in turn. Who gets no answer in time leads
-// and tells everybody below with [Coordinator]. A process that was answered waits
-// for that Coordinator, and starts anew if none comes.
+// A process that suspects its leader sends [Election] to every higher process. A live
+// receiver replies with [Answer] and starts its own election. A process that receives
+// no Answer within AnswerTimeout becomes leader and sends [Coordinator] to every lower
+// process. A process that received an Answer waits for a Coordinator. If none arrives
+// within CoordinatorTimeout, it starts its election again.
 //
-// # What it promises
+// For example, n3 leads n1 and n2 and crashes. n1 sends Election to n2. n2 replies with
+// Answer and sends its own Election to n3. n3 does not reply, so n2 becomes leader and
+// sends Coordinator to n1.
 //
-// Once messages arrive in time and the failure detector is right, there is one
-// leader, the highest live eligible process, all live processes know it, and no
-// election follows. An epoch never goes back, over crashes too. Whoever is followed
-// in an epoch has itself announced that it leads in that epoch.
+// IDs are compared after priorities, and a process that is not eligible is lower than
+// every eligible one: "higher" and "lower" mean the order of [algo.Member.Compare].
 //
-// # What it does not promise
+// # Guarantees
 //
-// There is no majority. Under a partition each side elects a leader, and for a
-// while there are two, even in one epoch, when a slow leader is wrongly suspected,
-// when the highest recovers and nobody who knows better answers it in time, and when
-// Coordinators overtake each other. A process that hears neither the leader nor anybody who does
-// calls elections for as long as that lasts. The highest takes over when it recovers, also from a
-// leader that works well: that is the bully.
+// Once messages arrive in time and the failure detector is right, the highest live
+// eligible process is the only leader, every live process knows it, and no further
+// election starts. The epoch of a process never decreases, not even over a crash. A
+// process follows a leader in an epoch only if that leader announced itself in that
+// epoch.
 //
-// # What it costs
+// # Non-guarantees
 //
-// N counts the members, the crashed leader too; T is the one-way message time.
-// Repeats of a leader's Coordinator and the work of the failure detector are not
+// The algorithm needs no quorum. In a partition each side elects a leader. Two processes
+// can also lead for a while, even in the same epoch, in three cases: a slow leader is
+// suspected, the highest process recovers and receives no reply in time, or one
+// Coordinator overtakes another. A process that can reach neither the leader nor a
+// follower of it starts elections until it can. The highest process takes over when it
+// recovers, even from a working leader: this is what gave the algorithm its name.
+//
+// # Cost
+//
+// N is the number of members, including the crashed leader. T is the one-way message
+// time. Periodic Coordinators of a leader and messages of the failure detector are not
 // counted.
 //
-//	the highest live process finds the crash     N−2 messages         T
-//	everybody finds it at once                   N−2 messages         T
-//	the lowest finds it, nobody suspects others  N²−N−1 messages      4T
-//	everybody finds it, nobody suspects others   N²−N−1 messages      3T
-//	the highest starts or recovers               3(N−1) messages      3T
-//	N start at once                              at most 3·N² messages
+//	the highest live process detects the crash     N−2 messages         T
+//	all processes detect it at the same time       N−2 messages         T
+//	the lowest detects it, no other suspicions     N²−N−1 messages      4T
+//	all detect it, no other suspicions             N²−N−1 messages      3T
+//	the highest process starts or recovers         3(N−1) messages      3T
+//	N processes start at the same time             at most 3·N² messages
 //
-// # What the sources leave open
+// # Beyond the sources
 //
-// This file is what the sources say. The rules that are in none of them are marked ◆ and
-// stand in repairs.go, each a function with a name. Each mends a failure that shows when
-// it is taken out; the tests do that. Package algo/textbook/bully has none of them.
+// bully.go contains what the sources describe. extensions.go contains the rules that no
+// source has. Each of them is marked ◆, and its comment describes the failure that it
+// prevents; a test shows that failure when the rule is removed. Package
+// algo/textbook/bully has none of these rules.
 package bully
 
 import (
@@ -49,28 +59,31 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// The timers.
 const (
-	timerHeadStart   algo.Timer = "head-start"  // armed while electing, before anybody was asked
-	timerAnswer      algo.Timer = "answer"      // armed while electing, once they were, and while inquiring
-	timerCoordinator algo.Timer = "coordinator" // armed while waiting
-	timerAnnounce    algo.Timer = "announce"    // armed while this process leads
+	timerHeadStart   algo.Timer = "head-start"  // runs in phase headStart
+	timerAnswer      algo.Timer = "answer"      // runs in phases electing and inquiring
+	timerCoordinator algo.Timer = "coordinator" // runs in phase waiting
+	timerAnnounce    algo.Timer = "announce"    // runs while this process leads
 )
 
-// phase says where a process is in its election. It is in at most one at a time.
+// phase is the state of a process's own election. A process runs at most one election
+// at a time.
 type phase uint8
 
 const (
-	// settled: in no election. It leads, or follows somebody.
-	settled phase = iota
-	// headStart: ◆ those above are left to lead without being asked. See succeed.
+	// idle: the process is in no election. It leads, follows, or knows of no leader.
+	idle phase = iota
+	// headStart: ◆ the process gives higher processes time to become leader. See
+	// startSuccession.
 	headStart
-	// electing: it has asked those above, and nobody has answered yet.
+	// electing: the process has sent Election to higher processes and has received no
+	// Answer yet.
 	electing
-	// waiting: somebody above has answered, so that a Coordinator is due. Also a
-	// process that may not lead waits here when nobody answers it.
+	// waiting: a higher process has answered and is expected to send a Coordinator. A
+	// process that is not eligible also waits here if it receives no Answer.
 	waiting
-	// inquiring: ◆ it is about to lead, and has asked those below for their epoch. See inquire.
+	// inquiring: ◆ the process is about to lead and has asked lower processes for their
+	// epochs. See sendInquiry.
 	inquiring
 )
 
@@ -80,102 +93,103 @@ type process struct {
 	options Options
 	view    algo.View
 
-	// epoch is the highest heard of. It is all that survives a crash. It may be
-	// above leader.Epoch: somebody has led since, or tried to.
+	// epoch is the highest epoch that this process knows. It can be above leader.Epoch:
+	// another process may have led in the meantime, or may be about to lead.
 	epoch algo.Epoch
-	// reserved is an epoch that is saved already and not used yet: that of the next
-	// leadership, since this process knows that the last one is over.
+	// reserved is an epoch that is already saved for the next leadership, or 0.
 	reserved algo.Epoch
-	// leader is who is announced: whom this process follows, itself, or nobody.
+	// leader is the last announcement: the leader that this process follows, this process
+	// itself, or a vacancy.
 	leader algo.Leader
 
-	// bumps is how many newer epochs this leader has taken since its announce timer ended
-	// last: see bump.
+	// bumps counts the newer epochs that this leader has taken since its announce timer
+	// last expired. See bumpEpoch.
 	bumps uint8
 
-	// informed: it has followed or led somebody since its start.
-	informed bool
+	// hasHadLeader is set once this process has followed or led since its start.
+	hasHadLeader bool
 
 	phase phase
-	// awaited are, until somebody answers, those above who may, and while
-	// waiting, those who answered: one of them should lead, or find out who does.
-	// While inquiring they are those below who have not answered.
-	awaited algo.Set
-	// deaf: nothing has come since this process asked several who may live. See askAgain.
-	deaf bool
-	// suspected are those of the monitored whom the detector takes for dead.
+	// pending are the processes that this election depends on. In phases headStart and
+	// electing these are the higher processes that may be alive; in phase waiting, those that
+	// have answered; in phase inquiring, the lower processes that have not answered.
+	pending algo.Set
+	// noReplyYet is set if this process sent Election to several processes and has received
+	// no message since. See retryElection.
+	noReplyYet bool
+	// suspected are the monitored processes that the failure detector suspects.
 	suspected algo.Set
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	p.view, p.epoch = view, saved.Epoch
-	p.adopt(view.Stamp().Epoch)
-	p.elect(env)
+	p.adoptEpoch(view.Stamp().Epoch)
+	p.startElection(env)
 }
 
-// Campaign calls for an election. The leader followed now stays announced until
-// there is another, or the same one answers.
+// Campaign starts an election. The current leader stays announced until a leader is
+// elected, possibly the same one.
 func (p *process) Campaign(env algo.Env) {
-	if p.phase == settled || p.phase == headStart {
-		p.elect(env)
+	if p.phase == idle || p.phase == headStart {
+		p.startElection(env)
 	}
 }
 
 func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Election:
-		p.asked(env, from, m.Epoch)
+		p.handleElection(env, from, m.Epoch)
 	case Answer:
-		p.adopt(m.Epoch)
-		p.answered(env, from)
+		p.adoptEpoch(m.Epoch)
+		p.handleAnswer(env, from)
 	case Coordinator:
-		p.told(env, from, algo.Leader{Epoch: m.Epoch, ID: m.Leader})
+		p.handleCoordinator(env, from, algo.Leader{Epoch: m.Epoch, ID: m.Leader})
 	case Inquiry:
-		p.inquired(env, from)
+		p.handleInquiry(env, from)
 	}
-	p.deaf = false
-	p.keepAhead(env)
+	p.noReplyYet = false
+	p.raiseEpochIfBehind(env)
 }
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
 	case t == timerHeadStart && p.phase == headStart:
 		env.Note("nobody above took the lead")
-		p.ask(env)
-	case t == timerAnswer && p.deaf:
-		p.askAgain(env)
+		p.sendElection(env)
+	case t == timerAnswer && p.noReplyYet:
+		p.retryElection(env)
 	case t == timerAnswer && (p.phase == electing || p.phase == inquiring):
 		env.Note("no answer in time")
-		p.lead(env)
+		p.becomeLeader(env)
 	case t == timerCoordinator && p.phase == waiting:
-		if heir := p.heir(); !heir.IsZero() {
-			algo.Miss(env, heir, "answered and does not lead")
+		if highest := p.highestPending(); !highest.IsZero() {
+			algo.Miss(env, highest, "answered and does not lead")
 		}
-		p.elect(env)
-	case t == timerAnnounce && p.leads():
+		p.startElection(env)
+	case t == timerAnnounce && p.isLeader():
 		p.bumps = 0
-		p.repeatLeadership(env)
+		p.repeatCoordinator(env)
 	}
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	p.suspected.Add(peer)
 	if peer == p.leader.ID {
-		p.reserve()
-		p.vacate(env)
+		p.reserveEpoch()
+		p.announceVacancy(env)
 	}
-	if p.phase == settled && p.leader.Vacant() {
+	if p.phase == idle && p.leader.Vacant() {
 		env.Note("suspects its leader %s", peer)
-		p.succeed(env)
+		p.startSuccession(env)
 	} else {
-		p.awaitNoMore(env, peer)
+		p.removePending(env, peer)
 	}
 }
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.suspected.Remove(peer)
 	if p.view.IsAbove(peer, p.self) {
-		p.beatsAbove(env, peer)
+		p.handleHigherHeartbeat(env, peer)
 	}
 }
 
@@ -185,149 +199,151 @@ func (p *process) Stable() algo.Stable {
 
 func (p *process) Clone() algo.Algorithm {
 	clone := *p
-	clone.awaited = slices.Clone(p.awaited)
+	clone.pending = slices.Clone(p.pending)
 	clone.suspected = slices.Clone(p.suspected)
 	return &clone
 }
 
-// elect starts an election, or starts it anew. "If P has the highest process id", it leads
-// without.
-func (p *process) elect(env algo.Env) {
+// startElection starts an election, or starts the current one again. The source: "If P has
+// the highest process id", it becomes leader without asking.
+func (p *process) startElection(env algo.Env) {
 	p.leaveElection(env)
-	p.awaitThose(p.view.Above(p.self))
-	if len(p.awaited) > 0 {
-		p.ask(env)
+	p.addPending(p.view.Above(p.self))
+	if len(p.pending) > 0 {
+		p.sendElection(env)
 	} else {
-		p.lead(env)
+		p.becomeLeader(env)
 	}
 }
 
-// ask sends the Election to those above.
-func (p *process) ask(env algo.Env) {
-	p.deaf = len(p.awaited) > 1
-	p.question(env, electing, Election{p.epoch})
+// sendElection sends Election to the pending processes.
+func (p *process) sendElection(env algo.Env) {
+	p.noReplyYet = len(p.pending) > 1
+	p.sendToPending(env, electing, Election{p.epoch})
 }
 
-// question asks those awaited, and waits for their answers in that phase.
-func (p *process) question(env algo.Env, in phase, m algo.Message) {
-	p.phase = in
-	p.watch(env)
-	for _, other := range p.awaited {
-		env.Send(other, m)
+// sendToPending enters the phase next, sends m to the pending processes and waits for
+// their Answers.
+func (p *process) sendToPending(env algo.Env, next phase, m algo.Message) {
+	p.phase = next
+	p.updateMonitored(env)
+	for _, peer := range p.pending {
+		env.Send(peer, m)
 	}
 	env.SetTimer(timerAnswer, p.options.AnswerTimeout, p.options.AnswerTimeout)
 }
 
-// asked takes an Election: "it sends an Answer message back and starts the election process
-// at the beginning", "unless it has already done so".
-func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
+// handleElection handles an Election. The source: "it sends an Answer message back and
+// starts the election process at the beginning", "unless it has already done so".
+func (p *process) handleElection(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 	older := epoch < p.epoch
-	p.adopt(epoch)
+	p.adoptEpoch(epoch)
 	switch {
 	case !p.view.IsAbove(p.self, from):
-		// Only "a process with a lower ID" is answered. This one's view of the cluster is
-		// another than ours. If it is above us indeed it will lead, and an answer would only
-		// keep it waiting.
+		// Only "a process with a lower ID" gets an Answer. The sender has a different view
+		// of the cluster. If it is in fact higher, it will lead, and an Answer would only
+		// delay it.
 		return
 	case older:
-		p.bringUpToDate(env, from, epoch)
+		p.replyNewerEpoch(env, from, epoch)
 		return
 	}
-	// Answer before electing: the asker must not time out while we wait for answers
-	// of our own.
+	// The Answer goes out before our own election: the sender must not time out while
+	// this process waits for Answers itself.
 	env.Send(from, Answer{p.epoch})
 	switch {
-	case p.phase != settled:
+	case p.phase != idle:
 		// At most one election at a time.
-	case p.leads():
-		p.tellTheAsker(env, from)
+	case p.isLeader():
+		p.replyCoordinator(env, from)
 	default:
-		p.elect(env)
+		p.startElection(env)
 	}
 }
 
-// answered takes a sign of life from somebody who may have been asked.
-func (p *process) answered(env algo.Env, from algo.NodeID) {
-	above := p.view.IsAbove(from, p.self) && !p.suspected.Has(from)
+// handleAnswer handles an Answer, or another message that shows that its sender is alive.
+func (p *process) handleAnswer(env algo.Env, from algo.NodeID) {
+	higher := p.view.IsAbove(from, p.self) && !p.suspected.Has(from)
 	switch {
-	case p.phase == waiting && above:
-		p.awaited.Add(from)
-	case p.phase == electing && p.awaited.Has(from), p.phase == inquiring && above:
+	case p.phase == waiting && higher:
+		p.pending.Add(from)
+	case p.phase == electing && p.pending.Has(from), p.phase == inquiring && higher:
 		p.leaveElection(env)
 		p.phase = waiting
-		p.awaited.Add(from)
+		p.pending.Add(from)
 		env.SetTimer(timerCoordinator, p.options.CoordinatorTimeout, p.options.CoordinatorTimeout)
-	case p.phase == inquiring && p.awaited.Remove(from) && len(p.awaited) == 0:
-		p.lead(env)
+	case p.phase == inquiring && p.pending.Remove(from) && len(p.pending) == 0:
+		p.becomeLeader(env)
 	}
 }
 
-// told takes a Coordinator: "it treats the sender as the coordinator". It may be passed on
-// by somebody else than the leader that it names.
-func (p *process) told(env algo.Env, from algo.NodeID, said algo.Leader) {
-	p.adopt(said.Epoch)
-	if p.canFollow(said) {
-		p.follow(env, said)
+// handleCoordinator handles a Coordinator that announces the leader l. The source: "it
+// treats the sender as the coordinator". Here the sender may also be a follower of l.
+func (p *process) handleCoordinator(env algo.Env, from algo.NodeID, l algo.Leader) {
+	p.adoptEpoch(l.Epoch)
+	if p.canFollow(l) {
+		p.follow(env, l)
 	} else {
-		p.refuse(env, from, said)
+		p.rejectCoordinator(env, from, l)
 	}
 }
 
-// follow takes l for the leader. A leader steps down this way.
+// follow accepts l as the leader. If this process led, its leadership ends here.
 func (p *process) follow(env algo.Env, l algo.Leader) {
-	if l == p.leader && p.phase == settled {
+	if l == p.leader && p.phase == idle {
 		return
 	}
 	p.leaveElection(env)
-	if p.leads() {
+	if p.isLeader() {
 		env.StopTimer(timerAnnounce)
 	}
 	changed := l != p.leader
-	p.leader, p.informed = l, true
-	p.watch(env)
+	p.leader, p.hasHadLeader = l, true
+	p.updateMonitored(env)
 	if changed {
 		env.Announce(l)
 	}
 }
 
-// lead makes this process the leader of a new epoch. The epoch is bumped nowhere
-// else.
-func (p *process) lead(env algo.Env) {
-	asked := p.phase == inquiring
+// becomeLeader makes this process the leader of a new epoch, or starts what has to come
+// first: a process that is not eligible waits, and a process that has had no leader since its
+// start sends Inquiry. Only becomeLeader takes a new epoch.
+func (p *process) becomeLeader(env algo.Env) {
+	hasInquired := p.phase == inquiring
 	p.leaveElection(env)
 	switch {
 	case !p.view.MayLead(p.self):
-		p.holdOut(env)
+		p.waitIneligible(env)
 		return
-	case !p.informed && !asked && p.inquire(env):
+	case !p.hasHadLeader && !hasInquired && p.sendInquiry(env):
 		return
 	}
-	if !p.leads() {
+	if !p.isLeader() {
 		p.bumps = 0
 		env.SetTimer(timerAnnounce, p.options.AnnounceInterval, p.options.AnnounceInterval)
 	}
 	p.epoch++
-	p.leader, p.informed = algo.Leader{Epoch: p.epoch, ID: p.self}, true
-	p.watch(env)
-	for below := range p.view.Below(p.self) {
-		p.tell(env, below)
+	p.leader, p.hasHadLeader = algo.Leader{Epoch: p.epoch, ID: p.self}, true
+	p.updateMonitored(env)
+	for lower := range p.view.Below(p.self) {
+		p.sendCoordinator(env, lower)
 	}
 	env.Announce(p.leader)
 }
 
-// vacate announces that nobody is known to lead.
-func (p *process) vacate(env algo.Env) {
+// announceVacancy announces that this process knows of no leader.
+func (p *process) announceVacancy(env algo.Env) {
 	if p.leader.Vacant() {
 		return
 	}
-	if p.leads() {
+	if p.isLeader() {
 		env.StopTimer(timerAnnounce)
 	}
 	p.leader.ID = algo.NodeID{}
 	env.Announce(p.leader)
 }
 
-// leaveElection forgets the election that this process is in, if it is in one.
+// leaveElection ends this process's own election, if there is one.
 func (p *process) leaveElection(env algo.Env) {
 	switch p.phase {
 	case headStart:
@@ -337,13 +353,13 @@ func (p *process) leaveElection(env algo.Env) {
 	case waiting:
 		env.StopTimer(timerCoordinator)
 	}
-	p.phase, p.awaited, p.deaf = settled, nil, false
+	p.phase, p.pending, p.noReplyYet = idle, nil, false
 }
 
-// tell sends a Coordinator for whom this process follows, or for itself.
-func (p *process) tell(env algo.Env, to algo.NodeID) {
+// sendCoordinator sends a Coordinator that names the leader of this process.
+func (p *process) sendCoordinator(env algo.Env, to algo.NodeID) {
 	env.Send(to, Coordinator{Epoch: p.leader.Epoch, Leader: p.leader.ID})
 }
 
-// leads reports whether this process leads, as it sees it.
-func (p *process) leads() bool { return p.leader.ID == p.self }
+// isLeader reports whether this process considers itself the leader.
+func (p *process) isLeader() bool { return p.leader.ID == p.self }

@@ -10,32 +10,32 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// TestCounts checks the messages and the turnaround that are known for bully. N
-// counts the crashed one too; detection takes no time; the turnaround ends when every
-// live process knows. Repeats are not counted.
+// TestCounts checks the known message counts and turnaround times of bully. N
+// includes the crashed process. Detection takes no time. The turnaround ends when every
+// live process knows the leader. Repeats are not counted.
 func TestCounts(t *testing.T) {
 	type counts = map[string]int
 	cases := []struct {
 		name       string
 		options    Options
 		crashed    bool // the highest has crashed
-		begin      func(c *host.Cluster, N int)
+		start      func(c *host.Cluster, N int)
 		sent       func(N int) counts
 		delivered  func(N int) counts
 		turnaround time.Duration
 	}{
 		{
-			name:    "one crashed, the highest live starts and knows it",
+			name:    "one crashed, the highest live process detects it",
 			options: Defaults(timing), crashed: true,
-			begin:      func(c *host.Cluster, N int) { c.Suspect(N, N-1) },
+			start:      func(c *host.Cluster, N int) { c.Suspect(N, N-1) },
 			sent:       func(N int) counts { return counts{"coordinator": N - 2} },
 			delivered:  func(N int) counts { return counts{"coordinator": N - 2} },
 			turnaround: T,
 		},
 		{
-			name:    "one crashed, all live know it",
+			name:    "one crashed, all live processes detect it",
 			options: Defaults(timing), crashed: true,
-			begin: func(c *host.Cluster, N int) {
+			start: func(c *host.Cluster, N int) {
 				for i := 1; i < N; i++ {
 					c.Suspect(N, i)
 				}
@@ -47,7 +47,7 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, the lowest starts, textbook",
 			options: textbook(), crashed: true,
-			begin: func(c *host.Cluster, N int) { c.Suspect(N, 1) },
+			start: func(c *host.Cluster, N int) { c.Suspect(N, 1) },
 			sent: func(N int) counts {
 				return counts{"election": N * (N - 1) / 2, "answer": (N - 1) * (N - 2) / 2, "coordinator": N - 2}
 			},
@@ -57,9 +57,9 @@ func TestCounts(t *testing.T) {
 			turnaround: 4 * T,
 		},
 		{
-			name:    "one crashed, everyone starts, textbook",
+			name:    "one crashed, all start, textbook",
 			options: textbook(), crashed: true,
-			begin: func(c *host.Cluster, N int) {
+			start: func(c *host.Cluster, N int) {
 				for i := 1; i < N; i++ {
 					c.Suspect(N, i)
 				}
@@ -73,9 +73,9 @@ func TestCounts(t *testing.T) {
 			turnaround: 3 * T,
 		},
 		{
-			name:    "nobody crashed, the highest restarts",
+			name:    "none crashed, the highest restarts",
 			options: textbook(),
-			begin: func(c *host.Cluster, N int) {
+			start: func(c *host.Cluster, N int) {
 				c.Crash(N)
 				c.Start(N)
 			},
@@ -87,12 +87,12 @@ func TestCounts(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			for N := 3; N <= 20; N++ {
-				c := settledCluster(t, tc.options, N)
+				c := agreedCluster(t, tc.options, N)
 				if tc.crashed {
 					c.Crash(N)
 				}
 				began := c.Now
-				tc.begin(c, N)
+				tc.start(c, N)
 				c.Run(50 * T)
 				c.WantAgreed(t)
 				if want := tc.sent(N); !maps.Equal(c.Sent, want) {
@@ -112,10 +112,10 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestColdStartBudget: N nodes that start at once cost at most 3·N² messages, however
-// long each message takes up to T, and in whatever order they start. Two rules see to that:
-// a settled leader tells the asker alone, and an election of an older epoch changes
-// nothing. Without both the cost grows out of all bounds.
+// TestColdStartBudget checks that N nodes that start at once send at most 3·N² messages, however
+// long each message takes up to T, and in whatever order they start. Two rules ensure this:
+// a leader replies to the sender of an Election alone, and an Election of an older epoch changes
+// nothing. Without both, the cost has no such bound.
 func TestColdStartBudget(t *testing.T) {
 	for _, N := range []int{1, 2, 3, 4, 5, 7, 10, 20, 50, 100} {
 		worst := coldStart(t, N, 0)
@@ -129,8 +129,8 @@ func TestColdStartBudget(t *testing.T) {
 	}
 }
 
-// coldStart returns how many messages it costs that N nodes start at once, until all
-// is quiet. Seed 0 is a fixed T.
+// coldStart returns the number of messages that N nodes send when they start at once, until the
+// cluster is quiet. With seed 0, each message takes T.
 func coldStart(t testing.TB, N int, seed uint64) int {
 	t.Helper()
 	c := newCluster(Defaults(timing), viewOf(N))

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Bully has no majority: a leader that is slow, or cut off, is replaced while it still
-// leads. Two lead until one of them says again that it leads.
+// Bully needs no quorum: a leader that is slow or disconnected is replaced while it still
+// leads. There are two leaders until one of them repeats its Coordinator.
 func Example_twoLeaders() {
-	c := newCluster(Defaults(timing), viewOf(3)) // T is 10 ms, a leader repeats itself every 100 ms
+	c := newCluster(Defaults(timing), viewOf(3)) // T is 10 ms, AnnounceInterval is 100 ms
 	show := func(what string) {
 		fmt.Printf("%3d ms  %s\n", c.Now/time.Millisecond, what)
 		for i := 1; i <= 3; i++ {
@@ -25,37 +25,37 @@ func Example_twoLeaders() {
 	c.Run(30 * time.Millisecond)
 	show("all is well")
 
-	c.Suspect(3, 1, 2) // n3 is alive: its heartbeats were late
+	c.Suspect(3, 1, 2) // n3 is alive, but its heartbeats are late
 	c.Run(10 * time.Millisecond)
-	show("n1 and n2 have suspected n3, wrongly")
+	show("n1 and n2 suspect n3 falsely")
 
 	c.Run(90 * time.Millisecond)
-	show("n3, which leads since 20 ms, has said so again, and is told better")
+	show("n3 has repeated its Coordinator and learned of epoch 2")
 
 	c.Run(20 * time.Millisecond)
-	show("n3 has contested it, with a newer epoch")
+	show("n3 has taken a newer epoch")
 
 	// Output:
 	//  30 ms  all is well
 	//         n1 follows n3 in epoch 1
 	//         n2 follows n3 in epoch 1
 	//         n3 leads in epoch 1
-	//  40 ms  n1 and n2 have suspected n3, wrongly
+	//  40 ms  n1 and n2 suspect n3 falsely
 	//         n1 follows n2 in epoch 2
 	//         n2 leads in epoch 2
 	//         n3 leads in epoch 1
-	// 130 ms  n3, which leads since 20 ms, has said so again, and is told better
+	// 130 ms  n3 has repeated its Coordinator and learned of epoch 2
 	//         n1 follows n2 in epoch 2
 	//         n2 leads in epoch 2
 	//         n3 leads in epoch 1
-	// 150 ms  n3 has contested it, with a newer epoch
+	// 150 ms  n3 has taken a newer epoch
 	//         n1 follows n3 in epoch 3
 	//         n2 follows n3 in epoch 3
 	//         n3 leads in epoch 3
 }
 
-// The highest bullies: it takes over from a leader that works well. It was down, and asks first
-// in which epoch that one leads.
+// The highest process takes over from a working leader when it recovers. It inquires first, to
+// learn the epoch of that leader.
 func Example_recovery() {
 	c := newCluster(Defaults(timing), viewOf(3))
 	c.Detect = time.Millisecond

@@ -7,7 +7,7 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// What the tests take from package host, under names that are short enough to read as text:
+// Short names for what the tests use of package host:
 // n(3) is the ID of node n3, T is the one-way message time.
 const T = host.T
 
@@ -18,7 +18,7 @@ var (
 	members    = host.Members
 	viewOf     = host.View
 	leadership = host.Leadership
-	does       = host.Does
+	expect     = host.Does
 )
 
 // textbook are the options of the sources: no detector, only timers.
@@ -32,8 +32,8 @@ func newCluster(o Options, view algo.View) *host.Cluster {
 	return host.New(newSpec(o), view)
 }
 
-// settledCluster returns a cluster of N that has agreed on its highest in epoch 1.
-func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
+// agreedCluster returns a cluster of count nodes that follow the highest in epoch 1.
+func agreedCluster(t testing.TB, o Options, count int) *host.Cluster {
 	t.Helper()
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
@@ -44,10 +44,10 @@ func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 	return c
 }
 
-// alone returns node i of a cluster, not yet started.
+// alone returns node i without its cluster, not started yet.
 func alone(i int, view algo.View, o Options) *host.Solo { return host.Alone(newSpec(o), i, view) }
 
-// follower returns node i, which follows another since epoch 7.
+// follower returns node i, which follows leader in epoch 7.
 func follower(t *testing.T, i, leader int, view algo.View) *host.Solo {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
@@ -59,7 +59,7 @@ func follower(t *testing.T, i, leader int, view algo.View) *host.Solo {
 	return s
 }
 
-// leading returns node i, which leads in epoch 7 because those above are dead.
+// leading returns node i, which leads in epoch 7 because all higher nodes are suspected.
 func leading(t *testing.T, i int, view algo.View) *host.Solo {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
@@ -67,23 +67,23 @@ func leading(t *testing.T, i int, view algo.View) *host.Solo {
 	for above := range view.Above(n(i)) {
 		s.Suspects(host.Number(above))
 	}
-	informed(s, i, view)
+	replyToInquiry(s, i, view)
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
 	return s
 }
 
-// informed has node i, which is about to lead, told by those below that they know nothing newer, and returns
-// what it does then.
-func informed(s *host.Solo, i int, view algo.View) (does string) {
+// replyToInquiry makes node i, which is about to lead, receive an Answer without a newer epoch from every lower
+// node. It returns the effects of the last one.
+func replyToInquiry(s *host.Solo, i int, view algo.View) (effects string) {
 	for below := range view.Below(n(i)) {
-		does = s.Hears(host.Number(below), Answer{})
+		effects = s.Hears(host.Number(below), Answer{})
 	}
-	return does
+	return effects
 }
 
-// newSpec is New of options that are sound.
+// newSpec returns the algorithm with valid options.
 func newSpec(o Options) algo.Spec {
 	spec, err := New(o)
 	if err != nil {

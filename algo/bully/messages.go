@@ -2,25 +2,24 @@ package bully
 
 import "github.com/elect-go/elect/algo"
 
-// Election calls for an election. It goes to everybody above the caller.
+// Election starts an election. A process sends it to every higher process.
 type Election struct{ Epoch algo.Epoch }
 
-// Answer says that its sender lives and that Epoch is known to it: to an
-// [Election] from below, to an [Inquiry], and to a [Coordinator] that its sender cannot follow.
-// Other names for it are OK, alive and disagree.
+// Answer says that its sender is alive and knows Epoch. It replies to an [Election] from a
+// lower process, to an [Inquiry], and to a [Coordinator] that the sender cannot follow.
+// Other texts call it OK, alive or disagree.
 type Answer struct{ Epoch algo.Epoch }
 
-// Coordinator says that Leader leads in Epoch. Another name for it is victory.
-// Mostly Leader itself sends it; others pass on whom they follow to those who know
-// an older leadership. What a leader says again every announce_interval is an
-// [algo.Repeat] of it.
+// Coordinator announces that Leader leads in Epoch. Other texts call it victory.
+// Usually Leader itself sends it. A follower of Leader sends it to a process that announces
+// an older leadership. A leader repeats it every AnnounceInterval as an [algo.Repeat].
 type Coordinator struct {
 	Epoch  algo.Epoch
 	Leader algo.NodeID
 }
 
-// Inquiry asks those below, before its sender leads for the first time since its start, which
-// epoch they know. They say so with an [Answer].
+// Inquiry asks a lower process for its epoch. A process sends it before it leads for the
+// first time since its start. The reply is an [Answer].
 type Inquiry struct{}
 
 // Kind is "election".

@@ -6,40 +6,38 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Options configure the algorithm. T is the one-way message time, processing
-// included; a round trip is 2T.
+// Options configure the algorithm. T is the one-way message time, including processing.
 type Options struct {
-	// AnswerTimeout is how long a process waits for the first Answer to its
-	// Election before it leads: 2T.
-	AnswerTimeout time.Duration `yaml:"answer_timeout" help:"how long to wait for the first answer before leading; at least the round trip"`
+	// AnswerTimeout is the maximum time from an Election to the first Answer, by default 2T.
+	// Without an Answer by then, the process leads.
+	AnswerTimeout time.Duration `yaml:"answer_timeout" help:"maximum wait for the first answer, before the node leads; at least the round trip"`
 
-	// CoordinatorTimeout is how long a process that was answered waits for a
-	// Coordinator before it starts anew: 4T. It is at least AnswerTimeout, because
-	// the one who answered may itself be waiting for answers.
-	CoordinatorTimeout time.Duration `yaml:"coordinator_timeout" help:"how long one who was answered waits for the new leader before starting anew; at least answer_timeout"`
+	// CoordinatorTimeout is the maximum time from an Answer to the Coordinator, by default 4T.
+	// Without a Coordinator by then, the process starts its election again. It is at least
+	// AnswerTimeout, because the sender of the Answer may wait for Answers itself.
+	CoordinatorTimeout time.Duration `yaml:"coordinator_timeout" help:"maximum wait for the new leader after an answer, before the node starts a new election; at least answer_timeout"`
 
-	// AnnounceInterval is the time between two repeats of a leader's Coordinator.
-	// It bounds how long two leaders go on beside each other once they can hear
-	// each other. It is at least AnswerTimeout.
-	AnnounceInterval time.Duration `yaml:"announce_interval" help:"how often a leader repeats itself, which is how two leaders find each other; at least answer_timeout"`
+	// AnnounceInterval is the time between two periodic Coordinators of a leader. It bounds
+	// how long two leaders that can reach each other both lead. It is at least AnswerTimeout.
+	AnnounceInterval time.Duration `yaml:"announce_interval" help:"interval at which a leader repeats its announcement, by which two leaders detect each other; at least answer_timeout"`
 
-	// HeadStart is how long a process whose leader is gone leaves it to those above to
-	// lead, before it asks them: T, so that a Coordinator can arrive. Whoever is the highest
-	// of those alive leads at once. At most AnswerTimeout; zero: all ask at once. Without
-	// SkipSuspected it counts as zero.
-	HeadStart time.Duration `yaml:"head_start" help:"how long those above are left to lead before they are asked; from 0 to answer_timeout"`
+	// HeadStart is the time that a process without a leader gives higher processes to become
+	// leader, before it sends them Election. Its default is T, the time of one Coordinator.
+	// It is at most AnswerTimeout. If it is zero, or SkipSuspected is false, there is no head
+	// start.
+	HeadStart time.Duration `yaml:"head_start" help:"time that higher nodes have to become leader before they are asked; from 0 to answer_timeout"`
 
-	// SkipSuspected: neither ask, nor wait for, those whom the failure detector
-	// suspects. False is the textbook, where only the timers end a wait.
-	SkipSuspected bool `yaml:"skip_suspected" help:"neither ask nor wait for those whom the failure detector suspects"`
+	// SkipSuspected makes a process neither ask nor wait for processes that its failure
+	// detector suspects. If it is false, only the timers end a wait, as in the textbook.
+	SkipSuspected bool `yaml:"skip_suspected" help:"neither ask nor wait for nodes that the failure detector suspects"`
 }
 
-// Defaults returns the options for a network of that timing.
+// Defaults returns the options for a network with timing t.
 //
-// A leader repeats itself every tenth heartbeat: one frame in ten more at worst,
-// none where the repeat stands in for a heartbeat. It is never faster than 4T, so
-// that an Answer to one repeat, and the Coordinator that the Answer brings about,
-// arrive before the next.
+// A leader repeats its Coordinator every tenth heartbeat. This costs at most one frame in
+// ten, and none where the Coordinator replaces a heartbeat. The interval is at least 4T: an
+// Answer to one Coordinator, and the next Coordinator that this Answer causes, arrive before
+// the following one.
 func Defaults(t algo.Timing) Options {
 	return Options{
 		AnswerTimeout:      t.RoundTrip,
@@ -55,8 +53,8 @@ func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	return algo.Build("bully", t, Defaults(t), decode, describe)
 }
 
-// New returns the algorithm with these options, or every mistake in them at once, each an
-// [*algo.SettingError]. Whether they fit the network only [Factory] can tell.
+// New returns the algorithm with the options o. Its error reports every invalid option, each
+// as an [*algo.SettingError]. Only [Factory] checks the options against the network.
 func New(o Options) (algo.Spec, error) {
 	return algo.Build("bully", algo.Timing{}, o, nil, describe)
 }

@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
+func TestAllInvalidOptionsAreReported(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		options Options
@@ -39,7 +39,7 @@ func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
 			"bully.coordinator_timeout is 9ms, want at least answer_timeout (10ms)\n" +
 			"bully.announce_interval is -1ms, want more than 0\n" +
 			"bully.head_start is 11ms, want from 0 to answer_timeout (10ms)"},
-		{"what no timer can hold", Options{20 * ms, 1 << 62, 20 * ms, 0, true},
+		{"longer than a timer allows", Options{20 * ms, 1 << 62, 20 * ms, 0, true},
 			"bully.coordinator_timeout is 1281023h53m38.427387904s, want at most 24h0m0s"},
 		{"nothing set", Options{}, "bully.answer_timeout is 0s, want more than 0\n" +
 			"bully.coordinator_timeout is 0s, want more than 0\n" +

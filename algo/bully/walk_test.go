@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// walk is how the random walks go: as production does, or by the textbook.
+// walk runs random walks, with the defaults or without the skipping of suspected processes.
 var walk = host.Walk{
 	New: func(random *rand.Rand, view algo.View) *host.Cluster {
 		o := Defaults(timing)
@@ -18,5 +18,5 @@ var walk = host.Walk{
 	},
 }
 
-// See [host.Walk] for what happens to them.
+// See [host.Walk] for the faults.
 func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }
