@@ -13,8 +13,8 @@ import (
 
 type counts = map[string]int
 
-// cost lets an election run from now on and returns what it sent and how long it took
-// until every live process knew. Detection takes no time.
+// cost runs an election from now on. It returns the messages sent, and the time
+// until every live process knows the leader. Detection takes no time.
 func cost(t *testing.T, c *host.Cluster, N int, begin func()) (counts, time.Duration) {
 	t.Helper()
 	began := c.Now
@@ -42,15 +42,15 @@ func wantCost(t *testing.T, N int, sent, want counts, took, turnaround time.Dura
 func TestCountsWhenOneStarts(t *testing.T) {
 	for N := 3; N <= 20; N++ {
 		for d := range N {
-			c := settledCluster(t, viewOf(N))
+			c := agreedCluster(t, viewOf(N))
 			sent, took := cost(t, c, N, func() { c.Campaign(N - d) })
 			wantCost(t, N, sent, counts{"election": N + d, "elected": N}, took, time.Duration(2*N+d-1)*T)
 		}
 	}
 }
 
-// The same from a ring in which the processes do not stand in the order of their
-// priorities: on the way to the highest the count is the same, whoever stands there.
+// The same in a ring whose order differs from that of the
+// priorities: the processes on the way to the highest do not change the count.
 func TestCountsWhenOneStartsInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for N := 3; N <= 20; N++ {
@@ -58,7 +58,7 @@ func TestCountsWhenOneStartsInAnyOrder(t *testing.T) {
 			order := random.Perm(N)
 			starter := random.IntN(N)
 			d := (slices.Index(order, N-1) - starter + N) % N
-			c := settledCluster(t, ranked(order...))
+			c := agreedCluster(t, ranked(order...))
 			sent, took := cost(t, c, N, func() { c.Campaign(starter + 1) })
 			wantCost(t, N, sent, counts{"election": N + d, "elected": N}, took, time.Duration(2*N+d-1)*T)
 		}
@@ -91,7 +91,7 @@ func TestCountsWhenAllStart(t *testing.T) {
 }
 
 // In a random order the mean is N·H(N)+N: the highest but k passes N/(k+1) on the mean
-// before a higher one swallows it.
+// before a higher one drops it.
 func TestCountsWhenAllStartOnTheMean(t *testing.T) {
 	const runs = 200
 	for N := 3; N <= 20; N++ {
@@ -116,11 +116,11 @@ func TestCountsWhenAllStartOnTheMean(t *testing.T) {
 	}
 }
 
-// A leader that crashed is replaced by the process before it, if that is the next
+// A crashed leader is replaced by its predecessor, if that is the next
 // highest, with the fewest messages: 2m of m live, and all know after 2m−1 hops.
 func TestCountsWhenTheLeaderCrashes(t *testing.T) {
 	for N := 3; N <= 20; N++ {
-		c := settledCluster(t, viewOf(N))
+		c := agreedCluster(t, viewOf(N))
 		c.Crash(N)
 		m := N - 1
 		sent, took := cost(t, c, N, func() { c.Suspect(N, N-1) })
@@ -128,8 +128,8 @@ func TestCountsWhenTheLeaderCrashes(t *testing.T) {
 	}
 }
 
-// TestColdStartBudget: without links that keep the order, an Elected can overtake a
-// slow Election, and a few runs more are the cost of it: on the mean less than one.
+// TestColdStartBudget checks cold starts without FIFO links: an Elected can overtake a
+// slow Election, which costs a few more elections: less than one on average.
 func TestColdStartBudget(t *testing.T) {
 	const runs = 300
 	for _, N := range []int{1, 2, 3, 5, 10, 20} {

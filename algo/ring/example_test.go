@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Ring has no majority, and only the process before the leader watches it: when that
-// one is mistaken, all the others follow it, and the leader is the last to know.
+// Ring needs no quorum, and only the predecessor of the leader monitors it. If the
+// predecessor suspects it falsely, all others follow a new leader, and the old one learns of it last.
 func Example_twoLeaders() {
 	c := newCluster(viewOf(4)) // T is 10 ms
 	show := func(what string) {
@@ -25,13 +25,13 @@ func Example_twoLeaders() {
 	c.Run(80 * time.Millisecond)
 	show("all is well")
 
-	c.Suspect(4, 3) // n4 is alive: its heartbeats to n3 were late
+	c.Suspect(4, 3) // n4 is alive, but its heartbeats to n3 are late
 	c.Run(60 * time.Millisecond)
-	show("n3 alone has suspected n4, and has closed the ring without it")
+	show("n3 alone suspects n4, and skips it in the ring")
 
 	c.Trust(4, 3)
 	c.Run(110 * time.Millisecond)
-	show("n3 has heard n4 again, and has let it in with a new election")
+	show("n3 trusts n4 again, and a new election includes it")
 
 	// Output:
 	//  80 ms  all is well
@@ -39,20 +39,20 @@ func Example_twoLeaders() {
 	//         n2 follows n4 in epoch 1
 	//         n3 follows n4 in epoch 1
 	//         n4 leads in epoch 1
-	// 140 ms  n3 alone has suspected n4, and has closed the ring without it
+	// 140 ms  n3 alone suspects n4, and skips it in the ring
 	//         n1 follows n3 in epoch 2
 	//         n2 follows n3 in epoch 2
 	//         n3 leads in epoch 2
 	//         n4 leads in epoch 1
-	// 250 ms  n3 has heard n4 again, and has let it in with a new election
+	// 250 ms  n3 trusts n4 again, and a new election includes it
 	//         n1 follows n4 in epoch 3
 	//         n2 follows n4 in epoch 3
 	//         n3 follows n4 in epoch 3
 	//         n4 leads in epoch 3
 }
 
-// An election, message by message: a process passes on the token of a larger one, and
-// swallows that of a smaller one. Tokens show their epoch, their candidate and how often
+// An election, message by message: a process forwards the token of a higher candidate, and
+// drops that of a lower one. Tokens show their epoch, their candidate and the number of times
 // they were sent.
 func Example_election() {
 	c := newCluster(viewOf(3))

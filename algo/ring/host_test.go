@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// What the tests take from package host, under names that are short enough to read as text:
+// Short names for what the tests use of package host:
 // n(3) is the ID of node n3, T is the one-way message time. The ring is n1, n2, …, n1.
 const T = host.T
 
@@ -25,21 +25,21 @@ var (
 	members    = host.Members
 	viewOf     = host.View
 	leadership = host.Leadership
-	does       = host.Does
+	expect     = host.Does
 
 	spec = newSpec(Defaults(timing))
 )
 
-// newCluster returns a cluster of which no node runs.
+// newCluster returns a cluster whose nodes are not started.
 func newCluster(view algo.View) *host.Cluster {
 	c := host.New(spec, view)
 	c.Tracing = true
 	return c
 }
 
-// settledCluster returns a cluster that has agreed on its highest in epoch 1, and in
-// which all have saved the next epoch.
-func settledCluster(t testing.TB, view algo.View) *host.Cluster {
+// agreedCluster returns a cluster whose nodes follow the highest in epoch 1 and
+// have saved the next epoch.
+func agreedCluster(t testing.TB, view algo.View) *host.Cluster {
 	t.Helper()
 	c := newCluster(view)
 	c.StartAll()
@@ -58,7 +58,7 @@ func ranked(priorities ...int) algo.View {
 	return algo.NewView(1, all...)
 }
 
-// witnessing returns view number 2 of a ring in which some may not lead.
+// witnessing returns view number 2 of a ring with witnesses.
 func witnessing(count int, witnesses ...int) algo.View {
 	all := members(count)
 	for _, i := range witnesses {
@@ -67,10 +67,10 @@ func witnessing(count int, witnesses ...int) algo.View {
 	return algo.NewView(2, all...)
 }
 
-// alone returns node i of a cluster, not yet started.
+// alone returns node i without its cluster, not started yet.
 func alone(i int, view algo.View) *host.Solo { return host.Alone(spec, i, view) }
 
-// follower returns node i of a ring of four, which follows n4 since epoch 7 and has
+// follower returns node i of a ring of four, which follows n4 in epoch 7 and has
 // saved the next.
 func follower(t *testing.T, i int) *host.Solo {
 	t.Helper()
@@ -85,7 +85,7 @@ func follower(t *testing.T, i int) *host.Solo {
 	return s
 }
 
-// leading returns n4 of a ring of four, which leads since epoch 7 and has saved the
+// leading returns n4 of a ring of four, which leads in epoch 7 and has saved the
 // next.
 func leading(t *testing.T) *host.Solo {
 	t.Helper()
@@ -100,12 +100,12 @@ func leading(t *testing.T) *host.Solo {
 	return s
 }
 
-// token is that of node i, which is eligible and of priority 0.
+// token returns the token of node i, which is eligible and has priority 0.
 func token(e algo.Epoch, i int, hops uint32) Election {
 	return Election{Epoch: e, Eligible: true, ID: n(i), Hops: hops}
 }
 
-// newSpec is New of options that are sound.
+// newSpec returns the algorithm with valid options.
 func newSpec(o Options) algo.Spec {
 	spec, err := New(o)
 	if err != nil {

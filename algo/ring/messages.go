@@ -2,26 +2,26 @@ package ring
 
 import "github.com/elect-go/elect/algo"
 
-// Election is a token: it carries one candidate around the ring. Another name for it
-// is nomination.
+// Election is a ring token: it carries one candidate around the ring. Other texts call it
+// nomination.
 type Election struct {
 	Epoch algo.Epoch
-	// Eligible, Priority and ID are the candidate's, as it knows itself. Who is not
-	// eligible calls for an election with a token that cannot win against one who is.
+	// Eligible, Priority and ID describe the candidate, by its own view. A process that is
+	// not eligible can start an election, but its token loses against any eligible candidate.
 	Eligible bool
 	Priority int
 	ID       algo.NodeID
-	// Hops is how often the token was sent: 1 by the candidate.
+	// Hops is the number of times that the token was sent, including by the candidate.
 	Hops uint32
 }
 
-// Elected says that ID leads in Epoch. A zero ID says that the election is over and
-// nobody may lead. Another name for it is coordinator.
+// Elected announces the outcome of an election: ID leads in Epoch. If ID is zero, no process is
+// eligible. Other texts call it coordinator.
 type Elected struct {
 	Epoch algo.Epoch
 	ID    algo.NodeID
-	// Hops is how often the message was sent: 1 by whose token came back. 0 is said to a new
-	// successor, which answers with what it knows itself.
+	// Hops is the number of times that the message was sent, including by the leader. It is 0
+	// in a message to a new successor, which replies with the outcome that it knows.
 	Hops uint32
 }
 

@@ -8,13 +8,13 @@ import (
 
 // Options configure the algorithm.
 type Options struct {
-	// MessageTime is a bound on the time that one message takes from a process to the
-	// next, processing included: T, half a round trip. For the outcome of an election a
-	// process waits N of it three times, and up to half as long again.
-	MessageTime time.Duration `yaml:"message_time" help:"bound on the time of one message from a process to the next; at least half the round trip"`
+	// MessageTime bounds the time T of one message from a process to its successor,
+	// including processing: half a round trip. A process waits between 3N and 4.5N times
+	// MessageTime for the outcome of an election.
+	MessageTime time.Duration `yaml:"message_time" help:"maximum time of one message from a node to its successor; at least half the round trip"`
 }
 
-// Defaults returns the options for a network of that timing.
+// Defaults returns the options for a network with timing t.
 func Defaults(t algo.Timing) Options {
 	return Options{MessageTime: t.RoundTrip / 2}
 }
@@ -24,8 +24,8 @@ func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	return algo.Build("ring", t, Defaults(t), decode, describe)
 }
 
-// New returns the algorithm with these options, or every mistake in them at once, each an
-// [*algo.SettingError]. Whether they fit the network only [Factory] can tell.
+// New returns the algorithm with the options o. Its error reports every invalid option, each
+// as an [*algo.SettingError]. Only [Factory] checks the options against the network.
 func New(o Options) (algo.Spec, error) {
 	return algo.Build("ring", algo.Timing{}, o, nil, describe)
 }

@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
+func TestAllInvalidOptionsAreReported(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		options Options
@@ -55,12 +55,12 @@ func TestMessagesCarryTheirEpoch(t *testing.T) {
 	testkit.Messages(t, newSpec(Defaults(timing)), "election", "elected")
 }
 
-// The longest wait that the options allow, in a ring of 10,000, is a Duration still.
-func TestTheLongestWait(t *testing.T) {
+// The longest timeout that the options allow, in a ring of 10,000, fits in a Duration.
+func TestLongestElectionTimeout(t *testing.T) {
 	spec, err := New(Options{MessageTime: 24 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := host.Alone(spec, 1, viewOf(10_000)).Start(0)
-	does(t, "n1", got, "save 1; election in 720000h0m0s to 1080000h0m0s; monitor n2; n2 <- election epoch=1 eligible=true id=n1 hops=1")
+	expect(t, "n1", got, "save 1; election in 720000h0m0s to 1080000h0m0s; monitor n2; n2 <- election epoch=1 eligible=true id=n1 hops=1")
 }

@@ -1,49 +1,59 @@
 // Package ring implements the ring algorithm of Chang and Roberts ("An Improved
 // Algorithm for Decentralized Extrema-Finding in Circular Configurations of
-// Processes", 1979), as it is taught today: the highest live process leads.
+// Processes", 1979) as it is taught today: the live process with the highest ID becomes
+// leader.
 //
-// The processes stand in a ring, in the order of their IDs, and send clockwise only, but
-// for an answer: to the next one that is not suspected. Who calls for an election sends a
-// token, [Election], with itself as the candidate. A process forwards the token of a
-// higher candidate and swallows that of a lower one, in place of which it sends its own
-// unless it has. Whose token comes back is the highest of the ring: it leads, and sends
-// [Elected] around.
+// The processes form a ring in the order of their IDs. Each sends to its successor, the next
+// process that it does not suspect. A process that starts an election sends a ring token, an
+// [Election] that names itself as the candidate. A process forwards the token of a higher
+// candidate. Instead of the token of a lower candidate it sends its own, unless it already
+// participates. A process whose own token returns is the highest in the ring. It becomes
+// leader and sends [Elected] around the ring.
 //
-// # What it promises
+// For example, n1, n2 and n3 start at the same time. n2 drops the token of n1, n3 drops the
+// token of n2, and n1 and n2 forward the token of n3. The token returns to n3, which becomes
+// leader. Its Elected reaches n1, then n2, and ends at n3.
 //
-// Once messages arrive in time and the failure detector is right, there is one
-// leader, the highest live eligible process, all live processes know it, and no
-// election follows. An epoch never goes back, over crashes too. Whoever is followed
-// in an epoch has itself announced that it leads in that epoch.
+// IDs are compared after priorities, and a process that is not eligible is lower than
+// every eligible one: "higher" and "lower" mean the order of [algo.Member.Compare].
 //
-// # What it does not promise
+// # Guarantees
 //
-// There is no majority. Under a partition each part closes its own ring and elects a
-// leader, and for a while there are two, even in one epoch, when a slow leader is
-// wrongly suspected. Only the process before the leader watches it: if neither that process
-// hears the leader nor those whom its detector asks, all lose it, and the leader is the last to
-// hear of it. Who was elected apart from the others has the later epoch when they meet again, so
-// that the highest leads anew, once. The highest takes over when it recovers, also from a leader
-// that works well.
+// Once messages arrive in time and the failure detector is right, the highest live
+// eligible process is the only leader, every live process knows it, and no further
+// election starts. The epoch of a process never decreases, not even over a crash. A
+// process follows a leader in an epoch only if that leader announced itself in that
+// epoch.
 //
-// # What it costs
+// # Non-guarantees
 //
-// N counts the live members; T is the one-way message time. The work of the failure
-// detector is not counted.
+// The algorithm needs no quorum. In a partition each side forms a ring of its own and elects a
+// leader. Two processes can also lead for a while, even in the same epoch, when a slow leader
+// is suspected. Only the predecessor of the leader monitors it. If the predecessor falsely
+// suspects the leader, all other processes lose the leader, and the leader learns of it last. A
+// leader elected on one side of a partition has a newer epoch when the partition heals, so
+// the highest process must be elected once more. The highest process takes over when it
+// recovers, even from a working leader.
 //
-//	one starts, the highest d hops ahead  2N+d messages                (2N+d−1)T
-//	all start, in the best order          3N−1 messages                (2N−1)T
-//	all start, in a random order          N·H(N)+N messages, the mean  (2N−1)T
-//	all start, in the worst order         N(N+1)/2+N messages          (2N−1)T
-//	a follower dies, or is back           2 messages                   2T
+// # Cost
+//
+// N is the number of live members. T is the one-way message time. Messages of the failure
+// detector are not counted.
+//
+//	one starts, the highest is d hops ahead  2N+d messages                (2N+d−1)T
+//	all start, in the best order             3N−1 messages                (2N−1)T
+//	all start, in a random order             N·H(N)+N messages, the mean  (2N−1)T
+//	all start, in the worst order            N(N+1)/2+N messages          (2N−1)T
+//	a follower crashes or returns            2 messages                   2T
 //
 // H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader.
 //
-// # What the sources leave open
+// # Beyond the sources
 //
-// This file is what the sources say. The rules that are in none of them are marked ◆ and
-// stand in repairs.go, each a function with a name. Each mends a failure that shows when
-// it is taken out; the tests do that. Package algo/textbook/ring has none of them.
+// ring.go contains what the sources describe. extensions.go contains the rules that no
+// source has. Each of them is marked ◆, and its comment describes the failure that it
+// prevents; a test shows that failure when the rule is removed. Package
+// algo/textbook/ring has none of these rules.
 package ring
 
 import (
@@ -52,10 +62,9 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// The timers.
 const (
-	timerElection algo.Timer = "election" // armed until the election has an outcome
-	timerReserve  algo.Timer = "reserve"  // armed from then until the next epoch is saved
+	timerElection algo.Timer = "election" // runs until the election has an outcome
+	timerReserve  algo.Timer = "reserve"  // runs from the outcome until the next epoch is saved
 )
 
 // process is one member: the P of the sources.
@@ -64,93 +73,95 @@ type process struct {
 	options Options
 	view    algo.View
 
-	// epoch is the highest heard of: that of the run which is on, or was the last. It
-	// is above leader.Epoch until that run has an outcome here.
+	// epoch is the highest epoch that this process knows: that of the current or last
+	// election. It is above leader.Epoch until that election has an outcome here.
 	epoch algo.Epoch
-	// reserved is an epoch that is saved already, so that the next run need not wait
-	// for a save at each process that its token comes to.
+	// reserved is an epoch that is already saved for the next election, or 0.
 	reserved algo.Epoch
-	// leader is who is announced: whom this process follows, itself, or nobody.
+	// leader is the last announcement: the leader that this process follows, this process
+	// itself, or a vacancy.
 	leader algo.Leader
 
-	// participating: this process has sent or forwarded a token of this epoch, and has
-	// not heard of the outcome.
+	// participating is set once this process has sent or forwarded a token of this epoch, and
+	// until it knows the outcome.
 	participating bool
-	// tokens are those whose Election came by in this epoch: this process itself when it has
-	// sent its own.
-	tokens algo.Set
-	// best is the highest candidate whose token was forwarded in this epoch.
+	// seen are the candidates of this epoch whose tokens have arrived, and this process
+	// itself once it has sent its own token.
+	seen algo.Set
+	// best is the highest candidate whose token this process has forwarded in this epoch.
 	best algo.Member
-	// patient is for how many runs, with the one that is on, it still waits longer: see overlap.
-	patient uint8
+	// extendedElections is the number of elections, including the current one, with an
+	// extended timeout. See extendTimeout.
+	extendedElections uint8
 
-	// telling: the successor was told who leads, and has not answered that it knows.
-	telling bool
+	// awaitsSuccessor is set while the successor has been sent the outcome and has not
+	// confirmed it.
+	awaitsSuccessor bool
 
-	// successor is the next process clockwise that is not suspected: this process
-	// itself if it is alone.
+	// successor is the next process in the ring that is not suspected: this process itself
+	// if all others are.
 	successor algo.NodeID
-	// suspected are those of the monitored whom the detector takes for dead. They
-	// stand between this process and its successor.
+	// suspected are the monitored processes that the failure detector suspects. In the ring,
+	// they are between this process and its successor.
 	suspected algo.Set
-	// waiting and reserving: timerElection, timerReserve is armed.
-	waiting, reserving bool
+	// electionTimerRuns and reserveTimerRuns are set while the timer is armed.
+	electionTimerRuns, reserveTimerRuns bool
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	p.view, p.epoch = view, max(saved.Epoch, view.Stamp().Epoch)
-	p.closeRing(env)
-	p.call(env)
-	p.wait(env)
+	p.updateSuccessor(env)
+	p.startElection(env)
+	p.updateTimers(env)
 }
 
-// Campaign calls for an election. The leader followed now stays announced until
-// there is another.
+// Campaign starts an election. The current leader stays announced until a leader is
+// elected.
 func (p *process) Campaign(env algo.Env) {
-	if !p.participating { // a process can call for at most one election at a time
-		p.call(env)
+	if !p.participating { // at most one election at a time
+		p.startElection(env)
 	}
-	p.wait(env)
+	p.updateTimers(env)
 }
 
 func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Election:
-		p.pass(env, m)
+		p.handleElection(env, m)
 	case Elected:
-		p.told(env, from, m)
+		p.handleElected(env, from, m)
 	}
-	p.wait(env)
+	p.updateTimers(env)
 }
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
-	case t == timerElection && p.waiting && p.over():
-		p.tell(env)
-	case t == timerElection && p.waiting:
-		p.miss(env)
-		p.waiting = false
-		p.call(env)
-	case t == timerReserve && p.reserving:
-		p.reserving, p.reserved = false, p.epoch+1
+	case t == timerElection && p.electionTimerRuns && p.isIdle():
+		p.informSuccessor(env)
+	case t == timerElection && p.electionTimerRuns:
+		p.reportFailedElection(env)
+		p.electionTimerRuns = false
+		p.startElection(env)
+	case t == timerReserve && p.reserveTimerRuns:
+		p.reserveTimerRuns, p.reserved = false, p.epoch+1
 	}
-	p.wait(env)
+	p.updateTimers(env)
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	p.suspected.Add(peer)
-	lost := peer == p.leader.ID
-	if lost {
-		p.vacate(env)
+	lostLeader := peer == p.leader.ID
+	if lostLeader {
+		p.announceVacancy(env)
 	}
-	p.repair(env, lost)
-	p.wait(env)
+	p.handleRingChange(env, lostLeader)
+	p.updateTimers(env)
 }
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.suspected.Remove(peer)
-	p.repair(env, false)
-	p.wait(env)
+	p.handleRingChange(env, false)
+	p.updateTimers(env)
 }
 
 func (p *process) Stable() algo.Stable {
@@ -159,35 +170,35 @@ func (p *process) Stable() algo.Stable {
 
 func (p *process) Clone() algo.Algorithm {
 	clone := *p
-	clone.tokens = slices.Clone(p.tokens)
+	clone.seen = slices.Clone(p.seen)
 	clone.suspected = slices.Clone(p.suspected)
 	return &clone
 }
 
-// nominate sends this process's own token.
-func (p *process) nominate(env algo.Env) {
-	p.tokens.Add(p.self)
-	if p.alone() {
-		p.win(env)
+// sendOwnToken sends a token with this process as its candidate.
+func (p *process) sendOwnToken(env algo.Env) {
+	p.seen.Add(p.self)
+	if p.isAlone() {
+		p.becomeLeader(env)
 		return
 	}
-	p.send(env, Election{Epoch: p.epoch, Eligible: p.me().Eligible, Priority: p.me().Priority, ID: p.self, Hops: 1})
+	p.send(env, Election{Epoch: p.epoch, Eligible: p.asCandidate().Eligible, Priority: p.asCandidate().Priority, ID: p.self, Hops: 1})
 }
 
-// pass takes a token.
-func (p *process) pass(env algo.Env, m Election) {
+// handleElection handles a ring token.
+func (p *process) handleElection(env algo.Env, m Election) {
 	switch {
 	case m.Epoch < p.epoch:
-		p.overlap()
-		p.overtake(env)
+		p.extendTimeout()
+		p.handleStaleToken(env)
 	case m.Epoch == p.epoch && m.ID == p.self:
-		p.comeBack(env)
-	case p.passedBefore(m):
+		p.handleOwnToken(env)
+	case p.recordToken(m):
 		env.Note("has passed the token of %s already", m.ID)
-	case p.spent(m):
+	case p.isObsolete(m):
 		env.Note("takes the token of %s, which is suspected or late", m.ID)
-		p.call(env)
-	case m.candidate().Compare(p.me()) > 0:
+		p.startElection(env)
+	case m.candidate().Compare(p.asCandidate()) > 0:
 		// Chang and Roberts 1979: a larger ID is passed on.
 		if m.candidate().Compare(p.best) > 0 {
 			p.best = m.candidate()
@@ -196,108 +207,111 @@ func (p *process) pass(env algo.Env, m Election) {
 		p.forward(env, m, m.Hops-1)
 	case !p.participating:
 		// Chang and Roberts 1979: a smaller ID wakes a process up, which sends its own.
-		p.nominate(env)
+		p.sendOwnToken(env)
 	default:
 		// Chang and Roberts 1979: a smaller ID is swallowed.
 	}
 }
 
-// comeBack takes this process's own token: nobody in the ring is above it.
-func (p *process) comeBack(env algo.Env) {
-	if p.participating && !p.decided() {
-		p.win(env)
+// handleOwnToken handles this process's own token: no process in the ring is higher.
+func (p *process) handleOwnToken(env algo.Env) {
+	if p.participating && !p.hasOutcome() {
+		p.becomeLeader(env)
 	}
 }
 
-// win makes this process the leader of the epoch.
-func (p *process) win(env algo.Env) {
+// becomeLeader makes this process the leader of the epoch.
+func (p *process) becomeLeader(env algo.Env) {
 	p.follow(env, p.outcome())
 	p.send(env, Elected{Epoch: p.epoch, ID: p.leader.ID, Hops: 1})
 }
 
-// told takes an outcome. It is "forwarded along the ring until it reaches the leader".
-func (p *process) told(env algo.Env, from algo.NodeID, m Elected) {
-	switch said := m.leader(); {
-	case m.Epoch < p.epoch || said.OlderThan(p.leader):
-		// What it says is over.
-	case said == p.leader:
-		p.telling = p.telling && (from != p.successor || m.Hops == 0)
+// handleElected handles the outcome of an election. The source: it is "forwarded along the
+// ring until it reaches the leader".
+func (p *process) handleElected(env algo.Env, from algo.NodeID, m Elected) {
+	switch l := m.leader(); {
+	case m.Epoch < p.epoch || l.OlderThan(p.leader):
+		// The outcome is obsolete.
+	case l == p.leader:
+		p.awaitsSuccessor = p.awaitsSuccessor && (from != p.successor || m.Hops == 0)
 	default:
-		p.learn(env, m)
+		p.handleNewOutcome(env, m)
 	}
 	if m.Hops == 0 {
-		p.answer(env, from)
+		p.replyOutcome(env, from)
 	}
 }
 
-// learn takes an outcome that is new.
-func (p *process) learn(env algo.Env, m Elected) {
-	said := m.leader()
-	p.enter(m.Epoch)
+// handleNewOutcome forwards a new outcome, then accepts or rejects it.
+func (p *process) handleNewOutcome(env algo.Env, m Elected) {
+	l := m.leader()
+	p.enterEpoch(m.Epoch)
 	m.Hops++
 	p.forward(env, m, m.Hops-1)
-	if p.canFollow(said) {
-		p.follow(env, said)
+	if p.canFollow(l) {
+		p.follow(env, l)
 	} else {
-		p.refuse(env, said)
+		p.rejectOutcome(env, l)
 	}
 }
 
-// follow takes l for the outcome of its epoch. A leader steps down this way.
+// follow accepts l as the outcome of its epoch. If this process led, its leadership ends here.
 func (p *process) follow(env algo.Env, l algo.Leader) {
-	p.participating, p.patient = false, 0
-	p.telling = !l.Vacant() && !p.tokens.Has(l.ID)
+	p.participating, p.extendedElections = false, 0
+	p.awaitsSuccessor = !l.Vacant() && !p.seen.Has(l.ID)
 	p.leader = l
 	env.Announce(l)
 }
 
-// vacate announces that nobody is known to lead.
-func (p *process) vacate(env algo.Env) {
+// announceVacancy announces that this process knows of no leader.
+func (p *process) announceVacancy(env algo.Env) {
 	p.leader.ID = algo.NodeID{}
 	env.Announce(p.leader)
 }
 
-// send sends clockwise. Who sends a token participates, and waits for the outcome anew.
+// send sends m to the successor. A process that sends a token participates in the election,
+// and its election timer starts again.
 func (p *process) send(env algo.Env, m algo.Message) {
-	if _, token := m.(Election); token {
+	if _, isToken := m.(Election); isToken {
 		p.participating = true
-		p.waiting = false
+		p.electionTimerRuns = false
 	}
-	if !p.alone() {
+	if !p.isAlone() {
 		env.Send(p.successor, m)
 	}
 }
 
-// closeRing finds the successor and has the detector watch it, and everybody between,
-// so that the ring opens again for who comes back. It reports whether the successor
-// changed.
-func (p *process) closeRing(env algo.Env) (changed bool) {
-	var watched algo.Set
+// updateSuccessor finds the successor, and reports whether it changed. It monitors the
+// successor, and the suspected processes before it, so that they rejoin the ring when they
+// recover.
+func (p *process) updateSuccessor(env algo.Env) (changed bool) {
+	var monitored algo.Set
 	next := p.view.Successor(p.self)
 	for next != p.self {
-		watched.Add(next)
+		monitored.Add(next)
 		if !p.suspected.Has(next) {
 			break
 		}
 		next = p.view.Successor(next)
 	}
-	p.suspected.Keep(watched) // the detector forgets the others too
-	env.Monitor(watched...)
+	p.suspected.Keep(monitored) // the detector also forgets its suspicion of the others
+	env.Monitor(monitored...)
 	changed = next != p.successor
 	p.successor = next
 	return changed
 }
 
-// over reports whether no election is on, as far as this process knows.
-func (p *process) over() bool { return p.decided() && !p.participating }
+// isIdle reports whether this process knows of no current election.
+func (p *process) isIdle() bool { return p.hasOutcome() && !p.participating }
 
-// decided reports whether this process knows the outcome of its epoch.
-func (p *process) decided() bool { return p.leader.Epoch == p.epoch }
+// hasOutcome reports whether this process knows the outcome of its epoch.
+func (p *process) hasOutcome() bool { return p.leader.Epoch == p.epoch }
 
-func (p *process) alone() bool { return p.successor == p.self }
+// isAlone reports whether this process suspects all others.
+func (p *process) isAlone() bool { return p.successor == p.self }
 
-// me is this process as a candidate.
-func (p *process) me() algo.Member {
+// asCandidate returns this process as a candidate.
+func (p *process) asCandidate() algo.Member {
 	m, _ := p.view.Member(p.self)
 	return m
 }

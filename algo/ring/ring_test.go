@@ -8,98 +8,98 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// The protocol as the notes have it, step by step.
+// The protocol of the notes, step by step.
 
 // "When P_i starts election: send election message with P_i's ⟨attr, i⟩ to ring
 // successor. Set state to participating."
-func TestWhoStartsSendsItsOwnToken(t *testing.T) {
+func TestStartingProcessSendsOwnToken(t *testing.T) {
 	s := alone(2, viewOf(4))
-	does(t, "n2 starts", s.Start(0),
+	expect(t, "n2 starts", s.Start(0),
 		"save 1; election in 120ms to 180ms; monitor n3; n3 <- election epoch=1 eligible=true id=n2 hops=1")
 	s = alone(4, viewOf(4))
-	does(t, "n4 recovers", s.Start(6),
+	expect(t, "n4 recovers", s.Start(6),
 		"save 7; election in 120ms to 180ms; monitor n1; n1 <- election epoch=7 eligible=true id=n4 hops=1")
 	s = follower(t, 2)
-	does(t, "n2 campaigns", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "n2 campaigns", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 }
 
 // "If (attr_x, x) > (attr_j, j): forward message to successor, set state to
 // participating."
-func TestALargerTokenIsForwarded(t *testing.T) {
+func TestProcessForwardsHigherToken(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "a larger token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
-	does(t, "now n2 participates: a smaller one", s.Hears(1, token(8, 1, 1)), "")
-	does(t, "another larger one", s.Hears(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n3 hops=4")
+	expect(t, "a larger token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "now n2 participates: a smaller one", s.Hears(1, token(8, 1, 1)), "")
+	expect(t, "another larger one", s.Hears(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n3 hops=4")
 }
 
 // "If (attr_x, x) < (attr_j, j): if not participating, send (election, ⟨attr_j, j⟩) to
-// successor, set state to participating." Else it is swallowed. The epoch is that of
+// successor, set state to participating." Otherwise it is dropped. The epoch is that of
 // the token.
-func TestASmallerTokenIsReplacedOrSwallowed(t *testing.T) {
+func TestProcessReplacesOrDropsLowerToken(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "while n2 does not participate", s.Hears(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "while n2 does not participate", s.Hears(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = alone(2, viewOf(4))
 	s.Start(7)
-	does(t, "while n2 participates", s.Hears(1, token(8, 1, 1)), "")
+	expect(t, "while n2 participates", s.Hears(1, token(8, 1, 1)), "")
 }
 
 // "If (attr_x, x) = (attr_j, j): P_j is the elected leader; send elected message
 // containing P_j's id."
-func TestWhoseTokenComesBackLeads(t *testing.T) {
+func TestProcessLeadsWhenOwnTokenReturns(t *testing.T) {
 	s := alone(3, ranked(0, 0, 1, 0))
 	s.Start(6)
 	mine := Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(3), Hops: 4}
-	does(t, "its own token", s.Hears(2, mine), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
-	does(t, "the same again", s.Hears(2, mine), "")
+	expect(t, "its own token", s.Hears(2, mine), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
+	expect(t, "the same again", s.Hears(2, mine), "")
 }
 
-// Nor does its token win once more when it comes again after the outcome, while the token of
-// another, who stands above the leader, is on its way in the same epoch.
-func TestOnesOwnTokenWinsOnce(t *testing.T) {
+// A token does not win again when it returns after the outcome, while the token of
+// another candidate, above the leader, is in flight in the same epoch.
+func TestOwnTokenWinsOnce(t *testing.T) {
 	s := alone(3, viewOf(4))
 	s.Start(6)
-	does(t, "its own token", s.Hears(2, token(7, 3, 4)), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
-	does(t, "that of somebody above", s.Hears(2, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
+	expect(t, "its own token", s.Hears(2, token(7, 3, 4)), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
+	expect(t, "the token of a higher candidate", s.Hears(2, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
 		"election in 120ms to 180ms; stop reserve; n4 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
-	does(t, "its own token again", s.Hears(2, token(7, 3, 4)), "")
+	expect(t, "its own token again", s.Hears(2, token(7, 3, 4)), "")
 }
 
 // "Elected message forwarded along the ring until it reaches the leader. Set state to
 // not participating when an elected message is received."
-func TestElectedIsFollowedAndForwarded(t *testing.T) {
+func TestProcessFollowsAndForwardsElected(t *testing.T) {
 	s := alone(2, viewOf(4))
 	s.Start(6)
 	s.Hears(1, token(7, 4, 1))
-	does(t, "elected", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; reserve in 10ms to 20ms; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
-	does(t, "n2 participates no more: the next token", s.Hears(1, token(8, 1, 1)),
+	expect(t, "elected", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; reserve in 10ms to 20ms; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
+	expect(t, "n2 no longer participates: the next token", s.Hears(1, token(8, 1, 1)),
 		"save 8; election in 120ms to 180ms; stop reserve; n3 <- election epoch=8 eligible=true id=n2 hops=1")
-	does(t, "elected, of an epoch not heard of", s.Hears(1, Elected{Epoch: 11, ID: n(4), Hops: 2}),
+	expect(t, "elected, of an unknown epoch", s.Hears(1, Elected{Epoch: 11, ID: n(4), Hops: 2}),
 		"save 11; reserve in 10ms to 20ms; n3 <- elected epoch=11 id=n4 hops=3; announce n4 in 11")
 
 	s = alone(4, viewOf(4))
 	s.Start(6)
 	s.Hears(3, token(7, 4, 4))
-	does(t, "it is back at the leader", s.Hears(3, Elected{Epoch: 7, ID: n(4), Hops: 4}), "")
+	expect(t, "it returns to the leader", s.Hears(3, Elected{Epoch: 7, ID: n(4), Hops: 4}), "")
 }
 
 // "Repair the ring. Stop forwarding message on failed process. Start a new run of
-// leader election": where one was on, or the leader has failed. See repair.
-func TestAFailedSuccessorIsSkipped(t *testing.T) {
+// leader election": if one was running, or the leader has failed. See handleRingChange.
+func TestProcessSkipsFailedSuccessor(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "n3 fails", s.Suspects(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=7 id=n4")
-	does(t, "a token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
-	does(t, "n4, the leader, fails", s.Suspects(4),
+	expect(t, "n3 fails", s.Suspects(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=7 id=n4")
+	expect(t, "a token", s.Hears(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "n4, the leader, fails", s.Suspects(4),
 		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=9 eligible=true id=n2 hops=1; announce nobody in 7")
-	does(t, "n1 fails too", s.Suspects(1), "save 10; stop election; reserve in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
+	expect(t, "n1 fails too", s.Suspects(1), "save 10; stop election; reserve in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
 }
 
 // "Multiple processes are allowed to call an election simultaneously. All of them
 // together must yield only a single leader"; "the result of an election should not
 // depend on which process calls for it".
-func TestWhoeverCallsTheHighestLeads(t *testing.T) {
+func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 	const size = 5
 	for callers := 1; callers < 1<<size; callers++ {
-		c := settledCluster(t, ranked(2, 0, 4, 1, 3))
+		c := agreedCluster(t, ranked(2, 0, 4, 1, 3))
 		for i := range size {
 			if callers>>i&1 != 0 {
 				c.Campaign(i + 1)
@@ -119,31 +119,31 @@ func TestWhoeverCallsTheHighestLeads(t *testing.T) {
 }
 
 // "A process can call for at most one election at a time."
-func TestAtMostOneElectionAtATime(t *testing.T) {
+func TestProcessRunsOneElectionAtATime(t *testing.T) {
 	s := alone(2, viewOf(3))
 	s.Start(6)
-	does(t, "it campaigns in an election", s.Campaigns(), "")
+	expect(t, "it campaigns in an election", s.Campaigns(), "")
 }
 
-// The rules that close what the sources leave open, where no failure shows without
+// Rules that the sources leave open, where no failure occurs without
 // them.
 
-func TestAloneItLeadsItself(t *testing.T) {
+func TestProcessAloneLeads(t *testing.T) {
 	s := alone(1, viewOf(1))
-	does(t, "the only member", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce n1 in 1")
-	does(t, "a timer that it has not", s.Expires("another"), "")
-	does(t, "its timer", s.Expires(timerReserve), "save 2")
-	does(t, "it campaigns", s.Campaigns(), "reserve in 10ms to 20ms; announce n1 in 2")
+	expect(t, "the only member", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce n1 in 1")
+	expect(t, "an unknown timer", s.Expires("another"), "")
+	expect(t, "its timer", s.Expires(timerReserve), "save 2")
+	expect(t, "it campaigns", s.Campaigns(), "reserve in 10ms to 20ms; announce n1 in 2")
 
 	s = alone(1, viewOf(2))
 	s.Start(0)
-	does(t, "the only one alive", s.Suspects(2), "save 2; stop election; reserve in 10ms to 20ms; monitor n2; announce n1 in 2")
-	does(t, "a token of who is suspected", s.Hears(2, token(2, 2, 1)), "save 3; announce n1 in 3")
-	does(t, "its Elected", s.Hears(2, Elected{Epoch: 3, ID: n(2), Hops: 1}), "save 4; announce n1 in 4")
+	expect(t, "the only one alive", s.Suspects(2), "save 2; stop election; reserve in 10ms to 20ms; monitor n2; announce n1 in 2")
+	expect(t, "a token of a suspected candidate", s.Hears(2, token(2, 2, 1)), "save 3; announce n1 in 3")
+	expect(t, "its Elected", s.Hears(2, Elected{Epoch: 3, ID: n(2), Hops: 1}), "save 4; announce n1 in 4")
 }
 
 func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
-	c := settledCluster(t, ranked(1, 0, 1, 0))
+	c := agreedCluster(t, ranked(1, 0, 1, 0))
 	for i := range 4 {
 		c.WantLeader(t, i+1, leadership(1, 3))
 	}
@@ -154,25 +154,25 @@ func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 	c.WantAgreed(t)
 }
 
-func TestAnEligibleCandidateIsAboveAWitness(t *testing.T) {
+func TestEligibleCandidateIsAboveWitness(t *testing.T) {
 	view := witnessing(3, 3)
 	s := alone(3, view)
-	does(t, "a witness starts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 id=n3 hops=1")
-	does(t, "anybody eligible is above it", s.Hears(2, token(7, 1, 2)), "election in 90ms to 135ms; n1 <- election epoch=7 eligible=true id=n1 hops=3")
+	expect(t, "a witness starts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 id=n3 hops=1")
+	expect(t, "an eligible candidate is above it", s.Hears(2, token(7, 1, 2)), "election in 90ms to 135ms; n1 <- election epoch=7 eligible=true id=n1 hops=3")
 	s = alone(1, view)
 	s.Start(6)
-	does(t, "a witness is below anybody eligible", s.Hears(3, Election{Epoch: 7, ID: n(3), Hops: 1}), "")
+	expect(t, "a witness is below an eligible candidate", s.Hears(3, Election{Epoch: 7, ID: n(3), Hops: 1}), "")
 
-	c := settledCluster(t, view)
+	c := agreedCluster(t, view)
 	for i := range 3 {
 		c.WantLeader(t, i+1, leadership(1, 2))
 	}
 }
 
-// When nobody may lead, a witness finds out, and tells the others to forget whom they
-// followed; then all is quiet.
-func TestWithoutAnybodyEligibleNobodyLeads(t *testing.T) {
-	c := settledCluster(t, witnessing(4, 1, 2, 4))
+// If no process is eligible, a witness detects this, and its outcome ends the leadership at
+// the others. Then the cluster is quiet.
+func TestNoProcessLeadsIfNoneIsEligible(t *testing.T) {
+	c := agreedCluster(t, witnessing(4, 1, 2, 4))
 	c.WantLeader(t, 1, leadership(1, 3))
 	c.Detect = T
 	c.Crash(3)
@@ -183,38 +183,38 @@ func TestWithoutAnybodyEligibleNobodyLeads(t *testing.T) {
 	c.Reset()
 	c.Run(100 * T)
 	if sum := host.Total(c.Sent); sum != 0 {
-		t.Errorf("%d messages while nobody may lead\n%s", sum, c.Story())
+		t.Errorf("%d messages while no process is eligible\n%s", sum, c.Story())
 	}
 	c.Start(3)
 	c.Run(20 * T)
 	c.WantAgreed(t)
 
 	s := follower(t, 2)
-	does(t, "somebody eligible contests it", s.Hears(1, Elected{Epoch: 8, Hops: 1}),
+	expect(t, "an eligible process contests it", s.Hears(1, Elected{Epoch: 8, Hops: 1}),
 		"save 9; election in 120ms to 180ms; n3 <- elected epoch=8 hops=2; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 	s = alone(1, witnessing(1, 1))
-	does(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce nobody in 1")
+	expect(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce nobody in 1")
 }
 
-func TestWhoMayNotLeadIsNotFollowed(t *testing.T) {
+func TestIneligibleProcessIsNotFollowed(t *testing.T) {
 	s := alone(1, witnessing(4, 3))
 	s.Start(6)
-	does(t, "a witness", s.Hears(4, Elected{Epoch: 8, ID: n(3), Hops: 2}), "save 8; n2 <- elected epoch=8 id=n3 hops=3")
-	does(t, "a stranger", s.Hears(4, Elected{Epoch: 9, ID: n(9), Hops: 2}), "save 9; n2 <- elected epoch=9 id=n9 hops=3")
-	does(t, "it waits for another outcome", s.Expires(timerElection),
+	expect(t, "a witness", s.Hears(4, Elected{Epoch: 8, ID: n(3), Hops: 2}), "save 8; n2 <- elected epoch=8 id=n3 hops=3")
+	expect(t, "a non-member", s.Hears(4, Elected{Epoch: 9, ID: n(9), Hops: 2}), "save 9; n2 <- elected epoch=9 id=n9 hops=3")
+	expect(t, "it waits for another outcome", s.Expires(timerElection),
 		"save 10; election in 120ms to 180ms; n2 <- election epoch=10 eligible=true id=n1 hops=1")
 }
 
-func TestAnOlderElectedIsDropped(t *testing.T) {
+func TestProcessDropsOlderElected(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "of an older epoch", s.Hears(1, Elected{Epoch: 6, ID: n(4), Hops: 1}), "")
-	does(t, "of the same epoch and a lower ID", s.Hears(1, Elected{Epoch: 7, ID: n(3), Hops: 1}), "")
-	does(t, "the same again", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 1}), "")
+	expect(t, "of an older epoch", s.Hears(1, Elected{Epoch: 6, ID: n(4), Hops: 1}), "")
+	expect(t, "of the same epoch and a lower ID", s.Hears(1, Elected{Epoch: 7, ID: n(3), Hops: 1}), "")
+	expect(t, "the same again", s.Hears(1, Elected{Epoch: 7, ID: n(4), Hops: 1}), "")
 }
 
-// The ring is watched by as many as it has members: N beats in each interval.
-func TestWhoIsMonitored(t *testing.T) {
-	c := settledCluster(t, viewOf(5))
+// Each process monitors one other: N heartbeats in each interval.
+func TestProcessMonitorsOnlyItsSuccessor(t *testing.T) {
+	c := agreedCluster(t, viewOf(5))
 	for i := 1; i <= 5; i++ {
 		if got := c.Node(i).Monitored; len(got) != 1 || got[n(i%5+1)] {
 			t.Errorf("n%d monitors %v, want its successor alone", i, got)
@@ -227,41 +227,41 @@ func TestWhoIsMonitored(t *testing.T) {
 	}
 }
 
-func TestTheViewIsTheRing(t *testing.T) {
+func TestViewDefinesRing(t *testing.T) {
 	three := algo.NewView(2, members(3)...)
 	t.Run("the leader leaves", func(t *testing.T) {
-		does(t, "n2", follower(t, 2).Gets(three),
+		expect(t, "n2", follower(t, 2).Gets(three),
 			"election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce nobody in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
-		does(t, "n2", follower(t, 2).Gets(witnessing(4, 4)),
+		expect(t, "n2", follower(t, 2).Gets(witnessing(4, 4)),
 			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce nobody in 7")
-		does(t, "n4 itself", leading(t).Gets(witnessing(4, 4)),
+		expect(t, "n4 itself", leading(t).Gets(witnessing(4, 4)),
 			"election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce nobody in 7")
 	})
 	t.Run("the successor leaves", func(t *testing.T) {
 		all := members(4)
-		does(t, "n2", follower(t, 2).Gets(algo.NewView(2, all[0], all[1], all[3])),
+		expect(t, "n2", follower(t, 2).Gets(algo.NewView(2, all[0], all[1], all[3])),
 			"election in 90ms to 135ms; monitor n4; n4 <- election epoch=8 eligible=true id=n2 hops=1")
 	})
-	t.Run("somebody above comes", func(t *testing.T) {
+	t.Run("a higher member joins", func(t *testing.T) {
 		s := leading(t)
-		does(t, "n4", s.Gets(algo.NewView(2, members(5)...)),
+		expect(t, "n4", s.Gets(algo.NewView(2, members(5)...)),
 			"election in 150ms to 225ms; monitor n5; n5 <- election epoch=8 eligible=true id=n4 hops=1")
 	})
 	t.Run("a follower is above its leader now", func(t *testing.T) {
 		all := members(4)
 		all[1].Priority = 1
-		does(t, "n2", follower(t, 2).Gets(algo.NewView(2, all...)),
+		expect(t, "n2", follower(t, 2).Gets(algo.NewView(2, all...)),
 			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true priority=1 id=n2 hops=1")
 	})
 	t.Run("during an election", func(t *testing.T) {
 		s := follower(t, 2)
 		s.Campaigns()
-		does(t, "n2", s.Gets(witnessing(4, 1)), "save 9; election in 120ms to 180ms; monitor n3; n3 <- election epoch=9 eligible=true id=n2 hops=1")
+		expect(t, "n2", s.Gets(witnessing(4, 1)), "save 9; election in 120ms to 180ms; monitor n3; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 	})
-	t.Run("nothing that matters", func(t *testing.T) {
-		does(t, "n2", follower(t, 2).Gets(witnessing(4, 1)), "monitor n3")
+	t.Run("a change without effect", func(t *testing.T) {
+		expect(t, "n2", follower(t, 2).Gets(witnessing(4, 1)), "monitor n3")
 	})
 	t.Run("the whole cluster grows", func(t *testing.T) {
 		c := newCluster(viewOf(4))
@@ -277,10 +277,10 @@ func TestTheViewIsTheRing(t *testing.T) {
 	})
 }
 
-// What is saved is one epoch ahead in quiet times, so that a failover waits for no
+// In quiet times the saved epoch is one ahead, so that a failover waits for no
 // save: N−1 processes would save one after the other.
-func TestAFailoverWaitsForNoSave(t *testing.T) {
-	c := settledCluster(t, viewOf(5))
+func TestFailoverWaitsForNoSave(t *testing.T) {
+	c := agreedCluster(t, viewOf(5))
 	var saved []algo.Stable
 	for i := range 4 {
 		saved = append(saved, c.Node(i+1).Saved)
@@ -307,9 +307,9 @@ func TestAFailoverWaitsForNoSave(t *testing.T) {
 }
 
 // "From leader election to leader death, the cluster's epoch does not change", and
-// nothing is said.
-func TestAllIsQuietWhileTheLeaderLives(t *testing.T) {
-	c := settledCluster(t, viewOf(5))
+// no message is sent.
+func TestClusterIsQuietWhileLeaderLives(t *testing.T) {
+	c := agreedCluster(t, viewOf(5))
 	c.Detect = T
 	c.Run(1000 * T)
 	for i := range 5 {
@@ -320,7 +320,7 @@ func TestAllIsQuietWhileTheLeaderLives(t *testing.T) {
 	}
 }
 
-func TestTheEpochIsSavedBeforeItIsTold(t *testing.T) {
+func TestEpochIsSavedBeforeItIsSent(t *testing.T) {
 	for moment, want := range map[string]struct {
 		dieIn int
 		saved algo.Epoch
@@ -341,18 +341,18 @@ func TestTheEpochIsSavedBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// A process that restarts never sends a token in an epoch in which it sent one before:
-// its own from then would make it the leader.
-func TestARestartStartsANewEpoch(t *testing.T) {
+// A restarted process never sends a token in an epoch in which it has sent one before:
+// the earlier token would make it leader.
+func TestRestartStartsNewEpoch(t *testing.T) {
 	s := alone(3, viewOf(3))
-	does(t, "n3 restarts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 eligible=true id=n3 hops=1")
-	does(t, "its token from before comes back", s.Hears(2, token(6, 3, 3)), "")
+	expect(t, "n3 restarts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 eligible=true id=n3 hops=1")
+	expect(t, "its earlier token returns", s.Hears(2, token(6, 3, 3)), "")
 }
 
-// The highest that recovers takes over: its token tells the others of it, and theirs
-// tell it of the epoch.
-func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
-	c := settledCluster(t, viewOf(4))
+// The highest process takes over when it recovers: its token informs the others, and their
+// tokens inform it of the epoch.
+func TestHighestTakesOverWhenItRecovers(t *testing.T) {
+	c := agreedCluster(t, viewOf(4))
 	c.Detect = T
 	c.Crash(4)
 	c.Run(40 * T)
@@ -367,9 +367,9 @@ func TestTheHighestTakesOverWhenItRecovers(t *testing.T) {
 	}
 }
 
-// A clone shares nothing that changes: what happens to one does not show in the
+// A clone shares no state that changes: an event of one has no effect on the
 // other.
-func TestACloneSharesNothing(t *testing.T) {
+func TestCloneSharesNothing(t *testing.T) {
 	s := alone(1, viewOf(5))
 	s.Start(6)
 	s.Suspects(2)
@@ -383,8 +383,8 @@ func TestACloneSharesNothing(t *testing.T) {
 	clone.Trusts(2)
 	clone.Suspects(3)
 	after := s.Machine.Algorithm().(*process)
-	if !slices.Equal(after.tokens, before.tokens) ||
+	if !slices.Equal(after.seen, before.seen) ||
 		!slices.Equal(after.suspected, before.suspected) {
-		t.Errorf("what the clone did shows: %+v, was %+v", after, before)
+		t.Errorf("an event of the clone changed the original: %+v, was %+v", after, before)
 	}
 }

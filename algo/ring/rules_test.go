@@ -10,17 +10,17 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// The rules that are in none of the sources. Each mends a failure, and has a test in which
-// it would show. That it does is what internal/mutants sees to, where each rule is taken
-// out.
+// The rules that no source has. Each prevents a failure, and a test shows that failure when
+// the rule is removed: internal/mutants removes each rule and checks that its test
+// fails.
 
-// goesWell fails the test unless what happens goes well: happens says what went wrong, or
-// nothing.
-func goesWell(t *testing.T, size int, happens func(c *host.Cluster) string) {
+// checkRun runs a cluster of size nodes. It fails the test if run returns a problem, or if a
+// property was violated.
+func checkRun(t *testing.T, size int, run func(c *host.Cluster) string) {
 	t.Helper()
 	c := host.New(spec, host.View(size))
 	c.Tracing = true
-	why := happens(c)
+	why := run(c)
 	if why == "" {
 		why = c.Broken
 	}
@@ -29,7 +29,7 @@ func goesWell(t *testing.T, size int, happens func(c *host.Cluster) string) {
 	}
 }
 
-// quietAfter waits and says what is still sent then, or nothing.
+// quietAfter waits for d, and returns a problem if messages are still sent after that.
 func quietAfter(c *host.Cluster, d time.Duration) string {
 	c.Run(d)
 	c.Reset()
@@ -40,10 +40,10 @@ func quietAfter(c *host.Cluster, d time.Duration) string {
 	return ""
 }
 
-// "Election timer, armed anew at every Election sent or forwarded": also by who is no
-// candidate. Without it, whoever an Elected is lost on the way to never hears of it.
-func TestWhoForwardedATokenWaitsForTheOutcome(t *testing.T) {
-	goesWell(t, 3, func(c *host.Cluster) string {
+// "Election timer, armed anew at every Election sent or forwarded": also if the process is no
+// candidate. Without this rule, a process whose Elected is lost never learns the outcome.
+func TestForwardingProcessWaitsForOutcome(t *testing.T) {
+	checkRun(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Lose(func(_, to int, m algo.Message) bool { return to == 2 && m == Elected{Epoch: 2, ID: n(3), Hops: 2} })
@@ -52,99 +52,99 @@ func TestWhoForwardedATokenWaitsForTheOutcome(t *testing.T) {
 	})
 }
 
-// "Every such start bumps the epoch." Without it, the token of a second run is taken
-// for that of the first, which everybody has passed already.
-func TestEveryRunHasItsEpoch(t *testing.T) {
-	goesWell(t, 3, func(c *host.Cluster) string {
+// "Every such start bumps the epoch." Without this rule, the token of a second election is
+// confused with that of the first, which all processes have seen already.
+func TestEachElectionHasItsEpoch(t *testing.T) {
+	checkRun(t, 3, func(c *host.Cluster) string {
 		c.Lose(func(from, _ int, _ algo.Message) bool { return from == 2 && c.Now < 5*T })
 		c.StartAll()
 		return c.AgreedAfter(100 * T)
 	})
 }
 
-// "A newer epoch clears participating and what was forwarded." Without it, who took
-// part in an election that came to nothing is of no use in the next.
-func TestANewerEpochClearsTheOlder(t *testing.T) {
-	goesWell(t, 3, func(c *host.Cluster) string {
+// "A newer epoch clears participating and what was forwarded." Without this rule, a process
+// that participated in a failed election cannot participate in the next.
+func TestNewerEpochClearsParticipation(t *testing.T) {
+	checkRun(t, 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Campaign(3)
 		c.Run(10 * T)
 		if got := c.Leader(2); got != leadership(2, 3) {
-			return fmt.Sprintf("n2 follows %s in epoch %d, and nobody leads in epoch 2", name(got.ID), got.Epoch)
+			return fmt.Sprintf("n2 follows %s in epoch %d, want n3 in epoch 2", name(got.ID), got.Epoch)
 		}
 		return c.Agreed()
 	})
 }
 
-// "A token of an older epoch is not forwarded." Without it, the token of a candidate
-// that has gone to another epoch is never back.
-func TestATokenOfAnOlderEpochIsNotForwarded(t *testing.T) {
+// "A token of an older epoch is not forwarded." Without this rule, the token of a candidate
+// that has entered another epoch never returns.
+func TestOlderTokenIsNotForwarded(t *testing.T) {
 	s := follower(t, 2)
 	s.Campaigns()
-	does(t, "of a higher candidate, in an election", s.Hears(1, token(7, 4, 2)), "")
-	goesWell(t, 3, func(c *host.Cluster) string {
+	expect(t, "of a higher candidate, in an election", s.Hears(1, token(7, 4, 2)), "")
+	checkRun(t, 3, func(c *host.Cluster) string {
 		c.Detect = T
 		c.StartAll()
 		c.Run(20 * T)
 		c.Crash(3)
 		c.Run(20 * T)
-		c.Deliver(2, 1, token(1, 3, 1)) // of the dead n3, from before
+		c.Deliver(2, 1, token(1, 3, 1)) // of the crashed n3
 		return quietAfter(c, 50*T)
 	})
 }
 
-// A token of an older epoch that comes while a newer run is on says that runs are given up too early. The wait
-// is seven quarters of the least from the next token on, until there is an outcome, or for some runs: where nobody ever leads
-// others would begin anew before this one has seen the end of any.
-func TestWhoHearsALateTokenWaitsLonger(t *testing.T) {
+// A token of an older epoch during a newer election shows that elections are given up too early. The timeout
+// is 7/4 of the shortest from the next token on, until there is an outcome, or for some elections. Without this
+// limit, other processes would start new elections before this one has seen the end of any.
+func TestLateTokenExtendsTimeout(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "its outcome is known", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
-	does(t, "a token of the run before", s.Hears(1, token(7, 3, 2)), "")
-	does(t, "a token of this one", s.Hears(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "its outcome is known", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "a token of the previous election", s.Hears(1, token(7, 3, 2)), "")
+	expect(t, "a token of this one", s.Hears(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
 	s.Hears(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
-	does(t, "after an outcome", s.Campaigns(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
+	expect(t, "after an outcome", s.Campaigns(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 
 	s = follower(t, 2)
 	s.Campaigns()
 	s.Hears(1, token(7, 3, 2))
-	for e := algo.Epoch(9); e < 8+patience; e++ {
+	for e := algo.Epoch(9); e < 8+maxExtendedElections; e++ {
 		s.Hears(1, token(e, 4, 2))
 	}
-	does(t, "the seventh run since", s.Hears(1, token(15, 3, 2)), "election in 210ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
-	does(t, "the eighth", s.Hears(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
+	expect(t, "the seventh election since", s.Hears(1, token(15, 3, 2)), "election in 210ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
+	expect(t, "the eighth", s.Hears(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
 }
 
-// "An older Election makes a node that is not participating start a run." Without it,
-// a process that comes back from an old time counts its epochs up one by one, a timeout
-// each.
-func TestAnOlderTokenStartsARun(t *testing.T) {
+// "An older Election makes a node that is not participating start a run." Without this rule,
+// a process that returns with an old epoch raises its epoch one by one, with a timeout
+// for each.
+func TestOlderTokenStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
-	goesWell(t, 3, func(c *host.Cluster) string {
+	expect(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	checkRun(t, 3, func(c *host.Cluster) string {
 		for i := range 3 {
 			c.Node(i + 1).Saved.Epoch = 1000
 		}
 		c.StartAll()
 		c.Run(20 * T)
 		c.Crash(3)
-		c.Node(3).Saved = algo.Stable{} // from an old copy of its disk
-		c.Start(3)                      // before anybody notices
+		c.Node(3).Saved = algo.Stable{} // as if restored from a backup
+		c.Start(3)                      // before any process notices
 		return c.AgreedAfter(50 * T)
 	})
 }
 
-// An Election of an epoch that has an outcome starts a run. Without it, it is taken for
-// part of that election, which is over: those whom it wakes up wait in vain until a
-// timer ends.
-func TestATokenAfterTheOutcomeStartsARun(t *testing.T) {
+// An Election of an epoch that has an outcome starts a new election. Without this rule, it is handled as
+// part of the election that has ended: the processes that it makes participate wait until a
+// timer expires.
+func TestTokenAfterOutcomeStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	does(t, "of somebody lower", s.Hears(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "of a lower candidate", s.Hears(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = follower(t, 1)
-	does(t, "of somebody above the leader", s.Hears(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
+	expect(t, "of a candidate above the leader", s.Hears(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
 		"election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
 
-	goesWell(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *host.Cluster) string {
 		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
 			if m == token(1, 1, 1) {
 				return 7 * T, true // the outcome overtakes it
@@ -156,11 +156,11 @@ func TestATokenAfterTheOutcomeStartsARun(t *testing.T) {
 	})
 }
 
-// A token is taken from the ring by the process before a candidate that has died, which
-// starts a run. Without it, the token of who died keeps lower ones out of an epoch, if
-// the run that is to replace it has the same.
-func TestTheTokenOfTheDeadIsTakenFromTheRing(t *testing.T) {
-	goesWell(t, 4, func(c *host.Cluster) string {
+// The predecessor of a crashed candidate removes its token and starts an election. Without this
+// rule, that token keeps lower candidates out of the epoch, if
+// the election that replaces it has the same epoch.
+func TestTokenOfSuspectedCandidateIsRemoved(t *testing.T) {
+	checkRun(t, 4, func(c *host.Cluster) string {
 		c.View = ranked(0, 1, 0, 2)
 		for i := range 4 {
 			c.Node(i + 1).View = c.View
@@ -174,10 +174,10 @@ func TestTheTokenOfTheDeadIsTakenFromTheRing(t *testing.T) {
 	})
 }
 
-// "A node monitors its successor and everyone it skipped." Without the latter it skips
-// them for ever.
-func TestWhoIsSkippedIsMonitored(t *testing.T) {
-	goesWell(t, 3, func(c *host.Cluster) string {
+// "A node monitors its successor and everyone it skipped." Without the second part, it skips
+// them forever.
+func TestSkippedProcessIsMonitored(t *testing.T) {
+	checkRun(t, 3, func(c *host.Cluster) string {
 		c.Detect = T
 		c.StartAll()
 		c.Run(20 * T)
@@ -188,11 +188,11 @@ func TestWhoIsSkippedIsMonitored(t *testing.T) {
 	})
 }
 
-// Whenever its successor changes, by Suspect or by Trust, a process tells it who leads. Without
-// it two leaders never find each other after a heal: each believes that all is well.
-func TestAChangedSuccessorIsTold(t *testing.T) {
+// Whenever its successor changes, a process sends it the outcome. Without
+// this rule, two leaders do not detect each other after a partition heals.
+func TestNewSuccessorIsInformed(t *testing.T) {
 	t.Run("after a partition", func(t *testing.T) {
-		goesWell(t, 4, func(c *host.Cluster) string {
+		checkRun(t, 4, func(c *host.Cluster) string {
 			c.StartAll()
 			c.Run(20 * T)
 			c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
@@ -212,16 +212,16 @@ func TestAChangedSuccessorIsTold(t *testing.T) {
 		})
 	})
 	t.Run("after a pause", func(t *testing.T) {
-		goesWell(t, 3, func(c *host.Cluster) string {
+		checkRun(t, 3, func(c *host.Cluster) string {
 			c.Detect = T
 			c.StartAll()
 			c.Run(20 * T)
 			c.Pause(3)
 			c.Run(5 * T)
-			c.Campaign(2) // in any case
+			c.Campaign(2) // n2 may have started one already
 			c.Run(30 * T)
 			if got := c.Leaders(); got != 2 {
-				return fmt.Sprintf("%d leaders, want n2 and n3, which is paused and does not know", got)
+				return fmt.Sprintf("%d leaders, want two: n2, and n3, which is paused", got)
 			}
 			c.Resume(3)
 			return c.AgreedAfter(20 * T)
@@ -229,14 +229,14 @@ func TestAChangedSuccessorIsTold(t *testing.T) {
 	})
 }
 
-// And that is all. Each time that the link between two followers breaks, or is whole again, the
-// leader's work would end.
-func TestABrokenLinkEndsNoLeadership(t *testing.T) {
-	goesWell(t, 4, func(c *host.Cluster) string {
+// The outcome is sent without an election. With one, each link between two followers that breaks or recovers
+// would end the work of the leader.
+func TestBrokenLinkEndsNoLeadership(t *testing.T) {
+	checkRun(t, 4, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		for i := 1; i <= 4; i++ {
-			if next := i%4 + 1; next != 4 { // who does not hear the leader has to elect another
+			if next := i%4 + 1; next != 4 { // a process that suspects the leader must elect another
 				c.Suspect(next, i)
 				c.Run(20 * T)
 				c.Trust(next, i)
@@ -252,23 +252,23 @@ func TestABrokenLinkEndsNoLeadership(t *testing.T) {
 	})
 }
 
-// Who tells its successor who leads does so until it is answered, and who is told answers with
-// what it knows.
-func TestWhoTellsIsAnswered(t *testing.T) {
+// A process sends the outcome to its successor until it gets a reply. The successor replies with the outcome
+// that it knows.
+func TestInformedSuccessorReplies(t *testing.T) {
 	s := follower(t, 2)
 	s.Suspects(3)
-	does(t, "n4 is silent", s.Expires(timerElection), "election in 120ms to 180ms; n4 <- elected epoch=7 id=n4")
-	does(t, "n4 knows", s.Hears(4, Elected{Epoch: 7, ID: n(4), Hops: 1}), "stop election")
-	does(t, "n1 knows", s.Hears(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
-	does(t, "n1 is behind", s.Hears(1, Elected{Epoch: 6, ID: n(3)}), "n1 <- elected epoch=7 id=n4 hops=1")
-	does(t, "n1 is ahead", s.Hears(1, Elected{Epoch: 9, ID: n(4)}),
+	expect(t, "n4 is silent", s.Expires(timerElection), "election in 120ms to 180ms; n4 <- elected epoch=7 id=n4")
+	expect(t, "n4 knows", s.Hears(4, Elected{Epoch: 7, ID: n(4), Hops: 1}), "stop election")
+	expect(t, "n1 knows", s.Hears(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
+	expect(t, "n1 is behind", s.Hears(1, Elected{Epoch: 6, ID: n(3)}), "n1 <- elected epoch=7 id=n4 hops=1")
+	expect(t, "n1 is ahead", s.Hears(1, Elected{Epoch: 9, ID: n(4)}),
 		"save 9; election in 120ms to 180ms; reserve in 10ms to 20ms; n4 n1 <- elected epoch=9 id=n4 hops=1; announce n4 in 9")
 }
 
-// So does who learns of a leader that it has not waited for. Without it, whoever comes after a
-// message that is lost follows the leader of before for ever.
-func TestAnOutcomeThatNobodyWaitsForArrives(t *testing.T) {
-	goesWell(t, 4, func(c *host.Cluster) string {
+// A process that learns an outcome that it did not wait for also sends it repeatedly. Without this rule, the processes
+// behind a lost message follow the previous leader forever.
+func TestUnexpectedOutcomeArrives(t *testing.T) {
+	checkRun(t, 4, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 1 || from == 4) != (to == 1 || to == 4) })
@@ -283,54 +283,54 @@ func TestAnOutcomeThatNobodyWaitsForArrives(t *testing.T) {
 	})
 }
 
-// Whose token was passed on is waited for, and nobody below it is followed in that epoch. Two can
-// win in one, where the ring has changed between their tokens; whoever followed the lower one
-// would wait no more, and if the outcome of the other is lost would follow it for ever.
-func TestNobodyBelowACandidateIsFollowed(t *testing.T) {
+// A process that forwarded a token follows no process below that candidate in the same epoch. Two can
+// win in one epoch if the ring changes between their tokens. A process that followed the lower one
+// would no longer wait, and if the outcome of the other is lost it would follow the lower one forever.
+func TestProcessBelowForwardedCandidateIsNotFollowed(t *testing.T) {
 	s := alone(1, viewOf(4))
 	s.Start(6)
 	s.Hears(4, token(7, 4, 1))
-	does(t, "somebody below", s.Hears(4, Elected{Epoch: 7, ID: n(3), Hops: 1}),
+	expect(t, "a lower process", s.Hears(4, Elected{Epoch: 7, ID: n(3), Hops: 1}),
 		"save 8; election in 120ms to 180ms; n2 <- elected epoch=7 id=n3 hops=2; n2 <- election epoch=8 eligible=true id=n1 hops=1")
 }
 
 // "Each (epoch, origin, kind) is forwarded once"; "hop limit 2N"; and the token of the
-// dead is taken from the ring. What its origin will not take, because it is dead or left
-// out, circles for ever without all three, and since each token arms the timers anew
-// nobody ends that.
-func TestNothingCirclesForEver(t *testing.T) {
+// suspected is removed. Without all three, a token whose candidate has crashed or is bypassed
+// circulates forever. Each token restarts the timers,
+// so no timer ends this.
+func TestNoMessageCirculatesForever(t *testing.T) {
 	orphan := func(c *host.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
-		c.Suspect(3, 2) // wrongly: n2 leads in epoch 2, with n1
+		c.Suspect(3, 2) // falsely: n2 leads in epoch 2, with n1
 		c.Run(20 * T)
 		c.Campaign(3)
 		c.Crash(3) // its token goes n1, n2, n1, …
 		return quietAfter(c, 100*T)
 	}
-	goesWell(t, 3, orphan)
+	checkRun(t, 3, orphan)
 	s := alone(1, viewOf(4))
 	s.Start(6)
-	does(t, "a token that went round twice", s.Hears(4, token(7, 2, 8)), "")
-	does(t, "an Elected that did so is believed", s.Hears(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
+	expect(t, "a token that went round twice", s.Hears(4, token(7, 2, 8)), "")
+	expect(t, "an Elected that did so is accepted", s.Hears(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
 }
 
 // "Elected naming someone below me, or suspected, is forwarded and then I start a run."
-func TestAnElectedIsContested(t *testing.T) {
+func TestElectedIsContested(t *testing.T) {
 	s := follower(t, 3)
-	does(t, "somebody below", s.Hears(2, Elected{Epoch: 9, ID: n(2), Hops: 1}),
+	expect(t, "a lower process", s.Hears(2, Elected{Epoch: 9, ID: n(2), Hops: 1}),
 		"save 10; election in 120ms to 180ms; n4 <- elected epoch=9 id=n2 hops=2; n4 <- election epoch=10 eligible=true id=n3 hops=1")
 	s = follower(t, 3)
 	s.Suspects(4)
-	does(t, "somebody suspected", s.Hears(2, Elected{Epoch: 9, ID: n(4), Hops: 3}),
+	expect(t, "a suspected process", s.Hears(2, Elected{Epoch: 9, ID: n(4), Hops: 3}),
 		"save 10; election in 120ms to 180ms; n1 <- elected epoch=9 id=n4 hops=4; n1 <- election epoch=10 eligible=true id=n3 hops=1")
 }
 
-// A candidate whose token was forwarded is followed, though an older view has it below.
-// Without it every Elected is contested for as long as the views differ.
-func TestATokenSaysMoreThanAnOlderView(t *testing.T) {
-	goesWell(t, 3, func(c *host.Cluster) string {
-		c.Node(1).View = ranked(1, 0, 0) // n2 and n3 have not heard of the priority of n1
+// A candidate whose token was forwarded is followed, even if it is lower in an older view.
+// Without this rule, every Elected is contested for as long as the views differ.
+func TestTokenOverridesOlderView(t *testing.T) {
+	checkRun(t, 3, func(c *host.Cluster) string {
+		c.Node(1).View = ranked(1, 0, 0) // n2 and n3 do not know the priority of n1
 		c.StartAll()
 		if why := quietAfter(c, 50*T); why != "" {
 			return why
@@ -346,12 +346,12 @@ func TestATokenSaysMoreThanAnOlderView(t *testing.T) {
 	})
 }
 
-// What kills a naive ring. Each is tried for whoever starts, at every moment, and must
-// end in agreement and quiet as fast as a run of those who are left takes, once the
+// The failures of a naive ring. Each is tried with every initiator and at every moment. It must
+// end in agreement and quiet as fast as an election of the remaining processes, once the
 // crash is detected.
 
-// dies lets start call for an election in a ring of five, victim crash at a time
-// after that, and the detector see it 2T later.
+// dies runs an election that start starts in a ring of five. The process victim crashes after
+// the given time, and the detector suspects it 2T later.
 func dies(t *testing.T, start, victim int, after time.Duration) {
 	t.Helper()
 	if _, why := dying(start, victim, after, false); why != "" {
@@ -386,10 +386,10 @@ func eachMoment(f func(start int, after time.Duration)) {
 	}
 }
 
-// The elected crashes before Elected is back, which circles for ever.
-func TestTheElectedCrashes(t *testing.T) {
+// The leader crashes before its Elected returns. A naive ring forwards that Elected forever.
+func TestElectedProcessCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) { dies(t, start, 4, after) })
-	goesWell(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *host.Cluster) string {
 		c.Detect = T / 2
 		c.StartAll()
 		c.At(7*T/2, func() { c.Crash(3) }) // it has sent Elected
@@ -398,14 +398,14 @@ func TestTheElectedCrashes(t *testing.T) {
 	})
 }
 
-// The initiator crashes, its token is never absorbed, and participating in its run
-// keeps everybody from another.
-func TestTheInitiatorCrashes(t *testing.T) {
+// The initiator crashes, and its token is never removed. In a naive ring, participating in its election
+// keeps all processes out of the next.
+func TestInitiatorCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) { dies(t, start, start, after) })
 }
 
-// A token is lost with who holds it.
-func TestTheHolderOfATokenCrashes(t *testing.T) {
+// A token is lost with the process that holds it.
+func TestTokenHolderCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) {
 		for holder := 1; holder <= 5; holder++ {
 			dies(t, start, holder, after)
@@ -413,10 +413,10 @@ func TestTheHolderOfATokenCrashes(t *testing.T) {
 	})
 }
 
-// Without a detector that sees it, a timer ends what has lost its token.
-func TestALostTokenEndsWithATimer(t *testing.T) {
+// If no suspicion ends an election that has lost its token, a timer does.
+func TestLostTokenEndsWithTimer(t *testing.T) {
 	for lost := 1; lost <= 10; lost++ { // the election is of 10 messages
-		c := settledCluster(t, viewOf(5))
+		c := agreedCluster(t, viewOf(5))
 		sent := 0
 		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
 			sent++
@@ -428,9 +428,9 @@ func TestALostTokenEndsWithATimer(t *testing.T) {
 	}
 }
 
-// Two runs of different epochs at once: the newer one wins, and the older one leaves
-// nothing behind.
-func TestTwoRunsAtOnce(t *testing.T) {
+// Two concurrent elections with different epochs: the newer one wins, and the older one leaves
+// no state behind.
+func TestTwoConcurrentElections(t *testing.T) {
 	for first := 1; first <= 5; first++ {
 		for second := 1; second <= 5; second++ {
 			for after := time.Duration(0); after <= 10*T; after += T / 2 {
@@ -459,15 +459,15 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	}
 }
 
-// A cut in one direction: who cannot hear its successor leaves it out, and has it back
-// when it hears it again.
-func TestAOneWayCutHeals(t *testing.T) {
+// A cut in one direction: a process that cannot hear its successor skips it, and uses it again
+// after the heal.
+func TestOneWayCutHeals(t *testing.T) {
 	for deaf := 1; deaf <= 4; deaf++ {
 		for mute := 1; mute <= 4; mute++ {
 			if deaf == mute {
 				continue
 			}
-			c := settledCluster(t, viewOf(4))
+			c := agreedCluster(t, viewOf(4))
 			c.Lose(func(from, to int, _ algo.Message) bool { return from == mute && to == deaf })
 			c.Suspect(mute, deaf)
 			c.Run(40 * T)
@@ -484,8 +484,8 @@ func TestAOneWayCutHeals(t *testing.T) {
 	}
 }
 
-// A member may come back with a much later epoch than the others have. Wherever its message arrives,
-// the ring elects on.
+// A member may return with a much higher epoch than the others have. Whichever process receives its message,
+// later elections succeed.
 func TestMessageOfMuchLaterEpoch(t *testing.T) {
 	const size = 4
 	for _, ahead := range []algo.Epoch{1 << 32, algo.MaxEpoch / 2} {
@@ -494,7 +494,7 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 			token(e, 1, 1), token(e, 4, 1), token(e, 4, 99), Elected{Epoch: e, ID: n(1), Hops: 1}, Elected{Epoch: e, ID: n(1), Hops: 99},
 		} {
 			for to := 2; to <= size; to++ {
-				c := settledCluster(t, viewOf(size))
+				c := agreedCluster(t, viewOf(size))
 				c.Deliver(1, to, m)
 				c.Run(200 * T)
 				c.Crash(4)
@@ -507,9 +507,9 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 	}
 }
 
-// Who makes candidates up fills no memory, and does not keep the ring from electing in
+// A sender of forged candidates does not fill the memory, and does not prevent an election in
 // the next epoch.
-func TestMadeUpCandidatesAreForgotten(t *testing.T) {
+func TestForgedCandidatesAreForgotten(t *testing.T) {
 	const size = 4
 	for _, made := range []func(i int) algo.Message{
 		func(i int) algo.Message {
@@ -522,43 +522,43 @@ func TestMadeUpCandidatesAreForgotten(t *testing.T) {
 			s.Hears(1, made(i))
 		}
 		p := s.Machine.Algorithm().(*process)
-		if most := 2 * size; len(p.tokens) > most {
-			t.Errorf("%T: %d tokens are kept, want at most %d", made(0), len(p.tokens), most)
+		if most := 2 * size; len(p.seen) > most {
+			t.Errorf("%T: %d candidates are recorded, want at most %d", made(0), len(p.seen), most)
 		}
 		s.Hears(1, token(9, 4, 1))
-		does(t, "the outcome", s.Hears(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
+		expect(t, "the outcome", s.Hears(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
 			"stop election; reserve in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
 	}
 }
 
-// Whom a run that came to nothing has waited for, as far as that shows at n2 of four.
-func TestWhomARunMisses(t *testing.T) {
+// The process that a failed election reports as unresponsive, at n2 of four.
+func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 	for what, test := range map[string]struct {
 		happens func(s *host.Solo)
 		want    string
 	}{
-		"nothing came":           {func(*host.Solo) {}, "misses n1, which passed no token on"},
-		"the token of n1 came":   {func(s *host.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not come back"},
-		"those of n3 and n4 did": {func(s *host.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token round and does not lead"},
+		"no token arrived":           {func(*host.Solo) {}, "misses n1, which passed no token on"},
+		"the token of n1 arrived":    {func(s *host.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not come back"},
+		"those of n3 and n4 arrived": {func(s *host.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token round and does not lead"},
 	} {
 		s := alone(2, viewOf(4))
 		s.Start(6)
 		test.happens(s)
 		notes := s.Machine.Step(driver.Event{Kind: driver.EventExpire, Timer: timerElection}).Notes
-		does(t, what, fmt.Sprintf(notes[0].Format, name(notes[0].Missed), notes[0].Args[1]), test.want)
+		expect(t, what, fmt.Sprintf(notes[0].Format, name(notes[0].Missed), notes[0].Args[1]), test.want)
 	}
 }
 
-// TestLeaderThatIsLoweredCallsForAnElection has the others keep their view: n4 led by a priority of which they never
-// heard, and lowers it to what they believe. Nobody but n4 knows that another is above it now.
-func TestLeaderThatIsLoweredCallsForAnElection(t *testing.T) {
+// In TestLoweredLeaderStartsElection, the other nodes keep their view: n4 led with a priority that they never
+// knew, and lowers it to the one that they know. Only n4 knows that another node is higher now.
+func TestLoweredLeaderStartsElection(t *testing.T) {
 	raised := func(priority int) algo.View {
 		all := members(4)
 		all[3].Priority = priority
 		return algo.NewView(uint64(10-priority), all...)
 	}
 	s := leading(t)
-	does(t, "n4, raised", s.Gets(raised(2)), "monitor n1")
-	does(t, "n4, lowered", s.Gets(raised(1)), "election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
-	does(t, "n2, which follows it", follower(t, 2).Gets(raised(1)), "monitor n3")
+	expect(t, "n4, raised", s.Gets(raised(2)), "monitor n1")
+	expect(t, "n4, lowered", s.Gets(raised(1)), "election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
+	expect(t, "n2, which follows it", follower(t, 2).Gets(raised(1)), "monitor n3")
 }

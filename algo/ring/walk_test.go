@@ -9,8 +9,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// walk is how the random walks go.
+// walk runs random walks with the defaults.
 var walk = host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return host.New(spec, view) }, Calm: 45}
 
-// See [host.Walk] for what happens to them.
+// See [host.Walk] for the faults.
 func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }
