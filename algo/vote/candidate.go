@@ -2,8 +2,8 @@ package vote
 
 import "github.com/elect-go/elect/algo"
 
-// The candidate determines whether this server is the leader. "CANDIDATE state machine
-// runs independently of ELECTOR state machine." Its methods stand in the order of the
+// The candidate determines whether this server is the leader. The source: "CANDIDATE state
+// machine runs independently of ELECTOR state machine." The methods are in the order of the
 // source's table.
 
 // candidateState is one of "two states".
@@ -18,22 +18,22 @@ const (
 
 // The timers of the candidate, armed while it leads.
 const (
-	timerLead   algo.Timer = "lead"   // the next broadcast of Lead
-	timerQuorum algo.Timer = "quorum" // armed while there is no life from a majority
+	timerLead   algo.Timer = "lead"   // time until the next broadcast of Lead
+	timerQuorum algo.Timer = "quorum" // armed while the leader hears from less than a quorum
 )
 
 type candidate struct {
 	state candidateState
-	// doubting: there is no life from a majority. The timer runs.
-	doubting bool
+	// quorumMissing is set while the leader hears from less than a quorum. timerQuorum is armed.
+	quorumMissing bool
 }
 
 // FOLLOWER actions.
 
-// follow takes l for the leader. FOLLOWER: "rcv LEAD: clear the tally board". LEADER:
-// "if receive LEAD message that is not obsolete: enter FOLLOWER state".
+// follow accepts l as the leader. FOLLOWER: "rcv LEAD: clear the tally board". LEADER: "if
+// receive LEAD message that is not obsolete: enter FOLLOWER state".
 func (s *server) follow(env algo.Env, l algo.Leader) {
-	s.ballot.tally = nil
+	s.current.tally = nil
 	if s.candidate.state == leader {
 		s.enterFollower(env)
 	}
@@ -44,81 +44,81 @@ func (s *server) follow(env algo.Env, l algo.Leader) {
 	}
 }
 
-// enterFollower. "initial: clear the tally board".
+// enterFollower enters state follower. "initial: clear the tally board".
 func (s *server) enterFollower(env algo.Env) {
 	env.StopTimer(timerLead)
-	if s.candidate.doubting {
+	if s.candidate.quorumMissing {
 		env.StopTimer(timerQuorum)
 	}
-	s.candidate, s.ballot.tally = candidate{state: follower}, nil
+	s.candidate, s.current.tally = candidate{state: follower}, nil
 }
 
-// receiveVote. "rcv VOTE: record on the tally board; if now have > N/2 identical votes
-// for self, enter LEADER state". N is "the number of servers configured (not
-// necessarily all alive)".
-func (s *server) receiveVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
+// handleVote handles a Vote. "rcv VOTE: record on the tally board; if now have > N/2 identical
+// votes for self, enter LEADER state". N is "the number of servers configured (not necessarily
+// all alive)".
+func (s *server) handleVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
 	if !s.view.MayLead(s.self) {
 		return
 	}
-	if s.elector.state == voting && round == s.claimed() {
-		s.vote(env, round, s.self) // ◆ a majority has asked for it, as this server has, though not heard by it
+	if s.elector.state == voting && round == s.claimRound() {
+		s.castVote(env, round, s.self) // ◆ the voter has seen a majority request this round, and so has this server
 	}
-	if !s.ballot.counts(round) {
+	if !s.current.countsVote(round) {
 		return
 	}
-	s.ballot.tally.Add(voter)
-	if len(s.ballot.tally) >= s.view.Quorum() {
-		s.lead(env, round)
+	s.current.tally.Add(voter)
+	if len(s.current.tally) >= s.view.Quorum() {
+		s.becomeLeader(env, round)
 	}
 }
 
 // LEADER actions.
 
-// lead enters leader, in a term that is the round of its votes; also from a term
-// before. "The first broadcast announces to others that there is a new leader."
-func (s *server) lead(env algo.Env, round algo.Epoch) {
-	if s.ballot.vote.IsZero() {
-		s.ballot.vote = s.self // ◆ else, restarted, it would not know that it had led, and might lead again
+// becomeLeader enters state leader in the term round, possibly from an earlier term. "The first
+// broadcast announces to others that there is a new leader."
+func (s *server) becomeLeader(env algo.Env, round algo.Epoch) {
+	if s.current.vote.IsZero() {
+		s.current.vote = s.self // ◆ without this, after a restart the server might lead again in this round
 	}
-	s.ballot.decided = true
+	s.current.decided = true
 	s.candidate.state = leader
-	s.ballot.tally = nil
+	s.current.tally = nil
 	s.leader = algo.Leader{Epoch: round, ID: s.self}
-	s.seen = sighting{term: round, leader: s.self}
+	s.lastLead = leadInfo{term: round, leader: s.self}
 	s.broadcastLead(env, false)
 	env.Announce(s.leader)
-	s.checkMajority(env)
+	s.checkQuorum(env)
 }
 
-// broadcastLead: "broadcast global state at least every HBT interval".
+// broadcastLead broadcasts a Lead: "broadcast global state at least every HBT interval".
 func (s *server) broadcastLead(env algo.Env, repeat bool) {
-	s.seen.msg++
-	var m algo.Message = Lead{Term: s.leader.Epoch, Msg: s.seen.msg}
+	s.lastLead.msg++
+	var m algo.Message = Lead{Term: s.leader.Epoch, Msg: s.lastLead.msg}
 	if repeat {
 		m = algo.Repeat{Message: m}
 	}
 	s.broadcast(env, m)
 	env.SetTimer(timerLead, s.options.HeartbeatInterval, s.options.HeartbeatInterval)
-	s.heed(env, s.seen)
+	s.recordLead(env, s.lastLead)
 }
 
-// tellLead sends a Lead to one server alone.
-func (s *server) tellLead(env algo.Env, to algo.NodeID) {
-	env.Send(to, Lead{Term: s.leader.Epoch, Msg: s.seen.msg})
+// sendLead sends a Lead to one server.
+func (s *server) sendLead(env algo.Env, to algo.NodeID) {
+	env.Send(to, Lead{Term: s.leader.Epoch, Msg: s.lastLead.msg})
 }
 
-// settled reports whether there is a leader in the round that is on, as far as this server
-// knows. Else it is electing.
-func (s *server) settled() bool { return !s.leader.Vacant() && s.leader.Epoch == s.ballot.round }
+// leaderKnown reports whether this server knows the leader of the current round. If not, it is
+// electing one.
+func (s *server) leaderKnown() bool { return !s.leader.Vacant() && s.leader.Epoch == s.current.round }
 
-// leads reports whether this server leads in the round that is on.
-func (s *server) leads() bool { return s.settled() && s.leader.ID == s.self }
+// isLeader reports whether this server leads in the current round.
+func (s *server) isLeader() bool { return s.leaderKnown() && s.leader.ID == s.self }
 
-// stepDown gives up the leadership, if it is this server's, and announces that nobody
-// is known to lead.
+// stepDown ends the leadership of this server, if it leads, and announces that there is no
+// leader.
 func (s *server) stepDown(env algo.Env) {
 	if s.candidate.state == leader {
 		s.enterFollower(env)
 	}
-	s.vacate(env)
+	s.announceVacancy(env)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// TestCounts checks the messages and the turnaround that are known for vote. N counts
-// the crashed one too; detection takes no time. It is decided when somebody leads, and
-// the turnaround ends when every live process knows. Repeats are not counted.
+// TestCounts checks the known message counts and turnaround times of vote. N includes
+// crashed servers. Detection takes no time. An election is decided when a server leads, and
+// the turnaround ends when every live server knows the leader. Repeats are not counted.
 func TestCounts(t *testing.T) {
 	type counts = map[string]int
 	full := func(N int) counts { return counts{"elect": N * (N - 1), "vote": N - 1, "lead": N - 1} }
-	everybody := func(c *host.Cluster, _ int) { c.StartAll() }
+	startAll := func(c *host.Cluster, _ int) { c.StartAll() }
 	one := func(i func(N int) int) func(c *host.Cluster, N int) {
 		return func(c *host.Cluster, N int) {
 			c.StartAll()
@@ -31,13 +31,13 @@ func TestCounts(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
 		options          Options
-		begin            func(c *host.Cluster, N int)
+		start            func(c *host.Cluster, N int)
 		sent             func(N int) counts
 		decided, allKnow time.Duration // since it began
 		spread           time.Duration // how much earlier both may be
 	}{
-		{"all start at once, textbook", textbook(), everybody, full, rtt + T, rtt + 2*T, 0},
-		{"all start at once, early close", Defaults(timing), everybody, full, 2 * T, 3 * T, 0},
+		{"all start at once, textbook", textbook(), startAll, full, rtt + T, rtt + 2*T, 0},
+		{"all start at once, early close", Defaults(timing), startAll, full, 2 * T, 3 * T, 0},
 		{"the first campaigns, the rest join, textbook", textbook(), one(first), full, rtt + 2*T, rtt + 3*T, T},
 		{"one campaigns, the rest join, textbook", textbook(), one(middle), full, rtt + 2*T, rtt + 3*T, T},
 		{"the last campaigns, the rest join, textbook", textbook(), one(last), full, rtt + 2*T, rtt + 3*T, T},
@@ -46,7 +46,7 @@ func TestCounts(t *testing.T) {
 		{"the last campaigns, the rest join, early close", Defaults(timing), one(last), full, 3 * T, 4 * T, 0},
 		{
 			name: "the leader crashed, all detect it at once", options: Defaults(timing),
-			begin: func(c *host.Cluster, N int) {
+			start: func(c *host.Cluster, N int) {
 				c.StartAll()
 				c.Run(6 * T)
 				c.Reset()
@@ -61,9 +61,9 @@ func TestCounts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for N := 3; N <= 20; N++ {
-				tc.options.HeartbeatInterval = 1000 * T // none of the old leader is under way
+				tc.options.HeartbeatInterval = 1000 * T // no Lead of the old leader is in flight
 				c := host.New(newSpec(tc.options), host.View(N))
-				tc.begin(c, N)
+				tc.start(c, N)
 				began := c.Now
 				decided := -time.Nanosecond
 				before := c.Node(N).Machine.Leader().Epoch
@@ -87,7 +87,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// leads reports whether somebody leads in a later epoch.
+// leads reports whether a server leads in a later epoch.
 func leads(c *host.Cluster, than algo.Epoch) bool {
 	for _, i := range c.Live() {
 		if l := c.Leader(i); l.ID == n(i) && l.Epoch > than {

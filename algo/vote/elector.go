@@ -8,8 +8,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// The elector participates in choosing a leader. "ELECTOR state machine runs always,
-// even while serving as leader." Its methods stand in the order of the source's table.
+// The elector takes part in choosing a leader. The source: "ELECTOR state machine runs
+// always, even while serving as leader." The methods are in the order of the source's table.
 
 // electorState is one of "two states".
 type electorState uint8
@@ -23,134 +23,134 @@ const (
 
 // The timers of the elector. At most one of them is armed.
 const (
-	timerWatch  algo.Timer = "watch"  // watching: without a Lead until its end there is an election
-	timerWindow algo.Timer = "window" // voting: until its end claims are recorded
-	timerPause  algo.Timer = "pause"  // watching, having voted: a Lead is due before its end
+	timerWatch  algo.Timer = "watch"  // watching: maximum time until the next Lead
+	timerWindow algo.Timer = "window" // voting: time in which claims are recorded
+	timerPause  algo.Timer = "pause"  // watching after a vote: maximum time until the Lead
 )
 
 type elector struct {
-	state  electorState
-	slate  []claim    // "voting slate" of the next round, in the order of those who claim
-	armed  algo.Timer // one of its timers, or none
-	asked  uint8      // voting: how often it has asked again; 2: in vain
-	inVain uint64     // rounds in a row that elected nobody, up to patience()
+	state        electorState
+	slate        []claim    // "voting slate" of the next round, sorted by sender
+	armedTimer   algo.Timer // the armed timer, or empty
+	retries      uint8      // voting: repeated requests; 2 if the last had no majority
+	failedRounds uint64     // rounds in a row without a leader, up to maxFailedRounds
 }
 
-// claim is what an Elect reports.
+// claim is the claim of a server, from its Elect.
 type claim struct {
-	from algo.NodeID
-	seen sighting
-	view algo.Stamp // by which it would count its votes
+	from     algo.NodeID
+	lastLead leadInfo
+	view     algo.Stamp // view by which the server would count its votes
 }
 
 // WATCHING actions.
 
-// watch enters watching. "initial: set timer to 5 * HBT; clear voting slate".
-func (s *server) watch(env algo.Env, t algo.Timer, least, most time.Duration) {
+// enterWatching enters state watching. "initial: set timer to 5 * HBT; clear voting slate".
+func (s *server) enterWatching(env algo.Env, t algo.Timer, shortest, longest time.Duration) {
 	s.elector.state = watching
 	s.elector.slate = nil
-	s.arm(env, t, least, most)
+	s.setTimer(env, t, shortest, longest)
 }
 
-// heed takes a Lead, of another or of this server itself. "rcv LEAD: reset timer to
-// 3 * HBT". What is obsolete resets nothing: see there.
-func (s *server) heed(env algo.Env, lead sighting) {
-	if lead.compare(s.seen) > 0 {
-		s.seen = lead
+// recordLead handles a Lead that this server has received or sent. "rcv LEAD: reset timer to 3 *
+// HBT". An obsolete Lead resets no timer; see isObsolete.
+func (s *server) recordLead(env algo.Env, lead leadInfo) {
+	if lead.compare(s.lastLead) > 0 {
+		s.lastLead = lead
 	}
-	if !s.ballot.obsolete(lead.term) {
-		s.ballot.decide(lead.term)
-		s.elector.inVain = 0
-		s.watch(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
+	if !s.current.isObsolete(lead.term) {
+		s.current.markDecided(lead.term)
+		s.elector.failedRounds = 0
+		s.enterWatching(env, timerWatch, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 	}
 }
 
-// receiveElect. WATCHING: "rcv ELECT: record claim; enter VOTING state". VOTING: "rcv
-// ELECT: record claim". ◆ Who has a leader does not enter it.
-func (s *server) receiveElect(env algo.Env, from algo.NodeID, m Elect) {
-	if m.Round > s.ballot.round+1 {
-		s.overtake(m.Round - 1)
+// handleElect handles an Elect. WATCHING: "rcv ELECT: record claim; enter VOTING state". VOTING:
+// "rcv ELECT: record claim". ◆ A server that knows the leader does not enter state voting.
+func (s *server) handleElect(env algo.Env, from algo.NodeID, m Elect) {
+	if m.Round > s.current.round+1 {
+		s.adoptRound(m.Round - 1)
 	}
-	next, asks := m.Round == s.ballot.round+1, s.elector.state == voting
-	if next && !s.settled() {
-		s.elector.inVain = min(max(s.elector.inVain, m.InVain), s.patience())
+	next, isVoting := m.Round == s.current.round+1, s.elector.state == voting
+	if next && !s.leaderKnown() {
+		s.elector.failedRounds = min(max(s.elector.failedRounds, m.InVain), s.maxFailedRounds())
 	}
-	if next && (!s.settled() || m.Term == s.leader.Epoch) { // who has just started misses nobody
-		s.record(env, claim{from, sighting{m.Term, m.Msg, m.Leader}, m.View})
+	if next && (!s.leaderKnown() || m.Term == s.leader.Epoch) { // the sender has not just started
+		s.recordClaim(env, claim{from, leadInfo{m.Term, m.Msg, m.Leader}, m.View})
 	}
-	if next && s.settled() && from == s.leader.ID {
-		s.vacate(env) // ◆ it leads no more, and its followers would wait for its Lead
+	if next && s.leaderKnown() && from == s.leader.ID {
+		s.announceVacancy(env) // ◆ the leader has given up; without this, its followers wait for its Lead
 	}
 	switch {
-	case s.leads():
+	case s.isLeader():
 		env.Note("is missed by %s", from)
-		s.tellLead(env, from) // ◆ who asks has not heard of it, or does not hear it any more
-	case s.settled():
-	case next && !asks:
-		s.missRound(env)
-		s.ask(env)
-	case m.Again || m.Round < s.claimed():
-		env.Send(from, s.elect(false))
+		s.sendLead(env, from) // ◆ the sender does not know the leader, or no longer hears it
+	case s.leaderKnown():
+	case next && !isVoting:
+		s.countFailedRound(env)
+		s.requestRound(env)
+	case m.Again || m.Round < s.claimRound():
+		env.Send(from, s.ownClaim(false))
 	}
 }
 
-// missLeader: "timeout: enter VOTING state".
-func (s *server) missLeader(env algo.Env) {
+// loseLeader handles a timeout on the leader: "timeout: enter VOTING state".
+func (s *server) loseLeader(env algo.Env) {
 	s.stepDown(env)
-	s.ask(env)
+	s.requestRound(env)
 }
 
 // VOTING actions.
 
-// ask enters voting. "initial: set timer to RTT, broadcast ELECT message". ◆ That only asks for
-// a round: see endWindow.
-func (s *server) ask(env algo.Env) {
+// requestRound enters state voting. "initial: set timer to RTT, broadcast ELECT message". ◆ The
+// Elect only requests a round; see endWindow.
+func (s *server) requestRound(env algo.Env) {
 	s.elector.state = voting
-	s.broadcast(env, s.elect(false))
-	s.wait(env, 0, s.patient(s.options.Window))
-	s.record(env, claim{s.self, s.seen, s.view.Stamp()})
+	s.broadcast(env, s.ownClaim(false))
+	s.awaitClaims(env, 0, s.scaleTimeout(s.options.Window))
+	s.recordClaim(env, claim{s.self, s.lastLead, s.view.Stamp()})
 }
 
-// record: "record claim". The latest of each server counts.
-func (s *server) record(env algo.Env, c claim) {
-	i, found := slices.BinarySearchFunc(s.elector.slate, c.from, byClaimant)
+// recordClaim records c: "record claim". It replaces an earlier claim of the same server.
+func (s *server) recordClaim(env algo.Env, c claim) {
+	i, found := slices.BinarySearchFunc(s.elector.slate, c.from, compareClaimant)
 	if found {
 		s.elector.slate[i] = c
 	} else {
 		s.elector.slate = slices.Insert(s.elector.slate, i, c)
-		if s.elector.state == voting && s.elector.asked == 2 && len(s.elector.slate) == s.view.Quorum() {
-			s.wait(env, 0, s.patient(s.options.Window)) // a majority that is there late waits for the rest
+		if s.elector.state == voting && s.elector.retries == 2 && len(s.elector.slate) == s.view.Quorum() {
+			s.awaitClaims(env, 0, s.scaleTimeout(s.options.Window)) // a late majority gives the rest another window
 		}
 	}
 	s.closeEarly(env)
 }
 
-// vote: "timeout: send VOTE to server having best claim; enter WATCHING state". A vote
-// for oneself is counted and not sent.
-func (s *server) vote(env algo.Env, round algo.Epoch, choice algo.NodeID) {
-	s.ballot = ballot{round: round, vote: choice}
-	s.pause(env)
+// castVote votes for choice: "timeout: send VOTE to server having best claim; enter WATCHING
+// state". A vote for this server itself is counted and not sent.
+func (s *server) castVote(env algo.Env, round algo.Epoch, choice algo.NodeID) {
+	s.current = roundState{round: round, vote: choice}
+	s.enterPause(env)
 	if choice == s.self {
 		env.Note("votes for itself in round %d", uint64(round))
-		s.receiveVote(env, s.self, round)
+		s.handleVote(env, s.self, round)
 	} else {
 		env.Note("votes for %s in round %d", choice, uint64(round))
 		env.Send(choice, Vote{round})
 	}
 }
 
-// bestClaim returns who has the best claim, or nobody: "each server votes for the old
-// leader, if still alive; otherwise, a server reporting the latest (term,msg) seen with
-// ties broken in favor of the smallest ID". A higher priority goes before the ID. Who
-// may not lead claims only that it is there.
+// bestClaim returns the server with the best claim, or zero if no server can be elected: "each
+// server votes for the old leader, if still alive; otherwise, a server reporting the latest
+// (term,msg) seen with ties broken in favor of the smallest ID". A higher priority wins before a
+// smaller ID. The claim of an ineligible server only shows that the server is there.
 func bestClaim(slate []claim, view algo.View) algo.NodeID {
 	old := oldLeader(slate)
 	var best claim
-	var member algo.Member // of best
+	var member algo.Member // sender of best
 	for _, c := range slate {
 		m, _ := view.Member(c.from)
 		switch {
-		case !electable(c, view):
+		case !isElectable(c, view):
 		case c.from == old:
 			return old
 		case best.from.IsZero() || betterClaim(c, best, m, member):
@@ -160,44 +160,44 @@ func bestClaim(slate []claim, view algo.View) algo.NodeID {
 	return best.from
 }
 
-// betterClaim reports whether a, of the member m, goes before b, of the member o. Ties
-// go to the smaller ID, in whose order the slate is.
+// betterClaim reports whether claim a of member m beats claim b of member o. The slate is in the
+// order of IDs, so b wins a tie.
 func betterClaim(a, b claim, m, o algo.Member) bool {
-	if order := a.seen.compare(b.seen); order != 0 {
+	if order := a.lastLead.compare(b.lastLead); order != 0 {
 		return order > 0
 	}
 	return m.Priority > o.Priority
 }
 
-// compare orders sightings by (term,msg).
-func (x sighting) compare(y sighting) int {
+// compare orders Leads by (term,msg).
+func (x leadInfo) compare(y leadInfo) int {
 	return cmp.Or(cmp.Compare(x.term, y.term), cmp.Compare(x.msg, y.msg))
 }
 
-func byClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }
+func compareClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }
 
-// elect is this server's claim.
-func (s *server) elect(again bool) Elect {
+// ownClaim returns this server's claim as a message.
+func (s *server) ownClaim(again bool) Elect {
 	return Elect{
-		Round: s.claimed(), Term: s.seen.term, Msg: s.seen.msg, Leader: s.seen.leader, View: s.view.Stamp(),
-		InVain: s.elector.inVain, Again: again,
+		Round: s.claimRound(), Term: s.lastLead.term, Msg: s.lastLead.msg, Leader: s.lastLead.leader, View: s.view.Stamp(),
+		InVain: s.elector.failedRounds, Again: again,
 	}
 }
 
-// claimed is the round in which this server claims: the next while it asks for it, and then the
-// one in which it has voted.
-func (s *server) claimed() algo.Epoch {
+// claimRound returns the round of this server's claim: the next one in state voting, otherwise
+// the current one.
+func (s *server) claimRound() algo.Epoch {
 	if s.elector.state == voting {
-		return s.ballot.round + 1
+		return s.current.round + 1
 	}
-	return s.ballot.round
+	return s.current.round
 }
 
-// arm sets one of the elector's timers and stops the one before.
-func (s *server) arm(env algo.Env, t algo.Timer, least, most time.Duration) {
-	if s.elector.armed != t && s.elector.armed != "" {
-		env.StopTimer(s.elector.armed)
+// setTimer arms a timer of the elector, and stops the previous one.
+func (s *server) setTimer(env algo.Env, t algo.Timer, shortest, longest time.Duration) {
+	if s.elector.armedTimer != t && s.elector.armedTimer != "" {
+		env.StopTimer(s.elector.armedTimer)
 	}
-	s.elector.armed = t
-	env.SetTimer(t, least, most)
+	s.elector.armedTimer = t
+	env.SetTimer(t, shortest, longest)
 }

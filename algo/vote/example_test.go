@@ -6,9 +6,9 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// Two servers cannot lead in one term, as they can to the letter of the source (see the example
+// Two servers cannot lead in one term, as they can in the source (see the example
 // of package algo/textbook/vote). n1 and n2 both claim; n2 votes for n1, and n1 leads with
-// {n1, n2}. n3 has missed all that, and claims too; what n1 sends is slow now. With numbered
+// {n1, n2}. n3 has received none of these messages and claims too; messages from n1 are slow now. With numbered
 // rounds, and one vote in each, n2 has no second vote for a round that it voted in, and follows n1.
 func Example_oneLeaderInATerm() {
 	c := newCluster(Defaults(timing), viewOf(3)) // T is 10 ms, and a window 20 ms

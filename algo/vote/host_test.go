@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// What the tests take from package host, under names that are short enough to read as text:
+// Short names for what the tests use of package host:
 // n(3) is the ID of node n3, T is the one-way message time.
 const T = host.T
 
@@ -24,7 +24,7 @@ var (
 	members    = host.Members
 	viewOf     = host.View
 	leadership = host.Leadership
-	does       = host.Does
+	expect     = host.Does
 )
 
 // The options of the tests: RTT is 2T, HBT is 4T, a pause takes 6T to 12T.
@@ -33,7 +33,7 @@ const (
 	hbt = 4 * T
 )
 
-// textbook are the options of the source with rounds: no detector, only timers.
+// textbook returns the options of the source, with rounds: no detector, only timers.
 func textbook() Options {
 	o := Defaults(timing)
 	o.EarlyClose = false
@@ -44,8 +44,8 @@ func newCluster(o Options, view algo.View) *host.Cluster {
 	return host.New(newSpec(o), view)
 }
 
-// settledCluster returns a cluster of N that has elected n1 in epoch 1.
-func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
+// agreedCluster returns a cluster of count nodes that has elected n1 in epoch 1.
+func agreedCluster(t testing.TB, o Options, count int) *host.Cluster {
 	t.Helper()
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
@@ -57,10 +57,10 @@ func settledCluster(t testing.TB, o Options, count int) *host.Cluster {
 	return c
 }
 
-// alone returns node i of a cluster, not yet started.
+// alone returns node i without its cluster, not started yet.
 func alone(i int, view algo.View, o Options) *host.Solo { return host.Alone(newSpec(o), i, view) }
 
-// following returns node i, which follows another since term 7.
+// following returns node i, which follows leader in term 7.
 func following(t testing.TB, i, leader int, view algo.View, o Options) *host.Solo {
 	t.Helper()
 	s := alone(i, view, o)
@@ -72,8 +72,8 @@ func following(t testing.TB, i, leader int, view algo.View, o Options) *host.Sol
 	return s
 }
 
-// leading returns node i, which leads in term 7, elected by the others and, if that
-// is no majority, by itself.
+// leading returns node i, which leads in term 7, elected by the others and, if they
+// are no majority, by itself.
 func leading(t testing.TB, i int, view algo.View, o Options) *host.Solo {
 	t.Helper()
 	s := alone(i, view, o)
@@ -87,7 +87,7 @@ func leading(t testing.TB, i int, view algo.View, o Options) *host.Solo {
 	return s
 }
 
-// newSpec is New of options that are sound.
+// newSpec returns the algorithm with valid options.
 func newSpec(o Options) algo.Spec {
 	spec, err := New(o)
 	if err != nil {

@@ -6,56 +6,59 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// The rules of members who come and go.
+// This file contains the rules for members that join and leave.
 
 // Reconfigure replaces the view.
 //
-// ◆ In the source the servers are always the same. A leader that is a member no more, or may
-// not lead any more, would be followed on, and a new member would wait for a Lead.
+// ◆ In the source, the set of servers never changes. Without this rule, servers would keep
+// following a leader that has left or is no longer eligible, and a new member would wait for a
+// Lead.
 func (s *server) Reconfigure(env algo.Env, view algo.View) {
-	before, anew := s.view, s.settled()
+	before, startOver := s.view, s.leaderKnown()
 	s.view = view
 	gone := func(id algo.NodeID) bool { return !view.Contains(id) }
-	s.suspected, s.ballot.tally = slices.DeleteFunc(s.suspected, gone), slices.DeleteFunc(s.ballot.tally, gone)
-	s.withdraw()
+	s.suspected, s.current.tally = slices.DeleteFunc(s.suspected, gone), slices.DeleteFunc(s.current.tally, gone)
+	s.dropClaims()
 	switch {
-	case s.heedView():
+	case s.adoptView():
 		env.Note("learns from the view that somebody leads in term %d", uint64(view.Stamp().Epoch))
 		s.stepDown(env)
-		anew = true
+		startOver = true
 	case !s.leader.Vacant() && !view.MayLead(s.leader.ID):
-		s.stepDown(env) // it left, or resigned; maybe it was this server
+		s.stepDown(env) // the leader left or resigned; it may be this server
 	}
-	switch asks := s.elector.state == voting; {
-	case s.settled():
-	case anew, asks && before.Stamp().OlderThan(view.Stamp()):
-		s.ask(env) // by the new view
-	case asks: // its claim stands: the members are the same
+	switch isVoting := s.elector.state == voting; {
+	case s.leaderKnown():
+	case startOver, isVoting && before.Stamp().OlderThan(view.Stamp()):
+		s.requestRound(env) // with a claim for the new view
+	case isVoting: // the claim stays valid, because the members are the same
 		s.closeEarly(env)
 	}
-	s.checkMajority(env)
-	s.monitor(env)
+	s.checkQuorum(env)
+	s.updateMonitored(env)
 }
 
-// heedView takes note of the leader that has made or confirmed the view, and reports
-// whether that is news.
+// adoptView records the leader that created or confirmed the view, and reports whether that
+// leader is new to this server.
 //
-// ◆ A round in which somebody leads is over, and so are those before it. Whoever voted in
-// one of them now would count, or be counted, by members that have changed since.
-func (s *server) heedView() (news bool) {
+// ◆ A round with a leader has ended, and so have all earlier ones. Without this rule, a server
+// could still vote in such a round, or count votes in it, by a list of members that has changed
+// since.
+func (s *server) adoptView() (news bool) {
 	term := s.view.Stamp().Epoch
-	if term == 0 || term < s.ballot.round || term == s.leader.Epoch {
+	if term == 0 || term < s.current.round || term == s.leader.Epoch {
 		return false
 	}
-	s.ballot.decide(term)
+	s.current.markDecided(term)
 	s.elector.slate = nil
 	return true
 }
 
-// electable reports whether who claims may be voted for.
+// isElectable reports whether the sender of c may be voted for.
 //
-// ◆ Nobody votes for who would count the votes by an older view than this server's. A majority
-// of older members could elect beside one of newer members, in one round.
-func electable(c claim, view algo.View) bool {
+// ◆ A server does not vote for a candidate that would count votes by an older view. Without this
+// rule, a majority of the old members and a majority of the new members could elect two leaders
+// in one round.
+func isElectable(c claim, view algo.View) bool {
 	return view.MayLead(c.from) && !c.view.OlderThan(view.Stamp())
 }

@@ -2,33 +2,33 @@ package vote
 
 import "github.com/elect-go/elect/algo"
 
-// Elect asks for the election of round Round, and is its sender's claim to be
-// elected: it reports the last message of a leader that the sender has seen. A
-// member that may not lead sends it too: it says that it is there, and will vote.
-// As an answer it may be of the round in which its sender has voted: see claimed.
+// Elect requests the election of round Round. It is also the claim of its sender to be
+// elected: it reports the last Lead that the sender has seen. A member that is not eligible
+// sends it too, and shows that it is there and will vote. In a reply, Round can be the round in
+// which the sender has voted: see claimRound.
 type Elect struct {
 	Round algo.Epoch
-	// Term, Msg and Leader are of the last Lead seen since the sender's start: its
-	// term, its number in that term, and who sent it. They are zero when there was none.
+	// Term, Msg and Leader describe the last Lead that the sender has seen since its start: the
+	// term, the number within the term, and the leader. They are zero if there was none.
 	Term   algo.Epoch
 	Msg    uint64
 	Leader algo.NodeID
 	// View is the stamp of the view by which the sender would count its votes.
 	View algo.Stamp
-	// InVain is how many rounds in a row have elected nobody, as far as the sender knows: all go
-	// by the most of them.
+	// InVain is the number of rounds in a row without a leader, as far as the sender knows. The
+	// receiver adopts a higher number.
 	InVain uint64
-	// Again: the sender lacks the receiver's claim, and wants it.
+	// Again requests the claim of the receiver, which the sender lacks.
 	Again bool
 }
 
-// Vote is its sender's vote in Round, for whom it is sent to.
+// Vote is the vote of its sender in Round, for the receiver.
 type Vote struct{ Round algo.Epoch }
 
-// Lead says that its sender leads in Term. It is the heartbeat of the source, too.
+// Lead says that its sender leads in Term. In the source, it is also the heartbeat.
 type Lead struct {
 	Term algo.Epoch
-	Msg  uint64 // counts the broadcasts of this leader in this term, from 1
+	Msg  uint64 // number of this broadcast of the leader in this term, from 1
 }
 
 // Kind is "elect".

@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeIsSaidAtOnce(t *testing.T) {
+func TestAllInvalidOptionsAreReported(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		options Options

@@ -12,17 +12,17 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// The rules that are not in the source. Each mends a failure, and has a test in which
-// it would show. That it does is what internal/mutants sees to, where each rule is taken
-// out.
+// The rules that are not in the source. Each prevents a failure, and a test shows that failure when
+// the rule is removed: internal/mutants removes each rule and checks that its test
+// fails.
 
-// goesWell fails the test unless what happens goes well: happens says what went wrong, or
-// nothing.
-func goesWell(t *testing.T, o Options, size int, happens func(c *host.Cluster) string) {
+// checkRun runs a cluster of size nodes. It fails the test if run returns a problem, or if a
+// property was violated.
+func checkRun(t *testing.T, o Options, size int, run func(c *host.Cluster) string) {
 	t.Helper()
 	c := host.New(newSpec(o), host.View(size))
 	c.Tracing = true
-	why := happens(c)
+	why := run(c)
 	if why == "" {
 		why = c.Broken
 	}
@@ -31,14 +31,14 @@ func goesWell(t *testing.T, o Options, size int, happens func(c *host.Cluster) s
 	}
 }
 
-// elected starts a cluster and has it elect n1 in term 1.
+// elected starts a cluster, which elects n1 in term 1.
 func elected(c *host.Cluster) {
 	c.StartAll()
 	c.Run(5 * T)
 }
 
 // twoInATerm is how two servers can be elected in one term. n1 and n2 both claim, and n2
-// votes for n1, which leads. What n1 sends is slow from then on. n3 begins the same
+// votes for n1, which leads. Messages from n1 are slow from then on. n3 starts the same
 // round late, and n2 votes again: for itself.
 func twoInATerm(c *host.Cluster) {
 	slow := false
@@ -56,9 +56,9 @@ func twoInATerm(c *host.Cluster) {
 	c.Run(6*T + T/2)
 }
 
-// "A numbered round, one vote per round." Without it two servers are elected in a round.
-func TestOneVoteInARound(t *testing.T) {
-	goesWell(t, textbook(), 3, func(c *host.Cluster) string {
+// "A numbered round, one vote per round." Without this rule, two servers are elected in a round.
+func TestServerVotesOncePerRound(t *testing.T) {
+	checkRun(t, textbook(), 3, func(c *host.Cluster) string {
 		twoInATerm(c)
 		if got := c.Leader(1); c.Broken == "" && got != leadership(1, 1) {
 			return fmt.Sprintf("n1 names %v", got)
@@ -67,12 +67,12 @@ func TestOneVoteInARound(t *testing.T) {
 	})
 }
 
-// "Saved before it is sent." Without it who is restarted votes again.
-func TestTheVoteIsSaved(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+// "Saved before it is sent." Without this rule, a restarted server votes again.
+func TestVoteIsSavedBeforeItIsSent(t *testing.T) {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 2) != (to == 2) })
-		c.Campaign(1) // n3 votes for n1, and n2 does not hear of it
+		c.Campaign(1) // n3 votes for n1, and n2 does not know
 		c.Run(5 * T)
 		if got := c.Leader(1); got != leadership(1, 1) {
 			return fmt.Sprintf("n1 names %v", got)
@@ -89,15 +89,15 @@ func TestTheVoteIsSaved(t *testing.T) {
 	})
 }
 
-// The moments of a crash around the save of a vote: whoever crashes before it has told
-// nobody, whoever crashes after it will not vote for another.
-func TestACrashAroundTheSaveOfAVote(t *testing.T) {
+// The moments of a crash around the save of a vote: a server that crashes before it has sent
+// nothing, and one that crashes after it does not vote for another server.
+func TestCrashAroundSaveOfVote(t *testing.T) {
 	for moment, want := range map[string]struct {
 		dieIn int
 		saved algo.Stable
-		again string // whether it takes part in that round, after the restart
+		again string // whether it votes in that round after the restart
 	}{
-		"before the save": {1, algo.Stable{}, "elects"},
+		"before the save": {1, algo.Stable{}, "votes"},
 		"after the save":  {2, algo.Stable{Epoch: 1, Vote: n(1)}, "abstains"},
 		"after the vote":  {3, algo.Stable{Epoch: 1, Vote: n(1)}, "abstains"},
 	} {
@@ -118,7 +118,7 @@ func TestACrashAroundTheSaveOfAVote(t *testing.T) {
 			again := "abstains"
 			c.OnSend = func(from, _ int, m algo.Message) {
 				if vote, is := m.(Vote); from == 2 && is && vote.Round == 1 {
-					again = "elects"
+					again = "votes"
 				}
 			}
 			c.Lose(func(_, _ int, _ algo.Message) bool { return true })
@@ -134,19 +134,19 @@ func TestACrashAroundTheSaveOfAVote(t *testing.T) {
 
 // A server does not lead in a round in which it may have voted for another, or may have
 // led, before a restart.
-func TestARestartedServerDoesNotLeadInItsOldRound(t *testing.T) {
+func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 	for name, voted := range map[string]int{"for another": 1, "for itself": 2} {
 		s := alone(2, viewOf(3), Defaults(timing))
 		s.StartFrom(algo.Stable{Epoch: 7, Vote: n(voted)})
-		does(t, "a late vote, having voted "+name, s.Hears(1, Vote{7}), "")
-		does(t, "a majority of them", s.Hears(3, Vote{7}), "")
-		does(t, "it claims in the next", s.Hears(3, Elect{Round: 7}), "n3 <- elect round=8 view={number=1}")
+		expect(t, "a late vote, having voted "+name, s.Hears(1, Vote{7}), "")
+		expect(t, "a majority of them", s.Hears(3, Vote{7}), "")
+		expect(t, "it claims in the next round", s.Hears(3, Elect{Round: 7}), "n3 <- elect round=8 view={number=1}")
 		s.Hears(1, Elect{Round: 8})
-		does(t, "and votes there", s.Hears(3, Elect{Round: 8}), "save 8 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=8")
+		expect(t, "and votes in it", s.Hears(3, Elect{Round: 8}), "save 8 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=8")
 	}
-	// Elected before its own window ended, it would have no vote to know itself by. Its
-	// vote is its own then. Without, it announces one leadership twice.
-	goesWell(t, textbook(), 3, func(c *host.Cluster) string {
+	// If the server is elected before its own window ends, it has not voted yet. It then saves a
+	// vote for itself. Without this rule, it announces one leadership twice.
+	checkRun(t, textbook(), 3, func(c *host.Cluster) string {
 		c.StartAll()
 		c.Campaign(1)
 		c.Deliver(2, 1, Vote{1})
@@ -159,28 +159,28 @@ func TestARestartedServerDoesNotLeadInItsOldRound(t *testing.T) {
 	})
 }
 
-// Nor where it only knew that the round was on: somebody had asked for the one after it.
-func TestWhoHasNotVotedAndLeadsKnowsItAfterARestart(t *testing.T) {
+// The same for a server that only knew of the round because another requested the next one.
+func TestRestartedLeaderWithoutVoteDoesNotLeadAgain(t *testing.T) {
 	s := alone(1, viewOf(3), Defaults(timing))
 	s.Start(0)
-	s.Hears(2, Elect{Round: 8}) // so it has taken part in round 7, maybe
-	does(t, "one votes for it", s.Hears(2, Vote{7}), "")
-	does(t, "and another", s.Hears(3, Vote{7}), "save 7 for n1; lead in 40ms; stop window; watch in 120ms; n2 n3 <- lead term=7 msg=1; announce n1 in 7")
+	s.Hears(2, Elect{Round: 8}) // so this server may have taken part in round 7
+	expect(t, "a vote for it", s.Hears(2, Vote{7}), "")
+	expect(t, "another vote", s.Hears(3, Vote{7}), "save 7 for n1; lead in 40ms; stop window; watch in 120ms; n2 n3 <- lead term=7 msg=1; announce n1 in 7")
 	s = alone(1, viewOf(3), Defaults(timing))
 	s.StartFrom(algo.Stable{Epoch: 7, Vote: n(1)})
-	does(t, "the votes come again", s.Hears(2, Vote{7})+s.Hears(3, Vote{7}), "")
+	expect(t, "the votes arrive again", s.Hears(2, Vote{7})+s.Hears(3, Vote{7}), "")
 }
 
 // "Identical votes means the same round; a vote of any round but my saved round is
-// ignored." Without it a late vote of one round and a vote of the next elect a second
-// leader there.
+// ignored." Without this rule, a late vote of one round and a vote of the next elect a second
+// leader in that round.
 func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	does(t, "an older vote", s.Hears(1, Vote{5}), "")
-	does(t, "the same of another", s.Hears(3, Vote{5}), "")
+	expect(t, "an older vote", s.Hears(1, Vote{5}), "")
+	expect(t, "one from another server", s.Hears(3, Vote{5}), "")
 
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
 			if m == (Vote{1}) {
 				return 10 * T, true // those of n2 and n3 for n1
@@ -191,7 +191,7 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 		c.Campaign(1)
 		c.Campaign(3)
 		c.Run(5 * T)
-		c.Suspect(1, 2, 3) // n1 is cut off
+		c.Suspect(1, 2, 3) // n1 is disconnected
 		c.Run(10 * T)
 		if got := c.Leader(2); got != leadership(2, 2) {
 			return fmt.Sprintf("n2 names %v", got)
@@ -201,26 +201,26 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	})
 }
 
-// "A Lead is obsolete if its term is below my saved round." Without it a late Lead
-// brings back a leader that has died, and spoils the election of another.
-func TestAnObsoleteLeadIsIgnored(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+// "A Lead is obsolete if its term is below my saved round." Without this rule, a late Lead
+// restores a crashed leader, and the election of another fails.
+func TestObsoleteLeadIsIgnored(t *testing.T) {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Detect = T / 10
 		c.Crash(1)
 		c.Run(T / 2)
 		c.Deliver(1, 2, algo.Repeat{Message: Lead{Term: 1, Msg: 2}})
 		if got := c.Leader(2); !got.Vacant() {
-			return fmt.Sprintf("n2 follows the dead %s", name(got.ID))
+			return fmt.Sprintf("n2 follows the crashed %s", name(got.ID))
 		}
 		return c.AgreedAfter(3 * T)
 	})
 }
 
-// "A timeout takes saved round + 1." Without it nobody has a vote left when the leader
-// of a round has died.
-func TestATimeoutTakesTheNextRound(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+// "A timeout takes saved round + 1." Without this rule, no server has a vote left when the leader
+// of a round has crashed.
+func TestTimeoutTakesNextRound(t *testing.T) {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Detect = T / 10
 		c.Crash(1)
@@ -229,17 +229,17 @@ func TestATimeoutTakesTheNextRound(t *testing.T) {
 }
 
 // "An Elect of a newer round is adopted: clear vote and claims, save, broadcast my
-// Elect, open a window." Without it who is ahead never elects together with the others.
-func TestANewerRoundIsAdopted(t *testing.T) {
+// Elect, open a window." Without this rule, a server that is ahead never elects together with the others.
+func TestServerAdoptsNewerRound(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.StartFrom(algo.Stable{Epoch: 6, Vote: n(3)})
 	s.Hears(1, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(1)})
-	does(t, "while voting in another", s.Hears(3, Elect{Round: 9}),
+	expect(t, "while voting in another", s.Hears(3, Elect{Round: 9}),
 		"save 8; window in 20ms; n1 n3 <- elect round=9 view={number=1}")
 	s.Expires(timerWindow)
-	does(t, "the claim of the other round is gone", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
+	expect(t, "the claim of the other round does not count", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
 
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Node(3).Saved.Epoch = 5
 		c.StartAll()
 		return c.AgreedAfter(1000 * T)
@@ -247,39 +247,39 @@ func TestANewerRoundIsAdopted(t *testing.T) {
 }
 
 // "Older: answered with Lead if I lead my saved round, else with Elect of my round."
-// Without it who is behind climbs round by round, with a pause between.
-func TestWhoIsBehindIsTold(t *testing.T) {
+// Without this rule, a server that is behind advances round by round, with a pause between.
+func TestServerBehindGetsReply(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
-	does(t, "by the leader", s.Hears(3, Elect{Round: 3}), "n3 <- lead term=7 msg=1")
+	expect(t, "the leader replies", s.Hears(3, Elect{Round: 3}), "n3 <- lead term=7 msg=1")
 	s = following(t, 2, 1, viewOf(3), Defaults(timing))
-	does(t, "not by a follower", s.Hears(3, Elect{Round: 3}), "")
+	expect(t, "a follower does not", s.Hears(3, Elect{Round: 3}), "")
 	s = leading(t, 2, viewOf(3), textbook())
 	s.Hears(1, Elect{Round: 9})
-	does(t, "by a leader of a term before", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
+	expect(t, "a leader of an earlier term replies", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
 	s.Expires(timerWindow)
-	does(t, "having voted", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
+	expect(t, "after a vote", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
 
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Node(1).Saved.Epoch = 50
-		c.Start(1, 2) // n3 is dead: n1 and n2 need each other
+		c.Start(1, 2) // n3 is not running: n1 and n2 need each other
 		c.Detect = T / 10
 		c.Campaign(2)
 		return c.AgreedAfter(8 * T)
 	})
 }
 
-// Who leads answers whoever asks. Without it the asker waits for a repeat.
-func TestWhoMissedTheLeadIsTold(t *testing.T) {
+// A leader replies to every Elect. Without this rule, the sender waits for a periodic Lead.
+func TestLeaderRepliesToEveryElect(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	s.Expires(timerWindow)
-	does(t, "once voted", s.Hears(3, Elect{Round: 7}), "")
+	expect(t, "a server that has voted", s.Hears(3, Elect{Round: 7}), "")
 	s = following(t, 2, 1, viewOf(3), Defaults(timing))
-	does(t, "of a follower", s.Hears(3, Elect{Round: 7}), "")
+	expect(t, "a follower", s.Hears(3, Elect{Round: 7}), "")
 	s = leading(t, 2, viewOf(3), Defaults(timing))
-	does(t, "of the leader", s.Hears(3, Elect{Round: 7}), "n3 <- lead term=7 msg=1")
+	expect(t, "the leader", s.Hears(3, Elect{Round: 7}), "n3 <- lead term=7 msg=1")
 
-	goesWell(t, textbook(), 3, func(c *host.Cluster) string {
+	checkRun(t, textbook(), 3, func(c *host.Cluster) string {
 		c.Start(1, 2)
 		c.Run(6 * T)
 		c.Start(3)
@@ -289,8 +289,8 @@ func TestWhoMissedTheLeadIsTold(t *testing.T) {
 
 // "After voting a pause timer runs, random so that two candidates cannot tie for ever;
 // its end starts the next round." The network here is slower than the window.
-func TestAPauseIsRandom(t *testing.T) {
-	goesWell(t, Defaults(timing), 2, func(c *host.Cluster) string {
+func TestPauseIsRandom(t *testing.T) {
+	checkRun(t, Defaults(timing), 2, func(c *host.Cluster) string {
 		random := host.Seeded(1)
 		c.Pick = func(least, most time.Duration) time.Duration {
 			return least + time.Duration(random.Int64N(int64(most-least)))
@@ -301,26 +301,26 @@ func TestAPauseIsRandom(t *testing.T) {
 	})
 }
 
-func TestTheEndOfAPauseStartsTheNextRound(t *testing.T) {
+func TestEndOfPauseStartsNextRound(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	s.Hears(3, Elect{Round: 7})
 	s.Hears(1, Elect{Round: 7})
-	does(t, "the pause ends", s.Expires(timerPause),
+	expect(t, "the pause ends", s.Expires(timerPause),
 		"window in 40ms; n1 n3 <- elect round=8 view={number=1} invain=1")
 }
 
 // "A leader's own Lead resets its watch timer only while its term is its saved round;
-// otherwise it goes on to the next round." Without it a leader stays behind the round
-// that it has adopted, and whoever has adopted it too cannot follow.
-func TestALeaderGoesOnToTheNextRound(t *testing.T) {
+// otherwise it goes on to the next round." Without this rule, a leader stays behind the round
+// that it has adopted, and another server that has adopted it cannot follow.
+func TestLeaderEntersNextRound(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
-	does(t, "its own Lead resets its timer", s.Expires(timerLead),
+	expect(t, "its own Lead resets its timer", s.Expires(timerLead),
 		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=2 again")
 	s.Hears(3, Elect{Round: 9})
-	does(t, "not in a newer round", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
+	expect(t, "not in a newer round", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
 
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Lose(func(from, to int, m algo.Message) bool {
 			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1), View: viewOf(3).Stamp()} && to == 2
@@ -335,21 +335,21 @@ func TestALeaderGoesOnToTheNextRound(t *testing.T) {
 }
 
 // "A leader monitors all; without life from a majority for 3·HBT it announces vacancy
-// and stops Lead." Without it a leader that is cut off leads beside the next one.
-func TestALeaderWithoutAMajorityStops(t *testing.T) {
+// and stops Lead." Without this rule, a disconnected leader leads beside the next one.
+func TestLeaderWithoutMajorityStops(t *testing.T) {
 	s := leading(t, 3, viewOf(5), Defaults(timing))
-	does(t, "life from three others", s.Suspects(1), "")
-	does(t, "life from two others", s.Suspects(2), "")
-	does(t, "life from one other", s.Suspects(4), "quorum in 120ms")
-	does(t, "life from none", s.Suspects(5), "")
-	does(t, "life from one", s.Trusts(4), "")
-	does(t, "life from two", s.Trusts(5), "stop quorum")
-	does(t, "life from one", s.Suspects(5), "quorum in 120ms")
-	does(t, "for too long", s.Expires(timerQuorum), "stop lead; stop quorum; stop watch; window in 20ms; "+
+	expect(t, "it hears from three others", s.Suspects(1), "")
+	expect(t, "it hears from two others", s.Suspects(2), "")
+	expect(t, "it hears from one other", s.Suspects(4), "quorum in 120ms")
+	expect(t, "it hears from none", s.Suspects(5), "")
+	expect(t, "it hears from one", s.Trusts(4), "")
+	expect(t, "it hears from two", s.Trusts(5), "stop quorum")
+	expect(t, "it hears from one", s.Suspects(5), "quorum in 120ms")
+	expect(t, "the time is over", s.Expires(timerQuorum), "stop lead; stop quorum; stop watch; window in 20ms; "+
 		"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 view={number=1}; announce nobody in 7")
-	does(t, "late votes do not bring it back", s.Hears(1, Vote{7})+s.Hears(2, Vote{7})+s.Hears(4, Vote{7}), "")
+	expect(t, "late votes do not restore its leadership", s.Hears(1, Vote{7})+s.Hears(2, Vote{7})+s.Hears(4, Vote{7}), "")
 
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		elected(c)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 1) != (to == 1) })
 		c.Suspect(1, 2, 3)
@@ -360,7 +360,7 @@ func TestALeaderWithoutAMajorityStops(t *testing.T) {
 			return fmt.Sprintf("%d leaders", got)
 		}
 		if got := c.Leader(1); got != (algo.Leader{Epoch: 1}) {
-			return fmt.Sprintf("n1, alone, names %v", got)
+			return fmt.Sprintf("n1, disconnected, names %v", got)
 		}
 		c.Lose(func(_, _ int, _ algo.Message) bool { return false })
 		c.Trust(2, 1)
@@ -369,12 +369,12 @@ func TestALeaderWithoutAMajorityStops(t *testing.T) {
 	})
 }
 
-// "The old leader is the one named by the highest term among the claims." Without it
-// the votes split for ever between a leader and the one before it.
-func TestTheHighestTermNamesTheOldLeader(t *testing.T) {
-	goesWell(t, Defaults(timing), 5, func(c *host.Cluster) string {
+// "The old leader is the one named by the highest term among the claims." Without this rule,
+// the votes split forever between a leader and its predecessor.
+func TestHighestTermNamesOldLeader(t *testing.T) {
+	checkRun(t, Defaults(timing), 5, func(c *host.Cluster) string {
 		elected(c)
-		// n1 and n4 are cut off, and the others elect n2.
+		// n1 and n4 are disconnected, and the others elect n2.
 		c.Lose(func(from, to int, _ algo.Message) bool {
 			return (from == 1 || from == 4) != (to == 1 || to == 4)
 		})
@@ -385,19 +385,19 @@ func TestTheHighestTermNamesTheOldLeader(t *testing.T) {
 			return fmt.Sprintf("n3 names %v", got)
 		}
 		c.Crash(5)
-		// All is well again, before n1 and n4 have noticed anything.
+		// The network recovers before n1 and n4 have noticed the fault.
 		c.Lose(func(_, _ int, _ algo.Message) bool { return false })
 		c.Detect = T / 10
 		c.Campaign(3)
-		return c.AgreedAfter(12 * T) // in the first round: after four the votes go round
+		return c.AgreedAfter(12 * T) // in the first round: after four the votes rotate
 	})
 }
 
-// Those whose claim is awaited are monitored, so that the window closes with the last of
-// them that is suspected. Without it a failover waits for the window when another has
-// died as well.
-func TestTheLastAwaitedSuspectedClosesTheWindow(t *testing.T) {
-	goesWell(t, Defaults(timing), 5, func(c *host.Cluster) string {
+// Servers whose claims are awaited are monitored, so that the window closes when the last of
+// them is suspected. Without this rule, a failover waits for the window if another server has
+// crashed as well.
+func TestSuspectingLastAwaitedClosesWindow(t *testing.T) {
+	checkRun(t, Defaults(timing), 5, func(c *host.Cluster) string {
 		c.Detect = T / 10
 		elected(c)
 		c.Crash(5)
@@ -407,9 +407,9 @@ func TestTheLastAwaitedSuspectedClosesTheWindow(t *testing.T) {
 	})
 }
 
-// Who is suspected loses its claim. Without it the votes go to the dead.
-func TestTheClaimOfTheDeadIsWithdrawn(t *testing.T) {
-	goesWell(t, Defaults(timing), 4, func(c *host.Cluster) string {
+// The claim of a suspected server is dropped. Without this rule, crashed servers get votes.
+func TestClaimOfSuspectedServerIsDropped(t *testing.T) {
+	checkRun(t, Defaults(timing), 4, func(c *host.Cluster) string {
 		c.Detect = T / 10
 		c.StartAll()
 		c.Delay = func(from, _ int, m algo.Message) (time.Duration, bool) {
@@ -424,28 +424,28 @@ func TestTheClaimOfTheDeadIsWithdrawn(t *testing.T) {
 	})
 }
 
-// Who was voted for is monitored: its crash starts the next round at once. Without it
-// the pause is waited for.
-func TestTheCrashOfTheElectedStartsTheNextRound(t *testing.T) {
-	goesWell(t, Defaults(timing), 3, func(c *host.Cluster) string {
+// The server that got the vote is monitored: its crash starts the next round immediately. Without this rule,
+// the voters wait for the end of the pause.
+func TestCrashOfElectedServerStartsNextRound(t *testing.T) {
+	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
 		c.Detect = T / 10
 		c.StartAll()
 		for i := 1; i <= 3; i++ {
 			c.Campaign(i)
 		}
-		c.At(T+T/2, func() { c.Crash(1) }) // the votes for it are under way
+		c.At(T+T/2, func() { c.Crash(1) }) // the votes for it are in flight
 		return c.AgreedAfter(5 * T)
 	})
 }
 
-// A member may come back with a much later epoch than the others have. Wherever its message arrives,
-// they elect on.
+// A member may return with a much higher epoch than the others have. Whichever server receives its message,
+// later elections succeed.
 func TestMessageOfMuchLaterEpoch(t *testing.T) {
 	const size = 4
 	for _, ahead := range []algo.Epoch{1 << 32, algo.MaxEpoch / 2} {
 		for _, m := range []algo.Message{Elect{Round: ahead + 1}, Vote{ahead + 1}, Lead{Term: ahead + 1, Msg: 1}} {
 			for to := 1; to < size; to++ {
-				c := settledCluster(t, Defaults(timing), size)
+				c := agreedCluster(t, Defaults(timing), size)
 				c.Deliver(size, to, m)
 				if why := c.AgreedAfter(50 * hbt); why != "" {
 					t.Errorf("n%d hears %v from n%d: %s\n%s", to, m, size, why, c.Story())
@@ -459,30 +459,30 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 // fails unless n2 votes for the wanted server.
 func round(t *testing.T, s *host.Solo, round algo.Epoch, want int, silent ...int) {
 	t.Helper()
-	said := ""
+	effects := ""
 	for _, from := range []int{1, 3, 4, 5} {
 		if !slices.Contains(silent, from) {
-			said += s.Hears(from, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
+			effects += s.Hears(from, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
 		}
 	}
-	if !strings.Contains(said, fmt.Sprintf("save %d for n%d; stop window", round, want)) {
-		t.Errorf("in round %d it does %q, want a vote for n%d", round, said, want)
+	if !strings.Contains(effects, fmt.Sprintf("save %d for n%d; stop window", round, want)) {
+		t.Errorf("in round %d the effects are %q, want a vote for n%d", round, effects, want)
 	}
 }
 
-// "After three such rounds they go round among those who claim."
-func TestWhoNeverLeadsIsPassedOver(t *testing.T) {
+// After three rounds without a leader, the votes rotate among the servers with a claim.
+func TestCandidateThatNeverLeadsIsPassedOver(t *testing.T) {
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
 	for i, want := range []int{1, 1, 1, 4, 5, 1, 2} { // the fourth is round 13, 13 mod 5 is 3
 		round(t, s, algo.Epoch(10+i), want)
 	}
 	s.Hears(3, Lead{Term: 17, Msg: 1})
-	does(t, "a leader there was: the best claim counts again", s.Expires(timerWatch),
+	expect(t, "after a leader, the best claim counts again", s.Expires(timerWatch),
 		"window in 20ms; monitor n1 n3 n4 n5; n1 n3 n4 n5 <- elect round=18 term=17 msg=1 leader=n3 view={number=1}; announce nobody in 17")
 }
 
-// The number of the round says which member has its turn. A claim that only some servers have heard
+// The number of the round selects the member. A claim that only some servers have received
 // does not change the votes of the other servers.
 func TestVotersTakeSameTurnWithoutOneClaim(t *testing.T) {
 	for silent, want := range map[int][]int{
@@ -502,19 +502,19 @@ func TestVotersTakeSameTurnWithoutOneClaim(t *testing.T) {
 	}
 }
 
-// Without a majority there is no round, and nobody to blame but those who are missing.
-func TestWithoutAMajorityThereIsNoRound(t *testing.T) {
+// Without a majority there is no round, and only the missing servers are reported.
+func TestNoRoundWithoutMajority(t *testing.T) {
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
 	for _, dead := range []int{3, 4, 5} {
 		s.Suspects(dead)
 	}
 	s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)})
-	does(t, "half a window more", s.Expires(timerWindow), "window in 10ms")
+	expect(t, "half a window more", s.Expires(timerWindow), "window in 10ms")
 	windowEnds := driver.Event{Kind: driver.EventExpire, Timer: timerWindow}
 	for range 3 {
-		s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)}) // it asks still
-		does(t, "the window", missed(s.Machine.Step(windowEnds)), "n3 asked for no election, and does not lead; "+
+		s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)}) // it still requests the round
+		expect(t, "the window", unresponsive(s.Machine.Step(windowEnds)), "n3 asked for no election, and does not lead; "+
 			"n4 asked for no election, and does not lead; n5 asked for no election, and does not lead")
 	}
 	if got := s.Machine.Stable(); got != (algo.Stable{Epoch: 6}) {
@@ -522,8 +522,8 @@ func TestWithoutAMajorityThereIsNoRound(t *testing.T) {
 	}
 }
 
-// missed is whom a step misses, and why.
-func missed(effects *driver.Effects) string {
+// unresponsive returns the servers that a step reports as unresponsive, and the reasons.
+func unresponsive(effects *driver.Effects) string {
 	var all []string
 	for _, note := range effects.Notes {
 		if !note.Missed.IsZero() {
@@ -533,18 +533,19 @@ func missed(effects *driver.Effects) string {
 	return strings.Join(all, "; ")
 }
 
-// Who gets no Lead misses whom it voted for; who voted for itself, those who did not.
-func TestWhomAVoterMisses(t *testing.T) {
+// A voter that receives no Lead reports the server that it voted for. If it voted for itself, it
+// reports the servers that did not vote for it.
+func TestVoterReportsUnresponsivePeers(t *testing.T) {
 	pauseEnds := driver.Event{Kind: driver.EventExpire, Timer: timerPause}
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
 	round(t, s, 10, 1)
-	does(t, "having voted for n1", missed(s.Machine.Step(pauseEnds)), "n1 got the vote of this node and does not lead")
+	expect(t, "having voted for n1", unresponsive(s.Machine.Step(pauseEnds)), "n1 got the vote of this node and does not lead")
 	s = alone(1, viewOf(5), Defaults(timing))
 	s.Start(6)
 	for _, from := range []int{2, 3, 4, 5} {
 		s.Hears(from, Elect{Round: 10})
 	}
 	s.Hears(3, Vote{10})
-	does(t, "having voted for itself", missed(s.Machine.Step(pauseEnds)), "n2 gave no vote; n4 gave no vote; n5 gave no vote")
+	expect(t, "having voted for itself", unresponsive(s.Machine.Step(pauseEnds)), "n2 gave no vote; n4 gave no vote; n5 gave no vote")
 }

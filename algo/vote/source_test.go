@@ -7,14 +7,14 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// The tables of the source, line by line, as far as they hold by default too. How they hold to
-// the letter is tested in package algo/textbook/vote.
+// The tables of the source, line by line, as far as they hold with the extensions. Package
+// algo/textbook/vote tests the source without them.
 
-// "ELECTOR, WATCHING: initial: set timer to 5 * HBT": here who starts asks at once.
-func TestWhoStartsAsksAtOnce(t *testing.T) {
+// "ELECTOR, WATCHING: initial: set timer to 5 * HBT": here a starting server requests a round immediately.
+func TestStartingServerRequestsRound(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := alone(2, viewOf(3), o)
-		does(t, "n2 starts", s.Start(6), "window in 20ms; monitor n1 n3; n1 n3 <- elect round=7 view={number=1}")
+		expect(t, "n2 starts", s.Start(6), "window in 20ms; monitor n1 n3; n1 n3 <- elect round=7 view={number=1}")
 	}
 }
 
@@ -23,22 +23,22 @@ func TestWatchingReceivesLead(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := alone(2, viewOf(3), o)
 		s.Start(6)
-		does(t, "the first", s.Hears(1, Lead{Term: 7, Msg: 1}), "save 7; stop window; watch in 120ms; monitor n1; announce n1 in 7")
-		does(t, "the next", s.Hears(1, algo.Repeat{Message: Lead{Term: 7, Msg: 2}}), "watch in 120ms")
+		expect(t, "the first", s.Hears(1, Lead{Term: 7, Msg: 1}), "save 7; stop window; watch in 120ms; monitor n1; announce n1 in 7")
+		expect(t, "the next", s.Hears(1, algo.Repeat{Message: Lead{Term: 7, Msg: 2}}), "watch in 120ms")
 	}
 }
 
-// "WATCHING: rcv ELECT: record claim; enter VOTING state": here only who has no leader enters it.
+// "WATCHING: rcv ELECT: record claim; enter VOTING state": here only a server without a leader enters it.
 func TestWatchingReceivesElect(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := following(t, 2, 1, viewOf(3), o)
-		does(t, "an Elect", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}), "")
-		does(t, "its leader is missed", s.Expires(timerWatch),
+		expect(t, "an Elect", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}), "")
+		expect(t, "a timeout on its leader", s.Expires(timerWatch),
 			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
-		if o.EarlyClose { // it asks n1 once more
+		if o.EarlyClose { // it sends n1 another Elect
 			s.Expires(timerWindow)
 		}
-		does(t, "the claim of before is on the slate", s.Expires(timerWindow), "save 8 for n3; pause in 60ms to 120ms; n3 <- vote round=8")
+		expect(t, "the earlier claim is on the slate", s.Expires(timerWindow), "save 8 for n3; pause in 60ms to 120ms; n3 <- vote round=8")
 	}
 }
 
@@ -47,7 +47,7 @@ func TestWatchingReceivesElect(t *testing.T) {
 func TestVotingInitial(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := following(t, 2, 1, viewOf(3), o)
-		does(t, "without its leader", s.Expires(timerWatch),
+		expect(t, "without its leader", s.Expires(timerWatch),
 			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
 	}
 }
@@ -56,10 +56,10 @@ func TestVotingInitial(t *testing.T) {
 func TestVotingReceivesElect(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	does(t, "a claim", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 1, Leader: n(9)}), "")
-	does(t, "a better one", s.Hears(1, Elect{Round: 7, Term: 5, Msg: 8, Leader: n(9)}), "")
-	does(t, "the latest of n3", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(9)}), "")
-	does(t, "the window ends", s.Expires(timerWindow), "save 7 for n3; pause in 60ms to 120ms; n3 <- vote round=7")
+	expect(t, "a claim", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 1, Leader: n(9)}), "")
+	expect(t, "a better one", s.Hears(1, Elect{Round: 7, Term: 5, Msg: 8, Leader: n(9)}), "")
+	expect(t, "the latest of n3", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(9)}), "")
+	expect(t, "the window ends", s.Expires(timerWindow), "save 7 for n3; pause in 60ms to 120ms; n3 <- vote round=7")
 }
 
 // "VOTING: timeout: send VOTE to server having best claim; enter WATCHING state."
@@ -67,8 +67,8 @@ func TestVotingTimeout(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
 	s.Hears(3, Elect{Round: 7})
-	does(t, "a vote for oneself is not sent", s.Expires(timerWindow), "save 7 for n2; pause in 60ms to 120ms")
-	does(t, "but it is counted", s.Hears(3, Vote{7}),
+	expect(t, "a vote for oneself is not sent", s.Expires(timerWindow), "save 7 for n2; pause in 60ms to 120ms")
+	expect(t, "but it is counted", s.Hears(3, Vote{7}),
 		"lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 }
 
@@ -80,32 +80,32 @@ func TestVoteRankings(t *testing.T) {
 	all[5].Eligible, all[5].Priority = false, 9
 	view := algo.NewView(1, all...)
 	of := func(i int, term algo.Epoch, msg uint64, leader int) claim {
-		c := claim{from: n(i), seen: sighting{term: term, msg: msg}}
+		c := claim{from: n(i), lastLead: leadInfo{term: term, msg: msg}}
 		if leader != 0 {
-			c.seen.leader = n(leader)
+			c.lastLead.leader = n(leader)
 		}
 		return c
 	}
 	for _, tc := range []struct {
 		name  string
 		slate []claim
-		want  int // 0: nobody
+		want  int // 0: none
 	}{
-		{"nobody claims", nil, 0},
-		{"one claims", []claim{of(3, 0, 0, 0)}, 3},
-		{"the old leader, though it saw less", []claim{of(1, 4, 9, 3), of(2, 4, 8, 3), of(3, 4, 2, 3)}, 3},
-		{"the old leader is dead: the latest message", []claim{of(1, 4, 7, 3), of(2, 4, 8, 3)}, 2},
+		{"no claim", nil, 0},
+		{"one claim", []claim{of(3, 0, 0, 0)}, 3},
+		{"the old leader, with an older message", []claim{of(1, 4, 9, 3), of(2, 4, 8, 3), of(3, 4, 2, 3)}, 3},
+		{"the old leader does not claim: the latest message", []claim{of(1, 4, 7, 3), of(2, 4, 8, 3)}, 2},
 		{"the term goes before the message", []claim{of(1, 4, 1, 3), of(2, 3, 99, 3)}, 1},
 		{"a tie: the smallest ID", []claim{of(1, 4, 7, 9), of(2, 4, 7, 9), of(3, 4, 7, 9)}, 1},
 		{"a tie: a higher priority", []claim{of(1, 4, 7, 9), of(4, 4, 7, 9), of(5, 4, 7, 9)}, 4},
 		{"the message goes before the priority", []claim{of(1, 4, 8, 9), of(4, 4, 7, 9)}, 1},
 		{"two old leaders: that of the highest term", []claim{of(1, 4, 7, 1), of(2, 5, 1, 3), of(3, 5, 3, 3)}, 3},
 		{"a restarted leader that others remember", []claim{of(1, 4, 7, 3), of(2, 4, 7, 3), of(3, 0, 0, 0)}, 3},
-		{"a witness is there, no more", []claim{of(2, 0, 0, 0), of(6, 4, 7, 9)}, 2},
+		{"a witness cannot win", []claim{of(2, 0, 0, 0), of(6, 4, 7, 9)}, 2},
 		{"a witness remembers", []claim{of(1, 0, 0, 0), of(2, 0, 0, 0), of(6, 4, 7, 2)}, 2},
-		{"an old leader that may lead no more", []claim{of(2, 4, 7, 6), of(6, 4, 9, 6)}, 2},
+		{"an old leader that is no longer eligible", []claim{of(2, 4, 7, 6), of(6, 4, 9, 6)}, 2},
 		{"only witnesses", []claim{of(6, 4, 9, 6)}, 0},
-		{"a stranger", []claim{of(2, 0, 0, 0), of(7, 4, 9, 7)}, 2},
+		{"a non-member", []claim{of(2, 0, 0, 0), of(7, 4, 9, 7)}, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			want := algo.NodeID{}
@@ -125,18 +125,18 @@ func TestFollowerReceivesVote(t *testing.T) {
 	const leads = "lead in 40ms; stop pause; watch in 120ms; n1 n3 n4 <- lead term=7 msg=1; announce n2 in 7"
 	s := alone(2, viewOf(4), textbook())
 	s.Start(6)
-	does(t, "half of the votes, with its own", s.Hears(3, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
-	does(t, "twice the vote of one server", s.Hears(3, Vote{7}), "")
-	does(t, "more than half", s.Hears(1, Vote{7}), leads)
-	does(t, "one more", s.Hears(4, Vote{7}), "")
+	expect(t, "half of the votes, with its own", s.Hears(3, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
+	expect(t, "twice the vote of one server", s.Hears(3, Vote{7}), "")
+	expect(t, "more than half", s.Hears(1, Vote{7}), leads)
+	expect(t, "one more", s.Hears(4, Vote{7}), "")
 }
 
 // "Let N = the number of servers configured (not necessarily all alive)."
-func TestTheMajorityIsOfTheConfigured(t *testing.T) {
+func TestMajorityCountsAllMembers(t *testing.T) {
 	s := alone(2, viewOf(5), textbook())
 	s.Start(6)
-	does(t, "two of five", s.Hears(1, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
-	does(t, "three of five", s.Hears(3, Vote{7}),
+	expect(t, "two of five", s.Hears(1, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
+	expect(t, "three of five", s.Hears(3, Vote{7}),
 		"lead in 40ms; stop pause; watch in 120ms; n1 n3 n4 n5 <- lead term=7 msg=1; announce n2 in 7")
 
 	c := newCluster(Defaults(timing), viewOf(5))
@@ -158,59 +158,59 @@ func TestTheMajorityIsOfTheConfigured(t *testing.T) {
 // announces to others that there is a new leader)."
 func TestLeaderBroadcasts(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	does(t, "its timer ends", s.Expires(timerLead),
+	expect(t, "its timer ends", s.Expires(timerLead),
 		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=2 again")
-	does(t, "and again", s.Expires(timerLead),
+	expect(t, "and again", s.Expires(timerLead),
 		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=3 again")
 }
 
 // "LEADER: if receive LEAD message that is not obsolete: enter FOLLOWER state."
 func TestLeaderReceivesLead(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	does(t, "an obsolete one", s.Hears(1, Lead{Term: 6, Msg: 9}), "n1 <- lead term=7 msg=1")
-	does(t, "of a newer term", s.Hears(1, Lead{Term: 9, Msg: 1}),
+	expect(t, "an obsolete one", s.Hears(1, Lead{Term: 6, Msg: 9}), "n1 <- lead term=7 msg=1")
+	expect(t, "of a newer term", s.Hears(1, Lead{Term: 9, Msg: 1}),
 		"save 9; watch in 120ms; stop lead; monitor n1; announce n1 in 9")
-	does(t, "it leads no more", s.Hears(3, Elect{Round: 9}), "")
+	expect(t, "it no longer leads", s.Hears(3, Elect{Round: 9}), "")
 }
 
 // "ELECTOR state machine runs always, even while serving as leader."
-func TestTheElectorRunsInALeader(t *testing.T) {
+func TestElectorRunsInLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	does(t, "an Elect", s.Hears(3, Elect{Round: 9, Term: 7, Msg: 1, Leader: n(2)}),
+	expect(t, "an Elect", s.Hears(3, Elect{Round: 9, Term: 7, Msg: 1, Leader: n(2)}),
 		"save 8; stop watch; window in 20ms; n1 n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
-	does(t, "it still leads", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
-	does(t, "it votes", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
-	does(t, "and leads in the new term", s.Hears(3, Vote{9}),
+	expect(t, "it still leads", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
+	expect(t, "it votes", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
+	expect(t, "and leads in the new term", s.Hears(3, Vote{9}),
 		"lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=9 msg=1; announce n2 in 9")
 }
 
 // "CANDIDATE state machine runs independently of ELECTOR state machine."
-func TestTheCandidateRunsWhileVoting(t *testing.T) {
+func TestCandidateRunsWhileVoting(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	does(t, "a majority before its own window ends", s.Hears(1, Vote{7}), "save 7 for n2; stop window; "+
+	expect(t, "a majority before its own window ends", s.Hears(1, Vote{7}), "save 7 for n2; stop window; "+
 		"pause in 60ms to 120ms; lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 }
 
 // By default a Lead ends the voting, which VOTING has no "rcv LEAD" for.
-func TestALeadEndsTheVoting(t *testing.T) {
+func TestLeadEndsVoting(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	does(t, "a Lead", s.Hears(1, Lead{Term: 7, Msg: 1}),
+	expect(t, "a Lead", s.Hears(1, Lead{Term: 7, Msg: 1}),
 		"save 7; stop window; watch in 120ms; monitor n1; announce n1 in 7")
 }
 
 // "Any server can start an election for a new leader."
 func TestAnyServerCanStartAnElection(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), textbook())
-	does(t, "n2 campaigns", s.Campaigns(),
+	expect(t, "n2 campaigns", s.Campaigns(),
 		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={number=1}")
-	does(t, "while it is voting", s.Campaigns(), "")
+	expect(t, "while it is voting", s.Campaigns(), "")
 	s.Hears(3, Elect{Round: 9})
 	s.Expires(timerWindow)
-	does(t, "while it waits for the outcome", s.Campaigns(), "")
+	expect(t, "while it waits for the outcome", s.Campaigns(), "")
 
-	c := settledCluster(t, Defaults(timing), 3)
+	c := agreedCluster(t, Defaults(timing), 3)
 	c.Campaign(3)
 	c.Run(4 * T)
 	for i := 1; i <= 3; i++ {
@@ -219,7 +219,7 @@ func TestAnyServerCanStartAnElection(t *testing.T) {
 }
 
 // "Each server sends a max of two messages (ELECT + VOTE) per RTT interval."
-func TestTwoMessagesInEachRoundTrip(t *testing.T) {
+func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		c := newCluster(o, viewOf(5))
 		sent := map[algo.NodeID]map[string]int{}
@@ -228,7 +228,7 @@ func TestTwoMessagesInEachRoundTrip(t *testing.T) {
 				sent[n(from)] = map[string]int{}
 			}
 			sent[n(from)][m.Kind()]++
-			return m.Kind() == "vote" // so that there is never a leader
+			return m.Kind() == "vote" // so that no server is elected
 		})
 		c.StartAll()
 		for range 50 {

@@ -7,7 +7,7 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// of returns a view of some nodes that the leader of an epoch has made.
+// of returns a view of some nodes, created by the leader of an epoch.
 func of(epoch algo.Epoch, number uint64, nodes ...int) algo.View {
 	var some []algo.Member
 	for _, i := range nodes {
@@ -16,9 +16,9 @@ func of(epoch algo.Epoch, number uint64, nodes ...int) algo.View {
 	return algo.NewView(number, some...).In(epoch)
 }
 
-// Who counts its votes by an older view is not voted for, also if it is the old leader.
-// Who counts them by a newer one is.
-func TestAnOlderViewIsNotVotedFor(t *testing.T) {
+// A candidate that counts votes by an older view gets no vote, even if it is the old leader.
+// A candidate with a newer view does.
+func TestCandidateWithOlderViewGetsNoVote(t *testing.T) {
 	for name, tc := range map[string]struct {
 		view algo.Stamp
 		want string
@@ -31,25 +31,25 @@ func TestAnOlderViewIsNotVotedFor(t *testing.T) {
 		s := alone(2, of(6, 3, 1, 2, 3), Defaults(timing))
 		s.Start(6)
 		s.Hears(3, Elect{Round: 7, Term: 6, Msg: 1, Leader: n(1)})
-		does(t, name, s.Hears(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), View: tc.view}), tc.want)
+		expect(t, name, s.Hears(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), View: tc.view}), tc.want)
 	}
 }
 
-// Two leaders of four members, cut off from each other, each remove one. Their majorities
-// are disjoint then. What keeps them from being elected in one round is that the second
-// had the members confirm the view before it changed it, and that these help nobody with
+// Two leaders of four members, disconnected from each other, each remove one. Their majorities
+// are then disjoint. They are not elected in the same round, because the second
+// leader let the members confirm its view before it changed the view, and these members do not vote for a server with
 // an older one.
-func TestDisjointMajoritiesElectOnce(t *testing.T) {
-	goesWell(t, Defaults(timing), 4, func(c *host.Cluster) string {
+func TestDisjointMajoritiesElectOneLeader(t *testing.T) {
+	checkRun(t, Defaults(timing), 4, func(c *host.Cluster) string {
 		elected(c)
-		c.Crash(1) // cut off, it removes n4
+		c.Crash(1) // disconnected, it removes n4
 		c.Node(1).View = of(1, 2, 1, 2, 3)
 		c.Campaign(2)
 		c.Run(20 * T)
 		if got := c.Leader(2); c.Broken != "" || got != leadership(3, 2) {
 			return "n2 does not lead: " + c.Broken
 		}
-		c.Reconfigure(of(3, 3, 1, 2, 3, 4), 2, 3, 4) // n2 has it confirmed
+		c.Reconfigure(of(3, 3, 1, 2, 3, 4), 2, 3, 4) // n2 lets the members confirm it
 		c.Reconfigure(of(3, 4, 1, 2, 4), 2, 4)       // and removes n3
 		c.Lose(func(from, to int, _ algo.Message) bool { return from%2 != to%2 })
 		c.Start(1)
@@ -61,48 +61,48 @@ func TestDisjointMajoritiesElectOnce(t *testing.T) {
 	})
 }
 
-// "A round in which somebody leads is over." A candidate that learns of it from the view
-// counts no votes that come late, by members that have changed since.
-func TestAViewEndsTheRound(t *testing.T) {
+// A round with a leader has ended. A candidate that learns of the leader from its view
+// counts no late votes, because the members have changed since.
+func TestViewEndsRound(t *testing.T) {
 	s := alone(4, of(5, 1, 1, 2, 3, 4), textbook())
 	s.Start(5)
-	does(t, "one vote of two", s.Hears(3, Vote{6}), "save 6 for n4; stop window; pause in 60ms to 120ms")
-	does(t, "n2 was elected, and the members are fewer", s.Gets(of(6, 3, 2, 3, 4)),
+	expect(t, "one vote of two", s.Hears(3, Vote{6}), "save 6 for n4; stop window; pause in 60ms to 120ms")
+	expect(t, "n2 was elected, and has removed a member", s.Gets(of(6, 3, 2, 3, 4)),
 		"stop pause; window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 view={epoch=6,number=3}")
 	restarted := alone(4, of(6, 3, 2, 3, 4), textbook())
 	restarted.Start(6)
-	does(t, "also after a restart", restarted.Hears(3, Elect{Round: 6}), "n3 <- elect round=7 view={epoch=6,number=3}")
-	does(t, "late votes", s.Hears(2, Vote{6})+s.Hears(3, Vote{6}), "")
-	does(t, "whom it asked", s.Hears(2, Lead{6, 1}), "stop window; watch in 120ms; monitor n2; announce n2 in 6")
+	expect(t, "the same after a restart", restarted.Hears(3, Elect{Round: 6}), "n3 <- elect round=7 view={epoch=6,number=3}")
+	expect(t, "late votes", s.Hears(2, Vote{6})+s.Hears(3, Vote{6}), "")
+	expect(t, "the Lead of n2", s.Hears(2, Lead{6, 1}), "stop window; watch in 120ms; monitor n2; announce n2 in 6")
 }
 
-// A leader, or who follows one, learns from the view that there is a newer one; who has
-// heard of that leader already learns nothing.
-func TestAViewOfANewerLeader(t *testing.T) {
+// A leader or a follower learns from its view that there is a newer leader. If it already
+// knows that leader, the view changes nothing.
+func TestViewOfNewerLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	does(t, "a leader", s.Gets(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce nobody in 7")
+	expect(t, "a leader", s.Gets(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce nobody in 7")
 	s = following(t, 2, 1, viewOf(3), textbook())
-	does(t, "a follower", s.Gets(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce nobody in 7")
-	does(t, "it takes part in no round up to that", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}")
+	expect(t, "a follower", s.Gets(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce nobody in 7")
+	expect(t, "it takes no part in that round", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}")
 	s = following(t, 2, 1, viewOf(3), textbook())
-	does(t, "who knows", s.Gets(of(7, 4, 1, 2, 3)), "")
+	expect(t, "a follower of that leader", s.Gets(of(7, 4, 1, 2, 3)), "")
 	s = leading(t, 2, viewOf(3), textbook())
-	does(t, "who leads in it", s.Gets(of(7, 4, 1, 2, 3)), "")
+	expect(t, "the leader itself", s.Gets(of(7, 4, 1, 2, 3)), "")
 
 	s = alone(2, of(9, 4, 1, 2, 3), textbook())
-	does(t, "who joins", s.Start(0),
+	expect(t, "a new member", s.Start(0),
 		"save 9; window in 20ms; monitor n1 n3; n1 n3 <- elect round=10 view={epoch=9,number=4}")
-	does(t, "it has no vote in that round", s.Hears(3, Elect{Round: 9}), "n3 <- elect round=10 view={epoch=9,number=4}")
-	does(t, "nor does it count one", s.Hears(1, Vote{9})+s.Hears(3, Vote{9}), "")
+	expect(t, "it has no vote in that round", s.Hears(3, Elect{Round: 9}), "n3 <- elect round=10 view={epoch=9,number=4}")
+	expect(t, "it counts no vote in it", s.Hears(1, Vote{9})+s.Hears(3, Vote{9}), "")
 	s.Hears(3, Elect{Round: 10, View: of(9, 4).Stamp()})
-	does(t, "but in the next", s.Expires(timerWindow), "save 10 for n2; pause in 60ms to 120ms")
+	expect(t, "it votes in the next", s.Expires(timerWindow), "save 10 for n2; pause in 60ms to 120ms")
 }
 
-// What it claimed itself while it was voting goes by its view, not by the one of before.
-func TestItsOwnClaimGoesByItsView(t *testing.T) {
+// The own claim of a voting server uses its current view, not the previous one.
+func TestOwnClaimUsesCurrentView(t *testing.T) {
 	s := alone(2, of(5, 1, 1, 2, 3), textbook())
 	s.Start(7)
 	s.Hears(3, Elect{Round: 8, View: of(5, 1).Stamp()})
-	does(t, "it claims anew", s.Gets(of(5, 2, 1, 2, 3)), "window in 20ms; n1 n3 <- elect round=8 view={epoch=5,number=2}")
-	does(t, "it votes for itself", s.Expires(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
+	expect(t, "it claims again", s.Gets(of(5, 2, 1, 2, 3)), "window in 20ms; n1 n3 <- elect round=8 view={epoch=5,number=2}")
+	expect(t, "it votes for itself", s.Expires(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
 }

@@ -1,63 +1,72 @@
-// Package vote implements the ELECT/VOTE algorithm of "A Leader Election Algorithm"
-// (12 January and 2 February 2000): the server for which a majority votes leads.
+// Package vote implements the ELECT/VOTE algorithm of "A Leader Election Algorithm" (12 January
+// and 2 February 2000): the server that gets the votes of a majority becomes leader.
 //
-// Two state machines run side by side in each server. The elector chooses a leader. It
-// is watching, until it misses its leader; who has just started misses it at once. Then it
-// is voting: it broadcasts [Elect], and records what the others claim for the time of a round
-// trip. Once a majority has asked so, and not before, it sends its [Vote] to whom has the best
-// claim: the old leader if it still lives, else who has seen the latest message of a leader.
-// Who has a leader helps nobody, and who leads answers whoever asks.
-// The candidate is a follower, until it has the votes of a majority of all members, the
-// crashed ones counted; then it is a leader, and broadcasts [Lead].
+// Each server runs two state machines, the elector and the candidate. The elector chooses a
+// leader. It is in state watching until it times out on its leader; a server that has just
+// started has no leader and times out immediately. It then enters state voting: it broadcasts
+// [Elect], which contains its claim, and records the claims of others for the time of a round
+// trip. If a majority has sent Elect by then, the elector sends its [Vote] to the server with the
+// best claim. That is the old leader if it is alive, otherwise the server that has seen the
+// latest message of a leader. A server that knows a leader takes no part, and a leader replies to
+// an Elect with [Lead].
 //
-// # What it promises
+// The candidate is in state follower until it has the votes of a majority of all members,
+// including crashed ones. Then it enters state leader and broadcasts Lead.
 //
-// No two servers ever lead in one epoch, whatever is lost, late, doubled or restarted:
-// the epoch is the round in which the leader was elected, and each server has one vote
-// in a round, saved before it is sent. An epoch never goes back. Whoever is followed in
-// an epoch has itself announced that it leads in that epoch. A leader that hears of no
-// majority any more stops. Once messages arrive in time and the failure detector is
-// right, and a majority lives, there is one leader, all live servers know it, and no
-// election follows.
+// For example, n1 leads n2 and n3 and crashes. n2 and n3 broadcast Elect, with equal claims. Both
+// vote for n2, because the smaller ID wins. n2 has two votes of three members and broadcasts
+// Lead.
 //
-// # What it does not promise
+// # Guarantees
 //
-// The leader is not the highest in the order of candidates; priorities decide only
-// between equal claims. Without a majority there is no leader. For a while there may be
-// two, in different epochs: one that was cut off and does not know yet that another was
-// elected. And a server that cannot hear the leader follows nobody for as long as that
-// lasts; that ends nothing for the others. A leader that only a minority hears is replaced.
+// No two servers ever lead in the same epoch, whatever is lost, late, duplicated or restarted.
+// The epoch is the round in which the leader was elected. Each server has one vote in a round,
+// which is saved before it is sent. The epoch of a server never decreases, not even over a crash.
+// A server follows a leader in an epoch only if that leader announced itself in that epoch. A
+// leader that no longer hears from a majority stops. Once messages arrive in time, the failure
+// detector is right and a majority is alive, there is one leader, every live server knows it, and
+// no further election starts.
 //
-// To the letter of its source the algorithm promises less: two servers can lead in one term,
-// because a server votes again within a term. That is package algo/textbook/vote.
+// # Non-guarantees
 //
-// Members come and go one at a time, through the leader: the host sees to that, and gives
-// each view a stamp (see [algo.Stamp]). A server helps nobody to be elected who would
-// count the votes by an older view than its own.
+// The leader need not be the highest candidate: priorities decide only between equal claims.
+// Without a live majority there is no leader. Two servers can lead for a while in different
+// epochs, if one is disconnected and does not know yet that another was elected. A server that
+// cannot hear the leader has no leader for that time; this does not affect the others. A leader
+// that only a minority hears is replaced.
 //
-// # What it costs
+// The original algorithm guarantees less: two servers can lead in one term, because a server can
+// vote again within a term. Package algo/textbook/vote implements it.
 //
-// N counts the members, T is the one-way message time, RTT the window; all are alive.
-// Repeats of a Lead or an Elect and the work of the failure detector are not counted.
+// Members change one at a time, through the leader. The driver ensures this, and gives each view
+// a stamp (see [algo.Stamp]). A server does not vote for a candidate that would count votes by an
+// older view than its own.
+//
+// # Cost
+//
+// N is the number of members, all of them alive. T is the one-way message time, RTT the window.
+// Periodic Lead and Elect messages and messages of the failure detector are not counted.
 //
 //	all start at once               N(N−1) Elect + N−1 Vote + N−1 Lead   RTT+2T
 //	all start at once, early close  the same                             3T
 //	one campaigns, the rest join    the same                             at most T more
 //
-// Where some have not found out yet that the leader is dead, the others wait until a majority
-// has. A round costs each server one save, of its vote; to ask costs none. One that asks in vain
-// asks the N−1 others again in each pause; who asks as well answers.
+// If some servers have not yet detected that the leader crashed, the others wait until a majority
+// has. A round costs each server one save, for its vote; an Elect costs none. A server without a
+// majority sends Elect to the N−1 others again after each pause, and servers in state voting
+// reply.
 //
-// At rest a leader monitors all and its followers monitor the leader: two watched edges
-// for each follower, where an algorithm without a majority has one. In an election all monitor
-// all, or, where there are 16 or more, each a few.
-//
-// # What the source leaves open
-//
-// This file, elector.go and candidate.go are what the source says. The rules that are not in
-// it are marked ◆ and stand in repairs.go and members.go, each a function with a name. Each mends a failure
-// that shows when it is taken out; the tests do that. Package algo/textbook/vote has none of
+// Without an election, a leader monitors all members and each follower monitors the leader. These
+// are two monitored pairs for each follower; an algorithm without a quorum has one. In an
+// election, each server monitors all others, or, in clusters of 16 or more members, a few of
 // them.
+//
+// # Beyond the source
+//
+// vote.go, elector.go and candidate.go contain what the source describes. extensions.go and
+// members.go contain the rules that the source does not have. Each of them is marked ◆, and its
+// comment describes the failure that it prevents; a test shows that failure when the rule is
+// removed. Package algo/textbook/vote has none of these rules.
 package vote
 
 import (
@@ -66,7 +75,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// server is one member: an elector and a candidate, and what both know.
+// server is one member: an elector, a candidate, and their common state.
 type server struct {
 	self    algo.NodeID
 	options Options
@@ -75,62 +84,62 @@ type server struct {
 	elector   elector
 	candidate candidate
 
-	// ballot is the round that is on and the vote in it, which survive a crash.
-	ballot ballot
-	// leader is who is announced: whom this server follows, itself, or nobody. While
-	// the elector is voting it may still be the old one.
+	// current is the current round and the vote in it. It survives a crash.
+	current roundState
+	// leader is the last announcement: the leader that this server follows, this server itself,
+	// or a vacancy. While the elector is voting it can still be the old leader.
 	leader algo.Leader
-	// seen is the last Lead, of another or of this server itself.
-	seen sighting
+	// lastLead describes the last Lead that this server has received or sent.
+	lastLead leadInfo
 
-	// watched are whom the detector watches. suspected are those of them whom it takes
-	// for dead.
-	watched, suspected algo.Set
+	// monitored are the members that the failure detector monitors. suspected are those of them
+	// that it suspects.
+	monitored, suspected algo.Set
 }
 
-// sighting is a message of a leader: its term, its number in that term, and who led.
-type sighting struct {
+// leadInfo describes a Lead: its term, its number within the term, and its sender.
+type leadInfo struct {
 	term   algo.Epoch
 	msg    uint64
 	leader algo.NodeID
 }
 
 func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
-	s.view, s.ballot = view, restore(saved)
-	s.heedView()
-	s.ask(env)
-	s.monitor(env)
+	s.view, s.current = view, restoreRound(saved)
+	s.adoptView()
+	s.requestRound(env)
+	s.updateMonitored(env)
 }
 
-// Campaign calls for an election: "any server can start an election for a new leader".
-// The old leader wins it, if it lives.
+// Campaign starts an election. The source: "any server can start an election for a new leader".
+// If the old leader is alive, it wins.
 func (s *server) Campaign(env algo.Env) {
-	if s.settled() {
-		s.overtake(s.ballot.round + 1)
-		s.ask(env)
+	if s.leaderKnown() {
+		s.adoptRound(s.current.round + 1)
+		s.requestRound(env)
 	}
-	s.monitor(env)
+	s.updateMonitored(env)
 }
 
 func (s *server) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Elect:
-		s.receiveElect(env, from, m)
+		s.handleElect(env, from, m)
 	case Vote:
-		s.receiveVote(env, from, m.Round)
+		s.handleVote(env, from, m.Round)
 	case Lead:
-		s.receiveLead(env, from, m)
+		s.handleLead(env, from, m)
 	}
-	s.monitor(env)
+	s.updateMonitored(env)
 }
 
-// receiveLead gives a Lead to both machines, unless it is "obsolete".
-func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
+// handleLead passes a Lead to both state machines, unless it is "obsolete".
+func (s *server) handleLead(env algo.Env, from algo.NodeID, m Lead) {
 	switch {
-	case s.ballot.obsolete(m.Term):
+	case s.current.isObsolete(m.Term):
 		env.Note("ignores an obsolete Lead of %s, of term %d", from, uint64(m.Term))
-		if s.leads() {
-			s.tellLead(env, from) // ◆ else the stale leader goes on until the next broadcast
+		if s.isLeader() {
+			s.sendLead(env, from) // ◆ without this, the old leader leads until the next broadcast
 		}
 		return
 	case s.suspected.Has(from):
@@ -140,47 +149,47 @@ func (s *server) receiveLead(env algo.Env, from algo.NodeID, m Lead) {
 		env.Note("does not follow %s, which may not lead", from)
 		return
 	}
-	s.heed(env, sighting{m.Term, m.Msg, from})
+	s.recordLead(env, leadInfo{m.Term, m.Msg, from})
 	s.follow(env, algo.Leader{Epoch: m.Term, ID: from})
 }
 
 func (s *server) Expire(env algo.Env, t algo.Timer) {
-	if t == s.elector.armed {
-		s.elector.armed = ""
+	if t == s.elector.armedTimer {
+		s.elector.armedTimer = ""
 	}
 	switch t {
 	case timerWatch:
 		env.Note("misses its leader")
-		s.missLeader(env)
+		s.loseLeader(env)
 	case timerWindow:
 		s.endWindow(env)
 	case timerPause:
-		s.missRound(env)
-		s.ask(env)
+		s.countFailedRound(env)
+		s.requestRound(env)
 	case timerLead:
 		s.broadcastLead(env, true)
 	case timerQuorum:
 		env.Note("has not heard of a majority for too long")
-		s.missLeader(env)
+		s.loseLeader(env)
 	}
-	s.monitor(env)
+	s.updateMonitored(env)
 }
 
 func (s *server) Stable() algo.Stable {
-	return algo.Stable{Epoch: s.ballot.round, Vote: s.ballot.vote}
+	return algo.Stable{Epoch: s.current.round, Vote: s.current.vote}
 }
 
 func (s *server) Clone() algo.Algorithm {
 	clone := *s
 	clone.elector.slate = slices.Clone(s.elector.slate)
-	clone.ballot.tally = slices.Clone(s.ballot.tally)
-	clone.watched = slices.Clone(s.watched)
+	clone.current.tally = slices.Clone(s.current.tally)
+	clone.monitored = slices.Clone(s.monitored)
 	clone.suspected = slices.Clone(s.suspected)
 	return &clone
 }
 
-// vacate announces that nobody is known to lead.
-func (s *server) vacate(env algo.Env) {
+// announceVacancy announces that this server knows of no leader.
+func (s *server) announceVacancy(env algo.Env) {
 	if !s.leader.Vacant() {
 		s.leader.ID = algo.NodeID{}
 		env.Announce(s.leader)

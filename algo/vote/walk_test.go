@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// walk is how the random walks go: with early close mostly, as production does.
+// walk runs random walks, usually with early close, as in production.
 var walk = host.Walk{
 	New: func(random *rand.Rand, view algo.View) *host.Cluster {
 		o := Defaults(timing)
@@ -18,6 +18,6 @@ var walk = host.Walk{
 	},
 }
 
-// See [host.Walk] for what happens to them. What is claimed is checked at all times: two
-// leaders in one epoch break a walk.
+// See [host.Walk] for the faults. The claims of the algorithm are checked at all times: two
+// leaders in one epoch fail a walk.
 func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }

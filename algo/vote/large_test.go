@@ -8,14 +8,14 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// The rules of a crowd: what costs N² messages may take longer than a window, and must not be done again.
+// The rules for large clusters: a step of N² messages can take longer than a window, and must not be repeated.
 
-// TestACrowdElectsThoughMessagesTakeTime has all messages wait for one processor, as where all nodes are
-// processes of one machine: each takes 70 µs of it, and an Elect of everybody to everybody 1.4 s.
-func TestACrowdElectsThoughMessagesTakeTime(t *testing.T) {
+// In TestLargeClusterElectsWithSlowMessages, all messages wait for one processor, as if all nodes were
+// processes on one machine: each takes 70 µs, and an Elect from every node to every other 1.4 s.
+func TestLargeClusterElectsWithSlowMessages(t *testing.T) {
 	for what, happens := range map[string]func(c *host.Cluster){
 		"all start": func(*host.Cluster) {},
-		"the leader dies": func(c *host.Cluster) {
+		"the leader crashes": func(c *host.Cluster) {
 			c.Run(10 * time.Second)
 			c.Crash(host.Number(c.Leader(2).ID))
 		},
@@ -26,7 +26,7 @@ func TestACrowdElectsThoughMessagesTakeTime(t *testing.T) {
 			return least + time.Duration(random.Int64N(int64(most-least)+1))
 		}
 		c.Detect = time.Millisecond
-		var free time.Duration // when the processor has done all
+		var free time.Duration // when the processor is free
 		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
 			free = max(free, c.Now) + 70*time.Microsecond
 			return free - c.Now, true
@@ -40,32 +40,32 @@ func TestACrowdElectsThoughMessagesTakeTime(t *testing.T) {
 	}
 }
 
-// "To ask again would add as many": while less than a majority has claimed a crowd waits, each time for longer.
-func TestACrowdWaitsBeforeItAsksAgain(t *testing.T) {
+// While less than a majority has claimed, a large cluster waits, each time for longer.
+func TestLargeClusterWaitsBeforeRequestingAgain(t *testing.T) {
 	s := alone(2, viewOf(40), Defaults(timing))
 	s.Start(6)
-	does(t, "one window", s.Expires(timerWindow), "window in 20ms")
-	does(t, "and another", s.Expires(timerWindow), "window in 40ms")
+	expect(t, "one window", s.Expires(timerWindow), "window in 20ms")
+	expect(t, "and another", s.Expires(timerWindow), "window in 40ms")
 	for from := 3; from <= 22; from++ {
 		s.Hears(from, Elect{Round: 7})
 	}
 	s.Expires(timerWindow)
-	does(t, "a majority votes, and is as patient", s.Expires(timerWindow), "save 7 for n2; pause in 240ms to 480ms; monitor")
+	expect(t, "a majority claims; the pause is scaled as well", s.Expires(timerWindow), "save 7 for n2; pause in 240ms to 480ms; monitor")
 }
 
-// "If all watched all there would be N² heartbeats in each interval": a few are watched, until they have claimed.
-func TestACrowdWatchesFew(t *testing.T) {
+// Each server of a large cluster monitors a few others until they have claimed, to avoid N² heartbeats in each interval.
+func TestLargeClusterMonitorsSubset(t *testing.T) {
 	s := alone(2, viewOf(20), Defaults(timing))
 	s.Start(6)
 	for from := 3; from <= 5; from++ {
 		s.Hears(from, Elect{Round: 7})
 	}
-	does(t, "n1 has not claimed", s.Suspects(1), "monitor n1 n6 n7 n8 n9")
+	expect(t, "n1 has not claimed", s.Suspects(1), "monitor n1 n6 n7 n8 n9")
 	for from := 10; from <= 20; from++ {
 		s.Hears(from, Elect{Round: 7})
 	}
 	for from := 6; from <= 8; from++ {
 		s.Hears(from, Elect{Round: 7})
 	}
-	does(t, "the last but n1, which is dead", s.Hears(9, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; monitor n1")
+	expect(t, "the last except n1, which is suspected", s.Hears(9, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; monitor n1")
 }
