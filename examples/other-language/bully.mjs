@@ -20,6 +20,9 @@ function isAbove (a, b) {
   return a.priority !== b.priority ? a.priority > b.priority : a.id > b.id
 }
 
+// isEligible reports whether id is a member that may be elected now.
+export const isEligible = (members, id) => members.get(id)?.eligible ?? false
+
 const isOlder = (a, b) => a.epoch !== b.epoch ? a.epoch < b.epoch : (a.id ?? '') < (b.id ?? '')
 
 export class Bully {
@@ -44,7 +47,7 @@ export class Bully {
 
   reconfigure (members) {
     this.members = members
-    if (this.leader.id && !this.members.get(this.leader.id)?.eligible) this.loseLeader()
+    if (this.leader.id && !isEligible(this.members, this.leader.id)) this.loseLeader()
     const hadAwaited = this.awaited.size > 0
     for (const id of this.awaited) if (!this.isAboveSelf(id)) this.awaited.delete(id)
     if (this.phase === 'inquiring') this.startElection()
@@ -132,7 +135,7 @@ export class Bully {
   lead () {
     const hasInquired = this.phase === 'inquiring'
     this.changePhase('idle')
-    if (!this.members.get(this.self).eligible) {
+    if (!isEligible(this.members, this.self)) {
       this.loseLeader()
       this.changePhase('waiting')
       return this.env.setTimer('coordinator', this.times.coordinator)
@@ -193,7 +196,7 @@ export class Bully {
     if (isOwn && this.leads() && named.epoch === this.leader.epoch) return
     if (this.leader.id && isOlder(named, this.leader)) this.sendCoordinator(from)
     else if (named.epoch < this.epoch) this.send(from, { kind: 'answer', epoch: this.epoch })
-    else if (!isOwn && !this.members.get(named.id)?.eligible) return
+    else if (!isOwn && !isEligible(this.members, named.id)) return
     else if (this.phase !== 'idle') return
     else if (this.leads()) this.takeNewerEpoch()
     else this.startElection()

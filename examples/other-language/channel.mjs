@@ -10,8 +10,8 @@ const PROOF_LENGTH = 32
 const REJECT_LINGER = 250 // ms for the reason of a rejection to arrive
 const NOT_PROVED = 'it has not proved a secret that is believed here, for this cluster'
 
-// secretChannel returns a function that makes a socket a safe channel, or throws. The text is that of a secret file: the
-// first secret is used, all are accepted.
+// secretChannel returns a function that makes a socket a safe channel, or throws. The text is that of a secret file:
+// the first secret is used, all are accepted.
 export function secretChannel (text, cluster) {
   const secrets = text.split('\n').map((line) => line.replace(/#.*/, '').trim()).filter(Boolean).map(parseSecret)
   const options = {

@@ -1,7 +1,7 @@
 // Connections of docs/protocol.md: frames, the hello, and one connection for each pair of nodes. A node that stays
 // connected is a session; its connections may follow each other.
 import net from 'node:net'
-import { decodeMessage, encodeMessage, frame, FrameReader } from './messages.mjs'
+import { decodeMessage, encodeMessage, frame, FrameReader, NO_ID } from './messages.mjs'
 
 const DIAL_TIMEOUT = 1000
 const HELLO_TIMEOUT = 5000
@@ -136,7 +136,8 @@ export class Connections {
   }
 
   connect (socket, target) {
-    const connection = new Connection(socket, target, (c, payload) => this.handle(c, decodeMessage(payload)), (c, end) => this.handleEnd(c, end))
+    const onPayload = (c, payload) => this.handle(c, decodeMessage(payload))
+    const connection = new Connection(socket, target, onPayload, (c, end) => this.handleEnd(c, end))
     if (!socket.readable) connection.finish('lost')
     return connection
   }
@@ -247,8 +248,8 @@ function checkHello (ours, theirs) {
   if (theirs.client) return 'this node has no status for clients'
   if (theirs.cluster !== ours.cluster) return 'another cluster name'
   if (theirs.algorithm !== ours.algorithm) return 'another algorithm'
-  if (theirs.clusterId !== ours.clusterId && !/^0+$/.test(theirs.clusterId)) return 'another cluster id'
-  if (/^0+$/.test(theirs.id) || !/^[A-Za-z0-9._-]{1,64}$/.test(theirs.name)) return 'no id or no valid name'
+  if (theirs.clusterId !== ours.clusterId && ![ours.clusterId, theirs.clusterId].includes(NO_ID)) return 'another cluster id'
+  if (theirs.id === NO_ID || !/^[A-Za-z0-9._-]{1,64}$/.test(theirs.name)) return 'no id or no valid name'
   if (theirs.id === ours.id) return theirs.incarnation === ours.incarnation ? 'this node itself' : `duplicate id: ${ours.id}`
   return null
 }

@@ -42,7 +42,8 @@ export class Detector {
   // monitor replaces the set of members that are monitored.
   monitor (now, ids) {
     for (const [id, p] of this.peers) {
-      if (p.isMonitored && !ids.has(id)) Object.assign(p, { isMonitored: false, isSuspected: false, deadline: never, subscribeAt: never, dialAt: never })
+      if (!p.isMonitored || ids.has(id)) continue
+      Object.assign(p, { isMonitored: false, isSuspected: false, deadline: never, subscribeAt: never, dialAt: never })
     }
     for (const id of ids) {
       const p = this.peer(id)
@@ -152,14 +153,16 @@ export class Detector {
     const { heartbeat, timeout } = this.times
     for (const [id, p] of this.peers) {
       if (p.subscription.end !== never) this.beat(now, id, p)
-      if (p.deadline !== never) p.deadline = Math.min(Math.max(p.deadline + late, now + 2 * heartbeat), Math.max(p.deadline, now + timeout))
+      if (p.deadline === never) continue
+      p.deadline = Math.min(Math.max(p.deadline + late, now + 2 * heartbeat), Math.max(p.deadline, now + timeout))
     }
   }
 
   beat (now, id, p) {
     const ago = now - this.stall.end
     const isRecent = this.stall.length > 0 && ago <= SUBSCRIPTION * this.times.heartbeat
-    if (p.isConnected) this.env.send(id, { kind: 'beat', view: this.digest, stalled: isRecent ? this.stall.length : 0, ago: isRecent ? ago : 0 })
+    const stall = isRecent ? { stalled: this.stall.length, ago } : { stalled: 0, ago: 0 }
+    if (p.isConnected) this.env.send(id, { kind: 'beat', view: this.digest, ...stall })
     p.subscription.beatAt = now + p.subscription.interval
   }
 

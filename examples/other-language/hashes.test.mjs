@@ -46,9 +46,13 @@ test('proof of the secret', () => {
   assert.throws(() => parseSecret(text.replace('AAEC', 'AAED')))
 })
 
-for (const kind of ['hello', 'watch', 'beat', 'doubt', 'vouch', 'self', 'config-ack', 'join-rejected', 'goodbye', 'election', 'answer', 'coordinator', 'inquiry']) {
+const kinds = [
+  'hello', 'watch', 'beat', 'doubt', 'vouch', 'self', 'config', 'config-ack', 'join-rejected', 'remove-request', 'founding-request',
+  'founding-reply', 'goodbye', 'election', 'answer', 'coordinator', 'inquiry', 'lease/ask', 'lease/reply', 'lease/release', 'lease/aside'
+]
+for (const kind of kinds) {
   test(`message ${kind}`, () => {
-    const lines = page.split(`<!-- decode: ${kind} -->\n\`\`\`hex\n`)[1].split('```')[0]
+    const lines = page.split(`<!-- decode: ${kind.replace('/', '-')} -->\n\`\`\`hex\n`)[1].split('```')[0]
     const bytes = Buffer.from(lines.replace(/#.*/g, '').replace(/\s/g, ''), 'hex')
     const reader = new FrameReader()
     reader.push(bytes.subarray(0, 5)) // a frame may come in pieces

@@ -1,4 +1,5 @@
-// It runs one member until SIGTERM or Ctrl-C. It prints a line of JSON for each leader: {"event":"leader","name":…,"epoch":…}.
+// It runs one member until SIGTERM or Ctrl-C. It prints a line of JSON for each leader:
+// {"event":"leader","name":…,"epoch":…}.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { secretChannel } from './channel.mjs'
@@ -10,6 +11,8 @@ const { values } = parseArgs({
     cluster: { type: 'string', default: 'elect' },
     listen: { type: 'string' },
     members: { type: 'string', multiple: true },
+    join: { type: 'string', multiple: true },
+    data: { type: 'string' },
     priority: { type: 'string', default: '0' },
     preset: { type: 'string', default: 'lan' },
     'secret-file': { type: 'string' }
@@ -24,9 +27,13 @@ function stop (reason) {
 const secretFile = values['secret-file']
 const member = new Member({
   ...values,
+  folder: values.data,
   secure: secretFile && secretChannel(readFileSync(secretFile, 'utf8'), values.cluster),
   priority: Number(values.priority),
-  onLeader: (name, epoch) => console.log(JSON.stringify({ event: 'leader', name: name ?? undefined, epoch: Number(epoch), leads: name === values.name })),
+  onLeader: (name, epoch) => {
+    const event = { event: 'leader', name: name ?? undefined, epoch: Number(epoch), leads: name === values.name }
+    console.log(JSON.stringify(event))
+  },
   onStop: stop
 })
 process.on('SIGTERM', () => stop())

@@ -1,10 +1,14 @@
-// A member of a cluster without a quorum: it connects the parts. An event is handled to its end before the next one.
+// A member of a cluster: it connects the parts. An event is handled to its end before the next one, and what must be
+// saved is saved before a message leaves.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Bully, defaultTimes } from './bully.mjs'
 import { Connections } from './connections.mjs'
 import { Detector } from './detector.mjs'
-import { clusterId, cutText, listDigest } from './hashes.mjs'
+import { cutText } from './hashes.mjs'
+import { Lease, leaseTimes } from './lease.mjs'
 import { Membership } from './membership.mjs'
+import { Register } from './register.mjs'
+import { Store } from './store.mjs'
 
 const TICK = 10 // ms between two looks at what is due
 
@@ -22,52 +26,84 @@ export class Member {
   timers = new Map()
   monitored = new Set()
   view = new Map()
+  config = { term: 0n, version: 0n } // of the view
   suspicions = [] // changes that the algorithm has not handled yet
+  events = [] // not handled yet
+  outbox = [] // messages of the event that is handled
   isRunning = false
 
-  // onLeader is called with the name of each new leader, or null, and its epoch. onStop is called with a reason.
-  constructor ({ name, cluster, listen, members, priority, preset, secure, onLeader, onStop }) {
+  // With members it is one of a list, without a lease. With join, seeds, it joins a cluster with a lease, and keeps its
+  // state in a folder. onLeader is called with the name of each new leader, or null, and its epoch; onStop with a
+  // reason.
+  constructor ({ name, cluster, listen, members, join, folder, priority, preset, secure, onLeader, onStop }) {
     const times = { ...presets[preset], repeat: defaultTimes(presets[preset]).announce }
-    const uuid = randomUUID().replaceAll('-', '')
-    Object.assign(this, { onLeader, listenAddress: listen, started: performance.now() })
-    this.self = { id: uuid, name, address: listen, priority, witness: false }
-    const starts = BigInt(Math.floor(Date.now() / 1000)) // as an empty data directory counts them
+    const bullyTimes = defaultTimes(times)
+    this.store = join && new Store(folder)
+    this.saved = this.store?.load() ?? { id: randomUUID().replaceAll('-', ''), starts: Math.floor(Date.now() / 1000) }
+    this.saved.starts++
+    const { id, starts } = this.saved
+    this.self = { id, name, address: listen, priority, witness: false }
+    Object.assign(this, { onLeader, listen, started: performance.now() })
     this.helloBase = {
-      kind: 'hello', minVersion: 1, maxVersion: 1, cluster, clusterId: clusterId(cluster), algorithm: 'bully',
-      settings: settingsText(defaultTimes(times)), name, id: uuid, incarnation: (starts << 32n) | BigInt(randomBytes(4).readUInt32BE()),
-      client: false, address: listen, view: listDigest(members), members: cutText(`[${[...members].sort().join(', ')}]`), metadata: ''
+      kind: 'hello', minVersion: 1, maxVersion: 1, cluster, algorithm: join ? 'bully+lease' : 'bully',
+      settings: settingsText(bullyTimes, join && leaseTimes[preset]), name, id,
+      incarnation: (BigInt(starts) << 32n) | BigInt(randomBytes(4).readUInt32BE()), client: false, address: listen,
+      members: members ? cutText(`[${[...members].sort().join(', ')}]`) : '', metadata: ''
     }
-    this.connections = new Connections({ hello: () => ({ ...this.helloBase, ran: performance.now() - this.started }), handlers: this.handlers(), secure })
+    this.connections = new Connections({ hello: () => this.hello(), handlers: this.handlers(), secure })
+    const send = (to, message, repeat) => this.send(to, message, repeat)
     this.detector = new Detector(times, {
-      send: (id, message) => this.send(id, message),
+      send,
       dial: (id) => this.connections.dial(id, this.view.get(id)?.address),
       suspect: (id) => this.suspicions.push([id, 'suspect']),
       trust: (id) => this.suspicions.push([id, 'trust'])
     })
-    this.detector.digest = this.helloBase.view
-    this.membership = new Membership(this.self, members, times, {
-      send: (id, message) => this.send(id, message),
+    const membershipEnv = {
+      send,
       reject: (id, reason) => this.connections.reject(id, reason),
       dial: (address) => this.connections.dial(null, address),
-      stop: onStop
-    })
-    this.bully = new Bully(uuid, defaultTimes(times), {
-      send: (id, message, repeat) => this.send(id, message, repeat),
+      stop: onStop,
+      leadership: () => {
+        const { leader, ballot } = this.algorithm
+        return { leads: this.isRunning && leader.id === id && leader.epoch === ballot, epoch: leader.epoch, taken: ballot }
+      }
+    }
+    this.membership = join
+      ? new Register(this.self, join, times, membershipEnv)
+      : new Membership(this.self, cluster, members, times, membershipEnv)
+    if (this.saved.record) this.membership.record = this.saved.record
+    const algorithmEnv = {
+      send,
+      now: () => performance.now(),
       setTimer: (timer, ms) => this.setTimer(timer, ms),
       stopTimer: (timer) => this.stopTimer(timer),
       monitor: (ids) => this.monitor(ids),
       announce: ({ id, epoch }) => this.onLeader(id && this.view.get(id).name, epoch)
-    })
+    }
+    const { roundTrip } = times
+    this.algorithm = join
+      ? new Lease(id, { ...bullyTimes, ...leaseTimes[preset], roundTrip }, algorithmEnv)
+      : new Bully(id, bullyTimes, algorithmEnv)
+    Object.assign(this.algorithm, this.saved.hardState) // it has taken part in this epoch
+  }
+
+  hello () {
+    const ran = performance.now() - this.started
+    return { ...this.helloBase, clusterId: this.membership.clusterId(), view: this.membership.digest(), ran }
   }
 
   async start () {
-    const colon = this.listenAddress.lastIndexOf(':')
-    await this.connections.listen(this.listenAddress.slice(0, colon), Number(this.listenAddress.slice(colon + 1)))
+    const colon = this.listen.lastIndexOf(':')
+    await this.connections.listen(this.listen.slice(0, colon), Number(this.listen.slice(colon + 1)))
     this.handle((now) => this.membership.start(now))
     let due = performance.now() + TICK
     this.ticker = setInterval(() => {
       const late = performance.now() - due
-      this.handle((now) => { this.detector.wake(now, late); this.settle(); this.membership.wake(now) })
+      this.handle((now) => {
+        this.detector.wake(now, late)
+        this.settle()
+        this.membership.wake(now)
+      })
       due = performance.now() + TICK
     }, TICK)
   }
@@ -75,18 +111,32 @@ export class Member {
   async stop () {
     clearInterval(this.ticker)
     for (const timer of this.timers.values()) clearTimeout(timer)
-    for (const id of this.links.keys()) if (this.view.has(id)) this.send(id, { kind: 'goodbye' })
+    this.handle(() => { for (const id of this.links.keys()) if (this.view.has(id)) this.send(id, { kind: 'goodbye' }) })
     await this.connections.stop()
   }
 
-  // handle handles one event, and all that follows from it.
+  // handle handles an event, and all that follows from it. An event that follows from another one waits for its end.
   handle (event) {
+    this.events.push(event)
+    if (this.events.length > 1) return
+    try {
+      for (; this.events.length > 0; this.events.shift()) this.handleOne(this.events[0])
+    } finally { this.events.length = 0 }
+  }
+
+  handleOne (event) {
     const now = performance.now()
-    event(now)
-    this.settle()
-    this.updateView(now)
-    if (!this.isRunning && this.membership.mayStart(now)) this.startAlgorithm()
-    this.settle()
+    if (this.isRunning) this.algorithm.wake?.(now)
+    try {
+      event(now)
+      this.settle()
+      this.updateView(now)
+      if (!this.isRunning && this.membership.mayStart(now)) this.startAlgorithm()
+      this.settle()
+    } finally {
+      this.store?.save({ ...this.saved, record: this.membership.record, hardState: this.algorithm.hardState() })
+      for (const [id, message, repeat] of this.outbox.splice(0)) this.connections.send(id, this.view.get(id)?.address, message, repeat)
+    }
   }
 
   handlers () {
@@ -118,13 +168,14 @@ export class Member {
     const link = this.links.get(from)
     if (!link || this.membership.receive(now, from, message)) return
     const isForDetector = DETECTOR_KINDS.includes(message.kind)
+    if (['watch', 'beat'].includes(message.kind)) this.membership.handleDigest(now, from, message.view)
     if (!this.view.has(from)) {
       if (message.kind === 'watch') link.watch = message
       else if (!isForDetector && !this.isRunning) link.early = message
     } else if (isForDetector) {
       this.detector.receive(now, from, message)
-      if (message.kind === 'beat' && this.isRunning && !this.monitored.has(from)) this.bully.trust(from)
-    } else if (this.isRunning) this.bully.receive(from, message)
+      if (message.kind === 'beat' && this.isRunning && !this.monitored.has(from)) this.algorithm.trust(from)
+    } else if (this.isRunning) this.algorithm.receive(from, message)
     else link.early = message
   }
 
@@ -132,7 +183,7 @@ export class Member {
   settle () {
     for (let change; (change = this.suspicions.shift());) {
       const [id, what] = change
-      if (this.isRunning && this.monitored.has(id)) this.bully[what](id)
+      if (this.isRunning && this.monitored.has(id)) this.algorithm[what](id)
     }
   }
 
@@ -143,10 +194,12 @@ export class Member {
   }
 
   updateView (now) {
-    const view = this.membership.members(now)
-    if (JSON.stringify([...view]) === JSON.stringify([...this.view])) return
+    this.detector.digest = this.membership.digest()
+    const [view, config] = [this.membership.members(now), this.membership.configId()]
+    const text = ({ term, version }, view) => JSON.stringify([`${term}.${version}`, ...view])
+    if (text(config, view) === text(this.config, this.view)) return
     const before = this.view
-    this.view = view
+    Object.assign(this, { view, config })
     for (const id of view.keys()) {
       const link = this.links.get(id)
       if (before.has(id) || !link) continue
@@ -154,36 +207,41 @@ export class Member {
       if (link.watch) this.detector.receive(now, id, link.watch)
     }
     for (const id of before.keys()) if (!view.has(id)) this.detector.forget(id)
-    if (this.isRunning) this.bully.reconfigure(view)
+    if (this.isRunning && view.has(this.self.id)) this.algorithm.reconfigure(view, config)
   }
 
   startAlgorithm () {
     this.isRunning = true
-    this.bully.start(this.view)
+    this.algorithm.start(this.view, this.config)
     for (const id of this.view.keys()) {
       const early = this.links.get(id)?.early
-      if (early) this.bully.receive(id, early)
+      if (early) this.algorithm.receive(id, early)
     }
   }
 
   setTimer (timer, ms) {
     this.stopTimer(timer)
-    this.timers.set(timer, setTimeout(() => this.handle(() => this.bully.expire(timer)), ms))
+    this.timers.set(timer, setTimeout(() => this.handle(() => this.algorithm.expire(timer)), ms))
   }
 
   stopTimer (timer) { clearTimeout(this.timers.get(timer)) }
 
   send (id, message, repeat = false) {
     if (message.kind !== 'beat') this.detector.sent(performance.now(), id)
-    this.connections.send(id, this.view.get(id)?.address, message, repeat)
+    this.outbox.push([id, message, repeat])
   }
 }
 
 // settingsText is what a hello says about the settings. Others only compare it, and log a difference.
-function settingsText ({ announce, answer, coordinator, headStart }) {
-  const duration = (ms) => ms < 1000 ? `${ms}ms` : `${ms / 1000}s`
-  return [
+function settingsText ({ announce, answer, coordinator, headStart }, lease) {
+  const duration = (ms) => ms < 1 ? `${ms * 1000}µs` : ms < 1000 ? `${ms}ms` : `${ms / 1000}s`
+  const lines = [
     `announce_interval=${duration(announce)}`, `answer_timeout=${duration(answer)}`, `coordinator_timeout=${duration(coordinator)}`,
     `head_start=${duration(headStart)}`, 'skip_suspected=true'
-  ].join('\n')
+  ]
+  if (lease) {
+    lines.push('lease_drift=10', `lease_duration=${duration(lease.duration)}`, `lease_guard=${duration(lease.guard)}`,
+      `lease_renew=${duration(lease.renew)}`, 'lease_trust_evidence=false', 'lease_trusted_network=false')
+  }
+  return lines.sort().join('\n')
 }

@@ -120,6 +120,17 @@ func (p *process) signal(t *testing.T, s syscall.Signal) {
 	require.NoError(t, p.cmd.Process.Signal(s))
 }
 
+// requireStop stops the member gracefully.
+func (p *process) requireStop(t *testing.T) {
+	t.Helper()
+	p.signal(t, syscall.SIGTERM)
+	timer := time.AfterFunc(hangTimeout, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	for range p.lines {
+	}
+	require.NoError(t, p.cmd.Wait(), "%s", p.name)
+}
+
 // freeAddresses returns addresses of the loopback at which no process listens.
 func freeAddresses(t *testing.T, count int) (addresses []string) {
 	t.Helper()
@@ -132,7 +143,44 @@ func freeAddresses(t *testing.T, count int) (addresses []string) {
 	return addresses
 }
 
-// The member in JavaScript ranks between two nodes: n1 is below it, n3 above.
+// cluster has two nodes in Go, and the member in JavaScript between them in rank: n1 is below it, n3 above.
+type cluster struct {
+	addresses []string // of n1, js and n3
+	flags     []string // of all members
+	folder    string   // for what they keep; empty: they have one list, and no lease
+}
+
+func (c *cluster) arguments(number int) []string {
+	arguments := append([]string{"--listen", c.addresses[number-1], "--priority", fmt.Sprint(number)}, c.flags...)
+	switch {
+	case c.folder == "":
+		for _, address := range c.addresses {
+			arguments = append(arguments, "--members", address)
+		}
+		return arguments
+	case number == 3:
+		arguments = append(arguments, "--bootstrap")
+	default:
+		arguments = append(arguments, "--join", c.addresses[2])
+	}
+	return append(arguments, "--data", filepath.Join(c.folder, fmt.Sprint(number)))
+}
+
+func (c *cluster) startNode(t *testing.T, number int) *process {
+	t.Helper()
+	name := fmt.Sprintf("n%d", number)
+	arguments := []string{"node", "--events", "--name", name, "--log-level=error"}
+	if c.folder == "" {
+		arguments = append(arguments, "--lease=off")
+	}
+	return start(t, name, os.Args[0], append(arguments, c.arguments(number)...)...)
+}
+
+func (c *cluster) startJavaScript(t *testing.T) *process {
+	t.Helper()
+	return start(t, "js", "node", append([]string{"main.mjs", "--name", "js"}, c.arguments(2)...)...)
+}
+
 func TestJavaScriptMemberLosesWinsAndGivesWay(t *testing.T) {
 	requireNode(t)
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -140,28 +188,21 @@ func TestJavaScriptMemberLosesWinsAndGivesWay(t *testing.T) {
 	makeSecret.Env = append(os.Environ(), mainEnv+"=1")
 	require.NoError(t, makeSecret.Run())
 	for _, tc := range []struct {
-		name  string
-		flags []string
+		name     string
+		flags    []string
+		hasLease bool
 	}{
-		{"plain", nil},
-		{"secret", []string{"--secret-file", secret}},
+		{"list", nil, false},
+		{"list with secret", []string{"--secret-file", secret}, false},
+		{"lease", nil, true},
+		{"lease with secret", []string{"--secret-file", secret}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			addresses := freeAddresses(t, 3)
-			flags := func(number int) []string {
-				flags := append([]string{"--listen", addresses[number-1], "--priority", fmt.Sprint(number)}, tc.flags...)
-				for _, address := range addresses {
-					flags = append(flags, "--members", address)
-				}
-				return flags
+			c := &cluster{addresses: freeAddresses(t, 3), flags: tc.flags}
+			if tc.hasLease {
+				c.folder = t.TempDir()
 			}
-			startNode := func(number int) *process {
-				name := fmt.Sprintf("n%d", number)
-				return start(t, name, os.Args[0], append([]string{"node", "--events", "--name", name, "--lease=off", "--log-level=error"}, flags(number)...)...)
-			}
-			n1, n3 := startNode(1), startNode(3)
-			js := start(t, "js", "node", append([]string{"main.mjs", "--name", "js"}, flags(2)...)...)
-
+			n3, n1, js := c.startNode(t, 3), c.startNode(t, 1), c.startJavaScript(t)
 			n1.requireLeader(t, "n3")
 			first := js.requireLeader(t, "n3") // it loses the election at its start
 
@@ -170,14 +211,21 @@ func TestJavaScriptMemberLosesWinsAndGivesWay(t *testing.T) {
 			require.Greater(t, won, first, "it wins in a new epoch")
 			require.GreaterOrEqual(t, n1.requireLeader(t, "js"), won, "it is followed")
 
-			n3 = startNode(3)
+			n3 = c.startNode(t, 3)
 			require.Greater(t, js.requireLeader(t, "n3"), won, "it gives way to the higher member")
 			require.Greater(t, n1.requireLeader(t, "n3"), won)
 
+			if tc.hasLease {
+				js.signal(t, syscall.SIGKILL)
+				js = c.startJavaScript(t)
+				require.Greater(t, js.requireLeader(t, "n3"), won, "after a restart it is the same member")
+				js.requireStop(t)
+				return
+			}
 			n3.signal(t, syscall.SIGKILL)
 			won = js.requireLeader(t, "js")
 			n1.requireLeader(t, "js")
-			js.signal(t, syscall.SIGTERM)
+			js.requireStop(t)
 			require.Greater(t, n1.requireLeader(t, "n1"), won, "its goodbye ends its leadership")
 		})
 	}

@@ -1,5 +1,6 @@
 // The membership without a quorum, as docs/protocol.md says it: the nodes at the addresses of a list. All times are in
 // ms of one clock. It takes addresses only, and no names that stand for several; and its list does not change.
+import { clusterId, listDigest } from './hashes.mjs'
 
 const FIRST_DIALS = { min: 5, max: 400 }
 const RARE_DIAL = 1000
@@ -12,8 +13,8 @@ export class Membership {
   retryAt = Infinity
 
   // env has send(id, message), reject(id, reason), dial(address) and stop(reason). Self is a member of the protocol.
-  constructor (self, list, times, env) {
-    Object.assign(this, { self, list, times, env })
+  constructor (self, cluster, list, times, env) {
+    Object.assign(this, { self, cluster, list, times, env })
     this.addresses = list.map((address) => {
       const isOwn = address === self.address
       return { address, peer: isOwn ? self.id : null, state: isOwn ? 'reached' : 'pending', dials: 0, dialAt: isOwn ? Infinity : 0 }
@@ -38,7 +39,8 @@ export class Membership {
     for (const a of this.addresses) if (a.peer === id && a.state !== 'rejected') a.state = 'pending'
   }
 
-  // mayClaim reports whether a peer may take the address of its hello: no node is connected there, or an earlier incarnation.
+  // mayClaim reports whether a peer may take the address of its hello: no node is connected there, or an earlier
+  // incarnation.
   mayClaim (id, hello) {
     return !this.addresses.some((a) => a.address === hello.address && (a.peer === this.self.id ||
       (a.peer !== id && this.peers.get(a.peer)?.incarnation >= hello.incarnation)))
@@ -57,8 +59,8 @@ export class Membership {
     this.welcome(now)
   }
 
-  // welcome introduces this node to each peer at a listed address, and rejects the others when no listed address may still
-  // lead to them.
+  // welcome introduces this node to each peer at a listed address, and rejects the others when no listed address may
+  // still lead to them.
   welcome (now) {
     const mayBeListed = this.addresses.some((a) => this.isFree(a) && a.state === 'pending')
     for (const [id, p] of this.peers) {
@@ -134,7 +136,8 @@ export class Membership {
     return this.isStarted
   }
 
-  // members returns the view of the algorithm: this node, and the nodes at listed addresses that have introduced themselves.
+  // members returns the view of the algorithm: this node, and the nodes at listed addresses that have introduced
+  // themselves.
   members (now) {
     const view = new Map([[this.self.id, { ...this.self, eligible: !this.self.witness }]])
     for (const { peer, address, state } of this.addresses) {
@@ -145,6 +148,10 @@ export class Membership {
     return view
   }
 
+  handleDigest () {} // it is only logged
+  clusterId () { return clusterId(this.cluster) }
+  configId () { return { term: 0n, version: 0n } }
+  digest () { return listDigest(this.list) }
   holds () { return { term: 0n, version: this.version } }
   isListed (id) { return this.addresses.some((a) => a.peer === id) }
   isFree (a) { return a.peer !== this.self.id && !this.peers.has(a.peer) }

@@ -21,6 +21,11 @@ const struct = (fields) => ({
 
 const configId = struct({ term: uint64, version: uint64 })
 const member = struct({ id, name: string, address: string, priority: int, witness: bool })
+const list = (type) => ({
+  out: (v) => v.map(type.out),
+  in: (v) => need(Array.isArray(v) && v.length <= 512, v).map(type.in)
+})
+const config = struct({ cluster: id, id: configId, author: id, members: list(member), expired: list(id) })
 
 const kinds = {
   hello: {
@@ -32,13 +37,21 @@ const kinds = {
   doubt: { peer: id, view: uint64 },
   vouch: { peer: id, view: uint64 },
   self: { member, holds: configId, standby: duration, bootstraps: bool },
+  config: { config, committed: bool },
   'config-ack': { holds: configId },
   'join-rejected': { reason: string, holds: configId },
+  'remove-request': { id },
+  'founding-request': {},
+  'founding-reply': { member },
   goodbye: {},
   election: { epoch: uint64 },
   answer: { epoch: uint64 },
   coordinator: { epoch: uint64, leader: id },
-  inquiry: {}
+  inquiry: {},
+  'lease/ask': { ballot: uint64, round: uint64, view: configId, for: duration, holds: bool, heard: bool, again: bool },
+  'lease/reply': { ballot: uint64, round: uint64, yes: bool, max: uint64 },
+  'lease/release': { ballot: uint64 },
+  'lease/aside': { id, said: uint64, off: bool }
 }
 
 export const NO_ID = '0'.repeat(32)
@@ -67,7 +80,7 @@ export function decodeMessage (payload) {
   const kind = string.in(need(Array.isArray(values), values)[0]).replace(/\+$/, '')
   need(Object.hasOwn(kinds, kind), kind)
   const message = { kind, ...readFields(kinds[kind], values.slice(1)) }
-  need(message.epoch === undefined || message.epoch <= MAX_EPOCH, message.epoch)
+  for (const epoch of [message.epoch, message.ballot, message.max]) need(epoch === undefined || epoch <= MAX_EPOCH, epoch)
   return message
 }
 
