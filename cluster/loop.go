@@ -119,7 +119,7 @@ func (n *Node) perform(out *engine.Output) {
 	n.bound()
 	last := len(out.Leaders) - 1
 	if last >= 0 || out.ViewChanged || len(out.Save) > 0 || len(out.Called) > 0 {
-		defer n.recent.Forget()
+		defer n.recent.Invalidate()
 	}
 	if last >= 0 && out.Leaders[last].ID != n.self.ID {
 		n.loseBy(out.Leaders)

@@ -82,7 +82,7 @@ const (
 // obey carries out an order of a client, and answers when it is done. It runs on the loop.
 func (n *Node) obey(p transport.Peer, who string, order wire.AdminRequest) {
 	reply := func(err error) {
-		n.recent.Forget() // the client may look for what it has ordered
+		n.recent.Invalidate() // the client may look for what it has ordered
 		var d wire.AdminReply
 		if err = cmp.Or(err, n.unheard()); err != nil {
 			_, made := errors.AsType[doneHere](err)

@@ -98,7 +98,7 @@ func (g *Gate) enter(ctx context.Context, next func(held Token) (Token, error), 
 func (g *Gate) lock(ctx context.Context) (file *os.File, err error) {
 	for ctx.Err() == nil {
 		if g.path != "" {
-			file, err = disk.OpenAlone(g.path) // it waits, itself
+			file, err = disk.OpenExclusive(g.path) // it waits, itself
 		}
 		if !errors.Is(err, disk.ErrLocked) {
 			return file, explain(g.path, err)

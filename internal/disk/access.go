@@ -21,9 +21,9 @@ import (
 // than Unix, the checks accept every file.
 //
 // AccessError reports that another user can read or change a file, and how to prevent that.
-type AccessError struct{ Found, Want, Mend string }
+type AccessError struct{ Found, Want, Remedy string }
 
-func (e *AccessError) Error() string { return e.Found + ", want " + e.Want + ": " + e.Mend }
+func (e *AccessError) Error() string { return e.Found + ", want " + e.Want + ": " + e.Remedy }
 
 // CheckIntegrity returns an [*AccessError] if an open file belongs to a user other than root and the user of this
 // process, or if its group or others can write it.

@@ -33,20 +33,22 @@ func accessOf(path string, info fs.FileInfo) access {
 	return a
 }
 
-func checkIntegrity(path string, info fs.FileInfo) error { return accessOf(path, info).integrity() }
-func checkSecrecy(path string, info fs.FileInfo) error   { return accessOf(path, info).secrecy() }
+func checkIntegrity(path string, info fs.FileInfo) error {
+	return accessOf(path, info).checkIntegrity()
+}
+func checkSecrecy(path string, info fs.FileInfo) error { return accessOf(path, info).checkSecrecy() }
 
 func checkShared(path string, info, folder fs.FileInfo) error {
 	if folder == nil {
-		return accessOf(path, info).shared(nil)
+		return accessOf(path, info).checkShared(nil)
 	}
 	above := accessOf(path, folder)
-	return accessOf(path, info).shared(&above)
+	return accessOf(path, info).checkShared(&above)
 }
 
-func (a access) integrity() error { return a.check(groupWrite | otherWrite) }
+func (a access) checkIntegrity() error { return a.check(groupWrite | otherWrite) }
 
-func (a access) secrecy() error {
+func (a access) checkSecrecy() error {
 	denied := anyAccess
 	if a.isMounted() {
 		denied &^= groupRead
@@ -54,14 +56,13 @@ func (a access) secrecy() error {
 	return a.check(denied)
 }
 
-// shared accepts that a group writes which has the number of this user, or which root has given to
-// the folder.
-func (a access) shared(folder *access) error {
+// checkShared lets a group write that has the number of this user, or that root has given to the folder.
+func (a access) checkShared(folder *access) error {
 	ownGroup := a.self != 0 && a.gid == a.self
 	if ownGroup || folder != nil && folder.isMounted() && folder.gid == a.gid {
 		return a.check(otherWrite)
 	}
-	return a.integrity()
+	return a.checkIntegrity()
 }
 
 // isMounted reports whether root has prepared the file for a process of another user.
@@ -74,7 +75,7 @@ func (a access) check(denied fs.FileMode) error {
 	case a.uid != 0 && a.uid != a.self:
 		e := &AccessError{fmt.Sprintf("it belongs to user %d", a.uid), "root", "chown root " + a.path}
 		if a.self != 0 {
-			e.Want, e.Mend = fmt.Sprintf("root or user %d", a.self), fmt.Sprintf("chown %d %s", a.self, a.path)
+			e.Want, e.Remedy = fmt.Sprintf("root or user %d", a.self), fmt.Sprintf("chown %d %s", a.self, a.path)
 		}
 		return e
 	case a.mode&denied == 0:

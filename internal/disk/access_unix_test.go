@@ -40,7 +40,7 @@ func TestAccessByOwnerAndMode(t *testing.T) {
 			got  error
 			want bool
 		}{
-			"integrity": {a.integrity(), test.integrity}, "secrecy": {a.secrecy(), test.secrecy}, "shared": {a.shared(nil), test.shared},
+			"integrity": {a.checkIntegrity(), test.integrity}, "secrecy": {a.checkSecrecy(), test.secrecy}, "shared": {a.checkShared(nil), test.shared},
 		} {
 			if (check.got == nil) != check.want {
 				t.Errorf("%s: %s is %v, want accepted: %v", test.name, name, check.got, check.want)
@@ -66,7 +66,7 @@ func TestMountedFolderIsWrittenByGroup(t *testing.T) {
 		{"volume of root for root", access{"DIR", 0, group, 0o775, 0}, access{"DIR", 0, group, 0o775, 0}, false},
 		{"volume writable for all", access{"DIR", 0, group, 0o777, self}, access{"DIR", 0, group, 0o777, self}, false},
 	} {
-		if err := test.file.shared(&test.folder); (err == nil) != test.want {
+		if err := test.file.checkShared(&test.folder); (err == nil) != test.want {
 			t.Errorf("%s: %v, want accepted: %v", test.name, err, test.want)
 		}
 	}

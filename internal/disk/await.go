@@ -24,7 +24,7 @@ func Await[T any](ctx context.Context, f func() (T, error), discard func(T)) (T,
 				discard(r.value)
 			}
 		}()
-		var none T
-		return none, context.Cause(ctx)
+		var zero T
+		return zero, context.Cause(ctx)
 	}
 }

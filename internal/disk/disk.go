@@ -21,12 +21,12 @@ import (
 // ErrLocked reports that a file is open elsewhere, in this process or another one.
 var ErrLocked = errors.New("in use by another process")
 
-// patience is how long OpenAlone waits for a process that is just ending.
-const patience = 200 * time.Millisecond
+// lockTimeout is how long OpenExclusive waits for a process that is just ending.
+const lockTimeout = 200 * time.Millisecond
 
-// half follows the name of a file until it is complete, with a part of its own for each
-// attempt.
-const half = ".new-"
+// tempSuffix follows the name of a file until the file is complete. A random part, different for each attempt,
+// follows it.
+const tempSuffix = ".new-"
 
 // Create creates a file with the given content and mode 0600, and its folder with mode 0700, unless the path exists.
 // The file gets its name when it is complete and durable, so no crash leaves a partial file under that name. Create
@@ -39,7 +39,7 @@ func Create(path string, content []byte) error {
 	if err := MakeFolder(filepath.Clean(dir)); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, name+half)
+	file, err := os.CreateTemp(dir, name+tempSuffix)
 	if err != nil {
 		return err
 	}
@@ -72,16 +72,16 @@ func MakeFolder(dir string) error {
 	return syncFolder(filepath.Dir(dir))
 }
 
-// OpenAlone opens a regular file to read and write, with a lock until it is closed. Its name is
-// durable then, and what crashes have left of it is gone.
-func OpenAlone(path string) (*os.File, error) {
+// OpenExclusive opens a regular file to read and write, and locks it until it is closed. It makes the name durable,
+// and removes the temporary files that crashes have left.
+func OpenExclusive(path string) (*os.File, error) {
 	file, err := openRegular(path, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
-	end := time.Now().Add(patience)
-	for err = lock(file); err == ErrLocked && time.Now().Before(end); err = lock(file) {
-		time.Sleep(patience / 20)
+	deadline := time.Now().Add(lockTimeout)
+	for err = lock(file); err == ErrLocked && time.Now().Before(deadline); err = lock(file) {
+		time.Sleep(lockTimeout / 20)
 	}
 	if err == nil {
 		err = syncFolder(filepath.Dir(path)) // the process that created the file may have been killed before it synced the folder
@@ -90,17 +90,17 @@ func OpenAlone(path string) (*os.File, error) {
 		file.Close()
 		return nil, err
 	}
-	removeHalves(path)
+	removeTemp(path)
 	return file, nil
 }
 
-// removeHalves removes what never became a file. An attempt that is under way finds the
-// name taken. What cannot be removed is a few blocks, and not worth an error.
-func removeHalves(path string) {
+// removeTemp removes files that were never completed. A concurrent attempt then finds the path taken. A file that
+// cannot be removed costs a few blocks, so errors are ignored.
+func removeTemp(path string) {
 	dir, name := filepath.Split(path)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), name+half) {
+		if strings.HasPrefix(e.Name(), name+tempSuffix) {
 			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

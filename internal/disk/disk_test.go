@@ -20,7 +20,7 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-func TestWhatIsMadeIsForTheOwnerAlone(t *testing.T) {
+func TestCreatedFilesAreOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "above", "folder", "file")
 	if err := disk.Create(path, []byte("made")); err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func TestWhatIsMadeIsForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-// TestWhatHasTheNameStays: also a link that leads nowhere, whose disk may not be mounted.
-func TestWhatHasTheNameStays(t *testing.T) {
+// TestCreateKeepsExistingFile: also a link that leads nowhere, whose disk may not be mounted.
+func TestCreateKeepsExistingFile(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
 	for _, err := range []error{os.WriteFile(file, []byte("theirs"), 0o600), os.Symlink(filepath.Join(dir, "nowhere"), link)} {
@@ -63,13 +63,13 @@ func TestWhatHasTheNameStays(t *testing.T) {
 	if to, err := os.Readlink(link); err != nil || !strings.HasSuffix(to, "nowhere") {
 		t.Errorf("the link leads to %q (%v)", to, err)
 	}
-	if _, err := disk.OpenAlone(link); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := disk.OpenExclusive(link); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("OpenAlone of the link: %v, want that there is nothing", err)
 	}
 }
 
-// TestOfManyAtOnceAllGetOneFile: whoever was first made it, and nobody replaces it.
-func TestOfManyAtOnceAllGetOneFile(t *testing.T) {
+// TestConcurrentCreatesMakeOneFile: whoever was first made it, and nobody replaces it.
+func TestConcurrentCreatesMakeOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	const n = 16
 	made, errs := make(chan os.FileInfo, n), make(chan error, n)
@@ -96,7 +96,7 @@ func TestOfManyAtOnceAllGetOneFile(t *testing.T) {
 	}
 }
 
-func TestOneOpensAlone(t *testing.T) {
+func TestOpenExclusiveLocksFile(t *testing.T) {
 	dir := t.TempDir()
 	path, half, other := filepath.Join(dir, "file"), filepath.Join(dir, "file.new-123"), filepath.Join(dir, "file.news")
 	for _, name := range []string{path, half, other} {
@@ -104,11 +104,11 @@ func TestOneOpensAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	file, err := disk.OpenAlone(path)
+	file, err := disk.OpenExclusive(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := disk.OpenAlone(path); !errors.Is(err, disk.ErrLocked) {
+	if _, err := disk.OpenExclusive(path); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("the second: %v, want ErrLocked", err)
 	}
 	if _, err := os.Stat(half); !errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +129,7 @@ func TestOneOpensAlone(t *testing.T) {
 	if got := content(t, path); got != "somore" {
 		t.Errorf("the file holds %q, want %q", got, "somore")
 	}
-	again, err := disk.OpenAlone(path)
+	again, err := disk.OpenExclusive(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,21 +141,21 @@ func TestOneOpensAlone(t *testing.T) {
 	}
 }
 
-// TestWhoIsJustEndingIsWaitedFor: the lock of a process that ends goes a moment later.
-func TestWhoIsJustEndingIsWaitedFor(t *testing.T) {
+// TestOpenExclusiveWaitsForEndingProcess: the lock of a process that ends goes a moment later.
+func TestOpenExclusiveWaitsForEndingProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := disk.Create(path, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 { // the second does not come first each time
-		first, err := disk.OpenAlone(path)
+		first, err := disk.OpenExclusive(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		asking, opened := make(chan struct{}), make(chan error)
 		go func() {
 			close(asking)
-			second, err := disk.OpenAlone(path)
+			second, err := disk.OpenExclusive(path)
 			if err == nil {
 				err = second.Close()
 			}

@@ -24,7 +24,7 @@ func TestOnlyRegularFileIsOpened(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("Read of %s: %v, want %q", path, err, want)
 		}
-		file, err := disk.OpenAlone(path)
+		file, err := disk.OpenExclusive(path)
 		if err == nil {
 			file.Close()
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Age is for how long an answer is given again after it was built.
-const Age = 100 * time.Millisecond
+// MaxAge is how long an answer is reused after it was built.
+const MaxAge = 100 * time.Millisecond
 
 // Answer is an answer that at most one goroutine builds at a time. The zero value is ready to use.
 type Answer[T any] struct {
@@ -27,36 +27,36 @@ type attempt[T any] struct {
 	waiting int // requests; guarded by Answer.mu
 	value   T   // valid, like the fields below, once done is closed
 	err     error
-	built   time.Time
+	builtAt time.Time
 }
 
 // Get returns an answer that build has made within the last MaxAge, or makes now. The context of build ends when no
 // request waits for it any more. An error of build goes to the requests that wait for it, and is not reused. If ctx
 // ends first, the error is context.Cause(ctx).
 func (a *Answer[T]) Get(ctx context.Context, build func(context.Context) (T, error)) (T, error) {
-	shared := a.join(build)
+	shared := a.attach(build)
 	select {
 	case <-shared.done:
 	case <-ctx.Done():
 	}
-	a.leave(shared)
+	a.detach(shared)
 	select {
 	case <-shared.done:
 		return shared.value, shared.err
 	default:
-		var none T
-		return none, context.Cause(ctx)
+		var zero T
+		return zero, context.Cause(ctx)
 	}
 }
 
-// Forget has the next request build an answer anew, because the latest is known to be out of date.
-func (a *Answer[T]) Forget() {
+// Invalidate makes the next request build a new answer, because the latest is known to be out of date.
+func (a *Answer[T]) Invalidate() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.latest = nil
 }
 
-func (a *Answer[T]) join(build func(context.Context) (T, error)) *attempt[T] {
+func (a *Answer[T]) attach(build func(context.Context) (T, error)) *attempt[T] {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.latest == nil || a.latest.isOld() {
@@ -66,7 +66,7 @@ func (a *Answer[T]) join(build func(context.Context) (T, error)) *attempt[T] {
 		go func() {
 			defer cancel()
 			next.value, next.err = build(ctx)
-			next.built = time.Now()
+			next.builtAt = time.Now()
 			close(next.done)
 		}()
 	}
@@ -74,14 +74,14 @@ func (a *Answer[T]) join(build func(context.Context) (T, error)) *attempt[T] {
 	return a.latest
 }
 
-func (a *Answer[T]) leave(left *attempt[T]) {
+func (a *Answer[T]) detach(shared *attempt[T]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if left.waiting--; left.waiting > 0 || left.isDone() {
+	if shared.waiting--; shared.waiting > 0 || shared.isDone() {
 		return
 	}
-	left.cancel()
-	if a.latest == left {
+	shared.cancel()
+	if a.latest == shared {
 		a.latest = nil
 	}
 }
@@ -96,5 +96,5 @@ func (a *attempt[T]) isDone() bool {
 }
 
 func (a *attempt[T]) isOld() bool {
-	return a.isDone() && (a.err != nil || time.Since(a.built) >= Age)
+	return a.isDone() && (a.err != nil || time.Since(a.builtAt) >= MaxAge)
 }

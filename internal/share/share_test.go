@@ -45,18 +45,18 @@ func TestManyRequestsShareOneAnswer(t *testing.T) {
 			wg.Go(func() { get(1) })
 		}
 		wg.Wait()
-		testkit.Pass(share.Age - 1)
+		testkit.Pass(share.MaxAge - 1)
 		get(1)
 		testkit.Pass(time.Nanosecond)
 		get(2)
-		answer.Forget()
+		answer.Invalidate()
 		get(3)
 		require.Equal(t, 1, b.most)
 	})
 }
 
-// TestRequestThatEnds does not end the answer for others; the last one does.
-func TestRequestThatEnds(t *testing.T) {
+// TestBuildEndsWithLastRequest does not end the answer for others; the last one does.
+func TestBuildEndsWithLastRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var answer share.Answer[int]
 		var b builder
@@ -74,7 +74,7 @@ func TestRequestThatEnds(t *testing.T) {
 			require.Equal(t, 1, got)
 		})
 		wg.Wait()
-		testkit.Pass(share.Age)
+		testkit.Pass(share.MaxAge)
 		_, err := answer.Get(short, b.build)
 		require.ErrorIs(t, err, ended)
 		synctest.Wait()

@@ -83,7 +83,7 @@ func (s *Store) open() (err error) {
 	if err = disk.Create(s.path, newFile()); err != nil {
 		return err
 	}
-	if s.file, err = disk.OpenAlone(s.path); err != nil {
+	if s.file, err = disk.OpenExclusive(s.path); err != nil {
 		return err
 	}
 	if err = disk.CheckInFolder(s.file); err != nil {
