@@ -13,8 +13,8 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -240,7 +240,7 @@ func endOf(reason error) error {
 	rejected, isRejected := errors.AsType[*membership.RejectedError](reason)
 	switch {
 	case isRejected:
-		return fmt.Errorf("%w: %s", ErrNotLetIn, hostile.Plain(rejected.Reason))
+		return fmt.Errorf("%w: %s", ErrNotLetIn, untrusted.Printable(rejected.Reason))
 	case errors.Is(reason, membership.ErrLeft):
 		return ErrLeft
 	case errors.Is(reason, membership.ErrNotListed):

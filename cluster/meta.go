@@ -12,7 +12,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -35,7 +35,7 @@ func metaText(meta map[string]string) (string, error) {
 		value := meta[key]
 		line := key + "=" + value
 		lines = append(lines, line)
-		if !wire.IsName(key) || value == "" || len(value) > maxMetaValue || !utf8.ValidString(value) || hostile.Plain(value) != value {
+		if !wire.IsName(key) || value == "" || len(value) > maxMetaValue || !utf8.ValidString(value) || untrusted.Printable(value) != value {
 			refuse(strconv.Quote(line), fmt.Sprintf("key=value, a name and 1 to %d bytes that can be printed", maxMetaValue))
 		}
 	}
@@ -51,7 +51,7 @@ func metadata(text string) map[string]string {
 	shown := make(map[string]string)
 	for line := range strings.SplitSeq(text, "\n") {
 		if key, value, _ := strings.Cut(line, "="); wire.IsName(key) {
-			shown[key] = hostile.Cut(hostile.Plain(value), maxMetaValue)
+			shown[key] = untrusted.Truncate(untrusted.Printable(value), maxMetaValue)
 		}
 	}
 	return shown

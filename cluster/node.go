@@ -41,9 +41,9 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/share"
 	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/transport"
@@ -89,10 +89,10 @@ type Node struct {
 	hello    atomic.Pointer[wire.Hello]
 	view     atomic.Pointer[algo.View]       // that of the engine, for handshakes
 	cert     atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
-	noisy    hostile.Log                     // of what went wrong
+	noisy    untrusted.LimitedLogger         // of what went wrong
 	warnings warnings
-	budgets  budgets     // of the peers
-	asked    hostile.Log // of what somebody asked for: it must not drown among the former
+	budgets  budgets                 // of the peers
+	asked    untrusted.LimitedLogger // of what somebody asked for: it must not drown among the former
 
 	// The rest belongs to Run and its loop.
 	ctx       context.Context // of Run

@@ -10,7 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
 )
@@ -52,7 +52,7 @@ func (n *Node) replyStatus(p transport.Peer) {
 	switch {
 	case n.over.Err() != nil:
 	case err != nil:
-		n.reply(p, wire.AdminReply{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
+		n.reply(p, wire.AdminReply{Reason: untrusted.Truncate(err.Error(), wire.MaxReason)})
 	default:
 		n.net.Send(p.ID, s.frame())
 	}
@@ -68,7 +68,7 @@ func (n *Node) frameOf(m algo.Message) []byte {
 	}
 	if err != nil {
 		n.log.Error("client not answered", "answer", m.Kind(), "error", err)
-		frame, _ = clients.Append(nil, wire.AdminReply{Reason: hostile.Cut(err.Error(), wire.MaxReason)})
+		frame, _ = clients.Append(nil, wire.AdminReply{Reason: untrusted.Truncate(err.Error(), wire.MaxReason)})
 	}
 	return frame
 }
@@ -86,7 +86,7 @@ func (n *Node) obey(p transport.Peer, who string, order wire.AdminRequest) {
 		var d wire.AdminReply
 		if err = cmp.Or(err, n.unheard()); err != nil {
 			_, made := errors.AsType[doneHere](err)
-			d = wire.AdminReply{Applied: made, Reason: hostile.Cut(err.Error(), wire.MaxReason)}
+			d = wire.AdminReply{Applied: made, Reason: untrusted.Truncate(err.Error(), wire.MaxReason)}
 		}
 		n.reply(p, d)
 	}
@@ -104,7 +104,7 @@ func (n *Node) obey(p transport.Peer, who string, order wire.AdminRequest) {
 // refuse answers an order that is not carried out.
 func (n *Node) refuse(p transport.Peer, who string, order wire.AdminRequest, why error) {
 	n.noisy.Warn("order refused", append(aboutOrder(p, who, order), "error", why)...)
-	n.reply(p, wire.AdminReply{Reason: hostile.Cut("refused: "+why.Error(), wire.MaxReason)})
+	n.reply(p, wire.AdminReply{Reason: untrusted.Truncate("refused: "+why.Error(), wire.MaxReason)})
 }
 
 // aboutOrder is what the log says of an order.

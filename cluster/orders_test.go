@@ -6,14 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 )
 
 // Whoever gave an order is told why it was not carried out, whatever the reason says.
 func TestAnyReasonCanBeSaid(t *testing.T) {
 	for _, reason := range []string{"", "no", "é" + strings.Repeat("a", 498) + "é", strings.Repeat("é", 600), "\xff/data", strings.Repeat("\xff", 400)} {
-		_, err := clients.Append(nil, wire.AdminReply{Reason: hostile.Cut(reason, wire.MaxReason)})
+		_, err := clients.Append(nil, wire.AdminReply{Reason: untrusted.Truncate(reason, wire.MaxReason)})
 		require.NoError(t, err, "%q", reason)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -114,7 +114,7 @@ type Lease struct {
 	Missing   []string `json:"missing,omitempty"`
 }
 
-var clients = wire.NewClientCodec(hostile.Plain)
+var clients = wire.NewClientCodec(untrusted.Printable)
 
 // Status returns what this node knows. Its error is context.Cause(ctx), or ErrStopped.
 func (n *Node) Status(ctx context.Context) (Status, error) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/fd"
-	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/membership"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/transport"
 )
@@ -53,7 +53,7 @@ func (n *Node) awaited() []Awaited {
 		if s.Addr != s.Name {
 			answer = s.Addr + ": " + answer
 		}
-		all = append(all, Awaited{Addr: s.Name, Answer: hostile.Cut(answer, maxAnswer)})
+		all = append(all, Awaited{Addr: s.Name, Answer: untrusted.Truncate(answer, maxAnswer)})
 	}
 	return all
 }
@@ -75,7 +75,7 @@ func answerOf(why error) string {
 			text = "this node itself"
 		}
 	}
-	return hostile.Plain(strings.TrimPrefix(text, "transport: "))
+	return untrusted.Printable(strings.TrimPrefix(text, "transport: "))
 }
 
 // missed are the members for whom elections have waited in vain since there is no leader, and how often
@@ -84,7 +84,7 @@ func (n *Node) missed() (all []Awaited, most uint64) {
 	for m := range n.engine.View().All() {
 		if last := n.engine.Missed(m.ID); last.Number > 0 {
 			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.title), last.Number)
-			all = append(all, Awaited{Addr: m.Addr, Answer: hostile.Cut(answer, maxAnswer)})
+			all = append(all, Awaited{Addr: m.Addr, Answer: untrusted.Truncate(answer, maxAnswer)})
 			most = max(most, last.Number)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Warning is something that an operator should mend. The node has logged it, too.
@@ -71,6 +71,6 @@ func (n *Node) warn(subject, text string, args ...any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		details = append(details, fmt.Sprintf("%v=%v", args[i], args[i+1]))
 	}
-	shown := hostile.Plain(text + ": " + strings.Join(details, ", "))
-	n.warnings.keep(time.Now().Round(0), text+" "+subject, hostile.Cut(shown, maxWarningText))
+	shown := untrusted.Printable(text + ": " + strings.Join(details, ", "))
+	n.warnings.keep(time.Now().Round(0), text+" "+subject, untrusted.Truncate(shown, maxWarningText))
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/hostile"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/scenario"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -34,7 +34,7 @@ func (s *simulation) openScenario() (name, text string, err error) {
 		return "", "", usagef("--scenario: %v", err)
 	}
 	name = strings.TrimSuffix(filepath.Base(s.scenario), filepath.Ext(s.scenario))
-	return hostile.Plain(name), string(bytes), nil
+	return untrusted.Printable(name), string(bytes), nil
 }
 
 // runScenario runs the scenario of a file, with one seed or with many. One of mode choice
@@ -93,7 +93,7 @@ func (s *simulation) mistaken(err error) {
 // about notes that a scenario has another algorithm than the command line.
 func (s *simulation) about(algorithm string) {
 	if s.flags.Changed("algorithm") && algorithm != "" && algorithm != s.algorithm {
-		s.settings.mistakes.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, hostile.Plain(algorithm))
+		s.settings.mistakes.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, untrusted.Printable(algorithm))
 	}
 }
 

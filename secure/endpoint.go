@@ -11,7 +11,7 @@ import (
 	"net"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Config sets the credentials of an endpoint, and those that it accepts: a secret or a certificate. While a cluster
@@ -256,7 +256,7 @@ func readProof(t *tls.Conn, isQuoted bool) (kind byte, proof []byte, err error) 
 
 // rejectPeer sends the reason of a rejection to the other side, and returns the error.
 func rejectPeer(t *tls.Conn, cause error) error {
-	reason := hostile.Cut(cause.Error(), maxReason)
+	reason := untrusted.Truncate(cause.Error(), maxReason)
 	_, _ = t.Write(append([]byte{kindRejected, byte(len(reason))}, reason...))
 	return fmt.Errorf("secure: %w", cause)
 }

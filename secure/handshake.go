@@ -7,7 +7,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // maxHandshake limits the bytes that a connection reads until the end of its handshake. crypto/tls alone accepts 256
@@ -76,7 +76,7 @@ func networkError(err error) error {
 		if i := strings.IndexAny(text, "\"'`([{<"); i >= 0 {
 			text = strings.TrimRight(text[:i], " :")
 		}
-		text = hostile.Plain(hostile.Cut(text, maxErrorText))
+		text = untrusted.Printable(untrusted.Truncate(text, maxErrorText))
 	}
 	return &channelError{text, err}
 }
@@ -93,5 +93,5 @@ func newRejectedError(reason string, isQuoted bool) error {
 	if !isQuoted && reason != reasonNoSecret {
 		reason = withheldReason
 	}
-	return &RejectedError{hostile.Plain(reason)}
+	return &RejectedError{untrusted.Printable(reason)}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Role is what a peer may do in a cluster.
@@ -151,5 +151,5 @@ func certTitle(c *x509.Certificate) string {
 	if len(c.URIs) > 0 {
 		title = c.URIs[0].String()
 	}
-	return hostile.Plain(hostile.Cut(title, 128))
+	return untrusted.Printable(untrusted.Truncate(title, 128))
 }

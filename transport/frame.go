@@ -5,7 +5,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // headerLen is the size of the length before each frame.
@@ -40,7 +40,7 @@ func appendFrame(to, payload []byte) []byte {
 
 // appendControl appends a control frame with text, which it truncates to maxReason bytes.
 func appendControl(to []byte, code byte, text string) []byte {
-	return appendFrame(to, append([]byte{code}, hostile.Cut(text, maxReason)...))
+	return appendFrame(to, append([]byte{code}, untrusted.Truncate(text, maxReason)...))
 }
 
 // parseClose returns the error that a close frame stands for, or a protocol error if frame is not a valid close
@@ -57,7 +57,7 @@ func parseClose(frame []byte) error {
 	case len(text) == 0:
 		return errClosedByPeer
 	}
-	return rejectedByPeer(hostile.Plain(string(text)))
+	return rejectedByPeer(untrusted.Printable(string(text)))
 }
 
 // frameReader splits a stream into frames. Its buffer is reused. It grows only when received bytes fill it, so an

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Transport manages the connections of one node.
@@ -21,8 +21,8 @@ type Transport struct {
 	count                counters
 	duplicateIncarnation atomic.Uint64 // incarnation of the last peer that claimed a taken ID
 
-	pendingLog hostile.Log // lines about connections without a session
-	alertLog   hostile.Log // lines that must not be suppressed because of those
+	pendingLog untrusted.LimitedLogger // lines about connections without a session
+	alertLog   untrusted.LimitedLogger // lines that must not be suppressed because of those
 
 	pool  *pool
 	turns *turns
@@ -60,7 +60,7 @@ func New(o Options) (*Transport, error) {
 		o: o, started: time.Now(), peers: make(map[ID]*peer),
 		pool: newPool(o.MaxPeers), turns: newTurns(o.handshakes),
 		dialing:    make(map[Target]bool),
-		pendingLog: hostile.Log{To: o.Log}, alertLog: hostile.Log{To: o.Log},
+		pendingLog: untrusted.LimitedLogger{To: o.Log}, alertLog: untrusted.LimitedLogger{To: o.Log},
 		count: counters{values: make(map[string]uint64)},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
@@ -223,7 +223,7 @@ func (t *Transport) Close(ctx context.Context) error {
 	for _, p := range t.peers {
 		t.count.add("dropped", "closed", p.queue.drop())
 	}
-	if n := t.pendingLog.Take() + t.alertLog.Take(); n > 0 {
+	if n := t.pendingLog.Suppressed() + t.alertLog.Suppressed(); n > 0 {
 		t.o.Log.Warn("connections closed", "suppressed", n)
 	}
 	return err

@@ -17,7 +17,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
 	"github.com/elect-go/elect/transport"
@@ -33,7 +33,7 @@ type Client struct {
 	Secure *secure.Endpoint
 }
 
-var clients = wire.NewClientCodec(hostile.Plain)
+var clients = wire.NewClientCodec(untrusted.Printable)
 
 // ErrNotNode says that what listens at an address does not speak as a node does.
 var ErrNotNode = errors.New("no node of this protocol listens there")

@@ -9,7 +9,7 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo deploy docs internal/archtest internal/bench/theory internal/hostile internal/logqueue": "",
+	"algo deploy docs internal/archtest internal/bench/theory internal/untrusted internal/logqueue": "",
 	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"trace internal/membership internal/mistake algo/driver":                                                             "algo",
@@ -19,7 +19,7 @@ var allowedImports = map[string]string{
 	"algo/algotest":     "algo algo/driver explore internal/engine internal/host internal/wire sim trace",
 	"internal/engine":   "algo algo/driver fd internal/membership trace",
 	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
-	"internal/scenario": "algo internal/hostile internal/mistake",
+	"internal/scenario": "algo internal/untrusted internal/mistake",
 	"internal/host":     "algo algo/driver internal/scenario",
 	"sim":               "algo algo/driver fd internal/engine internal/host internal/membership internal/scenario trace",
 	"explore":           "algo algo/driver internal/host internal/scenario trace",
@@ -29,18 +29,18 @@ var allowedImports = map[string]string{
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
 	"fence":          "algo internal/disk",
-	"secure":         "algo internal/disk internal/hostile golang.org/x/sys/unix",
-	"transport":      "internal/hostile golang.org/x/sys/unix",
-	"cluster": `algo algo/builtin algo/driver algo/lease fd internal/disk internal/engine internal/hostile internal/membership internal/share internal/store
+	"secure":         "algo internal/disk internal/untrusted golang.org/x/sys/unix",
+	"transport":      "internal/untrusted golang.org/x/sys/unix",
+	"cluster": `algo algo/builtin algo/driver algo/lease fd internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
-	"cluster/operator":    "algo cluster internal/hostile internal/wire secure transport github.com/google/uuid",
+	"cluster/operator":    "algo cluster internal/untrusted internal/wire secure transport github.com/google/uuid",
 	"web":                 "algo cluster internal/share github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
 
 	"internal/sample":         "golang.org/x/exp/stats",
-	"internal/bench/machine":  "internal/hostile",
-	"internal/bench/result":   "internal/bench/machine internal/hostile golang.org/x/perf/benchfmt",
-	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/hostile golang.org/x/perf/benchfmt golang.org/x/perf/benchmath golang.org/x/perf/benchproc",
+	"internal/bench/machine":  "internal/untrusted",
+	"internal/bench/result":   "internal/bench/machine internal/untrusted golang.org/x/perf/benchfmt",
+	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/untrusted golang.org/x/perf/benchfmt golang.org/x/perf/benchmath golang.org/x/perf/benchproc",
 	"internal/bench/election": "algo algo/lease internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
 	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample sim trace",
 	"bench": `algo algo/lease cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
@@ -52,7 +52,7 @@ var allowedImports = map[string]string{
 	"internal/testkit":                              "algo internal/host",
 	"internal/config":                               "algo algo/lease cluster internal/disk internal/mistake github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
-		internal/fleet internal/guard internal/hostile internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
+		internal/fleet internal/guard internal/untrusted internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wire secure sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":               "algo/builtin command",
 	"examples/omega/cmd":      "algo/builtin command examples/omega",

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Host is what the commands of a scenario happen to.
@@ -118,7 +118,7 @@ func (t *Transcript) Say(format string, args ...any) {
 }
 
 // Output is a text as a line of output.
-func Output(text string) string { return strings.TrimRight("> "+hostile.Plain(text), " ") }
+func Output(text string) string { return strings.TrimRight("> "+untrusted.Printable(text), " ") }
 
 // compare ends a line: what it has said must be what it is to say.
 func (t *Transcript) compare(l *Line) {

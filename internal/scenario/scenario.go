@@ -28,7 +28,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // What is wrong with a scenario.
@@ -167,7 +167,7 @@ type reader struct {
 
 // Parse reads a scenario. It says every mistake at once, each an [Error].
 func Parse(name, text string) (*File, error) {
-	r := reader{file: &File{Name: hostile.Plain(name), Mode: Time}, heads: make(map[string]int)}
+	r := reader{file: &File{Name: untrusted.Printable(name), Mode: Time}, heads: make(map[string]int)}
 	if len(text) > MaxText {
 		return nil, &Error{Scenario: r.file.Name, Err: Wanted("at most %d MiB", MaxText>>20)}
 	}
@@ -201,7 +201,7 @@ func (r *reader) line(number int, raw string) {
 		r.mistake(&Line{Number: number}, 0, Wanted("at most %d bytes in a line, it has %d", maxLine, len(raw)))
 		return
 	}
-	l := Line{Number: number, Text: hostile.Plain(strings.ReplaceAll(raw, "\t", " "))}
+	l := Line{Number: number, Text: untrusted.Printable(strings.ReplaceAll(raw, "\t", " "))}
 	lines := r.file.Lines
 	if said, ok := strings.CutPrefix(l.Text, ">"); ok {
 		if len(lines) == 0 || lines[len(lines)-1].Form == nil {

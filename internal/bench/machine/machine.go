@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Machine is where a measurement was made.
@@ -31,7 +31,7 @@ func (m Machine) String() string {
 	if m.FileSystem != "" {
 		text += ", data on " + m.FileSystem
 	}
-	return hostile.Plain(text)
+	return untrusted.Printable(text)
 }
 
 // This describes the machine now. What cannot be found out is "unknown".

@@ -12,7 +12,7 @@ import (
 
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Table is what people read.
@@ -156,7 +156,7 @@ func writeRows(text *strings.Builder, rows [][]string) {
 
 func plain(cells []string) (all []string) {
 	for _, cell := range cells {
-		all = append(all, hostile.Plain(cell))
+		all = append(all, untrusted.Printable(cell))
 	}
 	return all
 }

@@ -29,7 +29,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/elect-go/elect/internal/bench/machine"
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Run is all that was measured in one go.
@@ -102,7 +102,7 @@ func Config(m machine.Machine) (all []benchfmt.Config) {
 }
 
 func line(key, value string) benchfmt.Config {
-	return benchfmt.Config{Key: key, Value: []byte(hostile.Plain(value)), File: true}
+	return benchfmt.Config{Key: key, Value: []byte(untrusted.Printable(value)), File: true}
 }
 
 // comment begins a line that is not of the format, and so skipped by its readers.
@@ -115,7 +115,7 @@ func (r *Run) Notes() []string {
 		notes = append(notes, "not measured: "+what)
 	}
 	for at := range notes {
-		notes[at] = hostile.Plain(notes[at])
+		notes[at] = untrusted.Printable(notes[at])
 	}
 	return notes
 }
@@ -164,7 +164,7 @@ func ReadFile(path string) (f File, err error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if note, is := strings.CutPrefix(line, comment); is {
-			f.Notes = append(f.Notes, hostile.Plain(strings.TrimSpace(note)))
+			f.Notes = append(f.Notes, untrusted.Printable(strings.TrimSpace(note)))
 		}
 	}
 	for r := benchfmt.NewReader(bytes.NewReader(text), path); r.Scan(); {

@@ -1,4 +1,4 @@
-package hostile_test
+package untrusted_test
 
 import (
 	"testing"
@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/hostile"
+	"github.com/elect-go/elect/internal/untrusted"
 )
 
 func TestLimiter(t *testing.T) {
-	var l hostile.Limiter
+	var l untrusted.Limiter
 	now := time.Unix(0, 0)
-	for range hostile.Burst {
+	for range untrusted.Burst {
 		ok, suppressed := l.Allow(now)
 		require.True(t, ok)
 		require.Zero(t, suppressed)
@@ -21,17 +21,17 @@ func TestLimiter(t *testing.T) {
 		ok, _ := l.Allow(now)
 		require.False(t, ok)
 	}
-	ok, suppressed := l.Allow(now.Add(hostile.Interval))
+	ok, suppressed := l.Allow(now.Add(untrusted.Interval))
 	require.True(t, ok)
 	require.Equal(t, 7, suppressed)
-	ok, _ = l.Allow(now.Add(hostile.Interval))
+	ok, _ = l.Allow(now.Add(untrusted.Interval))
 	require.False(t, ok)
-	require.Equal(t, 1, l.Take())
-	require.Zero(t, l.Take())
+	require.Equal(t, 1, l.Suppressed())
+	require.Zero(t, l.Suppressed())
 
 	// However long nothing was written, no more lines than a burst have gathered.
 	now = now.Add(time.Hour)
-	for range hostile.Burst {
+	for range untrusted.Burst {
 		ok, _ := l.Allow(now)
 		require.True(t, ok)
 	}
@@ -39,7 +39,7 @@ func TestLimiter(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestPlain(t *testing.T) {
+func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                       "",
 		"no room: größer als 5":  "no room: größer als 5",
@@ -47,14 +47,14 @@ func TestPlain(t *testing.T) {
 		"\u202eback":             "�back", // writes from right to left
 		"not text: \xff":         "not text: �",
 	} {
-		require.Equal(t, want, hostile.Plain(text))
+		require.Equal(t, want, untrusted.Printable(text))
 	}
 }
 
-func TestCut(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", ""}, {"four", "four"}, {"fives", "five"}, {"é", "é"}, {"aéé", "aé"}, {"aaéé", "aaé"}, {"\xff", "�"}, {"aa\xff", "aa"},
 	} {
-		require.Equal(t, test.want, hostile.Cut(test.text, 4), "%q", test.text)
+		require.Equal(t, test.want, untrusted.Truncate(test.text, 4), "%q", test.text)
 	}
 }
