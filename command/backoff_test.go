@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/internal/guard"
+	"github.com/elect-go/elect/internal/watchdog"
 )
 
 func TestBackoffDoublesWithEachEarlyFailure(t *testing.T) {
@@ -45,15 +45,15 @@ type commands struct {
 	began map[string][]time.Time
 }
 
-func (c *commands) run(ctx context.Context, name string) (guard.Outcome, error) {
+func (c *commands) run(ctx context.Context, name string) (watchdog.Outcome, error) {
 	c.mu.Lock()
 	c.began[name] = append(c.began[name], time.Now())
 	c.mu.Unlock()
 	if name == c.bad {
-		return guard.Outcome{Own: true, Status: 1}, nil
+		return watchdog.Outcome{Voluntary: true, Status: 1}, nil
 	}
 	<-ctx.Done()
-	return guard.Outcome{}, nil
+	return watchdog.Outcome{}, nil
 }
 
 // runInVirtualTime has n members run commands for a time with --restart always and --lease-preempt. It returns when the
@@ -69,7 +69,7 @@ func runInVirtualTime(t *testing.T, n int, bad string, period time.Duration) (be
 		var all sync.WaitGroup
 		for _, node := range members.Nodes() {
 			r := &runner{running: running{restart: "always"}, Node: node, log: slog.New(slog.DiscardHandler), lease: o.Duration, leased: true,
-				start: func(ctx context.Context, _ guard.Command, _ func() time.Duration) (guard.Outcome, error) {
+				start: func(ctx context.Context, _ watchdog.Command, _ func() time.Duration) (watchdog.Outcome, error) {
 					return c.run(ctx, node.Config().Name)
 				}}
 			all.Go(func() { _ = r.always(ctx) })

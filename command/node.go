@@ -16,8 +16,8 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/disk"
-	"github.com/elect-go/elect/internal/guard"
 	"github.com/elect-go/elect/internal/logqueue"
+	"github.com/elect-go/elect/internal/watchdog"
 )
 
 func (p *program) newNode() *cobra.Command {
@@ -82,8 +82,8 @@ func useOneThread() {
 func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
 	useOneThread()
 	catchSIGPIPE()
-	if from.ownsProcess && guard.NeedsInit() {
-		status, err := guard.Init()
+	if from.ownsProcess && watchdog.NeedsInit() {
+		status, err := watchdog.Init()
 		if err != nil {
 			return nil, nil, nil, err
 		}

@@ -16,17 +16,17 @@ import (
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/config"
-	"github.com/elect-go/elect/internal/guard"
 	"github.com/elect-go/elect/internal/mistake"
+	"github.com/elect-go/elect/internal/watchdog"
 )
 
 const (
 	killTime   = time.Second // for what SIGKILL takes, beside the grace
 	onceWindow = "1m0s"      // of --once without a value
-	onlyUnix   = "elect run is not for this system: " + guard.Lacks
+	onlyUnix   = "elect run is not for this system: " + watchdog.Limitations
 )
 
-var errCutOff = errors.New("the lease was not renewed in time, or the guard did not answer")
+var errCutOff = errors.New("the lease was not renewed in time, or the watchdog did not answer")
 
 // running is what elect run is told beside what a node is.
 type running struct {
@@ -54,7 +54,7 @@ When this member leads no more COMMAND gets SIGTERM, with all its process group,
 leads. Where the lease runs out, because no majority is reached or elect itself is stopped
 or killed, there is less time: SIGKILL comes an eighth of the lease, but at most 1 s, before
 its end, and SIGTERM another eighth, or --grace if that is less, before SIGKILL. A second
-process of elect, the guard, sends them.
+process of elect, the watchdog, sends them.
 
 As PID 1 of a container elect reaps orphans and passes signals on, and needs no other init.
 
@@ -126,7 +126,7 @@ func (o *running) adjustLease(s *config.Settings) error {
 }
 
 func runCommand(cmd *cobra.Command, from *source, o running, args []string) error {
-	if !guard.Supported {
+	if !watchdog.Supported {
 		return errors.New(onlyUnix)
 	}
 	if err := o.check(args); err != nil {
@@ -147,10 +147,10 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 		return err
 	}
 	warnOfUnknown(log, s)
-	if guard.Lacks != "" {
-		log.Warn("this system keeps less of what elect run promises", "lacks", guard.Lacks)
+	if watchdog.Limitations != "" {
+		log.Warn("this system keeps less of what elect run promises", "lacks", watchdog.Limitations)
 	}
-	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout, start: guard.Run}
+	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout, start: watchdog.Run}
 	if l := n.Config().Lease; !l.IsOff() {
 		r.lease, r.leased = l.Duration, true
 	}
@@ -178,14 +178,14 @@ type runner struct {
 	args   []string
 	lease  time.Duration // that the command outlasts this process at most; of the promise of others, if leased
 	leased bool
-	// start is guard.Run, or a test's.
-	start func(context.Context, guard.Command, func() time.Duration) (guard.Outcome, error)
+	// start is watchdog.Run, or a test's.
+	start func(context.Context, watchdog.Command, func() time.Duration) (watchdog.Outcome, error)
 }
 
 // run is the command for one leadership. It returns early only if the command has ended of its own accord.
-func (r *runner) run(ctx context.Context, l cluster.Leadership) (guard.Outcome, error) {
+func (r *runner) run(ctx context.Context, l cluster.Leadership) (watchdog.Outcome, error) {
 	token := strconv.FormatUint(l.Token, 10)
-	c := guard.Command{Args: r.args, Grace: r.grace, Lease: r.lease, Env: append(os.Environ(), variables(l)...)}
+	c := watchdog.Command{Args: r.args, Grace: r.grace, Timeout: r.lease, Env: append(os.Environ(), variables(l)...)}
 	r.log.Info("command begins", "token", token)
 	o, err := r.start(ctx, c, func() time.Duration {
 		switch end, bounded := l.Deadline(); {
@@ -199,7 +199,7 @@ func (r *runner) run(ctx context.Context, l cluster.Leadership) (guard.Outcome, 
 	switch {
 	case err != nil:
 		r.log.Error("command not begun", "error", err)
-	case o.Own:
+	case o.Voluntary:
 		r.log.Warn("command ended", "token", token, "status", o.Status)
 	default:
 		r.log.Info("command stopped", "token", token, "cause", cmp.Or(context.Cause(ctx), errCutOff))
@@ -222,7 +222,7 @@ func variables(l cluster.Leadership) []string {
 func (r *runner) always(ctx context.Context) error {
 	b := backoff{lease: r.lease}
 	for {
-		var o guard.Outcome
+		var o watchdog.Outcome
 		var failed error
 		var ran time.Duration
 		_ = r.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
@@ -234,11 +234,11 @@ func (r *runner) always(ctx context.Context) error {
 		switch {
 		case r.restart == "never" && failed != nil:
 			return failed
-		case o.Own && (r.restart == "never" || r.restart == "on-failure" && o.Status == 0):
+		case o.Voluntary && (r.restart == "never" || r.restart == "on-failure" && o.Status == 0):
 			return &ended{status: o.Status}
 		}
 		pause := restartPause
-		if o.Own || failed != nil { // otherwise the command was stopped, and says nothing about its next run
+		if o.Voluntary || failed != nil { // otherwise the command was stopped, and says nothing about its next run
 			pause = b.pause(failed != nil || o.Status != 0, ran)
 		}
 		if !r.standBy(ctx, pause) {
@@ -299,7 +299,7 @@ func (r *runner) once(ctx context.Context) error {
 		switch o, err := r.run(ctx, l); {
 		case err != nil:
 			end(&ended{statusFailed, err.Error()})
-		case o.Own:
+		case o.Voluntary:
 			rest(ctx, time.Until(seen))
 			end(&ended{status: o.Status})
 		default:
@@ -315,18 +315,18 @@ func (r *runner) once(ctx context.Context) error {
 
 // newGuard is for elect run alone.
 func newGuard() *cobra.Command {
-	var c guard.Command
+	var c watchdog.Command
 	cmd := &cobra.Command{
-		Use: guard.Word, Hidden: true,
+		Use: watchdog.Subcommand, Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			useOneThread()
 			catchSIGPIPE()
-			queueErrors(cmd, "text") // the guard has to end, even if its standard error blocks
+			queueErrors(cmd, "text") // the watchdog has to end, even if its standard error blocks
 			c.Args = args
-			return guard.Serve(c)
+			return watchdog.Serve(c)
 		},
 	}
 	cmd.Flags().DurationVar(&c.Grace, "grace", 0, "")
-	cmd.Flags().DurationVar(&c.Lease, "lease", 0, "")
+	cmd.Flags().DurationVar(&c.Timeout, "lease", 0, "")
 	return cmd
 }

@@ -18,10 +18,10 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster/operator"
-	"github.com/elect-go/elect/internal/guard"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/internal/watchdog"
 )
 
 func init() { roles["stamp"] = stampAway }
@@ -46,7 +46,7 @@ func stampAway(args []string) {
 		return
 	}
 	for range time.Tick(2 * time.Millisecond) {
-		fmt.Fprintln(out, guard.Now().Nanoseconds(), os.Getenv("ELECT_RUN_TOKEN"), os.Getenv("ELECT_RUN_NODE"), args[1], os.Getpid(), os.Getppid())
+		fmt.Fprintln(out, watchdog.Now().Nanoseconds(), os.Getenv("ELECT_RUN_TOKEN"), os.Getenv("ELECT_RUN_NODE"), args[1], os.Getpid(), os.Getppid())
 	}
 }
 
@@ -124,7 +124,7 @@ func (r *runners) start(name string) {
 		}
 		_ = p.Process.Signal(syscall.SIGCONT)
 		_ = p.Process.Kill()
-		_ = p.Wait() // its guard has ended, too
+		_ = p.Wait() // its watchdog has ended, too
 	})
 }
 
@@ -179,8 +179,8 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 		}, func(_ stamp, p *process) {
 			_ = p.Process.Signal(syscall.SIGCONT)
 		}},
-		{"the guard is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGKILL) }, restart},
-		{"the guard is stopped", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGSTOP) }, restart},
+		{"the watchdog is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGKILL) }, restart},
+		{"the watchdog is stopped", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGSTOP) }, restart},
 		{"the command is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.pid, syscall.SIGKILL) }, restart},
 		{"the command is stopped, and the supervisor told to stop", func(w stamp, p *process) {
 			_ = syscall.Kill(w.pid, syscall.SIGSTOP)
@@ -309,7 +309,7 @@ func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
 	}
 }
 
-// A second signal that is not a double of the first ends elect at once. Its guard ends the command then, and the lease is not released before it is over.
+// A second signal that is not a double of the first ends elect at once. Its watchdog ends the command then, and the lease is not released before it is over.
 func TestASecondSignalEndsElectAtOnce(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -26,7 +26,7 @@ var sections = []struct{ folder, title string }{
 	{"store", "Store"},
 	{"disk", "Data directory"},
 	{"fence", "Fencing"},
-	{"guard", "Watchdog of a command"},
+	{"watchdog", "Watchdog of a command"},
 	{"cluster", "Leadership of a node"},
 	{"transport", "Connections without credentials"},
 	{"secure", "Handshakes without credentials"},

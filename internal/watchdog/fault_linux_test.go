@@ -1,4 +1,4 @@
-package guard
+package watchdog
 
 import (
 	"bufio"
@@ -31,21 +31,21 @@ const (
 	ending       = 100 * time.Millisecond // from SIGTERM until a command that is not deaf has ended
 )
 
-// These tests run themselves again: as the supervisor, as its guard, and as the command.
+// These tests run themselves again: as the supervisor, as its watchdog, and as the command.
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	switch {
 	case role == "":
-		testkit.AtOnce(4)               // they wait more than they compute
-		if err := adopt(); err != nil { // or the kernel might continue what is stopped when it loses its parent
+		testkit.AtOnce(4)                         // they wait more than they compute
+		if err := becomeSubreaper(); err != nil { // or the kernel might continue what is stopped when it loses its parent
 			panic(err)
 		}
 		os.Exit(m.Run())
-	case os.Args[1] == Word:
+	case os.Args[1] == Subcommand:
 		var c Command
-		flags := flag.NewFlagSet(Word, flag.ExitOnError)
+		flags := flag.NewFlagSet(Subcommand, flag.ExitOnError)
 		flags.DurationVar(&c.Grace, "grace", 0, "")
-		flags.DurationVar(&c.Lease, "lease", 0, "")
+		flags.DurationVar(&c.Timeout, "lease", 0, "")
 		_ = flags.Parse(os.Args[2:])
 		c.Args = flags.Args()
 		if Serve(c) != nil {
@@ -84,7 +84,7 @@ func supervise(role string, args []string) {
 		stop()
 	}()
 	began := Now()
-	o, err := Run(ctx, Command{Args: args, Env: os.Environ(), Grace: grace, Lease: lease}, func() time.Duration {
+	o, err := Run(ctx, Command{Args: args, Env: os.Environ(), Grace: grace, Timeout: lease}, func() time.Duration {
 		if role == cutOff {
 			return began + lease - Now()
 		}
@@ -181,12 +181,12 @@ type stamp struct {
 // trial is a supervisor that runs a command.
 type trial struct {
 	*testing.T
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	out   *bufio.Reader
-	file  string
-	guard int
-	first int // process of the command
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
+	file     string
+	watchdog int
+	first    int // process of the command
 }
 
 // begin runs one, and waits until so many processes of the command work.
@@ -206,16 +206,16 @@ func begin(t *testing.T, role string, processes int, traits ...string) *trial {
 	t.Cleanup(func() {
 		_ = tr.cmd.Process.Kill()
 		_ = tr.cmd.Wait()
-		for _, pid := range append(tr.pids(), tr.guard) {
+		for _, pid := range append(tr.pids(), tr.watchdog) {
 			if pid > 0 {
 				_ = unix.Kill(pid, unix.SIGKILL) // none is left, or the test has failed
 			}
 		}
 	})
-	require.Eventually(t, func() bool { return len(tr.pids()) == processes }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(tr.pids()) == processes }, startTimeout, time.Millisecond)
 	for _, s := range tr.stamps() {
 		if s.what == "work+"+strings.Join(traits, "+") {
-			tr.first, tr.guard = s.pid, s.parent
+			tr.first, tr.watchdog = s.pid, s.parent
 		}
 	}
 	return tr
@@ -263,7 +263,7 @@ func runs(pid int) bool {
 func (tr *trial) over(until time.Duration) {
 	tr.Helper()
 	pids := tr.pids() // read once: the stamps grow while the processes run
-	require.Eventually(tr, func() bool { return !slices.ContainsFunc(pids, runs) }, patience, time.Millisecond)
+	require.Eventually(tr, func() bool { return !slices.ContainsFunc(pids, runs) }, startTimeout, time.Millisecond)
 	all := tr.stamps()
 	require.Less(tr, all[len(all)-1].at, until, "it works on")
 }
@@ -275,13 +275,13 @@ func (tr *trial) outcome() (o Outcome) {
 	require.NoError(tr, err)
 	require.NoError(tr, json.Unmarshal([]byte(line), &o))
 	require.NoError(tr, tr.cmd.Wait())
-	require.False(tr, runs(tr.guard), "the guard is left")
+	require.False(tr, runs(tr.watchdog), "the watchdog is left")
 	return o
 }
 
 // Whatever happens to one of the three processes nothing is left of the command when its lease is over, and
 // nobody waits for that who knows before.
-func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
+func TestCommandIsGoneInTime(t *testing.T) {
 	testkit.OnlyLong(t)
 	for _, tc := range []struct {
 		name  string
@@ -296,26 +296,26 @@ func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
 			tr.signal(unix.SIGSTOP, tr.cmd.Process.Pid)
 		}, func(tr *trial) {
 			tr.signal(unix.SIGCONT, tr.cmd.Process.Pid)
-			require.False(tr, tr.outcome().Own)
+			require.False(tr, tr.outcome().Voluntary)
 		}},
-		{"the guard is killed", safe, func(tr *trial) {
-			tr.signal(unix.SIGKILL, tr.guard)
+		{"the watchdog is killed", safe, func(tr *trial) {
+			tr.signal(unix.SIGKILL, tr.watchdog)
 		}, func(tr *trial) {
-			require.Equal(tr, Outcome{Own: true, Status: 137}, tr.outcome())
+			require.Equal(tr, Outcome{Voluntary: true, Status: 137}, tr.outcome())
 		}},
-		{"the guard is stopped", renewed, func(tr *trial) {
-			tr.signal(unix.SIGSTOP, tr.guard)
+		{"the watchdog is stopped", renewed, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.watchdog)
 		}, func(tr *trial) {
-			require.False(tr, tr.outcome().Own)
+			require.False(tr, tr.outcome().Voluntary)
 		}},
-		{"the guard is stopped, and the command told to end", safe, func(tr *trial) {
-			tr.signal(unix.SIGSTOP, tr.guard)
+		{"the watchdog is stopped, and the command told to end", safe, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.watchdog)
 			tr.tell()
 		}, func(tr *trial) {
-			require.False(tr, tr.outcome().Own)
+			require.False(tr, tr.outcome().Voluntary)
 		}},
-		{"the guard is stopped, and the supervisor killed", safe, func(tr *trial) {
-			tr.signal(unix.SIGSTOP, tr.guard)
+		{"the watchdog is stopped, and the supervisor killed", safe, func(tr *trial) {
+			tr.signal(unix.SIGSTOP, tr.watchdog)
 			tr.signal(unix.SIGKILL, tr.cmd.Process.Pid)
 		}, nil},
 		{"the command is stopped, and the supervisor killed", safe, func(tr *trial) {
@@ -325,13 +325,13 @@ func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
 		{"the command is killed", safe, func(tr *trial) {
 			tr.signal(unix.SIGKILL, tr.first)
 		}, func(tr *trial) {
-			require.Equal(tr, Outcome{Own: true, Status: 137}, tr.outcome())
+			require.Equal(tr, Outcome{Voluntary: true, Status: 137}, tr.outcome())
 		}},
 		{"all are told to end", safe, func(tr *trial) { // as by systemd
-			tr.signal(unix.SIGTERM, tr.guard, tr.first)
+			tr.signal(unix.SIGTERM, tr.watchdog, tr.first)
 			tr.tell()
 		}, func(tr *trial) {
-			require.False(tr, tr.outcome().Own)
+			require.False(tr, tr.outcome().Voluntary)
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -341,18 +341,18 @@ func TestNothingIsLeftOfTheCommandInTime(t *testing.T) {
 			if until := Now() + lease; tc.role == renewed {
 				tr.over(until)
 			} else {
-				tr.over(until + patience)
+				tr.over(until + startTimeout)
 			}
 			if tc.then != nil {
 				tc.then(tr)
 			}
-			require.Eventually(t, func() bool { return !runs(tr.guard) }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return !runs(tr.watchdog) }, startTimeout, time.Millisecond)
 		})
 	}
 }
 
 // It is told early enough to end by itself, also while it is stopped and goes on after that; and has its time where there is some.
-func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
+func TestSIGTERMPrecedesSIGKILL(t *testing.T) {
 	testkit.OnlyLong(t)
 	for _, role := range []string{safe, cutOff} {
 		t.Run(role, func(t *testing.T) {
@@ -362,7 +362,7 @@ func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
 				tr.signal(unix.SIGSTOP, tr.first)
 				tr.tell()
 			}
-			tr.over(tr.stamps()[0].at + lease + patience)
+			tr.over(tr.stamps()[0].at + lease + startTimeout)
 			all := tr.stamps()
 			require.Equal(t, "told", all[len(all)-1].what)
 			require.Equal(t, Outcome{}, tr.outcome())
@@ -370,25 +370,25 @@ func TestACommandIsToldToEndBeforeItMust(t *testing.T) {
 	}
 }
 
-// Who tells all processes called elect to stop does not end the guard before the command.
-func TestAGuardDoesWhatItsSupervisorSaysAlone(t *testing.T) {
+// Who tells all processes called elect to stop does not end the watchdog before the command.
+func TestWatchdogIgnoresSignals(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "says")
 	for _, s := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
-		tr.signal(s, tr.guard)
+		tr.signal(s, tr.watchdog)
 	}
 	before := len(tr.stamps())
-	require.Eventually(t, func() bool { return len(tr.stamps()) > before+10 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(tr.stamps()) > before+10 }, startTimeout, time.Millisecond)
 	tr.tell()
 	require.Equal(t, Outcome{}, tr.outcome())
 	all := tr.stamps()
 	require.Equal(t, "told", all[len(all)-1].what)
 }
 
-// A supervisor kills a stopped guard when half of the margin is left. It does not wait for the next
+// A supervisor kills a stopped watchdog when half of the margin is left. It does not wait for the next
 // renewal, when none of the margin may be left.
-func TestStoppedGuardIsKilledBetweenTwoRenewals(t *testing.T) {
+func TestStoppedWatchdogIsKilledBetweenRenewals(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for range 3 { // on a busy machine a supervisor may be late once
@@ -399,14 +399,14 @@ func TestStoppedGuardIsKilledBetweenTwoRenewals(t *testing.T) {
 	require.Fail(t, "hardly any of the margin is left")
 }
 
-// leftByStoppedGuard returns how much of a lease was left when the command of a stopped guard had ended.
+// leftByStoppedGuard returns how much of a lease was left when the command of a stopped watchdog had ended.
 func leftByStoppedGuard(t *testing.T) time.Duration {
 	tr := begin(t, uneven, 1, "deaf")
-	tr.signal(unix.SIGSTOP, tr.guard)
+	tr.signal(unix.SIGSTOP, tr.watchdog)
 	stopped := Now()
 	tr.over(stopped + unevenLeft)
-	require.False(t, tr.outcome().Own)
-	var last time.Duration // renewal that the guard has heard
+	require.False(t, tr.outcome().Voluntary)
+	var last time.Duration // renewal that the watchdog has heard
 	renewals, err := os.ReadFile(tr.file + ".renewed")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(renewals)) {
@@ -448,22 +448,22 @@ func TestSupervisorWithoutDescriptorKillsRestLater(t *testing.T) {
 	tr := begin(t, safe, 4, "deaf", "forks", "leaves", "stays")
 	supervisor := tr.cmd.Process.Pid
 	lift := tr.limit(supervisor)
-	tr.signal(unix.SIGKILL, tr.guard)
-	require.Eventually(t, func() bool { return unix.Kill(tr.guard, 0) != nil }, patience, time.Millisecond, "it waits for its guard first")
+	tr.signal(unix.SIGKILL, tr.watchdog)
+	require.Eventually(t, func() bool { return unix.Kill(tr.watchdog, 0) != nil }, startTimeout, time.Millisecond, "it waits for its watchdog first")
 	before := scheduled(supervisor)
 	// A busy machine schedules it several times before its first try. So it has to go on trying for seconds.
-	require.Eventually(t, func() bool { return !runs(supervisor) || scheduled(supervisor) > before+400 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return !runs(supervisor) || scheduled(supervisor) > before+400 }, startTimeout, time.Millisecond)
 	lift()
-	require.Equal(t, Outcome{Own: true, Status: 137}, tr.outcome())
+	require.Equal(t, Outcome{Voluntary: true, Status: 137}, tr.outcome())
 	require.False(t, slices.ContainsFunc(tr.pids(), runs))
 }
 
-// A guard without a file descriptor cannot list its children. It still asks the command to end.
-func TestGuardWithoutDescriptorTerminatesCommand(t *testing.T) {
+// A watchdog without a file descriptor cannot list its children. It still asks the command to end.
+func TestWatchdogWithoutDescriptorTerminatesCommand(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "says")
-	tr.limit(tr.guard)
+	tr.limit(tr.watchdog)
 	tr.tell()
 	require.Equal(t, Outcome{}, tr.outcome())
 	all := tr.stamps()
@@ -471,26 +471,26 @@ func TestGuardWithoutDescriptorTerminatesCommand(t *testing.T) {
 }
 
 // If both are killed at once the kernel ends what they have started.
-func TestNobodyIsLeftToEndTheCommand(t *testing.T) {
+func TestCommandDiesWithBothProcesses(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "deaf")
-	tr.signal(unix.SIGSTOP, tr.guard) // or it would not wait
-	tr.signal(unix.SIGKILL, tr.guard, tr.cmd.Process.Pid)
-	tr.over(Now() + patience)
+	tr.signal(unix.SIGSTOP, tr.watchdog) // or it would not wait
+	tr.signal(unix.SIGKILL, tr.watchdog, tr.cmd.Process.Pid)
+	tr.over(Now() + startTimeout)
 }
 
 // When the process that was started has ended, what it leaves behind is ended before anybody hears of it.
-func TestACommandEndsWithAllThatItLeavesBehind(t *testing.T) {
+func TestCommandEndsWithItsDescendants(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	tr := begin(t, safe, 4, "ends", "forks", "leaves", "stays")
 	require.NoError(t, os.WriteFile(tr.file+".end", nil, 0o600))
-	require.Equal(t, Outcome{Own: true, Status: 3}, tr.outcome())
+	require.Equal(t, Outcome{Voluntary: true, Status: 3}, tr.outcome())
 	require.False(t, slices.ContainsFunc(tr.pids(), runs))
 }
 
-func TestACommandThatCannotBeStarted(t *testing.T) {
+func TestCommandStartFailure(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	for _, command := range []string{"no-such-command", t.TempDir()} {
@@ -503,6 +503,6 @@ func TestACommandThatCannotBeStarted(t *testing.T) {
 		in.Close()
 		var o Outcome
 		require.NoError(t, json.Unmarshal(out, &o))
-		require.Equal(t, Outcome{Own: true, Status: notStarted}, o)
+		require.Equal(t, Outcome{Voluntary: true, Status: notStarted}, o)
 	}
 }

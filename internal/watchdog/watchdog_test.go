@@ -1,4 +1,4 @@
-package guard
+package watchdog
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestThereIsTimeForSIGTERMBeforeTheEnd(t *testing.T) {
+func TestSIGTERMPrecedesDeadline(t *testing.T) {
 	const s = time.Second
 	for _, tc := range []struct {
 		name           string
@@ -21,16 +21,16 @@ func TestThereIsTimeForSIGTERMBeforeTheEnd(t *testing.T) {
 		{name: "told, and the lease ends before", grace: time.Minute, told: 50 * s, termAt: 98 * s, killAt: 99 * s, now: 60 * s, rest: s / 2},
 		{name: "it is late", grace: 2 * s, termAt: 98 * s, killAt: 99 * s, now: 200 * s, rest: s / 8},
 	} {
-		p := plan{Command: Command{Grace: tc.grace, Lease: 8 * s}, end: 100 * s, told: tc.told}
+		p := schedule{Command: Command{Grace: tc.grace, Timeout: 8 * s}, deadline: 100 * s, termSentAt: tc.told}
 		require.Equal(t, tc.termAt, p.termAt(), tc.name)
 		require.Equal(t, tc.killAt, p.killAt(), tc.name)
-		require.Equal(t, tc.rest, p.rest(tc.now), tc.name)
+		require.Equal(t, tc.rest, p.waitTime(tc.now), tc.name)
 	}
 }
 
-// TestMarginOfLongLeaseIsOneSecond has the example of docs/operations.md.
-func TestMarginOfLongLeaseIsOneSecond(t *testing.T) {
-	p := plan{Command: Command{Grace: 5 * time.Second, Lease: 30 * time.Second}, end: 100 * time.Second}
-	require.Equal(t, 4750*time.Millisecond, p.end-p.termAt())
-	require.Equal(t, time.Second, p.end-p.killAt())
+// TestMarginIsAtMostOneSecond has the example of docs/operations.md.
+func TestMarginIsAtMostOneSecond(t *testing.T) {
+	p := schedule{Command: Command{Grace: 5 * time.Second, Timeout: 30 * time.Second}, deadline: 100 * time.Second}
+	require.Equal(t, 4750*time.Millisecond, p.deadline-p.termAt())
+	require.Equal(t, time.Second, p.deadline-p.killAt())
 }

@@ -1,6 +1,6 @@
 //go:build !(linux || darwin || freebsd)
 
-package guard
+package watchdog
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Supported says that Run works on this system.
+// Supported reports whether Run works on this system.
 const Supported = false
 
-// Lacks is what this system does not do for a command.
-const Lacks = "it has no process groups and signals that end a command with all that came of it"
+// Limitations describes what this system does not guarantee.
+const Limitations = "it has no process groups and signals that end a command with all that came of it"
 
-// Word is the first argument of this program when it is to be the guard.
-const Word = "guard"
+// Subcommand is the first argument of this program when it is started as the watchdog.
+const Subcommand = "watchdog"
 
 // Run returns errors.ErrUnsupported.
 func Run(context.Context, Command, func() time.Duration) (Outcome, error) {

@@ -1,4 +1,4 @@
-package guard
+package watchdog
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // which becomes the parent of all orphans in its PID namespace, or the program that it replaced has left
 // some.
 func NeedsInit() bool {
-	foreign, _ := children() // an error ends Run
-	return os.Getpid() == 1 || len(foreign) > 0
+	orphans, _ := children() // an error ends Run
+	return os.Getpid() == 1 || len(orphans) > 0
 }
 
 // Init runs this program again as a child, with the same arguments, and returns the exit status of the
@@ -32,9 +32,9 @@ func Init() (status int, err error) {
 	if !signal.Ignored(unix.SIGHUP) {
 		signal.Notify(signals, unix.SIGHUP)
 	}
-	path, err := itself()
+	path, err := executable()
 	if err != nil {
-		return 0, fmt.Errorf("guard: find this program: %w", err)
+		return 0, fmt.Errorf("watchdog: find this program: %w", err)
 	}
 	child, err := os.StartProcess(path, os.Args, &os.ProcAttr{
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
@@ -44,7 +44,7 @@ func Init() (status int, err error) {
 		},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("guard: start this program as a child: %w", err)
+		return 0, fmt.Errorf("watchdog: start this program as a child: %w", err)
 	}
 	go func() {
 		for s := range signals {
@@ -57,13 +57,13 @@ func Init() (status int, err error) {
 // reapUntil reaps children until the child with number pid has ended, and returns the status of that one.
 func reapUntil(pid int) (status int, err error) {
 	for {
-		var how unix.WaitStatus
-		reaped, err := unix.Wait4(-1, &how, 0, nil)
+		var status unix.WaitStatus
+		reaped, err := unix.Wait4(-1, &status, 0, nil)
 		if err != nil && err != unix.EINTR {
-			return 0, fmt.Errorf("guard: wait for children: %w", err)
+			return 0, fmt.Errorf("watchdog: wait for children: %w", err)
 		}
 		if err == nil && reaped == pid {
-			return int(statusOf(how)), nil
+			return int(statusOf(status)), nil
 		}
 	}
 }
